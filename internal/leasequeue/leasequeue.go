@@ -1,0 +1,268 @@
+// Package leasequeue runs consumers over a table of leased jobs. The domain packages wrap it, each with its own job type, so that
+// a backend that is a table (memory, SQLite, a stranger's MySQL) becomes an at-least-once queue.
+//
+// A consumer claims due jobs for TTL, extends the lease while the handler runs, and ends the claim by the handler's verdict. A
+// consumer that dies stops extending, and another one claims the job when the lease has ended.
+package leasequeue
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Table is the part of a domain's Leases interface that the engine needs. L is a lease.
+type Table[L any] interface {
+	Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]L, error)
+	Extend(ctx context.Context, lease L, until time.Time) error
+	Release(ctx context.Context, lease L, at time.Time) error
+	Remove(ctx context.Context, lease L, dead bool) error
+}
+
+// Options are the settings of New; zero fields mean the defaults.
+type Options struct {
+	TTL       time.Duration    // 15 s
+	Heartbeat time.Duration    // TTL / 3
+	Poll      time.Duration    // 500 ms
+	Now       func() time.Time // time.Now
+	Logger    *slog.Logger     // slog.Default()
+	Lost      error            // the domain's sentinel for a lease that is no longer held
+}
+
+// Verdict ends a claim: not Done gives the job back, claimable After from now.
+type Verdict struct {
+	Done, Dead bool
+	After      time.Duration
+}
+
+// settleTimeout bounds the writing of a verdict, which does not end with the consumer's context.
+const settleTimeout = 5 * time.Second
+
+// Engine consumes one table. Its methods are safe for concurrent use.
+type Engine[L any] struct {
+	table Table[L]
+	opts  Options
+	wake  chan struct{} // holds a token if a job may be due
+
+	mu      sync.Mutex
+	nextDue time.Time // earliest moment at which a job given back here is due again; zero: unknown
+}
+
+// New returns an engine over table.
+func New[L any](table Table[L], o Options) *Engine[L] {
+	if o.TTL <= 0 {
+		o.TTL = 15 * time.Second
+	}
+	if o.Heartbeat <= 0 || o.Heartbeat >= o.TTL {
+		o.Heartbeat = o.TTL / 3
+	}
+	if o.Poll <= 0 {
+		o.Poll = 500 * time.Millisecond
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return &Engine[L]{table: table, opts: o, wake: make(chan struct{}, 1)}
+}
+
+// Now returns the time by the engine's clock.
+func (e *Engine[L]) Now() time.Time { return e.opts.Now().UTC().Truncate(time.Microsecond) }
+
+// Wake makes an idle consumer look for jobs now.
+func (e *Engine[L]) Wake() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Consume claims and handles jobs until ctx ends, then waits for the running handlers.
+func (e *Engine[L]) Consume(ctx context.Context, workers int, handle func(context.Context, L) Verdict) error {
+	free := make(chan struct{}, workers)
+	for range workers {
+		free <- struct{}{}
+	}
+	var running sync.WaitGroup
+	defer running.Wait()
+
+	failing := false
+	for {
+		slots := takeSlots(ctx, free)
+		if slots == 0 {
+			return nil
+		}
+		leases, err := e.claim(ctx, slots)
+		if err != nil && ctx.Err() == nil && !failing {
+			e.opts.Logger.WarnContext(ctx, "cannot claim jobs; trying on", "error", err)
+		}
+		failing = err != nil
+		if ctx.Err() != nil {
+			for _, l := range leases {
+				_ = e.settle(context.WithoutCancel(ctx), l, Verdict{})
+			}
+			return nil
+		}
+		for range slots - len(leases) {
+			free <- struct{}{}
+		}
+		for _, l := range leases {
+			running.Go(func() {
+				defer func() { free <- struct{}{} }()
+				e.run(ctx, l, handle, true)
+			})
+		}
+		switch {
+		case len(leases) == slots: // there may be more, for an idle consumer beside this one
+			e.Wake()
+		case len(leases) == 0:
+			if !e.idle(ctx) {
+				return nil
+			}
+		}
+	}
+}
+
+// takeSlots waits for a free slot and takes all that are free. It returns 0 when ctx has ended.
+func takeSlots(ctx context.Context, free chan struct{}) int {
+	if ctx.Err() != nil {
+		return 0
+	}
+	select {
+	case <-ctx.Done():
+		return 0
+	case <-free:
+	}
+	n := 1
+	for {
+		select {
+		case <-free:
+			n++
+		default:
+			return n
+		}
+	}
+}
+
+// idle waits until a job may be due. It returns false when ctx has ended.
+func (e *Engine[L]) idle(ctx context.Context) bool {
+	wait := e.opts.Poll
+	e.mu.Lock()
+	if !e.nextDue.IsZero() {
+		wait = max(min(wait, e.nextDue.Sub(e.Now())), time.Millisecond)
+	}
+	e.mu.Unlock()
+
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-e.wake:
+	case <-timer.C:
+	}
+	return true
+}
+
+// ConsumeOne claims one job and handles it on the caller's goroutine, without a heartbeat.
+func (e *Engine[L]) ConsumeOne(ctx context.Context, handle func(context.Context, L) Verdict) (bool, error) {
+	leases, err := e.claim(ctx, 1)
+	if err != nil || len(leases) == 0 {
+		return false, err
+	}
+	return true, e.run(ctx, leases[0], handle, false)
+}
+
+func (e *Engine[L]) claim(ctx context.Context, limit int) ([]L, error) {
+	now := e.Now()
+	e.mu.Lock()
+	if !e.nextDue.After(now) {
+		e.nextDue = time.Time{}
+	}
+	e.mu.Unlock()
+	// A claim that was cut off halfway would hold its jobs until the lease ends, so it does not end with ctx.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	return e.table.Claim(ctx, uuid.New(), now, now.Add(e.opts.TTL), limit)
+}
+
+func (e *Engine[L]) run(ctx context.Context, l L, handle func(context.Context, L) Verdict, heartbeat bool) error {
+	held, lose := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer lose(nil)
+	var beating sync.WaitGroup
+	stop := make(chan struct{})
+	if heartbeat {
+		until := e.Now().Add(e.opts.TTL)
+		beating.Go(func() { e.beat(held, l, until, stop, lose) })
+	}
+	v := handle(held, l)
+	close(stop)
+	beating.Wait()
+	if held.Err() != nil {
+		return nil
+	}
+	return e.settle(held, l, v)
+}
+
+// beat extends the lease until stop closes, and cancels the handler's context when the lease is lost, or may be.
+func (e *Engine[L]) beat(ctx context.Context, l L, until time.Time, stop <-chan struct{}, lose context.CancelCauseFunc) {
+	ticker := time.NewTicker(e.opts.Heartbeat)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+		}
+		next := e.Now().Add(e.opts.TTL)
+		extending, cancel := context.WithTimeout(ctx, e.opts.Heartbeat)
+		err := e.table.Extend(extending, l, next)
+		cancel()
+		switch {
+		case err == nil:
+			until = next
+		case errors.Is(err, e.opts.Lost) || !e.Now().Before(until):
+			lose(e.opts.Lost)
+			return
+		}
+	}
+}
+
+// settle applies a verdict. If it cannot be written, the lease ends by itself and the job comes again.
+func (e *Engine[L]) settle(ctx context.Context, l L, v Verdict) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	var err error
+	if v.Done {
+		err = e.table.Remove(ctx, l, v.Dead)
+	} else {
+		at := e.Now().Add(max(v.After, 0))
+		if err = e.table.Release(ctx, l, at); err == nil {
+			e.due(at)
+		}
+	}
+	if err != nil && !errors.Is(err, e.opts.Lost) {
+		e.opts.Logger.WarnContext(ctx, "cannot end a lease; the job will come again", "error", err)
+		return err
+	}
+	return nil
+}
+
+// due notes when a job given back is claimable, and wakes a consumer that waits for longer than that.
+func (e *Engine[L]) due(at time.Time) {
+	e.mu.Lock()
+	sooner := e.nextDue.IsZero() || at.Before(e.nextDue)
+	if sooner {
+		e.nextDue = at
+	}
+	e.mu.Unlock()
+	if sooner {
+		e.Wake()
+	}
+}

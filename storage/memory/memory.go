@@ -1,0 +1,83 @@
+// Package memory keeps everything in RAM. It is the reference: what the conformance suites demand, it does in the plainest way,
+// so it is also the place to read what an interface means. A process that ends loses everything.
+//
+// Every call is atomic and sees all calls that returned before it. What goes in and what comes out are copies.
+package memory
+
+import (
+	"context"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// Options are the settings of Open. There are none yet.
+type Options struct{}
+
+// DB is a database in RAM. It is safe for concurrent use.
+type DB struct {
+	mu      sync.RWMutex
+	trigger triggerTables
+}
+
+// Open returns an empty database. Options may be nil. It never fails; it has the shape that every backend's Open has.
+func Open(_ context.Context, _ *Options) (*DB, error) {
+	return &DB{
+		trigger: triggerTables{
+			orgs:     make(map[string]*triggerOrg),
+			unqueued: make(map[uuid.UUID]*trigger.Event),
+			keys:     make(map[[32]byte]*trigger.APIKey),
+			jobs:     make(map[jobID]*job),
+		},
+	}, nil
+}
+
+// Close does nothing: there is nothing to release.
+func (db *DB) Close() error { return nil }
+
+// Trigger returns what package trigger stores.
+func (db *DB) Trigger() *Trigger { return &Trigger{db: db} }
+
+// Trigger implements [trigger.Store], [trigger.Pruner], [trigger.Organizations], [trigger.Keys] and [trigger.TxLeases].
+type Trigger struct{ db *DB }
+
+var (
+	_ trigger.Store         = (*Trigger)(nil)
+	_ trigger.Pruner        = (*Trigger)(nil)
+	_ trigger.Organizations = (*Trigger)(nil)
+	_ trigger.Keys          = (*Trigger)(nil)
+	_ trigger.TxLeases      = (*Trigger)(nil)
+)
+
+// Queue returns a queue over this database's jobs. Options may be nil. A service and its workers share one.
+func (t *Trigger) Queue(opts *trigger.LeaseOptions) trigger.Queue { return trigger.LeaseQueue(t, opts) }
+
+// triggerTables is what the domain trigger keeps.
+type triggerTables struct {
+	orgs     map[string]*triggerOrg
+	unqueued map[uuid.UUID]*trigger.Event // received events whose UnqueuedSince is set
+	keys     map[[32]byte]*trigger.APIKey
+	jobs     map[jobID]*job
+	due      jobHeap
+	jobSeq   uint64
+}
+
+// triggerOrg is one organization's part of it.
+type triggerOrg struct {
+	record *trigger.Organization // nil: never written
+	events map[uuid.UUID]*trigger.Event
+	byKey  map[string]uuid.UUID // events by idempotency key
+	order  []*trigger.Event     // oldest first
+}
+
+// org returns the organization's part, a new one if there is none. The caller holds the write lock.
+func (t *triggerTables) org(id string) *triggerOrg {
+	o, ok := t.orgs[id]
+	if !ok {
+		o = &triggerOrg{events: make(map[uuid.UUID]*trigger.Event), byKey: make(map[string]uuid.UUID)}
+		t.orgs[id] = o
+	}
+	return o
+}

@@ -1,0 +1,196 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// Create implements [trigger.Store].
+func (t *Trigger) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return trigger.Event{}, false, err
+	}
+	t.db.mu.Lock()
+	defer t.db.mu.Unlock()
+	stored, created := t.db.trigger.create(e, keySince)
+	return stored, created, nil
+}
+
+func (t *triggerTables) create(e trigger.Event, keySince time.Time) (trigger.Event, bool) {
+	org := t.org(e.Organization)
+	if earlier, ok := org.events[e.ID]; ok {
+		return earlier.Clone(), false
+	}
+	if id, ok := org.byKey[e.IdempotencyKey]; ok {
+		earlier := org.events[id]
+		if !earlier.SubmittedAt.Before(keySince) {
+			return earlier.Clone(), false
+		}
+		earlier.IdempotencyKey = ""
+		delete(org.byKey, e.IdempotencyKey)
+	}
+	kept := e.Clone()
+	at := sort.Search(len(org.order), func(i int) bool { return org.order[i].Position().Compare(kept.Position()) < 0 })
+	org.order = slices.Insert(org.order, at, &kept)
+	t.index(org, &kept)
+	return kept.Clone(), true
+}
+
+// index enters an event where its fields say.
+func (t *triggerTables) index(org *triggerOrg, e *trigger.Event) {
+	org.events[e.ID] = e
+	if e.IdempotencyKey != "" {
+		org.byKey[e.IdempotencyKey] = e.ID
+	}
+	if e.Status == trigger.StatusReceived && !e.UnqueuedSince.IsZero() {
+		t.unqueued[e.ID] = e
+	}
+}
+
+// unindex undoes index.
+func (t *triggerTables) unindex(org *triggerOrg, e *trigger.Event) {
+	delete(org.events, e.ID)
+	delete(t.unqueued, e.ID)
+	if org.byKey[e.IdempotencyKey] == e.ID {
+		delete(org.byKey, e.IdempotencyKey)
+	}
+}
+
+// Get implements [trigger.Store].
+func (t *Trigger) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+	if err := ctx.Err(); err != nil {
+		return trigger.Event{}, err
+	}
+	t.db.mu.RLock()
+	defer t.db.mu.RUnlock()
+	if o, ok := t.db.trigger.orgs[org]; ok {
+		if e, ok := o.events[id]; ok {
+			return e.Clone(), nil
+		}
+	}
+	return trigger.Event{}, trigger.ErrNotFound
+}
+
+// Update implements [trigger.Store].
+func (t *Trigger) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t.db.mu.Lock()
+	defer t.db.mu.Unlock()
+	o, ok := t.db.trigger.orgs[org]
+	if !ok {
+		return trigger.ErrNotFound
+	}
+	kept, ok := o.events[id]
+	if !ok {
+		return trigger.ErrNotFound
+	}
+	changed := kept.Clone()
+	if err := update(&changed); err != nil {
+		return err
+	}
+	changed.ID, changed.Organization, changed.SubmittedAt = kept.ID, kept.Organization, kept.SubmittedAt
+	t.db.trigger.unindex(o, kept)
+	*kept = changed.Clone() // in place, because order points to it
+	t.db.trigger.index(o, kept)
+	return nil
+}
+
+// List implements [trigger.Store].
+func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+	if err := ctx.Err(); err != nil {
+		return trigger.Page{}, err
+	}
+	t.db.mu.RLock()
+	defer t.db.mu.RUnlock()
+	o, ok := t.db.trigger.orgs[org]
+	if !ok {
+		return trigger.Page{}, nil
+	}
+	if q.IdempotencyKey != "" {
+		return o.listKey(&q), nil
+	}
+	end := len(o.order)
+	if !q.Before.IsZero() {
+		end = sort.Search(len(o.order), func(i int) bool { return o.order[i].Position().Compare(q.Before) <= 0 })
+	}
+	var page trigger.Page
+	for i := end - 1; i >= 0; i-- {
+		e := o.order[i]
+		if e.SubmittedAt.Before(q.From) {
+			break
+		}
+		if !q.Matches(e) {
+			continue
+		}
+		if len(page.Events) == q.Limit {
+			page.Next = page.Events[q.Limit-1].Position()
+			break
+		}
+		page.Events = append(page.Events, e.Clone())
+	}
+	return page, nil
+}
+
+// listKey is List for the one event that can have the key.
+func (o *triggerOrg) listKey(q *trigger.Query) trigger.Page {
+	var page trigger.Page
+	if id, ok := o.byKey[q.IdempotencyKey]; ok && q.Limit > 0 && q.Matches(o.events[id]) {
+		page.Events = []trigger.Event{o.events[id].Clone()}
+	}
+	return page
+}
+
+// Unqueued implements [trigger.Store].
+func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t.db.mu.RLock()
+	defer t.db.mu.RUnlock()
+	var found []*trigger.Event
+	for _, e := range t.db.trigger.unqueued {
+		if e.UnqueuedSince.Before(before) {
+			found = append(found, e)
+		}
+	}
+	slices.SortFunc(found, func(a, b *trigger.Event) int {
+		if c := a.UnqueuedSince.Compare(b.UnqueuedSince); c != 0 {
+			return c
+		}
+		return b.Position().Compare(a.Position())
+	})
+	events := make([]trigger.Event, 0, min(limit, len(found)))
+	for _, e := range found[:min(limit, len(found))] {
+		events = append(events, e.Clone())
+	}
+	return events, nil
+}
+
+// Prune implements [trigger.Pruner].
+func (t *Trigger) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	t.db.mu.Lock()
+	defer t.db.mu.Unlock()
+	removed := 0
+	for _, o := range t.db.trigger.orgs {
+		o.order = slices.DeleteFunc(o.order, func(e *trigger.Event) bool {
+			if removed == limit || !e.Status.Finished() || !e.FinishedAt.Before(before) {
+				return false
+			}
+			t.db.trigger.unindex(o, e)
+			removed++
+			return true
+		})
+	}
+	return removed, nil
+}

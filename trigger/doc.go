@@ -1,0 +1,26 @@
+// Package trigger accepts requests to update documentation, keeps every accepted request in a history, and sees each one
+// through to a result.
+//
+// A request is free-text instructions plus optional JSON metadata. [Service.Submit] stores it as an [Event] and puts a [Job] on a
+// queue; a [Worker] takes the job and runs the embedder's [Processor], with retries, and writes what came of it into the history.
+//
+// The promise: every accepted event is in the history and is processed at least once, whatever crashes. "At least once" means
+// that a Processor may see one event twice, so its work must be idempotent.
+//
+// # Parts
+//
+// [New] needs a [Store] and a [Queue], both from a package under storage or the host's own. Two more parts are optional: a
+// [Directory] says whether an organization is set up and which of its doc collections are ready (without one, every
+// organization is), and [Keys] stores API keys (without one, the host authenticates callers by its own means).
+//
+// # States
+//
+//	received -> processing -> completed | failed
+//
+// An event that waits for another attempt is received again. [Service.Retry] sends a failed one back by hand.
+//
+// # What a host must run
+//
+// One [Worker] wherever events are to be processed. A worker also runs the [Sweeper], which puts on the queue what a crash left
+// stored but not queued. A host whose workers live in other programs runs a Sweeper of its own.
+package trigger

@@ -1,0 +1,93 @@
+package trigger
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/go-multierror"
+)
+
+// The errors that callers tell apart with errors.Is.
+var (
+	// ErrNotFound: no such event, key or organization, or it belongs to another organization.
+	ErrNotFound = errors.New("trigger: not found")
+	// ErrNotConfigured: the organization has not finished its setup. Finish it, then submit again.
+	ErrNotConfigured = errors.New("trigger: the organization has not finished setup")
+	// ErrNoEligibleCollection: the doc collection asked for is not configured or not ready, or none of them is.
+	ErrNoEligibleCollection = errors.New("trigger: no doc collection is configured and ready")
+	// ErrIdempotencyKeyReused: the key was used within the window for another request. Use a new key.
+	ErrIdempotencyKeyReused = errors.New("trigger: the idempotency key was used for a different request")
+	// ErrEnqueueFailed: the event was stored and could not be queued; it is marked failed and will not run. Submit again.
+	ErrEnqueueFailed = errors.New("trigger: the event could not be queued")
+	// ErrUnavailable: the store failed. Whether the call took effect is unknown; try again, with an idempotency key.
+	ErrUnavailable = errors.New("trigger: the store is unavailable")
+	// ErrInvalidKey: the API key is unknown or revoked.
+	ErrInvalidKey = errors.New("trigger: invalid API key")
+	// ErrNotFailed: only a failed event can be retried by hand.
+	ErrNotFailed = errors.New("trigger: only a failed event can be retried")
+	// ErrLeaseLost: another consumer holds the job now, or it is gone.
+	ErrLeaseLost = errors.New("trigger: the lease of the job is lost")
+	// ErrExists: an API key with this digest is stored already.
+	ErrExists = errors.New("trigger: already exists")
+)
+
+// Problem is one thing wrong with a request. Its message never repeats the request's content.
+type Problem struct {
+	Field   string // "instructions", "context", "idempotency_key", "limit", ...
+	Message string
+}
+
+// Error says which field has which problem.
+func (p Problem) Error() string { return p.Field + ": " + p.Message }
+
+// ValidationError holds everything that is wrong with a request, as a [multierror.Error] whose errors are of type [Problem].
+type ValidationError struct{ Problems *multierror.Error }
+
+// Error lists the problems on one line.
+func (e *ValidationError) Error() string { return "trigger: invalid request: " + e.Problems.Error() }
+
+// Unwrap lets errors.As find the first Problem, and errors.Is any of them.
+func (e *ValidationError) Unwrap() []error { return e.Problems.WrappedErrors() }
+
+// problems collects what is wrong and becomes an error if anything is.
+type problems struct{ errs *multierror.Error }
+
+func (p *problems) add(field, format string, args ...any) {
+	p.errs = multierror.Append(p.errs, Problem{Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+func (p *problems) err() error {
+	if p.errs == nil {
+		return nil
+	}
+	p.errs.ErrorFormat = func(errs []error) string { return errors.Join(errs...).Error() }
+	return &ValidationError{Problems: p.errs}
+}
+
+// unavailable marks a backend's failure. Sentinels pass as they are.
+func unavailable(what string, err error) error {
+	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, err)
+}
+
+// Permanent marks an error of a Processor as one that no further attempt can mend: the event fails at once.
+func Permanent(err error) error { return &permanentError{err} }
+
+type permanentError struct{ err error }
+
+func (e *permanentError) Error() string { return e.err.Error() }
+func (e *permanentError) Unwrap() error { return e.err }
+
+// RetryAfter says when the next attempt may begin, in place of the worker's backoff. The attempt counts.
+func RetryAfter(err error, d time.Duration) error { return &retryAfterError{err, d} }
+
+type retryAfterError struct {
+	err   error
+	after time.Duration
+}
+
+func (e *retryAfterError) Error() string { return e.err.Error() }
+func (e *retryAfterError) Unwrap() error { return e.err }

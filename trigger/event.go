@@ -1,0 +1,84 @@
+package trigger
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Status is where an event stands between its acceptance and its end.
+type Status string
+
+// The states of an event.
+const (
+	StatusReceived   Status = "received"   // accepted; waits for its first or its next attempt
+	StatusProcessing Status = "processing" // an attempt is running, or its worker died and the lease has not ended yet
+	StatusCompleted  Status = "completed"  // the Processor succeeded
+	StatusFailed     Status = "failed"     // given up: permanent error, attempts used up, or never queued
+)
+
+// Statuses lists every Status in the order of an event's life.
+func Statuses() []Status {
+	return []Status{StatusReceived, StatusProcessing, StatusCompleted, StatusFailed}
+}
+
+// Finished reports whether no further attempt follows by itself.
+func (s Status) Finished() bool { return s == StatusCompleted || s == StatusFailed }
+
+// SourceAPI is the Source of events submitted over HTTP. A host may use words of its own.
+const SourceAPI = "api"
+
+// Event is one accepted request and what became of it. Times are UTC with microsecond precision; a zero time means "not yet".
+type Event struct {
+	ID           uuid.UUID
+	Organization string
+	Status       Status
+	Source       string          // who submitted it: SourceAPI or the host's own word
+	Instructions string          // what to document; never empty
+	Context      json.RawMessage // the caller's metadata, a JSON object byte for byte as submitted; nil if there was none
+	Collection   uuid.UUID       // the doc collection asked for; uuid.Nil for any
+
+	SubmittedAt time.Time
+	StartedAt   time.Time // start of the latest attempt
+	FinishedAt  time.Time
+
+	Attempts  int      // attempts begun in this generation, those ended by a shutdown not counted
+	LastError string   // what the latest failed attempt said; kept when a later one succeeds
+	Outcome   *Outcome // set when completed
+
+	Generation     int               // 0, and one more after each Retry by hand
+	UnqueuedSince  time.Time         // since when the event wants a job that is not known to be queued; zero: it has one or needs none
+	IdempotencyKey string            // "" for none, or released
+	BodyDigest     [32]byte          // SHA-256 over what was submitted, to tell a repeated request from another one; zero without a key
+	Trace          map[string]string // trace carrier (W3C trace context, say), at most 1 KiB; never shown
+}
+
+// Outcome is what a Processor says of finished work.
+type Outcome struct {
+	Summary string          // one or two sentences for a person
+	Data    json.RawMessage // optional, any JSON value
+}
+
+// Job returns the job of the event's present generation.
+func (e *Event) Job() Job {
+	return Job{Organization: e.Organization, EventID: e.ID, Generation: e.Generation}
+}
+
+// Clone returns a deep copy. Backends that keep events in memory use it at their boundary.
+func (e Event) Clone() Event {
+	e.Context = append(json.RawMessage(nil), e.Context...)
+	if e.Outcome != nil {
+		o := *e.Outcome
+		o.Data = append(json.RawMessage(nil), o.Data...)
+		e.Outcome = &o
+	}
+	if e.Trace != nil {
+		trace := make(map[string]string, len(e.Trace))
+		for k, v := range e.Trace {
+			trace[k] = v
+		}
+		e.Trace = trace
+	}
+	return e
+}

@@ -1,0 +1,193 @@
+package trigger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/secret"
+)
+
+// APIKey is what is kept of an organization's key. The key itself is shown once, by [Service.IssueKey].
+type APIKey struct {
+	ID           uuid.UUID
+	Organization string
+	Name         string   // the holder's own word for it, "" for none
+	Digest       [32]byte // SHA-256 of the key
+	CreatedAt    time.Time
+	RevokedAt    time.Time // zero: not revoked
+	LastUsedAt   time.Time // to within a minute or two; zero: never
+}
+
+// Keys stores API keys. Copies, atomicity, times and errors are as for [Store].
+type Keys interface {
+	// CreateKey stores a key, or returns [ErrExists] if there is one with its digest, of whatever organization.
+	CreateKey(ctx context.Context, k APIKey) error
+
+	// KeyByDigest returns a key, revoked or not, or [ErrNotFound]. It takes no organization: the key says which one is asking.
+	KeyByDigest(ctx context.Context, digest [32]byte) (APIKey, error)
+
+	// UpdateKey works as [Store.Update]; ID, Organization, Digest and CreatedAt cannot change.
+	UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*APIKey) error) error
+
+	// ListKeys returns all keys of the organization, oldest first.
+	ListKeys(ctx context.Context, org string) ([]APIKey, error)
+}
+
+// errNoKeys: the service was made without Keys.
+var errNoKeys = fmt.Errorf("trigger: the service was made without Options.Keys: %w", errors.ErrUnsupported)
+
+// IssueKey makes a new API key and returns it with its record. The text of the key cannot be had again. An organization may hold
+// any number of keys.
+func (s *Service) IssueKey(ctx context.Context, org, name string) (key string, record APIKey, err error) {
+	if key, err = secret.Issue(s.opts.Rand, s.opts.KeyPrefix); err != nil {
+		return "", APIKey{}, unavailable("issue key", err)
+	}
+	if record, err = s.ImportKey(ctx, org, name, key); err != nil {
+		return "", APIKey{}, err
+	}
+	return key, record, nil
+}
+
+// ImportKey stores a key that was made elsewhere, of 32 to 1024 bytes. If it is stored already, the error is [ErrExists].
+func (s *Service) ImportKey(ctx context.Context, org, name, key string) (APIKey, error) {
+	if s.keys == nil {
+		return APIKey{}, errNoKeys
+	}
+	var p problems
+	checkName(&p, "organization", org)
+	if name != "" {
+		checkName(&p, "name", name)
+	}
+	if len(key) < secret.MinImported || len(key) > secret.MaxLength {
+		p.add("key", "must be %d to %d bytes long", secret.MinImported, secret.MaxLength)
+	}
+	if err := p.err(); err != nil {
+		return APIKey{}, err
+	}
+	now := s.now()
+	id, err := s.newID(now)
+	if err != nil {
+		return APIKey{}, unavailable("read randomness", err)
+	}
+	k := APIKey{ID: id, Organization: org, Name: name, Digest: secret.Sum(key), CreatedAt: now}
+	if err := s.keys.CreateKey(ctx, k); errors.Is(err, ErrExists) {
+		return APIKey{}, ErrExists
+	} else if err != nil {
+		return APIKey{}, unavailable("store key", err)
+	}
+	return k, nil
+}
+
+// RevokeKey ends a key: the next request with it is refused. Revoking twice is no error and keeps the first time.
+func (s *Service) RevokeKey(ctx context.Context, org string, id uuid.UUID) error {
+	if s.keys == nil {
+		return errNoKeys
+	}
+	now := s.now()
+	return unavailable("revoke key", s.keys.UpdateKey(ctx, org, id, func(k *APIKey) error {
+		if k.RevokedAt.IsZero() {
+			k.RevokedAt = now
+		}
+		return nil
+	}))
+}
+
+// ListKeys returns the organization's keys, oldest first, revoked ones included.
+func (s *Service) ListKeys(ctx context.Context, org string) ([]APIKey, error) {
+	if s.keys == nil {
+		return nil, errNoKeys
+	}
+	keys, err := s.keys.ListKeys(ctx, org)
+	return keys, unavailable("list keys", err)
+}
+
+// FindKey returns the record of a key, revoked or not, or [ErrNotFound].
+func (s *Service) FindKey(ctx context.Context, key string) (APIKey, error) {
+	if s.keys == nil {
+		return APIKey{}, errNoKeys
+	}
+	if len(key) > secret.MaxLength {
+		return APIKey{}, ErrNotFound
+	}
+	digest := secret.Sum(key)
+	k, err := s.keys.KeyByDigest(ctx, digest)
+	if err != nil {
+		return APIKey{}, unavailable("look up key", err)
+	}
+	if !secret.Equal(k.Digest, digest) {
+		return APIKey{}, ErrNotFound
+	}
+	return k, nil
+}
+
+// VerifyKey returns the record of a key that is valid now. An unknown and a revoked key are both [ErrInvalidKey]. Its use is
+// noted, and written to the store by the sweeper, at most once a minute.
+func (s *Service) VerifyKey(ctx context.Context, key string) (APIKey, error) {
+	k, err := s.FindKey(ctx, key)
+	if errors.Is(err, ErrNotFound) || err == nil && !k.RevokedAt.IsZero() {
+		return APIKey{}, ErrInvalidKey
+	}
+	if err != nil {
+		return APIKey{}, err
+	}
+	s.noteUse(&k)
+	return k, nil
+}
+
+// keyUse is the last use of a key that is not in the store yet.
+type keyUse struct {
+	org     string
+	at      time.Time
+	pending bool // not written yet
+}
+
+// useEvery is how often the last use of one key is written.
+const useEvery = time.Minute
+
+func (s *Service) noteUse(k *APIKey) {
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, noted := s.lastUse[k.ID]
+	if !(noted && u.pending) && (now.Sub(u.at) < useEvery || now.Sub(k.LastUsedAt) < useEvery) {
+		return
+	}
+	s.lastUse[k.ID] = keyUse{org: k.Organization, at: now, pending: true}
+}
+
+// FlushKeyUse writes the noted uses of API keys. The sweeper calls it; a host calls it before it exits if it cares.
+func (s *Service) FlushKeyUse(ctx context.Context) error {
+	now := s.now()
+	due := make(map[uuid.UUID]keyUse)
+	s.mu.Lock()
+	for id, u := range s.lastUse {
+		switch {
+		case u.pending:
+			due[id] = u
+		case now.Sub(u.at) >= useEvery:
+			delete(s.lastUse, id)
+		}
+	}
+	s.mu.Unlock()
+
+	for id, u := range due {
+		err := s.keys.UpdateKey(ctx, u.org, id, func(k *APIKey) error {
+			if u.at.After(k.LastUsedAt) {
+				k.LastUsedAt = u.at
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return unavailable("write last use of a key", err)
+		}
+		s.mu.Lock()
+		u.pending = false
+		s.lastUse[id] = u
+		s.mu.Unlock()
+	}
+	return nil
+}

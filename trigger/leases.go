@@ -1,0 +1,128 @@
+package trigger
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/leasequeue"
+)
+
+// Lease is a job held by one consumer until a time.
+type Lease struct {
+	Job        Job
+	Token      uuid.UUID // of the Claim that gave the lease: together with the job's ID it says who holds it
+	Deliveries int       // how often the job has been claimed, this time included
+}
+
+// Leases is a table of jobs: what a backend implements to become a queue by way of [LeaseQueue]. Each job is claimable from a
+// time on; a claim holds it until another time, after which anybody may claim it. Times come from the caller.
+//
+// All methods are safe for concurrent use, by several processes too if the backend is shared. Extend, Release and Remove
+// act only for the present holder: if the job was claimed again with another token, or is gone, they change nothing and return
+// [ErrLeaseLost]. A lease whose end has passed is still held until somebody else claims it.
+//
+// These methods take no organization: they serve the queue, which is maintenance.
+type Leases interface {
+	// Add stores a job, claimable from the given time on. A job whose ID is there, a dead one included, is left as it is: no error.
+	Add(ctx context.Context, j Job, at time.Time) error
+
+	// Claim takes at most limit jobs that are claimable at now, those claimable for the longest time first, and holds them until the given time. No
+	// job is in two claims at once.
+	Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]Lease, error)
+
+	// Extend moves the end of a lease.
+	Extend(ctx context.Context, l Lease, until time.Time) error
+
+	// Release gives the job back, claimable from the given time on.
+	Release(ctx context.Context, l Lease, at time.Time) error
+
+	// Remove ends the job. If dead is true, it is kept as a dead letter that no Claim returns.
+	Remove(ctx context.Context, l Lease, dead bool) error
+}
+
+// TxLeases is a Leases table that stands in the same database as a [Store]. [LeaseQueue] makes a [TxQueue] of it.
+type TxLeases interface {
+	Leases
+
+	// Shares reports whether s keeps its events in the same database.
+	Shares(s Store) bool
+
+	// CreateAndAdd does [Store.Create] and, if that created the event, [Leases.Add] with the event's SubmittedAt, in one transaction.
+	CreateAndAdd(ctx context.Context, e Event, keySince time.Time, j Job) (stored Event, created bool, err error)
+}
+
+// LeaseOptions are the settings of [LeaseQueue]. The zero value means the defaults.
+type LeaseOptions struct {
+	TTL       time.Duration    // how long a claim holds without a heartbeat: 15 s
+	Heartbeat time.Duration    // how often a running job's lease is extended: a third of TTL
+	Poll      time.Duration    // how often an idle consumer looks for jobs added by other processes: 500 ms
+	Now       func() time.Time // time.Now
+	Logger    *slog.Logger     // slog.Default()
+}
+
+// LeaseQueue makes a queue of a table of leases. The result is a [StepQueue], and a [TxQueue] if leases is a [TxLeases]. Jobs
+// added through it wake its own consumers at once; those added by other processes are found at the next poll.
+func LeaseQueue(leases Leases, opts *LeaseOptions) Queue {
+	var o LeaseOptions
+	if opts != nil {
+		o = *opts
+	}
+	engine := leasequeue.New[Lease](leases, leasequeue.Options{
+		TTL: o.TTL, Heartbeat: o.Heartbeat, Poll: o.Poll, Now: o.Now, Logger: o.Logger, Lost: ErrLeaseLost,
+	})
+	q := &leaseQueue{leases: leases, engine: engine}
+	if tx, ok := leases.(TxLeases); ok {
+		return &txLeaseQueue{leaseQueue: q, leases: tx}
+	}
+	return q
+}
+
+type leaseQueue struct {
+	leases Leases
+	engine *leasequeue.Engine[Lease]
+}
+
+var _ StepQueue = (*leaseQueue)(nil)
+
+func (q *leaseQueue) Enqueue(ctx context.Context, j Job) error {
+	if err := q.leases.Add(ctx, j, q.engine.Now()); err != nil {
+		return err
+	}
+	q.engine.Wake()
+	return nil
+}
+
+func (q *leaseQueue) Consume(ctx context.Context, workers int, handle func(context.Context, Delivery) Verdict) error {
+	return q.engine.Consume(ctx, workers, leaseHandler(handle))
+}
+
+func (q *leaseQueue) ConsumeOne(ctx context.Context, handle func(context.Context, Delivery) Verdict) (bool, error) {
+	return q.engine.ConsumeOne(ctx, leaseHandler(handle))
+}
+
+func leaseHandler(handle func(context.Context, Delivery) Verdict) func(context.Context, Lease) leasequeue.Verdict {
+	return func(ctx context.Context, l Lease) leasequeue.Verdict {
+		v := handle(ctx, Delivery{Job: l.Job, Deliveries: l.Deliveries})
+		return leasequeue.Verdict{Done: v.Kind != VerdictRetry, Dead: v.Kind == VerdictDead, After: v.After}
+	}
+}
+
+type txLeaseQueue struct {
+	*leaseQueue
+	leases TxLeases
+}
+
+var _ TxQueue = (*txLeaseQueue)(nil)
+
+func (q *txLeaseQueue) Shares(s Store) bool { return q.leases.Shares(s) }
+
+func (q *txLeaseQueue) CreateAndEnqueue(ctx context.Context, e Event, keySince time.Time, j Job) (Event, bool, error) {
+	stored, created, err := q.leases.CreateAndAdd(ctx, e, keySince, j)
+	if created && err == nil {
+		q.engine.Wake()
+	}
+	return stored, created, err
+}

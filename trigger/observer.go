@@ -1,0 +1,83 @@
+package trigger
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Observer hears of what the service, its workers and its sweeper do: for metrics, alerts or a host's own audit. It is called
+// on the goroutine that did it, must be safe for concurrent use, and should return quickly.
+type Observer interface {
+	Observe(ctx context.Context, o Observation)
+}
+
+// ObserverFunc makes an Observer of a function.
+type ObserverFunc func(ctx context.Context, o Observation)
+
+// Observe calls f.
+func (f ObserverFunc) Observe(ctx context.Context, o Observation) { f(ctx, o) }
+
+// Kind is what happened.
+type Kind string
+
+// The kinds of observations.
+const (
+	KindSubmitted Kind = "submitted" // accepted as a new event; Duration: of Submit
+	KindReplayed  Kind = "replayed"  // answered with an earlier event of the same idempotency key
+	KindRefused   Kind = "refused"   // not accepted; Err says why
+	KindStarted   Kind = "started"   // an attempt begins; Duration: since the event was submitted
+	KindCompleted Kind = "completed" // Duration: of the attempt
+	KindRetrying  Kind = "retrying"  // an attempt failed or was cut off, another one follows; Duration: of the attempt
+	KindFailed    Kind = "failed"    // given up: a dead letter; Duration: of the attempt
+	KindSwept     Kind = "swept"     // the sweeper queued an event that had no job; Duration: how long it had none
+)
+
+// Observation is one thing that happened. It never holds instructions, context or an API key. Err of a failed attempt is the
+// Processor's own error.
+type Observation struct {
+	Kind         Kind
+	Organization string
+	EventID      uuid.UUID // uuid.Nil if there is none
+	Attempt      int       // 0 outside of attempts
+	Duration     time.Duration
+	Err          error
+}
+
+// Tracer carries a trace across the queue: Inject writes the caller's trace into a carrier, which is stored with the event, and
+// Start continues it where the event is processed. The returned function ends the span.
+type Tracer interface {
+	Inject(ctx context.Context, carrier map[string]string)
+	Start(ctx context.Context, op string, carrier map[string]string) (context.Context, func(error))
+}
+
+// maxTrace bounds a trace carrier: the bytes of its keys and values.
+const maxTrace = 1024
+
+func (s *Service) observe(ctx context.Context, o Observation) {
+	if s.opts.Observer != nil {
+		s.opts.Observer.Observe(ctx, o)
+	}
+}
+
+// trace returns the carrier to store with a new event, nil if there is none or it is too large.
+func (s *Service) trace(ctx context.Context) map[string]string {
+	if s.opts.Tracer == nil {
+		return nil
+	}
+	carrier := make(map[string]string)
+	s.opts.Tracer.Inject(ctx, carrier)
+	size := 0
+	for k, v := range carrier {
+		size += len(k) + len(v)
+	}
+	if size == 0 {
+		return nil
+	}
+	if size > maxTrace {
+		s.opts.Logger.WarnContext(ctx, "trace carrier dropped: larger than 1 KiB", "bytes", size)
+		return nil
+	}
+	return carrier
+}

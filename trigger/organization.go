@@ -1,0 +1,103 @@
+package trigger
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+)
+
+// Organization is what the service must know of one before it accepts a request.
+type Organization struct {
+	ID            string
+	SetupComplete bool
+	Collections   []Collection // doc collections, by ID
+}
+
+// Collection is a body of documentation that requests may ask to update.
+type Collection struct {
+	ID    uuid.UUID
+	Ready bool
+}
+
+// Directory knows the organizations. A host that has its own implements this one method; it must be safe for concurrent use.
+type Directory interface {
+	// Organization returns setup state and collections in one consistent read, or [ErrNotFound].
+	Organization(ctx context.Context, org string) (Organization, error)
+}
+
+// Organizations is a Directory that [Service.UpdateOrganization] can write.
+type Organizations interface {
+	Directory
+
+	// UpdateOrganization calls update with a copy of the organization, or a new one that has only its ID, and stores what it
+	// leaves. update is pure and may be called more than once; its error changes nothing and is returned.
+	UpdateOrganization(ctx context.Context, org string, update func(*Organization) error) error
+}
+
+// Clone returns a deep copy.
+func (o Organization) Clone() Organization {
+	o.Collections = append([]Collection(nil), o.Collections...)
+	return o
+}
+
+// SetCollection adds a collection or changes its readiness.
+func (o *Organization) SetCollection(id uuid.UUID, ready bool) {
+	for i := range o.Collections {
+		if o.Collections[i].ID == id {
+			o.Collections[i].Ready = ready
+			return
+		}
+	}
+	o.Collections = append(o.Collections, Collection{ID: id, Ready: ready})
+}
+
+// eligible says whether the organization can take a request for the collection, uuid.Nil meaning any.
+func (o *Organization) eligible(collection uuid.UUID) error {
+	if !o.SetupComplete {
+		return ErrNotConfigured
+	}
+	for _, c := range o.Collections {
+		if c.Ready && (collection == uuid.Nil || c.ID == collection) {
+			return nil
+		}
+	}
+	return ErrNoEligibleCollection
+}
+
+// checkOrganization returns nil if the organization may submit, ErrNotConfigured or ErrNoEligibleCollection if not.
+func (s *Service) checkOrganization(ctx context.Context, org string, collection uuid.UUID) error {
+	if s.directory == nil {
+		return nil
+	}
+	o, err := s.directory.Organization(ctx, org)
+	if errors.Is(err, ErrNotFound) {
+		return ErrNotConfigured
+	}
+	if err != nil {
+		return unavailable("read organization", err)
+	}
+	return o.eligible(collection)
+}
+
+// UpdateOrganization changes an organization, creating it if it is new. The Directory given to New must be an [Organizations];
+// if not, the error is errors.ErrUnsupported.
+func (s *Service) UpdateOrganization(ctx context.Context, org string, update func(*Organization) error) error {
+	var p problems
+	if checkName(&p, "organization", org); p.errs != nil {
+		return p.err()
+	}
+	orgs, ok := s.directory.(Organizations)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	var refused error
+	err := orgs.UpdateOrganization(ctx, org, func(o *Organization) error {
+		refused = update(o)
+		return refused
+	})
+	if refused != nil {
+		return refused
+	}
+	return unavailable("update organization", err)
+}

@@ -1,0 +1,87 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// runner calls the Processor and turns every way in which that can end into an outcome or an error.
+type runner func(ctx context.Context, e Event) (Outcome, error)
+
+// runHere calls the Processor on this goroutine.
+func (w *Worker) runHere(ctx context.Context, e Event) (o Outcome, err error) {
+	returned := false
+	defer func() {
+		if p := recover(); p != nil {
+			o, err = Outcome{}, fmt.Errorf("the processor panicked: %v", p)
+		} else if !returned { // runtime.Goexit, by a FailNow in a test, say
+			err = errors.New("the processor ended its goroutine")
+		}
+	}()
+	o, err = w.processor.Process(ctx, e)
+	returned = true
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	return o, err
+}
+
+// runAside calls the Processor on a goroutine of its own, so that one that ignores the end of its context cannot hold its place
+// for ever: Grace after the end it is left behind.
+func (w *Worker) runAside(ctx context.Context, e Event) (Outcome, error) {
+	type result struct {
+		outcome Outcome
+		err     error
+	}
+	done := make(chan result, 1)
+	go func() {
+		r := result{err: errors.New("the processor ended its goroutine")}
+		defer func() { done <- r }()
+		r.outcome, r.err = w.runHere(ctx, e)
+	}()
+	select {
+	case r := <-done:
+		return r.outcome, r.err
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(w.opts.Grace)
+	defer timer.Stop()
+	select {
+	case r := <-done:
+		return r.outcome, r.err
+	case <-timer.C:
+		return Outcome{}, fmt.Errorf("%w, and the processor did not stop within %v of being told so", context.Cause(ctx), w.opts.Grace)
+	}
+}
+
+// check refuses what the history could not show.
+func (o *Outcome) check() error {
+	if !utf8.ValidString(o.Summary) {
+		return Permanent(errors.New("the outcome's summary is not valid UTF-8"))
+	}
+	if o.Data != nil && !json.Valid(o.Data) {
+		return Permanent(errors.New("the outcome's data is not valid JSON"))
+	}
+	return nil
+}
+
+// maxErrorText bounds LastError, in bytes.
+const maxErrorText = 2048
+
+// errorText makes a failure fit for the history.
+func errorText(err error) string {
+	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
+	if len(text) <= maxErrorText {
+		return text
+	}
+	cut := maxErrorText
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "..."
+}

@@ -1,0 +1,108 @@
+package trigger
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Store keeps events. Every method is safe for concurrent use, and atomic: another caller sees all of its effect or none. A
+// call that returned without error is durable, as far as the backend is.
+//
+// Arguments and results are the receiver's own: a Store copies what it keeps and what it returns. Times keep microseconds.
+// Strings and raw JSON keep every byte, U+0000 included. An unknown event, and an event of another organization, is
+// [ErrNotFound]. Any error but the sentinels of this package means "unavailable": the caller may try again.
+type Store interface {
+	// Create stores e, unless the organization has an event with the same idempotency key submitted at or after keySince, or an
+	// event with the same ID: then it returns that one, and created is false. An event with the same key submitted before keySince
+	// loses its key in the same transaction. An empty key never matches.
+	Create(ctx context.Context, e Event, keySince time.Time) (stored Event, created bool, err error)
+
+	// Get returns one event.
+	Get(ctx context.Context, org string, id uuid.UUID) (Event, error)
+
+	// Update calls update with a copy of the event and stores what it leaves. update is pure, may be called more than once, and
+	// may change every field but ID, Organization and SubmittedAt, whose changes are ignored. An error from update leaves the
+	// event as it was and is returned so that errors.Is finds it.
+	Update(ctx context.Context, org string, id uuid.UUID, update func(*Event) error) error
+
+	// List returns the events that match q, newest first: by SubmittedAt, then by ID (as bytes), both descending.
+	List(ctx context.Context, org string, q Query) (Page, error)
+
+	// Unqueued returns at most limit events of all organizations that are received and whose UnqueuedSince is set and before
+	// the given time, longest waiting first. It is maintenance: no organization is asked for.
+	Unqueued(ctx context.Context, before time.Time, limit int) ([]Event, error)
+}
+
+// Query selects events of one organization. Zero fields select everything.
+type Query struct {
+	Status         Status
+	Source         string
+	From           time.Time // submitted at or after
+	To             time.Time // submitted before
+	IdempotencyKey string
+	Before         Position // only events that follow this place in the listing; zero: from its start
+	Limit          int      // events a page; Service.List sets 50 for 0 and refuses more than MaxPageSize
+}
+
+// MaxPageSize bounds Query.Limit.
+const MaxPageSize = 1000
+
+// Page is a stretch of a listing.
+type Page struct {
+	Events []Event
+	Next   Position // where the next page begins (as its Query.Before); zero if this is the last one
+}
+
+// Position is the place of an event in a listing. It stays where it is while other events arrive, so that paging neither
+// repeats nor skips one.
+type Position struct {
+	SubmittedAt time.Time
+	ID          uuid.UUID
+}
+
+// IsZero reports whether p is no position: the start of a listing as Query.Before, the end as Page.Next.
+func (p Position) IsZero() bool { return p == Position{} }
+
+// Position returns the event's place in a listing.
+func (e *Event) Position() Position { return Position{SubmittedAt: e.SubmittedAt, ID: e.ID} }
+
+// Matches reports whether e is selected by q, its Limit left aside. It defines what Store.List must return; backends without
+// a query language may call it.
+func (q *Query) Matches(e *Event) bool {
+	return (q.Status == "" || e.Status == q.Status) &&
+		(q.Source == "" || e.Source == q.Source) &&
+		(q.IdempotencyKey == "" || e.IdempotencyKey == q.IdempotencyKey) &&
+		(q.From.IsZero() || !e.SubmittedAt.Before(q.From)) &&
+		(q.To.IsZero() || e.SubmittedAt.Before(q.To)) &&
+		(q.Before.IsZero() || e.Position().follows(q.Before))
+}
+
+// follows reports whether p comes after other in a listing, that is, whether it is older.
+func (p Position) follows(other Position) bool {
+	if c := p.SubmittedAt.Compare(other.SubmittedAt); c != 0 {
+		return c < 0
+	}
+	return bytes.Compare(p.ID[:], other.ID[:]) < 0
+}
+
+// Compare orders positions as a listing does: negative if p comes first (is newer).
+func (p Position) Compare(other Position) int {
+	switch {
+	case p == other:
+		return 0
+	case p.follows(other):
+		return 1
+	default:
+		return -1
+	}
+}
+
+// Pruner is a Store that can forget. [Service.Prune] needs it.
+type Pruner interface {
+	// Prune removes finished events of all organizations whose FinishedAt is before the given time, at most limit of them, and
+	// returns how many. It is maintenance: no organization is asked for.
+	Prune(ctx context.Context, before time.Time, limit int) (removed int, err error)
+}
