@@ -1,0 +1,245 @@
+package httpadapter
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// Options are what every service can be mounted with. The zero value means the defaults.
+type Options struct {
+	// Authorize replaces the roles with a host's own policy. Nil asks Principal.Access where a service is governed by roles; the
+	// triggers are not: there a valid credential is enough.
+	Authorize func(ctx context.Context, p Principal, action authmgmt.Action, resource authmgmt.Resource) error
+
+	// Wrap puts a host's handler round each operation, outside authentication: for metrics, spans, rate limits.
+	Wrap func(op Operation, next http.Handler) http.Handler
+
+	MaxBody     int64         // bytes of a request body: 1 MiB
+	BodyTimeout time.Duration // for the arrival of a body: 30 s
+	Observer    Observer      // none
+	Logger      *slog.Logger  // slog.Default()
+}
+
+func (o *Options) setDefaults() {
+	if o.MaxBody <= 0 {
+		o.MaxBody = 1 << 20
+	}
+	if o.BodyTimeout <= 0 {
+		o.BodyTimeout = 30 * time.Second
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+}
+
+// Operation names one operation of a service: a label for metrics and spans.
+type Operation struct {
+	Service string // "trigger"
+	ID      string // the operationId of the OpenAPI document
+	Method  string
+	Pattern string // the path as a pattern of http.ServeMux, without prefix
+}
+
+// Route is an operation and what serves it. Handler is the handler of the whole service, so that it finds its path values on
+// routers that know nothing of http.ServeMux.
+type Route struct {
+	Operation
+	Handler http.Handler
+}
+
+// Observer hears of every request that reached an operation, after it was answered.
+type Observer interface {
+	ObserveRequest(ctx context.Context, r RequestObservation)
+}
+
+// RequestObservation is one answered request. It holds nothing of its content.
+type RequestObservation struct {
+	Operation    Operation
+	Organization string // "" if the request was not authenticated
+	Status       int
+	Duration     time.Duration
+}
+
+// Handler serves one domain service. It is safe for concurrent use.
+type Handler struct {
+	name   string
+	mux    *http.ServeMux
+	ops    []*operation
+	routes []Route
+	auth   Authenticator
+	errors errorTable
+	opts   Options
+}
+
+// operation is a row of a service's routing table.
+type operation struct {
+	Operation
+	action   authmgmt.Action
+	resource string                 // type of the resource acted on
+	idName   string                 // path value that holds the resource's ID, "" if there is none
+	body     bool                   // takes a JSON body
+	handle   func(c *call) response // runs after authentication, body and authorization
+}
+
+// call is one request on its way through an operation.
+type call struct {
+	r         *http.Request
+	principal Principal
+	body      []byte
+}
+
+// catchAll is where a service's own mux sends what no operation matches.
+const catchAll = "/"
+
+// newHandler puts a service together. Its operations are all it serves.
+func newHandler(name string, auth Authenticator, errs errorTable, opts Options, ops []*operation) (*Handler, error) {
+	if auth == nil {
+		return nil, errors.New("httpadapter: an authenticator is needed")
+	}
+	opts.setDefaults()
+	h := &Handler{name: name, mux: http.NewServeMux(), ops: ops, auth: auth, errors: errs, opts: opts}
+	for _, op := range ops {
+		op.Service = name
+		var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.serve(op, w, r) })
+		if opts.Wrap != nil {
+			if handler = opts.Wrap(op.Operation, handler); handler == nil {
+				return nil, errors.New("httpadapter: Options.Wrap returned nil for " + op.ID)
+			}
+		}
+		h.mux.Handle(op.Method+" "+op.Pattern, handler)
+		h.routes = append(h.routes, Route{Operation: op.Operation, Handler: h})
+	}
+	h.mux.HandleFunc(catchAll, h.serveNoMatch)
+	return h, nil
+}
+
+// Routes lists the operations, for hosts that register them one by one.
+func (h *Handler) Routes() []Route { return append([]Route(nil), h.routes...) }
+
+// ServeHTTP answers a request whose path, without the prefix that the host stripped, begins at the service's root.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !cleanPath(r.URL.Path) { // http.ServeMux would redirect, to an address that lacks the host's prefix
+		h.errors.reply(problem{kind: notFound}).write(w)
+		return
+	}
+	h.mux.ServeHTTP(w, r)
+}
+
+// cleanPath reports whether a path is rooted and has no empty, "." or ".." segment. A slash at the end is left to the patterns.
+func cleanPath(path string) bool {
+	return strings.HasPrefix(path, "/") && !strings.Contains(path, "//") &&
+		!strings.Contains(path, "/./") && !strings.Contains(path, "/../") &&
+		!strings.HasSuffix(path, "/.") && !strings.HasSuffix(path, "/..")
+}
+
+// serveNoMatch answers 405 if the path is right and the method is not, else 404.
+func (h *Handler) serveNoMatch(w http.ResponseWriter, r *http.Request) {
+	allow := h.allowed(r)
+	if len(allow) == 0 {
+		h.errors.reply(problem{kind: notFound}).write(w)
+		return
+	}
+	if _, failed := h.authenticate(r); failed != nil {
+		failed.write(w)
+		return
+	}
+	resp := h.errors.reply(problem{kind: methodNotAllowed})
+	resp.allow = strings.Join(allow, ", ")
+	resp.write(w)
+}
+
+// allowed returns the methods that the path of r can be asked with, none if it is no path of this service.
+func (h *Handler) allowed(r *http.Request) []string {
+	var methods []string
+	tried := make(map[string]bool)
+	for _, op := range h.ops {
+		if tried[op.Method] {
+			continue
+		}
+		tried[op.Method] = true
+		probe := &http.Request{Method: op.Method, URL: r.URL, Host: r.Host}
+		if _, pattern := h.mux.Handler(probe); pattern == catchAll || pattern == "" {
+			continue
+		}
+		methods = append(methods, op.Method)
+		if op.Method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
+		}
+	}
+	return methods
+}
+
+// serve takes a request through an operation, in the order that the package documentation gives.
+func (h *Handler) serve(op *operation, w http.ResponseWriter, r *http.Request) {
+	c := call{r: r}
+	if h.opts.Observer == nil {
+		h.answer(op, w, &c).write(w)
+		return
+	}
+	start := time.Now()
+	resp := h.answer(op, w, &c)
+	resp.write(w)
+	h.opts.Observer.ObserveRequest(r.Context(), RequestObservation{
+		Operation: op.Operation, Organization: c.principal.Organization, Status: resp.status, Duration: time.Since(start),
+	})
+}
+
+func (h *Handler) answer(op *operation, w http.ResponseWriter, c *call) response {
+	p, failed := h.authenticate(c.r)
+	if failed != nil {
+		return *failed
+	}
+	c.principal = p
+	if op.body {
+		body, failed := h.readBody(w, c.r)
+		if failed != nil {
+			return *failed
+		}
+		c.body = body
+	}
+	return op.handle(c)
+}
+
+func (h *Handler) authenticate(r *http.Request) (Principal, *response) {
+	p, err := h.auth.Authenticate(r)
+	if err == nil && p.Organization == "" {
+		err = errors.New("the authenticator returned a principal without an organization")
+	}
+	if err == nil {
+		return p, nil
+	}
+	resp := h.fail(r, err)
+	return Principal{}, &resp
+}
+
+// authorize asks the host's policy. Handlers call it after the fields are known to be valid, which is where the order of checks
+// has it.
+func (h *Handler) authorize(c *call, op *operation) *response {
+	if h.opts.Authorize == nil {
+		return nil
+	}
+	resource := authmgmt.Resource{Type: op.resource}
+	if op.idName != "" {
+		resource.ID = c.r.PathValue(op.idName)
+	}
+	if err := h.opts.Authorize(c.r.Context(), c.principal, op.action, resource); err != nil {
+		resp := h.fail(c.r, err)
+		return &resp
+	}
+	return nil
+}
+
+// fail answers an error by the service's table. What the table does not know is logged and answered as unavailable.
+func (h *Handler) fail(r *http.Request, err error) response {
+	p, known := h.errors.classify(err)
+	if !known && r.Context().Err() == nil {
+		h.opts.Logger.ErrorContext(r.Context(), "request failed", "service", h.name, "method", r.Method, "pattern", r.Pattern, "error", err)
+	}
+	return h.errors.reply(p)
+}

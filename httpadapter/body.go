@@ -1,0 +1,119 @@
+package httpadapter
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+)
+
+// readBody reads the whole body of a JSON request, within the limits of size and time.
+func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *response) {
+	if !isJSON(r.Header) {
+		return nil, h.refuse(problem{kind: unsupportedMediaType})
+	}
+	limit := h.opts.MaxBody
+	if r.ContentLength > limit {
+		return nil, h.refuse(problem{kind: tooLarge})
+	}
+	body := io.Reader(r.Body)
+	if r.ContentLength < 0 {
+		body = http.MaxBytesReader(w, r.Body, limit)
+	}
+	deadline := setReadDeadline(w, time.Now().Add(h.opts.BodyTimeout))
+	data, err := readAll(body, r.ContentLength, limit)
+	if deadline != nil && err == nil {
+		_ = deadline.SetReadDeadline(time.Time{}) // else it would end the request's context while the handler works
+	}
+	var tooLong *http.MaxBytesError
+	switch {
+	case err == nil:
+		return data, nil
+	case errors.As(err, &tooLong):
+		return nil, h.refuse(problem{kind: tooLarge})
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, h.refuse(problem{kind: requestTimeout})
+	default: // cut off, or broken chunks: a document that ends too early
+		return nil, h.refuse(problem{kind: invalid, details: []Detail{{Loc: []any{"body", len(data)}, Msg: msgJSON, Type: "json_invalid"}}})
+	}
+}
+
+func (h *Handler) refuse(p problem) *response {
+	resp := h.errors.reply(p)
+	return &resp
+}
+
+// firstRead bounds what is allocated on the word of a Content-Length alone.
+const firstRead = 64 << 10
+
+// readAll is io.ReadAll with a first buffer of the announced size. A body of unknown length is bounded by its reader.
+func readAll(body io.Reader, announced, limit int64) ([]byte, error) {
+	if announced == 0 {
+		return nil, nil
+	}
+	size := int64(512)
+	if announced > 0 {
+		size = min(announced, firstRead)
+	}
+	data := make([]byte, 0, size)
+	for {
+		n, err := body.Read(data[len(data):cap(data)])
+		data = data[:len(data)+n]
+		switch {
+		case err == io.EOF || int64(len(data)) == announced:
+			return data, nil
+		case err != nil:
+			return data, err
+		}
+		if len(data) == cap(data) {
+			grown := 2 * int64(cap(data))
+			if announced > 0 {
+				grown = min(grown, announced)
+			} else {
+				grown = min(grown, limit+1) // one more byte tells the end from the limit
+			}
+			data = append(make([]byte, 0, grown), data...)
+		}
+	}
+}
+
+// isJSON reports whether the request declares a JSON body (RFC 8259 section 11), in UTF-8 and not compressed.
+func isJSON(header http.Header) bool {
+	types := header["Content-Type"]
+	if len(types) != 1 || len(header["Content-Encoding"]) != 0 && header.Get("Content-Encoding") != "identity" {
+		return false
+	}
+	if types[0] == "application/json" {
+		return true
+	}
+	media, params, err := mime.ParseMediaType(types[0])
+	if err != nil || media != "application/json" {
+		return false
+	}
+	charset, given := params["charset"]
+	return !given || strings.EqualFold(charset, "utf-8")
+}
+
+type readDeadliner interface{ SetReadDeadline(time.Time) error }
+
+// setReadDeadline is http.ResponseController.SetReadDeadline for writers that may not support it. It returns the writer that
+// did, nil if none did. The controller itself makes an error value each time, on the hot path of every test and embedding that
+// has such a writer.
+func setReadDeadline(w http.ResponseWriter, at time.Time) readDeadliner {
+	for {
+		switch t := w.(type) {
+		case readDeadliner:
+			if t.SetReadDeadline(at) != nil {
+				return nil
+			}
+			return t
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = t.Unwrap()
+		default:
+			return nil
+		}
+	}
+}

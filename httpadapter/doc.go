@@ -1,0 +1,17 @@
+// Package httpadapter mounts the domain services on any net/http router.
+//
+// Each service becomes a [Handler] with routing, authentication, decoding, error bodies and OpenAPI document of its own:
+//
+//	h, err := httpadapter.NewTrigger(service, httpadapter.Bearer(httpadapter.TriggerKeys(service)), nil)
+//	mux.Handle("/triggers", h)
+//	mux.Handle("/triggers/", h)
+//
+// Under a prefix it is mounted with http.StripPrefix; several services under one prefix are put together by [Join]. A host that
+// registers "GET /" on its own mux registers the routes one by one, from [Handler.Routes].
+//
+// Who is asking is decided by the [Authenticator], which the host plugs in: [Bearer] for tokens, or anything that can make a
+// [Principal] of a request. It runs before the body is read.
+//
+// A request is checked in this order: authentication, method, media type, size, JSON, fields, authorization and existence, state,
+// storage, queue. Problems of fields are answered as FastAPI with pydantic v2 does, all of them at once, at most 100.
+package httpadapter

@@ -1,0 +1,82 @@
+package httpadapter
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// Principal is who is asking. Everything that is read or written belongs to its organization.
+type Principal struct {
+	Organization string          // never empty
+	Subject      string          // the person, key or client, for the host's own records
+	Access       authmgmt.Access // what it may do; its zero value allows nothing
+}
+
+// Errors of an Authenticator or an Authorize function. Any other error is logged and answered with 503.
+var (
+	ErrUnauthenticated = errors.New("httpadapter: unauthenticated") // 401
+	ErrForbidden       = errors.New("httpadapter: forbidden")       // 403
+)
+
+// Authenticator finds out who is asking: from a token, a session, a client certificate, or a value that the host's own middleware
+// put into the request's context. It must not read the body, and must be safe for concurrent use. A request without valid
+// credentials is [ErrUnauthenticated].
+type Authenticator interface {
+	Authenticate(r *http.Request) (Principal, error)
+}
+
+// AuthenticatorFunc makes an Authenticator of a function.
+type AuthenticatorFunc func(r *http.Request) (Principal, error)
+
+// Authenticate calls f.
+func (f AuthenticatorFunc) Authenticate(r *http.Request) (Principal, error) { return f(r) }
+
+// Bearer authenticates by the token of the Authorization header (RFC 6750 section 2.1). The scheme's case does not matter; there
+// must be exactly one such header; a token in the query or the body is not looked at. verify returns [ErrUnauthenticated] for a
+// token that is unknown, expired or revoked.
+func Bearer(verify func(ctx context.Context, token string) (Principal, error)) Authenticator {
+	return AuthenticatorFunc(func(r *http.Request) (Principal, error) {
+		token, ok := bearerToken(r.Header["Authorization"])
+		if !ok {
+			return Principal{}, ErrUnauthenticated
+		}
+		return verify(r.Context(), token)
+	})
+}
+
+func bearerToken(headers []string) (string, bool) {
+	if len(headers) != 1 {
+		return "", false
+	}
+	scheme, token, found := strings.Cut(headers[0], " ")
+	if !found || !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	token = strings.TrimLeft(token, " ")
+	for i := range len(token) {
+		if token[i] <= ' ' || token[i] > '~' {
+			return "", false
+		}
+	}
+	return token, token != ""
+}
+
+// TriggerKeys returns a check for [Bearer] over the API keys of a trigger service. A valid key has full access to the triggers of
+// its organization; the principal's subject is the key's ID.
+func TriggerKeys(s *trigger.Service) func(ctx context.Context, token string) (Principal, error) {
+	return func(ctx context.Context, token string) (Principal, error) {
+		key, err := s.VerifyKey(ctx, token)
+		if errors.Is(err, trigger.ErrInvalidKey) {
+			return Principal{}, ErrUnauthenticated
+		}
+		if err != nil {
+			return Principal{}, err
+		}
+		return Principal{Organization: key.Organization, Subject: "api_key:" + key.ID.String(), Access: authmgmt.FullAccess()}, nil
+	}
+}

@@ -1,0 +1,101 @@
+package httpadapter
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// params reads what stands in the URL and the header, and notes what is wrong with it in d. Of a parameter that is given several
+// times the last one counts, as in FastAPI.
+type params struct {
+	d     *decoder
+	query url.Values
+}
+
+func newParams(d *decoder, r *http.Request) params {
+	if r.URL.RawQuery == "" {
+		return params{d: d}
+	}
+	return params{d: d, query: r.URL.Query()}
+}
+
+func (p params) last(name string) (string, bool) {
+	values := p.query[name]
+	if len(values) == 0 {
+		return "", false
+	}
+	return values[len(values)-1], true
+}
+
+func (p params) refuse(name, typ, msg string) { p.d.add([]any{"query", name}, typ, msg) }
+
+func (p params) text(name string) string {
+	text, _ := p.last(name)
+	return text
+}
+
+func (p params) enum(name string, values []string) string {
+	text, ok := p.last(name)
+	if !ok {
+		return ""
+	}
+	for _, value := range values {
+		if text == value {
+			return value
+		}
+	}
+	p.refuse(name, "enum", oneOf(values))
+	return ""
+}
+
+func (p params) integer(name string, fallback, least, most int64) int64 {
+	text, ok := p.last(name)
+	if !ok {
+		return fallback
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+	switch {
+	case err != nil:
+		p.refuse(name, "int_parsing", msgInteger+", unable to parse string as an integer")
+	case n < least:
+		p.refuse(name, "greater_than_equal", atLeast(least))
+	case n > most:
+		p.refuse(name, "less_than_equal", atMost(most))
+	default:
+		return n
+	}
+	return fallback
+}
+
+// instant reads a time in RFC 3339. A plus that the URL's encoding turned into a space is taken for what it was.
+func (p params) instant(name string) time.Time {
+	text, ok := p.last(name)
+	if !ok {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339Nano, strings.Replace(text, " ", "+", 1))
+	if err != nil {
+		p.refuse(name, "datetime_parsing", "Input should be a valid datetime, in the form 2006-01-02T15:04:05Z of RFC 3339")
+		return time.Time{}
+	}
+	return at.UTC()
+}
+
+// pathUUID reads a path value that must be a UUID.
+func (p params) pathUUID(r *http.Request, name string) uuid.UUID {
+	text := r.PathValue(name)
+	if msg := uuidProblem(text); msg != "" {
+		p.d.add([]any{"path", name}, "uuid_parsing", clipKey(msg))
+		return uuid.Nil
+	}
+	id, err := uuid.Parse(text)
+	if err != nil {
+		p.d.add([]any{"path", name}, "uuid_parsing", "Input should be a valid UUID")
+	}
+	return id
+}

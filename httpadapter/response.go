@@ -1,0 +1,57 @@
+package httpadapter
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+)
+
+// response is an answer that is ready to be written.
+type response struct {
+	status       int
+	body         []byte // JSON; nil for none
+	allow        string // the Allow header of a 405
+	authenticate bool   // sends WWW-Authenticate: Bearer
+}
+
+// Header values are shared by all answers: net/http reads them only.
+var (
+	jsonType     = []string{"application/json"}
+	bearerScheme = []string{"Bearer"}
+)
+
+func (resp response) write(w http.ResponseWriter) {
+	header := w.Header()
+	if resp.authenticate {
+		header["Www-Authenticate"] = bearerScheme
+	}
+	if resp.allow != "" {
+		header.Set("Allow", resp.allow)
+	}
+	if resp.body != nil {
+		header["Content-Type"] = jsonType
+	}
+	w.WriteHeader(resp.status)
+	_, _ = w.Write(resp.body) // the caller is gone if this fails; there is nobody left to tell
+}
+
+// jsonBody encodes v without escaping <, > and &, which are harmless in application/json.
+func jsonBody(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode answer: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// mustJSON encodes one of our own wire types, of strings and numbers only.
+func mustJSON(v any) []byte {
+	b, err := jsonBody(v)
+	if err != nil { // unreachable for such a type; an empty body beats a panic
+		return []byte("{}")
+	}
+	return b
+}

@@ -1,0 +1,157 @@
+package httpadapter
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/cursor"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// TriggerEvent is an event of the trigger history as it goes over the wire.
+type TriggerEvent struct {
+	ID           uuid.UUID       `json:"trigger_event_id"`
+	Status       trigger.Status  `json:"status"`
+	Source       string          `json:"source"`
+	Instructions string          `json:"instructions"`
+	Context      json.RawMessage `json:"context"` // null if there was none
+	SubmittedAt  Timestamp       `json:"submitted_at"`
+	StartedAt    Timestamp       `json:"started_at"`
+	FinishedAt   Timestamp       `json:"finished_at"`
+	Attempts     int             `json:"attempts"`
+	LastError    *string         `json:"last_error"`
+	Outcome      *TriggerOutcome `json:"outcome"`
+}
+
+// TriggerOutcome is what a completed event came to.
+type TriggerOutcome struct {
+	Summary string          `json:"summary"`
+	Data    json.RawMessage `json:"data"` // null if there was none
+}
+
+// NewTriggerEvent returns the wire form of an event.
+func NewTriggerEvent(e trigger.Event) TriggerEvent {
+	w := TriggerEvent{
+		ID: e.ID, Status: e.Status, Source: e.Source, Instructions: e.Instructions, Context: e.Context,
+		SubmittedAt: Timestamp(e.SubmittedAt), StartedAt: Timestamp(e.StartedAt), FinishedAt: Timestamp(e.FinishedAt),
+		Attempts: e.Attempts,
+	}
+	if e.LastError != "" {
+		w.LastError = &e.LastError
+	}
+	if e.Outcome != nil {
+		w.Outcome = &TriggerOutcome{Summary: e.Outcome.Summary, Data: e.Outcome.Data}
+	}
+	return w
+}
+
+// JSON returns the event as one line of JSON, its context as submitted but for space between tokens.
+func (e TriggerEvent) JSON() ([]byte, error) { return jsonBody(e) }
+
+// Timestamp is a time on the wire: RFC 3339, UTC, microseconds; null if zero.
+type Timestamp time.Time
+
+// MarshalJSON implements [json.Marshaler].
+func (t Timestamp) MarshalJSON() ([]byte, error) {
+	if time.Time(t).IsZero() {
+		return []byte("null"), nil
+	}
+	return time.Time(t).UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000000Z"`), nil
+}
+
+// get is getTrigger.
+func (t *triggerAdapter) get(c *call) response {
+	var d decoder
+	id := newParams(&d, c.r).pathUUID(c.r, "id")
+	if len(d.details) > 0 {
+		return triggerErrors.reply(problem{kind: invalid, details: d.details})
+	}
+	if failed := t.h.authorize(c, t.getOp); failed != nil {
+		return *failed
+	}
+	e, err := t.service.Get(c.r.Context(), c.principal.Organization, id)
+	if err != nil {
+		return t.h.fail(c.r, err)
+	}
+	body, err := NewTriggerEvent(e).JSON()
+	if err != nil {
+		return t.h.fail(c.r, err)
+	}
+	return response{status: http.StatusOK, body: body}
+}
+
+const (
+	listChunk = 50      // events read at a time, which bounds what one request holds in memory
+	listBytes = 4 << 20 // a page ends early once it is this long
+)
+
+// list is listTriggers.
+func (t *triggerAdapter) list(c *call) response {
+	q, d := listQuery(c.r)
+	if len(d.details) > 0 {
+		return triggerErrors.reply(problem{kind: invalid, details: d.details})
+	}
+	if failed := t.h.authorize(c, t.listOp); failed != nil {
+		return *failed
+	}
+	body := []byte(`{"triggers":[`)
+	for left := q.Limit; ; {
+		q.Limit = min(left, listChunk)
+		page, err := t.service.List(c.r.Context(), c.principal.Organization, q)
+		if err != nil {
+			return t.h.fail(c.r, err)
+		}
+		for i := range page.Events {
+			event, err := NewTriggerEvent(page.Events[i]).JSON()
+			if err != nil {
+				return t.h.fail(c.r, err)
+			}
+			if body[len(body)-1] == '}' {
+				body = append(body, ',')
+			}
+			body = append(body, event...)
+			if len(body) > listBytes && i < len(page.Events)-1 {
+				page.Next = page.Events[i].Position()
+				left = 0
+				break
+			}
+		}
+		left -= len(page.Events)
+		if page.Next.IsZero() {
+			return response{status: http.StatusOK, body: append(body, `],"next_cursor":null}`...)}
+		}
+		if left <= 0 || len(body) > listBytes {
+			body = append(body, `],"next_cursor":"`...)
+			body = append(body, cursor.Encode(page.Next.SubmittedAt, page.Next.ID)...)
+			return response{status: http.StatusOK, body: append(body, `"}`...)}
+		}
+		q.Before = page.Next
+	}
+}
+
+// listQuery reads the parameters of listTriggers, in the order in which the document declares them.
+func listQuery(r *http.Request) (trigger.Query, *decoder) {
+	d := new(decoder)
+	p := newParams(d, r)
+	var q trigger.Query
+	q.Limit = int(p.integer("limit", 50, 1, trigger.MaxPageSize))
+	if text := p.text("cursor"); text != "" {
+		at, id, err := cursor.Decode(text)
+		if err != nil {
+			p.refuse("cursor", "value_error", "Value error, not a cursor that this service gave out")
+		}
+		q.Before = trigger.Position{SubmittedAt: at, ID: id}
+	}
+	statuses := make([]string, 0, 4)
+	for _, status := range trigger.Statuses() {
+		statuses = append(statuses, string(status))
+	}
+	q.Status = trigger.Status(p.enum("status", statuses))
+	q.Source = p.text("source")
+	q.From = p.instant("from")
+	q.To = p.instant("to")
+	return q, d
+}

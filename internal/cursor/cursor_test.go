@@ -1,0 +1,42 @@
+package cursor
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+func TestRoundTrip(t *testing.T) {
+	for _, at := range []time.Time{
+		time.Date(2026, 11, 21, 10, 46, 0, 123456000, time.UTC),
+		time.Date(1969, 12, 31, 23, 59, 59, 999999000, time.UTC),
+		time.UnixMicro(0).UTC(),
+	} {
+		id := uuid.New()
+		gotAt, gotID, err := Decode(Encode(at, id))
+		require.NoError(t, err)
+		require.Equal(t, at, gotAt)
+		require.Equal(t, id, gotID)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	good := Encode(time.Now(), uuid.New())
+	for _, text := range []string{"", "x", good[1:], good + "A", good[:31] + "=", good[:31] + "\n", good[:31] + "+", "../../etc/passwd"} {
+		_, _, err := Decode(text)
+		require.ErrorIs(t, err, ErrInvalid, text)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(Encode(time.Unix(1, 0), uuid.Nil))
+	f.Add("")
+	f.Fuzz(func(t *testing.T, text string) {
+		at, id, err := Decode(text)
+		if err == nil && Encode(at, id) != text {
+			t.Fatalf("%q decodes, but is written as %q", text, Encode(at, id))
+		}
+	})
+}
