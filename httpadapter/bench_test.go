@@ -35,7 +35,7 @@ func (sink) List(context.Context, string, trigger.Query) (trigger.Page, error) {
 	return trigger.Page{}, nil
 }
 func (sink) Unqueued(context.Context, time.Time, int) ([]trigger.Event, error) { return nil, nil }
-func (sink) Enqueue(context.Context, trigger.Job) error                       { return nil }
+func (sink) Enqueue(context.Context, trigger.Job) error                        { return nil }
 func (sink) Consume(context.Context, int, func(context.Context, trigger.Delivery) trigger.Verdict) error {
 	return nil
 }

@@ -69,11 +69,9 @@ func readAll(body io.Reader, announced, limit int64) ([]byte, error) {
 			return data, err
 		}
 		if len(data) == cap(data) {
-			grown := 2 * int64(cap(data))
-			if announced > 0 {
-				grown = min(grown, announced)
-			} else {
-				grown = min(grown, limit+1) // one more byte tells the end from the limit
+			grown := announced // by now there is reason to believe it
+			if announced < 0 {
+				grown = min(2*int64(cap(data)), limit+1) // one more byte tells the end from the limit
 			}
 			data = append(make([]byte, 0, grown), data...)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"hash/maphash"
 	"slices"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -99,10 +100,37 @@ func (s *scanner) growKeys(offset int) []uint64 {
 		s.doomed = true
 		return nil
 	}
-	more := make([]uint64, min(4*s.keyCount, s.keyCount+1+rest/minMember))
+	var more []uint64
+	if s.moreKeys == nil {
+		more = borrowKeys()
+	}
+	if len(more) <= s.keyCount {
+		more = make([]uint64, min(4*s.keyCount, s.keyCount+1+rest/minMember))
+	}
 	copy(more, s.keyStack())
 	s.moreKeys = more
 	return more
+}
+
+// spareKeys holds *[]uint64 that served as moreKeys. A document may be parsed more than once on its way, and what one pass
+// allocated serves the next.
+var spareKeys sync.Pool
+
+// maxSpareKeys bounds what is kept for later, in keys.
+const maxSpareKeys = 1 << 18
+
+func borrowKeys() []uint64 {
+	if spare, ok := spareKeys.Get().(*[]uint64); ok {
+		return *spare
+	}
+	return nil
+}
+
+func (s *scanner) returnKeys() {
+	if s.moreKeys != nil && len(s.moreKeys) <= maxSpareKeys {
+		spare := s.moreKeys
+		spareKeys.Put(&spare)
+	}
 }
 
 // dropKeys takes the keys of the innermost object, which has at least one, off

@@ -27,6 +27,7 @@ func Parse(data []byte, maxDepth int) (Value, error) {
 
 	start := space(data, 0)
 	end := s.run(start)
+	s.returnKeys()
 	if end >= 0 {
 		if i := space(data, end); i < len(data) {
 			s.fail(i, reasonExtra)
