@@ -75,6 +75,8 @@ type Handler struct {
 	auth   Authenticator
 	errors errorTable
 	opts   Options
+
+	features []string // of the service's OpenAPI document, beyond what every handler has
 }
 
 // operation is a row of a service's routing table.

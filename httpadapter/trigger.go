@@ -49,8 +49,14 @@ func NewTrigger(s *trigger.Service, auth Authenticator, opts *TriggerOptions) (*
 		ops = append(ops, t.listOp, t.getOp)
 	}
 	h, err := newHandler("trigger", auth, triggerErrors, o.Options, ops)
+	if err != nil {
+		return nil, err
+	}
+	if o.CollectionField {
+		h.features = append(h.features, featureCollectionField)
+	}
 	t.h = h
-	return h, err
+	return h, nil
 }
 
 type triggerAdapter struct {

@@ -24,7 +24,7 @@ type APIKey struct {
 
 // Keys stores API keys. Copies, atomicity, times and errors are as for [Store].
 type Keys interface {
-	// CreateKey stores a key, or returns [ErrExists] if there is one with its digest, of whatever organization.
+	// CreateKey stores a key, or returns [ErrExists] if there is one with its digest or its ID, of whatever organization.
 	CreateKey(ctx context.Context, k APIKey) error
 
 	// KeyByDigest returns a key, revoked or not, or [ErrNotFound]. It takes no organization: the key says which one is asking.

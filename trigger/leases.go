@@ -21,16 +21,17 @@ type Lease struct {
 // time on; a claim holds it until another time, after which anybody may claim it. Times come from the caller.
 //
 // All methods are safe for concurrent use, by several processes too if the backend is shared. Extend, Release and Remove
-// act only for the present holder: if the job was claimed again with another token, or is gone, they change nothing and return
-// [ErrLeaseLost]. A lease whose end has passed is still held until somebody else claims it.
+// act only for the present holder: if the job was released, claimed again with another token, or is gone, they change nothing and
+// return [ErrLeaseLost]. A lease whose end has passed is still held until somebody else claims it.
 //
 // These methods take no organization: they serve the queue, which is maintenance.
 type Leases interface {
 	// Add stores a job, claimable from the given time on. A job whose ID is there, a dead one included, is left as it is: no error.
 	Add(ctx context.Context, j Job, at time.Time) error
 
-	// Claim takes at most limit jobs that are claimable at now, those claimable for the longest time first, and holds them until the given time. No
-	// job is in two claims at once.
+	// Claim takes at most limit jobs that are claimable at now, that is, at now or before it, and holds them until the given time.
+	// Those claimable for the longest time come first, and among equals those added or released first, so that a job that is given
+	// back at once holds up no other. No job is in two claims at once.
 	Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]Lease, error)
 
 	// Extend moves the end of a lease.

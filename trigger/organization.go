@@ -31,7 +31,7 @@ type Organizations interface {
 	Directory
 
 	// UpdateOrganization calls update with a copy of the organization, or a new one that has only its ID, and stores what it
-	// leaves. update is pure and may be called more than once; its error changes nothing and is returned.
+	// leaves; the ID cannot change. update is pure and may be called more than once; its error changes nothing and is returned.
 	UpdateOrganization(ctx context.Context, org string, update func(*Organization) error) error
 }
 

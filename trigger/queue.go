@@ -44,11 +44,11 @@ type Verdict struct {
 // two consumers in a row if the first one stalls. Jobs come roughly in order of becoming due; a job that is retried never holds
 // up others. All methods are safe for concurrent use.
 type Queue interface {
-	// Enqueue adds a job, due at once. It is idempotent: a job whose ID is in the queue is not added a second time. An error means
-	// that the job may or may not be there.
+	// Enqueue adds a job, due at once. It is idempotent: a job whose ID is in the queue, waiting or running, is not added a second
+	// time. An error means that the job may or may not be there.
 	Enqueue(ctx context.Context, j Job) error
 
-	// Consume hands jobs to handle, at most workers at a time, until ctx ends. Then it takes no more, waits for the running calls
+	// Consume hands jobs to handle until ctx ends: as many as are due at a time, but never more than workers. Then it takes no more, waits for the running calls
 	// of handle, applies their verdicts and returns nil. It returns an error only if it cannot go on; a passing failure of the
 	// backend is waited out.
 	//

@@ -64,7 +64,7 @@ func (o *Outcome) check() error {
 	if !utf8.ValidString(o.Summary) {
 		return Permanent(errors.New("the outcome's summary is not valid UTF-8"))
 	}
-	if o.Data != nil && !json.Valid(o.Data) {
+	if o.Data != nil && !(json.Valid(o.Data) && utf8.Valid(o.Data)) {
 		return Permanent(errors.New("the outcome's data is not valid JSON"))
 	}
 	return nil

@@ -39,7 +39,7 @@ type Service struct {
 	opts      Options
 
 	mu        sync.Mutex
-	abandoned map[uuid.UUID]string // events answered with ErrEnqueueFailed whose mark could not be written yet, with their organization
+	abandoned map[uuid.UUID]string // events that could be neither queued nor marked failed yet, with their organization
 	lastUse   map[uuid.UUID]keyUse // when each API key was used, as far as it matters here
 }
 

@@ -9,10 +9,12 @@ import (
 )
 
 // Store keeps events. Every method is safe for concurrent use, and atomic: another caller sees all of its effect or none. A
-// call that returned without error is durable, as far as the backend is.
+// call that returned without error is durable, as far as the backend is. A call whose ctx has ended returns an error that is no
+// sentinel of this package.
 //
 // Arguments and results are the receiver's own: a Store copies what it keeps and what it returns. Times keep microseconds.
-// Strings and raw JSON keep every byte, U+0000 included. An unknown event, and an event of another organization, is
+// Strings and raw JSON keep every byte, U+0000 included, and are compared as bytes. An event's ID is unique across organizations.
+// An unknown event, and an event of another organization, is
 // [ErrNotFound]. Any error but the sentinels of this package means "unavailable": the caller may try again.
 type Store interface {
 	// Create stores e, unless the organization has an event with the same idempotency key submitted at or after keySince, or an
@@ -25,7 +27,8 @@ type Store interface {
 
 	// Update calls update with a copy of the event and stores what it leaves. update is pure, may be called more than once, and
 	// may change every field but ID, Organization and SubmittedAt, whose changes are ignored. An error from update leaves the
-	// event as it was and is returned so that errors.Is finds it.
+	// event as it was and is returned so that errors.Is finds it; so does a panic, which goes on to the caller. update never gives
+	// an event an idempotency key that another one has. It is not called for an event that is not there.
 	Update(ctx context.Context, org string, id uuid.UUID, update func(*Event) error) error
 
 	// List returns the events that match q, newest first: by SubmittedAt, then by ID (as bytes), both descending.
@@ -36,7 +39,7 @@ type Store interface {
 	Unqueued(ctx context.Context, before time.Time, limit int) ([]Event, error)
 }
 
-// Query selects events of one organization. Zero fields select everything.
+// Query selects events of one organization. Zero fields but Limit select everything.
 type Query struct {
 	Status         Status
 	Source         string
@@ -44,7 +47,7 @@ type Query struct {
 	To             time.Time // submitted before
 	IdempotencyKey string
 	Before         Position // only events that follow this place in the listing; zero: from its start
-	Limit          int      // events a page; Service.List sets 50 for 0 and refuses more than MaxPageSize
+	Limit          int      // events a page, 1 to MaxPageSize; Service.List sets 50 for 0
 }
 
 // MaxPageSize bounds Query.Limit.
@@ -91,7 +94,7 @@ func (p Position) follows(other Position) bool {
 // Compare orders positions as a listing does: negative if p comes first (is newer).
 func (p Position) Compare(other Position) int {
 	switch {
-	case p == other:
+	case p.ID == other.ID && p.SubmittedAt.Equal(other.SubmittedAt):
 		return 0
 	case p.follows(other):
 		return 1

@@ -69,8 +69,12 @@ func (s *Service) submit(ctx context.Context, org string, sub Submission, now ti
 			if !earlier.UnqueuedSince.IsZero() {
 				err = s.enqueue(ctx, &earlier)
 			}
-			if !errors.Is(err, errGone) {
-				return earlier, true, err
+			if err != nil && !errors.Is(err, errGone) {
+				return Event{}, false, err
+			}
+			if err == nil {
+				earlier.UnqueuedSince = time.Time{}
+				return earlier, true, nil
 			}
 		}
 	}
@@ -136,10 +140,11 @@ func (s *Service) create(ctx context.Context, e *Event, keySince time.Time) (Eve
 var errGone = errors.New("trigger: the event was given up")
 
 // enqueue queues the job of an event that has none, and notes that it has one. On an error of the queue the event stays as it
-// is, and the sweeper will try again. On errGone it has been marked failed by the one who created it.
+// is, and the sweeper will try again: so this is no ErrEnqueueFailed, which says that the event never runs. On errGone it has been
+// marked failed by the one who created it.
 func (s *Service) enqueue(ctx context.Context, e *Event) error {
 	if err := s.queue.Enqueue(ctx, e.Job()); err != nil {
-		return fmt.Errorf("%w: %w", ErrEnqueueFailed, err)
+		return fmt.Errorf("%w: queue event: %w", ErrUnavailable, err)
 	}
 	return s.markQueued(ctx, e)
 }
@@ -159,7 +164,8 @@ func (s *Service) markQueued(ctx context.Context, e *Event) error {
 }
 
 // enqueueNew queues the job of an event that this call created. If that fails, the event is marked failed, so that it never
-// runs and its key is free; unless somebody else has queued it meanwhile, or the failure was no failure: then it is accepted.
+// runs and its key is free; unless somebody else has queued it meanwhile, or the failure was no failure: then it is accepted. If
+// the mark fails too, nobody knows whether the event runs, and the answer is ErrUnavailable.
 func (s *Service) enqueueNew(ctx context.Context, e *Event) error {
 	qerr := s.queue.Enqueue(ctx, e.Job())
 	// From here on the answer must be written down even if the caller has gone away.
@@ -176,9 +182,10 @@ func (s *Service) enqueueNew(ctx context.Context, e *Event) error {
 	if errors.Is(err, errQueued) {
 		return nil
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrNotFound) {
 		s.remember(e.ID, e.Organization)
 		s.opts.Logger.ErrorContext(ctx, "event not queued, and not marked failed yet; the sweeper will mark it", "event", e.ID, "error", err)
+		return fmt.Errorf("%w, after it could not be queued: %w", err, qerr)
 	}
 	return fmt.Errorf("%w: %w", ErrEnqueueFailed, qerr)
 }
@@ -192,7 +199,7 @@ var errQueued = errors.New("trigger: the event is queued")
 // notQueued is the LastError of an event whose enqueue failed.
 const notQueued = "could not be queued; submit it again"
 
-// giveUp marks an event failed that was answered with ErrEnqueueFailed.
+// giveUp marks an event failed that could not be queued.
 func (s *Service) giveUp(ctx context.Context, org string, id uuid.UUID) error {
 	now := s.now()
 	return s.update(ctx, org, id, func(stored *Event) error {
@@ -208,7 +215,8 @@ func (s *Service) giveUp(ctx context.Context, org string, id uuid.UUID) error {
 	})
 }
 
-// remember, given and forgive keep the events that giveUp could not mark, so that this process never runs one of them.
+// remember, isAbandoned and forgive keep the events that giveUp could not mark, so that this process does not run one of them: who
+// was told to try again may have done so without an idempotency key.
 func (s *Service) remember(id uuid.UUID, org string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

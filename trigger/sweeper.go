@@ -1,8 +1,11 @@
 package trigger
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -105,17 +108,14 @@ func (w *Sweeper) queueForgotten(ctx context.Context) (queued int, err error) {
 	return queued, nil
 }
 
-// markAbandoned marks the events failed whose mark could not be written when their enqueue failed.
+// markAbandoned marks the events failed whose mark could not be written when their enqueue failed, oldest first.
 func (w *Sweeper) markAbandoned(ctx context.Context) error {
 	s := w.service
 	s.mu.Lock()
-	todo := make(map[uuid.UUID]string, len(s.abandoned))
-	for id, org := range s.abandoned {
-		todo[id] = org
-	}
+	todo := maps.Clone(s.abandoned)
 	s.mu.Unlock()
-	for id, org := range todo {
-		if err := s.giveUp(ctx, org, id); err != nil && !errors.Is(err, errQueued) && !errors.Is(err, ErrNotFound) {
+	for _, id := range slices.SortedFunc(maps.Keys(todo), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+		if err := s.giveUp(ctx, todo[id], id); err != nil && !errors.Is(err, errQueued) && !errors.Is(err, ErrNotFound) {
 			return err
 		}
 		s.forgive(id)

@@ -199,7 +199,7 @@ func (w *Worker) begin(ctx context.Context, d Delivery) (Event, error) {
 		stored.UnqueuedSince = time.Time{}
 		if stored.Attempts >= w.opts.MaxAttempts {
 			stored.Status = StatusFailed
-			stored.FinishedAt = now
+			stored.FinishedAt = latest(now, stored.StartedAt)
 			if stored.LastError == "" {
 				stored.LastError = "the worker died during the last attempt"
 			}
@@ -242,11 +242,11 @@ func (w *Worker) end(ctx context.Context, e *Event, outcome Outcome, failure err
 		switch o.Kind {
 		case KindCompleted:
 			stored.Status = StatusCompleted
-			stored.FinishedAt = now
+			stored.FinishedAt = latest(now, stored.StartedAt)
 			stored.Outcome = &outcome
 		case KindFailed:
 			stored.Status = StatusFailed
-			stored.FinishedAt = now
+			stored.FinishedAt = latest(now, stored.StartedAt)
 			stored.LastError = errorText(failure)
 		default:
 			stored.Status = StatusReceived
@@ -267,6 +267,14 @@ func (w *Worker) end(ctx context.Context, e *Event, outcome Outcome, failure err
 	}
 	s.observe(ctx, o)
 	return verdict
+}
+
+// latest keeps an event's times in order where another machine's clock, or a stale attempt, would not.
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
 }
 
 func (w *Worker) wait(failure error, attempt int) time.Duration {

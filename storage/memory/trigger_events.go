@@ -111,7 +111,7 @@ func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigge
 	t.db.mu.RLock()
 	defer t.db.mu.RUnlock()
 	o, ok := t.db.trigger.orgs[org]
-	if !ok {
+	if !ok || q.Limit <= 0 {
 		return trigger.Page{}, nil
 	}
 	if q.IdempotencyKey != "" {
@@ -142,7 +142,7 @@ func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigge
 // listKey is List for the one event that can have the key.
 func (o *triggerOrg) listKey(q *trigger.Query) trigger.Page {
 	var page trigger.Page
-	if id, ok := o.byKey[q.IdempotencyKey]; ok && q.Limit > 0 && q.Matches(o.events[id]) {
+	if id, ok := o.byKey[q.IdempotencyKey]; ok && q.Matches(o.events[id]) {
 		page.Events = []trigger.Event{o.events[id].Clone()}
 	}
 	return page

@@ -19,7 +19,7 @@ type jobID struct {
 type job struct {
 	job        trigger.Job
 	at         time.Time
-	seq        uint64 // of arrival: decides between equal times
+	seq        uint64 // of arrival or of the latest Release: decides between equal times
 	token      uuid.UUID
 	deliveries int
 	dead       bool
@@ -129,7 +129,9 @@ func (t *Trigger) Extend(ctx context.Context, l trigger.Lease, until time.Time) 
 // Release implements [trigger.Leases].
 func (t *Trigger) Release(ctx context.Context, l trigger.Lease, at time.Time) error {
 	return t.held(ctx, l, func(j *job) {
-		j.at, j.token = at, uuid.Nil
+		// Behind the others that are claimable at the same time, or a job given back at once would hold them up.
+		t.db.trigger.jobSeq++
+		j.at, j.token, j.seq = at, uuid.Nil, t.db.trigger.jobSeq
 		heap.Fix(&t.db.trigger.due, j.index)
 	})
 }
@@ -153,7 +155,7 @@ func (t *Trigger) held(ctx context.Context, l trigger.Lease, f func(*job)) error
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()
 	j, ok := t.db.trigger.jobs[jobID{l.Job.EventID, l.Job.Generation}]
-	if !ok || j.dead || j.token != l.Token {
+	if !ok || j.dead || j.token != l.Token || l.Token == uuid.Nil {
 		return trigger.ErrLeaseLost
 	}
 	f(j)

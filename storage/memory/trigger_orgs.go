@@ -51,8 +51,10 @@ func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
 	}
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()
-	if _, ok := t.db.trigger.keys[k.Digest]; ok {
-		return trigger.ErrExists
+	for digest, other := range t.db.trigger.keys {
+		if digest == k.Digest || other.ID == k.ID {
+			return trigger.ErrExists
+		}
 	}
 	t.db.trigger.keys[k.Digest] = &k
 	return nil

@@ -1,0 +1,94 @@
+package custombackend
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+var _ trigger.Leases = (*File)(nil)
+
+// Add implements [trigger.Leases].
+func (f *File) Add(ctx context.Context, j trigger.Job, at time.Time) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.jobs[j.ID()]; ok {
+		return nil
+	}
+	return f.commit(record{Jobs: []row{{Job: j, At: at}}})
+}
+
+// Claim implements [trigger.Leases].
+func (f *File) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]trigger.Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var due []row
+	for _, j := range f.jobs {
+		if !j.Dead && !j.At.After(now) {
+			due = append(due, j)
+		}
+	}
+	slices.SortFunc(due, func(a, b row) int { return a.At.Compare(b.At) })
+	due = due[:min(limit, len(due))]
+	if len(due) == 0 {
+		return nil, nil
+	}
+	var leases []trigger.Lease
+	for i := range due {
+		due[i].At, due[i].Token = until, token
+		due[i].Deliveries++
+		leases = append(leases, trigger.Lease{Job: due[i].Job, Token: token, Deliveries: due[i].Deliveries})
+	}
+	return leases, f.commit(record{Jobs: due})
+}
+
+// Extend implements [trigger.Leases].
+func (f *File) Extend(ctx context.Context, l trigger.Lease, until time.Time) error {
+	return f.held(ctx, l, func(j row) record {
+		j.At = until
+		return record{Jobs: []row{j}}
+	})
+}
+
+// Release implements [trigger.Leases].
+func (f *File) Release(ctx context.Context, l trigger.Lease, at time.Time) error {
+	return f.held(ctx, l, func(j row) record {
+		j.At, j.Token = at, uuid.Nil
+		return record{Jobs: []row{j}}
+	})
+}
+
+// Remove implements [trigger.Leases].
+func (f *File) Remove(ctx context.Context, l trigger.Lease, dead bool) error {
+	return f.held(ctx, l, func(j row) record {
+		if !dead {
+			return record{Gone: j.Job.ID()}
+		}
+		j.Dead, j.Token = true, uuid.Nil
+		return record{Jobs: []row{j}}
+	})
+}
+
+// held commits a change of a job, if l still holds it.
+func (f *File) held(ctx context.Context, l trigger.Lease, change func(row) record) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	j, ok := f.jobs[l.Job.ID()]
+	if !ok || j.Dead || j.Token != l.Token {
+		return trigger.ErrLeaseLost
+	}
+	return f.commit(change(j))
+}

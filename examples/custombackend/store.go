@@ -1,0 +1,114 @@
+package custombackend
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+var _ trigger.Store = (*File)(nil)
+
+// Create implements [trigger.Store].
+func (f *File) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return trigger.Event{}, false, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var r record
+	for _, earlier := range f.events {
+		sameKey := e.IdempotencyKey != "" && earlier.IdempotencyKey == e.IdempotencyKey
+		switch {
+		case earlier.Organization != e.Organization:
+		case earlier.ID == e.ID, sameKey && !earlier.SubmittedAt.Before(keySince):
+			return earlier.Clone(), false, nil
+		case sameKey:
+			earlier.IdempotencyKey = ""
+			r.Events = append(r.Events, earlier)
+		}
+	}
+	r.Events = append(r.Events, e.Clone())
+	if err := f.commit(r); err != nil {
+		return trigger.Event{}, false, err
+	}
+	return e.Clone(), true, nil
+}
+
+// find returns an event. The caller holds mu.
+func (f *File) find(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+	if err := ctx.Err(); err != nil {
+		return trigger.Event{}, err
+	}
+	if e, ok := f.events[eventKey{org, id}]; ok {
+		return e.Clone(), nil
+	}
+	return trigger.Event{}, trigger.ErrNotFound
+}
+
+// Get implements [trigger.Store].
+func (f *File) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.find(ctx, org, id)
+}
+
+// Update implements [trigger.Store].
+func (f *File) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	kept, err := f.find(ctx, org, id)
+	if err != nil {
+		return err
+	}
+	changed := kept.Clone()
+	if err := update(&changed); err != nil {
+		return err
+	}
+	changed.ID, changed.Organization, changed.SubmittedAt = kept.ID, kept.Organization, kept.SubmittedAt
+	return f.commit(record{Events: []trigger.Event{changed.Clone()}})
+}
+
+// List implements [trigger.Store].
+func (f *File) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+	if err := ctx.Err(); err != nil {
+		return trigger.Page{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var page trigger.Page
+	for _, e := range f.events {
+		if e.Organization == org && q.Matches(&e) {
+			page.Events = append(page.Events, e.Clone())
+		}
+	}
+	slices.SortFunc(page.Events, func(a, b trigger.Event) int { return a.Position().Compare(b.Position()) })
+	if q.Limit > 0 && len(page.Events) > q.Limit {
+		page.Events = page.Events[:q.Limit]
+		page.Next = page.Events[q.Limit-1].Position()
+	}
+	return page, nil
+}
+
+// Unqueued implements [trigger.Store].
+func (f *File) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found []trigger.Event
+	for _, e := range f.events {
+		if e.Status == trigger.StatusReceived && !e.UnqueuedSince.IsZero() && e.UnqueuedSince.Before(before) {
+			found = append(found, e.Clone())
+		}
+	}
+	slices.SortFunc(found, func(a, b trigger.Event) int {
+		return cmp.Or(a.UnqueuedSince.Compare(b.UnqueuedSince), b.Position().Compare(a.Position()))
+	})
+	return found[:min(limit, len(found))], nil
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/secret"
+	"github.com/seed-6363c74e/mortise/internal/strictjson"
+)
+
+// document is the provisioning document, as far as this build serves it. The rest was checked and counted.
+type document struct {
+	organizations []organizationDoc
+	counts        []kindCount
+}
+
+type organizationDoc struct {
+	id            string
+	setupComplete bool
+	apiKeys       []apiKeyDoc
+	collections   []collectionDoc
+}
+
+type apiKeyDoc struct {
+	key     string
+	revoked bool
+	place   string // where it stands, for errors: the key itself is never repeated
+}
+
+type collectionDoc struct {
+	id    uuid.UUID
+	ready bool
+}
+
+// kindCount is how much the document has of something that this build does not serve.
+type kindCount struct {
+	name  string
+	count int
+}
+
+func (d *document) unserved() []kindCount { return d.counts }
+
+// readProvisioning reads and checks a whole document. Without a path it returns nil. Every error is the operator's.
+func readProvisioning(path string) (*document, error) {
+	if path == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, usagef("-config: %w", err)
+	}
+	doc, err := parseDocument(data)
+	if err != nil {
+		return nil, usagef("-config: %s: %w", path, err)
+	}
+	return doc, nil
+}
+
+// documentPath is what errors call the document as a whole.
+const documentPath = "the document"
+
+// maxNesting bounds the depth of a document. The deepest part is a video's metadata, which is free.
+const maxNesting = 64
+
+func parseDocument(data []byte) (*document, error) {
+	root, err := strictjson.Parse(data, maxNesting)
+	if err != nil {
+		var refused *strictjson.Error
+		if errors.As(err, &refused) {
+			line, column := strictjson.LineColumn(data, refused.Offset)
+			return nil, fmt.Errorf("line %d, column %d: not valid JSON: %s", line, column, refused.Reason)
+		}
+		return nil, err
+	}
+	r := &docReader{data: data, secrets: make(map[string]string), kinds: make(map[string]int)}
+	doc := new(document)
+	top := r.object(root, documentPath, "organizations")
+	ids := r.unique()
+	for o := range top.objects("organizations", "id", "setup_complete", "rbac_enabled", "api_keys", "access_tokens",
+		"doc_collections", "vaults", "clients", "invitations", "datasets") {
+		doc.organizations = append(doc.organizations, readOrganization(o, ids))
+	}
+	doc.counts = r.counts()
+	return doc, r.err()
+}
+
+func readOrganization(o docObject, ids *uniqueNames) organizationDoc {
+	org := organizationDoc{id: o.name("id"), setupComplete: o.boolean("setup_complete")}
+	ids.add(o, "id", org.id)
+	for k := range o.objects("api_keys", "key", "revoked") {
+		org.apiKeys = append(org.apiKeys, apiKeyDoc{key: k.secret("key"), revoked: k.boolean("revoked"), place: k.place()})
+	}
+	collections := o.r.unique()
+	for c := range o.objects("doc_collections", "id", "ready") {
+		id := c.uuid("id")
+		collections.add(c, "id", id.String())
+		org.collections = append(org.collections, collectionDoc{id: id, ready: c.boolean("ready")})
+	}
+	checkUnserved(o)
+	return org
+}
+
+// checkUnserved checks the shape of what later builds serve, so that a document is right or wrong for all of them.
+func checkUnserved(o docObject) {
+	if o.boolean("rbac_enabled") {
+		o.r.count("rbac_enabled")
+	}
+	for t := range o.objects("access_tokens", "token", "subject", "roles") {
+		o.r.count("access_tokens")
+		t.secret("token")
+		t.name("subject")
+		checkRoles(t)
+	}
+	vaults := o.r.unique()
+	for v := range o.objects("vaults", "id", "tables", "records") {
+		o.r.count("vaults")
+		vaults.add(v, "id", v.name("id"))
+		checkVault(v)
+	}
+	clients := o.r.unique()
+	for c := range o.objects("clients", "client_id", "client_secret", "name", "roles") {
+		o.r.count("clients")
+		clients.add(c, "client_id", c.name("client_id"))
+		c.secret("client_secret")
+		c.name("name")
+		checkRoles(c)
+	}
+	invitations := o.r.unique()
+	for i := range o.objects("invitations", "invitation_id", "inviter", "invitee", "expires_in") {
+		o.r.count("invitations")
+		invitations.add(i, "invitation_id", i.name("invitation_id"))
+		checkInvitation(i)
+	}
+	datasets := o.r.unique()
+	for d := range o.objects("datasets", "id", "videos") {
+		o.r.count("datasets")
+		datasets.add(d, "id", d.name("id"))
+		videos := o.r.unique()
+		for v := range d.objects("videos", "id", "path", "metadata") {
+			videos.add(v, "id", v.name("id"))
+			if path, ok := v.text("path", true); ok && !filepath.IsLocal(filepath.FromSlash(path)) {
+				v.fail("path", "must be relative and stay in the document's folder")
+			}
+			v.free("metadata")
+		}
+	}
+}
+
+func checkRoles(o docObject) {
+	for role := range o.objects("roles", "role_id", "resource", "resource_instance") {
+		role.name("role_id")
+		role.nullableText("resource")
+		role.nullableText("resource_instance")
+	}
+}
+
+func checkVault(v docObject) {
+	tables := v.r.unique()
+	for t := range v.objects("tables", "name", "columns") {
+		tables.add(t, "name", t.name("name"))
+		columns := t.r.unique()
+		for c := range t.objects("columns", "name", "tokenization", "column_group", "format") {
+			columns.add(c, "name", c.name("name"))
+			for _, key := range []string{"tokenization", "column_group", "format"} {
+				c.text(key, false)
+			}
+		}
+	}
+	for record := range v.objects("records", "table", "fields") {
+		record.name("table")
+		record.free("fields")
+	}
+}
+
+func checkInvitation(i docObject) {
+	if inviter, ok := i.object("inviter", "name"); ok {
+		inviter.name("name")
+	}
+	if invitee, ok := i.object("invitee", "email", "name", "roles"); ok {
+		invitee.name("email")
+		invitee.name("name")
+		checkRoles(invitee)
+	}
+	if text, ok := i.text("expires_in", false); ok {
+		if d, err := time.ParseDuration(text); err != nil || d <= 0 {
+			i.fail("expires_in", "must be a duration above zero, as in 168h or 90m")
+		}
+	}
+}
+
+// secret reads a credential: long enough not to be guessed, and of characters that an Authorization header can carry.
+func (o docObject) secret(key string) string {
+	text, ok := o.text(key, true)
+	if !ok {
+		return ""
+	}
+	for i := range len(text) {
+		if text[i] <= ' ' || text[i] > '~' {
+			o.fail(key, "must be visible ASCII without spaces, as an Authorization header carries it")
+			return ""
+		}
+	}
+	if len(text) < secret.MinImported || len(text) > secret.MaxLength {
+		o.fail(key, "must be %d to %d characters long", secret.MinImported, secret.MaxLength)
+		return ""
+	}
+	if earlier, ok := o.r.secrets[text]; ok {
+		o.fail(key, "is the same secret as at %s", earlier)
+		return ""
+	}
+	o.r.secrets[text] = o.member(key).place()
+	return text
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package main
+
+import "os/exec"
+
+// ownGroup has no counterpart here: only the command itself is killed, not what it has started.
+func ownGroup(*exec.Cmd) {}

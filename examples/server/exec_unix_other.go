@@ -1,0 +1,8 @@
+//go:build unix && !linux
+
+package main
+
+import "syscall"
+
+// dieWithParent has no counterpart here: a command outlives this program if that is killed.
+func dieWithParent(*syscall.SysProcAttr) {}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// settings is what the operator asked for, checked.
+type settings struct {
+	addr       string
+	config     string // path of the provisioning document, "" for the demo
+	publicURL  string // without a slash at the end; "" for the listen address
+	command    []string
+	commandEnv []string // the environment of command
+	memory     bool
+	docs       bool
+
+	ignoredEnv []string // names of variables that are set and not available yet
+}
+
+// later are the flags of what this build does not have yet, each with its environment variable, "" for none. Whoever passes one
+// is told so: a server that silently kept its data elsewhere would be worse.
+var later = []struct{ flag, env, why string }{
+	{"data", "MORTISE_DATA", "this version keeps everything in memory"},
+	{"postgres", "MORTISE_POSTGRES", "this version keeps everything in memory"},
+	{"nats", "MORTISE_NATS", "this version keeps everything in memory"},
+	{"vault-key", "MORTISE_VAULT_KEY_FILE", "this version serves documentation triggers only"},
+	{"model", "MORTISE_MODEL", "this version serves documentation triggers only"},
+	{"onnxruntime", "MORTISE_ONNXRUNTIME", "this version serves documentation triggers only"},
+	{"oip", "MORTISE_OIP", "this version serves documentation triggers only"},
+}
+
+// given is a flag that only notes that it was passed. Its value may be a secret, so it is neither kept nor parsed: an error of
+// package flag would repeat it.
+type given bool
+
+func (g *given) String() string   { return "" }
+func (g *given) Set(string) error { *g = true; return nil }
+
+const usage = `Usage: server [flags]
+
+  -addr HOST:PORT       listen address; port 0 picks a free one [MORTISE_ADDR, 127.0.0.1:8080]
+  -config FILE          provisioning document, applied at every start [MORTISE_CONFIG, a built-in demo]
+  -public-url URL       address in the OpenAPI document [MORTISE_PUBLIC_URL, the listen address]
+  -trigger-exec COMMAND run for each trigger event, with the event's JSON on standard input. Quoted as for a shell, run without
+                        one. Exit 0 completes the event, and the last line of its output is the summary; anything else
+                        tries again later. One run may take 10 minutes. [MORTISE_TRIGGER_EXEC, log the event's id]
+  -docs                 serve the OpenAPI document at /openapi.json and the API reference at /docs [on]
+  -memory               keep everything in memory [on: this version has no other storage]
+`
+
+// readSettings reads the flags, and the environment for those that are not given. Help goes to stdout.
+func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
+	variables := make(map[string]string)
+	for _, entry := range env {
+		if name, value, ok := strings.Cut(entry, "="); ok {
+			variables[name] = value
+		}
+	}
+	fallback := func(name, otherwise string) string {
+		if value := variables[name]; value != "" {
+			return value
+		}
+		return otherwise
+	}
+
+	s := new(settings)
+	var command string
+	fs := flag.NewFlagSet("server", flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	fs.StringVar(&s.addr, "addr", fallback("MORTISE_ADDR", "127.0.0.1:8080"), "")
+	fs.StringVar(&s.config, "config", fallback("MORTISE_CONFIG", ""), "")
+	fs.StringVar(&s.publicURL, "public-url", fallback("MORTISE_PUBLIC_URL", ""), "")
+	fs.StringVar(&command, "trigger-exec", fallback("MORTISE_TRIGGER_EXEC", ""), "")
+	fs.BoolVar(&s.memory, "memory", true, "")
+	fs.BoolVar(&s.docs, "docs", true, "")
+	passed := make([]given, len(later))
+	for i, f := range later {
+		fs.Var(&passed[i], f.flag, "")
+		if variables[f.env] != "" {
+			s.ignoredEnv = append(s.ignoredEnv, f.env)
+		}
+	}
+
+	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(stdout, usage)
+		return nil, err
+	} else if err != nil {
+		return nil, usagef("%w (-h lists the flags)", err)
+	}
+	for i, f := range later {
+		if passed[i] {
+			return nil, usagef("-%s: not available yet in this build: %s", f.flag, f.why)
+		}
+	}
+	if fs.NArg() > 0 {
+		return nil, usagef("%q: not a flag, and nothing else is expected (a command with arguments is quoted as one)", fs.Arg(0))
+	}
+	if !s.memory {
+		return nil, usagef("-memory=false: there is no other storage yet in this build")
+	}
+	return s, s.check(command, env)
+}
+
+// check refuses what cannot work, before anything is begun.
+func (s *settings) check(command string, env []string) error {
+	if err := checkAddr(s.addr); err != nil {
+		return err
+	}
+	if s.publicURL != "" {
+		if err := checkPublicURL(s.publicURL); err != nil {
+			return err
+		}
+		s.publicURL = strings.TrimRight(s.publicURL, "/")
+	}
+	if command == "" {
+		return nil
+	}
+	words, err := splitCommand(command)
+	if err != nil {
+		return usagef("-trigger-exec: %w", err)
+	}
+	if words[0], err = findProgram(words[0]); err != nil {
+		return usagef("-trigger-exec: %w", err)
+	}
+	s.command, s.commandEnv = words, withoutOwn(env)
+	return nil
+}
+
+func checkAddr(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return usagef("-addr: %w", err)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return usagef("-addr: %q is no port: it must be a number from 0 to 65535", port)
+	}
+	return nil
+}
+
+// checkPublicURL does not repeat the URL: it may hold a password.
+func checkPublicURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
+		return usagef("-public-url: must be an absolute http or https URL")
+	}
+	if u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return usagef("-public-url: must have no user, query or fragment")
+	}
+	return nil
+}

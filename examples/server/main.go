@@ -1,0 +1,147 @@
+// Command server is the whole library in one program: the services over one storage, provisioned from a JSON document or with a
+// built-in demo. It holds wiring only.
+//
+//	go run ./examples/server                    # demo data, in memory
+//	go run ./examples/server -config acme.json
+//
+// So far it serves the documentation triggers, and keeps everything in memory. Each further service or storage is one more file
+// beside trigger.go and storage_memory.go, and one more line in wiring.go.
+//
+// It prints "listening on http://HOST:PORT" on standard output once it can serve, and JSON logs on standard error. SIGTERM and
+// SIGINT end it within 10 s with status 0. Status 2 means that it was started wrongly, and says how on one line; 1 is any other
+// failure.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"unicode"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
+}
+
+// The exit statuses.
+const (
+	exitOK     = 0
+	exitFailed = 1 // something outside of the operator's words: a port in use, a storage that does not answer
+	exitUsage  = 2 // a bad flag, environment variable, command or provisioning document
+)
+
+// usageError is a mistake in how the program was started.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// run is the program without its process: it returns the exit status.
+func run(args, env []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	// A second signal ends the program at once.
+	context.AfterFunc(ctx, stop)
+
+	err := start(ctx, args, env, stdout, stderr)
+	var usage *usageError
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case errors.As(err, &usage):
+		fmt.Fprintln(stderr, oneLine(err.Error()))
+		return exitUsage
+	default:
+		fmt.Fprintln(stderr, oneLine(err.Error()))
+		return exitFailed
+	}
+}
+
+// start does what run says, until ctx ends. Nothing is listened on or stored before all that the operator gave has been checked.
+func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) error {
+	s, err := readSettings(args, env, stdout)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewJSONHandler(stderr, nil))
+	doc, err := readProvisioning(s.config)
+	if err != nil {
+		return err
+	}
+
+	back, err := openMemory(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	defer back.close()
+	services, err := wire(s, back, log)
+	if err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.addr)
+	if err != nil {
+		return fmt.Errorf("-addr: %w", err)
+	}
+	defer listener.Close()
+	address := localAddress(listener.Addr())
+	if s.publicURL == "" {
+		s.publicURL = address
+	}
+	handler, err := routes(ctx, s, services, log)
+	if err != nil {
+		return err
+	}
+	warn(s, doc, log)
+	if err := provision(ctx, services, doc, log); err != nil {
+		return err
+	}
+	return serve(ctx, listener, handler, services, log, func() error {
+		fmt.Fprintln(stdout, "listening on "+address)
+		if doc == nil {
+			return startDemo(ctx, stdout, services, address, s.docs)
+		}
+		return nil
+	})
+}
+
+// localAddress returns the URL at which a listener can be reached from this machine.
+func localAddress(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if ok && tcp.IP.IsUnspecified() {
+		return fmt.Sprintf("http://127.0.0.1:%d", tcp.Port)
+	}
+	return "http://" + addr.String()
+}
+
+// warn says what was asked for and is not done by this build.
+func warn(s *settings, doc *document, log *slog.Logger) {
+	for _, name := range s.ignoredEnv {
+		log.Warn("environment variable ignored: not available yet in this build", "name", name)
+	}
+	if doc == nil {
+		return
+	}
+	for _, kind := range doc.unserved() {
+		log.Warn("provisioning document: this build does not serve these yet", "kind", kind.name, "count", kind.count)
+	}
+}
+
+// oneLine makes a message fit for one line of a terminal.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}

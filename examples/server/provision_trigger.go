@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// checkDocument refuses a document whose API keys belong to other organizations here.
+func (t *triggerService) checkDocument(ctx context.Context, doc *document) error {
+	for _, org := range doc.organizations {
+		for _, k := range org.apiKeys {
+			stored, err := t.service.FindKey(ctx, k.key)
+			switch {
+			case errors.Is(err, trigger.ErrNotFound):
+			case err != nil:
+				return fmt.Errorf("look up an API key: %w", err)
+			case stored.Organization != org.id:
+				return usagef("-config: %s: this API key belongs to another organization", k.place)
+			}
+		}
+	}
+	return nil
+}
+
+// applyDocument provisions organizations, doc collections and API keys.
+func (t *triggerService) applyDocument(ctx context.Context, doc *document) error {
+	for _, org := range doc.organizations {
+		err := t.service.UpdateOrganization(ctx, org.id, func(o *trigger.Organization) error {
+			o.SetupComplete = org.setupComplete
+			for _, c := range org.collections {
+				o.SetCollection(c.id, c.ready)
+			}
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("provision an organization: %w", err)
+		}
+		for _, k := range org.apiKeys {
+			if err := t.applyKey(ctx, org.id, k); err != nil {
+				return fmt.Errorf("provision the API key at %s: %w", k.place, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (t *triggerService) applyKey(ctx context.Context, org string, k apiKeyDoc) error {
+	stored, err := t.service.FindKey(ctx, k.key)
+	if errors.Is(err, trigger.ErrNotFound) {
+		stored, err = t.service.ImportKey(ctx, org, "", k.key)
+	}
+	if err != nil {
+		return err
+	}
+	if !k.revoked || !stored.RevokedAt.IsZero() {
+		return nil
+	}
+	return t.service.RevokeKey(ctx, org, stored.ID)
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/httpadapter"
+)
+
+// routes puts the services together at the root, and the program's own pages beside them.
+func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (http.Handler, error) {
+	var handlers []*httpadapter.Handler
+	for _, m := range all.all() {
+		handlers = append(handlers, m.handler())
+	}
+	joined, err := httpadapter.Join("", handlers...)
+	if err != nil {
+		return nil, err
+	}
+	pages := map[string]http.Handler{
+		"/healthz": http.HandlerFunc(healthz),
+		"/readyz":  readyz(ctx, all.all(), log),
+	}
+	if s.docs {
+		if err := addDocs(pages, s.publicURL, handlers); err != nil {
+			return nil, err
+		}
+	}
+	// Not a ServeMux: it would redirect unclean paths, which the services refuse.
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, ok := pages[r.URL.Path]
+		switch {
+		case !ok:
+			joined.ServeHTTP(w, r)
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			w.Header().Set("Allow", strings.Join([]string{http.MethodGet, http.MethodHead}, ", "))
+			writeJSON(w, http.StatusMethodNotAllowed, map[string]string{
+				"error": "method_not_allowed", "message": "This address answers to GET and HEAD.",
+			})
+		default:
+			page.ServeHTTP(w, r)
+		}
+	}), nil
+}
+
+// writeJSON answers with one of the program's own small objects.
+func writeJSON(w http.ResponseWriter, status int, v map[string]string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the caller is gone if this fails
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Shutdown takes at most 10 s: requests and workers wind down side by side.
+const (
+	requestDrain = 9 * time.Second // for requests in flight
+	workDrain    = 8 * time.Second // for running attempts, before they are cut off
+	workGrace    = time.Second     // for an attempt that was cut off to return
+)
+
+// serve answers requests and runs the workers until ctx ends, then finishes what is in flight. ready is called once connections
+// are accepted.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, s *services, log *slog.Logger, ready func() error) error {
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      2 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	g, running := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve: %w", err)
+		}
+		return nil
+	})
+	for _, m := range s.all() {
+		g.Go(func() error {
+			if err := m.run(running); err != nil {
+				return fmt.Errorf("%s worker: %w", m.name(), err)
+			}
+			return nil
+		})
+	}
+	g.Go(func() error {
+		<-running.Done()
+		log.Info("shutting down")
+		limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestDrain)
+		defer cancel()
+		if err := server.Shutdown(limit); err != nil {
+			log.Warn("requests cut off at shutdown", "error", err)
+			return server.Close()
+		}
+		return nil
+	})
+	g.Go(ready)
+	return g.Wait()
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// failing is a store that can be made to fail.
+type failing struct {
+	trigger.Store
+	err error
+}
+
+func (f *failing) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+	if f.err != nil {
+		return trigger.Event{}, f.err
+	}
+	return f.Store.Get(ctx, org, id)
+}
+
+func discard() *slog.Logger { return slog.New(slog.NewJSONHandler(io.Discard, nil)) }
+
+func open(t *testing.T) (*services, *failing) {
+	t.Helper()
+	back, err := openMemory(t.Context(), nil, discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &failing{Store: back.trigger.store}
+	back.trigger.store = store
+	s, err := wire(new(settings), back, discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, store
+}
+
+func TestReadyOnlyWhileTheStoreAnswers(t *testing.T) {
+	s, store := open(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	handler, err := routes(ctx, new(settings), s, discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(path string, want int) {
+		t.Helper()
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if w.Code != want || strings.Contains(w.Body.String(), "host=db") {
+			t.Errorf("%s: %d %s, want %d", path, w.Code, w.Body, want)
+		}
+	}
+	check("/readyz", http.StatusOK)
+	store.err = errors.New("connection refused, host=db")
+	check("/readyz", http.StatusServiceUnavailable)
+	check("/healthz", http.StatusOK)
+	store.err = nil
+	check("/readyz", http.StatusOK)
+	cancel()
+	check("/readyz", http.StatusServiceUnavailable)
+	check("/healthz", http.StatusOK)
+}
+
+const docKey = "sk-acme-0123456789abcdef0123456789abcdef"
+
+func apply(t *testing.T, s *services, text string) error {
+	t.Helper()
+	doc, err := parseDocument([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return provision(t.Context(), s, doc, discard())
+}
+
+func TestProvisioningFollowsTheDocument(t *testing.T) {
+	s, _ := open(t)
+	document := func(setup, ready, revoked string) string {
+		return `{"organizations":[{"id":"acme","setup_complete":` + setup + `,"api_keys":[{"key":"` + docKey + `","revoked":` + revoked +
+			`}],"doc_collections":[{"id":"7f1f3c1e-5a0e-4a52-9f0e-0c9a4a3f2b11","ready":` + ready + `}]}]}`
+	}
+	for _, step := range []struct {
+		name, text string
+		key, state error
+	}{
+		{"new", document("true", "true", "false"), nil, nil},
+		{"again", document("true", "true", "false"), nil, nil},
+		{"not ready", document("true", "false", "false"), nil, trigger.ErrNoEligibleCollection},
+		{"not set up", document("false", "true", "false"), nil, trigger.ErrNotConfigured},
+		{"revoked", document("true", "true", "true"), trigger.ErrInvalidKey, nil},
+		{"not revived", document("true", "true", "false"), trigger.ErrInvalidKey, nil},
+		{"nothing is removed", `{}`, trigger.ErrInvalidKey, nil},
+	} {
+		if err := apply(t, s, step.text); err != nil {
+			t.Fatalf("%s: %v", step.name, err)
+		}
+		if _, err := s.trigger.service.VerifyKey(t.Context(), docKey); !errors.Is(err, step.key) {
+			t.Errorf("%s: the key: %v, want %v", step.name, err, step.key)
+		}
+		_, err := s.trigger.service.Submit(t.Context(), "acme", trigger.Submission{Instructions: "x"})
+		if !errors.Is(err, step.state) {
+			t.Errorf("%s: submit: %v, want %v", step.name, err, step.state)
+		}
+	}
+}
+
+// TestProvisioningRefusesForeignKey: a key of another organization stops the whole document, before anything is changed.
+func TestProvisioningRefusesForeignKey(t *testing.T) {
+	s, _ := open(t)
+	if err := apply(t, s, `{"organizations":[{"id":"acme","api_keys":[{"key":"`+docKey+`"}]}]}`); err != nil {
+		t.Fatal(err)
+	}
+	err := apply(t, s, `{"organizations":[{"id":"first","setup_complete":true},{"id":"evil","api_keys":[{"key":"`+docKey+`"}]}]}`)
+	var usage *usageError
+	if !errors.As(err, &usage) || !strings.Contains(err.Error(), "line 1, column") || strings.Contains(err.Error(), docKey) {
+		t.Fatalf("got %v, want a usage error that says where", err)
+	}
+	// Had it been applied, the answer would be that no collection is ready.
+	if _, err := s.trigger.service.Submit(t.Context(), "first", trigger.Submission{Instructions: "x"}); !errors.Is(err, trigger.ErrNotConfigured) {
+		t.Errorf("half of the document was applied: %v", err)
+	}
+}

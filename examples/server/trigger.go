@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// triggerService is the documentation trigger service: its Go side, its routes and its worker.
+type triggerService struct {
+	service *trigger.Service
+	routes  *httpadapter.Handler
+	worker  *trigger.Worker
+}
+
+var _ member = (*triggerService)(nil)
+
+func newTriggerService(s *settings, b *triggerBackend, log *slog.Logger) (*triggerService, error) {
+	service, err := trigger.New(b.store, b.queue, &trigger.Options{
+		Directory: b.organizations,
+		Keys:      b.keys,
+		Observer:  trigger.ObserverFunc(logFailed(log)),
+		Logger:    log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the trigger service: %w", err)
+	}
+	routes, err := httpadapter.NewTrigger(service, httpadapter.Bearer(httpadapter.TriggerKeys(service)), &httpadapter.TriggerOptions{
+		Options: httpadapter.Options{Logger: log},
+		History: true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mount the trigger service: %w", err)
+	}
+	var processor trigger.Processor = trigger.ProcessorFunc(logEvent(log))
+	if s.command != nil {
+		processor = &commandProcessor{argv: s.command, env: s.commandEnv, log: log}
+	}
+	worker, err := trigger.NewWorker(service, processor, &trigger.WorkerOptions{Drain: workDrain, Grace: workGrace})
+	if err != nil {
+		return nil, fmt.Errorf("make the trigger worker: %w", err)
+	}
+	return &triggerService{service: service, routes: routes, worker: worker}, nil
+}
+
+func (t *triggerService) name() string                   { return "trigger" }
+func (t *triggerService) handler() *httpadapter.Handler  { return t.routes }
+func (t *triggerService) ping(ctx context.Context) error { return t.service.Ping(ctx) }
+func (t *triggerService) run(ctx context.Context) error  { return t.worker.Run(ctx) }
+
+// logEvent is the Processor without -trigger-exec.
+func logEvent(log *slog.Logger) func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
+	return func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
+		log.InfoContext(ctx, "trigger event", "event", e.ID, "organization", e.Organization)
+		return trigger.Outcome{Summary: "Logged. This server was started without -trigger-exec."}, nil
+	}
+}
+
+// logFailed logs that an event was given up. What its last attempt said is in the history: it may quote what nobody wants in logs.
+func logFailed(log *slog.Logger) func(ctx context.Context, o trigger.Observation) {
+	return func(ctx context.Context, o trigger.Observation) {
+		if o.Kind == trigger.KindFailed {
+			log.ErrorContext(ctx, "trigger event failed for good", "event", o.EventID, "organization", o.Organization, "attempts", o.Attempt)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// backends is what the services stand on. Each storage has a file that opens one: storage_memory.go so far.
+type backends struct {
+	trigger triggerBackend
+	close   func() error
+}
+
+// triggerBackend is what a storage has for the trigger service.
+type triggerBackend struct {
+	store         trigger.Store
+	organizations trigger.Organizations
+	keys          trigger.Keys
+	queue         trigger.Queue
+}
+
+// services are the domain services of the program. Each has a file that makes it: trigger.go so far.
+type services struct {
+	trigger *triggerService
+}
+
+// member is what every service must have to be mounted, watched and run.
+type member interface {
+	name() string
+	handler() *httpadapter.Handler
+	ping(ctx context.Context) error
+	run(ctx context.Context) error // its worker: until ctx ends, and then at most shutdownLimit
+}
+
+// all lists the services in the order of their paths in the OpenAPI document.
+func (s *services) all() []member {
+	return []member{s.trigger}
+}
+
+// wire makes the services.
+func wire(s *settings, b *backends, log *slog.Logger) (*services, error) {
+	triggers, err := newTriggerService(s, &b.trigger, log)
+	if err != nil {
+		return nil, err
+	}
+	return &services{trigger: triggers}, nil
+}

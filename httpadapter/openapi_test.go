@@ -1,0 +1,324 @@
+package httpadapter
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/strictjson"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+func describedTrigger(t *testing.T, opts TriggerOptions) *Handler {
+	t.Helper()
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
+	require.NoError(t, err)
+	h, err := NewTrigger(service, AuthenticatorFunc(func(*http.Request) (Principal, error) {
+		return Principal{Organization: "acme"}, nil
+	}), &opts)
+	require.NoError(t, err)
+	return h
+}
+
+func allowAll(context.Context, Principal, authmgmt.Action, authmgmt.Resource) error { return nil }
+
+// everyOption has the largest document.
+var everyOption = TriggerOptions{Options: Options{Authorize: allowAll}, History: true, CollectionField: true}
+
+func parsedOpenAPI(t *testing.T, opts TriggerOptions) strictjson.Value {
+	t.Helper()
+	doc, err := OpenAPI([]string{"https://api.example.com/"}, describedTrigger(t, opts))
+	require.NoError(t, err)
+	require.NotContains(t, string(doc), onlyWith)
+	root, err := strictjson.Parse(doc, 0)
+	require.NoError(t, err)
+	return root
+}
+
+func keys(v strictjson.Value) []string {
+	var list []string
+	for key := range v.Members() {
+		list = append(list, key.Text())
+	}
+	return list
+}
+
+// describedOperations lists the operations of a document in its order.
+func describedOperations(root strictjson.Value) []Operation {
+	var list []Operation
+	for path, item := range at(root, "paths").Members() {
+		for method, op := range item.Members() {
+			list = append(list, Operation{ID: at(op, "operationId").Text(), Method: strings.ToUpper(method.Text()), Pattern: path.Text()})
+		}
+	}
+	return list
+}
+
+func TestOpenAPIDescribesWhatIsMounted(t *testing.T) {
+	submitOnly := []string{"submitApiTrigger"}
+	all := []string{"submitApiTrigger", "listTriggers", "getTrigger"}
+	fewSchemas := []string{"TriggerRequest", "TriggerAccepted", "Error", "HTTPValidationError", "ValidationError"}
+	allSchemas := []string{"TriggerRequest", "TriggerAccepted", "TriggerStatus", "TriggerEvent", "TriggerPage", "Error", "HTTPValidationError", "ValidationError"}
+	statuses := []string{"202", "401", "408", "409", "413", "415", "422", "500", "503"}
+	statuses403 := []string{"202", "401", "403", "408", "409", "413", "415", "422", "500", "503"}
+	fields := []string{"instructions", "context"}
+	for name, c := range map[string]struct {
+		opts                                     TriggerOptions
+		operations, schemas, responses, statuses []string
+		fields                                   []string
+	}{
+		"as the spec has it": {TriggerOptions{}, submitOnly, fewSchemas, []string{"Unauthorized"}, statuses, fields},
+		"history":            {TriggerOptions{History: true}, all, allSchemas, []string{"Unauthorized", "Unavailable"}, statuses, fields},
+		"collection field":   {TriggerOptions{CollectionField: true}, submitOnly, fewSchemas, []string{"Unauthorized"}, statuses, append(fields, "doc_collection_id")},
+		"own policy":         {TriggerOptions{Options: Options{Authorize: allowAll}}, submitOnly, fewSchemas, []string{"Unauthorized", "Forbidden"}, statuses403, fields},
+		"everything":         {everyOption, all, allSchemas, []string{"Unauthorized", "Forbidden", "Unavailable"}, statuses403, append(fields, "doc_collection_id")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := parsedOpenAPI(t, c.opts)
+			require.Equal(t, "3.1.0", at(root, "openapi").Text())
+			require.Equal(t, "1.0.0", at(root, "info", "version").Text())
+			require.JSONEq(t, `[{"url":"https://api.example.com"}]`, string(at(root, "servers").Raw()))
+			var ids []string
+			for _, op := range describedOperations(root) {
+				ids = append(ids, op.ID)
+			}
+			require.Equal(t, c.operations, ids)
+			require.Equal(t, c.schemas, keys(at(root, "components", "schemas")))
+			require.Equal(t, c.responses, keys(at(root, "components", "responses")))
+			require.Equal(t, []string{"bearerAuth"}, keys(at(root, "components", "securitySchemes")))
+			require.Equal(t, c.statuses, keys(at(root, "paths", "/triggers", "post", "responses")))
+			require.Equal(t, c.fields, keys(at(root, "components", "schemas", "TriggerRequest", "properties")))
+		})
+	}
+}
+
+func TestOpenAPIOperations(t *testing.T) {
+	h := describedTrigger(t, everyOption)
+	root := parsedOpenAPI(t, everyOption)
+	var want []Operation
+	for _, r := range h.Routes() {
+		want = append(want, Operation{ID: r.ID, Method: r.Method, Pattern: r.Pattern})
+	}
+	require.Equal(t, want, describedOperations(root))
+	for path, item := range at(root, "paths").Members() {
+		for _, op := range item.Members() {
+			require.JSONEq(t, `["Triggers"]`, string(at(op, "tags").Raw()))
+			require.JSONEq(t, `[{"bearerAuth":[]}]`, string(at(op, "security").Raw()))
+			require.NotEmpty(t, at(op, "summary").Text(), path.Text())
+			require.NotEmpty(t, at(op, "description").Text(), path.Text())
+		}
+	}
+	auth, _ := followRef(t, root, at(root, "components", "responses", "Unauthorized", "headers", "WWW-Authenticate"))
+	require.Equal(t, "Bearer", at(auth, "example").Text())
+	require.Equal(t, "false", string(at(root, "components", "schemas", "TriggerRequest", "additionalProperties").Raw()))
+}
+
+// followRef returns what v refers to, or v.
+func followRef(t *testing.T, root, v strictjson.Value) (target strictjson.Value, ref string) {
+	t.Helper()
+	for {
+		r, isRef := v.Get("$ref")
+		if !isRef {
+			return v, ref
+		}
+		ref = r.Text()
+		v = at(root, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
+		require.Equal(t, strictjson.Object, v.Kind(), "%s leads nowhere", ref)
+	}
+}
+
+func TestOpenAPIReferencesResolve(t *testing.T) {
+	root := parsedOpenAPI(t, everyOption)
+	refs := make(map[string]bool)
+	var walk func(v strictjson.Value)
+	walk = func(v strictjson.Value) {
+		_, ref := followRef(t, root, v)
+		refs[ref] = true
+		for _, member := range v.Members() {
+			walk(member)
+		}
+		for _, item := range v.Elements() {
+			walk(item)
+		}
+	}
+	walk(root)
+	for kind, members := range at(root, "components").Members() {
+		for _, name := range keys(members) {
+			require.True(t, refs["#/components/"+kind.Text()+"/"+name] || kind.Equal("securitySchemes"), "nothing refers to %s", name)
+		}
+	}
+}
+
+// describedExample is an example beside the schema that it must follow.
+type describedExample struct {
+	where         string
+	schema, value strictjson.Value
+}
+
+// describedExamples finds all of them in v.
+func describedExamples(t *testing.T, root, v strictjson.Value, where string) []describedExample {
+	var list []describedExample
+	if schema, ok := v.Get("schema"); ok {
+		before := len(list)
+		if e, ok := v.Get("example"); ok {
+			list = append(list, describedExample{where, schema, e})
+		}
+		for name, e := range at(v, "examples").Members() {
+			list = append(list, describedExample{where + " " + name.Text(), schema, at(e, "value")})
+		}
+		require.Greater(t, len(list), before, "%s has no example", where)
+		return list
+	}
+	if v.Kind() == strictjson.Object {
+		for _, e := range at(v, "examples").Elements() {
+			list = append(list, describedExample{where, v, e})
+		}
+	}
+	for key, member := range v.Members() {
+		list = append(list, describedExamples(t, root, member, where+"/"+key.Text())...)
+	}
+	for _, item := range v.Elements() {
+		list = append(list, describedExamples(t, root, item, where+"[]")...)
+	}
+	return list
+}
+
+func TestOpenAPIExamplesFollowTheirSchemas(t *testing.T) {
+	root := parsedOpenAPI(t, everyOption)
+	list := describedExamples(t, root, root, "")
+	require.Greater(t, len(list), 25)
+	for _, e := range list {
+		checkExample(t, root, e.schema, e.value, e.where)
+	}
+}
+
+// checkExample checks types, required fields, unknown fields and enums.
+func checkExample(t *testing.T, root, schema, value strictjson.Value, where string) {
+	t.Helper()
+	schema, _ = followRef(t, root, schema)
+	typ := at(schema, "type")
+	if typ.Kind() == strictjson.Invalid {
+		return // any value
+	}
+	types := []string{typ.Text()}
+	if typ.Kind() == strictjson.Array {
+		types = nil
+		for _, one := range typ.Elements() {
+			types = append(types, one.Text())
+		}
+	}
+	actual := map[strictjson.Kind]string{strictjson.Null: "null", strictjson.Bool: "boolean", strictjson.Number: "number",
+		strictjson.String: "string", strictjson.Array: "array", strictjson.Object: "object"}[value.Kind()]
+	require.True(t, slices.Contains(types, actual) || value.IsInteger() && slices.Contains(types, "integer"), "%s is a %s", where, actual)
+	if enum, ok := schema.Get("enum"); ok {
+		var allowed []string
+		for _, one := range enum.Elements() {
+			allowed = append(allowed, one.Text())
+		}
+		require.Contains(t, allowed, value.Text(), where)
+	}
+	if value.Kind() == strictjson.Object {
+		for _, name := range at(schema, "required").Elements() {
+			require.Contains(t, keys(value), name.Text(), where)
+		}
+	}
+	properties, anyKey := at(schema, "properties"), at(schema, "additionalProperties").Bool()
+	for key, member := range value.Members() {
+		property, known := properties.Get(key.Text())
+		require.True(t, known || anyKey, "%s has the unknown field %s", where, key.Text())
+		checkExample(t, root, property, member, where+"."+key.Text())
+	}
+	for _, item := range value.Elements() {
+		checkExample(t, root, at(schema, "items"), item, where+"[]")
+	}
+}
+
+// The examples of errors are just what the tables answer: status, code and message.
+func TestOpenAPIErrorExamplesAreTheTables(t *testing.T) {
+	type answer struct {
+		status int // 0: of no operation
+		body   string
+	}
+	var want []answer
+	table := func(p problem) {
+		resp := replyTrigger(p)
+		if p.kind == methodNotAllowed || p.kind == notFound && p.message == "" {
+			resp.status = 0
+		}
+		want = append(want, answer{resp.status, string(resp.body)})
+	}
+	for kind := range triggerCodes {
+		table(problem{kind: kind})
+	}
+	for _, err := range []error{trigger.ErrNotConfigured, trigger.ErrNoEligibleCollection, trigger.ErrIdempotencyKeyReused,
+		trigger.ErrNotFound, trigger.ErrEnqueueFailed} {
+		p, _ := classifyTrigger(err)
+		table(p)
+	}
+
+	root := parsedOpenAPI(t, everyOption)
+	var got []answer
+	add := func(status int, value strictjson.Value) {
+		var body triggerErrorBody
+		require.NoError(t, json.Unmarshal(value.Raw(), &body))
+		if a := (answer{status, string(mustJSON(body))}); !slices.Contains(got, a) {
+			got = append(got, a)
+		}
+	}
+	for _, e := range at(root, "components", "schemas", "Error", "examples").Elements() {
+		add(0, e)
+	}
+	for _, item := range at(root, "paths").Members() {
+		for _, op := range item.Members() {
+			for status, r := range at(op, "responses").Members() {
+				r, _ = followRef(t, root, r)
+				code, err := strconv.Atoi(status.Text())
+				require.NoError(t, err)
+				for _, e := range describedExamples(t, root, at(r, "content"), status.Text()) {
+					if at(e.schema, "$ref").Equal("#/components/schemas/Error") {
+						add(code, e.value)
+					}
+				}
+			}
+		}
+	}
+	require.ElementsMatch(t, want, got)
+}
+
+// The examples of 422 are what these requests are answered with.
+func TestOpenAPIValidationExamplesAreReal(t *testing.T) {
+	h := describedTrigger(t, everyOption)
+	root := parsedOpenAPI(t, everyOption)
+	for _, c := range []struct{ method, target, body, path, name string }{
+		{"POST", "/triggers", `{"instructions":""}`, "/triggers", "empty"},
+		{"POST", "/triggers", `{"context":[],"priority":1}`, "/triggers", "several"},
+		{"POST", "/triggers", `{"instructions": Update}`, "/triggers", "not_json"},
+		{"POST", "/triggers", `{"instructions":"a","doc_collection_id":"7f1f3c1e-5a0e"}`, "/triggers", "malformed_uuid"},
+		{"GET", "/triggers?limit=1001", "", "/triggers", "limit"},
+		{"GET", "/triggers?status=done&cursor=x", "", "/triggers", "several"},
+		{"GET", "/triggers/17", "", "/triggers/{id}", ""},
+	} {
+		r := httptest.NewRequest(c.method, c.target, strings.NewReader(c.body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		require.Equal(t, http.StatusUnprocessableEntity, w.Code)
+		media := at(root, "paths", c.path, strings.ToLower(c.method), "responses", "422", "content", "application/json")
+		example := at(media, "example")
+		if c.name != "" {
+			example = at(media, "examples", c.name, "value")
+		}
+		require.JSONEq(t, string(example.Raw()), w.Body.String(), c.target+c.body)
+	}
+}

@@ -1,0 +1,176 @@
+package arrows
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// core is the path of the core module. All names in the tables below are import paths without it.
+const core = "github.com/seed-6363c74e/mortise"
+
+// row says what packages may import of ours.
+type row struct {
+	pkg    string   // one package, or "x/..." for x and everything below; those may also import each other
+	code   []string // the rows that the code may import
+	tests  []string // the rows that _test.go files may import besides
+	module bool     // the package is the root of a nested module
+}
+
+// rows is the whole house: a package that stands in no row is refused. The first row that fits counts.
+//
+// The domains are the floor. Plugs and backends stand on them, the HTTP adapter beside the backends, and only the examples and the
+// end-to-end tests see everything. Nobody imports those two.
+var rows = []row{
+	// Domains: the helpers in internal/, never each other.
+	{pkg: "trigger", code: []string{"internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
+	{pkg: "vault", code: []string{"internal/..."}, tests: []string{"vault/vaulttest", "storage/memory"}},
+	{pkg: "authmgmt", code: []string{"internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
+	{pkg: "audiosearch", code: []string{"internal/..."}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
+
+	// Conformance suites and fakes: their domain, and the memory backend that the fakes run on.
+	{pkg: "trigger/triggertest", code: []string{"trigger", "storage/memory"}},
+	{pkg: "vault/vaulttest", code: []string{"vault", "storage/memory"}},
+	{pkg: "authmgmt/authmgmttest", code: []string{"authmgmt", "storage/memory"}},
+	{pkg: "audiosearch/audiosearchtest", code: []string{"audiosearch", "storage/memory"}},
+
+	// Plugs: their domain.
+	{pkg: "vault/localkeys", code: []string{"vault"}, tests: []string{"vault/vaulttest", "storage/memory"}},
+	{pkg: "vault/tink/...", code: []string{"vault"}, tests: []string{"vault/vaulttest", "storage/memory"}, module: true},
+	{pkg: "audiosearch/astfeatures"},
+	{pkg: "audiosearch/signal", code: []string{"audiosearch"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
+	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
+	{pkg: "audiosearch/oip", code: []string{"audiosearch", "audiosearch/astfeatures"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
+	{pkg: "audiosearch/onnx/...", code: []string{"audiosearch", "audiosearch/astfeatures"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}, module: true},
+
+	// Backends: the domains whose interfaces they implement. Those in a nested module stay out of internal/: it is not theirs.
+	{pkg: "storage", tests: backendTests},
+	{pkg: "storage/memory", code: slices.Concat(domains, []string{"internal/..."}), tests: backendTests},
+	{pkg: "storage/sqlite/...", code: domains, tests: backendTests, module: true},
+	{pkg: "storage/postgres/...", code: domains, tests: backendTests, module: true},
+	{pkg: "storage/jetstream/...", code: domains, tests: backendTests, module: true},
+
+	// The HTTP adapter: the domains, never a backend.
+	{pkg: "httpadapter/...", code: slices.Concat(domains, []string{"internal/..."}), tests: backendTests},
+
+	// Above all others.
+	{pkg: "examples/...", code: []string{anything}, module: true},
+	{pkg: "internal/e2e/...", code: []string{anything}, module: true},
+
+	// Helpers of the core module: each other.
+	{pkg: "internal/..."},
+}
+
+var (
+	domains      = []string{"trigger", "vault", "authmgmt", "audiosearch"}
+	suites       = []string{"trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
+	backendTests = slices.Concat(domains, suites, []string{"storage/memory"})
+	nobody       = []string{"examples/...", "internal/e2e/..."} // who imports these
+)
+
+// anything stands for every row but nobody's.
+const anything = "anything"
+
+// thirdParty is what the core module may import from outside the standard library. Nested modules choose for themselves.
+var thirdParty = struct{ code, suites, tests []string }{
+	code:   []string{"github.com/google/uuid", "github.com/hashicorp/go-multierror", "golang.org/x/sync"},
+	suites: []string{"github.com/google/uuid", "github.com/hashicorp/go-multierror", "golang.org/x/sync", "github.com/stretchr/testify"},
+	tests:  []string{"github.com/google/uuid", "github.com/stretchr/testify"},
+}
+
+// topLevel is all that may stand in the root of the repository.
+var topLevel = []string{
+	"trigger", "vault", "authmgmt", "audiosearch", "httpadapter", "storage", "examples", "internal", ".ci",
+	"go.mod", "go.sum", "go.work", "README.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", ".gitignore", ".gitattributes",
+}
+
+// rowOf returns the row of a package of ours, nil if it has none.
+func rowOf(pkg string) *row {
+	for i := range rows {
+		if within(pkg, rows[i].pkg) {
+			return &rows[i]
+		}
+	}
+	return nil
+}
+
+// within reports whether a package is what a pattern names.
+func within(pkg, pattern string) bool {
+	if base, deep := strings.CutSuffix(pattern, "/..."); deep {
+		return pkg == base || strings.HasPrefix(pkg, base+"/")
+	}
+	return pkg == pattern
+}
+
+// ours returns an import path without the core module's, and whether it is one of ours.
+func ours(path string) (string, bool) {
+	if path == core {
+		return ".", true
+	}
+	return strings.CutPrefix(path, core+"/")
+}
+
+// checkArrow returns an error if the package, named without the core module's path, may not import path. test says that a _test.go
+// file does.
+func checkArrow(pkg string, test bool, path string) error {
+	from := rowOf(pkg)
+	if from == nil {
+		return fmt.Errorf("%s stands in no row of the table; give it one, and a place in the design", pkg)
+	}
+	target, isOurs := ours(path)
+	if !isOurs {
+		return checkThirdParty(from, test, path)
+	}
+	if test && target == pkg { // an external test package imports what it tests
+		return nil
+	}
+	to := rowOf(target)
+	switch {
+	case to == nil:
+		return fmt.Errorf("%s imports %s, which stands in no row of the table", pkg, target)
+	case to == from:
+		return nil // another package of the same row
+	case slices.Contains(nobody, to.pkg):
+		return fmt.Errorf("%s imports %s, which nobody may import", pkg, target)
+	case slices.Contains(from.code, to.pkg), slices.Contains(from.code, anything):
+		return nil
+	case test && slices.Contains(from.tests, to.pkg):
+		return nil
+	case test:
+		return fmt.Errorf("a test of %s imports %s; it may import %s", pkg, target, list(slices.Concat(from.code, from.tests)))
+	default:
+		return fmt.Errorf("%s imports %s; it may import %s", pkg, target, list(from.code))
+	}
+}
+
+func checkThirdParty(from *row, test bool, path string) error {
+	if from.module || isStandard(path) {
+		return nil
+	}
+	allowed := thirdParty.code
+	switch {
+	case test:
+		allowed = thirdParty.tests
+	case slices.Contains(suites, from.pkg):
+		allowed = thirdParty.suites
+	}
+	for _, module := range allowed {
+		if within(path, module+"/...") {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s imports %s; of other people's modules it may import %s", from.pkg, path, list(allowed))
+}
+
+// isStandard reports whether a path is of the standard library: those have no dot in their first element. cgo is not.
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".") && path != "C"
+}
+
+func list(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}

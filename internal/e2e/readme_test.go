@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const root = "../.."
+
+func readme(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	return string(b)
+}
+
+// TestReadmeEmbeddingCompiles builds the embedding of the README as it stands there.
+func TestReadmeEmbeddingCompiles(t *testing.T) {
+	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
+	require.Len(t, blocks, 1)
+	source := filepath.Join(t.TempDir(), "main.go")
+	require.NoError(t, os.WriteFile(source, []byte(`package main
+
+import (
+	"context"
+	"net/http"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+func embed(ctx context.Context, mux *http.ServeMux, group *errgroup.Group, processor trigger.Processor, auth httpadapter.Authenticator) error {
+`+blocks[0][1]+`
+	return nil
+}
+
+func main() { _ = embed }
+`), 0o600))
+	// An overlay puts the file into the module without touching the tree.
+	target, err := filepath.Abs("readmesnippet/main.go")
+	require.NoError(t, err)
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {target: source}})
+	require.NoError(t, err)
+	overlayFile := filepath.Join(t.TempDir(), "overlay.json")
+	require.NoError(t, os.WriteFile(overlayFile, overlay, 0o600))
+	out, err := exec.Command("go", "build", "-overlay", overlayFile, "-o", os.DevNull, "./readmesnippet").CombinedOutput()
+	require.NoError(t, err, string(out))
+}
+
+// TestReadmeNamesRealThings: the tests that the guarantees name, and the files that the text links to, are there.
+func TestReadmeNamesRealThings(t *testing.T) {
+	text := readme(t)
+	var sources strings.Builder
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "triggertest") {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		sources.Write(b)
+		return err
+	}))
+	named := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(text, -1)
+	require.NotEmpty(t, named)
+	for _, name := range named {
+		require.Contains(t, sources.String(), "func "+name[1]+"(", "the README names a test that is not there")
+	}
+	for _, link := range regexp.MustCompile(`\]\(([^)#:]+)\)`).FindAllStringSubmatch(text, -1) {
+		_, err := os.Stat(filepath.Join(root, link[1]))
+		require.NoError(t, err, "the README links to a file that is not there")
+	}
+}
+
+// TestTodoScript runs the documentation job of the README twice on one event.
+func TestTodoScript(t *testing.T) {
+	sh := tool(t, "sh")
+	script, err := filepath.Abs(filepath.Join(root, "examples/server/todo.sh"))
+	require.NoError(t, err)
+	todo := filepath.Join(t.TempDir(), "TODO.md")
+	run := func(event string) {
+		cmd := exec.Command(sh, script, todo)
+		cmd.Stdin = strings.NewReader(event)
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	first := `{"trigger_event_id":"01","status":"processing","source":"api","instructions":"Say \"hi\" & go","context":{"source":"x","instructions":"y"},"attempts":1}`
+	run(first)
+	run(first)
+	run(`{"trigger_event_id":"02","status":"processing","source":"api","instructions":"$(touch x); 50% of \\n","context":null,"attempts":1}`)
+	got, err := os.ReadFile(todo)
+	require.NoError(t, err)
+	require.Equal(t, "- [ ] Say \\\"hi\\\" & go (`01`)\n- [ ] $(touch x); 50% of \\\\n (`02`)\n", string(got))
+}

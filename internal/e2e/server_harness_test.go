@@ -1,0 +1,255 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// patience bounds every wait of these tests. It is for machines that are busy, not for what is being waited for.
+const patience = 30 * time.Second
+
+// program is the example server, built.
+type program string
+
+// buildServer builds examples/server. E2E_BUILD_FLAGS may hold flags for it, such as -race.
+func buildServer(t *testing.T) program {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "server")
+	args := append([]string{"build", "-o", binary}, strings.Fields(os.Getenv("E2E_BUILD_FLAGS"))...)
+	build := exec.Command("go", append(args, ".")...)
+	build.Dir = filepath.Join("..", "..", "examples", "server")
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return program(binary)
+}
+
+// needTool returns the path of a program that the test cannot do without.
+func needTool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil && os.Getenv("CI") == "true" {
+		t.Fatalf("%s is missing", name)
+	}
+	if err != nil {
+		t.Skipf("%s is missing", name)
+	}
+	return path
+}
+
+// server is a running example server.
+type server struct {
+	t       *testing.T
+	cmd     *exec.Cmd
+	url     string
+	stdout  processOutput
+	stderr  processOutput
+	secrets []string      // that must appear nowhere in its output
+	exited  chan struct{} // closed when it has
+}
+
+// processOutput collects what a process writes.
+type processOutput struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (o *processOutput) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.Write(b)
+}
+
+func (o *processOutput) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.b.String()
+}
+
+// environment is the test's own, without settings for the server, and with some.
+func environment(more ...string) []string {
+	var env []string
+	for _, entry := range os.Environ() {
+		if !strings.HasPrefix(entry, "MORTISE_") {
+			env = append(env, entry)
+		}
+	}
+	return append(env, more...)
+}
+
+// start runs the server on a free port and waits until it listens. When the test ends, the server must end in peace, and must not have
+// told a secret.
+func (p program) start(t *testing.T, env []string, args ...string) *server {
+	t.Helper()
+	s := &server{t: t, exited: make(chan struct{})}
+	s.cmd = exec.Command(string(p), append([]string{"-addr", "127.0.0.1:0"}, args...)...)
+	s.cmd.Env = environment(env...)
+	s.cmd.Stdout, s.cmd.Stderr = &s.stdout, &s.stderr
+	require.NoError(t, s.cmd.Start())
+	go func() {
+		_ = s.cmd.Wait() // the status is read from ProcessState
+		close(s.exited)
+	}()
+	t.Cleanup(func() {
+		s.stop()
+		s.checkOutput()
+	})
+	s.await("the first line", func() bool { return strings.Contains(s.stdout.String(), "\n") })
+	line, _, _ := strings.Cut(s.stdout.String(), "\n")
+	address, ok := strings.CutPrefix(line, "listening on ")
+	require.True(t, ok, "the first line is %q", line)
+	s.url = address
+	return s
+}
+
+// await polls until something has come true.
+func (s *server) await(what string, done func() bool) {
+	s.t.Helper()
+	if !assert.Eventually(s.t, done, patience, 5*time.Millisecond, what) {
+		s.t.Fatalf("waiting for %s; stdout: %s; stderr: %s", what, &s.stdout, &s.stderr)
+	}
+}
+
+func (s *server) signal(sig os.Signal) {
+	s.t.Helper()
+	require.NoError(s.t, s.cmd.Process.Signal(sig))
+}
+
+// stop ends the server with SIGTERM, if it still runs, and returns how long that took.
+func (s *server) stop() time.Duration {
+	s.t.Helper()
+	begun := time.Now()
+	select {
+	case <-s.exited:
+	default:
+		s.signal(syscall.SIGTERM)
+		s.awaitExit()
+	}
+	return time.Since(begun)
+}
+
+// awaitExit waits for the end of a server that was told to.
+func (s *server) awaitExit() {
+	s.t.Helper()
+	const limit = 10 * time.Second
+	select {
+	case <-s.exited:
+		assert.Equal(s.t, 0, s.cmd.ProcessState.ExitCode(), "exit status; stderr: %s", &s.stderr)
+	case <-time.After(limit + 2*time.Second): // the process itself is told to need no more than the limit
+		_ = s.cmd.Process.Kill()
+		<-s.exited
+		s.t.Errorf("the server did not end within %v; stderr: %s", limit, &s.stderr)
+	}
+}
+
+// checkOutput looks for secrets, and for log lines that are not JSON.
+func (s *server) checkOutput() {
+	s.t.Helper()
+	for _, secret := range s.secrets {
+		assertUntold(s.t, secret, s.stdout.String())
+		assertUntold(s.t, secret, s.stderr.String())
+	}
+	lines := bufio.NewScanner(strings.NewReader(s.stderr.String()))
+	for lines.Scan() {
+		assert.True(s.t, json.Valid(lines.Bytes()), "a log line that is not JSON: %s", lines.Text())
+	}
+	require.NoError(s.t, lines.Err())
+}
+
+// assertUntold fails if text holds the secret in a form from which it, or its digest, could be read.
+func assertUntold(t *testing.T, secret, text string) {
+	t.Helper()
+	sum := sha256.Sum256([]byte(secret))
+	for _, raw := range [][]byte{[]byte(secret), sum[:]} {
+		for name, form := range map[string]string{
+			"plain": string(raw), "hex": hex.EncodeToString(raw), "HEX": strings.ToUpper(hex.EncodeToString(raw)),
+			"base64": base64.RawStdEncoding.EncodeToString(raw), "base64url": base64.RawURLEncoding.EncodeToString(raw),
+		} {
+			if strings.Contains(text, form) {
+				t.Errorf("the output holds a secret, or its digest, as %s", name)
+			}
+		}
+	}
+}
+
+// answer is what the server said.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// do sends a request. A body is sent as JSON unless a header says otherwise.
+func (s *server) do(method, path, key, body string, headers ...string) answer {
+	s.t.Helper()
+	r, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
+	require.NoError(s.t, err)
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r) // follows no redirects
+	require.NoError(s.t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(s.t, err)
+	return answer{resp.StatusCode, resp.Header, string(text)}
+}
+
+// event is an entry of the history.
+type event struct {
+	ID           string `json:"trigger_event_id"`
+	Status       string
+	Instructions string
+	Context      json.RawMessage
+	Attempts     int
+	LastError    *string `json:"last_error"`
+	Outcome      *struct{ Summary string }
+}
+
+func (s *server) submit(key, body string) (id string) {
+	s.t.Helper()
+	a := s.do("POST", "/triggers", key, body)
+	require.Equal(s.t, http.StatusAccepted, a.status, a.body)
+	var accepted event
+	require.NoError(s.t, json.Unmarshal([]byte(a.body), &accepted))
+	return accepted.ID
+}
+
+func (s *server) event(key, id string) (e event) {
+	s.t.Helper()
+	a := s.do("GET", "/triggers/"+id, key, "")
+	require.Equal(s.t, http.StatusOK, a.status, a.body)
+	require.NoError(s.t, json.Unmarshal([]byte(a.body), &e))
+	return e
+}
+
+func (s *server) awaitStatus(key, id, status string) (e event) {
+	s.t.Helper()
+	s.await("the event to be "+status, func() bool {
+		e = s.event(key, id)
+		return e.Status == status
+	})
+	return e
+}

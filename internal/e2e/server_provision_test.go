@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The API keys of the provisioning document.
+const (
+	goodKey      = "sk-acme-0123456789abcdef0123456789abcdef0123456789abcdef"
+	revokedKey   = "sk-gone-0123456789abcdef0123456789abcdef0123456789abcdef"
+	setupKey     = "sk-setup-0123456789abcdef0123456789abcdef0123456789abcde"
+	unreadyKey   = "sk-unready-0123456789abcdef0123456789abcdef0123456789abc"
+	emptyKey     = "sk-empty-0123456789abcdef0123456789abcdef0123456789abcde"
+	accessToken  = "at-acme-admin-0123456789abcdef01234567"
+	clientSecret = "cs-0123456789abcdef0123456789abcdef"
+)
+
+func secrets() []string {
+	return []string{goodKey, revokedKey, setupKey, unreadyKey, emptyKey, accessToken, clientSecret}
+}
+
+// writeConfig writes a provisioning document that has something of everything.
+func writeConfig(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "acme.json")
+	require.NoError(t, os.WriteFile(path, []byte(`{"organizations": [
+		{"id": "acme", "setup_complete": true, "rbac_enabled": true,
+			"api_keys": [{"key": "`+goodKey+`", "revoked": false}, {"key": "`+revokedKey+`", "revoked": true}],
+			"access_tokens": [{"token": "`+accessToken+`", "subject": "ops", "roles": [{"role_id": "admin", "resource": null}]}],
+			"doc_collections": [{"id": "7f1f3c1e-5a0e-4a52-9f0e-0c9a4a3f2b11", "ready": true}, {"id": "7f1f3c1e-5a0e-4a52-9f0e-0c9a4a3f2b12"}],
+			"vaults": [{"id": "v1",
+				"tables": [{"name": "persons", "columns": [
+					{"name": "email", "tokenization": "deterministic", "column_group": "emails", "format": "uuid"},
+					{"name": "note", "tokenization": "none"}]}],
+				"records": [{"table": "persons", "fields": {"email": "ada@example.com"}}]}],
+			"clients": [{"client_id": "c1", "client_secret": "`+clientSecret+`", "name": "ci",
+				"roles": [{"role_id": "viewer", "resource": "dataset", "resource_instance": "d1"}]}],
+			"invitations": [{"invitation_id": "inv1", "inviter": {"name": "Grace"},
+				"invitee": {"email": "alan@example.com", "name": "Alan", "roles": [{"role_id": "editor"}]}, "expires_in": "168h"}],
+			"datasets": [{"id": "d1", "videos": [{"id": "clip-1", "path": "media/clip-1.mp4", "metadata": {"show": "news", "season": 3}}]}]},
+		{"id": "new", "setup_complete": false, "api_keys": [{"key": "`+setupKey+`"}],
+			"doc_collections": [{"id": "7f1f3c1e-5a0e-4a52-9f0e-0c9a4a3f2b11", "ready": true}]},
+		{"id": "busy", "setup_complete": true, "api_keys": [{"key": "`+unreadyKey+`"}],
+			"doc_collections": [{"id": "7f1f3c1e-5a0e-4a52-9f0e-0c9a4a3f2b11", "ready": false}]},
+		{"id": "empty", "setup_complete": true, "api_keys": [{"key": "`+emptyKey+`"}]}
+	]}`), 0o600))
+	return path
+}
+
+const validBody = `{"instructions":"Describe the sign-in page."}`
+
+func testProvisioning(t *testing.T, p program) {
+	s := p.start(t, []string{"MORTISE_CONFIG=" + writeConfig(t)})
+	s.secrets = secrets()
+	assert.Equal(t, 1, strings.Count(s.stdout.String(), "\n"), "no demo beside a document: %s", &s.stdout)
+
+	id := s.submit(goodKey, validBody)
+	for name, test := range map[string]struct {
+		key    string
+		status int
+		code   string
+	}{
+		"revoked":       {revokedKey, http.StatusUnauthorized, "authentication_failed"},
+		"unknown":       {goodKey + "0", http.StatusUnauthorized, "authentication_failed"},
+		"access token":  {accessToken, http.StatusUnauthorized, "authentication_failed"},
+		"none":          {"", http.StatusUnauthorized, "authentication_failed"},
+		"setup":         {setupKey, http.StatusConflict, "org_not_configured"},
+		"not ready":     {unreadyKey, http.StatusConflict, "no_eligible_doc_collection"},
+		"no collection": {emptyKey, http.StatusConflict, "no_eligible_doc_collection"},
+	} {
+		a := s.do("POST", "/triggers", test.key, validBody)
+		assert.Equal(t, test.status, a.status, name)
+		assertError(t, a, test.code)
+		if test.status == http.StatusUnauthorized {
+			assert.Equal(t, "Bearer", a.header.Get("WWW-Authenticate"), name)
+		}
+	}
+	assert.Equal(t, http.StatusNotFound, s.do("GET", "/triggers/"+id, emptyKey, "").status, "another organization's event")
+	for _, kind := range []string{"rbac_enabled", "access_tokens", "vaults", "clients", "invitations", "datasets"} {
+		assert.Equal(t, 1, strings.Count(s.stderr.String(), `"kind":"`+kind+`"`), "one warning for %s", kind)
+	}
+}
+
+// assertError checks the shape of an error: these two fields and no other.
+func assertError(t *testing.T, a answer, code string) {
+	t.Helper()
+	var body map[string]string
+	if assert.NoError(t, json.Unmarshal([]byte(a.body), &body), a.body) {
+		assert.Len(t, body, 2, a.body)
+		assert.Equal(t, code, body["error"])
+		assert.NotEmpty(t, body["message"])
+		assert.Equal(t, "application/json", a.header.Get("Content-Type"))
+	}
+}
+
+func testErrors(t *testing.T, p program) {
+	s := p.start(t, nil, "-config", writeConfig(t))
+	s.secrets = secrets()
+	id := s.submit(goodKey, validBody)
+
+	a := s.do("DELETE", "/triggers", goodKey, "")
+	assert.Equal(t, http.StatusMethodNotAllowed, a.status)
+	assert.Equal(t, "POST, GET, HEAD", a.header.Get("Allow"))
+	assertError(t, a, "method_not_allowed")
+
+	for _, path := range []string{"/nothing", "/triggers/" + id + "/more", "//triggers", "/./triggers", "/triggers/../triggers", "/triggers/"} {
+		a = s.do("GET", path, goodKey, "")
+		assert.Equal(t, http.StatusNotFound, a.status, path)
+		assertError(t, a, "not_found")
+	}
+	a = s.do("GET", "/triggers/01890a5d-ac96-774b-bcce-b302099a8057", goodKey, "")
+	assert.Equal(t, http.StatusNotFound, a.status)
+	assertError(t, a, "not_found")
+
+	a = s.do("POST", "/triggers", goodKey, `{"instructions":"`+strings.Repeat("x", 1<<20)+`"}`)
+	assert.Equal(t, http.StatusRequestEntityTooLarge, a.status)
+	assertError(t, a, "payload_too_large")
+	a = s.do("POST", "/triggers", goodKey, validBody, "Content-Type", "text/plain")
+	assert.Equal(t, http.StatusUnsupportedMediaType, a.status)
+	assertError(t, a, "unsupported_media_type")
+
+	assert.Equal(t, http.StatusAccepted, s.do("POST", "/triggers", goodKey, validBody, "Idempotency-Key", "k1").status)
+	a = s.do("POST", "/triggers", goodKey, `{"instructions":"Something else."}`, "Idempotency-Key", "k1")
+	assert.Equal(t, http.StatusConflict, a.status)
+	assertError(t, a, "idempotency_key_reused")
+
+	for _, test := range []struct{ method, path, body, loc, typ string }{
+		{"POST", "/triggers", `{`, `["body",1]`, "json_invalid"},
+		{"POST", "/triggers", `{}`, `["body","instructions"]`, "missing"},
+		{"POST", "/triggers", `{"instructions":""}`, `["body","instructions"]`, "string_too_short"},
+		{"POST", "/triggers", `{"instructions":"x","context":[]}`, `["body","context"]`, "dict_type"},
+		{"POST", "/triggers", `{"instructions":"x","extra":1}`, `["body","extra"]`, "extra_forbidden"},
+		{"GET", "/triggers/7", "", `["path","id"]`, "uuid_parsing"},
+		{"GET", "/triggers?limit=0", "", `["query","limit"]`, "greater_than_equal"},
+	} {
+		a = s.do(test.method, test.path, goodKey, test.body)
+		var body struct {
+			Detail []struct {
+				Loc       json.RawMessage
+				Msg, Type string
+			}
+		}
+		require.Equal(t, http.StatusUnprocessableEntity, a.status, "%s: %s", test.path, a.body)
+		require.NoError(t, json.Unmarshal([]byte(a.body), &body))
+		require.Len(t, body.Detail, 1, a.body)
+		assert.JSONEq(t, test.loc, string(body.Detail[0].Loc))
+		assert.Equal(t, test.typ, body.Detail[0].Type)
+		assert.NotEmpty(t, body.Detail[0].Msg)
+	}
+}

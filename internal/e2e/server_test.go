@@ -1,0 +1,232 @@
+// Package e2e drives whole programs as their users do.
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestServer runs the example server as a process.
+func TestServer(t *testing.T) {
+	p := buildServer(t)
+	for name, test := range map[string]func(*testing.T, program){
+		"demo":                     testDemo,
+		"refusals":                 testRefusals,
+		"ignored environment":      testIgnoredEnvironment,
+		"pages":                    testPages,
+		"without docs":             testWithoutDocs,
+		"provisioning":             testProvisioning,
+		"errors":                   testErrors,
+		"load":                     testLoad,
+		"command":                  testCommand,
+		"command retried":          testCommandRetried,
+		"command killed":           testCommandKilled,
+		"command's output bounded": testCommandOutput,
+		"shutdown":                 testShutdown,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, p)
+		})
+	}
+}
+
+// testDemo pastes what the demo prints.
+func testDemo(t *testing.T, p program) {
+	curl, sh := needTool(t, "curl"), needTool(t, "sh")
+	s := p.start(t, nil)
+	s.await("the demo's text", func() bool { return strings.Contains(s.stdout.String(), s.url+"/docs\n") })
+	key := regexp.MustCompile(`sk-[0-9a-f]{64}`).FindString(s.stdout.String())
+	require.NotEmpty(t, key)
+	defer func() { assertUntold(t, key, s.stderr.String()) }()
+
+	// Nothing but the shell and curl may be needed.
+	bin := t.TempDir()
+	require.NoError(t, os.Symlink(curl, filepath.Join(bin, "curl")))
+	var commands, outputs []string
+	for line := range strings.Lines(s.stdout.String()) {
+		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "listening") || line == "\n" {
+			continue
+		}
+		cmd := exec.Command(sh, "-c", line)
+		cmd.Env = []string{"PATH=" + bin, "NO_PROXY=*"}
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s: %s", line, out)
+		commands, outputs = append(commands, line), append(outputs, string(out))
+	}
+	require.Len(t, commands, 4)
+
+	var submitted, read event
+	var history struct{ Triggers []event }
+	require.NoError(t, json.Unmarshal([]byte(outputs[0]), &submitted), outputs[0])
+	require.NoError(t, json.Unmarshal([]byte(outputs[1]), &history), outputs[1])
+	require.NoError(t, json.Unmarshal([]byte(outputs[2]), &read), outputs[2])
+	require.Len(t, history.Triggers, 1)
+	assert.Equal(t, submitted.ID, history.Triggers[0].ID)
+	assert.JSONEq(t, `{"commit":"4f2a9c1"}`, string(history.Triggers[0].Context))
+	assert.Equal(t, "Add the release notes.", read.Instructions)
+	assert.Contains(t, outputs[3], `"detail":[{"loc":["body","instructions"]`)
+	assert.True(t, strings.HasSuffix(outputs[3], "\n422\n"), outputs[3])
+
+	done := s.awaitStatus(key, submitted.ID, "completed")
+	assert.Contains(t, s.stderr.String(), submitted.ID, "the event's id is not logged")
+	assert.NotEmpty(t, done.Outcome.Summary)
+}
+
+// testRefusals starts the server wrongly.
+func testRefusals(t *testing.T, p program) {
+	const short = "sk-short-secret-value"
+	config := filepath.Join(t.TempDir(), "acme.json")
+	require.NoError(t, os.WriteFile(config, []byte("{\"organizations\": [\n  {\"id\": \"acme\", \"api_keys\": [{\"key\": \""+short+"\"}],\n  \"color\": 1}]}"), 0o600))
+	tests := map[string]struct {
+		args []string
+		env  []string
+		want []string
+	}{
+		"unknown flag":     {args: []string{"-nonsense"}, want: []string{"-nonsense"}},
+		"argument":         {args: []string{"nonsense"}, want: []string{`"nonsense"`}},
+		"flag to come":     {args: []string{"-data", short}, want: []string{"-data: not available yet in this build"}},
+		"another":          {args: []string{"-postgres=" + short}, want: []string{"-postgres: not available yet in this build"}},
+		"bad boolean":      {args: []string{"-docs=perhaps"}, want: []string{"docs"}},
+		"no memory":        {args: []string{"-memory=false"}, want: []string{"-memory"}},
+		"bad address":      {args: []string{"-addr", "nowhere"}, want: []string{"-addr"}},
+		"bad port":         {args: []string{"-addr", "127.0.0.1:http2000"}, want: []string{"-addr"}},
+		"bad address, env": {env: []string{"MORTISE_ADDR=nowhere"}, want: []string{"-addr"}},
+		"bad public URL":   {args: []string{"-public-url", "ftp://u:" + short + "@x"}, want: []string{"-public-url"}},
+		"missing config":   {args: []string{"-config", "/nonexistent.json"}, want: []string{"-config", "/nonexistent.json"}},
+		"bad config":       {args: []string{"-config", config}, want: []string{"line 2, column 39: organizations[0].api_keys[0].key", `line 3, column 3: organizations[0]: unknown key "color"`}},
+		"missing program":  {args: []string{"-trigger-exec", "no-such-program --now"}, want: []string{"-trigger-exec", "no-such-program"}},
+		"pipe":             {args: []string{"-trigger-exec", "cat | wc"}, want: []string{"sh -c '...'"}},
+		"variable":         {args: []string{"-trigger-exec", `cat "$HOME"`}, want: []string{"sh -c '...'"}},
+		"open quote":       {args: []string{"-trigger-exec", "cat 'x"}, want: []string{"-trigger-exec", "quote"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			cmd := exec.Command(string(p), test.args...)
+			cmd.Env = environment(test.env...)
+			cmd.Stdout, cmd.Stderr = &stdout, &stderr
+			require.Error(t, cmd.Run())
+			assert.Equal(t, 2, cmd.ProcessState.ExitCode())
+			assert.Empty(t, stdout.String())
+			assert.Equal(t, 1, strings.Count(stderr.String(), "\n"), "one line: %q", &stderr)
+			assert.True(t, strings.HasSuffix(stderr.String(), "\n"))
+			for _, want := range test.want {
+				assert.Contains(t, stderr.String(), want)
+			}
+			assertUntold(t, short, stderr.String())
+		})
+	}
+}
+
+func testIgnoredEnvironment(t *testing.T, p program) {
+	const value = "postgres://user:a-password-of-32-characters-0123@db/x"
+	s := p.start(t, []string{"MORTISE_POSTGRES=" + value, "MORTISE_ADDR=nowhere"})
+	s.secrets = append(s.secrets, value)
+	assert.Equal(t, http.StatusOK, s.do("GET", "/healthz", "", "").status, "the flag must win over MORTISE_ADDR")
+	assert.Contains(t, s.stderr.String(), "MORTISE_POSTGRES")
+}
+
+func testPages(t *testing.T, p program) {
+	s := p.start(t, nil, "-public-url", "https://docs.example.com/api/")
+	for _, path := range []string{"/healthz", "/readyz"} {
+		a := s.do("GET", path, "", "")
+		assert.Equal(t, http.StatusOK, a.status, path)
+		assert.JSONEq(t, `{"status":"ok"}`, a.body, path)
+		a = s.do("POST", path, "", "")
+		assert.Equal(t, http.StatusMethodNotAllowed, a.status, path)
+		assert.Equal(t, "GET, HEAD", a.header.Get("Allow"), path)
+	}
+
+	var document struct {
+		OpenAPI string
+		Servers []struct{ URL string }
+		Paths   map[string]map[string]json.RawMessage
+	}
+	a := s.do("GET", "/openapi.json", "", "")
+	assert.Equal(t, "application/json", a.header.Get("Content-Type"))
+	require.NoError(t, json.Unmarshal([]byte(a.body), &document))
+	assert.True(t, strings.HasPrefix(document.OpenAPI, "3.1"), document.OpenAPI)
+	require.Len(t, document.Servers, 1)
+	assert.Equal(t, "https://docs.example.com/api", document.Servers[0].URL)
+	assert.Contains(t, document.Paths["/triggers"], "post")
+	assert.Contains(t, document.Paths["/triggers"], "get")
+	assert.Contains(t, document.Paths, "/triggers/{id}")
+
+	a = s.do("GET", "/docs", "", "")
+	assert.Equal(t, http.StatusOK, a.status)
+	assert.True(t, strings.HasPrefix(a.header.Get("Content-Type"), "text/html"))
+	assert.Contains(t, a.body, "/triggers")
+	a = s.do("GET", "/", "", "")
+	assert.Equal(t, http.StatusFound, a.status)
+	assert.Equal(t, "docs", a.header.Get("Location"))
+}
+
+func testWithoutDocs(t *testing.T, p program) {
+	s := p.start(t, nil, "-docs=false")
+	for _, path := range []string{"/docs", "/openapi.json", "/"} {
+		a := s.do("GET", path, "", "")
+		assert.Equal(t, http.StatusNotFound, a.status, path)
+		assert.Contains(t, a.body, `"error":"not_found"`, path)
+	}
+	s.await("the demo's text", func() bool { return strings.Contains(s.stdout.String(), "(422)") })
+	assert.NotContains(t, s.stdout.String(), "/docs")
+}
+
+// testLoad submits from several clients at once, and finds everything in the history, completed.
+func testLoad(t *testing.T, p program) {
+	const clients, each = 8, 25
+	s := p.start(t, nil, "-config", writeConfig(t))
+	s.secrets = secrets()
+	var mu sync.Mutex
+	submitted := make(map[string]bool)
+	var clientsDone sync.WaitGroup
+	for client := range clients {
+		clientsDone.Go(func() {
+			for i := range each {
+				a := s.do("POST", "/triggers", goodKey, fmt.Sprintf(`{"instructions":"Describe %d.","context":{"client":%d}}`, i, client))
+				var e event
+				if assert.Equal(t, http.StatusAccepted, a.status, a.body) && assert.NoError(t, json.Unmarshal([]byte(a.body), &e)) {
+					mu.Lock()
+					submitted[e.ID] = true
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	clientsDone.Wait()
+	require.Len(t, submitted, clients*each)
+
+	s.await("everything to be completed", func() bool {
+		completed := make(map[string]bool)
+		for cursor := ""; ; {
+			var page struct {
+				Triggers []event
+				Next     *string `json:"next_cursor"`
+			}
+			a := s.do("GET", "/triggers?limit=30&status=completed"+cursor, goodKey, "")
+			require.NoError(t, json.Unmarshal([]byte(a.body), &page))
+			for _, e := range page.Triggers {
+				require.True(t, submitted[e.ID], "an event that nobody submitted")
+				require.False(t, completed[e.ID], "an event twice in the history")
+				completed[e.ID] = true
+			}
+			if page.Next == nil {
+				return len(completed) == len(submitted)
+			}
+			cursor = "&cursor=" + *page.Next
+		}
+	})
+}

@@ -1,0 +1,89 @@
+// Package storage is documentation: how to write a backend. The backends are the packages below it.
+//
+// A backend is what a domain keeps its data in: a database, a file, a broker. The domain packages declare small interfaces, and a
+// backend implements those of the domains that it serves. The doc comment of an interface is its contract. Package
+// [github.com/seed-6363c74e/mortise/storage/memory] is the reference: it does everything in the plainest way, so it is the place
+// to read what a sentence of a contract means.
+//
+// # The interfaces
+//
+// For package [github.com/seed-6363c74e/mortise/trigger]:
+//
+//   - trigger.Store keeps the events. Every backend needs it.
+//   - trigger.Pruner, an optional ability of a Store, forgets old events.
+//   - trigger.Queue delivers jobs. A backend that is a table does not write one: it implements the five methods of
+//     trigger.Leases, and trigger.LeaseQueue makes the queue of it, with polling, heartbeats and retries. A broker implements
+//     Queue itself.
+//   - trigger.Organizations and trigger.Keys are for hosts that have no place of their own for these.
+//
+// Store and Queue need not come from one backend. Where they do, see Transactions below.
+//
+// By custom a backend has a function Open that returns a *DB, a method of DB for each domain (DB.Trigger), which returns a small
+// type with that domain's interfaces, and DB.Close.
+//
+// # Errors
+//
+// The sentinels of a domain, trigger.ErrNotFound say, mean what their comments say and nothing else. Return them as they are or
+// wrapped with %w. Every other error means "unavailable": the caller may try again, and the service answers so. So a lost
+// connection, a full disk or a context that has ended must never look like a sentinel: an event that could not be read is not an
+// event that does not exist. An error that an update function returned comes back so that errors.Is finds it.
+//
+// # Times
+//
+// Times are UTC and keep microseconds; the services cut them to that before they call. A backend with coarser times cannot order
+// a listing. The zero time means "not yet" and comes back as the zero time, so keep it as NULL or as a number that nothing else
+// is. A backend reads no clock: every time that it compares with is an argument. That keeps several machines, and tests with a
+// clock of their own, in agreement.
+//
+// # Bytes
+//
+// Strings and raw JSON come back byte for byte: spaces, the digits of numbers, the order of keys, duplicate keys, U+0000. A
+// database type that understands JSON changes it, and many text types refuse U+0000, so store both as bytes. Compare organizations
+// and idempotency keys as bytes too: a collation that folds case or ignores trailing spaces lets one organization read another
+// one's events. IDs are ordered as 16 bytes.
+//
+// # Copies and concurrency
+//
+// Arguments and results belong to the caller. A backend in memory copies at its boundary (trigger.Event.Clone). Every method is
+// safe for concurrent use. An update function is pure and may be called more than once, so a backend may run it in an optimistic
+// loop or under a row lock. It must not be called for what does not exist. If it panics, nothing is stored and nothing stays
+// locked.
+//
+// # Transactions
+//
+// Each method is one transaction. trigger.Store.Create is the delicate one: it looks for the idempotency key, may take it from
+// an old event, and stores the new one, while others do the same with the same key. A unique constraint on organization and key,
+// over the events that have a key, settles it.
+//
+// A backend that has events and jobs in one database should also be a trigger.TxLeases (or a trigger.TxQueue): then an
+// event and its job are stored together, and no crash can come between. Shares must say yes only to a Store of the same database.
+// Without it the service stores first and enqueues then, and the sweeper queues what a crash left behind.
+//
+// # Leases
+//
+// A job is claimable from a time on. Claim picks those that have been for longest, sets that time to the end of the lease, counts
+// the delivery, and writes the claim's token beside it; in one statement, or so that two claims at once never pick the same row.
+// Extend, Release and Remove do their work only where the token is still the same, and return trigger.ErrLeaseLost where it is
+// not. Nothing else is needed: a consumer that dies stops extending, and its jobs become claimable by themselves. A dead job
+// stays as a row that no Claim returns and that Add does not replace.
+//
+// # Organizations
+//
+// Every method takes the organization, and what belongs to another one reads exactly like what does not exist. The exceptions
+// are these. A host must not make them reachable for its own users.
+//
+//   - trigger.Keys.KeyByDigest: the key itself says which organization is asking.
+//   - trigger.Store.Unqueued: maintenance. The sweeper looks for events without a job, wherever they are.
+//   - trigger.Pruner.Prune: maintenance. Retention is the same for all.
+//   - trigger.Leases and the Consume method of trigger.Queue: a worker serves every organization; the job names its own.
+//
+// # Proof
+//
+// Package [github.com/seed-6363c74e/mortise/trigger/triggertest] has the conformance suite: every sentence of a contract that can
+// be tested is a rule, and a failing rule prints the sentence. A backend passes it with a harness of a few lines. Give it Reopen
+// if the data outlives the process, and Break if you can make the backend fail.
+//
+//	func TestTrigger(t *testing.T) {
+//		triggertest.Run(t, triggertest.Harness{Open: open, Reopen: reopen})
+//	}
+package storage

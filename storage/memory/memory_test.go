@@ -1,0 +1,57 @@
+package memory_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+)
+
+func TestTrigger(t *testing.T) {
+	triggertest.Run(t, triggertest.Harness{Open: func(t *testing.T) triggertest.Backend {
+		db, err := memory.Open(t.Context(), nil)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		tables := db.Trigger()
+		return triggertest.Backend{Store: tables, Organizations: tables, Keys: tables, Leases: tables, Queue: tables.Queue(nil)}
+	}})
+}
+
+func ExampleOpen() {
+	ctx := context.Background()
+	db, err := memory.Open(ctx, nil)
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = db.Close() }()
+
+	tables := db.Trigger()
+	service, err := trigger.New(tables, tables.Queue(nil), &trigger.Options{Directory: tables, Keys: tables})
+	if err != nil {
+		panic(err)
+	}
+	e, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the --json flag."})
+	if err != nil {
+		fmt.Println("refused:", err)
+	}
+	err = service.UpdateOrganization(ctx, "acme", func(o *trigger.Organization) error {
+		o.SetupComplete = true
+		o.SetCollection([16]byte{1}, true)
+		return nil
+	})
+	if err != nil {
+		panic(err)
+	}
+	if e, err = service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the --json flag."}); err != nil {
+		panic(err)
+	}
+	fmt.Println(e.Status)
+	// Output:
+	// refused: trigger: the organization has not finished setup
+	// received
+}

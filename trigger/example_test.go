@@ -1,0 +1,288 @@
+package trigger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// check ends an example that does not work.
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// newService is what most examples begin with: a service over a database in RAM.
+func newService(opts *trigger.Options) *trigger.Service {
+	db, err := memory.Open(context.Background(), nil)
+	check(err)
+	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), opts)
+	check(err)
+	return service
+}
+
+// The whole way of a request: accepted, processed by a worker, found in the history.
+func Example() {
+	ctx, stop := context.WithCancel(context.Background())
+	db, err := memory.Open(ctx, nil)
+	check(err)
+	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
+	check(err)
+
+	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+		fmt.Println("processing:", e.Instructions)
+		stop() // an ordinary host ends its worker when it is told to exit
+		return trigger.Outcome{Summary: "Added a section on rate limits."}, nil
+	}), nil)
+	check(err)
+
+	event, err := service.Submit(ctx, "acme", trigger.Submission{
+		Instructions: "Document the new rate limits.",
+		Context:      []byte(`{"repository":"acme/api","pull_request":42}`),
+	})
+	check(err)
+	fmt.Println("accepted:", event.Status)
+
+	check(worker.Run(ctx))
+	event, err = service.Get(context.Background(), "acme", event.ID)
+	check(err)
+	fmt.Println(event.Status, "-", event.Outcome.Summary)
+	// Output:
+	// accepted: received
+	// processing: Document the new rate limits.
+	// completed - Added a section on rate limits.
+}
+
+func ExampleNew() {
+	db, err := memory.Open(context.Background(), nil)
+	check(err)
+	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), &trigger.Options{
+		IdempotencyWindow: time.Hour,
+		MaxBytes:          64 << 10,
+	})
+	check(err)
+	fmt.Println(service.Ping(context.Background()))
+	// Output: <nil>
+}
+
+func ExampleService_Submit() {
+	service := newService(nil)
+	ctx := context.Background()
+	request := trigger.Submission{Instructions: "Document the release.", IdempotencyKey: "release-7"}
+	first, err := service.Submit(ctx, "acme", request)
+	check(err)
+	again, err := service.Submit(ctx, "acme", request)
+	check(err)
+	fmt.Println("the same event:", first.ID == again.ID)
+
+	request.Instructions = "Document something else."
+	_, err = service.Submit(ctx, "acme", request)
+	fmt.Println(errors.Is(err, trigger.ErrIdempotencyKeyReused))
+
+	_, err = service.Submit(ctx, "acme", trigger.Submission{Context: []byte("[]")})
+	var invalid *trigger.ValidationError
+	if errors.As(err, &invalid) {
+		for _, problem := range invalid.Problems.Errors {
+			fmt.Println(problem)
+		}
+	}
+	// Output:
+	// the same event: true
+	// true
+	// instructions: must not be empty
+	// context: must be a JSON object
+}
+
+func ExampleService_All() {
+	service := newService(nil)
+	ctx := context.Background()
+	for _, instructions := range []string{"first", "second", "third"} {
+		_, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: instructions, Source: "ci"})
+		check(err)
+		time.Sleep(time.Millisecond) // only so that the example's order is certain
+	}
+	for event, err := range service.All(ctx, "acme", trigger.Query{Source: "ci", Status: trigger.StatusReceived}) {
+		check(err)
+		fmt.Println(event.Instructions)
+	}
+	// Output:
+	// third
+	// second
+	// first
+}
+
+// A Processor says by its error what is to happen next.
+func ExampleProcessor() {
+	service := newService(nil)
+	ctx := context.Background()
+	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+		switch {
+		case e.Instructions == "impossible":
+			return trigger.Outcome{}, trigger.Permanent(errors.New("there is no such page"))
+		case e.Attempts == 1:
+			return trigger.Outcome{}, trigger.RetryAfter(errors.New("the wiki is locked"), 0)
+		}
+		return trigger.Outcome{Summary: "Done."}, nil
+	}), &trigger.WorkerOptions{MaxAttempts: 3})
+	check(err)
+	for _, instructions := range []string{"possible", "impossible"} {
+		e, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: instructions})
+		check(err)
+		for {
+			found, err := worker.RunOnce(ctx)
+			check(err)
+			if !found {
+				break
+			}
+		}
+		e, err = service.Get(ctx, "acme", e.ID)
+		check(err)
+		fmt.Println(e.Instructions, e.Status, e.Attempts, e.LastError)
+	}
+	// Output:
+	// possible completed 2 the wiki is locked
+	// impossible failed 1 there is no such page
+}
+
+// A host with a table of its own implements Store; what it does not change, it can embed.
+func ExampleStore() {
+	db, err := memory.Open(context.Background(), nil)
+	check(err)
+	store := auditedStore{db.Trigger()}
+	service, err := trigger.New(store, db.Trigger().Queue(nil), nil)
+	check(err)
+	_, err = service.Submit(context.Background(), "acme", trigger.Submission{Instructions: "Document the release."})
+	check(err)
+	// Output: stored for acme: true
+}
+
+// auditedStore is a Store that says what it stores.
+type auditedStore struct{ trigger.Store }
+
+func (s auditedStore) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+	stored, created, err := s.Store.Create(ctx, e, keySince)
+	fmt.Printf("stored for %s: %v\n", e.Organization, created)
+	return stored, created, err
+}
+
+// A table of leases becomes a queue by LeaseQueue. Jobs are handed out until a verdict ends them.
+func ExampleQueue() {
+	db, err := memory.Open(context.Background(), nil)
+	check(err)
+	var queue trigger.Queue = trigger.LeaseQueue(db.Trigger(), nil)
+	ctx, stop := context.WithCancel(context.Background())
+	check(queue.Enqueue(ctx, trigger.Job{Organization: "acme", EventID: uuid.Max}))
+	err = queue.Consume(ctx, 1, func(_ context.Context, d trigger.Delivery) trigger.Verdict {
+		fmt.Println(d.Job.ID(), "delivery", d.Deliveries)
+		if d.Deliveries == 1 {
+			return trigger.Verdict{Kind: trigger.VerdictRetry}
+		}
+		stop()
+		return trigger.Verdict{Kind: trigger.VerdictDone}
+	})
+	check(err)
+	// Output:
+	// ffffffff-ffff-ffff-ffff-ffffffffffff/0 delivery 1
+	// ffffffff-ffff-ffff-ffff-ffffffffffff/0 delivery 2
+}
+
+func ExampleObserver() {
+	service := newService(&trigger.Options{
+		Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
+			fmt.Println(o.Kind, o.Organization, o.Err) // a host counts them
+		}),
+	})
+	_, _ = service.Submit(context.Background(), "acme", trigger.Submission{Instructions: "Document the release."})
+	_, _ = service.Submit(context.Background(), "acme", trigger.Submission{})
+	// Output:
+	// submitted acme <nil>
+	// refused acme trigger: invalid request: instructions: must not be empty
+}
+
+type requestID struct{}
+
+// idTracer carries a request's id from the caller to the processor. A real one carries a W3C trace context.
+type idTracer struct{}
+
+func (idTracer) Inject(ctx context.Context, carrier map[string]string) {
+	if id, ok := ctx.Value(requestID{}).(string); ok {
+		carrier["request-id"] = id
+	}
+}
+
+func (idTracer) Start(ctx context.Context, op string, carrier map[string]string) (context.Context, func(error)) {
+	ctx = context.WithValue(ctx, requestID{}, carrier["request-id"])
+	return ctx, func(err error) { fmt.Println(op, "of", carrier["request-id"], "ended:", err) }
+}
+
+func ExampleTracer() {
+	service := newService(&trigger.Options{Tracer: idTracer{}})
+	ctx := context.WithValue(context.Background(), requestID{}, "r-17")
+	_, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."})
+	check(err)
+	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(ctx context.Context, _ trigger.Event) (trigger.Outcome, error) {
+		fmt.Println("processing", ctx.Value(requestID{}))
+		return trigger.Outcome{}, nil
+	}), nil)
+	check(err)
+	_, err = worker.RunOnce(context.Background())
+	check(err)
+	// Output:
+	// processing r-17
+	// trigger.process of r-17 ended: <nil>
+}
+
+// accounts is a host's own directory of organizations.
+type accounts map[string]trigger.Organization
+
+func (a accounts) Organization(_ context.Context, org string) (trigger.Organization, error) {
+	o, ok := a[org]
+	if !ok {
+		return trigger.Organization{}, trigger.ErrNotFound
+	}
+	return o, nil
+}
+
+func ExampleDirectory() {
+	manual := trigger.Collection{ID: uuid.Max, Ready: true}
+	service := newService(&trigger.Options{Directory: accounts{
+		"acme":   {ID: "acme", SetupComplete: true, Collections: []trigger.Collection{manual}},
+		"globex": {ID: "globex", SetupComplete: true},
+	}})
+	for _, org := range []string{"acme", "globex", "initech"} {
+		_, err := service.Submit(context.Background(), org, trigger.Submission{Instructions: "Document the release."})
+		fmt.Println(org, err)
+	}
+	// Output:
+	// acme <nil>
+	// globex trigger: no doc collection is configured and ready
+	// initech trigger: the organization has not finished setup
+}
+
+func ExampleKeys() {
+	db, err := memory.Open(context.Background(), nil)
+	check(err)
+	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), &trigger.Options{Keys: db.Trigger()})
+	check(err)
+	ctx := context.Background()
+	key, record, err := service.IssueKey(ctx, "acme", "release pipeline")
+	check(err)
+	fmt.Println(len(key), "characters, shown once")
+
+	who, err := service.VerifyKey(ctx, key)
+	fmt.Println(who.Organization, err)
+	check(service.RevokeKey(ctx, "acme", record.ID))
+	_, err = service.VerifyKey(ctx, key)
+	fmt.Println(err)
+	// Output:
+	// 67 characters, shown once
+	// acme <nil>
+	// trigger: invalid API key
+}

@@ -1,0 +1,190 @@
+package trigger_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+)
+
+func TestKeys(t *testing.T) {
+	f := triggertest.New(t, nil)
+	key, record, err := f.IssueKey(t.Context(), "acme", "ci")
+	require.NoError(t, err)
+	assert.Regexp(t, "^sk-[0-9a-f]{64}$", key)
+	second, _, err := f.IssueKey(t.Context(), "acme", "")
+	require.NoError(t, err)
+	assert.NotEqual(t, key, second)
+
+	verified, err := f.VerifyKey(t.Context(), key)
+	require.NoError(t, err)
+	assert.Equal(t, record, verified)
+	_, err = f.VerifyKey(t.Context(), key+"0")
+	require.ErrorIs(t, err, trigger.ErrInvalidKey)
+	_, err = f.VerifyKey(t.Context(), strings.Repeat("x", 5000))
+	require.ErrorIs(t, err, trigger.ErrInvalidKey)
+
+	f.Advance(time.Minute)
+	require.ErrorIs(t, f.RevokeKey(t.Context(), "other", record.ID), trigger.ErrNotFound)
+	require.NoError(t, f.RevokeKey(t.Context(), "acme", record.ID))
+	revokedAt := f.Now()
+	f.Advance(time.Minute)
+	require.NoError(t, f.RevokeKey(t.Context(), "acme", record.ID))
+	_, err = f.VerifyKey(t.Context(), key)
+	require.ErrorIs(t, err, trigger.ErrInvalidKey)
+	found, err := f.FindKey(t.Context(), key)
+	require.NoError(t, err, "FindKey finds revoked keys too")
+	assert.Equal(t, revokedAt, found.RevokedAt, "the first revocation counts")
+
+	list, err := f.ListKeys(t.Context(), "acme")
+	require.NoError(t, err)
+	assert.Len(t, list, 2)
+	list, err = f.ListKeys(t.Context(), "other")
+	require.NoError(t, err)
+	assert.Empty(t, list)
+}
+
+func TestImportKey(t *testing.T) {
+	f := triggertest.New(t, nil)
+	for _, length := range []int{31, 1025} {
+		_, err := f.ImportKey(t.Context(), "acme", "", strings.Repeat("k", length))
+		var invalid *trigger.ValidationError
+		require.ErrorAs(t, err, &invalid)
+	}
+	for _, length := range []int{32, 128, 129, 1024} {
+		key := strings.Repeat("k", length)
+		_, err := f.ImportKey(t.Context(), "acme", "", key)
+		require.NoError(t, err)
+		_, err = f.ImportKey(t.Context(), "other", "", key)
+		require.ErrorIs(t, err, trigger.ErrExists)
+		k, err := f.VerifyKey(t.Context(), key)
+		require.NoError(t, err)
+		assert.Equal(t, "acme", k.Organization)
+	}
+	_, err := f.ImportKey(t.Context(), "", "bad\xff", strings.Repeat("z", 32))
+	var invalid *trigger.ValidationError
+	require.ErrorAs(t, err, &invalid)
+	assert.Len(t, invalid.Problems.Errors, 2)
+}
+
+func TestKeysWithoutAStore(t *testing.T) {
+	db := openMemory(t)
+	s, err := trigger.New(db, db.Queue(nil), nil)
+	require.NoError(t, err)
+	_, _, err = s.IssueKey(t.Context(), "acme", "")
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	_, err = s.VerifyKey(t.Context(), "k")
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	_, err = s.ListKeys(t.Context(), "acme")
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+	require.ErrorIs(t, s.RevokeKey(t.Context(), "acme", uuid.Nil), errors.ErrUnsupported)
+	require.NoError(t, s.FlushKeyUse(t.Context()))
+}
+
+func TestLastUseIsWrittenBehind(t *testing.T) {
+	f := triggertest.New(t, nil)
+	key, record, err := f.IssueKey(t.Context(), "acme", "")
+	require.NoError(t, err)
+	use := func() {
+		_, err := f.VerifyKey(t.Context(), key)
+		require.NoError(t, err)
+	}
+	lastUse := func() time.Time {
+		k, err := f.FindKey(t.Context(), key)
+		require.NoError(t, err)
+		return k.LastUsedAt
+	}
+	use()
+	assert.True(t, lastUse().IsZero(), "not before the sweeper")
+	f.Drain(t.Context())
+	first := lastUse()
+	assert.Equal(t, f.Now(), first)
+
+	f.Advance(59 * time.Second)
+	use()
+	f.Drain(t.Context())
+	assert.Equal(t, first, lastUse(), "at most once a minute")
+
+	f.Advance(time.Second)
+	use()
+	f.Advance(time.Second)
+	use()
+	heal := f.Break(triggertest.KeysPart)
+	require.ErrorIs(t, f.FlushKeyUse(t.Context()), trigger.ErrUnavailable)
+	heal()
+	require.NoError(t, f.FlushKeyUse(t.Context()), "a write that failed is tried again")
+	assert.Equal(t, f.Now(), lastUse(), "the latest use of those waiting")
+
+	list, err := f.ListKeys(t.Context(), "acme")
+	require.NoError(t, err)
+	assert.Equal(t, record.ID, list[0].ID)
+}
+
+func TestBrokenKeyStoreIsNoInvalidKey(t *testing.T) {
+	f := triggertest.New(t, nil)
+	key, record, err := f.IssueKey(t.Context(), "acme", "")
+	require.NoError(t, err)
+	f.Break(triggertest.KeysPart)
+	_, err = f.VerifyKey(t.Context(), key)
+	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.NotErrorIs(t, err, trigger.ErrInvalidKey)
+	require.ErrorIs(t, f.RevokeKey(t.Context(), "acme", record.ID), trigger.ErrUnavailable)
+	_, err = f.ListKeys(t.Context(), "acme")
+	require.ErrorIs(t, err, trigger.ErrUnavailable)
+}
+
+func TestNoKeyInLogsErrorsOrObservations(t *testing.T) {
+	var logs bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	f := triggertest.New(t, &triggertest.Options{Service: trigger.Options{Logger: logger, KeyPrefix: "very-secret-"}})
+	key, record, err := f.IssueKey(t.Context(), "acme", "ci")
+	require.NoError(t, err)
+	var texts []string
+	note := func(err error) {
+		require.Error(t, err)
+		texts = append(texts, err.Error())
+	}
+	_, err = f.ImportKey(t.Context(), "acme", "", key)
+	note(err)
+	_, err = f.ImportKey(t.Context(), "acme", "", "very-secret-short")
+	note(err)
+	_, err = f.VerifyKey(t.Context(), key+"x")
+	note(err)
+	_, err = f.VerifyKey(t.Context(), key)
+	require.NoError(t, err)
+	f.Break(triggertest.KeysPart)
+	_, err = f.VerifyKey(t.Context(), key)
+	note(err)
+	_, err = f.ImportKey(t.Context(), "acme", "", key+"2")
+	note(err)
+	note(f.RevokeKey(t.Context(), "acme", record.ID))
+	note(f.FlushKeyUse(t.Context()))
+	f.Drain(t.Context())
+	for _, o := range f.Observations() {
+		if o.Err != nil {
+			texts = append(texts, o.Err.Error())
+		}
+	}
+	texts = append(texts, logs.String())
+	for _, text := range texts {
+		assert.NotContains(t, text, "very-secret-")
+		assert.NotContains(t, text, strings.TrimPrefix(key, "very-secret-"))
+	}
+}
+
+func TestIssueKeyWithoutRandomness(t *testing.T) {
+	f := triggertest.New(t, &triggertest.Options{Service: trigger.Options{Rand: iotest.ErrReader(errors.New("no entropy"))}})
+	key, _, err := f.IssueKey(t.Context(), "acme", "")
+	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	assert.Empty(t, key)
+}

@@ -1,0 +1,167 @@
+package trigger_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+)
+
+func kinds(f *triggertest.Fake) (kinds []trigger.Kind) {
+	for _, o := range f.Observations() {
+		kinds = append(kinds, o.Kind)
+	}
+	return kinds
+}
+
+func TestObservations(t *testing.T) {
+	var f *triggertest.Fake
+	next := returning(errWork, nil, trigger.Permanent(errWork))
+	f = triggertest.New(t, &triggertest.Options{Processor: trigger.ProcessorFunc(func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
+		f.Advance(2 * time.Second)
+		return next.Process(ctx, e)
+	})})
+	sub := trigger.Submission{Instructions: "a", IdempotencyKey: "k"}
+	e, err := f.Submit(t.Context(), "acme", sub)
+	require.NoError(t, err)
+	_, err = f.Submit(t.Context(), "acme", sub)
+	require.NoError(t, err)
+	_, err = f.Submit(t.Context(), "acme", trigger.Submission{})
+	require.Error(t, err)
+	f.Advance(time.Second)
+	f.Drain(t.Context())
+	f.Advance(time.Minute)
+	f.Drain(t.Context())
+	second := submit(t, f.Service, "b")
+	f.Drain(t.Context())
+
+	observed := f.Observations()
+	require.Equal(t, []trigger.Kind{
+		trigger.KindSubmitted, trigger.KindReplayed, trigger.KindRefused, trigger.KindStarted, trigger.KindRetrying,
+		trigger.KindStarted, trigger.KindCompleted, trigger.KindSubmitted, trigger.KindStarted, trigger.KindFailed,
+	}, kinds(f))
+	for i, o := range observed {
+		assert.Equal(t, "acme", o.Organization, "observation %d", i)
+	}
+	assert.Equal(t, e.ID, observed[1].EventID)
+	assert.Zero(t, observed[2].EventID)
+	require.Error(t, observed[2].Err)
+	assert.Equal(t, time.Second, observed[3].Duration, "since it was submitted")
+	assert.Equal(t, 1, observed[3].Attempt)
+	assert.Equal(t, 2*time.Second, observed[4].Duration, "of the attempt")
+	require.ErrorIs(t, observed[4].Err, errWork, "the processor's own error")
+	assert.Equal(t, 2, observed[6].Attempt)
+	require.NoError(t, observed[6].Err)
+	assert.Equal(t, second.ID, observed[9].EventID)
+	require.ErrorIs(t, observed[9].Err, errWork)
+}
+
+func TestRefusedIsObservedWithoutAnEvent(t *testing.T) {
+	f := triggertest.New(t, &triggertest.Options{SeparateQueue: true})
+	f.Break(triggertest.QueuePart)
+	_, err := f.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+	require.Error(t, err)
+	require.Equal(t, []trigger.Kind{trigger.KindRefused}, kinds(f))
+	require.ErrorIs(t, f.Observations()[0].Err, trigger.ErrEnqueueFailed)
+}
+
+func TestNoRequestContentIsObservedOrLogged(t *testing.T) {
+	var logs bytes.Buffer
+	f := triggertest.New(t, &triggertest.Options{
+		SeparateQueue: true, Processor: returning(errWork),
+		Service: trigger.Options{Logger: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug}))},
+	})
+	sub := trigger.Submission{Instructions: "private", Context: json.RawMessage(`{"private":1}`)}
+	for _, part := range []triggertest.Part{"", triggertest.QueuePart, triggertest.StorePart} {
+		heal := f.Break(part)
+		_, _ = f.Submit(t.Context(), "acme", sub)
+		f.Drain(t.Context())
+		heal()
+	}
+	sub.Context = json.RawMessage(`{"private":1,"private":2}`)
+	_, err := f.Submit(t.Context(), "acme", sub)
+	require.Error(t, err)
+	assert.NotContains(t, fmt.Sprintf("%+v", f.Observations()), "private")
+	assert.NotContains(t, logs.String(), "private")
+}
+
+// tracer is a Tracer whose trace is a word in the context.
+type tracer struct {
+	ended []string
+}
+
+type word struct{}
+
+func (*tracer) Inject(ctx context.Context, carrier map[string]string) {
+	if w, ok := ctx.Value(word{}).(string); ok {
+		carrier["w"] = w
+	}
+}
+
+func (tr *tracer) Start(ctx context.Context, op string, carrier map[string]string) (context.Context, func(error)) {
+	return context.WithValue(ctx, word{}, carrier["w"]), func(err error) {
+		tr.ended = append(tr.ended, fmt.Sprintf("%s %s: %v", op, carrier["w"], err))
+	}
+}
+
+func TestTraceCrossesTheQueue(t *testing.T) {
+	tr, seen := new(tracer), ""
+	next := returning(errWork, nil)
+	f := triggertest.New(t, &triggertest.Options{
+		Service: trigger.Options{Tracer: tr},
+		Processor: trigger.ProcessorFunc(func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
+			seen, _ = ctx.Value(word{}).(string)
+			return next.Process(ctx, e)
+		}),
+	})
+	_, err := f.Submit(context.WithValue(t.Context(), word{}, "mine"), "acme", trigger.Submission{Instructions: "a"})
+	require.NoError(t, err)
+	f.Drain(t.Context())
+	f.Advance(time.Minute)
+	f.Drain(t.Context())
+	assert.Equal(t, "mine", seen)
+	assert.Equal(t, []string{"trigger.process mine: the work failed", "trigger.process mine: <nil>"}, tr.ended)
+
+	submit(t, f.Service, "without a trace")
+	f.Drain(t.Context())
+	assert.Empty(t, seen)
+	assert.Nil(t, f.Events()[1].Trace)
+}
+
+func TestTraceIsBounded(t *testing.T) {
+	var logs bytes.Buffer
+	f := triggertest.New(t, &triggertest.Options{Service: trigger.Options{Tracer: new(tracer), Logger: slog.New(slog.NewTextHandler(&logs, nil))}})
+	for _, size := range []int{1023, 1024} {
+		ctx := context.WithValue(t.Context(), word{}, strings.Repeat("x", size))
+		_, err := f.Submit(ctx, "acme", trigger.Submission{Instructions: "a"})
+		require.NoError(t, err, "a trace never stops a request")
+		f.Advance(time.Second)
+	}
+	assert.Len(t, f.Events()[0].Trace["w"], 1023)
+	assert.Nil(t, f.Events()[1].Trace, "over 1 KiB with its key")
+	assert.Contains(t, logs.String(), "trace carrier dropped")
+}
+
+func TestTracerHearsOfBadOutcomes(t *testing.T) {
+	tr := new(tracer)
+	f := triggertest.New(t, &triggertest.Options{
+		Service: trigger.Options{Tracer: tr},
+		Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+			return trigger.Outcome{Summary: "\xff"}, nil
+		}),
+	})
+	submit(t, f.Service, "a")
+	f.Drain(t.Context())
+	require.Len(t, tr.ended, 1)
+	assert.Contains(t, tr.ended[0], "UTF-8")
+}

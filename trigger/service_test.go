@@ -1,0 +1,207 @@
+package trigger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+)
+
+// returning makes a Processor of what it returns at each call; the last one again when there are no more.
+func returning(results ...error) trigger.Processor {
+	n := 0
+	return trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+		err := results[min(n, len(results)-1)]
+		n++
+		return trigger.Outcome{Summary: "done"}, err
+	})
+}
+
+// submit submits a request without a key and returns the event.
+func submit(t *testing.T, s *trigger.Service, instructions string) trigger.Event {
+	t.Helper()
+	e, err := s.Submit(t.Context(), "acme", trigger.Submission{Instructions: instructions})
+	require.NoError(t, err)
+	return e
+}
+
+// get returns the event as it is now.
+func get(t *testing.T, s *trigger.Service, id uuid.UUID) trigger.Event {
+	t.Helper()
+	e, err := s.Get(t.Context(), "acme", id)
+	require.NoError(t, err)
+	return e
+}
+
+func openMemory(t *testing.T) *memory.Trigger {
+	t.Helper()
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	return db.Trigger()
+}
+
+func TestNewNeedsItsParts(t *testing.T) {
+	db := openMemory(t)
+	_, err := trigger.New(nil, db.Queue(nil), nil)
+	require.Error(t, err)
+	_, err = trigger.New(db, nil, nil)
+	require.Error(t, err)
+	s, err := trigger.New(db, db.Queue(nil), nil)
+	require.NoError(t, err)
+	_, err = trigger.NewWorker(s, nil, nil)
+	require.Error(t, err)
+	_, err = trigger.NewWorker(nil, returning(nil), nil)
+	require.Error(t, err)
+	_, err = trigger.NewSweeper(nil, nil)
+	require.Error(t, err)
+}
+
+func TestEventIDsAndTimes(t *testing.T) {
+	f := triggertest.New(t, nil)
+	f.Advance(1234567 * time.Nanosecond)
+	first := submit(t, f.Service, "a")
+	f.Advance(time.Second)
+	second := submit(t, f.Service, "b")
+	assert.EqualValues(t, 7, first.ID.Version())
+	assert.Equal(t, uuid.RFC4122, first.ID.Variant())
+	assert.Less(t, first.ID.String(), second.ID.String(), "IDs follow time")
+	assert.Equal(t, f.Now().Add(-time.Second).Truncate(time.Microsecond), first.SubmittedAt)
+	assert.Equal(t, time.UTC, first.SubmittedAt.Location())
+}
+
+func TestGet(t *testing.T) {
+	f := triggertest.New(t, nil)
+	e := submit(t, f.Service, "a")
+	assert.Equal(t, e, get(t, f.Service, e.ID))
+	_, err := f.Get(t.Context(), "other", e.ID)
+	require.ErrorIs(t, err, trigger.ErrNotFound, "another organization's event")
+	_, err = f.Get(t.Context(), "acme", uuid.New())
+	require.ErrorIs(t, err, trigger.ErrNotFound)
+	require.NotErrorIs(t, err, trigger.ErrUnavailable)
+
+	f.Break(triggertest.StorePart)
+	_, err = f.Get(t.Context(), "acme", e.ID)
+	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	require.ErrorIs(t, err, triggertest.ErrInjected, "the cause is kept")
+}
+
+func TestList(t *testing.T) {
+	f := triggertest.New(t, nil)
+	for i := range 120 {
+		submit(t, f.Service, fmt.Sprint(i))
+		f.Advance(time.Millisecond)
+	}
+	page, err := f.List(t.Context(), "acme", trigger.Query{})
+	require.NoError(t, err)
+	require.Len(t, page.Events, 50, "the default")
+	assert.Equal(t, "119", page.Events[0].Instructions)
+
+	n := 119
+	for e, err := range f.All(t.Context(), "acme", trigger.Query{Limit: 7}) {
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprint(n), e.Instructions)
+		n--
+	}
+	assert.Equal(t, -1, n)
+	for range f.All(t.Context(), "acme", trigger.Query{Limit: 1}) {
+		break
+	}
+
+	for name, q := range map[string]trigger.Query{
+		"limit": {Limit: trigger.MaxPageSize + 1}, "negative": {Limit: -1}, "status": {Status: "lost"},
+	} {
+		_, err := f.List(t.Context(), "acme", q)
+		var invalid *trigger.ValidationError
+		require.ErrorAs(t, err, &invalid, name)
+	}
+
+	f.Break(triggertest.StorePart)
+	_, err = f.List(t.Context(), "acme", trigger.Query{})
+	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	failures := 0
+	for _, err := range f.All(t.Context(), "acme", trigger.Query{}) {
+		require.ErrorIs(t, err, trigger.ErrUnavailable)
+		failures++
+	}
+	assert.Equal(t, 1, failures)
+}
+
+func TestRetry(t *testing.T) {
+	f := triggertest.New(t, &triggertest.Options{Processor: returning(trigger.Permanent(errors.New("no")), nil)})
+	e := submit(t, f.Service, "a")
+	_, err := f.Retry(t.Context(), "acme", e.ID)
+	require.ErrorIs(t, err, trigger.ErrNotFailed)
+
+	require.Equal(t, 1, f.Drain(t.Context()))
+	require.Equal(t, trigger.StatusFailed, get(t, f.Service, e.ID).Status)
+	_, err = f.Retry(t.Context(), "other", e.ID)
+	require.ErrorIs(t, err, trigger.ErrNotFound)
+
+	again, err := f.Retry(t.Context(), "acme", e.ID)
+	require.NoError(t, err)
+	assert.Equal(t, trigger.StatusReceived, again.Status)
+	assert.Equal(t, 1, again.Generation)
+	assert.Zero(t, again.Attempts)
+	assert.True(t, again.FinishedAt.IsZero() && again.StartedAt.IsZero())
+	assert.True(t, get(t, f.Service, e.ID).UnqueuedSince.IsZero(), "it has a job")
+	require.Equal(t, 1, f.Drain(t.Context()))
+	assert.Equal(t, trigger.StatusCompleted, get(t, f.Service, e.ID).Status)
+	_, err = f.Retry(t.Context(), "acme", e.ID)
+	require.ErrorIs(t, err, trigger.ErrNotFailed)
+}
+
+func TestRetryWhileTheQueueFails(t *testing.T) {
+	f := triggertest.New(t, &triggertest.Options{Processor: returning(trigger.Permanent(errors.New("no")), nil)})
+	e := submit(t, f.Service, "a")
+	f.Drain(t.Context())
+	heal := f.Break(triggertest.QueuePart)
+	_, err := f.Retry(t.Context(), "acme", e.ID)
+	require.NoError(t, err, "it is stored, and the sweeper will queue it")
+	heal()
+	assert.Zero(t, f.Drain(t.Context()), "too soon for the sweeper")
+	f.Advance(31 * time.Second)
+	assert.Equal(t, 1, f.Drain(t.Context()))
+	assert.Equal(t, trigger.StatusCompleted, get(t, f.Service, e.ID).Status)
+}
+
+func TestPrune(t *testing.T) {
+	f := triggertest.New(t, nil)
+	submit(t, f.Service, "old")
+	f.Drain(t.Context())
+	f.Advance(time.Hour)
+	limit := f.Now()
+	waiting := submit(t, f.Service, "new")
+	n, err := f.Prune(t.Context(), limit)
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	require.Len(t, f.Events(), 1)
+	assert.Equal(t, waiting.ID, f.Events()[0].ID)
+
+	f.Break(triggertest.StorePart)
+	_, err = f.Prune(t.Context(), limit)
+	require.ErrorIs(t, err, trigger.ErrUnavailable)
+
+	db := openMemory(t)
+	s, err := trigger.New(struct{ trigger.Store }{db}, db.Queue(nil), nil)
+	require.NoError(t, err)
+	_, err = s.Prune(t.Context(), limit)
+	require.ErrorIs(t, err, errors.ErrUnsupported)
+}
+
+func TestPing(t *testing.T) {
+	f := triggertest.New(t, nil)
+	require.NoError(t, f.Ping(t.Context()))
+	heal := f.Break(triggertest.StorePart)
+	require.ErrorIs(t, f.Ping(t.Context()), trigger.ErrUnavailable)
+	heal()
+	require.NoError(t, f.Ping(t.Context()))
+}

@@ -1,0 +1,276 @@
+package trigger_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+)
+
+// process is what one program holds in memory. A crash throws it away; the database stays.
+type process struct {
+	sim     *simulation
+	index   int
+	dead    bool
+	service *trigger.Service
+	worker  *trigger.Worker
+	sweeper *trigger.Sweeper
+}
+
+// crashed is the panic that unwinds the calls of a process that died.
+type crashed struct{ p *process }
+
+var errFault = errors.New("simulated fault")
+
+// seeded makes a Reader of the schedule's randomness.
+type seeded struct{ rng *rand.Rand }
+
+func (r seeded) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(r.rng.Uint32())
+	}
+	return len(b), nil
+}
+
+// boot starts process i anew.
+func (s *simulation) boot(i int) {
+	p := &process{sim: s, index: i}
+	faults := &triggertest.Faults{Before: p.before, After: p.after}
+	leases := faults.Leases(s.db)
+	if !s.shared {
+		leases = struct{ trigger.Leases }{leases}
+	}
+	logger := slog.New(slog.DiscardHandler)
+	queue := faults.Queue(trigger.LeaseQueue(leases, &trigger.LeaseOptions{TTL: simTTL, Now: s.clock.Now, Logger: logger}))
+	var err error
+	p.service, err = trigger.New(faults.Store(s.db), queue, &trigger.Options{
+		Now: s.clock.Now, Rand: seeded{s.rng}, Logger: logger, IdempotencyWindow: simWindow, Observer: trigger.ObserverFunc(p.observe),
+	})
+	if err != nil {
+		panic(err)
+	}
+	p.worker, err = trigger.NewWorker(p.service, trigger.ProcessorFunc(p.process), &trigger.WorkerOptions{
+		MaxAttempts: s.maxAttempts,
+		Backoff:     func(attempt int) time.Duration { return time.Duration(s.rng.IntN(1+attempt*5000)) * time.Millisecond },
+	})
+	if err != nil {
+		panic(err)
+	}
+	if p.sweeper, err = trigger.NewSweeper(p.service, nil); err != nil {
+		panic(err)
+	}
+	s.procs[i] = p
+}
+
+// alive ends the calls of a process that died in the meantime.
+func (p *process) alive() {
+	if p.dead {
+		panic(crashed{p})
+	}
+}
+
+// fault decides what happens to a call at its boundary.
+func (p *process) fault(op, when string, probability float64) error {
+	s := p.sim
+	p.alive()
+	s.within()
+	p.alive()
+	if s.calm {
+		return nil
+	}
+	switch n := s.rng.Float64(); {
+	case n < s.pCrash:
+		s.tracef("  process %d crashes %s %s", p.index, when, op)
+		p.dead = true
+		panic(crashed{p})
+	case n < s.pCrash+probability:
+		s.tracef("  process %d gets an error %s %s", p.index, when, op)
+		return errFault
+	}
+	return nil
+}
+
+func (p *process) before(op string) error { return p.fault(op, "before", p.sim.pError) }
+
+func (p *process) after(op string) error {
+	began, known := p.sim.written, false
+	p.sim.written = nil
+	if began != nil && op == "Store.Update" {
+		generation := began.generation // another one may have begun when this call ends
+		defer func() {
+			if !known {
+				began.lost[generation]++
+			}
+		}()
+	}
+	err := p.fault(op, "after", p.sim.pLost)
+	known = err == nil
+	return err
+}
+
+// run makes a call of the process and reports whether the process survived it.
+func (p *process) run(what string, call func()) (survived bool) {
+	s := p.sim
+	depth := s.depth
+	defer func() {
+		if r := recover(); r != nil {
+			if c, ok := r.(crashed); !ok || c.p != p {
+				panic(r)
+			}
+			s.depth = depth
+			s.tracef("%s died with process %d", what, p.index)
+			if s.procs[p.index] == p {
+				s.boot(p.index)
+			}
+		}
+	}()
+	call()
+	return true
+}
+
+// submission is one call of Submit.
+type submission struct {
+	org     string
+	sub     trigger.Submission
+	created *eventRecord // the event that this call stored, if any
+}
+
+type submissionKey struct{}
+
+// answer is a Submit that returned no error, a 202.
+type answer struct {
+	*submission
+	id uuid.UUID
+}
+
+// resubmit repeats the latest submission that has a key.
+func (s *simulation) resubmit(p *process) {
+	for i := len(s.calls) - 1; i >= 0; i-- {
+		if latest := s.calls[i]; latest.sub.IdempotencyKey != "" {
+			s.send(p, &submission{org: latest.org, sub: latest.sub}, "once more")
+			return
+		}
+	}
+}
+
+func (s *simulation) submit(p *process) {
+	c := &submission{org: fmt.Sprintf("org-%d", s.rng.IntN(2))}
+	c.sub = trigger.Submission{Instructions: fmt.Sprintf("document %d\x00", len(s.calls)), Source: "sim"}
+	if s.chance(0.5) {
+		c.sub.Context = json.RawMessage(fmt.Sprintf("{ \"n\" : %d.0e0, \"s\":\"\\u0000\u00e9\" }", s.rng.IntN(3)))
+	}
+	word := "fresh"
+	if s.keyed && s.chance(0.75) {
+		c.sub.IdempotencyKey = fmt.Sprintf("key-%d", len(s.calls))
+		if n := len(s.calls); n > 0 && s.chance(0.7) {
+			earlier := s.calls[max(n-1-s.rng.IntN(4), 0)]
+			c.org, c.sub.IdempotencyKey = earlier.org, earlier.sub.IdempotencyKey
+			word = "other body"
+			switch n := s.rng.IntN(10); {
+			case n == 0 && string(c.sub.Context) != string(earlier.sub.Context):
+				c.sub.Instructions, word = earlier.sub.Instructions, "other context"
+			case n > 1:
+				c.sub, word = earlier.sub, "same body"
+			}
+		}
+	}
+	s.send(p, c, word)
+}
+
+func (s *simulation) send(p *process, c *submission, word string) {
+	s.calls = append(s.calls, c)
+	number := len(s.calls)
+	s.tracef("submit %d to process %d: %s, %s %q", number, p.index, word, c.org, c.sub.IdempotencyKey)
+
+	start := s.clock.Now()
+	var e trigger.Event
+	var err error
+	ctx := context.WithValue(context.Background(), submissionKey{}, c)
+	if !p.run(fmt.Sprintf("submit %d", number), func() { e, err = p.service.Submit(ctx, c.org, c.sub) }) {
+		return
+	}
+	s.tracef("submit %d: %s, %v", number, s.name(e.ID), err)
+	switch {
+	case err == nil:
+		s.answers = append(s.answers, answer{c, e.ID})
+	case errors.Is(err, trigger.ErrIdempotencyKeyReused):
+		s.checkReused(c, start)
+	case errors.Is(err, trigger.ErrEnqueueFailed) && errors.Is(err, errFault):
+		if c.created == nil {
+			s.broken("submit %d stored nothing and got ErrEnqueueFailed", number)
+			return
+		}
+		c.created.refused = true
+	case errors.Is(err, trigger.ErrUnavailable) && errors.Is(err, errFault):
+	default:
+		s.broken("submit %d: %v", number, err)
+	}
+}
+
+// delivery is one RunOnce of a worker, carried by its context.
+type delivery struct {
+	shutdown context.CancelFunc
+	job      trigger.Job // what it claimed
+	attempt  int         // the attempt for which the Processor was entered; 0: not yet
+}
+
+type deliveryKey struct{}
+
+// work lets the process's worker take one job, and reports whether there was one.
+func (s *simulation) work(p *process) (found bool) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s.tracef("worker %d steps", p.index)
+	if !s.calm && s.chance(0.03) {
+		s.tracef("  its context has ended")
+		cancel()
+	}
+	ctx = context.WithValue(ctx, deliveryKey{}, &delivery{shutdown: cancel})
+	p.run(fmt.Sprintf("worker %d", p.index), func() { found, _ = p.worker.RunOnce(ctx) })
+	return found
+}
+
+func (s *simulation) sweep(p *process) {
+	s.tracef("sweeper %d steps", p.index)
+	p.run(fmt.Sprintf("sweeper %d", p.index), func() {
+		if n, err := p.sweeper.RunOnce(context.Background()); n > 0 || err != nil {
+			s.tracef("sweeper %d queued %d, %v", p.index, n, err)
+		}
+	})
+}
+
+// retry sends some failed event back by hand.
+func (s *simulation) retry(p *process) {
+	var failed []*eventRecord
+	for _, r := range s.order {
+		if r.status == trigger.StatusFailed {
+			failed = append(failed, r)
+		}
+	}
+	if len(failed) == 0 {
+		return
+	}
+	r := failed[s.rng.IntN(len(failed))]
+	s.tracef("process %d retries %s by hand", p.index, r.name)
+	p.run("retry", func() {
+		e, err := p.service.Retry(context.Background(), r.org, r.id)
+		if err == nil && e.Status != trigger.StatusReceived {
+			s.broken("Retry returned %s as %s", r.name, e.Status)
+		}
+	})
+}
+
+func (p *process) observe(_ context.Context, o trigger.Observation) {
+	if p.dead || o.Kind != trigger.KindCompleted {
+		return
+	}
+	p.sim.events[o.EventID].completions++
+}

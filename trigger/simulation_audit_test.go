@@ -1,0 +1,223 @@
+package trigger_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// eventRecord is what the simulation knows of an event, from the writes that took effect.
+type eventRecord struct {
+	number      int // in the order of storing
+	name        string
+	org         string
+	id          uuid.UUID
+	submitted   time.Time
+	stored      time.Time // by the clock, which other actors may have moved since
+	key         string    // as submitted
+	call        *submission
+	status      trigger.Status
+	generation  int
+	begun       map[int]int // attempts whose beginning was written, by generation
+	lost        map[int]int // of those, the ones whose worker never learned that it was written
+	entered     map[int]int // calls of the Processor
+	cut         map[int]int // of those, the ones ended by a shutdown, which do not count as attempts
+	completions int         // observations
+	refused     bool        // its creator got ErrEnqueueFailed
+}
+
+// auditedDB is the database that survives crashes. It stands below the faults, so that it sees what really happened, and checks
+// every write.
+type auditedDB struct {
+	*memory.Trigger
+	sim *simulation
+}
+
+func newAuditedDB(s *simulation) *auditedDB {
+	db, err := memory.Open(context.Background(), nil)
+	if err != nil {
+		panic(err)
+	}
+	return &auditedDB{db.Trigger(), s}
+}
+
+func (db *auditedDB) Shares(s trigger.Store) bool { return s == trigger.Store(db) }
+
+func (db *auditedDB) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+	stored, created, err := db.Trigger.Create(ctx, e, keySince)
+	db.created(ctx, &stored, created)
+	return stored, created, err
+}
+
+func (db *auditedDB) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j trigger.Job) (trigger.Event, bool, error) {
+	stored, created, err := db.Trigger.CreateAndAdd(ctx, e, keySince, j)
+	db.created(ctx, &stored, created)
+	return stored, created, err
+}
+
+func (db *auditedDB) created(ctx context.Context, e *trigger.Event, created bool) {
+	if !created {
+		return
+	}
+	s := db.sim
+	c := ctx.Value(submissionKey{}).(*submission)
+	if c.created != nil {
+		s.broken("one Submit stored two events")
+	}
+	c.created = &eventRecord{
+		number: len(s.order) + 1, name: fmt.Sprintf("event %d", len(s.order)+1), org: e.Organization, id: e.ID, submitted: e.SubmittedAt, stored: s.clock.Now(), key: e.IdempotencyKey,
+		call: c, status: e.Status, begun: make(map[int]int), lost: make(map[int]int), entered: make(map[int]int), cut: make(map[int]int),
+	}
+	s.events[e.ID] = c.created
+	s.order = append(s.order, c.created)
+	s.tracef("  %s is stored", c.created.name)
+}
+
+func (db *auditedDB) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+	before, _ := db.Get(context.Background(), org, id)
+	err := db.Trigger.Update(ctx, org, id, update)
+	db.sim.written = nil
+	if err != nil {
+		return err
+	}
+	after, _ := db.Get(context.Background(), org, id)
+	r := db.sim.events[id]
+	if after.Status != before.Status || after.Generation != before.Generation || after.Attempts != before.Attempts {
+		db.sim.tracef("  %s: %s/%d/%d -> %s/%d/%d", r.name,
+			before.Status, before.Generation, before.Attempts, after.Status, after.Generation, after.Attempts)
+	}
+	began := after.Status == trigger.StatusProcessing && after.Attempts > before.Attempts
+	if err := db.sim.checkChange(&before, &after); err != nil {
+		db.sim.broken("%s: %v", r.name, err)
+	}
+	if d, ok := ctx.Value(deliveryKey{}).(*delivery); ok && d.job.EventID == id {
+		switch {
+		case d.job.Generation != after.Generation:
+			db.sim.broken("%s is in generation %d, changed by a job of %d", r.name, after.Generation, d.job.Generation)
+		case d.attempt != 0 && after.Status != trigger.StatusCompleted && d.attempt != before.Attempts:
+			db.sim.broken("%s is in attempt %d, and the failure of attempt %d is written", r.name, before.Attempts, d.attempt)
+		}
+	}
+	r.status, r.generation = after.Status, after.Generation
+	if began {
+		r.begun[after.Generation]++
+		db.sim.written = r
+	}
+	return nil
+}
+
+// checkChange says whether an event may go from one state to another.
+func (s *simulation) checkChange(before, after *trigger.Event) error {
+	a, b := before, after
+	switch {
+	case a.Instructions != b.Instructions || !bytes.Equal(a.Context, b.Context) || a.Source != b.Source || a.BodyDigest != b.BodyDigest:
+		return errors.New("what was submitted changed")
+	case b.Attempts < 0 || b.Attempts > s.maxAttempts:
+		return fmt.Errorf("%d attempts of %d", b.Attempts, s.maxAttempts)
+	case b.Generation != a.Generation:
+		if b.Generation != a.Generation+1 || a.Status != trigger.StatusFailed || b.Status != trigger.StatusReceived || b.Attempts != 0 {
+			return errors.New("a new generation, but no Retry of a failed event")
+		}
+		return nil
+	case a.Status.Finished() && (b.Status != a.Status || !b.FinishedAt.Equal(a.FinishedAt) || b.Attempts != a.Attempts):
+		return fmt.Errorf("finished as %s, then changed to %s", a.Status, b.Status)
+	case a.UnqueuedSince.IsZero() && !b.UnqueuedSince.IsZero():
+		return errors.New("had a job, then has none")
+	case b.Status.Finished() != !b.FinishedAt.IsZero():
+		return fmt.Errorf("%s with FinishedAt %v", b.Status, b.FinishedAt)
+	case b.Status == trigger.StatusProcessing && (b.StartedAt.IsZero() || b.Attempts == 0):
+		return errors.New("processing, but never started")
+	case a.IdempotencyKey != b.IdempotencyKey && b.Status != trigger.StatusFailed:
+		return errors.New("lost its idempotency key, but was not given up")
+	}
+	return nil
+}
+
+// Claim notes for the simulation which job a worker got.
+func (db *auditedDB) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]trigger.Lease, error) {
+	claimed, err := db.Trigger.Claim(ctx, token, now, until, limit)
+	if d, ok := ctx.Value(deliveryKey{}).(*delivery); ok && len(claimed) == 1 {
+		d.job = claimed[0].Job
+	}
+	return claimed, err
+}
+
+// Remove checks that no job goes before its work is done: nothing would ever bring it back.
+func (db *auditedDB) Remove(ctx context.Context, l trigger.Lease, dead bool) error {
+	err := db.Trigger.Remove(ctx, l, dead)
+	if err != nil {
+		return err
+	}
+	e, err := db.Get(context.Background(), l.Job.Organization, l.Job.EventID)
+	if err == nil && !e.Status.Finished() && e.Generation == l.Job.Generation {
+		db.sim.broken("%s is %s and loses its job", db.sim.name(e.ID), e.Status)
+	}
+	return nil
+}
+
+// process is the Processor of a simulated worker.
+func (p *process) process(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
+	s := p.sim
+	r := s.events[e.ID]
+	g := e.Generation
+	d := ctx.Value(deliveryKey{}).(*delivery)
+	d.attempt = e.Attempts
+	if r.entered[g]++; r.entered[g] > s.maxAttempts+r.cut[g] {
+		s.broken("%s is processed for the %d. time, with %d attempts allowed and %d cut short", r.name, r.entered[g], s.maxAttempts, r.cut[g])
+	}
+	if n := r.begun[g] - r.lost[g]; r.entered[g] > n {
+		s.broken("%s is processed for the %d. time, with %d attempts known to have begun", r.name, r.entered[g], n)
+	}
+	if sub := r.call.sub; e.Instructions != sub.Instructions || !bytes.Equal(e.Context, sub.Context) {
+		s.broken("%s reached the processor as %q %s", r.name, e.Instructions, e.Context)
+	}
+	if r.refused && g == 0 {
+		s.broken("%s was refused with ErrEnqueueFailed and is processed", r.name)
+	}
+	good := trigger.Outcome{Summary: "done", Data: []byte(`{"by":"simulation"}`)}
+	if s.calm {
+		return good, nil
+	}
+	s.within()
+	if s.chance(0.1) {
+		s.tracef("  %s outlives its lease", r.name)
+		s.clock.Advance(simTTL + time.Second)
+		s.depth++
+		s.work(s.procs[s.rng.IntN(len(s.procs))])
+		if s.chance(0.3) {
+			s.retry(s.procs[0])
+		}
+		s.depth--
+	}
+	fail := errors.New("the work failed")
+	n := s.rng.IntN(100)
+	s.tracef("  %s: outcome %d", r.name, n)
+	switch {
+	case n < 45:
+		return good, nil
+	case n < 65:
+		return trigger.Outcome{}, fail
+	case n < 71:
+		return trigger.Outcome{}, trigger.Permanent(fail)
+	case n < 80:
+		return trigger.Outcome{}, trigger.RetryAfter(fail, time.Duration(s.rng.IntN(600))*time.Second)
+	case n < 85:
+		panic("the processor panics")
+	case n < 88:
+		return trigger.Outcome{Data: []byte("{")}, nil
+	case n < 95:
+		d.shutdown()
+		r.cut[g]++
+		return trigger.Outcome{}, fail
+	default:
+		p.dead = true // runHere recovers panics; the next call to a backend unwinds the worker
+		return good, nil
+	}
+}

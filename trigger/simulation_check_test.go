@@ -1,0 +1,152 @@
+package trigger_test
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+func (s *simulation) name(id uuid.UUID) string {
+	if r, ok := s.events[id]; ok {
+		return r.name
+	}
+	return "no event"
+}
+
+// quiet reports whether every event is finished.
+func (s *simulation) quiet() bool {
+	for _, r := range s.order {
+		if !r.status.Finished() {
+			return false
+		}
+	}
+	return true
+}
+
+// checkReused checks that an ErrIdempotencyKeyReused had a reason: another request with the key, within the window.
+func (s *simulation) checkReused(c *submission, start time.Time) {
+	for _, r := range s.order {
+		other := r.call.sub.Instructions != c.sub.Instructions || !bytes.Equal(r.call.sub.Context, c.sub.Context)
+		if r.org == c.org && r.key == c.sub.IdempotencyKey && other && !r.submitted.Before(start.Add(-simWindow)) {
+			return
+		}
+	}
+	s.broken("key %q was refused as reused, and was not used", c.sub.IdempotencyKey)
+}
+
+// check looks whether the promises were kept, after settle.
+func (s *simulation) check() {
+	ctx := context.Background()
+	s.checkAnswers(ctx)
+	for _, r := range s.order {
+		e, err := s.db.Get(ctx, r.org, r.id)
+		if err != nil {
+			s.broken("%s is not in the history: %v", r.name, err)
+			continue
+		}
+		s.checkEvent(r, &e)
+	}
+	if left, _ := s.db.Unqueued(ctx, s.clock.Now().Add(time.Hour), 10); len(left) != 0 {
+		s.broken("%s is unqueued at the end", s.name(left[0].ID))
+	}
+	far := s.clock.Now().Add(1000 * time.Hour)
+	if left, _ := s.db.Claim(ctx, uuid.New(), far, far, 10); len(left) != 0 {
+		s.broken("%s has a job at the end", s.name(left[0].Job.EventID))
+	}
+	known := 0
+	for _, org := range []string{"org-0", "org-1"} {
+		for e, err := range s.procs[0].service.All(ctx, org, trigger.Query{Limit: 7}) {
+			if err != nil || s.events[e.ID] == nil || s.events[e.ID].org != org {
+				s.broken("listing %s: %v %v", org, e.ID, err)
+				return
+			}
+			known++
+		}
+	}
+	if known != len(s.order) {
+		s.broken("%d events were stored and %d are listed", len(s.order), known)
+	}
+}
+
+// checkAnswers: every 202 is in the history as submitted and was processed, and one key in one window has one event.
+func (s *simulation) checkAnswers(ctx context.Context) {
+	type keyOf struct{ org, key string }
+	byKey := make(map[keyOf][]*eventRecord)
+	unkeyed := make(map[uuid.UUID]bool)
+	for _, a := range s.answers {
+		r := s.events[a.id]
+		if r == nil {
+			s.broken("a 202 for an event that was never stored")
+			continue
+		}
+		e, err := s.db.Get(ctx, a.org, a.id)
+		if err != nil || e.Instructions != a.sub.Instructions || !bytes.Equal(e.Context, a.sub.Context) {
+			s.broken("%s got a 202 and is in the history as %q %s, %v", r.name, e.Instructions, e.Context, err)
+		}
+		if r.refused {
+			s.broken("%s got a 202 and an ErrEnqueueFailed", r.name)
+		}
+		if !e.Status.Finished() {
+			s.broken("%s got a 202 and is %s at the end", r.name, e.Status)
+		}
+		entered, worn := 0, false
+		for g := range e.Generation + 1 {
+			entered += r.entered[g]
+			worn = worn || r.lost[g] == s.maxAttempts
+		}
+		// An attempt counts before it runs. If each one's worker died in between, that cannot be told from work that kills workers.
+		if entered == 0 && !worn {
+			s.broken("%s got a 202 and was never processed", r.name)
+		}
+		if a.sub.IdempotencyKey == "" {
+			if unkeyed[a.id] {
+				s.broken("%s answers two submissions without a key", r.name)
+			}
+			unkeyed[a.id] = true
+			continue
+		}
+		k := keyOf{a.org, a.sub.IdempotencyKey}
+		for _, other := range byKey[k] {
+			// By the time of storing, because a Submit can take so long that the earlier key expires under it.
+			first, second := other, r
+			if second.number < first.number {
+				first, second = second, first
+			}
+			if first != second && second.stored.Sub(first.submitted) <= simWindow {
+				s.broken("%s and %s both got a 202 for key %q within the window", first.name, second.name, k.key)
+			}
+		}
+		byKey[k] = append(byKey[k], r)
+	}
+}
+
+// checkEvent: what holds of every event at the end, whatever was answered.
+func (s *simulation) checkEvent(r *eventRecord, e *trigger.Event) {
+	if !e.Status.Finished() || !e.UnqueuedSince.IsZero() {
+		s.broken("%s is %s at the end, unqueued since %v", r.name, e.Status, e.UnqueuedSince)
+	}
+	if r.completions > 1 {
+		s.broken("%s completed %d times", r.name, r.completions)
+	}
+	if (e.Status == trigger.StatusCompleted) != (e.Outcome != nil) {
+		s.broken("%s is %s with outcome %v", r.name, e.Status, e.Outcome)
+	}
+	if e.Status == trigger.StatusFailed && e.LastError == "" {
+		s.broken("%s failed without saying why", r.name)
+	}
+	if r.refused {
+		if r.entered[0] > 0 {
+			s.broken("%s was refused with ErrEnqueueFailed and was processed", r.name)
+		}
+		if e.Generation == 0 && e.Status != trigger.StatusFailed || e.IdempotencyKey != "" {
+			s.broken("%s was refused with ErrEnqueueFailed and is %s with key %q", r.name, e.Status, e.IdempotencyKey)
+		}
+	}
+	if e.FinishedAt.Before(e.SubmittedAt) || e.FinishedAt.Before(e.StartedAt) || e.Attempts > 0 && e.StartedAt.Before(e.SubmittedAt) {
+		s.broken("%s: submitted %v, started %v, finished %v", r.name, e.SubmittedAt, e.StartedAt, e.FinishedAt)
+	}
+}

@@ -1,0 +1,190 @@
+package trigger_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+)
+
+// crash submits a request with a process that dies between storing the event and queueing its job.
+func crash(t *testing.T, s *trigger.Service, faults *triggertest.Faults, instructions string) {
+	t.Helper()
+	faults.Before = triggertest.On(func(string) error { panic("crash") }, "Queue.Enqueue")
+	assert.Panics(t, func() { _, _ = s.Submit(t.Context(), "acme", trigger.Submission{Instructions: instructions}) })
+	faults.Before = nil
+}
+
+func TestSweeperQueuesWhatACrashLeft(t *testing.T) {
+	var swept []trigger.Observation
+	s, faults, clock := faulty(t, trigger.Options{Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
+		if o.Kind == trigger.KindSwept {
+			swept = append(swept, o)
+		}
+	})})
+	w, err := trigger.NewSweeper(s, nil)
+	require.NoError(t, err)
+	worker, err := trigger.NewWorker(s, returning(nil), nil)
+	require.NoError(t, err)
+
+	crash(t, s, faults, "a")
+	clock.Advance(30 * time.Second)
+	queued, err := w.RunOnce(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, queued, "a Submit may still be at it")
+	found, err := worker.RunOnce(t.Context())
+	require.NoError(t, err)
+	require.False(t, found)
+
+	clock.Advance(time.Microsecond)
+	queued, err = w.RunOnce(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, queued)
+	require.Len(t, swept, 1)
+	assert.Equal(t, only(t, s).ID, swept[0].EventID)
+	assert.Equal(t, 30*time.Second+time.Microsecond, swept[0].Duration)
+	queued, err = w.RunOnce(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, queued, "once is enough")
+
+	_, err = worker.RunOnce(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, trigger.StatusCompleted, only(t, s).Status)
+}
+
+func TestSweeperGoesOnAtItsNextTurn(t *testing.T) {
+	s, faults, clock := faulty(t, trigger.Options{})
+	w, err := trigger.NewSweeper(s, &trigger.SweeperOptions{Batch: 2, After: time.Second})
+	require.NoError(t, err)
+	for range 5 {
+		crash(t, s, faults, "a")
+	}
+	clock.Advance(time.Minute)
+	for _, op := range []string{"Queue.Enqueue", "Store.Update", "Store.Unqueued"} {
+		hook, _ := triggertest.Outage()
+		faults.Before = triggertest.On(hook, op)
+		queued, err := w.RunOnce(t.Context())
+		require.ErrorIs(t, err, trigger.ErrUnavailable, op)
+		assert.Zero(t, queued)
+	}
+	faults.Before = nil
+	for _, want := range []int{2, 2, 1, 0} {
+		queued, err := w.RunOnce(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, want, queued, "a batch a turn")
+	}
+}
+
+func TestSweeperWhoseAnswersAreLost(t *testing.T) {
+	s, faults, clock := faulty(t, trigger.Options{})
+	w, err := trigger.NewSweeper(s, nil)
+	require.NoError(t, err)
+	worker, err := trigger.NewWorker(s, returning(nil), nil)
+	require.NoError(t, err)
+	crash(t, s, faults, "a")
+	clock.Advance(time.Hour)
+	faults.After = triggertest.On(triggertest.Nth(1), "Queue.Enqueue")
+	_, err = w.RunOnce(t.Context())
+	require.Error(t, err)
+	_, err = w.RunOnce(t.Context())
+	require.NoError(t, err)
+	attempts := 0
+	for {
+		found, err := worker.RunOnce(t.Context())
+		require.NoError(t, err)
+		if !found {
+			break
+		}
+		attempts++
+	}
+	assert.Equal(t, 1, attempts, "queued twice, and one job")
+}
+
+func TestSweeperMarksOldestFirst(t *testing.T) {
+	s, faults, clock := faulty(t, trigger.Options{})
+	outage, _ := triggertest.Outage()
+	faults.Before = triggertest.On(outage, "Queue.Enqueue", "Store.Update")
+	for range 10 {
+		_, err := s.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+		require.ErrorIs(t, err, trigger.ErrUnavailable)
+		clock.Advance(time.Millisecond)
+	}
+	w, err := trigger.NewSweeper(s, nil)
+	require.NoError(t, err)
+	_, err = w.RunOnce(t.Context())
+	require.ErrorIs(t, err, trigger.ErrUnavailable, "the marks still fail")
+	faults.Before = triggertest.On(triggertest.Nth(4), "Store.Update")
+	_, err = w.RunOnce(t.Context())
+	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	n := 0
+	for e, err := range s.All(t.Context(), "acme", trigger.Query{}) {
+		require.NoError(t, err)
+		if n++; n <= 7 {
+			assert.Equal(t, trigger.StatusReceived, e.Status, "event %d from the newest", n)
+		} else {
+			assert.Equal(t, trigger.StatusFailed, e.Status, "event %d from the newest", n)
+		}
+	}
+}
+
+func TestAnEventThatCouldNotBeMarkedDoesNotRunHere(t *testing.T) {
+	s, faults, _ := faulty(t, trigger.Options{})
+	ran := false
+	worker, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+		ran = true
+		return trigger.Outcome{}, nil
+	}), nil)
+	require.NoError(t, err)
+	outage, heal := triggertest.Outage()
+	faults.Before = triggertest.On(outage, "Store.Update")
+	faults.After = triggertest.On(outage, "Queue.Enqueue") // the job is there
+	_, err = s.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	heal()
+	found, err := worker.RunOnce(t.Context())
+	require.NoError(t, err)
+	assert.True(t, found)
+	assert.False(t, ran, "its caller may have submitted it again")
+	assert.Equal(t, trigger.StatusFailed, only(t, s).Status)
+}
+
+func TestRetention(t *testing.T) {
+	f := triggertest.New(t, &triggertest.Options{Worker: trigger.WorkerOptions{Sweep: trigger.SweeperOptions{Retention: time.Hour}}})
+	submit(t, f.Service, "a")
+	f.Drain(t.Context())
+	f.Advance(time.Hour)
+	f.Drain(t.Context())
+	assert.Len(t, f.Events(), 1)
+	f.Advance(time.Microsecond)
+	f.Drain(t.Context())
+	assert.Empty(t, f.Events())
+}
+
+func TestSweeperRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := openMemory(t)
+		var faults triggertest.Faults
+		queue := trigger.LeaseQueue(struct{ trigger.Leases }{db}, nil)
+		s, err := trigger.New(db, faults.Queue(queue), &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		crash(t, s, &faults, "a")
+		w, err := trigger.NewSweeper(s, &trigger.SweeperOptions{Every: time.Minute, After: time.Second})
+		require.NoError(t, err)
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- w.Run(ctx) }()
+		time.Sleep(59 * time.Second)
+		assert.False(t, only(t, s).UnqueuedSince.IsZero())
+		time.Sleep(2 * time.Second)
+		assert.True(t, only(t, s).UnqueuedSince.IsZero())
+		stop()
+		require.NoError(t, <-ended)
+	})
+}

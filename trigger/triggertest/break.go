@@ -1,0 +1,41 @@
+package triggertest
+
+import (
+	"strings"
+	"sync"
+)
+
+// Part is a part of a [Fake] that can be broken.
+type Part string
+
+// The parts.
+const (
+	StorePart     Part = "Store"     // the history: Submit, Get, List, and every attempt's beginning and end
+	QueuePart     Part = "Leases"    // the job table: with Options.SeparateQueue, Submit gives ErrEnqueueFailed
+	DirectoryPart Part = "Directory" // the organizations, with Options.Directory
+	KeysPart      Part = "Keys"      // the API keys
+)
+
+// Break makes every call to a part fail with [ErrInjected], without effect, until heal is called. A part that was broken twice
+// must be healed twice. While the queue shares the store's transaction, a submission fails alike whichever of the two is broken.
+func (f *Fake) Break(part Part) (heal func()) {
+	f.mu.Lock()
+	f.broken[part]++
+	f.mu.Unlock()
+	return sync.OnceFunc(func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.broken[part]--
+	})
+}
+
+// fail is the Before hook of the fake's backends.
+func (f *Fake) fail(op string) error {
+	part, _, _ := strings.Cut(op, ".")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken[Part(part)] > 0 || op == "Leases.CreateAndAdd" && f.broken[StorePart] > 0 {
+		return ErrInjected
+	}
+	return nil
+}

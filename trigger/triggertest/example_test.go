@@ -1,0 +1,114 @@
+package triggertest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+)
+
+func ExampleNew() {
+	t := new(testing.T) // a test has its own
+
+	f := triggertest.New(t, &triggertest.Options{
+		Processor: trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+			if e.Attempts == 1 {
+				return trigger.Outcome{}, trigger.RetryAfter(errors.New("the wiki is locked"), time.Minute)
+			}
+			return trigger.Outcome{Summary: "Wrote the page."}, nil
+		}),
+	})
+	ctx := context.Background()
+	if _, err := f.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."}); err != nil {
+		panic(err)
+	}
+	for range 2 {
+		f.Drain(ctx)
+		e := f.Events()[0]
+		fmt.Println(e.Status, e.Attempts, e.LastError)
+		f.Advance(time.Minute)
+	}
+	fmt.Println(len(f.Observations()), "observations")
+	// Output:
+	// received 1 the wiki is locked
+	// completed 2 the wiki is locked
+	// 5 observations
+}
+
+func ExampleFake_Break() {
+	t := new(testing.T) // a test has its own
+
+	f := triggertest.New(t, &triggertest.Options{SeparateQueue: true})
+	ctx := context.Background()
+	heal := f.Break(triggertest.QueuePart)
+	_, err := f.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."})
+	fmt.Println(errors.Is(err, trigger.ErrEnqueueFailed), f.Events()[0].Status)
+
+	heal()
+	f.Advance(time.Second)
+	_, err = f.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."})
+	fmt.Println(err, f.Events()[1].Status)
+	// Output:
+	// true failed
+	// <nil> received
+}
+
+func ExampleFaults() {
+	db, err := memory.Open(context.Background(), nil)
+	if err != nil {
+		panic(err)
+	}
+	// The second Create is done, and its answer is lost.
+	faults := &triggertest.Faults{After: triggertest.On(triggertest.Nth(2), "Store.Create")}
+	queue := trigger.LeaseQueue(struct{ trigger.Leases }{db.Trigger()}, nil) // a queue of its own
+	service, err := trigger.New(faults.Store(db.Trigger()), queue, nil)
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	for range 3 {
+		_, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."})
+		fmt.Println(err)
+	}
+	page, err := service.List(ctx, "acme", trigger.Query{})
+	fmt.Println(len(page.Events), err)
+	// Output:
+	// <nil>
+	// trigger: the store is unavailable: store event: triggertest: injected failure
+	// <nil>
+	// 3 <nil>
+}
+
+func ExampleOutage() {
+	hook, heal := triggertest.Outage()
+	fmt.Println(hook("Store.Get"))
+	heal()
+	fmt.Println(hook("Store.Get"))
+	// Output:
+	// triggertest: injected failure
+	// <nil>
+}
+
+func ExampleSometimes() {
+	hook := triggertest.Sometimes(0.5, 42)
+	failed := 0
+	for range 1000 {
+		if hook("Store.Get") != nil {
+			failed++
+		}
+	}
+	fmt.Println(failed > 400 && failed < 600)
+	// Output: true
+}
+
+func ExampleClock() {
+	var clock triggertest.Clock
+	clock.Advance(90 * time.Minute)
+	fmt.Println(clock.Now())
+	// Output: 2026-01-01 01:30:00 +0000 UTC
+}

@@ -1,0 +1,159 @@
+package triggertest
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// Options are the settings of [New]. The zero value means the defaults.
+type Options struct {
+	Processor trigger.Processor // what Drain runs; the default succeeds with an empty Outcome
+
+	// SeparateQueue keeps jobs apart from events, as a broker does: an event is stored first and queued then, and the queue alone
+	// can fail. By default both are written in one transaction, as memory, sqlite and postgres do.
+	SeparateQueue bool
+
+	// Directory makes the service ask whether an organization is set up: make it so with Service.UpdateOrganization. By default
+	// every organization is.
+	Directory bool
+
+	// Worker are the settings of the fake's worker and sweeper. They count time by the fake's clock, but for Timeout, Drain and
+	// Grace.
+	Worker trigger.WorkerOptions
+
+	// Service are further settings of the service. Directory, Keys and Now are set by the fake; Observer is called too; Logger
+	// discards by default.
+	Service trigger.Options
+}
+
+// Fake is a [trigger.Service] on memory for the unit tests of a program that uses one. Nothing happens in it by itself: time
+// passes by Advance, and work is done by Drain. It is safe for concurrent use.
+type Fake struct {
+	*trigger.Service
+	Worker *trigger.Worker // what Drain steps; a test may Run it too
+	Clock  *Clock          // what the service, its queue and its worker go by
+
+	sweeper *trigger.Sweeper
+	history *memory.Trigger
+
+	mu           sync.Mutex
+	broken       map[Part]int
+	observations []trigger.Observation
+}
+
+// New returns a Fake that stores nothing yet. Options may be nil. It needs no cleanup.
+func New(t testing.TB, opts *Options) *Fake {
+	t.Helper()
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Processor == nil {
+		o.Processor = trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) { return trigger.Outcome{}, nil })
+	}
+	if o.Service.Logger == nil {
+		o.Service.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	db, err := memory.Open(context.Background(), nil)
+	if err != nil {
+		t.Fatalf("triggertest: open memory: %v", err)
+	}
+	f := &Fake{Clock: new(Clock), history: db.Trigger(), broken: make(map[Part]int)}
+	faults := &Faults{Before: f.fail}
+
+	leases := faults.Leases(f.history)
+	if o.SeparateQueue {
+		leases = struct{ trigger.Leases }{leases} // without CreateAndAdd
+	}
+	queue := trigger.LeaseQueue(leases, &trigger.LeaseOptions{Now: f.Now, Logger: o.Service.Logger})
+	if o.Directory {
+		o.Service.Directory = faults.Directory(f.history)
+	} else {
+		o.Service.Directory = nil
+	}
+	o.Service.Keys = faults.Keys(f.history)
+	o.Service.Now = f.Now
+	o.Service.Observer = &recorder{f, o.Service.Observer}
+
+	if f.Service, err = trigger.New(faults.Store(f.history), queue, &o.Service); err != nil {
+		t.Fatalf("triggertest: make the service: %v", err)
+	}
+	if f.Worker, err = trigger.NewWorker(f.Service, o.Processor, &o.Worker); err != nil {
+		t.Fatalf("triggertest: make the worker: %v", err)
+	}
+	if f.sweeper, err = trigger.NewSweeper(f.Service, &o.Worker.Sweep); err != nil {
+		t.Fatalf("triggertest: make the sweeper: %v", err)
+	}
+	return f
+}
+
+// Now returns the fake's time. It stands still but for Advance.
+func (f *Fake) Now() time.Time { return f.Clock.Now() }
+
+// Advance moves the fake's time. What becomes due by that is done by the next Drain.
+func (f *Fake) Advance(d time.Duration) { f.Clock.Advance(d) }
+
+// Drain sweeps once and then processes, on the caller's goroutine, every event that is due, until none is, the queue fails, or ctx
+// ends. It returns how many jobs it took; an event that failed and may be retried at once is taken again.
+func (f *Fake) Drain(ctx context.Context) int {
+	_, _ = f.sweeper.RunOnce(ctx) // a part that the test broke; the next Drain tries again
+	taken := 0
+	for ctx.Err() == nil {
+		found, err := f.Worker.RunOnce(ctx)
+		if found {
+			taken++
+		}
+		if !found || err != nil {
+			break
+		}
+	}
+	return taken
+}
+
+// Events returns the whole history, of all organizations, oldest first.
+func (f *Fake) Events() []trigger.Event {
+	organizations := make(map[string]bool)
+	for _, o := range f.Observations() {
+		organizations[o.Organization] = true
+	}
+	var events []trigger.Event
+	for org := range organizations {
+		// Past the faults and the limits of the service, so that a test can look at a broken fake.
+		page, err := f.history.List(context.Background(), org, trigger.Query{Limit: int(^uint(0) >> 1)})
+		if err == nil {
+			events = append(events, page.Events...)
+		}
+	}
+	slices.SortFunc(events, func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) })
+	return events
+}
+
+// Observations returns everything that the service, its worker and its sweeper did, in order.
+func (f *Fake) Observations() []trigger.Observation {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.observations)
+}
+
+// recorder is the service's Observer: it keeps what it hears and passes it on.
+type recorder struct {
+	fake *Fake
+	next trigger.Observer
+}
+
+func (r *recorder) Observe(ctx context.Context, o trigger.Observation) {
+	r.fake.mu.Lock()
+	r.fake.observations = append(r.fake.observations, o)
+	r.fake.mu.Unlock()
+	if r.next != nil {
+		r.next.Observe(ctx, o)
+	}
+}

@@ -1,0 +1,181 @@
+package triggertest
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// Faults makes the backends that it wraps fail as its hooks say, so that an embedder can see what his own program does then. The
+// zero value injects nothing. Set the hooks before the first call; they must be safe for concurrent use if the wrappers are used
+// concurrently.
+//
+// An op is the interface and the method, as in "Store.Create", "Queue.Enqueue", "Leases.Claim", "Directory.Organization" or
+// "Keys.CreateKey". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic, block or
+// call other parts of the program: whatever can happen while a backend is being called.
+//
+// What is wrapped keeps its optional interfaces: [trigger.Pruner], [trigger.Organizations], [trigger.TxQueue],
+// [trigger.StepQueue] and [trigger.TxLeases].
+//
+// A store and a queue share a transaction only if both are wrapped or neither is: a backend does not know a wrapped store for its
+// own.
+type Faults struct {
+	// Before runs before the backend is called. If it returns an error, that is the answer, and the backend is not called.
+	Before func(op string) error
+
+	// After runs when the backend has done what was asked without error. If it returns an error, that is the answer: the call took
+	// effect and the caller does not know it, as when a connection breaks before the reply.
+	After func(op string) error
+}
+
+func (f *Faults) before(op string) error {
+	if f.Before == nil {
+		return nil
+	}
+	return f.Before(op)
+}
+
+func (f *Faults) after(op string) error {
+	if f.After == nil {
+		return nil
+	}
+	return f.After(op)
+}
+
+// call makes a call that returns only an error.
+func (f *Faults) call(op string, do func() error) error {
+	if err := f.before(op); err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	return f.after(op)
+}
+
+// callFor makes a call that returns a value and an error.
+func callFor[T any](f *Faults, op string, do func() (T, error)) (result T, err error) {
+	err = f.call(op, func() error {
+		result, err = do()
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return result, nil
+}
+
+// createResult is what Create and its like return beside the error.
+type createResult struct {
+	event trigger.Event
+	isNew bool
+}
+
+func callCreate(f *Faults, op string, do func() (trigger.Event, bool, error)) (trigger.Event, bool, error) {
+	c, err := callFor(f, op, func() (c createResult, err error) {
+		c.event, c.isNew, err = do()
+		return c, err
+	})
+	return c.event, c.isNew, err
+}
+
+// Store wraps a store. The ops are "Store.Create", "Store.Get", "Store.Update", "Store.List", "Store.Unqueued" and "Store.Prune".
+func (f *Faults) Store(s trigger.Store) trigger.Store {
+	w := &faultyStore{s, f}
+	if p, ok := s.(trigger.Pruner); ok {
+		return &faultyPruner{w, p}
+	}
+	return w
+}
+
+type faultyStore struct {
+	inner  trigger.Store
+	faults *Faults
+}
+
+// unwrap lets Shares ask for the store behind a wrapper.
+func (s *faultyStore) unwrap() trigger.Store { return s.inner }
+
+func (s *faultyStore) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+	return callCreate(s.faults, "Store.Create", func() (trigger.Event, bool, error) { return s.inner.Create(ctx, e, keySince) })
+}
+
+func (s *faultyStore) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+	return callFor(s.faults, "Store.Get", func() (trigger.Event, error) { return s.inner.Get(ctx, org, id) })
+}
+
+func (s *faultyStore) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+	return s.faults.call("Store.Update", func() error { return s.inner.Update(ctx, org, id, update) })
+}
+
+func (s *faultyStore) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+	return callFor(s.faults, "Store.List", func() (trigger.Page, error) { return s.inner.List(ctx, org, q) })
+}
+
+func (s *faultyStore) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
+	return callFor(s.faults, "Store.Unqueued", func() ([]trigger.Event, error) { return s.inner.Unqueued(ctx, before, limit) })
+}
+
+type faultyPruner struct {
+	*faultyStore
+	pruner trigger.Pruner
+}
+
+func (s *faultyPruner) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+	return callFor(s.faults, "Store.Prune", func() (int, error) { return s.pruner.Prune(ctx, before, limit) })
+}
+
+// Directory wraps a directory. The ops are "Directory.Organization" and "Directory.UpdateOrganization".
+func (f *Faults) Directory(d trigger.Directory) trigger.Directory {
+	w := &faultyDirectory{d, f}
+	if o, ok := d.(trigger.Organizations); ok {
+		return &faultyOrganizations{w, o}
+	}
+	return w
+}
+
+type faultyDirectory struct {
+	inner  trigger.Directory
+	faults *Faults
+}
+
+func (d *faultyDirectory) Organization(ctx context.Context, org string) (trigger.Organization, error) {
+	return callFor(d.faults, "Directory.Organization", func() (trigger.Organization, error) { return d.inner.Organization(ctx, org) })
+}
+
+type faultyOrganizations struct {
+	*faultyDirectory
+	orgs trigger.Organizations
+}
+
+func (o *faultyOrganizations) UpdateOrganization(ctx context.Context, org string, update func(*trigger.Organization) error) error {
+	return o.faults.call("Directory.UpdateOrganization", func() error { return o.orgs.UpdateOrganization(ctx, org, update) })
+}
+
+// Keys wraps a store of API keys. The ops are "Keys.CreateKey", "Keys.KeyByDigest", "Keys.UpdateKey" and "Keys.ListKeys".
+func (f *Faults) Keys(k trigger.Keys) trigger.Keys { return &faultyKeys{k, f} }
+
+type faultyKeys struct {
+	inner  trigger.Keys
+	faults *Faults
+}
+
+func (k *faultyKeys) CreateKey(ctx context.Context, key trigger.APIKey) error {
+	return k.faults.call("Keys.CreateKey", func() error { return k.inner.CreateKey(ctx, key) })
+}
+
+func (k *faultyKeys) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.APIKey, error) {
+	return callFor(k.faults, "Keys.KeyByDigest", func() (trigger.APIKey, error) { return k.inner.KeyByDigest(ctx, digest) })
+}
+
+func (k *faultyKeys) UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*trigger.APIKey) error) error {
+	return k.faults.call("Keys.UpdateKey", func() error { return k.inner.UpdateKey(ctx, org, id, update) })
+}
+
+func (k *faultyKeys) ListKeys(ctx context.Context, org string) ([]trigger.APIKey, error) {
+	return callFor(k.faults, "Keys.ListKeys", func() ([]trigger.APIKey, error) { return k.inner.ListKeys(ctx, org) })
+}

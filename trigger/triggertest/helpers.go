@@ -1,0 +1,231 @@
+package triggertest
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// patience is how long a rule waits for what must happen. It only ends a test that has failed already. The suite's own tests,
+// which look at failures, have less of it.
+var patience = 30 * time.Second
+
+// glimpse is how long a rule looks for what must not happen. A slow machine can make it overlook that, never invent it.
+const glimpse = 100 * time.Millisecond
+
+const (
+	orgA = "org-a"
+	orgB = "org-b"
+)
+
+// moment returns a time of the suite's own calendar, well in the past. It has microseconds, which stores keep.
+func moment(d time.Duration) time.Time {
+	return time.Date(2024, 3, 14, 15, 9, 26, 535_897_000, time.UTC).Add(d)
+}
+
+// window is a keySince that all moments from 0 on are after.
+func window() time.Time { return moment(-24 * time.Hour) }
+
+// plainEvent returns a new event with nothing optional in it.
+func plainEvent(org string, submitted time.Duration) trigger.Event {
+	return trigger.Event{
+		ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: trigger.SourceAPI,
+		Instructions: "Describe the new flag.", SubmittedAt: moment(submitted),
+	}
+}
+
+// keyedEvent returns a new event with an idempotency key.
+func keyedEvent(org, key string, submitted time.Duration) trigger.Event {
+	e := plainEvent(org, submitted)
+	e.IdempotencyKey, e.BodyDigest = key, [32]byte{1, 2, 3}
+	return e
+}
+
+// filledEvent returns a new event whose every field is set.
+func filledEvent(org string) trigger.Event {
+	e := keyedEvent(org, "key-1", 0)
+	e.Status = trigger.StatusCompleted
+	e.Source = "nightly"
+	e.Context = json.RawMessage(`{"repository": "docs", "pull_request": 7}`)
+	e.Collection = uuid.New()
+	e.StartedAt, e.FinishedAt, e.UnqueuedSince = moment(time.Microsecond), moment(3*time.Second), moment(2*time.Microsecond)
+	e.Attempts, e.Generation = 3, 2
+	e.LastError = "the model did not answer"
+	e.Outcome = &trigger.Outcome{Summary: "Two pages changed.", Data: json.RawMessage(`[1, "two"]`)}
+	for i := range e.BodyDigest {
+		e.BodyDigest[i] = byte(255 - i)
+	}
+	e.Trace = map[string]string{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": ""}
+	return e
+}
+
+// create stores an event that must be new.
+func (s *subject) create(t *testing.T, e trigger.Event) trigger.Event {
+	t.Helper()
+	stored, created, err := s.Store.Create(t.Context(), e, window())
+	require.NoError(t, err)
+	require.True(t, created, "Create did not create event %s", e.ID)
+	return stored
+}
+
+// get reads an event that must be there.
+func (s *subject) get(t *testing.T, e trigger.Event) trigger.Event {
+	t.Helper()
+	stored, err := s.Store.Get(t.Context(), e.Organization, e.ID)
+	require.NoError(t, err, "Get of event %s", e.ID)
+	return stored
+}
+
+// update changes an event that must be there.
+func (s *subject) update(t *testing.T, e trigger.Event, change func(*trigger.Event)) {
+	t.Helper()
+	require.NoError(t, s.Store.Update(t.Context(), e.Organization, e.ID, func(e *trigger.Event) error {
+		change(e)
+		return nil
+	}))
+}
+
+// sameEvent compares all fields. Times must be the same instant, and in UTC. A Trace without entries is none.
+func sameEvent(t *testing.T, want, got trigger.Event) {
+	t.Helper()
+	want, got = want.Clone(), got.Clone()
+	sameTime(t, "SubmittedAt", want.SubmittedAt, &got.SubmittedAt)
+	sameTime(t, "StartedAt", want.StartedAt, &got.StartedAt)
+	sameTime(t, "FinishedAt", want.FinishedAt, &got.FinishedAt)
+	sameTime(t, "UnqueuedSince", want.UnqueuedSince, &got.UnqueuedSince)
+	if len(want.Trace) == 0 && len(got.Trace) == 0 {
+		want.Trace, got.Trace = nil, nil
+	}
+	require.Equal(t, want, got)
+}
+
+// sameTime compares two times and makes got identical to want, so that the rest can be compared as a whole.
+func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
+	t.Helper()
+	require.True(t, want.Equal(*got), "%s: want %v, got %v", field, want, *got)
+	require.Equal(t, time.UTC, got.Location(), "%s is not in UTC", field)
+	*got = want
+}
+
+// ids returns the IDs of events, in their order.
+func ids(events []trigger.Event) []uuid.UUID {
+	list := make([]uuid.UUID, 0, len(events))
+	for i := range events {
+		list = append(list, events[i].ID)
+	}
+	return list
+}
+
+// spoil changes everything in an event that a shallow copy shares.
+func spoil(e *trigger.Event) {
+	for i := range e.Context {
+		e.Context[i] = '!'
+	}
+	if e.Outcome != nil {
+		for i := range e.Outcome.Data {
+			e.Outcome.Data[i] = '!'
+		}
+		e.Outcome.Summary = "spoiled"
+	}
+	for k := range e.Trace {
+		e.Trace[k] = "spoiled"
+	}
+	if e.Trace != nil {
+		e.Trace["spoiled"] = "yes"
+	}
+}
+
+// together calls f n times at once and waits for all of them.
+func together(n int, f func(i int)) {
+	var ready, all sync.WaitGroup
+	ready.Add(n)
+	for i := range n {
+		all.Go(func() {
+			ready.Done()
+			ready.Wait()
+			f(i)
+		})
+	}
+	all.Wait()
+}
+
+// noErrors fails the test for the first error in errs.
+func noErrors(t *testing.T, errs []error) {
+	t.Helper()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+}
+
+// sentinels are the errors that say something else than "unavailable".
+func sentinels() []error {
+	return []error{
+		trigger.ErrNotFound, trigger.ErrNotConfigured, trigger.ErrNoEligibleCollection, trigger.ErrIdempotencyKeyReused,
+		trigger.ErrEnqueueFailed, trigger.ErrInvalidKey, trigger.ErrNotFailed, trigger.ErrLeaseLost, trigger.ErrExists,
+	}
+}
+
+// isFailure requires an error that callers take for "unavailable".
+func isFailure(t *testing.T, call string, err error) {
+	t.Helper()
+	require.Error(t, err, call)
+	for _, sentinel := range sentinels() {
+		require.NotErrorIs(t, err, sentinel, call)
+	}
+}
+
+// await returns the next value of a channel.
+func await[T any](t *testing.T, from <-chan T, what string) T {
+	t.Helper()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case v := <-from:
+		return v
+	case <-timer.C:
+		require.FailNow(t, "waited in vain", "for %s", what)
+		panic("unreachable")
+	}
+}
+
+// until asks again and again until the answer is yes.
+func until(t *testing.T, what string, yes func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for !yes() {
+		select {
+		case <-ctx.Done():
+			require.FailNow(t, "waited in vain", "for %s", what)
+		case <-ticker.C:
+		}
+	}
+}
+
+// nothing requires that a channel stays silent for a moment.
+func nothing[T any](t *testing.T, from <-chan T, what string) {
+	t.Helper()
+	timer := time.NewTimer(glimpse)
+	defer timer.Stop()
+	select {
+	case <-from:
+		require.FailNow(t, "must not happen", "%s", what)
+	case <-timer.C:
+	}
+}
+
+// ended returns a context that has ended.
+func ended(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}

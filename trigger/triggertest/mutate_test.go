@@ -1,0 +1,70 @@
+package triggertest_test
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// everyEvent applies change to all events that the mutant's store returns.
+func (m *mutant) everyEvent(change func(*trigger.Event)) {
+	m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+		stored, created, err := m.Trigger.Create(ctx, e, since)
+		change(&stored)
+		return stored, created, err
+	}
+	m.get = func(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+		e, err := m.Trigger.Get(ctx, org, id)
+		change(&e)
+		return e, err
+	}
+	m.list = func(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+		page, err := m.Trigger.List(ctx, org, q)
+		for i := range page.Events {
+			change(&page.Events[i])
+		}
+		return page, err
+	}
+}
+
+// everyPage applies change to all pages that the mutant's List returns.
+func (m *mutant) everyPage(change func(*trigger.Query, *trigger.Page)) {
+	m.list = func(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+		page, err := m.Trigger.List(ctx, org, q)
+		change(&q, &page)
+		return page, err
+	}
+}
+
+// everyQuery applies change to all queries that the mutant's List is asked.
+func (m *mutant) everyQuery(change func(*string, *trigger.Query)) {
+	m.list = func(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+		change(&org, &q)
+		return m.Trigger.List(ctx, org, q)
+	}
+}
+
+// everyDelivery stands between the mutant's queue and the handlers.
+func (m *mutant) everyDelivery(between func(ctx, consuming context.Context, d trigger.Delivery, handle handler) trigger.Verdict) {
+	m.consume = func(ctx context.Context, workers int, handle handler) error {
+		return m.queue.Consume(ctx, workers, func(held context.Context, d trigger.Delivery) trigger.Verdict {
+			return between(held, ctx, d, handle)
+		})
+	}
+	m.step = func(ctx context.Context, handle handler) (bool, error) {
+		return m.queue.(trigger.StepQueue).ConsumeOne(ctx, func(held context.Context, d trigger.Delivery) trigger.Verdict {
+			return between(held, ctx, d, handle)
+		})
+	}
+}
+
+// reversed returns the events in the opposite order.
+func reversed(events []trigger.Event) []trigger.Event {
+	events = slices.Clone(events)
+	slices.Reverse(events)
+	return events
+}

@@ -1,0 +1,225 @@
+package triggertest
+
+import (
+	"crypto/sha256"
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// newKey returns an API key of the organization, created at the moment.
+func newKey(org string, created time.Duration) trigger.APIKey {
+	id := uuid.New()
+	return trigger.APIKey{ID: id, Organization: org, Name: "the build's \U0001F511", Digest: sha256.Sum256(id[:]), CreatedAt: moment(created)}
+}
+
+// addKey stores a key that must be new.
+func (s *subject) addKey(t *testing.T, k trigger.APIKey) trigger.APIKey {
+	t.Helper()
+	require.NoError(t, s.Keys.CreateKey(t.Context(), k))
+	return k
+}
+
+// hasKey requires that the key is stored as it is here.
+func (s *subject) hasKey(t *testing.T, want trigger.APIKey) {
+	t.Helper()
+	got, err := s.Keys.KeyByDigest(t.Context(), want.Digest)
+	require.NoError(t, err)
+	sameKey(t, want, got)
+}
+
+func sameKey(t *testing.T, want, got trigger.APIKey) {
+	t.Helper()
+	sameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
+	sameTime(t, "RevokedAt", want.RevokedAt, &got.RevokedAt)
+	sameTime(t, "LastUsedAt", want.LastUsedAt, &got.LastUsedAt)
+	require.Equal(t, want, got)
+}
+
+// apiKeyRules are the rules of Keys.
+var apiKeyRules = []rule{
+	{Rule{"keys/create-stores", "CreateKey stores a key, every field of it; KeyByDigest returns it."}, needKeys,
+		func(t *testing.T, s *subject) {
+			plain, filled := newKey(orgA, 0), newKey(orgB, time.Microsecond)
+			plain.Name = ""
+			filled.RevokedAt, filled.LastUsedAt = moment(time.Hour), moment(2*time.Microsecond)
+			s.addKey(t, plain)
+			s.addKey(t, filled)
+			s.hasKey(t, plain)
+			s.hasKey(t, filled)
+		}},
+
+	{Rule{"keys/create-twice", "CreateKey returns ErrExists if there is a key with the digest, of whatever organization, and changes nothing."}, needKeys,
+		func(t *testing.T, s *subject) {
+			first := s.addKey(t, newKey(orgA, 0))
+			for _, org := range []string{orgA, orgB} {
+				second := newKey(org, time.Hour)
+				second.Digest = first.Digest
+				require.ErrorIs(t, s.Keys.CreateKey(t.Context(), second), trigger.ErrExists)
+				s.hasKey(t, first)
+			}
+			keys, err := s.Keys.ListKeys(t.Context(), orgB)
+			require.NoError(t, err)
+			require.Empty(t, keys)
+		}},
+
+	{Rule{"keys/create-concurrent", "CreateKey is atomic: of many at once with one digest, one is stored and the others return ErrExists."}, needKeys,
+		func(t *testing.T, s *subject) {
+			const n = 16
+			var keys [n]trigger.APIKey
+			var errs [n]error
+			for i := range keys {
+				keys[i] = newKey([]string{orgA, orgB}[i%2], 0)
+				keys[i].Digest = keys[0].Digest
+			}
+			together(n, func(i int) { errs[i] = s.Keys.CreateKey(t.Context(), keys[i]) })
+			winners := 0
+			for i, err := range errs {
+				if err == nil {
+					winners++
+					s.hasKey(t, keys[i])
+				} else {
+					require.ErrorIs(t, err, trigger.ErrExists)
+				}
+			}
+			require.Equal(t, 1, winners, "keys stored")
+		}},
+
+	{Rule{"keys/by-digest-unknown", "KeyByDigest returns ErrNotFound for a digest that no key has."}, needKeys,
+		func(t *testing.T, s *subject) {
+			k := s.addKey(t, newKey(orgA, 0))
+			for _, i := range []int{0, 15, 31} {
+				near := k.Digest
+				near[i] ^= 1
+				_, err := s.Keys.KeyByDigest(t.Context(), near)
+				require.ErrorIs(t, err, trigger.ErrNotFound)
+			}
+			_, err := s.Keys.KeyByDigest(t.Context(), [32]byte{})
+			require.ErrorIs(t, err, trigger.ErrNotFound)
+		}},
+
+	{Rule{"keys/by-digest-revoked", "KeyByDigest returns a key, revoked or not."}, needKeys,
+		func(t *testing.T, s *subject) {
+			k := s.addKey(t, newKey(orgA, 0))
+			require.NoError(t, s.Keys.UpdateKey(t.Context(), orgA, k.ID, func(k *trigger.APIKey) error {
+				k.RevokedAt = moment(time.Hour)
+				return nil
+			}))
+			k.RevokedAt = moment(time.Hour)
+			s.hasKey(t, k)
+			require.ErrorIs(t, s.Keys.CreateKey(t.Context(), k), trigger.ErrExists)
+		}},
+
+	{Rule{"keys/update-stores-what-it-leaves", "UpdateKey calls update with a copy and stores what it leaves; ID, Organization, Digest and CreatedAt cannot change."}, needKeys,
+		func(t *testing.T, s *subject) {
+			bystander := s.addKey(t, newKey(orgA, 0))
+			k := s.addKey(t, newKey(orgA, 0))
+			var seen trigger.APIKey
+			var kept *trigger.APIKey
+			require.NoError(t, s.Keys.UpdateKey(t.Context(), orgA, k.ID, func(k *trigger.APIKey) error {
+				seen, kept = *k, k
+				*k = newKey(orgB, time.Hour)
+				k.Name, k.RevokedAt, k.LastUsedAt = "renamed", moment(time.Microsecond), moment(time.Hour)
+				return nil
+			}))
+			sameKey(t, k, seen)
+			kept.Name = "spoiled"
+			k.Name, k.RevokedAt, k.LastUsedAt = "renamed", moment(time.Microsecond), moment(time.Hour)
+			s.hasKey(t, k)
+			s.hasKey(t, bystander)
+			keys, err := s.Keys.ListKeys(t.Context(), orgB)
+			require.NoError(t, err)
+			require.Empty(t, keys)
+		}},
+
+	{Rule{"keys/update-error-changes-nothing", "An error from update leaves the key as it was and is returned so that errors.Is finds it."}, needKeys,
+		func(t *testing.T, s *subject) {
+			k := s.addKey(t, newKey(orgA, 0))
+			refused := errors.New("refused")
+			require.ErrorIs(t, s.Keys.UpdateKey(t.Context(), orgA, k.ID, func(k *trigger.APIKey) error {
+				k.RevokedAt = moment(time.Hour)
+				return refused
+			}), refused)
+			s.hasKey(t, k)
+		}},
+
+	{Rule{"keys/update-unknown", "UpdateKey of an unknown key, and of one of another organization, is ErrNotFound; update is not called."}, needKeys,
+		func(t *testing.T, s *subject) {
+			k := s.addKey(t, newKey(orgA, 0))
+			called := false
+			update := func(*trigger.APIKey) error { called = true; return nil }
+			require.ErrorIs(t, s.Keys.UpdateKey(t.Context(), orgA, uuid.New(), update), trigger.ErrNotFound)
+			require.ErrorIs(t, s.Keys.UpdateKey(t.Context(), orgB, k.ID, update), trigger.ErrNotFound)
+			require.False(t, called, "update was called")
+			s.hasKey(t, k)
+		}},
+
+	{Rule{"keys/update-concurrent", "UpdateKey is atomic: of concurrent updates none is lost."}, needKeys,
+		func(t *testing.T, s *subject) {
+			const workers, each = 8, 20
+			k := newKey(orgA, 0)
+			k.Name = ""
+			s.addKey(t, k)
+			more := func(k *trigger.APIKey) error {
+				runtime.Gosched() // gives others the chance to come between
+				k.Name += "."
+				return nil
+			}
+			var errs [workers]error
+			together(workers, func(i int) {
+				for range each {
+					if errs[i] = s.Keys.UpdateKey(t.Context(), orgA, k.ID, more); errs[i] != nil {
+						return
+					}
+				}
+			})
+			noErrors(t, errs[:])
+			got, err := s.Keys.KeyByDigest(t.Context(), k.Digest)
+			require.NoError(t, err)
+			require.Len(t, got.Name, workers*each)
+		}},
+
+	{Rule{"keys/list-oldest-first", "ListKeys returns all keys of the organization, revoked ones included, oldest first."}, needKeys,
+		func(t *testing.T, s *subject) {
+			var want [5]trigger.APIKey
+			for _, i := range []int{3, 0, 4, 1, 2} {
+				want[i] = newKey(orgA, time.Duration(i)*time.Microsecond)
+				if i%2 == 1 {
+					want[i].RevokedAt = moment(time.Hour)
+				}
+				s.addKey(t, want[i])
+			}
+			other := s.addKey(t, newKey(orgB, 0))
+			got, err := s.Keys.ListKeys(t.Context(), orgA)
+			require.NoError(t, err)
+			require.Len(t, got, len(want))
+			for i := range got {
+				sameKey(t, want[i], got[i])
+			}
+			got, err = s.Keys.ListKeys(t.Context(), orgB)
+			require.NoError(t, err)
+			require.Len(t, got, 1)
+			sameKey(t, other, got[0])
+			got, err = s.Keys.ListKeys(t.Context(), "org-c")
+			require.NoError(t, err)
+			require.Empty(t, got)
+		}},
+
+	{Rule{"keys/list-copies", "What ListKeys returns is the receiver's own."}, needKeys,
+		func(t *testing.T, s *subject) {
+			k := s.addKey(t, newKey(orgA, 0))
+			keys, err := s.Keys.ListKeys(t.Context(), orgA)
+			require.NoError(t, err)
+			require.Len(t, keys, 1)
+			keys[0].Name = "spoiled"
+			again, err := s.Keys.ListKeys(t.Context(), orgA)
+			require.NoError(t, err)
+			sameKey(t, k, again[0])
+		}},
+}

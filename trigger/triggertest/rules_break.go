@@ -1,0 +1,97 @@
+package triggertest
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// breakIt makes the backend fail until the returned function is called, or until the test ends.
+func (s *subject) breakIt(t *testing.T) (heal func()) {
+	t.Helper()
+	heal = sync.OnceFunc(s.h.Break(t, s.Backend))
+	t.Cleanup(heal)
+	return heal
+}
+
+const brokenText = "Any error but the sentinels means \"unavailable\": while the backend fails, every call returns such an error, nothing is lost, and afterwards all is as before."
+
+// breakRules say what a failure of the backend looks like from outside.
+var breakRules = []rule{
+	{Rule{"store/failure", brokenText}, needStore | needBreak,
+		func(t *testing.T, s *subject) {
+			e := s.create(t, filledEvent(orgA))
+			heal := s.breakIt(t)
+			allFail(t.Context(), t, s.storeCalls(e))
+			_, err := s.Store.Get(t.Context(), orgB, e.ID)
+			isFailure(t, "Get of what is not there", err)
+			heal()
+			sameEvent(t, e, s.get(t, e))
+			allWork(t, s.storeCalls(e))
+			sameEvent(t, e, s.get(t, e))
+		}},
+
+	{Rule{"organizations/failure", brokenText}, needOrganizations | needBreak,
+		func(t *testing.T, s *subject) {
+			want := s.setup(t, orgA, 2)
+			heal := s.breakIt(t)
+			allFail(t.Context(), t, s.organizationCalls())
+			_, err := s.Organizations.Organization(t.Context(), orgB)
+			isFailure(t, "Organization that is not there", err)
+			heal()
+			require.Equal(t, want, s.organization(t, orgA))
+			allWork(t, s.organizationCalls())
+			require.Equal(t, want, s.organization(t, orgA))
+		}},
+
+	{Rule{"keys/failure", brokenText}, needKeys | needBreak,
+		func(t *testing.T, s *subject) {
+			k := s.addKey(t, newKey(orgA, 0))
+			heal := s.breakIt(t)
+			allFail(t.Context(), t, s.keyCalls(k))
+			_, err := s.Keys.KeyByDigest(t.Context(), newKey(orgA, 0).Digest)
+			isFailure(t, "KeyByDigest of what is not there", err)
+			isFailure(t, "CreateKey of what is there", s.Keys.CreateKey(t.Context(), k))
+			heal()
+			s.hasKey(t, k)
+			allWork(t, s.keyCalls(k))
+			s.hasKey(t, k)
+		}},
+
+	{Rule{"leases/failure", brokenText}, needLeases | needBreak,
+		func(t *testing.T, s *subject) {
+			waiting := s.add(t, newJob(), time.Hour)
+			held := s.add(t, newJob(), 0)
+			l := s.claimOne(t, 0, 2*time.Hour)
+			heal := s.breakIt(t)
+			allFail(t.Context(), t, s.leaseCalls(l))
+			lost := l
+			lost.Token = [16]byte{1}
+			isFailure(t, "Extend of a lost lease", s.Leases.Extend(t.Context(), lost, moment(0)))
+			heal()
+			require.Equal(t, waiting, s.claimOne(t, time.Hour, 4*time.Hour).Job)
+			// Extend may have taken effect although it failed; the calls wrote the same end.
+			again := s.claimOne(t, 3*time.Hour, 4*time.Hour)
+			require.Equal(t, held, again.Job)
+			require.NoError(t, s.Leases.Remove(t.Context(), again, false))
+		}},
+
+	{Rule{"queue/failure", "While the backend fails, Enqueue returns an error that is none of the sentinels; Consume waits a passing failure out, and no job is lost."}, needQueue | needBreak,
+		func(t *testing.T, s *subject) {
+			before := s.enqueue(t, newJob())
+			heal := s.breakIt(t)
+			d := newDiary(nil)
+			c := s.consume(t, 1, d.handle)
+			isFailure(t, "Enqueue", s.Queue.Enqueue(t.Context(), trigger.Job{Organization: orgMark, EventID: newJob().EventID}))
+			nothing(t, c.ended, "Consume returned instead of waiting the failure out")
+			heal()
+			d.reach(t, before)
+			after := s.enqueue(t, newJob())
+			d.reach(t, after)
+			c.stop(t)
+		}},
+}

@@ -1,0 +1,137 @@
+package triggertest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// call is one method of a backend, called so that it would succeed if nothing were wrong.
+type call struct {
+	name string
+	do   func(ctx context.Context) error
+}
+
+// storeCalls calls every method of Store, and of Pruner if it is one.
+func (s *subject) storeCalls(e trigger.Event) []call {
+	calls := []call{
+		{"Create", func(ctx context.Context) error {
+			_, _, err := s.Store.Create(ctx, plainEvent(orgA, 0), window())
+			return err
+		}},
+		{"Get", func(ctx context.Context) error { _, err := s.Store.Get(ctx, orgA, e.ID); return err }},
+		{"Update", func(ctx context.Context) error {
+			return s.Store.Update(ctx, orgA, e.ID, func(*trigger.Event) error { return nil })
+		}},
+		{"List", func(ctx context.Context) error {
+			_, err := s.Store.List(ctx, orgA, trigger.Query{Limit: 10})
+			return err
+		}},
+		{"Unqueued", func(ctx context.Context) error { _, err := s.Store.Unqueued(ctx, moment(time.Hour), 10); return err }},
+	}
+	if p, ok := s.Store.(trigger.Pruner); ok {
+		calls = append(calls, call{"Prune", func(ctx context.Context) error { _, err := p.Prune(ctx, moment(-time.Hour), 10); return err }})
+	}
+	return calls
+}
+
+func (s *subject) organizationCalls() []call {
+	return []call{
+		{"Organization", func(ctx context.Context) error { _, err := s.Organizations.Organization(ctx, orgA); return err }},
+		{"UpdateOrganization", func(ctx context.Context) error {
+			return s.Organizations.UpdateOrganization(ctx, orgA, func(*trigger.Organization) error { return nil })
+		}},
+	}
+}
+
+func (s *subject) keyCalls(k trigger.APIKey) []call {
+	return []call{
+		{"CreateKey", func(ctx context.Context) error { return s.Keys.CreateKey(ctx, newKey(orgB, 0)) }},
+		{"KeyByDigest", func(ctx context.Context) error { _, err := s.Keys.KeyByDigest(ctx, k.Digest); return err }},
+		{"UpdateKey", func(ctx context.Context) error {
+			return s.Keys.UpdateKey(ctx, orgA, k.ID, func(*trigger.APIKey) error { return nil })
+		}},
+		{"ListKeys", func(ctx context.Context) error { _, err := s.Keys.ListKeys(ctx, orgA); return err }},
+	}
+}
+
+func (s *subject) leaseCalls(l trigger.Lease) []call {
+	calls := []call{
+		{"Add", func(ctx context.Context) error { return s.Leases.Add(ctx, newJob(), moment(1000*time.Hour)) }},
+		{"Claim", func(ctx context.Context) error {
+			_, err := s.Leases.Claim(ctx, uuid.New(), moment(-time.Hour), moment(0), 1)
+			return err
+		}},
+		{"Extend", func(ctx context.Context) error { return s.Leases.Extend(ctx, l, moment(2*time.Hour)) }},
+		{"Release", func(ctx context.Context) error { return s.Leases.Release(ctx, l, moment(2*time.Hour)) }},
+		{"Remove", func(ctx context.Context) error { return s.Leases.Remove(ctx, l, false) }},
+	}
+	if tx, ok := s.Leases.(trigger.TxLeases); ok && s.Store != nil {
+		calls = append(calls, call{"CreateAndAdd", func(ctx context.Context) error {
+			e := plainEvent(orgA, 1000*time.Hour)
+			_, _, err := tx.CreateAndAdd(ctx, e, window(), e.Job())
+			return err
+		}})
+	}
+	return calls
+}
+
+// allFail makes the calls and requires that each is a failure.
+func allFail(ctx context.Context, t *testing.T, calls []call) {
+	t.Helper()
+	for _, c := range calls {
+		isFailure(t, c.name, c.do(ctx))
+	}
+}
+
+// allWork makes the calls and requires that none fails. The last ones of leaseCalls exclude each other and are not for this.
+func allWork(t *testing.T, calls []call) {
+	t.Helper()
+	for _, c := range calls {
+		require.NoError(t, c.do(t.Context()), c.name)
+	}
+}
+
+const endedText = "A call whose context has ended returns an error that is none of the sentinels."
+
+// contextRules say what a context that has ended does to each method.
+var contextRules = []rule{
+	{Rule{"store/ended-context", endedText}, needStore,
+		func(t *testing.T, s *subject) {
+			allFail(ended(t), t, s.storeCalls(s.create(t, plainEvent(orgA, 0))))
+		}},
+
+	{Rule{"organizations/ended-context", endedText}, needOrganizations,
+		func(t *testing.T, s *subject) {
+			s.setup(t, orgA, 1)
+			allFail(ended(t), t, s.organizationCalls())
+		}},
+
+	{Rule{"keys/ended-context", endedText}, needKeys,
+		func(t *testing.T, s *subject) {
+			allFail(ended(t), t, s.keyCalls(s.addKey(t, newKey(orgA, 0))))
+		}},
+
+	{Rule{"leases/ended-context", endedText}, needLeases,
+		func(t *testing.T, s *subject) {
+			s.add(t, newJob(), 0)
+			allFail(ended(t), t, s.leaseCalls(s.claimOne(t, 0, time.Hour)))
+		}},
+
+	{Rule{"queue/ended-context", "Enqueue with a context that has ended returns an error that is none of the sentinels; Consume returns nil and hands out nothing."}, needQueue,
+		func(t *testing.T, s *subject) {
+			isFailure(t, "Enqueue", s.Queue.Enqueue(ended(t), newJob()))
+			s.enqueue(t, newJob())
+			handed := false
+			require.NoError(t, s.Queue.Consume(ended(t), 1, func(context.Context, trigger.Delivery) trigger.Verdict {
+				handed = true
+				return trigger.Verdict{Kind: trigger.VerdictDone}
+			}))
+			require.False(t, handed, "a job was handed out")
+		}},
+}

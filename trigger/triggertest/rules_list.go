@@ -1,0 +1,220 @@
+package triggertest
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// list returns the one page that holds all of the query's events.
+func (s *subject) list(t *testing.T, org string, q trigger.Query) []trigger.Event {
+	t.Helper()
+	q.Limit = trigger.MaxPageSize
+	page, err := s.Store.List(t.Context(), org, q)
+	require.NoError(t, err)
+	require.True(t, page.Next.IsZero(), "Next is set after the last page")
+	return page.Events
+}
+
+// listRules say which events List returns, and in which order.
+var listRules = []rule{
+	{Rule{"store/list-empty", "List of an organization without events is one empty page, and no error."}, needStore,
+		func(t *testing.T, s *subject) {
+			require.Empty(t, s.list(t, orgA, trigger.Query{}))
+			s.create(t, plainEvent(orgA, 0))
+			require.Empty(t, s.list(t, orgB, trigger.Query{}))
+			require.Empty(t, s.list(t, orgA, trigger.Query{Status: trigger.StatusFailed}))
+		}},
+
+	{Rule{"store/list-newest-first", "List returns the newest event first, by SubmittedAt."}, needStore,
+		func(t *testing.T, s *subject) {
+			want := make([]uuid.UUID, 6)
+			for _, i := range []int{2, 0, 5, 1, 4, 3} {
+				want[5-i] = s.create(t, plainEvent(orgA, time.Duration(i)*time.Microsecond)).ID
+			}
+			require.Equal(t, want, ids(s.list(t, orgA, trigger.Query{})))
+		}},
+
+	{Rule{"store/list-equal-times-by-id", "Events submitted at the same time stand by ID (as bytes), the greatest first."}, needStore,
+		func(t *testing.T, s *subject) {
+			var want []uuid.UUID
+			for _, first := range []byte{0x7f, 0x00, 0xff, 0x80, 0x0a, 0xa0, 0x01} {
+				for _, last := range []byte{0x10, 0xf0, 0x7f, 0x80} {
+					e := plainEvent(orgA, 0)
+					e.ID = uuid.UUID{0: first, 6: 0x70, 8: 0x80, 15: last}
+					s.create(t, e)
+					want = append(want, e.ID)
+				}
+			}
+			slices.SortFunc(want, func(a, b uuid.UUID) int { return bytes.Compare(b[:], a[:]) })
+			require.Equal(t, want, ids(s.list(t, orgA, trigger.Query{})))
+		}},
+
+	{Rule{"store/list-of-organization", "List returns the events of one organization."}, needStore,
+		func(t *testing.T, s *subject) {
+			a, b := s.create(t, plainEvent(orgA, 0)), s.create(t, plainEvent(orgB, 0))
+			require.Equal(t, []uuid.UUID{a.ID}, ids(s.list(t, orgA, trigger.Query{})))
+			require.Equal(t, []uuid.UUID{b.ID}, ids(s.list(t, orgB, trigger.Query{})))
+			require.Empty(t, s.list(t, "", trigger.Query{}))
+		}},
+
+	{Rule{"store/list-returns-whole-events", "List returns events with every field, and copies."}, needStore,
+		func(t *testing.T, s *subject) {
+			want := filledEvent(orgA)
+			s.create(t, want.Clone())
+			events := s.list(t, orgA, trigger.Query{})
+			require.Len(t, events, 1)
+			sameEvent(t, want, events[0])
+			spoil(&events[0])
+			sameEvent(t, want, s.get(t, want))
+			byKey := s.list(t, orgA, trigger.Query{IdempotencyKey: want.IdempotencyKey})
+			require.Len(t, byKey, 1)
+			sameEvent(t, want, byKey[0])
+			spoil(&byKey[0])
+			sameEvent(t, want, s.get(t, want))
+		}},
+
+	{Rule{"store/list-by-status", "Query.Status selects the events in that state, as they are now."}, needStore,
+		func(t *testing.T, s *subject) {
+			e := s.create(t, plainEvent(orgA, 0))
+			s.create(t, plainEvent(orgA, time.Hour))
+			for _, status := range trigger.Statuses()[1:] {
+				s.update(t, e, func(e *trigger.Event) { e.Status = status })
+				require.Equal(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, trigger.Query{Status: status})))
+				require.Len(t, s.list(t, orgA, trigger.Query{Status: trigger.StatusReceived}), 1)
+				require.Len(t, s.list(t, orgA, trigger.Query{}), 2)
+			}
+		}},
+
+	{Rule{"store/list-by-source", "Query.Source selects the events of that source, byte for byte."}, needStore,
+		func(t *testing.T, s *subject) {
+			for _, source := range exactNames {
+				e := plainEvent(orgA, 0)
+				e.Source = source
+				s.create(t, e)
+			}
+			for _, source := range exactNames {
+				events := s.list(t, orgA, trigger.Query{Source: source})
+				require.Len(t, events, 1, "of source %q", source)
+				require.Equal(t, source, events[0].Source)
+			}
+		}},
+
+	{Rule{"store/list-by-key", "Query.IdempotencyKey selects the event that has the key now."}, needStore,
+		func(t *testing.T, s *subject) {
+			s.create(t, plainEvent(orgA, 0))
+			s.create(t, keyedEvent(orgB, "key", 0))
+			e := s.create(t, keyedEvent(orgA, "key", 0))
+			require.Equal(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, trigger.Query{IdempotencyKey: "key"})))
+			require.Equal(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, trigger.Query{IdempotencyKey: "key", From: moment(0)})))
+			require.Empty(t, s.list(t, orgA, trigger.Query{IdempotencyKey: "key", From: moment(time.Microsecond)}))
+			s.update(t, e, func(e *trigger.Event) { e.IdempotencyKey = "" })
+			require.Empty(t, s.list(t, orgA, trigger.Query{IdempotencyKey: "key"}))
+		}},
+
+	{Rule{"store/list-from-to", "Query.From selects what was submitted at or after it, Query.To what was submitted before it."}, needStore,
+		func(t *testing.T, s *subject) {
+			var events []trigger.Event
+			for i := range 5 {
+				events = append(events, s.create(t, plainEvent(orgA, time.Duration(i)*time.Microsecond)))
+			}
+			for from := range 6 {
+				for to := range 6 {
+					got := s.list(t, orgA, trigger.Query{From: moment(time.Duration(from) * time.Microsecond), To: moment(time.Duration(to) * time.Microsecond)})
+					var want []trigger.Event
+					if from < to {
+						want = slices.Clone(events[from:to])
+						slices.Reverse(want)
+					}
+					require.Equal(t, ids(want), ids(got), "from %d to %d microseconds", from, to)
+				}
+			}
+		}},
+
+	{Rule{"store/list-times-are-instants", "Times of a query are instants: it does not matter in which location they are given."}, needStore,
+		func(t *testing.T, s *subject) {
+			var events []trigger.Event
+			for i := range 3 {
+				events = append(events, s.create(t, plainEvent(orgA, time.Duration(i)*time.Hour)))
+			}
+			for _, zone := range []*time.Location{time.FixedZone("east", 9*3600), time.FixedZone("west", -7*3600)} {
+				q := trigger.Query{From: events[1].SubmittedAt.In(zone), To: events[2].SubmittedAt.In(zone)}
+				require.Equal(t, []uuid.UUID{events[1].ID}, ids(s.list(t, orgA, q)), zone)
+				q = trigger.Query{Before: trigger.Position{SubmittedAt: events[1].SubmittedAt.In(zone), ID: events[1].ID}}
+				require.Equal(t, []uuid.UUID{events[0].ID}, ids(s.list(t, orgA, q)), zone)
+			}
+		}},
+
+	{Rule{"store/list-matches-query", "List returns exactly the events that Query.Matches selects, whatever is combined."}, needStore,
+		func(t *testing.T, s *subject) {
+			random := rand.New(rand.NewPCG(7, 11))
+			events := randomEvents(random, 200)
+			for _, e := range events {
+				s.create(t, e)
+			}
+			for range 300 {
+				org, q := randomQuery(random, events)
+				label := fmt.Sprintf("%s %+v", org, q)
+				require.Equal(t, ids(selected(events, org, q)), ids(s.pages(t, org, q)), label)
+			}
+		}},
+}
+
+// randomEvents returns events with few different times, states, sources and keys, so that queries find and miss some.
+func randomEvents(random *rand.Rand, n int) []trigger.Event {
+	events := make([]trigger.Event, 0, n)
+	for i := range n {
+		e := plainEvent([]string{orgA, orgB, "org-c"}[random.IntN(3)], time.Duration(random.IntN(n/3))*time.Microsecond)
+		for j := range e.ID {
+			e.ID[j] = byte(random.Uint32())
+		}
+		e.Status = trigger.Statuses()[random.IntN(4)]
+		e.Source = []string{trigger.SourceAPI, "nightly", "person"}[random.IntN(3)]
+		if random.IntN(2) == 0 {
+			e.IdempotencyKey = fmt.Sprintf("key-%d", i)
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+// randomQuery returns a query that has each of its fields set now and then.
+func randomQuery(random *rand.Rand, events []trigger.Event) (string, trigger.Query) {
+	some := func() *trigger.Event { return &events[random.IntN(len(events))] }
+	sometimes := func(f func()) {
+		if random.IntN(3) == 0 {
+			f()
+		}
+	}
+	q := trigger.Query{Limit: 1 + random.IntN(20)}
+	sometimes(func() { q.Status = some().Status })
+	sometimes(func() { q.Source = some().Source })
+	sometimes(func() { q.From = some().SubmittedAt })
+	sometimes(func() { q.To = some().SubmittedAt })
+	sometimes(func() { q.Before = some().Position() })
+	sometimes(func() { q.Before = trigger.Position{SubmittedAt: some().SubmittedAt, ID: uuid.New()} })
+	if random.IntN(10) == 0 {
+		q.IdempotencyKey = some().IdempotencyKey
+	}
+	return some().Organization, q
+}
+
+// selected is what List must return for q, without its Limit.
+func selected(events []trigger.Event, org string, q trigger.Query) []trigger.Event {
+	var found []trigger.Event
+	for i := range events {
+		if events[i].Organization == org && q.Matches(&events[i]) {
+			found = append(found, events[i])
+		}
+	}
+	slices.SortFunc(found, func(a, b trigger.Event) int { return a.Position().Compare(b.Position()) })
+	return found
+}

@@ -1,0 +1,175 @@
+package triggertest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// waiting returns a new event that has wanted a job since the moment.
+func waiting(org string, since time.Duration) trigger.Event {
+	e := plainEvent(org, -time.Hour)
+	e.UnqueuedSince = moment(since)
+	return e
+}
+
+// unqueuedRules are the rules of Unqueued.
+var unqueuedRules = []rule{
+	{Rule{"store/unqueued-longest-first", "Unqueued returns events of all organizations, whole ones, longest waiting first."}, needStore,
+		func(t *testing.T, s *subject) {
+			events := make([]trigger.Event, 4)
+			for _, i := range []int{2, 0, 3, 1} {
+				events[i] = waiting([]string{orgA, orgB}[i%2], time.Duration(i)*time.Microsecond)
+				events[i].Context = []byte(`{"i": 1}`)
+				s.create(t, events[i])
+			}
+			got, err := s.Store.Unqueued(t.Context(), moment(time.Hour), 100)
+			require.NoError(t, err)
+			require.Equal(t, ids(events), ids(got))
+			for i := range got {
+				sameEvent(t, events[i], got[i])
+				spoil(&got[i])
+				sameEvent(t, events[i], s.get(t, events[i]))
+			}
+		}},
+
+	{Rule{"store/unqueued-before-is-strict", "Unqueued returns events whose UnqueuedSince is before the given time, not those at it."}, needStore,
+		func(t *testing.T, s *subject) {
+			e := s.create(t, waiting(orgA, 0))
+			for _, c := range []struct {
+				before time.Duration
+				want   int
+			}{{-time.Microsecond, 0}, {0, 0}, {time.Microsecond, 1}} {
+				got, err := s.Store.Unqueued(t.Context(), moment(c.before), 100)
+				require.NoError(t, err)
+				require.Len(t, got, c.want, "before %v of event %s", c.before, e.ID)
+			}
+		}},
+
+	{Rule{"store/unqueued-only-received", "Unqueued returns only events that are received and whose UnqueuedSince is set."}, needStore,
+		func(t *testing.T, s *subject) {
+			s.create(t, plainEvent(orgA, 0))
+			for _, status := range trigger.Statuses() {
+				e := waiting(orgA, 0)
+				e.Status = status
+				s.create(t, e)
+			}
+			got, err := s.Store.Unqueued(t.Context(), moment(time.Hour), 100)
+			require.NoError(t, err)
+			require.Len(t, got, 1)
+			require.Equal(t, trigger.StatusReceived, got[0].Status)
+		}},
+
+	{Rule{"store/unqueued-limit", "Unqueued returns at most limit events."}, needStore,
+		func(t *testing.T, s *subject) {
+			var want []uuid.UUID
+			for i := range 5 {
+				want = append(want, s.create(t, waiting(orgA, time.Duration(i)*time.Second)).ID)
+			}
+			for limit := 1; limit <= 6; limit++ {
+				got, err := s.Store.Unqueued(t.Context(), moment(time.Hour), limit)
+				require.NoError(t, err)
+				require.Equal(t, want[:min(limit, 5)], ids(got))
+			}
+		}},
+
+	{Rule{"store/unqueued-follows-update", "Unqueued goes by the event as it is now."}, needStore,
+		func(t *testing.T, s *subject) {
+			e := s.create(t, plainEvent(orgA, 0))
+			for _, c := range []struct {
+				status trigger.Status
+				since  time.Time
+				want   int
+			}{
+				{trigger.StatusReceived, moment(0), 1},
+				{trigger.StatusReceived, time.Time{}, 0},
+				{trigger.StatusReceived, moment(time.Minute), 1},
+				{trigger.StatusProcessing, moment(time.Minute), 0},
+				{trigger.StatusReceived, moment(time.Minute), 1},
+				{trigger.StatusReceived, moment(2 * time.Hour), 0},
+			} {
+				s.update(t, e, func(e *trigger.Event) { e.Status, e.UnqueuedSince = c.status, c.since })
+				got, err := s.Store.Unqueued(t.Context(), moment(time.Hour), 100)
+				require.NoError(t, err)
+				require.Len(t, got, c.want, "%s since %v", c.status, c.since)
+			}
+		}},
+}
+
+// finishedEvent returns a new event that ended at the moment.
+func finishedEvent(org string, at time.Duration) trigger.Event {
+	e := plainEvent(org, -time.Hour)
+	e.Status, e.FinishedAt = trigger.StatusCompleted, moment(at)
+	return e
+}
+
+// prune calls Prune and returns how many events it removed.
+func (s *subject) prune(t *testing.T, before time.Duration, limit int) int {
+	t.Helper()
+	removed, err := s.Store.(trigger.Pruner).Prune(t.Context(), moment(before), limit)
+	require.NoError(t, err)
+	return removed
+}
+
+// pruneRules are the rules of a Store that is a Pruner.
+var pruneRules = []rule{
+	{Rule{"pruner/removes-finished-events", "Prune removes finished events of all organizations, only those, and returns how many."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			var kept, gone []trigger.Event
+			for _, org := range []string{orgA, orgB} {
+				for _, status := range trigger.Statuses() {
+					e := finishedEvent(org, 0)
+					if e.Status = status; status.Finished() {
+						gone = append(gone, s.create(t, e))
+					} else {
+						kept = append(kept, s.create(t, e))
+					}
+				}
+				kept = append(kept, s.create(t, plainEvent(org, 0)))
+			}
+			require.Equal(t, len(gone), s.prune(t, time.Hour, 100))
+			require.Zero(t, s.prune(t, time.Hour, 100))
+			for _, e := range gone {
+				_, err := s.Store.Get(t.Context(), e.Organization, e.ID)
+				require.ErrorIs(t, err, trigger.ErrNotFound)
+			}
+			for _, e := range kept {
+				sameEvent(t, e, s.get(t, e))
+			}
+			require.Len(t, s.list(t, orgA, trigger.Query{}), len(kept)/2)
+		}},
+
+	{Rule{"pruner/before-is-strict", "Prune removes events whose FinishedAt is before the given time, not those at it."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			e := s.create(t, finishedEvent(orgA, 0))
+			require.Zero(t, s.prune(t, -time.Microsecond, 100))
+			require.Zero(t, s.prune(t, 0, 100))
+			sameEvent(t, e, s.get(t, e))
+			require.Equal(t, 1, s.prune(t, time.Microsecond, 100))
+		}},
+
+	{Rule{"pruner/limit", "Prune removes at most limit events."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			for i := range 5 {
+				s.create(t, finishedEvent([]string{orgA, orgB}[i%2], 0))
+			}
+			require.Equal(t, 2, s.prune(t, time.Hour, 2))
+			require.Len(t, append(s.list(t, orgA, trigger.Query{}), s.list(t, orgB, trigger.Query{})...), 3)
+			require.Equal(t, 2, s.prune(t, time.Hour, 2))
+			require.Equal(t, 1, s.prune(t, time.Hour, 2))
+		}},
+
+	{Rule{"pruner/frees-key", "A pruned event has no idempotency key any more."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			e := finishedEvent(orgA, 0)
+			e.IdempotencyKey = "key"
+			s.create(t, e)
+			require.Equal(t, 1, s.prune(t, time.Hour, 100))
+			require.Empty(t, s.list(t, orgA, trigger.Query{IdempotencyKey: "key"}))
+			s.create(t, keyedEvent(orgA, "key", 0))
+		}},
+}

@@ -1,0 +1,205 @@
+package triggertest
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// setup writes an organization with n collections, the first of them ready, and returns it as it must be read.
+func (s *subject) setup(t *testing.T, org string, n int) trigger.Organization {
+	t.Helper()
+	want := trigger.Organization{ID: org, SetupComplete: true}
+	for i := range n {
+		want.Collections = append(want.Collections, trigger.Collection{ID: uuid.New(), Ready: i == 0})
+	}
+	mine := want.Clone()
+	require.NoError(t, s.Organizations.UpdateOrganization(t.Context(), org, func(o *trigger.Organization) error {
+		o.SetupComplete, o.Collections = true, mine.Collections
+		return nil
+	}))
+	// What the backend was given is spoiled at once: it must have copied it.
+	for i := range mine.Collections {
+		mine.Collections[i] = trigger.Collection{}
+	}
+	slices.SortFunc(want.Collections, func(a, b trigger.Collection) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	return want
+}
+
+// organization reads an organization that must be there.
+func (s *subject) organization(t *testing.T, org string) trigger.Organization {
+	t.Helper()
+	o, err := s.Organizations.Organization(t.Context(), org)
+	require.NoError(t, err)
+	if len(o.Collections) == 0 {
+		o.Collections = nil
+	}
+	return o
+}
+
+// organizationRules are the rules of Directory and Organizations.
+var organizationRules = []rule{
+	{Rule{"organizations/unknown", "Organization returns ErrNotFound for an organization that was never written."}, needOrganizations,
+		func(t *testing.T, s *subject) {
+			_, err := s.Organizations.Organization(t.Context(), orgA)
+			require.ErrorIs(t, err, trigger.ErrNotFound)
+			s.setup(t, orgB, 1)
+			_, err = s.Organizations.Organization(t.Context(), orgA)
+			require.ErrorIs(t, err, trigger.ErrNotFound)
+		}},
+
+	{Rule{"organizations/not-made-by-events", "An organization that has only events was never written."}, needOrganizations | needStore,
+		func(t *testing.T, s *subject) {
+			s.create(t, plainEvent(orgA, 0))
+			_, err := s.Organizations.Organization(t.Context(), orgA)
+			require.ErrorIs(t, err, trigger.ErrNotFound)
+		}},
+
+	{Rule{"organizations/update-new", "UpdateOrganization calls update with a new organization that has only its ID if there is none, and stores what it leaves."}, needOrganizations,
+		func(t *testing.T, s *subject) {
+			var seen trigger.Organization
+			require.NoError(t, s.Organizations.UpdateOrganization(t.Context(), orgA, func(o *trigger.Organization) error {
+				seen = o.Clone()
+				return nil
+			}))
+			require.Equal(t, trigger.Organization{ID: orgA}, seen)
+			require.Equal(t, trigger.Organization{ID: orgA}, s.organization(t, orgA))
+		}},
+
+	{Rule{"organizations/update-stores-what-it-leaves", "UpdateOrganization calls update with a copy of the organization and stores what it leaves."}, needOrganizations,
+		func(t *testing.T, s *subject) {
+			want := s.setup(t, orgA, 3)
+			require.Equal(t, want, s.organization(t, orgA))
+			var seen trigger.Organization
+			require.NoError(t, s.Organizations.UpdateOrganization(t.Context(), orgA, func(o *trigger.Organization) error {
+				seen = o.Clone()
+				o.SetupComplete = false
+				o.Collections = o.Collections[1:]
+				o.SetCollection(want.Collections[2].ID, !want.Collections[2].Ready)
+				return nil
+			}))
+			require.Equal(t, want, seen)
+			want.SetupComplete = false
+			want.Collections = want.Collections[1:]
+			want.Collections[1].Ready = !want.Collections[1].Ready
+			require.Equal(t, want, s.organization(t, orgA))
+
+			require.NoError(t, s.Organizations.UpdateOrganization(t.Context(), orgA, func(o *trigger.Organization) error {
+				o.Collections = nil
+				return nil
+			}))
+			require.Empty(t, s.organization(t, orgA).Collections)
+		}},
+
+	{Rule{"organizations/collections-by-id", "Collections stand by ID."}, needOrganizations,
+		func(t *testing.T, s *subject) {
+			for range 3 {
+				require.Equal(t, s.setup(t, orgA, 20).Collections, s.organization(t, orgA).Collections)
+			}
+		}},
+
+	{Rule{"organizations/copies", "What Organization returns, and what update is given, are copies."}, needOrganizations,
+		func(t *testing.T, s *subject) {
+			want := s.setup(t, orgA, 2)
+			s.organization(t, orgA).Collections[0] = trigger.Collection{}
+			require.Equal(t, want, s.organization(t, orgA))
+			var kept *trigger.Organization
+			require.NoError(t, s.Organizations.UpdateOrganization(t.Context(), orgA, func(o *trigger.Organization) error {
+				kept = o
+				return nil
+			}))
+			kept.SetupComplete = false
+			kept.Collections[0] = trigger.Collection{}
+			require.Equal(t, want, s.organization(t, orgA))
+		}},
+
+	{Rule{"organizations/update-error-changes-nothing", "An error from update changes nothing and is returned."}, needOrganizations,
+		func(t *testing.T, s *subject) {
+			want := s.setup(t, orgA, 2)
+			refused := errors.New("refused")
+			refuse := func(o *trigger.Organization) error {
+				o.SetupComplete = false
+				for i := range o.Collections {
+					o.Collections[i] = trigger.Collection{}
+				}
+				return refused
+			}
+			require.ErrorIs(t, s.Organizations.UpdateOrganization(t.Context(), orgA, refuse), refused)
+			require.Equal(t, want, s.organization(t, orgA))
+			require.ErrorIs(t, s.Organizations.UpdateOrganization(t.Context(), orgB, refuse), refused)
+			_, err := s.Organizations.Organization(t.Context(), orgB)
+			require.ErrorIs(t, err, trigger.ErrNotFound)
+		}},
+
+	{Rule{"organizations/are-exact", "Organizations are the same if every byte is; updating one changes no other."}, needOrganizations,
+		func(t *testing.T, s *subject) {
+			want := make(map[string]trigger.Organization)
+			for _, org := range exactNames {
+				want[org] = s.setup(t, org, 1)
+			}
+			for _, org := range exactNames {
+				require.Equal(t, want[org], s.organization(t, org))
+			}
+		}},
+
+	{Rule{"organizations/update-concurrent", "UpdateOrganization is safe for concurrent use: no update is lost, that of a new organization included."}, needOrganizations,
+		func(t *testing.T, s *subject) {
+			const workers, each = 8, 10
+			var errs [workers]error
+			together(workers, func(i int) {
+				for range each {
+					id := uuid.New()
+					if errs[i] = s.Organizations.UpdateOrganization(t.Context(), orgA, func(o *trigger.Organization) error {
+						o.SetCollection(id, true)
+						return nil
+					}); errs[i] != nil {
+						return
+					}
+				}
+			})
+			noErrors(t, errs[:])
+			require.Len(t, s.organization(t, orgA).Collections, workers*each)
+		}},
+
+	{Rule{"organizations/reads-are-whole", "Organization returns setup state and collections in one consistent read."}, needOrganizations,
+		func(t *testing.T, s *subject) {
+			id := uuid.New()
+			flip := func(o *trigger.Organization) error {
+				o.SetupComplete = !o.SetupComplete
+				o.SetCollection(id, o.SetupComplete)
+				return nil
+			}
+			require.NoError(t, s.Organizations.UpdateOrganization(t.Context(), orgA, flip))
+			var writing atomic.Int32
+			var errs [4]error
+			writing.Store(int32(len(errs) / 2))
+			together(len(errs), func(i int) {
+				if i%2 == 0 {
+					defer writing.Add(-1)
+					for range 50 {
+						if errs[i] = s.Organizations.UpdateOrganization(t.Context(), orgA, flip); errs[i] != nil {
+							return
+						}
+					}
+					return
+				}
+				for writing.Load() > 0 {
+					o, err := s.Organizations.Organization(t.Context(), orgA)
+					if err == nil && (len(o.Collections) != 1 || o.Collections[0].Ready != o.SetupComplete) {
+						err = errors.New("setup state and collections are of different times")
+					}
+					if errs[i] = err; err != nil {
+						return
+					}
+				}
+			})
+			noErrors(t, errs[:])
+		}},
+}

@@ -1,0 +1,111 @@
+package triggertest
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// pages returns all of the query's events, page by page, and checks each page's size and end.
+func (s *subject) pages(t *testing.T, org string, q trigger.Query) []trigger.Event {
+	t.Helper()
+	var all []trigger.Event
+	for range 10_000 {
+		page, err := s.Store.List(t.Context(), org, q)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(page.Events), q.Limit, "events of a page")
+		all = append(all, page.Events...)
+		if page.Next.IsZero() {
+			return all
+		}
+		require.NotEmpty(t, page.Events, "an empty page that is not the last one")
+		q.Before = page.Next
+	}
+	require.FailNow(t, "paging does not end")
+	return nil
+}
+
+// pageRules say how a listing is cut into pages.
+var pageRules = []rule{
+	{Rule{"store/list-pages", "Paging neither repeats nor skips an event, whatever the limit; a page holds at most Limit events."}, needStore,
+		func(t *testing.T, s *subject) {
+			const n = 24
+			for i := range n {
+				s.create(t, plainEvent(orgA, time.Duration(i/4)*time.Hour))
+			}
+			want := ids(s.list(t, orgA, trigger.Query{}))
+			require.Len(t, want, n)
+			for _, limit := range []int{1, 2, 3, 4, 5, 7, n - 1, n, n + 1, trigger.MaxPageSize} {
+				require.Equal(t, want, ids(s.pages(t, orgA, trigger.Query{Limit: limit})), "limit %d", limit)
+			}
+		}},
+
+	{Rule{"store/list-next-is-zero-at-the-end", "Page.Next is zero if this is the last page, a full one included."}, needStore,
+		func(t *testing.T, s *subject) {
+			for i := range 6 {
+				e := plainEvent(orgA, time.Duration(i)*time.Hour)
+				e.Status = []trigger.Status{trigger.StatusFailed, trigger.StatusCompleted}[i%2]
+				s.create(t, e)
+			}
+			for _, c := range []struct {
+				q    trigger.Query
+				more bool
+			}{
+				{trigger.Query{Limit: 5}, true},
+				{trigger.Query{Limit: 6}, false},
+				{trigger.Query{Limit: 7}, false},
+				{trigger.Query{Limit: 2, Status: trigger.StatusFailed}, true},
+				{trigger.Query{Limit: 3, Status: trigger.StatusFailed}, false},
+				{trigger.Query{Limit: 3, Status: trigger.StatusCompleted}, false},
+				{trigger.Query{Limit: 2, From: moment(4 * time.Hour)}, false},
+			} {
+				page, err := s.Store.List(t.Context(), orgA, c.q)
+				require.NoError(t, err)
+				require.Equal(t, c.more, !page.Next.IsZero(), "whether a page follows with %+v", c.q)
+			}
+		}},
+
+	{Rule{"store/list-pages-while-events-arrive", "A position stays where it is while other events arrive, so that paging neither repeats nor skips one."}, needStore,
+		func(t *testing.T, s *subject) {
+			for i := range 10 {
+				s.create(t, plainEvent(orgA, time.Duration(i/3)*time.Hour))
+			}
+			want := ids(s.list(t, orgA, trigger.Query{}))
+			var got []uuid.UUID
+			q := trigger.Query{Limit: 3}
+			for turn := 0; ; turn++ {
+				require.Less(t, turn, 100, "paging does not end")
+				page, err := s.Store.List(t.Context(), orgA, q)
+				require.NoError(t, err)
+				got = append(got, ids(page.Events)...)
+				if page.Next.IsZero() {
+					break
+				}
+				q.Before = page.Next
+				s.create(t, plainEvent(orgA, 10*time.Hour))
+				s.create(t, plainEvent(orgB, 0))
+			}
+			require.Equal(t, want, got)
+		}},
+
+	{Rule{"store/list-pages-while-events-change", "A position stays where it is when its event changes."}, needStore,
+		func(t *testing.T, s *subject) {
+			for i := range 6 {
+				s.create(t, plainEvent(orgA, time.Duration(i/2)*time.Hour))
+			}
+			want := s.list(t, orgA, trigger.Query{})
+			q := trigger.Query{Status: trigger.StatusReceived, Limit: 2}
+			first, err := s.Store.List(t.Context(), orgA, q)
+			require.NoError(t, err)
+			for _, e := range first.Events {
+				s.update(t, e, func(e *trigger.Event) { e.Status = trigger.StatusCompleted })
+			}
+			q.Before = first.Next
+			require.Equal(t, ids(want), slices.Concat(ids(first.Events), ids(s.pages(t, orgA, q))))
+		}},
+}

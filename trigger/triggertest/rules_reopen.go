@@ -1,0 +1,157 @@
+package triggertest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// reopen closes the backend and opens its data again.
+func (s *subject) reopen(t *testing.T) {
+	t.Helper()
+	s.Backend = s.h.Reopen(t, s.Backend)
+}
+
+// reopenRules say what outlives a process.
+var reopenRules = []rule{
+	{Rule{"store/durable", "A call that returned without error is durable: events outlive the process, as they were."}, needStore | needReopen,
+		func(t *testing.T, s *subject) {
+			filled := s.create(t, filledEvent(orgA))
+			changed := s.create(t, plainEvent(orgA, time.Hour))
+			s.update(t, changed, func(e *trigger.Event) { e.Attempts, e.UnqueuedSince = 4, moment(time.Hour) })
+			changed.Attempts, changed.UnqueuedSince = 4, moment(time.Hour)
+			freed := s.create(t, keyedEvent(orgA, "freed", 2*time.Hour))
+			s.update(t, freed, func(e *trigger.Event) { e.IdempotencyKey = "" })
+			other := s.create(t, plainEvent(orgB, 0))
+
+			s.reopen(t)
+			sameEvent(t, filled, s.get(t, filled))
+			sameEvent(t, changed, s.get(t, changed))
+			sameEvent(t, other, s.get(t, other))
+			require.Len(t, s.list(t, orgA, trigger.Query{}), 3)
+			waiting, err := s.Store.Unqueued(t.Context(), moment(2*time.Hour), 10)
+			require.NoError(t, err)
+			require.Len(t, waiting, 1)
+			sameEvent(t, changed, waiting[0])
+			_, created, err := s.Store.Create(t.Context(), keyedEvent(orgA, filled.IdempotencyKey, time.Hour), window())
+			require.NoError(t, err)
+			require.False(t, created, "the idempotency key was forgotten")
+			s.create(t, keyedEvent(orgA, "freed", 3*time.Hour))
+		}},
+
+	{Rule{"pruner/durable", "What Prune removed stays removed."}, needStore | needPruner | needReopen,
+		func(t *testing.T, s *subject) {
+			e := s.create(t, finishedEvent(orgA, 0))
+			require.Equal(t, 1, s.prune(t, time.Hour, 10))
+			s.reopen(t)
+			_, err := s.Store.Get(t.Context(), orgA, e.ID)
+			require.ErrorIs(t, err, trigger.ErrNotFound)
+		}},
+
+	{Rule{"organizations/durable", "Organizations outlive the process."}, needOrganizations | needReopen,
+		func(t *testing.T, s *subject) {
+			a, b := s.setup(t, orgA, 3), s.setup(t, orgB, 0)
+			s.reopen(t)
+			require.Equal(t, a, s.organization(t, orgA))
+			require.Equal(t, b, s.organization(t, orgB))
+		}},
+
+	{Rule{"keys/durable", "API keys outlive the process, revoked ones as such."}, needKeys | needReopen,
+		func(t *testing.T, s *subject) {
+			valid, revoked := s.addKey(t, newKey(orgA, 0)), s.addKey(t, newKey(orgA, time.Second))
+			require.NoError(t, s.Keys.UpdateKey(t.Context(), orgA, revoked.ID, func(k *trigger.APIKey) error {
+				k.RevokedAt = moment(time.Hour)
+				return nil
+			}))
+			revoked.RevokedAt = moment(time.Hour)
+			s.reopen(t)
+			s.hasKey(t, valid)
+			s.hasKey(t, revoked)
+		}},
+
+	{Rule{"leases/durable", "Jobs outlive the process: waiting ones with their time, held ones until their lease ends, dead ones as dead, and none that is done."}, needLeases | needReopen,
+		func(t *testing.T, s *subject) {
+			s.add(t, newJob(), -4*time.Hour)
+			require.NoError(t, s.Leases.Remove(t.Context(), s.claimOne(t, -4*time.Hour, time.Hour), false))
+			deadJob := s.add(t, newJob(), -3*time.Hour)
+			require.NoError(t, s.Leases.Remove(t.Context(), s.claimOne(t, -3*time.Hour, time.Hour), true))
+			released := s.add(t, newJob(), -2*time.Hour)
+			require.NoError(t, s.Leases.Release(t.Context(), s.claimOne(t, -2*time.Hour, 0), moment(2*time.Hour)))
+			left := s.add(t, newJob(), -time.Hour)
+			s.claimOne(t, -time.Hour, time.Hour)
+			held := s.add(t, newJob(), 0)
+			l := s.claimOne(t, 0, 3*time.Hour)
+			waiting := s.add(t, newJob(), 4*time.Hour)
+
+			s.reopen(t)
+			s.add(t, deadJob, 0)
+			s.claimNone(t, time.Hour-time.Microsecond)
+			got := s.claimOne(t, time.Hour+time.Microsecond, 10*time.Hour)
+			require.Equal(t, left, got.Job)
+			require.Equal(t, 2, got.Deliveries)
+			s.claimNone(t, 2*time.Hour-time.Microsecond)
+			require.Equal(t, released, s.claimOne(t, 2*time.Hour, 10*time.Hour).Job)
+			require.NoError(t, s.Leases.Extend(t.Context(), l, moment(3*time.Hour)), "the holder is still there")
+			s.claimNone(t, 3*time.Hour-time.Microsecond)
+			require.Equal(t, held, s.claimOne(t, 3*time.Hour+time.Microsecond, 10*time.Hour).Job)
+			s.powerless(t, l)
+			require.Equal(t, waiting, s.claimOne(t, 4*time.Hour, 10*time.Hour).Job)
+			s.claimNone(t, 9*time.Hour)
+		}},
+
+	{Rule{"queue/durable", "Jobs outlive the process until a verdict ends them: those that never came, and those that are to be retried."}, needQueue | needReopen,
+		func(t *testing.T, s *subject) {
+			over := []trigger.Job{s.enqueue(t, newJob()), s.enqueue(t, newJob())}
+			again := s.enqueue(t, newJob())
+			d := newDiary(func(_ context.Context, d trigger.Delivery) trigger.Verdict {
+				switch d.Job {
+				case over[0]:
+					return done
+				case over[1]:
+					return dead
+				default:
+					return retry
+				}
+			})
+			c := s.consume(t, 1, d.handle)
+			until(t, "each job to come", func() bool {
+				for _, j := range append(over, again) {
+					if came, _ := d.count(j); came == 0 {
+						return false
+					}
+				}
+				return true
+			})
+			c.stop(t)
+			fresh := s.enqueue(t, newJob())
+
+			s.reopen(t)
+			d = newDiary(nil)
+			c = s.consume(t, 1, d.handle)
+			until(t, "the jobs that are left", func() bool {
+				retried, first := d.count(again)
+				came, _ := d.count(fresh)
+				return retried > 0 && first == 0 && came > 0
+			})
+			c.stop(t)
+			for _, j := range over {
+				came, _ := d.count(j)
+				require.Zero(t, came, "deliveries of a job that was over before")
+			}
+		}},
+
+	{Rule{"txleases/durable", "What CreateAndAdd did is durable, event and job."}, needTx | needReopen,
+		func(t *testing.T, s *subject) {
+			e := plainEvent(orgA, 0)
+			_, created, err := s.createAndAdd(t, e, window())
+			require.NoError(t, err)
+			require.True(t, created)
+			s.reopen(t)
+			sameEvent(t, e, s.get(t, e))
+			require.Equal(t, e.Job(), s.claimOne(t, 0, time.Hour).Job)
+		}},
+}

@@ -1,0 +1,264 @@
+package triggertest
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// exactNames are names that are not the same, though a collation may think so.
+var exactNames = []string{"acme", "ACME", "acme ", " acme", "acm", "acme/", "acm_", "acm%", "acm\u00e9", "acme\u0301", "a'c\"m\\e"}
+
+// updateRules are the rules of Get and Update.
+var updateRules = []rule{
+	{Rule{"store/get-unknown", "An unknown event is ErrNotFound."}, needStore,
+		func(t *testing.T, s *subject) {
+			_, err := s.Store.Get(t.Context(), orgA, uuid.New())
+			require.ErrorIs(t, err, trigger.ErrNotFound)
+			s.create(t, plainEvent(orgA, 0))
+			_, err = s.Store.Get(t.Context(), orgA, uuid.New())
+			require.ErrorIs(t, err, trigger.ErrNotFound)
+			_, err = s.Store.Get(t.Context(), "", uuid.Nil)
+			require.ErrorIs(t, err, trigger.ErrNotFound, "Service.Ping asks so")
+		}},
+
+	{Rule{"store/get-other-organization", "An event of another organization is ErrNotFound, for Get."}, needStore,
+		func(t *testing.T, s *subject) {
+			e := s.create(t, filledEvent(orgA))
+			s.create(t, plainEvent(orgB, 0))
+			_, err := s.Store.Get(t.Context(), orgB, e.ID)
+			require.ErrorIs(t, err, trigger.ErrNotFound)
+			_, err = s.Store.Get(t.Context(), "", e.ID)
+			require.ErrorIs(t, err, trigger.ErrNotFound)
+		}},
+
+	{Rule{"store/organizations-are-exact", "Organizations are the same if every byte is."}, needStore,
+		func(t *testing.T, s *subject) {
+			events := make(map[string]trigger.Event)
+			for _, org := range exactNames {
+				events[org] = s.create(t, keyedEvent(org, "key", 0))
+			}
+			for _, org := range exactNames {
+				sameEvent(t, events[org], s.get(t, events[org]))
+				page, err := s.Store.List(t.Context(), org, trigger.Query{Limit: 100})
+				require.NoError(t, err)
+				require.Equal(t, []uuid.UUID{events[org].ID}, ids(page.Events), "events of %q", org)
+				for _, other := range exactNames {
+					if other != org {
+						_, err := s.Store.Get(t.Context(), other, events[org].ID)
+						require.ErrorIs(t, err, trigger.ErrNotFound, "%q reads an event of %q", other, org)
+					}
+				}
+			}
+		}},
+
+	{Rule{"store/get-copies", "Results are the receiver's own: Get copies what it returns."}, needStore,
+		func(t *testing.T, s *subject) {
+			want := filledEvent(orgA)
+			s.create(t, want.Clone())
+			got := s.get(t, want)
+			spoil(&got)
+			sameEvent(t, want, s.get(t, want))
+		}},
+
+	{Rule{"store/update-stores-what-it-leaves", "Update stores what update leaves. It may change every field but ID, Organization and SubmittedAt."}, needStore,
+		func(t *testing.T, s *subject) {
+			e := s.create(t, plainEvent(orgA, 0))
+			bystander := s.create(t, plainEvent(orgA, 0))
+			filled := filledEvent(orgA)
+			filled.ID = e.ID
+			var seen trigger.Event
+			s.update(t, e, func(stored *trigger.Event) { seen, *stored = stored.Clone(), filled.Clone() })
+			sameEvent(t, e, seen)
+			sameEvent(t, filled, s.get(t, e))
+			s.update(t, e, func(stored *trigger.Event) { seen, *stored = stored.Clone(), e.Clone() })
+			sameEvent(t, filled, seen)
+			sameEvent(t, e, s.get(t, e))
+			sameEvent(t, bystander, s.get(t, bystander))
+		}},
+
+	{Rule{"store/update-copies", "Update calls update with a copy of the event, and keeps a copy of what it leaves."}, needStore,
+		func(t *testing.T, s *subject) {
+			want := filledEvent(orgA)
+			s.create(t, want.Clone())
+			var kept *trigger.Event
+			s.update(t, want, func(e *trigger.Event) { kept = e })
+			spoil(kept)
+			sameEvent(t, want, s.get(t, want))
+
+			mine := want.Clone()
+			s.update(t, want, func(e *trigger.Event) { e.Context, e.Outcome, e.Trace = mine.Context, mine.Outcome, mine.Trace })
+			spoil(&mine)
+			sameEvent(t, want, s.get(t, want))
+		}},
+
+	{Rule{"store/update-ignores-identity", "Changes of ID, Organization and SubmittedAt by update are ignored."}, needStore,
+		func(t *testing.T, s *subject) {
+			want := s.create(t, plainEvent(orgA, 0))
+			moved := uuid.New()
+			s.update(t, want, func(e *trigger.Event) {
+				e.ID, e.Organization, e.SubmittedAt = moved, orgB, moment(time.Hour)
+				e.Attempts = 7
+			})
+			want.Attempts = 7
+			sameEvent(t, want, s.get(t, want))
+			for _, org := range []string{orgA, orgB} {
+				_, err := s.Store.Get(t.Context(), org, moved)
+				require.ErrorIs(t, err, trigger.ErrNotFound)
+			}
+			_, err := s.Store.Get(t.Context(), orgB, want.ID)
+			require.ErrorIs(t, err, trigger.ErrNotFound)
+			page, err := s.Store.List(t.Context(), orgA, trigger.Query{From: moment(0), To: moment(time.Microsecond), Limit: 10})
+			require.NoError(t, err)
+			require.Len(t, page.Events, 1)
+			sameEvent(t, want, page.Events[0])
+		}},
+
+	{Rule{"store/update-error-changes-nothing", "An error from update leaves the event as it was and is returned so that errors.Is finds it."}, needStore,
+		func(t *testing.T, s *subject) {
+			want := filledEvent(orgA)
+			s.create(t, want.Clone())
+			refused := errors.New("refused")
+			for _, cause := range []error{refused, fmt.Errorf("because: %w", refused)} {
+				err := s.Store.Update(t.Context(), orgA, want.ID, func(e *trigger.Event) error {
+					spoil(e)
+					e.Status, e.IdempotencyKey, e.Attempts, e.FinishedAt = trigger.StatusFailed, "", 99, time.Time{}
+					return cause
+				})
+				require.ErrorIs(t, err, refused)
+				sameEvent(t, want, s.get(t, want))
+			}
+			_, created, err := s.Store.Create(t.Context(), keyedEvent(orgA, want.IdempotencyKey, time.Hour), window())
+			require.NoError(t, err)
+			require.False(t, created, "the key was released by an update that failed")
+		}},
+
+	{Rule{"store/update-panic", "A panic in update leaves the event as it was and the store usable."}, needStore,
+		func(t *testing.T, s *subject) {
+			want := s.create(t, plainEvent(orgA, 0))
+			var err error
+			func() {
+				defer func() {
+					if p := recover(); p != nil {
+						err = errors.New("panicked")
+					}
+				}()
+				err = s.Store.Update(t.Context(), orgA, want.ID, func(e *trigger.Event) error {
+					e.Attempts = 99
+					panic("of a rule of triggertest; nothing is wrong")
+				})
+			}()
+			require.Error(t, err, "the panic was swallowed")
+			sameEvent(t, want, s.get(t, want))
+			s.update(t, want, func(e *trigger.Event) { e.Attempts = 1 })
+			want.Attempts = 1
+			sameEvent(t, want, s.get(t, want))
+			s.create(t, plainEvent(orgA, 0))
+		}},
+
+	{Rule{"store/update-unknown", "Update of an unknown event, and of one of another organization, is ErrNotFound; update is not called."}, needStore,
+		func(t *testing.T, s *subject) {
+			e := s.create(t, plainEvent(orgA, 0))
+			called := false
+			update := func(*trigger.Event) error { called = true; return nil }
+			require.ErrorIs(t, s.Store.Update(t.Context(), orgA, uuid.New(), update), trigger.ErrNotFound)
+			require.ErrorIs(t, s.Store.Update(t.Context(), orgB, e.ID, update), trigger.ErrNotFound)
+			require.False(t, called, "update was called")
+			sameEvent(t, e, s.get(t, e))
+		}},
+
+	{Rule{"store/update-releases-key", "Update may change the idempotency key: the old one is free then, the new one is taken."}, needStore,
+		func(t *testing.T, s *subject) {
+			first := s.create(t, keyedEvent(orgA, "old", 0))
+			s.update(t, first, func(e *trigger.Event) { e.IdempotencyKey = "new" })
+			s.create(t, keyedEvent(orgA, "old", time.Hour))
+			stored, created, err := s.Store.Create(t.Context(), keyedEvent(orgA, "new", time.Hour), window())
+			require.NoError(t, err)
+			require.False(t, created)
+			require.Equal(t, first.ID, stored.ID)
+
+			s.update(t, first, func(e *trigger.Event) { e.IdempotencyKey = "" })
+			s.create(t, keyedEvent(orgA, "new", time.Hour))
+		}},
+
+	{Rule{"store/update-concurrent", "Update is atomic: of concurrent updates none is lost."}, needStore,
+		func(t *testing.T, s *subject) {
+			const workers, each = 8, 50
+			e := s.create(t, plainEvent(orgA, 0))
+			more := func(e *trigger.Event) error {
+				runtime.Gosched() // gives others the chance to come between
+				e.Attempts++
+				return nil
+			}
+			var errs [workers]error
+			together(workers, func(i int) {
+				for range each {
+					if errs[i] = s.Store.Update(t.Context(), orgA, e.ID, more); errs[i] != nil {
+						return
+					}
+				}
+			})
+			noErrors(t, errs[:])
+			require.Equal(t, workers*each, s.get(t, e).Attempts)
+		}},
+
+	{Rule{"store/reads-are-whole", "Another caller sees all of an update's effect or none."}, needStore,
+		func(t *testing.T, s *subject) {
+			e := s.create(t, plainEvent(orgA, 0))
+			s.update(t, e, func(e *trigger.Event) { e.LastError = "0" })
+			whole := func(e trigger.Event) error {
+				if strconv.Itoa(e.Attempts) != e.LastError {
+					return fmt.Errorf("half an update: attempts %d, last error %q", e.Attempts, e.LastError)
+				}
+				return nil
+			}
+			done := make(chan struct{})
+			stop := sync.OnceFunc(func() { close(done) })
+			defer stop()
+			var readers sync.WaitGroup
+			var errs [4]error
+			for i := range errs {
+				readers.Go(func() {
+					for {
+						select {
+						case <-done:
+							return
+						default:
+						}
+						var read trigger.Event
+						if i%2 == 0 {
+							read, errs[i] = s.Store.Get(t.Context(), orgA, e.ID)
+						} else if page, err := s.Store.List(t.Context(), orgA, trigger.Query{Limit: 1}); err != nil || len(page.Events) != 1 {
+							errs[i] = fmt.Errorf("List returned %d events: %w", len(page.Events), err)
+						} else {
+							read = page.Events[0]
+						}
+						if errs[i] == nil {
+							errs[i] = whole(read)
+						}
+						if errs[i] != nil {
+							return
+						}
+					}
+				})
+			}
+			for range 100 {
+				s.update(t, e, func(e *trigger.Event) {
+					e.Attempts++
+					e.LastError = strconv.Itoa(e.Attempts)
+				})
+			}
+			stop()
+			readers.Wait()
+			noErrors(t, errs[:])
+		}},
+}
