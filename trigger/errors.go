@@ -20,7 +20,8 @@ var (
 	ErrIdempotencyKeyReused = errors.New("trigger: the idempotency key was used for a different request")
 	// ErrEnqueueFailed: the event was stored and could not be queued; it is marked failed and will not run. Submit again.
 	ErrEnqueueFailed = errors.New("trigger: the event could not be queued")
-	// ErrUnavailable: the store failed. Whether the call took effect is unknown; try again, with an idempotency key.
+	// ErrUnavailable: the store failed, or the queue did for the event of an earlier request with the same key. Whether the call took
+	// effect is unknown; try again, with an idempotency key.
 	ErrUnavailable = errors.New("trigger: the store is unavailable")
 	// ErrInvalidKey: the API key is unknown or revoked.
 	ErrInvalidKey = errors.New("trigger: invalid API key")

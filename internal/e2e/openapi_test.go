@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,8 +40,8 @@ type openapiRig struct {
 	key       string
 	validator validator.Validator
 	document  []byte
-	broken    string // the op that fails, as triggertest names it
-	forbidden bool
+	broken    atomic.Value // string: the op that fails, as triggertest names it
+	forbidden atomic.Bool
 	answered  map[string]map[string]bool // operationId to status
 }
 
@@ -52,7 +53,7 @@ func newOpenAPIRig(t *testing.T) *openapiRig {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	faults := &triggertest.Faults{Before: func(op string) error {
-		if op == r.broken {
+		if op == r.broken.Load() {
 			return errors.New("broken by the test")
 		}
 		return nil
@@ -71,7 +72,7 @@ func newOpenAPIRig(t *testing.T) *openapiRig {
 	h, err := httpadapter.NewTrigger(r.service, httpadapter.Bearer(httpadapter.TriggerKeys(r.service)), &httpadapter.TriggerOptions{
 		Options: httpadapter.Options{
 			Authorize: func(context.Context, httpadapter.Principal, authmgmt.Action, authmgmt.Resource) error {
-				if r.forbidden {
+				if r.forbidden.Load() {
 					return httpadapter.ErrForbidden
 				}
 				return nil
@@ -145,9 +146,11 @@ func (r *openapiRig) run(x exchange) []byte {
 	if x.before != nil {
 		x.before()
 	}
-	r.broken, r.forbidden = x.broken, x.forbidden
+	r.broken.Store(x.broken)
+	r.forbidden.Store(x.forbidden)
 	resp, err := r.server.Client().Do(r.request(x))
-	r.broken, r.forbidden = "", false
+	r.broken.Store("")
+	r.forbidden.Store(false)
 	require.NoError(r.t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)

@@ -20,7 +20,7 @@ import (
 // that runs the script in it.
 func script(t *testing.T, body string) (dir, command string) {
 	t.Helper()
-	sh := needTool(t, "sh")
+	sh := tool(t, "sh")
 	dir = filepath.Join(t.TempDir(), "it's a folder")
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	path := filepath.Join(dir, "run.sh")

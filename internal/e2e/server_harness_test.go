@@ -40,8 +40,8 @@ func buildServer(t *testing.T) program {
 	return program(binary)
 }
 
-// needTool returns the path of a program that the test cannot do without.
-func needTool(t *testing.T, name string) string {
+// tool returns the path of a program that the test cannot do without.
+func tool(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil && os.Getenv("CI") == "true" {

@@ -45,7 +45,7 @@ func TestServer(t *testing.T) {
 
 // testDemo pastes what the demo prints.
 func testDemo(t *testing.T, p program) {
-	curl, sh := needTool(t, "curl"), needTool(t, "sh")
+	curl, sh := tool(t, "curl"), tool(t, "sh")
 	s := p.start(t, nil)
 	s.await("the demo's text", func() bool { return strings.Contains(s.stdout.String(), s.url+"/docs\n") })
 	key := regexp.MustCompile(`sk-[0-9a-f]{64}`).FindString(s.stdout.String())
