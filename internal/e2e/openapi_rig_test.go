@@ -1,0 +1,198 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/pb33f/libopenapi"
+	validator "github.com/pb33f/libopenapi-validator"
+	"github.com/pb33f/libopenapi-validator/config"
+	validation "github.com/pb33f/libopenapi-validator/errors"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+)
+
+// openapiRig is a trigger service that can be made to fail, behind a real server, and the document that describes it.
+type openapiRig struct {
+	t         *testing.T
+	service   *trigger.Service
+	queue     trigger.Queue
+	server    *httptest.Server
+	base      string
+	key       string
+	validator validator.Validator
+	document  []byte
+	broken    atomic.Value // string: the op that fails, as triggertest names it
+	forbidden atomic.Bool
+	answered  map[string]map[string]bool // operationId to status
+}
+
+const openapiCollection = "7f1f3c1e-5a0e-4a52-9f0e-0c9a4a3f2b11"
+
+func newOpenAPIRig(t *testing.T) *openapiRig {
+	t.Helper()
+	r := &openapiRig{t: t, answered: make(map[string]map[string]bool)}
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	faults := &triggertest.Faults{Before: func(op string) error {
+		if op == r.broken.Load() {
+			return errors.New("broken by the test")
+		}
+		return nil
+	}}
+	silent := slog.New(slog.NewTextHandler(io.Discard, nil))
+	// The queue is apart from the store, so that an enqueue can fail alone.
+	r.queue = struct{ trigger.Queue }{faults.Queue(db.Trigger().Queue(nil))}
+	r.service, err = trigger.New(faults.Store(db.Trigger()), r.queue, &trigger.Options{
+		Directory: faults.Directory(db.Trigger()), Keys: faults.Keys(db.Trigger()), Logger: silent,
+	})
+	require.NoError(t, err)
+	r.organize(true, true)
+	r.key, _, err = r.service.IssueKey(t.Context(), "acme", "")
+	require.NoError(t, err)
+
+	h, err := httpadapter.NewTrigger(r.service, httpadapter.Bearer(httpadapter.TriggerKeys(r.service)), &httpadapter.TriggerOptions{
+		Options: httpadapter.Options{
+			Authorize: func(context.Context, httpadapter.Principal, authmgmt.Action, authmgmt.Resource) error {
+				if r.forbidden.Load() {
+					return httpadapter.ErrForbidden
+				}
+				return nil
+			},
+			MaxBody: 4096, BodyTimeout: 200 * time.Millisecond, Logger: silent,
+		},
+		History: true, CollectionField: true,
+	})
+	require.NoError(t, err)
+	joined, err := httpadapter.Join("/internal", h)
+	require.NoError(t, err)
+	r.server = httptest.NewServer(joined)
+	t.Cleanup(r.server.Close)
+	r.base = r.server.URL + "/internal"
+
+	r.document, err = httpadapter.OpenAPI([]string{r.base}, h)
+	require.NoError(t, err)
+	parsed, err := libopenapi.NewDocument(r.document)
+	require.NoError(t, err)
+	v, errs := validator.NewValidator(parsed, config.WithStrictMode(), config.WithFormatAssertions(),
+		config.WithStrictIgnorePaths("$.body.context.**", "$.body.triggers[*].context.**", "$.body.outcome.data.**", "$.body.triggers[*].outcome.data.**"))
+	require.Empty(t, errs)
+	t.Cleanup(v.Release)
+	r.validator = v
+	return r
+}
+
+func (r *openapiRig) organize(setUp, ready bool) {
+	r.t.Helper()
+	require.NoError(r.t, r.service.UpdateOrganization(r.t.Context(), "acme", func(o *trigger.Organization) error {
+		o.SetupComplete = setUp
+		o.SetCollection(uuid.MustParse(openapiCollection), ready)
+		return nil
+	}))
+}
+
+// exchange is a request, the answer that is expected, and whether the document allows such a request.
+type exchange struct {
+	name          string
+	method, path  string
+	body          string
+	header        map[string]string // "" as a value takes a header away
+	operation     string
+	status        int
+	code          string // of an Error
+	undocumented  bool   // the document refuses the request, or has no such operation
+	broken        string
+	forbidden     bool
+	before, after func()
+}
+
+func (r *openapiRig) request(x exchange) *http.Request {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), x.method, r.base+x.path, strings.NewReader(x.body))
+	require.NoError(r.t, err)
+	req.Header.Set("Authorization", "Bearer "+r.key)
+	if x.method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, value := range x.header {
+		if req.Header.Del(name); value != "" {
+			req.Header.Set(name, value)
+		}
+	}
+	return req
+}
+
+// run sends the request, and holds request and answer against the document.
+func (r *openapiRig) run(x exchange) []byte {
+	r.t.Helper()
+	if x.before != nil {
+		x.before()
+	}
+	r.broken.Store(x.broken)
+	r.forbidden.Store(x.forbidden)
+	resp, err := r.server.Client().Do(r.request(x))
+	r.broken.Store("")
+	r.forbidden.Store(false)
+	require.NoError(r.t, err)
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(r.t, err)
+	if x.after != nil {
+		x.after()
+	}
+	require.Equal(r.t, x.status, resp.StatusCode, string(body))
+	if x.code != "" {
+		var e struct{ Error string }
+		require.NoError(r.t, json.Unmarshal(body, &e))
+		require.Equal(r.t, x.code, e.Error)
+	}
+
+	ok, errs := r.validator.ValidateHttpRequestSync(r.request(x))
+	require.Equal(r.t, !x.undocumented, ok, "the document and the adapter disagree about the request: %s", openapiErrors(errs))
+	if x.operation != "" {
+		r.checkAnswer(x, r.request(x), resp, body)
+	}
+	return body
+}
+
+func (r *openapiRig) checkAnswer(x exchange, req *http.Request, resp *http.Response, body []byte) {
+	r.t.Helper()
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	ok, errs := r.validator.ValidateHttpResponse(req, resp)
+	require.True(r.t, ok, "the answer is not as described: %s\n%s", openapiErrors(errs), body)
+	require.Equal(r.t, "application/json", resp.Header.Get("Content-Type"))
+	if r.answered[x.operation] == nil {
+		r.answered[x.operation] = make(map[string]bool)
+	}
+	r.answered[x.operation][resp.Status[:3]] = true
+	if x.status == http.StatusUnauthorized {
+		require.Equal(r.t, "Bearer", resp.Header.Get("WWW-Authenticate"))
+	}
+}
+
+func openapiErrors(errs []*validation.ValidationError) string {
+	var b strings.Builder
+	for _, e := range errs {
+		b.WriteString("\n" + e.Message + ": " + e.Reason)
+		for _, s := range e.SchemaValidationErrors {
+			b.WriteString("\n  " + s.Reason)
+		}
+	}
+	return b.String()
+}
