@@ -8,6 +8,7 @@ require (
 	github.com/pb33f/libopenapi-validator v0.14.0
 	github.com/seed-6363c74e/mortise v0.1.0
 	github.com/stretchr/testify v1.12.1
+	go.uber.org/goleak v1.3.0
 	golang.org/x/mod v0.41.0
 )
 

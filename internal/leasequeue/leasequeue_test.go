@@ -148,6 +148,31 @@ func TestRetryIsDueOnTime(t *testing.T) {
 	})
 }
 
+func TestConsumerWakesForARetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := newTable("a")
+		var times []time.Duration
+		start := time.Now()
+		_, stop := consume(t, tb, 1, func(context.Context, lease) leasequeue.Verdict {
+			times = append(times, time.Since(start))
+			return leasequeue.Verdict{Done: len(times) == 3, After: 130 * time.Millisecond}
+		})
+		pass(time.Minute)
+		assert.Equal(t, []time.Duration{0, 130 * time.Millisecond, 260 * time.Millisecond}, times, "not at the next poll")
+		stop()
+	})
+}
+
+func TestClaimIsNotCutOff(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	tb := newTable("a")
+	found, err := engine(tb).ConsumeOne(ctx, func(context.Context, lease) leasequeue.Verdict { return leasequeue.Verdict{} })
+	require.NoError(t, err, "a claim that is cut off holds its jobs until the lease ends")
+	assert.True(t, found)
+	assert.Equal(t, 1, tb.count("Release"))
+}
+
 func TestHeartbeatKeepsTheLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := newTable("a")
