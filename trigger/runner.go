@@ -15,16 +15,12 @@ type runner func(ctx context.Context, e Event) (Outcome, error)
 
 // runHere calls the Processor on this goroutine.
 func (w *Worker) runHere(ctx context.Context, e Event) (o Outcome, err error) {
-	returned := false
 	defer func() {
 		if p := recover(); p != nil {
 			o, err = Outcome{}, fmt.Errorf("the processor panicked: %v", p)
-		} else if !returned { // runtime.Goexit, by a FailNow in a test, say
-			err = errors.New("the processor ended its goroutine")
 		}
 	}()
 	o, err = w.processor.Process(ctx, e)
-	returned = true
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
@@ -40,7 +36,7 @@ func (w *Worker) runAside(ctx context.Context, e Event) (Outcome, error) {
 	}
 	done := make(chan result, 1)
 	go func() {
-		r := result{err: errors.New("the processor ended its goroutine")}
+		r := result{err: errors.New("the processor ended its goroutine")} // by runtime.Goexit, as FailNow of a test does
 		defer func() { done <- r }()
 		r.outcome, r.err = w.runHere(ctx, e)
 	}()

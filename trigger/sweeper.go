@@ -84,6 +84,9 @@ func (w *Sweeper) RunOnce(ctx context.Context) (queued int, err error) {
 	return queued, errors.Join(errs...)
 }
 
+// maxFailures is how many events may fail to be queued, one after the other, before a sweep takes the queue for broken.
+const maxFailures = 10
+
 // queueForgotten queues the events that have waited for a job for too long.
 func (w *Sweeper) queueForgotten(ctx context.Context) (queued int, err error) {
 	s := w.service
@@ -92,20 +95,27 @@ func (w *Sweeper) queueForgotten(ctx context.Context) (queued int, err error) {
 	if err != nil {
 		return 0, unavailable("look for events without a job", err)
 	}
+	var failure error
+	failedInARow := 0
 	for _, e := range events {
+		if failedInARow == maxFailures {
+			break
+		}
 		if s.isAbandoned(e.ID) {
 			continue
 		}
 		switch err := s.enqueue(ctx, &e); {
 		case errors.Is(err, errGone):
 		case err != nil:
-			return queued, err // the rest would fail alike; the next turn begins with it
+			failure = err
+			failedInARow++
 		default:
+			failedInARow = 0
 			queued++
 			s.observe(ctx, Observation{Kind: KindSwept, Organization: e.Organization, EventID: e.ID, Duration: now.Sub(e.UnqueuedSince)})
 		}
 	}
-	return queued, nil
+	return queued, failure
 }
 
 // markAbandoned marks the events failed whose mark could not be written when their enqueue failed, oldest first.

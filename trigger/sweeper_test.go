@@ -188,3 +188,30 @@ func TestSweeperRuns(t *testing.T) {
 		require.NoError(t, <-ended)
 	})
 }
+
+// TestSweeperIsNotHeldUpByOneEvent: an event that the queue refuses for ever must not keep the younger ones waiting.
+func TestSweeperIsNotHeldUpByOneEvent(t *testing.T) {
+	s, faults, clock := faulty(t, trigger.Options{})
+	w, err := trigger.NewSweeper(s, nil)
+	require.NoError(t, err)
+	for range 3 {
+		crash(t, s, faults, "a")
+	}
+	clock.Advance(time.Minute)
+	faults.Before = triggertest.On(triggertest.Nth(1), "Queue.Enqueue")
+	queued, err := w.RunOnce(t.Context())
+	require.ErrorIs(t, err, trigger.ErrUnavailable, "it is reported")
+	assert.Equal(t, 2, queued)
+
+	calls := 0
+	faults.Before = triggertest.On(func(string) error { calls++; return context.DeadlineExceeded }, "Queue.Enqueue")
+	for range 30 {
+		crashed := faults.Before
+		crash(t, s, faults, "a")
+		faults.Before = crashed
+	}
+	clock.Advance(time.Minute)
+	_, err = w.RunOnce(t.Context())
+	require.Error(t, err)
+	assert.Equal(t, 10, calls, "a queue that is down is left alone")
+}
