@@ -79,3 +79,37 @@ func ExampleJoin() {
 	fmt.Println(w.Code, w.Body)
 	// Output: 404 {"error":"not_found","message":"There is nothing at this address."}
 }
+
+// counter is an Observer that counts answers.
+type counter map[string]int
+
+func (c counter) ObserveRequest(_ context.Context, r httpadapter.RequestObservation) {
+	c[fmt.Sprintf("%s %s %d", r.Operation.Service, r.Operation.ID, r.Status)]++
+}
+
+// A host counts requests by operation, and puts its own handler round each one.
+func ExampleObserver() {
+	counts := make(counter)
+	db, _ := memory.Open(context.Background(), nil)
+	service, _ := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
+	nobody := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
+		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
+	})
+	triggers, err := httpadapter.NewTrigger(service, nobody, &httpadapter.TriggerOptions{Options: httpadapter.Options{
+		Observer: counts,
+		Wrap: func(op httpadapter.Operation, next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				fmt.Println("span:", op.Method, op.Pattern)
+				next.ServeHTTP(w, r)
+			})
+		},
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	triggers.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("POST", "/triggers", nil))
+	fmt.Println(counts)
+	// Output:
+	// span: POST /triggers
+	// map[trigger submitApiTrigger 401:1]
+}

@@ -1,6 +1,7 @@
 package cursor
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -39,4 +40,11 @@ func FuzzDecode(f *testing.F) {
 			t.Fatalf("%q decodes, but is written as %q", text, Encode(at, id))
 		}
 	})
+}
+
+func Example() {
+	text := Encode(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), uuid.Max)
+	at, id, err := Decode(text)
+	fmt.Println(len(text), at.Format(time.RFC3339), id == uuid.Max, err)
+	// Output: 32 2026-11-21T12:00:00Z true <nil>
 }
