@@ -188,7 +188,7 @@ func (v Value) Get(key string) (Value, bool) {
 // an exponent. It says nothing about size: 1e2 and 1.0 are no integers, a number
 // of 5000 digits is one.
 func (v Value) IsInteger() bool {
-	return v.Kind() == Number && bytes.IndexAny(v.raw, ".eE") < 0
+	return v.Kind() == Number && !bytes.ContainsAny(v.raw, ".eE")
 }
 
 // Int64 returns an integer's value. ok is false for other kinds, for numbers that
