@@ -175,13 +175,18 @@ func raw(t *testing.T, address, request string, closeWrite bool) string {
 }
 
 func TestBodyThatDoesNotArrive(t *testing.T) {
-	r := newRig(t, &httpadapter.TriggerOptions{Options: httpadapter.Options{BodyTimeout: 50 * time.Millisecond}})
-	server := httptest.NewServer(r.handler)
-	defer server.Close()
-	address := strings.TrimPrefix(server.URL, "http://")
+	r := newRig(t, nil)
+	patient := httptest.NewServer(r.handler)
+	defer patient.Close()
+	address := strings.TrimPrefix(patient.URL, "http://")
+	handler, err := httpadapter.NewTrigger(r.service, httpadapter.Bearer(httpadapter.TriggerKeys(r.service)),
+		&httpadapter.TriggerOptions{Options: httpadapter.Options{BodyTimeout: 50 * time.Millisecond}})
+	require.NoError(t, err)
+	hasty := httptest.NewServer(handler)
+	defer hasty.Close()
 	head := "POST /triggers HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + r.key + "\r\nContent-Type: application/json\r\n"
-	require.Equal(t, "HTTP/1.1 408 Request Timeout", raw(t, address, head+"Content-Length: 100\r\n\r\n{", false))
-	require.Equal(t, "HTTP/1.1 408 Request Timeout", raw(t, address, head+"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", false))
+	require.Equal(t, "HTTP/1.1 408 Request Timeout", raw(t, strings.TrimPrefix(hasty.URL, "http://"), head+"Content-Length: 100\r\n\r\n{", false))
+	require.Equal(t, "HTTP/1.1 408 Request Timeout", raw(t, strings.TrimPrefix(hasty.URL, "http://"), head+"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", false))
 	require.Equal(t, "HTTP/1.1 422 Unprocessable Entity", raw(t, address, head+"Content-Length: 100\r\n\r\n{", true))
 	require.Equal(t, "HTTP/1.1 422 Unprocessable Entity", raw(t, address, head+"Transfer-Encoding: chunked\r\n\r\nzz\r\n", true))
 	require.Equal(t, "HTTP/1.1 413 Request Entity Too Large", raw(t, address, head+"Content-Length: 1048577\r\n\r\n", false))
@@ -193,14 +198,14 @@ func TestDeadlineEndsWithTheBody(t *testing.T) {
 	r := newRig(t, nil)
 	h, err := httpadapter.NewTrigger(r.service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{Organization: "acme"}, nil
-	}), &httpadapter.TriggerOptions{Options: httpadapter.Options{BodyTimeout: 30 * time.Millisecond}})
+	}), &httpadapter.TriggerOptions{Options: httpadapter.Options{BodyTimeout: 300 * time.Millisecond}})
 	require.NoError(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		h.ServeHTTP(w, req)
 		select { // long after the deadline the request's context must still live
 		case <-req.Context().Done():
 			t.Error("the request's context ended with the body's deadline")
-		case <-time.After(120 * time.Millisecond):
+		case <-time.After(600 * time.Millisecond):
 		}
 	}))
 	defer server.Close()

@@ -33,6 +33,7 @@ var txQueueRules = []rule{
 			d := newDiary(nil)
 			s.consume(t, 1, d.handle)
 			for range 3 {
+				nothing(t, d.news, "a delivery from an empty queue") // so that an idle consumer has to be woken
 				e := plainEvent(orgA, 0)
 				stored, created, err := s.createAndEnqueue(t, e, window())
 				require.NoError(t, err)

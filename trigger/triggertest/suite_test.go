@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -99,12 +100,17 @@ func TestMutants(t *testing.T) {
 	for _, m := range mutants() {
 		t.Run(m.name, func(t *testing.T) {
 			t.Parallel()
-			output, _ := runMutant(t, m.name, m.breaks...)
-			require.NotContains(t, output, "DATA RACE", "the mutant is broken in another way than it should be")
-			for _, id := range m.breaks {
-				require.Contains(t, output, "--- FAIL: TestMutant/"+id+" ", output)
-				require.Contains(t, output, "rule "+id+": "+texts[id], output)
+			// What a rule waits for in vain, a machine under load may be late with: such a fault is missed now and then, not always.
+			missed := m.breaks
+			var output string
+			for try := 0; try < 5 && len(missed) > 0; try++ {
+				output, _ = runMutant(t, m.name, missed...)
+				require.NotContains(t, output, "DATA RACE", "the mutant is broken in another way than it should be")
+				missed = slices.DeleteFunc(slices.Clone(missed), func(id string) bool {
+					return strings.Contains(output, "--- FAIL: TestMutant/"+id+" ") && strings.Contains(output, "rule "+id+": "+texts[id])
+				})
 			}
+			require.Empty(t, missed, output)
 		})
 	}
 }
