@@ -40,9 +40,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-func embed(ctx context.Context, mux *http.ServeMux, group *errgroup.Group, processor trigger.Processor, auth httpadapter.Authenticator) error {
+func embed(ctx context.Context, mux *http.ServeMux, group *errgroup.Group, processor trigger.Processor, auth httpadapter.Authenticator, check func(error)) {
 `+blocks[0][1]+`
-	return nil
 }
 
 func main() { _ = embed }
