@@ -23,11 +23,8 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *res
 	if r.ContentLength < 0 {
 		body = http.MaxBytesReader(w, r.Body, limit)
 	}
-	deadline := setReadDeadline(w, time.Now().Add(h.opts.BodyTimeout))
+	setReadDeadline(w, time.Now().Add(h.opts.BodyTimeout)) // net/http lifts it once the body has been read to its end
 	data, err := readAll(body, r.ContentLength, limit)
-	if deadline != nil && err == nil {
-		_ = deadline.SetReadDeadline(time.Time{}) // else it would end the request's context while the handler works
-	}
 	var tooLong *http.MaxBytesError
 	switch {
 	case err == nil:
@@ -95,23 +92,18 @@ func isJSON(header http.Header) bool {
 	return !given || strings.EqualFold(charset, "utf-8")
 }
 
-type readDeadliner interface{ SetReadDeadline(time.Time) error }
-
-// setReadDeadline is http.ResponseController.SetReadDeadline for writers that may not support it. It returns the writer that
-// did, nil if none did. The controller itself makes an error value each time, on the hot path of every test and embedding that
-// has such a writer.
-func setReadDeadline(w http.ResponseWriter, at time.Time) readDeadliner {
+// setReadDeadline is http.ResponseController.SetReadDeadline for writers that may not support it. The controller itself makes an
+// error value each time, on the hot path of every test and embedding that has such a writer.
+func setReadDeadline(w http.ResponseWriter, at time.Time) {
 	for {
 		switch t := w.(type) {
-		case readDeadliner:
-			if t.SetReadDeadline(at) != nil {
-				return nil
-			}
-			return t
+		case interface{ SetReadDeadline(time.Time) error }:
+			_ = t.SetReadDeadline(at) // a host whose server cannot do this has a ReadTimeout of its own
+			return
 		case interface{ Unwrap() http.ResponseWriter }:
 			w = t.Unwrap()
 		default:
-			return nil
+			return
 		}
 	}
 }
