@@ -93,6 +93,14 @@ func TestHostileBodies(t *testing.T) {
 	}
 }
 
+// TestLongKeyIsNotRepeated: what a caller sends comes back in a loc, but not all of it.
+func TestLongKeyIsNotRepeated(t *testing.T) {
+	r := newRig(t, nil)
+	w := r.post(`{"instructions":"x","` + strings.Repeat("é", 100_000) + `":1}`)
+	require.Less(t, w.Body.Len(), 1000)
+	requireDetails(t, w, detail{"body." + strings.Repeat("é", 128) + "...", "extra_forbidden", "Extra inputs are not permitted"})
+}
+
 // TestHostileBodiesMemory measures all that a request allocates, its answer included.
 func TestHostileBodiesMemory(t *testing.T) {
 	r := newRig(t, nil)

@@ -345,6 +345,14 @@ func TestHostPrincipal(t *testing.T) {
 		h.ServeHTTP(w, req)
 		require.Equal(t, c.status, w.Code, w.Body.String())
 	}
+
+	nobody, err := httpadapter.NewTrigger(r.service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
+		return httpadapter.Principal{}, nil
+	}), &httpadapter.TriggerOptions{History: true})
+	require.NoError(t, err)
+	w := httptest.NewRecorder()
+	nobody.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/triggers", nil))
+	requireError(t, w, http.StatusServiceUnavailable, "runtime_store_unavailable")
 }
 
 func TestNoKeyInLogsOrAnswers(t *testing.T) {

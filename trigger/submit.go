@@ -30,7 +30,8 @@ const maxName = 255
 // Submit accepts a request and returns the event that now stands for it.
 //
 // With an idempotency key, the same request within the window returns the earlier event, whatever has become of it and of the
-// organization; another request with the key is [ErrIdempotencyKeyReused]. The other errors are [*ValidationError],
+// organization; another request with the key is [ErrIdempotencyKeyReused]. Requests are the same if all their fields are, byte for
+// byte. The other errors are [*ValidationError],
 // [ErrNotConfigured], [ErrNoEligibleCollection], [ErrEnqueueFailed] and [ErrUnavailable].
 func (s *Service) Submit(ctx context.Context, org string, sub Submission) (Event, error) {
 	now := s.now()
