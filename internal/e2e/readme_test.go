@@ -85,6 +85,9 @@ func TestTodoScript(t *testing.T) {
 	sh := tool(t, "sh")
 	script, err := filepath.Abs(filepath.Join(root, "examples/server/todo.sh"))
 	require.NoError(t, err)
+	text, err := os.ReadFile(script)
+	require.NoError(t, err)
+	require.Contains(t, readme(t), "```sh\n"+string(text)+"```", "the README shows another script")
 	todo := filepath.Join(t.TempDir(), "TODO.md")
 	run := func(event string) {
 		cmd := exec.Command(sh, script, todo)
