@@ -84,7 +84,6 @@ type operation struct {
 	Operation
 	action   authmgmt.Action
 	resource string                 // type of the resource acted on
-	idName   string                 // path value that holds the resource's ID, "" if there is none
 	body     bool                   // takes a JSON body
 	handle   func(c *call) response // runs after authentication, body and authorization
 }
@@ -216,32 +215,39 @@ func (h *Handler) authenticate(r *http.Request) (Principal, *response) {
 	if err == nil {
 		return p, nil
 	}
-	resp := h.fail(r, err)
-	return Principal{}, &resp
+	return Principal{}, h.failHook(r, err)
 }
 
-// authorize asks the host's policy. Handlers call it after the fields are known to be valid, which is where the order of checks
-// has it.
-func (h *Handler) authorize(c *call, op *operation) *response {
+// authorize asks the host's policy, with the ID in its canonical form or "". Handlers call it after the fields are known to be
+// valid, which is where the order of checks has it.
+func (h *Handler) authorize(c *call, op *operation, id string) *response {
 	if h.opts.Authorize == nil {
 		return nil
 	}
-	resource := authmgmt.Resource{Type: op.resource}
-	if op.idName != "" {
-		resource.ID = c.r.PathValue(op.idName)
-	}
-	if err := h.opts.Authorize(c.r.Context(), c.principal, op.action, resource); err != nil {
-		resp := h.fail(c.r, err)
-		return &resp
+	if err := h.opts.Authorize(c.r.Context(), c.principal, op.action, authmgmt.Resource{Type: op.resource, ID: id}); err != nil {
+		return h.failHook(c.r, err)
 	}
 	return nil
+}
+
+// failHook answers an error of a host's hook. The domain's errors mean nothing there.
+func (h *Handler) failHook(r *http.Request, err error) *response {
+	p, known := commonProblem(err)
+	h.log(r, err, known)
+	resp := h.errors.reply(p)
+	return &resp
 }
 
 // fail answers an error by the service's table. What the table does not know is logged and answered as unavailable.
 func (h *Handler) fail(r *http.Request, err error) response {
 	p, known := h.errors.classify(err)
+	h.log(r, err, known)
+	return h.errors.reply(p)
+}
+
+// log tells the operator of an error that is not the caller's.
+func (h *Handler) log(r *http.Request, err error, known bool) {
 	if !known && r.Context().Err() == nil {
 		h.opts.Logger.ErrorContext(r.Context(), "request failed", "service", h.name, "method", r.Method, "pattern", r.Pattern, "error", err)
 	}
-	return h.errors.reply(p)
 }

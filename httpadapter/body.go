@@ -23,7 +23,9 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *res
 	if r.ContentLength < 0 {
 		body = http.MaxBytesReader(w, r.Body, limit)
 	}
-	setReadDeadline(w, time.Now().Add(h.opts.BodyTimeout)) // net/http lifts it once the body has been read to its end
+	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); !ok || server.ReadTimeout <= 0 || server.ReadTimeout > h.opts.BodyTimeout {
+		setReadDeadline(w, time.Now().Add(h.opts.BodyTimeout)) // net/http lifts it once the body has been read to its end
+	}
 	data, err := readAll(body, r.ContentLength, limit)
 	var tooLong *http.MaxBytesError
 	switch {

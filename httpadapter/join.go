@@ -48,7 +48,15 @@ func (j *joined) serveStripped(w http.ResponseWriter, r *http.Request) {
 		j.notFound(w)
 		return
 	}
-	http.StripPrefix(j.prefix, http.HandlerFunc(j.serve)).ServeHTTP(w, r)
+	stripped := *r.URL
+	stripped.Path = strings.TrimPrefix(stripped.Path, j.prefix)
+	stripped.RawPath = "" // what http.ServeMux matches is made of Path again
+	if raw, ok := strings.CutPrefix(r.URL.RawPath, j.prefix); ok {
+		stripped.RawPath = raw
+	}
+	inner := *r
+	inner.URL = &stripped
+	j.serve(w, &inner)
 }
 
 func (j *joined) serve(w http.ResponseWriter, r *http.Request) {

@@ -44,7 +44,7 @@ func NewTrigger(s *trigger.Service, auth Authenticator, opts *TriggerOptions) (*
 		}
 		t.getOp = &operation{
 			Operation: Operation{ID: "getTrigger", Method: http.MethodGet, Pattern: "/triggers/{id}"},
-			action:    authmgmt.ActionGetTrigger, resource: "trigger", idName: "id", handle: t.get,
+			action:    authmgmt.ActionGetTrigger, resource: "trigger", handle: t.get,
 		}
 		ops = append(ops, t.listOp, t.getOp)
 	}
@@ -85,7 +85,7 @@ func (t *triggerAdapter) submit(c *call) response {
 	if len(d.details) > 0 {
 		return triggerErrors.reply(problem{kind: invalid, details: d.details})
 	}
-	if failed := t.h.authorize(c, t.submitOp); failed != nil {
+	if failed := t.h.authorize(c, t.submitOp, ""); failed != nil {
 		return *failed
 	}
 	e, err := t.service.Submit(c.r.Context(), c.principal.Organization, sub)
@@ -168,6 +168,7 @@ var triggerFields = map[string][]any{
 	"context":         {"body", "context"},
 	"idempotency_key": {"header", "idempotency-key"},
 	"limit":           {"query", "limit"},
+	"source":          {"query", "source"},
 	"status":          {"query", "status"},
 }
 

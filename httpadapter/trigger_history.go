@@ -69,7 +69,7 @@ func (t *triggerAdapter) get(c *call) response {
 	if len(d.details) > 0 {
 		return triggerErrors.reply(problem{kind: invalid, details: d.details})
 	}
-	if failed := t.h.authorize(c, t.getOp); failed != nil {
+	if failed := t.h.authorize(c, t.getOp, id.String()); failed != nil {
 		return *failed
 	}
 	e, err := t.service.Get(c.r.Context(), c.principal.Organization, id)
@@ -94,7 +94,7 @@ func (t *triggerAdapter) list(c *call) response {
 	if len(d.details) > 0 {
 		return triggerErrors.reply(problem{kind: invalid, details: d.details})
 	}
-	if failed := t.h.authorize(c, t.listOp); failed != nil {
+	if failed := t.h.authorize(c, t.listOp, ""); failed != nil {
 		return *failed
 	}
 	body := []byte(`{"triggers":[`)

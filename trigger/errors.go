@@ -46,10 +46,20 @@ func (p Problem) Error() string { return p.Field + ": " + p.Message }
 type ValidationError struct{ Problems *multierror.Error }
 
 // Error lists the problems on one line.
-func (e *ValidationError) Error() string { return "trigger: invalid request: " + e.Problems.Error() }
+func (e *ValidationError) Error() string {
+	if e.Problems == nil {
+		return "trigger: invalid request"
+	}
+	return "trigger: invalid request: " + e.Problems.Error()
+}
 
 // Unwrap lets errors.As find the first Problem, and errors.Is any of them.
-func (e *ValidationError) Unwrap() []error { return e.Problems.WrappedErrors() }
+func (e *ValidationError) Unwrap() []error {
+	if e.Problems == nil {
+		return nil
+	}
+	return e.Problems.WrappedErrors()
+}
 
 // problems collects what is wrong and becomes an error if anything is.
 type problems struct{ errs *multierror.Error }
@@ -74,16 +84,26 @@ func unavailable(what string, err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, err)
 }
 
-// Permanent marks an error of a Processor as one that no further attempt can mend: the event fails at once.
-func Permanent(err error) error { return &permanentError{err} }
+// Permanent marks an error of a Processor as one that no further attempt can mend: the event fails at once. Of nil it returns nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &permanentError{err}
+}
 
 type permanentError struct{ err error }
 
 func (e *permanentError) Error() string { return e.err.Error() }
 func (e *permanentError) Unwrap() error { return e.err }
 
-// RetryAfter says when the next attempt may begin, in place of the worker's backoff. The attempt counts.
-func RetryAfter(err error, d time.Duration) error { return &retryAfterError{err, d} }
+// RetryAfter says when the next attempt may begin, in place of the worker's backoff. The attempt counts. Of nil it returns nil.
+func RetryAfter(err error, d time.Duration) error {
+	if err == nil {
+		return nil
+	}
+	return &retryAfterError{err, d}
+}
 
 type retryAfterError struct {
 	err   error

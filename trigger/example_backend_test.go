@@ -107,7 +107,7 @@ func ExampleTxLeases() {
 	fmt.Println(leases.Shares(db.Trigger()))
 
 	e := event("Document the release.")
-	_, created, err := leases.CreateAndAdd(ctx, e, time.Time{}, e.Job())
+	_, created, err := leases.CreateAndAdd(ctx, e, time.Time{}, e.Job(), e.SubmittedAt)
 	check(err)
 	claimed, err := leases.Claim(ctx, uuid.New(), time.Now(), time.Now().Add(time.Minute), 10)
 	check(err)

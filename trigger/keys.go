@@ -185,8 +185,10 @@ func (s *Service) FlushKeyUse(ctx context.Context) error {
 			return unavailable("write last use of a key", err)
 		}
 		s.mu.Lock()
-		u.pending = false
-		s.lastUse[id] = u
+		if s.lastUse[id] == u { // else it was used again meanwhile, and that use is still to be written
+			u.pending = false
+			s.lastUse[id] = u
+		}
 		s.mu.Unlock()
 	}
 	return nil

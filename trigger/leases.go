@@ -24,6 +24,9 @@ type Lease struct {
 // act only for the present holder: if the job was released, claimed again with another token, or is gone, they change nothing and
 // return [ErrLeaseLost]. A lease whose end has passed is still held until somebody else claims it.
 //
+// Times come from the consumers' clocks. Machines that share a table must agree to within the TTL less two heartbeats (5 s by
+// default), or a job that is still running may be claimed by a machine whose clock is ahead.
+//
 // These methods take no organization: they serve the queue, which is maintenance.
 type Leases interface {
 	// Add stores a job, claimable from the given time on. A job whose ID is there, a dead one included, is left as it is: no error.
@@ -31,7 +34,7 @@ type Leases interface {
 
 	// Claim takes at most limit jobs that are claimable at now, that is, at now or before it, and holds them until the given time.
 	// Those claimable for the longest time come first, and among equals those added or released first, so that a job that is given
-	// back at once holds up no other. No job is in two claims at once.
+	// back at once holds up no other. No job is in two claims at once. until is after now.
 	Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]Lease, error)
 
 	// Extend moves the end of a lease.
@@ -51,8 +54,8 @@ type TxLeases interface {
 	// Shares reports whether s keeps its events in the same database.
 	Shares(s Store) bool
 
-	// CreateAndAdd does [Store.Create] and, if that created the event, [Leases.Add] with the event's SubmittedAt, in one transaction.
-	CreateAndAdd(ctx context.Context, e Event, keySince time.Time, j Job) (stored Event, created bool, err error)
+	// CreateAndAdd does [Store.Create] and, if that created the event, [Leases.Add], in one transaction.
+	CreateAndAdd(ctx context.Context, e Event, keySince time.Time, j Job, at time.Time) (stored Event, created bool, err error)
 }
 
 // LeaseOptions are the settings of [LeaseQueue]. The zero value means the defaults.
@@ -121,7 +124,7 @@ var _ TxQueue = (*txLeaseQueue)(nil)
 func (q *txLeaseQueue) Shares(s Store) bool { return q.leases.Shares(s) }
 
 func (q *txLeaseQueue) CreateAndEnqueue(ctx context.Context, e Event, keySince time.Time, j Job) (Event, bool, error) {
-	stored, created, err := q.leases.CreateAndAdd(ctx, e, keySince, j)
+	stored, created, err := q.leases.CreateAndAdd(ctx, e, keySince, j, q.engine.Now())
 	if created && err == nil {
 		q.engine.Wake()
 	}

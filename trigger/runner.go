@@ -69,9 +69,15 @@ func (o *Outcome) check() error {
 // maxErrorText bounds LastError, in bytes.
 const maxErrorText = 2048
 
-// errorText makes a failure fit for the history.
-func errorText(err error) string {
-	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
+// errorText makes a failure fit for the history. The error is the host's own code, which may panic: a nil pointer in an error is the
+// classic.
+func errorText(err error) (text string) {
+	defer func() {
+		if p := recover(); p != nil {
+			text = fmt.Sprintf("the processor returned an error of type %T, whose text cannot be had: %v", err, p)
+		}
+	}()
+	text = strings.ToValidUTF8(err.Error(), "\uFFFD")
 	if len(text) <= maxErrorText {
 		return text
 	}

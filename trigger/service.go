@@ -111,14 +111,26 @@ func (s *Service) List(ctx context.Context, org string, q Query) (Page, error) {
 	if q.Status != "" && !knownStatus(q.Status) {
 		p.add("status", "is not one of %v", Statuses())
 	}
+	if q.Source != "" {
+		checkName(&p, "source", q.Source)
+	}
 	if err := p.err(); err != nil {
 		return Page{}, err
 	}
 	if q.Limit == 0 {
 		q.Limit = 50
 	}
+	q.From, q.To = ceilMicro(q.From), ceilMicro(q.To)
 	page, err := s.store.List(ctx, org, q)
 	return page, unavailable("list events", err)
+}
+
+// ceilMicro rounds a bound up to the precision of stored times, which selects the same events.
+func ceilMicro(t time.Time) time.Time {
+	if cut := t.Truncate(time.Microsecond); cut.Before(t) {
+		t = cut.Add(time.Microsecond)
+	}
+	return t.UTC()
 }
 
 func knownStatus(status Status) bool {
@@ -175,6 +187,8 @@ func (s *Service) Retry(ctx context.Context, org string, id uuid.UUID) (Event, e
 	s.forgive(id)
 	if err := s.enqueue(ctx, &e); err != nil {
 		s.opts.Logger.WarnContext(ctx, "retry stored but not queued yet; the sweeper will queue it", "event", id, "error", err)
+	} else {
+		e.UnqueuedSince = time.Time{}
 	}
 	return e, nil
 }
@@ -187,6 +201,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 		return 0, errors.ErrUnsupported
 	}
 	const batch = 1000
+	before = ceilMicro(before)
 	total := 0
 	for {
 		n, err := pruner.Prune(ctx, before, batch)

@@ -56,8 +56,8 @@ func (db *auditedDB) Create(ctx context.Context, e trigger.Event, keySince time.
 	return stored, created, err
 }
 
-func (db *auditedDB) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j trigger.Job) (trigger.Event, bool, error) {
-	stored, created, err := db.Trigger.CreateAndAdd(ctx, e, keySince, j)
+func (db *auditedDB) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j trigger.Job, at time.Time) (trigger.Event, bool, error) {
+	stored, created, err := db.Trigger.CreateAndAdd(ctx, e, keySince, j, at)
 	db.created(ctx, &stored, created)
 	return stored, created, err
 }

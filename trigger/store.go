@@ -106,6 +106,7 @@ func (p Position) Compare(other Position) int {
 // Pruner is a Store that can forget. [Service.Prune] needs it.
 type Pruner interface {
 	// Prune removes finished events of all organizations whose FinishedAt is before the given time, at most limit of them, and
-	// returns how many. It is maintenance: no organization is asked for.
+	// returns how many. Where jobs are kept in the same database, the dead ones of a removed event go with it. It is maintenance: no
+	// organization is asked for.
 	Prune(ctx context.Context, before time.Time, limit int) (removed int, err error)
 }

@@ -50,7 +50,7 @@ func NewSweeper(s *Service, opts *SweeperOptions) (*Sweeper, error) {
 	return w, nil
 }
 
-// Run sweeps until ctx ends, and once more for the API keys then. A failure is logged and tried again at the next turn.
+// Run sweeps until ctx ends, and writes then what only this process knows: uses of API keys, and events that were given up. A failure is logged and tried again at the next turn.
 func (w *Sweeper) Run(ctx context.Context) error {
 	ticker := time.NewTicker(w.opts.Every)
 	defer ticker.Stop()
@@ -62,8 +62,8 @@ func (w *Sweeper) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 			defer cancel()
-			if err := w.service.FlushKeyUse(last); err != nil {
-				w.service.opts.Logger.WarnContext(ctx, "last use of API keys not written", "error", err)
+			if err := errors.Join(w.markAbandoned(last), w.service.FlushKeyUse(last)); err != nil {
+				w.service.opts.Logger.WarnContext(ctx, "the last sweep failed", "error", err)
 			}
 			return nil
 		case <-ticker.C:
@@ -109,6 +109,7 @@ func (w *Sweeper) queueForgotten(ctx context.Context) (queued int, err error) {
 		case err != nil:
 			failure = err
 			failedInARow++
+			s.putOff(ctx, &e, now)
 		default:
 			failedInARow = 0
 			queued++
@@ -118,17 +119,34 @@ func (w *Sweeper) queueForgotten(ctx context.Context) (queued int, err error) {
 	return queued, failure
 }
 
+// putOff sends an event that could not be queued behind the others that wait, so that those the queue refuses for ever do not fill
+// every sweep.
+func (s *Service) putOff(ctx context.Context, e *Event, now time.Time) {
+	err := s.update(ctx, e.Organization, e.ID, func(stored *Event) error {
+		if stored.Generation != e.Generation || stored.UnqueuedSince.IsZero() {
+			return errQueued
+		}
+		stored.UnqueuedSince = now
+		return nil
+	})
+	if err != nil && !errors.Is(err, errQueued) && ctx.Err() == nil {
+		s.opts.Logger.WarnContext(ctx, "event not queued, and not put off either", "event", e.ID, "error", err)
+	}
+}
+
 // markAbandoned marks the events failed whose mark could not be written when their enqueue failed, oldest first.
 func (w *Sweeper) markAbandoned(ctx context.Context) error {
 	s := w.service
 	s.mu.Lock()
 	todo := maps.Clone(s.abandoned)
 	s.mu.Unlock()
+	var failure error
 	for _, id := range slices.SortedFunc(maps.Keys(todo), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
 		if err := s.giveUp(ctx, todo[id], id); err != nil && !errors.Is(err, errQueued) && !errors.Is(err, ErrNotFound) {
-			return err
+			failure = err
+			continue
 		}
 		s.forgive(id)
 	}
-	return nil
+	return failure
 }

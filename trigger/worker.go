@@ -115,7 +115,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	g.Go(func() error {
 		defer stopSweeping()
 		return w.service.queue.Consume(ctx, w.opts.Concurrency, func(held context.Context, d Delivery) Verdict {
-			return w.handle(held, draining, d, w.runAside)
+			return w.handle(held, d, mode{draining: draining, run: w.runAside, pause: writePause})
 		})
 	})
 	return g.Wait()
@@ -129,20 +129,30 @@ func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
 		return false, errors.ErrUnsupported
 	}
 	return q.ConsumeOne(ctx, func(held context.Context, d Delivery) Verdict {
-		return w.handle(held, ctx, d, w.runHere)
+		return w.handle(held, d, mode{draining: ctx, run: w.runHere})
 	})
 }
 
-// errDrop: the job has nothing left to do.
-var errDrop = errors.New("trigger: nothing to do")
+// errDrop: the job has nothing left to do. errSuperseded: another attempt at it has begun, or this one was written down already.
+var (
+	errDrop       = errors.New("trigger: nothing to do")
+	errSuperseded = errors.New("trigger: another attempt has begun")
+)
 
 // writePause is the wait before a job is delivered again whose event could not be read or written.
 const writePause = time.Second
 
-// handle makes one attempt at a delivery. held ends with the lease, draining with the worker.
-func (w *Worker) handle(held, draining context.Context, d Delivery, run runner) Verdict {
+// mode is what Run and RunOnce do differently.
+type mode struct {
+	draining context.Context // ends when running attempts have to
+	run      runner
+	pause    time.Duration // between tries to write
+}
+
+// handle makes one attempt at a delivery. held ends with the lease.
+func (w *Worker) handle(held context.Context, d Delivery, m mode) Verdict {
 	s := w.service
-	if draining.Err() != nil {
+	if m.draining.Err() != nil {
 		return Verdict{Kind: VerdictRetry}
 	}
 	e, err := w.begin(held, d)
@@ -160,22 +170,26 @@ func (w *Worker) handle(held, draining context.Context, d Delivery, run runner) 
 
 	ctx, cancel := context.WithCancelCause(held)
 	defer cancel(nil)
-	defer context.AfterFunc(draining, func() { cancel(context.Cause(draining)) })()
+	defer context.AfterFunc(m.draining, func() { cancel(context.Cause(m.draining)) })()
 	ctx, stop := context.WithTimeoutCause(ctx, w.opts.Timeout, ErrTimeout)
 	defer stop()
 	ended := func(error) {}
 	if s.opts.Tracer != nil {
 		ctx, ended = s.opts.Tracer.Start(ctx, "trigger.process", e.Trace)
 	}
-	outcome, err := run(ctx, e.Clone())
+	outcome, err := m.run(ctx, e.Clone())
 	if err == nil {
 		err = w.checkOutcome(&outcome)
 	}
 	ended(err)
 	if held.Err() != nil {
-		return Verdict{Kind: VerdictRetry} // somebody else has the job now, and will say what becomes of it
+		if err == nil {
+			// The work is done. If no other attempt has said so yet, this one may.
+			w.end(context.WithoutCancel(held), m, &e, outcome, nil, false)
+		}
+		return Verdict{Kind: VerdictRetry} // which nobody listens to: somebody else has the job now
 	}
-	return w.end(held, &e, outcome, err, errors.Is(context.Cause(ctx), ErrShutdown) || draining.Err() != nil)
+	return w.end(held, m, &e, outcome, err, errors.Is(context.Cause(ctx), ErrShutdown) || m.draining.Err() != nil)
 }
 
 // begin counts the attempt before it runs, so that an event that kills its worker is given up in the end.
@@ -191,6 +205,8 @@ func (w *Worker) begin(ctx context.Context, d Delivery) (Event, error) {
 		}
 		s.forgive(d.Job.EventID)
 	}
+	ctx, cancel := context.WithTimeout(ctx, markTimeout)
+	defer cancel()
 	var e Event
 	err := s.update(ctx, d.Job.Organization, d.Job.EventID, func(stored *Event) error {
 		if stored.Status.Finished() || stored.Generation != d.Job.Generation {
@@ -201,7 +217,7 @@ func (w *Worker) begin(ctx context.Context, d Delivery) (Event, error) {
 			stored.Status = StatusFailed
 			stored.FinishedAt = latest(now, stored.StartedAt)
 			if stored.LastError == "" {
-				stored.LastError = "the worker died during the last attempt"
+				stored.LastError = "the last attempt did not report its end: its worker may have died"
 			}
 		} else {
 			stored.Status = StatusProcessing
@@ -214,8 +230,9 @@ func (w *Worker) begin(ctx context.Context, d Delivery) (Event, error) {
 	return e, err
 }
 
-// end writes down what came of an attempt and says what becomes of the job.
-func (w *Worker) end(ctx context.Context, e *Event, outcome Outcome, failure error, shutdown bool) Verdict {
+// end writes down what came of an attempt and says what becomes of the job. A write that fails is tried again while the lease
+// holds, so that finished work is not done twice because the store was away for a moment.
+func (w *Worker) end(ctx context.Context, m mode, e *Event, outcome Outcome, failure error, shutdown bool) Verdict {
 	s := w.service
 	now := s.now()
 	verdict := Verdict{Kind: VerdictDone}
@@ -231,13 +248,17 @@ func (w *Worker) end(ctx context.Context, e *Event, outcome Outcome, failure err
 		o.Kind, verdict = KindRetrying, Verdict{Kind: VerdictRetry, After: w.wait(failure, e.Attempts)}
 	}
 
-	err := s.update(ctx, e.Organization, e.ID, func(stored *Event) error {
+	var text string
+	if failure != nil {
+		text = errorText(failure) // here, because it is the host's code and may do anything
+	}
+	write := func(stored *Event) error {
 		if stored.Status.Finished() || stored.Generation != e.Generation {
 			return errDrop
 		}
 		// An attempt that outlived its lease may still report success; of a failure, the attempt that took over decides.
 		if failure != nil && stored.Attempts != e.Attempts {
-			return errDrop
+			return errSuperseded
 		}
 		switch o.Kind {
 		case KindCompleted:
@@ -247,26 +268,50 @@ func (w *Worker) end(ctx context.Context, e *Event, outcome Outcome, failure err
 		case KindFailed:
 			stored.Status = StatusFailed
 			stored.FinishedAt = latest(now, stored.StartedAt)
-			stored.LastError = errorText(failure)
+			stored.LastError = text
 		default:
 			stored.Status = StatusReceived
 			if shutdown {
 				stored.Attempts--
 			} else {
-				stored.LastError = errorText(failure)
+				stored.LastError = text
 			}
 		}
 		return nil
-	})
+	}
+	err := w.write(ctx, m, e, write)
 	switch {
 	case errors.Is(err, errDrop) || errors.Is(err, ErrNotFound):
 		return Verdict{Kind: VerdictDone}
+	case errors.Is(err, errSuperseded):
+		return Verdict{Kind: VerdictRetry} // the event is not finished, so its job must not be lost, whoever holds it
 	case err != nil:
 		s.opts.Logger.WarnContext(ctx, "cannot write what came of an attempt; the event will be processed again", "event", e.ID, "error", err)
 		return Verdict{Kind: VerdictRetry, After: writePause}
 	}
 	s.observe(ctx, o)
 	return verdict
+}
+
+// maxWrites is how often the end of an attempt is tried to be written.
+const maxWrites = 5
+
+// write is Service.update with a bound for each try, and with more tries until the lease is lost or the worker has to end.
+func (w *Worker) write(ctx context.Context, m mode, e *Event, update func(*Event) error) error {
+	for try := 1; ; try++ {
+		bounded, cancel := context.WithTimeout(ctx, markTimeout)
+		err := w.service.update(bounded, e.Organization, e.ID, update)
+		cancel()
+		if !errors.Is(err, ErrUnavailable) || try == maxWrites || ctx.Err() != nil || m.draining.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-m.draining.Done(): // one more
+		case <-time.After(m.pause):
+		}
+	}
 }
 
 // latest keeps an event's times in order where another machine's clock, or a stale attempt, would not.
@@ -282,7 +327,7 @@ func (w *Worker) wait(failure error, attempt int) time.Duration {
 	if errors.As(failure, &after) {
 		return max(after.after, 0)
 	}
-	return w.opts.Backoff(attempt)
+	return max(w.opts.Backoff(attempt), 0)
 }
 
 func (w *Worker) checkOutcome(o *Outcome) error {

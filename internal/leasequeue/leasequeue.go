@@ -85,6 +85,7 @@ func (e *Engine[L]) Wake() {
 
 // Consume claims and handles jobs until ctx ends, then waits for the running handlers.
 func (e *Engine[L]) Consume(ctx context.Context, workers int, handle func(context.Context, L) Verdict) error {
+	workers = max(workers, 1)
 	free := make(chan struct{}, workers)
 	for range workers {
 		free <- struct{}{}
@@ -98,15 +99,13 @@ func (e *Engine[L]) Consume(ctx context.Context, workers int, handle func(contex
 		if slots == 0 {
 			return nil
 		}
-		leases, err := e.claim(ctx, slots)
+		leases, until, err := e.claim(ctx, slots)
 		if err != nil && ctx.Err() == nil && !failing {
 			e.opts.Logger.WarnContext(ctx, "cannot claim jobs; trying on", "error", err)
 		}
 		failing = err != nil
 		if ctx.Err() != nil {
-			for _, l := range leases {
-				_ = e.settle(context.WithoutCancel(ctx), l, Verdict{})
-			}
+			e.giveBack(ctx, leases)
 			return nil
 		}
 		for range slots - len(leases) {
@@ -115,7 +114,7 @@ func (e *Engine[L]) Consume(ctx context.Context, workers int, handle func(contex
 		for _, l := range leases {
 			running.Go(func() {
 				defer func() { free <- struct{}{} }()
-				e.run(ctx, l, handle, true)
+				_ = e.run(ctx, l, until, handle, true) // logged
 			})
 		}
 		switch {
@@ -126,6 +125,15 @@ func (e *Engine[L]) Consume(ctx context.Context, workers int, handle func(contex
 				return nil
 			}
 		}
+	}
+}
+
+// giveBack releases what was claimed when ctx had ended already.
+func (e *Engine[L]) giveBack(ctx context.Context, leases []L) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	for _, l := range leases {
+		_ = e.settle(ctx, l, Verdict{}) // logged
 	}
 }
 
@@ -172,14 +180,18 @@ func (e *Engine[L]) idle(ctx context.Context) bool {
 
 // ConsumeOne claims one job and handles it on the caller's goroutine, without a heartbeat.
 func (e *Engine[L]) ConsumeOne(ctx context.Context, handle func(context.Context, L) Verdict) (bool, error) {
-	leases, err := e.claim(ctx, 1)
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	leases, until, err := e.claim(ctx, 1)
 	if err != nil || len(leases) == 0 {
 		return false, err
 	}
-	return true, e.run(ctx, leases[0], handle, false)
+	return true, e.run(ctx, leases[0], until, handle, false)
 }
 
-func (e *Engine[L]) claim(ctx context.Context, limit int) ([]L, error) {
+// claim returns leases and their end.
+func (e *Engine[L]) claim(ctx context.Context, limit int) ([]L, time.Time, error) {
 	now := e.Now()
 	e.mu.Lock()
 	if !e.nextDue.After(now) {
@@ -189,20 +201,23 @@ func (e *Engine[L]) claim(ctx context.Context, limit int) ([]L, error) {
 	// A claim that was cut off halfway would hold its jobs until the lease ends, so it does not end with ctx.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
-	return e.table.Claim(ctx, uuid.New(), now, now.Add(e.opts.TTL), limit)
+	until := now.Add(e.opts.TTL)
+	leases, err := e.table.Claim(ctx, uuid.New(), now, until, limit)
+	return leases, until, err
 }
 
-func (e *Engine[L]) run(ctx context.Context, l L, handle func(context.Context, L) Verdict, heartbeat bool) error {
+// run handles one lease that ends at until.
+func (e *Engine[L]) run(ctx context.Context, l L, until time.Time, handle func(context.Context, L) Verdict, heartbeat bool) error {
 	held, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer lose(nil)
 	var beating sync.WaitGroup
-	stop := make(chan struct{})
+	handling, handled := context.WithCancel(held)
+	defer handled()
 	if heartbeat {
-		until := e.Now().Add(e.opts.TTL)
-		beating.Go(func() { e.beat(held, l, until, stop, lose) })
+		beating.Go(func() { e.beat(handling, l, until, lose) })
 	}
 	v := handle(held, l)
-	close(stop)
+	handled()
 	beating.Wait()
 	if held.Err() != nil {
 		return nil
@@ -210,24 +225,32 @@ func (e *Engine[L]) run(ctx context.Context, l L, handle func(context.Context, L
 	return e.settle(held, l, v)
 }
 
-// beat extends the lease until stop closes, and cancels the handler's context when the lease is lost, or may be.
-func (e *Engine[L]) beat(ctx context.Context, l L, until time.Time, stop <-chan struct{}, lose context.CancelCauseFunc) {
+// beat extends the lease until ctx, which ends with the handler, is over. It calls lose when the lease is lost, or may be.
+func (e *Engine[L]) beat(ctx context.Context, l L, until time.Time, lose context.CancelCauseFunc) {
 	ticker := time.NewTicker(e.opts.Heartbeat)
 	defer ticker.Stop()
+	end := time.NewTimer(until.Sub(e.Now()))
+	defer end.Stop()
 	for {
 		select {
-		case <-stop:
+		case <-ctx.Done():
+			return
+		case <-end.C:
+			lose(e.opts.Lost)
 			return
 		case <-ticker.C:
 		}
-		next := e.Now().Add(e.opts.TTL)
-		extending, cancel := context.WithTimeout(ctx, e.opts.Heartbeat)
-		err := e.table.Extend(extending, l, next)
+		now := e.Now()
+		extending, cancel := context.WithTimeout(ctx, min(e.opts.Heartbeat, settleTimeout))
+		err := e.table.Extend(extending, l, now.Add(e.opts.TTL))
 		cancel()
 		switch {
+		case ctx.Err() != nil:
+			return
 		case err == nil:
-			until = next
-		case errors.Is(err, e.opts.Lost) || !e.Now().Before(until):
+			until = now.Add(e.opts.TTL)
+			end.Reset(until.Sub(e.Now()))
+		case errors.Is(err, e.opts.Lost):
 			lose(e.opts.Lost)
 			return
 		}
@@ -242,7 +265,7 @@ func (e *Engine[L]) settle(ctx context.Context, l L, v Verdict) error {
 	if v.Done {
 		err = e.table.Remove(ctx, l, v.Dead)
 	} else {
-		at := e.Now().Add(max(v.After, 0))
+		at := e.Now().Add(max(v.After, 0)).Truncate(time.Microsecond)
 		if err = e.table.Release(ctx, l, at); err == nil {
 			e.due(at)
 		}

@@ -163,14 +163,29 @@ func TestConsumerWakesForARetry(t *testing.T) {
 	})
 }
 
+// interrupted is a table whose consumer is told to end while it claims.
+type interrupted struct {
+	*table
+	end func()
+}
+
+func (i interrupted) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]lease, error) {
+	i.end()
+	return i.table.Claim(ctx, token, now, until, limit)
+}
+
 func TestClaimIsNotCutOff(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
 	tb := newTable("a")
-	found, err := engine(tb).ConsumeOne(ctx, func(context.Context, lease) leasequeue.Verdict { return leasequeue.Verdict{} })
+	e := leasequeue.New[lease](interrupted{tb, cancel}, leasequeue.Options{Lost: errLost})
+	found, err := e.ConsumeOne(ctx, func(context.Context, lease) leasequeue.Verdict { return leasequeue.Verdict{} })
 	require.NoError(t, err, "a claim that is cut off holds its jobs until the lease ends")
 	assert.True(t, found)
 	assert.Equal(t, 1, tb.count("Release"))
+
+	found, err = e.ConsumeOne(ctx, nil)
+	require.ErrorIs(t, err, context.Canceled, "nothing is claimed once the context has ended")
+	assert.False(t, found)
 }
 
 func TestHeartbeatKeepsTheLease(t *testing.T) {

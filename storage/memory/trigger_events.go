@@ -188,6 +188,7 @@ func (t *Trigger) Prune(ctx context.Context, before time.Time, limit int) (int, 
 				return false
 			}
 			t.db.trigger.unindex(o, e)
+			t.db.trigger.forgetDead(e)
 			removed++
 			return true
 		})

@@ -76,6 +76,16 @@ func (t *triggerTables) addJob(j trigger.Job, at time.Time) {
 	heap.Push(&t.due, added)
 }
 
+// forgetDead removes the dead jobs of an event, of all its generations.
+func (t *triggerTables) forgetDead(e *trigger.Event) {
+	for generation := range e.Generation + 1 {
+		id := jobID{e.ID, generation}
+		if j, ok := t.jobs[id]; ok && j.dead {
+			delete(t.jobs, id)
+		}
+	}
+}
+
 // Shares implements [trigger.TxLeases].
 func (t *Trigger) Shares(s trigger.Store) bool {
 	other, ok := s.(*Trigger)
@@ -83,7 +93,7 @@ func (t *Trigger) Shares(s trigger.Store) bool {
 }
 
 // CreateAndAdd implements [trigger.TxLeases].
-func (t *Trigger) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j trigger.Job) (trigger.Event, bool, error) {
+func (t *Trigger) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j trigger.Job, at time.Time) (trigger.Event, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return trigger.Event{}, false, err
 	}
@@ -91,7 +101,7 @@ func (t *Trigger) CreateAndAdd(ctx context.Context, e trigger.Event, keySince ti
 	defer t.db.mu.Unlock()
 	stored, created := t.db.trigger.create(e, keySince)
 	if created {
-		t.db.trigger.addJob(j, e.SubmittedAt)
+		t.db.trigger.addJob(j, at)
 	}
 	return stored, created, nil
 }

@@ -126,8 +126,8 @@ type faultyTxLeases struct {
 
 func (l *faultyTxLeases) Shares(s trigger.Store) bool { return l.tx.Shares(unwrap(s)) }
 
-func (l *faultyTxLeases) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j trigger.Job) (trigger.Event, bool, error) {
+func (l *faultyTxLeases) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j trigger.Job, at time.Time) (trigger.Event, bool, error) {
 	return callCreate(l.faults, "Leases.CreateAndAdd", func() (trigger.Event, bool, error) {
-		return l.tx.CreateAndAdd(ctx, e, keySince, j)
+		return l.tx.CreateAndAdd(ctx, e, keySince, j, at)
 	})
 }

@@ -72,7 +72,7 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db *memory.Trigger) (op
 	note("Leases.Release", leases.Release(ctx, claim(), time.Now()))
 	note("Leases.Remove", leases.Remove(ctx, claim(), false))
 	e = next()
-	_, _, err = leases.(trigger.TxLeases).CreateAndAdd(ctx, e, time.Time{}, e.Job())
+	_, _, err = leases.(trigger.TxLeases).CreateAndAdd(ctx, e, time.Time{}, e.Job(), e.SubmittedAt)
 	note("Leases.CreateAndAdd", err)
 
 	directory := f.Directory(db)

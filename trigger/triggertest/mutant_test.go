@@ -254,14 +254,14 @@ func (m *mutant) Shares(s trigger.Store) bool {
 	return ok && m.Trigger.Shares(other.Trigger)
 }
 
-func (m *mutant) CreateAndAdd(ctx context.Context, e trigger.Event, since time.Time, j trigger.Job) (trigger.Event, bool, error) {
+func (m *mutant) CreateAndAdd(ctx context.Context, e trigger.Event, since time.Time, j trigger.Job, at time.Time) (trigger.Event, bool, error) {
 	if err := m.fail(); err != nil {
 		return trigger.Event{}, false, err
 	}
 	if m.createAndAdd != nil {
 		return m.createAndAdd(ctx, e, since, j)
 	}
-	return m.Trigger.CreateAndAdd(ctx, e, since, j)
+	return m.Trigger.CreateAndAdd(ctx, e, since, j, at)
 }
 
 // mutantQueue is the mutant's queue. It is a type of its own because Store and TxQueue have no method in common but Shares.

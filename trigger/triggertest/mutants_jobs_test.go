@@ -201,7 +201,7 @@ var jobMutants = []broken{
 	{name: "adds a job twice with an event", breaks: []string{"txleases/job-is-there", "txqueue/job-is-there"}, mutate: func(m *mutant) {
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j trigger.Job) (trigger.Event, bool, error) {
 			j.Generation++
-			return m.Trigger.CreateAndAdd(ctx, e, since, j)
+			return m.Trigger.CreateAndAdd(ctx, e, since, j, e.SubmittedAt)
 		}
 	}},
 	{name: "loses its data", reopen: afresh, mutate: func(*mutant) {}, breaks: []string{

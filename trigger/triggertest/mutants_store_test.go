@@ -113,7 +113,7 @@ var createMutants = []broken{
 			return m.Trigger.Create(ctx, e, time.Time{})
 		}
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, _ time.Time, j trigger.Job) (trigger.Event, bool, error) {
-			return m.Trigger.CreateAndAdd(ctx, e, time.Time{}, j)
+			return m.Trigger.CreateAndAdd(ctx, e, time.Time{}, j, e.SubmittedAt)
 		}
 	}},
 	{name: "takes keySince as exclusive", breaks: []string{"store/create-key-at-window-start", "txleases/same-key-adds-nothing", "txqueue/same-key-enqueues-nothing"}, mutate: func(m *mutant) {
@@ -121,7 +121,7 @@ var createMutants = []broken{
 			return m.Trigger.Create(ctx, e, since.Add(time.Microsecond))
 		}
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j trigger.Job) (trigger.Event, bool, error) {
-			return m.Trigger.CreateAndAdd(ctx, e, since.Add(time.Microsecond), j)
+			return m.Trigger.CreateAndAdd(ctx, e, since.Add(time.Microsecond), j, e.SubmittedAt)
 		}
 	}},
 	{name: "ignores keys", breaks: []string{"store/create-same-key", "store/create-concurrent-one-key", "store/list-by-key"}, mutate: func(m *mutant) {

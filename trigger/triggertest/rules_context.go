@@ -74,7 +74,7 @@ func (s *subject) leaseCalls(l trigger.Lease) []call {
 	if tx, ok := s.Leases.(trigger.TxLeases); ok && s.Store != nil {
 		calls = append(calls, call{"CreateAndAdd", func(ctx context.Context) error {
 			e := plainEvent(orgA, 1000*time.Hour)
-			_, _, err := tx.CreateAndAdd(ctx, e, window(), e.Job())
+			_, _, err := tx.CreateAndAdd(ctx, e, window(), e.Job(), e.SubmittedAt)
 			return err
 		}})
 	}

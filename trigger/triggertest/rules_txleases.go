@@ -16,7 +16,7 @@ type foreignStore struct{ trigger.Store }
 
 // createAndAdd is the creator that adds a job.
 func (s *subject) createAndAdd(t *testing.T, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
-	return s.Leases.(trigger.TxLeases).CreateAndAdd(t.Context(), e, keySince, e.Job())
+	return s.Leases.(trigger.TxLeases).CreateAndAdd(t.Context(), e, keySince, e.Job(), e.SubmittedAt)
 }
 
 const needTx = needStore | needLeases | needTxLeases
@@ -103,7 +103,7 @@ var txLeaseRules = []rule{
 					go cancel()
 				}
 				// Whether a call that was cut off took effect is unknown; what counts is that event and job agree.
-				_, _, _ = s.Leases.(trigger.TxLeases).CreateAndAdd(ctx, events[i], window(), events[i].Job())
+				_, _, _ = s.Leases.(trigger.TxLeases).CreateAndAdd(ctx, events[i], window(), events[i].Job(), events[i].SubmittedAt)
 			})
 			// A backend may still be finishing the transaction of a caller that has gone, so what is not there yet may come.
 			added := make(map[uuid.UUID]bool)
