@@ -302,13 +302,13 @@ func (w *Worker) write(ctx context.Context, m mode, e *Event, update func(*Event
 		bounded, cancel := context.WithTimeout(ctx, markTimeout)
 		err := w.service.update(bounded, e.Organization, e.ID, update)
 		cancel()
-		if !errors.Is(err, ErrUnavailable) || try == maxWrites || ctx.Err() != nil || m.draining.Err() != nil {
+		if !errors.Is(err, ErrUnavailable) || try == maxWrites || ctx.Err() != nil || try > 1 && m.draining.Err() != nil {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return err
-		case <-m.draining.Done(): // one more
+		case <-m.draining.Done(): // one more, at once
 		case <-time.After(m.pause):
 		}
 	}

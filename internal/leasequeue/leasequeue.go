@@ -229,7 +229,8 @@ func (e *Engine[L]) run(ctx context.Context, l L, until time.Time, handle func(c
 func (e *Engine[L]) beat(ctx context.Context, l L, until time.Time, lose context.CancelCauseFunc) {
 	ticker := time.NewTicker(e.opts.Heartbeat)
 	defer ticker.Stop()
-	end := time.NewTimer(until.Sub(e.Now()))
+	margin := min(e.opts.TTL/10, time.Second) // so that the handler hears of it before somebody else can claim the job
+	end := time.NewTimer(until.Sub(e.Now()) - margin)
 	defer end.Stop()
 	for {
 		select {
@@ -249,7 +250,7 @@ func (e *Engine[L]) beat(ctx context.Context, l L, until time.Time, lose context
 			return
 		case err == nil:
 			until = now.Add(e.opts.TTL)
-			end.Reset(until.Sub(e.Now()))
+			end.Reset(until.Sub(e.Now()) - margin)
 		case errors.Is(err, e.opts.Lost):
 			lose(e.opts.Lost)
 			return
