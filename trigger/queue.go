@@ -61,7 +61,8 @@ type Queue interface {
 type TxQueue interface {
 	Queue
 
-	// Shares reports whether s keeps its events where this queue keeps its jobs.
+	// Shares reports whether s keeps its events where this queue keeps its jobs. A store that a host has wrapped in a type of its own
+	// is not recognized: then events are stored first and queued then, and the sweeper closes the gap.
 	Shares(s Store) bool
 
 	// CreateAndEnqueue does [Store.Create] and, if that created the event, [Queue.Enqueue], both or neither.

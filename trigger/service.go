@@ -71,8 +71,12 @@ func New(store Store, queue Queue, opts *Options) (*Service, error) {
 	if s.opts.Logger == nil {
 		s.opts.Logger = slog.Default()
 	}
-	if tx, ok := queue.(TxQueue); ok && tx.Shares(store) {
-		s.tx = tx
+	if tx, ok := queue.(TxQueue); ok {
+		if tx.Shares(store) {
+			s.tx = tx
+		} else {
+			s.opts.Logger.Info("trigger: the queue does not share the store's transaction; an event is stored first and queued then")
+		}
 	}
 	return s, nil
 }

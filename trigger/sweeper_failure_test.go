@@ -1,0 +1,171 @@
+package trigger_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+)
+
+// precise notes the times given to Release that are finer than a store keeps.
+type precise struct {
+	trigger.Leases
+	mu  sync.Mutex
+	bad []time.Time
+}
+
+func (p *precise) Release(ctx context.Context, l trigger.Lease, at time.Time) error {
+	p.mu.Lock()
+	if at.Nanosecond()%1000 != 0 {
+		p.bad = append(p.bad, at)
+	}
+	p.mu.Unlock()
+	return p.Leases.Release(ctx, l, at)
+}
+
+// preciseStore notes the latest query.
+type preciseStore struct {
+	trigger.Store
+	q trigger.Query
+}
+
+func (p *preciseStore) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+	p.q = q
+	return p.Store.List(ctx, org, q)
+}
+
+// TestBackendsGetMicroseconds: no backend is given a time that it would have to cut.
+func TestBackendsGetMicroseconds(t *testing.T) {
+	db := openMemory(t)
+	p := &precise{Leases: db}
+	ps := &preciseStore{Store: db}
+	s, err := trigger.New(ps, trigger.LeaseQueue(p, nil), nil)
+	require.NoError(t, err)
+	w, err := trigger.NewWorker(s, returning(errWork), nil)
+	require.NoError(t, err)
+	for range 10 {
+		submit(t, s, "a")
+		_, err = w.RunOnce(t.Context())
+		require.NoError(t, err)
+	}
+	assert.Empty(t, p.bad, "Release was given times finer than microseconds")
+	_, err = s.List(t.Context(), "acme", trigger.Query{From: time.Unix(1, 500)})
+	require.NoError(t, err)
+	assert.Zero(t, ps.q.From.Nanosecond()%1000, "From")
+}
+
+// pickyQueue refuses one organization for ever.
+type pickyQueue struct{ trigger.Queue }
+
+func (q *pickyQueue) Enqueue(ctx context.Context, j trigger.Job) error {
+	if j.Organization == "bad" {
+		return errors.New("refused")
+	}
+	return q.Queue.Enqueue(ctx, j)
+}
+
+// TestSweeperGetsPastRefusedEvents: events that the queue refuses for ever do not fill every sweep.
+func TestSweeperGetsPastRefusedEvents(t *testing.T) {
+	db := openMemory(t)
+	clock := new(triggertest.Clock)
+	q := &pickyQueue{Queue: db.Queue(&trigger.LeaseOptions{Now: clock.Now})}
+	s, err := trigger.New(db, q, &trigger.Options{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	mk := func(org string) trigger.Event {
+		e := trigger.Event{ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: "api", Instructions: "x", SubmittedAt: clock.Now(), UnqueuedSince: clock.Now()}
+		_, _, err := db.Create(t.Context(), e, time.Time{})
+		require.NoError(t, err)
+		clock.Advance(time.Second)
+		return e
+	}
+	for range 10 {
+		mk("bad")
+	}
+	good := mk("acme")
+	sw, err := trigger.NewSweeper(s, nil)
+	require.NoError(t, err)
+	for range 100 {
+		clock.Advance(time.Minute)
+		_, _ = sw.RunOnce(t.Context())
+	}
+	assert.True(t, get(t, s, good.ID).UnqueuedSince.IsZero(), "never queued in 100 sweeps")
+}
+
+// TestRetryReturnsWhatIsStored: Retry returns the event as it is then.
+func TestRetryReturnsWhatIsStored(t *testing.T) {
+	f := triggertest.New(t, &triggertest.Options{Processor: returning(trigger.Permanent(errWork))})
+	e := submit(t, f.Service, "a")
+	f.Drain(t.Context())
+	got, err := f.Service.Retry(t.Context(), "acme", e.ID)
+	require.NoError(t, err)
+	assert.Equal(t, get(t, f.Service, e.ID), got)
+}
+
+// TestFlushKeepsALaterUse: a use that is noted while an earlier one is written is written too.
+func TestFlushKeepsALaterUse(t *testing.T) {
+	db := openMemory(t)
+	clock := new(triggertest.Clock)
+	var during func()
+	faults := &triggertest.Faults{After: func(op string) error {
+		if op == "Keys.UpdateKey" && during != nil {
+			d := during
+			during = nil
+			d()
+		}
+		return nil
+	}}
+	s, err := trigger.New(db, db.Queue(nil), &trigger.Options{Now: clock.Now, Keys: faults.Keys(db)})
+	require.NoError(t, err)
+	key, _, err := s.IssueKey(t.Context(), "acme", "")
+	require.NoError(t, err)
+	_, err = s.VerifyKey(t.Context(), key)
+	require.NoError(t, err)
+	during = func() {
+		clock.Advance(5 * time.Minute)
+		_, err := s.VerifyKey(t.Context(), key)
+		require.NoError(t, err)
+	}
+	require.NoError(t, s.FlushKeyUse(t.Context()))
+	require.NoError(t, s.FlushKeyUse(t.Context()))
+	k, err := s.FindKey(t.Context(), key)
+	require.NoError(t, err)
+	assert.Equal(t, clock.Now(), k.LastUsedAt)
+}
+
+// TestSweeperMarksAtItsEnd: what could not be marked failed is marked when the sweeper ends, if not before.
+func TestSweeperMarksAtItsEnd(t *testing.T) {
+	db := openMemory(t)
+	clock := new(triggertest.Clock)
+	var down atomic.Bool
+	faults := &triggertest.Faults{Before: func(op string) error {
+		if down.Load() && (op == "Queue.Enqueue" || op == "Store.Update") {
+			return triggertest.ErrInjected
+		}
+		return nil
+	}}
+	lg := slog.New(slog.DiscardHandler)
+	elsewhere := openMemory(t) // so that the queue alone can fail
+	s, err := trigger.New(faults.Store(db), faults.Queue(elsewhere.Queue(&trigger.LeaseOptions{Now: clock.Now})), &trigger.Options{Now: clock.Now, Logger: lg})
+	require.NoError(t, err)
+	sw, _ := trigger.NewSweeper(s, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	down.Store(true)
+	_, err = s.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+	require.ErrorIs(t, err, trigger.ErrUnavailable)
+	down.Store(false)
+	cancel()
+	require.NoError(t, sw.Run(ctx)) // its first sweep fails, because ctx has ended
+	p, err := s.List(t.Context(), "acme", trigger.Query{})
+	require.NoError(t, err)
+	assert.Equal(t, trigger.StatusFailed, p.Events[0].Status, "a clean shutdown forgets what it was to mark")
+}
