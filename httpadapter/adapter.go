@@ -93,6 +93,7 @@ type call struct {
 	r         *http.Request
 	principal Principal
 	body      []byte
+	bodyDone  bool // nothing more of the body will come: it has been read, or cannot be
 }
 
 // catchAll is where a service's own mux sends what no operation matches.
@@ -126,7 +127,7 @@ func (h *Handler) Routes() []Route { return append([]Route(nil), h.routes...) }
 // ServeHTTP answers a request whose path, without the prefix that the host stripped, begins at the service's root.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !cleanPath(r.URL.Path) { // http.ServeMux would redirect, to an address that lacks the host's prefix
-		h.errors.reply(problem{kind: notFound}).write(w)
+		h.errors.reply(problem{kind: notFound}).writeUnread(w, r)
 		return
 	}
 	h.mux.ServeHTTP(w, r)
@@ -143,16 +144,16 @@ func cleanPath(path string) bool {
 func (h *Handler) serveNoMatch(w http.ResponseWriter, r *http.Request) {
 	allow := h.allowed(r)
 	if len(allow) == 0 {
-		h.errors.reply(problem{kind: notFound}).write(w)
+		h.errors.reply(problem{kind: notFound}).writeUnread(w, r)
 		return
 	}
 	if _, failed := h.authenticate(r); failed != nil {
-		failed.write(w)
+		failed.writeUnread(w, r)
 		return
 	}
 	resp := h.errors.reply(problem{kind: methodNotAllowed})
 	resp.allow = strings.Join(allow, ", ")
-	resp.write(w)
+	resp.writeUnread(w, r)
 }
 
 // allowed returns the methods that the path of r can be asked with, none if it is no path of this service.
@@ -180,12 +181,12 @@ func (h *Handler) allowed(r *http.Request) []string {
 func (h *Handler) serve(op *operation, w http.ResponseWriter, r *http.Request) {
 	c := call{r: r}
 	if h.opts.Observer == nil {
-		h.answer(op, w, &c).write(w)
+		h.answer(op, w, &c).writeAfter(w, &c)
 		return
 	}
 	start := time.Now()
 	resp := h.answer(op, w, &c)
-	resp.write(w)
+	resp.writeAfter(w, &c)
 	h.opts.Observer.ObserveRequest(r.Context(), RequestObservation{
 		Operation: op.Operation, Organization: c.principal.Organization, Status: resp.status, Duration: time.Since(start),
 	})
@@ -198,7 +199,7 @@ func (h *Handler) answer(op *operation, w http.ResponseWriter, c *call) response
 	}
 	c.principal = p
 	if op.body {
-		body, failed := h.readBody(w, c.r)
+		body, failed := h.readBody(w, c)
 		if failed != nil {
 			return *failed
 		}

@@ -11,7 +11,8 @@ import (
 )
 
 // readBody reads the whole body of a JSON request, within the limits of size and time.
-func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *response) {
+func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
+	r := c.r
 	if !isJSON(r.Header) {
 		return nil, h.refuse(problem{kind: unsupportedMediaType})
 	}
@@ -28,10 +29,11 @@ func (h *Handler) readBody(w http.ResponseWriter, r *http.Request) ([]byte, *res
 	}
 	data, err := readAll(body, r.ContentLength, limit)
 	var tooLong *http.MaxBytesError
+	c.bodyDone = !errors.As(err, &tooLong)
 	switch {
 	case err == nil:
 		return data, nil
-	case errors.As(err, &tooLong):
+	case !c.bodyDone:
 		return nil, h.refuse(problem{kind: tooLarge})
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, h.refuse(problem{kind: requestTimeout})

@@ -201,6 +201,38 @@ func TestBodyThatDoesNotArrive(t *testing.T) {
 	require.Equal(t, "HTTP/1.1 400 Bad Request", raw(t, address, head+"Content-Length: 1\r\nContent-Length: 2\r\n\r\n{}", false), "net/http's own")
 }
 
+// TestRefusedBeforeTheBodyArrives: who is refused without his body being looked at is told at once, and not only once it is there.
+func TestRefusedBeforeTheBodyArrives(t *testing.T) {
+	r := newRig(t, nil)
+	server := httptest.NewServer(r.handler)
+	defer server.Close()
+	address := strings.TrimPrefix(server.URL, "http://")
+	for _, length := range []string{"Content-Length: 50", "Content-Length: 200000", "Content-Length: 900000", "Transfer-Encoding: chunked"} {
+		for head, want := range map[string]string{
+			"POST /triggers HTTP/1.1\r\nContent-Type: application/json\r\nAuthorization: Bearer no\r\n":      "HTTP/1.1 401 Unauthorized",
+			"POST /triggers HTTP/1.1\r\nContent-Type: text/plain\r\nAuthorization: Bearer " + r.key + "\r\n": "HTTP/1.1 415 Unsupported Media Type",
+			"DELETE /triggers HTTP/1.1\r\nAuthorization: Bearer " + r.key + "\r\n":                           "HTTP/1.1 405 Method Not Allowed",
+			"GET /triggers HTTP/1.1\r\nAuthorization: Bearer " + r.key + "\r\n":                              "HTTP/1.1 200 OK",
+			"POST /nothing HTTP/1.1\r\n": "HTTP/1.1 404 Not Found",
+		} {
+			require.Equal(t, want, raw(t, address, head+"Host: x\r\n"+length+"\r\n\r\n", false), "%s %s", head, length)
+		}
+	}
+}
+
+// TestRefusedLargeBodyGetsItsAnswer: a client that sends all before it reads is not cut off while it sends.
+func TestRefusedLargeBodyGetsItsAnswer(t *testing.T) {
+	r := newRig(t, nil)
+	server := httptest.NewServer(r.handler)
+	defer server.Close()
+	body := strings.Repeat("x", bodyLimit+1)
+	for range 20 {
+		got := raw(t, strings.TrimPrefix(server.URL, "http://"), "POST /triggers HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer "+r.key+
+			"\r\nContent-Type: application/json\r\nContent-Length: 1048577\r\n\r\n"+body, false)
+		require.Equal(t, "HTTP/1.1 413 Request Entity Too Large", got)
+	}
+}
+
 // TestDeadlineEndsWithTheBody: the limit on a body's arrival must not cut off the handler that works on it.
 func TestDeadlineEndsWithTheBody(t *testing.T) {
 	r := newRig(t, nil)

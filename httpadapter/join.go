@@ -45,7 +45,7 @@ type joined struct {
 
 func (j *joined) serveStripped(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path != j.prefix && !strings.HasPrefix(r.URL.Path, j.prefix+"/") {
-		j.notFound(w)
+		j.notFound(w, r)
 		return
 	}
 	stripped := *r.URL
@@ -61,7 +61,7 @@ func (j *joined) serveStripped(w http.ResponseWriter, r *http.Request) {
 
 func (j *joined) serve(w http.ResponseWriter, r *http.Request) {
 	if !cleanPath(r.URL.Path) {
-		j.notFound(w)
+		j.notFound(w, r)
 		return
 	}
 	j.mux.ServeHTTP(w, r)
@@ -78,8 +78,8 @@ func (j *joined) serveNoMatch(w http.ResponseWriter, r *http.Request) {
 	nearest.ServeHTTP(w, r)
 }
 
-func (j *joined) notFound(w http.ResponseWriter) {
-	j.handlers[0].errors.reply(problem{kind: notFound}).write(w)
+func (j *joined) notFound(w http.ResponseWriter, r *http.Request) {
+	j.handlers[0].errors.reply(problem{kind: notFound}).writeUnread(w, r)
 }
 
 // sharedSegments counts the leading segments that the path has in common with the nearest of the service's patterns.

@@ -1,6 +1,7 @@
 package httpadapter
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -21,7 +22,25 @@ func newParams(d *decoder, r *http.Request) params {
 	if r.URL.RawQuery == "" {
 		return params{d: d}
 	}
-	return params{d: d, query: r.URL.Query()}
+	return params{d: d, query: parseQuery(r.URL.RawQuery)}
+}
+
+// parseQuery reads a query as Python's parse_qsl does, on which FastAPI stands: pairs end at "&" alone, and what is no escape stays
+// as it is. url.ParseQuery drops such pairs, so that a filter with a mistake in it would select everything.
+func parseQuery(raw string) url.Values {
+	unescape := func(text string) string {
+		if plain, err := url.QueryUnescape(text); err == nil {
+			return plain
+		}
+		return strings.ReplaceAll(text, "+", " ")
+	}
+	values := make(url.Values)
+	for pair := range strings.SplitSeq(raw, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		name = unescape(name)
+		values[name] = append(values[name], unescape(value))
+	}
+	return values
 }
 
 func (p params) last(name string) (string, bool) {
@@ -60,7 +79,7 @@ func (p params) integer(name string, fallback, least, most int64) int64 {
 	}
 	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
 	switch {
-	case err != nil:
+	case err != nil && !errors.Is(err, strconv.ErrRange): // beyond its range, n is the nearest there is
 		p.refuse(name, "int_parsing", msgInteger+", unable to parse string as an integer")
 	case n < least:
 		p.refuse(name, "greater_than_equal", atLeast(least))
@@ -78,7 +97,7 @@ func (p params) instant(name string) time.Time {
 	if !ok {
 		return time.Time{}
 	}
-	at, err := time.Parse(time.RFC3339Nano, strings.Replace(text, " ", "+", 1))
+	at, err := time.Parse(time.RFC3339Nano, strings.ToUpper(strings.Replace(text, " ", "+", 1)))
 	if err != nil {
 		p.refuse(name, "datetime_parsing", "Input should be a valid datetime, in the form 2006-01-02T15:04:05Z of RFC 3339")
 		return time.Time{}

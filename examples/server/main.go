@@ -89,6 +89,10 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		return err
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.addr)
+	var unknown *net.DNSError
+	if errors.As(err, &unknown) {
+		return usagef("-addr: %w", err)
+	}
 	if err != nil {
 		return fmt.Errorf("-addr: %w", err)
 	}
