@@ -11,7 +11,7 @@ import (
 // answer, for as long as the client cares to take, and cuts a longer one off, so that many clients see a broken connection in
 // place of the answer. So the answer is sent first, and then the rest is taken in, within these limits.
 const (
-	drainBytes = 4 << 20
+	drainBytes = 16 << 20
 	drainTime  = 2 * time.Second
 )
 
