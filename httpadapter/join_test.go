@@ -46,6 +46,7 @@ func TestJoinSeveralServices(t *testing.T) {
 		body         string
 	}{
 		{"GET", "/api/triggers/7", 200, `"triggers 7"`},
+		{"GET", "/api/triggers/a%2Fb", 200, `"triggers a/b"`},
 		{"POST", "/api/v1/vaults/v1/tokenize", 200, `"vault v1"`},
 		{"PUT", "/api/api/v1/auth-management/clients/c1", 200, `"auth c1"`},
 		{"POST", "/api/api/v0/search/metadata-filters/audio-sound", 200, `"search "`},

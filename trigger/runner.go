@@ -24,7 +24,15 @@ func (w *Worker) runHere(ctx context.Context, e Event) (o Outcome, err error) {
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}
+	probe(err)
 	return o, err
+}
+
+// probe asks an error what the worker will ask it later, where a panic of its methods can still be caught.
+func probe(err error) {
+	var permanent *permanentError
+	var later *retryAfterError
+	_ = errors.As(err, &permanent) || errors.As(err, &later)
 }
 
 // runAside calls the Processor on a goroutine of its own, so that one that ignores the end of its context cannot hold its place

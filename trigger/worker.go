@@ -196,6 +196,8 @@ func (w *Worker) handle(held context.Context, d Delivery, m mode) Verdict {
 func (w *Worker) begin(ctx context.Context, d Delivery) (Event, error) {
 	s := w.service
 	now := s.now()
+	ctx, cancel := context.WithTimeout(ctx, markTimeout)
+	defer cancel()
 	if s.isAbandoned(d.Job.EventID) {
 		if err := s.giveUp(ctx, d.Job.Organization, d.Job.EventID); err == nil {
 			s.forgive(d.Job.EventID)
@@ -205,8 +207,6 @@ func (w *Worker) begin(ctx context.Context, d Delivery) (Event, error) {
 		}
 		s.forgive(d.Job.EventID)
 	}
-	ctx, cancel := context.WithTimeout(ctx, markTimeout)
-	defer cancel()
 	var e Event
 	err := s.update(ctx, d.Job.Organization, d.Job.EventID, func(stored *Event) error {
 		if stored.Status.Finished() || stored.Generation != d.Job.Generation {
