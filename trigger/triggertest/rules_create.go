@@ -162,7 +162,7 @@ var createRules = []rule{
 			const n = 32
 			events, errs := make([]trigger.Event, n), make([]error, n)
 			for i := range events {
-				events[i] = plainEvent([]string{orgA, orgB}[i%2], time.Duration(i/8))
+				events[i] = plainEvent([]string{orgA, orgB}[i%2], time.Duration(i/8)*time.Microsecond)
 			}
 			together(n, func(i int) {
 				_, created, err := s.Store.Create(t.Context(), events[i], window())

@@ -1,0 +1,103 @@
+package sqlite_test
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// processed is a service with a worker whose work is nothing.
+type processed struct {
+	service *trigger.Service
+	started chan time.Time // of each attempt
+	done    atomic.Int64   // attempts that have ended and are written down
+}
+
+// startProcessing runs the worker until the benchmark ends.
+func startProcessing(b *testing.B, concurrency int) *processed {
+	db := openAt(b, filepath.Join(b.TempDir(), "processed.db"), nil)
+	benchOrganization(b, db.Trigger())
+	p := &processed{started: make(chan time.Time, 1<<16)}
+	var err error
+	p.service, err = trigger.New(db.Trigger(), db.Trigger().Queue(nil), &trigger.Options{
+		Directory: db.Trigger(),
+		Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
+			if o.Kind == trigger.KindCompleted {
+				p.done.Add(1)
+			}
+		}),
+	})
+	require.NoError(b, err)
+	worker, err := trigger.NewWorker(p.service, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+		p.started <- time.Now()
+		return trigger.Outcome{Summary: "Nothing to do."}, nil
+	}), &trigger.WorkerOptions{Concurrency: concurrency})
+	require.NoError(b, err)
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = worker.Run(ctx) })
+	b.Cleanup(func() {
+		stop()
+		running.Wait()
+	})
+	return p
+}
+
+func (p *processed) submit(ctx context.Context) error {
+	_, err := p.service.Submit(ctx, "acme", trigger.Submission{Instructions: benchInstructions, Context: []byte(benchContext)})
+	return err
+}
+
+// BenchmarkProcess compares the time from the first submission to the end of the last event, worker and submitters at once, with that
+// of the submissions alone. 64 callers, 64 attempts at a time.
+func BenchmarkProcess(b *testing.B) {
+	const callers, total = 64, 2560
+	alone := benchService(b)
+	p := startProcessing(b, 64)
+	var aloneTime, processedTime time.Duration
+	for b.Loop() {
+		aloneTime += turn(b, callers, total, alone)
+		target := p.done.Load() + total
+		begun := time.Now()
+		turn(b, callers, total, p.submit)
+		for p.done.Load() < target {
+			time.Sleep(100 * time.Microsecond)
+		}
+		processedTime += time.Since(begun)
+		for len(p.started) > 0 {
+			<-p.started
+		}
+	}
+	b.ReportMetric(float64(b.N*total)/aloneTime.Seconds(), "submits/s")
+	b.ReportMetric(float64(b.N*total)/processedTime.Seconds(), "processed/s")
+	b.ReportMetric(aloneTime.Seconds()/processedTime.Seconds(), "of-submit")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkIdleStart reports the time from the call of Submit, and from its return, to the start of the work, when the worker has nothing else
+// to do.
+func BenchmarkIdleStart(b *testing.B) {
+	p := startProcessing(b, 4)
+	var fromCall, fromReturn, worst time.Duration
+	for b.Loop() {
+		called := time.Now()
+		require.NoError(b, p.submit(b.Context()))
+		returned := time.Now()
+		started := <-p.started
+		fromCall += started.Sub(called)
+		fromReturn += started.Sub(returned)
+		worst = max(worst, started.Sub(called))
+		time.Sleep(5 * time.Millisecond) // the worker is idle again
+	}
+	b.ReportMetric(float64(fromCall.Microseconds())/float64(b.N), "us-from-call")
+	b.ReportMetric(float64(fromReturn.Microseconds())/float64(b.N), "us-from-return")
+	b.ReportMetric(float64(worst.Microseconds()), "us-worst")
+	b.ReportMetric(0, "ns/op")
+}

@@ -1,0 +1,129 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// migrations holds a folder for each domain, with files named NNNN_what.sql. A file that was released is never changed.
+//
+//go:embed migrations
+var migrations embed.FS
+
+// step is one migration of a domain: it takes the tables from version-1 to version.
+type step struct {
+	domain  string
+	version int
+	script  string
+}
+
+// migrate brings the tables of every domain up to date, all in one transaction, so that of two processes which open an old file at
+// once one does the work and the other finds it done.
+//
+// (goose, which the PostgreSQL backend uses, runs each migration in a transaction of its own, and its locks are PostgreSQL's.)
+func migrate(ctx context.Context, conn *sql.Conn, files fs.FS) (err error) {
+	steps, err := readSteps(files)
+	if err != nil {
+		return err
+	}
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+		}
+	}()
+	const table = "CREATE TABLE IF NOT EXISTS mortise_versions (domain TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID"
+	if _, err := conn.ExecContext(ctx, table); err != nil {
+		return err
+	}
+	found, err := versions(ctx, conn)
+	if err != nil {
+		return err
+	}
+	known := make(map[string]int)
+	for _, s := range steps {
+		known[s.domain] = s.version
+	}
+	for domain, version := range found {
+		if version > known[domain] {
+			return fmt.Errorf("the tables of %q have version %d, and this program knows them up to version %d: use a newer program", domain, version, known[domain])
+		}
+	}
+	for _, s := range steps {
+		if s.version <= found[s.domain] {
+			continue
+		}
+		if _, err := conn.ExecContext(ctx, s.script); err != nil {
+			return fmt.Errorf("migrate the tables of %q to version %d: %w", s.domain, s.version, err)
+		}
+		const note = "INSERT INTO mortise_versions (domain, version) VALUES (?, ?) ON CONFLICT DO UPDATE SET version = excluded.version"
+		if _, err := conn.ExecContext(ctx, note, s.domain, s.version); err != nil {
+			return err
+		}
+	}
+	_, err = conn.ExecContext(ctx, "COMMIT")
+	return err
+}
+
+// versions returns the version of each domain's tables in the file.
+func versions(ctx context.Context, conn *sql.Conn) (map[string]int, error) {
+	rows, err := conn.QueryContext(ctx, "SELECT domain, version FROM mortise_versions")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	found := make(map[string]int)
+	for rows.Next() {
+		var domain string
+		var version int
+		if err := rows.Scan(&domain, &version); err != nil {
+			return nil, err
+		}
+		found[domain] = version
+	}
+	return found, rows.Err()
+}
+
+// readSteps returns the migrations by domain and version. The versions of a domain are 1, 2, 3, ... without a gap.
+func readSteps(files fs.FS) ([]step, error) {
+	names, err := fs.Glob(files, "migrations/*/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	var steps []step
+	for _, name := range names {
+		number, _, _ := strings.Cut(path.Base(name), "_")
+		version, err := strconv.Atoi(number)
+		if err != nil {
+			return nil, fmt.Errorf("%s does not begin with a version", name)
+		}
+		script, err := fs.ReadFile(files, name)
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, step{domain: path.Base(path.Dir(name)), version: version, script: string(script)})
+	}
+	slices.SortFunc(steps, func(a, b step) int {
+		return cmp.Or(strings.Compare(a.domain, b.domain), a.version-b.version)
+	})
+	for i, s := range steps {
+		want := 1
+		if i > 0 && steps[i-1].domain == s.domain {
+			want = steps[i-1].version + 1
+		}
+		if s.version != want {
+			return nil, fmt.Errorf("the migrations of %q have version %d where %d is due", s.domain, s.version, want)
+		}
+	}
+	return steps, nil
+}

@@ -1,0 +1,189 @@
+// Package sqlite keeps everything in one file on disk, by way of SQLite (https://www.sqlite.org) compiled to Go: no cgo, no server.
+//
+// A call that returned without error is on the disk: the database runs in WAL mode with synchronous=FULL, so every commit ends
+// with an fsync. To be fast all the same, one goroutine does all writes of the process and puts what waits at the moment into one
+// transaction (group commit). Reads go through a pool of their own and never wait for a write.
+//
+// Several processes may open one file, on one machine. SQLite's locks keep their transactions apart, and the leases of jobs
+// end by time, so that one process takes over what another one left. Network file systems are not for this.
+//
+// A full disk, a locked or a read-only file makes calls fail with an error that is no sentinel: "unavailable" to the services.
+// Nothing that was acknowledged is lost by it, and calls succeed again once the cause is gone, without a restart.
+//
+// Do not open and close the database file by other means within the process, not even to copy it: on most systems that drops
+// the locks that SQLite holds on it (https://www.sqlite.org/howtocorrupt.html, 2.2). [DB.Backup] makes copies.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	driver "modernc.org/sqlite"
+)
+
+// Options are the settings of Open. The zero value means the defaults.
+type Options struct {
+	// BusyTimeout is how long a call waits for a lock that another process holds, unless its context ends before: 10 s.
+	BusyTimeout time.Duration
+
+	// ReadConns is how many reads run at a time; others wait. The default is 4, or the number of processors if that is more.
+	ReadConns int
+
+	// SkipCheck leaves out the integrity check of Open, which reads the whole file.
+	SkipCheck bool
+}
+
+// DB is an open database file. It is safe for concurrent use.
+type DB struct {
+	path   string
+	busy   time.Duration
+	reader *reader
+	writer *writer
+	jobs   notifier // of trigger jobs that were added
+}
+
+// ErrClosed is the error of a call after Close.
+var ErrClosed = errors.New("sqlite: the database is closed")
+
+// Open opens the database file at path, creating it if it is not there (mode 0600; its folder must exist), and brings its tables
+// up to date. Options may be nil.
+//
+// It fails if the file is no database, is damaged, cannot be written, or was written by a newer version of this package. ctx
+// bounds the opening only.
+func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.BusyTimeout <= 0 {
+		o.BusyTimeout = 10 * time.Second
+	}
+	if o.ReadConns <= 0 {
+		o.ReadConns = max(4, runtime.NumCPU())
+	}
+	if path == "" {
+		return nil, errors.New("sqlite: Open needs the path of a file")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	if err := create(path); err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+
+	write, err := openPool(path, url.Values{"_journal": {"WAL"}, "_sync": {"FULL"}, "_fk": {"1"}})
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
+	}
+	if err := prepareFile(ctx, write, &o); err != nil {
+		_ = write.Close()
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
+	}
+	read, err := openPool(path, url.Values{"_query_only": {"1"}})
+	if err != nil {
+		_ = write.Close()
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
+	}
+	read.SetMaxOpenConns(o.ReadConns)
+	read.SetMaxIdleConns(o.ReadConns)
+	// One connection stays open from here on. When the last one is closed, SQLite deletes the files beside the database, and the
+	// writer may drop its own at any time.
+	if err := retryBusy(ctx, o.BusyTimeout, func() error { return read.PingContext(ctx) }); err != nil {
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, errors.Join(err, write.Close(), read.Close()))
+	}
+	return &DB{path: path, busy: o.BusyTimeout, reader: &reader{pool: read}, writer: startWriter(write, o.BusyTimeout)}, nil
+}
+
+// create makes an empty file that only its owner can read. SQLite gives the files that it puts beside it the same mode.
+func create(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// tick is how long SQLite itself waits for a lock. It is short because SQLite's wait does not end with a context; retryBusy
+// does the rest.
+const tick = 20 * time.Millisecond
+
+// openPool returns a pool of connections to the file. settings are parameters of the driver.
+func openPool(path string, settings url.Values) (*sql.DB, error) {
+	settings.Set("_busy_timeout", strconv.FormatInt(tick.Milliseconds(), 10))
+	settings.Set("_error_rc", "1")
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: settings.Encode()}
+	if filepath.VolumeName(path) != "" {
+		name.Path = "/" + name.Path // file:///C:/...
+	}
+	connector, err := driver.NewConnector(name.String())
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// prepareFile checks the file and migrates it.
+func prepareFile(ctx context.Context, write *sql.DB, o *Options) error {
+	write.SetMaxOpenConns(1)
+	return retryBusy(ctx, o.BusyTimeout, func() error {
+		conn, err := write.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if err := checkMode(ctx, conn); err != nil {
+			return err
+		}
+		if !o.SkipCheck {
+			if err := checkIntegrity(ctx, conn); err != nil {
+				return err
+			}
+		}
+		return migrate(ctx, conn, migrations)
+	})
+}
+
+// checkMode refuses a file on which WAL does not work: then commits would not be what this package promises.
+func checkMode(ctx context.Context, conn *sql.Conn) error {
+	var mode string
+	if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("the file system does not support write-ahead logging (journal mode is %q)", mode)
+	}
+	return nil
+}
+
+// checkIntegrity reads the whole file.
+func checkIntegrity(ctx context.Context, conn *sql.Conn) error {
+	var found string
+	if err := conn.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
+		return err
+	}
+	if found != "ok" {
+		return fmt.Errorf("the file is damaged: %s. Restore a backup, or recover what is readable with the sqlite3 program's .recover", found)
+	}
+	return nil
+}
+
+// Close waits for the writes that are under way and closes the file. Calls that come later fail with [ErrClosed].
+func (db *DB) Close() error {
+	return errors.Join(db.writer.close(), db.reader.close())
+}
+
+// Trigger returns what package trigger stores.
+func (db *DB) Trigger() *Trigger { return &Trigger{db: db} }

@@ -1,0 +1,56 @@
+package sqlite
+
+import (
+	"database/sql"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// Trigger implements [trigger.Store], [trigger.Pruner], [trigger.Organizations], [trigger.Keys], [trigger.TxLeases] and
+// [trigger.JobNotifier].
+type Trigger struct{ db *DB }
+
+var (
+	_ trigger.Store         = (*Trigger)(nil)
+	_ trigger.Pruner        = (*Trigger)(nil)
+	_ trigger.Organizations = (*Trigger)(nil)
+	_ trigger.Keys          = (*Trigger)(nil)
+	_ trigger.TxLeases      = (*Trigger)(nil)
+)
+
+// Queue returns a queue over this database's jobs. Options may be nil. A job wakes the idle consumers of this process at once, and
+// those of other processes at their next poll (LeaseOptions.Poll).
+func (t *Trigger) Queue(opts *trigger.LeaseOptions) trigger.Queue { return trigger.LeaseQueue(t, opts) }
+
+// micros is a time as it is stored: NULL for the zero time.
+func micros(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMicro()
+}
+
+// moment is the opposite.
+func moment(m sql.NullInt64) time.Time {
+	if !m.Valid {
+		return time.Time{}
+	}
+	return time.UnixMicro(m.Int64).UTC()
+}
+
+// blob returns an ID or a digest as it is stored, if is says that there is one.
+func blob(b []byte, is bool) any {
+	if !is {
+		return nil
+	}
+	return b
+}
+
+// text returns a string as it is stored, if is says that there is one. What it is given is copied.
+func text[S ~string | ~[]byte](s S, is bool) any {
+	if !is {
+		return nil
+	}
+	return string(s)
+}

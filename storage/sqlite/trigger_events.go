@@ -1,0 +1,265 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+const (
+	insertEvent = "INSERT INTO trigger_events (" + eventColumns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+
+	eventByID  = "SELECT " + eventColumns + " FROM trigger_events WHERE id = ?"
+	eventByKey = "SELECT " + eventColumns + " FROM trigger_events WHERE organization = ? AND idempotency_key = ?"
+	releaseKey = "UPDATE trigger_events SET idempotency_key = NULL WHERE id = ?"
+
+	// An UPDATE renews the indexes of every column that it names, so the usual one names few.
+	updateProgress = "UPDATE trigger_events SET (" + progressColumns + ") = (?,?,?,?,?,?,?,?,?) WHERE id = ?"
+	updateContent  = "UPDATE trigger_events SET (" + contentColumns + ") = (?,?,?,?,?,?,?) WHERE id = ?"
+)
+
+// Create implements [trigger.Store].
+func (t *Trigger) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+	c, err := newCreation(&e, keySince)
+	if err != nil {
+		return trigger.Event{}, false, err
+	}
+	if err := t.db.writer.write(ctx, c.do); err != nil {
+		return trigger.Event{}, false, err
+	}
+	return c.result(&e)
+}
+
+// creation is a Create under way. It holds copies: the event itself stays with the caller.
+type creation struct {
+	id, org, key string
+	keySince     time.Time
+	args         []any
+
+	created bool
+	earlier trigger.Event // if not created
+}
+
+func newCreation(e *trigger.Event, keySince time.Time) (*creation, error) {
+	args, err := eventArgs(e)
+	return &creation{id: string(e.ID[:]), org: e.Organization, key: e.IdempotencyKey, keySince: keySince, args: args}, err
+}
+
+// result is what Create returns after do.
+func (c *creation) result(e *trigger.Event) (trigger.Event, bool, error) {
+	if c.created {
+		return e.Clone(), true, nil
+	}
+	return c.earlier, false, nil
+}
+
+var errIDTaken = errors.New("sqlite: another organization has an event with this ID")
+
+// do inserts the event. If that meets another one, it looks which.
+func (c *creation) do(t *tx) error {
+	c.earlier = trigger.Event{}
+	changed, err := t.exec(insertEvent, c.args...)
+	if c.created = changed == 1; err != nil || c.created {
+		return err
+	}
+	found, err := t.event(&c.earlier, eventByID, []byte(c.id))
+	if err != nil {
+		return err
+	}
+	if found && c.earlier.Organization != c.org {
+		return errIDTaken
+	}
+	if found {
+		return nil
+	}
+	if _, err = t.event(&c.earlier, eventByKey, c.org, c.key); err != nil {
+		return err
+	}
+	if !c.earlier.SubmittedAt.Before(c.keySince) {
+		return nil
+	}
+	if _, err := t.exec(releaseKey, c.earlier.ID[:]); err != nil {
+		return err
+	}
+	changed, err = t.exec(insertEvent, c.args...)
+	if c.created = changed == 1; err == nil && !c.created {
+		err = errors.New("sqlite: the event cannot be stored")
+	}
+	return err
+}
+
+// event reads one event in the transaction.
+func (t *tx) event(e *trigger.Event, query string, args ...any) (found bool, err error) {
+	err = t.query(query, args, func(rows *sql.Rows) error {
+		found = true
+		return scanEvent(rows, e)
+	})
+	return found, err
+}
+
+// Get implements [trigger.Store].
+func (t *Trigger) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+	events, err := t.events(ctx, eventByID+" AND organization = ?", id[:], org)
+	if err != nil {
+		return trigger.Event{}, err
+	}
+	if len(events) == 0 {
+		return trigger.Event{}, trigger.ErrNotFound
+	}
+	return events[0], nil
+}
+
+// events reads events on the pool.
+func (t *Trigger) events(ctx context.Context, query string, args ...any) ([]trigger.Event, error) {
+	var events []trigger.Event
+	err := t.db.query(ctx, query, args, func(rows *sql.Rows) error {
+		var e trigger.Event
+		if err := scanEvent(rows, &e); err != nil {
+			return err
+		}
+		events = append(events, e)
+		return nil
+	})
+	return events, err
+}
+
+// Update implements [trigger.Store].
+func (t *Trigger) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+	return t.db.writer.write(ctx, func(tx *tx) error {
+		var kept trigger.Event
+		found, err := tx.event(&kept, eventByID, id[:])
+		if err != nil {
+			return err
+		}
+		if !found || kept.Organization != org {
+			return trigger.ErrNotFound
+		}
+		var progress, content []any
+		err = tx.host(func() (err error) {
+			changed := kept.Clone()
+			if err := update(&changed); err != nil {
+				return err
+			}
+			if !sameContent(&kept, &changed) {
+				content = append(appendContent(nil, &changed), id[:])
+			}
+			if progress, err = appendProgress(nil, &changed); err != nil {
+				return err
+			}
+			progress = append(progress, id[:])
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if content != nil {
+			if _, err := tx.exec(updateContent, content...); err != nil {
+				return err
+			}
+		}
+		_, err = tx.exec(updateProgress, progress...)
+		return err
+	})
+}
+
+// List implements [trigger.Store].
+func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+		return trigger.Page{}, err
+	}
+	where := []string{"organization = ?"}
+	args := []any{org}
+	and := func(condition string, values ...any) {
+		where, args = append(where, condition), append(args, values...)
+	}
+	if q.Status != "" {
+		number, err := statusNumber(q.Status)
+		if err != nil {
+			return trigger.Page{}, nil // no event has it
+		}
+		and("status = ?", number)
+		if q.Status != trigger.StatusCompleted {
+			and("status <> " + completed) // so that the index of these is used
+		}
+	}
+	if q.Source != "" {
+		and("source = ?", q.Source)
+	}
+	if q.IdempotencyKey != "" {
+		and("idempotency_key = ?", q.IdempotencyKey)
+	}
+	if !q.From.IsZero() {
+		and("submitted_at >= ?", ceilMicros(q.From))
+	}
+	if !q.To.IsZero() {
+		and("submitted_at < ?", ceilMicros(q.To))
+	}
+	if !q.Before.IsZero() {
+		and("(submitted_at, id) < (?, ?)", q.Before.SubmittedAt.UnixMicro(), q.Before.ID[:])
+	}
+	query := "SELECT " + eventColumns + " FROM trigger_events WHERE " + strings.Join(where, " AND ") +
+		" ORDER BY submitted_at DESC, id DESC LIMIT ?"
+	events, err := t.events(ctx, query, append(args, q.Limit+1)...)
+	if err != nil {
+		return trigger.Page{}, err
+	}
+	if len(events) <= q.Limit {
+		return trigger.Page{Events: events}, nil
+	}
+	return trigger.Page{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+}
+
+// ceilMicros rounds a bound up to the precision of the column, which selects the same events.
+func ceilMicros(t time.Time) int64 {
+	m := t.UnixMicro()
+	if time.UnixMicro(m).Before(t) {
+		m++
+	}
+	return m
+}
+
+const unqueuedEvents = "SELECT " + eventColumns + " FROM trigger_events WHERE unqueued_since < ? AND status = " + received +
+	" ORDER BY unqueued_since, submitted_at, id LIMIT ?"
+
+// Unqueued implements [trigger.Store].
+func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
+	return t.events(ctx, unqueuedEvents, ceilMicros(before), max(limit, 0))
+}
+
+const (
+	pruned      = "(SELECT id FROM trigger_events WHERE finished_at < ? AND status >= " + completed + " ORDER BY finished_at, id LIMIT ?)"
+	pruneJobs   = "DELETE FROM trigger_jobs WHERE dead = 1 AND event IN " + pruned
+	pruneEvents = "DELETE FROM trigger_events WHERE id IN " + pruned
+)
+
+// pruneStep is how many events go at a time: other writes wait for so long.
+const pruneStep = 100
+
+// Prune implements [trigger.Pruner].
+func (t *Trigger) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+	removed := 0
+	for removed < limit {
+		step := min(pruneStep, limit-removed)
+		var n int64
+		err := t.db.writer.write(ctx, func(tx *tx) (err error) {
+			if _, err = tx.exec(pruneJobs, ceilMicros(before), step); err != nil {
+				return err
+			}
+			n, err = tx.exec(pruneEvents, ceilMicros(before), step)
+			return err
+		})
+		if err != nil {
+			return removed, err
+		}
+		if removed += int(n); n < int64(step) {
+			break
+		}
+	}
+	return removed, ctx.Err()
+}

@@ -1,0 +1,195 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+const (
+	organizationByID = "SELECT o.setup_complete, c.id, c.ready FROM trigger_organizations o" +
+		" LEFT JOIN trigger_collections c ON c.organization = o.id WHERE o.id = ? ORDER BY c.id"
+
+	upsertOrganization = "INSERT INTO trigger_organizations (id, setup_complete) VALUES (?, ?)" +
+		" ON CONFLICT DO UPDATE SET setup_complete = excluded.setup_complete"
+	deleteCollections = "DELETE FROM trigger_collections WHERE organization = ?"
+	// Of two entries with one ID, either one can make the collection ready.
+	insertCollection = "INSERT INTO trigger_collections (organization, id, ready) VALUES (?, ?, ?)" +
+		" ON CONFLICT DO UPDATE SET ready = max(ready, excluded.ready)"
+)
+
+// Organization implements [trigger.Directory].
+func (t *Trigger) Organization(ctx context.Context, org string) (trigger.Organization, error) {
+	o := trigger.Organization{ID: org}
+	found := false
+	err := t.db.query(ctx, organizationByID, []any{org}, func(rows *sql.Rows) error {
+		found = true
+		return scanOrganization(rows, &o)
+	})
+	if err == nil && !found {
+		err = trigger.ErrNotFound
+	}
+	if err != nil {
+		return trigger.Organization{}, err
+	}
+	return o, nil
+}
+
+// scanOrganization reads a row of organizationByID: the organization with one of its collections, if it has any.
+func scanOrganization(rows *sql.Rows, o *trigger.Organization) error {
+	var id sql.RawBytes
+	var ready sql.NullBool
+	if err := rows.Scan(&o.SetupComplete, &id, &ready); err != nil {
+		return err
+	}
+	if id == nil {
+		return nil
+	}
+	c := trigger.Collection{Ready: ready.Bool}
+	if len(id) != len(c.ID) {
+		return errors.New("sqlite: a collection's row is damaged")
+	}
+	copy(c.ID[:], id)
+	o.Collections = append(o.Collections, c)
+	return nil
+}
+
+// UpdateOrganization implements [trigger.Organizations].
+func (t *Trigger) UpdateOrganization(ctx context.Context, org string, update func(*trigger.Organization) error) error {
+	return t.db.writer.write(ctx, func(tx *tx) error {
+		changed := trigger.Organization{ID: org}
+		err := tx.query(organizationByID, []any{org}, func(rows *sql.Rows) error { return scanOrganization(rows, &changed) })
+		if err != nil {
+			return err
+		}
+		err = tx.host(func() error {
+			given := changed
+			if err := update(&given); err != nil {
+				return err
+			}
+			changed = given.Clone()
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := tx.exec(upsertOrganization, org, changed.SetupComplete); err != nil {
+			return err
+		}
+		if _, err := tx.exec(deleteCollections, org); err != nil {
+			return err
+		}
+		for _, c := range changed.Collections {
+			if _, err := tx.exec(insertCollection, org, c.ID[:], c.Ready); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+const (
+	keyColumns = "digest, id, organization, name, created_at, revoked_at, last_used_at"
+
+	insertKey   = "INSERT INTO trigger_api_keys (" + keyColumns + ") VALUES (?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+	updateKey   = "UPDATE trigger_api_keys SET name = ?, revoked_at = ?, last_used_at = ? WHERE id = ?"
+	keyByDigest = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE digest = ?"
+	keyByID     = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE id = ? AND organization = ?"
+	keysOf      = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE organization = ? ORDER BY created_at, id"
+)
+
+// CreateKey implements [trigger.Keys].
+func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
+	return t.db.writer.write(ctx, func(tx *tx) error {
+		created, err := tx.exec(insertKey, k.Digest[:], k.ID[:], k.Organization, k.Name,
+			k.CreatedAt.UnixMicro(), micros(k.RevokedAt), micros(k.LastUsedAt))
+		if err == nil && created == 0 {
+			err = trigger.ErrExists
+		}
+		return err
+	})
+}
+
+// KeyByDigest implements [trigger.Keys].
+func (t *Trigger) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.APIKey, error) {
+	keys, err := t.keys(ctx, keyByDigest, digest[:])
+	if err != nil {
+		return trigger.APIKey{}, err
+	}
+	if len(keys) == 0 {
+		return trigger.APIKey{}, trigger.ErrNotFound
+	}
+	return keys[0], nil
+}
+
+// UpdateKey implements [trigger.Keys].
+func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*trigger.APIKey) error) error {
+	return t.db.writer.write(ctx, func(tx *tx) error {
+		var k trigger.APIKey
+		found := false
+		err := tx.query(keyByID, []any{id[:], org}, func(rows *sql.Rows) error {
+			found = true
+			return scanKey(rows, &k)
+		})
+		if err != nil {
+			return err
+		}
+		if !found {
+			return trigger.ErrNotFound
+		}
+		err = tx.host(func() error {
+			given := k
+			if err := update(&given); err != nil {
+				return err
+			}
+			k = given
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(updateKey, k.Name, micros(k.RevokedAt), micros(k.LastUsedAt), id[:])
+		return err
+	})
+}
+
+// ListKeys implements [trigger.Keys].
+func (t *Trigger) ListKeys(ctx context.Context, org string) ([]trigger.APIKey, error) {
+	return t.keys(ctx, keysOf, org)
+}
+
+func (t *Trigger) keys(ctx context.Context, query string, args ...any) ([]trigger.APIKey, error) {
+	var keys []trigger.APIKey
+	err := t.db.query(ctx, query, args, func(rows *sql.Rows) error {
+		var k trigger.APIKey
+		if err := scanKey(rows, &k); err != nil {
+			return err
+		}
+		keys = append(keys, k)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return keys, nil
+}
+
+// scanKey reads a row of keyColumns.
+func scanKey(rows *sql.Rows, k *trigger.APIKey) error {
+	var digest, id sql.RawBytes
+	var created, revoked, used sql.NullInt64
+	if err := rows.Scan(&digest, &id, &k.Organization, &k.Name, &created, &revoked, &used); err != nil {
+		return err
+	}
+	if len(digest) != len(k.Digest) || len(id) != len(k.ID) {
+		return errors.New("sqlite: an API key's row is damaged")
+	}
+	copy(k.Digest[:], digest)
+	copy(k.ID[:], id)
+	k.CreatedAt, k.RevokedAt, k.LastUsedAt = moment(created), moment(revoked), moment(used)
+	return nil
+}

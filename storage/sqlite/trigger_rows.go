@@ -1,0 +1,132 @@
+package sqlite
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// eventColumns are the columns of an event, in the order of eventArgs and scanEvent.
+const eventColumns = "id, organization, submitted_at, " + contentColumns + ", " + progressColumns
+
+// contentColumns hardly ever change; progressColumns change with every attempt.
+const (
+	contentColumns  = "source, instructions, context, collection, idempotency_key, body_digest, trace"
+	progressColumns = "status, started_at, finished_at, attempts, last_error, outcome_summary, outcome_data, generation, unqueued_since"
+)
+
+// statuses are the statuses by the numbers that are stored. The schema knows 2 by heart.
+var statuses = [...]trigger.Status{trigger.StatusReceived, trigger.StatusProcessing, trigger.StatusCompleted, trigger.StatusFailed}
+
+// The numbers that statements name.
+const (
+	received  = "0"
+	completed = "2"
+)
+
+func statusNumber(s trigger.Status) (int, error) {
+	if i := slices.Index(statuses[:], s); i >= 0 {
+		return i, nil
+	}
+	return 0, fmt.Errorf("sqlite: unknown status %q", s)
+}
+
+// eventArgs returns the values of eventColumns, copies where the event's owner could change them.
+func eventArgs(e *trigger.Event) ([]any, error) {
+	args := make([]any, 0, 19)
+	args = append(args, bytes.Clone(e.ID[:]), e.Organization, e.SubmittedAt.UnixMicro())
+	args = appendContent(args, e)
+	return appendProgress(args, e)
+}
+
+// appendContent appends the values of contentColumns.
+func appendContent(args []any, e *trigger.Event) []any {
+	return append(args,
+		e.Source, e.Instructions, text(e.Context, e.Context != nil), blob(bytes.Clone(e.Collection[:]), e.Collection != uuid.Nil),
+		text(e.IdempotencyKey, e.IdempotencyKey != ""), blob(bytes.Clone(e.BodyDigest[:]), e.BodyDigest != [32]byte{}), traceText(e.Trace))
+}
+
+// appendProgress appends the values of progressColumns.
+func appendProgress(args []any, e *trigger.Event) ([]any, error) {
+	status, err := statusNumber(e.Status)
+	if err != nil {
+		return nil, err
+	}
+	var summary, data any
+	if e.Outcome != nil {
+		summary, data = e.Outcome.Summary, text(e.Outcome.Data, e.Outcome.Data != nil)
+	}
+	return append(args, status, micros(e.StartedAt), micros(e.FinishedAt), e.Attempts, e.LastError, summary, data,
+		e.Generation, micros(e.UnqueuedSince)), nil
+}
+
+// sameContent reports whether the values of contentColumns are equal.
+func sameContent(a, b *trigger.Event) bool {
+	return a.Source == b.Source && a.Instructions == b.Instructions &&
+		bytes.Equal(a.Context, b.Context) && (a.Context == nil) == (b.Context == nil) &&
+		a.Collection == b.Collection && a.IdempotencyKey == b.IdempotencyKey && a.BodyDigest == b.BodyDigest &&
+		maps.Equal(a.Trace, b.Trace) && (a.Trace == nil) == (b.Trace == nil)
+}
+
+// traceText writes a trace carrier as a query string, which keeps every byte and can be read.
+func traceText(trace map[string]string) any {
+	if trace == nil {
+		return nil
+	}
+	values := make(url.Values, len(trace))
+	for k, v := range trace {
+		values.Set(k, v)
+	}
+	return values.Encode()
+}
+
+func traceMap(text sql.NullString) (map[string]string, error) {
+	if !text.Valid {
+		return nil, nil
+	}
+	values, err := url.ParseQuery(text.String)
+	if err != nil {
+		return nil, err
+	}
+	trace := make(map[string]string, len(values))
+	for k, v := range values {
+		trace[k] = v[0]
+	}
+	return trace, nil
+}
+
+// scanEvent reads a row of eventColumns.
+func scanEvent(rows *sql.Rows, e *trigger.Event) error {
+	var id, collection, digest sql.RawBytes
+	var key, summary, trace sql.NullString
+	var submitted, started, finished, unqueued sql.NullInt64
+	var data []byte
+	var status int
+	err := rows.Scan(&id, &e.Organization, &submitted,
+		&e.Source, &e.Instructions, (*[]byte)(&e.Context), &collection, &key, &digest, &trace,
+		&status, &started, &finished, &e.Attempts, &e.LastError, &summary, &data, &e.Generation, &unqueued)
+	if err != nil {
+		return err
+	}
+	if len(id) != len(e.ID) || status < 0 || status >= len(statuses) {
+		return fmt.Errorf("sqlite: an event's row is damaged")
+	}
+	copy(e.ID[:], id)
+	copy(e.Collection[:], collection)
+	copy(e.BodyDigest[:], digest)
+	e.Status = statuses[status]
+	e.SubmittedAt, e.StartedAt, e.FinishedAt, e.UnqueuedSince = moment(submitted), moment(started), moment(finished), moment(unqueued)
+	e.IdempotencyKey = key.String
+	if summary.Valid {
+		e.Outcome = &trigger.Outcome{Summary: summary.String, Data: data}
+	}
+	e.Trace, err = traceMap(trace)
+	return err
+}

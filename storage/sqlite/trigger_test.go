@@ -1,0 +1,46 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+)
+
+// TestTrigger is the conformance suite.
+func TestTrigger(t *testing.T) {
+	files := make(map[any]*opened)
+	open := func(t *testing.T, path string) triggertest.Backend {
+		db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
+		tables := db.Trigger()
+		files[tables] = &opened{db, path}
+		return triggertest.Backend{Store: tables, Organizations: tables, Keys: tables, Leases: tables, Queue: tables.Queue(nil)}
+	}
+	triggertest.Run(t, triggertest.Harness{
+		Open: func(t *testing.T) triggertest.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },
+		Reopen: func(t *testing.T, b triggertest.Backend) triggertest.Backend {
+			require.NoError(t, files[b.Store].db.Close())
+			return open(t, files[b.Store].path)
+		},
+		Break: func(t *testing.T, b triggertest.Backend) (heal func()) { return lockFile(t, files[b.Store].path) },
+	})
+}
+
+// opened is a database with its file.
+type opened struct {
+	db   *sqlite.DB
+	path string
+}
+
+// openAt opens a database that the test's end closes.
+func openAt(t testing.TB, path string, opts *sqlite.Options) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}

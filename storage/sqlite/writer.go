@@ -1,0 +1,264 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// maxGroup bounds how many operations share a transaction, and so for how long the file is locked.
+const maxGroup = 256
+
+// writer makes all changes of a DB, on one goroutine. Operations that wait at the same moment become one transaction: its fsync,
+// which costs more than everything else, is shared by all of them (group commit).
+//
+// One operation's failure is its caller's only. An operation that fails before it has written anything is left out of the
+// group. If one fails later, or the commit does, the transaction is rolled back and each operation gets one of its own. (A
+// savepoint round every operation would do the same, and costs a tenth of the throughput, always.)
+type writer struct {
+	pool *sql.DB
+	busy time.Duration
+	ops  chan *op
+
+	ctx     context.Context // ends when close is called
+	cancel  context.CancelFunc
+	stopped chan struct{} // closed when the goroutine has ended
+
+	// The rest belongs to the goroutine.
+	conn  *writeConn // nil: none yet, or the last one failed
+	group []*op      // under way
+	now   *op        // whose code runs
+}
+
+// op is one change.
+type op struct {
+	ctx    context.Context
+	do     func(*tx) error // may run twice
+	err    error
+	result chan error // buffered
+
+	panicked any  // what do panicked with
+	broken   bool // do panicked or ended the goroutine: it must not run again
+
+	mu   sync.Mutex // held while code of the caller's runs
+	gone bool       // the caller has left: his code must not run any more
+}
+
+// The reasons why code of a caller's has not run to its end.
+var (
+	errPanicked = errors.New("sqlite: an update function panicked")
+	errExited   = errors.New("sqlite: an update function ended its goroutine")
+	errGone     = errors.New("sqlite: the caller has left")
+)
+
+func startWriter(pool *sql.DB, busy time.Duration) *writer {
+	w := &writer{pool: pool, busy: busy, ops: make(chan *op, maxGroup), stopped: make(chan struct{})}
+	w.ctx, w.cancel = context.WithCancel(context.Background())
+	go w.run()
+	return w
+}
+
+// close ends the goroutine after the operations that are under way.
+func (w *writer) close() error {
+	w.cancel()
+	<-w.stopped
+	return w.pool.Close()
+}
+
+// write runs do in a transaction and returns when that is on the disk. If ctx ends before, it returns ctx's error, and the
+// change may still happen.
+//
+// do runs on the writer's goroutine, perhaps after write has returned, perhaps twice. So it must not touch what belongs to the
+// caller, but inside tx.host.
+func (w *writer) write(ctx context.Context, do func(*tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	o := &op{ctx: ctx, do: do, result: make(chan error, 1)}
+	select {
+	case w.ops <- o:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-w.ctx.Done():
+		return ErrClosed
+	}
+	select {
+	case err := <-o.result:
+		return o.answer(err)
+	case <-ctx.Done():
+	case <-w.stopped:
+	}
+	o.leave()
+	select {
+	case err := <-o.result:
+		return o.answer(err)
+	default:
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return ErrClosed
+}
+
+// answer gives the caller his own panic back.
+func (o *op) answer(err error) error {
+	if o.panicked != nil {
+		panic(o.panicked)
+	}
+	return err
+}
+
+// leave waits for code of the caller's that is running, and keeps it from running again.
+func (o *op) leave() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.gone = true
+}
+
+// run is the writer's goroutine. Code of a caller's can end it by runtime.Goexit (FailNow of a test does); then the next one takes over.
+func (w *writer) run() {
+	defer func() {
+		if w.now != nil {
+			w.now.broken, w.now.err = true, errExited
+			w.now = nil
+			w.discard()
+			go w.run()
+			return
+		}
+		w.discard()
+		close(w.stopped)
+	}()
+	w.oneByOne() // what a predecessor left
+	for w.gather() {
+		if _, err := w.transact(w.group); err != nil && len(w.group) == 1 {
+			w.group[0].err = err
+		} else if err != nil {
+			w.oneByOne()
+			continue
+		}
+		for _, o := range w.group {
+			o.result <- o.err
+		}
+		clear(w.group)
+		w.group = w.group[:0]
+	}
+}
+
+// gather fills the group with what waits. It returns false when the writer is closed and nothing waits.
+func (w *writer) gather() bool {
+	select {
+	case o := <-w.ops:
+		w.group = append(w.group, o)
+	case <-w.ctx.Done():
+		select {
+		case o := <-w.ops:
+			w.group = append(w.group, o)
+		default:
+			return false
+		}
+	}
+	for yielded := false; len(w.group) < maxGroup; {
+		select {
+		case o := <-w.ops:
+			w.group = append(w.group, o)
+			yielded = false
+		default:
+			// Those whom the last group has just answered may be about to come back.
+			if yielded {
+				return true
+			}
+			runtime.Gosched()
+			yielded = true
+		}
+	}
+	return true
+}
+
+// oneByOne gives each operation of the group a transaction of its own, so that one which cannot succeed does not fail the others.
+func (w *writer) oneByOne() {
+	for len(w.group) > 0 {
+		o := w.group[0]
+		if !o.broken {
+			started, err := w.transact(w.group[:1])
+			if err != nil {
+				o.err = err
+			}
+			if !started { // nobody can write now: the others would only wait for the same
+				for _, o := range w.group {
+					o.result <- err
+				}
+				w.group = w.group[:0]
+				return
+			}
+		}
+		w.group = w.group[1:]
+		o.result <- o.err
+	}
+}
+
+// transact runs a group in one transaction. On an error nothing of it is stored; started tells whether the transaction began.
+func (w *writer) transact(group []*op) (started bool, err error) {
+	if err := w.begin(); err != nil {
+		return false, err
+	}
+	for _, o := range group {
+		t := &tx{conn: w.conn, op: o}
+		w.now = o
+		o.err = o.run(t)
+		w.now = nil
+		if o.err != nil && (t.wrote || t.failed) {
+			w.discard()
+			return true, o.err
+		}
+	}
+	if err := w.conn.exec("COMMIT"); err != nil {
+		w.discard()
+		return true, err
+	}
+	return true, nil
+}
+
+// begin connects if need be, and begins a transaction.
+func (w *writer) begin() error {
+	err := retryBusy(w.ctx, w.busy, func() (err error) {
+		if w.conn == nil {
+			if w.conn, err = newWriteConn(w.pool); err != nil {
+				return err
+			}
+		}
+		return w.conn.exec("BEGIN IMMEDIATE")
+	})
+	if err == nil {
+		return nil
+	}
+	w.discard()
+	if w.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return err
+}
+
+// discard closes the connection, which rolls back what has not been committed. A new one starts afresh, whatever went wrong with
+// this: a connection that found the file read-only, say, would keep it for that.
+func (w *writer) discard() {
+	if w.conn != nil {
+		w.conn.close()
+		w.conn = nil
+	}
+}
+
+// run calls do and keeps its panic.
+func (o *op) run(t *tx) (err error) {
+	if err := o.ctx.Err(); err != nil {
+		return err
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			o.panicked, o.broken, err = p, true, errPanicked
+		}
+	}()
+	return o.do(t)
+}
