@@ -14,6 +14,7 @@
 //   - trigger.Queue delivers jobs. A backend that is a table does not write one: it implements the five methods of
 //     trigger.Leases, and trigger.LeaseQueue makes the queue of it, with polling, heartbeats and retries. A broker implements
 //     Queue itself.
+//   - trigger.TxLeases and trigger.JobNotifier are optional abilities of a Leases. See Transactions and Leases below.
 //   - trigger.Organizations and trigger.Keys are for hosts that have no place of their own for these.
 //
 // Store and Queue need not come from one backend. Where they do, see Transactions below.
@@ -66,6 +67,11 @@
 // Extend, Release and Remove do their work only where the token is still the same, and return trigger.ErrLeaseLost where it is
 // not. Nothing else is needed: a consumer that dies stops extending, and its jobs become claimable by themselves. A dead job
 // stays as a row that no Claim returns and that Add does not replace.
+//
+// An idle consumer looks at the table twice a second, and at once when a job was added through its own queue. A backend that is a
+// trigger.JobNotifier wakes the consumers of every queue over the table: it keeps one list of wake functions for each open
+// database, and calls them when a job has been committed, outside of what guards the table. If it hears of the jobs of other
+// processes, it calls them for those too. Polling goes on beside it, so a notice that is lost costs time and no job.
 //
 // # Organizations
 //

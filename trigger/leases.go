@@ -58,6 +58,23 @@ type TxLeases interface {
 	CreateAndAdd(ctx context.Context, e Event, keySince time.Time, j Job, at time.Time) (stored Event, created bool, err error)
 }
 
+// JobNotifier is a Leases table that tells its own process when jobs are added. [LeaseQueue] makes use of it: a job wakes the idle
+// consumers of every queue over the table, not only those of the queue that it was added through.
+type JobNotifier interface {
+	Leases
+
+	// NotifyJobs makes the table call wake after each job that Add or CreateAndAdd adds, once the job can be claimed, until stop is
+	// called. That holds for the jobs added through any value of the same open database; those of other processes may be told too.
+	// A job that was there already, or is given back by Release, need not be told.
+	//
+	// wake may be called from any goroutine, by several at once, more than once for a job, and for no reason. It returns at once,
+	// and calls neither the table nor stop.
+	//
+	// There may be any number of subscriptions, and each hears of each job. stop ends its own one, and may be called more than once.
+	// Once it has returned, no call of wake is running, and none comes any more.
+	NotifyJobs(wake func()) (stop func())
+}
+
 // LeaseOptions are the settings of [LeaseQueue]. The zero value means the defaults.
 type LeaseOptions struct {
 	TTL       time.Duration    // how long a claim holds without a heartbeat: 15 s
@@ -68,16 +85,21 @@ type LeaseOptions struct {
 }
 
 // LeaseQueue makes a queue of a table of leases. The result is a [StepQueue], and a [TxQueue] if leases is a [TxLeases]. Jobs
-// added through it wake its own consumers at once; those added by other processes are found at the next poll.
+// added through it wake its own consumers at once, and if leases is a [JobNotifier], those of all queues over the same open
+// database. Jobs added elsewhere are found at the next poll.
 func LeaseQueue(leases Leases, opts *LeaseOptions) Queue {
 	var o LeaseOptions
 	if opts != nil {
 		o = *opts
 	}
-	engine := leasequeue.New[Lease](leases, leasequeue.Options{
+	settings := leasequeue.Options{
 		TTL: o.TTL, Heartbeat: o.Heartbeat, Poll: o.Poll, Now: o.Now, Logger: o.Logger, Lost: ErrLeaseLost,
-	})
-	q := &leaseQueue{leases: leases, engine: engine}
+	}
+	notifier, notified := leases.(JobNotifier)
+	if notified {
+		settings.Subscribe = notifier.NotifyJobs
+	}
+	q := &leaseQueue{leases: leases, engine: leasequeue.New[Lease](leases, settings), notified: notified}
 	if tx, ok := leases.(TxLeases); ok {
 		return &txLeaseQueue{leaseQueue: q, leases: tx}
 	}
@@ -87,6 +109,8 @@ func LeaseQueue(leases Leases, opts *LeaseOptions) Queue {
 type leaseQueue struct {
 	leases Leases
 	engine *leasequeue.Engine[Lease]
+
+	notified bool // the table wakes the consumers itself
 }
 
 var _ StepQueue = (*leaseQueue)(nil)
@@ -95,8 +119,16 @@ func (q *leaseQueue) Enqueue(ctx context.Context, j Job) error {
 	if err := q.leases.Add(ctx, j, q.engine.Now()); err != nil {
 		return err
 	}
-	q.engine.Wake()
+	q.added()
 	return nil
+}
+
+// added wakes a consumer for a job that is in the table now.
+func (q *leaseQueue) added() {
+	// Waking it a second time would cost a claim that finds nothing.
+	if !q.notified {
+		q.engine.Wake()
+	}
 }
 
 func (q *leaseQueue) Consume(ctx context.Context, workers int, handle func(context.Context, Delivery) Verdict) error {
@@ -126,7 +158,7 @@ func (q *txLeaseQueue) Shares(s Store) bool { return q.leases.Shares(s) }
 func (q *txLeaseQueue) CreateAndEnqueue(ctx context.Context, e Event, keySince time.Time, j Job) (Event, bool, error) {
 	stored, created, err := q.leases.CreateAndAdd(ctx, e, keySince, j, q.engine.Now())
 	if created && err == nil {
-		q.engine.Wake()
+		q.added()
 	}
 	return stored, created, err
 }

@@ -31,6 +31,9 @@ type Options struct {
 	Now       func() time.Time // time.Now
 	Logger    *slog.Logger     // slog.Default()
 	Lost      error            // the domain's sentinel for a lease that is no longer held
+
+	// Subscribe makes the table call wake when a job was added, until stop is called. Nil if the table cannot.
+	Subscribe func(wake func()) (stop func())
 }
 
 // Verdict ends a claim: not Done gives the job back, claimable After from now.
@@ -92,6 +95,10 @@ func (e *Engine[L]) Consume(ctx context.Context, workers int, handle func(contex
 	}
 	var running sync.WaitGroup
 	defer running.Wait()
+	if e.opts.Subscribe != nil {
+		// Before the first claim, or a job that is added just after it would wait for the next poll.
+		defer e.opts.Subscribe(e.Wake)()
+	}
 
 	failing := false
 	for {

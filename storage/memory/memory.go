@@ -20,6 +20,7 @@ type Options struct{}
 type DB struct {
 	mu      sync.RWMutex
 	trigger triggerTables
+	wakers  wakers // of trigger's jobs; not guarded by mu
 }
 
 // Open returns an empty database. Options may be nil. It never fails; it has the shape that every backend's Open has.
@@ -31,6 +32,7 @@ func Open(_ context.Context, _ *Options) (*DB, error) {
 			keys:     make(map[[32]byte]*trigger.APIKey),
 			jobs:     make(map[jobID]*job),
 		},
+		wakers: wakers{all: make(map[*func()]bool)},
 	}, nil
 }
 
@@ -40,7 +42,8 @@ func (db *DB) Close() error { return nil }
 // Trigger returns what package trigger stores.
 func (db *DB) Trigger() *Trigger { return &Trigger{db: db} }
 
-// Trigger implements [trigger.Store], [trigger.Pruner], [trigger.Organizations], [trigger.Keys] and [trigger.TxLeases].
+// Trigger implements [trigger.Store], [trigger.Pruner], [trigger.Organizations], [trigger.Keys], [trigger.TxLeases] and
+// [trigger.JobNotifier].
 type Trigger struct{ db *DB }
 
 var (
@@ -49,6 +52,7 @@ var (
 	_ trigger.Organizations = (*Trigger)(nil)
 	_ trigger.Keys          = (*Trigger)(nil)
 	_ trigger.TxLeases      = (*Trigger)(nil)
+	_ trigger.JobNotifier   = (*Trigger)(nil)
 )
 
 // Queue returns a queue over this database's jobs. Options may be nil. A service and its workers share one.

@@ -60,20 +60,25 @@ func (t *Trigger) Add(ctx context.Context, j trigger.Job, at time.Time) error {
 		return err
 	}
 	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
-	t.db.trigger.addJob(j, at)
+	added := t.db.trigger.addJob(j, at)
+	t.db.mu.Unlock()
+	if added {
+		t.db.wakers.wake()
+	}
 	return nil
 }
 
-func (t *triggerTables) addJob(j trigger.Job, at time.Time) {
+// addJob reports false if the job was there.
+func (t *triggerTables) addJob(j trigger.Job, at time.Time) bool {
 	id := jobID{j.EventID, j.Generation}
 	if _, ok := t.jobs[id]; ok {
-		return
+		return false
 	}
 	t.jobSeq++
 	added := &job{job: j, at: at, seq: t.jobSeq}
 	t.jobs[id] = added
 	heap.Push(&t.due, added)
+	return true
 }
 
 // forgetDead removes the dead jobs of an event, of all its generations.
@@ -98,10 +103,11 @@ func (t *Trigger) CreateAndAdd(ctx context.Context, e trigger.Event, keySince ti
 		return trigger.Event{}, false, err
 	}
 	t.db.mu.Lock()
-	defer t.db.mu.Unlock()
 	stored, created := t.db.trigger.create(e, keySince)
-	if created {
-		t.db.trigger.addJob(j, at)
+	added := created && t.db.trigger.addJob(j, at)
+	t.db.mu.Unlock()
+	if added {
+		t.db.wakers.wake()
 	}
 	return stored, created, nil
 }

@@ -17,6 +17,7 @@ var (
 	_ trigger.Organizations = (*Trigger)(nil)
 	_ trigger.Keys          = (*Trigger)(nil)
 	_ trigger.TxLeases      = (*Trigger)(nil)
+	_ trigger.JobNotifier   = (*Trigger)(nil)
 )
 
 // Queue returns a queue over this database's jobs. Options may be nil. A job wakes the idle consumers of this process at once, and

@@ -18,7 +18,8 @@ import (
 // call other parts of the program: whatever can happen while a backend is being called.
 //
 // What is wrapped keeps its optional interfaces: [trigger.Pruner], [trigger.Organizations], [trigger.TxQueue],
-// [trigger.StepQueue] and [trigger.TxLeases].
+// [trigger.StepQueue], [trigger.TxLeases] and [trigger.JobNotifier]. NotifyJobs returns no error, so it is no op: a call goes
+// straight to the backend.
 //
 // A store and a queue share a transaction only if both are wrapped or neither is: a backend does not know a wrapped store for its
 // own.

@@ -88,8 +88,25 @@ func unwrap(s trigger.Store) trigger.Store {
 // and "Leases.CreateAndAdd".
 func (f *Faults) Leases(l trigger.Leases) trigger.Leases {
 	w := &faultyLeases{l, f}
-	if tx, ok := l.(trigger.TxLeases); ok {
-		return &faultyTxLeases{w, tx}
+	tx, isTx := l.(trigger.TxLeases)
+	notifier, isNotifier := l.(trigger.JobNotifier)
+	switch {
+	case isTx && isNotifier:
+		return &struct {
+			*faultyLeases
+			faultyTxLeases
+			wrappedNotifier
+		}{w, faultyTxLeases{tx, f}, wrappedNotifier{notifier}}
+	case isTx:
+		return &struct {
+			*faultyLeases
+			faultyTxLeases
+		}{w, faultyTxLeases{tx, f}}
+	case isNotifier:
+		return &struct {
+			*faultyLeases
+			wrappedNotifier
+		}{w, wrappedNotifier{notifier}}
 	}
 	return w
 }
@@ -119,15 +136,20 @@ func (l *faultyLeases) Remove(ctx context.Context, lease trigger.Lease, dead boo
 	return l.faults.call("Leases.Remove", func() error { return l.inner.Remove(ctx, lease, dead) })
 }
 
+// faultyTxLeases and wrappedNotifier hold what a wrapped table has beyond [trigger.Leases], as faultyTx and faultySteps do.
 type faultyTxLeases struct {
-	*faultyLeases
-	tx trigger.TxLeases
+	tx     trigger.TxLeases
+	faults *Faults
 }
 
-func (l *faultyTxLeases) Shares(s trigger.Store) bool { return l.tx.Shares(unwrap(s)) }
+func (l faultyTxLeases) Shares(s trigger.Store) bool { return l.tx.Shares(unwrap(s)) }
 
-func (l *faultyTxLeases) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j trigger.Job, at time.Time) (trigger.Event, bool, error) {
+func (l faultyTxLeases) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j trigger.Job, at time.Time) (trigger.Event, bool, error) {
 	return callCreate(l.faults, "Leases.CreateAndAdd", func() (trigger.Event, bool, error) {
 		return l.tx.CreateAndAdd(ctx, e, keySince, j, at)
 	})
 }
+
+type wrappedNotifier struct{ notifier trigger.JobNotifier }
+
+func (n wrappedNotifier) NotifyJobs(wake func()) (stop func()) { return n.notifier.NotifyJobs(wake) }

@@ -147,10 +147,28 @@ func TestWrappersKeepOptionalInterfaces(t *testing.T) {
 	assert.True(t, ok)
 	_, ok = f.Directory(struct{ trigger.Directory }{db}).(trigger.Organizations)
 	assert.False(t, ok)
-	_, ok = f.Leases(db).(trigger.TxLeases)
-	assert.True(t, ok)
-	_, ok = f.Leases(struct{ trigger.Leases }{db}).(trigger.TxLeases)
-	assert.False(t, ok)
+	for name, test := range map[string]struct {
+		leases       trigger.Leases
+		tx, notifier bool
+	}{
+		"both":     {db, true, true},
+		"tx":       {struct{ trigger.TxLeases }{db}, true, false},
+		"notifier": {struct{ trigger.JobNotifier }{db}, false, true},
+		"neither":  {struct{ trigger.Leases }{db}, false, false},
+	} {
+		leases := f.Leases(test.leases)
+		_, isTx := leases.(trigger.TxLeases)
+		notifier, isNotifier := leases.(trigger.JobNotifier)
+		assert.Equal(t, test.tx, isTx, name)
+		assert.Equal(t, test.notifier, isNotifier, name)
+		if isNotifier {
+			woken := 0
+			stop := notifier.NotifyJobs(func() { woken++ })
+			require.NoError(t, db.Add(t.Context(), trigger.Job{EventID: uuid.New()}, time.Now()))
+			stop()
+			assert.Equal(t, 1, woken, name)
+		}
+	}
 
 	full := db.Queue(nil)
 	for name, test := range map[string]struct {

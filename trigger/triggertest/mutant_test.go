@@ -42,6 +42,7 @@ type mutant struct {
 	remove       func(context.Context, trigger.Lease, bool) error
 	shares       func(trigger.Store) bool
 	createAndAdd func(context.Context, trigger.Event, time.Time, trigger.Job) (trigger.Event, bool, error)
+	notifyJobs   func(func()) func()
 
 	enqueue func(context.Context, trigger.Job) error
 	consume func(context.Context, int, handler) error
@@ -262,6 +263,13 @@ func (m *mutant) CreateAndAdd(ctx context.Context, e trigger.Event, since time.T
 		return m.createAndAdd(ctx, e, since, j)
 	}
 	return m.Trigger.CreateAndAdd(ctx, e, since, j, at)
+}
+
+func (m *mutant) NotifyJobs(wake func()) (stop func()) {
+	if m.notifyJobs != nil {
+		return m.notifyJobs(wake)
+	}
+	return m.Trigger.NotifyJobs(wake)
 }
 
 // mutantQueue is the mutant's queue. It is a type of its own because Store and TxQueue have no method in common but Shares.

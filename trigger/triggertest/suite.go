@@ -1,8 +1,8 @@
 // Package triggertest proves backends of package trigger, and gives tests of programs that use it what they need.
 //
 // [Run] is the conformance suite: every testable sentence of the contracts of [trigger.Store], [trigger.Pruner],
-// [trigger.Organizations], [trigger.Keys], [trigger.Leases] and [trigger.Queue] is a rule with an id of its own. A backend proves
-// itself in a few lines:
+// [trigger.Organizations], [trigger.Keys], [trigger.Leases] and [trigger.Queue], and of the optional interfaces that belong to
+// them, is a rule with an id of its own. A backend proves itself in a few lines:
 //
 //	func TestConformance(t *testing.T) {
 //		triggertest.Run(t, triggertest.Harness{Open: func(t *testing.T) triggertest.Backend {
@@ -23,7 +23,8 @@ import (
 )
 
 // Backend is what a backend offers. The rules of a nil field are skipped and counted. Rules of optional interfaces apply where a
-// field implements them: [trigger.Pruner] (Store), [trigger.TxLeases] (Leases), [trigger.TxQueue] and [trigger.StepQueue] (Queue).
+// field implements them: [trigger.Pruner] (Store), [trigger.TxLeases] and [trigger.JobNotifier] (Leases), [trigger.TxQueue] and
+// [trigger.StepQueue] (Queue).
 type Backend struct {
 	Store         trigger.Store
 	Organizations trigger.Organizations
@@ -127,6 +128,7 @@ const (
 	needKeys
 	needLeases
 	needTxLeases
+	needJobNotifier
 	needQueue
 	needTxQueue
 	needStepQueue
@@ -169,6 +171,7 @@ func (r *rule) try(t *testing.T, h *Harness) (skipped string) {
 func (s *subject) lacks(needs need) string {
 	_, pruner := s.Store.(trigger.Pruner)
 	_, txLeases := s.Leases.(trigger.TxLeases)
+	_, jobNotifier := s.Leases.(trigger.JobNotifier)
 	_, txQueue := s.Queue.(trigger.TxQueue)
 	_, stepQueue := s.Queue.(trigger.StepQueue)
 	for _, n := range []struct {
@@ -182,6 +185,7 @@ func (s *subject) lacks(needs need) string {
 		{needKeys, s.Keys != nil, "the backend has no Keys"},
 		{needLeases, s.Leases != nil, "the backend has no Leases"},
 		{needTxLeases, txLeases, "its Leases are no TxLeases"},
+		{needJobNotifier, jobNotifier, "its Leases are no JobNotifier"},
 		{needQueue, s.Queue != nil, "the backend has no Queue"},
 		{needTxQueue, txQueue, "its Queue is no TxQueue"},
 		{needStepQueue, stepQueue, "its Queue is no StepQueue"},
@@ -195,6 +199,6 @@ func (s *subject) lacks(needs need) string {
 
 func allRules() []rule {
 	return slices.Concat(createRules, keyRules, updateRules, listRules, pageRules, unqueuedRules, pruneRules,
-		organizationRules, apiKeyRules, leaseRules, holderRules, txLeaseRules,
+		organizationRules, apiKeyRules, leaseRules, holderRules, txLeaseRules, jobNotifierRules,
 		queueRules, consumeRules, stepQueueRules, txQueueRules, contextRules, breakRules, reopenRules)
 }
