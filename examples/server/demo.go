@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"text/template"
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -16,8 +18,64 @@ const demoOrganization = "demo"
 
 var demoCollection = uuid.MustParse("5c1d3a52-8f0e-4b0f-9d35-6f3f1f0f4a01")
 
+// demoKeys has the demo's API key in memory, in front of the keys of the storage. So it ends with the process, however that ends:
+// no start has to look for what an earlier one left behind, and of two demos on the same data neither ends the other's key.
+type demoKeys struct {
+	own, stored trigger.Keys
+}
+
+// addDemoKeys puts demoKeys in front of a storage.
+func addDemoKeys(ctx context.Context, b *backends) error {
+	db, err := memory.Open(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("open memory: %w", err)
+	}
+	b.trigger.keys = &demoKeys{own: db.Trigger(), stored: b.trigger.keys}
+	return nil
+}
+
+// CreateKey implements [trigger.Keys]. Without a provisioning document there are no keys to store but the demo's.
+func (d *demoKeys) CreateKey(ctx context.Context, k trigger.APIKey) error {
+	return d.own.CreateKey(ctx, k)
+}
+
+// KeyByDigest implements [trigger.Keys].
+func (d *demoKeys) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.APIKey, error) {
+	k, err := d.own.KeyByDigest(ctx, digest)
+	if errors.Is(err, trigger.ErrNotFound) {
+		return d.stored.KeyByDigest(ctx, digest)
+	}
+	return k, err
+}
+
+// UpdateKey implements [trigger.Keys].
+func (d *demoKeys) UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*trigger.APIKey) error) error {
+	err := d.own.UpdateKey(ctx, org, id, update)
+	if errors.Is(err, trigger.ErrNotFound) {
+		return d.stored.UpdateKey(ctx, org, id, update)
+	}
+	return err
+}
+
+// ListKeys implements [trigger.Keys]. The demo's key is the newest.
+func (d *demoKeys) ListKeys(ctx context.Context, org string) ([]trigger.APIKey, error) {
+	stored, err := d.stored.ListKeys(ctx, org)
+	if err != nil {
+		return nil, err
+	}
+	own, err := d.own.ListKeys(ctx, org)
+	return append(stored, own...), err
+}
+
+// demoPlace is where the demo can be reached, and where it keeps its data.
+type demoPlace struct {
+	URL  string
+	Docs bool
+	Kept string
+}
+
 // startDemo provisions the demo with a fresh API key, and prints commands that use it. It is the only time that the key is shown.
-func startDemo(ctx context.Context, stdout io.Writer, s *services, address string, docs bool) error {
+func startDemo(ctx context.Context, stdout io.Writer, s *services, place demoPlace) error {
 	service := s.trigger.service
 	err := service.UpdateOrganization(ctx, demoOrganization, func(o *trigger.Organization) error {
 		o.SetupComplete = true
@@ -31,12 +89,16 @@ func startDemo(ctx context.Context, stdout io.Writer, s *services, address strin
 	if err != nil {
 		return fmt.Errorf("issue the demo's API key: %w", err)
 	}
-	return demoText.Execute(stdout, map[string]any{"URL": address, "Key": key, "Docs": docs})
+	return demoText.Execute(stdout, struct {
+		demoPlace
+		Key string
+	}{place, key})
 }
 
 // demoText are lines to paste into a POSIX shell. Each command stands on one line and needs nothing but the shell and curl.
 var demoText = template.Must(template.New("demo").Parse(`
 # This is a demo, with an API key of its own that ends with it. Paste these lines into another terminal.
+# What you send is kept {{.Kept}}.
 
 # Submit a trigger:
 curl -sS -w '\n' {{.URL}}/triggers -H 'Authorization: Bearer {{.Key}}' -H 'Content-Type: application/json' -d '{"instructions":"Describe the new sign-in page in the user guide.","context":{"commit":"4f2a9c1"}}'

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -18,7 +19,8 @@ type settings struct {
 	publicURL  string // without a slash at the end; "" for the listen address
 	command    []string
 	commandEnv []string // the environment of command
-	memory     bool
+	data       string   // folder of the database
+	memory     bool     // instead of data
 	docs       bool
 
 	ignoredEnv []string // names of variables that are set and not available yet
@@ -27,9 +29,8 @@ type settings struct {
 // later are the flags of what this build does not have yet, each with its environment variable, "" for none. Whoever passes one
 // is told so: a server that silently kept its data elsewhere would be worse.
 var later = []struct{ flag, env, why string }{
-	{"data", "MORTISE_DATA", "this version keeps everything in memory"},
-	{"postgres", "MORTISE_POSTGRES", "this version keeps everything in memory"},
-	{"nats", "MORTISE_NATS", "this version keeps everything in memory"},
+	{"postgres", "MORTISE_POSTGRES", "this version keeps its data in SQLite or in memory"},
+	{"nats", "MORTISE_NATS", "this version keeps its queues with its data"},
 	{"vault-key", "MORTISE_VAULT_KEY_FILE", "this version serves documentation triggers only"},
 	{"model", "MORTISE_MODEL", "this version serves documentation triggers only"},
 	{"onnxruntime", "MORTISE_ONNXRUNTIME", "this version serves documentation triggers only"},
@@ -47,12 +48,13 @@ const usage = `Usage: server [flags]
 
   -addr HOST:PORT       listen address; port 0 picks a free one [MORTISE_ADDR, 127.0.0.1:8080]
   -config FILE          provisioning document, applied at every start [MORTISE_CONFIG, a built-in demo]
+  -data FOLDER          folder of the SQLite database, made if it is missing [MORTISE_DATA, ./mortise-data]
+  -memory               keep everything in memory instead; refused together with -data
   -public-url URL       address in the OpenAPI document [MORTISE_PUBLIC_URL, the listen address]
   -trigger-exec COMMAND run for each trigger event, with the event's JSON on standard input. Quoted as for a shell, run without
                         one. Exit 0 completes the event, and the last line of its output is the summary; anything else
                         tries again later. One run may take 10 minutes. [MORTISE_TRIGGER_EXEC, log the event's id]
   -docs                 serve the OpenAPI document at /openapi.json and the API reference at /docs [on]
-  -memory               keep everything in memory [on: this version has no other storage]
 `
 
 // readSettings reads the flags, and the environment for those that are not given. Help goes to stdout.
@@ -78,7 +80,8 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.StringVar(&s.config, "config", fallback("MORTISE_CONFIG", ""), "")
 	fs.StringVar(&s.publicURL, "public-url", fallback("MORTISE_PUBLIC_URL", ""), "")
 	fs.StringVar(&command, "trigger-exec", fallback("MORTISE_TRIGGER_EXEC", ""), "")
-	fs.BoolVar(&s.memory, "memory", true, "")
+	fs.StringVar(&s.data, "data", fallback("MORTISE_DATA", "./mortise-data"), "")
+	fs.BoolVar(&s.memory, "memory", false, "")
 	fs.BoolVar(&s.docs, "docs", true, "")
 	passed := make([]given, len(later))
 	for i, f := range later {
@@ -102,16 +105,38 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	if fs.NArg() > 0 {
 		return nil, usagef("%q: not a flag, and nothing else is expected (a command with arguments is quoted as one)", fs.Arg(0))
 	}
-	if !s.memory {
-		return nil, usagef("-memory=false: there is no other storage yet in this build")
+	if s.memory {
+		if other := otherStorage(fs, variables); other != "" {
+			return nil, usagef("-memory: cannot go together with %s, which keeps data elsewhere", other)
+		}
 	}
 	return s, s.check(command, env)
+}
+
+// otherStorage returns the flag or environment variable that asks for another storage than memory, "" if there is none. A variable
+// counts as its flag does: the server cannot know which of the two the operator forgot about, and to choose memory would lose data.
+func otherStorage(fs *flag.FlagSet, variables map[string]string) (other string) {
+	names := []string{"data", "postgres", "nats"}
+	for _, name := range names {
+		if env := "MORTISE_" + strings.ToUpper(name); variables[env] != "" {
+			other = env
+		}
+	}
+	fs.Visit(func(f *flag.Flag) {
+		if slices.Contains(names, f.Name) {
+			other = "-" + f.Name
+		}
+	})
+	return other
 }
 
 // check refuses what cannot work, before anything is begun.
 func (s *settings) check(command string, env []string) error {
 	if err := checkAddr(s.addr); err != nil {
 		return err
+	}
+	if s.data == "" {
+		return usagef("-data: names no folder")
 	}
 	if s.publicURL != "" {
 		if err := checkPublicURL(s.publicURL); err != nil {

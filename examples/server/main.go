@@ -1,15 +1,15 @@
 // Command server is the whole library in one program: the services over one storage, provisioned from a JSON document or with a
 // built-in demo. It holds wiring only.
 //
-//	go run ./examples/server                    # demo data, in memory
-//	go run ./examples/server -config acme.json
+//	go run ./examples/server                    # demo data, SQLite file
+//	go run ./examples/server -config acme.json -data /var/lib/mortise
 //
-// So far it serves the documentation triggers, and keeps everything in memory. Each further service or storage is one more file
-// beside trigger.go and storage_memory.go, and one more line in wiring.go.
+// So far it serves the documentation triggers. Each further service or storage is one more file beside trigger.go and
+// storage_sqlite.go, and one more line in wiring.go.
 //
 // It prints "listening on http://HOST:PORT" on standard output once it can serve, and JSON logs on standard error. SIGTERM and
-// SIGINT end it within 10 s with status 0. Status 2 means that it was started wrongly, and says how on one line; 1 is any other
-// failure.
+// SIGINT end it within 10 s with status 0. Status 2 means that starting it again in the same way is of no use, and says why on one
+// line; 1 is any other failure.
 package main
 
 import (
@@ -31,11 +31,12 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
 
-// The exit statuses.
+// The exit statuses. What tells 1 from 2 is whether the same start may work at another time: a supervisor may try again after 1, and
+// should leave 2 to the operator. So a damaged database file is among the bad files, as a bad provisioning document is.
 const (
 	exitOK     = 0
-	exitFailed = 1 // something outside of the operator's words: a port in use, a storage that does not answer
-	exitUsage  = 2 // a bad flag, environment variable, command or provisioning document
+	exitFailed = 1 // something that may pass: a port in use, a storage that does not answer
+	exitUsage  = 2 // a bad flag, environment variable, command or provisioning document; a bad data folder or database file
 )
 
 // usageError is a mistake in how the program was started.
@@ -58,6 +59,8 @@ func run(args, env []string, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
+		return exitOK // the signal came before the server was up
 	case errors.As(err, &usage):
 		fmt.Fprintln(stderr, oneLine(err.Error()))
 		return exitUsage
@@ -67,7 +70,8 @@ func run(args, env []string, stdout, stderr io.Writer) int {
 	}
 }
 
-// start does what run says, until ctx ends. Nothing is listened on or stored before all that the operator gave has been checked.
+// start does what run says, until ctx ends. Nothing is listened on or stored before flags, command and provisioning document have
+// been checked. The port comes before the storage, so that one in use leaves no data folder behind.
 func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) error {
 	s, err := readSettings(args, env, stdout)
 	if err != nil {
@@ -79,15 +83,6 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		return err
 	}
 
-	back, err := openMemory(ctx, s, log)
-	if err != nil {
-		return err
-	}
-	defer back.close()
-	services, err := wire(s, back, log)
-	if err != nil {
-		return err
-	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.addr)
 	var unknown *net.DNSError
 	if errors.As(err, &unknown) {
@@ -101,18 +96,36 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if s.publicURL == "" {
 		s.publicURL = address
 	}
+
+	back, err := openStorage(ctx, s, log)
+	if err != nil {
+		return err
+	}
+	late, cancel := lingering(ctx, closeBy)
+	defer cancel()
+	defer closeStorage(late, back, log)
+	if doc == nil {
+		if err := addDemoKeys(ctx, back); err != nil {
+			return err
+		}
+	}
+	services, err := wire(s, back, log)
+	if err != nil {
+		return err
+	}
 	handler, err := routes(ctx, s, services, log)
 	if err != nil {
 		return err
 	}
-	warn(s, doc, log)
 	if err := provision(ctx, services, doc, log); err != nil {
 		return err
 	}
+	warn(s, doc, log)
+	log.Info("storage opened", "kept", back.kept)
 	return serve(ctx, listener, handler, services, log, func() error {
 		fmt.Fprintln(stdout, "listening on "+address)
 		if doc == nil {
-			return startDemo(ctx, stdout, services, address, s.docs)
+			return startDemo(ctx, stdout, services, demoPlace{URL: address, Docs: s.docs, Kept: oneLine(back.kept)})
 		}
 		return nil
 	})

@@ -51,9 +51,15 @@ func (t *triggerService) applyKey(ctx context.Context, org string, k apiKeyDoc) 
 	stored, err := t.service.FindKey(ctx, k.key)
 	if errors.Is(err, trigger.ErrNotFound) {
 		stored, err = t.service.ImportKey(ctx, org, "", k.key)
+		if errors.Is(err, trigger.ErrExists) { // another server on the same data applies its document at this moment
+			stored, err = t.service.FindKey(ctx, k.key)
+		}
 	}
 	if err != nil {
 		return err
+	}
+	if stored.Organization != org {
+		return usagef("-config: %s: this API key belongs to another organization", k.place)
 	}
 	if !k.revoked || !stored.RevokedAt.IsZero() {
 		return nil

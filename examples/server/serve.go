@@ -17,6 +17,8 @@ const (
 	requestDrain = 9 * time.Second // for requests in flight
 	workDrain    = 8 * time.Second // for running attempts, before they are cut off
 	workGrace    = time.Second     // for an attempt that was cut off to return
+
+	closeBy = 9500 * time.Millisecond // after the signal: the storage is closed by then, or left as it is
 )
 
 // serve answers requests and runs the workers until ctx ends, then finishes what is in flight. ready is called once connections
@@ -59,4 +61,37 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, s *
 	})
 	g.Go(ready)
 	return g.Wait()
+}
+
+// lingering returns a context that ends d after ctx.
+func lingering(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-late.Done():
+		case <-time.After(d):
+			cancel()
+		}
+	})
+	return late, func() {
+		stop()
+		cancel()
+	}
+}
+
+// closeStorage closes the storage once nothing uses it any more. One that hangs is left behind when ctx ends: the process has to
+// end, and a storage must be able to take that at any time. Neither is a reason for another exit status.
+func closeStorage(ctx context.Context, b *backends, log *slog.Logger) {
+	closed := make(chan error, 1)
+	go func() { closed <- b.close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			log.Error("the storage was not closed properly", "error", err)
+		}
+	case <-ctx.Done():
+		log.Error("the storage does not close, and is left as it is")
+	case <-time.After(closeBy): // it was no signal that ended the server
+		log.Error("the storage does not close, and is left as it is")
+	}
 }

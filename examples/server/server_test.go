@@ -32,10 +32,7 @@ func discard() *slog.Logger { return slog.New(slog.NewJSONHandler(io.Discard, ni
 
 func open(t *testing.T) (*services, *failing) {
 	t.Helper()
-	back, err := openMemory(t.Context(), nil, discard())
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := storages["SQLite"](t)
 	store := &failing{Store: back.trigger.store}
 	back.trigger.store = store
 	s, err := wire(new(settings), back, discard())
@@ -84,7 +81,10 @@ func apply(t *testing.T, s *services, text string) error {
 }
 
 func TestProvisioningFollowsTheDocument(t *testing.T) {
-	s, _ := open(t)
+	onEach(t, func(t *testing.T, s *services, _ *backends) { followsTheDocument(t, s) })
+}
+
+func followsTheDocument(t *testing.T, s *services) {
 	document := func(setup, ready, revoked string) string {
 		return `{"organizations":[{"id":"acme","setup_complete":` + setup + `,"api_keys":[{"key":"` + docKey + `","revoked":` + revoked +
 			`}],"doc_collections":[{"id":"7f1f3c1e-5a0e-4a52-9f0e-0c9a4a3f2b11","ready":` + ready + `}]}]}`

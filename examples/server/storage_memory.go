@@ -10,7 +10,7 @@ import (
 )
 
 // openMemory is the storage of -memory: everything ends with the process.
-func openMemory(ctx context.Context, _ *settings, log *slog.Logger) (*backends, error) {
+func openMemory(ctx context.Context, log *slog.Logger) (*backends, error) {
 	db, err := memory.Open(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
@@ -23,6 +23,7 @@ func openMemory(ctx context.Context, _ *settings, log *slog.Logger) (*backends, 
 			keys:          t,
 			queue:         t.Queue(&trigger.LeaseOptions{Logger: log}),
 		},
+		kept:  "in memory, and ends with the process",
 		close: db.Close,
 	}, nil
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// backends is what the services stand on. Each storage has a file that opens one: storage_memory.go so far.
+// backends is what the services stand on. Each storage has a file that opens one: storage_sqlite.go, storage_memory.go.
 type backends struct {
 	trigger triggerBackend
+	kept    string // where the data is, as in "in the folder x"
 	close   func() error
 }
 
@@ -20,6 +21,14 @@ type triggerBackend struct {
 	organizations trigger.Organizations
 	keys          trigger.Keys
 	queue         trigger.Queue
+}
+
+// openStorage opens the storage that the operator asked for.
+func openStorage(ctx context.Context, s *settings, log *slog.Logger) (*backends, error) {
+	if s.memory {
+		return openMemory(ctx, log)
+	}
+	return openSQLite(ctx, s.data, log)
 }
 
 // services are the domain services of the program. Each has a file that makes it: trigger.go so far.

@@ -149,30 +149,10 @@ until [ -e release ]; do sleep 0.05; done
 	s.submit(goodKey, validBody)
 	s.await("the command to run", func() bool { return exists(filepath.Join(dir, "begun")) })
 
-	address := strings.TrimPrefix(s.url, "http://")
-	conn, err := net.Dial("tcp", address)
-	require.NoError(t, err)
-	defer conn.Close()
-	require.NoError(t, conn.SetDeadline(time.Now().Add(patience)))
-	_, err = fmt.Fprintf(conn, "POST /triggers HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n",
-		goodKey, len(validBody))
-	require.NoError(t, err)
-	from := bufio.NewReader(conn)
-	line, err := from.ReadString('\n')
-	require.NoError(t, err)
-	require.Contains(t, line, "100 Continue", "the server reads the body now")
-	_, err = from.ReadString('\n')
-	require.NoError(t, err)
-
+	conn, from := s.beginRequest()
 	s.signal(syscall.SIGTERM)
-	s.await("the listener to close", func() bool {
-		other, err := net.Dial("tcp", address)
-		if err == nil {
-			other.Close()
-		}
-		return err != nil
-	})
-	_, err = fmt.Fprint(conn, validBody)
+	s.await("the listener to close", func() bool { return !s.accepts() })
+	_, err := fmt.Fprint(conn, validBody)
 	require.NoError(t, err)
 	resp, err := http.ReadResponse(from, nil)
 	require.NoError(t, err)
@@ -182,4 +162,76 @@ until [ -e release ]; do sleep 0.05; done
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "release"), nil, 0o600))
 	s.awaitExit()
 	assert.True(t, exists(filepath.Join(dir, "finished")), "the command was cut off")
+}
+
+// accepts reports whether the server listens.
+func (s *server) accepts() bool {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err == nil {
+		conn.Close()
+	}
+	return err == nil
+}
+
+// beginRequest sends a request up to its body, which the server waits for when this returns.
+func (s *server) beginRequest() (net.Conn, *bufio.Reader) {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { conn.Close() })
+	require.NoError(s.t, conn.SetDeadline(time.Now().Add(patience)))
+	_, err = fmt.Fprintf(conn, "POST /triggers HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n",
+		goodKey, len(validBody))
+	require.NoError(s.t, err)
+	from := bufio.NewReader(conn)
+	line, err := from.ReadString('\n')
+	require.NoError(s.t, err)
+	require.Contains(s.t, line, "100 Continue", "the server reads the body now")
+	_, err = from.ReadString('\n')
+	require.NoError(s.t, err)
+	return conn, from
+}
+
+// lockBytes takes a lock of the kind that SQLite takes, so that the database hangs for everybody else.
+func lockBytes(t *testing.T, file string, start, length int64) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() { f.Close() })
+	require.Eventually(t, func() bool {
+		return syscall.FcntlFlock(f.Fd(), syscall.F_SETLK, &syscall.Flock_t{Type: syscall.F_WRLCK, Start: start, Len: length}) == nil
+	}, patience, time.Millisecond)
+}
+
+// Where SQLite locks: https://www.sqlite.org/fileformat.html (the lock-byte page) and https://www.sqlite.org/walformat.html (2.3).
+const (
+	lockPage, lockPageSize = 0x40000000, 512 // of the database: nobody can open it
+	walWriteLock           = 120             // of the -shm file: nobody can write
+)
+
+// testShutdownWhileLocked ends the server while the database can take no write, with one waiting.
+func testShutdownWhileLocked(t *testing.T, p program) {
+	s := p.start(t, nil, "-config", writeConfig(t))
+	s.secrets = secrets()
+	conn, _ := s.beginRequest()
+	lockBytes(t, filepath.Join(s.dir, "mortise-data", "mortise.db-shm"), walWriteLock, 1)
+	_, err := fmt.Fprint(conn, validBody)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusOK, s.do("GET", "/triggers", goodKey, "").status, "a lock on writes does not hold up reads")
+	assert.Less(t, s.stop(), 10*time.Second)
+}
+
+// testShutdownWhileOpening ends the server before it could open its database.
+func testShutdownWhileOpening(t *testing.T, p program) {
+	dir := t.TempDir()
+	p.startIn(t, dir, nil).stop()
+	lockBytes(t, filepath.Join(dir, "mortise-data", "mortise.db"), lockPage, lockPageSize)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, free.Close())
+	s := p.run(t, dir, nil, "-addr", free.Addr().String())
+	s.url = "http://" + free.Addr().String()
+	s.await("the port to be taken", s.accepts)
+	assert.Less(t, s.stop(), 10*time.Second)
+	assert.Empty(t, s.stdout.String())
 }

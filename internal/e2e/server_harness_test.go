@@ -57,6 +57,7 @@ func tool(t *testing.T, name string) string {
 type server struct {
 	t       *testing.T
 	cmd     *exec.Cmd
+	dir     string // where it runs, and by default keeps its data
 	url     string
 	stdout  processOutput
 	stderr  processOutput
@@ -84,7 +85,7 @@ func (o *processOutput) String() string {
 
 // environment is the test's own, without settings for the server, and with some.
 func environment(more ...string) []string {
-	var env []string
+	env := []string{"GORACE=atexit_sleep_ms=0"} // a server with the race detector would need a second more to end
 	for _, entry := range os.Environ() {
 		if !strings.HasPrefix(entry, "MORTISE_") {
 			env = append(env, entry)
@@ -93,13 +94,38 @@ func environment(more ...string) []string {
 	return append(env, more...)
 }
 
-// start runs the server on a free port and waits until it listens. When the test ends, the server must end in peace, and must not have
-// told a secret.
+// start runs the server on a free port in a folder of its own, and waits until it listens. When the test ends, the server must end in
+// peace, and must not have told a secret.
 func (p program) start(t *testing.T, env []string, args ...string) *server {
 	t.Helper()
-	s := &server{t: t, exited: make(chan struct{})}
+	return p.startIn(t, t.TempDir(), env, args...)
+}
+
+// startIn is start in a folder where a server may have run before.
+func (p program) startIn(t *testing.T, dir string, env []string, args ...string) *server {
+	t.Helper()
+	s := p.run(t, dir, env, args...)
+	s.await("the first line", func() bool {
+		select {
+		case <-s.exited:
+			return true
+		default:
+			return strings.Contains(s.stdout.String(), "\n")
+		}
+	})
+	line, _, _ := strings.Cut(s.stdout.String(), "\n")
+	address, ok := strings.CutPrefix(line, "listening on ")
+	require.True(t, ok, "the first line is %q; stderr: %s", line, &s.stderr)
+	s.url = address
+	return s
+}
+
+// run is startIn without the wait.
+func (p program) run(t *testing.T, dir string, env []string, args ...string) *server {
+	t.Helper()
+	s := &server{t: t, dir: dir, exited: make(chan struct{})}
 	s.cmd = exec.Command(string(p), append([]string{"-addr", "127.0.0.1:0"}, args...)...)
-	s.cmd.Env = environment(env...)
+	s.cmd.Dir, s.cmd.Env = dir, environment(env...)
 	s.cmd.Stdout, s.cmd.Stderr = &s.stdout, &s.stderr
 	require.NoError(t, s.cmd.Start())
 	go func() {
@@ -110,11 +136,6 @@ func (p program) start(t *testing.T, env []string, args ...string) *server {
 		s.stop()
 		s.checkOutput()
 	})
-	s.await("the first line", func() bool { return strings.Contains(s.stdout.String(), "\n") })
-	line, _, _ := strings.Cut(s.stdout.String(), "\n")
-	address, ok := strings.CutPrefix(line, "listening on ")
-	require.True(t, ok, "the first line is %q", line)
-	s.url = address
 	return s
 }
 
@@ -129,6 +150,13 @@ func (s *server) await(what string, done func() bool) {
 func (s *server) signal(sig os.Signal) {
 	s.t.Helper()
 	require.NoError(s.t, s.cmd.Process.Signal(sig))
+}
+
+// kill ends the server as a crash would.
+func (s *server) kill() {
+	s.t.Helper()
+	s.signal(syscall.SIGKILL)
+	<-s.exited
 }
 
 // stop ends the server with SIGTERM, if it still runs, and returns how long that took.

@@ -156,3 +156,173 @@ func testErrors(t *testing.T, p program) {
 		assert.NotEmpty(t, body.Detail[0].Msg)
 	}
 }
+
+func mode(t *testing.T, path string) os.FileMode {
+	t.Helper()
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	return info.Mode().Perm()
+}
+
+// testDataFolder: what is made is for the operator alone.
+func testDataFolder(t *testing.T, p program) {
+	s := p.start(t, nil)
+	folder := filepath.Join(s.dir, "mortise-data")
+	assert.Equal(t, os.FileMode(0o700), mode(t, folder))
+	files, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		assert.True(t, strings.HasPrefix(file.Name(), "mortise.db"), file.Name())
+		assert.Equal(t, os.FileMode(0o600), mode(t, filepath.Join(folder, file.Name())), file.Name())
+	}
+	s.demoKey()
+	assert.Contains(t, s.stdout.String(), "\n# What you send is kept in the folder ./mortise-data.\n")
+
+	// A folder that is there is the operator's own business.
+	folder = filepath.Join(t.TempDir(), "data")
+	require.NoError(t, os.Mkdir(folder, 0o755))
+	p.start(t, []string{"MORTISE_DATA=" + folder})
+	assert.Equal(t, os.FileMode(0o755), mode(t, folder))
+	assert.Equal(t, os.FileMode(0o600), mode(t, filepath.Join(folder, "mortise.db")))
+}
+
+func testOddFolders(t *testing.T, p program) {
+	for _, name := range []string{"a/b/c", "it's a folder", "x?mode=memory&cache=shared", "100%25 #1", "ü;:memory:", "file:x", "-memory", "x/../y/"} {
+		dir := t.TempDir()
+		s := p.startIn(t, dir, nil, "-data", name)
+		assert.True(t, exists(filepath.Join(dir, name, "mortise.db")), name)
+		assert.Equal(t, os.FileMode(0o700), mode(t, filepath.Join(dir, name)), name)
+		s.stop()
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(t.TempDir(), link))
+	p.start(t, nil, "-data", link)
+	assert.True(t, exists(filepath.Join(link, "mortise.db")))
+}
+
+// testUnusableData starts the server on what is no database of its own, or cannot be opened.
+func testUnusableData(t *testing.T, p program) {
+	source := p.start(t, nil, "-config", writeConfig(t))
+	for range 40 {
+		source.submit(goodKey, `{"instructions":"`+strings.Repeat("x", 2000)+`"}`)
+	}
+	source.stop()
+	good, err := os.ReadFile(filepath.Join(source.dir, "mortise-data", "mortise.db"))
+	require.NoError(t, err)
+	damaged := append([]byte(nil), good...)
+	for i := len(damaged) / 3; i < len(damaged); i++ {
+		damaged[i] ^= 0x5a
+	}
+	for name, content := range map[string][]byte{
+		"text": []byte("This is my diary.\n"), "text of a page": []byte(strings.Repeat("dear diary\n", 1000)),
+		"damaged": damaged, "cut off": good[:len(good)/2],
+	} {
+		folder := t.TempDir()
+		file := filepath.Join(folder, "mortise.db")
+		require.NoError(t, os.WriteFile(file, content, 0o600))
+		told := p.refuse(t, 2, nil, "-data", folder)
+		assert.True(t, strings.HasPrefix(told, "-data: "), "%s: %s", name, told)
+		assert.Contains(t, told, file, name)
+		left, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Equal(t, content, left, "%s: the file was changed", name)
+	}
+	folder := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(folder, "mortise.db"), 0o700))
+	assert.Contains(t, p.refuse(t, 2, nil, "-data", folder), "-data: ")
+
+	// Another program's lock may be gone at another time.
+	lockBytes(t, filepath.Join(source.dir, "mortise-data", "mortise.db"), lockPage, lockPageSize)
+	assert.Contains(t, p.refuse(t, 1, nil, "-data", filepath.Join(source.dir, "mortise-data")), "locked")
+}
+
+func testMemory(t *testing.T, p program) {
+	s := p.start(t, nil, "-memory", "-config", writeConfig(t))
+	s.secrets = secrets()
+	s.awaitStatus(goodKey, s.submit(goodKey, validBody), "completed")
+	s.stop()
+	left, err := os.ReadDir(s.dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+
+	demo := p.start(t, nil, "-memory")
+	demo.submit(demo.demoKey(), validBody)
+	assert.Contains(t, demo.stdout.String(), "\n# What you send is kept in memory, and ends with the process.\n")
+}
+
+// testRestart: what was there before is there after, whatever the document says now, and the document of before changes nothing.
+func testRestart(t *testing.T, p program) {
+	dir, config := t.TempDir(), writeConfig(t)
+	empty := filepath.Join(t.TempDir(), "empty.json")
+	require.NoError(t, os.WriteFile(empty, []byte("{}"), 0o600))
+
+	s := p.startIn(t, dir, nil, "-config", config)
+	s.secrets = secrets()
+	id := s.submit(goodKey, `{"instructions":"Describe 1.10.","context":{"b":1.10,"a":[1e400,"ü\u0000"]}}`)
+	s.awaitStatus(goodKey, id, "completed")
+	event, list := s.do("GET", "/triggers/"+id, goodKey, "").body, s.do("GET", "/triggers", goodKey, "").body
+	s.stop()
+	for _, document := range []string{config, empty, config, ""} {
+		args := []string{"-config", document}
+		if document == "" {
+			args = nil // the demo
+		}
+		s = p.startIn(t, dir, nil, args...)
+		s.secrets = secrets()
+		assert.Equal(t, event, s.do("GET", "/triggers/"+id, goodKey, "").body)
+		assert.Equal(t, list, s.do("GET", "/triggers", goodKey, "").body)
+		for key, status := range map[string]int{revokedKey: http.StatusUnauthorized, setupKey: http.StatusConflict, emptyKey: http.StatusConflict} {
+			assert.Equal(t, status, s.do("POST", "/triggers", key, validBody).status)
+		}
+		s.stop()
+	}
+	s = p.startIn(t, dir, nil, "-config", config)
+	s.secrets = secrets()
+	s.awaitStatus(goodKey, s.submit(goodKey, validBody), "completed")
+}
+
+// testCrash: what was answered with 202 is processed, though the server was killed right after, with some of it in its hands.
+func testCrash(t *testing.T, p program) {
+	dir, config := t.TempDir(), writeConfig(t)
+	var ids []string
+	for range 3 {
+		s := p.startIn(t, dir, nil, "-config", config, "-trigger-exec", "sleep 0.2")
+		s.secrets = secrets()
+		for range 5 {
+			ids = append(ids, s.submit(goodKey, validBody))
+		}
+		s.kill()
+	}
+	s := p.startIn(t, dir, nil, "-config", config)
+	s.secrets = secrets()
+	for _, id := range ids {
+		s.awaitStatus(goodKey, id, "completed")
+	}
+}
+
+// testDemoKeys: the demo's history stays, and its key ends with the process, even if that is killed.
+func testDemoKeys(t *testing.T, p program) {
+	dir := t.TempDir()
+	s := p.startIn(t, dir, nil)
+	key := s.demoKey()
+	id := s.submit(key, validBody)
+	s.kill()
+	s = p.startIn(t, dir, nil)
+	assert.NotEqual(t, key, s.demoKey())
+	assert.Equal(t, http.StatusUnauthorized, s.do("GET", "/triggers", key, "").status)
+	assert.Equal(t, id, s.event(s.demoKey(), id).ID)
+}
+
+// testTwoServers runs two demos on the same data.
+func testTwoServers(t *testing.T, p program) {
+	dir := t.TempDir()
+	one := p.startIn(t, dir, nil)
+	two := p.startIn(t, dir, nil)
+	for range 10 {
+		id := one.submit(one.demoKey(), validBody)
+		two.awaitStatus(two.demoKey(), id, "completed")
+	}
+	two.stop()
+	one.awaitStatus(one.demoKey(), one.submit(one.demoKey(), validBody), "completed")
+}

@@ -35,6 +35,16 @@ func TestServer(t *testing.T) {
 		"command killed":           testCommandKilled,
 		"command's output bounded": testCommandOutput,
 		"shutdown":                 testShutdown,
+		"shutdown while locked":    testShutdownWhileLocked,
+		"shutdown while opening":   testShutdownWhileOpening,
+		"data folder":              testDataFolder,
+		"data in odd places":       testOddFolders,
+		"data not usable":          testUnusableData,
+		"memory":                   testMemory,
+		"restart":                  testRestart,
+		"restart after a crash":    testCrash,
+		"restart of the demo":      testDemoKeys,
+		"two servers, one folder":  testTwoServers,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -43,13 +53,22 @@ func TestServer(t *testing.T) {
 	}
 }
 
+// demoKey returns the API key that a demo has printed.
+func (s *server) demoKey() (key string) {
+	s.t.Helper()
+	s.await("the demo's key", func() bool {
+		key = regexp.MustCompile(`sk-[0-9a-f]{64}`).FindString(s.stdout.String())
+		return key != ""
+	})
+	return key
+}
+
 // testDemo pastes what the demo prints.
 func testDemo(t *testing.T, p program) {
 	curl, sh := tool(t, "curl"), tool(t, "sh")
 	s := p.start(t, nil)
 	s.await("the demo's text", func() bool { return strings.Contains(s.stdout.String(), s.url+"/docs\n") })
-	key := regexp.MustCompile(`sk-[0-9a-f]{64}`).FindString(s.stdout.String())
-	require.NotEmpty(t, key)
+	key := s.demoKey()
 	defer func() { assertUntold(t, key, s.stderr.String()) }()
 
 	// Nothing but the shell and curl may be needed.
@@ -90,6 +109,8 @@ func testRefusals(t *testing.T, p program) {
 	const short = "sk-short-secret-value"
 	config := filepath.Join(t.TempDir(), "acme.json")
 	require.NoError(t, os.WriteFile(config, []byte("{\"organizations\": [\n  {\"id\": \"acme\", \"api_keys\": [{\"key\": \""+short+"\"}],\n  \"color\": 1}]}"), 0o600))
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	tests := map[string]struct {
 		args []string
 		env  []string
@@ -97,10 +118,15 @@ func testRefusals(t *testing.T, p program) {
 	}{
 		"unknown flag":     {args: []string{"-nonsense"}, want: []string{"-nonsense"}},
 		"argument":         {args: []string{"nonsense"}, want: []string{`"nonsense"`}},
-		"flag to come":     {args: []string{"-data", short}, want: []string{"-data: not available yet in this build"}},
+		"flag to come":     {args: []string{"-nats", short}, want: []string{"-nats: not available yet in this build"}},
 		"another":          {args: []string{"-postgres=" + short}, want: []string{"-postgres: not available yet in this build"}},
 		"bad boolean":      {args: []string{"-docs=perhaps"}, want: []string{"docs"}},
-		"no memory":        {args: []string{"-memory=false"}, want: []string{"-memory"}},
+		"memory, data":     {args: []string{"-memory", "-data", file}, want: []string{"-memory: cannot go together with -data"}},
+		"memory, data set": {args: []string{"-memory"}, env: []string{"MORTISE_DATA=" + file}, want: []string{"-memory: cannot go together with MORTISE_DATA"}},
+		"data is a file":   {args: []string{"-data", file}, want: []string{"-data: " + file + " is not a folder"}},
+		"data in a file":   {env: []string{"MORTISE_DATA=" + filepath.Join(file, "x")}, want: []string{"-data", file}},
+		"data is nowhere":  {args: []string{"-data", ""}, want: []string{"-data: names no folder"}},
+		"data, no right":   {args: []string{"-data", "/proc/x"}, want: []string{"-data", "/proc/x"}},
 		"bad address":      {args: []string{"-addr", "nowhere"}, want: []string{"-addr"}},
 		"bad port":         {args: []string{"-addr", "127.0.0.1:http2000"}, want: []string{"-addr"}},
 		"bad address, env": {env: []string{"MORTISE_ADDR=nowhere"}, want: []string{"-addr"}},
@@ -114,21 +140,37 @@ func testRefusals(t *testing.T, p program) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			var stdout, stderr bytes.Buffer
-			cmd := exec.Command(string(p), test.args...)
-			cmd.Env = environment(test.env...)
-			cmd.Stdout, cmd.Stderr = &stdout, &stderr
-			require.Error(t, cmd.Run())
-			assert.Equal(t, 2, cmd.ProcessState.ExitCode())
-			assert.Empty(t, stdout.String())
-			assert.Equal(t, 1, strings.Count(stderr.String(), "\n"), "one line: %q", &stderr)
-			assert.True(t, strings.HasSuffix(stderr.String(), "\n"))
+			told := p.refuse(t, 2, test.env, test.args...)
 			for _, want := range test.want {
-				assert.Contains(t, stderr.String(), want)
+				assert.Contains(t, told, want)
 			}
-			assertUntold(t, short, stderr.String())
+			assertUntold(t, short, told)
 		})
 	}
+
+	// A port in use may be free at another time.
+	s := p.start(t, nil)
+	assert.Contains(t, p.refuse(t, 1, nil, "-addr", strings.TrimPrefix(s.url, "http://")), "-addr")
+}
+
+// refuse runs a server that cannot start, and returns the one line that it says before it exits with the status. It may leave
+// nothing in its folder.
+func (p program) refuse(t *testing.T, status int, env []string, args ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(string(p), args...)
+	cmd.Dir, cmd.Env = dir, environment(append([]string{"MORTISE_ADDR=127.0.0.1:0"}, env...)...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	require.Error(t, cmd.Run())
+	assert.Equal(t, status, cmd.ProcessState.ExitCode(), "stderr: %s", &stderr)
+	assert.Empty(t, stdout.String())
+	assert.Equal(t, 1, strings.Count(stderr.String(), "\n"), "one line: %q", &stderr)
+	assert.True(t, strings.HasSuffix(stderr.String(), "\n"))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	return stderr.String()
 }
 
 func testIgnoredEnvironment(t *testing.T, p program) {

@@ -93,6 +93,7 @@ func (e *Engine[L]) Consume(ctx context.Context, workers int, handle func(contex
 	for range workers {
 		free <- struct{}{}
 	}
+	settling := make(chan struct{}, workers)
 	var running sync.WaitGroup
 	defer running.Wait()
 	if e.opts.Subscribe != nil {
@@ -120,8 +121,14 @@ func (e *Engine[L]) Consume(ctx context.Context, workers int, handle func(contex
 		}
 		for _, l := range leases {
 			running.Go(func() {
-				defer func() { free <- struct{}{} }()
-				_ = e.run(ctx, l, until, handle, true) // logged
+				v, held := e.handle(ctx, l, until, handle, true)
+				// The next job need not wait until the verdict on this one is written; but verdicts must not pile up either.
+				settling <- struct{}{}
+				free <- struct{}{}
+				defer func() { <-settling }()
+				if held {
+					_ = e.settle(context.WithoutCancel(ctx), l, v) // logged
+				}
 			})
 		}
 		switch {
@@ -194,7 +201,8 @@ func (e *Engine[L]) ConsumeOne(ctx context.Context, handle func(context.Context,
 	if err != nil || len(leases) == 0 {
 		return false, err
 	}
-	return true, e.run(ctx, leases[0], until, handle, false)
+	v, _ := e.handle(ctx, leases[0], until, handle, false)
+	return true, e.settle(context.WithoutCancel(ctx), leases[0], v)
 }
 
 // claim returns leases and their end.
@@ -213,23 +221,21 @@ func (e *Engine[L]) claim(ctx context.Context, limit int) ([]L, time.Time, error
 	return leases, until, err
 }
 
-// run handles one lease that ends at until.
-func (e *Engine[L]) run(ctx context.Context, l L, until time.Time, handle func(context.Context, L) Verdict, heartbeat bool) error {
-	held, lose := context.WithCancelCause(context.WithoutCancel(ctx))
+// handle calls the handler with one lease, which ends at until. held is false if the lease was lost meanwhile: then the verdict does
+// not count.
+func (e *Engine[L]) handle(ctx context.Context, l L, until time.Time, handle func(context.Context, L) Verdict, heartbeat bool) (v Verdict, held bool) {
+	holding, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer lose(nil)
 	var beating sync.WaitGroup
-	handling, handled := context.WithCancel(held)
+	handling, handled := context.WithCancel(holding)
 	defer handled()
 	if heartbeat {
 		beating.Go(func() { e.beat(handling, l, until, lose) })
 	}
-	v := handle(held, l)
+	v = handle(holding, l)
 	handled()
 	beating.Wait()
-	if held.Err() != nil {
-		return nil
-	}
-	return e.settle(held, l, v)
+	return v, holding.Err() == nil
 }
 
 // beat extends the lease until ctx, which ends with the handler, is over. It calls lose when the lease is lost, or may be.

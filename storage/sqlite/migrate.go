@@ -71,6 +71,10 @@ func migrate(ctx context.Context, conn *sql.Conn, files fs.FS) (err error) {
 			return err
 		}
 	}
+	// BEGIN IMMEDIATE on a read-only file succeeds, as a transaction that cannot write. This changes nothing, but has to be allowed to.
+	if _, err := conn.ExecContext(ctx, "UPDATE mortise_versions SET version = version WHERE FALSE"); err != nil {
+		return err
+	}
 	_, err = conn.ExecContext(ctx, "COMMIT")
 	return err
 }

@@ -6,40 +6,87 @@ import (
 	"sync"
 )
 
-// reader reads on the pool, each query from a snapshot of its own. What a write acknowledged before is in it.
+// reader reads on connections of its own, each query from a snapshot of its own. What a write acknowledged before is in it.
 type reader struct {
 	pool  *sql.DB
-	stmts sync.Map // of *sql.Stmt, by text
+	conns chan *conn // those that are free; nil stands for one that is not connected
+	once  sync.Once
+	ended chan struct{} // closed by close
 }
 
-// stmt returns a prepared statement. There are few texts: conditions vary, values are bound.
-func (r *reader) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
-	if stmt, ok := r.stmts.Load(text); ok {
-		return stmt.(*sql.Stmt), nil
+func newReader(pool *sql.DB, n int) *reader {
+	pool.SetMaxOpenConns(n)
+	r := &reader{pool: pool, conns: make(chan *conn, n), ended: make(chan struct{})}
+	for range n {
+		r.conns <- nil
 	}
-	stmt, err := r.pool.PrepareContext(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	if other, loaded := r.stmts.LoadOrStore(text, stmt); loaded {
-		return other.(*sql.Stmt), stmt.Close()
-	}
-	return stmt, nil
-}
-
-// query calls each for every row.
-func (db *DB) query(ctx context.Context, text string, args []any, each func(*sql.Rows) error) error {
-	var rows *sql.Rows
-	err := retryBusy(ctx, db.busy, func() error {
-		stmt, err := db.reader.stmt(ctx, text)
-		if err != nil {
-			return err
-		}
-		rows, err = stmt.QueryContext(ctx, args...)
-		return err
-	})
-	return scan(rows, err)(each)
+	return r
 }
 
 // close waits for the reads that are under way.
-func (r *reader) close() error { return r.pool.Close() }
+func (r *reader) close() error {
+	r.once.Do(func() {
+		close(r.ended)
+		for range cap(r.conns) {
+			if c := <-r.conns; c != nil {
+				c.close()
+			}
+		}
+	})
+	return r.pool.Close()
+}
+
+// find runs a query that an index answers at once, and calls each for every row. ctx bounds the waiting before it.
+func (db *DB) find(ctx context.Context, text string, args []any, each func(*sql.Rows) error) error {
+	return db.query(ctx, unbounded, text, args, each)
+}
+
+// list runs a query that may take long, and calls each for every row.
+func (db *DB) list(ctx context.Context, text string, args []any, each func(*sql.Rows) error) error {
+	return db.query(ctx, ctx, text, args, each)
+}
+
+func (db *DB) query(ctx, running context.Context, text string, args []any, each func(*sql.Rows) error) error {
+	r := db.reader
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	var c *conn
+	select {
+	case <-r.ended:
+		return ErrClosed
+	default:
+	}
+	select {
+	case <-r.ended:
+		return ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	case c = <-r.conns:
+	}
+	failed := true
+	defer func() {
+		if failed && c != nil { // one that found the file broken may not see that it is whole again
+			c.close()
+			c = nil
+		}
+		r.conns <- c
+	}()
+	var rows *sql.Rows
+	err := retryBusy(ctx, db.busy, func() (err error) {
+		if c == nil {
+			if c, err = connect(r.pool); err != nil {
+				return err
+			}
+		}
+		stmt, err := c.stmt(text)
+		if err != nil {
+			return err
+		}
+		rows, err = stmt.QueryContext(running, args...)
+		return err
+	})
+	err = scan(rows, err)(each)
+	failed = err != nil
+	return err
+}

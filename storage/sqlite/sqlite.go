@@ -94,14 +94,14 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 		_ = write.Close()
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
-	read.SetMaxOpenConns(o.ReadConns)
-	read.SetMaxIdleConns(o.ReadConns)
+	db := &DB{path: path, busy: o.BusyTimeout, reader: newReader(read, o.ReadConns)}
 	// One connection stays open from here on. When the last one is closed, SQLite deletes the files beside the database, and the
 	// writer may drop its own at any time.
-	if err := retryBusy(ctx, o.BusyTimeout, func() error { return read.PingContext(ctx) }); err != nil {
-		return nil, fmt.Errorf("sqlite: open %s: %w", path, errors.Join(err, write.Close(), read.Close()))
+	if err := db.find(ctx, "SELECT 1", nil, func(*sql.Rows) error { return nil }); err != nil {
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, errors.Join(err, write.Close(), db.reader.close()))
 	}
-	return &DB{path: path, busy: o.BusyTimeout, reader: &reader{pool: read}, writer: startWriter(write, o.BusyTimeout)}, nil
+	db.writer = startWriter(write, o.BusyTimeout)
+	return db, nil
 }
 
 // create makes an empty file that only its owner can read. SQLite gives the files that it puts beside it the same mode.

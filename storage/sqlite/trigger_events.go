@@ -105,20 +105,25 @@ func (t *tx) event(e *trigger.Event, query string, args ...any) (found bool, err
 
 // Get implements [trigger.Store].
 func (t *Trigger) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
-	events, err := t.events(ctx, eventByID+" AND organization = ?", id[:], org)
+	var e trigger.Event
+	found := false
+	err := t.db.find(ctx, eventByID, []any{id[:]}, func(rows *sql.Rows) error {
+		found = true
+		return scanEvent(rows, &e)
+	})
+	if err == nil && (!found || e.Organization != org) {
+		err = trigger.ErrNotFound
+	}
 	if err != nil {
 		return trigger.Event{}, err
 	}
-	if len(events) == 0 {
-		return trigger.Event{}, trigger.ErrNotFound
-	}
-	return events[0], nil
+	return e, nil
 }
 
-// events reads events on the pool.
+// events lists events.
 func (t *Trigger) events(ctx context.Context, query string, args ...any) ([]trigger.Event, error) {
 	var events []trigger.Event
-	err := t.db.query(ctx, query, args, func(rows *sql.Rows) error {
+	err := t.db.list(ctx, query, args, func(rows *sql.Rows) error {
 		var e trigger.Event
 		if err := scanEvent(rows, &e); err != nil {
 			return err

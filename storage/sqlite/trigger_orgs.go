@@ -26,7 +26,7 @@ const (
 func (t *Trigger) Organization(ctx context.Context, org string) (trigger.Organization, error) {
 	o := trigger.Organization{ID: org}
 	found := false
-	err := t.db.query(ctx, organizationByID, []any{org}, func(rows *sql.Rows) error {
+	err := t.db.find(ctx, organizationByID, []any{org}, func(rows *sql.Rows) error {
 		found = true
 		return scanOrganization(rows, &o)
 	})
@@ -164,7 +164,7 @@ func (t *Trigger) ListKeys(ctx context.Context, org string) ([]trigger.APIKey, e
 
 func (t *Trigger) keys(ctx context.Context, query string, args ...any) ([]trigger.APIKey, error) {
 	var keys []trigger.APIKey
-	err := t.db.query(ctx, query, args, func(rows *sql.Rows) error {
+	err := t.db.find(ctx, query, args, func(rows *sql.Rows) error {
 		var k trigger.APIKey
 		if err := scanKey(rows, &k); err != nil {
 			return err

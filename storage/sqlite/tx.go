@@ -1,62 +1,10 @@
 package sqlite
 
-import (
-	"context"
-	"database/sql"
-	"database/sql/driver"
-	"errors"
-)
-
-// writeConn is the writer's connection, with the statements that were prepared on it.
-type writeConn struct {
-	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
-}
-
-// unbounded is the context of the writer's statements. The transaction is many callers': none of them can end it.
-var unbounded = context.Background()
-
-func newWriteConn(pool *sql.DB) (*writeConn, error) {
-	conn, err := pool.Conn(unbounded)
-	if err != nil {
-		return nil, err
-	}
-	return &writeConn{conn: conn, stmts: make(map[string]*sql.Stmt)}, nil
-}
-
-func (c *writeConn) stmt(text string) (*sql.Stmt, error) {
-	if stmt, ok := c.stmts[text]; ok {
-		return stmt, nil
-	}
-	stmt, err := c.conn.PrepareContext(unbounded, text)
-	if err != nil {
-		return nil, err
-	}
-	c.stmts[text] = stmt
-	return stmt, nil
-}
-
-func (c *writeConn) exec(text string) error {
-	stmt, err := c.stmt(text)
-	if err != nil {
-		return err
-	}
-	_, err = stmt.ExecContext(unbounded)
-	return err
-}
-
-// close closes the connection for good: it does not go back to the pool.
-func (c *writeConn) close() {
-	for _, stmt := range c.stmts {
-		_ = stmt.Close()
-	}
-	_ = c.conn.Raw(func(any) error { return driver.ErrBadConn })
-	_ = c.conn.Close()
-}
+import "database/sql"
 
 // tx is an operation's view of the writer's transaction.
 type tx struct {
-	conn   *writeConn
+	conn   *conn
 	op     *op
 	wrote  bool // a statement has changed something
 	failed bool // a statement has failed: the transaction may be gone
@@ -99,19 +47,4 @@ func (t *tx) host(f func() error) error {
 		return errGone
 	}
 	return f()
-}
-
-// scan returns a function that calls each for every row and closes rows.
-func scan(rows *sql.Rows, err error) func(each func(*sql.Rows) error) error {
-	return func(each func(*sql.Rows) error) error {
-		if err != nil {
-			return err
-		}
-		for rows.Next() {
-			if err := each(rows); err != nil {
-				return errors.Join(err, rows.Close())
-			}
-		}
-		return errors.Join(rows.Err(), rows.Close())
-	}
 }

@@ -28,9 +28,9 @@ type writer struct {
 	stopped chan struct{} // closed when the goroutine has ended
 
 	// The rest belongs to the goroutine.
-	conn  *writeConn // nil: none yet, or the last one failed
-	group []*op      // under way
-	now   *op        // whose code runs
+	conn  *conn // nil: none yet, or the last one failed
+	group []*op // under way
+	now   *op   // whose code runs
 }
 
 // op is one change.
@@ -225,7 +225,7 @@ func (w *writer) transact(group []*op) (started bool, err error) {
 func (w *writer) begin() error {
 	err := retryBusy(w.ctx, w.busy, func() (err error) {
 		if w.conn == nil {
-			if w.conn, err = newWriteConn(w.pool); err != nil {
+			if w.conn, err = connect(w.pool); err != nil {
 				return err
 			}
 		}

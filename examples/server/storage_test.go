@@ -1,0 +1,258 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// storages opens each storage anew.
+var storages = map[string]func(t *testing.T) *backends{
+	"SQLite": func(t *testing.T) *backends {
+		return openStorageFor(t, &settings{data: filepath.Join(t.TempDir(), "data")})
+	},
+	"memory": func(t *testing.T) *backends { return openStorageFor(t, &settings{memory: true}) },
+}
+
+func openStorageFor(t *testing.T, s *settings) *backends {
+	t.Helper()
+	b, err := openStorage(t.Context(), s, discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// onEach runs a test on the services of every storage.
+func onEach(t *testing.T, test func(t *testing.T, s *services, b *backends)) {
+	for name, open := range storages {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			s, err := wire(new(settings), b, discard())
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, s, b)
+		})
+	}
+}
+
+func TestMakeFolder(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	dangling := filepath.Join(dir, "dangling")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Symlink("nowhere", dangling)); err != nil {
+		t.Fatal(err)
+	}
+	deep := filepath.Join(dir, "a", "b", "c")
+	for range 2 {
+		if err := makeFolder(deep, discard()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path := deep; path != dir; path = filepath.Dir(path) {
+		if info, err := os.Stat(path); err != nil || info.Mode() != fs.ModeDir|0o700 {
+			t.Errorf("%s: %v %v", path, info.Mode(), err)
+		}
+	}
+	for _, path := range []string{file, filepath.Join(file, "x"), dangling, filepath.Join(dir, "n\x00l")} {
+		if err := makeFolder(path, discard()); err == nil {
+			t.Errorf("%q was made", path)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("made by way of a link that leads nowhere: %v", err)
+	}
+
+	// Several at once all succeed.
+	var group sync.WaitGroup
+	for range 20 {
+		group.Go(func() {
+			if err := makeFolder(filepath.Join(dir, "x", "y"), discard()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+type code int
+
+func (c code) Error() string { return "no" }
+func (c code) Code() int     { return int(c) }
+
+func TestMayPass(t *testing.T) {
+	for err, want := range map[error]bool{
+		code(5): true, code(261): true, code(10): true, code(13): true, code(778): true,
+		code(26): false, code(11): false, code(14): false, code(8): false, fs.ErrPermission: false,
+	} {
+		if got := mayPass(fmt.Errorf("open: %w", err)); got != want {
+			t.Errorf("%v (%#v): %v", err, err, got)
+		}
+	}
+}
+
+func TestCloseStorage(t *testing.T) {
+	for name, test := range map[string]struct {
+		close func() error
+		took  time.Duration // after the signal
+		log   string
+	}{
+		"well":  {func() error { time.Sleep(time.Second); return nil }, 3 * time.Second, ""},
+		"badly": {func() error { return errors.New("disk full") }, 2 * time.Second, "disk full"},
+		"late":  {func() error { time.Sleep(8 * time.Second); return nil }, closeBy, "left as it is"},
+		"never": {func() error { time.Sleep(time.Hour); return nil }, closeBy, "left as it is"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, signal := context.WithCancel(t.Context())
+				late, cancel := lingering(ctx, closeBy)
+				defer cancel()
+				var log bytes.Buffer
+				begun := time.Now()
+				signal()
+				time.Sleep(2 * time.Second) // for requests and workers
+				closeStorage(late, &backends{close: test.close}, slog.New(slog.NewJSONHandler(&log, nil)))
+				took := time.Since(begun)
+				time.Sleep(2 * time.Hour) // whatever was left behind ends before the test does
+				if took != test.took {
+					t.Errorf("took %v, want %v", took, test.took)
+				}
+				if !strings.Contains(log.String(), test.log) || (test.log == "") != (log.Len() == 0) {
+					t.Errorf("logged %s", &log)
+				}
+			})
+		})
+	}
+
+	// Something else than a signal may have ended the server.
+	synctest.Test(t, func(t *testing.T) {
+		late, cancel := lingering(t.Context(), closeBy)
+		defer cancel()
+		begun := time.Now()
+		closeStorage(late, &backends{close: func() error { time.Sleep(time.Hour); return nil }}, discard())
+		took := time.Since(begun)
+		time.Sleep(2 * time.Hour)
+		if took != closeBy {
+			t.Errorf("without a signal: took %v", took)
+		}
+	})
+}
+
+// TestProvisioningAgain: the same document changes nothing in the storage.
+func TestProvisioningAgain(t *testing.T) {
+	document, err := os.ReadFile("testdata/acme.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	type state struct {
+		Organization trigger.Organization
+		Keys         []trigger.APIKey
+	}
+	onEach(t, func(t *testing.T, s *services, b *backends) {
+		var states [3]state
+		for i := range states {
+			if err := apply(t, s, string(document)); err != nil {
+				t.Fatal(err)
+			}
+			var orgErr, keysErr error
+			states[i].Organization, orgErr = b.trigger.organizations.Organization(t.Context(), "acme")
+			states[i].Keys, keysErr = b.trigger.keys.ListKeys(t.Context(), "acme")
+			if err := errors.Join(orgErr, keysErr); err != nil {
+				t.Fatal(err)
+			}
+			if len(states[i].Keys) != 1 || len(states[i].Organization.Collections) != 1 || !reflect.DeepEqual(states[i], states[0]) {
+				t.Errorf("time %d: %+v, first %+v", i, states[i], states[0])
+			}
+		}
+	})
+}
+
+// TestProvisioningAtOnce: several servers on the same data start with the same document.
+func TestProvisioningAtOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, s *services, b *backends) {
+		for round := range 10 {
+			key := fmt.Sprint(docKey, "-", round)
+			var group sync.WaitGroup
+			for range 4 {
+				group.Go(func() {
+					if err := apply(t, s, `{"organizations":[{"id":"acme","api_keys":[{"key":"`+key+`","revoked":true}]}]}`); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			group.Wait()
+			if k, err := s.trigger.service.FindKey(t.Context(), key); err != nil || k.Organization != "acme" || k.RevokedAt.IsZero() {
+				t.Errorf("%+v, %v", k, err)
+			}
+		}
+		if keys, err := b.trigger.keys.ListKeys(t.Context(), "acme"); err != nil || len(keys) != 10 {
+			t.Errorf("%d keys, %v", len(keys), err)
+		}
+	})
+}
+
+// TestDemoKeys: the demo's key works beside those of the storage, and is not in it.
+func TestDemoKeys(t *testing.T) {
+	onEach(t, func(t *testing.T, s *services, b *backends) {
+		if err := apply(t, s, `{"organizations":[{"id":"demo","api_keys":[{"key":"`+docKey+`"}]}]}`); err != nil {
+			t.Fatal(err)
+		}
+		stored := b.trigger.keys
+		if err := addDemoKeys(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		demo, err := wire(new(settings), b, discard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		service := demo.trigger.service
+		key, record, err := service.IssueKey(t.Context(), demoOrganization, "demo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range []string{key, docKey} {
+			if _, err := service.VerifyKey(t.Context(), k); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := service.FlushKeyUse(t.Context()); err != nil {
+			t.Error(err)
+		}
+		all, err := service.ListKeys(t.Context(), demoOrganization)
+		if err != nil || len(all) != 2 || all[1].ID != record.ID || all[0].LastUsedAt.IsZero() || all[1].LastUsedAt.IsZero() {
+			t.Errorf("%+v, %v", all, err)
+		}
+		if kept, err := stored.ListKeys(t.Context(), demoOrganization); err != nil || len(kept) != 1 || kept[0].ID != all[0].ID {
+			t.Errorf("stored: %+v, %v", kept, err)
+		}
+		for _, k := range all {
+			if err := service.RevokeKey(t.Context(), demoOrganization, k.ID); err != nil {
+				t.Error(err)
+			}
+		}
+		for _, k := range []string{key, docKey} {
+			if _, err := service.VerifyKey(t.Context(), k); !errors.Is(err, trigger.ErrInvalidKey) {
+				t.Errorf("after it was revoked: %v", err)
+			}
+		}
+	})
+}
