@@ -60,6 +60,20 @@
 // event and its job are stored together, and no crash can come between. Shares must say yes only to a Store of the same database.
 // Without it the service stores first and enqueues then, and the sweeper queues what a crash left behind.
 //
+// # Wrappers
+//
+// A type of the host's that stands round a Store, to count calls or to encrypt, has only the optional interfaces that it
+// implements itself, and no backend takes it for its own in Shares: its Create must not be passed by. Whoever wants to keep the shared
+// transaction wraps store and queue together, passes CreateAndEnqueue through his own code, and answers Shares for his own store, as
+// the wrappers of trigger/triggertest do. There is deliberately no way to unwrap a store.
+//
+// # Durability
+//
+// What a call acknowledged must outlive the process, and the machine if the backend says so. Where every commit costs an fsync, put
+// the calls that wait into one transaction: package [github.com/seed-6363c74e/mortise/storage/sqlite] shows how, and what it takes for
+// one caller's failure to stay his own. A caller whose context has ended has left: his update function must not run any more, and
+// nothing that he passed may be read. What he asked for may still happen.
+//
 // # Leases
 //
 // A job is claimable from a time on. Claim picks those that have been for longest, sets that time to the end of the lease, counts
@@ -87,7 +101,7 @@
 //
 // Package [github.com/seed-6363c74e/mortise/trigger/triggertest] has the conformance suite: every sentence of a contract that can
 // be tested is a rule, and a failing rule prints the sentence. A backend passes it with a harness of a few lines. Give it Reopen
-// if the data outlives the process, and Break if you can make the backend fail.
+// if the data outlives the process, and Break if you can make the backend fail: storage/sqlite takes the file's locks away.
 //
 //	func TestTrigger(t *testing.T) {
 //		triggertest.Run(t, triggertest.Harness{Open: open, Reopen: reopen})

@@ -167,8 +167,9 @@ func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]
 		}
 		return b.Position().Compare(a.Position())
 	})
-	events := make([]trigger.Event, 0, min(limit, len(found)))
-	for _, e := range found[:min(limit, len(found))] {
+	found = found[:min(max(limit, 0), len(found))]
+	events := make([]trigger.Event, 0, len(found))
+	for _, e := range found {
 		events = append(events, e.Clone())
 	}
 	return events, nil
@@ -184,7 +185,7 @@ func (t *Trigger) Prune(ctx context.Context, before time.Time, limit int) (int, 
 	removed := 0
 	for _, o := range t.db.trigger.orgs {
 		o.order = slices.DeleteFunc(o.order, func(e *trigger.Event) bool {
-			if removed == limit || !e.Status.Finished() || !e.FinishedAt.Before(before) {
+			if removed >= limit || !e.Status.Finished() || !e.FinishedAt.Before(before) {
 				return false
 			}
 			t.db.trigger.unindex(o, e)

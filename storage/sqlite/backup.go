@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 )
 
 // Backup writes a copy of the database to a new file at path, while reads and writes go on: what was acknowledged before the call
@@ -26,6 +27,10 @@ func (db *DB) Backup(ctx context.Context, path string) (err error) {
 	if db.writer.ctx.Err() != nil {
 		return ErrClosed
 	}
+	// SQLite would take some relative paths for addresses.
+	if path, err = filepath.Abs(path); err != nil {
+		return err
+	}
 	if _, err := os.Lstat(path); err == nil {
 		return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
 	}
@@ -40,22 +45,34 @@ func (db *DB) Backup(ctx context.Context, path string) (err error) {
 			_ = os.Remove(partial)
 		}
 	}()
-	// Readers' connections are not allowed to write, not even elsewhere.
-	pool, err := openPool(db.path, url.Values{})
-	if err != nil {
-		return errors.Join(err, f.Close())
-	}
-	err = retryBusy(ctx, db.busy, func() error {
-		_, err := pool.ExecContext(ctx, "VACUUM INTO ?", partial)
-		return err
-	})
-	if err := errors.Join(err, pool.Close(), f.Sync(), f.Close()); err != nil {
+	err = db.copyTo(ctx, partial)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	if err := os.Rename(partial, path); err != nil {
 		return err
 	}
 	return syncFolder(filepath.Dir(path))
+}
+
+// copyTo uses a connection of its own: those of the readers are not allowed to write, not even elsewhere.
+func (db *DB) copyTo(ctx context.Context, file string) error {
+	s, err := newSource(db.writer.source.path, url.Values{})
+	if err != nil {
+		return err
+	}
+	return retryBusy(ctx, db.reader.ended, time.Now().Add(db.busy), func() (err error) {
+		if err := db.writer.source.inPlace(); err != nil {
+			return err
+		}
+		c, err := s.connect()
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.close()) }()
+		_, err = c.exec(ctx, "VACUUM INTO ?", file)
+		return err
+	})
 }
 
 // syncFolder makes the names in a folder durable.

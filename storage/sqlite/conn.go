@@ -2,70 +2,161 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	modernc "modernc.org/sqlite"
 )
 
-// conn is a connection with the statements that were prepared on it. One goroutine uses it at a time.
+// conn is a connection to the file, with the statements that were prepared on it. One goroutine uses it at a time.
+//
+// It stands on the driver itself. What database/sql adds, a pool, is not wanted here: there is one writer, and readers with
+// statements of their own. Without it a statement costs a third less of this process's time.
 type conn struct {
-	conn  *sql.Conn
-	stmts map[string]*sql.Stmt // by text; there are few: conditions vary, values are bound
+	conn  driver.Conn
+	stmts map[string]stmt // by text; there are few: conditions vary, values are bound
 }
 
-// unbounded is the context of statements that nobody can end: those of the writer, whose transaction is many callers', and short ones,
-// for which the two goroutines that watch a context would cost more than the statement.
-var unbounded = context.Background()
-
-func connect(pool *sql.DB) (*conn, error) {
-	c, err := pool.Conn(unbounded)
-	if err != nil {
-		return nil, err
-	}
-	return &conn{conn: c, stmts: make(map[string]*sql.Stmt)}, nil
+// stmt is what the driver's statements can do.
+type stmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
 }
 
-func (c *conn) stmt(text string) (*sql.Stmt, error) {
-	if stmt, ok := c.stmts[text]; ok {
-		return stmt, nil
-	}
-	stmt, err := c.conn.PrepareContext(unbounded, text)
-	if err != nil {
-		return nil, err
-	}
-	c.stmts[text] = stmt
-	return stmt, nil
+// tick is how long SQLite itself waits for a lock. It is short because SQLite's wait does not end with a context; retryBusy
+// does the rest.
+const tick = 20 * time.Millisecond
+
+// source opens connections of one kind.
+type source struct {
+	path      string
+	file      fs.FileInfo // what stood at path when the source was made
+	connector driver.Connector
 }
 
-func (c *conn) exec(text string) error {
-	stmt, err := c.stmt(text)
-	if err != nil {
-		return err
+// newSource returns the source of connections to the file at an absolute path. settings are parameters of the driver.
+func newSource(path string, settings url.Values) (source, error) {
+	settings.Set("_busy_timeout", strconv.FormatInt(tick.Milliseconds(), 10))
+	settings.Set("_error_rc", "1")
+	settings.Set("mode", "rw") // a file that has been taken away must not be replaced by an empty one
+	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: settings.Encode()}
+	if filepath.VolumeName(path) != "" {
+		name.Path = "/" + name.Path // file:///C:/...
 	}
-	_, err = stmt.ExecContext(unbounded)
+	connector, err := modernc.NewConnector(name.String())
+	if err != nil {
+		return source{}, err
+	}
+	file, err := os.Stat(path)
+	return source{path, file, connector}, err
+}
+
+// inPlace fails if the file is not where it was opened. SQLite would go on writing to a file that has been removed, and what was
+// acknowledged would end with the process; and it would apply the log of the old file to one that has been put in its place.
+func (s source) inPlace() error {
+	now, err := os.Stat(s.path)
+	if err == nil && !os.SameFile(now, s.file) {
+		err = errors.New("sqlite: the database file has been replaced while it was open; put it back, or start again")
+	}
 	return err
 }
 
-// close closes the connection for good: it does not go back to the pool.
-func (c *conn) close() {
-	for _, stmt := range c.stmts {
-		_ = stmt.Close()
+func (s source) connect() (*conn, error) {
+	if err := s.inPlace(); err != nil {
+		return nil, err
 	}
-	_ = c.conn.Raw(func(any) error { return driver.ErrBadConn })
-	_ = c.conn.Close()
+	c, err := s.connector.Connect(unbounded)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{conn: c, stmts: make(map[string]stmt)}, nil
 }
 
-// scan returns a function that calls each for every row and closes rows.
-func scan(rows *sql.Rows, err error) func(each func(*sql.Rows) error) error {
-	return func(each func(*sql.Rows) error) error {
-		if err != nil {
-			return err
-		}
-		for rows.Next() {
-			if err := each(rows); err != nil {
-				return errors.Join(err, rows.Close())
-			}
-		}
-		return errors.Join(rows.Err(), rows.Close())
+// unbounded is the context of what nobody can end: the statements of the writer, whose transaction is many callers', and short ones,
+// for which the goroutine that watches a context would cost more than the statement.
+var unbounded = context.Background()
+
+func (c *conn) stmt(text string) (stmt, error) {
+	if s, ok := c.stmts[text]; ok {
+		return s, nil
 	}
+	prepared, err := c.conn.Prepare(text)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := prepared.(stmt)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("sqlite: the driver's statement is a %T", prepared), prepared.Close())
+	}
+	c.stmts[text] = s
+	return s, nil
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (c *conn) exec(ctx context.Context, text string, args ...any) (changed int64, err error) {
+	s, err := c.stmt(text)
+	if err != nil {
+		return 0, err
+	}
+	result, err := s.ExecContext(ctx, values(args))
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// query calls each for every row. A lock that another process holds shows before the first row.
+func (c *conn) query(ctx context.Context, text string, args []any, each func(*row) error) error {
+	s, err := c.stmt(text)
+	if err != nil {
+		return err
+	}
+	rows, err := s.QueryContext(ctx, values(args))
+	if err != nil {
+		return err
+	}
+	r := &row{values: make([]driver.Value, len(rows.Columns()))}
+	for {
+		if err := ctx.Err(); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		if err := rows.Next(r.values); errors.Is(err, io.EOF) {
+			return rows.Close()
+		} else if err != nil {
+			return errors.Join(err, rows.Close())
+		}
+		if err := errors.Join(each(r), r.err); err != nil {
+			return errors.Join(err, rows.Close())
+		}
+	}
+}
+
+// close closes the connection. A transaction that is open is rolled back.
+func (c *conn) close() error {
+	var errs []error
+	for _, s := range c.stmts {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(append(errs, c.conn.Close())...)
+}
+
+// values makes arguments what the driver takes.
+func values(args []any) []driver.NamedValue {
+	named := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		if n, ok := arg.(int); ok {
+			arg = int64(n)
+		}
+		named[i] = driver.NamedValue{Ordinal: i + 1, Value: arg}
+	}
+	return named
 }

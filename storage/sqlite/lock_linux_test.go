@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"os"
 	"sync"
 	"syscall"
 	"testing"
@@ -17,17 +16,16 @@ import (
 // It takes locks of the open file (F_OFD_SETLK), which stand against those that this process has by itself.
 func lockFile(t *testing.T, path string) (heal func()) {
 	t.Helper()
-	f, err := os.OpenFile(path+"-shm", os.O_RDWR, 0)
+	// Never closed: that would drop the locks which SQLite holds for this process.
+	f, err := syscall.Open(path+"-shm", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
 	require.NoError(t, err)
-	// Closed after the database, because closing it drops the locks of the whole process.
-	t.Cleanup(func() { _ = f.Close() })
 	set := func(kind int16) error {
 		const setOpenFileLock = 37 // F_OFD_SETLK of fcntl(2)
 		const writeLock, recoverLock = 120, 122
-		return syscall.FcntlFlock(f.Fd(), setOpenFileLock, &syscall.Flock_t{Type: kind, Start: writeLock, Len: recoverLock - writeLock + 1})
+		return syscall.FcntlFlock(uintptr(f), setOpenFileLock, &syscall.Flock_t{Type: kind, Start: writeLock, Len: recoverLock - writeLock + 1})
 	}
 	require.Eventually(t, func() bool { return set(syscall.F_WRLCK) == nil }, 10*time.Second, time.Millisecond)
-	_, err = f.WriteAt(make([]byte, 96), 0) // both copies of the header
+	_, err = syscall.Pwrite(f, make([]byte, 96), 0) // both copies of the header
 	require.NoError(t, err)
 	return sync.OnceFunc(func() { require.NoError(t, set(syscall.F_UNLCK)) })
 }

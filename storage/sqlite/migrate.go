@@ -3,8 +3,8 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -29,21 +29,24 @@ type step struct {
 // once one does the work and the other finds it done.
 //
 // (goose, which the PostgreSQL backend uses, runs each migration in a transaction of its own, and its locks are PostgreSQL's.)
-func migrate(ctx context.Context, conn *sql.Conn, files fs.FS) (err error) {
+func migrate(ctx context.Context, conn *conn, files fs.FS) (err error) {
 	steps, err := readSteps(files)
 	if err != nil {
 		return err
 	}
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if _, err := conn.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			_, _ = conn.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+			_, _ = conn.exec(context.WithoutCancel(ctx), "ROLLBACK")
 		}
 	}()
+	if err := refuseForeign(ctx, conn); err != nil {
+		return err
+	}
 	const table = "CREATE TABLE IF NOT EXISTS mortise_versions (domain TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID"
-	if _, err := conn.ExecContext(ctx, table); err != nil {
+	if _, err := conn.exec(ctx, table); err != nil {
 		return err
 	}
 	found, err := versions(ctx, conn)
@@ -63,39 +66,41 @@ func migrate(ctx context.Context, conn *sql.Conn, files fs.FS) (err error) {
 		if s.version <= found[s.domain] {
 			continue
 		}
-		if _, err := conn.ExecContext(ctx, s.script); err != nil {
+		if _, err := conn.exec(ctx, s.script); err != nil {
 			return fmt.Errorf("migrate the tables of %q to version %d: %w", s.domain, s.version, err)
 		}
 		const note = "INSERT INTO mortise_versions (domain, version) VALUES (?, ?) ON CONFLICT DO UPDATE SET version = excluded.version"
-		if _, err := conn.ExecContext(ctx, note, s.domain, s.version); err != nil {
+		if _, err := conn.exec(ctx, note, s.domain, s.version); err != nil {
 			return err
 		}
 	}
 	// BEGIN IMMEDIATE on a read-only file succeeds, as a transaction that cannot write. This changes nothing, but has to be allowed to.
-	if _, err := conn.ExecContext(ctx, "UPDATE mortise_versions SET version = version WHERE FALSE"); err != nil {
+	if _, err := conn.exec(ctx, "UPDATE mortise_versions SET version = version WHERE FALSE"); err != nil {
 		return err
 	}
-	_, err = conn.ExecContext(ctx, "COMMIT")
+	_, err = conn.exec(ctx, "COMMIT")
 	return err
 }
 
-// versions returns the version of each domain's tables in the file.
-func versions(ctx context.Context, conn *sql.Conn) (map[string]int, error) {
-	rows, err := conn.QueryContext(ctx, "SELECT domain, version FROM mortise_versions")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	found := make(map[string]int)
-	for rows.Next() {
-		var domain string
-		var version int
-		if err := rows.Scan(&domain, &version); err != nil {
-			return nil, err
+// refuseForeign returns an error if the file has tables, and none of ours.
+func refuseForeign(ctx context.Context, conn *conn) error {
+	const count = "SELECT count(*), count(*) FILTER (WHERE name = 'mortise_versions') FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+	return conn.query(ctx, count, nil, func(r *row) error {
+		if r.number(0) > 0 && r.number(1) == 0 {
+			return errors.New("the file is a database of another program: give this one a file of its own")
 		}
-		found[domain] = version
-	}
-	return found, rows.Err()
+		return nil
+	})
+}
+
+// versions returns the version of each domain's tables in the file.
+func versions(ctx context.Context, conn *conn) (map[string]int, error) {
+	found := make(map[string]int)
+	err := conn.query(ctx, "SELECT domain, version FROM mortise_versions", nil, func(r *row) error {
+		found[r.text(0)] = r.number(1)
+		return nil
+	})
+	return found, err
 }
 
 // readSteps returns the migrations by domain and version. The versions of a domain are 1, 2, 3, ... without a gap.

@@ -2,21 +2,21 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
+	"errors"
 	"sync"
+	"time"
 )
 
 // reader reads on connections of its own, each query from a snapshot of its own. What a write acknowledged before is in it.
 type reader struct {
-	pool  *sql.DB
-	conns chan *conn // those that are free; nil stands for one that is not connected
-	once  sync.Once
-	ended chan struct{} // closed by close
+	source source
+	conns  chan *conn // those that are free; nil stands for one that is not connected
+	once   sync.Once
+	ended  chan struct{} // closed by close
 }
 
-func newReader(pool *sql.DB, n int) *reader {
-	pool.SetMaxOpenConns(n)
-	r := &reader{pool: pool, conns: make(chan *conn, n), ended: make(chan struct{})}
+func newReader(s source, n int) *reader {
+	r := &reader{source: s, conns: make(chan *conn, n), ended: make(chan struct{})}
 	for range n {
 		r.conns <- nil
 	}
@@ -24,29 +24,29 @@ func newReader(pool *sql.DB, n int) *reader {
 }
 
 // close waits for the reads that are under way.
-func (r *reader) close() error {
+func (r *reader) close() (err error) {
 	r.once.Do(func() {
 		close(r.ended)
 		for range cap(r.conns) {
 			if c := <-r.conns; c != nil {
-				c.close()
+				err = errors.Join(err, c.close())
 			}
 		}
 	})
-	return r.pool.Close()
+	return err
 }
 
 // find runs a query that an index answers at once, and calls each for every row. ctx bounds the waiting before it.
-func (db *DB) find(ctx context.Context, text string, args []any, each func(*sql.Rows) error) error {
+func (db *DB) find(ctx context.Context, text string, args []any, each func(*row) error) error {
 	return db.query(ctx, unbounded, text, args, each)
 }
 
 // list runs a query that may take long, and calls each for every row.
-func (db *DB) list(ctx context.Context, text string, args []any, each func(*sql.Rows) error) error {
+func (db *DB) list(ctx context.Context, text string, args []any, each func(*row) error) error {
 	return db.query(ctx, ctx, text, args, each)
 }
 
-func (db *DB) query(ctx, running context.Context, text string, args []any, each func(*sql.Rows) error) error {
+func (db *DB) query(ctx, running context.Context, text string, args []any, each func(*row) error) error {
 	r := db.reader
 	if err := ctx.Err(); err != nil {
 		return err
@@ -64,29 +64,21 @@ func (db *DB) query(ctx, running context.Context, text string, args []any, each 
 		return ctx.Err()
 	case c = <-r.conns:
 	}
-	failed := true
+	var err error
 	defer func() {
-		if failed && c != nil { // one that found the file broken may not see that it is whole again
-			c.close()
+		if err != nil && c != nil && !isBusy(err) { // one that found the file broken may not see that it is whole again
+			_ = c.close()
 			c = nil
 		}
 		r.conns <- c
 	}()
-	var rows *sql.Rows
-	err := retryBusy(ctx, db.busy, func() (err error) {
+	err = retryBusy(ctx, r.ended, time.Now().Add(db.busy), func() (err error) {
 		if c == nil {
-			if c, err = connect(r.pool); err != nil {
+			if c, err = r.source.connect(); err != nil {
 				return err
 			}
 		}
-		stmt, err := c.stmt(text)
-		if err != nil {
-			return err
-		}
-		rows, err = stmt.QueryContext(running, args...)
-		return err
+		return c.query(running, text, args, each)
 	})
-	err = scan(rows, err)(each)
-	failed = err != nil
 	return err
 }

@@ -16,7 +16,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,10 +23,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
+	"sync"
 	"time"
-
-	driver "modernc.org/sqlite"
 )
 
 // Options are the settings of Open. The zero value means the defaults.
@@ -44,7 +41,6 @@ type Options struct {
 
 // DB is an open database file. It is safe for concurrent use.
 type DB struct {
-	path   string
 	busy   time.Duration
 	reader *reader
 	writer *writer
@@ -80,32 +76,36 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	if err := create(path); err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-
-	write, err := openPool(path, url.Values{"_journal": {"WAL"}, "_sync": {"FULL"}, "_fk": {"1"}})
+	fail := func(err error) (*DB, error) { return nil, fmt.Errorf("sqlite: open %s: %w", path, err) }
+	write, err := newSource(path, url.Values{"_journal": {"WAL"}, "_sync": {"FULL"}, "_fk": {"1"}})
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
+		return fail(err)
+	}
+	read, err := newSource(path, url.Values{"_query_only": {"1"}})
+	if err != nil {
+		return fail(err)
 	}
 	if err := prepareFile(ctx, write, &o); err != nil {
-		_ = write.Close()
-		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
+		return fail(err)
 	}
-	read, err := openPool(path, url.Values{"_query_only": {"1"}})
-	if err != nil {
-		_ = write.Close()
-		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
-	}
-	db := &DB{path: path, busy: o.BusyTimeout, reader: newReader(read, o.ReadConns)}
-	// One connection stays open from here on. When the last one is closed, SQLite deletes the files beside the database, and the
-	// writer may drop its own at any time.
-	if err := db.find(ctx, "SELECT 1", nil, func(*sql.Rows) error { return nil }); err != nil {
-		return nil, fmt.Errorf("sqlite: open %s: %w", path, errors.Join(err, write.Close(), db.reader.close()))
+	db := &DB{busy: o.BusyTimeout, reader: newReader(read, o.ReadConns)}
+	// From here on a reader is connected. With the last connection of all, SQLite would take down the files beside the database, and
+	// the writer drops its own whenever something fails.
+	if err := db.find(ctx, "SELECT domain FROM mortise_versions", nil, func(*row) error { return nil }); err != nil {
+		return fail(errors.Join(err, db.reader.close()))
 	}
 	db.writer = startWriter(write, o.BusyTimeout)
 	return db, nil
 }
 
+// creating keeps a second Open of a new file from using it before the first one has closed its descriptor: that drops the locks which
+// the process holds on the file.
+var creating sync.Mutex
+
 // create makes an empty file that only its owner can read. SQLite gives the files that it puts beside it the same mode.
 func create(path string) error {
+	creating.Lock()
+	defer creating.Unlock()
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -116,73 +116,50 @@ func create(path string) error {
 	return f.Close()
 }
 
-// tick is how long SQLite itself waits for a lock. It is short because SQLite's wait does not end with a context; retryBusy
-// does the rest.
-const tick = 20 * time.Millisecond
-
-// openPool returns a pool of connections to the file. settings are parameters of the driver.
-func openPool(path string, settings url.Values) (*sql.DB, error) {
-	settings.Set("_busy_timeout", strconv.FormatInt(tick.Milliseconds(), 10))
-	settings.Set("_error_rc", "1")
-	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: settings.Encode()}
-	if filepath.VolumeName(path) != "" {
-		name.Path = "/" + name.Path // file:///C:/...
-	}
-	connector, err := driver.NewConnector(name.String())
-	if err != nil {
-		return nil, err
-	}
-	return sql.OpenDB(connector), nil
-}
-
 // prepareFile checks the file and migrates it.
-func prepareFile(ctx context.Context, write *sql.DB, o *Options) error {
-	write.SetMaxOpenConns(1)
-	return retryBusy(ctx, o.BusyTimeout, func() error {
-		conn, err := write.Conn(ctx)
+func prepareFile(ctx context.Context, write source, o *Options) error {
+	return retryBusy(ctx, nil, time.Now().Add(o.BusyTimeout), func() (err error) {
+		c, err := write.connect()
 		if err != nil {
 			return err
 		}
-		defer conn.Close()
-		if err := checkMode(ctx, conn); err != nil {
+		defer func() { err = errors.Join(err, c.close()) }()
+		if err := checkMode(ctx, c); err != nil {
 			return err
 		}
 		if !o.SkipCheck {
-			if err := checkIntegrity(ctx, conn); err != nil {
+			if err := checkIntegrity(ctx, c); err != nil {
 				return err
 			}
 		}
-		return migrate(ctx, conn, migrations)
+		return migrate(ctx, c, migrations)
 	})
 }
 
 // checkMode refuses a file on which WAL does not work: then commits would not be what this package promises.
-func checkMode(ctx context.Context, conn *sql.Conn) error {
-	var mode string
-	if err := conn.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
-		return err
-	}
-	if mode != "wal" {
-		return fmt.Errorf("the file system does not support write-ahead logging (journal mode is %q)", mode)
-	}
-	return nil
+func checkMode(ctx context.Context, c *conn) error {
+	return c.query(ctx, "PRAGMA journal_mode", nil, func(r *row) error {
+		if mode := r.text(0); mode != "wal" {
+			return fmt.Errorf("the file system does not support write-ahead logging (journal mode is %q)", mode)
+		}
+		return nil
+	})
 }
 
 // checkIntegrity reads the whole file.
-func checkIntegrity(ctx context.Context, conn *sql.Conn) error {
-	var found string
-	if err := conn.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&found); err != nil {
-		return err
-	}
-	if found != "ok" {
-		return fmt.Errorf("the file is damaged: %s. Restore a backup, or recover what is readable with the sqlite3 program's .recover", found)
-	}
-	return nil
+func checkIntegrity(ctx context.Context, c *conn) error {
+	return c.query(ctx, "PRAGMA quick_check(1)", nil, func(r *row) error {
+		if found := r.text(0); found != "ok" {
+			return fmt.Errorf("the file is damaged: %s. Restore a backup, or recover what is readable with the sqlite3 program's .recover", found)
+		}
+		return nil
+	})
 }
 
 // Close waits for the writes that are under way and closes the file. Calls that come later fail with [ErrClosed].
 func (db *DB) Close() error {
-	return errors.Join(db.writer.close(), db.reader.close())
+	db.writer.close()
+	return db.reader.close()
 }
 
 // Trigger returns what package trigger stores.

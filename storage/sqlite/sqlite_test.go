@@ -178,3 +178,25 @@ func TestBackup(t *testing.T) {
 	require.ErrorIs(t, db.Backup(ended, filepath.Join(folder, "other.db")), context.Canceled)
 	require.NoFileExists(t, filepath.Join(folder, "other.db.partial"))
 }
+
+// TestRemovedFile: SQLite would go on writing to a file that nobody can find any more.
+func TestRemovedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	db := openAt(t, path, nil)
+	before := create(t, db, newEvent())
+
+	require.NoError(t, os.Rename(path, path+".away"))
+	_, _, err := db.Trigger().Create(t.Context(), newEvent(), time.Time{})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.NoFileExists(t, path)
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	_, _, err = db.Trigger().Create(t.Context(), newEvent(), time.Time{})
+	require.ErrorContains(t, err, "replaced")
+
+	require.NoError(t, os.Rename(path+".away", path))
+	after := create(t, db, newEvent())
+	for _, e := range []trigger.Event{before, after} {
+		_, err := db.Trigger().Get(t.Context(), "acme", e.ID)
+		require.NoError(t, err)
+	}
+}

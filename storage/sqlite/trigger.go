@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"database/sql"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -30,14 +29,6 @@ func micros(t time.Time) any {
 		return nil
 	}
 	return t.UnixMicro()
-}
-
-// moment is the opposite.
-func moment(m sql.NullInt64) time.Time {
-	if !m.Valid {
-		return time.Time{}
-	}
-	return time.UnixMicro(m.Int64).UTC()
 }
 
 // blob returns an ID or a digest as it is stored, if is says that there is one.

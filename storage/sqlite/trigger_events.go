@@ -2,8 +2,9 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +44,7 @@ type creation struct {
 	args         []any
 
 	created bool
-	earlier trigger.Event // if not created
+	earlier *trigger.Event // if not created
 }
 
 func newCreation(e *trigger.Event, keySince time.Time) (*creation, error) {
@@ -56,19 +57,19 @@ func (c *creation) result(e *trigger.Event) (trigger.Event, bool, error) {
 	if c.created {
 		return e.Clone(), true, nil
 	}
-	return c.earlier, false, nil
+	return *c.earlier, false, nil
 }
 
 var errIDTaken = errors.New("sqlite: another organization has an event with this ID")
 
 // do inserts the event. If that meets another one, it looks which.
 func (c *creation) do(t *tx) error {
-	c.earlier = trigger.Event{}
 	changed, err := t.exec(insertEvent, c.args...)
 	if c.created = changed == 1; err != nil || c.created {
 		return err
 	}
-	found, err := t.event(&c.earlier, eventByID, []byte(c.id))
+	c.earlier = new(trigger.Event)
+	found, err := t.event(c.earlier, eventByID, []byte(c.id))
 	if err != nil {
 		return err
 	}
@@ -78,10 +79,10 @@ func (c *creation) do(t *tx) error {
 	if found {
 		return nil
 	}
-	if _, err = t.event(&c.earlier, eventByKey, c.org, c.key); err != nil {
+	if found, err = t.event(c.earlier, eventByKey, c.org, c.key); err != nil {
 		return err
 	}
-	if !c.earlier.SubmittedAt.Before(c.keySince) {
+	if found && !c.earlier.SubmittedAt.Before(c.keySince) {
 		return nil
 	}
 	if _, err := t.exec(releaseKey, c.earlier.ID[:]); err != nil {
@@ -96,9 +97,9 @@ func (c *creation) do(t *tx) error {
 
 // event reads one event in the transaction.
 func (t *tx) event(e *trigger.Event, query string, args ...any) (found bool, err error) {
-	err = t.query(query, args, func(rows *sql.Rows) error {
+	err = t.query(query, args, func(r *row) error {
 		found = true
-		return scanEvent(rows, e)
+		return scanEvent(r, e)
 	})
 	return found, err
 }
@@ -107,9 +108,9 @@ func (t *tx) event(e *trigger.Event, query string, args ...any) (found bool, err
 func (t *Trigger) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
 	var e trigger.Event
 	found := false
-	err := t.db.find(ctx, eventByID, []any{id[:]}, func(rows *sql.Rows) error {
+	err := t.db.find(ctx, eventByID, []any{id[:]}, func(r *row) error {
 		found = true
-		return scanEvent(rows, &e)
+		return scanEvent(r, &e)
 	})
 	if err == nil && (!found || e.Organization != org) {
 		err = trigger.ErrNotFound
@@ -123,9 +124,9 @@ func (t *Trigger) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Ev
 // events lists events.
 func (t *Trigger) events(ctx context.Context, query string, args ...any) ([]trigger.Event, error) {
 	var events []trigger.Event
-	err := t.db.list(ctx, query, args, func(rows *sql.Rows) error {
+	err := t.db.list(ctx, query, args, func(r *row) error {
 		var e trigger.Event
-		if err := scanEvent(rows, &e); err != nil {
+		if err := scanEvent(r, &e); err != nil {
 			return err
 		}
 		events = append(events, e)
@@ -178,17 +179,26 @@ func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigge
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
 		return trigger.Page{}, err
 	}
+	statement, args := listStatement(org, &q)
+	events, err := t.events(ctx, statement, args...)
+	if err != nil {
+		return trigger.Page{}, err
+	}
+	if len(events) <= q.Limit {
+		return trigger.Page{Events: events}, nil
+	}
+	return trigger.Page{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+}
+
+// listStatement returns the query of List, which looks for one event more than the page holds.
+func listStatement(org string, q *trigger.Query) (statement string, args []any) {
 	where := []string{"organization = ?"}
-	args := []any{org}
+	args = []any{org}
 	and := func(condition string, values ...any) {
 		where, args = append(where, condition), append(args, values...)
 	}
 	if q.Status != "" {
-		number, err := statusNumber(q.Status)
-		if err != nil {
-			return trigger.Page{}, nil // no event has it
-		}
-		and("status = ?", number)
+		and("status = ?", slices.Index(statuses[:], q.Status)) // -1, which no event has, if there is no such status
 		if q.Status != trigger.StatusCompleted {
 			and("status <> " + completed) // so that the index of these is used
 		}
@@ -202,22 +212,17 @@ func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigge
 	if !q.From.IsZero() {
 		and("submitted_at >= ?", ceilMicros(q.From))
 	}
-	if !q.To.IsZero() {
+	// Of the two upper bounds only the narrower one, or SQLite would begin each page at the wider.
+	switch before := ceilMicros(q.Before.SubmittedAt); {
+	case !q.To.IsZero() && (q.Before.IsZero() || ceilMicros(q.To) <= before):
 		and("submitted_at < ?", ceilMicros(q.To))
+	case !q.Before.IsZero() && q.Before.SubmittedAt.UnixMicro() == before:
+		and("(submitted_at, id) < (?, ?)", before, q.Before.ID[:])
+	case !q.Before.IsZero(): // between two microseconds
+		and("submitted_at < ?", before)
 	}
-	if !q.Before.IsZero() {
-		and("(submitted_at, id) < (?, ?)", q.Before.SubmittedAt.UnixMicro(), q.Before.ID[:])
-	}
-	query := "SELECT " + eventColumns + " FROM trigger_events WHERE " + strings.Join(where, " AND ") +
-		" ORDER BY submitted_at DESC, id DESC LIMIT ?"
-	events, err := t.events(ctx, query, append(args, q.Limit+1)...)
-	if err != nil {
-		return trigger.Page{}, err
-	}
-	if len(events) <= q.Limit {
-		return trigger.Page{Events: events}, nil
-	}
-	return trigger.Page{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+	return "SELECT " + eventColumns + " FROM trigger_events WHERE " + strings.Join(where, " AND ") +
+		" ORDER BY submitted_at DESC, id DESC LIMIT ?", append(args, min(q.Limit, math.MaxInt-1)+1)
 }
 
 // ceilMicros rounds a bound up to the precision of the column, which selects the same events.

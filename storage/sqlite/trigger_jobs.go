@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,15 +25,15 @@ const (
 
 // Add implements [trigger.Leases].
 func (t *Trigger) Add(ctx context.Context, j trigger.Job, at time.Time) error {
-	err := t.db.writer.write(ctx, func(tx *tx) error { return tx.addJob(j, at) })
-	if err == nil {
-		t.db.jobs.notify()
-	}
-	return err
+	return t.db.writer.write(ctx, func(tx *tx) error { return t.addJob(tx, j, at) })
 }
 
-func (t *tx) addJob(j trigger.Job, at time.Time) error {
-	_, err := t.exec(insertJob, j.EventID[:], j.Generation, j.Organization, at.UnixMicro())
+// addJob adds the job in a transaction, whose end wakes those who wait for one: also when the caller has left by then.
+func (t *Trigger) addJob(tx *tx, j trigger.Job, at time.Time) error {
+	added, err := tx.exec(insertJob, j.EventID[:], j.Generation, j.Organization, at.UnixMicro())
+	if added > 0 {
+		tx.op.wakes = &t.db.jobs
+	}
 	return err
 }
 
@@ -58,13 +56,10 @@ func (t *Trigger) CreateAndAdd(ctx context.Context, e trigger.Event, keySince ti
 		if err := c.do(tx); err != nil || !c.created {
 			return err
 		}
-		return tx.addJob(j, at)
+		return t.addJob(tx, j, at)
 	})
 	if err != nil {
 		return trigger.Event{}, false, err
-	}
-	if c.created {
-		t.db.jobs.notify()
 	}
 	return c.result(&e)
 }
@@ -74,16 +69,10 @@ func (t *Trigger) Claim(ctx context.Context, token uuid.UUID, now, until time.Ti
 	var leases []trigger.Lease
 	err := t.db.writer.write(ctx, func(tx *tx) error {
 		leases = nil
-		err := tx.query(jobsToTake, []any{now.UnixMicro(), max(limit, 0)}, func(rows *sql.Rows) error {
+		err := tx.query(jobsToTake, []any{now.UnixMicro(), max(limit, 0)}, func(r *row) error {
 			l := trigger.Lease{Token: token}
-			var id sql.RawBytes
-			if err := rows.Scan(&id, &l.Job.Generation, &l.Job.Organization, &l.Deliveries); err != nil {
-				return err
-			}
-			if len(id) != len(l.Job.EventID) {
-				return errors.New("sqlite: a job's row is damaged")
-			}
-			copy(l.Job.EventID[:], id)
+			r.blob(0, l.Job.EventID[:])
+			l.Job.Generation, l.Job.Organization, l.Deliveries = r.number(1), r.text(2), r.number(3)
 			leases = append(leases, l)
 			return nil
 		})

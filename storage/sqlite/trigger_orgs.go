@@ -2,8 +2,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 
 	"github.com/google/uuid"
 
@@ -26,9 +24,9 @@ const (
 func (t *Trigger) Organization(ctx context.Context, org string) (trigger.Organization, error) {
 	o := trigger.Organization{ID: org}
 	found := false
-	err := t.db.find(ctx, organizationByID, []any{org}, func(rows *sql.Rows) error {
+	err := t.db.find(ctx, organizationByID, []any{org}, func(r *row) error {
 		found = true
-		return scanOrganization(rows, &o)
+		return scanOrganization(r, &o)
 	})
 	if err == nil && !found {
 		err = trigger.ErrNotFound
@@ -40,20 +38,13 @@ func (t *Trigger) Organization(ctx context.Context, org string) (trigger.Organiz
 }
 
 // scanOrganization reads a row of organizationByID: the organization with one of its collections, if it has any.
-func scanOrganization(rows *sql.Rows, o *trigger.Organization) error {
-	var id sql.RawBytes
-	var ready sql.NullBool
-	if err := rows.Scan(&o.SetupComplete, &id, &ready); err != nil {
-		return err
-	}
-	if id == nil {
+func scanOrganization(r *row, o *trigger.Organization) error {
+	o.SetupComplete = r.number(0) != 0
+	if r.null(1) {
 		return nil
 	}
-	c := trigger.Collection{Ready: ready.Bool}
-	if len(id) != len(c.ID) {
-		return errors.New("sqlite: a collection's row is damaged")
-	}
-	copy(c.ID[:], id)
+	c := trigger.Collection{Ready: r.number(2) != 0}
+	r.blob(1, c.ID[:])
 	o.Collections = append(o.Collections, c)
 	return nil
 }
@@ -62,7 +53,7 @@ func scanOrganization(rows *sql.Rows, o *trigger.Organization) error {
 func (t *Trigger) UpdateOrganization(ctx context.Context, org string, update func(*trigger.Organization) error) error {
 	return t.db.writer.write(ctx, func(tx *tx) error {
 		changed := trigger.Organization{ID: org}
-		err := tx.query(organizationByID, []any{org}, func(rows *sql.Rows) error { return scanOrganization(rows, &changed) })
+		err := tx.query(organizationByID, []any{org}, func(r *row) error { return scanOrganization(r, &changed) })
 		if err != nil {
 			return err
 		}
@@ -131,9 +122,9 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 	return t.db.writer.write(ctx, func(tx *tx) error {
 		var k trigger.APIKey
 		found := false
-		err := tx.query(keyByID, []any{id[:], org}, func(rows *sql.Rows) error {
+		err := tx.query(keyByID, []any{id[:], org}, func(r *row) error {
 			found = true
-			return scanKey(rows, &k)
+			return scanKey(r, &k)
 		})
 		if err != nil {
 			return err
@@ -164,9 +155,9 @@ func (t *Trigger) ListKeys(ctx context.Context, org string) ([]trigger.APIKey, e
 
 func (t *Trigger) keys(ctx context.Context, query string, args ...any) ([]trigger.APIKey, error) {
 	var keys []trigger.APIKey
-	err := t.db.find(ctx, query, args, func(rows *sql.Rows) error {
+	err := t.db.find(ctx, query, args, func(r *row) error {
 		var k trigger.APIKey
-		if err := scanKey(rows, &k); err != nil {
+		if err := scanKey(r, &k); err != nil {
 			return err
 		}
 		keys = append(keys, k)
@@ -179,17 +170,10 @@ func (t *Trigger) keys(ctx context.Context, query string, args ...any) ([]trigge
 }
 
 // scanKey reads a row of keyColumns.
-func scanKey(rows *sql.Rows, k *trigger.APIKey) error {
-	var digest, id sql.RawBytes
-	var created, revoked, used sql.NullInt64
-	if err := rows.Scan(&digest, &id, &k.Organization, &k.Name, &created, &revoked, &used); err != nil {
-		return err
-	}
-	if len(digest) != len(k.Digest) || len(id) != len(k.ID) {
-		return errors.New("sqlite: an API key's row is damaged")
-	}
-	copy(k.Digest[:], digest)
-	copy(k.ID[:], id)
-	k.CreatedAt, k.RevokedAt, k.LastUsedAt = moment(created), moment(revoked), moment(used)
+func scanKey(r *row, k *trigger.APIKey) error {
+	r.blob(0, k.Digest[:])
+	r.blob(1, k.ID[:])
+	k.Organization, k.Name = r.text(2), r.text(3)
+	k.CreatedAt, k.RevokedAt, k.LastUsedAt = r.moment(4), r.moment(5), r.moment(6)
 	return nil
 }

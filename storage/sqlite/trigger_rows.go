@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"bytes"
-	"database/sql"
 	"fmt"
 	"maps"
 	"net/url"
@@ -49,7 +48,7 @@ func eventArgs(e *trigger.Event) ([]any, error) {
 // appendContent appends the values of contentColumns.
 func appendContent(args []any, e *trigger.Event) []any {
 	return append(args,
-		e.Source, e.Instructions, text(e.Context, e.Context != nil), blob(bytes.Clone(e.Collection[:]), e.Collection != uuid.Nil),
+		e.Source, e.Instructions, text(e.Context, len(e.Context) > 0), blob(bytes.Clone(e.Collection[:]), e.Collection != uuid.Nil),
 		text(e.IdempotencyKey, e.IdempotencyKey != ""), blob(bytes.Clone(e.BodyDigest[:]), e.BodyDigest != [32]byte{}), traceText(e.Trace))
 }
 
@@ -61,7 +60,7 @@ func appendProgress(args []any, e *trigger.Event) ([]any, error) {
 	}
 	var summary, data any
 	if e.Outcome != nil {
-		summary, data = e.Outcome.Summary, text(e.Outcome.Data, e.Outcome.Data != nil)
+		summary, data = e.Outcome.Summary, text(e.Outcome.Data, len(e.Outcome.Data) > 0)
 	}
 	return append(args, status, micros(e.StartedAt), micros(e.FinishedAt), e.Attempts, e.LastError, summary, data,
 		e.Generation, micros(e.UnqueuedSince)), nil
@@ -87,11 +86,8 @@ func traceText(trace map[string]string) any {
 	return values.Encode()
 }
 
-func traceMap(text sql.NullString) (map[string]string, error) {
-	if !text.Valid {
-		return nil, nil
-	}
-	values, err := url.ParseQuery(text.String)
+func traceMap(text string) (map[string]string, error) {
+	values, err := url.ParseQuery(text)
 	if err != nil {
 		return nil, err
 	}
@@ -103,30 +99,27 @@ func traceMap(text sql.NullString) (map[string]string, error) {
 }
 
 // scanEvent reads a row of eventColumns.
-func scanEvent(rows *sql.Rows, e *trigger.Event) error {
-	var id, collection, digest sql.RawBytes
-	var key, summary, trace sql.NullString
-	var submitted, started, finished, unqueued sql.NullInt64
-	var data []byte
-	var status int
-	err := rows.Scan(&id, &e.Organization, &submitted,
-		&e.Source, &e.Instructions, (*[]byte)(&e.Context), &collection, &key, &digest, &trace,
-		&status, &started, &finished, &e.Attempts, &e.LastError, &summary, &data, &e.Generation, &unqueued)
-	if err != nil {
-		return err
+func scanEvent(r *row, e *trigger.Event) (err error) {
+	r.blob(0, e.ID[:])
+	e.Organization, e.SubmittedAt = r.text(1), r.moment(2)
+	e.Source, e.Instructions, e.Context = r.text(3), r.text(4), r.bytes(5)
+	r.blob(6, e.Collection[:])
+	e.IdempotencyKey = r.text(7)
+	r.blob(8, e.BodyDigest[:])
+	if !r.null(9) {
+		if e.Trace, err = traceMap(r.text(9)); err != nil {
+			return err
+		}
 	}
-	if len(id) != len(e.ID) || status < 0 || status >= len(statuses) {
-		return fmt.Errorf("sqlite: an event's row is damaged")
+	status := r.number(10)
+	if status < 0 || status >= len(statuses) {
+		return fmt.Errorf("sqlite: a row is damaged: there is no status %d", status)
 	}
-	copy(e.ID[:], id)
-	copy(e.Collection[:], collection)
-	copy(e.BodyDigest[:], digest)
-	e.Status = statuses[status]
-	e.SubmittedAt, e.StartedAt, e.FinishedAt, e.UnqueuedSince = moment(submitted), moment(started), moment(finished), moment(unqueued)
-	e.IdempotencyKey = key.String
-	if summary.Valid {
-		e.Outcome = &trigger.Outcome{Summary: summary.String, Data: data}
+	e.Status, e.StartedAt, e.FinishedAt = statuses[status], r.moment(11), r.moment(12)
+	e.Attempts, e.LastError = r.number(13), r.text(14)
+	if !r.null(15) {
+		e.Outcome = &trigger.Outcome{Summary: r.text(15), Data: r.bytes(16)}
 	}
-	e.Trace, err = traceMap(trace)
-	return err
+	e.Generation, e.UnqueuedSince = r.number(17), r.moment(18)
+	return nil
 }

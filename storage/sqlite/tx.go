@@ -1,6 +1,6 @@
 package sqlite
 
-import "database/sql"
+import "errors"
 
 // tx is an operation's view of the writer's transaction.
 type tx struct {
@@ -10,41 +10,33 @@ type tx struct {
 	failed bool // a statement has failed: the transaction may be gone
 }
 
+var errFailed = errors.New("sqlite: an earlier statement of the transaction has failed")
+
 // exec runs a statement and returns how many rows it changed.
 func (t *tx) exec(text string, args ...any) (changed int64, err error) {
-	stmt, err := t.conn.stmt(text)
-	if err != nil {
-		t.failed = true
-		return 0, err
+	if t.failed { // outside of a transaction that has ended, the statement would be committed by itself
+		return 0, errFailed
 	}
-	result, err := stmt.ExecContext(unbounded, args...)
-	if err != nil {
-		t.failed = true
-		return 0, err
-	}
-	changed, err = result.RowsAffected()
+	changed, err = t.conn.exec(unbounded, text, args...)
 	t.wrote = t.wrote || changed > 0
+	t.failed = t.failed || err != nil
 	return changed, err
 }
 
 // query calls each for every row.
-func (t *tx) query(text string, args []any, each func(*sql.Rows) error) error {
-	stmt, err := t.conn.stmt(text)
-	if err == nil {
-		err = scan(stmt.QueryContext(unbounded, args...))(each)
-	}
-	if err != nil {
-		t.failed = true
-	}
+func (t *tx) query(text string, args []any, each func(*row) error) error {
+	err := t.conn.query(unbounded, text, args, each)
+	t.failed = t.failed || err != nil
 	return err
 }
 
 // host runs code of the caller's, unless he has left. Only here may an operation touch what belongs to the caller.
-func (t *tx) host(f func() error) error {
+func (t *tx) host(f func() error) (err error) {
 	t.op.mu.Lock()
 	defer t.op.mu.Unlock()
 	if t.op.gone {
 		return errGone
 	}
+	defer t.op.catch(&err) // here, so that leave waits for it
 	return f()
 }

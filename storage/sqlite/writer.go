@@ -1,8 +1,8 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"runtime"
 	"sync"
@@ -19,9 +19,9 @@ const maxGroup = 256
 // group. If one fails later, or the commit does, the transaction is rolled back and each operation gets one of its own. (A
 // savepoint round every operation would do the same, and costs a tenth of the throughput, always.)
 type writer struct {
-	pool *sql.DB
-	busy time.Duration
-	ops  chan *op
+	source source
+	busy   time.Duration
+	ops    chan *op
 
 	ctx     context.Context // ends when close is called
 	cancel  context.CancelFunc
@@ -36,8 +36,10 @@ type writer struct {
 // op is one change.
 type op struct {
 	ctx    context.Context
+	due    time.Time       // when it is refused, if no transaction has begun by then
 	do     func(*tx) error // may run twice
 	err    error
+	wakes  *notifier  // to notify once this is committed; nil for none
 	result chan error // buffered
 
 	panicked any  // what do panicked with
@@ -54,18 +56,17 @@ var (
 	errGone     = errors.New("sqlite: the caller has left")
 )
 
-func startWriter(pool *sql.DB, busy time.Duration) *writer {
-	w := &writer{pool: pool, busy: busy, ops: make(chan *op, maxGroup), stopped: make(chan struct{})}
+func startWriter(s source, busy time.Duration) *writer {
+	w := &writer{source: s, busy: busy, ops: make(chan *op, maxGroup), stopped: make(chan struct{})}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	go w.run()
 	return w
 }
 
 // close ends the goroutine after the operations that are under way.
-func (w *writer) close() error {
+func (w *writer) close() {
 	w.cancel()
 	<-w.stopped
-	return w.pool.Close()
 }
 
 // write runs do in a transaction and returns when that is on the disk. If ctx ends before, it returns ctx's error, and the
@@ -77,7 +78,7 @@ func (w *writer) write(ctx context.Context, do func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	o := &op{ctx: ctx, do: do, result: make(chan error, 1)}
+	o := &op{ctx: ctx, due: time.Now().Add(w.busy), do: do, result: make(chan error, 1)}
 	select {
 	case w.ops <- o:
 	case <-ctx.Done():
@@ -87,24 +88,21 @@ func (w *writer) write(ctx context.Context, do func(*tx) error) error {
 	}
 	select {
 	case err := <-o.result:
-		return o.answer(err)
+		return o.outcome(err)
 	case <-ctx.Done():
 	case <-w.stopped:
 	}
 	o.leave()
 	select {
 	case err := <-o.result:
-		return o.answer(err)
+		return o.outcome(err)
 	default:
 	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return ErrClosed
+	return o.outcome(cmp.Or(ctx.Err(), ErrClosed))
 }
 
-// answer gives the caller his own panic back.
-func (o *op) answer(err error) error {
+// outcome is what write returns, or a panic of the caller's own code.
+func (o *op) outcome(err error) error {
 	if o.panicked != nil {
 		panic(o.panicked)
 	}
@@ -133,18 +131,51 @@ func (w *writer) run() {
 	}()
 	w.oneByOne() // what a predecessor left
 	for w.gather() {
-		if _, err := w.transact(w.group); err != nil && len(w.group) == 1 {
-			w.group[0].err = err
-		} else if err != nil {
-			w.oneByOne()
-			continue
+		for len(w.group) > 0 {
+			started, err := w.transact(w.group)
+			switch {
+			case err == nil:
+				w.answer(len(w.group))
+			case !started:
+				w.refuse(err)
+			case len(w.group) == 1:
+				w.group[0].err = err
+				w.answer(1)
+			default:
+				w.oneByOne()
+			}
 		}
-		for _, o := range w.group {
-			o.result <- o.err
-		}
-		clear(w.group)
-		w.group = w.group[:0]
 	}
+}
+
+// answer ends the first n operations of the group. Those that were committed wake whom they concern first.
+func (w *writer) answer(n int) {
+	for _, o := range w.group[:n] {
+		if o.err == nil && o.wakes != nil {
+			o.wakes.notify()
+		}
+	}
+	for _, o := range w.group[:n] {
+		o.result <- o.err
+	}
+	left := copy(w.group, w.group[n:])
+	clear(w.group[left:])
+	w.group = w.group[:left]
+}
+
+// refuse answers the operations that have waited for long enough for a transaction, or all of them if it is not a lock that stands
+// in the way.
+func (w *writer) refuse(err error) {
+	n := len(w.group)
+	if isBusy(err) {
+		now := time.Now()
+		for n = 0; n < len(w.group) && (n == 0 || !w.group[n].due.After(now)); n++ {
+		}
+	}
+	for _, o := range w.group[:n] {
+		o.err = err
+	}
+	w.answer(n)
 }
 
 // gather fills the group with what waits. It returns false when the writer is closed and nothing waits.
@@ -180,28 +211,25 @@ func (w *writer) gather() bool {
 // oneByOne gives each operation of the group a transaction of its own, so that one which cannot succeed does not fail the others.
 func (w *writer) oneByOne() {
 	for len(w.group) > 0 {
-		o := w.group[0]
-		if !o.broken {
-			started, err := w.transact(w.group[:1])
-			if err != nil {
-				o.err = err
-			}
-			if !started { // nobody can write now: the others would only wait for the same
-				for _, o := range w.group {
-					o.result <- err
-				}
-				w.group = w.group[:0]
-				return
-			}
+		if w.group[0].broken {
+			w.answer(1)
+			continue
 		}
-		w.group = w.group[1:]
-		o.result <- o.err
+		started, err := w.transact(w.group[:1])
+		if !started {
+			w.refuse(err)
+			continue
+		}
+		if err != nil {
+			w.group[0].err = err
+		}
+		w.answer(1)
 	}
 }
 
 // transact runs a group in one transaction. On an error nothing of it is stored; started tells whether the transaction began.
 func (w *writer) transact(group []*op) (started bool, err error) {
-	if err := w.begin(); err != nil {
+	if err := w.begin(group[0].due); err != nil {
 		return false, err
 	}
 	for _, o := range group {
@@ -209,12 +237,12 @@ func (w *writer) transact(group []*op) (started bool, err error) {
 		w.now = o
 		o.err = o.run(t)
 		w.now = nil
-		if o.err != nil && (t.wrote || t.failed) {
+		if o.err != nil && (t.wrote || t.failed || o.broken) {
 			w.discard()
 			return true, o.err
 		}
 	}
-	if err := w.conn.exec("COMMIT"); err != nil {
+	if _, err := w.conn.exec(unbounded, "COMMIT"); err != nil {
 		w.discard()
 		return true, err
 	}
@@ -222,21 +250,21 @@ func (w *writer) transact(group []*op) (started bool, err error) {
 }
 
 // begin connects if need be, and begins a transaction.
-func (w *writer) begin() error {
-	err := retryBusy(w.ctx, w.busy, func() (err error) {
+func (w *writer) begin(deadline time.Time) error {
+	err := retryBusy(unbounded, w.ctx.Done(), deadline, func() (err error) {
+		if err = w.source.inPlace(); err != nil {
+			return err
+		}
 		if w.conn == nil {
-			if w.conn, err = connect(w.pool); err != nil {
+			if w.conn, err = w.source.connect(); err != nil {
 				return err
 			}
 		}
-		return w.conn.exec("BEGIN IMMEDIATE")
+		_, err = w.conn.exec(unbounded, "BEGIN IMMEDIATE")
+		return err
 	})
-	if err == nil {
-		return nil
-	}
-	w.discard()
-	if w.ctx.Err() != nil {
-		return ErrClosed
+	if err != nil && !isBusy(err) {
+		w.discard()
 	}
 	return err
 }
@@ -245,7 +273,7 @@ func (w *writer) begin() error {
 // this: a connection that found the file read-only, say, would keep it for that.
 func (w *writer) discard() {
 	if w.conn != nil {
-		w.conn.close()
+		_ = w.conn.close() // whatever it says, it is gone
 		w.conn = nil
 	}
 }
@@ -255,10 +283,14 @@ func (o *op) run(t *tx) (err error) {
 	if err := o.ctx.Err(); err != nil {
 		return err
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			o.panicked, o.broken, err = p, true, errPanicked
-		}
-	}()
+	o.wakes = nil
+	defer o.catch(&err)
 	return o.do(t)
+}
+
+// catch keeps a panic, for the goroutine of the caller.
+func (o *op) catch(err *error) {
+	if p := recover(); p != nil {
+		o.panicked, o.broken, *err = p, true, errPanicked
+	}
 }

@@ -1,0 +1,180 @@
+package sqlite
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// planned opens a database with some thousands of rows, as one has that runs for a while. It never ran ANALYZE, as none does.
+func planned(t *testing.T) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	begun := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+		for i := range 4000 {
+			e := trigger.Event{
+				ID: uuid.New(), Organization: fmt.Sprint("org", i%3), Status: trigger.StatusCompleted, Source: trigger.SourceAPI,
+				Instructions: "Document the --json flag.", SubmittedAt: begun.Add(time.Duration(i) * time.Second),
+				FinishedAt: begun.Add(time.Duration(i+1) * time.Second), Generation: i % 2,
+			}
+			if i%50 == 0 {
+				e.Status, e.FinishedAt = trigger.StatusReceived, time.Time{}
+				e.UnqueuedSince = e.SubmittedAt
+			}
+			if i%10 == 0 {
+				e.IdempotencyKey = fmt.Sprint("key", i)
+			}
+			args, err := eventArgs(&e)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.exec(insertEvent, args...); err != nil {
+				return err
+			}
+			if err := db.Trigger().addJob(tx, e.Job(), e.SubmittedAt); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return db
+}
+
+// plan returns the plan of a statement, a line for each node.
+func (db *DB) plan(t *testing.T, statement string) []string {
+	t.Helper()
+	var lines []string
+	args := make([]any, strings.Count(statement, "?"))
+	require.NoError(t, db.find(t.Context(), "EXPLAIN QUERY PLAN "+statement, args, func(r *row) error {
+		lines = append(lines, r.text(3))
+		return nil
+	}), statement)
+	return lines
+}
+
+func requireNoScan(t *testing.T, statement string, plan []string) {
+	t.Helper()
+	for _, line := range plan {
+		require.Falsef(t, strings.HasPrefix(line, "SCAN"), "%s\n%s", statement, strings.Join(plan, "\n"))
+	}
+}
+
+func requireNoSort(t *testing.T, statement string, plan []string) {
+	t.Helper()
+	for _, line := range plan {
+		require.NotContainsf(t, line, "TEMP B-TREE", "%s\n%s", statement, strings.Join(plan, "\n"))
+	}
+}
+
+// TestPlans: no statement reads a whole table, and those that take the first of many rows find them in the order of an index.
+func TestPlans(t *testing.T) {
+	db := planned(t)
+	for _, c := range []struct {
+		statement string
+		uses      string // which index
+		sorts     string // why it may sort
+	}{
+		{eventByID, "sqlite_autoindex_trigger_events_1", ""},
+		{eventByKey, "trigger_events_key", ""},
+		{releaseKey, "sqlite_autoindex_trigger_events_1", ""},
+		{updateProgress, "sqlite_autoindex_trigger_events_1", ""},
+		{updateContent, "sqlite_autoindex_trigger_events_1", ""},
+		{unqueuedEvents, "trigger_events_unqueued", "only among those that wait since the same moment"},
+		{"SELECT id FROM trigger_events WHERE id IN " + pruned, "trigger_events_finished", "only among those that ended at the same moment"},
+		{pruneEvents, "trigger_events_finished", "only among those that ended at the same moment"},
+		{pruneJobs, "trigger_jobs_id", "only among those that ended at the same moment"},
+		{jobsToTake, "trigger_jobs_due", ""},
+		{takeJobs, "trigger_jobs_due", ""},
+		{extendJob, "trigger_jobs_id", ""},
+		{releaseJob, "trigger_jobs_id", ""},
+		{buryJob, "trigger_jobs_id", ""},
+		{deleteJob, "trigger_jobs_id", ""},
+		{organizationByID, "PRIMARY KEY", ""},
+		{deleteCollections, "PRIMARY KEY", ""},
+		{keyByDigest, "PRIMARY KEY", ""},
+		{keyByID, "sqlite_autoindex_trigger_api_keys_2", ""},
+		{updateKey, "sqlite_autoindex_trigger_api_keys_2", ""},
+		{keysOf, "trigger_api_keys_listing", ""},
+		{insertEvent, "", ""},
+		{insertJob, "", ""},
+	} {
+		plan := db.plan(t, c.statement)
+		t.Log(c.statement, "\n    ", strings.Join(plan, "\n     "))
+		// max(seq) of releaseJob is the last row; SQLite calls it a search.
+		requireNoScan(t, c.statement, plan)
+		require.Contains(t, strings.Join(plan, "\n"), c.uses, c.statement)
+		if c.sorts == "" {
+			requireNoSort(t, c.statement, plan)
+		} else {
+			require.NotContains(t, plan, "USE TEMP B-TREE FOR ORDER BY", "%s sorts everything", c.statement)
+		}
+	}
+}
+
+// TestPlansOfList: whichever filters are combined, a page is read from an index in its order, as far as it goes.
+func TestPlansOfList(t *testing.T) {
+	db := planned(t)
+	at := time.Date(2026, 11, 21, 12, 30, 0, 0, time.UTC)
+	statuses := append([]trigger.Status{""}, trigger.Statuses()...)
+	seen := make(map[string]int)
+	for _, status := range statuses {
+		for bits := range 1 << 5 {
+			q := trigger.Query{Status: status, Limit: 50}
+			if bits&1 != 0 {
+				q.From = at
+			}
+			if bits&2 != 0 {
+				q.To = at.Add(time.Hour)
+			}
+			if bits&4 != 0 {
+				q.Before = trigger.Position{SubmittedAt: at.Add(30 * time.Minute), ID: uuid.UUID{1}}
+			}
+			if bits&8 != 0 {
+				q.Source = "api"
+			}
+			if bits&16 != 0 {
+				q.IdempotencyKey = "key10"
+			}
+			statement, _ := listStatement("org1", &q)
+			plan := db.plan(t, statement)
+			requireNoScan(t, statement, plan)
+			_, where, _ := strings.Cut(statement, " WHERE ")
+			seen[plan[0]]++
+			if q.IdempotencyKey != "" {
+				// At most one event has the key. Whether its row is then "sorted" does not matter.
+				assert.Containsf(t, plan[0], "trigger_events_key ", "%s", where)
+				continue
+			}
+			requireNoSort(t, statement, plan)
+			require.Len(t, plan, 1, statement)
+			if status != "" && status != trigger.StatusCompleted {
+				assert.Containsf(t, plan[0], "trigger_events_open (organization=? AND status=?", "%s", where)
+			} else {
+				assert.Containsf(t, plan[0], "trigger_events_listing (organization=?", "%s", where)
+			}
+			switch {
+			case !q.Before.IsZero(): // or each page would read again what the pages before it have shown
+				assert.Containsf(t, plan[0], "(submitted_at,id)<(?,?)", "%s does not begin after the last page", where)
+			case !q.To.IsZero():
+				assert.Containsf(t, plan[0], "submitted_at<?", "%s does not begin at its bound", where)
+			}
+			if !q.From.IsZero() {
+				assert.Containsf(t, plan[0], "submitted_at>?", "%s does not end at its bound", where)
+			}
+		}
+	}
+	for line, n := range seen {
+		t.Logf("%3d %s", n, line)
+	}
+}

@@ -1,0 +1,207 @@
+package sqlite_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
+)
+
+// contender writes events with their jobs and claims jobs, both at once, until it has written so many and there is nothing to claim.
+type contender struct {
+	Written []uuid.UUID
+	Claimed []uuid.UUID
+	Worst   time.Duration
+}
+
+func contend(ctx context.Context, tables *sqlite.Trigger, writers, each int) (*contender, error) {
+	var c contender
+	var mu sync.Mutex
+	var failed error
+	note := func(begun time.Time, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		failed = errors.Join(failed, err)
+		c.Worst = max(c.Worst, time.Since(begun))
+	}
+	var writing, claiming sync.WaitGroup
+	for range writers {
+		writing.Go(func() {
+			for range each {
+				e := newEvent()
+				begun := time.Now()
+				_, created, err := tables.CreateAndAdd(ctx, e, time.Time{}, e.Job(), e.SubmittedAt)
+				if err == nil && !created {
+					err = errors.New("not created")
+				}
+				note(begun, err)
+				mu.Lock()
+				if err == nil {
+					c.Written = append(c.Written, e.ID)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	var written atomic.Bool
+	for range 2 {
+		claiming.Go(func() {
+			for {
+				last := written.Load()
+				begun := time.Now()
+				leases, err := tables.Claim(ctx, uuid.New(), newEvent().SubmittedAt, newEvent().SubmittedAt.Add(time.Hour), 5)
+				note(begun, err)
+				mu.Lock()
+				for _, l := range leases {
+					c.Claimed = append(c.Claimed, l.Job.EventID)
+				}
+				mu.Unlock()
+				if err != nil || last && len(leases) == 0 {
+					return
+				}
+			}
+		})
+	}
+	writing.Wait()
+	written.Store(true)
+	claiming.Wait()
+	return &c, failed
+}
+
+// checkContenders wants every event stored, and every job claimed once.
+func checkContenders(t *testing.T, tables *sqlite.Trigger, all ...*contender) {
+	t.Helper()
+	claims, total := make(map[uuid.UUID]int), 0
+	for i, c := range all {
+		t.Logf("contender %d: %d written, %d claimed, worst wait %v", i, len(c.Written), len(c.Claimed), c.Worst)
+		total += len(c.Written)
+		for _, id := range c.Claimed {
+			claims[id]++
+		}
+	}
+	leases, err := tables.Claim(t.Context(), uuid.New(), newEvent().SubmittedAt, newEvent().SubmittedAt.Add(time.Hour), 10000)
+	require.NoError(t, err)
+	for _, l := range leases { // that came after the last claim of them all
+		claims[l.Job.EventID]++
+	}
+	for _, c := range all {
+		for _, id := range c.Written {
+			_, err := tables.Get(t.Context(), "acme", id)
+			require.NoError(t, err, "an event is lost")
+			require.Equal(t, 1, claims[id], "claims of one job")
+		}
+	}
+	require.Len(t, claims, total)
+}
+
+// TestTwoDatabases: two values of DB over one file.
+func TestTwoDatabases(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	one, two := openAt(t, path, nil), openAt(t, path, nil)
+	var a, b *contender
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var err error
+		a, err = contend(t.Context(), one.Trigger(), 8, 50)
+		assert.NoError(t, err)
+	})
+	wg.Go(func() {
+		var err error
+		b, err = contend(t.Context(), two.Trigger(), 8, 50)
+		assert.NoError(t, err)
+	})
+	wg.Wait()
+	checkContenders(t, one.Trigger(), a, b)
+}
+
+// TestFairness: a single write is let in within the busy timeout, while another DB commits without a pause.
+func TestFairness(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	greedy, modest := openAt(t, path, nil), openAt(t, path, nil)
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	var commits atomic.Int64
+	for range 16 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				_, _, err := greedy.Trigger().Create(context.Background(), newEvent(), time.Time{})
+				assert.NoError(t, err)
+				commits.Add(1)
+			}
+		})
+	}
+	var worst, sum time.Duration
+	const writes = 50
+	for range writes {
+		begun := time.Now()
+		create(t, modest, newEvent())
+		worst, sum = max(worst, time.Since(begun)), sum+time.Since(begun)
+	}
+	stop()
+	wg.Wait()
+	t.Logf("worst wait %v, mean %v, beside %d writes of the other one", worst, sum/writes, commits.Load())
+}
+
+// The environment of TestTwoProcesses' second process.
+const (
+	childPath   = "MORTISE_SQLITE_CHILD"
+	childAnswer = "MORTISE_SQLITE_ANSWER"
+)
+
+func TestTwoProcesses(t *testing.T) {
+	folder := t.TempDir()
+	if path := os.Getenv(childPath); path != "" { // the second process
+		db := openAt(t, path, nil)
+		c, err := contend(t.Context(), db.Trigger(), 8, 50)
+		require.NoError(t, err)
+		answer, err := json.Marshal(c)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(os.Getenv(childAnswer), answer, 0o600))
+		return
+	}
+	path, answer := filepath.Join(folder, "test.db"), filepath.Join(folder, "answer.json")
+	// It opens the new file at the same time.
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTwoProcesses$", "-test.count=1")
+	child.Env = append(os.Environ(), childPath+"="+path, childAnswer+"="+answer)
+	var childErr error
+	var childOutput []byte
+	var wg sync.WaitGroup
+	wg.Go(func() { childOutput, childErr = child.CombinedOutput() })
+	db := openAt(t, path, nil)
+	var mine, its contender
+	for childRuns, done := true, make(chan struct{}); childRuns; {
+		if mine.Written == nil {
+			go func() {
+				wg.Wait()
+				close(done)
+			}()
+		}
+		c, err := contend(t.Context(), db.Trigger(), 8, 10)
+		require.NoError(t, err)
+		mine.Written, mine.Claimed = append(mine.Written, c.Written...), append(mine.Claimed, c.Claimed...)
+		mine.Worst = max(mine.Worst, c.Worst)
+		select {
+		case <-done:
+			childRuns = false
+		default:
+		}
+	}
+	require.NoError(t, childErr, string(childOutput))
+	data, err := os.ReadFile(answer)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(data, &its))
+	require.NotEmpty(t, its.Written)
+	checkContenders(t, db.Trigger(), &mine, &its)
+}
