@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"syscall"
 
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -20,7 +21,11 @@ const databaseFile = "mortise.db"
 // openSQLite is the storage of -data: one file in a folder, which is made if it is missing. Several servers on one machine may
 // share it.
 func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends, error) {
-	if err := makeFolder(filepath.Clean(folder), log); err != nil {
+	err := makeFolder(filepath.Clean(folder), log)
+	if err != nil && mayPass(err) {
+		return nil, fmt.Errorf("-data: %w", err)
+	}
+	if err != nil {
 		return nil, usagef("-data: %w", err)
 	}
 	db, err := sqlite.Open(ctx, filepath.Join(folder, databaseFile), nil)
@@ -46,6 +51,11 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 // mayPass says whether a database that cannot be opened now may be opened later with nothing changed by the operator. All other
 // errors say that the file is damaged, is none of ours or is out of reach.
 func mayPass(err error) bool {
+	for _, passing := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE} {
+		if errors.Is(err, passing) {
+			return true
+		}
+	}
 	var coded interface{ Code() int } // SQLite's own result code, of which the low byte is the kind: https://www.sqlite.org/rescode.html
 	if !errors.As(err, &coded) {
 		return false

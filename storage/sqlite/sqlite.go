@@ -2,7 +2,8 @@
 //
 // A call that returned without error is on the disk: the database runs in WAL mode with synchronous=FULL, so every commit ends
 // with an fsync. To be fast all the same, one goroutine does all writes of the process and puts what waits at the moment into one
-// transaction (group commit). Reads go through a pool of their own and never wait for a write.
+// transaction (group commit). Reads have connections of their own and never wait for a write. While a read goes on, the write-ahead log
+// beside the file cannot be used anew and grows; so a long one (a backup) costs space, and gives it back afterwards.
 //
 // Several processes may open one file, on one machine. SQLite's locks keep their transactions apart, and the leases of jobs
 // end by time, so that one process takes over what another one left. Network file systems are not for this.
@@ -25,6 +26,9 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	modernc "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
 )
 
 // Options are the settings of Open. The zero value means the defaults.
@@ -35,7 +39,8 @@ type Options struct {
 	// ReadConns is how many reads run at a time; others wait. The default is 4, or the number of processors if that is more.
 	ReadConns int
 
-	// SkipCheck leaves out the integrity check of Open, which reads the whole file.
+	// SkipCheck leaves out the integrity check of Open (PRAGMA quick_check), which reads the whole file: 1 to 2 s a GB if it is in memory, and as
+	// long as the disk needs if it is not.
 	SkipCheck bool
 }
 
@@ -53,7 +58,8 @@ var ErrClosed = errors.New("sqlite: the database is closed")
 // Open opens the database file at path, creating it if it is not there (mode 0600; its folder must exist), and brings its tables
 // up to date. Options may be nil.
 //
-// It fails if the file is no database, is damaged, cannot be written, or was written by a newer version of this package. ctx
+// It fails if the file is no database, belongs to another program, is damaged, cannot be written, is locked for longer than
+// BusyTimeout, or was written by a newer version of this package. The error wraps that of the operating system or of the driver. ctx
 // bounds the opening only.
 func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	var o Options
@@ -76,8 +82,10 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	if err := create(path); err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
 	}
-	fail := func(err error) (*DB, error) { return nil, fmt.Errorf("sqlite: open %s: %w", path, err) }
-	write, err := newSource(path, url.Values{"_journal": {"WAL"}, "_sync": {"FULL"}, "_fk": {"1"}})
+	fail := func(err error) (*DB, error) { return nil, fmt.Errorf("sqlite: open %s: %w%s", path, err, advice(err)) }
+	write, err := newSource(path, url.Values{"_journal": {"WAL"}, "_sync": {"FULL"}, "_fk": {"1"},
+		"_pragma": {"journal_size_limit(67108864)"}, // bytes to which the log is cut after a long read has let it grow
+	})
 	if err != nil {
 		return fail(err)
 	}
@@ -150,10 +158,30 @@ func checkMode(ctx context.Context, c *conn) error {
 func checkIntegrity(ctx context.Context, c *conn) error {
 	return c.query(ctx, "PRAGMA quick_check(1)", nil, func(r *row) error {
 		if found := r.text(0); found != "ok" {
-			return fmt.Errorf("the file is damaged: %s. Restore a backup, or recover what is readable with the sqlite3 program's .recover", found)
+			return fmt.Errorf("%w: %s", errDamaged, found)
 		}
 		return nil
 	})
+}
+
+var errDamaged = errors.New("the file is damaged")
+
+// advice says what to do about an error of Open.
+func advice(err error) string {
+	var e *modernc.Error
+	code := 0
+	if errors.As(err, &e) {
+		code = e.Code()
+	}
+	switch {
+	case errors.Is(err, errDamaged), code&0xff == codes.SQLITE_CORRUPT, code&0xff == codes.SQLITE_NOTADB:
+		return ". Restore a backup, or recover what is readable with the sqlite3 program's .recover"
+	case code == codes.SQLITE_IOERR_SHMSIZE, code == codes.SQLITE_IOERR_WRITE, code&0xff == codes.SQLITE_FULL:
+		return ". Is the disk full?"
+	case code&0xff == codes.SQLITE_CANTOPEN, code&0xff == codes.SQLITE_READONLY:
+		return ". Can this user write the file and its folder?"
+	}
+	return ""
 }
 
 // Close waits for the writes that are under way and closes the file. Calls that come later fail with [ErrClosed].

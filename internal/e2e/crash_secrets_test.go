@@ -1,0 +1,206 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestDataHoldsNoKey looks for API keys in the raw bytes of every file of the data folder, and in the logs, while the server runs,
+// after it was killed and after it stopped. The database keeps a key's digest; the logs do not even show that.
+func TestDataHoldsNoKey(t *testing.T) {
+	t.Parallel()
+	p := buildServer(t)
+	dir, config := t.TempDir(), writeConfig(t)
+	folder := filepath.Join(dir, "data")
+	const marker = "What this says must be found."
+
+	s := p.startIn(t, dir, nil, "-config", config, "-data", folder)
+	keys := append(secrets(), knock(t, s, marker)...)
+	assertNoKey(t, keys, folder, s)
+	s.kill()
+	assertNoKey(t, keys, folder, s)
+
+	// The demo, which makes a key of its own at each start and lets it end with the process, on the same data.
+	s = p.startIn(t, dir, nil, "-data", folder)
+	demo := s.demoKey()
+	keys = append(keys, demo)
+	s.awaitStatus(demo, s.submit(demo, validBody), "completed")
+	assertNoKey(t, keys, folder, s)
+	s.stop() // notes the uses of the keys
+	assertNoKey(t, keys, folder, s)
+
+	// A second time the keys are there already.
+	s = p.startIn(t, dir, nil, "-config", config, "-data", folder)
+	keys = append(keys, knock(t, s, marker)...)
+	assertNoKey(t, keys, folder, s)
+	s.stop()
+	assertNoKey(t, keys, folder, s)
+
+	// That something is not found says little unless what is there would be.
+	content := readFolder(t, folder)
+	assert.True(t, strings.Contains(content, marker), "the search does not see what the database has")
+	for _, key := range []string{goodKey, revokedKey} {
+		digest := sha256.Sum256([]byte(key))
+		assert.True(t, strings.Contains(content, string(digest[:])), "the digest is what the database is meant to have")
+	}
+}
+
+// knock sends requests of all sorts with keys that are right, wrong, and in the wrong place. It returns the wrong keys: they are
+// secrets too, of another service perhaps.
+func knock(t *testing.T, s *server, instructions string) (wrong []string) {
+	id := s.submit(goodKey, `{"instructions":"`+instructions+`","context":{"n":1}}`)
+	s.awaitStatus(goodKey, id, "completed")
+	s.do("POST", "/triggers", goodKey, validBody, "Idempotency-Key", "k1")
+	s.do("POST", "/triggers", goodKey, `{"instructions":"Something else."}`, "Idempotency-Key", "k1")
+	wrong = []string{
+		"sk-typo-ffffeeeeddddccccbbbbaaaa9999888877776666555544443333",
+		"ghp_AnotherServicesTokenThatWasPastedHere0123456789",
+		`sk-"quoted\<&>ü-0123456789abcdef0123456789abcdef`,
+		"sk-long-" + strings.Repeat("0f1e2d3c", 500),
+	}
+	for _, key := range append(slices.Clone(wrong), secrets()...) {
+		for _, request := range [][2]string{{"GET", "/triggers"}, {"POST", "/triggers"}, {"GET", "/triggers/" + id}, {"GET", "/healthz"}, {"GET", "/nothing"}, {"PUT", "/triggers"}} {
+			s.do(request[0], request[1], key, "", "Content-Type", "application/json")
+			s.do(request[0], request[1], key, `{"instructions":`)
+		}
+		s.do("GET", "/triggers", "", "", "Authorization", key)
+		s.do("GET", "/triggers", "", "", "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(key+":")))
+		s.do("GET", "/triggers", key+" "+key, "")
+		s.do("POST", "/triggers", "", validBody, "X-Api-Key", key, "Cookie", "key="+url.QueryEscape(key), "User-Agent", key, "Traceparent", key)
+		for _, query := range []string{"api_key", "cursor", "status", "limit", "source"} {
+			s.do("GET", "/triggers?"+query+"="+url.QueryEscape(key), goodKey, "")
+		}
+		s.do("GET", "/triggers/"+url.PathEscape(key), goodKey, "")
+		s.do("GET", "/"+url.PathEscape(key), key, "")
+		s.do(strings.ToUpper("x-"+hex.EncodeToString([]byte(key))), "/triggers", goodKey, "")
+		s.do("POST", "/triggers", goodKey, `{"instructions":"Refused.","`+hex.EncodeToString([]byte(key))+`":1}`)
+	}
+	return wrong
+}
+
+// assertNoKey looks into the files of a folder, and into the log of a server.
+func assertNoKey(t *testing.T, keys []string, folder string, s *server) {
+	t.Helper()
+	places := map[string]string{"the log": s.stderr.String(), "the data folder": readFolder(t, folder)}
+	if len(s.stdout.String()) < 200 { // no demo, which prints its key
+		places["standard output"] = s.stdout.String()
+	}
+	for _, key := range keys {
+		for place, content := range places {
+			if form := findSecret(content, []byte(key)); form != "" {
+				t.Errorf("%s holds the key %.8s... %s", place, key, form)
+			}
+		}
+		digest := sha256.Sum256([]byte(key))
+		if form := findSecret(places["the log"], digest[:]); form != "" {
+			t.Errorf("the log holds the digest of the key %.8s... %s", key, form)
+		}
+	}
+}
+
+// readFolder returns the bytes of all files of a folder. It is the test's process that opens the database file here, not the
+// server's: closing it drops no lock of the server.
+func readFolder(t *testing.T, folder string) string {
+	t.Helper()
+	var all bytes.Buffer
+	files, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		content, err := os.ReadFile(filepath.Join(folder, file.Name()))
+		require.NoError(t, err)
+		all.Write(content)
+		all.WriteByte(0)
+	}
+	return all.String()
+}
+
+// findSecret says in which form a text holds a secret, "" for none.
+func findSecret(text string, secret []byte) (form string) {
+	for form, is := range secretForms(secret) {
+		if strings.Contains(text, is) {
+			return form
+		}
+	}
+	return ""
+}
+
+// secretForms returns the ways to write a secret that can be undone. Of a long one, a part is enough to give it away.
+func secretForms(secret []byte) map[string]string {
+	const enough = 28
+	if len(secret) > enough { // the end: what stands before may be a prefix that many keys share
+		secret = secret[len(secret)-enough:]
+	}
+	backwards := slices.Clone(secret)
+	slices.Reverse(backwards)
+	quoted, _ := json.Marshal(string(secret))
+	forms := map[string]string{
+		"plain": string(secret), "reversed": string(backwards), "as JSON": string(quoted[1 : len(quoted)-1]), "in a URL": url.QueryEscape(string(secret)),
+		"in hex": hex.EncodeToString(secret), "in HEX": strings.ToUpper(hex.EncodeToString(secret)), "in decimal": strings.Trim(fmt.Sprint(secret), "[]"),
+	}
+	var percent, PERCENT, little, big, escaped strings.Builder
+	for _, b := range secret {
+		fmt.Fprintf(&percent, "%%%02x", b)
+		fmt.Fprintf(&PERCENT, "%%%02X", b)
+	}
+	for _, unit := range utf16.Encode([]rune(string(secret))) {
+		little.Write([]byte{byte(unit), byte(unit >> 8)})
+		big.Write([]byte{byte(unit >> 8), byte(unit)})
+		fmt.Fprintf(&escaped, `\u%04x`, unit)
+	}
+	forms["percent-encoded"], forms["PERCENT-ENCODED"] = percent.String(), PERCENT.String()
+	forms["in UTF-16LE"], forms["in UTF-16BE"], forms["in JSON escapes"] = little.String(), big.String(), escaped.String()
+	for name, encoding := range map[string]*base64.Encoding{"base64": base64.RawStdEncoding, "base64url": base64.RawURLEncoding} {
+		for shift := range 3 {
+			// As a part of something longer: without the characters that depend on what stands before and after.
+			text := encoding.EncodeToString(append(make([]byte, shift), secret...))
+			text = text[(shift*8+5)/6:]
+			if (shift+len(secret))%3 != 0 {
+				text = text[:len(text)-1]
+			}
+			forms[fmt.Sprintf("in %s, shifted by %d", name, shift)] = text
+		}
+	}
+	return forms
+}
+
+// TestFindSecret: a search that finds nothing is worth as much as what it would find.
+func TestFindSecret(t *testing.T) {
+	for _, secret := range []string{goodKey, `sk-"quoted\<&>ü-0123456789abcdef0123456789abcdef`} {
+		b := []byte(secret)
+		backwards := slices.Clone(b)
+		slices.Reverse(backwards)
+		written := []string{secret, "x" + secret + "y", hex.EncodeToString(b), fmt.Sprintf("%X", b), string(backwards), url.QueryEscape(secret), fmt.Sprint(b)}
+		if !strings.Contains(secret, `"`) { // JSON and URLs of ours keep what needs no escape
+			quoted, err := json.Marshal(secret)
+			require.NoError(t, err)
+			written = append(written, string(quoted), url.PathEscape(secret))
+		}
+		for before := range 4 {
+			for after := range 4 {
+				long := append(append(bytes.Repeat([]byte{0xab}, before), b...), bytes.Repeat([]byte{0xcd}, after)...)
+				for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.RawURLEncoding} {
+					written = append(written, encoding.EncodeToString(long))
+				}
+			}
+		}
+		for _, text := range written {
+			assert.NotEmpty(t, findSecret("before "+text+" after", b), text)
+		}
+		assert.Empty(t, findSecret(strings.Repeat(secret[len(secret)-27:]+" ", 100), b))
+	}
+}

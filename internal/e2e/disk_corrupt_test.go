@@ -1,0 +1,170 @@
+package e2e
+
+import (
+	"bytes"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestCorruptFile: files that something else has changed.
+func TestCorruptFile(t *testing.T) {
+	t.Parallel()
+	p := buildServer(t)
+	t.Run("database", func(t *testing.T) {
+		t.Parallel()
+		testCorruptDatabase(t, p)
+	})
+	t.Run("empty database", func(t *testing.T) {
+		t.Parallel()
+		testEmptyDatabase(t, p)
+	})
+	t.Run("write-ahead log", func(t *testing.T) {
+		t.Parallel()
+		testCorruptLog(t, p)
+	})
+}
+
+// noise returns bytes that are the same in every run.
+func noise(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.NewChaCha8([32]byte{1}).Read(b)
+	return b
+}
+
+// overwrite returns a copy of b with other bytes at an offset.
+func overwrite(b []byte, at int, with []byte) []byte {
+	b = bytes.Clone(b)
+	copy(b[at:], with)
+	return b
+}
+
+func testCorruptDatabase(t *testing.T, p program) {
+	const page = 4096
+	s := p.start(t, nil, "-config", writeConfig(t))
+	l := newLedger()
+	require.Equal(t, 40, l.offerAll(s, 4, 10, 3000))
+	require.Equal(t, 4, l.offerAll(s, 1, 4, 50_000))
+	l.checkCompleted(s)
+	s.stop()
+	good, err := os.ReadFile(s.database())
+	require.NoError(t, err)
+	pages := len(good) / page
+	require.Greater(t, pages, 60)
+	middle := pages / 2 * page
+
+	for name, content := range map[string][]byte{
+		"garbage":             noise(len(good)),
+		"short garbage":       noise(10),
+		"zeros":               make([]byte, 10*page),
+		"header overwritten":  overwrite(good, 0, noise(100)),
+		"magic overwritten":   overwrite(good, 0, []byte("SQLite format 4")),
+		"schema overwritten":  overwrite(good, 100, noise(page-100)),
+		"cut off in a page":   good[:middle+100],
+		"cut off":             good[:middle],
+		"only the first page": good[:page],
+		"pages overwritten":   overwrite(good, middle, noise(8*page)),
+		"pages zeroed":        overwrite(good, middle, make([]byte, 8*page)),
+	} {
+		folder := t.TempDir()
+		file := filepath.Join(folder, "mortise.db")
+		require.NoError(t, os.WriteFile(file, content, 0o600))
+		told := p.refuses(t, 2, "-data", folder)
+		t.Logf("%s: %s", name, told)
+		assert.Contains(t, told, "-data: ", name)
+		assert.Contains(t, told, file, name)
+		assert.Regexp(t, `not a database|damaged|malformed`, told, "%s: what is wrong", name)
+		assert.Contains(t, told, "backup", "%s: what to do", name)
+		assert.NotContains(t, told, "panic", name)
+		left, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.True(t, bytes.Equal(content, left), "%s: the file was changed", name)
+		files, err := os.ReadDir(folder)
+		require.NoError(t, err)
+		assert.Len(t, files, 1, "%s: files were left behind: %v", name, files)
+	}
+}
+
+// testEmptyDatabase: an empty file is a new database.
+func testEmptyDatabase(t *testing.T, p program) {
+	folder := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "mortise.db"), nil, 0o600))
+	s := p.start(t, nil, "-config", writeConfig(t), "-data", folder)
+	l := newLedger()
+	require.True(t, l.offer(s, 1000))
+	l.checkCompleted(s)
+}
+
+// testCorruptLog: what a crash leaves behind in the write-ahead log is used up to the first damage. What was in the database before
+// is there, and of the rest the earlier part.
+func testCorruptLog(t *testing.T, p program) {
+	dir, config := t.TempDir(), writeConfig(t)
+	s := p.startIn(t, dir, nil, "-config", config)
+	old := newLedger()
+	require.Equal(t, 10, old.offerAll(s, 1, 10, 3000))
+	old.checkCompleted(s)
+	s.stop()
+	s = p.startIn(t, dir, nil, "-config", config)
+	recent := newLedger()
+	recent.size = append(recent.size, old.size...) // numbers go on
+	require.Equal(t, 20, recent.offerAll(s, 1, 20, 3000))
+	recent.checkCompleted(s)
+	s.kill()
+	database, err := os.ReadFile(s.database())
+	require.NoError(t, err)
+	log, err := os.ReadFile(s.database() + "-wal")
+	require.NoError(t, err)
+	require.Greater(t, len(log), 20*3000)
+
+	for name, test := range map[string]struct {
+		log, index []byte
+		all        bool // nothing is lost
+		none       bool // all of the log is lost
+	}{
+		"intact":             {log: log, all: true},
+		"index is garbage":   {log: log, index: noise(32768), all: true},
+		"index cut off":      {log: log, index: noise(100), all: true},
+		"garbage at the end": {log: append(bytes.Clone(log), noise(10_000)...), all: true},
+		"cut off":            {log: log[:len(log)/2]},
+		"middle overwritten": {log: overwrite(log, len(log)/2, noise(10_000))},
+		"garbage":            {log: noise(len(log)), none: true},
+		"header overwritten": {log: overwrite(log, 0, noise(32)), none: true},
+		"empty":              {log: nil, none: true},
+	} {
+		folder := t.TempDir()
+		file := filepath.Join(folder, "mortise.db")
+		require.NoError(t, os.WriteFile(file, database, 0o600))
+		require.NoError(t, os.WriteFile(file+"-wal", test.log, 0o600))
+		if test.index != nil {
+			require.NoError(t, os.WriteFile(file+"-shm", test.index, 0o600))
+		}
+		s := p.start(t, nil, "-config", config, "-data", folder)
+		next := &ledger{size: slices.Clone(recent.size), accepted: maps.Clone(old.accepted)}
+		found := next.check(s)
+		kept := keptOf(found, recent)
+		for i, is := range kept[1:] {
+			assert.False(t, is && !kept[i], "%s: there is a gap in what was kept: %v", name, kept)
+		}
+		assert.Equal(t, test.all, kept[len(kept)-1], name)
+		assert.Equal(t, test.none, !kept[0], name)
+		assert.True(t, next.offer(s, 1000), name)
+		next.checkCompleted(s)
+		s.stop()
+	}
+}
+
+// keptOf says which of the requests of a ledger are in the history, in the order in which they were acknowledged.
+func keptOf(found map[string]event, l *ledger) []bool {
+	first := len(l.size) - len(l.accepted)
+	kept := make([]bool, len(l.accepted))
+	for id, n := range l.accepted {
+		_, kept[n-first] = found[id]
+	}
+	return kept
+}

@@ -1,0 +1,327 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// endurance bounds the waits of these tests for the work of thousands of events, and for the 15 s after which the lease of a server
+// that died ends. Like patience, it is for machines that are busy: no promise is measured by it.
+const endurance = 3 * time.Minute
+
+// soak returns how much of something a test does, by default or with MORTISE_SOAK=1.
+func soak(usually, long int) int {
+	if os.Getenv("MORTISE_SOAK") == "1" {
+		return long
+	}
+	return usually
+}
+
+// seeded returns a number that MORTISE_SEED sets, and says which it is. It decides what is sent and when a server is ended. How far
+// the server has come by then is up to the machine, so a replay is likely to fail again, not bound to.
+func seeded(t *testing.T) uint64 {
+	t.Helper()
+	seed := rand.Uint64() >> 1
+	if text := os.Getenv("MORTISE_SEED"); text != "" {
+		var err error
+		seed, err = strconv.ParseUint(text, 10, 64)
+		require.NoError(t, err, "MORTISE_SEED")
+	}
+	t.Logf("replay: MORTISE_SEED=%d", seed)
+	return seed
+}
+
+// load sends triggers from several clients, and keeps what they were told.
+type load struct {
+	t       *testing.T
+	key     string // API key
+	http    *http.Client
+	clients []*client
+
+	acknowledged atomic.Int64  // how many requests got a 202
+	accepted     func(n int64) // nil, or called by the client whose request was the n-th of these
+
+	mu   sync.Mutex
+	sent map[string]*request // by instructions
+}
+
+// request is one trigger to submit. Its instructions are no other's, so its events can be told in the history.
+type request struct {
+	from         *client
+	instructions string
+	context      string // JSON as it is sent, "" for none
+	key          string // Idempotency-Key, "" for none
+
+	id   string // what a 202 said, "" if none came
+	lost int    // how often it got no answer
+}
+
+// client sends one request at a time.
+type client struct {
+	load    *load
+	name    string
+	rand    *rand.Rand
+	http    *http.Client
+	allKeys bool     // every request has an Idempotency-Key, not just every other
+	next    int      // number of the next request
+	pending *request // has a key and no answer yet: it is to be sent again
+}
+
+func newLoad(t *testing.T, seed uint64, clients int) *load {
+	transport := &http.Transport{MaxIdleConnsPerHost: clients}
+	t.Cleanup(transport.CloseIdleConnections)
+	l := &load{t: t, key: goodKey, http: &http.Client{Transport: transport}, sent: make(map[string]*request)}
+	for i := range clients {
+		l.clients = append(l.clients, l.client(fmt.Sprintf("client %d", i), seed+uint64(i)))
+	}
+	return l
+}
+
+// client returns one more client, which takes no part in what all do together.
+func (l *load) client(name string, seed uint64) *client {
+	return &client{load: l, name: name, rand: rand.New(rand.NewPCG(seed, 0)), http: l.http}
+}
+
+// take returns the request that the client has to send: the one without an answer, or a new one.
+func (c *client) take() *request {
+	if r := c.pending; r != nil {
+		return r
+	}
+	r := &request{from: c, instructions: fmt.Sprintf("Describe %d of %s.\x00 \U0001F600\u2028</script>", c.next, c.name), context: oddContext(c.rand)}
+	if c.allKeys || c.next%2 == 0 {
+		r.key = fmt.Sprintf("key-%d-of-%s", c.next, strings.ReplaceAll(c.name, " ", "-"))
+		c.pending = r
+	}
+	c.next++
+	c.load.mu.Lock()
+	defer c.load.mu.Unlock()
+	c.load.sent[r.instructions] = r
+	return r
+}
+
+// send sends a request once. A status of 0 means that no answer came.
+func (c *client) send(ctx context.Context, url string, r *request) (status int, err error) {
+	instructions, err := json.Marshal(r.instructions)
+	require.NoError(c.load.t, err)
+	body := `{"instructions":` + string(instructions) + `}`
+	if r.context != "" {
+		body = "{\"context\": " + r.context + ",\n\"instructions\":" + string(instructions) + `}`
+	}
+	call, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/triggers", strings.NewReader(body))
+	require.NoError(c.load.t, err)
+	call.Header.Set("Authorization", "Bearer "+c.load.key)
+	call.Header.Set("Content-Type", "application/json")
+	if r.key != "" {
+		call.Header.Set("Idempotency-Key", r.key)
+	}
+	resp, err := c.http.Do(call)
+	if err != nil {
+		r.lost++
+		return 0, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.lost++
+		return 0, fmt.Errorf("in the middle of an answer: %v", err) // not wrapped: it shall not pass for a refused connection
+	}
+	if resp.StatusCode != http.StatusAccepted {
+		return resp.StatusCode, fmt.Errorf("status %d: %s", resp.StatusCode, answer)
+	}
+	var accepted event
+	if err := json.Unmarshal(answer, &accepted); err != nil || accepted.ID == "" {
+		return resp.StatusCode, fmt.Errorf("a 202 that says %q", answer)
+	}
+	if r.id != "" && r.id != accepted.ID {
+		c.load.t.Errorf("%q became the events %s and %s", r.instructions, r.id, accepted.ID)
+	}
+	if r.id == "" {
+		n := c.load.acknowledged.Add(1)
+		if c.load.accepted != nil {
+			c.load.accepted(n)
+		}
+	}
+	r.id = accepted.ID
+	if c.pending == r {
+		c.pending = nil
+	}
+	return resp.StatusCode, nil
+}
+
+// sendAll has every client send requests until one fails, and calls failed with that. It returns a function that waits for all.
+func (l *load) sendAll(url string, failed func(r *request, status int, err error)) (wait func()) {
+	var running sync.WaitGroup
+	for _, c := range l.clients {
+		running.Go(func() {
+			for {
+				r := c.take()
+				if status, err := c.send(l.t.Context(), url, r); err != nil {
+					failed(r, status, err)
+					return
+				}
+			}
+		})
+	}
+	return running.Wait
+}
+
+// entry is an entry of the history, with what event leaves out.
+type entry struct {
+	event
+	FinishedAt *string `json:"finished_at"`
+}
+
+// history reads the whole history, or all that has a status, by event ID.
+func (l *load) history(s *server, status string) map[string]entry {
+	l.t.Helper()
+	events := make(map[string]entry)
+	for query := "limit=1000" + status; ; {
+		var page struct {
+			Triggers []entry
+			Next     *string `json:"next_cursor"`
+		}
+		a := s.do("GET", "/triggers?"+query, l.key, "")
+		require.Equal(l.t, http.StatusOK, a.status, a.body)
+		require.NoError(l.t, json.Unmarshal([]byte(a.body), &page))
+		for _, e := range page.Triggers {
+			if _, ok := events[e.ID]; ok { // not by assert, which searches a map from end to end
+				l.t.Errorf("event %s is twice in the history", e.ID)
+			}
+			events[e.ID] = e
+		}
+		if page.Next == nil {
+			return events
+		}
+		query = "limit=1000" + status + "&cursor=" + *page.Next
+	}
+}
+
+// awaitIdle waits until no event is received or processing.
+func (l *load) awaitIdle(s *server) {
+	l.t.Helper()
+	for deadline := time.Now().Add(endurance); ; time.Sleep(50 * time.Millisecond) {
+		left := 0
+		for _, status := range []string{"received", "processing"} {
+			a := s.do("GET", "/triggers?limit=1&status="+status, l.key, "")
+			require.Equal(l.t, http.StatusOK, a.status, a.body)
+			left += strings.Count(a.body, "trigger_event_id")
+		}
+		if left == 0 {
+			return
+		}
+		require.True(l.t, time.Now().Before(deadline), "events are still to be processed; stderr: %s", &s.stderr)
+	}
+}
+
+// check compares the whole history of an idle server with what the clients know, and returns it. unanswered is how many of its
+// events stand for a request that got no answer.
+func (l *load) check(s *server) (history map[string]entry, unanswered int) {
+	l.t.Helper()
+	history = l.history(s, "")
+	seen := make(map[string]string) // IDs by instructions
+	for id, e := range history {
+		r := l.sent[e.Instructions]
+		if !assert.NotNil(l.t, r, "nobody sent event %s: %q", id, e.Instructions) {
+			continue
+		}
+		if other, ok := seen[e.Instructions]; ok {
+			l.t.Errorf("%q became the events %s and %s", e.Instructions, other, id)
+		}
+		seen[e.Instructions] = id
+		if r.id == "" {
+			unanswered++
+			assert.Positive(l.t, r.lost, "event %s is in the history, and its request was refused", id)
+		} else {
+			assert.Equal(l.t, r.id, id, "another event than the 202 said")
+		}
+		l.checkEvent(r, e)
+	}
+	for _, r := range l.sent {
+		if _, ok := history[r.id]; !ok && r.id != "" {
+			l.t.Errorf("event %s got a 202 and is not in the history", r.id)
+		}
+	}
+	l.checkEach(s)
+	return history, unanswered
+}
+
+// checkRuns compares a history with how often each of its events was processed, and returns how many runs were more than the one
+// that each event needs.
+func (l *load) checkRuns(history map[string]entry, runs map[string]int) (duplicates int) {
+	l.t.Helper()
+	for id, e := range history {
+		assert.Positive(l.t, runs[id], "event %s was not processed", id)
+		assert.GreaterOrEqual(l.t, e.Attempts, runs[id], "event %s: an attempt counts when it begins", id)
+		duplicates += max(runs[id]-1, 0)
+	}
+	for id := range runs {
+		if _, ok := history[id]; !ok {
+			l.t.Errorf("event %s was processed and is not in the history", id)
+		}
+	}
+	return duplicates
+}
+
+// checkEach gets each acknowledged event by its ID, from as many clients as sent them.
+func (l *load) checkEach(s *server) {
+	ids := make(chan *request)
+	var readers sync.WaitGroup
+	for range l.clients {
+		readers.Go(func() {
+			for r := range ids {
+				a := s.do("GET", "/triggers/"+r.id, l.key, "")
+				var e entry
+				if assert.Equal(l.t, http.StatusOK, a.status, "event %s got a 202: %s", r.id, a.body) && assert.NoError(l.t, json.Unmarshal([]byte(a.body), &e)) {
+					l.checkEvent(r, e)
+				}
+			}
+		})
+	}
+	for _, r := range l.sent {
+		if r.id != "" {
+			ids <- r
+		}
+	}
+	close(ids)
+	readers.Wait()
+}
+
+// checkEvent compares an event with its request, and wants it to be completed.
+func (l *load) checkEvent(r *request, e entry) {
+	l.t.Helper()
+	var want bytes.Buffer
+	if assert.NoError(l.t, json.Compact(&want, []byte(r.context))) && want.String() != string(e.Context) {
+		l.t.Errorf("event %s: the context %s came back as %s", e.ID, want.String(), e.Context)
+	}
+	if r.instructions != e.Instructions || e.Status != "completed" || e.FinishedAt == nil || e.Outcome == nil {
+		l.t.Errorf("event %s of %q is %+v", e.ID, r.instructions, e)
+	}
+}
+
+// countRuns adds how often a server, which has ended, ran its default Processor, by event ID. Its log is complete: exited is
+// closed once the last byte of it has been read.
+func (s *server) countRuns(runs map[string]int) {
+	s.t.Helper()
+	<-s.exited
+	for line := range strings.Lines(s.stderr.String()) {
+		var entry struct{ Msg, Event string }
+		if assert.NoError(s.t, json.Unmarshal([]byte(line), &entry), line) && entry.Msg == "trigger event" {
+			runs[entry.Event]++
+		}
+	}
+}
