@@ -93,16 +93,17 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	if err != nil {
 		return fail(err)
 	}
-	if err := prepareFile(ctx, write, &o); err != nil {
+	c, err := prepareFile(ctx, write, &o)
+	if err != nil {
 		return fail(err)
 	}
 	db := &DB{busy: o.BusyTimeout, reader: newReader(read, o.ReadConns)}
 	// From here on a reader is connected. With the last connection of all, SQLite would take down the files beside the database, and
 	// the writer drops its own whenever something fails.
 	if err := db.find(ctx, "SELECT domain FROM mortise_versions", nil, func(*row) error { return nil }); err != nil {
-		return fail(errors.Join(err, db.reader.close()))
+		return fail(errors.Join(err, db.reader.close(), c.close()))
 	}
-	db.writer = startWriter(write, o.BusyTimeout)
+	db.writer = startWriter(write, c, o.BusyTimeout)
 	return db, nil
 }
 
@@ -124,14 +125,15 @@ func create(path string) error {
 	return f.Close()
 }
 
-// prepareFile checks the file and migrates it.
-func prepareFile(ctx context.Context, write source, o *Options) error {
-	return retryBusy(ctx, nil, time.Now().Add(o.BusyTimeout), func() (err error) {
-		c, err := write.connect()
-		if err != nil {
-			return err
+// prepareFile checks the file and migrates it. It returns the connection, for the writer.
+func prepareFile(ctx context.Context, write source, o *Options) (*conn, error) {
+	var c *conn
+	prepare := func() (err error) {
+		if c == nil {
+			if c, err = write.connect(); err != nil {
+				return err
+			}
 		}
-		defer func() { err = errors.Join(err, c.close()) }()
 		if err := checkMode(ctx, c); err != nil {
 			return err
 		}
@@ -141,7 +143,12 @@ func prepareFile(ctx context.Context, write source, o *Options) error {
 			}
 		}
 		return migrate(ctx, c, migrations)
-	})
+	}
+	err := retryBusy(ctx, nil, time.Now().Add(o.BusyTimeout), prepare)
+	if err != nil && c != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, err
 }
 
 // checkMode refuses a file on which WAL does not work: then commits would not be what this package promises.

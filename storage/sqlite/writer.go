@@ -56,8 +56,9 @@ var (
 	errGone     = errors.New("sqlite: the caller has left")
 )
 
-func startWriter(s source, busy time.Duration) *writer {
-	w := &writer{source: s, busy: busy, ops: make(chan *op, maxGroup), stopped: make(chan struct{})}
+// startWriter returns a writer that begins on c.
+func startWriter(s source, c *conn, busy time.Duration) *writer {
+	w := &writer{source: s, conn: c, busy: busy, ops: make(chan *op, maxGroup), stopped: make(chan struct{})}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	go w.run()
 	return w
