@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // contender writes events with their jobs and claims jobs, both at once, until it has written so many and there is nothing to claim.
@@ -204,4 +205,37 @@ func TestTwoProcesses(t *testing.T) {
 	require.NoError(t, json.Unmarshal(data, &its))
 	require.NotEmpty(t, its.Written)
 	checkContenders(t, db.Trigger(), &mine, &its)
+}
+
+// TestJobsOfOthers: an idle worker begins a job that another process has added, at its next poll (500 ms), and one that its own process has
+// added through another queue at once.
+func TestJobsOfOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	here, elsewhere := openAt(t, path, nil), openAt(t, path, nil)
+	got := make(chan trigger.Job, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	var consumer sync.WaitGroup
+	consumer.Go(func() {
+		assert.NoError(t, here.Trigger().Queue(nil).Consume(ctx, 1, func(_ context.Context, d trigger.Delivery) trigger.Verdict {
+			got <- d.Job
+			return trigger.Verdict{Kind: trigger.VerdictDone}
+		}))
+	})
+	defer consumer.Wait()
+	defer stop()
+	for name, db := range map[string]*sqlite.DB{"another process": elsewhere, "another queue": here} {
+		for range 3 {
+			time.Sleep(20 * time.Millisecond) // the consumer is idle again
+			job := newJob()
+			require.NoError(t, db.Trigger().Queue(nil).Enqueue(t.Context(), job))
+			begun := time.Now()
+			select {
+			case begun := <-got:
+				require.Equal(t, job, begun)
+			case <-time.After(30 * time.Second):
+				t.Fatalf("a job of %s was never begun", name)
+			}
+			t.Logf("a job of %s was begun after %v", name, time.Since(begun))
+		}
+	}
 }
