@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+	"time"
 
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -17,6 +18,10 @@ import (
 
 // databaseFile is the name of the database in the data folder.
 const databaseFile = "mortise.db"
+
+// busyTimeout is how long a request waits for a lock that another process holds. Many HTTP clients give up after 5 s; they shall hear
+// that the storage is unavailable before that.
+const busyTimeout = 4 * time.Second
 
 // openSQLite is the storage of -data: one file in a folder, which is made if it is missing. Several servers on one machine may
 // share it.
@@ -28,7 +33,7 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 	if err != nil {
 		return nil, usagef("-data: %w", err)
 	}
-	db, err := sqlite.Open(ctx, filepath.Join(folder, databaseFile), nil)
+	db, err := sqlite.Open(ctx, filepath.Join(folder, databaseFile), &sqlite.Options{BusyTimeout: busyTimeout})
 	if err != nil && (ctx.Err() != nil || mayPass(err)) {
 		return nil, fmt.Errorf("-data: %w", err)
 	}

@@ -108,7 +108,7 @@ func testLockedByWriter(t *testing.T, p program) {
 	var waiting sync.WaitGroup
 	for i := range 8 {
 		waiting.Go(func() {
-			time.Sleep(time.Duration(i/4) * 4 * time.Second)
+			time.Sleep(time.Duration(i/4) * 2 * time.Second)
 			assert.False(t, l.offer(s, 1000), "nobody can write")
 		})
 	}
