@@ -26,19 +26,17 @@ const busyTimeout = 4 * time.Second
 // openSQLite is the storage of -data: one file in a folder, which is made if it is missing. Several servers on one machine may
 // share it.
 func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends, error) {
-	err := makeFolder(filepath.Clean(folder), log)
-	if err != nil && mayPass(err) {
+	if err := makeFolder(filepath.Clean(folder), log); errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EIO) {
 		return nil, fmt.Errorf("-data: %w", err)
-	}
-	if err != nil {
+	} else if err != nil {
 		return nil, usagef("-data: %w", err)
 	}
 	db, err := sqlite.Open(ctx, filepath.Join(folder, databaseFile), &sqlite.Options{BusyTimeout: busyTimeout})
-	if err != nil && (ctx.Err() != nil || mayPass(err)) {
-		return nil, fmt.Errorf("-data: %w", err)
+	if errors.Is(err, sqlite.ErrUnusable) {
+		return nil, usagef("-data: %w", err)
 	}
 	if err != nil {
-		return nil, usagef("-data: %w", err)
+		return nil, fmt.Errorf("-data: %w", err)
 	}
 	t := db.Trigger()
 	return &backends{
@@ -51,25 +49,6 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 		kept:  "in the folder " + folder,
 		close: db.Close,
 	}, nil
-}
-
-// mayPass says whether a database that cannot be opened now may be opened later with nothing changed by the operator. All other
-// errors say that the file is damaged, is none of ours or is out of reach.
-func mayPass(err error) bool {
-	for _, passing := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EMFILE, syscall.ENFILE} {
-		if errors.Is(err, passing) {
-			return true
-		}
-	}
-	var coded interface{ Code() int } // SQLite's own result code, of which the low byte is the kind: https://www.sqlite.org/rescode.html
-	if !errors.As(err, &coded) {
-		return false
-	}
-	switch coded.Code() & 0xff {
-	case 5, 6, 7, 9, 10, 13: // busy, locked, no memory, interrupted, I/O error, disk full
-		return true
-	}
-	return false
 }
 
 // makeFolder makes a folder, and those above it, for this user alone. One that is there stays as it is.

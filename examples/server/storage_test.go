@@ -94,22 +94,6 @@ func TestMakeFolder(t *testing.T) {
 	group.Wait()
 }
 
-type code int
-
-func (c code) Error() string { return "no" }
-func (c code) Code() int     { return int(c) }
-
-func TestMayPass(t *testing.T) {
-	for err, want := range map[error]bool{
-		code(5): true, code(261): true, code(10): true, code(13): true, code(778): true,
-		code(26): false, code(11): false, code(14): false, code(8): false, fs.ErrPermission: false,
-	} {
-		if got := mayPass(fmt.Errorf("open: %w", err)); got != want {
-			t.Errorf("%v (%#v): %v", err, err, got)
-		}
-	}
-}
-
 func TestCloseStorage(t *testing.T) {
 	for name, test := range map[string]struct {
 		close func() error

@@ -21,6 +21,10 @@ func TestCorruptFile(t *testing.T) {
 		t.Parallel()
 		testCorruptDatabase(t, p)
 	})
+	t.Run("after a crash", func(t *testing.T) {
+		t.Parallel()
+		testCorruptAfterCrash(t, p)
+	})
 	t.Run("empty database", func(t *testing.T) {
 		t.Parallel()
 		testEmptyDatabase(t, p)
@@ -88,6 +92,48 @@ func testCorruptDatabase(t *testing.T, p program) {
 		files, err := os.ReadDir(folder)
 		require.NoError(t, err)
 		assert.Len(t, files, 1, "%s: files were left behind: %v", name, files)
+	}
+}
+
+// testCorruptAfterCrash: what a crash has left is neither used nor changed if the database that it belongs to is damaged or gone.
+func testCorruptAfterCrash(t *testing.T, p program) {
+	s := p.start(t, nil, "-config", writeConfig(t))
+	l := newLedger()
+	require.Equal(t, 40, l.offerAll(s, 4, 10, 3000))
+	l.checkCompleted(s)
+	s.stop()
+	s = p.startIn(t, s.dir, nil, "-config", writeConfig(t))
+	require.Equal(t, 10, l.offerAll(s, 1, 10, 3000))
+	s.kill()
+	good, err := os.ReadFile(s.database())
+	require.NoError(t, err)
+	log, err := os.ReadFile(s.database() + "-wal")
+	require.NoError(t, err)
+
+	for name, content := range map[string][]byte{
+		"pages overwritten": overwrite(good, len(good)/2/4096*4096, noise(8*4096)),
+		"empty":             {},
+		"missing":           nil,
+	} {
+		folder := t.TempDir()
+		file := filepath.Join(folder, "mortise.db")
+		if content != nil {
+			require.NoError(t, os.WriteFile(file, content, 0o600))
+		}
+		require.NoError(t, os.WriteFile(file+"-wal", log, 0o600))
+		told := p.refuses(t, 2, "-data", folder)
+		t.Logf("%s: %s", name, told)
+		assert.Regexp(t, `damaged|malformed|missing or empty`, told, name)
+		if content != nil {
+			left, err := os.ReadFile(file)
+			require.NoError(t, err)
+			assert.True(t, bytes.Equal(content, left), "%s: the file was changed", name)
+		} else {
+			assert.False(t, exists(file), name)
+		}
+		left, err := os.ReadFile(file + "-wal")
+		require.NoError(t, err)
+		assert.True(t, bytes.Equal(log, left), "%s: the log was changed", name)
 	}
 }
 

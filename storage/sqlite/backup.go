@@ -12,12 +12,16 @@ import (
 	"time"
 )
 
-// Backup writes a copy of the database to a new file at path, while reads and writes go on: what was acknowledged before the call
-// is in it. The copy is complete and on the disk when Backup returns; until then it stands in path with ".partial" added. A file that
-// is there already is not touched: the error is fs.ErrExist.
+// Backup writes a copy of the database to a new file at path (mode 0600), while reads and writes go on: what was acknowledged before the
+// call is in it. The copy is complete and on the disk when Backup returns. A file that is there already is not touched: the error is
+// fs.ErrExist. Until it is complete, the copy has a name of its own in the same folder, which ends in ".partial"; a process that dies
+// meanwhile leaves that behind.
 //
-// It is VACUUM INTO (https://www.sqlite.org/lang_vacuum.html). A copy made by other means, of the one file while the program runs, is
-// not whole.
+// To restore a backup, stop every program that uses the database, remove the files beside it (its name with -wal and -shm added), and
+// put the backup in its place. With the -wal file of another database beside it, SQLite would damage it.
+//
+// It is VACUUM INTO (https://www.sqlite.org/lang_vacuum.html). A plain copy of the file while a program has it open is not whole: what is
+// in the -wal file is missing.
 func (db *DB) Backup(ctx context.Context, path string) (err error) {
 	defer func() {
 		if err != nil {
@@ -34,25 +38,29 @@ func (db *DB) Backup(ctx context.Context, path string) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
 	}
-	partial := path + ".partial"
 	// An empty file counts as none for SQLite, and has the mode that we want.
-	f, err := os.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.partial")
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(partial)
-		}
-	}()
-	err = db.copyTo(ctx, partial)
+	defer func() { _ = os.Remove(f.Name()) }()
+	err = db.copyTo(ctx, f.Name())
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(partial, path); err != nil {
+	if err := publish(f.Name(), path); err != nil {
 		return err
 	}
 	return syncFolder(filepath.Dir(path))
+}
+
+// publish gives a file its name. It replaces nothing, as far as the file system has hard links.
+func publish(partial, path string) error {
+	err := os.Link(partial, path)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.Rename(partial, path)
 }
 
 // copyTo uses a connection of its own: those of the readers are not allowed to write, not even elsewhere.

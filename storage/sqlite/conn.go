@@ -47,7 +47,9 @@ type source struct {
 func newSource(path string, settings url.Values) (source, error) {
 	settings.Set("_busy_timeout", strconv.FormatInt(tick.Milliseconds(), 10))
 	settings.Set("_error_rc", "1")
-	settings.Set("mode", "rw") // a file that has been taken away must not be replaced by an empty one
+	if !settings.Has("mode") {
+		settings.Set("mode", "rw") // a file that has been taken away must not be replaced by an empty one
+	}
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: settings.Encode()}
 	if filepath.VolumeName(path) != "" {
 		name.Path = "/" + name.Path // file:///C:/...

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -42,9 +41,6 @@ func migrate(ctx context.Context, conn *conn, files fs.FS) (err error) {
 			_, _ = conn.exec(context.WithoutCancel(ctx), "ROLLBACK")
 		}
 	}()
-	if err := refuseForeign(ctx, conn); err != nil {
-		return err
-	}
 	const table = "CREATE TABLE IF NOT EXISTS mortise_versions (domain TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID"
 	if _, err := conn.exec(ctx, table); err != nil {
 		return err
@@ -53,14 +49,8 @@ func migrate(ctx context.Context, conn *conn, files fs.FS) (err error) {
 	if err != nil {
 		return err
 	}
-	known := make(map[string]int)
-	for _, s := range steps {
-		known[s.domain] = s.version
-	}
-	for domain, version := range found {
-		if version > known[domain] {
-			return fmt.Errorf("the tables of %q have version %d, and this program knows them up to version %d: use a newer program", domain, version, known[domain])
-		}
+	if err := checkVersions(found, steps); err != nil {
+		return err
 	}
 	for _, s := range steps {
 		if s.version <= found[s.domain] {
@@ -82,15 +72,19 @@ func migrate(ctx context.Context, conn *conn, files fs.FS) (err error) {
 	return err
 }
 
-// refuseForeign returns an error if the file has tables, and none of ours.
-func refuseForeign(ctx context.Context, conn *conn) error {
-	const count = "SELECT count(*), count(*) FILTER (WHERE name = 'mortise_versions') FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
-	return conn.query(ctx, count, nil, func(r *row) error {
-		if r.number(0) > 0 && r.number(1) == 0 {
-			return errors.New("the file is a database of another program: give this one a file of its own")
+// checkVersions refuses tables that a newer program has made.
+func checkVersions(found map[string]int, steps []step) error {
+	known := make(map[string]int)
+	for _, s := range steps {
+		known[s.domain] = s.version
+	}
+	for domain, version := range found {
+		if version > known[domain] {
+			return fmt.Errorf("%w: its tables of %q have version %d, and this program knows them up to version %d; use a newer program",
+				ErrUnusable, domain, version, known[domain])
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // versions returns the version of each domain's tables in the file.

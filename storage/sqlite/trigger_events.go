@@ -132,7 +132,10 @@ func (t *Trigger) events(ctx context.Context, query string, args ...any) ([]trig
 		events = append(events, e)
 		return nil
 	})
-	return events, err
+	if err != nil {
+		return nil, err
+	}
+	return events, nil
 }
 
 // Update implements [trigger.Store].

@@ -1,0 +1,122 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"time"
+
+	modernc "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
+)
+
+// inspect looks at the file before anything can change it: a connection that may write changes a file's journal mode, and folds the log of
+// a crash into it when it is closed.
+func inspect(ctx context.Context, path string, o *Options) error {
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		return err
+	}
+	settings := url.Values{}
+	if !inUse(path) {
+		// Without locks, and without files beside it that would stay.
+		settings.Set("immutable", "1")
+	}
+	err := inspectWith(ctx, path, settings, o)
+	if err != nil && settings.Has("immutable") && inUse(path) { // by somebody who came meanwhile
+		return inspectWith(ctx, path, url.Values{}, o)
+	}
+	return err
+}
+
+// inUse reports whether the file has a log: it is open, or was when a process died.
+func inUse(path string) bool {
+	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+		if _, err := os.Stat(path + suffix); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func inspectWith(ctx context.Context, path string, settings url.Values, o *Options) error {
+	settings.Set("mode", "ro")
+	s, err := newSource(path, settings)
+	if err != nil {
+		return err
+	}
+	return retryBusy(ctx, nil, time.Now().Add(o.BusyTimeout), func() (err error) {
+		c, err := s.connect()
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, c.close()) }()
+		if !o.SkipCheck {
+			if err := checkIntegrity(ctx, c); err != nil {
+				return err
+			}
+		}
+		return checkOwner(ctx, c, migrations)
+	})
+}
+
+// errDamaged goes with ErrUnusable.
+var errDamaged = errors.New("it is damaged")
+
+// checkIntegrity reads the whole file.
+func checkIntegrity(ctx context.Context, c *conn) error {
+	return c.query(ctx, "PRAGMA quick_check(1)", nil, func(r *row) error {
+		if found := r.text(0); found != "ok" {
+			return fmt.Errorf("%w: %s", errDamaged, found)
+		}
+		return nil
+	})
+}
+
+// checkOwner refuses a file that has tables, and none of ours, or newer ones.
+func checkOwner(ctx context.Context, c *conn, files fs.FS) error {
+	const count = "SELECT count(*), count(*) FILTER (WHERE name = 'mortise_versions') FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+	empty := false
+	err := c.query(ctx, count, nil, func(r *row) error {
+		empty = r.number(0) == 0
+		if !empty && r.number(1) == 0 {
+			return fmt.Errorf("%w: it is a database of another program; give this one a file of its own", ErrUnusable)
+		}
+		return nil
+	})
+	if err != nil || empty {
+		return err
+	}
+	steps, err := readSteps(files)
+	if err != nil {
+		return err
+	}
+	found, err := versions(ctx, c)
+	if err != nil {
+		return err
+	}
+	return checkVersions(found, steps)
+}
+
+// explain adds to an error of Open what to do about it, and ErrUnusable if trying again is of no use.
+func explain(err error) error {
+	var e *modernc.Error
+	code := 0
+	if errors.As(err, &e) {
+		code = e.Code()
+	}
+	switch {
+	case errors.Is(err, errDamaged), code&0xff == codes.SQLITE_CORRUPT, code&0xff == codes.SQLITE_NOTADB:
+		return fmt.Errorf("%w: %w. Restore a backup (remove the files -wal and -shm beside the database first), or recover what is readable"+
+			" with the sqlite3 program's .recover", ErrUnusable, err)
+	case code&0xff == codes.SQLITE_CANTOPEN, code&0xff == codes.SQLITE_READONLY:
+		return fmt.Errorf("%w: %w. Can this user write the file and its folder?", ErrUnusable, err)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%w: %w", ErrUnusable, err)
+	case code == codes.SQLITE_IOERR_SHMSIZE, code == codes.SQLITE_IOERR_WRITE, code&0xff == codes.SQLITE_FULL:
+		return fmt.Errorf("%w. Is the disk full?", err)
+	}
+	return err
+}

@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+const (
+	keyColumns = "digest, id, organization, name, created_at, revoked_at, last_used_at"
+
+	insertKey   = "INSERT INTO trigger_api_keys (" + keyColumns + ") VALUES (?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+	updateKey   = "UPDATE trigger_api_keys SET name = ?, revoked_at = ?, last_used_at = ? WHERE id = ?"
+	keyByDigest = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE digest = ?"
+	keyByID     = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE id = ? AND organization = ?"
+	keysOf      = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE organization = ? ORDER BY created_at, id"
+)
+
+// CreateKey implements [trigger.Keys].
+func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
+	return t.db.writer.write(ctx, func(tx *tx) error {
+		created, err := tx.exec(insertKey, k.Digest[:], k.ID[:], k.Organization, k.Name,
+			k.CreatedAt.UnixMicro(), micros(k.RevokedAt), micros(k.LastUsedAt))
+		if err == nil && created == 0 {
+			err = trigger.ErrExists
+		}
+		return err
+	})
+}
+
+// KeyByDigest implements [trigger.Keys].
+func (t *Trigger) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.APIKey, error) {
+	keys, err := t.keys(ctx, keyByDigest, digest[:])
+	if err != nil {
+		return trigger.APIKey{}, err
+	}
+	if len(keys) == 0 {
+		return trigger.APIKey{}, trigger.ErrNotFound
+	}
+	return keys[0], nil
+}
+
+// UpdateKey implements [trigger.Keys].
+func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*trigger.APIKey) error) error {
+	return t.db.writer.write(ctx, func(tx *tx) error {
+		var k trigger.APIKey
+		found := false
+		err := tx.query(keyByID, []any{id[:], org}, func(r *row) error {
+			found = true
+			return scanKey(r, &k)
+		})
+		if err != nil {
+			return err
+		}
+		if !found {
+			return trigger.ErrNotFound
+		}
+		err = tx.host(func() error {
+			given := k
+			if err := update(&given); err != nil {
+				return err
+			}
+			k = given
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(updateKey, k.Name, micros(k.RevokedAt), micros(k.LastUsedAt), id[:])
+		return err
+	})
+}
+
+// ListKeys implements [trigger.Keys].
+func (t *Trigger) ListKeys(ctx context.Context, org string) ([]trigger.APIKey, error) {
+	return t.keys(ctx, keysOf, org)
+}
+
+func (t *Trigger) keys(ctx context.Context, query string, args ...any) ([]trigger.APIKey, error) {
+	var keys []trigger.APIKey
+	err := t.db.find(ctx, query, args, func(r *row) error {
+		var k trigger.APIKey
+		if err := scanKey(r, &k); err != nil {
+			return err
+		}
+		keys = append(keys, k)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return keys, nil
+}
+
+// scanKey reads a row of keyColumns.
+func scanKey(r *row, k *trigger.APIKey) error {
+	r.blob(0, k.Digest[:])
+	r.blob(1, k.ID[:])
+	k.Organization, k.Name = r.text(2), r.text(3)
+	k.CreatedAt, k.RevokedAt, k.LastUsedAt = r.moment(4), r.moment(5), r.moment(6)
+	return nil
+}
