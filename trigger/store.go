@@ -26,7 +26,8 @@ type Store interface {
 	Get(ctx context.Context, org string, id uuid.UUID) (Event, error)
 
 	// Update calls update with a copy of the event and stores what it leaves. update is pure, may be called more than once, and
-	// may change every field but ID, Organization and SubmittedAt, whose changes are ignored. An error from update leaves the
+	// may change every field but ID, Organization and SubmittedAt, whose changes are ignored. It must not call the store, which may be
+	// waiting for it. An error from update leaves the
 	// event as it was and is returned so that errors.Is finds it; so does a panic, which goes on to the caller. update never gives
 	// an event an idempotency key that another one has. It is not called for an event that is not there.
 	Update(ctx context.Context, org string, id uuid.UUID, update func(*Event) error) error

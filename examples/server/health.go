@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // pingLimit bounds how long a store may take to say that it is there.
@@ -28,20 +27,36 @@ func readyz(ctx context.Context, members []member, log *slog.Logger) http.Handle
 		}
 		limited, cancel := context.WithTimeout(r.Context(), pingLimit)
 		defer cancel()
-		var g errgroup.Group
-		for _, m := range members {
-			g.Go(func() error {
-				err := m.ping(limited)
-				if err != nil && r.Context().Err() == nil {
-					log.WarnContext(r.Context(), "not ready", "service", m.name(), "error", err)
-				}
-				return err
-			})
-		}
-		if g.Wait() != nil {
+		if !pingAll(limited, members, log) {
 			writeJSON(w, http.StatusServiceUnavailable, map[string]string{"status": "unavailable"})
 			return
 		}
 		writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 	})
+}
+
+// pingAll reports whether all stores answer before ctx ends. It does not wait for one that ignores the end of ctx: a hanging disk can
+// hold a read up for as long as it likes.
+func pingAll(ctx context.Context, members []member, log *slog.Logger) bool {
+	answers := make(chan bool, len(members))
+	for _, m := range members {
+		go func() {
+			err := m.ping(ctx)
+			if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+				log.WarnContext(ctx, "not ready", "service", m.name(), "error", err)
+			}
+			answers <- err == nil
+		}()
+	}
+	for range members {
+		select {
+		case ok := <-answers:
+			if !ok {
+				return false
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }

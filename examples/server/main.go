@@ -54,7 +54,7 @@ func run(args, env []string, stdout, stderr io.Writer) int {
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
 
-	err := start(ctx, args, env, stdout, stderr)
+	err := inTime(ctx, stderr, func() error { return start(ctx, args, env, stdout, stderr) })
 	var usage *usageError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
@@ -101,9 +101,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	late, cancel := lingering(ctx, closeBy)
-	defer cancel()
-	defer closeStorage(late, back, log)
+	defer closeStorage(back, log)
 	if doc == nil {
 		if err := addDemoKeys(ctx, back); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -18,7 +19,7 @@ const (
 	workDrain    = 8 * time.Second // for running attempts, before they are cut off
 	workGrace    = time.Second     // for an attempt that was cut off to return
 
-	closeBy = 9500 * time.Millisecond // after the signal: the storage is closed by then, or left as it is
+	leaveAfter = 9500 * time.Millisecond // for all of it together
 )
 
 // serve answers requests and runs the workers until ctx ends, then finishes what is in flight. ready is called once connections
@@ -63,35 +64,39 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, s *
 	return g.Wait()
 }
 
-// lingering returns a context that ends d after ctx.
-func lingering(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, func() {
-		select {
-		case <-late.Done():
-		case <-time.After(d):
-			cancel()
-		}
-	})
-	return late, func() {
-		stop()
-		cancel()
+// inTime returns what start returns. Once ctx has ended, start has leaveAfter left. What hangs then, a disk most likely, is left behind:
+// the process has to end, and a storage must be able to take that at any time. It is no reason for another exit status.
+func inTime(ctx context.Context, stderr io.Writer, start func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- start() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	timer := time.NewTimer(leaveAfter)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-timer.C:
+		slog.New(slog.NewJSONHandler(stderr, nil)).Error("not everything has ended in time; what was not finished comes again at the next start")
+		return nil
 	}
 }
 
-// closeStorage closes the storage once nothing uses it any more. One that hangs is left behind when ctx ends: the process has to
-// end, and a storage must be able to take that at any time. Neither is a reason for another exit status.
-func closeStorage(ctx context.Context, b *backends, log *slog.Logger) {
+// closeStorage closes the storage once nothing uses it any more. One that hangs is left behind.
+func closeStorage(b *backends, log *slog.Logger) {
 	closed := make(chan error, 1)
 	go func() { closed <- b.close() }()
+	timer := time.NewTimer(leaveAfter)
+	defer timer.Stop()
 	select {
 	case err := <-closed:
 		if err != nil {
 			log.Error("the storage was not closed properly", "error", err)
 		}
-	case <-ctx.Done():
-		log.Error("the storage does not close, and is left as it is")
-	case <-time.After(closeBy): // it was no signal that ended the server
+	case <-timer.C:
 		log.Error("the storage does not close, and is left as it is")
 	}
 }

@@ -63,6 +63,9 @@ func makeFolder(path string, log *slog.Logger) error {
 		return err
 	}
 	parent := filepath.Dir(path)
+	if parent == path { // a drive that is not there
+		return err
+	}
 	if err := makeFolder(parent, log); err != nil {
 		return err
 	}

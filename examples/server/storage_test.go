@@ -97,24 +97,18 @@ func TestMakeFolder(t *testing.T) {
 func TestCloseStorage(t *testing.T) {
 	for name, test := range map[string]struct {
 		close func() error
-		took  time.Duration // after the signal
+		took  time.Duration
 		log   string
 	}{
-		"well":  {func() error { time.Sleep(time.Second); return nil }, 3 * time.Second, ""},
-		"badly": {func() error { return errors.New("disk full") }, 2 * time.Second, "disk full"},
-		"late":  {func() error { time.Sleep(8 * time.Second); return nil }, closeBy, "left as it is"},
-		"never": {func() error { time.Sleep(time.Hour); return nil }, closeBy, "left as it is"},
+		"well":  {func() error { time.Sleep(time.Second); return nil }, time.Second, ""},
+		"badly": {func() error { return errors.New("disk full") }, 0, "disk full"},
+		"never": {func() error { time.Sleep(time.Hour); return nil }, leaveAfter, "left as it is"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				ctx, signal := context.WithCancel(t.Context())
-				late, cancel := lingering(ctx, closeBy)
-				defer cancel()
 				var log bytes.Buffer
 				begun := time.Now()
-				signal()
-				time.Sleep(2 * time.Second) // for requests and workers
-				closeStorage(late, &backends{close: test.close}, slog.New(slog.NewJSONHandler(&log, nil)))
+				closeStorage(&backends{close: test.close}, slog.New(slog.NewJSONHandler(&log, nil)))
 				took := time.Since(begun)
 				time.Sleep(2 * time.Hour) // whatever was left behind ends before the test does
 				if took != test.took {
@@ -126,19 +120,38 @@ func TestCloseStorage(t *testing.T) {
 			})
 		})
 	}
+}
 
-	// Something else than a signal may have ended the server.
-	synctest.Test(t, func(t *testing.T) {
-		late, cancel := lingering(t.Context(), closeBy)
-		defer cancel()
-		begun := time.Now()
-		closeStorage(late, &backends{close: func() error { time.Sleep(time.Hour); return nil }}, discard())
-		took := time.Since(begun)
-		time.Sleep(2 * time.Hour)
-		if took != closeBy {
-			t.Errorf("without a signal: took %v", took)
-		}
-	})
+func TestInTime(t *testing.T) {
+	failure := errors.New("no")
+	for name, test := range map[string]struct {
+		start func() error
+		took  time.Duration // after the signal, which comes after an hour
+		err   error
+		log   string
+	}{
+		"ended before":  {func() error { return failure }, -time.Hour, failure, ""},
+		"ended in time": {func() error { time.Sleep(time.Hour + 9*time.Second); return failure }, 9 * time.Second, failure, ""},
+		"hangs":         {func() error { time.Sleep(2 * time.Hour); return failure }, leaveAfter, nil, "not everything has ended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, signal := context.WithTimeout(t.Context(), time.Hour)
+				defer signal()
+				var log bytes.Buffer
+				begun := time.Now()
+				err := inTime(ctx, &log, test.start)
+				took := time.Since(begun) - time.Hour
+				time.Sleep(2 * time.Hour)
+				if took != test.took || !errors.Is(err, test.err) || err != nil && test.err == nil {
+					t.Errorf("took %v, want %v; error %v", took, test.took, err)
+				}
+				if !strings.Contains(log.String(), test.log) || (test.log == "") != (log.Len() == 0) {
+					t.Errorf("logged %s", &log)
+				}
+			})
+		})
+	}
 }
 
 // TestProvisioningAgain: the same document changes nothing in the storage.

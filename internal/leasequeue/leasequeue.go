@@ -121,11 +121,13 @@ func (e *Engine[L]) Consume(ctx context.Context, workers int, handle func(contex
 		}
 		for _, l := range leases {
 			running.Go(func() {
+				give := sync.OnceFunc(func() { free <- struct{}{} })
+				defer give() // whatever the handler does, runtime.Goexit included
 				v, held := e.handle(ctx, l, until, handle, true)
 				// The next job need not wait until the verdict on this one is written; but verdicts must not pile up either.
 				settling <- struct{}{}
-				free <- struct{}{}
 				defer func() { <-settling }()
+				give()
 				if held {
 					_ = e.settle(context.WithoutCancel(ctx), l, v) // logged
 				}

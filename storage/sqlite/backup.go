@@ -69,7 +69,7 @@ func (db *DB) copyTo(ctx context.Context, file string) error {
 	if err != nil {
 		return err
 	}
-	return retryBusy(ctx, db.reader.ended, time.Now().Add(db.busy), func() (err error) {
+	return retryBusy(ctx, db.lister.ended, time.Now().Add(db.busy), func() (err error) {
 		if err := db.writer.source.inPlace(); err != nil {
 			return err
 		}

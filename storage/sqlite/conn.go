@@ -110,7 +110,7 @@ func (c *conn) exec(ctx context.Context, text string, args ...any) (changed int6
 		return 0, err
 	}
 	result, err := s.ExecContext(ctx, values(args))
-	if err != nil {
+	if err != nil || result == nil { // a script of comments has none
 		return 0, err
 	}
 	return result.RowsAffected()

@@ -148,6 +148,9 @@ func TestPlansOfList(t *testing.T) {
 			}
 			statement, _ := listStatement("org1", &q)
 			plan := db.plan(t, statement)
+			require.Len(t, plan, 4, statement)
+			require.Equal(t, []string{"MATERIALIZE page", plan[1], "SCAN page", "SEARCH trigger_events USING INTEGER PRIMARY KEY (rowid=?)"}, plan)
+			plan = plan[1:2]
 			requireNoScan(t, statement, plan)
 			_, where, _ := strings.Cut(statement, " WHERE ")
 			seen[plan[0]]++
@@ -157,7 +160,6 @@ func TestPlansOfList(t *testing.T) {
 				continue
 			}
 			requireNoSort(t, statement, plan)
-			require.Len(t, plan, 1, statement)
 			if status != "" && status != trigger.StatusCompleted {
 				assert.Containsf(t, plan[0], "trigger_events_open (organization=? AND status=?", "%s", where)
 			} else {

@@ -38,16 +38,16 @@ func (r *reader) close() (err error) {
 
 // find runs a query that an index answers at once, and calls each for every row. ctx bounds the waiting before it.
 func (db *DB) find(ctx context.Context, text string, args []any, each func(*row) error) error {
-	return db.query(ctx, unbounded, text, args, each)
+	return db.finder.query(ctx, unbounded, db.busy, text, args, each)
 }
 
 // list runs a query that may take long, and calls each for every row.
 func (db *DB) list(ctx context.Context, text string, args []any, each func(*row) error) error {
-	return db.query(ctx, ctx, text, args, each)
+	return db.lister.query(ctx, ctx, db.busy, text, args, each)
 }
 
-func (db *DB) query(ctx, running context.Context, text string, args []any, each func(*row) error) error {
-	r := db.reader
+// query waits for a free connection and for locks until ctx ends, for locks no longer than busy. running bounds the query itself.
+func (r *reader) query(ctx, running context.Context, busy time.Duration, text string, args []any, each func(*row) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -72,7 +72,10 @@ func (db *DB) query(ctx, running context.Context, text string, args []any, each 
 		}
 		r.conns <- c
 	}()
-	err = retryBusy(ctx, r.ended, time.Now().Add(db.busy), func() (err error) {
+	err = retryBusy(ctx, r.ended, time.Now().Add(busy), func() (err error) {
+		if err := r.source.inPlace(); err != nil {
+			return err
+		}
 		if c == nil {
 			if c, err = r.source.connect(); err != nil {
 				return err

@@ -3,7 +3,8 @@
 // What a call has written is on the disk when it returns without error: the database runs in WAL mode with synchronous=FULL, so every commit ends
 // with an fsync. To be fast all the same, one goroutine does all writes of the process and puts what waits at the moment into one
 // transaction (group commit). Reads have connections of their own and never wait for a write. While a read goes on, the write-ahead log
-// beside the file cannot be used anew and grows; so a long one (a backup) costs space. Afterwards the log is cut to 64 MB.
+// beside the file cannot be used anew and grows; so a long one (a backup) costs space. Beyond 64 MB, and once a second, new reads wait
+// for up to 0.2 s, so that the log can begin anew.
 //
 // Several processes may open one file, on one machine. SQLite's locks keep their transactions apart, and the leases of jobs
 // end by time, so that one process takes over what another one left. Network file systems are not for this.
@@ -41,9 +42,13 @@ type Options struct {
 // DB is an open database file. It is safe for concurrent use.
 type DB struct {
 	busy   time.Duration
-	reader *reader
+	finder *reader // for what an index answers at once
+	lister *reader // for what may take long, so that it does not keep the others waiting
 	writer *writer
 	jobs   notifier // of trigger jobs that were added
+
+	checkpointer *checkpointer
+	closing      sync.Once
 }
 
 var (
@@ -83,7 +88,10 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 		return fail(err)
 	}
 	write, err := newSource(path, url.Values{"_journal": {"WAL"}, "_sync": {"FULL"}, "_fk": {"1"},
-		"_pragma": {"journal_size_limit(67108864)"}, // bytes to which the log is cut after a long read has let it grow
+		"_pragma": {
+			"fullfsync(1)", "checkpoint_fullfsync(1)", // on macOS, where fsync does not reach the disk
+			"journal_size_limit(67108864)", // bytes to which the log is cut after a long read has let it grow
+		},
 	})
 	if err != nil {
 		return fail(err)
@@ -96,13 +104,15 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	if err != nil {
 		return fail(err)
 	}
-	db := &DB{busy: o.BusyTimeout, reader: newReader(read, max(4, runtime.NumCPU()))}
+	conns := max(4, runtime.NumCPU())
+	db := &DB{busy: o.BusyTimeout, finder: newReader(read, conns), lister: newReader(read, conns/2)}
 	// From here on a reader is connected. With the last connection of all, SQLite would take down the files beside the database, and
 	// the writer drops its own whenever something fails.
 	if err := db.find(ctx, "SELECT domain FROM mortise_versions", nil, func(*row) error { return nil }); err != nil {
-		return fail(errors.Join(err, db.reader.close(), c.close()))
+		return fail(errors.Join(err, db.finder.close(), c.close()))
 	}
 	db.writer = startWriter(write, c, o.BusyTimeout)
+	db.checkpointer = startCheckpointer(db, logLimit)
 	return db, nil
 }
 
@@ -117,6 +127,9 @@ func create(path string) error {
 	info, err := os.Stat(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%w: it is no file", ErrUnusable)
 	}
 	if err == nil && info.Size() > 0 {
 		return nil
@@ -168,8 +181,9 @@ func checkMode(ctx context.Context, c *conn) error {
 
 // Close waits for the writes that are under way and closes the file. Calls that come later fail with [ErrClosed].
 func (db *DB) Close() error {
+	db.closing.Do(db.checkpointer.close) // before the readers, whose connections it may hold
 	db.writer.close()
-	return db.reader.close()
+	return errors.Join(db.lister.close(), db.finder.close())
 }
 
 // Trigger returns what package trigger stores.

@@ -187,13 +187,15 @@ func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigge
 	if err != nil {
 		return trigger.Page{}, err
 	}
+	slices.SortFunc(events, func(a, b trigger.Event) int { return a.Position().Compare(b.Position()) })
 	if len(events) <= q.Limit {
 		return trigger.Page{Events: events}, nil
 	}
 	return trigger.Page{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
 }
 
-// listStatement returns the query of List, which looks for one event more than the page holds.
+// listStatement returns the query of List, which looks for one event more than the page holds. It finds all of them before it returns the
+// first, in no order: the driver ends a query with its context only until the first row.
 func listStatement(org string, q *trigger.Query) (statement string, args []any) {
 	where := []string{"organization = ?"}
 	args = []any{org}
@@ -224,8 +226,8 @@ func listStatement(org string, q *trigger.Query) (statement string, args []any) 
 	case !q.Before.IsZero(): // between two microseconds
 		and("submitted_at < ?", before)
 	}
-	return "SELECT " + eventColumns + " FROM trigger_events WHERE " + strings.Join(where, " AND ") +
-		" ORDER BY submitted_at DESC, id DESC LIMIT ?", append(args, min(q.Limit, math.MaxInt-1)+1)
+	page := "SELECT rowid AS found FROM trigger_events WHERE " + strings.Join(where, " AND ") + " ORDER BY submitted_at DESC, id DESC LIMIT ?"
+	return "WITH page AS MATERIALIZED (" + page + ") SELECT " + eventColumns + " FROM page CROSS JOIN trigger_events ON rowid = found", append(args, min(q.Limit, math.MaxInt-1)+1)
 }
 
 // ceilMicros rounds a bound up to the precision of the column, which selects the same events.

@@ -106,7 +106,7 @@ func TestBusyTimeout(t *testing.T) {
 	release()
 	create(t, db, newEvent())
 	t.Logf("waits with a busy timeout of %v: %v", busy, waits)
-	require.Less(t, slices.Max(waits), busy+busy*8/10, "a write waited for longer than the busy timeout")
+	require.Less(t, slices.Max(waits), 5*busy/2, "a write waited for its turn more than once")
 }
 
 // TestHeal: after the file could not be read or written, everything works again without a restart.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"runtime"
 	"sync"
 	"time"
@@ -22,15 +24,17 @@ type writer struct {
 	source source
 	busy   time.Duration
 	ops    chan *op
+	tasks  chan func(*conn) // to be done between two transactions
 
 	ctx     context.Context // ends when close is called
 	cancel  context.CancelFunc
 	stopped chan struct{} // closed when the goroutine has ended
 
 	// The rest belongs to the goroutine.
-	conn  *conn // nil: none yet, or the last one failed
-	group []*op // under way
-	now   *op   // whose code runs
+	conn  *conn       // nil: the last one failed
+	log   fs.FileInfo // the log that conn writes to; nil: not known yet
+	group []*op       // under way
+	now   *op         // whose code runs
 }
 
 // op is one change.
@@ -58,7 +62,7 @@ var (
 
 // startWriter returns a writer that begins on c.
 func startWriter(s source, c *conn, busy time.Duration) *writer {
-	w := &writer{source: s, conn: c, busy: busy, ops: make(chan *op, maxGroup), stopped: make(chan struct{})}
+	w := &writer{source: s, conn: c, busy: busy, ops: make(chan *op, maxGroup), tasks: make(chan func(*conn)), stopped: make(chan struct{})}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	go w.run()
 	return w
@@ -179,11 +183,17 @@ func (w *writer) refuse(err error) {
 	w.answer(n)
 }
 
-// gather fills the group with what waits. It returns false when the writer is closed and nothing waits.
+// gather fills the group with what waits, or does a task. It returns false when the writer is closed and nothing waits.
 func (w *writer) gather() bool {
 	select {
 	case o := <-w.ops:
 		w.group = append(w.group, o)
+	case task := <-w.tasks:
+		if w.conn == nil {
+			w.conn, _ = w.source.connect()
+		}
+		task(w.conn)
+		return true
 	case <-w.ctx.Done():
 		select {
 		case o := <-w.ops:
@@ -261,13 +271,33 @@ func (w *writer) begin(deadline time.Time) error {
 				return err
 			}
 		}
+		if err = w.logInPlace(); err != nil {
+			return err
+		}
 		_, err = w.conn.exec(unbounded, "BEGIN IMMEDIATE")
 		return err
 	})
-	if err != nil && !isBusy(err) {
+	switch {
+	case err == nil && w.log == nil:
+		w.log, _ = os.Stat(w.source.path + "-wal") // the transaction has opened it
+	case err != nil && !isBusy(err) && !errors.Is(err, errLogGone):
 		w.discard()
 	}
 	return err
+}
+
+var errLogGone = errors.New("sqlite: the write-ahead log has been removed while it was open. Stop the program in peace: that saves what is in it")
+
+// logInPlace fails if the log is not where it was opened: nobody would find there what is acknowledged. The connection still has it, and
+// closing that folds it into the database, so the connection is kept.
+func (w *writer) logInPlace() error {
+	if w.log == nil {
+		return nil
+	}
+	if now, err := os.Stat(w.source.path + "-wal"); err != nil || !os.SameFile(now, w.log) {
+		return errLogGone
+	}
+	return nil
 }
 
 // discard closes the connection, which rolls back what has not been committed. A new one starts afresh, whatever went wrong with
@@ -275,17 +305,17 @@ func (w *writer) begin(deadline time.Time) error {
 func (w *writer) discard() {
 	if w.conn != nil {
 		_ = w.conn.close() // whatever it says, it is gone
-		w.conn = nil
+		w.conn, w.log = nil, nil
 	}
 }
 
 // run calls do and keeps its panic.
 func (o *op) run(t *tx) (err error) {
+	defer o.catch(&err)
 	if err := o.ctx.Err(); err != nil {
 		return err
 	}
 	o.wakes = nil
-	defer o.catch(&err)
 	return o.do(t)
 }
 

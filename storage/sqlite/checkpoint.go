@@ -1,0 +1,83 @@
+package sqlite
+
+import (
+	"os"
+	"time"
+)
+
+// logLimit is the length of the log, in bytes, from which on checkpointer makes room for it to begin anew. SQLite begins anew by itself
+// as soon as nobody reads from the log; but if reads overlap all the time, that moment never comes
+// (https://www.sqlite.org/wal.html#avoiding_excessively_large_wal_files).
+const logLimit = 64 << 20
+
+// logPause is how long new reads wait at most for those that are under way, so that nobody reads.
+const logPause = 200 * time.Millisecond
+
+// checkpointer keeps the log short.
+type checkpointer struct {
+	db      *DB
+	limit   int64
+	stop    chan struct{}
+	stopped chan struct{}
+}
+
+func startCheckpointer(db *DB, limit int64) *checkpointer {
+	c := &checkpointer{db: db, limit: limit, stop: make(chan struct{}), stopped: make(chan struct{})}
+	go c.run()
+	return c
+}
+
+// close ends the goroutine. It is called once.
+func (c *checkpointer) close() {
+	close(c.stop)
+	<-c.stopped
+}
+
+func (c *checkpointer) run() {
+	defer close(c.stopped)
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-c.stop:
+			return
+		case <-ticker.C:
+		}
+		if info, err := os.Stat(c.db.writer.source.path + "-wal"); err == nil && info.Size() > c.limit {
+			c.shorten()
+		}
+	}
+}
+
+// shorten holds reads back and lets the writer fold the log into the database. If a read goes on for long, or another process reads,
+// it is left for the next time.
+func (c *checkpointer) shorten() {
+	deadline := time.NewTimer(logPause)
+	defer deadline.Stop()
+	for _, r := range []*reader{c.db.finder, c.db.lister} {
+		for range cap(r.conns) {
+			select {
+			case idle := <-r.conns:
+				defer func() { r.conns <- idle }()
+			case <-deadline.C:
+				return
+			case <-c.stop:
+				return
+			}
+		}
+	}
+	done := make(chan struct{})
+	select {
+	case c.db.writer.tasks <- func(conn *conn) {
+		defer close(done)
+		if conn == nil {
+			return
+		}
+		// Its row says whether it was kept from it; then there is a next time.
+		_ = conn.query(unbounded, "PRAGMA wal_checkpoint(TRUNCATE)", nil, func(*row) error { return nil })
+	}:
+		<-done
+	case <-deadline.C: // the writer waits for a lock
+	case <-c.stop:
+	}
+}

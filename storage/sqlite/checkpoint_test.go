@@ -1,0 +1,76 @@
+package sqlite
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// TestLogStaysShort: the log begins anew although there is always somebody who reads.
+func TestLogStaysShort(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	db, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	const limit, each = 1 << 20, 20_000
+	db.checkpointer.close()
+	db.checkpointer = startCheckpointer(db, limit)
+
+	ctx, stop := context.WithCancel(t.Context())
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for ctx.Err() == nil {
+				_, err := db.Trigger().List(ctx, "acme", trigger.Query{Limit: 200})
+				assert.True(t, err == nil || ctx.Err() != nil, "%v", err)
+			}
+		})
+	}
+	defer readers.Wait()
+	defer stop()
+	size := func() int64 {
+		info, err := os.Stat(path + "-wal")
+		require.NoError(t, err)
+		return info.Size()
+	}
+	for size() < 3*limit {
+		e := someEvent()
+		e.Instructions = strings.Repeat("x", each)
+		_, _, err := db.Trigger().Create(t.Context(), e, time.Time{})
+		require.NoError(t, err)
+	}
+	require.Eventually(t, func() bool { return size() < limit }, 30*time.Second, 50*time.Millisecond)
+}
+
+// TestLogRemoved: what cannot be found again is not acknowledged, and a clean end saves what was.
+func TestLogRemoved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	db, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	e := someEvent()
+	_, _, err = db.Trigger().Create(t.Context(), e, time.Time{})
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path+"-wal"))
+	for range 3 {
+		_, _, err = db.Trigger().Create(t.Context(), someEvent(), time.Time{})
+		require.ErrorIs(t, err, errLogGone)
+	}
+	require.NoError(t, db.Close())
+
+	db, err = Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	got, err := db.Trigger().Get(t.Context(), "acme", e.ID)
+	require.NoError(t, err)
+	require.Equal(t, e, got)
+	require.NoError(t, db.Close())
+}
