@@ -101,7 +101,7 @@
 //
 // Package [github.com/seed-6363c74e/mortise/trigger/triggertest] has the conformance suite: every sentence of a contract that can
 // be tested is a rule, and a failing rule prints the sentence. A backend passes it with a harness of a few lines. Give it Reopen
-// if the data outlives the process, and Break if you can make the backend fail: storage/sqlite takes the file's locks away.
+// if the data outlives the process, and Break if you can make the backend fail: the tests of storage/sqlite hold its locks as another process would.
 //
 //	func TestTrigger(t *testing.T) {
 //		triggertest.Run(t, triggertest.Harness{Open: open, Reopen: reopen})

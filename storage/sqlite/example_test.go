@@ -10,75 +10,57 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
+// What was accepted is there when the file is opened again.
 func ExampleOpen() {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "mortise")
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 	defer func() { _ = os.RemoveAll(folder) }()
-	db, err := sqlite.Open(ctx, filepath.Join(folder, "mortise.db"), nil)
-	if err != nil {
-		panic(err)
-	}
-	defer func() { _ = db.Close() }()
+	path := filepath.Join(folder, "mortise.db")
 
-	tables := db.Trigger()
-	service, err := trigger.New(tables, tables.Queue(nil), &trigger.Options{Directory: tables, Keys: tables})
-	if err != nil {
-		panic(err)
-	}
+	db, err := sqlite.Open(ctx, path, nil)
+	check(err)
+	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
+	check(err)
 	e, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the --json flag."})
-	if err != nil {
-		fmt.Println("refused:", err)
-	}
-	err = service.UpdateOrganization(ctx, "acme", func(o *trigger.Organization) error {
-		o.SetupComplete = true
-		o.SetCollection([16]byte{1}, true)
-		return nil
-	})
-	if err != nil {
-		panic(err)
-	}
-	if e, err = service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the --json flag."}); err != nil {
-		panic(err)
-	}
-	fmt.Println(e.Status)
+	check(err)
+	check(db.Close())
+
+	db, err = sqlite.Open(ctx, path, nil)
+	check(err)
+	defer func() { _ = db.Close() }()
+	e, err = db.Trigger().Get(ctx, "acme", e.ID)
+	check(err)
+	fmt.Println(e.Status, e.Instructions)
 	// Output:
-	// refused: trigger: the organization has not finished setup
-	// received
+	// received Document the --json flag.
 }
 
-// A backup is a database like any other: to restore it, stop the program and put it in the place of the file.
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// A backup is a database like any other. To restore it, stop every program that uses the database, remove the files beside it (-wal and
+// -shm), and put the backup in its place.
 func ExampleDB_Backup() {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "mortise")
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 	defer func() { _ = os.RemoveAll(folder) }()
 	db, err := sqlite.Open(ctx, filepath.Join(folder, "mortise.db"), nil)
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 	defer func() { _ = db.Close() }()
 	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 	e, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the --json flag."})
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 
 	copied := filepath.Join(folder, "backup.db")
-	if err := db.Backup(ctx, copied); err != nil {
-		panic(err)
-	}
+	check(db.Backup(ctx, copied))
 	restored, err := sqlite.Open(ctx, copied, nil)
-	if err != nil {
-		panic(err)
-	}
+	check(err)
 	defer func() { _ = restored.Close() }()
 	if e, err = restored.Trigger().Get(ctx, "acme", e.ID); err != nil {
 		panic(err)
