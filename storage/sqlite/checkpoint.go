@@ -13,7 +13,9 @@ const logLimit = 64 << 20
 // logPause is how long new reads wait at most for those that are under way, so that nobody reads.
 const logPause = 200 * time.Millisecond
 
-// checkpointer keeps the log short.
+// checkpointer looks after the files once a second: it keeps the log short, and notices when somebody has removed it or moved the database.
+// The writer looks for the database itself, at every commit; but not for the log, because Linux makes the first write after a look more
+// expensive (multigrain timestamps).
 type checkpointer struct {
 	db      *DB
 	limit   int64
@@ -43,8 +45,21 @@ func (c *checkpointer) run() {
 			return
 		case <-ticker.C:
 		}
-		if info, err := os.Stat(c.db.writer.source.path + "-wal"); err == nil && info.Size() > c.limit {
-			c.shorten()
+		w := c.db.writer
+		moved := w.source.inPlace() != nil
+		c.db.finder.moved.Store(moved)
+		c.db.lister.moved.Store(moved)
+		opened := w.log.Load()
+		if opened == nil {
+			continue
+		}
+		switch now, err := os.Stat(w.source.path + "-wal"); {
+		case err == nil && os.SameFile(now, *opened):
+			if now.Size() > c.limit {
+				c.shorten()
+			}
+		case w.log.Load() == opened: // the writer has not reconnected meanwhile
+			w.logGone.Store(true)
 		}
 	}
 }

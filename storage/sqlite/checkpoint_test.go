@@ -61,10 +61,13 @@ func TestLogRemoved(t *testing.T) {
 	_, _, err = db.Trigger().Create(t.Context(), e, time.Time{})
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(path+"-wal"))
-	for range 3 {
+	require.Eventually(t, func() bool {
 		_, _, err = db.Trigger().Create(t.Context(), someEvent(), time.Time{})
-		require.ErrorIs(t, err, errLogGone)
-	}
+		return err != nil
+	}, 30*time.Second, 10*time.Millisecond)
+	require.ErrorIs(t, err, errLogGone)
+	_, _, err = db.Trigger().Create(t.Context(), someEvent(), time.Time{})
+	require.ErrorIs(t, err, errLogGone)
 	require.NoError(t, db.Close())
 
 	db, err = Open(t.Context(), path, nil)

@@ -4,13 +4,15 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // reader reads on connections of its own, each query from a snapshot of its own. What a write acknowledged before is in it.
 type reader struct {
 	source source
-	conns  chan *conn // those that are free; nil stands for one that is not connected
+	conns  chan *conn  // those that are free; nil stands for one that is not connected
+	moved  atomic.Bool // the file was not in its place a moment ago
 	once   sync.Once
 	ended  chan struct{} // closed by close
 }
@@ -73,8 +75,10 @@ func (r *reader) query(ctx, running context.Context, busy time.Duration, text st
 		r.conns <- c
 	}()
 	err = retryBusy(ctx, r.ended, time.Now().Add(busy), func() (err error) {
-		if err := r.source.inPlace(); err != nil {
-			return err
+		if r.moved.Load() {
+			if err := r.source.inPlace(); err != nil {
+				return err
+			}
 		}
 		if c == nil {
 			if c, err = r.source.connect(); err != nil {

@@ -193,6 +193,10 @@ func TestRemovedFile(t *testing.T) {
 	_, _, err = db.Trigger().Create(t.Context(), newEvent(), time.Time{})
 	require.ErrorContains(t, err, "replaced")
 
+	require.Eventually(t, func() bool { // reads notice within a second
+		_, err := db.Trigger().Get(t.Context(), "acme", before.ID)
+		return err != nil
+	}, 30*time.Second, 10*time.Millisecond)
 	require.NoError(t, os.Rename(path+".away", path))
 	after := create(t, db, newEvent())
 	for _, e := range []trigger.Event{before, after} {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,10 +32,12 @@ type writer struct {
 	stopped chan struct{} // closed when the goroutine has ended
 
 	// The rest belongs to the goroutine.
-	conn  *conn       // nil: the last one failed
-	log   fs.FileInfo // the log that conn writes to; nil: not known yet
-	group []*op       // under way
-	now   *op         // whose code runs
+	conn  *conn // nil: the last one failed
+	group []*op // under way
+	now   *op   // whose code runs
+
+	log     atomic.Pointer[fs.FileInfo] // the log that conn writes to; nil: not known yet
+	logGone atomic.Bool                 // the checkpointer has not found it where it was
 }
 
 // op is one change.
@@ -271,41 +274,34 @@ func (w *writer) begin(deadline time.Time) error {
 				return err
 			}
 		}
-		if err = w.logInPlace(); err != nil {
-			return err
+		if w.logGone.Load() {
+			return errLogGone
 		}
 		_, err = w.conn.exec(unbounded, "BEGIN IMMEDIATE")
 		return err
 	})
 	switch {
-	case err == nil && w.log == nil:
-		w.log, _ = os.Stat(w.source.path + "-wal") // the transaction has opened it
+	case err == nil && w.log.Load() == nil:
+		if log, err := os.Stat(w.source.path + "-wal"); err == nil { // the transaction has opened it
+			w.log.Store(&log)
+		}
 	case err != nil && !isBusy(err) && !errors.Is(err, errLogGone):
 		w.discard()
 	}
 	return err
 }
 
+// errLogGone: nobody would find what is acknowledged. The connection still has the log, and closing that folds it into the database, so
+// the connection is kept.
 var errLogGone = errors.New("sqlite: the write-ahead log has been removed while it was open. Stop the program in peace: that saves what is in it")
-
-// logInPlace fails if the log is not where it was opened: nobody would find there what is acknowledged. The connection still has it, and
-// closing that folds it into the database, so the connection is kept.
-func (w *writer) logInPlace() error {
-	if w.log == nil {
-		return nil
-	}
-	if now, err := os.Stat(w.source.path + "-wal"); err != nil || !os.SameFile(now, w.log) {
-		return errLogGone
-	}
-	return nil
-}
 
 // discard closes the connection, which rolls back what has not been committed. A new one starts afresh, whatever went wrong with
 // this: a connection that found the file read-only, say, would keep it for that.
 func (w *writer) discard() {
 	if w.conn != nil {
+		w.log.Store(nil)
 		_ = w.conn.close() // whatever it says, it is gone
-		w.conn, w.log = nil, nil
+		w.conn = nil
 	}
 }
 
