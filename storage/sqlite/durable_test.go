@@ -232,10 +232,11 @@ func TestFailedTransaction(t *testing.T) {
 	boom := errors.New("boom")
 
 	entered, leave := make(chan struct{}), make(chan struct{})
+	enter := sync.OnceFunc(func() { close(entered) })
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		assert.NoError(t, db.writer.write(t.Context(), func(*tx) error {
-			close(entered)
+			enter() // perhaps twice: others join the transaction, and one of them may break it
 			<-leave
 			return nil
 		}))

@@ -15,8 +15,8 @@ import (
 // maxGroup bounds how many operations share a transaction, and so for how long the file is locked.
 const maxGroup = 256
 
-// writer makes all changes of a DB, on one goroutine. Operations that wait at the same moment become one transaction: its fsync,
-// which costs more than everything else, is shared by all of them (group commit).
+// writer makes all changes of a DB, on one goroutine. Operations that wait at the same moment, and those that come before they are all
+// done, become one transaction: its fsync, which costs more than everything else, is shared by all of them (group commit).
 //
 // One operation's failure is its caller's only. An operation that fails before it has written anything is left out of the
 // group. If one fails later, or the commit does, the transaction is rolled back and each operation gets one of its own. (A
@@ -140,7 +140,7 @@ func (w *writer) run() {
 	w.oneByOne() // what a predecessor left
 	for w.gather() {
 		for len(w.group) > 0 {
-			started, err := w.transact(w.group)
+			started, err := w.transact(len(w.group), w.more)
 			switch {
 			case err == nil:
 				w.answer(len(w.group))
@@ -205,21 +205,32 @@ func (w *writer) gather() bool {
 			return false
 		}
 	}
-	for yielded := false; len(w.group) < maxGroup; {
-		select {
-		case o := <-w.ops:
-			w.group = append(w.group, o)
-			yielded = false
-		default:
-			// Those whom the last group has just answered may be about to come back.
-			if yielded {
-				return true
-			}
-			runtime.Gosched()
-			yielded = true
-		}
+	for w.take() {
 	}
 	return true
+}
+
+// take adds an operation to the group if one waits and there is room.
+func (w *writer) take() bool {
+	if len(w.group) == maxGroup {
+		return false
+	}
+	select {
+	case o := <-w.ops:
+		w.group = append(w.group, o)
+		return true
+	default:
+		return false
+	}
+}
+
+// more is take, with a moment for those whom the last group has just answered: they may be about to come back.
+func (w *writer) more() bool {
+	if w.take() {
+		return true
+	}
+	runtime.Gosched()
+	return w.take()
 }
 
 // oneByOne gives each operation of the group a transaction of its own, so that one which cannot succeed does not fail the others.
@@ -229,7 +240,7 @@ func (w *writer) oneByOne() {
 			w.answer(1)
 			continue
 		}
-		started, err := w.transact(w.group[:1])
+		started, err := w.transact(1, func() bool { return false })
 		if !started {
 			w.refuse(err)
 			continue
@@ -241,12 +252,14 @@ func (w *writer) oneByOne() {
 	}
 }
 
-// transact runs a group in one transaction. On an error nothing of it is stored; started tells whether the transaction began.
-func (w *writer) transact(group []*op) (started bool, err error) {
-	if err := w.begin(group[0].due); err != nil {
+// transact runs the first n operations of the group in one transaction, and then those that more adds while it goes on: who comes in
+// time need not wait for another fsync. On an error nothing of it is stored; started tells whether the transaction began.
+func (w *writer) transact(n int, more func() bool) (started bool, err error) {
+	if err := w.begin(w.group[0].due); err != nil {
 		return false, err
 	}
-	for _, o := range group {
+	for i := 0; i < n || more(); i++ {
+		o := w.group[i]
 		t := &tx{conn: w.conn, op: o}
 		w.now = o
 		o.err = o.run(t)

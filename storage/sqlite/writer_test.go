@@ -25,10 +25,11 @@ func holdGroup(t *testing.T, db *sqlite.DB) (release func()) {
 	t.Helper()
 	e := create(t, db, newEvent())
 	entered, leave := make(chan struct{}), make(chan struct{})
+	enter := sync.OnceFunc(func() { close(entered) })
 	var held sync.WaitGroup
 	held.Go(func() {
 		assert.NoError(t, db.Trigger().Update(context.Background(), "acme", e.ID, func(*trigger.Event) error {
-			close(entered)
+			enter() // perhaps twice: others join the transaction, and one of them may break it
 			<-leave
 			return nil
 		}))
