@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -92,5 +93,6 @@ func TestGracefulStopLosesNothing(t *testing.T) {
 // neverTaken says whether a request failed before the first byte of an answer, by a connection that was refused or closed.
 func neverTaken(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) ||
+		errors.Is(err, net.ErrClosed) ||
 		strings.HasSuffix(err.Error(), "http: server closed idle connection") // which net/http does not export
 }
