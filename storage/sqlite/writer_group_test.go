@@ -2,10 +2,16 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // TestGather: what waits becomes one group, up to its limit.
@@ -49,4 +55,57 @@ func TestHostAfterLeave(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	close(left)
 	require.ErrorIs(t, <-ended, errGone)
+}
+
+func TestFailedTransaction(t *testing.T) {
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	tables := db.Trigger()
+	before, after := someEvent(), someEvent()
+	boom := errors.New("boom")
+
+	entered, leave := make(chan struct{}), make(chan struct{})
+	enter := sync.OnceFunc(func() { close(entered) })
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		assert.NoError(t, db.writer.write(t.Context(), func(*tx) error {
+			enter() // perhaps twice: others join the transaction, and one of them may break it
+			<-leave
+			return nil
+		}))
+	})
+	<-entered
+	stored := func(e trigger.Event) func() {
+		return func() {
+			_, created, err := tables.Create(t.Context(), e, time.Time{})
+			assert.NoError(t, err)
+			assert.True(t, created, "stored by itself, before its transaction")
+		}
+	}
+	for _, do := range []func(){stored(before), func() {
+		err := db.writer.write(t.Context(), func(tx *tx) error {
+			if _, err := tx.exec("INSERT INTO trigger_organizations (id, setup_complete) VALUES ('half', 1)"); err != nil {
+				return err
+			}
+			// It rolls the transaction back, as SQLITE_FULL does.
+			_, err := tx.exec("INSERT OR ROLLBACK INTO trigger_jobs (seq, event, generation, organization, claimable_at, deliveries, dead)" +
+				" VALUES (1, x'00', 0, '', 0, 0, 0), (1, x'01', 0, '', 0, 0, 0)")
+			return errors.Join(err, boom)
+		})
+		assert.ErrorIs(t, err, boom)
+		assert.ErrorContains(t, err, "UNIQUE")
+	}, stored(after)} {
+		wg.Go(do)
+		time.Sleep(20 * time.Millisecond) // in this order
+	}
+	close(leave)
+	wg.Wait()
+	for _, e := range []trigger.Event{before, after} {
+		got, err := tables.Get(t.Context(), "acme", e.ID)
+		require.NoError(t, err)
+		require.Equal(t, e, got)
+	}
+	_, err = tables.Organization(t.Context(), "half")
+	require.ErrorIs(t, err, trigger.ErrNotFound)
 }

@@ -1,0 +1,54 @@
+package sqlite
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBackupPaths(t *testing.T) {
+	t.Chdir(t.TempDir())
+	db, err := Open(t.Context(), "test.db", nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	e := someEvent()
+	_, _, err = db.Trigger().Create(t.Context(), e, time.Time{})
+	require.NoError(t, err)
+	for _, path := range []string{"plain.db", "file:uri.db", "file:///uri.db", "a?mode=memory", ":memory:", "it's.db", "a%20b.db"} {
+		if path == "file:///uri.db" {
+			require.NoError(t, os.MkdirAll("file:", 0o700))
+		}
+		require.NoError(t, db.Backup(t.Context(), path), path)
+		restored, err := Open(t.Context(), path, nil)
+		require.NoError(t, err, path)
+		got, err := restored.Trigger().Get(t.Context(), "acme", e.ID)
+		require.NoError(t, errors.Join(err, restored.Close()), "the backup %s is empty", path)
+		require.Equal(t, e, got)
+	}
+	partials, err := filepath.Glob("*.partial")
+	require.NoError(t, err)
+	require.Empty(t, partials)
+}
+
+func TestBackupOfNothing(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file cannot be removed")
+	}
+	folder := t.TempDir()
+	path, backup := filepath.Join(folder, "test.db"), filepath.Join(folder, "backup.db")
+	db, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = db.Close() })
+	_, _, err = db.Trigger().Create(t.Context(), someEvent(), time.Time{})
+	require.NoError(t, err)
+	require.NoError(t, os.Remove(path))
+	assert.Error(t, db.Backup(t.Context(), backup), "an empty backup")
+	assert.NoFileExists(t, backup)
+	assert.NoFileExists(t, path, "an empty database in place of the lost one")
+}
