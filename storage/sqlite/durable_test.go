@@ -22,7 +22,7 @@ func someEvent() trigger.Event {
 	}
 }
 
-// TestBackupOfNothing: if the file is gone, there is nothing to copy, and Backup says so. It does not make a new one either.
+// settings reads PRAGMAs on the connection that the writer writes with.
 func settings(t *testing.T, db *DB, names ...string) (values []string) {
 	t.Helper()
 	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
@@ -41,7 +41,7 @@ func settings(t *testing.T, db *DB, names ...string) (values []string) {
 	return values
 }
 
-// TestBackupOfNothing: if the file is gone, there is nothing to copy, and Backup says so. It does not make a new one either.
+// TestWriterSettings: what makes a commit durable is set on the writer's connection, on each one that it ever makes.
 func TestWriterSettings(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestWriterSettings(t *testing.T) {
 	}
 }
 
-// TestBackupOfNothing: if the file is gone, there is nothing to copy, and Backup says so. It does not make a new one either.
+// TestReadersCannotWrite: not even by mistake.
 func TestReadersCannotWrite(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
@@ -68,7 +68,7 @@ func TestReadersCannotWrite(t *testing.T) {
 	require.ErrorContains(t, err, "readonly")
 }
 
-// TestBackupOfNothing: if the file is gone, there is nothing to copy, and Backup says so. It does not make a new one either.
+// TestFiles: the files can be read by their owner only, and after Close there is but the one, with everything in it.
 func TestFiles(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "test.db")
@@ -110,11 +110,3 @@ func requireFiles(t *testing.T, folder string, want ...string) {
 	}
 	require.Equal(t, want, names)
 }
-
-// TestBackupOfNothing: if the file is gone, there is nothing to copy, and Backup says so. It does not make a new one either.
-// TestBackupOfNothing: if the file is gone, there is nothing to copy, and Backup says so. It does not make a new one either.
-// TestBackupOfNothing: if the file is gone, there is nothing to copy, and Backup says so. It does not make a new one either.
-// TestBackupOfNothing: if the file is gone, there is nothing to copy, and Backup says so. It does not make a new one either.
-// TestBackupOfNothing: if the file is gone, there is nothing to copy, and Backup says so. It does not make a new one either.
-// TestBackupOfNothing: if the file is gone, there is nothing to copy, and Backup says so. It does not make a new one either.
-// TestBackupOfNothing: if the file is gone, there is nothing to copy, and Backup says so. It does not make a new one either.
