@@ -69,7 +69,7 @@ func (c *checkpointer) run() {
 func (c *checkpointer) shorten() {
 	deadline := time.NewTimer(logPause)
 	defer deadline.Stop()
-	for _, r := range []*reader{c.db.finder, c.db.lister} {
+	for _, r := range []*reader{c.db.lister, c.db.finder} { // so that a long list costs only lists
 		for range cap(r.conns) {
 			select {
 			case idle := <-r.conns:
