@@ -6,7 +6,6 @@ import (
 	"log/slog"
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
-	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // openMemory is the storage of -memory: everything ends with the process.
@@ -15,15 +14,9 @@ func openMemory(ctx context.Context, log *slog.Logger) (*backends, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
-	t := db.Trigger()
 	return &backends{
-		trigger: triggerBackend{
-			store:         t,
-			organizations: t,
-			keys:          t,
-			queue:         t.Queue(&trigger.LeaseOptions{Logger: log}),
-		},
-		kept:  "in memory, and ends with the process",
-		close: db.Close,
+		trigger: newTriggerBackend(db.Trigger(), log),
+		kept:    "in memory, and ends with the process",
+		close:   db.Close,
 	}, nil
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
-	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // databaseFile is the name of the database in the data folder.
@@ -38,16 +37,10 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 	if err != nil {
 		return nil, fmt.Errorf("-data: %w", err)
 	}
-	t := db.Trigger()
 	return &backends{
-		trigger: triggerBackend{
-			store:         t,
-			organizations: t,
-			keys:          t,
-			queue:         t.Queue(&trigger.LeaseOptions{Logger: log}),
-		},
-		kept:  "in the folder " + folder,
-		close: db.Close,
+		trigger: newTriggerBackend(db.Trigger(), log),
+		kept:    "in the folder " + folder,
+		close:   db.Close,
 	}, nil
 }
 

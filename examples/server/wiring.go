@@ -23,6 +23,18 @@ type triggerBackend struct {
 	queue         trigger.Queue
 }
 
+// triggerTables is what a storage of ours has for the trigger service, in one value.
+type triggerTables interface {
+	trigger.Store
+	trigger.Organizations
+	trigger.Keys
+	Queue(opts *trigger.LeaseOptions) trigger.Queue
+}
+
+func newTriggerBackend(t triggerTables, log *slog.Logger) triggerBackend {
+	return triggerBackend{store: t, organizations: t, keys: t, queue: t.Queue(&trigger.LeaseOptions{Logger: log})}
+}
+
 // openStorage opens the storage that the operator asked for.
 func openStorage(ctx context.Context, s *settings, log *slog.Logger) (*backends, error) {
 	if s.memory {

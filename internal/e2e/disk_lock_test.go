@@ -28,29 +28,44 @@ const (
 	holdExclusive = "exclusive" // nobody else can open it
 )
 
-// TestHoldFile is no test: TestLockedFile runs it as another process that has the database open. SQLite's locks are a process's.
-func TestHoldFile(t *testing.T) {
-	how, file := os.Getenv("E2E_HOLD"), os.Getenv("E2E_HOLD_FILE")
-	if how == "" {
-		t.Skip("is a process of TestLockedFile")
+// TestMain runs the tests or, as another process of TestLockedFile, holds a database: SQLite's locks are a process's.
+func TestMain(m *testing.M) {
+	if how := os.Getenv("E2E_HOLD"); how != "" {
+		if err := holdFile(how, os.Getenv("E2E_HOLD_FILE")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
 	}
+	m.Run()
+}
+
+// holdFile holds a database until standard input is closed.
+func holdFile(how, file string) error {
 	name := url.URL{Scheme: "file", Path: file, RawQuery: "_pragma=busy_timeout(10000)"}
 	db, err := sql.Open("sqlite", name.String())
-	require.NoError(t, err)
+	if err != nil {
+		return err
+	}
 	defer db.Close()
-	conn, err := db.Conn(t.Context())
-	require.NoError(t, err)
+	ctx := context.Background()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
 	defer conn.Close()
 	for _, statement := range map[string][]string{
 		holdWrite:     {"BEGIN IMMEDIATE"},
 		holdRead:      {"BEGIN", "SELECT count(*) FROM trigger_events"},
 		holdExclusive: {"PRAGMA locking_mode = EXCLUSIVE", "BEGIN IMMEDIATE", "COMMIT"},
 	}[how] {
-		_, err := conn.ExecContext(t.Context(), statement)
-		require.NoError(t, err, statement)
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
 	}
 	fmt.Println("held")
-	_, _ = io.Copy(io.Discard, os.Stdin) // until it is closed
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
 }
 
 // hold lets another process hold the database until release is called.
@@ -58,7 +73,7 @@ func hold(t *testing.T, how, file string) (release func()) {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.Command(self, "-test.run=^TestHoldFile$", "-test.timeout=5m")
+	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), "E2E_HOLD="+how, "E2E_HOLD_FILE="+file)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"time"
 )
@@ -53,13 +55,14 @@ func (c *checkpointer) run() {
 		if opened == nil {
 			continue
 		}
-		switch now, err := os.Stat(w.source.path + "-wal"); {
-		case err == nil && os.SameFile(now, *opened):
-			if now.Size() > c.limit {
-				c.shorten()
-			}
-		case w.log.Load() == opened: // the writer has not reconnected meanwhile
-			w.logGone.Store(true)
+		now, err := os.Stat(w.source.path + "-wal")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || w.log.Load() != opened { // who knows, or the writer has reconnected
+			continue
+		}
+		here := err == nil && os.SameFile(now, *opened)
+		w.logGone.Store(!here)
+		if here && now.Size() > c.limit {
+			c.shorten()
 		}
 	}
 }

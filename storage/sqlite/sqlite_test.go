@@ -204,3 +204,28 @@ func TestRemovedFile(t *testing.T) {
 		require.NoError(t, err)
 	}
 }
+
+// TestMovedFolder: everything goes on when the whole folder is back.
+func TestMovedFolder(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a folder with open files cannot be moved")
+	}
+	folder := filepath.Join(t.TempDir(), "data")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	db := openAt(t, filepath.Join(folder, "test.db"), nil)
+	before := create(t, db, newEvent())
+	require.NoError(t, os.Rename(folder, folder+".away"))
+	for range 3 { // whatever looks once a second has looked by then
+		_, _, err := db.Trigger().Create(t.Context(), newEvent(), time.Time{})
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		time.Sleep(500 * time.Millisecond)
+	}
+	require.NoError(t, os.Rename(folder+".away", folder))
+	after := create(t, db, newEvent())
+	for _, e := range []trigger.Event{before, after} {
+		require.Eventually(t, func() bool {
+			got, err := db.Trigger().Get(t.Context(), "acme", e.ID)
+			return err == nil && got.ID == e.ID
+		}, 30*time.Second, 10*time.Millisecond)
+	}
+}

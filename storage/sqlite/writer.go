@@ -313,6 +313,7 @@ var errLogGone = errors.New("sqlite: the write-ahead log has been removed while 
 func (w *writer) discard() {
 	if w.conn != nil {
 		w.log.Store(nil)
+		w.logGone.Store(false)
 		_ = w.conn.close() // whatever it says, it is gone
 		w.conn = nil
 	}
