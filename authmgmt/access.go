@@ -1,33 +1,71 @@
-// Package authmgmt says who may do what. So far it holds the vocabulary that the other services are authorized with: an [Action]
-// on a [Resource], allowed or not by an [Access].
 package authmgmt
 
-// Action is something that a caller asks to do, named by its operation (the operationId of the OpenAPI document).
-type Action string
-
-// The actions of the documentation triggers.
-const (
-	ActionSubmitTrigger Action = "submitApiTrigger"
-	ActionGetTrigger    Action = "getTrigger"
-	ActionListTriggers  Action = "listTriggers"
-)
-
-// Resource is what an action is done to. An empty ID means all resources of the type, an empty Type the organization as a whole.
-type Resource struct {
-	Type string // "trigger", "dataset", ...
-	ID   string
-}
+import "slices"
 
 // Access is what a caller is allowed. Its zero value allows nothing.
+//
+// Full access is not a role. It is what a stored credential without roles has, and it allows what no catalogue knows. An admin can do
+// everything that the catalogue is about, but he cannot give full access.
 type Access struct {
-	full bool
+	full      bool
+	catalogue *Catalogue
+	roles     []Role
 }
 
 // FullAccess allows everything within the organization.
 func FullAccess() Access { return Access{full: true} }
 
-// Full reports whether a allows everything.
+// Full reports whether a is full access.
 func (a Access) Full() bool { return a.full }
 
+// Roles returns the assignments that a stands on: none for full access, and none for no access.
+func (a Access) Roles() []Role { return slices.Clone(a.roles) }
+
 // Allows reports whether a allows the action on the resource.
-func (a Access) Allows(Action, Resource) bool { return a.full }
+func (a Access) Allows(action Action, resource Resource) bool {
+	if a.full {
+		return true
+	}
+	for _, r := range a.roles {
+		if !resource.within(r.bound()) {
+			continue
+		}
+		for _, allowed := range a.catalogue.roles[r.ID] {
+			if allowed == AnyAction || allowed == action {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Covers reports whether a holds everything that a stored credential with these roles allows, so that a caller with a may give it
+// away: of each role all actions, on all that it is bound to. No roles at all mean full access, which only full access covers.
+func (a Access) Covers(roles []Role) bool {
+	if a.full {
+		return true
+	}
+	for _, r := range roles {
+		if !a.covers(r) {
+			return false
+		}
+	}
+	return len(roles) > 0
+}
+
+func (a Access) covers(r Role) bool {
+	if a.catalogue == nil {
+		return false
+	}
+	actions, known := a.catalogue.roles[r.ID]
+	if !known {
+		return false
+	}
+	for _, action := range actions {
+		// AnyAction is asked for like an action: only a role that has it allows it.
+		if !a.Allows(action, r.bound()) {
+			return false
+		}
+	}
+	return true
+}

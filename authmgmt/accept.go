@@ -1,0 +1,206 @@
+package authmgmt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Person is who accepts an invitation, as far as the host knows.
+type Person struct {
+	Subject string // for the audit trail; "" for the invitation's email address
+}
+
+// Acceptance is an accepted invitation whose Grant is due.
+type Acceptance struct {
+	Invitation Invitation
+	Attempt    int  // 1 for the first one
+	Attended   bool // the person waits for the reply: Accept calls, not Run
+}
+
+// Accepted is what became of an acceptance.
+type Accepted struct {
+	Invitation Invitation
+	Reply      string // what Grant returned for the person; it is not kept
+}
+
+// InvitationByLink returns the pending invitation that a link's token opens, or [ErrNotFound]. It changes nothing.
+func (s *Service) InvitationByLink(ctx context.Context, token string) (Invitation, error) {
+	i, err := s.byLink(ctx, token)
+	if err != nil {
+		return Invitation{}, err
+	}
+	if i.State(s.now()) != InvitationPending {
+		return Invitation{}, ErrNotFound
+	}
+	return i, nil
+}
+
+// byLink returns the invitation that a link's token opens, in whatever state.
+func (s *Service) byLink(ctx context.Context, token string) (Invitation, error) {
+	l, ok := parseLink(token)
+	if !ok {
+		return Invitation{}, ErrNotFound
+	}
+	i, err := s.store.Invitation(ctx, l.org, l.id)
+	if errors.Is(err, ErrNotFound) {
+		s.opens(&l, &Invitation{Organization: l.org, ID: l.id}) // it takes as long as for one that is there
+		return Invitation{}, ErrNotFound
+	}
+	if err != nil {
+		return Invitation{}, unavailable("read invitation", err)
+	}
+	if !s.opens(&l, &i) {
+		return Invitation{}, ErrNotFound
+	}
+	return i, nil
+}
+
+// Accept accepts the pending invitation that a link's token opens, and grants what it gives. Of several calls at once one wins; the others get
+// [ErrNotFound] or [ErrGrantPending]. A link that opens nothing, or not any more, is [ErrNotFound]; a person whom Options.Admit refuses
+// is [ErrNotAdmitted], with its error.
+//
+// If Grant fails, the invitation stays accepted and the error is [ErrGrantPending]: Run tries again, and so does Accept with the same
+// link, as soon as the wait after the last attempt is over.
+func (s *Service) Accept(ctx context.Context, token string, by Person) (Accepted, error) {
+	i, err := s.byLink(ctx, token)
+	if err != nil {
+		return Accepted{}, err
+	}
+	if by.Subject == "" {
+		by.Subject = i.Email
+	}
+	if i.AcceptedAt.IsZero() {
+		if err := s.admit(ctx, &i, by); err != nil {
+			return Accepted{}, err
+		}
+	}
+	claimed, err := s.accept(ctx, &i, by)
+	if err != nil {
+		return Accepted{}, err
+	}
+	if !claimed.GrantedAt.IsZero() { // there is nothing to hand out
+		return Accepted{Invitation: claimed}, nil
+	}
+	return s.grant(ctx, &claimed, true)
+}
+
+func (s *Service) admit(ctx context.Context, i *Invitation, by Person) error {
+	if i.State(s.now()) != InvitationPending {
+		return ErrNotFound
+	}
+	if s.opts.Admit == nil {
+		return nil
+	}
+	if err := guard(func() error { return s.opts.Admit(ctx, i.Clone(), by) }); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotAdmitted, err)
+	}
+	return nil
+}
+
+// accept marks an invitation as accepted, or takes up the grant of one that is. Whoever gets it back has the next attempt.
+func (s *Service) accept(ctx context.Context, i *Invitation, by Person) (Invitation, error) {
+	start := s.opts.Now()
+	caller := Caller{Subject: by.Subject}
+	if !i.AcceptedAt.IsZero() {
+		claimed, _, err := s.changeInvitation(ctx, i.Organization, "", caller, i.ID, s.claim)
+		return claimed, err
+	}
+	claimed, e, err := s.changeInvitation(ctx, i.Organization, KindAccepted, caller, i.ID, func(stored *Invitation, now time.Time) error {
+		if stored.State(now) != InvitationPending || stored.Generation != i.Generation {
+			return ErrNotFound
+		}
+		stored.AcceptedAt, stored.AcceptedBy = now, by.Subject
+		if s.opts.Grant == nil {
+			stored.GrantedAt = now
+			return nil
+		}
+		return s.claim(stored, now)
+	})
+	s.observeChange(ctx, start, i.Organization, KindAccepted, caller, i.ID, &e, err)
+	return claimed, err
+}
+
+// claim takes the next attempt to grant, for as long as it may last.
+func (s *Service) claim(i *Invitation, now time.Time) error {
+	switch {
+	case !i.GrantedAt.IsZero():
+		return ErrNotFound
+	case now.Before(i.GrantDue):
+		return ErrGrantPending
+	}
+	i.GrantAttempts++
+	i.GrantDue = now.Add(s.opts.GrantTimeout + claimMargin)
+	i.AwaitsPerson = false
+	return nil
+}
+
+// claimMargin is what a claim lasts longer than its attempt.
+const claimMargin = 10 * time.Second
+
+// markTimeout bounds the write of an attempt's end, which happens whatever has become of the caller.
+const markTimeout = 10 * time.Second
+
+// grant makes an attempt that was claimed, and writes down how it ended.
+func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Accepted, error) {
+	start := s.opts.Now()
+	// The person may leave; what he accepted is handed out all the same.
+	attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.GrantTimeout)
+	defer cancel()
+	var reply string
+	failure := guard(func() (err error) {
+		reply, err = s.opts.Grant(attempt, Acceptance{Invitation: i.Clone(), Attempt: i.GrantAttempts, Attended: attended})
+		return err
+	})
+	mark, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
+	defer cancel()
+	caller := Caller{Subject: i.AcceptedBy}
+	if failure == nil {
+		granted, e, err := s.changeInvitation(mark, i.Organization, KindGranted, caller, i.ID, func(stored *Invitation, now time.Time) error {
+			if stored.GrantedAt.IsZero() {
+				stored.GrantedAt = now
+			}
+			return nil
+		})
+		s.observeChange(ctx, start, i.Organization, KindGranted, caller, i.ID, &e, err)
+		if err != nil { // it will run again, which it must bear
+			s.opts.Logger.WarnContext(ctx, "an invitation's grant succeeded and could not be marked", "organization", i.Organization, "invitation", i.ID, "error", err)
+			granted = *i
+		}
+		return Accepted{Invitation: granted, Reply: reply}, nil
+	}
+	waiting, _, err := s.changeInvitation(mark, i.Organization, "", caller, i.ID, func(stored *Invitation, now time.Time) error {
+		if stored.GrantAttempts != i.GrantAttempts || !stored.GrantedAt.IsZero() {
+			return nil // another attempt has taken over
+		}
+		stored.AwaitsPerson = errors.Is(failure, ErrUnattended) && !attended
+		stored.GrantDue = now
+		if !stored.AwaitsPerson {
+			stored.GrantDue = now.Add(s.grantBackoff(i.GrantAttempts))
+		}
+		return nil
+	})
+	if err != nil {
+		waiting = *i // until the claim ends
+	}
+	if !errors.Is(failure, ErrUnattended) {
+		s.opts.Logger.WarnContext(ctx, "an invitation could not be granted; trying again", "organization", i.Organization, "invitation", i.ID, "attempt", i.GrantAttempts)
+		s.observe(ctx, Observation{
+			Kind: KindGrantFailed, Organization: i.Organization, Actor: i.AcceptedBy, Target: i.ID, Duration: s.opts.Now().Sub(start), Err: failure,
+		})
+	}
+	return Accepted{Invitation: waiting}, fmt.Errorf("%w: %w", ErrGrantPending, failure)
+}
+
+// grantBackoff returns the wait after a failed attempt.
+func (s *Service) grantBackoff(attempts int) time.Duration {
+	wait := s.opts.GrantRetry
+	for range min(attempts-1, 20) {
+		if wait >= time.Hour {
+			break
+		}
+		wait *= 2
+	}
+	return min(wait, max(time.Hour, s.opts.GrantRetry))
+}

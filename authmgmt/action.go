@@ -1,0 +1,70 @@
+package authmgmt
+
+// Action is something that a caller asks to do, named by its operation (the operationId of the OpenAPI document).
+type Action string
+
+// AnyAction stands for all actions in a catalogue, those of the host's own included.
+const AnyAction Action = "*"
+
+// The actions of the documentation triggers. A valid API key allows all of them; a host may ask more (httpadapter.Options.Authorize).
+const (
+	ActionSubmitTrigger Action = "submitApiTrigger"
+	ActionGetTrigger    Action = "getTrigger"
+	ActionListTriggers  Action = "listTriggers"
+)
+
+// The actions on a vault, a [Resource] of type [ResourceVault].
+const (
+	ActionTokenize      Action = "tokenize"
+	ActionInsertRecords Action = "insertRecords"
+	ActionDetokenize    Action = "detokenize"      // masked or redacted values
+	ActionReveal        Action = "detokenizePlain" // plain values
+	ActionDeleteToken   Action = "deleteToken"
+)
+
+// The actions on a dataset, a [Resource] of type [ResourceDataset].
+const (
+	ActionSearchSound Action = "searchAudioSound"
+	ActionGetRun      Action = "getSearchRunStatus"
+	ActionGetResults  Action = "getSearchRunResult"
+	ActionCancelRun   Action = "cancelSearchRun"
+)
+
+// The actions on clients, a [Resource] of type [ResourceClient].
+const (
+	ActionCreateClient Action = "createClient"
+	ActionListClients  Action = "listClients"
+	ActionGetClient    Action = "getClient"
+	ActionUpdateClient Action = "updateClient"
+	ActionRotateSecret Action = "rotateClientSecret"
+	ActionDeleteClient Action = "deleteClient"
+)
+
+// The actions on invitations, a [Resource] of type [ResourceInvitation].
+const (
+	ActionCreateInvitation Action = "createUserInvitation"
+	ActionListInvitations  Action = "listUserInvitations"
+	ActionGetInvitation    Action = "getUserInvitation"
+	ActionResendInvitation Action = "resendUserInvitation"
+	ActionDeleteInvitation Action = "deleteUserInvitation"
+)
+
+// The types of resources. A host may have more.
+const (
+	ResourceTrigger    = "trigger"
+	ResourceVault      = "vault"
+	ResourceDataset    = "dataset"
+	ResourceClient     = "client"
+	ResourceInvitation = "invitation"
+)
+
+// Resource is what an action is done to. An empty ID means all resources of the type, an empty Type the organization as a whole.
+type Resource struct {
+	Type string
+	ID   string
+}
+
+// within reports whether r is other or a part of it.
+func (r Resource) within(other Resource) bool {
+	return other.Type == "" || r.Type == other.Type && (other.ID == "" || r.ID == other.ID)
+}

@@ -1,0 +1,210 @@
+package authmgmt
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// AuditEvent is one change: who did what to what, and what was there before and after. It never holds a secret, nor a digest of one.
+type AuditEvent struct {
+	ID           uuid.UUID
+	Organization string
+	At           time.Time
+	Kind         Kind
+	Actor        string    // Caller.Subject
+	Target       string    // the ID of the client, invitation or token, or the organization
+	Before       *Snapshot // nil: it was not there
+	After        *Snapshot // nil: it is not there any more
+}
+
+// Snapshot is what an audit event shows of a thing. Stores keep it as JSON. Fields that do not apply are left out.
+type Snapshot struct {
+	Name       string          `json:"name,omitempty"`
+	Email      string          `json:"email,omitempty"`
+	Subject    string          `json:"subject,omitempty"`
+	Client     string          `json:"client,omitempty"`
+	Roles      []SnapshotRole  `json:"roles,omitempty"`
+	FullAccess bool            `json:"full_access,omitempty"`
+	State      InvitationState `json:"state,omitempty"`
+	Generation int64           `json:"generation,omitempty"`
+	RBAC       *bool           `json:"rbac,omitempty"`
+	Secrets    []string        `json:"secrets,omitempty"` // the IDs of a client's secrets
+	ExpiresAt  *time.Time      `json:"expires_at,omitempty"`
+	RevokedAt  *time.Time      `json:"revoked_at,omitempty"`
+}
+
+// SnapshotRole is a role assignment in a Snapshot, in the shape that it has over HTTP.
+type SnapshotRole struct {
+	ID               string  `json:"role_id"`
+	Resource         *string `json:"resource"`
+	ResourceInstance *string `json:"resource_instance"`
+}
+
+// Clone returns a copy that shares nothing with e.
+func (e *AuditEvent) Clone() AuditEvent {
+	d := *e
+	d.Before, d.After = e.Before.clone(), e.After.clone()
+	return d
+}
+
+func (s *Snapshot) clone() *Snapshot {
+	if s == nil {
+		return nil
+	}
+	d := *s
+	d.Roles, d.Secrets = slices.Clone(s.Roles), slices.Clone(s.Secrets)
+	for i := range d.Roles {
+		d.Roles[i].Resource = clonePointer(d.Roles[i].Resource)
+		d.Roles[i].ResourceInstance = clonePointer(d.Roles[i].ResourceInstance)
+	}
+	d.RBAC, d.ExpiresAt, d.RevokedAt = clonePointer(s.RBAC), clonePointer(s.ExpiresAt), clonePointer(s.RevokedAt)
+	return &d
+}
+
+func clonePointer[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
+}
+
+// AuditQuery selects audit events of one organization. Zero fields but Limit select everything.
+type AuditQuery struct {
+	Kind   Kind
+	Actor  string
+	Target string
+	From   time.Time     // at or after
+	To     time.Time     // before
+	Before AuditPosition // only events that follow this place in the listing; zero: from its start
+	Limit  int           // events a page, 1 to MaxPageSize; a Service sets 50 for 0
+}
+
+// Matches reports whether e is selected by q, its Limit left aside. It defines what AuditEvents must return.
+func (q *AuditQuery) Matches(e *AuditEvent) bool {
+	return (q.Kind == "" || q.Kind == e.Kind) &&
+		(q.Actor == "" || q.Actor == e.Actor) &&
+		(q.Target == "" || q.Target == e.Target) &&
+		(q.From.IsZero() || !e.At.Before(q.From)) &&
+		(q.To.IsZero() || e.At.Before(q.To)) &&
+		(q.Before.IsZero() || e.Position().Compare(q.Before) > 0)
+}
+
+// AuditPage is a stretch of the audit trail.
+type AuditPage struct {
+	Events []AuditEvent
+	Next   AuditPosition // where the next page begins (as its AuditQuery.Before); zero if this is the last one
+}
+
+// AuditPosition is the place of an event in the trail. It stays where it is while other events arrive.
+type AuditPosition struct {
+	At time.Time
+	ID uuid.UUID
+}
+
+// IsZero reports whether p is no position.
+func (p AuditPosition) IsZero() bool { return p == AuditPosition{} }
+
+// Position returns the event's place in the trail.
+func (e *AuditEvent) Position() AuditPosition { return AuditPosition{At: e.At, ID: e.ID} }
+
+// Compare orders positions as the trail does: negative if p comes first (is newer).
+func (p AuditPosition) Compare(other AuditPosition) int {
+	if c := other.At.Compare(p.At); c != 0 {
+		return c
+	}
+	return bytes.Compare(other.ID[:], p.ID[:])
+}
+
+// AuditEvents returns a page of the organization's audit trail, newest first. Limit 0 means 50.
+func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error) {
+	var p problems
+	q.Limit = p.limit(q.Limit)
+	if err := p.err(); err != nil {
+		return AuditPage{}, err
+	}
+	q.From, q.To = ceilMicro(q.From), ceilMicro(q.To)
+	page, err := s.store.AuditEvents(ctx, org, q)
+	return page, unavailable("list audit events", err)
+}
+
+// AllAuditEvents iterates over everything that q selects, newest first, page by page. It stops after the first error.
+func (s *Service) AllAuditEvents(ctx context.Context, org string, q AuditQuery) iter.Seq2[AuditEvent, error] {
+	return func(yield func(AuditEvent, error) bool) {
+		for {
+			page, err := s.AuditEvents(ctx, org, q)
+			if err != nil {
+				yield(AuditEvent{}, err)
+				return
+			}
+			for _, e := range page.Events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if page.Next.IsZero() {
+				return
+			}
+			q.Before = page.Next
+		}
+	}
+}
+
+// event begins the audit event of a change, which gets its snapshots where the change is made. All events of a service begin here.
+func (s *Service) event(org string, kind Kind, by Caller, target string) (AuditEvent, error) {
+	now := s.now()
+	id, err := s.newID(now)
+	if err != nil {
+		return AuditEvent{}, unavailable("read randomness", err)
+	}
+	return AuditEvent{ID: id, Organization: org, At: now, Kind: kind, Actor: by.Subject, Target: target}, nil
+}
+
+func snapshotRoles(s *Snapshot, roles []Role) {
+	s.FullAccess = len(roles) == 0
+	for _, r := range roles {
+		s.Roles = append(s.Roles, SnapshotRole{r.ID, orNil(r.Resource), orNil(r.ResourceInstance)})
+	}
+}
+
+func orNil(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func setTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func (c *Client) snapshot() *Snapshot {
+	s := &Snapshot{Name: c.Name}
+	snapshotRoles(s, c.Roles)
+	for _, secret := range c.Secrets {
+		s.Secrets = append(s.Secrets, secret.ID.String())
+	}
+	return s
+}
+
+func (t *Token) snapshot() *Snapshot {
+	s := &Snapshot{Subject: t.Subject, Client: t.Client, ExpiresAt: setTime(t.ExpiresAt), RevokedAt: setTime(t.RevokedAt)}
+	if t.Client == "" {
+		snapshotRoles(s, t.Roles)
+	}
+	return s
+}
+
+func (i *Invitation) snapshot(now time.Time) *Snapshot {
+	s := &Snapshot{Name: i.Name, Email: i.Email, State: i.State(now), Generation: i.Generation, ExpiresAt: setTime(i.ExpiresAt)}
+	snapshotRoles(s, i.Roles)
+	return s
+}

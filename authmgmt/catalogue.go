@@ -1,0 +1,84 @@
+package authmgmt
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Catalogue says which roles there are and which actions each of them allows. It cannot change.
+type Catalogue struct {
+	roles map[string][]Action
+}
+
+// viewerActions and editorActions are those of the default catalogue. An editor is a viewer, too.
+var (
+	viewerActions = []Action{
+		ActionGetTrigger, ActionListTriggers, ActionTokenize, ActionSearchSound, ActionGetRun, ActionGetResults,
+	}
+	editorActions = []Action{ActionSubmitTrigger, ActionInsertRecords, ActionDetokenize, ActionCancelRun}
+)
+
+// DefaultCatalogue has three roles. A viewer can tokenize, search and read; an editor can also submit, insert, detokenize to masked values,
+// and cancel a search; an admin can do everything, clients and invitations included.
+func DefaultCatalogue() *Catalogue {
+	return &Catalogue{roles: map[string][]Action{
+		"viewer": viewerActions,
+		"editor": slices.Concat(viewerActions, editorActions),
+		"admin":  {AnyAction},
+	}}
+}
+
+// NewCatalogue returns a catalogue of the host's own: the actions of each role, [AnyAction] for all.
+func NewCatalogue(roles map[string][]Action) (*Catalogue, error) {
+	if len(roles) == 0 {
+		return nil, errors.New("authmgmt: a catalogue needs a role")
+	}
+	c := &Catalogue{roles: make(map[string][]Action, len(roles))}
+	for id, actions := range roles {
+		if problem := nameProblem(id); problem != "" {
+			return nil, fmt.Errorf("authmgmt: the name of a role %s", problem)
+		}
+		c.roles[id] = slices.Clone(actions)
+	}
+	return c, nil
+}
+
+// Roles returns the names of the roles, sorted.
+func (c *Catalogue) Roles() []string { return slices.Sorted(maps.Keys(c.roles)) }
+
+// Check returns what is wrong with an assignment, as a [Problem] of the field "role_id", "resource" or "resource_instance".
+func (c *Catalogue) Check(r Role) error {
+	if _, known := c.roles[r.ID]; !known {
+		return Problem{"role_id", fmt.Sprintf("is not one of the roles %s", quoted(c.Roles()))}
+	}
+	if r.Resource != "" {
+		if problem := nameProblem(r.Resource); problem != "" {
+			return Problem{"resource", problem}
+		}
+	}
+	if r.ResourceInstance == "" {
+		return nil
+	}
+	if r.Resource == "" {
+		return Problem{"resource_instance", "needs a resource, which says what it is an instance of"}
+	}
+	if problem := nameProblem(r.ResourceInstance); problem != "" {
+		return Problem{"resource_instance", problem}
+	}
+	return nil
+}
+
+// Access returns what the assignments allow together: nothing without any. Roles that the catalogue does not have allow nothing.
+func (c *Catalogue) Access(roles ...Role) Access {
+	return Access{catalogue: c, roles: slices.Clone(roles)}
+}
+
+// stored returns what a stored credential with these roles allows: without any, everything.
+func (c *Catalogue) stored(roles []Role) Access {
+	if len(roles) == 0 {
+		return FullAccess()
+	}
+	return Access{catalogue: c, roles: roles}
+}

@@ -1,0 +1,241 @@
+package authmgmt
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/google/uuid"
+)
+
+// NewClient is what a client is made of.
+type NewClient struct {
+	ID    string // "" for a random one
+	Name  string // display name, 1 to 255 bytes
+	Roles []Role // none: full access
+}
+
+// CreateClient makes a client and its first secret, which cannot be had again. Roles need role-based access control, and the caller must
+// cover them. The errors are [*ValidationError], [ErrForbidden], [ErrRBACDisabled], [ErrExists] and [ErrUnavailable].
+func (s *Service) CreateClient(ctx context.Context, org string, by Caller, n NewClient) (c Client, text string, err error) {
+	start := s.opts.Now()
+	var e AuditEvent
+	if text, err = s.issue(s.opts.SecretPrefix); err == nil {
+		c, e, err = s.createClient(ctx, org, by, n, text, s.checkRBAC)
+	}
+	s.observeChange(ctx, start, org, KindClientCreated, by, c.ID, &e, err)
+	if err != nil {
+		return Client{}, "", err
+	}
+	return c, text, nil
+}
+
+// ImportClient is CreateClient with a secret that was made elsewhere, of 32 to 1024 bytes. It does not ask whether the organization has
+// role-based access control. A client that was deleted is not revived: that is [ErrExists], too.
+func (s *Service) ImportClient(ctx context.Context, org string, by Caller, n NewClient, text string) (Client, error) {
+	start := s.opts.Now()
+	c, e, err := s.createClient(ctx, org, by, n, text, anyRoles)
+	s.observeChange(ctx, start, org, KindClientCreated, by, c.ID, &e, err)
+	return c, err
+}
+
+func (s *Service) createClient(ctx context.Context, org string, by Caller, n NewClient, text string, may roleCheck) (Client, AuditEvent, error) {
+	var p problems
+	p.name("organization", org)
+	if n.ID != "" {
+		p.name("client_id", n.ID)
+	}
+	p.name("name", n.Name)
+	p.roles(s.catalogue, n.Roles)
+	p.secret("client_secret", text)
+	if err := p.err(); err != nil {
+		return Client{}, AuditEvent{}, err
+	}
+	if err := may(ctx, org, n.Roles); err != nil {
+		return Client{}, AuditEvent{}, err
+	}
+	if !by.Access.Covers(n.Roles) {
+		return Client{}, AuditEvent{}, ErrForbidden
+	}
+	if n.ID == "" {
+		id, err := uuid.NewRandomFromReader(s.opts.Rand)
+		if err != nil {
+			return Client{}, AuditEvent{}, unavailable("read randomness", err)
+		}
+		n.ID = id.String()
+	}
+	kept, err := s.newSecret(text)
+	if err != nil {
+		return Client{}, AuditEvent{}, err
+	}
+	c := Client{
+		Organization: org, ID: n.ID, Name: n.Name, Roles: unique(slices.Clone(n.Roles)), Secrets: []ClientSecret{kept},
+		CreatedAt: kept.CreatedAt, UpdatedAt: kept.CreatedAt,
+	}
+	e, err := s.event(org, KindClientCreated, by, c.ID)
+	if err != nil {
+		return Client{}, AuditEvent{}, err
+	}
+	e.After = c.snapshot()
+	if err := s.store.CreateClient(ctx, c.Clone(), e.Clone()); err != nil {
+		return Client{}, AuditEvent{}, unavailable("store client", err)
+	}
+	return c, e, nil
+}
+
+// Client returns one client, or [ErrNotFound].
+func (s *Service) Client(ctx context.Context, org, id string) (Client, error) {
+	c, err := s.store.Client(ctx, org, id)
+	return c, unavailable("read client", err)
+}
+
+// ListClients returns a page of the organization's clients, oldest first. Limit 0 means 50.
+func (s *Service) ListClients(ctx context.Context, org string, q Paging) (ClientPage, error) {
+	var p problems
+	q = p.paging(q)
+	if err := p.err(); err != nil {
+		return ClientPage{}, err
+	}
+	page, err := s.store.ListClients(ctx, org, q)
+	return page, unavailable("list clients", err)
+}
+
+// ClientUpdate is a change of a client. Nil fields stay as they are.
+type ClientUpdate struct {
+	Name    *string
+	Roles   *[]Role      // empty: the context's roles are removed; a client without any role has full access
+	Context RolesContext // which roles Roles replaces; zero: all
+}
+
+// Check returns what is wrong with an update, as a [*ValidationError].
+func (s *Service) Check(u ClientUpdate) error {
+	var p problems
+	s.check(&p, &u)
+	return p.err()
+}
+
+func (s *Service) check(p *problems, u *ClientUpdate) {
+	if u.Name != nil {
+		p.name("name", *u.Name)
+	}
+	if u.Roles == nil {
+		return
+	}
+	p.roles(s.catalogue, *u.Roles)
+	for i, r := range *u.Roles {
+		if _, err := u.Context.Bind(r); err != nil && i < MaxRoles {
+			p.role(i, err)
+		}
+	}
+}
+
+// UpdateClient changes a client and returns it as it is then. Roles need role-based access control. The caller must cover every role that is
+// new; to leave a client without roles, which is full access, he needs full access himself, whatever the client had before.
+func (s *Service) UpdateClient(ctx context.Context, org string, by Caller, id string, u ClientUpdate) (Client, error) {
+	start := s.opts.Now()
+	var p problems
+	s.check(&p, &u)
+	err := p.err()
+	if err == nil && u.Roles != nil {
+		err = s.checkRBAC(ctx, org, *u.Roles)
+	}
+	var c Client
+	var e AuditEvent
+	if err == nil {
+		c, e, err = s.changeClient(ctx, org, KindClientUpdated, by, id, func(c *Client) error { return u.apply(c, by.Access) })
+	}
+	s.observeChange(ctx, start, org, KindClientUpdated, by, id, &e, err)
+	return c, err
+}
+
+// apply makes the change, unless it gives more than the caller holds.
+func (u *ClientUpdate) apply(c *Client, caller Access) error {
+	if u.Name != nil {
+		c.Name = *u.Name
+	}
+	if u.Roles == nil {
+		return nil
+	}
+	given := make([]Role, 0, len(*u.Roles))
+	for _, r := range *u.Roles {
+		bound, err := u.Context.Bind(r)
+		if err != nil {
+			return err
+		}
+		given = append(given, bound)
+	}
+	roles := u.Context.replace(c.Roles, given)
+	if len(roles) > MaxRoles {
+		var p problems
+		p.add("roles", "must be at most %d, those of other contexts included", MaxRoles)
+		return p.err()
+	}
+	fresh := slices.DeleteFunc(slices.Clone(roles), func(r Role) bool { return slices.Contains(c.Roles, r) })
+	if len(roles) == 0 && !caller.Full() || len(fresh) > 0 && !caller.Covers(fresh) {
+		return ErrForbidden
+	}
+	c.Roles = roles
+	return nil
+}
+
+// DeleteClient removes a client for good. Its secrets and its tokens end with it, and its ID is not given again.
+func (s *Service) DeleteClient(ctx context.Context, org string, by Caller, id string) error {
+	start := s.opts.Now()
+	_, e, err := s.changeClient(ctx, org, KindClientDeleted, by, id, func(c *Client) error {
+		c.DeletedAt = s.now()
+		c.Secrets = nil
+		return nil
+	})
+	s.observeChange(ctx, start, org, KindClientDeleted, by, id, &e, err)
+	return err
+}
+
+// changeClient changes a client together with its audit event. A change that leaves everything as it was has none.
+func (s *Service) changeClient(ctx context.Context, org string, kind Kind, by Caller, id string, change func(*Client) error) (Client, AuditEvent, error) {
+	begun, err := s.event(org, kind, by, id)
+	if err != nil {
+		return Client{}, AuditEvent{}, err
+	}
+	var changed Client
+	var stored AuditEvent
+	var refused refusal
+	err = s.store.UpdateClient(ctx, org, id, func(c *Client) (AuditEvent, error) {
+		before := c.Clone()
+		if refused.err = change(c); refused.err != nil {
+			return AuditEvent{}, refused.err
+		}
+		stored = AuditEvent{}
+		if c.Name != before.Name || !slices.Equal(c.Roles, before.Roles) || !slices.Equal(c.Secrets, before.Secrets) || !c.DeletedAt.Equal(before.DeletedAt) {
+			c.UpdatedAt = begun.At
+			stored = begun
+			stored.Before = before.snapshot()
+			if c.DeletedAt.IsZero() {
+				stored.After = c.snapshot()
+			}
+		}
+		changed = c.Clone()
+		return stored.Clone(), nil
+	})
+	if err = refused.of("update client", err); err != nil {
+		return Client{}, AuditEvent{}, err
+	}
+	return changed, stored, nil
+}
+
+// roleCheck says whether an organization's credentials can have roles.
+type roleCheck func(ctx context.Context, org string, roles []Role) error
+
+// anyRoles is the roleCheck of what is imported: the host has decided.
+func anyRoles(context.Context, string, []Role) error { return nil }
+
+// checkRBAC refuses roles where the organization has no role-based access control.
+func (s *Service) checkRBAC(ctx context.Context, org string, roles []Role) error {
+	if len(roles) == 0 || s.opts.Directory == nil {
+		return nil
+	}
+	o, err := s.opts.Directory.Organization(ctx, org)
+	if errors.Is(err, ErrNotFound) || err == nil && !o.RBAC {
+		return ErrRBACDisabled
+	}
+	return unavailable("read organization", err)
+}

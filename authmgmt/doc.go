@@ -1,0 +1,14 @@
+// Package authmgmt manages machine credentials (OAuth clients), the roles that bind them, invitations of people, and access tokens,
+// and keeps an audit trail of every change.
+//
+// [New] makes a [Service] over a [Store]. A client is a name, a set of role assignments and one or two secrets, of which only digests
+// are kept. [Service.Login] exchanges a secret for a short-lived access token (RFC 6749 section 4.4), and [Service.VerifyToken] says
+// what a token allows: an [Access], which answers for every [Action] on every [Resource]. Roles are read when a token is verified, so a
+// change counts from the next request on.
+//
+// Every change takes a [Caller], and nobody can give away more than he holds: see [Access.Covers]. Every change is stored together with
+// an [AuditEvent] that says who did what, and what was there before and after; it never holds a secret.
+//
+// An invitation is a link that its holder can accept once, until it expires. The link's secret is computed from a key that the host
+// keeps ([InvitationKey]), so a stolen database opens no invitation. What accepting one means is the host's: see [Options.Grant].
+package authmgmt

@@ -1,0 +1,158 @@
+package authmgmt
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hashicorp/go-multierror"
+
+	"github.com/seed-6363c74e/mortise/internal/secret"
+)
+
+// The errors that callers tell apart with errors.Is.
+var (
+	// ErrNotFound: there is no such client, token or organization, no such pending invitation, or it belongs to another organization.
+	ErrNotFound = errors.New("authmgmt: not found")
+	// ErrExists: the ID is taken, or was, or the secret is stored already. IDs are not given twice.
+	ErrExists = errors.New("authmgmt: already exists")
+	// ErrPendingInvitation: the email address has a pending invitation. Resend or cancel that one.
+	ErrPendingInvitation = errors.New("authmgmt: the email address has a pending invitation")
+	// ErrForbidden: the change would give more than the caller holds. Ask somebody who holds it.
+	ErrForbidden = errors.New("authmgmt: the change gives more than the caller holds")
+	// ErrRBACDisabled: roles were given, and the organization has no role-based access control. Enable it, or leave the roles out.
+	ErrRBACDisabled = errors.New("authmgmt: the organization has no role-based access control")
+	// ErrInvalidClient: the client ID or its secret is unknown, expired or revoked.
+	ErrInvalidClient = errors.New("authmgmt: invalid client credentials")
+	// ErrInvalidToken: the access token is unknown, expired or revoked.
+	ErrInvalidToken = errors.New("authmgmt: invalid access token")
+	// ErrNotAdmitted: the host refused the person who would accept. The invitation stays pending.
+	ErrNotAdmitted = errors.New("authmgmt: the person is not admitted")
+	// ErrGrantPending: the invitation is accepted, and what it gives is not there yet. Accept it again in a moment.
+	ErrGrantPending = errors.New("authmgmt: the invitation is accepted, but not granted yet")
+	// ErrUnattended is what a host's [Options.Grant] returns if it can do its work only while the person waits for the reply.
+	ErrUnattended = errors.New("authmgmt: nobody waits for the reply")
+	// ErrWrongKey: the store's invitations were made with another InvitationKey. Start with that one.
+	ErrWrongKey = errors.New("authmgmt: the store's invitations were made with another key")
+	// ErrUnavailable: the store failed. Whether the change took effect is unknown; look, and try again.
+	ErrUnavailable = errors.New("authmgmt: the store is unavailable")
+)
+
+// Problem is one thing wrong with a request. Its message never repeats the request's content.
+type Problem struct {
+	Field   string // "name", "roles[2].role_id", "roles_context", "limit", ...
+	Message string
+}
+
+// Error says which field has which problem.
+func (p Problem) Error() string { return p.Field + ": " + p.Message }
+
+// ValidationError holds everything that is wrong with a request, as a [multierror.Error] whose errors are of type [Problem].
+type ValidationError struct{ Problems *multierror.Error }
+
+// Error lists the problems on one line.
+func (e *ValidationError) Error() string {
+	if e.Problems == nil {
+		return "authmgmt: invalid request"
+	}
+	return "authmgmt: invalid request: " + e.Problems.Error()
+}
+
+// Unwrap lets errors.As find the first Problem, and errors.Is any of them.
+func (e *ValidationError) Unwrap() []error {
+	if e.Problems == nil {
+		return nil
+	}
+	return e.Problems.WrappedErrors()
+}
+
+// problems collects what is wrong and becomes an error if anything is.
+type problems struct{ errs *multierror.Error }
+
+func (p *problems) add(field, format string, args ...any) {
+	p.errs = multierror.Append(p.errs, Problem{Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+func (p *problems) err() error {
+	if p.errs == nil {
+		return nil
+	}
+	p.errs.ErrorFormat = func(errs []error) string { return errors.Join(errs...).Error() }
+	return &ValidationError{Problems: p.errs}
+}
+
+func (p *problems) name(field, name string) {
+	if problem := nameProblem(name); problem != "" {
+		p.add(field, "%s", problem)
+	}
+}
+
+// roles checks assignments against the catalogue.
+func (p *problems) roles(c *Catalogue, roles []Role) {
+	if len(roles) > MaxRoles {
+		p.add("roles", "must be at most %d", MaxRoles)
+		return
+	}
+	for i, r := range roles {
+		if err := c.Check(r); err != nil {
+			p.role(i, err)
+		}
+	}
+}
+
+// role adds the problem of one assignment.
+func (p *problems) role(i int, err error) {
+	var problem Problem
+	if errors.As(err, &problem) {
+		p.add(fmt.Sprintf("roles[%d].%s", i, problem.Field), "%s", problem.Message)
+	}
+}
+
+// secret checks a secret that was made elsewhere.
+func (p *problems) secret(field, text string) {
+	if len(text) < secret.MinImported || len(text) > secret.MaxLength {
+		p.add(field, "must be %d to %d bytes long", secret.MinImported, secret.MaxLength)
+	}
+}
+
+// maxName bounds the names and IDs that a caller chooses, in bytes.
+const maxName = 255
+
+// nameProblem says what is wrong with a name or an ID, "" if nothing is.
+func nameProblem(name string) string {
+	switch {
+	case name == "":
+		return "must not be empty"
+	case len(name) > maxName:
+		return fmt.Sprintf("must be at most %d bytes", maxName)
+	case !utf8.ValidString(name):
+		return "must be valid UTF-8"
+	case strings.ContainsRune(name, 0):
+		return "must not contain U+0000"
+	}
+	return ""
+}
+
+func quoted(names []string) string {
+	if len(names) == 0 {
+		return "(none)"
+	}
+	return "'" + strings.Join(names, "', '") + "'"
+}
+
+// sentinels are the errors of a store that mean what they say.
+var sentinels = []error{ErrNotFound, ErrExists, ErrPendingInvitation, ErrUnavailable}
+
+// unavailable marks a backend's failure. Sentinels pass as they are.
+func unavailable(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, sentinel := range sentinels {
+		if errors.Is(err, sentinel) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, err)
+}

@@ -1,0 +1,79 @@
+package authmgmt
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Invitation asks a person to join an organization.
+type Invitation struct {
+	Organization string
+	ID           string
+	Inviter      string // display name
+	Email        string // of the invitee
+	Name         string // of the invitee
+	Roles        []Role // assigned upon acceptance; none: full access
+	Generation   int64  // raised by every resend, which ends the links before; begins at random
+
+	CreatedAt   time.Time
+	Lifetime    time.Duration // from CreatedAt, and from each resend, to ExpiresAt; whole microseconds
+	ExpiresAt   time.Time     // when it stops to be pending
+	CancelledAt time.Time
+	AcceptedAt  time.Time
+	AcceptedBy  string // Person.Subject
+
+	// What accepting it gives is handed out by the host's Grant, once or more often, until it succeeds.
+	GrantedAt     time.Time
+	GrantDue      time.Time // before that nobody else tries: an attempt is under way, or the next one has to wait
+	GrantAttempts int
+	AwaitsPerson  bool // Grant returned ErrUnattended: only the person's next attempt is of use
+}
+
+// InvitationState is computed from an invitation and the time.
+type InvitationState string
+
+// The states of an invitation.
+const (
+	InvitationPending   InvitationState = "pending"
+	InvitationAccepted  InvitationState = "accepted"
+	InvitationCancelled InvitationState = "cancelled"
+	InvitationExpired   InvitationState = "expired"
+)
+
+// State returns the state at a time. An invitation is expired from ExpiresAt on.
+func (i *Invitation) State(now time.Time) InvitationState {
+	switch {
+	case !i.AcceptedAt.IsZero():
+		return InvitationAccepted
+	case !i.CancelledAt.IsZero():
+		return InvitationCancelled
+	case !now.Before(i.ExpiresAt):
+		return InvitationExpired
+	default:
+		return InvitationPending
+	}
+}
+
+// EndedAt returns when nothing more could happen to the invitation, or will: GrantedAt, CancelledAt, or ExpiresAt. It is zero for one that
+// is accepted and not granted yet.
+func (i *Invitation) EndedAt() time.Time {
+	switch {
+	case !i.AcceptedAt.IsZero():
+		return i.GrantedAt
+	case !i.CancelledAt.IsZero():
+		return i.CancelledAt
+	default:
+		return i.ExpiresAt
+	}
+}
+
+// EmailKey is the email address as it is compared: in lower case.
+func (i *Invitation) EmailKey() string { return strings.ToLower(i.Email) }
+
+// Clone returns a copy that shares nothing with i.
+func (i *Invitation) Clone() Invitation {
+	d := *i
+	d.Roles = slices.Clone(i.Roles)
+	return d
+}

@@ -1,0 +1,262 @@
+package authmgmt
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/google/uuid"
+)
+
+// NewInvitation is what an invitation is made of.
+type NewInvitation struct {
+	ID       string        // "" for a random one
+	Inviter  string        // display name; "" for the caller's subject
+	Email    string        // of the invitee
+	Name     string        // of the invitee
+	Roles    []Role        // none: full access
+	Lifetime time.Duration // 0: Options.InvitationLifetime; at most MaxInvitationLifetime
+}
+
+// errNoInvitations: the service was made without an address for links.
+var errNoInvitations = fmt.Errorf("authmgmt: the service was made without Options.AcceptURL: %w", errors.ErrUnsupported)
+
+// Invite makes an invitation and delivers it. An address has at most one that is pending. Roles need role-based access control, and the caller
+// must cover them. The errors are [*ValidationError], [ErrForbidden], [ErrRBACDisabled], [ErrExists], [ErrPendingInvitation] and
+// [ErrUnavailable].
+func (s *Service) Invite(ctx context.Context, org string, by Caller, n NewInvitation) (Invitation, error) {
+	start := s.opts.Now()
+	i, e, err := s.invite(ctx, org, by, n, true, s.checkRBAC)
+	s.observeChange(ctx, start, org, KindInvited, by, i.ID, &e, err)
+	if err == nil {
+		s.deliver(ctx, by, &i)
+	}
+	return i, err
+}
+
+// ImportInvitation is Invite for one that is described elsewhere: it delivers nothing, does not ask whether the organization has role-based
+// access control, and leaves other invitations of the address alone. One that ended is not revived: that is [ErrExists].
+func (s *Service) ImportInvitation(ctx context.Context, org string, by Caller, n NewInvitation) (Invitation, error) {
+	start := s.opts.Now()
+	i, e, err := s.invite(ctx, org, by, n, false, anyRoles)
+	s.observeChange(ctx, start, org, KindInvited, by, i.ID, &e, err)
+	return i, err
+}
+
+func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvitation, exclusive bool, may roleCheck) (Invitation, AuditEvent, error) {
+	fail := func(err error) (Invitation, AuditEvent, error) { return Invitation{}, AuditEvent{}, err }
+	if s.opts.AcceptURL == "" {
+		return fail(errNoInvitations)
+	}
+	if n.Inviter == "" {
+		n.Inviter = by.Subject
+	}
+	if n.Lifetime == 0 {
+		n.Lifetime = s.opts.InvitationLifetime
+	}
+	var p problems
+	p.name("organization", org)
+	if n.ID != "" {
+		p.name("invitation_id", n.ID)
+	}
+	p.name("inviter", n.Inviter)
+	p.name("name", n.Name)
+	p.email("email", n.Email)
+	p.roles(s.catalogue, n.Roles)
+	if n.Lifetime < time.Microsecond || n.Lifetime > MaxInvitationLifetime {
+		p.add("lifetime", "must be above 0 and at most %v", MaxInvitationLifetime)
+	}
+	if err := p.err(); err != nil {
+		return fail(err)
+	}
+	if err := may(ctx, org, n.Roles); err != nil {
+		return fail(err)
+	}
+	if !by.Access.Covers(n.Roles) {
+		return fail(ErrForbidden)
+	}
+	if n.ID == "" {
+		id, err := uuid.NewRandomFromReader(s.opts.Rand)
+		if err != nil {
+			return fail(unavailable("read randomness", err))
+		}
+		n.ID = id.String()
+	}
+	generation, err := s.newGeneration()
+	if err != nil {
+		return fail(err)
+	}
+	e, err := s.event(org, KindInvited, by, n.ID)
+	if err != nil {
+		return fail(err)
+	}
+	i := Invitation{
+		Organization: org, ID: n.ID, Inviter: n.Inviter, Email: n.Email, Name: n.Name, Roles: unique(slices.Clone(n.Roles)),
+		Generation: generation, CreatedAt: e.At, Lifetime: n.Lifetime.Truncate(time.Microsecond),
+	}
+	i.ExpiresAt = i.CreatedAt.Add(i.Lifetime)
+	e.After = i.snapshot(e.At)
+	if err := s.store.CreateInvitation(ctx, i.Clone(), exclusive, e.Clone()); err != nil {
+		return fail(unavailable("store invitation", err))
+	}
+	return i, e, nil
+}
+
+// newGeneration begins at random, so that the links of an invitation whose ID was used before, and forgotten, are others.
+func (s *Service) newGeneration() (int64, error) {
+	var b [8]byte
+	if _, err := io.ReadFull(s.opts.Rand, b[:]); err != nil {
+		return 0, unavailable("read randomness", err)
+	}
+	return int64(binary.BigEndian.Uint64(b[:]) >> 2), nil // room for resends
+}
+
+// email checks an address for what would make it useless or dangerous. Whether it exists only a message can tell.
+func (p *problems) email(field, address string) {
+	if problem := nameProblem(address); problem != "" {
+		p.add(field, "%s", problem)
+		return
+	}
+	local, domain, _ := strings.Cut(address, "@")
+	bad := func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`<>,;:"\()[]`, r)
+	}
+	if local == "" || domain == "" || strings.Contains(domain, "@") || strings.ContainsFunc(address, bad) {
+		p.add(field, "must be an email address")
+	}
+}
+
+// Invitation returns a pending invitation. One in another state is [ErrNotFound].
+func (s *Service) Invitation(ctx context.Context, org, id string) (Invitation, error) {
+	i, err := s.store.Invitation(ctx, org, id)
+	if err != nil {
+		return Invitation{}, unavailable("read invitation", err)
+	}
+	if i.State(s.now()) != InvitationPending {
+		return Invitation{}, ErrNotFound
+	}
+	return i, nil
+}
+
+// AnyInvitation returns an invitation in whatever state.
+func (s *Service) AnyInvitation(ctx context.Context, org, id string) (Invitation, error) {
+	i, err := s.store.Invitation(ctx, org, id)
+	return i, unavailable("read invitation", err)
+}
+
+// ListInvitations returns a page of the organization's pending invitations, newest first. Limit 0 means 50.
+func (s *Service) ListInvitations(ctx context.Context, org string, q Paging) (InvitationPage, error) {
+	return s.listInvitations(ctx, org, s.now(), q)
+}
+
+// ListAllInvitations returns a page of the organization's invitations in whatever state, newest first. Limit 0 means 50.
+func (s *Service) ListAllInvitations(ctx context.Context, org string, q Paging) (InvitationPage, error) {
+	return s.listInvitations(ctx, org, time.Time{}, q)
+}
+
+func (s *Service) listInvitations(ctx context.Context, org string, pendingAt time.Time, q Paging) (InvitationPage, error) {
+	var p problems
+	q = p.paging(q)
+	if err := p.err(); err != nil {
+		return InvitationPage{}, err
+	}
+	page, err := s.store.ListInvitations(ctx, org, pendingAt, q)
+	return page, unavailable("list invitations", err)
+}
+
+// CancelInvitation ends a pending invitation: its link opens nothing any more. One that is not pending is [ErrNotFound].
+func (s *Service) CancelInvitation(ctx context.Context, org string, by Caller, id string) error {
+	start := s.opts.Now()
+	_, e, err := s.changeInvitation(ctx, org, KindCancelled, by, id, func(i *Invitation, now time.Time) error {
+		if i.State(now) != InvitationPending {
+			return ErrNotFound
+		}
+		i.CancelledAt = now
+		return nil
+	})
+	s.observeChange(ctx, start, org, KindCancelled, by, id, &e, err)
+	return err
+}
+
+// ResendInvitation gives a pending invitation a new link and its lifetime again, and delivers it. The links before open nothing any more.
+// The caller must cover its roles: who has the link can have what it gives. One that is not pending is [ErrNotFound].
+func (s *Service) ResendInvitation(ctx context.Context, org string, by Caller, id string) (Invitation, error) {
+	start := s.opts.Now()
+	i, e, err := s.changeInvitation(ctx, org, KindResent, by, id, func(i *Invitation, now time.Time) error {
+		if i.State(now) != InvitationPending {
+			return ErrNotFound
+		}
+		if !by.Access.Covers(i.Roles) {
+			return ErrForbidden
+		}
+		i.Generation++
+		i.ExpiresAt = now.Add(i.Lifetime)
+		return nil
+	})
+	s.observeChange(ctx, start, org, KindResent, by, id, &e, err)
+	if err == nil {
+		s.deliver(ctx, by, &i)
+	}
+	return i, err
+}
+
+// deliver hands an invitation to the host's Deliver. A failure is reported and changes nothing.
+func (s *Service) deliver(ctx context.Context, by Caller, i *Invitation) {
+	if s.opts.Deliver == nil {
+		return
+	}
+	start := s.opts.Now()
+	err := guard(func() error { return s.opts.Deliver(ctx, i.Clone(), s.URL(i)) })
+	if err == nil {
+		return
+	}
+	// The host's error may quote the link.
+	s.opts.Logger.WarnContext(ctx, "invitation not delivered; resend it", "organization", i.Organization, "invitation", i.ID)
+	s.observe(ctx, Observation{
+		Kind: KindDeliveryFailed, Organization: i.Organization, Actor: by.Subject, Target: i.ID, Duration: s.opts.Now().Sub(start), Err: err,
+	})
+}
+
+// guard calls code of the host's and turns a panic into an error.
+func guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("authmgmt: a function of Options panicked: %v", p)
+		}
+	}()
+	return f()
+}
+
+// changeInvitation changes an invitation together with its audit event, if it has a kind.
+func (s *Service) changeInvitation(ctx context.Context, org string, kind Kind, by Caller, id string, change func(*Invitation, time.Time) error) (Invitation, AuditEvent, error) {
+	begun, err := s.event(org, kind, by, id)
+	if err != nil {
+		return Invitation{}, AuditEvent{}, err
+	}
+	var changed Invitation
+	var stored AuditEvent
+	var refused refusal
+	err = s.store.UpdateInvitation(ctx, org, id, func(i *Invitation) (AuditEvent, error) {
+		before := i.Clone()
+		if refused.err = change(i, begun.At); refused.err != nil {
+			return AuditEvent{}, refused.err
+		}
+		changed = i.Clone()
+		stored = AuditEvent{}
+		if kind != "" {
+			stored = begun
+			stored.Before, stored.After = before.snapshot(begun.At), i.snapshot(begun.At)
+		}
+		return stored.Clone(), nil
+	})
+	if err = refused.of("update invitation", err); err != nil {
+		return Invitation{}, AuditEvent{}, err
+	}
+	return changed, stored, nil
+}

@@ -1,0 +1,115 @@
+package authmgmt
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash"
+	"log/slog"
+)
+
+// InvitationKey is what the links of invitations are computed from: 32 random bytes that the host keeps outside of the store. Whoever has
+// it and the store can accept every pending invitation. It prints as [redacted].
+type InvitationKey [32]byte
+
+const redacted = "[redacted]"
+
+// String, Format, MarshalText and LogValue keep the key out of logs and messages, through every verb.
+func (InvitationKey) String() string               { return redacted }
+func (InvitationKey) Format(f fmt.State, _ rune)   { _, _ = f.Write([]byte(redacted)) }
+func (InvitationKey) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+func (InvitationKey) LogValue() slog.Value         { return slog.StringValue(redacted) }
+func (k *InvitationKey) mac(purpose string) hash.Hash {
+	h := hmac.New(sha256.New, k[:])
+	writeText(h, purpose)
+	return h
+}
+
+// linkSecret is HMAC-SHA-256 over organization, ID and generation, each written so that no two differ only in where they are cut.
+func (k *InvitationKey) linkSecret(org, id string, generation int64) []byte {
+	h := k.mac("mortise invitation link v1")
+	writeText(h, org)
+	writeText(h, id)
+	_ = binary.Write(h, binary.BigEndian, generation) // a hash does not fail
+	return h.Sum(nil)
+}
+
+func writeText(h hash.Hash, text string) {
+	_ = binary.Write(h, binary.BigEndian, uint64(len(text)))
+	h.Write([]byte(text))
+}
+
+// CheckKey returns [ErrWrongKey] if the store's invitations were made with another key than the service's. On a new store it notes which one it
+// is, as a value that the key cannot be had from. If the store is no [KeyChecker], the error is errors.ErrUnsupported.
+func (s *Service) CheckKey(ctx context.Context) error {
+	checker, ok := s.store.(KeyChecker)
+	if !ok {
+		return errors.ErrUnsupported
+	}
+	value := [32]byte(s.key.mac("mortise invitation key check v1").Sum(nil))
+	stored, err := checker.KeyCheck(ctx, value)
+	if err != nil {
+		return unavailable("check the key", err)
+	}
+	if !hmac.Equal(stored[:], value[:]) {
+		return ErrWrongKey
+	}
+	return nil
+}
+
+// Link returns the token of an invitation's link: organization and ID, and the secret. Whoever has it can accept the invitation.
+func (s *Service) Link(i *Invitation) string {
+	name := append(binary.AppendUvarint(nil, uint64(len(i.Organization))), i.Organization...)
+	name = append(name, i.ID...)
+	return linkEncoding.EncodeToString(name) + "." + linkEncoding.EncodeToString(s.key.linkSecret(i.Organization, i.ID, i.Generation))
+}
+
+// URL returns the address of an invitation's link: Options.AcceptURL and the link's token.
+func (s *Service) URL(i *Invitation) string { return s.opts.AcceptURL + s.Link(i) }
+
+// linkEncoding is base64url (RFC 4648 section 5) of which there is one way to write a value.
+var linkEncoding = base64.RawURLEncoding.Strict()
+
+// maxLink bounds a link's token, in bytes. Organization and ID have maxName bytes at most.
+const maxLink = 1024
+
+// link is a link's token, taken apart.
+type link struct {
+	org, id string
+	secret  []byte
+}
+
+func parseLink(text string) (link, bool) {
+	if len(text) > maxLink {
+		return link{}, false
+	}
+	for i := range len(text) {
+		if text[i] != '.' {
+			continue
+		}
+		name, err := linkEncoding.DecodeString(text[:i])
+		if err != nil {
+			return link{}, false
+		}
+		secret, err := linkEncoding.DecodeString(text[i+1:])
+		if err != nil {
+			return link{}, false
+		}
+		length, n := binary.Uvarint(name)
+		if n <= 0 || length > uint64(len(name)-n) {
+			return link{}, false
+		}
+		name = name[n:]
+		return link{org: string(name[:length]), id: string(name[length:]), secret: secret}, true
+	}
+	return link{}, false
+}
+
+// opens reports whether the link is the invitation's, in constant time.
+func (s *Service) opens(l *link, i *Invitation) bool {
+	return hmac.Equal(l.secret, s.key.linkSecret(i.Organization, i.ID, i.Generation))
+}

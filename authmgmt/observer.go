@@ -1,0 +1,72 @@
+package authmgmt
+
+import (
+	"context"
+	"time"
+)
+
+// Observer hears of what the service does: for metrics, alerts or a host's own audit. It is called on the goroutine that did it, after
+// it is stored, must be safe for concurrent use, and should return quickly.
+type Observer interface {
+	Observe(ctx context.Context, o Observation)
+}
+
+// ObserverFunc makes an Observer of a function.
+type ObserverFunc func(ctx context.Context, o Observation)
+
+// Observe calls f.
+func (f ObserverFunc) Observe(ctx context.Context, o Observation) { f(ctx, o) }
+
+// Kind is what happened. All but the refusals are changes, which have an [AuditEvent].
+type Kind string
+
+// The kinds.
+const (
+	KindClientCreated  Kind = "client_created"
+	KindClientUpdated  Kind = "client_updated"
+	KindSecretRotated  Kind = "client_secret_rotated"
+	KindSecretRevoked  Kind = "client_secret_revoked"
+	KindClientDeleted  Kind = "client_deleted"
+	KindTokenIssued    Kind = "token_issued"
+	KindTokenRevoked   Kind = "token_revoked"
+	KindInvited        Kind = "invitation_created"
+	KindResent         Kind = "invitation_resent"
+	KindCancelled      Kind = "invitation_cancelled"
+	KindAccepted       Kind = "invitation_accepted"
+	KindGranted        Kind = "invitation_granted"
+	KindOrganization   Kind = "organization_updated"
+	KindLoginRefused   Kind = "login_refused"   // wrong client credentials; no organization is known
+	KindTokenRefused   Kind = "token_refused"   // a token that is unknown, expired or revoked
+	KindGrantFailed    Kind = "grant_failed"    // Err is the host's own; it is tried again
+	KindDeliveryFailed Kind = "delivery_failed" // Err is the host's own; resend the invitation
+)
+
+// Observation is one thing that happened. It never holds a secret or an invitation's link.
+type Observation struct {
+	Kind         Kind
+	Organization string // "" if it is not known
+	Actor        string
+	Target       string
+	Duration     time.Duration // of the call
+	Err          error         // why it did not happen; nil if it did
+	Event        *AuditEvent   // what is stored of it; nil if it did not happen, or is no change
+}
+
+func (s *Service) observe(ctx context.Context, o Observation) {
+	if s.opts.Observer != nil {
+		s.opts.Observer.Observe(ctx, o)
+	}
+}
+
+// observeChange reports the end of a change.
+func (s *Service) observeChange(ctx context.Context, start time.Time, org string, kind Kind, by Caller, target string, e *AuditEvent, err error) {
+	if s.opts.Observer == nil {
+		return
+	}
+	o := Observation{Kind: kind, Organization: org, Actor: by.Subject, Target: target, Duration: s.opts.Now().Sub(start), Err: err}
+	if err == nil && e.Kind != "" {
+		event := e.Clone()
+		o.Event = &event
+	}
+	s.observe(ctx, o)
+}

@@ -1,0 +1,43 @@
+package authmgmt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// errNoOrganizations: Options.Directory is none that can be written.
+var errNoOrganizations = fmt.Errorf("authmgmt: Options.Directory is no Organizations: %w", errors.ErrUnsupported)
+
+// SetRBAC says whether an organization has role-based access control. Roles that are assigned already stay and count, whatever it says.
+// Options.Directory must be an [Organizations].
+func (s *Service) SetRBAC(ctx context.Context, org string, by Caller, enabled bool) error {
+	organizations, ok := s.opts.Directory.(Organizations)
+	if !ok {
+		return errNoOrganizations
+	}
+	start := s.opts.Now()
+	var p problems
+	p.name("organization", org)
+	if err := p.err(); err != nil {
+		return err
+	}
+	begun, err := s.event(org, KindOrganization, by, org)
+	if err != nil {
+		return err
+	}
+	var stored AuditEvent
+	err = organizations.UpdateOrganization(ctx, org, func(o *Organization) (AuditEvent, error) {
+		stored = AuditEvent{}
+		if o.RBAC == enabled {
+			return stored, nil
+		}
+		stored = begun
+		stored.Before, stored.After = &Snapshot{RBAC: clonePointer(&o.RBAC)}, &Snapshot{RBAC: clonePointer(&enabled)}
+		o.RBAC = enabled
+		return stored.Clone(), nil
+	})
+	err = unavailable("update organization", err)
+	s.observeChange(ctx, start, org, KindOrganization, by, org, &stored, err)
+	return err
+}

@@ -1,0 +1,91 @@
+package authmgmt
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/secret"
+)
+
+// RotateSecret makes a new secret for a client, which cannot be had again. The newest one before it goes on working until overlap has passed, or
+// until it ends by itself; 0 means Options.SecretOverlap, less than 0 ends it now. All others end at once, and the tokens that were got
+// with them. The caller must cover the client's roles: who has the secret has what the client has.
+func (s *Service) RotateSecret(ctx context.Context, org string, by Caller, id string, overlap time.Duration) (c Client, text string, err error) {
+	start := s.opts.Now()
+	var e AuditEvent
+	c, text, e, err = s.rotate(ctx, org, by, id, overlap)
+	s.observeChange(ctx, start, org, KindSecretRotated, by, id, &e, err)
+	if err != nil {
+		return Client{}, "", err
+	}
+	return c, text, nil
+}
+
+func (s *Service) rotate(ctx context.Context, org string, by Caller, id string, overlap time.Duration) (c Client, text string, e AuditEvent, err error) {
+	if overlap > MaxSecretOverlap {
+		var p problems
+		p.add("overlap", "must be at most %v", MaxSecretOverlap)
+		return Client{}, "", AuditEvent{}, p.err()
+	}
+	if overlap == 0 {
+		overlap = s.opts.SecretOverlap
+	}
+	if text, err = s.issue(s.opts.SecretPrefix); err != nil {
+		return Client{}, "", AuditEvent{}, err
+	}
+	fresh, err := s.newSecret(text)
+	if err != nil {
+		return Client{}, "", AuditEvent{}, err
+	}
+	c, e, err = s.changeClient(ctx, org, KindSecretRotated, by, id, func(c *Client) error {
+		if !by.Access.Covers(c.Roles) {
+			return ErrForbidden
+		}
+		var kept []ClientSecret
+		if n := len(c.Secrets); n > 0 && overlap > 0 {
+			last := c.Secrets[n-1]
+			if end := fresh.CreatedAt.Add(overlap); last.ExpiresAt.IsZero() || end.Before(last.ExpiresAt) {
+				last.ExpiresAt = end
+			}
+			kept = append(kept, last)
+		}
+		c.Secrets = append(kept, fresh)
+		return nil
+	})
+	return c, text, e, err
+}
+
+// RevokeSecret ends one secret of a client now, and the tokens that were got with it. A client without a secret is useless until one is
+// rotated in.
+func (s *Service) RevokeSecret(ctx context.Context, org string, by Caller, id string, secretID uuid.UUID) error {
+	start := s.opts.Now()
+	_, e, err := s.changeClient(ctx, org, KindSecretRevoked, by, id, func(c *Client) error {
+		n := len(c.Secrets)
+		c.Secrets = slices.DeleteFunc(c.Secrets, func(s ClientSecret) bool { return s.ID == secretID })
+		if len(c.Secrets) == n {
+			return ErrNotFound
+		}
+		return nil
+	})
+	s.observeChange(ctx, start, org, KindSecretRevoked, by, id, &e, err)
+	return err
+}
+
+// issue makes the text of a new secret.
+func (s *Service) issue(prefix string) (string, error) {
+	text, err := secret.Issue(s.opts.Rand, prefix)
+	return text, unavailable("issue secret", err)
+}
+
+// newSecret returns what is kept of a client's new secret.
+func (s *Service) newSecret(text string) (ClientSecret, error) {
+	now := s.now()
+	id, err := s.newID(now)
+	if err != nil {
+		return ClientSecret{}, unavailable("read randomness", err)
+	}
+	return ClientSecret{ID: id, Digest: secret.Sum(text), CreatedAt: now}, nil
+}

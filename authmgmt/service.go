@@ -1,0 +1,203 @@
+package authmgmt
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Options are the optional parts and settings of a Service. The zero value means the defaults.
+type Options struct {
+	Catalogue *Catalogue // DefaultCatalogue()
+	Directory Directory  // nil: every organization has role-based access control
+
+	// AcceptURL is what an invitation's link begins with; the link's token is put behind it. It must be an absolute http or https URL:
+	// "https://app.example.com/join/". It never comes from a request. Without it there are no invitations.
+	AcceptURL          string
+	InvitationLifetime time.Duration // of an invitation that asks for no other: 7 days
+
+	// Admit says whether a person may accept an invitation. An error keeps it pending and goes back to the caller of Accept. Nil admits
+	// everybody who has the link.
+	Admit func(ctx context.Context, i Invitation, by Person) error
+
+	// Deliver sends an invitation's link, after it was made or resent. The invitation stands even if that fails; then resend it. Nil sends
+	// nothing: whoever reads the invitation can pass the link on.
+	Deliver func(ctx context.Context, i Invitation, url string) error
+
+	// Grant hands out what an accepted invitation gives: a membership, an account, a token. It runs at least once for each accepted
+	// invitation, until it returns without error: first while the person waits, later by Service.Run, never twice at the same time unless
+	// it overstays GrantTimeout. So it must be idempotent. Nil gives nothing.
+	Grant        func(ctx context.Context, a Acceptance) (reply string, err error)
+	GrantTimeout time.Duration // of one attempt: 30 s
+	GrantRetry   time.Duration // the wait after a first failure, doubled with each further one, up to an hour: 5 s
+
+	TokenLifetime time.Duration // of an access token from Login: 1 h
+	SecretOverlap time.Duration // how long the secret before keeps working after RotateSecret: 24 h
+	TokenPrefix   string        // of access tokens: "at-"
+	SecretPrefix  string        // of client secrets: "cs-"
+
+	Retention Retention     // what Run forgets; the default keeps everything
+	RunEvery  time.Duration // how often Run looks for work: 15 s
+
+	Now      func() time.Time // time.Now
+	Rand     io.Reader        // crypto/rand.Reader; must be safe for concurrent use
+	Observer Observer         // none
+	Logger   *slog.Logger     // slog.Default()
+}
+
+// MaxInvitationLifetime bounds how long an invitation can be pending.
+const MaxInvitationLifetime = 30 * 24 * time.Hour
+
+// MaxSecretOverlap bounds how long two secrets of a client work beside each other.
+const MaxSecretOverlap = 90 * 24 * time.Hour
+
+// Service manages clients, invitations and access tokens. It is safe for concurrent use and starts no goroutine.
+type Service struct {
+	store     Store
+	key       InvitationKey
+	catalogue *Catalogue
+	opts      Options
+}
+
+// Caller is who asks for a change. Nobody can give away more than his Access covers.
+type Caller struct {
+	Subject string // for the audit trail
+	Access  Access
+}
+
+// New returns a Service over a store. The key must be 32 random bytes of the host's, the same ones at every start and on every machine.
+// New fails if the store is nil, the key is zero, or a setting is out of its bounds.
+func New(store Store, key InvitationKey, opts *Options) (*Service, error) {
+	if store == nil {
+		return nil, errors.New("authmgmt: New needs a store")
+	}
+	if key == (InvitationKey{}) {
+		return nil, errors.New("authmgmt: New needs an invitation key of 32 random bytes, not zeros")
+	}
+	s := &Service{store: store, key: key}
+	if opts != nil {
+		s.opts = *opts
+	}
+	o := &s.opts
+	if o.Catalogue == nil {
+		o.Catalogue = DefaultCatalogue()
+	}
+	s.catalogue = o.Catalogue
+	setDuration(&o.InvitationLifetime, 7*24*time.Hour)
+	setDuration(&o.GrantTimeout, 30*time.Second)
+	setDuration(&o.GrantRetry, 5*time.Second)
+	setDuration(&o.TokenLifetime, time.Hour)
+	setDuration(&o.SecretOverlap, 24*time.Hour)
+	setDuration(&o.RunEvery, 15*time.Second)
+	if o.TokenPrefix == "" {
+		o.TokenPrefix = "at-"
+	}
+	if o.SecretPrefix == "" {
+		o.SecretPrefix = "cs-"
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.InvitationLifetime > MaxInvitationLifetime {
+		return nil, fmt.Errorf("authmgmt: Options.InvitationLifetime is over %v", MaxInvitationLifetime)
+	}
+	if o.SecretOverlap > MaxSecretOverlap {
+		return nil, fmt.Errorf("authmgmt: Options.SecretOverlap is over %v", MaxSecretOverlap)
+	}
+	if o.AcceptURL != "" {
+		if u, err := url.Parse(o.AcceptURL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+			return nil, errors.New("authmgmt: Options.AcceptURL must be an absolute http or https URL without a user")
+		}
+	}
+	return s, nil
+}
+
+func setDuration(d *time.Duration, fallback time.Duration) {
+	if *d <= 0 {
+		*d = fallback
+	}
+}
+
+// Catalogue returns the roles that the service knows.
+func (s *Service) Catalogue() *Catalogue { return s.catalogue }
+
+// TokenLifetime returns how long an access token from Login is valid.
+func (s *Service) TokenLifetime() time.Duration { return s.opts.TokenLifetime }
+
+// now returns the time with the precision that stores keep.
+func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
+
+// ceilMicro rounds a bound up to the precision of stored times, which selects the same events.
+func ceilMicro(t time.Time) time.Time {
+	if cut := t.Truncate(time.Microsecond); cut.Before(t) {
+		t = cut.Add(time.Microsecond)
+	}
+	return t.UTC()
+}
+
+// newID returns a UUID of version 7 (RFC 9562): its first 48 bits are milliseconds, so that new rows stand together in an index.
+func (s *Service) newID(now time.Time) (uuid.UUID, error) {
+	var id uuid.UUID
+	if _, err := io.ReadFull(s.opts.Rand, id[6:]); err != nil {
+		return uuid.Nil, err
+	}
+	ms := uint64(now.UnixMilli())
+	for i := range 6 {
+		id[i] = byte(ms >> (40 - 8*i))
+	}
+	id[6] = id[6]&0x0f | 0x70
+	id[8] = id[8]&0x3f | 0x80
+	return id, nil
+}
+
+// limit returns a page size with its default.
+func (p *problems) limit(n int) int {
+	switch {
+	case n < 0 || n > MaxPageSize:
+		p.add("limit", "must be between 1 and %d", MaxPageSize)
+	case n == 0:
+		return 50
+	}
+	return n
+}
+
+func (p *problems) paging(q Paging) Paging {
+	q.Limit = p.limit(q.Limit)
+	if q.Offset < 0 {
+		p.add("offset", "must be 0 or more")
+	}
+	return q
+}
+
+// Ping returns nil if the store answers.
+func (s *Service) Ping(ctx context.Context) error {
+	_, err := s.store.Client(ctx, "", "")
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return unavailable("ping", err)
+}
+
+// refusal keeps the error of an update function apart from those of the store.
+type refusal struct{ err error }
+
+// of returns the update function's error if it is what the store returned, else the store's, marked.
+func (r *refusal) of(what string, err error) error {
+	if err != nil && r.err != nil && errors.Is(err, r.err) {
+		return r.err
+	}
+	return unavailable(what, err)
+}

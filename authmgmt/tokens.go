@@ -1,0 +1,243 @@
+package authmgmt
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/secret"
+)
+
+// Login exchanges a client's ID and secret for an access token (RFC 6749 section 4.4), which cannot be had again. Wrong, ended and unknown
+// credentials are all [ErrInvalidClient].
+func (s *Service) Login(ctx context.Context, clientID, clientSecret string) (text string, t Token, err error) {
+	start := s.opts.Now()
+	text, t, e, err := s.login(ctx, clientID, clientSecret)
+	kind := KindTokenIssued
+	if err != nil {
+		kind = KindLoginRefused
+	}
+	s.observeChange(ctx, start, t.Organization, kind, Caller{Subject: t.Subject}, idText(t.ID), &e, err)
+	return text, t, err
+}
+
+func (s *Service) login(ctx context.Context, clientID, clientSecret string) (string, Token, AuditEvent, error) {
+	if len(clientSecret) > secret.MaxLength {
+		return "", Token{}, AuditEvent{}, ErrInvalidClient
+	}
+	digest := secret.Sum(clientSecret)
+	c, err := s.store.ClientBySecret(ctx, digest)
+	if errors.Is(err, ErrNotFound) {
+		return "", Token{}, AuditEvent{}, ErrInvalidClient
+	}
+	if err != nil {
+		return "", Token{}, AuditEvent{}, unavailable("look up client", err)
+	}
+	now := s.now()
+	_, works := c.secret(digest, now)
+	if subtle.ConstantTimeCompare([]byte(c.ID), []byte(clientID)) != 1 || !works {
+		return "", Token{}, AuditEvent{}, ErrInvalidClient
+	}
+	text, t, e, err := s.createToken(ctx, Token{
+		Organization: c.Organization, Subject: "client:" + c.ID, Client: c.ID, Secret: digest, Roles: c.Roles,
+		ExpiresAt: now.Add(s.opts.TokenLifetime),
+	}, Caller{Subject: "client:" + c.ID}, "")
+	if errors.Is(err, ErrNotFound) { // the secret ended meanwhile
+		err = ErrInvalidClient
+	}
+	return text, t, e, err
+}
+
+// NewToken is what a token that stands for itself is made of.
+type NewToken struct {
+	ID       uuid.UUID     // uuid.Nil for a new one
+	Subject  string        // who it speaks for, 1 to 255 bytes
+	Roles    []Role        // none: full access
+	Lifetime time.Duration // 0: it never expires
+}
+
+// IssueToken makes an access token that is no client's: for a person who accepted an invitation, say. Its text cannot be had again. The
+// caller must cover the roles.
+func (s *Service) IssueToken(ctx context.Context, org string, by Caller, n NewToken) (text string, t Token, err error) {
+	start := s.opts.Now()
+	text, t, e, err := s.newToken(ctx, org, by, n, "")
+	s.observeChange(ctx, start, org, KindTokenIssued, by, idText(t.ID), &e, err)
+	return text, t, err
+}
+
+// ImportToken stores an access token that was made elsewhere, of 32 to 1024 bytes. A token that was revoked is not revived: that is [ErrExists],
+// too.
+func (s *Service) ImportToken(ctx context.Context, org string, by Caller, n NewToken, text string) (Token, error) {
+	start := s.opts.Now()
+	var p problems
+	p.secret("token", text)
+	err := p.err()
+	var t Token
+	var e AuditEvent
+	if err == nil {
+		_, t, e, err = s.newToken(ctx, org, by, n, text)
+	}
+	s.observeChange(ctx, start, org, KindTokenIssued, by, idText(t.ID), &e, err)
+	return t, err
+}
+
+func (s *Service) newToken(ctx context.Context, org string, by Caller, n NewToken, text string) (string, Token, AuditEvent, error) {
+	var p problems
+	p.name("organization", org)
+	p.name("subject", n.Subject)
+	p.roles(s.catalogue, n.Roles)
+	if n.Lifetime < 0 {
+		p.add("lifetime", "must be 0 or more")
+	}
+	if err := p.err(); err != nil {
+		return "", Token{}, AuditEvent{}, err
+	}
+	if !by.Access.Covers(n.Roles) {
+		return "", Token{}, AuditEvent{}, ErrForbidden
+	}
+	t := Token{ID: n.ID, Organization: org, Subject: n.Subject, Roles: unique(append([]Role(nil), n.Roles...))}
+	if n.Lifetime > 0 {
+		t.ExpiresAt = s.now().Add(n.Lifetime)
+	}
+	return s.createToken(ctx, t, by, text)
+}
+
+// createToken fills in what a token needs, and stores it.
+func (s *Service) createToken(ctx context.Context, t Token, by Caller, text string) (string, Token, AuditEvent, error) {
+	fail := func(err error) (string, Token, AuditEvent, error) { return "", Token{}, AuditEvent{}, err }
+	var err error
+	if text == "" {
+		if text, err = s.issue(s.opts.TokenPrefix); err != nil {
+			return fail(err)
+		}
+	}
+	t.CreatedAt = s.now()
+	t.Digest = secret.Sum(text)
+	if t.ID == uuid.Nil {
+		if t.ID, err = s.newID(t.CreatedAt); err != nil {
+			return fail(unavailable("read randomness", err))
+		}
+	}
+	e, err := s.event(t.Organization, KindTokenIssued, by, t.ID.String())
+	if err != nil {
+		return fail(err)
+	}
+	e.After = t.snapshot()
+	if err := s.store.CreateToken(ctx, t.Clone(), e.Clone()); err != nil {
+		return fail(unavailable("store token", err))
+	}
+	return text, t, e, nil
+}
+
+// Identity is what a valid access token says.
+type Identity struct {
+	Organization string
+	Subject      string // who it speaks for: "client:" and the ID of a client, or what its maker said
+	Client       string // the client that it was issued to; "" for a token that stands for itself
+	Token        uuid.UUID
+	ExpiresAt    time.Time // zero: never
+	Access       Access
+}
+
+// VerifyToken returns what a token says and allows now. Unknown, expired and revoked ones are all [ErrInvalidToken]. Nothing is cached: a
+// revoked token, a deleted client and a changed role count at once, on every machine.
+func (s *Service) VerifyToken(ctx context.Context, text string) (Identity, error) {
+	t, err := s.findToken(ctx, text)
+	if errors.Is(err, ErrNotFound) || err == nil && !t.active(s.now()) {
+		s.observe(ctx, Observation{Kind: KindTokenRefused, Organization: t.Organization, Actor: t.Subject, Target: idText(t.ID), Err: ErrInvalidToken})
+		return Identity{}, ErrInvalidToken
+	}
+	if err != nil {
+		return Identity{}, err
+	}
+	return Identity{
+		Organization: t.Organization, Subject: t.Subject, Client: t.Client, Token: t.ID, ExpiresAt: t.ExpiresAt,
+		Access: s.catalogue.stored(t.Roles),
+	}, nil
+}
+
+func (s *Service) findToken(ctx context.Context, text string) (Token, error) {
+	if len(text) > secret.MaxLength {
+		return Token{}, ErrNotFound
+	}
+	digest := secret.Sum(text)
+	t, err := s.store.TokenByDigest(ctx, digest)
+	if err != nil {
+		return Token{}, unavailable("look up token", err)
+	}
+	if !secret.Equal(t.Digest, digest) {
+		return Token{}, ErrNotFound
+	}
+	return t, nil
+}
+
+// Introspection is what can be said about a token (RFC 7662 section 2.2). If it is not active, all other fields are zero.
+type Introspection struct {
+	Active    bool
+	Token     uuid.UUID
+	Subject   string
+	Client    string
+	Roles     []Role // none: full access
+	IssuedAt  time.Time
+	ExpiresAt time.Time // zero: never
+}
+
+// Introspect says what a token of the organization is. An unknown one, one that has ended and one of another organization are all the
+// same: not active. That is no error.
+func (s *Service) Introspect(ctx context.Context, org, text string) (Introspection, error) {
+	t, err := s.findToken(ctx, text)
+	switch {
+	case errors.Is(err, ErrNotFound), err == nil && (t.Organization != org || !t.active(s.now())):
+		return Introspection{}, nil
+	case err != nil:
+		return Introspection{}, err
+	}
+	return Introspection{
+		Active: true, Token: t.ID, Subject: t.Subject, Client: t.Client, Roles: t.Roles, IssuedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
+	}, nil
+}
+
+// RevokeToken ends a token: the next request with it is refused. Revoking twice is no error and keeps the first time.
+func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uuid.UUID) error {
+	start := s.opts.Now()
+	begun, err := s.event(org, KindTokenRevoked, by, id.String())
+	if err != nil {
+		return err
+	}
+	var stored AuditEvent
+	err = s.store.UpdateToken(ctx, org, id, func(t *Token) (AuditEvent, error) {
+		stored = AuditEvent{}
+		if !t.RevokedAt.IsZero() {
+			return stored, nil
+		}
+		stored = begun
+		stored.Before = t.snapshot()
+		t.RevokedAt = begun.At
+		stored.After = t.snapshot()
+		return stored.Clone(), nil
+	})
+	err = unavailable("revoke token", err)
+	s.observeChange(ctx, start, org, KindTokenRevoked, by, id.String(), &stored, err)
+	return err
+}
+
+// ListTokens returns a page of the organization's tokens, newest first, those that have ended included. Limit 0 means 50.
+func (s *Service) ListTokens(ctx context.Context, org string, q Paging) (TokenPage, error) {
+	var p problems
+	q = p.paging(q)
+	if err := p.err(); err != nil {
+		return TokenPage{}, err
+	}
+	page, err := s.store.ListTokens(ctx, org, q)
+	return page, unavailable("list tokens", err)
+}
+
+func idText(id uuid.UUID) string {
+	if id == uuid.Nil {
+		return ""
+	}
+	return id.String()
+}
