@@ -80,3 +80,18 @@ func TriggerKeys(s *trigger.Service) func(ctx context.Context, token string) (Pr
 		return Principal{Organization: key.Organization, Subject: "api_key:" + key.ID.String(), Access: authmgmt.FullAccess()}, nil
 	}
 }
+
+// AccessTokens returns a check for [Bearer] over the access tokens of a credentials service. The principal has the access that the token
+// gives at this moment.
+func AccessTokens(s *authmgmt.Service) func(ctx context.Context, token string) (Principal, error) {
+	return func(ctx context.Context, token string) (Principal, error) {
+		id, err := s.VerifyToken(ctx, token)
+		if errors.Is(err, authmgmt.ErrInvalidToken) {
+			return Principal{}, ErrUnauthenticated
+		}
+		if err != nil {
+			return Principal{}, err
+		}
+		return Principal{Organization: id.Organization, Subject: id.Subject, Access: id.Access}, nil
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -18,9 +19,10 @@ type Options struct{}
 
 // DB is a database in RAM. It is safe for concurrent use.
 type DB struct {
-	mu      sync.RWMutex
-	trigger triggerTables
-	wakers  wakers // of trigger's jobs; not guarded by mu
+	mu       sync.RWMutex
+	trigger  triggerTables
+	authmgmt authmgmtTables
+	wakers   wakers // of trigger's jobs; not guarded by mu
 }
 
 // Open returns an empty database. Options may be nil. It never fails; it has the shape that every backend's Open has.
@@ -31,6 +33,14 @@ func Open(_ context.Context, _ *Options) (*DB, error) {
 			unqueued: make(map[uuid.UUID]*trigger.Event),
 			keys:     make(map[[32]byte]*trigger.APIKey),
 			jobs:     make(map[jobID]*job),
+		},
+		authmgmt: authmgmtTables{
+			clients:       make(map[ownedID]*authmgmt.Client),
+			secrets:       make(map[[32]byte]ownedID),
+			tokens:        make(map[[32]byte]*authmgmt.Token),
+			invitations:   make(map[ownedID]*authmgmt.Invitation),
+			audit:         make(map[string][]authmgmt.AuditEvent),
+			organizations: make(map[string]authmgmt.Organization),
 		},
 		wakers: wakers{all: make(map[*func()]bool)},
 	}, nil

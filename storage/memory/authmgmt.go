@@ -1,0 +1,120 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"sort"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// AuthMgmt returns what package authmgmt stores.
+func (db *DB) AuthMgmt() *AuthMgmt { return &AuthMgmt{db: db} }
+
+// AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker] and [authmgmt.Organizations].
+type AuthMgmt struct{ db *DB }
+
+var (
+	_ authmgmt.Store         = (*AuthMgmt)(nil)
+	_ authmgmt.Pruner        = (*AuthMgmt)(nil)
+	_ authmgmt.KeyChecker    = (*AuthMgmt)(nil)
+	_ authmgmt.Organizations = (*AuthMgmt)(nil)
+)
+
+// authmgmtTables is what the domain authmgmt keeps.
+type authmgmtTables struct {
+	clients       map[ownedID]*authmgmt.Client // deleted ones included
+	secrets       map[[32]byte]ownedID         // clients by the digests of their secrets
+	tokens        map[[32]byte]*authmgmt.Token // by digest
+	invitations   map[ownedID]*authmgmt.Invitation
+	audit         map[string][]authmgmt.AuditEvent // by organization, newest first
+	organizations map[string]authmgmt.Organization
+	keyCheck      *[32]byte
+}
+
+// ownedID is an ID that is unique within its organization.
+type ownedID struct{ org, id string }
+
+// addEvent stores an audit event, unless it is none.
+func (t *authmgmtTables) addEvent(e authmgmt.AuditEvent) {
+	if e.ID == ([16]byte{}) {
+		return
+	}
+	trail := t.audit[e.Organization]
+	at := sort.Search(len(trail), func(i int) bool { return trail[i].Position().Compare(e.Position()) > 0 })
+	t.audit[e.Organization] = slices.Insert(trail, at, e.Clone())
+}
+
+// AuditEvents implements [authmgmt.Audit].
+func (a *AuthMgmt) AuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+	if err := ctx.Err(); err != nil {
+		return authmgmt.AuditPage{}, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	var page authmgmt.AuditPage
+	for _, e := range a.db.authmgmt.audit[org] {
+		if !q.Matches(&e) {
+			continue
+		}
+		if len(page.Events) == q.Limit {
+			page.Next = page.Events[q.Limit-1].Position()
+			break
+		}
+		page.Events = append(page.Events, e.Clone())
+	}
+	return page, nil
+}
+
+// Organization implements [authmgmt.Directory].
+func (a *AuthMgmt) Organization(ctx context.Context, org string) (authmgmt.Organization, error) {
+	if err := ctx.Err(); err != nil {
+		return authmgmt.Organization{}, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	if o, ok := a.db.authmgmt.organizations[org]; ok {
+		return o, nil
+	}
+	return authmgmt.Organization{}, authmgmt.ErrNotFound
+}
+
+// UpdateOrganization implements [authmgmt.Organizations].
+func (a *AuthMgmt) UpdateOrganization(ctx context.Context, org string, update func(*authmgmt.Organization) (authmgmt.AuditEvent, error)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	changed, ok := a.db.authmgmt.organizations[org]
+	if !ok {
+		changed = authmgmt.Organization{ID: org}
+	}
+	e, err := update(&changed)
+	if err != nil {
+		return err
+	}
+	changed.ID = org
+	a.db.authmgmt.organizations[org] = changed
+	a.db.authmgmt.addEvent(e)
+	return nil
+}
+
+// KeyCheck implements [authmgmt.KeyChecker].
+func (a *AuthMgmt) KeyCheck(ctx context.Context, value [32]byte) ([32]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return [32]byte{}, err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	if a.db.authmgmt.keyCheck == nil {
+		a.db.authmgmt.keyCheck = &value
+	}
+	return *a.db.authmgmt.keyCheck, nil
+}
+
+// stretch returns the items that a listing shows of those that it has.
+func stretch[T any](all []T, p authmgmt.Paging) []T {
+	from := min(max(p.Offset, 0), len(all))
+	return all[from : from+min(max(p.Limit, 0), len(all)-from)]
+}

@@ -1,0 +1,143 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// client returns a client that is not deleted. The caller holds the lock.
+func (t *authmgmtTables) client(org, id string) (*authmgmt.Client, bool) {
+	c, ok := t.clients[ownedID{org, id}]
+	return c, ok && c.DeletedAt.IsZero()
+}
+
+// CreateClient implements [authmgmt.Clients].
+func (a *AuthMgmt) CreateClient(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	t := &a.db.authmgmt
+	id := ownedID{c.Organization, c.ID}
+	if _, taken := t.clients[id]; taken || !t.free(nil, c.Secrets) {
+		return authmgmt.ErrExists
+	}
+	kept := c.Clone()
+	t.clients[id] = &kept
+	for _, s := range kept.Secrets {
+		t.secrets[s.Digest] = id
+	}
+	t.addEvent(e)
+	return nil
+}
+
+// free reports whether secrets can be stored in the place of those before: their digests are not in use, nor twice among them.
+func (t *authmgmtTables) free(before, secrets []authmgmt.ClientSecret) bool {
+	seen := make(map[[32]byte]bool)
+	for _, s := range secrets {
+		_, used := t.secrets[s.Digest]
+		own := hasDigest(before, s.Digest)
+		if used && !own || seen[s.Digest] {
+			return false
+		}
+		seen[s.Digest] = true
+	}
+	return true
+}
+
+func hasDigest(secrets []authmgmt.ClientSecret, digest [32]byte) bool {
+	return slices.ContainsFunc(secrets, func(s authmgmt.ClientSecret) bool { return s.Digest == digest })
+}
+
+// Client implements [authmgmt.Clients].
+func (a *AuthMgmt) Client(ctx context.Context, org, id string) (authmgmt.Client, error) {
+	if err := ctx.Err(); err != nil {
+		return authmgmt.Client{}, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	if c, ok := a.db.authmgmt.client(org, id); ok {
+		return c.Clone(), nil
+	}
+	return authmgmt.Client{}, authmgmt.ErrNotFound
+}
+
+// ClientBySecret implements [authmgmt.Clients].
+func (a *AuthMgmt) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
+	if err := ctx.Err(); err != nil {
+		return authmgmt.Client{}, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	if id, ok := a.db.authmgmt.secrets[digest]; ok {
+		return a.db.authmgmt.clients[id].Clone(), nil
+	}
+	return authmgmt.Client{}, authmgmt.ErrNotFound
+}
+
+// UpdateClient implements [authmgmt.Clients].
+func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func(*authmgmt.Client) (authmgmt.AuditEvent, error)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	t := &a.db.authmgmt
+	kept, ok := t.client(org, id)
+	if !ok {
+		return authmgmt.ErrNotFound
+	}
+	given := kept.Clone()
+	e, err := update(&given)
+	if err != nil {
+		return err
+	}
+	changed := given.Clone()
+	changed.Organization, changed.ID, changed.CreatedAt = kept.Organization, kept.ID, kept.CreatedAt
+	if !changed.DeletedAt.IsZero() {
+		changed.Secrets = nil
+	}
+	if !t.free(kept.Secrets, changed.Secrets) {
+		return authmgmt.ErrExists
+	}
+	for _, s := range kept.Secrets {
+		delete(t.secrets, s.Digest)
+		if !hasDigest(changed.Secrets, s.Digest) {
+			t.forgetTokens(s.Digest)
+		}
+	}
+	for _, s := range changed.Secrets {
+		t.secrets[s.Digest] = ownedID{org, id}
+	}
+	*kept = changed
+	t.addEvent(e)
+	return nil
+}
+
+// ListClients implements [authmgmt.Clients].
+func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
+	if err := ctx.Err(); err != nil {
+		return authmgmt.ClientPage{}, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	var all []*authmgmt.Client
+	for _, c := range a.db.authmgmt.clients {
+		if c.Organization == org && c.DeletedAt.IsZero() {
+			all = append(all, c)
+		}
+	}
+	slices.SortFunc(all, func(x, y *authmgmt.Client) int {
+		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), strings.Compare(x.ID, y.ID))
+	})
+	page := authmgmt.ClientPage{Total: len(all)}
+	for _, c := range stretch(all, p) {
+		page.Clients = append(page.Clients, c.Clone())
+	}
+	return page, nil
+}

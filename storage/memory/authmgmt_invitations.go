@@ -1,0 +1,121 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// CreateInvitation implements [authmgmt.Invitations].
+func (a *AuthMgmt) CreateInvitation(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	t := &a.db.authmgmt
+	id := ownedID{i.Organization, i.ID}
+	if _, taken := t.invitations[id]; taken {
+		return authmgmt.ErrExists
+	}
+	for _, other := range t.invitations {
+		if exclusive && other.Organization == i.Organization && other.EmailKey() == i.EmailKey() &&
+			other.State(i.CreatedAt) == authmgmt.InvitationPending {
+			return authmgmt.ErrPendingInvitation
+		}
+	}
+	kept := i.Clone()
+	t.invitations[id] = &kept
+	t.addEvent(e)
+	return nil
+}
+
+// Invitation implements [authmgmt.Invitations].
+func (a *AuthMgmt) Invitation(ctx context.Context, org, id string) (authmgmt.Invitation, error) {
+	if err := ctx.Err(); err != nil {
+		return authmgmt.Invitation{}, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	if i, ok := a.db.authmgmt.invitations[ownedID{org, id}]; ok {
+		return i.Clone(), nil
+	}
+	return authmgmt.Invitation{}, authmgmt.ErrNotFound
+}
+
+// UpdateInvitation implements [authmgmt.Invitations].
+func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update func(*authmgmt.Invitation) (authmgmt.AuditEvent, error)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	t := &a.db.authmgmt
+	kept, ok := t.invitations[ownedID{org, id}]
+	if !ok {
+		return authmgmt.ErrNotFound
+	}
+	given := kept.Clone()
+	e, err := update(&given)
+	if err != nil {
+		return err
+	}
+	changed := given.Clone()
+	changed.Organization, changed.ID, changed.Email, changed.CreatedAt = kept.Organization, kept.ID, kept.Email, kept.CreatedAt
+	*kept = changed
+	t.addEvent(e)
+	return nil
+}
+
+// ListInvitations implements [authmgmt.Invitations].
+func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+	if err := ctx.Err(); err != nil {
+		return authmgmt.InvitationPage{}, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	all := a.db.authmgmt.invitationsWhere(func(i *authmgmt.Invitation) bool {
+		return i.Organization == org && (pendingAt.IsZero() || i.State(pendingAt) == authmgmt.InvitationPending)
+	})
+	slices.SortFunc(all, func(x, y *authmgmt.Invitation) int {
+		return cmp.Or(y.CreatedAt.Compare(x.CreatedAt), strings.Compare(y.ID, x.ID))
+	})
+	return authmgmt.InvitationPage{Invitations: cloneInvitations(stretch(all, p)), Total: len(all)}, nil
+}
+
+// DueGrants implements [authmgmt.Invitations].
+func (a *AuthMgmt) DueGrants(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	due := a.db.authmgmt.invitationsWhere(func(i *authmgmt.Invitation) bool {
+		return !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero() && !i.AwaitsPerson && !i.GrantDue.After(now)
+	})
+	slices.SortFunc(due, func(x, y *authmgmt.Invitation) int { return x.GrantDue.Compare(y.GrantDue) })
+	return cloneInvitations(stretch(due, authmgmt.Paging{Limit: limit})), nil
+}
+
+// invitationsWhere returns those that a condition selects, in no order. The caller holds the lock.
+func (t *authmgmtTables) invitationsWhere(selects func(*authmgmt.Invitation) bool) []*authmgmt.Invitation {
+	var found []*authmgmt.Invitation
+	for _, i := range t.invitations {
+		if selects(i) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+func cloneInvitations(from []*authmgmt.Invitation) []authmgmt.Invitation {
+	var clones []authmgmt.Invitation
+	for _, i := range from {
+		clones = append(clones, i.Clone())
+	}
+	return clones
+}

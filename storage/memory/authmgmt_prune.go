@@ -1,0 +1,64 @@
+package memory
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// PruneAudit implements [authmgmt.Pruner].
+func (a *AuthMgmt) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	removed := 0
+	for org, trail := range a.db.authmgmt.audit {
+		a.db.authmgmt.audit[org] = slices.DeleteFunc(trail, func(e authmgmt.AuditEvent) bool {
+			return counted(&removed, limit, e.At.Before(before))
+		})
+	}
+	return removed, nil
+}
+
+// PruneTokens implements [authmgmt.Pruner].
+func (a *AuthMgmt) PruneTokens(ctx context.Context, before time.Time, limit int) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	removed := 0
+	maps.DeleteFunc(a.db.authmgmt.tokens, func(_ [32]byte, t *authmgmt.Token) bool {
+		return counted(&removed, limit, !t.ExpiresAt.IsZero() && t.ExpiresAt.Before(before))
+	})
+	return removed, nil
+}
+
+// PruneInvitations implements [authmgmt.Pruner].
+func (a *AuthMgmt) PruneInvitations(ctx context.Context, before time.Time, limit int) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	removed := 0
+	maps.DeleteFunc(a.db.authmgmt.invitations, func(_ ownedID, i *authmgmt.Invitation) bool {
+		end := i.EndedAt()
+		return counted(&removed, limit, !end.IsZero() && end.Before(before))
+	})
+	return removed, nil
+}
+
+// counted reports whether one more row goes, and counts it.
+func counted(removed *int, limit int, ended bool) bool {
+	if !ended || *removed >= limit {
+		return false
+	}
+	*removed++
+	return true
+}
