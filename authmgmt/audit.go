@@ -155,7 +155,8 @@ func (s *Service) AllAuditEvents(ctx context.Context, org string, q AuditQuery) 
 	}
 }
 
-// event begins the audit event of a change, which gets its snapshots where the change is made. All events of a service begin here.
+// event begins the audit event of a change; its snapshots are filled in. All events of a service begin here. That of a change to
+// something begins within the update function, so that the trail has the order in which the changes were made.
 func (s *Service) event(org string, kind Kind, by Caller, target string) (AuditEvent, error) {
 	now := s.now()
 	id, err := s.newID(now)

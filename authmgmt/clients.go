@@ -192,15 +192,15 @@ func (s *Service) DeleteClient(ctx context.Context, org string, by Caller, id st
 
 // changeClient changes a client together with its audit event. A change that leaves everything as it was has none.
 func (s *Service) changeClient(ctx context.Context, org string, kind Kind, by Caller, id string, change func(*Client) error) (Client, AuditEvent, error) {
-	begun, err := s.event(org, kind, by, id)
-	if err != nil {
-		return Client{}, AuditEvent{}, err
-	}
 	var changed Client
 	var stored AuditEvent
 	var refused refusal
-	err = s.store.UpdateClient(ctx, org, id, func(c *Client) (AuditEvent, error) {
+	err := s.store.UpdateClient(ctx, org, id, func(c *Client) (AuditEvent, error) {
 		before := c.Clone()
+		var begun AuditEvent
+		if begun, refused.err = s.event(org, kind, by, id); refused.err != nil {
+			return AuditEvent{}, refused.err
+		}
 		if refused.err = change(c); refused.err != nil {
 			return AuditEvent{}, refused.err
 		}

@@ -235,15 +235,15 @@ func guard(f func() error) (err error) {
 
 // changeInvitation changes an invitation together with its audit event, if it has a kind.
 func (s *Service) changeInvitation(ctx context.Context, org string, kind Kind, by Caller, id string, change func(*Invitation, time.Time) error) (Invitation, AuditEvent, error) {
-	begun, err := s.event(org, kind, by, id)
-	if err != nil {
-		return Invitation{}, AuditEvent{}, err
-	}
 	var changed Invitation
 	var stored AuditEvent
 	var refused refusal
-	err = s.store.UpdateInvitation(ctx, org, id, func(i *Invitation) (AuditEvent, error) {
+	err := s.store.UpdateInvitation(ctx, org, id, func(i *Invitation) (AuditEvent, error) {
 		before := i.Clone()
+		var begun AuditEvent
+		if begun, refused.err = s.event(org, kind, by, id); refused.err != nil {
+			return AuditEvent{}, refused.err
+		}
 		if refused.err = change(i, begun.At); refused.err != nil {
 			return AuditEvent{}, refused.err
 		}

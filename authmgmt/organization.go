@@ -22,22 +22,21 @@ func (s *Service) SetRBAC(ctx context.Context, org string, by Caller, enabled bo
 	if err := p.err(); err != nil {
 		return err
 	}
-	begun, err := s.event(org, KindOrganization, by, org)
-	if err != nil {
-		return err
-	}
 	var stored AuditEvent
-	err = organizations.UpdateOrganization(ctx, org, func(o *Organization) (AuditEvent, error) {
+	var refused refusal
+	err := organizations.UpdateOrganization(ctx, org, func(o *Organization) (AuditEvent, error) {
 		stored = AuditEvent{}
 		if o.RBAC == enabled {
 			return stored, nil
 		}
-		stored = begun
+		if stored, refused.err = s.event(org, KindOrganization, by, org); refused.err != nil {
+			return AuditEvent{}, refused.err
+		}
 		stored.Before, stored.After = &Snapshot{RBAC: clonePointer(&o.RBAC)}, &Snapshot{RBAC: clonePointer(&enabled)}
 		o.RBAC = enabled
 		return stored.Clone(), nil
 	})
-	err = unavailable("update organization", err)
+	err = refused.of("update organization", err)
 	s.observeChange(ctx, start, org, KindOrganization, by, org, &stored, err)
 	return err
 }

@@ -3,11 +3,13 @@ package authmgmt
 import (
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -64,6 +66,7 @@ type Service struct {
 	key       InvitationKey
 	catalogue *Catalogue
 	opts      Options
+	made      atomic.Uint32 // IDs
 }
 
 // Caller is who asks for a change. Nobody can give away more than his Access covers.
@@ -148,18 +151,15 @@ func ceilMicro(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// newID returns a UUID of version 7 (RFC 9562): its first 48 bits are milliseconds, so that new rows stand together in an index.
+// newID returns a UUID of version 7 (RFC 9562): 48 bits of milliseconds, then the microseconds within them (section 6.2, method 3) and a
+// counter (method 1). So the IDs of a service are in the order in which they were made.
 func (s *Service) newID(now time.Time) (uuid.UUID, error) {
 	var id uuid.UUID
-	if _, err := io.ReadFull(s.opts.Rand, id[6:]); err != nil {
+	if _, err := io.ReadFull(s.opts.Rand, id[10:]); err != nil {
 		return uuid.Nil, err
 	}
-	ms := uint64(now.UnixMilli())
-	for i := range 6 {
-		id[i] = byte(ms >> (40 - 8*i))
-	}
-	id[6] = id[6]&0x0f | 0x70
-	id[8] = id[8]&0x3f | 0x80
+	binary.BigEndian.PutUint64(id[:8], uint64(now.UnixMilli())<<16|7<<12|uint64(now.Nanosecond()/1000%1000))
+	binary.BigEndian.PutUint16(id[8:], uint16(s.made.Add(1)&0x3fff|0x8000))
 	return id, nil
 }
 

@@ -203,23 +203,22 @@ func (s *Service) Introspect(ctx context.Context, org, text string) (Introspecti
 // RevokeToken ends a token: the next request with it is refused. Revoking twice is no error and keeps the first time.
 func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uuid.UUID) error {
 	start := s.opts.Now()
-	begun, err := s.event(org, KindTokenRevoked, by, id.String())
-	if err != nil {
-		return err
-	}
 	var stored AuditEvent
-	err = s.store.UpdateToken(ctx, org, id, func(t *Token) (AuditEvent, error) {
+	var refused refusal
+	err := s.store.UpdateToken(ctx, org, id, func(t *Token) (AuditEvent, error) {
 		stored = AuditEvent{}
 		if !t.RevokedAt.IsZero() {
 			return stored, nil
 		}
-		stored = begun
+		if stored, refused.err = s.event(org, KindTokenRevoked, by, id.String()); refused.err != nil {
+			return AuditEvent{}, refused.err
+		}
 		stored.Before = t.snapshot()
-		t.RevokedAt = begun.At
+		t.RevokedAt = stored.At
 		stored.After = t.snapshot()
 		return stored.Clone(), nil
 	})
-	err = unavailable("revoke token", err)
+	err = refused.of("revoke token", err)
 	s.observeChange(ctx, start, org, KindTokenRevoked, by, id.String(), &stored, err)
 	return err
 }

@@ -1,0 +1,357 @@
+package authmgmt_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+func TestCreateClient(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	given := append(roles("viewer", "viewer"), authmgmt.Role{ID: "editor", Resource: "dataset", ResourceInstance: "d1"})
+	c, secret, err := r.CreateClient(t.Context(), "acme", admin, authmgmt.NewClient{Name: "ci", Roles: given})
+	require.NoError(t, err)
+	assert.Equal(t, "acme", c.Organization)
+	assert.Len(t, c.ID, 36)
+	assert.Equal(t, given[1:], c.Roles, "a role that is given twice counts once")
+	assert.Equal(t, begin.Truncate(time.Microsecond), c.CreatedAt)
+	assert.True(t, strings.HasPrefix(secret, "cs-"))
+	assert.Len(t, secret, len("cs-")+64)
+
+	kept, err := r.Client(t.Context(), "acme", c.ID)
+	require.NoError(t, err)
+	assert.Equal(t, c, kept)
+	_, err = r.Client(t.Context(), "globex", c.ID)
+	assert.Equal(t, authmgmt.ErrNotFound, err)
+
+	other, otherSecret, err := r.CreateClient(t.Context(), "acme", admin, authmgmt.NewClient{Name: "ci", Roles: given})
+	require.NoError(t, err, "names need not be unique")
+	assert.NotEqual(t, c.ID, other.ID)
+	assert.NotEqual(t, secret, otherSecret)
+
+	_, _, err = r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{ID: c.ID, Name: "ci"})
+	assert.ErrorIs(t, err, authmgmt.ErrExists)
+	_, _, err = r.CreateClient(t.Context(), "globex", full, authmgmt.NewClient{ID: c.ID, Name: "ci"})
+	assert.NoError(t, err, "IDs are an organization's own")
+}
+
+func TestCreateClientRefuses(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	for name, test := range map[string]struct {
+		org    string
+		client authmgmt.NewClient
+		fields []string
+	}{
+		"no name":        {"acme", authmgmt.NewClient{}, []string{"name"}},
+		"everything":     {"", authmgmt.NewClient{ID: "a\x00", Name: "\xff", Roles: []authmgmt.Role{{ID: "x"}}}, []string{"organization", "client_id", "name", "roles[0].role_id"}},
+		"long":           {"acme", authmgmt.NewClient{Name: strings.Repeat("n", 256)}, []string{"name"}},
+		"odd binding":    {"acme", authmgmt.NewClient{Name: "n", Roles: []authmgmt.Role{{ID: "viewer"}, {ID: "viewer", ResourceInstance: "d1"}}}, []string{"roles[1].resource_instance"}},
+		"too many roles": {"acme", authmgmt.NewClient{Name: "n", Roles: make([]authmgmt.Role, 101)}, []string{"roles"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, secret, err := r.CreateClient(t.Context(), test.org, full, test.client)
+			assert.Empty(t, secret)
+			assert.Equal(t, test.fields, fieldsOf(t, err))
+		})
+	}
+	_, err := r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n"}, strings.Repeat("s", 31))
+	assert.Equal(t, []string{"client_secret"}, fieldsOf(t, err))
+	_, err = r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n"}, strings.Repeat("s", 1025))
+	assert.Equal(t, []string{"client_secret"}, fieldsOf(t, err))
+	assert.Empty(t, r.trail(t, "acme"), "nothing was changed")
+}
+
+// fieldsOf returns the fields of a ValidationError.
+func fieldsOf(t *testing.T, err error) []string {
+	t.Helper()
+	var invalid *authmgmt.ValidationError
+	require.ErrorAs(t, err, &invalid)
+	var fields []string
+	for _, e := range invalid.Problems.WrappedErrors() {
+		var p authmgmt.Problem
+		require.ErrorAs(t, e, &p)
+		fields = append(fields, p.Field)
+	}
+	return fields
+}
+
+// Nobody gives away more than he holds, in whatever way.
+func TestNobodyRaisesAnybody(t *testing.T) {
+	type attempt struct {
+		name string
+		try  func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error
+	}
+	attempts := []attempt{
+		{"create a client", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
+			_, _, err := r.CreateClient(ctx, "acme", by, authmgmt.NewClient{Name: "n", Roles: given})
+			return err
+		}},
+		{"update a client", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
+			_, err := r.UpdateClient(ctx, "acme", by, "target", authmgmt.ClientUpdate{Roles: &given})
+			return err
+		}},
+		{"rotate a secret", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
+			c, _, err := r.CreateClient(ctx, "acme", full, authmgmt.NewClient{Name: "n", Roles: given})
+			if err == nil {
+				_, _, err = r.RotateSecret(ctx, "acme", by, c.ID, 0)
+			}
+			return err
+		}},
+		{"issue a token", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
+			_, _, err := r.IssueToken(ctx, "acme", by, authmgmt.NewToken{Subject: "s", Roles: given})
+			return err
+		}},
+		{"invite", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
+			_, err := r.Invite(ctx, "acme", by, authmgmt.NewInvitation{Email: "a@example.com", Name: "a", Roles: given})
+			return err
+		}},
+		{"resend an invitation", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
+			i, err := r.Invite(ctx, "acme", full, authmgmt.NewInvitation{Email: "b@example.com", Name: "b", Roles: given})
+			if err == nil {
+				_, err = r.ResendInvitation(ctx, "acme", by, i.ID)
+			}
+			return err
+		}},
+	}
+	bound := func(id string) []authmgmt.Role {
+		return []authmgmt.Role{{ID: id, Resource: "dataset", ResourceInstance: "d1"}}
+	}
+	callers := []authmgmt.Caller{full, admin, editor, viewer, d1, nobody}
+	for _, test := range []struct {
+		name string
+		give []authmgmt.Role
+		may  []bool // as callers
+	}{
+		{"full access", nil, []bool{true, false, false, false, false, false}},
+		{"admin", roles("admin"), []bool{true, true, false, false, false, false}},
+		{"editor", roles("editor"), []bool{true, true, true, false, false, false}},
+		{"viewer", roles("viewer"), []bool{true, true, true, true, false, false}},
+		{"admin of d1", bound("admin"), []bool{true, true, false, false, true, false}},
+		{"viewer of d1", bound("viewer"), []bool{true, true, true, true, true, false}},
+		{"viewer, and admin of d1", append(roles("viewer"), bound("admin")...), []bool{true, true, false, false, false, false}},
+	} {
+		for _, a := range attempts {
+			for i, by := range callers {
+				t.Run(by.Subject+": "+a.name+" with "+test.name, func(t *testing.T) {
+					r := newRig(t, authmgmt.Options{})
+					_, err := r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{ID: "target", Name: "t", Roles: []authmgmt.Role{{ID: "viewer", Resource: "vault"}}}, strings.Repeat("s", 32))
+					require.NoError(t, err)
+					err = a.try(t.Context(), r, by, test.give)
+					if test.may[i] {
+						assert.NoError(t, err)
+					} else {
+						assert.ErrorIs(t, err, authmgmt.ErrForbidden)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestUpdateClient(t *testing.T) {
+	set := func(list ...authmgmt.Role) *[]authmgmt.Role { return &list }
+	name := func(n string) *string { return &n }
+	viewer, editor := authmgmt.Role{ID: "viewer"}, authmgmt.Role{ID: "editor"}
+	onD1 := authmgmt.Role{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}
+	onD2 := authmgmt.Role{ID: "editor", Resource: "dataset", ResourceInstance: "d2"}
+	onAll := authmgmt.Role{ID: "viewer", Resource: "dataset"}
+	adminD1 := authmgmt.Role{ID: "admin", Resource: "dataset", ResourceInstance: "d1"}
+	for _, test := range []struct {
+		name   string
+		before []authmgmt.Role
+		by     authmgmt.Caller
+		update authmgmt.ClientUpdate
+		after  []authmgmt.Role
+		err    error
+	}{
+		{"nothing", roles("viewer"), admin, authmgmt.ClientUpdate{}, roles("viewer"), nil},
+		{"the name alone keeps the roles", roles("viewer"), admin, authmgmt.ClientUpdate{Name: name("new")}, roles("viewer"), nil},
+		{"roles", roles("viewer"), admin, authmgmt.ClientUpdate{Roles: set(editor, onD1)}, []authmgmt.Role{editor, onD1}, nil},
+		{"no roles: full access", roles("viewer"), full, authmgmt.ClientUpdate{Roles: set()}, nil, nil},
+		{"no roles, by an admin", roles("viewer"), admin, authmgmt.ClientUpdate{Roles: set()}, nil, authmgmt.ErrForbidden},
+		{"no roles where there are none, by an admin", nil, admin, authmgmt.ClientUpdate{Roles: set()}, nil, authmgmt.ErrForbidden},
+		{"less than full access, by an admin", nil, admin, authmgmt.ClientUpdate{Roles: set(viewer)}, roles("viewer"), nil},
+		{"system roles", []authmgmt.Role{viewer, onD1, onAll, onD2}, admin, authmgmt.ClientUpdate{Roles: set(editor), Context: authmgmt.SystemRoles()},
+			[]authmgmt.Role{onD1, onAll, onD2, editor}, nil},
+		{"one dataset's", []authmgmt.Role{viewer, onD1, onAll, onD2}, admin, authmgmt.ClientUpdate{Roles: set(authmgmt.Role{ID: "admin"}), Context: authmgmt.DatasetRoles("d1")},
+			[]authmgmt.Role{viewer, onAll, onD2, adminD1}, nil},
+		{"clear one dataset's", []authmgmt.Role{viewer, onD1, onD2}, admin, authmgmt.ClientUpdate{Roles: set(), Context: authmgmt.DatasetRoles("d1")},
+			[]authmgmt.Role{viewer, onD2}, nil},
+		{"clear the last ones", []authmgmt.Role{onD1}, full, authmgmt.ClientUpdate{Roles: set(), Context: authmgmt.DatasetRoles("d1")}, nil, nil},
+		{"clear the last ones, by an admin", []authmgmt.Role{onD1}, admin, authmgmt.ClientUpdate{Roles: set(), Context: authmgmt.DatasetRoles("d1")},
+			nil, authmgmt.ErrForbidden},
+		{"clear the last system roles, by an admin", roles("viewer"), admin, authmgmt.ClientUpdate{Roles: set(), Context: authmgmt.SystemRoles()},
+			nil, authmgmt.ErrForbidden},
+		{"clear a context that has none, by an admin", roles("viewer"), admin, authmgmt.ClientUpdate{Roles: set(), Context: authmgmt.DatasetRoles("d9")}, roles("viewer"), nil},
+		{"what is kept need not be covered", []authmgmt.Role{{ID: "admin"}}, d1, authmgmt.ClientUpdate{Roles: set(adminD1), Context: authmgmt.DatasetRoles("d1")},
+			[]authmgmt.Role{{ID: "admin"}, adminD1}, nil},
+		{"what is new must be", roles("viewer"), d1, authmgmt.ClientUpdate{Roles: set(viewer, editor)}, nil, authmgmt.ErrForbidden},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r := newRig(t, authmgmt.Options{})
+			c, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "old", Roles: test.before})
+			require.NoError(t, err)
+			r.advance(time.Hour)
+			changed, err := r.UpdateClient(t.Context(), "acme", test.by, c.ID, test.update)
+			kept, readErr := r.Client(t.Context(), "acme", c.ID)
+			require.NoError(t, readErr)
+			trail := r.trail(t, "acme")[1:]
+			if test.err != nil {
+				assert.ErrorIs(t, err, test.err)
+				assert.Equal(t, c, kept)
+				assert.Empty(t, trail)
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, changed, kept)
+			assert.Equal(t, test.after, kept.Roles)
+			if test.update.Name != nil {
+				assert.Equal(t, *test.update.Name, kept.Name)
+			}
+			if kept.Name == c.Name && assert.ObjectsAreEqual(c.Roles, kept.Roles) {
+				assert.Equal(t, c, kept)
+				assert.Empty(t, trail, "what changes nothing is no change")
+				return
+			}
+			require.Len(t, trail, 1)
+			assert.Equal(t, authmgmt.KindClientUpdated, trail[0].Kind)
+			assert.Equal(t, test.by.Subject, trail[0].Actor)
+			assert.Equal(t, c.ID, trail[0].Target)
+			assert.Equal(t, "old", trail[0].Before.Name)
+			assert.Equal(t, len(test.after) == 0, trail[0].After.FullAccess)
+			assert.Len(t, trail[0].After.Roles, len(test.after))
+			assert.Equal(t, r.now().Truncate(time.Microsecond), kept.UpdatedAt)
+		})
+	}
+}
+
+func TestUpdateClientRefuses(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	c, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: roles("viewer")})
+	require.NoError(t, err)
+	empty := ""
+	bad := []authmgmt.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d2"}, {ID: "owner"}, {ID: "viewer", Resource: "vault"}}
+	u := authmgmt.ClientUpdate{Name: &empty, Roles: &bad, Context: authmgmt.DatasetRoles("d1")}
+	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, u)
+	assert.Equal(t, []string{"name", "roles[1].role_id", "roles[0].resource_instance", "roles[2].resource"}, fieldsOf(t, err))
+	assert.Equal(t, fieldsOf(t, err), fieldsOf(t, r.Check(u)))
+
+	for _, org := range []string{"acme", "globex"} {
+		_, err = r.UpdateClient(t.Context(), org, full, "unknown", authmgmt.ClientUpdate{})
+		assert.Equal(t, authmgmt.ErrNotFound, err)
+	}
+	_, err = r.UpdateClient(t.Context(), "globex", full, c.ID, authmgmt.ClientUpdate{})
+	assert.Equal(t, authmgmt.ErrNotFound, err, "another organization's is unknown")
+
+	// Roles of other contexts count towards the limit.
+	many := make([]authmgmt.Role, 60)
+	for i := range many {
+		many[i] = authmgmt.Role{ID: "viewer", Resource: "shop", ResourceInstance: strings.Repeat("s", i+1)}
+	}
+	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &many})
+	require.NoError(t, err)
+	twoMore := []authmgmt.Role{{ID: "viewer"}, {ID: "editor"}}
+	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &twoMore, Context: authmgmt.SystemRoles()})
+	require.NoError(t, err)
+	for i := range many {
+		many[i].Resource = "other"
+	}
+	all, err := r.Client(t.Context(), "acme", c.ID)
+	require.NoError(t, err)
+	tooMany := append(all.Roles, many...)
+	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &tooMany})
+	assert.Equal(t, []string{"roles"}, fieldsOf(t, err))
+}
+
+// A failing directory is a failure, and says nothing about the organization.
+type directory struct {
+	org authmgmt.Organization
+	err error
+}
+
+func (d *directory) Organization(context.Context, string) (authmgmt.Organization, error) {
+	return d.org, d.err
+}
+
+func TestRBAC(t *testing.T) {
+	dir := &directory{}
+	r := newRig(t, authmgmt.Options{Directory: dir})
+	c, err := r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: roles("viewer")}, strings.Repeat("s", 32))
+	require.NoError(t, err, "what is imported is the host's own decision")
+	assign := func() map[string]error {
+		editor := roles("editor")
+		errs := make(map[string]error)
+		_, _, errs["create"] = r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: editor})
+		_, errs["update"] = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &editor})
+		_, errs["unknown"] = r.UpdateClient(t.Context(), "acme", full, "unknown", authmgmt.ClientUpdate{Roles: &editor})
+		i, err := r.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "a@example.com", Name: "a", Roles: editor})
+		if errs["invite"] = err; err == nil {
+			require.NoError(t, r.CancelInvitation(t.Context(), "acme", full, i.ID))
+		}
+		return errs
+	}
+	for what, err := range assign() {
+		assert.ErrorIs(t, err, authmgmt.ErrRBACDisabled, what)
+	}
+	dir.err = authmgmt.ErrNotFound
+	for what, err := range assign() {
+		assert.ErrorIs(t, err, authmgmt.ErrRBACDisabled, what)
+	}
+	dir.err = errors.New("down")
+	for what, err := range assign() {
+		assert.ErrorIs(t, err, authmgmt.ErrUnavailable, what)
+	}
+	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &[]authmgmt.Role{}})
+	assert.NoError(t, err, "no roles need no access control")
+	dir.err, dir.org.RBAC = nil, true
+	for what, err := range assign() {
+		if what == "unknown" {
+			assert.ErrorIs(t, err, authmgmt.ErrNotFound)
+			continue
+		}
+		assert.NoError(t, err, what)
+	}
+	assert.ErrorIs(t, r.SetRBAC(t.Context(), "acme", full, true), errors.ErrUnsupported, "this directory cannot be written")
+}
+
+func TestSetRBAC(t *testing.T) {
+	first := newRig(t, authmgmt.Options{})
+	r := newRig(t, authmgmt.Options{Directory: first.store})
+	editor := roles("editor")
+	_, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: editor})
+	assert.ErrorIs(t, err, authmgmt.ErrRBACDisabled)
+	for _, enabled := range []bool{true, true, false} {
+		require.NoError(t, r.SetRBAC(t.Context(), "acme", full, enabled))
+	}
+	require.NoError(t, r.SetRBAC(t.Context(), "acme", full, true))
+	_, _, err = r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: editor})
+	assert.NoError(t, err)
+	assert.Equal(t, []string{"organization"}, fieldsOf(t, r.SetRBAC(t.Context(), "", full, true)))
+	trail := first.trail(t, "acme")
+	require.Len(t, trail, 3, "setting what is set is no change")
+	assert.Equal(t, []bool{false, true, false}, []bool{*trail[0].Before.RBAC, *trail[1].Before.RBAC, *trail[2].Before.RBAC})
+	assert.Equal(t, []bool{true, false, true}, []bool{*trail[0].After.RBAC, *trail[1].After.RBAC, *trail[2].After.RBAC})
+}
+
+func TestListClients(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	for _, name := range []string{"a", "b", "c"} {
+		_, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: name})
+		require.NoError(t, err)
+		r.advance(time.Second)
+	}
+	page, err := r.ListClients(t.Context(), "acme", authmgmt.Paging{Offset: 1})
+	require.NoError(t, err)
+	assert.Equal(t, 3, page.Total)
+	require.Len(t, page.Clients, 2)
+	assert.Equal(t, "b", page.Clients[0].Name)
+	_, err = r.ListClients(t.Context(), "acme", authmgmt.Paging{Offset: -1, Limit: 1001})
+	assert.Equal(t, []string{"limit", "offset"}, fieldsOf(t, err))
+}

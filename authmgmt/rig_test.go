@@ -1,0 +1,126 @@
+package authmgmt_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+)
+
+// rig is a service on memory whose time stands still.
+type rig struct {
+	*authmgmt.Service
+	store *memory.AuthMgmt
+	logs  *syncBuffer
+
+	mu       sync.Mutex
+	time     time.Time
+	observed []authmgmt.Observation
+}
+
+var begin = time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC)
+
+// testKey is not random, and nobody's.
+var testKey = authmgmt.InvitationKey(bytes.Repeat([]byte{0x5a}, 32))
+
+func newRig(t *testing.T, opts authmgmt.Options) *rig {
+	t.Helper()
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	r := &rig{store: db.AuthMgmt(), time: begin, logs: new(syncBuffer)}
+	opts.Now = r.now
+	opts.Observer = authmgmt.ObserverFunc(func(_ context.Context, o authmgmt.Observation) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.observed = append(r.observed, o)
+	})
+	opts.Logger = slog.New(slog.NewJSONHandler(r.logs, nil))
+	if opts.AcceptURL == "" {
+		opts.AcceptURL = "https://app.example.com/join/"
+	}
+	r.Service, err = authmgmt.New(r.store, testKey, &opts)
+	require.NoError(t, err)
+	return r
+}
+
+func (r *rig) now() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.time
+}
+
+func (r *rig) advance(d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.time = r.time.Add(d)
+}
+
+// observations returns what was observed since the last call.
+func (r *rig) observations() []authmgmt.Observation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	seen := r.observed
+	r.observed = nil
+	return seen
+}
+
+// trail returns the organization's audit trail, oldest first.
+func (r *rig) trail(t *testing.T, org string) []authmgmt.AuditEvent {
+	t.Helper()
+	var trail []authmgmt.AuditEvent
+	for e, err := range r.AllAuditEvents(t.Context(), org, authmgmt.AuditQuery{}) {
+		require.NoError(t, err)
+		trail = append([]authmgmt.AuditEvent{e}, trail...)
+	}
+	return trail
+}
+
+// Callers of every kind.
+var (
+	full   = authmgmt.Caller{Subject: "root", Access: authmgmt.FullAccess()}
+	admin  = callerWith("admin", authmgmt.Role{ID: "admin"})
+	editor = callerWith("editor", authmgmt.Role{ID: "editor"})
+	viewer = callerWith("viewer", authmgmt.Role{ID: "viewer"})
+	d1     = callerWith("admin of d1", authmgmt.Role{ID: "admin", Resource: "dataset", ResourceInstance: "d1"})
+	nobody = authmgmt.Caller{Subject: "nobody"}
+)
+
+func callerWith(subject string, roles ...authmgmt.Role) authmgmt.Caller {
+	return authmgmt.Caller{Subject: subject, Access: authmgmt.DefaultCatalogue().Access(roles...)}
+}
+
+func roles(ids ...string) []authmgmt.Role {
+	var list []authmgmt.Role
+	for _, id := range ids {
+		list = append(list, authmgmt.Role{ID: id})
+	}
+	return list
+}
+
+// syncBuffer is a buffer that several goroutines may write to.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+var _ io.Writer = (*syncBuffer)(nil)
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
