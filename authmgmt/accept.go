@@ -39,19 +39,19 @@ func (s *Service) InvitationByLink(ctx context.Context, token string) (Invitatio
 
 // byLink returns the invitation that a link's token opens, in whatever state.
 func (s *Service) byLink(ctx context.Context, token string) (Invitation, error) {
-	l, ok := parseLink(token)
+	org, id, ok := parseLink(token)
 	if !ok {
 		return Invitation{}, ErrNotFound
 	}
-	i, err := s.store.Invitation(ctx, l.org, l.id)
+	i, err := s.store.Invitation(ctx, org, id)
 	if errors.Is(err, ErrNotFound) {
-		s.opens(&l, &Invitation{Organization: l.org, ID: l.id}) // it takes as long as for one that is there
+		s.opens(token, &Invitation{Organization: org, ID: id}) // it takes as long as for one that is there
 		return Invitation{}, ErrNotFound
 	}
 	if err != nil {
 		return Invitation{}, unavailable("read invitation", err)
 	}
-	if !s.opens(&l, &i) {
+	if !s.opens(token, &i) {
 		return Invitation{}, ErrNotFound
 	}
 	return i, nil

@@ -1,0 +1,283 @@
+package authmgmt_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+func TestAcceptWithoutGrant(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	i := r.invite(t, "alan@example.com", "viewer")
+	got, err := r.InvitationByLink(t.Context(), r.Link(&i))
+	require.NoError(t, err)
+	assert.Equal(t, i, got, "to look changes nothing")
+
+	accepted, err := r.Accept(t.Context(), r.Link(&i), authmgmt.Person{Subject: "user-7"})
+	require.NoError(t, err)
+	assert.Empty(t, accepted.Reply)
+	assert.Equal(t, "user-7", accepted.Invitation.AcceptedBy)
+	assert.Equal(t, r.now().Truncate(time.Microsecond), accepted.Invitation.AcceptedAt)
+	assert.Equal(t, accepted.Invitation.AcceptedAt, accepted.Invitation.GrantedAt)
+	for range 2 {
+		_, err = r.Accept(t.Context(), r.Link(&i), authmgmt.Person{Subject: "user-8"})
+		assert.Equal(t, authmgmt.ErrNotFound, err)
+		_, err = r.InvitationByLink(t.Context(), r.Link(&i))
+		assert.Equal(t, authmgmt.ErrNotFound, err)
+	}
+	assert.Equal(t, authmgmt.ErrNotFound, r.CancelInvitation(t.Context(), "acme", full, i.ID))
+	trail := r.trail(t, "acme")
+	require.Len(t, trail, 2)
+	assert.Equal(t, authmgmt.KindAccepted, trail[1].Kind)
+	assert.Equal(t, "user-7", trail[1].Actor)
+
+	j := r.invite(t, "grace@example.com")
+	accepted, err = r.Accept(t.Context(), r.Link(&j), authmgmt.Person{})
+	require.NoError(t, err)
+	assert.Equal(t, "grace@example.com", accepted.Invitation.AcceptedBy, "whoever has the link is the invitee")
+}
+
+func TestAdmit(t *testing.T) {
+	stranger := errors.New("sign in as alan@example.com first")
+	r := newRig(t, authmgmt.Options{Admit: func(_ context.Context, i authmgmt.Invitation, by authmgmt.Person) error {
+		if by.Subject != i.Email {
+			return stranger
+		}
+		return nil
+	}})
+	i := r.invite(t, "alan@example.com")
+	_, err := r.Accept(t.Context(), r.Link(&i), authmgmt.Person{Subject: "eve@example.com"})
+	assert.ErrorIs(t, err, authmgmt.ErrNotAdmitted)
+	assert.ErrorIs(t, err, stranger)
+	_, err = r.Invitation(t.Context(), "acme", i.ID)
+	assert.NoError(t, err, "it stays pending")
+	_, err = r.Accept(t.Context(), r.Link(&i), authmgmt.Person{Subject: "alan@example.com"})
+	assert.NoError(t, err)
+}
+
+// Of fifty who accept and fifty who cancel, one wins, and Grant runs once or not at all.
+func TestAcceptAndCancelHaveOneWinner(t *testing.T) {
+	for round := range 20 {
+		var grants atomic.Int32
+		r := newRig(t, authmgmt.Options{Grant: func(context.Context, authmgmt.Acceptance) (string, error) {
+			grants.Add(1)
+			time.Sleep(time.Millisecond) // while others try
+			return "welcome", nil
+		}})
+		i := r.invite(t, "alan@example.com")
+		link := r.Link(&i)
+		var accepts, cancels atomic.Int32
+		start := make(chan struct{})
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				<-start
+				got, err := r.Accept(context.Background(), link, authmgmt.Person{})
+				switch {
+				case err == nil && got.Reply == "welcome":
+					accepts.Add(1)
+				case !errors.Is(err, authmgmt.ErrNotFound) && !errors.Is(err, authmgmt.ErrGrantPending):
+					t.Errorf("accept: %v", err)
+				}
+			})
+			wg.Go(func() {
+				<-start
+				switch err := r.CancelInvitation(context.Background(), "acme", full, i.ID); {
+				case err == nil:
+					cancels.Add(1)
+				case !errors.Is(err, authmgmt.ErrNotFound):
+					t.Errorf("cancel: %v", err)
+				}
+			})
+		}
+		close(start)
+		wg.Wait()
+		require.EqualValues(t, 1, accepts.Load()+cancels.Load(), "round %d", round)
+		require.Equal(t, accepts.Load(), grants.Load())
+	}
+}
+
+// grantHook is a Grant that fails as it is told.
+type grantHook struct {
+	mu    sync.Mutex
+	err   error
+	calls []authmgmt.Acceptance
+}
+
+func (g *grantHook) grant(_ context.Context, a authmgmt.Acceptance) (string, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.calls = append(g.calls, a)
+	return "welcome", g.err
+}
+
+func (g *grantHook) fail(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.err = err
+}
+
+func (g *grantHook) attempts() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.calls)
+}
+
+// Whatever goes wrong, Grant runs again until it succeeds, and then not any more.
+func TestGrantRunsUntilItSucceeds(t *testing.T) {
+	down := errors.New("down")
+	hook := &grantHook{err: down}
+	r := newRig(t, authmgmt.Options{Grant: hook.grant})
+	i := r.invite(t, "alan@example.com", "viewer")
+	_, err := r.Accept(t.Context(), r.Link(&i), authmgmt.Person{})
+	assert.ErrorIs(t, err, authmgmt.ErrGrantPending)
+	assert.ErrorIs(t, err, down)
+	assert.True(t, hook.calls[0].Attended)
+	assert.Equal(t, 1, hook.calls[0].Attempt)
+	assert.Equal(t, authmgmt.InvitationAccepted, hook.calls[0].Invitation.State(r.now()))
+	assert.Equal(t, authmgmt.ErrNotFound, r.CancelInvitation(t.Context(), "acme", full, i.ID), "it is accepted")
+
+	_, err = r.Accept(t.Context(), r.Link(&i), authmgmt.Person{})
+	assert.ErrorIs(t, err, authmgmt.ErrGrantPending)
+	runs := func(want int) {
+		t.Helper()
+		granted, err := r.RunOnce(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, want, granted)
+	}
+	runs(0)
+	assert.Equal(t, 1, hook.attempts(), "the wait is not over")
+
+	wait := 5 * time.Second
+	for attempt := 2; attempt <= 14; attempt++ {
+		r.advance(wait - time.Microsecond)
+		runs(0)
+		require.Equal(t, attempt-1, hook.attempts(), "the wait after attempt %d", attempt-1)
+		r.advance(time.Microsecond)
+		runs(0)
+		require.Equal(t, attempt, hook.attempts())
+		assert.False(t, hook.calls[attempt-1].Attended)
+		assert.Equal(t, attempt, hook.calls[attempt-1].Attempt)
+		wait = min(2*wait, time.Hour)
+	}
+	hook.fail(nil)
+	r.advance(time.Hour)
+	runs(1)
+	calls := hook.attempts()
+	for range 3 {
+		r.advance(24 * time.Hour)
+		runs(0)
+	}
+	assert.Equal(t, calls, hook.attempts(), "once it has succeeded, it does not run again")
+	_, err = r.Accept(t.Context(), r.Link(&i), authmgmt.Person{})
+	assert.Equal(t, authmgmt.ErrNotFound, err)
+
+	trail := r.trail(t, "acme")
+	last := trail[len(trail)-1]
+	assert.Equal(t, authmgmt.KindGranted, last.Kind)
+	assert.Equal(t, "alan@example.com", last.Actor)
+	assert.Len(t, trail, 3, "failed attempts change nothing")
+}
+
+func TestThePersonCanTryAgain(t *testing.T) {
+	hook := &grantHook{err: errors.New("down")}
+	r := newRig(t, authmgmt.Options{Grant: hook.grant})
+	i := r.invite(t, "alan@example.com")
+	_, err := r.Accept(t.Context(), r.Link(&i), authmgmt.Person{})
+	require.ErrorIs(t, err, authmgmt.ErrGrantPending)
+	hook.fail(nil)
+	r.advance(5 * time.Second)
+	accepted, err := r.Accept(t.Context(), r.Link(&i), authmgmt.Person{})
+	require.NoError(t, err)
+	assert.Equal(t, "welcome", accepted.Reply)
+	assert.Equal(t, 2, hook.attempts())
+}
+
+// A process that dies in an attempt leaves a claim, which ends by itself.
+func TestGrantAfterACrash(t *testing.T) {
+	r := newRig(t, authmgmt.Options{Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "welcome", nil }})
+	i := r.invite(t, "alan@example.com")
+	err := r.store.UpdateInvitation(t.Context(), "acme", i.ID, func(i *authmgmt.Invitation) (authmgmt.AuditEvent, error) {
+		now := r.now().Truncate(time.Microsecond)
+		i.AcceptedAt, i.AcceptedBy = now, "alan"
+		i.GrantAttempts, i.GrantDue = 1, now.Add(40*time.Second)
+		return authmgmt.AuditEvent{}, nil
+	})
+	require.NoError(t, err)
+	granted, err := r.RunOnce(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, granted)
+	r.advance(40 * time.Second)
+	granted, err = r.RunOnce(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 1, granted)
+}
+
+// A Grant whose reply only the person can use is left to the person.
+func TestUnattendedGrant(t *testing.T) {
+	hook := &grantHook{err: errors.New("down")}
+	calls := 0
+	r := newRig(t, authmgmt.Options{Grant: func(ctx context.Context, a authmgmt.Acceptance) (string, error) {
+		calls++
+		if !a.Attended {
+			return "", authmgmt.ErrUnattended
+		}
+		return hook.grant(ctx, a)
+	}})
+	i := r.invite(t, "alan@example.com")
+	_, err := r.Accept(t.Context(), r.Link(&i), authmgmt.Person{})
+	require.ErrorIs(t, err, authmgmt.ErrGrantPending)
+	hook.fail(nil)
+	logged := r.logs.String()
+	for range 3 {
+		r.advance(time.Hour)
+		granted, err := r.RunOnce(t.Context())
+		require.NoError(t, err)
+		assert.Zero(t, granted)
+	}
+	assert.Equal(t, 2, calls, "Run asks once")
+	assert.Equal(t, logged, r.logs.String(), "and does not complain")
+	accepted, err := r.Accept(t.Context(), r.Link(&i), authmgmt.Person{})
+	require.NoError(t, err)
+	assert.Equal(t, "welcome", accepted.Reply)
+}
+
+// A person who leaves in the middle does not take the grant with him.
+func TestGrantOutlivesTheRequest(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	r := newRig(t, authmgmt.Options{Grant: func(attempt context.Context, _ authmgmt.Acceptance) (string, error) {
+		cancel()
+		_, bounded := attempt.Deadline()
+		assert.True(t, bounded)
+		return "welcome", attempt.Err()
+	}})
+	i := r.invite(t, "alan@example.com")
+	accepted, err := r.Accept(ctx, r.Link(&i), authmgmt.Person{})
+	require.NoError(t, err)
+	assert.False(t, accepted.Invitation.GrantedAt.IsZero())
+}
+
+func TestRunEndsWithItsContext(t *testing.T) {
+	hook := new(grantHook)
+	r := newRig(t, authmgmt.Options{Grant: hook.grant, RunEvery: time.Millisecond})
+	i := r.invite(t, "alan@example.com")
+	hook.fail(errors.New("down"))
+	_, err := r.Accept(t.Context(), r.Link(&i), authmgmt.Person{})
+	require.ErrorIs(t, err, authmgmt.ErrGrantPending)
+	hook.fail(nil)
+	r.advance(time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	require.Eventually(t, func() bool { return hook.attempts() == 2 }, 10*time.Second, time.Millisecond)
+	cancel()
+	assert.NoError(t, <-done)
+}

@@ -1,0 +1,185 @@
+package authmgmt_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// Every change has its event, in the trail and for the Observer alike; what is refused or changes nothing has none.
+func TestEveryChangeIsAudited(t *testing.T) {
+	first := newRig(t, authmgmt.Options{})
+	r := newRig(t, authmgmt.Options{Directory: first.store})
+	ctx := t.Context()
+	require.NoError(t, r.SetRBAC(ctx, "acme", full, true))
+	// The directory is another store: its event is in another trail.
+	require.Len(t, first.trail(t, "acme"), 1)
+	r.observations()
+
+	c, secret := r.newClient(t)
+	name := "renamed"
+	_, err := r.UpdateClient(ctx, "acme", admin, c.ID, authmgmt.ClientUpdate{Name: &name})
+	require.NoError(t, err)
+	_, err = r.UpdateClient(ctx, "acme", admin, c.ID, authmgmt.ClientUpdate{Name: &name})
+	require.NoError(t, err)
+	rotated, _, err := r.RotateSecret(ctx, "acme", full, c.ID, 0)
+	require.NoError(t, err)
+	_, token := r.login(t, c.ID, secret)
+	require.NoError(t, r.RevokeToken(ctx, "acme", admin, token.ID))
+	require.NoError(t, r.RevokeToken(ctx, "acme", admin, token.ID))
+	require.NoError(t, r.RevokeSecret(ctx, "acme", admin, c.ID, rotated.Secrets[0].ID))
+	require.NoError(t, r.DeleteClient(ctx, "acme", admin, c.ID))
+	i := r.invite(t, "alan@example.com")
+	i, err = r.ResendInvitation(ctx, "acme", full, i.ID)
+	require.NoError(t, err)
+	_, err = r.Accept(ctx, r.Link(&i), authmgmt.Person{Subject: "alan"})
+	require.NoError(t, err)
+	j := r.invite(t, "grace@example.com")
+	require.NoError(t, r.CancelInvitation(ctx, "acme", admin, j.ID))
+	_, err = r.Client(ctx, "acme", c.ID)
+	require.ErrorIs(t, err, authmgmt.ErrNotFound)
+
+	type line struct {
+		kind          authmgmt.Kind
+		actor, target string
+	}
+	want := []line{
+		{authmgmt.KindClientCreated, "root", c.ID},
+		{authmgmt.KindClientUpdated, "admin", c.ID},
+		{authmgmt.KindSecretRotated, "root", c.ID},
+		{authmgmt.KindTokenIssued, "client:" + c.ID, token.ID.String()},
+		{authmgmt.KindTokenRevoked, "admin", token.ID.String()},
+		{authmgmt.KindSecretRevoked, "admin", c.ID},
+		{authmgmt.KindClientDeleted, "admin", c.ID},
+		{authmgmt.KindInvited, "root", i.ID},
+		{authmgmt.KindResent, "root", i.ID},
+		{authmgmt.KindAccepted, "alan", i.ID},
+		{authmgmt.KindInvited, "root", j.ID},
+		{authmgmt.KindCancelled, "admin", j.ID},
+	}
+	trail := r.trail(t, "acme")
+	var got []line
+	for _, e := range trail {
+		got = append(got, line{e.Kind, e.Actor, e.Target})
+		assert.Equal(t, "acme", e.Organization)
+		assert.False(t, e.Before == nil && e.After == nil)
+	}
+	assert.Equal(t, want, got)
+	var observed []authmgmt.AuditEvent
+	for _, o := range r.observations() {
+		require.NoError(t, o.Err)
+		if o.Event != nil {
+			assert.Equal(t, o.Kind, o.Event.Kind)
+			observed = append(observed, *o.Event)
+		}
+	}
+	assert.Equal(t, trail, observed)
+}
+
+func TestRefusalsAreObservedAndNotAudited(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	c, _ := r.newClient(t)
+	before := r.trail(t, "acme")
+	r.observations()
+	none := []authmgmt.Role{}
+	_, err := r.UpdateClient(t.Context(), "acme", viewer, c.ID, authmgmt.ClientUpdate{Roles: &none})
+	require.ErrorIs(t, err, authmgmt.ErrForbidden)
+	require.ErrorIs(t, r.DeleteClient(t.Context(), "acme", viewer, "unknown"), authmgmt.ErrNotFound)
+	seen := r.observations()
+	require.Len(t, seen, 2)
+	assert.Equal(t, authmgmt.KindClientUpdated, seen[0].Kind)
+	assert.Equal(t, "viewer", seen[0].Actor)
+	assert.Equal(t, c.ID, seen[0].Target)
+	assert.ErrorIs(t, seen[0].Err, authmgmt.ErrForbidden)
+	assert.Nil(t, seen[0].Event)
+	assert.ErrorIs(t, seen[1].Err, authmgmt.ErrNotFound)
+	assert.Equal(t, before, r.trail(t, "acme"))
+}
+
+func TestAuditQueries(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	a, _ := r.newClient(t)
+	r.advance(time.Minute)
+	name := "renamed"
+	_, err := r.UpdateClient(t.Context(), "acme", admin, a.ID, authmgmt.ClientUpdate{Name: &name})
+	require.NoError(t, err)
+	r.advance(time.Minute)
+	require.NoError(t, r.DeleteClient(t.Context(), "acme", full, a.ID))
+	count := func(q authmgmt.AuditQuery) int {
+		page, err := r.AuditEvents(t.Context(), "acme", q)
+		require.NoError(t, err)
+		return len(page.Events)
+	}
+	assert.Equal(t, 3, count(authmgmt.AuditQuery{}))
+	assert.Equal(t, 3, count(authmgmt.AuditQuery{Target: a.ID}))
+	assert.Equal(t, 1, count(authmgmt.AuditQuery{Actor: "admin"}))
+	assert.Equal(t, 1, count(authmgmt.AuditQuery{Kind: authmgmt.KindClientDeleted}))
+	assert.Equal(t, 2, count(authmgmt.AuditQuery{From: begin.Add(time.Minute).Truncate(time.Microsecond)}))
+	assert.Equal(t, 1, count(authmgmt.AuditQuery{From: begin.Add(time.Minute)}), "a bound between two microseconds is the next one")
+	assert.Equal(t, 1, count(authmgmt.AuditQuery{To: begin.Add(time.Minute).Truncate(time.Microsecond)}))
+	assert.Equal(t, 0, count(authmgmt.AuditQuery{Actor: "admin", Kind: authmgmt.KindClientDeleted}))
+	_, err = r.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 1001})
+	assert.Equal(t, []string{"limit"}, fieldsOf(t, err))
+	page, err := r.AuditEvents(t.Context(), "globex", authmgmt.AuditQuery{})
+	require.NoError(t, err)
+	assert.Empty(t, page.Events)
+
+	page, err = r.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 2})
+	require.NoError(t, err)
+	assert.Equal(t, authmgmt.KindClientDeleted, page.Events[0].Kind, "newest first")
+	rest, err := r.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 2, Before: page.Next})
+	require.NoError(t, err)
+	require.Len(t, rest.Events, 1)
+	assert.Equal(t, authmgmt.KindClientCreated, rest.Events[0].Kind)
+	assert.True(t, rest.Next.IsZero())
+}
+
+func TestPrune(t *testing.T) {
+	r := newRig(t, authmgmt.Options{Retention: authmgmt.Retention{Audit: time.Hour, Tokens: 2 * time.Hour, Invitations: 3 * time.Hour}})
+	ctx := t.Context()
+	c, secret := r.newClient(t)
+	r.login(t, c.ID, secret)
+	_, err := r.ImportToken(ctx, "acme", full, authmgmt.NewToken{Subject: "ops"}, strings.Repeat("t", 32))
+	require.NoError(t, err)
+	i := r.invite(t, "alan@example.com")
+	require.NoError(t, r.CancelInvitation(ctx, "acme", full, i.ID))
+	r.invite(t, "grace@example.com")
+	counts := func() (audit, tokens, invitations int) {
+		page, err := r.ListTokens(ctx, "acme", authmgmt.Paging{})
+		require.NoError(t, err)
+		all, err := r.ListAllInvitations(ctx, "acme", authmgmt.Paging{})
+		require.NoError(t, err)
+		return len(r.trail(t, "acme")), page.Total, all.Total
+	}
+	for _, step := range []struct {
+		after                      time.Duration
+		audit, tokens, invitations int
+	}{
+		{time.Hour, 6, 2, 2},
+		{time.Microsecond, 0, 2, 2},
+		{2*time.Hour - time.Microsecond, 0, 2, 2}, // the token expired an hour after it was issued
+		{time.Microsecond, 0, 1, 1},               // and so have three hours passed since the cancellation
+		{8 * 24 * time.Hour, 0, 1, 0},
+	} {
+		r.advance(step.after)
+		_, err := r.RunOnce(ctx)
+		require.NoError(t, err)
+		audit, tokens, invitations := counts()
+		assert.Equal(t, []int{step.audit, step.tokens, step.invitations}, []int{audit, tokens, invitations}, "after %v more", step.after)
+	}
+	plain, err := authmgmt.New(struct{ authmgmt.Store }{r.store}, testKey, nil)
+	require.NoError(t, err)
+	_, err = plain.Prune(ctx, authmgmt.PruneBefore{})
+	assert.ErrorIs(t, err, errors.ErrUnsupported)
+}
+
+func TestPing(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	assert.NoError(t, r.Ping(t.Context()))
+}

@@ -1,0 +1,181 @@
+package authmgmt_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// invite makes an invitation for an address.
+func (r *rig) invite(t *testing.T, email string, ids ...string) authmgmt.Invitation {
+	t.Helper()
+	i, err := r.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: email, Name: "Alan", Roles: roles(ids...)})
+	require.NoError(t, err)
+	return i
+}
+
+func TestInvite(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	i, err := r.Invite(t.Context(), "acme", admin, authmgmt.NewInvitation{Inviter: "Grace", Email: "alan@example.com", Name: "Alan", Roles: roles("editor")})
+	require.NoError(t, err)
+	assert.Equal(t, "Grace", i.Inviter)
+	assert.Equal(t, begin.Truncate(time.Microsecond), i.CreatedAt)
+	assert.Equal(t, i.CreatedAt.Add(7*24*time.Hour), i.ExpiresAt)
+	kept, err := r.Invitation(t.Context(), "acme", i.ID)
+	require.NoError(t, err)
+	assert.Equal(t, i, kept)
+	_, err = r.Invitation(t.Context(), "globex", i.ID)
+	assert.Equal(t, authmgmt.ErrNotFound, err)
+
+	other := r.invite(t, "other@example.com")
+	assert.Equal(t, "root", other.Inviter, "the caller, if nobody is named")
+	page, err := r.ListInvitations(t.Context(), "acme", authmgmt.Paging{})
+	require.NoError(t, err)
+	assert.Equal(t, 2, page.Total)
+	page, err = r.ListInvitations(t.Context(), "globex", authmgmt.Paging{})
+	require.NoError(t, err)
+	assert.Zero(t, page.Total)
+}
+
+func TestInviteRefuses(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	_, err := r.Invite(t.Context(), "", authmgmt.Caller{Access: authmgmt.FullAccess()}, authmgmt.NewInvitation{
+		ID: "a\x00", Email: "nobody", Roles: roles("x"), Lifetime: authmgmt.MaxInvitationLifetime + 1,
+	})
+	assert.Equal(t, []string{"organization", "invitation_id", "inviter", "name", "email", "roles[0].role_id", "lifetime"}, fieldsOf(t, err))
+	for _, bad := range []string{
+		"", "@", "a@", "@example.com", "a@b@c", "a b@example.com", "a@example.com\r\nBcc: b@example.com", "a@exam\x00ple.com", "<a@example.com>", "a,b@example.com",
+		strings.Repeat("a", 250) + "@b.example", "a@\xff",
+	} {
+		_, err := r.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: bad, Name: "n"})
+		assert.Equal(t, []string{"email"}, fieldsOf(t, err), "%q", bad)
+	}
+	for _, good := range []string{"a@b", "a+b@example.com", "jürgen@exämple.de", "O'Neil@example.com"} {
+		r.invite(t, good)
+	}
+
+	db := newRig(t, authmgmt.Options{})
+	s, err := authmgmt.New(db.store, testKey, nil)
+	require.NoError(t, err)
+	_, err = s.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "a@example.com", Name: "n"})
+	assert.ErrorIs(t, err, errors.ErrUnsupported, "without an address for links")
+}
+
+// One that is pending keeps the address, in whatever case it is written; one that ended does not.
+func TestOnePendingInvitationAnAddress(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	again := func() error {
+		_, err := r.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "ALAN@Example.com", Name: "n"})
+		return err
+	}
+	i := r.invite(t, "alan@example.com")
+	assert.Equal(t, authmgmt.ErrPendingInvitation, again())
+	_, err := r.Invite(t.Context(), "globex", full, authmgmt.NewInvitation{Email: "alan@example.com", Name: "n"})
+	assert.NoError(t, err, "another organization's address is its own")
+
+	r.advance(7*24*time.Hour - time.Microsecond)
+	assert.Equal(t, authmgmt.ErrPendingInvitation, again())
+	_, err = r.Invitation(t.Context(), "acme", i.ID)
+	assert.NoError(t, err)
+	r.advance(time.Microsecond)
+	_, err = r.Invitation(t.Context(), "acme", i.ID)
+	assert.Equal(t, authmgmt.ErrNotFound, err, "to the microsecond")
+	assert.Equal(t, authmgmt.ErrNotFound, r.CancelInvitation(t.Context(), "acme", full, i.ID))
+	_, err = r.ResendInvitation(t.Context(), "acme", full, i.ID)
+	assert.Equal(t, authmgmt.ErrNotFound, err)
+	_, err = r.InvitationByLink(t.Context(), r.Link(&i))
+	assert.Equal(t, authmgmt.ErrNotFound, err)
+	_, err = r.Accept(t.Context(), r.Link(&i), authmgmt.Person{})
+	assert.Equal(t, authmgmt.ErrNotFound, err)
+	assert.NoError(t, again(), "an expired one does not block a new one")
+
+	j := r.invite(t, "grace@example.com")
+	require.NoError(t, r.CancelInvitation(t.Context(), "acme", full, j.ID))
+	r.invite(t, "grace@example.com")
+	_, err = r.ImportInvitation(t.Context(), "acme", full, authmgmt.NewInvitation{ID: "inv1", Email: "grace@example.com", Name: "n"})
+	assert.NoError(t, err, "what is imported is the host's own decision")
+	_, err = r.ImportInvitation(t.Context(), "acme", full, authmgmt.NewInvitation{ID: j.ID, Email: "grace@example.com", Name: "n"})
+	assert.Equal(t, authmgmt.ErrExists, err, "one that was cancelled is not revived")
+	all, err := r.ListAllInvitations(t.Context(), "acme", authmgmt.Paging{})
+	require.NoError(t, err)
+	assert.Equal(t, 5, all.Total)
+}
+
+func TestCancelInvitation(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	i := r.invite(t, "alan@example.com")
+	assert.Equal(t, authmgmt.ErrNotFound, r.CancelInvitation(t.Context(), "globex", full, i.ID))
+	assert.Equal(t, authmgmt.ErrNotFound, r.CancelInvitation(t.Context(), "acme", full, "unknown"))
+	require.NoError(t, r.CancelInvitation(t.Context(), "acme", full, i.ID))
+	assert.Equal(t, authmgmt.ErrNotFound, r.CancelInvitation(t.Context(), "acme", full, i.ID))
+	_, err := r.Accept(t.Context(), r.Link(&i), authmgmt.Person{})
+	assert.Equal(t, authmgmt.ErrNotFound, err)
+	ended, err := r.AnyInvitation(t.Context(), "acme", i.ID)
+	require.NoError(t, err)
+	assert.Equal(t, authmgmt.InvitationCancelled, ended.State(r.now()))
+	trail := r.trail(t, "acme")
+	require.Len(t, trail, 2)
+	assert.Equal(t, authmgmt.InvitationPending, trail[1].Before.State)
+	assert.Equal(t, authmgmt.InvitationCancelled, trail[1].After.State)
+}
+
+func TestResendInvitation(t *testing.T) {
+	var sent []string
+	var failure error
+	r := newRig(t, authmgmt.Options{Deliver: func(_ context.Context, i authmgmt.Invitation, url string) error {
+		sent = append(sent, i.Email+" "+url)
+		return failure
+	}})
+	i := r.invite(t, "alan@example.com", "viewer")
+	r.advance(24 * time.Hour)
+	resent, err := r.ResendInvitation(t.Context(), "acme", admin, i.ID)
+	require.NoError(t, err)
+	assert.Equal(t, i.Generation+1, resent.Generation)
+	assert.Equal(t, i.ExpiresAt.Add(24*time.Hour), resent.ExpiresAt)
+	assert.NotEqual(t, r.Link(&i), r.Link(&resent))
+	_, err = r.InvitationByLink(t.Context(), r.Link(&i))
+	assert.Equal(t, authmgmt.ErrNotFound, err, "the link before opens nothing any more")
+	_, err = r.Accept(t.Context(), r.Link(&i), authmgmt.Person{})
+	assert.Equal(t, authmgmt.ErrNotFound, err)
+	got, err := r.InvitationByLink(t.Context(), r.Link(&resent))
+	require.NoError(t, err)
+	assert.Equal(t, resent, got)
+	assert.Equal(t, []string{"alan@example.com " + r.URL(&i), "alan@example.com " + r.URL(&resent)}, sent)
+	assert.True(t, strings.HasPrefix(r.URL(&i), "https://app.example.com/join/"))
+
+	// A failing delivery is reported, without the link, and changes nothing.
+	failure = errors.New("no mail to " + r.URL(&i))
+	r.observations()
+	_, err = r.ResendInvitation(t.Context(), "acme", admin, i.ID)
+	require.NoError(t, err)
+	seen := r.observations()
+	require.Len(t, seen, 2)
+	assert.Equal(t, authmgmt.KindDeliveryFailed, seen[1].Kind)
+	assert.ErrorIs(t, seen[1].Err, failure)
+	assert.Contains(t, r.logs.String(), i.ID)
+	assert.NotContains(t, r.logs.String(), "/join/")
+
+	_, err = r.ResendInvitation(t.Context(), "globex", full, i.ID)
+	assert.Equal(t, authmgmt.ErrNotFound, err)
+}
+
+func TestPanicsOfHooksAreErrors(t *testing.T) {
+	r := newRig(t, authmgmt.Options{
+		Deliver: func(context.Context, authmgmt.Invitation, string) error { panic("deliver") },
+		Admit:   func(context.Context, authmgmt.Invitation, authmgmt.Person) error { panic("admit") },
+	})
+	i := r.invite(t, "alan@example.com")
+	_, err := r.Accept(t.Context(), r.Link(&i), authmgmt.Person{})
+	assert.ErrorIs(t, err, authmgmt.ErrNotAdmitted)
+	g := newRig(t, authmgmt.Options{Grant: func(context.Context, authmgmt.Acceptance) (string, error) { panic("grant") }})
+	i = g.invite(t, "alan@example.com")
+	_, err = g.Accept(t.Context(), g.Link(&i), authmgmt.Person{})
+	assert.ErrorIs(t, err, authmgmt.ErrGrantPending)
+}

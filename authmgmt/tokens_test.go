@@ -1,0 +1,312 @@
+package authmgmt_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// newClient makes a client with roles and returns it with its secret.
+func (r *rig) newClient(t *testing.T, ids ...string) (authmgmt.Client, string) {
+	t.Helper()
+	c, secret, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: roles(ids...)})
+	require.NoError(t, err)
+	return c, secret
+}
+
+// login returns an access token.
+func (r *rig) login(t *testing.T, id, secret string) (string, authmgmt.Token) {
+	t.Helper()
+	text, token, err := r.Login(t.Context(), id, secret)
+	require.NoError(t, err)
+	return text, token
+}
+
+// refused asserts that a token is refused.
+func (r *rig) refused(t *testing.T, text string) {
+	t.Helper()
+	id, err := r.VerifyToken(t.Context(), text)
+	assert.Equal(t, authmgmt.ErrInvalidToken, err)
+	assert.Equal(t, authmgmt.Identity{}, id)
+}
+
+func TestLoginAndVerify(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	c, secret := r.newClient(t, "editor")
+	text, token := r.login(t, c.ID, secret)
+	assert.True(t, strings.HasPrefix(text, "at-"))
+	assert.Len(t, text, len("at-")+64)
+	assert.Equal(t, begin.Truncate(time.Microsecond).Add(time.Hour), token.ExpiresAt)
+
+	id, err := r.VerifyToken(t.Context(), text)
+	require.NoError(t, err)
+	assert.Equal(t, "acme", id.Organization)
+	assert.Equal(t, "client:"+c.ID, id.Subject)
+	assert.Equal(t, c.ID, id.Client)
+	assert.Equal(t, token.ID, id.Token)
+	assert.Equal(t, token.ExpiresAt, id.ExpiresAt)
+	assert.Equal(t, roles("editor"), id.Access.Roles())
+	assert.False(t, id.Access.Full())
+
+	// To the microsecond.
+	r.advance(time.Hour - time.Microsecond)
+	_, err = r.VerifyToken(t.Context(), text)
+	assert.NoError(t, err)
+	r.advance(time.Microsecond)
+	r.refused(t, text)
+}
+
+func TestLoginRefuses(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	c, secret := r.newClient(t)
+	other, otherSecret := r.newClient(t)
+	digestOfSecret := c.Secrets[0].Digest
+	for name, test := range map[string]struct{ id, secret string }{
+		"unknown client":      {"unknown", secret},
+		"no client":           {"", secret},
+		"wrong secret":        {c.ID, "cs-" + strings.Repeat("0", 64)},
+		"another's secret":    {c.ID, otherSecret},
+		"another's ID":        {other.ID, secret},
+		"no secret":           {c.ID, ""},
+		"a cut secret":        {c.ID, secret[:len(secret)-1]},
+		"a longer secret":     {c.ID, secret + "0"},
+		"capitals":            {c.ID, strings.ToUpper(secret)},
+		"the digest":          {c.ID, string(digestOfSecret[:])},
+		"the digest in hex":   {c.ID, hexText(digestOfSecret[:])},
+		"an endless secret":   {c.ID, strings.Repeat("s", 1025)},
+		"the secret as an ID": {secret, c.ID},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, token, err := r.Login(t.Context(), test.id, test.secret)
+			assert.Equal(t, authmgmt.ErrInvalidClient, err)
+			assert.Empty(t, text)
+			assert.Equal(t, authmgmt.Token{}, token)
+		})
+	}
+	for _, o := range r.observations() {
+		if o.Kind == authmgmt.KindLoginRefused {
+			assert.Empty(t, o.Target+o.Actor+o.Organization, "what was given may be a secret in the wrong field")
+		}
+	}
+}
+
+func TestRolesAreReadAtVerification(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	c, secret := r.newClient(t, "viewer")
+	text, _ := r.login(t, c.ID, secret)
+	for _, after := range [][]authmgmt.Role{roles("admin"), roles("editor", "viewer"), {}, roles("viewer")} {
+		_, err := r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &after})
+		require.NoError(t, err)
+		id, err := r.VerifyToken(t.Context(), text)
+		require.NoError(t, err)
+		assert.Equal(t, len(after) == 0, id.Access.Full())
+		assert.Len(t, id.Access.Roles(), len(after))
+	}
+}
+
+func TestDeleteClientEndsEverything(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	c, secret := r.newClient(t)
+	text, _ := r.login(t, c.ID, secret)
+	require.ErrorIs(t, r.DeleteClient(t.Context(), "globex", full, c.ID), authmgmt.ErrNotFound)
+	require.NoError(t, r.DeleteClient(t.Context(), "acme", admin, c.ID))
+	r.refused(t, text)
+	_, _, err := r.Login(t.Context(), c.ID, secret)
+	assert.Equal(t, authmgmt.ErrInvalidClient, err)
+	assert.Equal(t, authmgmt.ErrNotFound, r.DeleteClient(t.Context(), "acme", admin, c.ID))
+
+	// Its ID is not given again, and nothing revives it.
+	_, err = r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{ID: c.ID, Name: "n"}, secret)
+	assert.Equal(t, authmgmt.ErrExists, err)
+	_, _, err = r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{ID: c.ID, Name: "n"})
+	assert.Equal(t, authmgmt.ErrExists, err)
+	r.refused(t, text)
+
+	trail := r.trail(t, "acme")
+	last := trail[len(trail)-1]
+	assert.Equal(t, authmgmt.KindClientDeleted, last.Kind)
+	assert.Nil(t, last.After)
+	assert.Equal(t, "n", last.Before.Name)
+}
+
+func TestRotateSecret(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	c, first := r.newClient(t, "viewer")
+	withFirst, _ := r.login(t, c.ID, first)
+	_, second, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, time.Hour)
+	require.NoError(t, err)
+	works := func(secret string) bool {
+		_, _, err := r.Login(t.Context(), c.ID, secret)
+		if err != nil {
+			require.Equal(t, authmgmt.ErrInvalidClient, err)
+		}
+		return err == nil
+	}
+	assert.True(t, works(first))
+	assert.True(t, works(second))
+	r.advance(time.Hour - time.Microsecond)
+	assert.True(t, works(first), "until the overlap is over")
+	r.advance(time.Microsecond)
+	assert.False(t, works(first))
+	assert.True(t, works(second))
+	r.refused(t, withFirst) // an hour is over
+
+	// At most two work at a time, and the one before never works longer than it did.
+	changed, third, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, 0)
+	require.NoError(t, err)
+	withSecond, _ := r.login(t, c.ID, second)
+	assert.Len(t, changed.Secrets, 2)
+	assert.Equal(t, r.now().Truncate(time.Microsecond).Add(24*time.Hour), changed.Secrets[0].ExpiresAt)
+	_, fourth, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, 48*time.Hour)
+	require.NoError(t, err)
+	assert.False(t, works(second))
+	r.refused(t, withSecond)
+	assert.True(t, works(third))
+	assert.True(t, works(fourth))
+
+	// Less than none: at once.
+	withFourth, _ := r.login(t, c.ID, fourth)
+	_, fifth, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, -1)
+	require.NoError(t, err)
+	assert.False(t, works(third))
+	assert.False(t, works(fourth))
+	assert.True(t, works(fifth))
+	r.refused(t, withFourth)
+
+	_, text, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, authmgmt.MaxSecretOverlap+1)
+	assert.Equal(t, []string{"overlap"}, fieldsOf(t, err))
+	assert.Empty(t, text)
+	for _, org := range []string{"acme", "globex"} {
+		_, _, err = r.RotateSecret(t.Context(), org, full, "unknown", 0)
+		assert.Equal(t, authmgmt.ErrNotFound, err)
+	}
+}
+
+func TestRevokeSecret(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	c, first := r.newClient(t, "viewer")
+	withFirst, _ := r.login(t, c.ID, first)
+	changed, second, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, time.Hour)
+	require.NoError(t, err)
+	withSecond, _ := r.login(t, c.ID, second)
+	assert.Equal(t, authmgmt.ErrNotFound, r.RevokeSecret(t.Context(), "acme", admin, c.ID, uuid.New()))
+	assert.Equal(t, authmgmt.ErrNotFound, r.RevokeSecret(t.Context(), "globex", admin, c.ID, changed.Secrets[0].ID))
+	require.NoError(t, r.RevokeSecret(t.Context(), "acme", admin, c.ID, changed.Secrets[0].ID))
+	r.refused(t, withFirst)
+	_, err = r.VerifyToken(t.Context(), withSecond)
+	assert.NoError(t, err)
+	_, _, err = r.Login(t.Context(), c.ID, first)
+	assert.Equal(t, authmgmt.ErrInvalidClient, err)
+
+	// The last one may go, too, and a new one can come.
+	require.NoError(t, r.RevokeSecret(t.Context(), "acme", admin, c.ID, changed.Secrets[1].ID))
+	r.refused(t, withSecond)
+	_, third, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, time.Hour)
+	require.NoError(t, err)
+	r.login(t, c.ID, third)
+}
+
+func TestTokensThatStandForThemselves(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	text, token, err := r.IssueToken(t.Context(), "acme", admin, authmgmt.NewToken{Subject: "ada", Roles: roles("viewer", "viewer"), Lifetime: time.Minute})
+	require.NoError(t, err)
+	id, err := r.VerifyToken(t.Context(), text)
+	require.NoError(t, err)
+	assert.Equal(t, "ada", id.Subject)
+	assert.Empty(t, id.Client)
+	assert.Equal(t, roles("viewer"), id.Access.Roles())
+	r.advance(time.Minute)
+	r.refused(t, text)
+
+	const imported = "at-0123456789abcdef0123456789abcdef"
+	first, err := r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops"}, imported)
+	require.NoError(t, err)
+	r.advance(10 * 365 * 24 * time.Hour)
+	id, err = r.VerifyToken(t.Context(), imported)
+	require.NoError(t, err, "it never expires")
+	assert.True(t, id.Access.Full())
+	_, err = r.ImportToken(t.Context(), "globex", full, authmgmt.NewToken{Subject: "ops"}, imported)
+	assert.Equal(t, authmgmt.ErrExists, err)
+
+	assert.Equal(t, authmgmt.ErrNotFound, r.RevokeToken(t.Context(), "globex", full, first.ID))
+	require.NoError(t, r.RevokeToken(t.Context(), "acme", full, first.ID))
+	r.refused(t, imported)
+	r.advance(time.Hour)
+	require.NoError(t, r.RevokeToken(t.Context(), "acme", full, first.ID), "twice is no error")
+	_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops"}, imported)
+	assert.Equal(t, authmgmt.ErrExists, err, "it is not revived")
+
+	page, err := r.ListTokens(t.Context(), "acme", authmgmt.Paging{})
+	require.NoError(t, err)
+	require.Equal(t, 2, page.Total)
+	assert.Equal(t, token.ID, page.Tokens[1].ID, "newest first")
+	assert.Equal(t, r.now().Add(-time.Hour).Truncate(time.Microsecond), page.Tokens[0].RevokedAt, "the first time counts")
+
+	for _, bad := range []string{strings.Repeat("t", 31), strings.Repeat("t", 1025)} {
+		_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops"}, bad)
+		assert.Equal(t, []string{"token"}, fieldsOf(t, err))
+	}
+	_, _, err = r.IssueToken(t.Context(), "", full, authmgmt.NewToken{Roles: roles("x"), Lifetime: -1})
+	assert.Equal(t, []string{"organization", "subject", "roles[0].role_id", "lifetime"}, fieldsOf(t, err))
+}
+
+func TestVerifyTokenRefuses(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	c, secret := r.newClient(t)
+	text, token := r.login(t, c.ID, secret)
+	for _, wrong := range []string{
+		"", "at-", text[:len(text)-1], text + "0", strings.ToUpper(text), secret, c.ID, token.ID.String(), string(token.Digest[:]), hexText(token.Digest[:]),
+		strings.Repeat("t", 1025), strings.Repeat("t", 1<<20), "\x00", "\xff",
+	} {
+		r.refused(t, wrong)
+	}
+}
+
+func TestIntrospect(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	c, secret := r.newClient(t, "viewer")
+	text, token := r.login(t, c.ID, secret)
+	got, err := r.Introspect(t.Context(), "acme", text)
+	require.NoError(t, err)
+	assert.Equal(t, authmgmt.Introspection{
+		Active: true, Token: token.ID, Subject: "client:" + c.ID, Client: c.ID, Roles: roles("viewer"), IssuedAt: token.CreatedAt, ExpiresAt: token.ExpiresAt,
+	}, got)
+	inactive := func(org, text string) {
+		t.Helper()
+		got, err := r.Introspect(t.Context(), org, text)
+		assert.NoError(t, err)
+		assert.Equal(t, authmgmt.Introspection{}, got)
+	}
+	inactive("globex", text)
+	inactive("acme", "unknown")
+	revoked, _ := r.login(t, c.ID, secret)
+	found, err := r.Introspect(t.Context(), "acme", revoked)
+	require.NoError(t, err)
+	require.NoError(t, r.RevokeToken(t.Context(), "acme", full, found.Token))
+	inactive("acme", revoked)
+	r.advance(time.Hour)
+	inactive("acme", text)
+}
+
+func TestRefusalsOfRandomness(t *testing.T) {
+	broken := errors.New("no entropy")
+	r := newRig(t, authmgmt.Options{Rand: readerFunc(func([]byte) (int, error) { return 0, broken })})
+	_, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n"})
+	assert.ErrorIs(t, err, broken)
+	_, _, err = r.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s"})
+	assert.ErrorIs(t, err, broken)
+	_, err = r.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "a@example.com", Name: "a"})
+	assert.ErrorIs(t, err, broken)
+	assert.ErrorIs(t, err, authmgmt.ErrUnavailable)
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
