@@ -216,6 +216,7 @@ func (s *Service) changeClient(ctx context.Context, org string, kind Kind, by Ca
 		changed = c.Clone()
 		return stored.Clone(), nil
 	})
+	s.verified.empty() // also after an error: the change may have been made
 	if err = refused.of("update client", err); err != nil {
 		return Client{}, AuditEvent{}, err
 	}

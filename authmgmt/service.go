@@ -41,6 +41,7 @@ type Options struct {
 	GrantRetry   time.Duration // the wait after a first failure, doubled with each further one, up to an hour: 5 s
 
 	TokenLifetime time.Duration // of an access token from Login: 1 h
+	TokenCache    time.Duration // how long VerifyToken may take another process's change for not made; 0: never, each call asks the store
 	SecretOverlap time.Duration // how long the secret before keeps working after RotateSecret: 24 h
 	TokenPrefix   string        // of access tokens: "at-"
 	SecretPrefix  string        // of client secrets: "cs-"
@@ -67,6 +68,7 @@ type Service struct {
 	catalogue *Catalogue
 	opts      Options
 	made      atomic.Uint32 // IDs
+	verified  tokenCache
 }
 
 // Caller is who asks for a change. Nobody can give away more than his Access covers.
@@ -93,6 +95,7 @@ func New(store Store, key InvitationKey, opts *Options) (*Service, error) {
 		o.Catalogue = DefaultCatalogue()
 	}
 	s.catalogue = o.Catalogue
+	s.verified.keep = o.TokenCache
 	setDuration(&o.InvitationLifetime, 7*24*time.Hour)
 	setDuration(&o.GrantTimeout, 30*time.Second)
 	setDuration(&o.GrantRetry, 5*time.Second)

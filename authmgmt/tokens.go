@@ -142,10 +142,10 @@ type Identity struct {
 	Access       Access
 }
 
-// VerifyToken returns what a token says and allows now. Unknown, expired and revoked ones are all [ErrInvalidToken]. Nothing is cached: a
-// revoked token, a deleted client and a changed role count at once, on every machine.
+// VerifyToken returns what a token says and allows now. Unknown, expired and revoked ones are all [ErrInvalidToken]. Unless
+// Options.TokenCache is set, nothing is cached: a revoked token, a deleted client and a changed role count at once, on every machine.
 func (s *Service) VerifyToken(ctx context.Context, text string) (Identity, error) {
-	t, err := s.findToken(ctx, text)
+	t, err := s.cachedToken(ctx, text)
 	if errors.Is(err, ErrNotFound) || err == nil && !t.active(s.now()) {
 		s.observe(ctx, Observation{Kind: KindTokenRefused, Organization: t.Organization, Actor: t.Subject, Target: idText(t.ID), Err: ErrInvalidToken})
 		return Identity{}, ErrInvalidToken
@@ -157,6 +157,22 @@ func (s *Service) VerifyToken(ctx context.Context, text string) (Identity, error
 		Organization: t.Organization, Subject: t.Subject, Client: t.Client, Token: t.ID, ExpiresAt: t.ExpiresAt,
 		Access: s.catalogue.stored(t.Roles),
 	}, nil
+}
+
+func (s *Service) cachedToken(ctx context.Context, text string) (Token, error) {
+	if s.opts.TokenCache <= 0 || len(text) > secret.MaxLength {
+		return s.findToken(ctx, text)
+	}
+	now := s.opts.Now()
+	t, found, mark := s.verified.get(secret.Sum(text), now)
+	if found {
+		return t, nil
+	}
+	t, err := s.findToken(ctx, text)
+	if err == nil {
+		s.verified.put(t, now, mark)
+	}
+	return t, err
 }
 
 func (s *Service) findToken(ctx context.Context, text string) (Token, error) {
@@ -218,6 +234,7 @@ func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uui
 		stored.After = t.snapshot()
 		return stored.Clone(), nil
 	})
+	s.verified.empty()
 	err = refused.of("revoke token", err)
 	s.observeChange(ctx, start, org, KindTokenRevoked, by, id.String(), &stored, err)
 	return err

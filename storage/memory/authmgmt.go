@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/google/uuid"
+
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -26,6 +28,7 @@ type authmgmtTables struct {
 	clients       map[ownedID]*authmgmt.Client // deleted ones included
 	secrets       map[[32]byte]ownedID         // clients by the digests of their secrets
 	tokens        map[[32]byte]*authmgmt.Token // by digest
+	tokenIDs      map[uuid.UUID][32]byte       // the digests of tokens
 	invitations   map[ownedID]*authmgmt.Invitation
 	audit         map[string][]authmgmt.AuditEvent // by organization, newest first
 	organizations map[string]authmgmt.Organization

@@ -108,7 +108,7 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 	for _, s := range kept.Secrets {
 		delete(t.secrets, s.Digest)
 		if !hasDigest(changed.Secrets, s.Digest) {
-			t.forgetTokens(s.Digest)
+			t.forgetTokens(func(token *authmgmt.Token) bool { return token.Client != "" && token.Secret == s.Digest })
 		}
 	}
 	for _, s := range changed.Secrets {

@@ -33,7 +33,7 @@ func (a *AuthMgmt) PruneTokens(ctx context.Context, before time.Time, limit int)
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
 	removed := 0
-	maps.DeleteFunc(a.db.authmgmt.tokens, func(_ [32]byte, t *authmgmt.Token) bool {
+	a.db.authmgmt.forgetTokens(func(t *authmgmt.Token) bool {
 		return counted(&removed, limit, !t.ExpiresAt.IsZero() && t.ExpiresAt.Before(before))
 	})
 	return removed, nil

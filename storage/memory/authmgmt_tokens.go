@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -25,23 +24,28 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, token authmgmt.Token, e auth
 			return authmgmt.ErrNotFound
 		}
 	}
-	for digest, other := range t.tokens {
-		if digest == token.Digest || other.ID == token.ID {
-			return authmgmt.ErrExists
-		}
+	_, digestTaken := t.tokens[token.Digest]
+	_, idTaken := t.tokenIDs[token.ID]
+	if digestTaken || idTaken {
+		return authmgmt.ErrExists
 	}
 	kept := token.Clone()
 	if kept.Client != "" {
 		kept.Roles = nil
 	}
-	t.tokens[kept.Digest] = &kept
+	t.tokens[kept.Digest], t.tokenIDs[kept.ID] = &kept, kept.Digest
 	t.addEvent(e)
 	return nil
 }
 
-// forgetTokens removes the tokens that were got with a secret.
-func (t *authmgmtTables) forgetTokens(secret [32]byte) {
-	maps.DeleteFunc(t.tokens, func(_ [32]byte, token *authmgmt.Token) bool { return token.Client != "" && token.Secret == secret })
+// forgetTokens removes the tokens that a condition selects.
+func (t *authmgmtTables) forgetTokens(selects func(*authmgmt.Token) bool) {
+	for digest, token := range t.tokens {
+		if selects(token) {
+			delete(t.tokens, digest)
+			delete(t.tokenIDs, token.ID)
+		}
+	}
 }
 
 // shown returns a token as a caller sees it, with its client's roles. The caller holds the lock.
@@ -74,20 +78,18 @@ func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, up
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
 	t := &a.db.authmgmt
-	for _, token := range t.tokens {
-		if token.ID != id || token.Organization != org {
-			continue
-		}
-		changed := t.shown(token)
-		e, err := update(&changed)
-		if err != nil {
-			return err
-		}
-		token.RevokedAt = changed.RevokedAt
-		t.addEvent(e)
-		return nil
+	token, ok := t.tokens[t.tokenIDs[id]]
+	if !ok || token.ID != id || token.Organization != org {
+		return authmgmt.ErrNotFound
 	}
-	return authmgmt.ErrNotFound
+	changed := t.shown(token)
+	e, err := update(&changed)
+	if err != nil {
+		return err
+	}
+	token.RevokedAt = changed.RevokedAt
+	t.addEvent(e)
+	return nil
 }
 
 // ListTokens implements [authmgmt.Tokens].

@@ -38,6 +38,7 @@ func Open(_ context.Context, _ *Options) (*DB, error) {
 			clients:       make(map[ownedID]*authmgmt.Client),
 			secrets:       make(map[[32]byte]ownedID),
 			tokens:        make(map[[32]byte]*authmgmt.Token),
+			tokenIDs:      make(map[uuid.UUID][32]byte),
 			invitations:   make(map[ownedID]*authmgmt.Invitation),
 			audit:         make(map[string][]authmgmt.AuditEvent),
 			organizations: make(map[string]authmgmt.Organization),

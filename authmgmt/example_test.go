@@ -1,0 +1,243 @@
+package authmgmt_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+)
+
+// exampleKey stands for 32 random bytes that the host keeps outside of its database.
+var exampleKey = authmgmt.InvitationKey([]byte("not random, for the example only"))
+
+// operator is who runs the example.
+var operator = authmgmt.Caller{Subject: "operator", Access: authmgmt.FullAccess()}
+
+func newExample(opts *authmgmt.Options) (*authmgmt.Service, *memory.AuthMgmt) {
+	db, err := memory.Open(context.Background(), nil)
+	if err != nil {
+		panic(err)
+	}
+	s, err := authmgmt.New(db.AuthMgmt(), exampleKey, opts)
+	if err != nil {
+		panic(err)
+	}
+	return s, db.AuthMgmt()
+}
+
+// A client is made, exchanges its secret for a token, and the token says what it may do.
+func Example() {
+	ctx := context.Background()
+	s, _ := newExample(nil)
+	client, secret, err := s.CreateClient(ctx, "acme", operator, authmgmt.NewClient{
+		Name: "nightly import", Roles: []authmgmt.Role{{ID: "editor", Resource: "dataset", ResourceInstance: "d1"}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	token, _, err := s.Login(ctx, client.ID, secret)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	who, err := s.VerifyToken(ctx, token)
+	fmt.Println(who.Organization, err)
+	fmt.Println(who.Access.Allows(authmgmt.ActionSearchSound, authmgmt.Resource{Type: authmgmt.ResourceDataset, ID: "d1"}))
+
+	err = s.DeleteClient(ctx, "acme", operator, client.ID)
+	_, after := s.VerifyToken(ctx, token)
+	fmt.Println(err, after)
+	// Output:
+	// acme <nil>
+	// true
+	// <nil> authmgmt: invalid access token
+}
+
+// An invitation is a link that works once. What it gives is the host's.
+func ExampleService_Accept() {
+	ctx := context.Background()
+	s, _ := newExample(&authmgmt.Options{
+		AcceptURL: "https://app.example.com/join/",
+		Deliver: func(_ context.Context, i authmgmt.Invitation, url string) error {
+			fmt.Println("mail to", i.Email, "with a link:", strings.HasPrefix(url, "https://app.example.com/join/"))
+			return nil
+		},
+		Grant: func(_ context.Context, a authmgmt.Acceptance) (string, error) {
+			return "You are a member of " + a.Invitation.Organization + ".", nil // idempotent: it may run again
+		},
+	})
+	i, err := s.Invite(ctx, "acme", operator, authmgmt.NewInvitation{
+		Email: "alan@example.com", Name: "Alan", Roles: []authmgmt.Role{{ID: "viewer"}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	accepted, err := s.Accept(ctx, s.Link(&i), authmgmt.Person{Subject: "alan"})
+	fmt.Println(accepted.Reply, err)
+	_, err = s.Accept(ctx, s.Link(&i), authmgmt.Person{Subject: "eve"})
+	fmt.Println(err)
+	// Output:
+	// mail to alan@example.com with a link: true
+	// You are a member of acme. <nil>
+	// authmgmt: not found
+}
+
+// Nobody can give away more than he holds.
+func ExampleService_UpdateClient() {
+	ctx := context.Background()
+	s, _ := newExample(nil)
+	client, _, err := s.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "ci", Roles: []authmgmt.Role{{ID: "viewer"}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	admin := authmgmt.Caller{Subject: "admin", Access: s.Catalogue().Access(authmgmt.Role{ID: "admin"})}
+	everything := []authmgmt.Role{}
+	_, err = s.UpdateClient(ctx, "acme", admin, client.ID, authmgmt.ClientUpdate{Roles: &everything})
+	fmt.Println(err)
+	client, err = s.UpdateClient(ctx, "acme", operator, client.ID, authmgmt.ClientUpdate{Roles: &everything})
+	fmt.Println(len(client.Roles), err)
+	// Output:
+	// authmgmt: the change gives more than the caller holds
+	// 0 <nil>
+}
+
+// Every change is in the audit trail: who, what, before and after.
+func ExampleService_AllAuditEvents() {
+	ctx := context.Background()
+	s, _ := newExample(nil)
+	client, _, err := s.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "ci"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	name := "builds"
+	if _, err := s.UpdateClient(ctx, "acme", operator, client.ID, authmgmt.ClientUpdate{Name: &name}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	for e, err := range s.AllAuditEvents(ctx, "acme", authmgmt.AuditQuery{Target: client.ID, Kind: authmgmt.KindClientUpdated}) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(e.Actor, e.Kind, e.Before.Name, "->", e.After.Name)
+	}
+	// Output:
+	// operator client_updated ci -> builds
+}
+
+// An Observer counts what happens, for metrics or alerts.
+func ExampleObserver() {
+	refused := 0
+	s, _ := newExample(&authmgmt.Options{
+		Observer: authmgmt.ObserverFunc(func(_ context.Context, o authmgmt.Observation) {
+			if o.Kind == authmgmt.KindLoginRefused {
+				refused++
+			}
+		}),
+	})
+	for range 3 {
+		_, _, _ = s.Login(context.Background(), "somebody", "guess")
+	}
+	fmt.Println(refused)
+	// Output:
+	// 3
+}
+
+// directoryOfHost answers from what the host knows already: here, its price list.
+type directoryOfHost struct{}
+
+func (directoryOfHost) Organization(_ context.Context, org string) (authmgmt.Organization, error) {
+	return authmgmt.Organization{ID: org, RBAC: strings.HasPrefix(org, "enterprise-")}, nil
+}
+
+func ExampleDirectory() {
+	s, _ := newExample(&authmgmt.Options{Directory: directoryOfHost{}})
+	for _, org := range []string{"small", "enterprise-acme"} {
+		_, _, err := s.CreateClient(context.Background(), org, operator, authmgmt.NewClient{
+			Name: "ci", Roles: []authmgmt.Role{{ID: "viewer"}},
+		})
+		fmt.Println(err)
+	}
+	// Output:
+	// authmgmt: the organization has no role-based access control
+	// <nil>
+}
+
+// A host without a place of its own keeps them in the store.
+func ExampleOrganizations() {
+	ctx := context.Background()
+	_, store := newExample(nil)
+	s, err := authmgmt.New(store, exampleKey, &authmgmt.Options{Directory: store})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(s.SetRBAC(ctx, "acme", operator, true))
+	o, err := store.Organization(ctx, "acme")
+	fmt.Println(o.RBAC, err)
+	// Output:
+	// <nil>
+	// true <nil>
+}
+
+// A store that can forget lets the service do so.
+func ExamplePruner() {
+	ctx := context.Background()
+	s, _ := newExample(nil)
+	if _, _, err := s.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "ci"}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	pruned, err := s.Prune(ctx, authmgmt.PruneBefore{Audit: time.Now().Add(time.Hour)})
+	fmt.Println(pruned.Audit, err)
+	// Output:
+	// 1 <nil>
+}
+
+// A store that remembers which key it began with keeps a wrong one from making links that nobody can open.
+func ExampleKeyChecker() {
+	ctx := context.Background()
+	first, store := newExample(nil)
+	fmt.Println(first.CheckKey(ctx))
+	second, err := authmgmt.New(store, authmgmt.InvitationKey{1, 2, 3}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(second.CheckKey(ctx))
+	// Output:
+	// <nil>
+	// authmgmt: the store's invitations were made with another key
+}
+
+// countingStore stands for a host's own wrapper round a store. A store is one interface of four parts.
+type countingStore struct {
+	authmgmt.Store
+	lookups int
+}
+
+func (c *countingStore) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Token, error) {
+	c.lookups++
+	return c.Store.TokenByDigest(ctx, digest)
+}
+
+func ExampleStore() {
+	_, inner := newExample(nil)
+	store := &countingStore{Store: inner}
+	s, err := authmgmt.New(store, exampleKey, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = s.VerifyToken(context.Background(), "guess")
+	fmt.Println(store.lookups, err)
+	// Output:
+	// 1 authmgmt: invalid access token
+}

@@ -1,0 +1,64 @@
+package authmgmt
+
+import (
+	"sync"
+	"time"
+)
+
+// tokenCache remembers tokens for a short time. A change that this service makes empties it; what other processes change is seen when the
+// time is over.
+type tokenCache struct {
+	keep time.Duration
+
+	mu      sync.Mutex
+	emptied uint64 // how often
+	tokens  map[[32]byte]cachedToken
+}
+
+type cachedToken struct {
+	token Token
+	until time.Time
+}
+
+// maxCachedTokens bounds the cache. A full one is emptied: which tokens are in use shows soon enough.
+const maxCachedTokens = 10_000
+
+// get returns a token, or the mark that put needs.
+func (c *tokenCache) get(digest [32]byte, now time.Time) (t Token, found bool, mark uint64) {
+	if c.keep <= 0 {
+		return Token{}, false, 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cached, ok := c.tokens[digest]; ok && now.Before(cached.until) {
+		return cached.token, true, 0
+	}
+	return Token{}, false, c.emptied
+}
+
+// put remembers a token that was read after the mark, unless something has changed since.
+func (c *tokenCache) put(t Token, now time.Time, mark uint64) {
+	if c.keep <= 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.emptied != mark {
+		return
+	}
+	if c.tokens == nil || len(c.tokens) >= maxCachedTokens {
+		c.tokens = make(map[[32]byte]cachedToken)
+	}
+	c.tokens[t.Digest] = cachedToken{token: t, until: now.Add(c.keep)}
+}
+
+// empty forgets everything. It is called after every change that could end a token, or change what it allows.
+func (c *tokenCache) empty() {
+	if c.keep <= 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.emptied++
+	c.tokens = nil
+}
