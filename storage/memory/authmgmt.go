@@ -30,7 +30,7 @@ type authmgmtTables struct {
 	tokens        map[[32]byte]*authmgmt.Token // by digest
 	tokenIDs      map[uuid.UUID][32]byte       // the digests of tokens
 	invitations   map[ownedID]*authmgmt.Invitation
-	audit         map[string][]authmgmt.AuditEvent // by organization, newest first
+	audit         map[string][]authmgmt.AuditEvent // by organization, oldest first
 	organizations map[string]authmgmt.Organization
 	keyCheck      *[32]byte
 }
@@ -44,7 +44,7 @@ func (t *authmgmtTables) addEvent(e authmgmt.AuditEvent) {
 		return
 	}
 	trail := t.audit[e.Organization]
-	at := sort.Search(len(trail), func(i int) bool { return trail[i].Position().Compare(e.Position()) > 0 })
+	at := sort.Search(len(trail), func(i int) bool { return trail[i].Position().Compare(e.Position()) < 0 })
 	t.audit[e.Organization] = slices.Insert(trail, at, e.Clone())
 }
 
@@ -56,7 +56,7 @@ func (a *AuthMgmt) AuditEvents(ctx context.Context, org string, q authmgmt.Audit
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
 	var page authmgmt.AuditPage
-	for _, e := range a.db.authmgmt.audit[org] {
+	for _, e := range slices.Backward(a.db.authmgmt.audit[org]) {
 		if !q.Matches(&e) {
 			continue
 		}
