@@ -19,6 +19,13 @@
 //
 // Store and Queue need not come from one backend. Where they do, see Transactions below.
 //
+// For package [github.com/seed-6363c74e/mortise/authmgmt]:
+//
+//   - authmgmt.Store keeps clients with their secrets, access tokens, invitations, and the audit trail. It is one interface of four parts,
+//     because a change and its audit event are one transaction.
+//   - authmgmt.Pruner and authmgmt.KeyChecker are optional abilities of a Store: to forget, and to notice a wrong key.
+//   - authmgmt.Organizations is for hosts that have no place of their own for what they know of an organization.
+//
 // By custom a backend has a function Open that returns a *DB, a method of DB for each domain (DB.Trigger), which returns a small
 // type with that domain's interfaces, and DB.Close.
 //
@@ -60,6 +67,14 @@
 // event and its job are stored together, and no crash can come between. Shares must say yes only to a Store of the same database.
 // Without it the service stores first and enqueues then, and the sweeper queues what a crash left behind.
 //
+// A change of authmgmt.Store and the audit event that its update function returns are stored together or not at all. Where update
+// functions run one after the other, the trail has the order of the changes: each event's Before is the After of the one before it. A
+// backend that runs them side by side (optimistic loops) keeps that only for changes of one thing.
+//
+// Two rules of authmgmt.Store are a backend's own to keep: a client's tokens end in the transaction that removes their secret, which
+// a foreign key with ON DELETE CASCADE does; and of two exclusive invitations of one address at the same moment one is refused, which
+// needs a lock, a serializable transaction, or one writer.
+//
 // # Wrappers
 //
 // A type of the host's that stands round a Store, to count calls or to encrypt, has only the optional interfaces that it
@@ -95,12 +110,15 @@
 //   - trigger.Keys.KeyByDigest: the key itself says which organization is asking.
 //   - trigger.Store.Unqueued: maintenance. The sweeper looks for events without a job, wherever they are.
 //   - trigger.Pruner.Prune: maintenance. Retention is the same for all.
+//   - authmgmt.Clients.ClientBySecret and authmgmt.Tokens.TokenByDigest: the secret itself says which organization is asking.
+//   - authmgmt.Invitations.DueGrants, authmgmt.Pruner: maintenance.
+//   - authmgmt.KeyChecker: the key is the installation's.
 //   - trigger.Leases and the Consume method of trigger.Queue: a worker serves every organization; the job names its own.
 //
 // # Proof
 //
-// Package [github.com/seed-6363c74e/mortise/trigger/triggertest] has the conformance suite: every sentence of a contract that can
-// be tested is a rule, and a failing rule prints the sentence. A backend passes it with a harness of a few lines. Give it Reopen
+// Packages [github.com/seed-6363c74e/mortise/trigger/triggertest] and [github.com/seed-6363c74e/mortise/authmgmt/authmgmttest] have the
+// conformance suites: every sentence of a contract that can be tested is a rule, and a failing rule prints the sentence. A backend passes it with a harness of a few lines. Give it Reopen
 // if the data outlives the process, and Break if you can make the backend fail: the tests of storage/sqlite hold its locks as another process would.
 //
 //	func TestTrigger(t *testing.T) {
