@@ -75,7 +75,15 @@ func Example() {
 
 // token signs a token as the host's login would.
 func token(subject, tenant string) string {
-	c := claims{Tenant: tenant}
+	return sign(claims{Tenant: tenant}, subject)
+}
+
+// managerToken is the token of somebody who may manage credentials.
+func managerToken(subject, tenant string) string {
+	return sign(claims{Tenant: tenant, Manager: true}, subject)
+}
+
+func sign(c claims, subject string) string {
 	c.Subject = subject
 	c.ExpiresAt = jwt.NewNumericDate(time.Now().Add(time.Hour))
 	text, err := jwt.NewWithClaims(jwt.SigningMethodHS256, c).SignedString(exampleSecret)
@@ -106,5 +114,5 @@ func request(method, url, token, body string) string {
 	if err != nil {
 		log.Fatal(err)
 	}
-	return fmt.Sprintf("%d %s", answer.StatusCode, text)
+	return fmt.Sprintf("%d %s", answer.StatusCode, strings.TrimSpace(string(text)))
 }

@@ -1,5 +1,5 @@
 // Package embed shows a service that existed before: a chi router, its own JWTs, its own pages. triggers.go is all that it takes to
-// add documentation triggers to it.
+// add documentation triggers to it, and invitations.go to add machine credentials and invitations.
 package embed
 
 import (
@@ -16,7 +16,8 @@ import (
 // claims are what this service's tokens say.
 type claims struct {
 	jwt.RegisteredClaims
-	Tenant string `json:"tenant"`
+	Tenant  string `json:"tenant"`
+	Manager bool   `json:"manager,omitempty"` // may manage credentials and invite people
 }
 
 // claimsKey is where the middleware leaves the claims.
