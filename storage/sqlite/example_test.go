@@ -2,10 +2,12 @@ package sqlite_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -67,4 +69,43 @@ func ExampleDB_Backup() {
 	}
 	fmt.Println(e.Instructions)
 	// Output: Document the --json flag.
+}
+
+// A client's access token is as good after a restart as before, and what it allows is what the client's roles are by then.
+func ExampleDB_AuthMgmt() {
+	ctx := context.Background()
+	folder, err := os.MkdirTemp("", "mortise")
+	check(err)
+	defer func() { _ = os.RemoveAll(folder) }()
+	path := filepath.Join(folder, "mortise.db")
+	var key authmgmt.InvitationKey
+	_, err = rand.Read(key[:]) // a host reads it from its settings: it is the same at every start
+	check(err)
+	root := authmgmt.Caller{Subject: "root", Access: authmgmt.FullAccess()}
+
+	db, err := sqlite.Open(ctx, path, nil)
+	check(err)
+	service, err := authmgmt.New(db.AuthMgmt(), key, nil)
+	check(err)
+	c, secret, err := service.CreateClient(ctx, "acme", root, authmgmt.NewClient{Name: "Search page", Roles: []authmgmt.Role{{ID: "viewer"}}})
+	check(err)
+	token, _, err := service.Login(ctx, c.ID, secret)
+	check(err)
+	check(db.Close())
+
+	db, err = sqlite.Open(ctx, path, nil)
+	check(err)
+	defer func() { _ = db.Close() }()
+	service, err = authmgmt.New(db.AuthMgmt(), key, nil)
+	check(err)
+	for _, role := range []string{"viewer", "editor"} {
+		_, err = service.UpdateClient(ctx, "acme", root, c.ID, authmgmt.ClientUpdate{Roles: &[]authmgmt.Role{{ID: role}}})
+		check(err)
+		i, err := service.VerifyToken(ctx, token)
+		check(err)
+		fmt.Println(role, i.Access.Allows(authmgmt.ActionInsertRecords, authmgmt.Resource{Type: authmgmt.ResourceVault, ID: "people"}))
+	}
+	// Output:
+	// viewer false
+	// editor true
 }

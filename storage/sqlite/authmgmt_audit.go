@@ -1,0 +1,130 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+const (
+	auditColumns = "id, organization, at, kind, actor, target, before, after"
+	insertAudit  = "INSERT INTO authmgmt_audit (" + auditColumns + ") VALUES (?,?,?,?,?,?,?,?)"
+)
+
+// auditChange returns what stores an event: nothing if it has no ID.
+func auditChange(e *authmgmt.AuditEvent) ([]change, error) {
+	if e.ID == uuid.Nil {
+		return nil, nil
+	}
+	before, err := snapshotText(e.Before)
+	if err != nil {
+		return nil, err
+	}
+	after, err := snapshotText(e.After)
+	if err != nil {
+		return nil, err
+	}
+	args := []any{bytes.Clone(e.ID[:]), e.Organization, e.At.UnixMicro(), string(e.Kind), e.Actor, e.Target, before, after}
+	return []change{{insertAudit, args}}, nil
+}
+
+func snapshotText(s *authmgmt.Snapshot) (any, error) {
+	if s == nil {
+		return nil, nil
+	}
+	b, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: write a snapshot: %w", err)
+	}
+	return string(b), nil
+}
+
+// AuditEvents implements [authmgmt.Audit].
+func (a *AuthMgmt) AuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+		return authmgmt.AuditPage{}, err
+	}
+	var events []authmgmt.AuditEvent
+	statement, args := auditStatement(org, &q)
+	err := a.db.list(ctx, statement, args, func(r *row) error {
+		var e authmgmt.AuditEvent
+		if err := scanAudit(r, &e); err != nil {
+			return err
+		}
+		events = append(events, e)
+		return nil
+	})
+	if err != nil {
+		return authmgmt.AuditPage{}, err
+	}
+	slices.SortFunc(events, func(a, b authmgmt.AuditEvent) int { return a.Position().Compare(b.Position()) })
+	if len(events) <= q.Limit {
+		return authmgmt.AuditPage{Events: events}, nil
+	}
+	return authmgmt.AuditPage{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+}
+
+// auditStatement returns the query of AuditEvents. Like listStatement's, it looks for one event more than the page holds, and finds all
+// of them before it returns the first.
+func auditStatement(org string, q *authmgmt.AuditQuery) (statement string, args []any) {
+	from, where := "authmgmt_audit", []string{"organization = ?"}
+	args = []any{org}
+	and := func(condition string, values ...any) {
+		where, args = append(where, condition), append(args, values...)
+	}
+	if q.Kind != "" {
+		and("kind = ?", string(q.Kind))
+	}
+	if q.Actor != "" {
+		and("actor = ?", q.Actor)
+	}
+	if q.Target != "" {
+		from += " INDEXED BY authmgmt_audit_target" // or SQLite would take two bounds for narrower
+		and("target = ?", q.Target)
+	}
+	if !q.From.IsZero() {
+		and("at >= ?", ceilMicros(q.From))
+	}
+	// Of the two upper bounds only the narrower one, or SQLite would begin each page at the wider.
+	switch before := ceilMicros(q.Before.At); {
+	case !q.To.IsZero() && (q.Before.IsZero() || ceilMicros(q.To) <= before):
+		and("at < ?", ceilMicros(q.To))
+	case !q.Before.IsZero() && q.Before.At.UnixMicro() == before:
+		and("(at, id) < (?, ?)", before, q.Before.ID[:])
+	case !q.Before.IsZero(): // between two microseconds
+		and("at < ?", before)
+	}
+	page := "SELECT seq AS found FROM " + from + " WHERE " + strings.Join(where, " AND ") + " ORDER BY at DESC, id DESC LIMIT ?"
+	return "WITH page AS MATERIALIZED (" + page + ") SELECT " + auditColumns + " FROM page CROSS JOIN authmgmt_audit ON seq = found",
+		append(args, min(q.Limit, math.MaxInt-1)+1)
+}
+
+// scanAudit reads a row of auditColumns.
+func scanAudit(r *row, e *authmgmt.AuditEvent) (err error) {
+	r.blob(0, e.ID[:])
+	e.Organization, e.At, e.Kind, e.Actor, e.Target = r.text(1), r.moment(2), authmgmt.Kind(r.text(3)), r.text(4), r.text(5)
+	if e.Before, err = scanSnapshot(r, 6); err != nil {
+		return err
+	}
+	e.After, err = scanSnapshot(r, 7)
+	return err
+}
+
+func scanSnapshot(r *row, i int) (*authmgmt.Snapshot, error) {
+	if r.null(i) {
+		return nil, nil
+	}
+	s := new(authmgmt.Snapshot)
+	if err := json.Unmarshal(r.bytes(i), s); err != nil {
+		return nil, fmt.Errorf("sqlite: a row is damaged: column %d is no snapshot: %w", i, err)
+	}
+	return s, nil
+}

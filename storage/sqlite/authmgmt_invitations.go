@@ -1,0 +1,169 @@
+package sqlite
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+const (
+	// invitationColumns are the columns of an invitation, in the order of scanInvitation.
+	invitationColumns = "i.organization, i.id, i.email, i.created_at, i.inviter, i.name, i.roles, i.generation, i.lifetime, i.expires_at," +
+		" i.cancelled_at, i.accepted_at, i.accepted_by, i.granted_at, i.grant_due, i.grant_attempts, i.awaits_person"
+	// changingColumns are those that an update can change, in the order of invitationArgs.
+	changingColumns = "inviter, name, roles, generation, lifetime, expires_at, cancelled_at, accepted_at, accepted_by, granted_at, grant_due," +
+		" grant_attempts, awaits_person, ended_at"
+
+	invitationByID = "SELECT " + invitationColumns + " FROM authmgmt_invitations i WHERE i.organization = ? AND i.id = ?"
+
+	insertInvitation = "INSERT INTO authmgmt_invitations (" + changingColumns + ", organization, id, email, email_key, created_at)" +
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+	updateInvitation = "UPDATE authmgmt_invitations SET (" + changingColumns + ") = (?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE organization = ? AND id = ?"
+
+	// The conditions of Invitation.State, as the indexes have them.
+	pending        = " AND accepted_at IS NULL AND cancelled_at IS NULL AND expires_at > ?"
+	invitationID   = "SELECT 1 FROM authmgmt_invitations WHERE organization = ? AND id = ?"
+	pendingByEmail = "SELECT 1 FROM authmgmt_invitations WHERE organization = ? AND email_key = ?" + pending + " LIMIT 1"
+
+	allInvitationsOf     = "FROM authmgmt_invitations WHERE organization = ?"
+	pendingInvitationsOf = allInvitationsOf + pending
+
+	dueGrants = "WITH page AS MATERIALIZED (SELECT organization, id FROM authmgmt_invitations" +
+		" WHERE accepted_at IS NOT NULL AND granted_at IS NULL AND awaits_person = 0 AND grant_due <= ?" +
+		" ORDER BY grant_due, organization, id LIMIT ?)" +
+		" SELECT " + invitationColumns + " FROM page p CROSS JOIN authmgmt_invitations i ON i.organization = p.organization AND i.id = p.id" +
+		" ORDER BY i.grant_due, i.organization, i.id"
+)
+
+// invitations returns the listing of what a condition selects. As in the listing of clients, the total comes with each row.
+func invitations(from string) string {
+	return "WITH page AS MATERIALIZED (SELECT organization, id " + from + " ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?)," +
+		" total (n) AS (SELECT count(*) " + from + ")" +
+		" SELECT " + invitationColumns + ", n FROM total LEFT JOIN page p" +
+		" LEFT JOIN authmgmt_invitations i ON i.organization = p.organization AND i.id = p.id" +
+		" ORDER BY i.created_at DESC, i.id DESC"
+}
+
+var (
+	allInvitations     = invitations(allInvitationsOf)
+	pendingInvitations = invitations(pendingInvitationsOf)
+)
+
+// CreateInvitation implements [authmgmt.Invitations].
+func (a *AuthMgmt) CreateInvitation(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
+	event, err := auditChange(&e)
+	if err != nil {
+		return err
+	}
+	key, at := i.EmailKey(), i.CreatedAt.UnixMicro()
+	args := append(invitationArgs(&i), i.Organization, i.ID, i.Email, key, at)
+	return a.db.writer.write(ctx, func(tx *tx) error {
+		if exclusive {
+			if taken, err := tx.exists(invitationID, i.Organization, i.ID); err != nil {
+				return err
+			} else if taken {
+				return authmgmt.ErrExists
+			}
+			if invited, err := tx.exists(pendingByEmail, i.Organization, key, at); err != nil {
+				return err
+			} else if invited {
+				return authmgmt.ErrPendingInvitation
+			}
+		}
+		if err := tx.insert(insertInvitation, args...); err != nil {
+			return err
+		}
+		return tx.apply(event)
+	})
+}
+
+// Invitation implements [authmgmt.Invitations].
+func (a *AuthMgmt) Invitation(ctx context.Context, org, id string) (authmgmt.Invitation, error) {
+	var found []authmgmt.Invitation
+	err := a.db.find(ctx, invitationByID, []any{org, id}, func(r *row) error { return appendInvitation(&found, r) })
+	return one(found, err)
+}
+
+// UpdateInvitation implements [authmgmt.Invitations].
+func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update func(*authmgmt.Invitation) (authmgmt.AuditEvent, error)) error {
+	return a.db.writer.write(ctx, func(tx *tx) error {
+		var found []authmgmt.Invitation
+		err := tx.query(invitationByID, []any{org, id}, func(r *row) error { return appendInvitation(&found, r) })
+		kept, err := one(found, err)
+		if err != nil {
+			return err
+		}
+		var changes []change
+		err = tx.host(func() error {
+			given := kept.Clone()
+			e, err := update(&given)
+			if err != nil {
+				return err
+			}
+			if args := invitationArgs(&given); !slices.Equal(args, invitationArgs(&kept)) {
+				changes = append(changes, change{updateInvitation, append(args, org, id)})
+			}
+			event, err := auditChange(&e)
+			changes = append(changes, event...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return tx.apply(changes)
+	})
+}
+
+// ListInvitations implements [authmgmt.Invitations].
+func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+	query, which := allInvitations, []any{org}
+	if !pendingAt.IsZero() {
+		query, which = pendingInvitations, []any{org, pendingAt.UnixMicro()}
+	}
+	args := slices.Concat(which, []any{max(p.Limit, 0), p.Offset}, which)
+	var page authmgmt.InvitationPage
+	err := a.db.list(ctx, query, args, func(r *row) error {
+		page.Total = r.number(17)
+		return appendInvitation(&page.Invitations, r)
+	})
+	if err != nil {
+		return authmgmt.InvitationPage{}, err
+	}
+	return page, nil
+}
+
+// DueGrants implements [authmgmt.Invitations].
+func (a *AuthMgmt) DueGrants(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
+	var due []authmgmt.Invitation
+	err := a.db.list(ctx, dueGrants, []any{now.UnixMicro(), max(limit, 0)}, func(r *row) error { return appendInvitation(&due, r) })
+	if err != nil {
+		return nil, err
+	}
+	return due, nil
+}
+
+// invitationArgs returns the values of changingColumns.
+func invitationArgs(i *authmgmt.Invitation) []any {
+	return []any{
+		i.Inviter, i.Name, rolesText(i.Roles), i.Generation, i.Lifetime.Microseconds(), micros(i.ExpiresAt), micros(i.CancelledAt),
+		micros(i.AcceptedAt), i.AcceptedBy, micros(i.GrantedAt), i.GrantDue.UnixMicro(), i.GrantAttempts, i.AwaitsPerson, micros(i.EndedAt()),
+	}
+}
+
+// appendInvitation reads a row of invitationColumns, which may be empty.
+func appendInvitation(invitations *[]authmgmt.Invitation, r *row) (err error) {
+	if r.null(1) {
+		return nil
+	}
+	i := authmgmt.Invitation{
+		Organization: r.text(0), ID: r.text(1), Email: r.text(2), CreatedAt: r.moment(3), Inviter: r.text(4), Name: r.text(5),
+		Generation: cell[int64](r, 7), Lifetime: time.Duration(cell[int64](r, 8)) * time.Microsecond, ExpiresAt: r.moment(9),
+		CancelledAt: r.moment(10), AcceptedAt: r.moment(11), AcceptedBy: r.text(12), GrantedAt: r.moment(13), GrantDue: r.moment(14),
+		GrantAttempts: r.number(15), AwaitsPerson: r.number(16) != 0,
+	}
+	i.Roles, err = parseRoles(r.text(6))
+	*invitations = append(*invitations, i)
+	return err
+}

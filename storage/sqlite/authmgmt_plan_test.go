@@ -1,0 +1,156 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// plannedAuthMgmt opens a database with some thousands of rows of package authmgmt.
+func plannedAuthMgmt(t *testing.T) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	const rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) INSERT INTO "
+	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+		for _, statement := range []string{
+			"authmgmt_clients SELECT 'org' || (i % 3), 'client' || i, 'x', '', i, i, iif(i % 10 = 0, i, NULL) FROM n",
+			"authmgmt_secrets SELECT sha(i), randomblob(16), 'org' || (i % 3), 'client' || i, 0, i, NULL FROM n",
+			"authmgmt_tokens SELECT randomblob(32), randomblob(16), 'org' || (i % 3), 'x', 'client' || i, sha(i), NULL, i, i, NULL FROM n",
+			"authmgmt_invitations SELECT 'org' || (i % 3), 'i' || i, 'x', 'x', i, 'x', '', 0, i, 0, i, NULL, iif(i % 2, i, NULL), 'x'," +
+				" iif(i % 20, i, NULL), i, 1, 0, i FROM n",
+			"authmgmt_audit SELECT i, randomblob(16), 'org' || (i % 3), i, 'x', 'x', i % 100, NULL, NULL FROM n",
+		} {
+			statement = strings.ReplaceAll(statement, "sha(i)", "CAST(printf('%032d', i) AS BLOB)")
+			if _, err := tx.exec(rows + statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return db
+}
+
+// TestPlansOfAuthMgmt: no statement reads a whole table, and those that take the first of many rows find them in the order of an index.
+func TestPlansOfAuthMgmt(t *testing.T) {
+	db := plannedAuthMgmt(t)
+	for _, c := range []struct{ statement, uses string }{
+		{clientByID, "c USING PRIMARY KEY (organization=? AND id=?)"},
+		{clientByID, "s USING INDEX authmgmt_secrets_client (organization=? AND client=?)"},
+		{clientBySecret, "k USING PRIMARY KEY (digest=?)"},
+		{clientBySecret, "s USING INDEX authmgmt_secrets_client (organization=? AND client=?)"},
+		{insertClient, ""},
+		{updateClient, "PRIMARY KEY (organization=? AND id=?)"},
+		{deleteClient, "PRIMARY KEY (organization=? AND id=?)"},
+		{secretByDigest, "PRIMARY KEY (digest=?)"},
+		{insertSecret, ""},
+		{updateSecret, "PRIMARY KEY (digest=?)"},
+		{deleteSecret, "PRIMARY KEY (digest=?)"},
+		{tokenByDigest, "t USING PRIMARY KEY (digest=?)"},
+		{tokenByDigest, "c USING PRIMARY KEY (organization=? AND id=?)"},
+		{tokenByID, "sqlite_autoindex_authmgmt_tokens_2 (id=?)"},
+		{insertToken, ""},
+		{clientSecret, "PRIMARY KEY (digest=?)"},
+		{revokeToken, "sqlite_autoindex_authmgmt_tokens_2 (id=?)"},
+		{"DELETE FROM authmgmt_tokens WHERE secret = ?", "authmgmt_tokens_secret (secret=?)"}, // what ON DELETE CASCADE does
+		{invitationByID, "PRIMARY KEY (organization=? AND id=?)"},
+		{insertInvitation, ""},
+		{updateInvitation, "PRIMARY KEY (organization=? AND id=?)"},
+		{invitationID, "PRIMARY KEY (organization=? AND id=?)"},
+		{pendingByEmail, "authmgmt_invitations_email (organization=? AND email_key=? AND expires_at>?)"},
+		{insertAudit, ""},
+		{rbacOf, "PRIMARY KEY"},
+		{setRBAC, ""},
+		{keyCheck, "PRIMARY KEY"},
+		{insertKeyCheck, ""},
+		{pruneAudit, "authmgmt_audit_time (at<?)"},
+		{pruneTokens, "authmgmt_tokens_expiry (expires_at<?)"},
+		{pruneInvitations, "authmgmt_invitations_ended (ended_at<?)"},
+	} {
+		plan := db.plan(t, c.statement)
+		t.Log(c.statement, "\n    ", strings.Join(plan, "\n     "))
+		requireNoScan(t, c.statement, plan)
+		requireNoSort(t, c.statement, plan)
+		assert.Contains(t, strings.Join(plan, "\n"), c.uses, c.statement)
+	}
+}
+
+// TestPlansOfAuthMgmtLists: a page is read from an index in its order, as far as it goes, and the total is counted in the index. Only the
+// rows of the page are sorted once more.
+func TestPlansOfAuthMgmtLists(t *testing.T) {
+	db := plannedAuthMgmt(t)
+	for statement, uses := range map[string]string{
+		clientsOf:          "SEARCH authmgmt_clients USING COVERING INDEX authmgmt_clients_listing (organization=?)",
+		tokensOf:           "SEARCH authmgmt_tokens USING COVERING INDEX authmgmt_tokens_listing (organization=?)",
+		allInvitations:     "SEARCH authmgmt_invitations USING COVERING INDEX authmgmt_invitations_listing (organization=?)",
+		pendingInvitations: "SEARCH authmgmt_invitations USING COVERING INDEX authmgmt_invitations_pending (organization=?)",
+		dueGrants:          "SEARCH authmgmt_invitations USING INDEX authmgmt_invitations_due (grant_due<?)",
+	} {
+		plan := db.plan(t, statement)
+		t.Log(statement, "\n    ", strings.Join(plan, "\n     "))
+		rows := slices.Index(plan, "SCAN p")
+		if statement != dueGrants {
+			require.Equal(t, []string{"CO-ROUTINE total", uses, "MATERIALIZE page", uses, "SCAN total", "SCAN p LEFT-JOIN"}, plan[:6])
+			rows = 5
+		} else {
+			require.Equal(t, []string{"MATERIALIZE page", uses, "SCAN p"}, plan[:3])
+		}
+		last := len(plan) - 1
+		require.Equal(t, "USE TEMP B-TREE FOR ORDER BY", plan[last])
+		for _, line := range plan[rows+1 : last] {
+			require.True(t, strings.HasPrefix(line, "SEARCH "), line)
+		}
+	}
+}
+
+// TestPlansOfAuditEvents: as TestPlansOfList.
+func TestPlansOfAuditEvents(t *testing.T) {
+	db := plannedAuthMgmt(t)
+	at := time.Date(2026, 11, 21, 12, 30, 0, 0, time.UTC)
+	for bits := range 1 << 6 {
+		q := authmgmt.AuditQuery{Limit: 50}
+		index := "authmgmt_audit_listing (organization=?"
+		if bits&1 != 0 {
+			q.From = at
+		}
+		if bits&2 != 0 {
+			q.To = at.Add(time.Hour)
+		}
+		if bits&4 != 0 {
+			q.Before = authmgmt.AuditPosition{At: at.Add(30 * time.Minute), ID: uuid.UUID{1}}
+		}
+		if bits&8 != 0 {
+			q.Kind = authmgmt.KindInvited
+		}
+		if bits&16 != 0 {
+			q.Actor = "ada"
+		}
+		if bits&32 != 0 {
+			q.Target = "client7"
+			index = "authmgmt_audit_target (organization=? AND target=?"
+		}
+		statement, _ := auditStatement("org1", &q)
+		plan := db.plan(t, statement)
+		require.Len(t, plan, 4, statement)
+		require.Equal(t, []string{"MATERIALIZE page", plan[1], "SCAN page", "SEARCH authmgmt_audit USING INTEGER PRIMARY KEY (rowid=?)"}, plan)
+		assert.Containsf(t, plan[1], index, "%s", statement)
+		switch {
+		case !q.Before.IsZero(): // or each page would read again what the pages before it have shown
+			assert.Containsf(t, plan[1], "(at,id)<(?,?)", "%s does not begin after the last page", statement)
+		case !q.To.IsZero():
+			assert.Containsf(t, plan[1], "at<?", "%s does not begin at its bound", statement)
+		}
+		if !q.From.IsZero() {
+			assert.Containsf(t, plan[1], "at>?", "%s does not end at its bound", statement)
+		}
+	}
+}

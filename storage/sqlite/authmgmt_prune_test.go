@@ -1,0 +1,49 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestPruneAuthMgmtSteps: however many rows there are, the limit is kept, the oldest go first, and those that have not ended stay.
+func TestPruneAuthMgmtSteps(t *testing.T) {
+	db, tables := openAuthMgmt(t)
+	const n = 2*pruneStep + 50
+	rows := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO ", n)
+	script(t, db,
+		rows+"authmgmt_audit SELECT NULL, randomblob(16), 'acme', i, 'x', 'x', 'x', NULL, NULL FROM n",
+		rows+"authmgmt_tokens SELECT randomblob(32), randomblob(16), 'acme', 'x', NULL, NULL, '', 0, i, NULL FROM n",
+		rows+"authmgmt_tokens SELECT randomblob(32), randomblob(16), 'acme', 'x', NULL, NULL, '', 0, NULL, i FROM n",
+		rows+"authmgmt_invitations SELECT 'acme', i, 'x', 'x', i, 'x', '', 0, i, 0, 0, NULL, NULL, 'x', NULL, 0, 0, 0, i FROM n",
+		rows+"authmgmt_invitations SELECT 'acme', 'accepted' || i, 'x', 'x', i, 'x', '', 0, i, 0, 0, NULL, i, 'x', NULL, 0, 0, 0, NULL FROM n",
+	)
+	numbers := func(query string) (found [2]int) {
+		require.NoError(t, db.find(t.Context(), query, nil, func(r *row) error {
+			found = [2]int{r.number(0), r.number(1)}
+			return nil
+		}))
+		return found
+	}
+	for query, prune := range map[string]func(context.Context, time.Time, int) (int, error){
+		"SELECT min(at), count(at) FROM authmgmt_audit":                   tables.PruneAudit,
+		"SELECT min(expires_at), count(expires_at) FROM authmgmt_tokens":  tables.PruneTokens,
+		"SELECT min(ended_at), count(ended_at) FROM authmgmt_invitations": tables.PruneInvitations,
+	} {
+		const limit = pruneStep + 10
+		removed, err := prune(t.Context(), time.UnixMicro(n), limit)
+		require.NoError(t, err)
+		require.Equal(t, limit, removed, query)
+		require.Equal(t, [2]int{limit + 1, n - limit}, numbers(query), query)
+		removed, err = prune(t.Context(), time.UnixMicro(n), 1000)
+		require.NoError(t, err)
+		require.Equal(t, n-limit-1, removed, query)
+		require.Equal(t, [2]int{n, 1}, numbers(query), "%s: the last one did not end before that time", query)
+	}
+	// What never expires, and what is not granted yet.
+	require.Equal(t, [2]int{0, n + 1}, numbers("SELECT 0, count(*) FROM authmgmt_tokens"))
+	require.Equal(t, [2]int{0, n + 1}, numbers("SELECT 0, count(*) FROM authmgmt_invitations"))
+}

@@ -1,0 +1,316 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// openAuthMgmt opens a database that the test's end closes.
+func openAuthMgmt(t *testing.T) (*DB, *AuthMgmt) {
+	t.Helper()
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db, db.AuthMgmt()
+}
+
+// script runs statements on the writer's connection.
+func script(t *testing.T, db *DB, statements ...string) {
+	t.Helper()
+	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+		for _, s := range statements {
+			if _, err := tx.exec(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+var (
+	someTime = time.Date(2026, 11, 21, 12, 0, 0, 1000, time.UTC)
+	noEvent  authmgmt.AuditEvent
+)
+
+func auditEvent() authmgmt.AuditEvent {
+	return authmgmt.AuditEvent{ID: uuid.New(), Organization: "acme", At: someTime, Kind: authmgmt.KindClientUpdated, Target: "robot"}
+}
+
+// someClient has two secrets, with the digests {1} and {2}.
+func someClient(id string, digests ...byte) authmgmt.Client {
+	c := authmgmt.Client{
+		Organization: "acme", ID: id, Name: "Robot", Roles: []authmgmt.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}},
+		CreatedAt: someTime, UpdatedAt: someTime,
+	}
+	for _, d := range digests {
+		c.Secrets = append(c.Secrets, authmgmt.ClientSecret{ID: uuid.UUID{d}, Digest: [32]byte{d}, CreatedAt: someTime})
+	}
+	return c
+}
+
+// TestRolesText: every byte of every part is kept, and what is damaged is never taken for no roles.
+func TestRolesText(t *testing.T) {
+	odd := "a,b/c%2F\x00\xff ü+"
+	for _, roles := range [][]authmgmt.Role{
+		nil,
+		{{}},
+		{{}, {}},
+		{{ID: "admin"}},
+		{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}, {ID: "editor"}, {ID: "viewer", Resource: "dataset"}},
+		{{ID: odd, Resource: odd, ResourceInstance: odd}, {ResourceInstance: odd}},
+	} {
+		got, err := parseRoles(rolesText(roles))
+		require.NoError(t, err)
+		require.Equal(t, roles, got, rolesText(roles))
+	}
+	require.Equal(t, "viewer/dataset/d1,editor//", rolesText([]authmgmt.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}, {ID: "editor"}}))
+	for _, damaged := range []string{"admin", "admin/", "admin///", "admin//,", ",admin//", "%/x/", "//%2", " "} {
+		_, err := parseRoles(damaged)
+		require.ErrorIs(t, err, errRoles, damaged)
+	}
+}
+
+// TestDamagedCredentials: what cannot be read allows nothing; in particular it is not the full access of a credential without roles.
+func TestDamagedCredentials(t *testing.T) {
+	db, tables := openAuthMgmt(t)
+	require.NoError(t, tables.CreateClient(t.Context(), someClient("robot", 1), noEvent))
+	token := authmgmt.Token{ID: uuid.New(), Organization: "acme", Digest: [32]byte{9}, Client: "robot", Secret: [32]byte{1}, CreatedAt: someTime}
+	require.NoError(t, tables.CreateToken(t.Context(), token, noEvent))
+	own := authmgmt.Token{ID: uuid.New(), Organization: "acme", Digest: [32]byte{8}, Subject: "ada", Roles: []authmgmt.Role{{ID: "viewer"}}, CreatedAt: someTime}
+	require.NoError(t, tables.CreateToken(t.Context(), own, noEvent))
+	requireDamaged := func() {
+		t.Helper()
+		_, err := tables.TokenByDigest(t.Context(), token.Digest)
+		require.ErrorContains(t, err, "damaged")
+		require.NotErrorIs(t, err, authmgmt.ErrNotFound)
+		_, err = tables.ListTokens(t.Context(), "acme", authmgmt.Paging{Limit: 10})
+		require.ErrorContains(t, err, "damaged")
+	}
+	script(t, db, "UPDATE authmgmt_clients SET roles = 'viewer'")
+	requireDamaged()
+	_, err := tables.Client(t.Context(), "acme", "robot")
+	require.ErrorContains(t, err, "damaged")
+	script(t, db, "UPDATE authmgmt_clients SET roles = x'00'")
+	requireDamaged()
+	script(t, db, "UPDATE authmgmt_clients SET roles = '', deleted_at = 1")
+	requireDamaged()
+	_, err = tables.ClientBySecret(t.Context(), [32]byte{1})
+	require.ErrorIs(t, err, authmgmt.ErrNotFound, "a deleted client that still has a secret")
+	got, err := tables.TokenByDigest(t.Context(), own.Digest)
+	require.NoError(t, err)
+	require.Equal(t, own, got)
+	err = db.writer.write(t.Context(), func(tx *tx) error {
+		_, err := tx.exec("UPDATE authmgmt_tokens SET roles = NULL WHERE client IS NULL")
+		return err
+	})
+	require.ErrorContains(t, err, "CHECK")
+	err = db.writer.write(t.Context(), func(tx *tx) error {
+		_, err := tx.exec("DELETE FROM authmgmt_clients")
+		return err
+	})
+	require.ErrorContains(t, err, "FOREIGN KEY")
+}
+
+// TestUnchangedRows: only rows that are different afterwards are written.
+func TestUnchangedRows(t *testing.T) {
+	db, tables := openAuthMgmt(t)
+	script(t, db, "CREATE TABLE written (what TEXT)")
+	for _, table := range []string{"clients", "secrets", "tokens", "invitations", "organizations", "audit"} {
+		for _, verb := range []string{"INSERT", "UPDATE", "DELETE"} {
+			script(t, db, fmt.Sprintf("CREATE TRIGGER %s_%s AFTER %s ON authmgmt_%s BEGIN INSERT INTO written VALUES ('%s %s'); END",
+				table, verb, verb, table, verb, table))
+		}
+	}
+	written := func() string {
+		t.Helper()
+		var all []string
+		require.NoError(t, db.find(t.Context(), "SELECT what FROM written ORDER BY rowid", nil, func(r *row) error {
+			all = append(all, r.text(0))
+			return nil
+		}))
+		script(t, db, "DELETE FROM written")
+		return strings.Join(all, ", ")
+	}
+	require.NoError(t, tables.CreateClient(t.Context(), someClient("robot", 1, 2), auditEvent()))
+	require.Equal(t, "INSERT clients, INSERT secrets, INSERT secrets, INSERT audit", written())
+	for _, c := range []struct {
+		change func(c *authmgmt.Client)
+		event  authmgmt.AuditEvent
+		want   string
+	}{
+		{func(*authmgmt.Client) {}, noEvent, ""},
+		{func(*authmgmt.Client) {}, auditEvent(), "INSERT audit"},
+		{func(c *authmgmt.Client) { c.Organization, c.ID, c.CreatedAt = "x", "x", time.Time{} }, noEvent, ""},
+		{func(c *authmgmt.Client) { c.Name = "R2" }, auditEvent(), "UPDATE clients, INSERT audit"},
+		{func(c *authmgmt.Client) { c.Roles = nil }, noEvent, "UPDATE clients"},
+		{func(c *authmgmt.Client) { c.UpdatedAt = someTime.Add(time.Second) }, noEvent, "UPDATE clients"},
+		{func(c *authmgmt.Client) { c.UpdatedAt = c.UpdatedAt.Add(999) }, noEvent, ""}, // less than what is kept
+		{func(c *authmgmt.Client) { c.Secrets[1].ExpiresAt = someTime }, noEvent, "UPDATE secrets"},
+		{func(c *authmgmt.Client) { c.Secrets[0].CreatedAt = time.Time{} }, noEvent, "UPDATE secrets"},
+		{func(c *authmgmt.Client) { c.Secrets[0].ID = uuid.UUID{77} }, noEvent, "UPDATE secrets"},
+		{func(c *authmgmt.Client) { c.Secrets[0], c.Secrets[1] = c.Secrets[1], c.Secrets[0] }, noEvent, "UPDATE secrets, UPDATE secrets"},
+		{func(c *authmgmt.Client) { c.Secrets = append(c.Secrets, someClient("", 3).Secrets...) }, noEvent, "INSERT secrets"},
+		{func(c *authmgmt.Client) { c.Secrets = c.Secrets[:2] }, noEvent, "DELETE secrets"},
+		{func(c *authmgmt.Client) { c.DeletedAt = someTime }, auditEvent(), "UPDATE clients, DELETE secrets, DELETE secrets, INSERT audit"},
+	} {
+		require.NoError(t, tables.UpdateClient(t.Context(), "acme", "robot", func(client *authmgmt.Client) (authmgmt.AuditEvent, error) {
+			c.change(client)
+			return c.event, nil
+		}))
+		require.Equal(t, c.want, written())
+	}
+
+	token := authmgmt.Token{ID: uuid.New(), Organization: "acme", Digest: [32]byte{9}, Subject: "ada", CreatedAt: someTime}
+	require.NoError(t, tables.CreateToken(t.Context(), token, auditEvent()))
+	require.Equal(t, "INSERT tokens, INSERT audit", written())
+	for _, revoked := range []string{"UPDATE tokens", ""} {
+		require.NoError(t, tables.UpdateToken(t.Context(), "acme", token.ID, func(t *authmgmt.Token) (authmgmt.AuditEvent, error) {
+			t.RevokedAt, t.Subject, t.Roles = someTime, "x", []authmgmt.Role{{ID: "x"}}
+			return noEvent, nil
+		}))
+		require.Equal(t, revoked, written())
+	}
+
+	i := authmgmt.Invitation{Organization: "acme", ID: "i", Email: "Ada@example.com", CreatedAt: someTime, ExpiresAt: someTime.Add(time.Hour)}
+	require.NoError(t, tables.CreateInvitation(t.Context(), i, true, auditEvent()))
+	require.Equal(t, "INSERT invitations, INSERT audit", written())
+	for _, resent := range []string{"UPDATE invitations", ""} {
+		require.NoError(t, tables.UpdateInvitation(t.Context(), "acme", "i", func(i *authmgmt.Invitation) (authmgmt.AuditEvent, error) {
+			i.Generation, i.Email = 7, "x"
+			return noEvent, nil
+		}))
+		require.Equal(t, resent, written())
+	}
+
+	for _, enabled := range []string{"INSERT organizations", ""} { // without a change: what was not there is there
+		require.NoError(t, tables.UpdateOrganization(t.Context(), "acme", func(*authmgmt.Organization) (authmgmt.AuditEvent, error) {
+			return noEvent, nil
+		}))
+		require.Equal(t, enabled, written())
+	}
+}
+
+// TestRefusalsShareAGroup: what is refused writes nothing, so the other operations of its transaction need not be done again.
+func TestRefusalsShareAGroup(t *testing.T) {
+	db, tables := openAuthMgmt(t)
+	require.NoError(t, tables.CreateClient(t.Context(), someClient("robot", 1, 2), noEvent))
+	i := authmgmt.Invitation{Organization: "acme", ID: "i", Email: "Ada@example.com", CreatedAt: someTime, ExpiresAt: someTime.Add(time.Hour)}
+	require.NoError(t, tables.CreateInvitation(t.Context(), i, true, noEvent))
+	token := authmgmt.Token{ID: uuid.New(), Organization: "acme", Digest: [32]byte{9}, Subject: "ada", CreatedAt: someTime}
+	require.NoError(t, tables.CreateToken(t.Context(), token, noEvent))
+
+	runs := 0 // of an operation in the same transaction
+	entered, leave := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		assert.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+			if runs++; runs == 1 {
+				close(entered)
+				<-leave
+			}
+			_, err := tx.exec(setRBAC, "acme", true)
+			return err
+		}))
+	})
+	<-entered
+	boom := errors.New("boom")
+	for name, c := range map[string]struct {
+		want error
+		do   func() error
+	}{
+		"a client's ID": {authmgmt.ErrExists, func() error { return tables.CreateClient(t.Context(), someClient("robot", 5), auditEvent()) }},
+		"a digest of another client": {authmgmt.ErrExists, func() error {
+			return tables.CreateClient(t.Context(), someClient("other", 5, 2), auditEvent())
+		}},
+		"a digest twice": {authmgmt.ErrExists, func() error { return tables.CreateClient(t.Context(), someClient("other", 5, 5), auditEvent()) }},
+		"a new digest of another client": {authmgmt.ErrExists, func() error {
+			return tables.UpdateClient(t.Context(), "acme", "robot", func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
+				c.Name, c.Secrets = "changed", someClient("", 5, 6, 6).Secrets
+				return auditEvent(), nil
+			})
+		}},
+		"an update function": {boom, func() error {
+			return tables.UpdateClient(t.Context(), "acme", "robot", func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
+				c.Name = "changed"
+				return auditEvent(), boom
+			})
+		}},
+		"a token's ID": {authmgmt.ErrExists, func() error {
+			t2 := token
+			t2.Digest = [32]byte{10}
+			return tables.CreateToken(t.Context(), t2, auditEvent())
+		}},
+		"a token's digest": {authmgmt.ErrExists, func() error {
+			t2 := token
+			t2.ID = uuid.New()
+			return tables.CreateToken(t.Context(), t2, auditEvent())
+		}},
+		"a token of another client's secret": {authmgmt.ErrNotFound, func() error {
+			return tables.CreateToken(t.Context(), authmgmt.Token{
+				ID: uuid.New(), Organization: "acme", Digest: [32]byte{11}, Client: "other", Secret: [32]byte{1}, CreatedAt: someTime,
+			}, auditEvent())
+		}},
+		"an invitation's ID":            {authmgmt.ErrExists, func() error { return tables.CreateInvitation(t.Context(), i, false, auditEvent()) }},
+		"an invitation's ID, exclusive": {authmgmt.ErrExists, func() error { return tables.CreateInvitation(t.Context(), i, true, auditEvent()) }},
+		"an address": {authmgmt.ErrPendingInvitation, func() error {
+			i2 := i
+			i2.ID, i2.Email = "i2", "ADA@example.com"
+			return tables.CreateInvitation(t.Context(), i2, true, auditEvent())
+		}},
+	} {
+		wg.Go(func() { assert.ErrorIs(t, c.do(), c.want, name) })
+	}
+	require.Eventually(t, func() bool { return len(db.writer.ops) == 11 }, 30*time.Second, time.Millisecond)
+	close(leave)
+	wg.Wait()
+	assert.Equal(t, 1, runs)
+	c, err := tables.Client(t.Context(), "acme", "robot")
+	require.NoError(t, err)
+	require.Equal(t, someClient("robot", 1, 2), c)
+	page, err := tables.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 10})
+	require.NoError(t, err)
+	require.Empty(t, page.Events, "an event of a change that was refused")
+}
+
+// TestMigrateBeforeAuthMgmt: a file that has the tables of package trigger only gets the others, and keeps its rows.
+func TestMigrateBeforeAuthMgmt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	conn := migrationConn(t, path)
+	require.NoError(t, migrate(t.Context(), conn, released(t, 2, "trigger")))
+	before := schema(t, conn)
+	require.Contains(t, before, "trigger 2")
+	require.NotContains(t, strings.Join(before, "\n"), "authmgmt")
+	e := someEvent()
+	args, err := eventArgs(&e)
+	require.NoError(t, err)
+	_, err = conn.exec(t.Context(), insertEvent, args...)
+	require.NoError(t, err)
+
+	for range 2 {
+		db, err := Open(t.Context(), path, nil)
+		require.NoError(t, err)
+		got, err := db.Trigger().Get(t.Context(), "acme", e.ID)
+		require.NoError(t, err)
+		require.Equal(t, e, got)
+		c := someClient("robot", 1)
+		if err := db.AuthMgmt().CreateClient(t.Context(), c, auditEvent()); err != nil {
+			require.ErrorIs(t, err, authmgmt.ErrExists, "the second time")
+		}
+		stored, err := db.AuthMgmt().Client(t.Context(), "acme", "robot")
+		require.NoError(t, err)
+		require.Equal(t, c, stored)
+		require.NoError(t, db.Close())
+	}
+	require.Subset(t, schema(t, conn), before)
+}

@@ -1,0 +1,124 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+var (
+	invitationKey = authmgmt.InvitationKey{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32}
+	root          = authmgmt.Caller{Subject: "root", Access: authmgmt.FullAccess()}
+)
+
+// TestTwoDatabasesInvite: two values of DB over one file, as two processes have them, of which several callers each ask for the same at
+// once. One of all gets it.
+func TestTwoDatabasesInvite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	var granted atomic.Int64
+	var services [2]*authmgmt.Service
+	for i := range services {
+		tables := openAt(t, path, nil).AuthMgmt()
+		var err error
+		services[i], err = authmgmt.New(tables, invitationKey, &authmgmt.Options{
+			Directory: tables, AcceptURL: "https://app.example.com/join/",
+			Grant: func(context.Context, authmgmt.Acceptance) (string, error) {
+				granted.Add(1)
+				return "welcome", nil
+			},
+		})
+		require.NoError(t, err)
+	}
+	// race calls do from several goroutines for each service, and returns what those who won have.
+	race := func(do func(s *authmgmt.Service, n int) (authmgmt.Invitation, error), losers ...error) (winners []authmgmt.Invitation) {
+		t.Helper()
+		var wg sync.WaitGroup
+		var mu sync.Mutex
+		start := make(chan struct{})
+		for n := range 8 {
+			wg.Go(func() {
+				<-start
+				i, err := do(services[n%2], n)
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					winners = append(winners, i)
+				} else if !assert.Condition(t, func() bool {
+					for _, loser := range losers {
+						if errors.Is(err, loser) {
+							return true
+						}
+					}
+					return false
+				}) {
+					t.Log(err)
+				}
+			})
+		}
+		close(start)
+		wg.Wait()
+		return winners
+	}
+	const rounds = 20
+	for round := range rounds {
+		invited := race(func(s *authmgmt.Service, n int) (authmgmt.Invitation, error) {
+			email := []string{"Ada%d@example.com", "ada%d@EXAMPLE.com"}[n/2%2]
+			return s.Invite(t.Context(), "acme", root, authmgmt.NewInvitation{Email: fmt.Sprintf(email, round), Name: "Ada"})
+		}, authmgmt.ErrPendingInvitation)
+		require.Len(t, invited, 1, "invitations of one address")
+		link := services[0].Link(&invited[0])
+		accepted := race(func(s *authmgmt.Service, n int) (authmgmt.Invitation, error) {
+			a, err := s.Accept(t.Context(), link, authmgmt.Person{Subject: fmt.Sprint("person", n)})
+			return a.Invitation, err
+		}, authmgmt.ErrNotFound, authmgmt.ErrGrantPending)
+		require.Len(t, accepted, 1, "acceptances of one invitation")
+		require.EqualValues(t, round+1, granted.Load())
+		page, err := services[1].AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Target: invited[0].ID})
+		require.NoError(t, err)
+		require.Len(t, page.Events, 3, "created, accepted, granted")
+		for _, e := range page.Events[:2] {
+			require.Equal(t, accepted[0].AcceptedBy, e.Actor)
+		}
+	}
+	page, err := services[0].ListAllInvitations(t.Context(), "acme", authmgmt.Paging{})
+	require.NoError(t, err)
+	require.Equal(t, rounds, page.Total)
+}
+
+// TestTwoDatabasesKeyCheck: of two that begin with different keys, one is told.
+func TestTwoDatabasesKeyCheck(t *testing.T) {
+	for range 5 {
+		path := filepath.Join(t.TempDir(), "test.db")
+		var wg sync.WaitGroup
+		var errs [8]error
+		start := make(chan struct{})
+		for i := range errs {
+			s, err := authmgmt.New(openAt(t, path, nil).AuthMgmt(), authmgmt.InvitationKey{byte(i%2 + 1)}, nil)
+			require.NoError(t, err)
+			wg.Go(func() {
+				<-start
+				errs[i] = s.CheckKey(t.Context())
+			})
+		}
+		close(start)
+		wg.Wait()
+		wrong := 0
+		for i, err := range errs {
+			require.Equal(t, errs[i%2], err, "one key")
+			if err != nil {
+				require.ErrorIs(t, err, authmgmt.ErrWrongKey)
+				wrong++
+			}
+		}
+		require.Equal(t, 4, wrong)
+	}
+}

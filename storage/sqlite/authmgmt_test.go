@@ -1,0 +1,35 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
+)
+
+// authMgmt is the harness of the domain's suites.
+func authMgmt() authmgmttest.Harness {
+	files := make(map[any]*opened)
+	open := func(t *testing.T, path string) authmgmttest.Backend {
+		db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
+		tables := db.AuthMgmt()
+		files[tables] = &opened{db, path}
+		return authmgmttest.Backend{Store: tables, Organizations: tables}
+	}
+	return authmgmttest.Harness{
+		Open: func(t *testing.T) authmgmttest.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },
+		Reopen: func(t *testing.T, b authmgmttest.Backend) authmgmttest.Backend {
+			require.NoError(t, files[b.Store].db.Close())
+			return open(t, files[b.Store].path)
+		},
+		Break: func(t *testing.T, b authmgmttest.Backend) (heal func()) { return lockFile(t, files[b.Store].path) },
+	}
+}
+
+func TestAuthMgmt(t *testing.T) { authmgmttest.Run(t, authMgmt()) }
+
+func TestAuthMgmtModel(t *testing.T) { authmgmttest.RunModel(t, authMgmt(), nil) }

@@ -1,0 +1,149 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+const (
+	// tokenColumns are the columns of a token with its client, in the order of scanToken.
+	tokenColumns = "t.digest, t.id, t.organization, t.subject, t.client, t.secret, coalesce(t.roles, c.roles)," +
+		" t.created_at, t.expires_at, t.revoked_at"
+	withClient = " LEFT JOIN authmgmt_clients c ON c.organization = t.organization AND c.id = t.client AND c.deleted_at IS NULL"
+
+	tokenByDigest = "SELECT " + tokenColumns + " FROM authmgmt_tokens t" + withClient + " WHERE t.digest = ?"
+	tokenByID     = "SELECT " + tokenColumns + " FROM authmgmt_tokens t" + withClient + " WHERE t.id = ? AND t.organization = ?"
+
+	insertToken = "INSERT INTO authmgmt_tokens (digest, id, organization, subject, client, secret, roles, created_at, expires_at, revoked_at)" +
+		" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+	clientSecret = "SELECT 1 FROM authmgmt_secrets WHERE digest = ? AND organization = ? AND client = ?"
+	revokeToken  = "UPDATE authmgmt_tokens SET revoked_at = ? WHERE id = ?"
+
+	tokensOf = "WITH page AS MATERIALIZED" +
+		" (SELECT digest FROM authmgmt_tokens WHERE organization = ? ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?)," +
+		" total (n) AS (SELECT count(*) FROM authmgmt_tokens WHERE organization = ?)" +
+		" SELECT " + tokenColumns + ", n FROM total LEFT JOIN page p LEFT JOIN authmgmt_tokens t ON t.digest = p.digest" + withClient +
+		" ORDER BY t.created_at DESC, t.id DESC"
+)
+
+// CreateToken implements [authmgmt.Tokens].
+func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt.AuditEvent) error {
+	event, err := auditChange(&e)
+	if err != nil {
+		return err
+	}
+	isClients := t.Client != ""
+	secret := bytes.Clone(t.Secret[:])
+	args := []any{
+		bytes.Clone(t.Digest[:]), bytes.Clone(t.ID[:]), t.Organization, t.Subject, text(t.Client, isClients), blob(secret, isClients),
+		text(rolesText(t.Roles), !isClients), t.CreatedAt.UnixMicro(), micros(t.ExpiresAt), micros(t.RevokedAt),
+	}
+	return a.db.writer.write(ctx, func(tx *tx) error {
+		if isClients {
+			if has, err := tx.exists(clientSecret, secret, t.Organization, t.Client); err != nil {
+				return err
+			} else if !has {
+				return authmgmt.ErrNotFound
+			}
+		}
+		if err := tx.insert(insertToken, args...); err != nil {
+			return err
+		}
+		return tx.apply(event)
+	})
+}
+
+// TokenByDigest implements [authmgmt.Tokens].
+func (a *AuthMgmt) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Token, error) {
+	var t authmgmt.Token
+	found := false
+	err := a.db.find(ctx, tokenByDigest, []any{digest[:]}, func(r *row) error {
+		found = true
+		return scanToken(r, &t)
+	})
+	if err == nil && !found {
+		err = authmgmt.ErrNotFound
+	}
+	if err != nil {
+		return authmgmt.Token{}, err
+	}
+	return t, nil
+}
+
+// UpdateToken implements [authmgmt.Tokens].
+func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, update func(*authmgmt.Token) (authmgmt.AuditEvent, error)) error {
+	return a.db.writer.write(ctx, func(tx *tx) error {
+		var kept authmgmt.Token
+		found := false
+		err := tx.query(tokenByID, []any{id[:], org}, func(r *row) error {
+			found = true
+			return scanToken(r, &kept)
+		})
+		if err != nil {
+			return err
+		}
+		if !found {
+			return authmgmt.ErrNotFound
+		}
+		var changes []change
+		err = tx.host(func() error {
+			given := kept.Clone()
+			e, err := update(&given)
+			if err != nil {
+				return err
+			}
+			if revoked := micros(given.RevokedAt); revoked != micros(kept.RevokedAt) {
+				changes = append(changes, change{revokeToken, []any{revoked, id[:]}})
+			}
+			event, err := auditChange(&e)
+			changes = append(changes, event...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		return tx.apply(changes)
+	})
+}
+
+// ListTokens implements [authmgmt.Tokens].
+func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+	var page authmgmt.TokenPage
+	err := a.db.list(ctx, tokensOf, []any{org, max(p.Limit, 0), p.Offset, org}, func(r *row) error {
+		page.Total = r.number(10)
+		if r.null(0) {
+			return nil
+		}
+		var t authmgmt.Token
+		if err := scanToken(r, &t); err != nil {
+			return err
+		}
+		page.Tokens = append(page.Tokens, t)
+		return nil
+	})
+	if err != nil {
+		return authmgmt.TokenPage{}, err
+	}
+	return page, nil
+}
+
+var errNoClient = errors.New("sqlite: a row is damaged: a token's client is not there")
+
+// scanToken reads a row of tokenColumns.
+func scanToken(r *row, t *authmgmt.Token) (err error) {
+	if r.null(6) { // which must not be taken for a client without roles
+		return errNoClient
+	}
+	r.blob(0, t.Digest[:])
+	r.blob(1, t.ID[:])
+	t.Organization, t.Subject, t.Client = r.text(2), r.text(3), r.text(4)
+	r.blob(5, t.Secret[:])
+	t.CreatedAt, t.ExpiresAt, t.RevokedAt = r.moment(7), r.moment(8), r.moment(9)
+	t.Roles, err = parseRoles(r.text(6))
+	return err
+}
