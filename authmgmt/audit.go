@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -57,7 +56,7 @@ func (s *Snapshot) clone() *Snapshot {
 		return nil
 	}
 	d := *s
-	d.Roles, d.Secrets = slices.Clone(s.Roles), slices.Clone(s.Secrets)
+	d.Roles, d.Secrets = cloneList(s.Roles), cloneList(s.Secrets)
 	for i := range d.Roles {
 		d.Roles[i].Resource = clonePointer(d.Roles[i].Resource)
 		d.Roles[i].ResourceInstance = clonePointer(d.Roles[i].ResourceInstance)

@@ -30,7 +30,7 @@ type ClientSecret struct {
 // Clone returns a copy that shares nothing with c.
 func (c *Client) Clone() Client {
 	d := *c
-	d.Roles, d.Secrets = slices.Clone(c.Roles), slices.Clone(c.Secrets)
+	d.Roles, d.Secrets = cloneList(c.Roles), cloneList(c.Secrets)
 	return d
 }
 
@@ -65,8 +65,16 @@ type Token struct {
 // Clone returns a copy that shares nothing with t.
 func (t *Token) Clone() Token {
 	d := *t
-	d.Roles = slices.Clone(t.Roles)
+	d.Roles = cloneList(t.Roles)
 	return d
+}
+
+// cloneList returns a copy. An empty list is nil, so that there is one way to have none.
+func cloneList[T any](list []T) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	return slices.Clone(list)
 }
 
 func (t *Token) active(now time.Time) bool {

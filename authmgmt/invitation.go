@@ -1,7 +1,6 @@
 package authmgmt
 
 import (
-	"slices"
 	"strings"
 	"time"
 )
@@ -74,6 +73,6 @@ func (i *Invitation) EmailKey() string { return strings.ToLower(i.Email) }
 // Clone returns a copy that shares nothing with i.
 func (i *Invitation) Clone() Invitation {
 	d := *i
-	d.Roles = slices.Clone(i.Roles)
+	d.Roles = cloneList(i.Roles)
 	return d
 }

@@ -54,8 +54,8 @@ type Clients interface {
 
 // Tokens is the part of a [Store] that keeps access tokens. A token's ID and its digest are each unique across organizations.
 type Tokens interface {
-	// CreateToken stores t and the audit event. It is [ErrExists] if the ID or the digest is stored already, and [ErrNotFound] if t is a
-	// client's and that client does not have the secret. Of a client's token, Roles are not kept.
+	// CreateToken stores t and the audit event. It is [ErrNotFound] if t is a client's and that client does not have the secret, else
+	// [ErrExists] if the ID or the digest is stored already. Of a client's token, Roles are not kept; of another one, Secret is not.
 	CreateToken(ctx context.Context, t Token, a AuditEvent) error
 
 	// TokenByDigest returns a token, revoked or expired or not. Roles of a client's token are the client's as they are now. It takes no

@@ -32,6 +32,8 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, token authmgmt.Token, e auth
 	kept := token.Clone()
 	if kept.Client != "" {
 		kept.Roles = nil
+	} else {
+		kept.Secret = [32]byte{}
 	}
 	t.tokens[kept.Digest], t.tokenIDs[kept.ID] = &kept, kept.Digest
 	t.addEvent(e)
