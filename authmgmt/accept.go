@@ -25,16 +25,19 @@ type Accepted struct {
 	Reply      string // what Grant returned for the person; it is not kept
 }
 
-// InvitationByLink returns the pending invitation that a link's token opens, or [ErrNotFound]. It changes nothing.
+// InvitationByLink returns the pending invitation that a link's token opens, or [ErrNotFound]. One that is accepted and not granted yet, so
+// that Accept may still be of use, is [ErrGrantPending]. It changes nothing.
 func (s *Service) InvitationByLink(ctx context.Context, token string) (Invitation, error) {
 	i, err := s.byLink(ctx, token)
-	if err != nil {
+	switch {
+	case err != nil:
 		return Invitation{}, err
+	case i.State(s.now()) == InvitationPending:
+		return i, nil
+	case !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero():
+		return Invitation{}, ErrGrantPending
 	}
-	if i.State(s.now()) != InvitationPending {
-		return Invitation{}, ErrNotFound
-	}
-	return i, nil
+	return Invitation{}, ErrNotFound
 }
 
 // byLink returns the invitation that a link's token opens, in whatever state.

@@ -193,6 +193,8 @@ func TestThePersonCanTryAgain(t *testing.T) {
 	i := r.invite(t, "alan@example.com")
 	_, err := r.Accept(t.Context(), r.Link(&i), authmgmt.Person{})
 	require.ErrorIs(t, err, authmgmt.ErrGrantPending)
+	_, err = r.InvitationByLink(t.Context(), r.Link(&i))
+	assert.Equal(t, authmgmt.ErrGrantPending, err)
 	hook.fail(nil)
 	r.advance(5 * time.Second)
 	accepted, err := r.Accept(t.Context(), r.Link(&i), authmgmt.Person{})

@@ -62,16 +62,8 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 	}
 	var p problems
 	p.name("organization", org)
-	if n.ID != "" {
-		p.name("invitation_id", n.ID)
-	}
 	p.name("inviter", n.Inviter)
-	p.name("name", n.Name)
-	p.email("email", n.Email)
-	p.roles(s.catalogue, n.Roles)
-	if n.Lifetime < time.Microsecond || n.Lifetime > MaxInvitationLifetime {
-		p.add("lifetime", "must be above 0 and at most %v", MaxInvitationLifetime)
-	}
+	s.checkInvitation(&p, &n)
 	if err := p.err(); err != nil {
 		return fail(err)
 	}
@@ -106,6 +98,25 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 		return fail(unavailable("store invitation", err))
 	}
 	return i, e, nil
+}
+
+// CheckInvitation returns what is wrong with an invitation that is to be made, as a [*ValidationError].
+func (s *Service) CheckInvitation(n NewInvitation) error {
+	var p problems
+	s.checkInvitation(&p, &n)
+	return p.err()
+}
+
+func (s *Service) checkInvitation(p *problems, n *NewInvitation) {
+	if n.ID != "" {
+		p.name("invitation_id", n.ID)
+	}
+	p.name("name", n.Name)
+	p.email("email", n.Email)
+	p.roles(s.catalogue, n.Roles)
+	if n.Lifetime != 0 && n.Lifetime < time.Microsecond || n.Lifetime > MaxInvitationLifetime {
+		p.add("lifetime", "must be above 0 and at most %v", MaxInvitationLifetime)
+	}
 }
 
 // newGeneration begins at random, so that the links of an invitation whose ID was used before, and forgotten, are others.

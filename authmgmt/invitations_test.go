@@ -49,7 +49,7 @@ func TestInviteRefuses(t *testing.T) {
 	_, err := r.Invite(t.Context(), "", authmgmt.Caller{Access: authmgmt.FullAccess()}, authmgmt.NewInvitation{
 		ID: "a\x00", Email: "nobody", Roles: roles("x"), Lifetime: authmgmt.MaxInvitationLifetime + 1,
 	})
-	assert.Equal(t, []string{"organization", "invitation_id", "inviter", "name", "email", "roles[0].role_id", "lifetime"}, fieldsOf(t, err))
+	assert.Equal(t, []string{"organization", "inviter", "invitation_id", "name", "email", "roles[0].role_id", "lifetime"}, fieldsOf(t, err))
 	for _, bad := range []string{
 		"", "@", "a@", "@example.com", "a@b@c", "a b@example.com", "a@example.com\r\nBcc: b@example.com", "a@exam\x00ple.com", "<a@example.com>", "a,b@example.com",
 		strings.Repeat("a", 250) + "@b.example", "a@\xff",

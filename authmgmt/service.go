@@ -143,6 +143,9 @@ func (s *Service) Catalogue() *Catalogue { return s.catalogue }
 // TokenLifetime returns how long an access token from Login is valid.
 func (s *Service) TokenLifetime() time.Duration { return s.opts.TokenLifetime }
 
+// AcceptURL returns what an invitation's link begins with, "" if there are no invitations.
+func (s *Service) AcceptURL() string { return s.opts.AcceptURL }
+
 // now returns the time with the precision that stores keep.
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	urlpath "path"
 	"strings"
 	"time"
 
@@ -14,7 +15,8 @@ import (
 // Options are what every service can be mounted with. The zero value means the defaults.
 type Options struct {
 	// Authorize replaces the roles with a host's own policy. Nil asks Principal.Access where a service is governed by roles; the
-	// triggers are not: there a valid credential is enough.
+	// triggers are not: there a valid credential is enough. Operations that need no credentials ask neither. What a caller can give
+	// to others is bounded by Principal.Access in any case.
 	Authorize func(ctx context.Context, p Principal, action authmgmt.Action, resource authmgmt.Resource) error
 
 	// Wrap puts a host's handler round each operation, outside authentication: for metrics, spans, rate limits.
@@ -84,13 +86,26 @@ type operation struct {
 	Operation
 	action   authmgmt.Action
 	resource string                 // type of the resource acted on
+	public   bool                   // asks for no credentials
+	governed bool                   // roles decide, unless Options.Authorize is set
 	body     bool                   // takes a JSON body
-	handle   func(c *call) response // runs after authentication, body and authorization
+	optional bool                   // the body may be left out, its content type too
+	form     bool                   // the body may also be a form
+	maxBody  int64                  // if less than Options.MaxBody
+	errors   errorTable             // if not the service's
+	handle   func(c *call) response // runs after authentication and body; asks for authorization itself
+}
+
+// fixedPart is the path as far as it is the same for all requests.
+func (op *operation) fixedPart() string {
+	fixed, _, _ := strings.Cut(op.Pattern, "{")
+	return fixed
 }
 
 // call is one request on its way through an operation.
 type call struct {
 	r         *http.Request
+	op        *operation
 	principal Principal
 	body      []byte
 	bodyDone  bool // nothing more of the body will come: it has been read, or cannot be
@@ -108,6 +123,9 @@ func newHandler(name string, auth Authenticator, errs errorTable, opts Options, 
 	h := &Handler{name: name, mux: http.NewServeMux(), ops: ops, auth: auth, errors: errs, opts: opts}
 	for _, op := range ops {
 		op.Service = name
+		if op.errors.reply == nil {
+			op.errors = errs
+		}
 		var handler http.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.serve(op, w, r) })
 		if opts.Wrap != nil {
 			if handler = opts.Wrap(op.Operation, handler); handler == nil {
@@ -127,7 +145,7 @@ func (h *Handler) Routes() []Route { return append([]Route(nil), h.routes...) }
 // ServeHTTP answers a request whose path, without the prefix that the host stripped, begins at the service's root.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !cleanPath(r.URL.Path) { // http.ServeMux would redirect, to an address that lacks the host's prefix
-		h.errors.reply(problem{kind: notFound}).writeUnread(w, r)
+		h.errorsAt(urlpath.Clean(r.URL.Path)).reply(problem{kind: notFound}).writeUnread(w, r)
 		return
 	}
 	h.mux.ServeHTTP(w, r)
@@ -142,23 +160,36 @@ func cleanPath(path string) bool {
 
 // serveNoMatch answers 405 if the path is right and the method is not, else 404.
 func (h *Handler) serveNoMatch(w http.ResponseWriter, r *http.Request) {
-	allow := h.allowed(r)
-	if len(allow) == 0 {
-		h.errors.reply(problem{kind: notFound}).writeUnread(w, r)
+	allow, op := h.allowed(r)
+	if op == nil {
+		h.errorsAt(r.URL.Path).reply(problem{kind: notFound}).writeUnread(w, r)
 		return
 	}
-	if _, failed := h.authenticate(r); failed != nil {
-		failed.writeUnread(w, r)
-		return
+	if !op.public {
+		if _, failed := h.authenticate(r); failed != nil {
+			failed.writeUnread(w, r)
+			return
+		}
 	}
-	resp := h.errors.reply(problem{kind: methodNotAllowed})
+	resp := op.errors.reply(problem{kind: methodNotAllowed})
 	resp.allow = strings.Join(allow, ", ")
 	resp.writeUnread(w, r)
 }
 
-// allowed returns the methods that the path of r can be asked with, none if it is no path of this service.
-func (h *Handler) allowed(r *http.Request) []string {
-	var methods []string
+// errorsAt returns the table for a path that no operation matches: that of the operations below the same path, if there are any, else
+// the service's. A link that was copied with a slash at its end still leads to a page.
+func (h *Handler) errorsAt(path string) errorTable {
+	for _, op := range h.ops {
+		if fixed := op.fixedPart(); strings.HasSuffix(fixed, "/") && strings.HasPrefix(path, fixed) {
+			return op.errors
+		}
+	}
+	return h.errors
+}
+
+// allowed returns the methods that the path of r can be asked with, and the first of their operations. It returns none if it is no
+// path of this service.
+func (h *Handler) allowed(r *http.Request) (methods []string, first *operation) {
 	tried := make(map[string]bool)
 	for _, op := range h.ops {
 		if tried[op.Method] {
@@ -166,46 +197,62 @@ func (h *Handler) allowed(r *http.Request) []string {
 		}
 		tried[op.Method] = true
 		probe := &http.Request{Method: op.Method, URL: r.URL, Host: r.Host}
-		if _, pattern := h.mux.Handler(probe); pattern == catchAll || pattern == "" {
+		_, pattern := h.mux.Handler(probe)
+		if pattern == catchAll || pattern == "" {
 			continue
+		}
+		if first == nil {
+			first = h.operation(pattern)
 		}
 		methods = append(methods, op.Method)
 		if op.Method == http.MethodGet {
 			methods = append(methods, http.MethodHead)
 		}
 	}
-	return methods
+	return methods, first
+}
+
+// operation returns the one that is registered with the pattern.
+func (h *Handler) operation(pattern string) *operation {
+	for _, op := range h.ops {
+		if pattern == op.Method+" "+op.Pattern {
+			return op
+		}
+	}
+	return nil
 }
 
 // serve takes a request through an operation, in the order that the package documentation gives.
 func (h *Handler) serve(op *operation, w http.ResponseWriter, r *http.Request) {
-	c := call{r: r}
+	c := call{r: r, op: op}
 	if h.opts.Observer == nil {
-		h.answer(op, w, &c).writeAfter(w, &c)
+		h.answer(w, &c).writeAfter(w, &c)
 		return
 	}
 	start := time.Now()
-	resp := h.answer(op, w, &c)
+	resp := h.answer(w, &c)
 	resp.writeAfter(w, &c)
 	h.opts.Observer.ObserveRequest(r.Context(), RequestObservation{
 		Operation: op.Operation, Organization: c.principal.Organization, Status: resp.status, Duration: time.Since(start),
 	})
 }
 
-func (h *Handler) answer(op *operation, w http.ResponseWriter, c *call) response {
-	p, failed := h.authenticate(c.r)
-	if failed != nil {
-		return *failed
+func (h *Handler) answer(w http.ResponseWriter, c *call) response {
+	if !c.op.public {
+		p, failed := h.authenticate(c.r)
+		if failed != nil {
+			return *failed
+		}
+		c.principal = p
 	}
-	c.principal = p
-	if op.body {
+	if c.op.body {
 		body, failed := h.readBody(w, c)
 		if failed != nil {
 			return *failed
 		}
 		c.body = body
 	}
-	return op.handle(c)
+	return c.op.handle(c)
 }
 
 func (h *Handler) authenticate(r *http.Request) (Principal, *response) {
@@ -219,13 +266,17 @@ func (h *Handler) authenticate(r *http.Request) (Principal, *response) {
 	return Principal{}, h.failHook(r, err)
 }
 
-// authorize asks the host's policy, with the ID in its canonical form or "". Handlers call it after the fields are known to be
-// valid, which is where the order of checks has it.
+// authorize asks the host's policy, or else the roles, with the ID in its canonical form or "". Handlers call it after the fields are
+// known to be valid, which is where the order of checks has it.
 func (h *Handler) authorize(c *call, op *operation, id string) *response {
+	resource := authmgmt.Resource{Type: op.resource, ID: id}
 	if h.opts.Authorize == nil {
+		if op.governed && !c.principal.Access.Allows(op.action, resource) {
+			return c.refuse(problem{kind: forbidden})
+		}
 		return nil
 	}
-	if err := h.opts.Authorize(c.r.Context(), c.principal, op.action, authmgmt.Resource{Type: op.resource, ID: id}); err != nil {
+	if err := h.opts.Authorize(c.r.Context(), c.principal, op.action, resource); err != nil {
 		return h.failHook(c.r, err)
 	}
 	return nil
@@ -240,13 +291,16 @@ func (h *Handler) failHook(r *http.Request, err error) *response {
 }
 
 // fail answers an error by the service's table. What the table does not know is logged and answered as unavailable.
-func (h *Handler) fail(r *http.Request, err error) response {
-	p, known := h.errors.classify(err)
+func (h *Handler) fail(r *http.Request, err error) response { return h.failAs(h.errors, r, err) }
+
+// failAs is fail by another table.
+func (h *Handler) failAs(table errorTable, r *http.Request, err error) response {
+	p, known := table.classify(err)
 	h.log(r, err, known)
-	return h.errors.reply(p)
+	return table.reply(p)
 }
 
-// log tells the operator of an error that is not the caller's.
+// log tells the operator of an error that is not the caller's. It names the path's pattern, for a path may hold a secret.
 func (h *Handler) log(r *http.Request, err error, known bool) {
 	if !known && r.Context().Err() == nil {
 		h.opts.Logger.ErrorContext(r.Context(), "request failed", "service", h.name, "method", r.Method, "pattern", r.Pattern, "error", err)

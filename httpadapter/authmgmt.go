@@ -2,12 +2,26 @@ package httpadapter
 
 import (
 	"errors"
+	"net/http"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// AcceptPath is the path of the acceptance page, without the link's token, which follows it.
-const AcceptPath = "/api/v1/auth-management/accept-invitation/"
+// AcceptPath is the path of the acceptance page, without the link's token, which follows it. A host that serves the page gives the
+// address of this path to authmgmt.Options.AcceptURL. Whoever has the token can accept the invitation, and it is part of the path: keep
+// the paths below out of access logs.
+const AcceptPath = managementPath + "accept-invitation/"
+
+const (
+	managementPath  = "/api/v1/auth-management/"
+	clientsPath     = managementPath + "clients"
+	clientPath      = clientsPath + "/{client_id}"
+	invitationsPath = managementPath + "user-invitations"
+	invitationPath  = invitationsPath + "/{invitation_id}"
+	loginPath       = "/api/v0/login"
+)
 
 // AuthMgmtOptions are what the credentials service can be mounted with. The zero value means the defaults: the three operations of the
 // document.
@@ -20,10 +34,191 @@ type AuthMgmtOptions struct {
 	Login       bool // adds the token endpoint, POST /api/v0/login
 }
 
-// NewAuthMgmt mounts a credentials service.
+// NewAuthMgmt mounts a credentials service: PUT .../clients/{client_id}, GET and DELETE .../user-invitations/{invitation_id}, and what
+// the options add. All but the acceptance page and the token endpoint are governed by roles: see [Options].
+//
+// Whoever has an invitation's link can take what it gives. So invitation_url is "" in answers to a caller whose access does not cover the
+// invitation's roles ([authmgmt.Access.Covers]).
 func NewAuthMgmt(s *authmgmt.Service, auth Authenticator, opts *AuthMgmtOptions) (*Handler, error) {
 	if s == nil {
 		return nil, errors.New("httpadapter: NewAuthMgmt needs a service")
 	}
-	return nil, errors.New("not written yet")
+	var o AuthMgmtOptions
+	if opts != nil {
+		o = *opts
+	}
+	if s.AcceptURL() == "" && (o.Invitations || o.AcceptPage) {
+		return nil, errors.New("httpadapter: invitations need authmgmt.Options.AcceptURL, the address that their links begin with")
+	}
+	a := &authMgmtAdapter{service: s}
+	ops := []*operation{
+		clientOperation(authmgmt.ActionUpdateClient, http.MethodPut, clientPath, a.updateClient),
+		invitationOperation(authmgmt.ActionGetInvitation, http.MethodGet, invitationPath, a.getInvitation),
+		invitationOperation(authmgmt.ActionDeleteInvitation, http.MethodDelete, invitationPath, a.deleteInvitation),
+	}
+	if o.Clients {
+		rotate := clientOperation(authmgmt.ActionRotateSecret, http.MethodPost, clientPath+"/rotate-secret", a.rotateSecret)
+		rotate.optional = true
+		ops = append(ops,
+			clientOperation(authmgmt.ActionCreateClient, http.MethodPost, clientsPath, a.createClient),
+			clientOperation(authmgmt.ActionListClients, http.MethodGet, clientsPath, a.listClients),
+			clientOperation(authmgmt.ActionGetClient, http.MethodGet, clientPath, a.getClient),
+			clientOperation(authmgmt.ActionDeleteClient, http.MethodDelete, clientPath, a.deleteClient),
+			rotate,
+		)
+	}
+	if o.Invitations {
+		resend := invitationOperation(authmgmt.ActionResendInvitation, http.MethodPost, invitationPath+"/resend", a.resendInvitation)
+		resend.body = false
+		ops = append(ops,
+			invitationOperation(authmgmt.ActionCreateInvitation, http.MethodPost, invitationsPath, a.createInvitation),
+			invitationOperation(authmgmt.ActionListInvitations, http.MethodGet, invitationsPath, a.listInvitations),
+			resend,
+		)
+	}
+	if o.AcceptPage {
+		page, err := newAcceptPage(a)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, page.operations()...)
+	}
+	if o.Login {
+		ops = append(ops, a.loginOperation())
+	}
+	h, err := newHandler("authmgmt", auth, errorTable{classifyAuthMgmt, replyDetail}, o.Options, ops)
+	if err != nil {
+		return nil, err
+	}
+	a.h = h
+	return h, nil
+}
+
+type authMgmtAdapter struct {
+	h       *Handler
+	service *authmgmt.Service
+}
+
+func clientOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
+	return managementOperation(action, authmgmt.ResourceClient, method, pattern, "There is no such client.", handle)
+}
+
+func invitationOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
+	return managementOperation(action, authmgmt.ResourceInvitation, method, pattern, "There is no such pending invitation.", handle)
+}
+
+// managementOperation is one that roles govern. Those that change something with POST or PUT take a JSON body.
+func managementOperation(action authmgmt.Action, resource, method, pattern, missing string, handle func(*call) response) *operation {
+	return &operation{
+		Operation: Operation{ID: string(action), Method: method, Pattern: pattern},
+		action:    action, resource: resource, governed: true, body: method == http.MethodPost || method == http.MethodPut, handle: handle,
+		errors: errorTable{reply: replyDetail, classify: func(err error) (problem, bool) {
+			p, known := classifyAuthMgmt(err)
+			if p.kind == notFound {
+				p.message = missing
+			}
+			return p, known
+		}},
+	}
+}
+
+// classifyAuthMgmt knows the errors of package authmgmt.
+func classifyAuthMgmt(err error) (problem, bool) {
+	var failure *authmgmt.ValidationError
+	switch {
+	case errors.Is(err, authmgmt.ErrNotFound):
+		return problem{kind: notFound}, true
+	case errors.Is(err, authmgmt.ErrForbidden):
+		return problem{kind: forbidden, message: "These credentials do not hold what the change would give, so they cannot give it."}, true
+	case errors.Is(err, authmgmt.ErrRBACDisabled):
+		return problem{kind: forbidden, message: "The organization has no role-based access control, so no roles can be assigned."}, true
+	case errors.Is(err, authmgmt.ErrPendingInvitation):
+		return problem{kind: domain, status: http.StatusConflict,
+			message: "The email address has a pending invitation. Resend or cancel that one."}, true
+	case errors.As(err, &failure):
+		return authMgmtDetails(failure)
+	}
+	return commonProblem(err)
+}
+
+// authMgmtDetails answers what only the service can know to be wrong: that a client would have too many roles, those of other contexts
+// included. A problem that the caller has no part in, as the host's name for the organization, is the host's mistake.
+func authMgmtDetails(failure *authmgmt.ValidationError) (problem, bool) {
+	p := problem{kind: invalid}
+	for _, err := range failure.Problems.Errors {
+		var one authmgmt.Problem
+		if !errors.As(err, &one) || one.Field != "roles" {
+			return problem{kind: unavailable}, false
+		}
+		p.details = append(p.details, Detail{Loc: []any{"body", one.Field}, Msg: msgValue + one.Message, Type: "value_error"})
+	}
+	return p, true
+}
+
+// checked answers problems of fields, and asks for authorization if there are none. It returns nil if the operation may go on.
+func (a *authMgmtAdapter) checked(c *call, d *decoder, id string) *response {
+	if len(d.details) > 0 {
+		return c.refuse(problem{kind: invalid, details: d.details})
+	}
+	return a.h.authorize(c, c.op, id)
+}
+
+func (a *authMgmtAdapter) fail(c *call, err error) response { return a.h.failAs(c.op.errors, c.r, err) }
+
+// caller is who asks for a change.
+func (c *call) caller() authmgmt.Caller {
+	return authmgmt.Caller{Subject: c.principal.Subject, Access: c.principal.Access}
+}
+
+// maxID bounds an ID in a path, in bytes, as package authmgmt does.
+const maxID = 255
+
+// pathID reads the ID of a client or an invitation. What no ID can be is refused here, so that every backend answers alike.
+func pathID(d *decoder, r *http.Request, name string) string {
+	id := r.PathValue(name)
+	wrong := ""
+	switch {
+	case len(id) > maxID:
+		wrong = "must be at most 255 bytes"
+	case !utf8.ValidString(id):
+		wrong = "must be valid UTF-8"
+	case strings.ContainsRune(id, 0):
+		wrong = "must not contain U+0000"
+	default:
+		return id
+	}
+	d.add([]any{"path", name}, "value_error", msgValue+wrong)
+	return ""
+}
+
+// paging reads the parameters of a listing, in the order in which the document declares them.
+func paging(d *decoder, r *http.Request) authmgmt.Paging {
+	p := newParams(d, r)
+	return authmgmt.Paging{
+		Offset: int(p.integer("offset", 0, 0, maxOffset)),
+		Limit:  int(p.integer("limit", 50, 1, authmgmt.MaxPageSize)),
+	}
+}
+
+// maxOffset is far beyond any listing, and an int on every machine.
+const maxOffset = 1<<31 - 1
+
+// listBody is a page of a listing.
+type listBody[T any] struct {
+	Data []T      `json:"data"`
+	Meta listMeta `json:"meta"`
+}
+
+type listMeta struct {
+	Offset int `json:"offset"`
+	Limit  int `json:"limit"`
+	Total  int `json:"total"`
+}
+
+// secretHeader is that of answers that hold a secret or an invitation's link.
+var secretHeader = http.Header{"Cache-Control": {"no-store"}}
+
+// secretJSON is an answer that holds a secret or an invitation's link.
+func secretJSON(status int, v any) response {
+	return response{status: status, body: mustJSON(v), header: secretHeader}
 }

@@ -10,15 +10,22 @@ import (
 	"time"
 )
 
-// readBody reads the whole body of a JSON request, within the limits of size and time.
+// readBody reads the whole body of a request, within the limits of size and time, if it is in a form that the operation takes.
 func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
 	r := c.r
-	if !isJSON(r.Header) {
-		return nil, h.refuse(problem{kind: unsupportedMediaType})
+	if c.op.optional && r.ContentLength == 0 {
+		c.bodyDone = true
+		return nil, nil
+	}
+	if !isJSON(r.Header) && !(c.op.form && isForm(r.Header)) {
+		return nil, c.refuse(problem{kind: unsupportedMediaType})
 	}
 	limit := h.opts.MaxBody
+	if c.op.maxBody > 0 {
+		limit = min(limit, c.op.maxBody)
+	}
 	if r.ContentLength > limit {
-		return nil, h.refuse(problem{kind: tooLarge})
+		return nil, c.refuse(problem{kind: tooLarge})
 	}
 	body := io.Reader(r.Body)
 	if r.ContentLength < 0 {
@@ -34,16 +41,17 @@ func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
 	case err == nil:
 		return data, nil
 	case !c.bodyDone:
-		return nil, h.refuse(problem{kind: tooLarge})
+		return nil, c.refuse(problem{kind: tooLarge})
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, h.refuse(problem{kind: requestTimeout})
+		return nil, c.refuse(problem{kind: requestTimeout})
 	default: // cut off, or broken chunks: a document that ends too early
-		return nil, h.refuse(problem{kind: invalid, details: []Detail{{Loc: []any{"body", len(data)}, Msg: msgJSON, Type: "json_invalid"}}})
+		return nil, c.refuse(problem{kind: invalid, details: []Detail{{Loc: []any{"body", len(data)}, Msg: msgJSON, Type: "json_invalid"}}})
 	}
 }
 
-func (h *Handler) refuse(p problem) *response {
-	resp := h.errors.reply(p)
+// refuse answers a failure in the operation's shape.
+func (c *call) refuse(p problem) *response {
+	resp := c.op.errors.reply(p)
 	return &resp
 }
 
@@ -80,16 +88,21 @@ func readAll(body io.Reader, announced, limit int64) ([]byte, error) {
 }
 
 // isJSON reports whether the request declares a JSON body (RFC 8259 section 11), in UTF-8 and not compressed.
-func isJSON(header http.Header) bool {
+func isJSON(header http.Header) bool { return declares(header, "application/json") }
+
+// isForm reports whether the request declares a form, in UTF-8 and not compressed.
+func isForm(header http.Header) bool { return declares(header, "application/x-www-form-urlencoded") }
+
+func declares(header http.Header, mediaType string) bool {
 	types := header["Content-Type"]
 	if len(types) != 1 || len(header["Content-Encoding"]) != 0 && header.Get("Content-Encoding") != "identity" {
 		return false
 	}
-	if types[0] == "application/json" {
+	if types[0] == mediaType {
 		return true
 	}
 	media, params, err := mime.ParseMediaType(types[0])
-	if err != nil || media != "application/json" {
+	if err != nil || media != mediaType {
 		return false
 	}
 	charset, given := params["charset"]

@@ -56,6 +56,16 @@ func (d *decoder) body(data []byte) (object, bool) {
 	return object{}, false
 }
 
+// optionalBody is body for one that may be left out, or null.
+func (d *decoder) optionalBody(data []byte) (object, bool) {
+	before := len(d.details)
+	o, ok := d.body(data)
+	if len(d.details) > before && d.details[before].Type == "missing" {
+		d.details = d.details[:before]
+	}
+	return o, ok
+}
+
 func jsonOffset(err error) int {
 	if e, ok := err.(*strictjson.Error); ok {
 		return e.Offset
@@ -93,6 +103,11 @@ func (o *object) field(name string, p presence) (v strictjson.Value, ok bool) {
 }
 
 func (o *object) refuse(name, typ, msg string) { o.d.add(o.at.loc(name), typ, msg) }
+
+// refuseValue notes that a field has the right type and a value that will not do.
+func (o *object) refuseValue(name, wrong string) { o.refuse(name, "value_error", msgValue+wrong) }
+
+func isNull(v strictjson.Value) bool { return v.Kind() == strictjson.Null }
 
 // textRule bounds a string, in code points. Zero means no bound.
 type textRule struct{ min, max int }

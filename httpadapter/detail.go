@@ -31,6 +31,7 @@ const (
 	msgInteger    = "Input should be a valid integer"
 	msgBoolean    = "Input should be a valid boolean"
 	msgUUIDType   = "UUID input should be a string, bytes or UUID object"
+	msgValue      = "Value error, " // what a validator of the service's own says
 )
 
 // path is the way to a value: a key or an index within its parent.

@@ -10,7 +10,8 @@
 // registers "GET /" on its own mux registers the routes one by one, from [Handler.Routes].
 //
 // Who is asking is decided by the [Authenticator], which the host plugs in: [Bearer] for tokens, or anything that can make a
-// [Principal] of a request. It runs before the body is read.
+// [Principal] of a request. It runs before the body is read. What he may do is asked of [Options].Authorize, or of the roles in
+// Principal.Access; the triggers ask no roles. The acceptance page and the token endpoint of [NewAuthMgmt] are public.
 //
 // A request is checked in this order: authentication, method, media type, size, JSON, fields, authorization and existence, state,
 // storage, queue. Problems of fields are answered as FastAPI with pydantic v2 does, all of them at once, at most 100.

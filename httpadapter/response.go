@@ -10,9 +10,11 @@ import (
 // response is an answer that is ready to be written.
 type response struct {
 	status       int
-	body         []byte // JSON; nil for none
-	allow        string // the Allow header of a 405
-	authenticate bool   // sends WWW-Authenticate: Bearer
+	body         []byte      // nil for none
+	mediaType    []string    // of the body, if it is not JSON
+	header       http.Header // further ones, shared by answers
+	allow        string      // the Allow header of a 405
+	authenticate bool        // sends WWW-Authenticate: Bearer
 }
 
 // Header values are shared by all answers: net/http reads them only.
@@ -23,13 +25,19 @@ var (
 
 func (resp response) write(w http.ResponseWriter) {
 	header := w.Header()
+	for name, values := range resp.header {
+		header[name] = values
+	}
 	if resp.authenticate {
 		header["Www-Authenticate"] = bearerScheme
 	}
 	if resp.allow != "" {
 		header.Set("Allow", resp.allow)
 	}
-	if resp.body != nil {
+	switch {
+	case resp.mediaType != nil:
+		header["Content-Type"] = resp.mediaType
+	case resp.body != nil:
 		header["Content-Type"] = jsonType
 	}
 	w.WriteHeader(resp.status)

@@ -2,13 +2,16 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -28,35 +31,94 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// openapiRig is a trigger service that can be made to fail, behind a real server, and the document that describes it.
+// openapiRig is a service that can be made to fail, behind a real server, and the document that describes it.
 type openapiRig struct {
 	t         *testing.T
-	service   *trigger.Service
-	queue     trigger.Queue
 	server    *httptest.Server
 	base      string
 	key       string
 	validator validator.Validator
 	document  []byte
-	broken    atomic.Value // string: the op that fails, as triggertest names it
+	broken    atomic.Value // string: the method that fails
 	forbidden atomic.Bool
 	answered  map[string]map[string]bool // operationId to status
 }
 
+// fault is the error of a method if it is to fail.
+func (r *openapiRig) fault(method string) error {
+	if method == r.broken.Load() {
+		return errors.New("broken by the test")
+	}
+	return nil
+}
+
+// options make what every operation can answer short: small bodies and little patience.
+func (r *openapiRig) options() httpadapter.Options {
+	return httpadapter.Options{MaxBody: 4096, BodyTimeout: 200 * time.Millisecond, Logger: silent}
+}
+
+// authorize forbids what the test wants to be forbidden.
+func (r *openapiRig) authorize(context.Context, httpadapter.Principal, authmgmt.Action, authmgmt.Resource) error {
+	if r.forbidden.Load() {
+		return httpadapter.ErrForbidden
+	}
+	return nil
+}
+
+var silent = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// serve mounts the service, and reads its document. Some fields hold anything.
+func (r *openapiRig) serve(h *httpadapter.Handler, anything ...string) {
+	r.t.Helper()
+	joined, err := httpadapter.Join("/internal", h)
+	require.NoError(r.t, err)
+	r.server = httptest.NewServer(joined)
+	r.t.Cleanup(r.server.Close)
+	r.base = r.server.URL + "/internal"
+
+	r.document, err = httpadapter.OpenAPI([]string{r.base}, h)
+	require.NoError(r.t, err)
+	parsed, err := libopenapi.NewDocument(r.document)
+	require.NoError(r.t, err)
+	v, errs := validator.NewValidator(parsed, config.WithStrictMode(), config.WithFormatAssertions(), config.WithURLEncodedBodyValidation(),
+		config.WithStrictIgnorePaths(anything...))
+	require.Empty(r.t, errs)
+	r.t.Cleanup(v.Release)
+	r.validator = v
+}
+
+// requireEveryStatus checks that every status which the document describes has been seen.
+func (r *openapiRig) requireEveryStatus() {
+	r.t.Helper()
+	var doc struct {
+		Paths map[string]map[string]struct {
+			OperationID string
+			Responses   map[string]any
+		}
+	}
+	require.NoError(r.t, json.Unmarshal(r.document, &doc))
+	for _, methods := range doc.Paths {
+		for _, op := range methods {
+			require.Equal(r.t, slices.Sorted(maps.Keys(op.Responses)), slices.Sorted(maps.Keys(r.answered[op.OperationID])), op.OperationID)
+		}
+	}
+}
+
+// triggerRig is the trigger service.
+type triggerRig struct {
+	*openapiRig
+	service *trigger.Service
+	queue   trigger.Queue
+}
+
 const openapiCollection = "7f1f3c1e-5a0e-4a52-9f0e-0c9a4a3f2b11"
 
-func newOpenAPIRig(t *testing.T) *openapiRig {
+func newTriggerRig(t *testing.T) *triggerRig {
 	t.Helper()
-	r := &openapiRig{t: t, answered: make(map[string]map[string]bool)}
+	r := &triggerRig{openapiRig: &openapiRig{t: t, answered: make(map[string]map[string]bool)}}
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	faults := &triggertest.Faults{Before: func(op string) error {
-		if op == r.broken.Load() {
-			return errors.New("broken by the test")
-		}
-		return nil
-	}}
-	silent := slog.New(slog.NewTextHandler(io.Discard, nil))
+	faults := &triggertest.Faults{Before: r.fault}
 	// The queue is apart from the store, so that an enqueue can fail alone.
 	r.queue = struct{ trigger.Queue }{faults.Queue(db.Trigger().Queue(nil))}
 	r.service, err = trigger.New(faults.Store(db.Trigger()), r.queue, &trigger.Options{
@@ -67,38 +129,17 @@ func newOpenAPIRig(t *testing.T) *openapiRig {
 	r.key, _, err = r.service.IssueKey(t.Context(), "acme", "")
 	require.NoError(t, err)
 
+	opts := r.options()
+	opts.Authorize = r.authorize
 	h, err := httpadapter.NewTrigger(r.service, httpadapter.Bearer(httpadapter.TriggerKeys(r.service)), &httpadapter.TriggerOptions{
-		Options: httpadapter.Options{
-			Authorize: func(context.Context, httpadapter.Principal, authmgmt.Action, authmgmt.Resource) error {
-				if r.forbidden.Load() {
-					return httpadapter.ErrForbidden
-				}
-				return nil
-			},
-			MaxBody: 4096, BodyTimeout: 200 * time.Millisecond, Logger: silent,
-		},
-		History: true, CollectionField: true,
+		Options: opts, History: true, CollectionField: true,
 	})
 	require.NoError(t, err)
-	joined, err := httpadapter.Join("/internal", h)
-	require.NoError(t, err)
-	r.server = httptest.NewServer(joined)
-	t.Cleanup(r.server.Close)
-	r.base = r.server.URL + "/internal"
-
-	r.document, err = httpadapter.OpenAPI([]string{r.base}, h)
-	require.NoError(t, err)
-	parsed, err := libopenapi.NewDocument(r.document)
-	require.NoError(t, err)
-	v, errs := validator.NewValidator(parsed, config.WithStrictMode(), config.WithFormatAssertions(),
-		config.WithStrictIgnorePaths("$.body.context.**", "$.body.triggers[*].context.**", "$.body.outcome.data.**", "$.body.triggers[*].outcome.data.**"))
-	require.Empty(t, errs)
-	t.Cleanup(v.Release)
-	r.validator = v
+	r.serve(h, "$.body.context.**", "$.body.triggers[*].context.**", "$.body.outcome.data.**", "$.body.triggers[*].outcome.data.**")
 	return r
 }
 
-func (r *openapiRig) organize(setUp, ready bool) {
+func (r *triggerRig) organize(setUp, ready bool) {
 	r.t.Helper()
 	require.NoError(r.t, r.service.UpdateOrganization(r.t.Context(), "acme", func(o *trigger.Organization) error {
 		o.SetupComplete = setUp
@@ -115,7 +156,9 @@ type exchange struct {
 	header        map[string]string // "" as a value takes a header away
 	operation     string
 	status        int
-	code          string // of an Error
+	code          string // "error" of the body
+	mediaType     string // "" for JSON, "none" for an answer without a body
+	challenge     string // of a 401; "" for Bearer
 	undocumented  bool   // the document refuses the request, or has no such operation
 	broken        string
 	forbidden     bool
@@ -127,7 +170,7 @@ func (r *openapiRig) request(x exchange) *http.Request {
 	req, err := http.NewRequestWithContext(r.t.Context(), x.method, r.base+x.path, strings.NewReader(x.body))
 	require.NoError(r.t, err)
 	req.Header.Set("Authorization", "Bearer "+r.key)
-	if x.method == http.MethodPost {
+	if x.body != "" || x.method == http.MethodPost && x.path == "/triggers" {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	for name, value := range x.header {
@@ -176,13 +219,18 @@ func (r *openapiRig) checkAnswer(x exchange, req *http.Request, resp *http.Respo
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	ok, errs := r.validator.ValidateHttpResponse(req, resp)
 	require.True(r.t, ok, "the answer is not as described: %s\n%s", openapiErrors(errs), body)
-	require.Equal(r.t, "application/json", resp.Header.Get("Content-Type"))
+	mediaType := cmp.Or(x.mediaType, "application/json")
+	if x.mediaType == "none" {
+		mediaType = ""
+		require.Empty(r.t, body)
+	}
+	require.Equal(r.t, mediaType, resp.Header.Get("Content-Type"))
 	if r.answered[x.operation] == nil {
 		r.answered[x.operation] = make(map[string]bool)
 	}
 	r.answered[x.operation][resp.Status[:3]] = true
 	if x.status == http.StatusUnauthorized {
-		require.Equal(r.t, "Bearer", resp.Header.Get("WWW-Authenticate"))
+		require.Equal(r.t, cmp.Or(x.challenge, "Bearer"), resp.Header.Get("WWW-Authenticate"))
 	}
 }
 

@@ -1,0 +1,152 @@
+package httpadapter
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+//go:embed authmgmt_accept.html
+var acceptPageText string
+
+//go:embed authmgmt_accept.css
+var acceptPageStyle string
+
+// acceptPage is the page at AcceptPath. Its form names no address, so that it is sent to where the page is: the link's token stands
+// nowhere in the page. Nothing but the token decides, no cookie and no session, so there is no request that another site could forge.
+type acceptPage struct {
+	a        *authMgmtAdapter
+	template *template.Template
+	header   http.Header
+}
+
+// acceptView is what the template shows. All text but Style is escaped.
+type acceptView struct {
+	Title      string
+	Text       []string
+	Invitation *authmgmt.Invitation
+	Reply      string
+	Form       bool
+	Style      template.CSS
+}
+
+func newAcceptPage(a *authMgmtAdapter) (*acceptPage, error) {
+	t, err := template.New("accept").Parse(acceptPageText)
+	if err != nil {
+		return nil, fmt.Errorf("httpadapter: parse the acceptance page: %w", err)
+	}
+	digest := sha256.Sum256([]byte(acceptPageStyle))
+	style := "sha256-" + base64.StdEncoding.EncodeToString(digest[:])
+	return &acceptPage{a: a, template: t, header: http.Header{
+		"Referrer-Policy":        {"no-referrer"},
+		"Cache-Control":          {"no-store"},
+		"X-Content-Type-Options": {"nosniff"},
+		"X-Robots-Tag":           {"noindex"},
+		"Content-Security-Policy": {"default-src 'none'; style-src '" + style +
+			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
+	}}, nil
+}
+
+func (p *acceptPage) operations() []*operation {
+	errs := errorTable{classify: classifyAccept, reply: p.refusal}
+	return []*operation{
+		{
+			Operation: Operation{ID: "showInvitation", Method: http.MethodGet, Pattern: AcceptPath + "{token}"},
+			public:    true, errors: errs, handle: p.show,
+		},
+		{
+			Operation: Operation{ID: "acceptInvitation", Method: http.MethodPost, Pattern: AcceptPath + "{token}"},
+			public:    true, errors: errs, handle: p.accept, // it takes no body: what comes is dropped unread
+		},
+	}
+}
+
+// show is showInvitation. It changes nothing: programs that look at links before people do must not use them up.
+func (p *acceptPage) show(c *call) response {
+	i, err := p.a.service.InvitationByLink(c.r.Context(), c.r.PathValue("token"))
+	if err != nil {
+		return p.a.fail(c, err)
+	}
+	return p.page(http.StatusOK, acceptView{
+		Title:      "You are invited",
+		Text:       []string{"You are invited to join an organization. Nothing happens until you accept."},
+		Invitation: &i, Form: true,
+	})
+}
+
+// accept is acceptInvitation.
+func (p *acceptPage) accept(c *call) response {
+	done, err := p.a.service.Accept(c.r.Context(), c.r.PathValue("token"), authmgmt.Person{})
+	if err != nil {
+		return p.a.fail(c, err)
+	}
+	return p.page(http.StatusOK, acceptView{
+		Title:      "The invitation is accepted",
+		Text:       []string{"You have accepted the invitation. Its link cannot be used again."},
+		Invitation: &done.Invitation, Reply: done.Reply,
+	})
+}
+
+// grantPending is the code of the problem that lets the person try again.
+const grantPending = "grant_pending"
+
+// classifyAccept looks first at what wraps an error of the host's, which may be anything.
+func classifyAccept(err error) (problem, bool) {
+	switch {
+	case errors.Is(err, authmgmt.ErrGrantPending):
+		return problem{kind: domain, status: http.StatusConflict, code: grantPending}, true
+	case errors.Is(err, authmgmt.ErrNotAdmitted):
+		return problem{kind: forbidden}, true
+	case errors.Is(err, authmgmt.ErrNotFound):
+		return problem{kind: notFound}, true
+	}
+	return problem{kind: unavailable}, false
+}
+
+// refusal gives a problem the shape of a page.
+func (p *acceptPage) refusal(failure problem) response {
+	status := commonStatus[failure.kind]
+	var v acceptView
+	switch failure.kind {
+	case notFound:
+		v.Title = "This invitation cannot be used"
+		v.Text = []string{
+			"The link is not complete, or the invitation was used, cancelled or replaced, or its time is over.",
+			"If you have accepted it before and have what you need, all is well. " +
+				"Otherwise ask the person who invited you for a new invitation.",
+		}
+	case forbidden:
+		v.Title = "You cannot accept this invitation"
+		v.Text = []string{"The organization does not admit you with this invitation. Ask the person who invited you. The invitation stays open."}
+	case domain:
+		status = failure.status
+		v.Title = "The invitation is accepted"
+		v.Text = []string{"Your access is being set up. Press the button again in a moment."}
+		v.Form = true
+	case methodNotAllowed:
+		v.Title = "This page cannot do that"
+		v.Text = []string{"Open the link from your invitation in a browser."}
+	default:
+		v.Title = "This does not work at the moment"
+		v.Text = []string{"The service is temporarily unavailable. Open the link from your invitation again later."}
+	}
+	return p.page(status, v)
+}
+
+var htmlType = []string{"text/html; charset=utf-8"}
+
+func (p *acceptPage) page(status int, v acceptView) response {
+	v.Style = template.CSS(acceptPageStyle) //nolint:gosec // a file of this package
+	var b bytes.Buffer
+	if err := p.template.Execute(&b, v); err != nil { // unreachable: a buffer takes everything, and the fields are there
+		return response{status: http.StatusServiceUnavailable, header: p.header}
+	}
+	return response{status: status, body: b.Bytes(), mediaType: htmlType, header: p.header}
+}

@@ -1,0 +1,121 @@
+package httpadapter
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// updateClient is updateClient. Without roles the credentials get full access, or lose those of the context: the document has it so.
+func (a *authMgmtAdapter) updateClient(c *call) response {
+	var d decoder
+	id := pathID(&d, c.r, "client_id")
+	var u authmgmt.ClientUpdate
+	if body, ok := d.body(c.body); ok {
+		u = a.clientUpdate(&body)
+	}
+	if failed := a.checked(c, &d, id); failed != nil {
+		return *failed
+	}
+	updated, err := a.service.UpdateClient(c.r.Context(), c.principal.Organization, c.caller(), id, u)
+	if err != nil {
+		return a.fail(c, err)
+	}
+	return response{status: http.StatusOK, body: mustJSON(NewClientCredentials(updated, ""))}
+}
+
+func (a *authMgmtAdapter) clientUpdate(body *object) authmgmt.ClientUpdate {
+	var u authmgmt.ClientUpdate
+	if name, ok := a.name(body, "name", nullable); ok {
+		u.Name = &name
+	}
+	given := a.roles(body)
+	u.Context = rolesContext(body)
+	bind(u.Context, given)
+	roles := plainRoles(given) // none: the service is told so
+	u.Roles = &roles
+	return u
+}
+
+func (a *authMgmtAdapter) createClient(c *call) response {
+	var d decoder
+	var n authmgmt.NewClient
+	if body, ok := d.body(c.body); ok {
+		n.Name, _ = a.name(&body, "name", required)
+		n.Roles = plainRoles(a.roles(&body))
+	}
+	if failed := a.checked(c, &d, ""); failed != nil {
+		return *failed
+	}
+	created, secret, err := a.service.CreateClient(c.r.Context(), c.principal.Organization, c.caller(), n)
+	if err != nil {
+		return a.fail(c, err)
+	}
+	return secretJSON(http.StatusCreated, NewClientCredentials(created, secret))
+}
+
+func (a *authMgmtAdapter) listClients(c *call) response {
+	var d decoder
+	q := paging(&d, c.r)
+	if failed := a.checked(c, &d, ""); failed != nil {
+		return *failed
+	}
+	page, err := a.service.ListClients(c.r.Context(), c.principal.Organization, q)
+	if err != nil {
+		return a.fail(c, err)
+	}
+	list := listBody[ClientCredentials]{Data: make([]ClientCredentials, len(page.Clients)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
+	for i, client := range page.Clients {
+		list.Data[i] = NewClientCredentials(client, "")
+	}
+	return response{status: http.StatusOK, body: mustJSON(list)}
+}
+
+func (a *authMgmtAdapter) getClient(c *call) response {
+	var d decoder
+	id := pathID(&d, c.r, "client_id")
+	if failed := a.checked(c, &d, id); failed != nil {
+		return *failed
+	}
+	client, err := a.service.Client(c.r.Context(), c.principal.Organization, id)
+	if err != nil {
+		return a.fail(c, err)
+	}
+	return response{status: http.StatusOK, body: mustJSON(NewClientCredentials(client, ""))}
+}
+
+func (a *authMgmtAdapter) deleteClient(c *call) response {
+	var d decoder
+	id := pathID(&d, c.r, "client_id")
+	if failed := a.checked(c, &d, id); failed != nil {
+		return *failed
+	}
+	if err := a.service.DeleteClient(c.r.Context(), c.principal.Organization, c.caller(), id); err != nil {
+		return a.fail(c, err)
+	}
+	return response{status: http.StatusOK}
+}
+
+// rotateSecret is rotateClientSecret.
+func (a *authMgmtAdapter) rotateSecret(c *call) response {
+	var d decoder
+	id := pathID(&d, c.r, "client_id")
+	var overlap time.Duration // 0: the service's
+	if body, ok := d.optionalBody(c.body); ok {
+		if seconds, ok := body.integer("overlap_seconds", nullable, 0, 0, int64(authmgmt.MaxSecretOverlap/time.Second)); ok {
+			overlap = time.Duration(seconds) * time.Second
+			if seconds == 0 {
+				overlap = -1 // the service's word for "none"
+			}
+		}
+	}
+	if failed := a.checked(c, &d, id); failed != nil {
+		return *failed
+	}
+	client, secret, err := a.service.RotateSecret(c.r.Context(), c.principal.Organization, c.caller(), id, overlap)
+	if err != nil {
+		return a.fail(c, err)
+	}
+	return secretJSON(http.StatusOK, NewClientCredentials(client, secret))
+}

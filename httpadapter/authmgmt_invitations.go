@@ -1,0 +1,149 @@
+package httpadapter
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// getInvitation is getUserInvitation.
+func (a *authMgmtAdapter) getInvitation(c *call) response {
+	var d decoder
+	id := pathID(&d, c.r, "invitation_id")
+	if failed := a.checked(c, &d, id); failed != nil {
+		return *failed
+	}
+	i, err := a.service.Invitation(c.r.Context(), c.principal.Organization, id)
+	if err != nil {
+		return a.fail(c, err)
+	}
+	return secretJSON(http.StatusOK, a.invitation(c, &i))
+}
+
+// invitation is the wire form that the caller may see: whoever has the link can take the roles.
+func (a *authMgmtAdapter) invitation(c *call, i *authmgmt.Invitation) UserInvitation {
+	url := ""
+	if c.principal.Access.Covers(i.Roles) {
+		url = a.service.URL(i)
+	}
+	return NewUserInvitation(*i, url)
+}
+
+// deleteInvitation is deleteUserInvitation.
+func (a *authMgmtAdapter) deleteInvitation(c *call) response {
+	var d decoder
+	id := pathID(&d, c.r, "invitation_id")
+	if failed := a.checked(c, &d, id); failed != nil {
+		return *failed
+	}
+	if err := a.service.CancelInvitation(c.r.Context(), c.principal.Organization, c.caller(), id); err != nil {
+		return a.fail(c, err)
+	}
+	return response{status: http.StatusOK}
+}
+
+// createInvitation is createUserInvitation.
+func (a *authMgmtAdapter) createInvitation(c *call) response {
+	var d decoder
+	n := authmgmt.NewInvitation{Inviter: c.principal.Subject}
+	if n.Inviter == "" {
+		n.Inviter = "an administrator" // of a host that names nobody
+	}
+	if body, ok := d.body(c.body); ok {
+		a.newInvitation(&body, &n)
+	}
+	if failed := a.checked(c, &d, ""); failed != nil {
+		return *failed
+	}
+	i, err := a.service.Invite(c.r.Context(), c.principal.Organization, c.caller(), n)
+	if err != nil {
+		return a.fail(c, err)
+	}
+	return secretJSON(http.StatusCreated, a.invitation(c, &i))
+}
+
+// newInvitation reads the body of createUserInvitation. The invitee's fields stand in the body itself, or in an object "invitee" as in the
+// answer.
+func (a *authMgmtAdapter) newInvitation(body *object, n *authmgmt.NewInvitation) {
+	if invitee, given := body.v.Get("invitee"); !given || isNull(invitee) {
+		a.invitee(body, n)
+	} else {
+		body.child("invitee", required, func(o *object) {
+			a.invitee(o, n)
+			a.besideInvitee(body, n.Roles)
+		})
+	}
+	const most = int64(authmgmt.MaxInvitationLifetime / time.Second)
+	if seconds, ok := body.integer("expires_in", nullable, 0, 1, most); ok {
+		n.Lifetime = time.Duration(seconds) * time.Second
+	}
+}
+
+func (a *authMgmtAdapter) invitee(o *object, n *authmgmt.NewInvitation) {
+	n.Email = a.email(o)
+	n.Name, _ = a.name(o, "name", required)
+	n.Roles = plainRoles(a.roles(o))
+}
+
+// email reads the field of that name.
+func (a *authMgmtAdapter) email(o *object) string {
+	email, ok := a.name(o, "email", required)
+	if !ok {
+		return ""
+	}
+	var wrong authmgmt.Problem
+	if errors.As(a.service.CheckInvitation(authmgmt.NewInvitation{Email: email, Name: "any"}), &wrong) {
+		o.refuseValue("email", wrong.Message)
+	}
+	return email
+}
+
+// besideInvitee refuses what stands in the body and would be passed over for what stands in "invitee". No roles would mean full access,
+// so somebody who put them in the wrong place would give away more than he wrote. The roles of an answer, which has them twice, may stay.
+func (a *authMgmtAdapter) besideInvitee(body *object, roles []authmgmt.Role) {
+	for _, name := range []string{"email", "name"} {
+		if v, given := body.v.Get(name); given && !isNull(v) {
+			body.refuseValue(name, "must stand in invitee, or there must be no invitee")
+		}
+	}
+	if v, given := body.v.Get("roles"); given && !isNull(v) {
+		before := len(body.d.details)
+		if outer := plainRoles(a.roles(body)); len(body.d.details) == before && !slices.Equal(outer, roles) {
+			body.refuseValue("roles", "must be those of invitee, or not be there")
+		}
+	}
+}
+
+func (a *authMgmtAdapter) listInvitations(c *call) response {
+	var d decoder
+	q := paging(&d, c.r)
+	if failed := a.checked(c, &d, ""); failed != nil {
+		return *failed
+	}
+	page, err := a.service.ListInvitations(c.r.Context(), c.principal.Organization, q)
+	if err != nil {
+		return a.fail(c, err)
+	}
+	list := listBody[UserInvitation]{Data: make([]UserInvitation, len(page.Invitations)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
+	for n := range page.Invitations {
+		list.Data[n] = a.invitation(c, &page.Invitations[n])
+	}
+	return secretJSON(http.StatusOK, list)
+}
+
+// resendInvitation is resendUserInvitation.
+func (a *authMgmtAdapter) resendInvitation(c *call) response {
+	var d decoder
+	id := pathID(&d, c.r, "invitation_id")
+	if failed := a.checked(c, &d, id); failed != nil {
+		return *failed
+	}
+	i, err := a.service.ResendInvitation(c.r.Context(), c.principal.Organization, c.caller(), id)
+	if err != nil {
+		return a.fail(c, err)
+	}
+	return secretJSON(http.StatusOK, a.invitation(c, &i))
+}

@@ -1,0 +1,211 @@
+package httpadapter
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// maxLoginBody bounds the body of a token request, in bytes. The longest that can succeed has less than a tenth of it.
+const maxLoginBody = 64 << 10
+
+func (a *authMgmtAdapter) loginOperation() *operation {
+	return &operation{
+		Operation: Operation{ID: "login", Method: http.MethodPost, Pattern: loginPath},
+		public:    true, body: true, optional: true, form: true, maxBody: maxLoginBody,
+		errors: errorTable{classify: classifyLogin, reply: replyToken}, handle: a.login,
+	}
+}
+
+// tokenBody is the answer of the token endpoint (RFC 6749 section 5.1).
+type tokenBody struct {
+	AccessToken string `json:"access_token"`
+	TokenType   string `json:"token_type"`
+	ExpiresIn   int64  `json:"expires_in"` // seconds
+}
+
+// login is the token endpoint, for the client credentials grant (RFC 6749 section 4.4).
+func (a *authMgmtAdapter) login(c *call) response {
+	id, secret, wrong := tokenRequest(c)
+	if wrong != nil {
+		return *c.refuse(*wrong)
+	}
+	token, _, err := a.service.Login(c.r.Context(), id, secret)
+	if err != nil {
+		return a.fail(c, err)
+	}
+	body := tokenBody{AccessToken: token, TokenType: "Bearer", ExpiresIn: int64(a.service.TokenLifetime() / time.Second)}
+	return response{status: http.StatusOK, body: mustJSON(body), header: tokenHeader}
+}
+
+// tokenParameters are those that the endpoint looks at. Others are ignored, as RFC 6749 section 3.2 demands.
+var tokenParameters = []string{"grant_type", "scope", "client_id", "client_secret"}
+
+// tokenRequest reads a token request: the client's ID and secret, or what is wrong.
+func tokenRequest(c *call) (id, secret string, wrong *problem) {
+	if credentialsInQuery(c.r.URL.RawQuery) {
+		return "", "", tokenProblem("invalid_request", "Credentials must not stand in the URL. Count these as known to others, and rotate the secret.")
+	}
+	read := readTokenForm
+	if isJSON(c.r.Header) {
+		read = readTokenJSON
+	}
+	given, wrong := read(c.body)
+	if wrong != nil {
+		return "", "", wrong
+	}
+	id, secret = given["client_id"], given["client_secret"]
+	known := id != "" && secret != ""
+	switch headers := c.r.Header["Authorization"]; {
+	case len(headers) > 1, len(headers) == 1 && id+secret != "":
+		return "", "", tokenProblem("invalid_request", "Send the client credentials once: by HTTP Basic, or in the body.")
+	case len(headers) == 1:
+		id, secret, known = basicCredentials(c.r)
+	}
+	switch given["grant_type"] {
+	case "client_credentials":
+	case "":
+		return "", "", tokenProblem("invalid_request", "The parameter grant_type is missing. It must be client_credentials.")
+	default:
+		return "", "", tokenProblem("unsupported_grant_type", "The grant_type must be client_credentials.")
+	}
+	if given["scope"] != "" {
+		return "", "", tokenProblem("invalid_scope", "There are no scopes here: what a token allows follows from the roles of the client.")
+	}
+	if !known {
+		return "", "", tokenProblem(invalidClient, "Send client_id and client_secret, by HTTP Basic or in the body.")
+	}
+	return id, secret, nil
+}
+
+// credentialsInQuery reports whether the URL holds a parameter that belongs into the body, with a value. URLs end up in logs.
+func credentialsInQuery(query string) bool {
+	for pair := range strings.SplitSeq(query, "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		if plain, err := url.QueryUnescape(name); err == nil && value != "" && (plain == "client_id" || plain == "client_secret") {
+			return true
+		}
+	}
+	return false
+}
+
+var malformedToken = "The body must be a form, or a JSON object of strings, with each parameter given once."
+
+// readTokenForm reads application/x-www-form-urlencoded. A parameter without a value is as one that is not there.
+func readTokenForm(body []byte) (map[string]string, *problem) {
+	given := make(map[string]string, len(tokenParameters))
+	for pair := range strings.SplitSeq(string(body), "&") {
+		name, value, _ := strings.Cut(pair, "=")
+		name, err := url.QueryUnescape(name)
+		if err == nil {
+			value, err = url.QueryUnescape(value)
+		}
+		if err != nil {
+			return nil, tokenProblem("invalid_request", malformedToken)
+		}
+		if !slices.Contains(tokenParameters, name) {
+			continue
+		}
+		if _, repeated := given[name]; repeated {
+			return nil, tokenProblem("invalid_request", malformedToken)
+		}
+		given[name] = value
+	}
+	return given, nil
+}
+
+// readTokenJSON reads the same parameters as strings of an object.
+func readTokenJSON(body []byte) (map[string]string, *problem) {
+	var d decoder
+	given := make(map[string]string, len(tokenParameters))
+	if o, ok := d.optionalBody(body); ok {
+		for _, name := range tokenParameters {
+			given[name], _ = o.text(name, nullable, textRule{})
+		}
+	}
+	if len(d.details) > 0 {
+		return nil, tokenProblem("invalid_request", malformedToken)
+	}
+	return given, nil
+}
+
+// basicCredentials reads the client's credentials from the header: each half is form-urlencoded (RFC 6749 section 2.3.1).
+func basicCredentials(r *http.Request) (id, secret string, ok bool) {
+	id, secret, ok = r.BasicAuth()
+	if !ok {
+		return "", "", false
+	}
+	id, err := url.QueryUnescape(id)
+	if err != nil {
+		return "", "", false
+	}
+	secret, err = url.QueryUnescape(secret)
+	return id, secret, err == nil && id != "" && secret != ""
+}
+
+const invalidClient = "invalid_client"
+
+// tokenProblem is an error of the token endpoint (RFC 6749 section 5.2). The description has no quotes and no backslash, which that
+// section does not allow, and nothing of the request.
+func tokenProblem(code, description string) *problem {
+	status := http.StatusBadRequest
+	if code == invalidClient {
+		status = http.StatusUnauthorized
+	}
+	return &problem{kind: domain, status: status, code: code, message: description}
+}
+
+func classifyLogin(err error) (problem, bool) {
+	if errors.Is(err, authmgmt.ErrInvalidClient) {
+		return *tokenProblem(invalidClient, "The client credentials are wrong, or they have ended."), true
+	}
+	return problem{kind: unavailable}, false
+}
+
+type tokenErrorBody struct {
+	Error       string `json:"error"`
+	Description string `json:"error_description"`
+}
+
+// tokenTexts are the token endpoint's words for the kinds that all services know.
+var tokenTexts = map[kind]string{
+	unavailable:          "The service is temporarily unavailable. Send the request again later.",
+	methodNotAllowed:     "The token endpoint answers to POST.",
+	unsupportedMediaType: "Send the body as application/x-www-form-urlencoded or application/json, in UTF-8, not compressed.",
+	tooLarge:             "The body is larger than the token endpoint accepts.",
+	requestTimeout:       "The body did not arrive in time.",
+	invalid:              "The body did not arrive to its end.",
+}
+
+// Headers of the token endpoint's answers (RFC 6749 sections 5.1 and 5.2). Every 401 must say how to authenticate (RFC 9110 section
+// 15.5.2), and HTTP Basic is the way that every client has.
+var (
+	tokenHeader     = http.Header{"Cache-Control": {"no-store"}, "Pragma": {"no-cache"}}
+	challengeHeader = http.Header{
+		"Cache-Control": {"no-store"}, "Pragma": {"no-cache"}, "Www-Authenticate": {`Basic realm="token endpoint", charset="UTF-8"`},
+	}
+)
+
+// replyToken gives a problem the shape of RFC 6749 section 5.2.
+func replyToken(p problem) response {
+	resp := response{status: commonStatus[p.kind], header: tokenHeader}
+	body := tokenErrorBody{"invalid_request", tokenTexts[p.kind]}
+	switch p.kind {
+	case domain:
+		resp.status, body = p.status, tokenErrorBody{p.code, p.message}
+		if p.status == http.StatusUnauthorized {
+			resp.header = challengeHeader
+		}
+	case invalid:
+		resp.status = http.StatusBadRequest
+	case unavailable:
+		body.Error = "temporarily_unavailable"
+	}
+	resp.body = mustJSON(body)
+	return resp
+}

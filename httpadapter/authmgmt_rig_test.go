@@ -1,0 +1,341 @@
+package httpadapter_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+)
+
+const (
+	clients     = "/api/v1/auth-management/clients"
+	invitations = "/api/v1/auth-management/user-invitations"
+	login       = "/api/v0/login"
+	acceptURL   = "https://app.example.com/api/v1/auth-management/accept-invitation/"
+)
+
+// everyAuthOption mounts all that there is.
+var everyAuthOption = httpadapter.AuthMgmtOptions{Clients: true, Invitations: true, AcceptPage: true, Login: true}
+
+// authRig is a credentials service on memory behind the adapter and a real server, with callers of all kinds.
+type authRig struct {
+	t        *testing.T
+	store    *faultyAuth
+	service  *authmgmt.Service
+	handler  *httpadapter.Handler
+	server   *httptest.Server
+	log      *lockedBuffer
+	seen     *lockedObserver
+	tokens   map[string]string // access tokens by the caller's name
+	since    atomic.Int64      // how far the clock has gone on from begin
+	opts     authmgmt.Options  // as the service was made with
+	bodySeen [][]byte          // every answer
+}
+
+// lockedBuffer is written by the server and read by the test.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+type lockedObserver struct {
+	mu   sync.Mutex
+	list []httpadapter.RequestObservation
+}
+
+func (o *lockedObserver) ObserveRequest(_ context.Context, r httpadapter.RequestObservation) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.list = append(o.list, r)
+}
+
+// faultyAuth is memory whose methods fail on demand, by name.
+type faultyAuth struct {
+	*memory.AuthMgmt
+	mu     sync.Mutex
+	broken map[string]error
+}
+
+func (f *faultyAuth) fails(method string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.broken[method]
+}
+
+func (f *faultyAuth) Client(ctx context.Context, org, id string) (authmgmt.Client, error) {
+	if err := f.fails("Client"); err != nil {
+		return authmgmt.Client{}, err
+	}
+	return f.AuthMgmt.Client(ctx, org, id)
+}
+
+func (f *faultyAuth) ClientBySecret(ctx context.Context, d [32]byte) (authmgmt.Client, error) {
+	if err := f.fails("ClientBySecret"); err != nil {
+		return authmgmt.Client{}, err
+	}
+	return f.AuthMgmt.ClientBySecret(ctx, d)
+}
+
+func (f *faultyAuth) CreateClient(ctx context.Context, c authmgmt.Client, a authmgmt.AuditEvent) error {
+	if err := f.fails("CreateClient"); err != nil {
+		return err
+	}
+	return f.AuthMgmt.CreateClient(ctx, c, a)
+}
+
+func (f *faultyAuth) UpdateClient(ctx context.Context, org, id string, update func(*authmgmt.Client) (authmgmt.AuditEvent, error)) error {
+	if err := f.fails("UpdateClient"); err != nil {
+		return err
+	}
+	return f.AuthMgmt.UpdateClient(ctx, org, id, update)
+}
+
+func (f *faultyAuth) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
+	if err := f.fails("ListClients"); err != nil {
+		return authmgmt.ClientPage{}, err
+	}
+	return f.AuthMgmt.ListClients(ctx, org, p)
+}
+
+func (f *faultyAuth) CreateToken(ctx context.Context, t authmgmt.Token, a authmgmt.AuditEvent) error {
+	if err := f.fails("CreateToken"); err != nil {
+		return err
+	}
+	return f.AuthMgmt.CreateToken(ctx, t, a)
+}
+
+func (f *faultyAuth) TokenByDigest(ctx context.Context, d [32]byte) (authmgmt.Token, error) {
+	if err := f.fails("TokenByDigest"); err != nil {
+		return authmgmt.Token{}, err
+	}
+	return f.AuthMgmt.TokenByDigest(ctx, d)
+}
+
+func (f *faultyAuth) CreateInvitation(ctx context.Context, i authmgmt.Invitation, exclusive bool, a authmgmt.AuditEvent) error {
+	if err := f.fails("CreateInvitation"); err != nil {
+		return err
+	}
+	return f.AuthMgmt.CreateInvitation(ctx, i, exclusive, a)
+}
+
+func (f *faultyAuth) Invitation(ctx context.Context, org, id string) (authmgmt.Invitation, error) {
+	if err := f.fails("Invitation"); err != nil {
+		return authmgmt.Invitation{}, err
+	}
+	return f.AuthMgmt.Invitation(ctx, org, id)
+}
+
+func (f *faultyAuth) UpdateInvitation(ctx context.Context, org, id string, update func(*authmgmt.Invitation) (authmgmt.AuditEvent, error)) error {
+	if err := f.fails("UpdateInvitation"); err != nil {
+		return err
+	}
+	return f.AuthMgmt.UpdateInvitation(ctx, org, id, update)
+}
+
+func (f *faultyAuth) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+	if err := f.fails("ListInvitations"); err != nil {
+		return authmgmt.InvitationPage{}, err
+	}
+	return f.AuthMgmt.ListInvitations(ctx, org, pendingAt, p)
+}
+
+func (f *faultyAuth) Organization(ctx context.Context, org string) (authmgmt.Organization, error) {
+	if err := f.fails("Organization"); err != nil {
+		return authmgmt.Organization{}, err
+	}
+	return f.AuthMgmt.Organization(ctx, org)
+}
+
+// faults makes methods of the store fail, or all work again.
+func (r *authRig) faults(methods ...string) {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	r.store.broken = make(map[string]error)
+	for _, method := range methods {
+		r.store.broken[method] = errors.New(method + ": connection refused")
+	}
+}
+
+// callers are the access tokens that a rig begins with. All but the rival are of the organization acme.
+var callers = map[string][]authmgmt.Role{
+	"full":         nil,
+	"rival":        nil, // full access to another organization
+	"admin":        {{ID: "admin"}},
+	"editor":       {{ID: "editor"}},
+	"viewer":       {{ID: "viewer"}},
+	"bound admin":  {{ID: "admin", Resource: "dataset", ResourceInstance: "d1"}},
+	"client admin": {{ID: "admin", Resource: "client"}},
+	"invite admin": {{ID: "admin", Resource: "invitation"}},
+	"both admins":  {{ID: "admin", Resource: "client"}, {ID: "viewer"}},
+}
+
+func newAuthRig(t *testing.T, opts *httpadapter.AuthMgmtOptions, service *authmgmt.Options) *authRig {
+	t.Helper()
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	r := &authRig{
+		t: t, store: &faultyAuth{AuthMgmt: db.AuthMgmt()}, log: new(lockedBuffer), seen: new(lockedObserver),
+		tokens: make(map[string]string),
+	}
+	logger := slog.New(slog.NewJSONHandler(r.log, nil))
+	if service != nil {
+		r.opts = *service
+	}
+	r.opts.Directory, r.opts.AcceptURL, r.opts.Logger = r.store, acceptURL, logger
+	r.opts.Now = func() time.Time { return begin.Add(time.Duration(r.since.Load())) }
+	r.service, err = authmgmt.New(r.store, authmgmt.InvitationKey{1, 2, 3}, &r.opts)
+	require.NoError(t, err)
+	for _, org := range []string{"acme", "rival"} {
+		require.NoError(t, r.service.SetRBAC(t.Context(), org, root, true))
+	}
+	for name, roles := range callers {
+		org := "acme"
+		if name == "rival" {
+			org = "rival"
+		}
+		r.tokens[name], _, err = r.service.IssueToken(t.Context(), org, root, authmgmt.NewToken{Subject: "person:" + name, Roles: roles})
+		require.NoError(t, err)
+	}
+	if opts == nil {
+		all := everyAuthOption
+		opts = &all
+	}
+	opts.Logger, opts.Observer = logger, r.seen
+	r.handler, err = httpadapter.NewAuthMgmt(r.service, httpadapter.Bearer(httpadapter.AccessTokens(r.service)), opts)
+	require.NoError(t, err)
+	r.server = httptest.NewServer(r.handler)
+	t.Cleanup(r.server.Close)
+	return r
+}
+
+// begin is the time at which a rig begins.
+var begin = time.Date(2026, 1, 17, 9, 12, 45, 123456000, time.UTC)
+
+func (r *authRig) advance(d time.Duration) { r.since.Add(int64(d)) }
+
+// root is who sets things up.
+var root = authmgmt.Caller{Subject: "operator", Access: authmgmt.FullAccess()}
+
+// as sends a request of a caller over the network, and returns the answer as a recorder has it.
+func (r *authRig) as(caller, method, target, body string, edits ...func(*http.Request)) *httptest.ResponseRecorder {
+	r.t.Helper()
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(r.t.Context(), method, r.server.URL+target, reader)
+	require.NoError(r.t, err)
+	if caller != "" {
+		req.Header.Set("Authorization", "Bearer "+r.tokens[caller])
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, edit := range edits {
+		edit(req)
+	}
+	client := *r.server.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := client.Do(req)
+	require.NoError(r.t, err)
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	require.NoError(r.t, err)
+	w := httptest.NewRecorder()
+	maps.Copy(w.Header(), resp.Header)
+	w.Header().Del("Date")
+	w.Header().Del("Content-Length") // the server's own, and not there for what is long
+	w.WriteHeader(resp.StatusCode)
+	_, _ = w.Write(content)
+	r.bodySeen = append(r.bodySeen, content)
+	return w
+}
+
+// client makes a client that is described elsewhere, and returns its secret.
+func (r *authRig) client(org, id string, roles ...authmgmt.Role) (secret string) {
+	r.t.Helper()
+	secret = "cs-" + org + "-" + id + "-" + strings.Repeat("0", 40)
+	_, err := r.service.ImportClient(r.t.Context(), org, root, authmgmt.NewClient{ID: id, Name: "Client " + id, Roles: roles}, secret)
+	require.NoError(r.t, err)
+	return secret
+}
+
+// invitation makes one with a chosen ID.
+func (r *authRig) invitation(org, id string, roles ...authmgmt.Role) authmgmt.Invitation {
+	r.t.Helper()
+	i, err := r.service.ImportInvitation(r.t.Context(), org, root, authmgmt.NewInvitation{
+		ID: id, Inviter: "Grace", Email: id + "@example.com", Name: "Ada", Roles: roles,
+	})
+	require.NoError(r.t, err)
+	return i
+}
+
+// roles returns what a client has now.
+func (r *authRig) roles(org, id string) []authmgmt.Role {
+	r.t.Helper()
+	c, err := r.service.Client(r.t.Context(), org, id)
+	require.NoError(r.t, err)
+	return c.Roles
+}
+
+// requireDetail checks an error body of one text, and returns the text.
+func requireDetail(t *testing.T, w *httptest.ResponseRecorder, status int) string {
+	t.Helper()
+	require.Equal(t, status, w.Code, w.Body.String())
+	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
+	var answer map[string]string
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &answer), w.Body.String())
+	require.Len(t, answer, 1)
+	require.NotEmpty(t, answer["detail"])
+	return answer["detail"]
+}
+
+func requireBody(t *testing.T, w *httptest.ResponseRecorder, status int, want string) {
+	t.Helper()
+	require.Equal(t, status, w.Code, w.Body.String())
+	require.Equal(t, want, w.Body.String())
+}
+
+// panicking is a store that panics.
+type panicking struct{ *faultyAuth }
+
+func (panicking) Invitation(context.Context, string, string) (authmgmt.Invitation, error) {
+	panic("the disk is gone")
+}
+
+// mounted is everything, over another service.
+func mounted(t *testing.T, s *authmgmt.Service) http.Handler {
+	t.Helper()
+	all := everyAuthOption
+	h, err := httpadapter.NewAuthMgmt(s, httpadapter.Bearer(httpadapter.AccessTokens(s)), &all)
+	require.NoError(t, err)
+	return h
+}

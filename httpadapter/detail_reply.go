@@ -1,0 +1,35 @@
+package httpadapter
+
+import "net/http"
+
+// detailText is the body of a failure as FastAPI's HTTPException writes it. Problems of fields are a list in the same place.
+type detailText struct {
+	Detail string `json:"detail"`
+}
+
+// detailTexts are the words for the kinds that all services know.
+var detailTexts = map[kind]string{
+	unavailable:          "The service is temporarily unavailable. Send the request again later.",
+	unauthenticated:      "The access token is missing, invalid, expired or revoked.",
+	forbidden:            "These credentials do not allow this operation.",
+	notFound:             "There is nothing at this address.",
+	methodNotAllowed:     "This address does not answer to this method. The Allow header names those it does.",
+	unsupportedMediaType: "Send the body as application/json in UTF-8, not compressed.",
+	tooLarge:             "The body is larger than this service accepts.",
+	requestTimeout:       "The body did not arrive in time.",
+}
+
+// replyDetail gives a problem the shape {"detail": ...}.
+func replyDetail(p problem) response {
+	if p.kind == invalid {
+		return response{status: http.StatusUnprocessableEntity, body: mustJSON(detailBody{p.details})}
+	}
+	status, text := commonStatus[p.kind], p.message
+	if p.kind == domain {
+		status = p.status
+	}
+	if text == "" {
+		text = detailTexts[p.kind]
+	}
+	return response{status: status, body: mustJSON(detailText{text}), authenticate: p.kind == unauthenticated}
+}

@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+)
+
+// authMgmtRig is the credentials service. What is public fails at the store, all else at the look at the access token.
+type authMgmtRig struct {
+	*openapiRig
+	service *authmgmt.Service
+	tokens  map[string]string
+	admit   error
+	grant   error
+}
+
+// authMgmtStore is memory that can fail.
+type authMgmtStore struct {
+	*memory.AuthMgmt
+	fault func(method string) error
+}
+
+func (s authMgmtStore) TokenByDigest(ctx context.Context, d [32]byte) (authmgmt.Token, error) {
+	if err := s.fault("TokenByDigest"); err != nil {
+		return authmgmt.Token{}, err
+	}
+	return s.AuthMgmt.TokenByDigest(ctx, d)
+}
+
+func (s authMgmtStore) ClientBySecret(ctx context.Context, d [32]byte) (authmgmt.Client, error) {
+	if err := s.fault("ClientBySecret"); err != nil {
+		return authmgmt.Client{}, err
+	}
+	return s.AuthMgmt.ClientBySecret(ctx, d)
+}
+
+func (s authMgmtStore) Invitation(ctx context.Context, org, id string) (authmgmt.Invitation, error) {
+	if err := s.fault("Invitation"); err != nil {
+		return authmgmt.Invitation{}, err
+	}
+	return s.AuthMgmt.Invitation(ctx, org, id)
+}
+
+func newAuthMgmtRig(t *testing.T) *authMgmtRig {
+	t.Helper()
+	r := &authMgmtRig{openapiRig: &openapiRig{t: t, answered: make(map[string]map[string]bool)}, tokens: make(map[string]string)}
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	r.service, err = authmgmt.New(authMgmtStore{db.AuthMgmt(), r.fault}, authmgmt.InvitationKey{1}, &authmgmt.Options{
+		AcceptURL: "https://api.example.com" + httpadapter.AcceptPath, Directory: db.AuthMgmt(), Logger: silent,
+		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Person) error { return r.admit },
+		Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "shown once", r.grant },
+	})
+	require.NoError(t, err)
+	r.rbac(true)
+	for name, roles := range map[string][]authmgmt.Role{"full": nil, "admin": {{ID: "admin"}}, "viewer": {{ID: "viewer"}}} {
+		r.tokens[name], _, err = r.service.IssueToken(t.Context(), "acme", operator, authmgmt.NewToken{Subject: name, Roles: roles})
+		require.NoError(t, err)
+	}
+	r.key = r.tokens["full"]
+	h, err := httpadapter.NewAuthMgmt(r.service, httpadapter.Bearer(httpadapter.AccessTokens(r.service)), &httpadapter.AuthMgmtOptions{
+		Options: r.options(), Clients: true, Invitations: true, AcceptPage: true, Login: true,
+	})
+	require.NoError(t, err)
+	r.serve(h)
+	return r
+}
+
+var operator = authmgmt.Caller{Subject: "operator", Access: authmgmt.FullAccess()}
+
+func (r *authMgmtRig) rbac(enabled bool) {
+	r.t.Helper()
+	require.NoError(r.t, r.service.SetRBAC(context.Background(), "acme", operator, enabled))
+}
+
+const authMgmtSecret = "cs-EXAMPLE-EXAMPLE-EXAMPLE-EXAMPLE-EXAMPLE"
+
+// client makes one, with a secret if it is to log in.
+func (r *authMgmtRig) client(id, secret string) {
+	r.t.Helper()
+	if secret == "" {
+		secret = authMgmtSecret + id
+	}
+	_, err := r.service.ImportClient(r.t.Context(), "acme", operator, authmgmt.NewClient{ID: id, Name: id}, secret)
+	require.NoError(r.t, err)
+}
+
+func (r *authMgmtRig) invite(id string, roles ...authmgmt.Role) (path string) {
+	r.t.Helper()
+	i, err := r.service.ImportInvitation(r.t.Context(), "acme", operator, authmgmt.NewInvitation{
+		ID: id, Inviter: "Grace", Email: id + "@example.com", Name: "Ada", Roles: roles,
+	})
+	require.NoError(r.t, err)
+	return httpadapter.AcceptPath + r.service.Link(&i)
+}
