@@ -266,6 +266,7 @@ func (r *authMgmtRig) pages() []exchange {
 			before: func() { r.admit = errors.New("not from there") }, after: func() { r.admit = nil }},
 		{operation: "acceptInvitation", name: "not granted", method: "POST", path: broken, status: 409,
 			before: func() { r.grant = errors.New("mail server down") }, after: func() { r.grant = nil }},
+		{operation: "showInvitation", name: "not granted", method: "GET", path: broken, status: 409},
 		{operation: "acceptInvitation", name: "store down", method: "POST", path: refused, broken: "Invitation", status: 503},
 	}
 	for i := range list {
