@@ -12,15 +12,17 @@ import (
 // Every method is safe for concurrent use, and atomic: another caller sees all of its effect or none. A call that returned without
 // error is durable, as far as the backend is. A call whose ctx has ended returns an error that is no sentinel of this package.
 //
-// Arguments and results are the receiver's own: a Store copies what it keeps and what it returns. Times keep microseconds. Strings keep
-// every byte and are compared as bytes. The order of roles and secrets is kept; no roles come back as none. What is unknown, and what
+// Arguments and results are the receiver's own: a Store copies what it keeps and what it returns. Times keep microseconds and are UTC.
+// Strings keep every byte, those of roles too, and are compared as bytes. The order of roles and secrets is kept; no roles come back as none. What is unknown, and what
 // belongs to another organization, is [ErrNotFound]. Any error but the sentinels of this package means "unavailable": the caller may
 // try again.
 //
+// An audit event without ID is none, and is not stored. Its Organization is that of the call.
+//
 // An update function is called with a copy of what is stored, and what it leaves is stored, together with the audit event that it
-// returns; an event without ID is none. It is pure, may be called more than once, and must not call the store, which may be waiting for
+// returns. It is pure, may be called more than once, and must not call the store, which may be waiting for
 // it. An error of it leaves everything as it was and is returned so that errors.Is finds it; so does a panic, which goes on to the
-// caller. It is not called for what is not there.
+// caller, and runtime.Goexit. It is not called for what is not there.
 type Store interface {
 	Clients
 	Tokens
@@ -31,8 +33,8 @@ type Store interface {
 // Clients is the part of a [Store] that keeps clients and their secrets. A client's ID is unique within its organization; the digest of
 // a secret is unique among those of all clients of all organizations.
 type Clients interface {
-	// CreateClient stores c with all its fields and the audit event. It is [ErrExists] if the organization has a client with the ID or has
-	// deleted one, or if the digest of a secret is stored already.
+	// CreateClient stores c, which is not deleted, with all its fields and the audit event. It is [ErrExists] if the organization has a client
+	// with the ID or has deleted one, or if the digest of a secret is stored already, or is there twice.
 	CreateClient(ctx context.Context, c Client, a AuditEvent) error
 
 	// Client returns a client that is not deleted.
@@ -45,7 +47,7 @@ type Clients interface {
 	// UpdateClient changes a client that is not deleted. Organization, ID and CreatedAt cannot change; such changes are ignored. Tokens
 	// that were got with a secret which is not among Secrets any more are gone with it, in the same transaction. Once DeletedAt is set, the
 	// client has no secrets, whatever the function left, and is as one that is unknown, but for CreateClient. A new digest that is stored
-	// already is [ErrExists].
+	// already, or is there twice, is [ErrExists].
 	UpdateClient(ctx context.Context, org, id string, update func(*Client) (AuditEvent, error)) error
 
 	// ListClients returns the organization's clients that are not deleted, oldest first: by CreatedAt, then by ID (as bytes).
@@ -62,7 +64,7 @@ type Tokens interface {
 	// organization: the token says which one is asking.
 	TokenByDigest(ctx context.Context, digest [32]byte) (Token, error)
 
-	// UpdateToken changes RevokedAt of a token; other changes are ignored.
+	// UpdateToken changes RevokedAt of a token; other changes are ignored. The function sees Roles as in TokenByDigest.
 	UpdateToken(ctx context.Context, org string, id uuid.UUID, update func(*Token) (AuditEvent, error)) error
 
 	// ListTokens returns the organization's tokens, newest first: by CreatedAt, then by ID (as bytes), both descending. Roles are as in
@@ -124,7 +126,8 @@ type KeyChecker interface {
 type Organizations interface {
 	Directory
 
-	// UpdateOrganization changes an organization. If there is none yet, the function gets one with nothing but its ID.
+	// UpdateOrganization changes an organization. If there is none yet, the function gets one with nothing but its ID. A change of the ID is
+	// ignored.
 	UpdateOrganization(ctx context.Context, org string, update func(*Organization) (AuditEvent, error)) error
 }
 

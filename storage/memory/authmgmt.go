@@ -50,7 +50,7 @@ func (t *authmgmtTables) addEvent(e authmgmt.AuditEvent) {
 
 // AuditEvents implements [authmgmt.Audit].
 func (a *AuthMgmt) AuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || q.Limit <= 0 {
 		return authmgmt.AuditPage{}, err
 	}
 	a.db.mu.RLock()

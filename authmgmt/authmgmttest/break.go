@@ -1,0 +1,46 @@
+package authmgmttest
+
+import (
+	"strings"
+	"sync"
+)
+
+// Part is a part of a [Fake] that can be broken.
+type Part string
+
+// The parts.
+const (
+	StorePart       Part = "Store"       // all of the following but the organizations, as when the database is away
+	ClientsPart     Part = "Clients"     // clients and their secrets
+	TokensPart      Part = "Tokens"      // access tokens
+	InvitationsPart Part = "Invitations" // invitations and what is due of them
+	AuditPart       Part = "Audit"       // reading the audit trail; writing it is part of every change
+	PrunerPart      Part = "Pruner"      // forgetting
+	KeyCheckerPart  Part = "KeyChecker"  // CheckKey
+	DirectoryPart   Part = "Directory"   // the organizations, with Options.Directory
+)
+
+// Break makes every call to a part fail with [ErrInjected], without effect, until heal is called. A part that was broken twice
+// must be healed twice.
+func (f *Fake) Break(part Part) (heal func()) {
+	f.mu.Lock()
+	f.broken[part]++
+	f.mu.Unlock()
+	return sync.OnceFunc(func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.broken[part]--
+	})
+}
+
+// fail is the Before hook of the fake's backends.
+func (f *Fake) fail(op string) error {
+	name, _, _ := strings.Cut(op, ".")
+	part := Part(name)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken[part] > 0 || part != DirectoryPart && f.broken[StorePart] > 0 {
+		return ErrInjected
+	}
+	return nil
+}

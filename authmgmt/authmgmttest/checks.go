@@ -1,0 +1,132 @@
+package authmgmttest
+
+import (
+	"context"
+	"crypto/sha256"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+const (
+	orgA = "org-a"
+	orgB = "org-b"
+)
+
+// moment returns a time of the suite's own calendar, well in the past. It has microseconds, which stores keep.
+func moment(d time.Duration) time.Time {
+	return time.Date(2024, 3, 14, 15, 9, 26, 535_897_000, time.UTC).Add(d)
+}
+
+// hard are strings that a backend might change, cut or take for another one. They are not the same, though a collation may think so.
+var hard = []string{
+	"acme", "ACME", "acme ", " acme", "acm", "acme/", "acm_", "acm%", "acm\u00e9", "acme\u0301", "a'c\"m\\e", "acme\x00", "acme\x00\x00",
+	"\x00acme",
+	"\U0001F4DA\U0010FFFF", "\ufeffacme", "\u2028\u2029\u202e", "\ufffd", "\xff", "\xfe\xff", "1", "01", "1.0", "null", "acme\n", "acme\r\n",
+}
+
+// newDigest returns a digest that nothing else has.
+func newDigest() [32]byte {
+	id := uuid.New()
+	return sha256.Sum256(id[:])
+}
+
+// newEvent returns an audit event without snapshots.
+func newEvent(org string, kind authmgmt.Kind, target string, at time.Duration) authmgmt.AuditEvent {
+	return authmgmt.AuditEvent{ID: uuid.New(), Organization: org, At: moment(at), Kind: kind, Actor: "somebody", Target: target}
+}
+
+// sameTime compares two times and makes got identical to want, so that the rest can be compared as a whole.
+func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
+	t.Helper()
+	require.True(t, want.Equal(*got), "%s: want %v, got %v", field, want, *got)
+	require.Equal(t, time.UTC, got.Location(), "%s is not in UTC", field)
+	*got = want
+}
+
+// samePointer is sameTime for times that may not be there.
+func samePointer(t *testing.T, field string, want, got *time.Time) {
+	t.Helper()
+	require.Equal(t, want == nil, got == nil, "%s: want %v, got %v", field, want, got)
+	if want != nil {
+		sameTime(t, field, *want, got)
+	}
+}
+
+// noneIsNil makes an empty slice nil: the contracts do not tell them apart.
+func noneIsNil[T any](list *[]T) {
+	if len(*list) == 0 {
+		*list = nil
+	}
+}
+
+// together calls f n times at once and waits for all of them.
+func together(n int, f func(i int)) {
+	var ready, all sync.WaitGroup
+	ready.Add(n)
+	for i := range n {
+		all.Go(func() {
+			ready.Done()
+			ready.Wait()
+			f(i)
+		})
+	}
+	all.Wait()
+}
+
+// noErrors fails the test for the first error in errs.
+func noErrors(t *testing.T, errs []error) {
+	t.Helper()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+}
+
+// oneWins requires that exactly one call succeeded and the others returned the sentinel. It returns which one.
+func oneWins(t *testing.T, errs []error, sentinel error) int {
+	t.Helper()
+	winner, winners := -1, 0
+	for i, err := range errs {
+		if err == nil {
+			winner = i
+			winners++
+		} else {
+			require.ErrorIs(t, err, sentinel)
+		}
+	}
+	require.Equal(t, 1, winners, "calls that succeeded")
+	return winner
+}
+
+// sentinels are the errors that say something else than "unavailable".
+func sentinels() []error {
+	return []error{
+		authmgmt.ErrNotFound, authmgmt.ErrExists, authmgmt.ErrPendingInvitation, authmgmt.ErrForbidden, authmgmt.ErrRBACDisabled,
+		authmgmt.ErrInvalidClient, authmgmt.ErrInvalidToken, authmgmt.ErrNotAdmitted, authmgmt.ErrGrantPending, authmgmt.ErrUnattended,
+		authmgmt.ErrWrongKey,
+	}
+}
+
+// isFailure requires an error that callers take for "unavailable".
+func isFailure(t *testing.T, call string, err error) {
+	t.Helper()
+	require.Error(t, err, call)
+	for _, sentinel := range sentinels() {
+		require.NotErrorIs(t, err, sentinel, call)
+	}
+}
+
+// ended returns a context that has ended.
+func ended(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+// everything is a Paging that shows a whole listing of the suite's size.
+var everything = authmgmt.Paging{Limit: authmgmt.MaxPageSize}

@@ -1,0 +1,133 @@
+package authmgmttest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"testing"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+)
+
+func ExampleNew() {
+	t := new(testing.T) // a test has its own
+
+	away := true
+	f := authmgmttest.New(t, &authmgmttest.Options{Service: authmgmt.Options{
+		Grant: func(_ context.Context, a authmgmt.Acceptance) (string, error) {
+			if away {
+				return "", errors.New("the directory is away")
+			}
+			fmt.Println(a.Invitation.Email, "is a member, by attempt", a.Attempt)
+			return "", nil
+		},
+	}})
+	ctx := context.Background()
+	bob := authmgmt.Caller{Subject: "user:bob", Access: authmgmt.FullAccess()}
+	i, err := f.Invite(ctx, "acme", bob, authmgmt.NewInvitation{Email: "ann@example.com", Name: "Ann", Roles: []authmgmt.Role{{ID: "viewer"}}})
+	if err != nil {
+		panic(err)
+	}
+	f.Advance(24 * time.Hour)
+	_, err = f.Accept(ctx, path.Base(f.URL(&i)), authmgmt.Person{Subject: "user:ann"})
+	fmt.Println(errors.Is(err, authmgmt.ErrGrantPending))
+
+	fmt.Println(f.Drain(ctx), "granted") // too early
+	away = false
+	f.Advance(time.Minute)
+	fmt.Println(f.Drain(ctx), "granted")
+	for _, e := range f.Events() {
+		fmt.Println(e.At.Format(time.DateTime), e.Kind, "by", e.Actor)
+	}
+	// Output:
+	// true
+	// 0 granted
+	// ann@example.com is a member, by attempt 2
+	// 1 granted
+	// 2026-01-01 00:00:00 invitation_created by user:bob
+	// 2026-01-02 00:00:00 invitation_accepted by user:ann
+	// 2026-01-02 00:01:00 invitation_granted by user:ann
+}
+
+func ExampleFake_Break() {
+	t := new(testing.T) // a test has its own
+
+	f := authmgmttest.New(t, nil)
+	ctx := context.Background()
+	admin := authmgmt.Caller{Subject: "user:bob", Access: authmgmt.FullAccess()}
+	_, secret, err := f.CreateClient(ctx, "acme", admin, authmgmt.NewClient{ID: "build", Name: "Nightly build"})
+	if err != nil {
+		panic(err)
+	}
+	token, _, err := f.Login(ctx, "build", secret)
+	if err != nil {
+		panic(err)
+	}
+
+	heal := f.Break(authmgmttest.TokensPart)
+	_, err = f.VerifyToken(ctx, token)
+	fmt.Println(errors.Is(err, authmgmt.ErrUnavailable), errors.Is(err, authmgmt.ErrInvalidToken))
+
+	heal()
+	who, err := f.VerifyToken(ctx, token)
+	fmt.Println(who.Subject, err)
+	// Output:
+	// true false
+	// client:build <nil>
+}
+
+func ExampleFaults() {
+	db, err := memory.Open(context.Background(), nil)
+	if err != nil {
+		panic(err)
+	}
+	// The second CreateClient is done, and its answer is lost.
+	faults := &authmgmttest.Faults{After: authmgmttest.On(authmgmttest.Nth(2), "Clients.CreateClient")}
+	service, err := authmgmt.New(faults.Store(db.AuthMgmt()), authmgmt.InvitationKey{1}, nil)
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	admin := authmgmt.Caller{Subject: "user:bob", Access: authmgmt.FullAccess()}
+	for _, id := range []string{"a", "b", "b"} {
+		_, _, err := service.CreateClient(ctx, "acme", admin, authmgmt.NewClient{ID: id, Name: "Nightly build"})
+		fmt.Println(err)
+	}
+	// Output:
+	// <nil>
+	// authmgmt: the store is unavailable: store client: authmgmttest: injected failure
+	// authmgmt: already exists
+}
+
+func ExampleOutage() {
+	hook, heal := authmgmttest.Outage()
+	fmt.Println(hook("Clients.Client"))
+	heal()
+	fmt.Println(hook("Clients.Client"))
+	// Output:
+	// authmgmttest: injected failure
+	// <nil>
+}
+
+func ExampleSometimes() {
+	hook := authmgmttest.Sometimes(0.5, 42)
+	failed := 0
+	for range 1000 {
+		if hook("Clients.Client") != nil {
+			failed++
+		}
+	}
+	fmt.Println(failed > 400 && failed < 600)
+	// Output: true
+}
+
+func ExampleClock() {
+	var clock authmgmttest.Clock
+	clock.Advance(90 * time.Minute)
+	fmt.Println(clock.Now())
+	// Output: 2026-01-01 01:30:00 +0000 UTC
+}

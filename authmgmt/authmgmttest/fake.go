@@ -1,0 +1,138 @@
+package authmgmttest
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+)
+
+// Options are the settings of [New]. The zero value means the defaults.
+type Options struct {
+	// Directory makes the service ask whether an organization has role-based access control: enable it with Service.SetRBAC. By
+	// default every organization has it.
+	Directory bool
+
+	// Key is what the links of invitations are computed from; the default is one that all fakes have.
+	Key authmgmt.InvitationKey
+
+	// Service are further settings of the service. Directory and Now are set by the fake; Observer is called too; AcceptURL is
+	// https://app.example.com/join/ and Logger discards by default.
+	Service authmgmt.Options
+}
+
+// Fake is an [authmgmt.Service] on memory for the unit tests of a program that uses one. Nothing happens in it by itself: time
+// passes by Advance, and what is due is done by Drain. It is safe for concurrent use.
+type Fake struct {
+	*authmgmt.Service
+	Clock *Clock // what the service goes by
+
+	tables *memory.AuthMgmt
+
+	mu           sync.Mutex
+	broken       map[Part]int
+	observations []authmgmt.Observation
+}
+
+// New returns a Fake that stores nothing yet. Options may be nil. It needs no cleanup.
+func New(t testing.TB, opts *Options) *Fake {
+	t.Helper()
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	if o.Key == (authmgmt.InvitationKey{}) {
+		copy(o.Key[:], "a key for tests, and for nothing else")
+	}
+	if o.Service.AcceptURL == "" {
+		o.Service.AcceptURL = "https://app.example.com/join/"
+	}
+	if o.Service.Logger == nil {
+		o.Service.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	db, err := memory.Open(context.Background(), nil)
+	if err != nil {
+		t.Fatalf("authmgmttest: open memory: %v", err)
+	}
+	f := &Fake{Clock: new(Clock), tables: db.AuthMgmt(), broken: make(map[Part]int)}
+	faults := &Faults{Before: f.fail}
+	o.Service.Directory = nil
+	if o.Directory {
+		o.Service.Directory = faults.Directory(f.tables)
+	}
+	o.Service.Now = f.Now
+	o.Service.Observer = &recorder{f, o.Service.Observer}
+	if f.Service, err = authmgmt.New(faults.Store(f.tables), o.Key, &o.Service); err != nil {
+		t.Fatalf("authmgmttest: make the service: %v", err)
+	}
+	return f
+}
+
+// Now returns the fake's time. It stands still but for Advance.
+func (f *Fake) Now() time.Time { return f.Clock.Now() }
+
+// Advance moves the fake's time. What becomes due by that is done by the next Drain.
+func (f *Fake) Advance(d time.Duration) { f.Clock.Advance(d) }
+
+// Drain makes turns of Service.Run, on the caller's goroutine, until no grant is due, a turn fails, or ctx ends. It returns how many
+// invitations it granted. A grant that failed is due again later: Advance, and Drain again.
+func (f *Fake) Drain(ctx context.Context) int {
+	total := 0
+	for ctx.Err() == nil {
+		granted, err := f.RunOnce(ctx)
+		total += granted
+		if err != nil {
+			break
+		}
+		if due, err := f.tables.DueGrants(ctx, f.Now(), 1); err != nil || len(due) == 0 {
+			break
+		}
+	}
+	return total
+}
+
+// Events returns the audit trail of all organizations, oldest first.
+func (f *Fake) Events() []authmgmt.AuditEvent {
+	organizations := make(map[string]bool)
+	for _, o := range f.Observations() {
+		organizations[o.Organization] = true
+	}
+	var events []authmgmt.AuditEvent
+	for org := range organizations {
+		// Past the faults and the limits of the service, so that a test can look at a broken fake.
+		page, err := f.tables.AuditEvents(context.Background(), org, authmgmt.AuditQuery{Limit: int(^uint(0) >> 1)})
+		if err == nil {
+			events = append(events, page.Events...)
+		}
+	}
+	slices.SortFunc(events, func(a, b authmgmt.AuditEvent) int { return b.Position().Compare(a.Position()) })
+	return events
+}
+
+// Observations returns everything that the service did, in order.
+func (f *Fake) Observations() []authmgmt.Observation {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.observations)
+}
+
+// recorder is the service's Observer: it keeps what it hears and passes it on.
+type recorder struct {
+	fake *Fake
+	next authmgmt.Observer
+}
+
+func (r *recorder) Observe(ctx context.Context, o authmgmt.Observation) {
+	r.fake.mu.Lock()
+	r.fake.observations = append(r.fake.observations, o)
+	r.fake.mu.Unlock()
+	if r.next != nil {
+		r.next.Observe(ctx, o)
+	}
+}

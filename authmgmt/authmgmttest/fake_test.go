@@ -1,0 +1,208 @@
+package authmgmttest_test
+
+import (
+	"context"
+	"errors"
+	"path"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
+)
+
+var full = authmgmt.Caller{Subject: "user:bob", Access: authmgmt.FullAccess()}
+
+// annInvited returns what an invitation is made of.
+func annInvited() authmgmt.NewInvitation {
+	return authmgmt.NewInvitation{ID: "ann", Email: "ann@example.com", Name: "Ann"}
+}
+
+func TestFake(t *testing.T) {
+	f := authmgmttest.New(t, nil)
+	assert.Zero(t, f.Drain(t.Context()))
+	assert.Empty(t, f.Events())
+	start := f.Now()
+	for _, org := range []string{"b", "a", "b"} {
+		_, _, err := f.CreateClient(t.Context(), org, full, authmgmt.NewClient{Name: org, Roles: []authmgmt.Role{{ID: "viewer"}}})
+		require.NoError(t, err)
+		f.Advance(time.Second)
+	}
+	assert.Equal(t, start.Add(3*time.Second), f.Now())
+	var orgs []string
+	for _, e := range f.Events() {
+		orgs = append(orgs, e.Organization)
+		assert.Equal(t, authmgmt.KindClientCreated, e.Kind)
+	}
+	assert.Equal(t, []string{"b", "a", "b"}, orgs, "oldest first")
+	observed := f.Observations()
+	assert.Len(t, observed, 3)
+	observed[0].Kind = "changed"
+	assert.NotEqual(t, observed[0], f.Observations()[0], "a copy")
+}
+
+// TestEventsAreInOrder: what happened at one time is shown as it happened.
+func TestEventsAreInOrder(t *testing.T) {
+	f := authmgmttest.New(t, &authmgmttest.Options{Service: authmgmt.Options{
+		Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "", nil },
+	}})
+	for range 20 {
+		n := annInvited()
+		n.ID = uuid.NewString()
+		i, err := f.Invite(t.Context(), "acme", full, n)
+		require.NoError(t, err)
+		_, err = f.Accept(t.Context(), path.Base(f.URL(&i)), authmgmt.Person{})
+		require.NoError(t, err)
+	}
+	want := []authmgmt.Kind{authmgmt.KindInvited, authmgmt.KindAccepted, authmgmt.KindGranted}
+	for i, e := range f.Events() {
+		assert.Equal(t, want[i%3], e.Kind, i)
+	}
+}
+
+func TestFakeKeepsTheHostsSettings(t *testing.T) {
+	heard := 0
+	f := authmgmttest.New(t, &authmgmttest.Options{
+		Directory: true,
+		Key:       authmgmt.InvitationKey{1},
+		Service: authmgmt.Options{
+			AcceptURL: "https://own.example.com/", SecretPrefix: "own-",
+			Observer: authmgmt.ObserverFunc(func(context.Context, authmgmt.Observation) { heard++ }),
+		},
+	})
+	_, secret, err := f.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "a"})
+	require.NoError(t, err)
+	assert.Contains(t, secret, "own-")
+	viewer := authmgmt.NewClient{Name: "b", Roles: []authmgmt.Role{{ID: "viewer"}}}
+	_, _, err = f.CreateClient(t.Context(), "acme", full, viewer)
+	require.ErrorIs(t, err, authmgmt.ErrRBACDisabled)
+	require.NoError(t, f.SetRBAC(t.Context(), "acme", full, true))
+	_, _, err = f.CreateClient(t.Context(), "acme", full, viewer)
+	require.NoError(t, err)
+	i, err := f.Invite(t.Context(), "acme", full, annInvited())
+	require.NoError(t, err)
+	assert.Contains(t, f.URL(&i), "https://own.example.com/")
+	assert.NotEqual(t, authmgmttest.New(t, nil).Link(&i), f.Link(&i), "the key is the host's")
+	assert.Equal(t, len(f.Observations()), heard)
+}
+
+func TestBreak(t *testing.T) {
+	f := authmgmttest.New(t, &authmgmttest.Options{Directory: true})
+	_, secret, err := f.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{ID: "build", Name: "a"})
+	require.NoError(t, err)
+	token, _, err := f.Login(t.Context(), "build", secret)
+	require.NoError(t, err)
+	calls := map[authmgmttest.Part]func() error{
+		authmgmttest.ClientsPart: func() error { _, err := f.Client(t.Context(), "acme", "build"); return err },
+		authmgmttest.TokensPart:  func() error { _, err := f.VerifyToken(t.Context(), token); return err },
+		authmgmttest.InvitationsPart: func() error {
+			_, err := f.ListInvitations(t.Context(), "acme", authmgmt.Paging{})
+			return err
+		},
+		authmgmttest.AuditPart: func() error {
+			_, err := f.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{})
+			return err
+		},
+		authmgmttest.PrunerPart: func() error {
+			_, err := f.Prune(t.Context(), authmgmt.PruneBefore{Audit: f.Now().Add(-time.Hour)})
+			return err
+		},
+		authmgmttest.KeyCheckerPart: func() error { return f.CheckKey(t.Context()) },
+		authmgmttest.DirectoryPart:  func() error { return f.SetRBAC(t.Context(), "acme", full, false) },
+	}
+	for broken := range calls {
+		heal := f.Break(broken)
+		for part, call := range calls {
+			if part == broken {
+				require.ErrorIs(t, call(), authmgmt.ErrUnavailable, part)
+			} else {
+				require.NoError(t, call(), "%s while %s is broken", part, broken)
+			}
+		}
+		heal()
+		require.NoError(t, calls[broken](), broken)
+	}
+	first, second := f.Break(authmgmttest.StorePart), f.Break(authmgmttest.StorePart)
+	first()
+	first()
+	for part, call := range calls {
+		if part != authmgmttest.DirectoryPart {
+			require.ErrorIs(t, call(), authmgmttest.ErrInjected, "broken twice, healed once: %s", part)
+		}
+	}
+	assert.Len(t, f.Events(), 2, "a broken fake can be looked at")
+	second()
+	for _, call := range calls {
+		require.NoError(t, call())
+	}
+}
+
+func TestDrain(t *testing.T) {
+	var fail error
+	f := authmgmttest.New(t, &authmgmttest.Options{Service: authmgmt.Options{
+		Grant: func(_ context.Context, a authmgmt.Acceptance) (string, error) {
+			if a.Attended {
+				return "", errors.New("later")
+			}
+			return "", fail
+		},
+	}})
+	const n = 250 // more than one turn looks at
+	for range n {
+		i, err := f.ImportInvitation(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "ann@example.com", Name: "Ann"})
+		require.NoError(t, err)
+		_, err = f.Accept(t.Context(), f.Link(&i), authmgmt.Person{})
+		require.ErrorIs(t, err, authmgmt.ErrGrantPending)
+	}
+	f.Advance(time.Hour)
+	fail = errors.New("not yet")
+	assert.Zero(t, f.Drain(t.Context()))
+	fail = nil
+	assert.Zero(t, f.Drain(t.Context()), "they wait for their next attempt")
+	f.Advance(time.Hour)
+	heal := f.Break(authmgmttest.InvitationsPart)
+	assert.Zero(t, f.Drain(t.Context()))
+	heal()
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	assert.Zero(t, f.Drain(ended))
+	assert.Equal(t, n, f.Drain(t.Context()))
+	assert.Zero(t, f.Drain(t.Context()))
+}
+
+func TestFakeIsSafeForConcurrentUse(t *testing.T) {
+	f := authmgmttest.New(t, nil)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 20 {
+				heal := f.Break(authmgmttest.KeyCheckerPart)
+				_, _, err := f.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "a"})
+				assert.NoError(t, err)
+				f.Advance(time.Millisecond)
+				f.Drain(t.Context())
+				f.Events()
+				heal()
+			}
+		})
+	}
+	wg.Wait()
+	assert.Len(t, f.Events(), 160)
+}
+
+func TestClock(t *testing.T) {
+	var c authmgmttest.Clock
+	start := c.Now()
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() { c.Advance(time.Second) })
+	}
+	wg.Wait()
+	assert.Equal(t, 10*time.Second, c.Now().Sub(start))
+	assert.Equal(t, time.UTC, start.Location())
+}

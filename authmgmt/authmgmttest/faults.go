@@ -1,0 +1,205 @@
+package authmgmttest
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// Faults makes the backends that it wraps fail as its hooks say, so that an embedder can see what his own program does then. The
+// zero value injects nothing. Set the hooks before the first call; they must be safe for concurrent use if the wrappers are used
+// concurrently.
+//
+// An op is the interface and the method, as in "Clients.UpdateClient", "Tokens.TokenByDigest", "Audit.AuditEvents",
+// "Pruner.PruneAudit", "KeyChecker.KeyCheck" or "Directory.Organization". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds
+// one to some ops. A hook may also panic, block or call other parts of the program: whatever can happen while a backend is being
+// called.
+//
+// What is wrapped keeps its optional interfaces: [authmgmt.Pruner], [authmgmt.KeyChecker] and [authmgmt.Organizations].
+type Faults struct {
+	// Before runs before the backend is called. If it returns an error, that is the answer, and the backend is not called.
+	Before func(op string) error
+
+	// After runs when the backend has done what was asked without error. If it returns an error, that is the answer: the call took
+	// effect and the caller does not know it, as when a connection breaks before the reply.
+	After func(op string) error
+}
+
+// call makes a call that returns only an error.
+func (f *Faults) call(op string, do func() error) error {
+	if f.Before != nil {
+		if err := f.Before(op); err != nil {
+			return err
+		}
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	if f.After != nil {
+		return f.After(op)
+	}
+	return nil
+}
+
+// callFor makes a call that returns a value and an error.
+func callFor[T any](f *Faults, op string, do func() (T, error)) (result T, err error) {
+	err = f.call(op, func() error {
+		result, err = do()
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return result, nil
+}
+
+// Store wraps a store. The ops are the methods of "Clients", "Tokens", "Invitations", "Audit", "Pruner" and "KeyChecker".
+func (f *Faults) Store(s authmgmt.Store) authmgmt.Store {
+	w := &faultyStore{s, f}
+	p, pruner := s.(authmgmt.Pruner)
+	k, checker := s.(authmgmt.KeyChecker)
+	switch {
+	case pruner && checker:
+		return &struct {
+			*faultyStore
+			faultyPruner
+			faultyKeyChecker
+		}{w, faultyPruner{p, f}, faultyKeyChecker{k, f}}
+	case pruner:
+		return &struct {
+			*faultyStore
+			faultyPruner
+		}{w, faultyPruner{p, f}}
+	case checker:
+		return &struct {
+			*faultyStore
+			faultyKeyChecker
+		}{w, faultyKeyChecker{k, f}}
+	}
+	return w
+}
+
+type faultyStore struct {
+	inner  authmgmt.Store
+	faults *Faults
+}
+
+func (s *faultyStore) CreateClient(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+	return s.faults.call("Clients.CreateClient", func() error { return s.inner.CreateClient(ctx, c, e) })
+}
+
+func (s *faultyStore) Client(ctx context.Context, org, id string) (authmgmt.Client, error) {
+	return callFor(s.faults, "Clients.Client", func() (authmgmt.Client, error) { return s.inner.Client(ctx, org, id) })
+}
+
+func (s *faultyStore) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
+	return callFor(s.faults, "Clients.ClientBySecret", func() (authmgmt.Client, error) { return s.inner.ClientBySecret(ctx, digest) })
+}
+
+func (s *faultyStore) UpdateClient(ctx context.Context, org, id string, update func(*authmgmt.Client) (authmgmt.AuditEvent, error)) error {
+	return s.faults.call("Clients.UpdateClient", func() error { return s.inner.UpdateClient(ctx, org, id, update) })
+}
+
+func (s *faultyStore) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
+	return callFor(s.faults, "Clients.ListClients", func() (authmgmt.ClientPage, error) { return s.inner.ListClients(ctx, org, p) })
+}
+
+func (s *faultyStore) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt.AuditEvent) error {
+	return s.faults.call("Tokens.CreateToken", func() error { return s.inner.CreateToken(ctx, t, e) })
+}
+
+func (s *faultyStore) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Token, error) {
+	return callFor(s.faults, "Tokens.TokenByDigest", func() (authmgmt.Token, error) { return s.inner.TokenByDigest(ctx, digest) })
+}
+
+func (s *faultyStore) UpdateToken(ctx context.Context, org string, id uuid.UUID, update func(*authmgmt.Token) (authmgmt.AuditEvent, error)) error {
+	return s.faults.call("Tokens.UpdateToken", func() error { return s.inner.UpdateToken(ctx, org, id, update) })
+}
+
+func (s *faultyStore) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+	return callFor(s.faults, "Tokens.ListTokens", func() (authmgmt.TokenPage, error) { return s.inner.ListTokens(ctx, org, p) })
+}
+
+func (s *faultyStore) CreateInvitation(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
+	return s.faults.call("Invitations.CreateInvitation", func() error { return s.inner.CreateInvitation(ctx, i, exclusive, e) })
+}
+
+func (s *faultyStore) Invitation(ctx context.Context, org, id string) (authmgmt.Invitation, error) {
+	return callFor(s.faults, "Invitations.Invitation", func() (authmgmt.Invitation, error) { return s.inner.Invitation(ctx, org, id) })
+}
+
+func (s *faultyStore) UpdateInvitation(ctx context.Context, org, id string, update func(*authmgmt.Invitation) (authmgmt.AuditEvent, error)) error {
+	return s.faults.call("Invitations.UpdateInvitation", func() error { return s.inner.UpdateInvitation(ctx, org, id, update) })
+}
+
+func (s *faultyStore) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+	return callFor(s.faults, "Invitations.ListInvitations", func() (authmgmt.InvitationPage, error) {
+		return s.inner.ListInvitations(ctx, org, pendingAt, p)
+	})
+}
+
+func (s *faultyStore) DueGrants(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
+	return callFor(s.faults, "Invitations.DueGrants", func() ([]authmgmt.Invitation, error) { return s.inner.DueGrants(ctx, now, limit) })
+}
+
+func (s *faultyStore) AuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+	return callFor(s.faults, "Audit.AuditEvents", func() (authmgmt.AuditPage, error) { return s.inner.AuditEvents(ctx, org, q) })
+}
+
+type faultyPruner struct {
+	pruner authmgmt.Pruner
+	faults *Faults
+}
+
+func (s faultyPruner) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
+	return callFor(s.faults, "Pruner.PruneAudit", func() (int, error) { return s.pruner.PruneAudit(ctx, before, limit) })
+}
+
+func (s faultyPruner) PruneTokens(ctx context.Context, before time.Time, limit int) (int, error) {
+	return callFor(s.faults, "Pruner.PruneTokens", func() (int, error) { return s.pruner.PruneTokens(ctx, before, limit) })
+}
+
+func (s faultyPruner) PruneInvitations(ctx context.Context, before time.Time, limit int) (int, error) {
+	return callFor(s.faults, "Pruner.PruneInvitations", func() (int, error) { return s.pruner.PruneInvitations(ctx, before, limit) })
+}
+
+type faultyKeyChecker struct {
+	checker authmgmt.KeyChecker
+	faults  *Faults
+}
+
+func (s faultyKeyChecker) KeyCheck(ctx context.Context, value [32]byte) ([32]byte, error) {
+	return callFor(s.faults, "KeyChecker.KeyCheck", func() ([32]byte, error) { return s.checker.KeyCheck(ctx, value) })
+}
+
+// Directory wraps a directory. The ops are "Directory.Organization" and "Directory.UpdateOrganization".
+func (f *Faults) Directory(d authmgmt.Directory) authmgmt.Directory {
+	w := &faultyDirectory{d, f}
+	if o, ok := d.(authmgmt.Organizations); ok {
+		return &faultyOrganizations{w, o}
+	}
+	return w
+}
+
+type faultyDirectory struct {
+	inner  authmgmt.Directory
+	faults *Faults
+}
+
+func (d *faultyDirectory) Organization(ctx context.Context, org string) (authmgmt.Organization, error) {
+	return callFor(d.faults, "Directory.Organization", func() (authmgmt.Organization, error) { return d.inner.Organization(ctx, org) })
+}
+
+type faultyOrganizations struct {
+	*faultyDirectory
+	orgs authmgmt.Organizations
+}
+
+func (o *faultyOrganizations) UpdateOrganization(ctx context.Context, org string,
+	update func(*authmgmt.Organization) (authmgmt.AuditEvent, error)) error {
+	return o.faults.call("Directory.UpdateOrganization", func() error { return o.orgs.UpdateOrganization(ctx, org, update) })
+}

@@ -1,0 +1,283 @@
+package authmgmttest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// op is one thing that can be done, and how often.
+type op struct {
+	weight int
+	do     func()
+}
+
+func (r *run) ops() []op {
+	return []op{
+		{6, r.createClient}, {4, r.importClient}, {10, r.updateClient}, {5, r.rotateSecret}, {3, r.revokeSecret}, {2, r.deleteClient},
+		{14, r.login}, {10, r.verify}, {5, r.issueToken}, {4, r.importToken}, {5, r.revokeToken},
+		{12, r.invite}, {4, r.importInvitation}, {9, r.resend}, {4, r.cancel}, {10, r.accept}, {10, r.runOnce},
+		{4, r.setRBAC}, {1, r.prune}, {6, r.waitLong}, {8, r.waitForEnd},
+	}
+}
+
+// pick returns one of the choices.
+func pick[T any](r *run, choices ...T) T { return choices[r.rand.IntN(len(choices))] }
+
+// pickOf returns one of a list, and whether there is any.
+func pickOf[T any](r *run, list []T) (picked T, ok bool) {
+	if len(list) == 0 {
+		return picked, false
+	}
+	return list[r.rand.IntN(len(list))], true
+}
+
+func (r *run) org() string     { return pick(r, orgA, orgA, orgB) }
+func (r *run) caller() *caller { return &callers[max(0, r.rand.IntN(len(callers)+3)-3)] }
+func (r *run) text() string {
+	return strings.Repeat(pick(r, "imported ", "foreign "), 4) + fmt.Sprint(r.rand.IntN(4))
+}
+func (r *run) as(c *caller) authmgmt.Caller { return c.as(r.service.Catalogue()) }
+
+// clientID returns an ID that an organization's client may have.
+func (r *run) clientID() string {
+	return pick(r, "build", "Build", "deploy", "nightly", "nightly ", "x")
+}
+
+// someClient returns the ID of one of an organization's clients, more often than not.
+func (r *run) someClient(org string) string {
+	var ids []string
+	for _, c := range r.model.clients {
+		if c.org == org && (!c.deleted || r.rand.IntN(8) == 0) {
+			ids = append(ids, c.id)
+		}
+	}
+	if id, ok := pickOf(r, ids); ok && r.rand.IntN(8) > 0 {
+		return id
+	}
+	return r.clientID()
+}
+
+// roles returns none to three roles, now and then one that there is not.
+func (r *run) roles() []authmgmt.Role {
+	if r.rand.IntN(40) == 0 {
+		return []authmgmt.Role{{ID: "owner"}}
+	}
+	var roles []authmgmt.Role
+	for range r.rand.IntN(4) {
+		roles = append(roles, pick(r,
+			authmgmt.Role{ID: "viewer"}, authmgmt.Role{ID: "editor"}, authmgmt.Role{ID: "admin"},
+			authmgmt.Role{ID: "viewer", Resource: "dataset"}, authmgmt.Role{ID: "viewer", Resource: "vault", ResourceInstance: "dogs"},
+			authmgmt.Role{ID: "editor", Resource: "dataset", ResourceInstance: "dogs"},
+			authmgmt.Role{ID: "admin", Resource: "dataset", ResourceInstance: "dogs"},
+			authmgmt.Role{ID: "viewer", Resource: "dataset", ResourceInstance: "cats"},
+		))
+	}
+	return roles
+}
+
+func (r *run) createClient() {
+	org, by := r.org(), r.caller()
+	n := authmgmt.NewClient{ID: pick(r, "", r.clientID(), r.clientID()), Name: pick(r, "Build", "Deploy"), Roles: r.roles()}
+	r.say("%s: %s creates client %q with %v", org, by.name, n.ID, n.Roles)
+	c, text, err := r.service.CreateClient(r.t.Context(), org, r.as(by), n)
+	if r.sameError(r.model.createClient(org, by, n, text, false), err) {
+		r.addClient(org, by, n, text, &c)
+	}
+}
+
+func (r *run) importClient() {
+	org, by, text := r.org(), r.caller(), r.text()
+	n := authmgmt.NewClient{ID: pick(r, "", r.clientID(), r.clientID()), Name: pick(r, "Build", "Deploy"), Roles: r.roles()}
+	r.say("%s: %s imports client %q with %v and secret %q", org, by.name, n.ID, n.Roles, text)
+	c, err := r.service.ImportClient(r.t.Context(), org, r.as(by), n, text)
+	if r.sameError(r.model.createClient(org, by, n, text, true), err) {
+		r.addClient(org, by, n, text, &c)
+	}
+}
+
+func (r *run) addClient(org string, by *caller, n authmgmt.NewClient, text string, got *authmgmt.Client) {
+	m := r.model
+	if n.ID == "" {
+		n.ID = got.ID // a random one
+	}
+	c := &modelClient{org: org, id: n.ID, name: n.Name, roles: withoutRepeats(n.Roles), created: m.now, updated: m.now}
+	c.secrets = []*modelSecret{{text: text, id: got.Secrets[0].ID.String(), created: m.now}}
+	m.clients = append(m.clients, c)
+	m.event(org, authmgmt.KindClientCreated, by.name, n.ID)
+	r.same("the new client", c.show(), showClient(got))
+}
+
+func (r *run) updateClient() {
+	org, by := r.org(), r.caller()
+	id := r.someClient(org)
+	var u authmgmt.ClientUpdate
+	if r.rand.IntN(2) == 0 {
+		u.Name = pick(r, new(string), new(string))
+		*u.Name = pick(r, "Build", "Deploy", "Nightly")
+	}
+	if r.rand.IntN(4) > 0 {
+		u.Context = pick(r, authmgmt.RolesContext{}, authmgmt.RolesContext{}, authmgmt.SystemRoles(), authmgmt.DatasetRoles("dogs"))
+		fitting := []authmgmt.Role{}
+		for _, role := range r.roles() {
+			if u.Context != (authmgmt.RolesContext{}) {
+				role.Resource, role.ResourceInstance = "", ""
+			}
+			fitting = append(fitting, role)
+		}
+		u.Roles = &fitting
+	}
+	r.say("%s: %s updates client %q: name %v, roles %v of context %q", org, by.name, id, show(u.Name), show(u.Roles), u.Context)
+	c, err := r.service.UpdateClient(r.t.Context(), org, r.as(by), id, u)
+	if r.sameError(r.model.updateClient(org, by, id, u), err) {
+		r.same("the updated client", r.model.client(org, id).show(), showClient(&c))
+	}
+}
+
+func (r *run) rotateSecret() {
+	org, by := r.org(), r.caller()
+	id := r.someClient(org)
+	overlap := pick(r, 0, time.Hour, 5*time.Hour, -1)
+	r.say("%s: %s rotates the secret of client %q, overlap %v", org, by.name, id, overlap)
+	got, text, err := r.service.RotateSecret(r.t.Context(), org, r.as(by), id, overlap)
+	m := r.model
+	c := m.client(org, id)
+	var want error
+	switch {
+	case c == nil:
+		want = authmgmt.ErrNotFound
+	case !by.mayGive(c.roles):
+		want = authmgmt.ErrForbidden
+	}
+	if !r.sameError(want, err) {
+		return
+	}
+	if overlap == 0 {
+		overlap = secretOverlap
+	}
+	var kept []*modelSecret
+	if n := len(c.secrets); n > 0 && overlap > 0 {
+		last := c.secrets[n-1]
+		if end := m.now.Add(overlap); last.expires.IsZero() || end.Before(last.expires) {
+			last.expires = end
+		}
+		kept = append(kept, last)
+	}
+	c.secrets = append(kept, &modelSecret{text: text, id: got.Secrets[len(got.Secrets)-1].ID.String(), created: m.now})
+	c.updated = m.now
+	m.event(org, authmgmt.KindSecretRotated, by.name, id)
+	r.same("the client with a new secret", c.show(), showClient(&got))
+}
+
+func (r *run) revokeSecret() {
+	org, by := r.org(), r.caller()
+	id := r.someClient(org)
+	m := r.model
+	c := m.client(org, id)
+	secret := &modelSecret{id: uuid.Max.String()}
+	if c != nil && len(c.secrets) > 0 && r.rand.IntN(4) > 0 {
+		secret = pick(r, c.secrets...)
+	}
+	r.say("%s: %s revokes secret %s of client %q", org, by.name, secret.id, id)
+	err := r.service.RevokeSecret(r.t.Context(), org, r.as(by), id, uuid.MustParse(secret.id))
+	var want error
+	if c == nil || !slices.Contains(c.secrets, secret) {
+		want = authmgmt.ErrNotFound
+	}
+	if r.sameError(want, err) {
+		c.secrets = slices.DeleteFunc(slices.Clone(c.secrets), func(s *modelSecret) bool { return s == secret })
+		c.updated = m.now
+		m.event(org, authmgmt.KindSecretRevoked, by.name, id)
+	}
+}
+
+func (r *run) deleteClient() {
+	org, by := r.org(), r.caller()
+	id := r.someClient(org)
+	r.say("%s: %s deletes client %q", org, by.name, id)
+	err := r.service.DeleteClient(r.t.Context(), org, r.as(by), id)
+	c := r.model.client(org, id)
+	var want error
+	if c == nil {
+		want = authmgmt.ErrNotFound
+	}
+	if r.sameError(want, err) {
+		c.deleted, c.secrets = true, nil
+		r.model.event(org, authmgmt.KindClientDeleted, by.name, id)
+	}
+}
+
+func (r *run) setRBAC() {
+	org, by, enabled := r.org(), r.caller(), r.rand.IntN(3) > 0
+	r.say("%s: %s sets role-based access control to %v", org, by.name, enabled)
+	r.sameError(nil, r.service.SetRBAC(r.t.Context(), org, r.as(by), enabled))
+	if r.model.rbac[org] != enabled {
+		r.model.event(org, authmgmt.KindOrganization, by.name, org)
+	}
+	r.model.rbac[org] = enabled
+}
+
+func (r *run) waitLong() {
+	d := pick(r, time.Minute, 20*time.Minute, time.Hour, 4*time.Hour, 10*time.Hour)
+	r.say("%v pass", d)
+	r.advance(d)
+}
+
+// waitForEnd passes until the moment at which a secret, a token or an invitation ends, or a grant is due, to the microsecond.
+func (r *run) waitForEnd() {
+	var ends []time.Time
+	for _, c := range r.model.clients {
+		for _, s := range c.secrets {
+			ends = append(ends, s.expires)
+		}
+	}
+	for _, k := range r.model.tokens {
+		ends = append(ends, k.expires)
+	}
+	for _, i := range r.model.invitations {
+		ends = append(ends, i.expires, i.due)
+	}
+	ends = slices.DeleteFunc(ends, func(at time.Time) bool { return !at.After(r.model.now) })
+	if end, ok := pickOf(r, ends); ok {
+		r.say("time passes until %v, when something ends", stamp(end))
+		r.advance(end.Sub(r.model.now))
+		r.compareAll()
+	}
+}
+
+// show prints what a pointer points to.
+func show[T any](p *T) string {
+	if p == nil {
+		return "as before"
+	}
+	return fmt.Sprintf("%v", *p)
+}
+
+func (c *modelClient) show() string {
+	text := fmt.Sprintf("%q %q %q %q %v %v", c.org, c.id, c.name, c.roles, stamp(c.created), stamp(c.updated))
+	for _, s := range c.secrets {
+		text += fmt.Sprintf(" secret %s %v %v", s.id, stamp(s.created), stamp(s.expires))
+	}
+	return text
+}
+
+func showClient(c *authmgmt.Client) string {
+	text := fmt.Sprintf("%q %q %q %q %v %v", c.Organization, c.ID, c.Name, c.Roles, stamp(c.CreatedAt), stamp(c.UpdatedAt))
+	for _, s := range c.Secrets {
+		text += fmt.Sprintf(" secret %s %v %v", s.ID, stamp(s.CreatedAt), stamp(s.ExpiresAt))
+	}
+	return text
+}
+
+// stamp prints a time, or that there is none.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	return t.Format("2006-01-02T15:04:05.000000Z07:00")
+}

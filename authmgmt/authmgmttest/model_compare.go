@@ -1,0 +1,210 @@
+package authmgmttest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// compareAll compares everything that can be seen.
+func (r *run) compareAll() {
+	r.say("everything is compared")
+	for _, org := range []string{orgA, orgB, "org-c"} {
+		r.compareClients(org)
+		r.compareTokens(org)
+		r.compareInvitations(org)
+		r.compareAudit(org)
+	}
+	for _, k := range r.model.tokens {
+		r.compareToken(k)
+	}
+	r.compareLinks()
+	due, err := r.backend.Store.DueGrants(r.t.Context(), r.model.now, authmgmt.MaxPageSize)
+	r.sameError(nil, err)
+	var want, got []string
+	for _, i := range r.model.due() {
+		want = append(want, stamp(i.due)+" "+i.show())
+	}
+	for _, i := range due {
+		got = append(got, stamp(i.GrantDue)+" "+showInvitation(&i))
+	}
+	inOrder := slices.IsSortedFunc(due, func(a, b authmgmt.Invitation) int { return a.GrantDue.Compare(b.GrantDue) })
+	r.same("whether what is due is in order", true, inOrder)
+	slices.Sort(want)
+	slices.Sort(got)
+	r.lines("what is due", want, got)
+}
+
+// lines fails unless both lists are the same.
+func (r *run) lines(what string, want, got []string) {
+	r.t.Helper()
+	if !slices.Equal(want, got) {
+		r.fail("%s:\nthe model has\n%s\nthe service has\n%s", what, strings.Join(want, "\n"), strings.Join(got, "\n"))
+	}
+}
+
+// listing reads a listing page by page.
+func (r *run) listing(what string, want []string, read func(authmgmt.Paging) ([]string, int, error)) {
+	r.t.Helper()
+	limit := 1 + r.rand.IntN(len(want)+2)
+	var got []string
+	for {
+		page, total, err := read(authmgmt.Paging{Offset: len(got), Limit: limit})
+		r.sameError(nil, err)
+		r.same("the total of "+what, len(want), total)
+		got = append(got, page...)
+		if len(page) < limit || len(got) > len(want) {
+			break
+		}
+	}
+	r.lines(what, want, got)
+}
+
+func (r *run) compareClients(org string) {
+	var clients []*modelClient
+	for _, c := range r.model.clients {
+		if c.org == org && !c.deleted {
+			clients = append(clients, c)
+		}
+	}
+	slices.SortFunc(clients, func(a, b *modelClient) int { return cmp.Or(a.created.Compare(b.created), strings.Compare(a.id, b.id)) })
+	var want []string
+	for _, c := range clients {
+		want = append(want, c.show())
+		got, err := r.service.Client(r.t.Context(), org, c.id)
+		r.sameError(nil, err)
+		r.same("client "+c.id, c.show(), showClient(&got))
+	}
+	for _, c := range r.model.clients {
+		if c.org == org && c.deleted {
+			_, err := r.service.Client(r.t.Context(), org, c.id)
+			r.sameError(authmgmt.ErrNotFound, err)
+		}
+	}
+	r.listing("the clients of "+org, want, func(p authmgmt.Paging) (lines []string, total int, err error) {
+		page, err := r.service.ListClients(r.t.Context(), org, p)
+		for i := range page.Clients {
+			lines = append(lines, showClient(&page.Clients[i]))
+		}
+		return lines, page.Total, err
+	})
+}
+
+func (r *run) compareTokens(org string) {
+	var tokens []*modelToken
+	for _, k := range r.model.tokens {
+		if k.org == org && k.live() {
+			tokens = append(tokens, k)
+		}
+	}
+	slices.SortFunc(tokens, func(a, b *modelToken) int { return cmp.Or(b.created.Compare(a.created), strings.Compare(b.id, a.id)) })
+	var want []string
+	for _, k := range tokens {
+		want = append(want, k.show())
+	}
+	r.listing("the tokens of "+org, want, func(p authmgmt.Paging) (lines []string, total int, err error) {
+		page, err := r.service.ListTokens(r.t.Context(), org, p)
+		for i := range page.Tokens {
+			lines = append(lines, showToken(&page.Tokens[i]))
+		}
+		return lines, page.Total, err
+	})
+}
+
+func (r *run) compareInvitations(org string) {
+	var invitations []*modelInvitation
+	for _, i := range r.model.invitations {
+		if i.org == org && !i.gone {
+			invitations = append(invitations, i)
+		}
+	}
+	slices.SortFunc(invitations, func(a, b *modelInvitation) int {
+		return cmp.Or(b.created.Compare(a.created), strings.Compare(b.id, a.id))
+	})
+	var all, pending []string
+	for _, i := range invitations {
+		all = append(all, i.show())
+		if r.model.pending(i) {
+			pending = append(pending, i.show())
+		}
+		_, err := r.service.Invitation(r.t.Context(), org, i.id)
+		if r.model.pending(i) {
+			r.sameError(nil, err)
+		} else {
+			r.sameError(authmgmt.ErrNotFound, err)
+		}
+		got, err := r.service.AnyInvitation(r.t.Context(), org, i.id)
+		r.sameError(nil, err)
+		r.same("invitation "+i.id, i.show(), showInvitation(&got))
+	}
+	shown := func(page authmgmt.InvitationPage, err error) (lines []string, total int, _ error) {
+		for i := range page.Invitations {
+			lines = append(lines, showInvitation(&page.Invitations[i]))
+		}
+		return lines, page.Total, err
+	}
+	r.listing("the invitations of "+org, all, func(p authmgmt.Paging) ([]string, int, error) {
+		return shown(r.service.ListAllInvitations(r.t.Context(), org, p))
+	})
+	r.listing("the pending invitations of "+org, pending, func(p authmgmt.Paging) ([]string, int, error) {
+		return shown(r.service.ListInvitations(r.t.Context(), org, p))
+	})
+}
+
+// compareLinks tries all links that there ever were.
+func (r *run) compareLinks() {
+	for _, i := range r.model.invitations {
+		for n, link := range i.links {
+			got, err := r.service.InvitationByLink(r.t.Context(), link)
+			switch {
+			case n == len(i.links)-1 && !i.gone && !i.accepted.IsZero() && i.granted.IsZero():
+				r.sameError(authmgmt.ErrGrantPending, err)
+			case n < len(i.links)-1 || !r.model.pending(i):
+				r.sameError(authmgmt.ErrNotFound, err)
+			case r.sameError(nil, err):
+				r.same("the invitation of a link", i.show(), showInvitation(&got))
+			}
+		}
+	}
+}
+
+// compareAudit compares the trail, which orders events of one time by IDs that the model does not know.
+func (r *run) compareAudit(org string) {
+	q := authmgmt.AuditQuery{
+		Kind:  pick(r, "", "", authmgmt.KindClientUpdated, authmgmt.KindTokenIssued, authmgmt.KindGranted),
+		Actor: pick(r, "", "", "full", "client:build"), Limit: 1 + r.rand.IntN(30),
+	}
+	if r.rand.IntN(3) == 0 {
+		q.From = r.model.now.Add(-time.Duration(r.rand.IntN(int(5 * time.Hour))))
+	}
+	var want, got []string
+	line := func(e modelEvent) string {
+		return fmt.Sprintf("%s %s by %q to %q", stamp(e.at), e.kind, e.actor, e.target)
+	}
+	for _, e := range r.model.events {
+		if e.org == org && (q.Kind == "" || q.Kind == e.kind) && (q.Actor == "" || q.Actor == e.actor) && !e.at.Before(q.From) {
+			want = append(want, line(e))
+		}
+	}
+	var last authmgmt.AuditPosition
+	seen := make(map[uuid.UUID]bool)
+	for e, err := range r.service.AllAuditEvents(r.t.Context(), org, q) {
+		if !r.sameError(nil, err) {
+			return
+		}
+		if seen[e.ID] || !last.IsZero() && last.Compare(e.Position()) >= 0 {
+			r.fail("the audit trail of %s is out of order at %v", org, e)
+		}
+		seen[e.ID], last = true, e.Position()
+		got = append(got, line(modelEvent{e.Organization, e.At, e.Kind, e.Actor, e.Target}))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	r.lines(fmt.Sprintf("the audit trail of %s with kind %q, actor %q, from %v", org, q.Kind, q.Actor, stamp(q.From)), want, got)
+}

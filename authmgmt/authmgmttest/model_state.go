@@ -1,0 +1,318 @@
+package authmgmttest
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// model is what package authmgmt promises, in the plainest way: lists that are searched from the beginning to the end.
+type model struct {
+	now         time.Time
+	rbac        map[string]bool // the organizations that were written
+	clients     []*modelClient
+	tokens      []*modelToken
+	invitations []*modelInvitation
+	events      []modelEvent
+}
+
+var (
+	errInvalid = errors.New("a *ValidationError")
+	errEither  = errors.New("ErrExists or ErrPendingInvitation")
+)
+
+type modelClient struct {
+	org, id, name    string
+	roles            []authmgmt.Role
+	secrets          []*modelSecret // that work or worked last
+	created, updated time.Time
+	deleted          bool
+}
+
+type modelSecret struct {
+	text    string
+	id      string
+	created time.Time
+	expires time.Time
+}
+
+type modelToken struct {
+	text             string
+	id               string
+	org, subject     string
+	client           *modelClient // nil: it stands for itself
+	secret           *modelSecret
+	roles            []authmgmt.Role
+	created, expires time.Time
+	revoked          bool
+	gone             bool // pruned
+}
+
+type modelInvitation struct {
+	org, id, email, name, inviter string
+	roles                         []authmgmt.Role
+	lifetime                      time.Duration
+	created, expires              time.Time
+	cancelled, accepted, granted  time.Time
+	by                            string
+	due                           time.Time
+	attempts                      int
+	awaits                        bool
+	links                         []string // the last one opens it
+	gone                          bool     // pruned
+}
+
+type modelEvent struct {
+	org    string
+	at     time.Time
+	kind   authmgmt.Kind
+	actor  string
+	target string
+}
+
+func (m *model) event(org string, kind authmgmt.Kind, actor, target string) {
+	m.events = append(m.events, modelEvent{org, m.now, kind, actor, target})
+}
+
+// caller is somebody who asks for changes: with full access, or with one role.
+type caller struct {
+	name string
+	full bool
+	role authmgmt.Role
+}
+
+var callers = []caller{
+	{name: "full", full: true},
+	{name: "admin", role: authmgmt.Role{ID: "admin"}},
+	{name: "editor", role: authmgmt.Role{ID: "editor"}},
+	{name: "viewer", role: authmgmt.Role{ID: "viewer"}},
+	{name: "dogs", role: authmgmt.Role{ID: "admin", Resource: "dataset", ResourceInstance: "dogs"}},
+}
+
+// as returns the caller as the service takes it.
+func (c *caller) as(catalogue *authmgmt.Catalogue) authmgmt.Caller {
+	if c.full {
+		return authmgmt.Caller{Subject: c.name, Access: authmgmt.FullAccess()}
+	}
+	return authmgmt.Caller{Subject: c.name, Access: catalogue.Access(c.role)}
+}
+
+// mayGive says whether the caller holds what somebody with these roles has.
+func (c *caller) mayGive(roles []authmgmt.Role) bool {
+	if c.full {
+		return true
+	}
+	for _, r := range roles {
+		if !c.holds(r) {
+			return false
+		}
+	}
+	return len(roles) > 0
+}
+
+func (c *caller) holds(r authmgmt.Role) bool {
+	rank := map[string]int{"viewer": 1, "editor": 2, "admin": 3}
+	if c.full {
+		return true
+	}
+	if rank[c.role.ID] < rank[r.ID] {
+		return false
+	}
+	if c.role.Resource == "" {
+		return true
+	}
+	return c.role.Resource == r.Resource && (c.role.ResourceInstance == "" || c.role.ResourceInstance == r.ResourceInstance)
+}
+
+func withoutRepeats(roles []authmgmt.Role) []authmgmt.Role {
+	var once []authmgmt.Role
+	for _, r := range roles {
+		if !slices.Contains(once, r) {
+			once = append(once, r)
+		}
+	}
+	return once
+}
+
+// checkRoles is what comes before the store: what roles there are, whether the organization can have them, whether the caller may.
+func (m *model) checkRoles(org string, by *caller, roles []authmgmt.Role, imported bool) error {
+	for _, r := range roles {
+		if r.ID == "owner" {
+			return errInvalid
+		}
+	}
+	if !imported && len(roles) > 0 && !m.rbac[org] {
+		return authmgmt.ErrRBACDisabled
+	}
+	if !by.mayGive(roles) {
+		return authmgmt.ErrForbidden
+	}
+	return nil
+}
+
+// client returns a client that is there.
+func (m *model) client(org, id string) *modelClient {
+	for _, c := range m.clients {
+		if c.org == org && c.id == id && !c.deleted {
+			return c
+		}
+	}
+	return nil
+}
+
+func (m *model) createClient(org string, by *caller, n authmgmt.NewClient, text string, imported bool) error {
+	if err := m.checkRoles(org, by, n.Roles, imported); err != nil {
+		return err
+	}
+	for _, c := range m.clients {
+		if c.org == org && c.id == n.ID {
+			return authmgmt.ErrExists
+		}
+		for _, secret := range c.secrets {
+			if secret.text == text {
+				return authmgmt.ErrExists
+			}
+		}
+	}
+	return nil
+}
+
+func (m *model) updateClient(org string, by *caller, id string, u authmgmt.ClientUpdate) error {
+	if u.Roles != nil && len(*u.Roles) > 0 {
+		for _, r := range *u.Roles {
+			if r.ID == "owner" {
+				return errInvalid
+			}
+		}
+		if !m.rbac[org] {
+			return authmgmt.ErrRBACDisabled
+		}
+	}
+	c := m.client(org, id)
+	if c == nil {
+		return authmgmt.ErrNotFound
+	}
+	name, roles := c.name, c.roles
+	if u.Name != nil {
+		name = *u.Name
+	}
+	if u.Roles != nil {
+		roles = nil
+		for _, r := range c.roles {
+			switch u.Context.String() {
+			case "system":
+				if r.Resource != "" {
+					roles = append(roles, r)
+				}
+			case "dataset:dogs":
+				if r.Resource != "dataset" || r.ResourceInstance != "dogs" {
+					roles = append(roles, r)
+				}
+			}
+		}
+		for _, r := range *u.Roles {
+			if u.Context.String() == "dataset:dogs" {
+				r.Resource, r.ResourceInstance = "dataset", "dogs"
+			}
+			roles = append(roles, r)
+		}
+		roles = withoutRepeats(roles)
+		if len(roles) == 0 && !by.full {
+			return authmgmt.ErrForbidden
+		}
+		for _, r := range roles {
+			if !slices.Contains(c.roles, r) && !by.holds(r) {
+				return authmgmt.ErrForbidden
+			}
+		}
+	}
+	if name == c.name && slices.Equal(roles, c.roles) {
+		return nil
+	}
+	c.name, c.roles, c.updated = name, roles, m.now
+	m.event(org, authmgmt.KindClientUpdated, by.name, id)
+	return nil
+}
+
+// live says whether a token is stored still.
+func (k *modelToken) live() bool {
+	return !k.gone && (k.client == nil || !k.client.deleted && slices.Contains(k.client.secrets, k.secret))
+}
+
+// valid says whether a token is good for anything now.
+func (m *model) valid(k *modelToken) bool {
+	return k.live() && !k.revoked && (k.expires.IsZero() || m.now.Before(k.expires))
+}
+
+// access returns the roles that a token has.
+func (k *modelToken) access() []authmgmt.Role {
+	if k.client != nil {
+		return k.client.roles
+	}
+	return k.roles
+}
+
+func (m *model) pending(i *modelInvitation) bool {
+	return !i.gone && i.accepted.IsZero() && i.cancelled.IsZero() && m.now.Before(i.expires)
+}
+
+func (m *model) invitation(org, id string) *modelInvitation {
+	for _, i := range m.invitations {
+		if i.org == org && i.id == id && !i.gone {
+			return i
+		}
+	}
+	return nil
+}
+
+func (m *model) invite(org string, by *caller, n authmgmt.NewInvitation, imported bool) error {
+	if err := m.checkRoles(org, by, n.Roles, imported); err != nil {
+		return err
+	}
+	taken := m.invitation(org, n.ID) != nil
+	blocked := false
+	for _, i := range m.invitations {
+		blocked = blocked || !imported && i.org == org && strings.EqualFold(i.email, n.Email) && m.pending(i)
+	}
+	switch {
+	case taken && blocked:
+		return errEither
+	case taken:
+		return authmgmt.ErrExists
+	case blocked:
+		return authmgmt.ErrPendingInvitation
+	}
+	return nil
+}
+
+// attempt tries to grant an accepted invitation, while the person waits or not.
+func (m *model) attempt(i *modelInvitation, attended bool) error {
+	switch {
+	case !i.granted.IsZero():
+		return authmgmt.ErrNotFound
+	case m.now.Before(i.due):
+		return authmgmt.ErrGrantPending
+	}
+	i.attempts++
+	i.awaits = false
+	failure := scripted(&authmgmt.Invitation{Organization: i.org, ID: i.id}, i.attempts)
+	if failure == nil {
+		i.granted = m.now
+		i.due = m.now.Add(grantTimeout + 10*time.Second)
+		m.event(i.org, authmgmt.KindGranted, i.by, i.id)
+		return nil
+	}
+	if errors.Is(failure, authmgmt.ErrUnattended) && !attended {
+		i.awaits, i.due = true, m.now
+		return authmgmt.ErrGrantPending
+	}
+	wait := grantRetry
+	for n := 1; n < i.attempts && wait < time.Hour; n++ {
+		wait *= 2
+	}
+	i.due = m.now.Add(min(wait, time.Hour))
+	return authmgmt.ErrGrantPending
+}

@@ -1,0 +1,232 @@
+package authmgmttest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// clientRules say what a Store keeps of a client.
+var clientRules = []rule{
+	{Rule{"clients/create-stores-every-field", "CreateClient stores c with all its fields."}, needStore,
+		func(t *testing.T, s *subject) {
+			c := s.addClient(t, filledClient(orgA, "build"))
+			s.hasClient(t, c)
+			for _, secret := range c.Secrets {
+				got, err := s.Store.ClientBySecret(t.Context(), secret.Digest)
+				require.NoError(t, err)
+				sameClient(t, c, got)
+			}
+			page := s.listClients(t, orgA, everything)
+			require.Len(t, page.Clients, 1)
+			sameClient(t, c, page.Clients[0])
+		}},
+
+	{Rule{"clients/unset-stays-unset", "No roles come back as none, and zero times as zero: a client without roles, a secret that never ends, a client without secrets."}, needStore,
+		func(t *testing.T, s *subject) {
+			s.hasClient(t, s.addClient(t, newClient(orgA, "plain", 0)))
+			bare := newClient(orgA, "bare", 0)
+			bare.Secrets = nil
+			s.hasClient(t, s.addClient(t, bare))
+			empty := newClient(orgA, "empty", 0)
+			empty.Roles = []authmgmt.Role{}
+			s.hasClient(t, s.addClient(t, empty))
+		}},
+
+	{Rule{"clients/times-keep-microseconds", "Times keep microseconds, and are UTC."}, needStore,
+		func(t *testing.T, s *subject) {
+			for n, at := range exactTimes {
+				c := newClient(orgA, fmt.Sprint("c", n), 0)
+				c.CreatedAt, c.UpdatedAt, c.Secrets[0].CreatedAt, c.Secrets[0].ExpiresAt = at, at, at, at
+				s.addClient(t, c)
+				s.hasClient(t, c)
+			}
+		}},
+
+	{Rule{"clients/strings-keep-every-byte", "Strings keep every byte: a client's name and ID, and all of its roles."}, needStore,
+		func(t *testing.T, s *subject) {
+			for _, text := range hard {
+				c := newClient(orgA, text, 0)
+				c.Name = text
+				c.Roles = []authmgmt.Role{{ID: text, Resource: text, ResourceInstance: text}}
+				s.addClient(t, c)
+				s.hasClient(t, c)
+				s.updateClient(t, c, func(c *authmgmt.Client) { c.Name += text })
+				c.Name += text
+				s.hasClient(t, c)
+			}
+		}},
+
+	{Rule{"clients/names-are-bytes", "Organizations and IDs of clients are compared as bytes: case, spaces, U+0000 and composed letters matter."}, needStore,
+		func(t *testing.T, s *subject) {
+			byOrg, byID := make(map[string]authmgmt.Client), make(map[string]authmgmt.Client)
+			for _, text := range hard {
+				byOrg[text] = s.addClient(t, newClient(text, "build", 0))
+				byID[text] = s.addClient(t, newClient(orgA, text, 0))
+			}
+			for _, text := range hard {
+				s.hasClient(t, byOrg[text])
+				s.hasClient(t, byID[text])
+				require.Equal(t, 1, s.listClients(t, text, everything).Total, "clients of %q", text)
+			}
+			s.noClient(t, "acme\x00b", "build")
+			s.noClient(t, orgA, "Acme")
+		}},
+
+	{Rule{"clients/order-is-kept", "The order of roles and secrets is kept, equal roles included."}, needStore,
+		func(t *testing.T, s *subject) {
+			c := filledClient(orgA, "build")
+			c.Roles = append(c.Roles, c.Roles[0])
+			s.addClient(t, c)
+			s.hasClient(t, c)
+			c.Roles[0], c.Roles[2] = c.Roles[2], c.Roles[0]
+			c.Secrets[0], c.Secrets[1], c.Secrets[2] = c.Secrets[2], c.Secrets[0], c.Secrets[1]
+			s.updateClient(t, c, func(stored *authmgmt.Client) { *stored = c.Clone() })
+			s.hasClient(t, c)
+		}},
+
+	{Rule{"clients/create-copies", "Arguments are the receiver's own: CreateClient copies what it keeps."}, needStore,
+		func(t *testing.T, s *subject) {
+			c, e := filledClient(orgA, "build"), filledEvent(orgA, "build")
+			mine, event := c.Clone(), e.Clone()
+			require.NoError(t, s.Store.CreateClient(t.Context(), mine, event))
+			spoilClient(&mine)
+			spoilSnapshot(event.Before)
+			spoilSnapshot(event.After)
+			s.hasClient(t, c)
+			s.hasEvent(t, e)
+			_, err := s.Store.ClientBySecret(t.Context(), c.Secrets[0].Digest)
+			require.NoError(t, err)
+		}},
+
+	{Rule{"clients/get-copies", "Results are the receiver's own: Client, ClientBySecret and ListClients copy what they return."}, needStore,
+		func(t *testing.T, s *subject) {
+			c := s.addClient(t, filledClient(orgA, "build"))
+			got := s.client(t, orgA, "build")
+			spoilClient(&got)
+			s.hasClient(t, c)
+			got, err := s.Store.ClientBySecret(t.Context(), c.Secrets[1].Digest)
+			require.NoError(t, err)
+			spoilClient(&got)
+			s.hasClient(t, c)
+			page := s.listClients(t, orgA, everything)
+			spoilClient(&page.Clients[0])
+			s.hasClient(t, c)
+			sameClient(t, c, s.listClients(t, orgA, everything).Clients[0])
+		}},
+
+	{Rule{"clients/create-refuses-an-id-that-is-taken", "CreateClient is ErrExists if the organization has a client with the ID."}, needStore,
+		func(t *testing.T, s *subject) {
+			c := s.addClient(t, filledClient(orgA, "build"))
+			s.refusesClient(t, newClient(orgA, "build", time.Hour))
+			s.hasClient(t, c)
+		}},
+
+	{Rule{"clients/create-refuses-a-deleted-id", "CreateClient is ErrExists if the organization has deleted a client with the ID."}, needStore,
+		func(t *testing.T, s *subject) {
+			c := s.addClient(t, filledClient(orgA, "build"))
+			s.deleteClient(t, c)
+			s.refusesClient(t, newClient(orgA, "build", 2*time.Hour))
+			s.noClient(t, orgA, "build")
+			s.addClient(t, newClient(orgB, "build", 0))
+		}},
+
+	{Rule{"clients/create-refuses-a-stored-digest", "CreateClient is ErrExists if the digest of a secret is stored already, ended or not, of whatever organization."}, needStore,
+		func(t *testing.T, s *subject) {
+			c := s.addClient(t, filledClient(orgA, "build"))
+			for n, secret := range c.Secrets {
+				for _, org := range []string{orgA, orgB} {
+					other := newClient(org, fmt.Sprint("other", n), 0)
+					twin := newSecret(0)
+					twin.Digest = secret.Digest
+					other.Secrets = append(other.Secrets, twin)
+					s.refusesClient(t, other)
+					s.noClient(t, org, other.ID)
+					s.noSecret(t, other.Secrets[0].Digest)
+				}
+			}
+			s.hasClient(t, c)
+		}},
+
+	{Rule{"clients/id-is-of-its-organization", "A client's ID is unique within its organization: another one can have the same, and neither sees the other's."}, needStore,
+		func(t *testing.T, s *subject) {
+			a, b := filledClient(orgA, "build"), newClient(orgB, "build", time.Hour)
+			s.addClient(t, a)
+			s.addClient(t, b)
+			s.hasClient(t, a)
+			s.hasClient(t, b)
+			s.updateClient(t, b, func(c *authmgmt.Client) { c.Name = "renamed" })
+			b.Name = "renamed"
+			s.deleteClient(t, a)
+			s.noClient(t, orgA, "build")
+			s.hasClient(t, b)
+		}},
+
+	{Rule{"clients/get-unknown", "An unknown client is ErrNotFound."}, needStore,
+		func(t *testing.T, s *subject) {
+			s.noClient(t, orgA, "build")
+			s.noClient(t, "", "") // Service.Ping asks so
+			s.addClient(t, newClient(orgA, "build", 0))
+			s.noClient(t, orgA, "other")
+			s.noClient(t, orgA, "")
+			s.noClient(t, "", "")
+		}},
+
+	{Rule{"clients/get-other-organization", "What belongs to another organization is ErrNotFound, for Client."}, needStore,
+		func(t *testing.T, s *subject) {
+			s.addClient(t, newClient(orgA, "build", 0))
+			s.addClient(t, newClient(orgB, "other", 0))
+			s.noClient(t, orgB, "build")
+			s.noClient(t, "", "build")
+		}},
+
+	{Rule{"clients/by-secret-unknown", "ClientBySecret is ErrNotFound for a digest that no secret has."}, needStore,
+		func(t *testing.T, s *subject) {
+			s.noSecret(t, [32]byte{})
+			c := s.addClient(t, filledClient(orgA, "build"))
+			bare := newClient(orgA, "bare", 0)
+			bare.Secrets = nil
+			s.addClient(t, bare)
+			for _, i := range []int{0, 15, 31} {
+				near := c.Secrets[0].Digest
+				near[i] ^= 1
+				s.noSecret(t, near)
+			}
+			s.noSecret(t, [32]byte{})
+		}},
+
+	{Rule{"clients/by-secret-ended", "ClientBySecret returns the client that has a secret with the digest, ended or not, of whatever organization."}, needStore,
+		func(t *testing.T, s *subject) {
+			for _, org := range []string{orgA, orgB} {
+				c := newClient(org, "build", 0)
+				c.Secrets[0].ExpiresAt = moment(time.Microsecond)
+				c.Secrets = append(c.Secrets, newSecret(0))
+				s.addClient(t, c)
+				for _, secret := range c.Secrets {
+					got, err := s.Store.ClientBySecret(t.Context(), secret.Digest)
+					require.NoError(t, err)
+					sameClient(t, c, got)
+				}
+			}
+		}},
+}
+
+// exactTimes are times that a coarser or rounding representation changes.
+var exactTimes = []time.Time{
+	time.Date(2026, 1, 2, 3, 4, 5, 1_000, time.UTC),
+	time.Date(2026, 1, 2, 3, 4, 5, 999_999_000, time.UTC),
+	time.Date(2026, 12, 31, 23, 59, 59, 123_457_000, time.UTC),
+	time.Date(2096, 2, 29, 0, 0, 0, 0, time.UTC),
+}
+
+// refusesClient requires that CreateClient returns ErrExists.
+func (s *subject) refusesClient(t *testing.T, c authmgmt.Client) {
+	t.Helper()
+	e := newEvent(c.Organization, authmgmt.KindClientCreated, c.ID, 0)
+	require.ErrorIs(t, s.Store.CreateClient(t.Context(), c.Clone(), e), authmgmt.ErrExists)
+	s.noEvent(t, e)
+}

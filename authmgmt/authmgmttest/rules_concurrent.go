@@ -1,0 +1,185 @@
+package authmgmttest
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// errNotPending is what the losers of a race for an invitation return.
+var errNotPending = errors.New("not pending")
+
+// concurrentRules are about calls of different methods, or of different callers, at once.
+var concurrentRules = []rule{
+	{Rule{"invitations/one-winner", "UpdateInvitation is atomic: of many that accept and cancel at once one wins, with its event, and the others see what it left."}, needStore,
+		func(t *testing.T, s *subject) {
+			for round := range 4 {
+				i := s.addInvitation(t, newInvitation(orgA, fmt.Sprint("i", round), 0))
+				before := len(s.trail(t, orgA))
+				var errs [50]error
+				var events [50]authmgmt.AuditEvent
+				for n := range events {
+					kind := []authmgmt.Kind{authmgmt.KindAccepted, authmgmt.KindCancelled}[n%2]
+					events[n] = newEvent(orgA, kind, i.ID, time.Hour)
+				}
+				together(len(errs), func(n int) {
+					errs[n] = s.Store.UpdateInvitation(t.Context(), orgA, i.ID, func(i *authmgmt.Invitation) (authmgmt.AuditEvent, error) {
+						if i.State(moment(time.Hour)) != authmgmt.InvitationPending {
+							return authmgmt.AuditEvent{}, errNotPending
+						}
+						if n%2 == 0 {
+							i.AcceptedAt, i.AcceptedBy = moment(time.Hour), strconv.Itoa(n)
+						} else {
+							i.CancelledAt = moment(time.Hour)
+						}
+						return events[n], nil
+					})
+				})
+				winner := oneWins(t, errs[:], errNotPending)
+				if winner%2 == 0 {
+					i.AcceptedAt, i.AcceptedBy = moment(time.Hour), strconv.Itoa(winner)
+				} else {
+					i.CancelledAt = moment(time.Hour)
+				}
+				s.hasInvitation(t, i)
+				s.hasEvent(t, events[winner])
+				require.Len(t, s.trail(t, orgA), before+1)
+			}
+		}},
+
+	{Rule{"clients/digest-concurrent", "The digest of a secret is unique: of many clients that get one at once, new and changed ones, of two organizations, one has it, and the others get ErrExists."}, needStore,
+		func(t *testing.T, s *subject) {
+			const n = 40
+			for i := range n {
+				s.addClient(t, newClient([]string{orgA, orgB}[i/2%2], fmt.Sprint("old", i), 0))
+			}
+			shared := newSecret(0)
+			var errs [n]error
+			together(n, func(i int) {
+				org := []string{orgA, orgB}[i/2%2]
+				if i%2 == 0 {
+					c := newClient(org, fmt.Sprint("new", i), 0)
+					c.Secrets = append(c.Secrets, shared)
+					errs[i] = s.Store.CreateClient(t.Context(), c, newEvent(org, authmgmt.KindClientCreated, c.ID, 0))
+					return
+				}
+				errs[i] = s.Store.UpdateClient(t.Context(), org, fmt.Sprint("old", i), func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
+					c.Secrets = append(c.Secrets, shared)
+					return newEvent(org, authmgmt.KindSecretRotated, c.ID, 0), nil
+				})
+			})
+			winner := oneWins(t, errs[:], authmgmt.ErrExists)
+			c, err := s.Store.ClientBySecret(t.Context(), shared.Digest)
+			require.NoError(t, err)
+			require.Equal(t, fmt.Sprint([]string{"new", "old"}[winner%2], winner), c.ID)
+			total := s.listClients(t, orgA, everything).Total + s.listClients(t, orgB, everything).Total
+			require.Equal(t, n+1-winner%2, total, "clients")
+		}},
+
+	{Rule{"tokens/none-survives-its-secret", "A token that is stored while its secret is removed is refused, or gone with it."}, needStore,
+		func(t *testing.T, s *subject) {
+			for round := range 8 {
+				c := s.addClient(t, newClient(orgA, fmt.Sprint("c", round), 0))
+				var tokens [20]authmgmt.Token
+				for i := range tokens {
+					tokens[i] = clientToken(c, 0, 0)
+				}
+				var errs [20]error
+				together(len(tokens)+1, func(i int) {
+					if i < len(tokens) {
+						errs[i] = s.Store.CreateToken(t.Context(), tokens[i], newEvent(orgA, authmgmt.KindTokenIssued, "token", 0))
+						return
+					}
+					if err := s.Store.UpdateClient(t.Context(), orgA, c.ID, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
+						c.Secrets = nil
+						return authmgmt.AuditEvent{}, nil
+					}); err != nil {
+						t.Error(err)
+					}
+				})
+				for i, err := range errs {
+					if err != nil {
+						require.ErrorIs(t, err, authmgmt.ErrNotFound)
+					}
+					s.noToken(t, tokens[i])
+				}
+			}
+		}},
+
+	{Rule{"clients/reads-are-whole", "Another caller sees all of a change's effect or none: of a client with its secrets, of a page with its Total, of a change with its event."}, needStore,
+		func(t *testing.T, s *subject) {
+			c := newClient(orgA, "build", 0)
+			c.Name = "1"
+			s.addClient(t, c)
+			done := make(chan struct{})
+			stop := sync.OnceFunc(func() { close(done) })
+			defer stop()
+			var readers sync.WaitGroup
+			var errs [4]error
+			for i := range errs {
+				readers.Go(func() {
+					for errs[i] == nil {
+						select {
+						case <-done:
+							return
+						default:
+							errs[i] = s.whole(t, i)
+						}
+					}
+				})
+			}
+			for n := 2; n <= 60; n++ {
+				s.updateClient(t, c, func(c *authmgmt.Client) {
+					c.Name = strconv.Itoa(n)
+					c.Secrets = c.Secrets[:0]
+					for range n % 7 {
+						c.Secrets = append(c.Secrets, newSecret(0))
+					}
+				})
+				s.addClient(t, newClient(orgA, fmt.Sprint("c", n), time.Hour))
+			}
+			stop()
+			readers.Wait()
+			noErrors(t, errs[:])
+		}},
+}
+
+// whole returns an error if a read of the client of clients/reads-are-whole, in one of several ways, shows half a change.
+func (s *subject) whole(t *testing.T, way int) error {
+	trail, err := s.Store.AuditEvents(t.Context(), orgA, authmgmt.AuditQuery{Target: "build", Limit: authmgmt.MaxPageSize})
+	if err != nil {
+		return err
+	}
+	c, err := s.Store.Client(t.Context(), orgA, "build")
+	if way%2 == 1 {
+		var page authmgmt.ClientPage
+		page, err = s.Store.ListClients(t.Context(), orgA, everything)
+		if err == nil && len(page.Clients) != page.Total {
+			return fmt.Errorf("a page with %d clients of %d", len(page.Clients), page.Total)
+		}
+		if err == nil {
+			c = page.Clients[0]
+		}
+	}
+	if err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(c.Name)
+	if err != nil {
+		return err
+	}
+	if n > 1 && len(c.Secrets) != n%7 {
+		return fmt.Errorf("half a client: the name of change %d and %d secrets", n, len(c.Secrets))
+	}
+	if len(trail.Events) > n {
+		return fmt.Errorf("the event of change %d was there before the change", len(trail.Events))
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package authmgmttest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// invitationListRules are the rules of ListInvitations.
+var invitationListRules = []rule{
+	{Rule{"invitations/list-newest-first", "ListInvitations returns invitations newest first, by CreatedAt, in whatever state if pendingAt is zero."}, needStore,
+		func(t *testing.T, s *subject) {
+			want := make([]authmgmt.Invitation, 6)
+			for _, i := range []int{3, 0, 5, 4, 1, 2} {
+				want[i] = filledInvitation(orgA, fmt.Sprint("i", i%3, i))
+				want[i].CreatedAt = moment(-time.Duration(i) * time.Microsecond)
+				switch i {
+				case 1:
+					want[i].AcceptedAt, want[i].CancelledAt = time.Time{}, time.Time{}
+				case 2:
+					want[i].AcceptedAt = time.Time{}
+				case 3:
+					want[i].AcceptedAt, want[i].CancelledAt, want[i].ExpiresAt = time.Time{}, time.Time{}, moment(-day)
+				}
+				s.addInvitation(t, want[i])
+			}
+			page := s.listInvitations(t, orgA, time.Time{}, everything)
+			require.Equal(t, invitationIDs(want), invitationIDs(page.Invitations))
+			for i := range want {
+				sameInvitation(t, want[i], page.Invitations[i])
+			}
+		}},
+
+	{Rule{"invitations/list-equal-times-by-id", "ListInvitations orders equal times by ID, as bytes, descending."}, needStore,
+		func(t *testing.T, s *subject) {
+			for i := range byteOrder {
+				s.addInvitation(t, newInvitation(orgA, byteOrder[(i*5)%len(byteOrder)], 0))
+			}
+			want := slices.Clone(byteOrder)
+			slices.Reverse(want)
+			require.Equal(t, want, invitationIDs(s.listInvitations(t, orgA, time.Time{}, everything).Invitations))
+			require.Equal(t, want, invitationIDs(s.listInvitations(t, orgA, moment(0), everything).Invitations))
+		}},
+
+	{Rule{"invitations/list-of-organization", "ListInvitations returns the organization's invitations and no other's; none and a Total of 0 if there are none."}, needStore,
+		func(t *testing.T, s *subject) {
+			s.addInvitation(t, newInvitation(orgA, "a", 0))
+			s.addInvitation(t, newInvitation(orgB, "b", 0))
+			for org, want := range map[string][]string{orgA: {"a"}, orgB: {"b"}, "org-c": {}, "": {}} {
+				for _, at := range []time.Time{{}, moment(0)} {
+					page := s.listInvitations(t, org, at, everything)
+					require.Equal(t, want, invitationIDs(page.Invitations))
+					require.Equal(t, len(want), page.Total)
+				}
+			}
+		}},
+
+	{Rule{"invitations/list-pending", "If pendingAt is not zero, ListInvitations returns only those that are pending at that time, by Invitation.State."}, needStore,
+		func(t *testing.T, s *subject) {
+			var all []authmgmt.Invitation
+			for n := range 16 {
+				i := newInvitation(orgA, fmt.Sprint("i", n), time.Duration(n)*time.Hour)
+				if n&1 != 0 {
+					i.AcceptedAt = moment(day)
+				}
+				if n&2 != 0 {
+					i.CancelledAt = moment(day)
+				}
+				if n&4 != 0 {
+					i.ExpiresAt = moment(3 * day)
+				}
+				if n&8 != 0 { // by a change, not from the beginning
+					created := i
+					created.AcceptedAt, created.CancelledAt, created.ExpiresAt = time.Time{}, time.Time{}, moment(100*day)
+					s.addInvitation(t, created)
+					s.updateInvitation(t, i, func(stored *authmgmt.Invitation) { *stored = i })
+				} else {
+					s.addInvitation(t, i)
+				}
+				all = append([]authmgmt.Invitation{i}, all...)
+			}
+			seen := make(map[int]bool)
+			for _, at := range []time.Duration{0, day, day + 8*time.Hour - time.Microsecond, day + 8*time.Hour, 3*day - time.Microsecond, 3 * day, 4 * day} {
+				want := []string{}
+				for _, i := range all {
+					if i.State(moment(at)) == authmgmt.InvitationPending {
+						want = append(want, i.ID)
+					}
+				}
+				seen[len(want)] = true
+				page := s.listInvitations(t, orgA, moment(at).In(time.FixedZone("", -5*3600)), everything)
+				require.Equal(t, want, invitationIDs(page.Invitations), "pending at %v", at)
+				require.Equal(t, len(want), page.Total)
+			}
+			require.Greater(t, len(seen), 2, "the times make a difference")
+		}},
+
+	{Rule{"invitations/list-offset-and-limit", "ListInvitations returns at most Limit invitations from Offset on; Total counts the whole listing, of those that are asked for."}, needStore,
+		func(t *testing.T, s *subject) {
+			const n = 6
+			for i := range n {
+				s.addInvitation(t, newInvitation(orgA, fmt.Sprint("i", i), time.Duration(i/2)*time.Hour))
+				s.addInvitation(t, newInvitation(orgA, fmt.Sprint("old", i), -10*day))
+				s.addInvitation(t, newInvitation(orgB, fmt.Sprint("i", i), 0))
+			}
+			for at, size := range map[time.Time]int{{}: 2 * n, moment(3 * time.Hour): n} {
+				all := invitationIDs(s.listInvitations(t, orgA, at, everything).Invitations)
+				require.Len(t, all, size)
+				for _, p := range stretches(size) {
+					page := s.listInvitations(t, orgA, at, p)
+					require.Equal(t, cut(all, p), invitationIDs(page.Invitations), "%+v", p)
+					require.Equal(t, size, page.Total, "%+v", p)
+				}
+			}
+		}},
+}
+
+// grantRules are the rules of DueGrants.
+var grantRules = []rule{
+	{Rule{"invitations/due-grants", "DueGrants returns the invitations that are accepted, not granted, do not wait for the person, and whose GrantDue is not after now, every field of them."}, needStore,
+		func(t *testing.T, s *subject) {
+			require.Empty(t, s.due(t, 1000*day, 10))
+			due := filledInvitation(orgA, "due")
+			due.GrantedAt, due.AwaitsPerson, due.GrantDue = time.Time{}, false, moment(time.Hour)
+			s.addInvitation(t, due)
+			for id, change := range map[string]func(*authmgmt.Invitation){
+				"pending":   func(i *authmgmt.Invitation) { i.AcceptedAt = time.Time{} },
+				"cancelled": func(i *authmgmt.Invitation) { i.AcceptedAt, i.CancelledAt = time.Time{}, moment(0) },
+				"granted":   func(i *authmgmt.Invitation) { i.GrantedAt = moment(2 * time.Minute) },
+				"awaits":    func(i *authmgmt.Invitation) { i.AwaitsPerson = true },
+				"later":     func(i *authmgmt.Invitation) { i.GrantDue = moment(time.Hour + time.Microsecond) },
+			} {
+				i := acceptedInvitation(orgA, id, 0)
+				change(&i)
+				s.addInvitation(t, i)
+			}
+			found := s.due(t, time.Hour, 10)
+			require.Equal(t, []string{"due"}, invitationIDs(found))
+			sameInvitation(t, due, found[0])
+			require.Empty(t, s.due(t, time.Hour-time.Microsecond, 10))
+		}},
+
+	{Rule{"invitations/due-grants-follow-changes", "DueGrants goes by what is stored now."}, needStore,
+		func(t *testing.T, s *subject) {
+			i := s.addInvitation(t, newInvitation(orgA, "ann", 0))
+			for _, step := range []struct {
+				change func(*authmgmt.Invitation)
+				want   int
+			}{
+				{func(i *authmgmt.Invitation) { i.AcceptedAt, i.GrantDue = moment(0), moment(0) }, 1},
+				{func(i *authmgmt.Invitation) { i.GrantDue = moment(2 * time.Hour) }, 0},
+				{func(i *authmgmt.Invitation) { i.GrantDue = moment(time.Minute) }, 1},
+				{func(i *authmgmt.Invitation) { i.AwaitsPerson = true }, 0},
+				{func(i *authmgmt.Invitation) { i.AwaitsPerson = false }, 1},
+				{func(i *authmgmt.Invitation) { i.GrantedAt = moment(time.Hour) }, 0},
+			} {
+				s.updateInvitation(t, i, step.change)
+				require.Len(t, s.due(t, time.Hour, 10), step.want)
+			}
+		}},
+
+	{Rule{"invitations/due-grants-without-a-time", "A GrantDue that is zero is not after any time."}, needStore,
+		func(t *testing.T, s *subject) {
+			i := acceptedInvitation(orgA, "ann", 0)
+			i.GrantDue = time.Time{}
+			s.addInvitation(t, i)
+			s.addInvitation(t, acceptedInvitation(orgA, "bea", -time.Hour))
+			require.Equal(t, []string{"ann", "bea"}, invitationIDs(s.due(t, 0, 10)))
+		}},
+
+	{Rule{"invitations/due-grants-order", "DueGrants returns at most limit invitations of all organizations, earliest GrantDue first."}, needStore,
+		func(t *testing.T, s *subject) {
+			const n = 9
+			want := make([]string, n)
+			for k := range n {
+				at := (k * 4) % n
+				want[at] = fmt.Sprint("i", k)
+				s.addInvitation(t, acceptedInvitation([]string{orgA, orgB, "org-c"}[k%3], want[at], time.Duration(at)*time.Microsecond))
+			}
+			for limit := 1; limit <= n+1; limit++ {
+				require.Equal(t, want[:min(limit, n)], invitationIDs(s.due(t, time.Hour, limit)), "limit %d", limit)
+			}
+			require.Equal(t, want[:4], invitationIDs(s.due(t, 3*time.Microsecond, n)))
+		}},
+
+	{Rule{"invitations/due-grants-copies", "What DueGrants returns is the receiver's own."}, needStore,
+		func(t *testing.T, s *subject) {
+			i := acceptedInvitation(orgA, "ann", 0)
+			i.Roles = someRoles()
+			s.addInvitation(t, i)
+			spoilRoles(s.due(t, 0, 1)[0].Roles)
+			s.hasInvitation(t, i)
+			sameInvitation(t, i, s.due(t, 0, 1)[0])
+		}},
+}

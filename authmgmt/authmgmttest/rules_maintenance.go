@@ -1,0 +1,199 @@
+package authmgmttest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// pruner returns the store as what it is.
+func (s *subject) pruner() authmgmt.Pruner { return s.Store.(authmgmt.Pruner) }
+
+// prunes requires that a call removes so many rows.
+func prunes(t *testing.T, want int, prune func(context.Context, time.Time, int) (int, error), before time.Duration, limit int) {
+	t.Helper()
+	n, err := prune(t.Context(), moment(before), limit)
+	require.NoError(t, err)
+	require.Equal(t, want, n, "removed")
+}
+
+// limits requires that a method removes n rows, in bites of its limit.
+func limits(t *testing.T, n int, prune func(context.Context, time.Time, int) (int, error), left func() int) {
+	t.Helper()
+	kept := left() - n
+	for _, want := range []int{3, 3, n - 6, 0} {
+		prunes(t, want, prune, time.Hour, 3)
+		n -= want
+		require.Equal(t, kept+n, left(), "left")
+	}
+}
+
+// pruneRules are the rules of Pruner.
+var pruneRules = []rule{
+	{Rule{"pruner/audit", "PruneAudit removes events with At before the given time, and no others."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			early, at := filledEvent(orgA, "early"), filledEvent(orgA, "at")
+			early.At, at.At = moment(time.Hour-time.Microsecond), moment(time.Hour)
+			s.record(t, early, at)
+			prunes(t, 1, s.pruner().PruneAudit, -999*time.Hour, 10) // what record began with
+			prunes(t, 1, s.pruner().PruneAudit, time.Hour, 10)
+			s.noEvent(t, early)
+			s.hasEvent(t, at)
+			prunes(t, 0, s.pruner().PruneAudit, time.Hour, 10)
+			s.client(t, orgA, "recorder")
+		}},
+
+	{Rule{"pruner/audit-limit", "PruneAudit removes at most limit events, of all organizations, and returns how many."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			for i := range 7 {
+				e := newEvent([]string{orgA, orgB}[i%2], authmgmt.KindInvited, "x", 0)
+				c := newClient(e.Organization, fmt.Sprint("c", i), 0)
+				require.NoError(t, s.Store.CreateClient(t.Context(), c, e))
+			}
+			limits(t, 7, s.pruner().PruneAudit, func() int { return len(s.trail(t, orgA)) + len(s.trail(t, orgB)) })
+		}},
+
+	{Rule{"pruner/tokens", "PruneTokens removes tokens with an ExpiresAt that is set and before the given time, revoked or not, and no others."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			c := s.addClient(t, newClient(orgA, "build", 0))
+			early, at, client, revoked := newToken(orgA, 0), newToken(orgA, 0), clientToken(c, 0, 0), newToken(orgA, 0)
+			early.ExpiresAt, at.ExpiresAt = moment(time.Hour-time.Microsecond), moment(time.Hour)
+			client.ExpiresAt, revoked.ExpiresAt, revoked.RevokedAt = early.ExpiresAt, at.ExpiresAt, moment(0)
+			for _, k := range []authmgmt.Token{early, at, client, revoked} {
+				s.addToken(t, k)
+			}
+			prunes(t, 2, s.pruner().PruneTokens, time.Hour, 10)
+			s.noToken(t, early)
+			s.noToken(t, client)
+			s.hasToken(t, at)
+			s.hasToken(t, revoked)
+			prunes(t, 2, s.pruner().PruneTokens, time.Hour+time.Microsecond, 10)
+			s.noToken(t, revoked)
+			s.hasClient(t, c)
+		}},
+
+	{Rule{"pruner/tokens-that-never-expire", "PruneTokens leaves tokens that never expire, so that what was revoked cannot be imported again."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			valid, revoked := s.addToken(t, newToken(orgA, 0)), newToken(orgA, 0)
+			revoked.RevokedAt = moment(time.Microsecond)
+			s.addToken(t, revoked)
+			prunes(t, 0, s.pruner().PruneTokens, 1000*day, 10)
+			s.hasToken(t, valid)
+			s.hasToken(t, revoked)
+			s.refusesToken(t, revoked, authmgmt.ErrExists)
+		}},
+
+	{Rule{"pruner/tokens-are-forgotten", "A token that PruneTokens removed is not stored any more: its ID and its digest are free."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			k := newToken(orgA, 0)
+			k.ExpiresAt = moment(0)
+			s.addToken(t, k)
+			prunes(t, 1, s.pruner().PruneTokens, time.Hour, 10)
+			s.hasToken(t, s.addToken(t, k))
+		}},
+
+	{Rule{"pruner/tokens-limit", "PruneTokens removes at most limit tokens, of all organizations, and returns how many."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			for i := range 8 {
+				k := newToken([]string{orgA, orgB}[i%2], 0)
+				if i > 0 {
+					k.ExpiresAt = moment(0)
+				}
+				s.addToken(t, k)
+			}
+			limits(t, 7, s.pruner().PruneTokens, func() int { return s.listTokens(t, orgA, everything).Total + s.listTokens(t, orgB, everything).Total })
+		}},
+
+	{Rule{"pruner/invitations", "PruneInvitations removes invitations that ended before the given time: cancelled, granted, or neither accepted nor cancelled and expired."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			for _, early := range []bool{true, false} {
+				end := moment(2 * day)
+				if early {
+					end = end.Add(-time.Microsecond)
+				}
+				expired, cancelled, granted := newInvitation(orgA, fmt.Sprint("expired", early), 0), newInvitation(orgA, fmt.Sprint("cancelled", early), 0),
+					newInvitation(orgA, fmt.Sprint("granted", early), 0)
+				expired.ExpiresAt = end
+				cancelled.CancelledAt = end // later than it would have expired
+				granted.AcceptedAt, granted.GrantedAt = moment(0), end
+				for _, i := range []authmgmt.Invitation{expired, cancelled, granted} {
+					require.True(t, end.Equal(i.EndedAt()))
+					s.addInvitation(t, i)
+				}
+			}
+			prunes(t, 3, s.pruner().PruneInvitations, 2*day, 10)
+			for _, id := range []string{"expired", "cancelled", "granted"} {
+				s.noInvitation(t, orgA, id+"true")
+				_, err := s.Store.Invitation(t.Context(), orgA, id+"false")
+				require.NoError(t, err, id)
+			}
+			prunes(t, 0, s.pruner().PruneInvitations, 2*day, 10)
+			prunes(t, 3, s.pruner().PruneInvitations, 2*day+time.Microsecond, 10)
+		}},
+
+	{Rule{"pruner/invitations-not-granted", "PruneInvitations leaves invitations that are accepted and not granted yet, and pending ones, however old."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			accepted, pending, awaits := acceptedInvitation(orgA, "accepted", 0), newInvitation(orgA, "pending", 0), acceptedInvitation(orgA, "awaits", 0)
+			pending.ExpiresAt = moment(1000 * day)
+			awaits.AwaitsPerson, awaits.CancelledAt = true, moment(0)
+			for _, i := range []authmgmt.Invitation{accepted, pending, awaits} {
+				s.addInvitation(t, i)
+			}
+			prunes(t, 0, s.pruner().PruneInvitations, 1000*day, 10)
+			for _, i := range []authmgmt.Invitation{accepted, pending, awaits} {
+				s.hasInvitation(t, i)
+			}
+		}},
+
+	{Rule{"pruner/invitations-are-forgotten", "An invitation that PruneInvitations removed is not there any more: its ID is free."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			s.addInvitation(t, newInvitation(orgA, "ann", -10*day))
+			prunes(t, 1, s.pruner().PruneInvitations, 0, 10)
+			require.Zero(t, s.listInvitations(t, orgA, time.Time{}, everything).Total)
+			s.hasInvitation(t, s.addInvitation(t, newInvitation(orgA, "ann", 0)))
+		}},
+
+	{Rule{"pruner/invitations-limit", "PruneInvitations removes at most limit invitations, of all organizations, and returns how many."}, needStore | needPruner,
+		func(t *testing.T, s *subject) {
+			s.addInvitation(t, newInvitation(orgA, "pending", 0))
+			for i := range 7 {
+				s.addInvitation(t, newInvitation([]string{orgA, orgB}[i%2], fmt.Sprint("i", i), -10*day))
+			}
+			limits(t, 7, s.pruner().PruneInvitations, func() int {
+				return s.listInvitations(t, orgA, time.Time{}, everything).Total + s.listInvitations(t, orgB, time.Time{}, everything).Total
+			})
+		}},
+}
+
+// keyCheckRules are the rules of KeyChecker.
+var keyCheckRules = []rule{
+	{Rule{"keychecker/first-stays", "KeyCheck stores the value if there is none yet, and returns the one that is stored."}, needStore | needKeyChecker,
+		func(t *testing.T, s *subject) {
+			first := newDigest()
+			for _, value := range [][32]byte{first, newDigest(), first, {}} {
+				stored, err := s.Store.(authmgmt.KeyChecker).KeyCheck(t.Context(), value)
+				require.NoError(t, err)
+				require.Equal(t, first, stored)
+			}
+		}},
+
+	{Rule{"keychecker/concurrent", "KeyCheck is atomic: of many at once with different values one is stored, and all return that one."}, needStore | needKeyChecker,
+		func(t *testing.T, s *subject) {
+			var values, stored [50][32]byte
+			var errs [50]error
+			for i := range values {
+				values[i] = newDigest()
+			}
+			together(len(values), func(i int) { stored[i], errs[i] = s.Store.(authmgmt.KeyChecker).KeyCheck(t.Context(), values[i]) })
+			noErrors(t, errs[:])
+			require.Contains(t, values, stored[0])
+			for _, value := range stored {
+				require.Equal(t, stored[0], value)
+			}
+		}},
+}

@@ -1,0 +1,340 @@
+package authmgmttest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// tokenRules say what a Store keeps of a token.
+var tokenRules = []rule{
+	{Rule{"tokens/create-stores-every-field", "CreateToken stores t, every field of it; TokenByDigest and ListTokens return it."}, needStore,
+		func(t *testing.T, s *subject) {
+			own, c := filledToken(orgA), filledClient(orgB, "build")
+			s.addClient(t, c)
+			s.addToken(t, own)
+			got := s.addToken(t, clientToken(c, 1, 0))
+			s.hasToken(t, own)
+			s.hasToken(t, got)
+			for _, k := range []authmgmt.Token{own, got} {
+				page := s.listTokens(t, k.Organization, everything)
+				require.Len(t, page.Tokens, 1)
+				sameToken(t, k, page.Tokens[0])
+			}
+		}},
+
+	{Rule{"tokens/unset-stays-unset", "No roles come back as none, and zero times as zero: a token that never expires and is not revoked."}, needStore,
+		func(t *testing.T, s *subject) {
+			s.hasToken(t, s.addToken(t, newToken(orgA, 0)))
+			empty := newToken(orgA, 0)
+			empty.Roles = []authmgmt.Role{}
+			s.hasToken(t, s.addToken(t, empty))
+		}},
+
+	{Rule{"tokens/times-keep-microseconds", "Times of tokens keep microseconds, and are UTC."}, needStore,
+		func(t *testing.T, s *subject) {
+			for _, at := range exactTimes {
+				k := newToken(orgA, 0)
+				k.CreatedAt, k.ExpiresAt, k.RevokedAt = at, at, at
+				s.addToken(t, k)
+				s.hasToken(t, k)
+			}
+		}},
+
+	{Rule{"tokens/strings-keep-every-byte", "Strings keep every byte: a token's organization, subject and roles, and the ID of its client."}, needStore,
+		func(t *testing.T, s *subject) {
+			for _, text := range hard {
+				k := newToken(text, 0)
+				k.Subject = text
+				k.Roles = []authmgmt.Role{{ID: text, Resource: text, ResourceInstance: text}}
+				s.addToken(t, k)
+				s.hasToken(t, k)
+				require.Equal(t, 1, s.listTokens(t, text, everything).Total, "tokens of %q", text)
+				c := s.addClient(t, newClient(orgA, text, 0))
+				s.hasToken(t, s.addToken(t, clientToken(c, 0, 0)))
+			}
+		}},
+
+	{Rule{"tokens/copies", "Arguments and results are the receiver's own: tokens and the events stored with them are copies."}, needStore,
+		func(t *testing.T, s *subject) {
+			k, e := filledToken(orgA), filledEvent(orgA, "token")
+			mine, event := k.Clone(), e.Clone()
+			require.NoError(t, s.Store.CreateToken(t.Context(), mine, event))
+			spoilRoles(mine.Roles)
+			spoilSnapshot(event.After)
+			s.hasToken(t, k)
+			s.hasEvent(t, e)
+			got, err := s.Store.TokenByDigest(t.Context(), k.Digest)
+			require.NoError(t, err)
+			spoilRoles(got.Roles)
+			s.hasToken(t, k)
+			spoilRoles(s.listTokens(t, orgA, everything).Tokens[0].Roles)
+			s.hasToken(t, k)
+			s.updateToken(t, k, func(k *authmgmt.Token) { spoilRoles(k.Roles) })
+			s.hasToken(t, k)
+		}},
+
+	{Rule{"tokens/client-roles-are-copies", "The roles that a client's token comes back with are the receiver's own."}, needStore,
+		func(t *testing.T, s *subject) {
+			c := s.addClient(t, filledClient(orgA, "build"))
+			k := s.addToken(t, clientToken(c, 0, 0))
+			got, err := s.Store.TokenByDigest(t.Context(), k.Digest)
+			require.NoError(t, err)
+			spoilRoles(got.Roles)
+			spoilRoles(s.listTokens(t, orgA, everything).Tokens[0].Roles)
+			s.hasToken(t, k)
+			s.hasClient(t, c)
+		}},
+
+	{Rule{"tokens/create-refuses-an-id-that-is-taken", "CreateToken is ErrExists if the ID is stored already, of whatever organization."}, needStore,
+		func(t *testing.T, s *subject) {
+			k := s.addToken(t, filledToken(orgA))
+			for _, org := range []string{orgA, orgB} {
+				twin := newToken(org, time.Hour)
+				twin.ID = k.ID
+				s.refusesToken(t, twin, authmgmt.ErrExists)
+				_, err := s.Store.TokenByDigest(t.Context(), twin.Digest)
+				require.ErrorIs(t, err, authmgmt.ErrNotFound)
+				s.hasToken(t, k)
+			}
+		}},
+
+	{Rule{"tokens/create-refuses-a-stored-digest", "CreateToken is ErrExists if the digest is stored already, of whatever organization, revoked and expired ones included."}, needStore,
+		func(t *testing.T, s *subject) {
+			k := s.addToken(t, filledToken(orgA))
+			for _, org := range []string{orgA, orgB} {
+				twin := newToken(org, time.Hour)
+				twin.Digest = k.Digest
+				s.refusesToken(t, twin, authmgmt.ErrExists)
+				s.hasToken(t, k)
+				require.NotContains(t, tokenIDs(s.listTokens(t, org, everything).Tokens), twin.ID)
+			}
+		}},
+
+	{Rule{"tokens/create-needs-the-secret", "CreateToken is ErrNotFound if t is a client's and that client does not have the secret: unknown, deleted, another organization's, without it, or no more with it."}, needStore,
+		func(t *testing.T, s *subject) {
+			c, other := s.addClient(t, filledClient(orgA, "build")), s.addClient(t, filledClient(orgA, "other"))
+			elsewhere := s.addClient(t, filledClient(orgB, "build"))
+			gone, removed := s.addClient(t, newClient(orgA, "gone", 0)), c.Secrets[2]
+			s.deleteClient(t, gone)
+			s.updateClient(t, c, func(c *authmgmt.Client) { c.Secrets = c.Secrets[:2] })
+			for name, change := range map[string]func(*authmgmt.Token){
+				"unknown client":         func(k *authmgmt.Token) { k.Client = "unknown" },
+				"unknown secret":         func(k *authmgmt.Token) { k.Secret = newDigest() },
+				"no secret":              func(k *authmgmt.Token) { k.Secret = [32]byte{} },
+				"secret of another":      func(k *authmgmt.Token) { k.Secret = other.Secrets[0].Digest },
+				"secret of a namesake":   func(k *authmgmt.Token) { k.Secret = elsewhere.Secrets[0].Digest },
+				"other organization":     func(k *authmgmt.Token) { k.Organization = orgB },
+				"no such organization":   func(k *authmgmt.Token) { k.Organization = "org-c" },
+				"deleted client":         func(k *authmgmt.Token) { k.Client, k.Secret = gone.ID, gone.Secrets[0].Digest },
+				"secret that is removed": func(k *authmgmt.Token) { k.Secret = removed.Digest },
+			} {
+				k := clientToken(c, 0, 0)
+				change(&k)
+				require.ErrorIs(t, s.createToken(t, k), authmgmt.ErrNotFound, name)
+				_, err := s.Store.TokenByDigest(t.Context(), k.Digest)
+				require.ErrorIs(t, err, authmgmt.ErrNotFound, name)
+			}
+			for _, org := range []string{orgA, orgB} {
+				require.Zero(t, s.listTokens(t, org, everything).Total)
+			}
+			s.addToken(t, clientToken(c, 0, 0))
+		}},
+
+	{Rule{"tokens/create-refused-stores-no-event", "The event of a token that is not stored is not stored, either."}, needStore,
+		func(t *testing.T, s *subject) {
+			c := s.addClient(t, filledClient(orgA, "build"))
+			unknown := clientToken(c, 0, 0)
+			unknown.Secret = newDigest()
+			s.refusesToken(t, unknown, authmgmt.ErrNotFound)
+			s.refusesToken(t, s.addToken(t, newToken(orgA, 0)), authmgmt.ErrExists)
+		}},
+
+	{Rule{"tokens/create-with-an-ended-secret", "A secret that has ended is one that the client has: whether it works is not the store's to say."}, needStore,
+		func(t *testing.T, s *subject) {
+			c := newClient(orgA, "build", 0)
+			c.Secrets[0].ExpiresAt = moment(time.Microsecond)
+			s.addClient(t, c)
+			s.hasToken(t, s.addToken(t, clientToken(c, 0, time.Hour)))
+		}},
+
+	{Rule{"tokens/create-keeps-no-roles-of-a-client", "Of a client's token, Roles are not kept: it comes back with the client's."}, needStore,
+		func(t *testing.T, s *subject) {
+			for n, c := range []authmgmt.Client{newClient(orgA, "full", 0), filledClient(orgA, "bound")} {
+				s.addClient(t, c)
+				k := clientToken(c, 0, time.Duration(n)*time.Hour)
+				k.Roles = []authmgmt.Role{{ID: "admin"}}
+				s.addToken(t, k)
+				k.Roles = c.Roles
+				s.hasToken(t, k)
+			}
+		}},
+
+	{Rule{"tokens/create-keeps-no-secret-of-others", "Of a token that stands for itself, Secret is not kept, and is nothing to it: not even if a client has such a secret, and loses it."}, needStore,
+		func(t *testing.T, s *subject) {
+			c := s.addClient(t, newClient(orgA, "build", 0))
+			for _, digest := range [][32]byte{newDigest(), c.Secrets[0].Digest} {
+				k := newToken(orgA, 0)
+				k.Secret = digest
+				s.addToken(t, k)
+				k.Secret = [32]byte{}
+				s.hasToken(t, k)
+				s.updateClient(t, c, func(c *authmgmt.Client) { c.Secrets = nil })
+				s.hasToken(t, k)
+				s.updateClient(t, c, func(stored *authmgmt.Client) { stored.Secrets = c.Clone().Secrets })
+			}
+		}},
+
+	{Rule{"tokens/create-looks-for-the-secret-first", "CreateToken is ErrNotFound for a client's token without its secret, even if the ID or the digest is stored already."}, needStore,
+		func(t *testing.T, s *subject) {
+			c, old := s.addClient(t, newClient(orgA, "build", 0)), s.addToken(t, newToken(orgA, 0))
+			for _, change := range []func(*authmgmt.Token){
+				func(k *authmgmt.Token) { k.ID = old.ID },
+				func(k *authmgmt.Token) { k.Digest = old.Digest },
+			} {
+				k := clientToken(c, 0, 0)
+				change(&k)
+				s.refusesToken(t, k, authmgmt.ErrExists)
+				k.Secret = newDigest()
+				s.refusesToken(t, k, authmgmt.ErrNotFound)
+			}
+			s.hasToken(t, old)
+		}},
+
+	{Rule{"tokens/own-roles-are-kept", "A token that stands for itself keeps its roles, in their order."}, needStore,
+		func(t *testing.T, s *subject) {
+			k := newToken(orgA, 0)
+			k.Roles = append(someRoles(), someRoles()...)
+			s.addToken(t, k)
+			s.hasToken(t, k)
+		}},
+
+	{Rule{"tokens/by-digest-unknown", "TokenByDigest is ErrNotFound for a digest that no token has."}, needStore,
+		func(t *testing.T, s *subject) {
+			k := newToken(orgA, 0)
+			_, err := s.Store.TokenByDigest(t.Context(), k.Digest)
+			require.ErrorIs(t, err, authmgmt.ErrNotFound)
+			s.addToken(t, k)
+			c := s.addClient(t, newClient(orgA, "build", 0))
+			digests := [][32]byte{{}, c.Secrets[0].Digest}
+			for _, i := range []int{0, 15, 31} {
+				near := k.Digest
+				near[i] ^= 1
+				digests = append(digests, near)
+			}
+			for _, digest := range digests {
+				_, err = s.Store.TokenByDigest(t.Context(), digest)
+				require.ErrorIs(t, err, authmgmt.ErrNotFound)
+			}
+		}},
+
+	{Rule{"tokens/by-digest-ended", "TokenByDigest returns a token, revoked or expired or not, of whatever organization."}, needStore,
+		func(t *testing.T, s *subject) {
+			for _, org := range []string{orgA, orgB} {
+				expired, revoked := newToken(org, 0), newToken(org, 0)
+				expired.ExpiresAt, revoked.RevokedAt = moment(time.Microsecond), moment(0)
+				s.hasToken(t, s.addToken(t, expired))
+				s.hasToken(t, s.addToken(t, revoked))
+			}
+		}},
+}
+
+// refusesToken requires that CreateToken returns the sentinel and stores no event.
+func (s *subject) refusesToken(t *testing.T, k authmgmt.Token, sentinel error) {
+	t.Helper()
+	e := newEvent(k.Organization, authmgmt.KindTokenIssued, k.ID.String(), 0)
+	require.ErrorIs(t, s.Store.CreateToken(t.Context(), k.Clone(), e), sentinel)
+	s.noEvent(t, e)
+}
+
+// tokenListRules are the rules of ListTokens.
+var tokenListRules = []rule{
+	{Rule{"tokens/list-newest-first", "ListTokens returns tokens newest first, by CreatedAt, those that have ended included."}, needStore,
+		func(t *testing.T, s *subject) {
+			c := s.addClient(t, filledClient(orgA, "build"))
+			want := make([]authmgmt.Token, 6)
+			for _, i := range []int{3, 0, 5, 4, 1, 2} {
+				want[i] = newToken(orgA, -time.Duration(i)*time.Microsecond)
+				switch i {
+				case 1:
+					want[i] = clientToken(c, 1, -time.Microsecond)
+				case 2:
+					want[i].RevokedAt = moment(0)
+				case 3:
+					want[i].ExpiresAt = moment(0)
+				}
+				s.addToken(t, want[i])
+			}
+			page := s.listTokens(t, orgA, everything)
+			require.Equal(t, tokenIDs(want), tokenIDs(page.Tokens))
+			for i := range want {
+				sameToken(t, want[i], page.Tokens[i])
+			}
+		}},
+
+	{Rule{"tokens/list-equal-times-by-id", "ListTokens orders equal times by ID, as bytes, descending."}, needStore,
+		func(t *testing.T, s *subject) {
+			var want []uuid.UUID
+			for _, first := range []byte{0xff, 0x80, 0x7f, 0x61, 0x10, 0x01} {
+				for _, last := range []byte{0xff, 0x80, 0x01} {
+					want = append(want, uuid.UUID{0: first, 8: 0x41, 15: last})
+				}
+			}
+			for i := range want {
+				k := newToken(orgA, 0)
+				k.ID = want[(i*7)%len(want)]
+				s.addToken(t, k)
+			}
+			require.Equal(t, want, tokenIDs(s.listTokens(t, orgA, everything).Tokens))
+		}},
+
+	{Rule{"tokens/list-of-organization", "ListTokens returns the organization's tokens and no other's; none and a Total of 0 if there are none."}, needStore,
+		func(t *testing.T, s *subject) {
+			a, b := s.addToken(t, newToken(orgA, 0)), s.addToken(t, newToken(orgB, 0))
+			for org, want := range map[string][]uuid.UUID{orgA: {a.ID}, orgB: {b.ID}, "org-c": {}, "": {}} {
+				page := s.listTokens(t, org, everything)
+				require.Equal(t, want, tokenIDs(page.Tokens))
+				require.Equal(t, len(want), page.Total)
+			}
+		}},
+
+	{Rule{"tokens/list-offset-and-limit", "ListTokens returns at most Limit tokens from Offset on; Total counts the whole listing."}, needStore,
+		func(t *testing.T, s *subject) {
+			const n = 7
+			for i := range n {
+				s.addToken(t, newToken(orgA, time.Duration(i/2)*time.Hour))
+				s.addToken(t, newToken(orgB, 0))
+			}
+			all := tokenIDs(s.listTokens(t, orgA, everything).Tokens)
+			require.Len(t, all, n)
+			for _, p := range stretches(n) {
+				page := s.listTokens(t, orgA, p)
+				require.Equal(t, cut(all, p), tokenIDs(page.Tokens), "%+v", p)
+				require.Equal(t, n, page.Total, "%+v", p)
+			}
+		}},
+
+	{Rule{"tokens/list-roles-follow-the-client", "Roles are as in TokenByDigest: those of a client's token are the client's as they are now."}, needStore,
+		func(t *testing.T, s *subject) {
+			want := make(map[uuid.UUID]authmgmt.Token)
+			for n, roles := range [][]authmgmt.Role{nil, someRoles(), {{ID: "viewer"}}} {
+				c := newClient(orgA, fmt.Sprint("c", n), 0)
+				c.Roles = []authmgmt.Role{{ID: "editor"}}
+				s.addClient(t, c)
+				k := s.addToken(t, clientToken(c, 0, 0))
+				s.updateClient(t, c, func(c *authmgmt.Client) { c.Roles = roles })
+				k.Roles = roles
+				want[k.ID] = k
+			}
+			page := s.listTokens(t, orgA, everything)
+			require.Len(t, page.Tokens, len(want))
+			for _, got := range page.Tokens {
+				sameToken(t, want[got.ID], got)
+			}
+		}},
+}

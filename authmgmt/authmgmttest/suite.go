@@ -1,0 +1,189 @@
+// Package authmgmttest proves backends of package authmgmt, and gives tests of programs that use it what they need.
+//
+// [Run] is the conformance suite: every testable sentence of the contracts of [authmgmt.Store], [authmgmt.Organizations], and of the
+// optional interfaces [authmgmt.Pruner] and [authmgmt.KeyChecker], is a rule with an id of its own. [RunModel] compares the service on a
+// backend with a plain model of it, through random sequences of calls. A backend proves itself in a few lines:
+//
+//	func TestConformance(t *testing.T) {
+//		h := authmgmttest.Harness{Open: func(t *testing.T) authmgmttest.Backend {
+//			db := open(t) // and t.Cleanup to close it
+//			return authmgmttest.Backend{Store: db, Organizations: db}
+//		}}
+//		authmgmttest.Run(t, h)
+//		authmgmttest.RunModel(t, h, nil)
+//	}
+//
+// [New] makes a fake for the tests of a program that uses a service, and [Faults] makes a backend fail.
+package authmgmttest
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// Backend is what a backend offers. The rules of a nil field are skipped and counted. Rules of the optional interfaces
+// [authmgmt.Pruner] and [authmgmt.KeyChecker] apply where Store implements them. Organizations share the store's audit trail.
+type Backend struct {
+	Store         authmgmt.Store
+	Organizations authmgmt.Organizations
+}
+
+// Harness tells the suite how to come by a backend.
+type Harness struct {
+	// Open returns a fresh, empty backend that shares nothing with earlier ones. It cleans up with t.Cleanup.
+	Open func(t *testing.T) Backend
+
+	// Reopen closes b and opens the same data again. Nil if the backend is volatile.
+	Reopen func(t *testing.T, b Backend) Backend
+
+	// Break makes the backend fail until heal is called. It is optional.
+	Break func(t *testing.T, b Backend) (heal func())
+
+	// Skip holds the ids of rules that the backend is known to break, each with a reason. An unknown id or an empty reason fails
+	// the suite.
+	Skip map[string]string
+}
+
+// Rule is one sentence of a contract.
+type Rule struct {
+	ID   string // "interface/what-it-says"; stable
+	Text string
+}
+
+// Rules returns every rule of the suite, in the order in which Run tries them.
+func Rules() []Rule {
+	var rules []Rule
+	for _, r := range allRules() {
+		rules = append(rules, r.Rule)
+	}
+	return rules
+}
+
+// Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule that is broken prints its text. At the
+// end, Run logs which rules were skipped and why.
+func Run(t *testing.T, h Harness) {
+	t.Helper()
+	for _, complaint := range checkSkip(h.Skip) {
+		t.Error(complaint)
+	}
+	skipped := make(map[string][]string)
+	for _, r := range allRules() {
+		t.Run(r.ID, func(t *testing.T) {
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("rule %s: %s", r.ID, r.Text)
+				}
+			})
+			if reason := r.try(t, &h); reason != "" {
+				skipped[reason] = append(skipped[reason], r.ID)
+				t.Skip(reason)
+			}
+		})
+	}
+	t.Log(summary(skipped))
+}
+
+// checkSkip returns what is wrong with a Harness's Skip.
+func checkSkip(skip map[string]string) []string {
+	known := make(map[string]bool)
+	for _, r := range allRules() {
+		known[r.ID] = true
+	}
+	var complaints []string
+	for _, id := range slices.Sorted(maps.Keys(skip)) {
+		if !known[id] {
+			complaints = append(complaints, fmt.Sprintf("authmgmttest: Skip names %q, which is no rule", id))
+		}
+		if strings.TrimSpace(skip[id]) == "" {
+			complaints = append(complaints, fmt.Sprintf("authmgmttest: Skip gives no reason for %q", id))
+		}
+	}
+	return complaints
+}
+
+// summary says how many rules were skipped, and which ones for which reason.
+func summary(skipped map[string][]string) string {
+	total := 0
+	var lines strings.Builder
+	for _, reason := range slices.Sorted(maps.Keys(skipped)) {
+		ids := skipped[reason]
+		total += len(ids)
+		fmt.Fprintf(&lines, "\n%d because %s: %s", len(ids), reason, strings.Join(ids, ", "))
+	}
+	return fmt.Sprintf("authmgmttest: %d of %d rules skipped%s", total, len(allRules()), lines.String())
+}
+
+// need is what a rule cannot do without.
+type need uint
+
+const (
+	needStore need = 1 << iota
+	needPruner
+	needKeyChecker
+	needOrganizations
+	needReopen
+	needBreak
+)
+
+// rule is a Rule with the check that proves it.
+type rule struct {
+	Rule
+	needs need
+	check func(t *testing.T, s *subject)
+}
+
+// subject is the backend that a rule is tried on.
+type subject struct {
+	Backend
+	h *Harness
+}
+
+// try runs the check, or returns why it cannot.
+func (r *rule) try(t *testing.T, h *Harness) (skipped string) {
+	switch {
+	case strings.TrimSpace(h.Skip[r.ID]) != "":
+		return h.Skip[r.ID]
+	case r.needs&needReopen != 0 && h.Reopen == nil:
+		return "the harness has no Reopen"
+	case r.needs&needBreak != 0 && h.Break == nil:
+		return "the harness has no Break"
+	}
+	s := &subject{Backend: h.Open(t), h: h}
+	if reason := s.lacks(r.needs); reason != "" {
+		return reason
+	}
+	r.check(t, s)
+	return ""
+}
+
+// lacks says which of the needs the backend does not meet.
+func (s *subject) lacks(needs need) string {
+	_, pruner := s.Store.(authmgmt.Pruner)
+	_, keyChecker := s.Store.(authmgmt.KeyChecker)
+	for _, n := range []struct {
+		need   need
+		met    bool
+		reason string
+	}{
+		{needStore, s.Store != nil, "the backend has no Store"},
+		{needPruner, pruner, "its Store is no Pruner"},
+		{needKeyChecker, keyChecker, "its Store is no KeyChecker"},
+		{needOrganizations, s.Organizations != nil, "the backend has no Organizations"},
+	} {
+		if needs&n.need != 0 && !n.met {
+			return n.reason
+		}
+	}
+	return ""
+}
+
+func allRules() []rule {
+	return slices.Concat(clientRules, clientUpdateRules, secretRules, clientListRules, tokenRules, tokenLifeRules, tokenListRules,
+		invitationRules, exclusiveRules, invitationListRules, grantRules, updateRules(), createRules(), concurrentRules,
+		auditRules, auditQueryRules, pruneRules, keyCheckRules, organizationRules, contextRules, breakRules, reopenRules)
+}
