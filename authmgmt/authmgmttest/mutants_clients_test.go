@@ -70,6 +70,22 @@ var clientMutants = []broken{
 			return err
 		}
 	}},
+	{name: "takes the first of two secrets with one digest", breaks: []string{"clients/digest-is-there-once"}, mutate: func(m *mutant) {
+		once := func(secrets []authmgmt.ClientSecret) []authmgmt.ClientSecret {
+			return slices.CompactFunc(secrets, func(a, b authmgmt.ClientSecret) bool { return a.Digest == b.Digest })
+		}
+		m.createClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+			c.Secrets = once(c.Secrets)
+			return m.AuthMgmt.CreateClient(ctx, c, e)
+		}
+		m.updateClient = func(ctx context.Context, org, id string, update clientUpdate) error {
+			return m.AuthMgmt.UpdateClient(ctx, org, id, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
+				e, err := update(c)
+				c.Secrets = once(c.Secrets)
+				return e, err
+			})
+		}
+	}},
 	{name: "looks for digests when a client is made", breaks: []string{
 		"clients/update-refuses-a-stored-digest", "clients/digest-concurrent",
 	}, mutate: func(m *mutant) {

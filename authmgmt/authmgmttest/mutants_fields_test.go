@@ -286,6 +286,20 @@ var nameMutants = []broken{
 			return m.AuthMgmt.UpdateOrganization(ctx, org, update)
 		}
 	}},
+	{name: "moves an organization to another ID", breaks: []string{"organizations/update-keeps-the-id"}, mutate: func(m *mutant) {
+		m.updateOrganization = func(ctx context.Context, org string, update organizationUpdate) error {
+			target := org
+			err := m.AuthMgmt.UpdateOrganization(ctx, org, func(o *authmgmt.Organization) (authmgmt.AuditEvent, error) {
+				e, err := update(o)
+				target = o.ID
+				return e, err
+			})
+			if err == nil && target != org {
+				err = m.AuthMgmt.UpdateOrganization(ctx, target, update)
+			}
+			return err
+		}
+	}},
 	{name: "stores no organization without rights", breaks: []string{"organizations/update-makes-it"}, mutate: func(m *mutant) {
 		m.organization = func(ctx context.Context, org string) (authmgmt.Organization, error) {
 			o, err := m.AuthMgmt.Organization(ctx, org)

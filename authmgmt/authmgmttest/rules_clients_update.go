@@ -156,6 +156,28 @@ var secretRules = []rule{
 			}
 		}},
 
+	{Rule{"clients/digest-is-there-once", "A digest that is there twice among a client's secrets is ErrExists, for a new client and a changed one, and nothing is changed."}, needStore,
+		func(t *testing.T, s *subject) {
+			c := s.addClient(t, filledClient(orgA, "build"))
+			twice := newClient(orgA, "other", 0)
+			twin := newSecret(0)
+			twin.Digest = twice.Secrets[0].Digest
+			twice.Secrets = append(twice.Secrets, twin)
+			s.refusesClient(t, twice)
+			s.noClient(t, orgA, "other")
+			s.noSecret(t, twin.Digest)
+			for _, digest := range [][32]byte{c.Secrets[0].Digest, newDigest()} {
+				err := s.Store.UpdateClient(t.Context(), orgA, "build", func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
+					one, other := newSecret(0), newSecret(0)
+					one.Digest, other.Digest = digest, digest
+					c.Secrets = []authmgmt.ClientSecret{one, other}
+					return authmgmt.AuditEvent{}, nil
+				})
+				require.ErrorIs(t, err, authmgmt.ErrExists)
+				s.hasClient(t, c)
+			}
+		}},
+
 	{Rule{"clients/update-keeps-own-digests", "A digest that the client has already is not new: it may stay, with another end, at another place, beside others."}, needStore,
 		func(t *testing.T, s *subject) {
 			c := s.addClient(t, filledClient(orgA, "build"))

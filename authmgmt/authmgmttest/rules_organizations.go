@@ -50,6 +50,16 @@ var organizationRules = []rule{
 			s.noOrganization(t, orgA)
 		}},
 
+	{Rule{"organizations/update-keeps-the-id", "UpdateOrganization ignores a change of the ID."}, needOrganizations,
+		func(t *testing.T, s *subject) {
+			require.NoError(t, s.Organizations.UpdateOrganization(t.Context(), orgA, func(o *authmgmt.Organization) (authmgmt.AuditEvent, error) {
+				o.ID, o.RBAC = orgB, true
+				return authmgmt.AuditEvent{}, nil
+			}))
+			s.hasRBAC(t, orgA, true)
+			s.noOrganization(t, orgB)
+		}},
+
 	{Rule{"organizations/update-stores-what-it-leaves", "UpdateOrganization calls update with what is stored, and stores what it leaves."}, needOrganizations,
 		func(t *testing.T, s *subject) {
 			s.setRBAC(t, orgB, false)
