@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"text/template"
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -24,13 +24,14 @@ type demoKeys struct {
 	own, stored trigger.Keys
 }
 
-// addDemoKeys puts demoKeys in front of a storage.
-func addDemoKeys(ctx context.Context, b *backends) error {
+// addDemoCredentials puts demoKeys and demoTokens in front of a storage.
+func addDemoCredentials(ctx context.Context, b *backends) error {
 	db, err := memory.Open(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("open memory: %w", err)
 	}
 	b.trigger.keys = &demoKeys{own: db.Trigger(), stored: b.trigger.keys}
+	b.authmgmt.store = &demoTokens{authmgmtStore: b.authmgmt.store, own: db.AuthMgmt()}
 	return nil
 }
 
@@ -74,10 +75,10 @@ type demoPlace struct {
 	Kept string
 }
 
-// startDemo provisions the demo with a fresh API key, and prints commands that use it. It is the only time that the key is shown.
+// startDemo provisions the demo with a fresh API key and a fresh access token, and prints commands that use them. It is the only time
+// that these are shown.
 func startDemo(ctx context.Context, stdout io.Writer, s *services, place demoPlace) error {
-	service := s.trigger.service
-	err := service.UpdateOrganization(ctx, demoOrganization, func(o *trigger.Organization) error {
+	err := s.trigger.service.UpdateOrganization(ctx, demoOrganization, func(o *trigger.Organization) error {
 		o.SetupComplete = true
 		o.SetCollection(demoCollection, true)
 		return nil
@@ -85,32 +86,17 @@ func startDemo(ctx context.Context, stdout io.Writer, s *services, place demoPla
 	if err != nil {
 		return fmt.Errorf("provision the demo: %w", err)
 	}
-	key, _, err := service.IssueKey(ctx, demoOrganization, "demo")
+	if err := s.authmgmt.service.SetRBAC(ctx, demoOrganization, provisioner, true); err != nil {
+		return fmt.Errorf("provision the demo: %w", err)
+	}
+	key, _, err := s.trigger.service.IssueKey(ctx, demoOrganization, "demo")
 	if err != nil {
 		return fmt.Errorf("issue the demo's API key: %w", err)
 	}
-	return demoText.Execute(stdout, struct {
-		demoPlace
-		Key string
-	}{place, key})
+	token, record, err := s.authmgmt.service.IssueToken(ctx, demoOrganization, provisioner, authmgmt.NewToken{Subject: demoSubject})
+	if err != nil {
+		return fmt.Errorf("issue the demo's access token: %w", err)
+	}
+	id := record.ID.String()
+	return demoText.Execute(stdout, demoPage{place, key, token, id[len(id)-8:]})
 }
-
-// demoText are lines to paste into a POSIX shell. Each command stands on one line and needs nothing but the shell and curl.
-var demoText = template.Must(template.New("demo").Parse(`
-# This is a demo, with an API key of its own that ends with it. Paste these lines into another terminal.
-# What you send is kept {{.Kept}}.
-
-# Submit a trigger:
-curl -sS -w '\n' {{.URL}}/triggers -H 'Authorization: Bearer {{.Key}}' -H 'Content-Type: application/json' -d '{"instructions":"Describe the new sign-in page in the user guide.","context":{"commit":"4f2a9c1"}}'
-
-# List the history, newest first:
-curl -sS -w '\n' '{{.URL}}/triggers?limit=10' -H 'Authorization: Bearer {{.Key}}'
-
-# Submit another one, and read it back by its ID:
-id=$(curl -sS {{.URL}}/triggers -H 'Authorization: Bearer {{.Key}}' -H 'Content-Type: application/json' -d '{"instructions":"Add the release notes."}') && id=${id#*:\"} && curl -sS -w '\n' "{{.URL}}/triggers/${id%\"*}" -H 'Authorization: Bearer {{.Key}}'
-
-# See how a mistake is answered (422):
-curl -sS -w '\n%{http_code}\n' {{.URL}}/triggers -H 'Authorization: Bearer {{.Key}}' -H 'Content-Type: application/json' -d '{"instructions":"","priority":1}'
-{{if .Docs}}
-# Read the API reference: {{.URL}}/docs
-{{end}}`))

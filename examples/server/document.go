@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -24,6 +23,10 @@ type organizationDoc struct {
 	setupComplete bool
 	apiKeys       []apiKeyDoc
 	collections   []collectionDoc
+	rbac          bool
+	accessTokens  []accessTokenDoc
+	clients       []clientDoc
+	invitations   []invitationDoc
 }
 
 type apiKeyDoc struct {
@@ -101,40 +104,18 @@ func readOrganization(o docObject, ids *uniqueNames) organizationDoc {
 		collections.add(c, "id", id.String())
 		org.collections = append(org.collections, collectionDoc{id: id, ready: c.boolean("ready")})
 	}
+	readAuthMgmt(o, &org)
 	checkUnserved(o)
 	return org
 }
 
 // checkUnserved checks the shape of what later builds serve, so that a document is right or wrong for all of them.
 func checkUnserved(o docObject) {
-	if o.boolean("rbac_enabled") {
-		o.r.count("rbac_enabled")
-	}
-	for t := range o.objects("access_tokens", "token", "subject", "roles") {
-		o.r.count("access_tokens")
-		t.secret("token")
-		t.name("subject")
-		checkRoles(t)
-	}
 	vaults := o.r.unique()
 	for v := range o.objects("vaults", "id", "tables", "records") {
 		o.r.count("vaults")
 		vaults.add(v, "id", v.name("id"))
 		checkVault(v)
-	}
-	clients := o.r.unique()
-	for c := range o.objects("clients", "client_id", "client_secret", "name", "roles") {
-		o.r.count("clients")
-		clients.add(c, "client_id", c.name("client_id"))
-		c.secret("client_secret")
-		c.name("name")
-		checkRoles(c)
-	}
-	invitations := o.r.unique()
-	for i := range o.objects("invitations", "invitation_id", "inviter", "invitee", "expires_in") {
-		o.r.count("invitations")
-		invitations.add(i, "invitation_id", i.name("invitation_id"))
-		checkInvitation(i)
 	}
 	datasets := o.r.unique()
 	for d := range o.objects("datasets", "id", "videos") {
@@ -148,14 +129,6 @@ func checkUnserved(o docObject) {
 			}
 			v.free("metadata")
 		}
-	}
-}
-
-func checkRoles(o docObject) {
-	for role := range o.objects("roles", "role_id", "resource", "resource_instance") {
-		role.name("role_id")
-		role.nullableText("resource")
-		role.nullableText("resource_instance")
 	}
 }
 
@@ -174,22 +147,6 @@ func checkVault(v docObject) {
 	for record := range v.objects("records", "table", "fields") {
 		record.name("table")
 		record.free("fields")
-	}
-}
-
-func checkInvitation(i docObject) {
-	if inviter, ok := i.object("inviter", "name"); ok {
-		inviter.name("name")
-	}
-	if invitee, ok := i.object("invitee", "email", "name", "roles"); ok {
-		invitee.name("email")
-		invitee.name("name")
-		checkRoles(invitee)
-	}
-	if text, ok := i.text("expires_in", false); ok {
-		if d, err := time.ParseDuration(text); err != nil || d <= 0 {
-			i.fail("expires_in", "must be a duration above zero, as in 168h or 90m")
-		}
 	}
 }
 

@@ -157,10 +157,13 @@ func (o docObject) name(key string) string {
 	return text
 }
 
-func (o docObject) nullableText(key string) {
-	if o.members[key].Kind() != strictjson.Null {
-		o.text(key, false)
+// nullableText reads an optional string, "" for null.
+func (o docObject) nullableText(key string) string {
+	if o.members[key].Kind() == strictjson.Null {
+		return ""
 	}
+	text, _ := o.text(key, false)
+	return text
 }
 
 // boolean reads an optional boolean; absent means false.

@@ -2,8 +2,12 @@ package main
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
 // TestDocumentOfContract reads the document that the server's contract shows.
@@ -23,7 +27,22 @@ func TestDocumentOfContract(t *testing.T) {
 	if org.id != "acme" || !org.setupComplete || len(org.apiKeys) != 1 || org.apiKeys[0].revoked || len(org.collections) != 1 || !org.collections[0].ready {
 		t.Errorf("read as %+v", org)
 	}
-	if len(doc.unserved()) != 6 {
+	if !org.rbac || len(org.accessTokens) != 1 || len(org.clients) != 1 || len(org.invitations) != 1 {
+		t.Fatalf("read as %+v", org)
+	}
+	if token := org.accessTokens[0]; token.subject != "ops" || !slices.Equal(token.roles, []authmgmt.Role{{ID: "admin"}}) {
+		t.Errorf("read as %+v", token)
+	}
+	viewer := []authmgmt.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}}
+	if client := org.clients[0]; client.id != "c1" || client.name != "ci" || !slices.Equal(client.roles, viewer) {
+		t.Errorf("read as %+v", client)
+	}
+	editor := []authmgmt.Role{{ID: "editor"}}
+	if i := org.invitations[0]; i.id != "inv1" || i.inviter != "Grace" || i.email != "alan@example.com" || i.name != "Alan" ||
+		!slices.Equal(i.roles, editor) || i.expires != 7*24*time.Hour {
+		t.Errorf("read as %+v", i)
+	}
+	if want := []kindCount{{"datasets", 1}, {"vaults", 1}}; !slices.Equal(doc.unserved(), want) {
 		t.Errorf("not served: %v", doc.unserved())
 	}
 }

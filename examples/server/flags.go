@@ -21,6 +21,7 @@ type settings struct {
 	commandEnv []string // the environment of command
 	data       string   // folder of the database
 	memory     bool     // instead of data
+	vaultKey   string   // path of the root key's file, "" for the one in the data folder
 	docs       bool
 
 	ignoredEnv []string // names of variables that are set and not available yet
@@ -31,10 +32,9 @@ type settings struct {
 var later = []struct{ flag, env, why string }{
 	{"postgres", "MORTISE_POSTGRES", "this version keeps its data in SQLite or in memory"},
 	{"nats", "MORTISE_NATS", "this version keeps its queues with its data"},
-	{"vault-key", "MORTISE_VAULT_KEY_FILE", "this version serves documentation triggers only"},
-	{"model", "MORTISE_MODEL", "this version serves documentation triggers only"},
-	{"onnxruntime", "MORTISE_ONNXRUNTIME", "this version serves documentation triggers only"},
-	{"oip", "MORTISE_OIP", "this version serves documentation triggers only"},
+	{"model", "MORTISE_MODEL", "this version does not search"},
+	{"onnxruntime", "MORTISE_ONNXRUNTIME", "this version does not search"},
+	{"oip", "MORTISE_OIP", "this version does not search"},
 }
 
 // given is a flag that only notes that it was passed. Its value may be a secret, so it is neither kept nor parsed: an error of
@@ -50,7 +50,11 @@ const usage = `Usage: server [flags]
   -config FILE          provisioning document, applied at every start [MORTISE_CONFIG, a built-in demo]
   -data FOLDER          folder of the SQLite database, made if it is missing [MORTISE_DATA, ./mortise-data]
   -memory               keep everything in memory instead; refused together with -data
-  -public-url URL       address in the OpenAPI document [MORTISE_PUBLIC_URL, the listen address]
+  -public-url URL       address in the links of invitations and in the OpenAPI document [MORTISE_PUBLIC_URL, the listen address]
+  -vault-key FILE       file with the root key, from which the key of the invitations is derived: 32 bytes as hex or base64.
+                        openssl rand -hex 32 makes one. Whoever has it and the data can accept every pending invitation, so
+                        keep it elsewhere; without it the data cannot be opened. [MORTISE_VAULT_KEY_FILE, vault.key in the
+                        data folder, made if it is missing; in memory with -memory]
   -trigger-exec COMMAND run for each trigger event, with the event's JSON on standard input. Quoted as for a shell, run without
                         one. Exit 0 completes the event, and the last line of its output is the summary; anything else
                         tries again later. One run may take 10 minutes. [MORTISE_TRIGGER_EXEC, log the event's id]
@@ -81,6 +85,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.StringVar(&s.publicURL, "public-url", fallback("MORTISE_PUBLIC_URL", ""), "")
 	fs.StringVar(&command, "trigger-exec", fallback("MORTISE_TRIGGER_EXEC", ""), "")
 	fs.StringVar(&s.data, "data", fallback("MORTISE_DATA", "./mortise-data"), "")
+	fs.StringVar(&s.vaultKey, "vault-key", fallback("MORTISE_VAULT_KEY_FILE", ""), "")
 	fs.BoolVar(&s.memory, "memory", false, "")
 	fs.BoolVar(&s.docs, "docs", true, "")
 	passed := make([]given, len(later))
@@ -105,12 +110,20 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	if fs.NArg() > 0 {
 		return nil, usagef("%q: not a flag, and nothing else is expected (a command with arguments is quoted as one)", fs.Arg(0))
 	}
+	if s.vaultKey == "" && wasGiven(fs, "vault-key") {
+		return nil, usagef("-vault-key: names no file")
+	}
 	if s.memory {
 		if other := otherStorage(fs, variables); other != "" {
 			return nil, usagef("-memory: cannot go together with %s, which keeps data elsewhere", other)
 		}
 	}
 	return s, s.check(command, env)
+}
+
+func wasGiven(fs *flag.FlagSet, name string) (given bool) {
+	fs.Visit(func(f *flag.Flag) { given = given || f.Name == name })
+	return given
 }
 
 // otherStorage returns the flag or environment variable that asks for another storage than memory, "" if there is none. A variable

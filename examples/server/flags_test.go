@@ -53,3 +53,34 @@ func TestStorageFlags(t *testing.T) {
 		})
 	}
 }
+
+func TestVaultKeyFlag(t *testing.T) {
+	for name, test := range map[string]struct {
+		args, env []string
+		want      string
+		refuse    string
+	}{
+		"default":                  {},
+		"flag":                     {args: []string{"-vault-key", "k"}, want: "k"},
+		"environment":              {env: []string{"MORTISE_VAULT_KEY_FILE=k"}, want: "k"},
+		"both":                     {args: []string{"-vault-key=k"}, env: []string{"MORTISE_VAULT_KEY_FILE=other"}, want: "k"},
+		"empty in the environment": {env: []string{"MORTISE_VAULT_KEY_FILE="}},
+		"with memory":              {args: []string{"-memory", "-vault-key", "k"}, want: "k"},
+		"empty":                    {args: []string{"-vault-key", ""}, refuse: "-vault-key: names no file"},
+		"empty, environment":       {args: []string{"-vault-key="}, env: []string{"MORTISE_VAULT_KEY_FILE=k"}, refuse: "-vault-key: names no file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := readSettings(test.args, test.env, io.Discard)
+			if test.refuse != "" {
+				var usage *usageError
+				if !errors.As(err, &usage) || !strings.HasPrefix(err.Error(), test.refuse) {
+					t.Errorf("got %v, want %s", err, test.refuse)
+				}
+				return
+			}
+			if err != nil || s.vaultKey != test.want {
+				t.Errorf("got %+v, %v", s, err)
+			}
+		})
+	}
+}

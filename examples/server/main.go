@@ -4,7 +4,7 @@
 //	go run ./examples/server                    # demo data, SQLite file
 //	go run ./examples/server -config acme.json -data /var/lib/mortise
 //
-// So far it serves the documentation triggers. Each further service or storage is one more file beside trigger.go and
+// So far it serves the documentation triggers and the credentials. Each further service or storage is one more file beside trigger.go and
 // storage_sqlite.go, and one more line in wiring.go.
 //
 // It prints "listening on http://HOST:PORT" on standard output once it can serve, and JSON logs on standard error. SIGTERM and
@@ -70,8 +70,8 @@ func run(args, env []string, stdout, stderr io.Writer) int {
 	}
 }
 
-// start does what run says, until ctx ends. Nothing is listened on or stored before flags, command and provisioning document have
-// been checked. The port comes before the storage, so that one in use leaves no data folder behind.
+// start does what run says, until ctx ends. Nothing is listened on or stored before flags, command, provisioning document and the key
+// file that was named have been checked. The port comes before the storage, so that one in use leaves no data folder behind.
 func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) error {
 	s, err := readSettings(args, env, stdout)
 	if err != nil {
@@ -79,6 +79,10 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	}
 	log := slog.New(slog.NewJSONHandler(stderr, nil))
 	doc, err := readProvisioning(s.config)
+	if err != nil {
+		return err
+	}
+	key, err := namedKey(s)
 	if err != nil {
 		return err
 	}
@@ -102,17 +106,25 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 		return err
 	}
 	defer closeStorage(back, log)
-	if doc == nil {
-		if err := addDemoKeys(ctx, back); err != nil {
+	if key == nil {
+		if key, err = findKey(s, log); err != nil {
 			return err
 		}
 	}
-	services, err := wire(s, back, log)
+	if doc == nil {
+		if err := addDemoCredentials(ctx, back); err != nil {
+			return err
+		}
+	}
+	services, err := wire(s, back, &key.key, log)
 	if err != nil {
 		return err
 	}
 	handler, err := routes(ctx, s, services, log)
 	if err != nil {
+		return err
+	}
+	if err := checkKey(ctx, services, key, log); err != nil {
 		return err
 	}
 	if err := provision(ctx, services, doc, log); err != nil {
@@ -135,7 +147,7 @@ func localAddress(addr net.Addr) string {
 	if ok && tcp.IP.IsUnspecified() {
 		return fmt.Sprintf("http://127.0.0.1:%d", tcp.Port)
 	}
-	return "http://" + addr.String()
+	return "http://" + strings.ReplaceAll(addr.String(), "%", "%25") // the zone of an IPv6 address (RFC 6874)
 }
 
 // warn says what was asked for and is not done by this build.

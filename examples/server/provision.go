@@ -6,19 +6,23 @@ import (
 )
 
 // provision makes the services hold what the document says; nil says nothing. What is missing is created. What exists is neither
-// changed nor revived, but for setup_complete, the readiness of collections and "revoked": true, which always follow the document. What is
-// not in the document stays. Applying it again changes nothing.
+// changed nor revived, but for setup_complete, rbac_enabled, the readiness of collections and "revoked": true, which always follow the
+// document. What is not in the document stays. Applying it again changes nothing.
 //
 // Each service first checks the document against what it holds, so that a contradiction changes nothing anywhere.
 func provision(ctx context.Context, s *services, doc *document, log *slog.Logger) error {
 	if doc == nil {
 		return nil
 	}
-	if err := s.trigger.checkDocument(ctx, doc); err != nil {
-		return err
+	for _, check := range []func(context.Context, *document) error{s.trigger.checkDocument, s.authmgmt.checkDocument} {
+		if err := check(ctx, doc); err != nil {
+			return err
+		}
 	}
-	if err := s.trigger.applyDocument(ctx, doc); err != nil {
-		return err
+	for _, apply := range []func(context.Context, *document) error{s.trigger.applyDocument, s.authmgmt.applyDocument} {
+		if err := apply(ctx, doc); err != nil {
+			return err
+		}
 	}
 	log.Info("provisioning document applied", "organizations", len(doc.organizations))
 	return nil

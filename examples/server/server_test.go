@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -28,6 +30,11 @@ func (f *failing) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Ev
 	return f.Store.Get(ctx, org, id)
 }
 
+// testSettings are those of a server whose address is known.
+func testSettings() *settings { return &settings{publicURL: "http://127.0.0.1:8080"} }
+
+func testKey() *rootKey { return &rootKey{1} }
+
 func discard() *slog.Logger { return slog.New(slog.NewJSONHandler(io.Discard, nil)) }
 
 func open(t *testing.T) (*services, *failing) {
@@ -35,7 +42,7 @@ func open(t *testing.T) (*services, *failing) {
 	back := storages["SQLite"](t)
 	store := &failing{Store: back.trigger.store}
 	back.trigger.store = store
-	s, err := wire(new(settings), back, discard())
+	s, err := wire(testSettings(), back, testKey(), discard())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,6 +74,21 @@ func TestReadyOnlyWhileTheStoreAnswers(t *testing.T) {
 	cancel()
 	check("/readyz", http.StatusServiceUnavailable)
 	check("/healthz", http.StatusOK)
+}
+
+func TestLocalAddress(t *testing.T) {
+	for address, want := range map[net.Addr]string{
+		&net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 80}:                "http://10.1.2.3:80",
+		&net.TCPAddr{IP: net.IPv4zero, Port: 80}:                         "http://127.0.0.1:80",
+		&net.TCPAddr{IP: net.IPv6zero, Port: 80}:                         "http://127.0.0.1:80",
+		&net.TCPAddr{IP: net.IPv6loopback, Port: 80}:                     "http://[::1]:80",
+		&net.TCPAddr{IP: net.ParseIP("fe80::1"), Port: 80, Zone: "eth0"}: "http://[fe80::1%25eth0]:80",
+	} {
+		got := localAddress(address)
+		if _, err := url.Parse(got); got != want || err != nil {
+			t.Errorf("got %s, want %s; %v", got, want, err)
+		}
+	}
 }
 
 const docKey = "sk-acme-0123456789abcdef0123456789abcdef"

@@ -15,8 +15,9 @@ func openMemory(ctx context.Context, log *slog.Logger) (*backends, error) {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
 	return &backends{
-		trigger: newTriggerBackend(db.Trigger(), log),
-		kept:    "in memory, and ends with the process",
-		close:   db.Close,
+		trigger:  newTriggerBackend(db.Trigger(), log),
+		authmgmt: newAuthMgmtBackend(db.AuthMgmt()),
+		kept:     "in memory, and ends with the process",
+		close:    db.Close,
 	}, nil
 }

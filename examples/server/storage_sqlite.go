@@ -25,7 +25,7 @@ const busyTimeout = 4 * time.Second
 // openSQLite is the storage of -data: one file in a folder, which is made if it is missing. Several servers on one machine may
 // share it.
 func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends, error) {
-	if err := makeFolder(filepath.Clean(folder), log); errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EIO) {
+	if err := makeFolder(filepath.Clean(folder), log); passes(err) {
 		return nil, fmt.Errorf("-data: %w", err)
 	} else if err != nil {
 		return nil, usagef("-data: %w", err)
@@ -38,10 +38,16 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 		return nil, fmt.Errorf("-data: %w", err)
 	}
 	return &backends{
-		trigger: newTriggerBackend(db.Trigger(), log),
-		kept:    "in the folder " + folder,
-		close:   db.Close,
+		trigger:  newTriggerBackend(db.Trigger(), log),
+		authmgmt: newAuthMgmtBackend(db.AuthMgmt()),
+		kept:     "in the folder " + folder,
+		close:    db.Close,
 	}, nil
+}
+
+// passes says whether an error of the file system may be gone at another time.
+func passes(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EIO)
 }
 
 // makeFolder makes a folder, and those above it, for this user alone. One that is there stays as it is.

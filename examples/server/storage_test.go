@@ -46,7 +46,7 @@ func onEach(t *testing.T, test func(t *testing.T, s *services, b *backends)) {
 	for name, open := range storages {
 		t.Run(name, func(t *testing.T) {
 			b := open(t)
-			s, err := wire(new(settings), b, discard())
+			s, err := wire(testSettings(), b, testKey(), discard())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -214,10 +214,10 @@ func TestDemoKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		stored := b.trigger.keys
-		if err := addDemoKeys(t.Context(), b); err != nil {
+		if err := addDemoCredentials(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}
-		demo, err := wire(new(settings), b, discard())
+		demo, err := wire(testSettings(), b, testKey(), discard())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,15 +4,17 @@ import (
 	"context"
 	"log/slog"
 
+	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // backends is what the services stand on. Each storage has a file that opens one: storage_sqlite.go, storage_memory.go.
 type backends struct {
-	trigger triggerBackend
-	kept    string // where the data is, as in "in the folder x"
-	close   func() error
+	trigger  triggerBackend
+	authmgmt authmgmtBackend
+	kept     string // where the data is, as in "in the folder x"
+	close    func() error
 }
 
 // triggerBackend is what a storage has for the trigger service.
@@ -35,6 +37,29 @@ func newTriggerBackend(t triggerTables, log *slog.Logger) triggerBackend {
 	return triggerBackend{store: t, organizations: t, keys: t, queue: t.Queue(&trigger.LeaseOptions{Logger: log})}
 }
 
+// authmgmtBackend is what a storage has for the credentials service.
+type authmgmtBackend struct {
+	store         authmgmtStore
+	organizations authmgmt.Organizations
+}
+
+// authmgmtStore is a store that knows its key, and can forget.
+type authmgmtStore interface {
+	authmgmt.Store
+	authmgmt.KeyChecker
+	authmgmt.Pruner
+}
+
+// authmgmtTables is what a storage of ours has for the credentials service, in one value.
+type authmgmtTables interface {
+	authmgmtStore
+	authmgmt.Organizations
+}
+
+func newAuthMgmtBackend(t authmgmtTables) authmgmtBackend {
+	return authmgmtBackend{store: t, organizations: t}
+}
+
 // openStorage opens the storage that the operator asked for.
 func openStorage(ctx context.Context, s *settings, log *slog.Logger) (*backends, error) {
 	if s.memory {
@@ -43,9 +68,10 @@ func openStorage(ctx context.Context, s *settings, log *slog.Logger) (*backends,
 	return openSQLite(ctx, s.data, log)
 }
 
-// services are the domain services of the program. Each has a file that makes it: trigger.go so far.
+// services are the domain services of the program. Each has a file that makes it: trigger.go, authmgmt.go.
 type services struct {
-	trigger *triggerService
+	trigger  *triggerService
+	authmgmt *authmgmtService
 }
 
 // member is what every service must have to be mounted, watched and run.
@@ -58,14 +84,18 @@ type member interface {
 
 // all lists the services in the order of their paths in the OpenAPI document.
 func (s *services) all() []member {
-	return []member{s.trigger}
+	return []member{s.trigger, s.authmgmt}
 }
 
 // wire makes the services.
-func wire(s *settings, b *backends, log *slog.Logger) (*services, error) {
+func wire(s *settings, b *backends, key *rootKey, log *slog.Logger) (*services, error) {
 	triggers, err := newTriggerService(s, &b.trigger, log)
 	if err != nil {
 		return nil, err
 	}
-	return &services{trigger: triggers}, nil
+	credentials, err := newAuthMgmtService(s, &b.authmgmt, key, log)
+	if err != nil {
+		return nil, err
+	}
+	return &services{trigger: triggers, authmgmt: credentials}, nil
 }

@@ -2,11 +2,13 @@ package e2e
 
 import (
 	"bytes"
+	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -19,8 +21,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestDataHoldsNoKey looks for API keys in the raw bytes of every file of the data folder, and in the logs, while the server runs,
-// after it was killed and after it stopped. The database keeps a key's digest; the logs do not even show that.
+// TestDataHoldsNoKey looks for secrets in the raw bytes of every file of the data folder, the one with the root key left aside, and in the
+// logs, while the server runs, after it was killed and after it stopped: for API keys, client secrets, access tokens, the links of
+// invitations, the root key and what is derived from it. The database keeps digests; the logs do not even show those.
 func TestDataHoldsNoKey(t *testing.T) {
 	t.Parallel()
 	p := buildServer(t)
@@ -29,16 +32,20 @@ func TestDataHoldsNoKey(t *testing.T) {
 	const marker = "What this says must be found."
 
 	s := p.startIn(t, dir, nil, "-config", config, "-data", folder)
-	keys := append(secrets(), knock(t, s, marker)...)
+	keys := append(secrets(), rootSecrets(t, folder)...)
+	keys = append(keys, knock(t, s, marker)...)
+	keys = append(keys, useCredentials(t, s)...)
 	assertNoKey(t, keys, folder, s)
 	s.kill()
 	assertNoKey(t, keys, folder, s)
 
-	// The demo, which makes a key of its own at each start and lets it end with the process, on the same data.
+	// The demo, which makes a key and a token of its own at each start and lets them end with the process, on the same data.
 	s = p.startIn(t, dir, nil, "-data", folder)
 	demo := s.demoKey()
-	keys = append(keys, demo)
+	keys = append(keys, demo, s.demoToken())
 	s.awaitStatus(demo, s.submit(demo, validBody), "completed")
+	own := s.newClient(s.demoToken(), "of the demo")
+	keys = append(keys, own.Secret, s.token(own.ID, own.Secret))
 	assertNoKey(t, keys, folder, s)
 	s.stop() // notes the uses of the keys
 	assertNoKey(t, keys, folder, s)
@@ -46,6 +53,7 @@ func TestDataHoldsNoKey(t *testing.T) {
 	// A second time the keys are there already.
 	s = p.startIn(t, dir, nil, "-config", config, "-data", folder)
 	keys = append(keys, knock(t, s, marker)...)
+	keys = append(keys, useCredentials(t, s)...)
 	assertNoKey(t, keys, folder, s)
 	s.stop()
 	assertNoKey(t, keys, folder, s)
@@ -53,10 +61,61 @@ func TestDataHoldsNoKey(t *testing.T) {
 	// That something is not found says little unless what is there would be.
 	content := readFolder(t, folder)
 	assert.True(t, strings.Contains(content, marker), "the search does not see what the database has")
-	for _, key := range []string{goodKey, revokedKey} {
+	for _, key := range []string{goodKey, revokedKey, accessToken, clientSecret, own.Secret} {
 		digest := sha256.Sum256([]byte(key))
 		assert.True(t, strings.Contains(content, string(digest[:])), "the digest is what the database is meant to have")
 	}
+}
+
+// rootSecrets returns the root key of a folder, as it stands there and as the bytes that it means, and the key of the invitations.
+func rootSecrets(t *testing.T, folder string) []string {
+	t.Helper()
+	text := strings.TrimSpace(string(read(t, filepath.Join(folder, "vault.key"))))
+	raw, err := hex.DecodeString(text)
+	require.NoError(t, err)
+	derived, err := hkdf.Key(sha256.New, raw, nil, "mortise invitation key v1", 32)
+	require.NoError(t, err)
+	return []string{text, string(raw), string(derived)}
+}
+
+// useCredentials makes secrets of every kind, uses each and lets it end, and returns them.
+func useCredentials(t *testing.T, s *server) (told []string) {
+	t.Helper()
+	c := s.newClient(accessToken, "short-lived", "admin")
+	session := s.token(c.ID, c.Secret)
+	rotated := ask[credentials](s, http.StatusOK, "POST", clientsPath+"/"+c.ID+"/rotate-secret", session, object{"overlap_seconds": 1})
+	told = append(told, c.Secret, session, rotated.Secret, s.token("c1", clientSecret))
+
+	accepted, cancelled, resent := s.invite(accessToken, "ada@example.com", "viewer"), s.invite(accessToken, "alan@example.org", "viewer"), s.invite(accessToken, "grace@example.com", "viewer")
+	again := ask[invitation](s, http.StatusOK, "POST", invitationsPath+"/"+resent.ID+"/resend", accessToken, nil)
+	require.NotEqual(t, resent.URL, again.URL)
+	told = append(told, s.accept(accepted.linkToken(t)).accepted(t))
+	for _, i := range []invitation{accepted, cancelled, resent, again} {
+		_, secret, _ := strings.Cut(i.linkToken(t), ".")
+		raw, err := base64.RawURLEncoding.DecodeString(secret)
+		require.NoError(t, err)
+		told = append(told, i.linkToken(t), string(raw))
+		s.status("GET", acceptPath+i.linkToken(t), "")
+		s.status("DELETE", acceptPath+i.linkToken(t), "")
+		s.status("GET", invitationsPath+"/"+i.linkToken(t), accessToken)
+	}
+	require.Equal(t, http.StatusOK, s.status("DELETE", invitationsPath+"/"+cancelled.ID, accessToken))
+	require.Equal(t, http.StatusOK, s.status("DELETE", invitationsPath+"/"+again.ID, accessToken))
+	for _, secret := range slices.Clone(told) {
+		s.login(c.ID, secret)
+		s.login(secret, c.Secret)
+		s.do("POST", loginPath+"?client_secret="+url.QueryEscape(secret), "", "grant_type=client_credentials", "Content-Type", "application/x-www-form-urlencoded")
+		s.do("POST", loginPath, "", "grant_type=client_credentials", "Content-Type", "application/x-www-form-urlencoded",
+			"Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(url.QueryEscape(c.ID)+":"+url.QueryEscape(secret))))
+		s.do("POST", loginPath, "", `{"client_secret":`, "Content-Type", "application/json")
+		for _, method := range []string{"GET", "PUT", "DELETE", "POST"} {
+			s.do(method, clientsPath+"/"+url.PathEscape(secret), accessToken, `{"name":7}`)
+			s.do(method, acceptPath+url.PathEscape(secret), "", "")
+		}
+		s.do("GET", clientsPath+"?limit="+url.QueryEscape(secret), accessToken, "")
+	}
+	require.Equal(t, http.StatusOK, s.status("DELETE", clientsPath+"/"+c.ID, accessToken))
+	return told
 }
 
 // knock sends requests of all sorts with keys that are right, wrong, and in the wrong place. It returns the wrong keys: they are
@@ -112,7 +171,7 @@ func assertNoKey(t *testing.T, keys []string, folder string, s *server) {
 	}
 }
 
-// readFolder returns the bytes of all files of a folder. It is the test's process that opens the database file here, not the
+// readFolder returns the bytes of all files of a folder but that of the root key. It is the test's process that opens the database file here, not the
 // server's: closing it drops no lock of the server.
 func readFolder(t *testing.T, folder string) string {
 	t.Helper()
@@ -121,6 +180,9 @@ func readFolder(t *testing.T, folder string) string {
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
+		if file.Name() == "vault.key" {
+			continue
+		}
 		content, err := os.ReadFile(filepath.Join(folder, file.Name()))
 		require.NoError(t, err)
 		all.Write(content)

@@ -167,6 +167,7 @@ func testCorruptLog(t *testing.T, p program) {
 	log, err := os.ReadFile(s.database() + "-wal")
 	require.NoError(t, err)
 	require.Greater(t, len(log), 20*3000)
+	key := filepath.Join(filepath.Dir(s.database()), "vault.key")
 
 	for name, test := range map[string]struct {
 		log, index []byte
@@ -190,7 +191,7 @@ func testCorruptLog(t *testing.T, p program) {
 		if test.index != nil {
 			require.NoError(t, os.WriteFile(file+"-shm", test.index, 0o600))
 		}
-		s := p.start(t, nil, "-config", config, "-data", folder)
+		s := p.start(t, nil, "-config", config, "-data", folder, "-vault-key", key)
 		next := &ledger{size: slices.Clone(recent.size), accepted: maps.Clone(old.accepted)}
 		found := next.check(s)
 		kept := keptOf(found, recent)

@@ -94,7 +94,7 @@ func testReadOnlyAtStart(t *testing.T, p program) {
 	remount("rw")
 	files, err := os.ReadDir(data)
 	require.NoError(t, err)
-	assert.Len(t, files, 1, "a clean stop leaves one file")
+	assert.Len(t, files, 2, "a clean stop leaves the database and the root key")
 	s = p.start(t, nil, args...)
 	l.checkCompleted(s)
 	l.checkAfterRestarts(p, s, args...)

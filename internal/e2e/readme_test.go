@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -22,12 +23,11 @@ func readme(t *testing.T) string {
 	return string(b)
 }
 
-// TestReadmeEmbeddingCompiles builds the embedding of the README as it stands there.
+// TestReadmeEmbeddingCompiles builds the embeddings of the README as they stand there.
 func TestReadmeEmbeddingCompiles(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
-	require.Len(t, blocks, 1)
-	source := filepath.Join(t.TempDir(), "main.go")
-	require.NoError(t, os.WriteFile(source, []byte(`package main
+	require.Len(t, blocks, 2)
+	program := `package main
 
 import (
 	"context"
@@ -35,17 +35,32 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-func embed(ctx context.Context, mux *http.ServeMux, group *errgroup.Group, processor trigger.Processor, auth httpadapter.Authenticator, check func(error)) {
-`+blocks[0][1]+`
-}
+// What the text takes for given.
+var (
+	ctx       context.Context
+	mux       *http.ServeMux
+	group     *errgroup.Group
+	check     func(error)
+	auth      httpadapter.Authenticator
+	processor trigger.Processor
+	db        *memory.DB
+	key       authmgmt.InvitationKey
+	grant     func(context.Context, authmgmt.Acceptance) (string, error)
+)
 
-func main() { _ = embed }
-`), 0o600))
+func main() {}
+`
+	for i, block := range blocks {
+		program += fmt.Sprintf("\nfunc block%d() {\n%s}\n", i, block[1])
+	}
+	source := filepath.Join(t.TempDir(), "main.go")
+	require.NoError(t, os.WriteFile(source, []byte(program), 0o600))
 	// An overlay puts the file into the module without touching the tree.
 	target, err := filepath.Abs("readmesnippet/main.go")
 	require.NoError(t, err)
@@ -62,7 +77,7 @@ func TestReadmeNamesRealThings(t *testing.T) {
 	text := readme(t)
 	var sources strings.Builder
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "triggertest") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "triggertest") && !strings.Contains(path, "authmgmttest") {
 			return err
 		}
 		b, err := os.ReadFile(path)

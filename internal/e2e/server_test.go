@@ -63,18 +63,40 @@ func (s *server) demoKey() (key string) {
 	return key
 }
 
-// testDemo pastes what the demo prints.
-func testDemo(t *testing.T, p program) {
-	curl, sh := tool(t, "curl"), tool(t, "sh")
-	s := p.start(t, nil)
+// demoToken returns the access token that a demo has printed.
+func (s *server) demoToken() (token string) {
+	s.t.Helper()
 	s.await("the demo's text", func() bool { return strings.Contains(s.stdout.String(), s.url+"/docs\n") })
-	key := s.demoKey()
-	defer func() { assertUntold(t, key, s.stderr.String()) }()
+	return shownToken.FindString(s.stdout.String())
+}
+
+// testDemo pastes what the demo prints, at a first start and at a second one on the same data.
+func testDemo(t *testing.T, p program) {
+	dir := t.TempDir()
+	s := p.startIn(t, dir, nil)
+	first := s.demoToken()
+	pasteDemo(s)
+	s.stop()
+	s = p.startIn(t, dir, nil)
+	assert.NotEqual(t, first, s.demoToken())
+	assert.Equal(t, http.StatusUnauthorized, s.status("GET", clientsPath, first), "it ends with the process")
+	pasteDemo(s)
+	assert.NotContains(t, s.stderr.String(), first)
+}
+
+func pasteDemo(s *server) {
+	t := s.t
+	curl, sh := tool(t, "curl"), tool(t, "sh")
+	token, key := s.demoToken(), s.demoKey()
+	defer func() {
+		assertUntold(t, key, s.stderr.String())
+		assertUntold(t, token, s.stderr.String())
+	}()
 
 	// Nothing but the shell and curl may be needed.
 	bin := t.TempDir()
 	require.NoError(t, os.Symlink(curl, filepath.Join(bin, "curl")))
-	var commands, outputs []string
+	var outputs []string
 	for line := range strings.Lines(s.stdout.String()) {
 		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "listening") || line == "\n" {
 			continue
@@ -83,16 +105,15 @@ func testDemo(t *testing.T, p program) {
 		cmd.Env = []string{"PATH=" + bin, "NO_PROXY=*"}
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s: %s", line, out)
-		commands, outputs = append(commands, line), append(outputs, string(out))
+		outputs = append(outputs, string(out))
 	}
-	require.Len(t, commands, 4)
+	require.Len(t, outputs, 9)
 
 	var submitted, read event
 	var history struct{ Triggers []event }
 	require.NoError(t, json.Unmarshal([]byte(outputs[0]), &submitted), outputs[0])
 	require.NoError(t, json.Unmarshal([]byte(outputs[1]), &history), outputs[1])
 	require.NoError(t, json.Unmarshal([]byte(outputs[2]), &read), outputs[2])
-	require.Len(t, history.Triggers, 1)
 	assert.Equal(t, submitted.ID, history.Triggers[0].ID)
 	assert.JSONEq(t, `{"commit":"4f2a9c1"}`, string(history.Triggers[0].Context))
 	assert.Equal(t, "Add the release notes.", read.Instructions)
@@ -102,6 +123,29 @@ func testDemo(t *testing.T, p program) {
 	done := s.awaitStatus(key, submitted.ID, "completed")
 	assert.Contains(t, s.stderr.String(), submitted.ID, "the event's id is not logged")
 	assert.NotEmpty(t, done.Outcome.Summary)
+
+	var created, renamed credentials
+	var login struct {
+		Token string `json:"access_token"`
+	}
+	var invited, cancelled invitation
+	require.NoError(t, json.Unmarshal([]byte(outputs[4]), &created), outputs[4])
+	require.NoError(t, json.Unmarshal([]byte(outputs[5]), &login), outputs[5])
+	require.NoError(t, json.Unmarshal([]byte(outputs[6]), &renamed), outputs[6])
+	require.NoError(t, json.Unmarshal([]byte(outputs[7]), &invited), outputs[7])
+	last, status, _ := strings.Cut(outputs[8], "\n")
+	require.NoError(t, json.Unmarshal([]byte(last), &cancelled), outputs[8])
+	assert.Equal(t, "200\n", status)
+	assert.Equal(t, http.StatusOK, s.login(created.ID, created.Secret).status)
+	assert.Equal(t, http.StatusOK, s.status("GET", clientsPath, login.Token))
+	assert.Equal(t, credentials{ID: renamed.ID, Name: "dashboard", Roles: roles("viewer")}, renamed)
+	assert.Equal(t, http.StatusOK, s.status("GET", acceptPath+invited.linkToken(t), ""))
+	given := s.accept(invited.linkToken(t)).accepted(t)
+	assert.Equal(t, http.StatusForbidden, s.status("GET", clientsPath, given), "an editor")
+	assert.Equal(t, http.StatusNotFound, s.status("GET", acceptPath+cancelled.linkToken(t), ""))
+	for _, secret := range []string{created.Secret, login.Token, given, invited.linkToken(t), cancelled.linkToken(t)} {
+		assertUntold(t, secret, s.stderr.String())
+	}
 }
 
 // testRefusals starts the server wrongly.
@@ -206,6 +250,10 @@ func testPages(t *testing.T, p program) {
 	assert.Contains(t, document.Paths["/triggers"], "post")
 	assert.Contains(t, document.Paths["/triggers"], "get")
 	assert.Contains(t, document.Paths, "/triggers/{id}")
+	assert.Contains(t, document.Paths[clientsPath+"/{client_id}"], "put")
+	assert.Contains(t, document.Paths[invitationsPath+"/{invitation_id}"], "get")
+	assert.Contains(t, document.Paths[invitationsPath+"/{invitation_id}"], "delete")
+	assert.Contains(t, document.Paths[loginPath], "post")
 
 	a = s.do("GET", "/docs", "", "")
 	assert.Equal(t, http.StatusOK, a.status)
@@ -223,7 +271,7 @@ func testWithoutDocs(t *testing.T, p program) {
 		assert.Equal(t, http.StatusNotFound, a.status, path)
 		assert.Contains(t, a.body, `"error":"not_found"`, path)
 	}
-	s.await("the demo's text", func() bool { return strings.Contains(s.stdout.String(), "(422)") })
+	s.await("the demo's text", func() bool { return strings.Contains(s.stdout.String(), "cancel it (200)") })
 	assert.NotContains(t, s.stdout.String(), "/docs")
 }
 

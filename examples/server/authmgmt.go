@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+)
+
+// authmgmtService is the credentials service: its Go side, its routes and its background work.
+type authmgmtService struct {
+	service *authmgmt.Service
+	store   authmgmt.Store // for what a provisioning document is compared with
+	routes  *httpadapter.Handler
+}
+
+var _ member = (*authmgmtService)(nil)
+
+func newAuthMgmtService(s *settings, b *authmgmtBackend, root *rootKey, log *slog.Logger) (*authmgmtService, error) {
+	key, err := root.derive(purposeInvitations)
+	if err != nil {
+		return nil, err
+	}
+	grants := new(tokenGrants)
+	service, err := authmgmt.New(b.store, key, &authmgmt.Options{
+		Directory: b.organizations,
+		AcceptURL: s.publicURL + httpadapter.AcceptPath,
+		Grant:     grants.grant,
+		Observer:  authmgmt.ObserverFunc(logRefused(log)),
+		Logger:    log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make the credentials service: %w", err)
+	}
+	grants.service = service
+	routes, err := httpadapter.NewAuthMgmt(service, httpadapter.Bearer(httpadapter.AccessTokens(service)), &httpadapter.AuthMgmtOptions{
+		Options:     httpadapter.Options{Logger: log},
+		Clients:     true,
+		Invitations: true,
+		AcceptPage:  true,
+		Login:       true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mount the credentials service: %w", err)
+	}
+	return &authmgmtService{service: service, store: b.store, routes: routes}, nil
+}
+
+func (a *authmgmtService) name() string                   { return "authmgmt" }
+func (a *authmgmtService) handler() *httpadapter.Handler  { return a.routes }
+func (a *authmgmtService) ping(ctx context.Context) error { return a.service.Ping(ctx) }
+func (a *authmgmtService) run(ctx context.Context) error  { return a.service.Run(ctx) }
+
+// tokenGrants gives whoever accepts an invitation an access token with its roles, which never expires. The acceptance page shows it
+// once. So a token is of use only while the person waits: nobody could read one that is made later.
+//
+// Each attempt makes a token of its own, whose ID can be computed, and first ends those of the attempts before. They may have been
+// stored, though nobody was told so.
+type tokenGrants struct{ service *authmgmt.Service }
+
+func (g *tokenGrants) grant(ctx context.Context, a authmgmt.Acceptance) (string, error) {
+	if !a.Attended {
+		return "", authmgmt.ErrUnattended
+	}
+	i := &a.Invitation
+	// What the invitation gives was covered by whoever made it.
+	by := authmgmt.Caller{Subject: i.AcceptedBy, Access: authmgmt.FullAccess()}
+	for attempt := 1; attempt < a.Attempt; attempt++ {
+		err := g.service.RevokeToken(ctx, i.Organization, by, grantedToken(i, attempt))
+		if err != nil && !errors.Is(err, authmgmt.ErrNotFound) {
+			return "", err
+		}
+	}
+	text, _, err := g.service.IssueToken(ctx, i.Organization, by, authmgmt.NewToken{
+		ID: grantedToken(i, a.Attempt), Subject: i.Email, Roles: i.Roles,
+	})
+	return text, err
+}
+
+// grantNamespace is where the IDs of granted tokens come from (RFC 9562 section 5.5).
+var grantNamespace = uuid.MustParse("b3a0b7c1-6f52-4a0c-9c39-4f1f1f6f3d5e")
+
+// grantedToken returns the ID of the token that an attempt makes. No name contains U+0000.
+func grantedToken(i *authmgmt.Invitation, attempt int) uuid.UUID {
+	name := strings.Join([]string{i.Organization, i.ID, fmt.Sprint(i.Generation), fmt.Sprint(attempt)}, "\x00")
+	return uuid.NewSHA1(grantNamespace, []byte(name))
+}
+
+// logRefused logs what somebody tried in vain and an operator may want to know. What fails in the background the service logs itself.
+func logRefused(log *slog.Logger) func(ctx context.Context, o authmgmt.Observation) {
+	return func(ctx context.Context, o authmgmt.Observation) {
+		switch {
+		case o.Kind == authmgmt.KindLoginRefused && errors.Is(o.Err, authmgmt.ErrInvalidClient):
+			log.WarnContext(ctx, "login refused")
+		case errors.Is(o.Err, authmgmt.ErrForbidden):
+			log.WarnContext(ctx, "change refused: it gives more than the caller holds", "kind", string(o.Kind),
+				"organization", o.Organization, "actor", o.Actor, "target", o.Target)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+)
+
+// TestGrant: of the tokens that the attempts at one invitation make, the last one works, with the invitation's roles.
+func TestGrant(t *testing.T) {
+	onEach(t, func(t *testing.T, s *services, b *backends) {
+		ctx, service := t.Context(), s.authmgmt.service
+		grants := &tokenGrants{service}
+		i := authmgmt.Invitation{
+			Organization: "acme", ID: "i1", Email: "alan@example.com", Generation: 7, AcceptedBy: "alan@example.com", Roles: []authmgmt.Role{{ID: "viewer"}},
+		}
+		if _, err := grants.grant(ctx, authmgmt.Acceptance{Invitation: i, Attempt: 1}); !errors.Is(err, authmgmt.ErrUnattended) {
+			t.Errorf("nobody waits: %v", err)
+		}
+		if state := stateOf(t, b, "acme"); len(state.Tokens) != 0 {
+			t.Errorf("a token that nobody could read: %+v", state.Tokens)
+		}
+		var given []string
+		for _, attempt := range []int{1, 2, 4} { // the third one came to nothing
+			text, err := grants.grant(ctx, authmgmt.Acceptance{Invitation: i, Attempt: attempt, Attended: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			given = append(given, text)
+			for n, earlier := range given {
+				_, err := service.VerifyToken(ctx, earlier)
+				if last := n == len(given)-1; last != (err == nil) {
+					t.Errorf("after attempt %d the token of number %d: %v", attempt, n, err)
+				}
+			}
+		}
+		identity, err := service.VerifyToken(ctx, given[len(given)-1])
+		if err != nil || identity.Organization != "acme" || identity.Subject != "alan@example.com" || !identity.ExpiresAt.IsZero() ||
+			!slices.Equal(identity.Access.Roles(), i.Roles) {
+			t.Errorf("%+v, %v", identity, err)
+		}
+		// What is made for another invitation, or for its next life, leaves these alone.
+		other, again := i, i
+		other.ID, again.Generation = "i2", 8
+		for _, i := range []authmgmt.Invitation{other, again} {
+			if _, err := grants.grant(ctx, authmgmt.Acceptance{Invitation: i, Attempt: 9, Attended: true}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := service.VerifyToken(ctx, given[len(given)-1]); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestGrantedTokenIDs(t *testing.T) {
+	// Another result at another version would leave the tokens of earlier attempts as they are.
+	if id := grantedToken(&authmgmt.Invitation{Organization: "a", ID: "b", Generation: 1}, 1); id != uuid.MustParse("b7e899a9-c67a-5fd8-919c-b5de86e7907e") {
+		t.Errorf("got %s", id)
+	}
+	seen := make(map[uuid.UUID]bool)
+	for _, org := range []string{"a", "a1", "ab"} {
+		for _, id := range []string{"b", "1", "b1"} {
+			for _, generation := range []int64{1, 11} {
+				for _, attempt := range []int{1, 11, 111} {
+					i := authmgmt.Invitation{Organization: org, ID: id, Generation: generation}
+					if seen[grantedToken(&i, attempt)] {
+						t.Errorf("%+v, %d has the ID of another", i, attempt)
+					}
+					seen[grantedToken(&i, attempt)] = true
+				}
+			}
+		}
+	}
+}
+
+// TestInvitationLinks: the links begin with the address that the operator gave.
+func TestInvitationLinks(t *testing.T) {
+	b := storages["memory"](t)
+	s, err := wire(&settings{publicURL: "https://example.com/sub"}, b, testKey(), discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := s.authmgmt.service.Invite(t.Context(), "acme", provisioner, authmgmt.NewInvitation{Email: "a@b", Name: "n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, err := url.Parse(s.authmgmt.service.URL(&i))
+	if err != nil || !strings.HasPrefix(link.String(), "https://example.com/sub"+httpadapter.AcceptPath) {
+		t.Errorf("%s, %v", link, err)
+	}
+}
+
+// TestRefusalsAreLogged: an operator sees who tried what in vain, once, and no secret.
+func TestRefusalsAreLogged(t *testing.T) {
+	b := storages["memory"](t)
+	var log bytes.Buffer
+	s, err := wire(testSettings(), b, testKey(), slog.New(slog.NewJSONHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, service := t.Context(), s.authmgmt.service
+	if err := apply(t, s, orgDocument("acme", true, "[]", "[]")); err != nil {
+		t.Fatal(err)
+	}
+	_, _, loginErr := service.Login(ctx, "c1", docSecret)
+	_, tokenErr := service.VerifyToken(ctx, docToken)
+	_, updateErr := service.UpdateClient(ctx, "acme", provisioner, "c1", authmgmt.ClientUpdate{})
+	if err := errors.Join(loginErr, tokenErr, updateErr); err != nil || log.Len() > 0 {
+		t.Errorf("%v; what went well was logged: %s", err, &log)
+	}
+	if _, err := service.VerifyToken(ctx, "nonsense"); !errors.Is(err, authmgmt.ErrInvalidToken) || log.Len() > 0 {
+		t.Errorf("%v; logged %s", err, &log)
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	if _, _, err := service.Login(ended, "c1", docSecret); !errors.Is(err, authmgmt.ErrUnavailable) || log.Len() > 0 {
+		t.Errorf("%v; logged %s", err, &log)
+	}
+	if _, _, err := service.Login(ctx, "c1-is-no-secret", docSecret); !errors.Is(err, authmgmt.ErrInvalidClient) {
+		t.Error(err)
+	}
+	if !strings.Contains(log.String(), "login refused") || strings.Contains(log.String(), "c1") || strings.Contains(log.String(), docSecret) {
+		t.Errorf("logged %s", &log)
+	}
+	log.Reset()
+	none := []authmgmt.Role{}
+	mallory := authmgmt.Caller{Subject: "mallory", Access: authmgmt.DefaultCatalogue().Access(authmgmt.Role{ID: "admin"})}
+	if _, err := service.UpdateClient(ctx, "acme", mallory, "c1", authmgmt.ClientUpdate{Roles: &none}); !errors.Is(err, authmgmt.ErrForbidden) {
+		t.Error(err)
+	}
+	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), `"kind":"client_updated","organization":"acme","actor":"mallory","target":"c1"`) {
+		t.Errorf("logged %s", &log)
+	}
+}

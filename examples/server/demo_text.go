@@ -1,0 +1,51 @@
+package main
+
+import "text/template"
+
+// demoPage is what the demo's text says.
+type demoPage struct {
+	demoPlace
+	Key, Token string
+	Start      string // different at each start: an email address has one pending invitation at most
+}
+
+// Clients, Invitations, Auth and JSON are parts of the commands.
+func (p demoPage) Clients() string     { return p.URL + "/api/v1/auth-management/clients" }
+func (p demoPage) Invitations() string { return p.URL + "/api/v1/auth-management/user-invitations" }
+func (p demoPage) Auth() string        { return "-H 'Authorization: Bearer " + p.Token + "'" }
+func (p demoPage) JSON() string        { return p.Auth() + " -H 'Content-Type: application/json'" }
+
+// demoText are lines to paste into a POSIX shell. Each command stands on one line and needs nothing but the shell and curl.
+var demoText = template.Must(template.New("demo").Parse(`
+# This is a demo, with an API key and an access token of its own that end with it. Paste these lines into another terminal.
+# What you send is kept {{.Kept}}.
+
+# Submit a trigger:
+curl -sS -w '\n' {{.URL}}/triggers -H 'Authorization: Bearer {{.Key}}' -H 'Content-Type: application/json' -d '{"instructions":"Describe the new sign-in page in the user guide.","context":{"commit":"4f2a9c1"}}'
+
+# List the history, newest first:
+curl -sS -w '\n' '{{.URL}}/triggers?limit=10' -H 'Authorization: Bearer {{.Key}}'
+
+# Submit another one, and read it back by its ID:
+id=$(curl -sS {{.URL}}/triggers -H 'Authorization: Bearer {{.Key}}' -H 'Content-Type: application/json' -d '{"instructions":"Add the release notes."}') && id=${id#*:\"} && curl -sS -w '\n' "{{.URL}}/triggers/${id%\"*}" -H 'Authorization: Bearer {{.Key}}'
+
+# See how a mistake is answered (422):
+curl -sS -w '\n%{http_code}\n' {{.URL}}/triggers -H 'Authorization: Bearer {{.Key}}' -H 'Content-Type: application/json' -d '{"instructions":"","priority":1}'
+
+# Create credentials, with full access. The answer shows their secret, this once:
+curl -sS -w '\n' {{.Clients}} {{.JSON}} -d '{"name":"nightly build"}'
+
+# Create others, and exchange their secret for an access token:
+c=$(curl -sS {{.Clients}} {{.JSON}} -d '{"name":"release job"}') && id=${c#*\"client_id\":\"} && secret=${c#*\"client_secret\":\"} && curl -sS -w '\n' -u "${id%%\"*}:${secret%%\"*}" {{.URL}}/api/v0/login -d grant_type=client_credentials
+
+# Create more, rename them, and let them only look:
+c=$(curl -sS {{.Clients}} {{.JSON}} -d '{"name":"new"}') && id=${c#*\"client_id\":\"} && curl -sS -w '\n' -X PUT "{{.Clients}}/${id%%\"*}" {{.JSON}} -d '{"name":"dashboard","roles":[{"role_id":"viewer"}]}'
+
+# Invite somebody. Open the invitation_url of the answer in a browser and accept: the page then shows an access token, this once:
+curl -sS -w '\n' {{.Invitations}} {{.JSON}} -d '{"email":"ada+{{.Start}}@example.com","name":"Ada","roles":[{"role_id":"editor"}]}'
+
+# Invite somebody else, read the invitation, and cancel it (200):
+i=$(curl -sS {{.Invitations}} {{.JSON}} -d '{"email":"alan+{{.Start}}@example.com","name":"Alan"}') && id=${i#*\"invitation_id\":\"} && id=${id%%\"*} && curl -sS -w '\n' "{{.Invitations}}/$id" {{.Auth}} && curl -sS -w '%{http_code}\n' -X DELETE "{{.Invitations}}/$id" {{.Auth}}
+{{if .Docs}}
+# Read the API reference: {{.URL}}/docs
+{{end}}`))

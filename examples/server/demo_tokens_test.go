@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// TestDemoTokens: the demo's token works beside those of the storage, and is not in it.
+func TestDemoTokens(t *testing.T) {
+	onEach(t, func(t *testing.T, s *services, b *backends) {
+		if err := apply(t, s, orgDocument("demo", true, "[]", "[]")); err != nil {
+			t.Fatal(err)
+		}
+		stored := b.authmgmt.store
+		if err := addDemoCredentials(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+		demo, err := wire(testSettings(), b, testKey(), discard())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, service := t.Context(), demo.authmgmt.service
+		text, record, err := service.IssueToken(ctx, demoOrganization, provisioner, authmgmt.NewToken{Subject: demoSubject})
+		if err != nil {
+			t.Fatal(err)
+		}
+		login, _, err := service.Login(ctx, "c1", docSecret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		person, _, err := service.IssueToken(ctx, demoOrganization, provisioner, authmgmt.NewToken{Subject: "alan@example.com"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens := []string{text, docToken, login, person}
+		for _, token := range tokens {
+			if identity, err := service.VerifyToken(ctx, token); err != nil || identity.Organization != demoOrganization || !identity.Access.Full() {
+				t.Errorf("%+v, %v", identity, err)
+			}
+		}
+		// All tokens are listed once, whatever the page.
+		var listed []uuid.UUID
+		for offset := range 5 {
+			page, err := service.ListTokens(ctx, demoOrganization, authmgmt.Paging{Offset: offset, Limit: 1})
+			if err != nil || page.Total != 4 || len(page.Tokens) != min(1, 4-offset) {
+				t.Errorf("offset %d: %+v, %v", offset, page, err)
+			}
+			for _, token := range page.Tokens {
+				listed = append(listed, token.ID)
+			}
+		}
+		for limit := 1; limit <= 5; limit++ {
+			page, err := service.ListTokens(ctx, demoOrganization, authmgmt.Paging{Limit: limit})
+			var ids []uuid.UUID
+			for _, token := range page.Tokens {
+				ids = append(ids, token.ID)
+			}
+			if err != nil || page.Total != 4 || !slices.Equal(ids, listed[:min(limit, 4)]) {
+				t.Errorf("limit %d: %v of %v, %v", limit, ids, listed, err)
+			}
+		}
+		kept, err := stored.ListTokens(ctx, demoOrganization, authmgmt.Paging{Limit: 10})
+		if err != nil || kept.Total != 3 || slices.ContainsFunc(kept.Tokens, func(t authmgmt.Token) bool { return t.ID == record.ID }) {
+			t.Errorf("stored: %+v, %v", kept, err)
+		}
+
+		if err := service.RevokeToken(ctx, demoOrganization, provisioner, uuid.New()); !errors.Is(err, authmgmt.ErrNotFound) {
+			t.Error(err)
+		}
+		for _, id := range listed {
+			if err := service.RevokeToken(ctx, demoOrganization, provisioner, id); err != nil {
+				t.Error(err)
+			}
+		}
+		for i, token := range tokens {
+			if _, err := service.VerifyToken(ctx, token); !errors.Is(err, authmgmt.ErrInvalidToken) {
+				t.Error(fmt.Errorf("%d after it was revoked: %w", i, err))
+			}
+		}
+	})
+}

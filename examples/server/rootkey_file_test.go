@@ -1,0 +1,294 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// keyFolder returns settings whose data folder is there.
+func keyFolder(t *testing.T) *settings {
+	t.Helper()
+	return &settings{data: t.TempDir()}
+}
+
+// names returns what is in the folder.
+func names(t *testing.T, folder string) (all []string) {
+	t.Helper()
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		all = append(all, entry.Name())
+	}
+	return all
+}
+
+func TestKeyFileIsMadeOnce(t *testing.T) {
+	s := keyFolder(t)
+	first, err := findKey(s, discard())
+	if err != nil || first.made == nil || first.key == (rootKey{}) {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	info, err := os.Stat(filepath.Join(s.data, keyFile))
+	if err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	second, err := findKey(s, discard())
+	if err != nil || second.made != nil || second.key != first.key {
+		t.Errorf("%+v, %v", second, err)
+	}
+	if left := names(t, s.data); len(left) != 1 || left[0] != keyFile {
+		t.Errorf("in the folder: %q", left)
+	}
+	s.vaultKey = filepath.Join(s.data, keyFile)
+	if named, err := namedKey(s); err != nil || named.key != first.key {
+		t.Errorf("%+v, %v", named, err)
+	}
+	if other, err := findKey(keyFolder(t), discard()); err != nil || other.key == first.key {
+		t.Errorf("another folder has the same key: %v", err)
+	}
+}
+
+// TestKeyFileAtOnce: servers that start at once on one folder agree on one key.
+func TestKeyFileAtOnce(t *testing.T) {
+	for range 20 {
+		s := keyFolder(t)
+		var found [8]*foundKey
+		var group sync.WaitGroup
+		for i := range found {
+			group.Go(func() {
+				var err error
+				if found[i], err = findKey(s, discard()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		if t.Failed() {
+			return
+		}
+		made := 0
+		for _, k := range found {
+			if k.key != found[0].key {
+				t.Fatal("two keys")
+			}
+			if k.made != nil {
+				made++
+			}
+		}
+		if left := names(t, s.data); made != 1 || len(left) != 1 {
+			t.Errorf("made %d times; in the folder: %q", made, left)
+		}
+	}
+}
+
+// TestKeyFileLeftovers: what a server left that died while it made the file is removed, for it may be a second copy of the key.
+func TestKeyFileLeftovers(t *testing.T) {
+	s := keyFolder(t)
+	path := filepath.Join(s.data, keyFile)
+	if err := os.WriteFile(path+".new-456", nil, 0o600); err != nil { // by one that died before it had made the file
+		t.Fatal(err)
+	}
+	first, err := findKey(s, discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if left := names(t, s.data); len(left) != 1 {
+		t.Errorf("in the folder: %q", left)
+	}
+	if err := errors.Join(os.Link(path, path+".new-123"), os.WriteFile(filepath.Join(s.data, "other"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := findKey(s, discard()); err != nil || found.key != first.key {
+		t.Errorf("%+v, %v", found, err)
+	}
+	if left := names(t, s.data); len(left) != 2 {
+		t.Errorf("in the folder: %q", left)
+	}
+	if made, err := makeKeyFile(path, &rootKey{1}); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("another file was replaced: %v, %v", made, err)
+	}
+}
+
+func TestKeyFileRefused(t *testing.T) {
+	dir := t.TempDir()
+	const content = "ffeeddccbbaa99887766554433221100"
+	for name, text := range map[string]string{"empty": "", "short": content, "long": strings.Repeat(content, 1000), "far": content + content + strings.Repeat(" ", maxKeyFile) + "x"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"empty", "short", "long", "far", "missing", "."} {
+		_, err := namedKey(&settings{vaultKey: filepath.Join(dir, name)})
+		var usage *usageError
+		if !errors.As(err, &usage) || !strings.HasPrefix(err.Error(), "-vault-key: ") || !strings.Contains(err.Error(), filepath.Join(dir, name)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if strings.Contains(err.Error(), content[:8]) {
+			t.Errorf("%s: the error repeats the file: %v", name, err)
+		}
+	}
+	// One that is there, and no key, is not replaced.
+	s := keyFolder(t)
+	path := filepath.Join(s.data, keyFile)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var usage *usageError
+	if _, err := findKey(s, discard()); !errors.As(err, &usage) {
+		t.Errorf("got %v", err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != content {
+		t.Errorf("the file was changed: %v", err)
+	}
+}
+
+// checkOn runs checkKey as a start on the storage would, and returns what it logged.
+func checkOn(t *testing.T, b *backends, k *foundKey) (log string, err error) {
+	t.Helper()
+	s, err := wire(testSettings(), b, &k.key, discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	err = checkKey(t.Context(), s, k, slog.New(slog.NewJSONHandler(&text, nil)))
+	return text.String(), err
+}
+
+// TestKeyFileOfOthers: the warning comes once the key is known to be right, since a wrong one is told on one line.
+func TestKeyFileOfOthers(t *testing.T) {
+	b := storages["memory"](t)
+	key := someKey()
+	digits := hex.EncodeToString(key[:])
+	for mode, warned := range map[fs.FileMode]bool{0o600: false, 0o400: false, 0o640: true, 0o604: true, 0o601: true} {
+		path := filepath.Join(t.TempDir(), "key")
+		if err := errors.Join(os.WriteFile(path, []byte(digits), 0o600), os.Chmod(path, mode)); err != nil {
+			t.Fatal(err)
+		}
+		found, err := namedKey(&settings{vaultKey: path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := checkOn(t, b, found)
+		if err != nil || strings.Contains(log, "others can read") != warned || strings.Contains(log, digits) {
+			t.Errorf("%o: %v; logged %s", mode, err, log)
+		}
+	}
+	if log, err := checkOn(t, b, &foundKey{key: rootKey{2}, exposed: 0o644}); err == nil || log != "" {
+		t.Errorf("another key: %v; logged %s", err, log)
+	}
+}
+
+func TestKeyInMemory(t *testing.T) {
+	one, err := findKey(&settings{memory: true, data: "/nonexistent"}, discard())
+	if err != nil || one.made != nil || one.key == (rootKey{}) {
+		t.Errorf("%+v, %v", one, err)
+	}
+	if two, err := findKey(&settings{memory: true}, discard()); err != nil || two.key == one.key {
+		t.Errorf("the same key twice: %v", err)
+	}
+}
+
+// TestWrongKey: data that began with one key takes no other, and a file that was made for nothing is gone.
+func TestWrongKey(t *testing.T) {
+	for name, open := range storages {
+		t.Run(name, func(t *testing.T) {
+			b, s := open(t), keyFolder(t)
+			first, err := findKey(s, discard())
+			if err != nil {
+				t.Fatal(err)
+			}
+			log, err := checkOn(t, b, first)
+			if err != nil || !strings.Contains(log, `"level":"WARN"`) || !strings.Contains(log, "-vault-key") || !strings.Contains(log, first.path) {
+				t.Errorf("%v; logged %s", err, log)
+			}
+			again, err := findKey(s, discard())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if log, err := checkOn(t, b, again); err != nil || log != "" {
+				t.Errorf("%v; logged %s", err, log)
+			}
+
+			moved := filepath.Join(t.TempDir(), "moved")
+			if err := os.Rename(first.path, moved); err != nil {
+				t.Fatal(err)
+			}
+			fresh, err := findKey(s, discard())
+			if err != nil || fresh.made == nil {
+				t.Fatalf("%+v, %v", fresh, err)
+			}
+			var usage *usageError
+			if log, err := checkOn(t, b, fresh); !errors.As(err, &usage) || !strings.Contains(err.Error(), "is missing") || log != "" {
+				t.Errorf("%v; logged %s", err, log)
+			}
+			if left := names(t, s.data); len(left) != 0 {
+				t.Errorf("left behind: %q", left)
+			}
+			if _, err := checkOn(t, b, &foundKey{key: someKey(), path: "named"}); !errors.As(err, &usage) || !strings.Contains(err.Error(), "named") {
+				t.Errorf("got %v", err)
+			}
+			named, err := namedKey(&settings{vaultKey: moved})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := checkOn(t, b, named); err != nil {
+				t.Errorf("the key that was moved: %v", err)
+			}
+		})
+	}
+}
+
+// TestDiscardedKey: only the file that was made is removed, not one that an operator puts in its place at that moment.
+func TestDiscardedKey(t *testing.T) {
+	s := keyFolder(t)
+	made, err := findKey(s, discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(s.data, "other")
+	if err := errors.Join(os.WriteFile(other, []byte("x"), 0o600), os.Rename(other, made.path), made.discard()); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(made.path); err != nil || string(text) != "x" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := errors.Join(os.Remove(made.path), made.discard()); err != nil {
+		t.Errorf("one that is gone already: %v", err)
+	}
+}
+
+// unsure is a store that does not answer when it is asked for its key.
+type unsure struct{ authmgmtStore }
+
+func (unsure) KeyCheck(context.Context, [32]byte) ([32]byte, error) {
+	return [32]byte{}, errors.New("disk on fire")
+}
+
+// TestKeyStaysIfInDoubt: the storage may have taken the new key before it failed.
+func TestKeyStaysIfInDoubt(t *testing.T) {
+	b := storages["memory"](t)
+	b.authmgmt.store = unsure{b.authmgmt.store}
+	s := keyFolder(t)
+	made, err := findKey(s, discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var usage *usageError
+	if _, err := checkOn(t, b, made); err == nil || errors.As(err, &usage) {
+		t.Errorf("got %v, want a failure that may pass", err)
+	}
+	if left := names(t, s.data); len(left) != 1 {
+		t.Errorf("in the folder: %q", left)
+	}
+}

@@ -1,0 +1,116 @@
+package e2e
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+)
+
+// testLogin gets access tokens as a stranger's program would, and ends them in every way.
+func testLogin(t *testing.T, start func(args ...string) *server) {
+	s := start("-config", writeOrganizations(t, ""))
+	c := s.newClient(rootToken, "nightly", "admin client")
+	s.guard(c.Secret)
+	library := func(style oauth2.AuthStyle, id, secret string) (*oauth2.Token, error) {
+		config := clientcredentials.Config{ClientID: id, ClientSecret: secret, TokenURL: s.url + loginPath, AuthStyle: style}
+		return config.Token(t.Context())
+	}
+	styles := map[string]oauth2.AuthStyle{"header": oauth2.AuthStyleInHeader, "parameters": oauth2.AuthStyleInParams, "whichever": oauth2.AuthStyleAutoDetect}
+	for name, style := range styles {
+		token, err := library(style, c.ID, c.Secret)
+		require.NoError(t, err, name)
+		s.guard(token.AccessToken)
+		assert.Equal(t, "Bearer", token.Type())
+		assert.WithinDuration(t, time.Now().Add(time.Hour), token.Expiry, patience)
+		config := clientcredentials.Config{ClientID: c.ID, ClientSecret: c.Secret, TokenURL: s.url + loginPath, AuthStyle: style}
+		resp, err := config.Client(t.Context()).Get(s.url + clientsPath)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		assert.Equal(t, http.StatusOK, resp.StatusCode, "asked with the library's own client")
+
+		for _, wrong := range [][2]string{{c.ID, c.Secret + "0"}, {"nobody", c.Secret}, {c.ID, ""}, {c.Secret, c.ID}} {
+			_, err := library(style, wrong[0], wrong[1])
+			var refused *oauth2.RetrieveError
+			require.ErrorAs(t, err, &refused, name)
+			assert.Equal(t, http.StatusUnauthorized, refused.Response.StatusCode)
+			assert.Equal(t, "invalid_client", refused.ErrorCode)
+		}
+	}
+	assert.Contains(t, s.stderr.String(), "login refused")
+
+	// A change of the roles counts for a token that was issued before.
+	token := s.token(c.ID, c.Secret)
+	s.guard(token)
+	assert.Equal(t, http.StatusForbidden, s.status("GET", invitationsPath, token))
+	ask[credentials](s, http.StatusOK, "PUT", clientsPath+"/"+c.ID, rootToken, object{"roles": roles("viewer invitation", "admin invitation")})
+	assert.Equal(t, http.StatusOK, s.status("GET", invitationsPath, token))
+	assert.Equal(t, http.StatusForbidden, s.status("GET", clientsPath, token))
+	ask[credentials](s, http.StatusOK, "PUT", clientsPath+"/"+c.ID, rootToken, object{})
+	assert.Equal(t, http.StatusOK, s.status("GET", clientsPath, token), "no roles are full access")
+
+	// A secret that was rotated away ends with its tokens, now or later.
+	rotate := func(body object) credentials {
+		t.Helper()
+		fresh := ask[credentials](s, http.StatusOK, "POST", clientsPath+"/"+c.ID+"/rotate-secret", rootToken, body)
+		s.guard(fresh.Secret)
+		return fresh
+	}
+	second := rotate(object{"overlap_seconds": 3600})
+	assert.Equal(t, http.StatusOK, s.status("GET", clientsPath, token))
+	assert.Equal(t, http.StatusOK, s.login(c.ID, c.Secret).status, "during the overlap")
+	later := s.token(c.ID, second.Secret)
+	s.guard(later)
+	third := rotate(object{"overlap_seconds": 0})
+	for _, ended := range []string{token, later} {
+		assert.Equal(t, http.StatusUnauthorized, s.status("GET", clientsPath, ended), "without overlap")
+	}
+	for _, ended := range []string{c.Secret, second.Secret} {
+		assert.Equal(t, http.StatusUnauthorized, s.login(c.ID, ended).status)
+	}
+	token = s.token(c.ID, third.Secret)
+	s.guard(token)
+	assert.Equal(t, http.StatusOK, s.status("GET", clientsPath, token))
+	assert.Equal(t, http.StatusOK, s.status("DELETE", clientsPath+"/"+c.ID, rootToken))
+	assert.Equal(t, http.StatusUnauthorized, s.status("GET", clientsPath, token), "of a client that was deleted")
+	assert.Equal(t, http.StatusUnauthorized, s.login(c.ID, third.Secret).status)
+	assert.Equal(t, http.StatusNotFound, s.status("GET", clientsPath+"/"+c.ID, rootToken))
+}
+
+// testLoginTimes measures how long the refusals take. They say nothing about which part was wrong, and their times should not either;
+// on a machine that does other things that cannot be asserted.
+func testLoginTimes(t *testing.T, start func(args ...string) *server) {
+	s := start("-config", writeOrganizations(t, ""))
+	there := s.newClient(rootToken, "there")
+	rotated := s.newClient(rootToken, "rotated")
+	deleted := s.newClient(rootToken, "deleted")
+	ask[credentials](s, http.StatusOK, "POST", clientsPath+"/"+rotated.ID+"/rotate-secret", rootToken, object{"overlap_seconds": 0})
+	require.Equal(t, http.StatusOK, s.status("DELETE", clientsPath+"/"+deleted.ID, rootToken))
+	unknown := "cs-" + "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	kinds := []struct{ name, id, secret string }{
+		{"unknown client", "0b3c1d5e-0000-4000-8000-000000000000", unknown},
+		{"wrong secret", there.ID, unknown},
+		{"secret of another client", there.ID, s.newClient(rootToken, "another").Secret},
+		{"secret rotated away", rotated.ID, rotated.Secret},
+		{"deleted client", deleted.ID, deleted.Secret},
+	}
+	took := make([][]time.Duration, len(kinds))
+	for range 100 { // in turns, so that what else the machine does hits all alike
+		for k, kind := range kinds {
+			begun := time.Now()
+			a := s.login(kind.id, kind.secret)
+			took[k] = append(took[k], time.Since(begun))
+			require.Equal(t, http.StatusUnauthorized, a.status, kind.name)
+			require.Equal(t, s.login(kinds[0].id, kinds[0].secret).body, a.body, "an answer tells what was wrong")
+		}
+	}
+	for k, kind := range kinds {
+		slices.Sort(took[k])
+		t.Logf("%-25s median %v", kind.name, took[k][len(took[k])/2])
+	}
+}
