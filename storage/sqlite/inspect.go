@@ -19,16 +19,28 @@ func inspect(ctx context.Context, path string, o *Options) error {
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return err
 	}
-	settings := url.Values{}
+	settings := url.Values{"mode": {"ro"}}
 	if !inUse(path) {
 		// Without locks, and without files beside it that would stay.
 		settings.Set("immutable", "1")
 	}
 	err := inspectWith(ctx, path, settings, o)
 	if err != nil && settings.Has("immutable") && inUse(path) { // by somebody who came meanwhile
-		return inspectWith(ctx, path, url.Values{}, o)
+		settings = url.Values{"mode": {"ro"}}
+		err = inspectWith(ctx, path, settings, o)
+	}
+	if hasCode(err, codes.SQLITE_READONLY_ROLLBACK) {
+		// A process died while it made the database, before it was in WAL mode. What it left is no database until it is rolled back, which
+		// whoever opens it has to do.
+		err = inspectWith(ctx, path, url.Values{"mode": {"rw"}}, o)
 	}
 	return err
+}
+
+// hasCode reports whether the driver gave the error with an extended result code.
+func hasCode(err error, code int) bool {
+	var e *modernc.Error
+	return errors.As(err, &e) && e.Code() == code
 }
 
 // inUse reports whether the file has a log: it is open, or was when a process died.
@@ -42,7 +54,6 @@ func inUse(path string) bool {
 }
 
 func inspectWith(ctx context.Context, path string, settings url.Values, o *Options) error {
-	settings.Set("mode", "ro")
 	s, err := newSource(path, settings)
 	if err != nil {
 		return err
