@@ -27,21 +27,14 @@ type Snapshot struct {
 	Email      string          `json:"email,omitempty"`
 	Subject    string          `json:"subject,omitempty"`
 	Client     string          `json:"client,omitempty"`
-	Roles      []SnapshotRole  `json:"roles,omitempty"`
+	Roles      []Role          `json:"roles,omitempty"`
 	FullAccess bool            `json:"full_access,omitempty"`
 	State      InvitationState `json:"state,omitempty"`
 	Generation int64           `json:"generation,omitempty"`
 	RBAC       *bool           `json:"rbac,omitempty"`
-	Secrets    []string        `json:"secrets,omitempty"` // the IDs of a client's secrets
+	Secrets    []uuid.UUID     `json:"secrets,omitempty"` // the IDs of a client's secrets
 	ExpiresAt  *time.Time      `json:"expires_at,omitempty"`
 	RevokedAt  *time.Time      `json:"revoked_at,omitempty"`
-}
-
-// SnapshotRole is a role assignment in a Snapshot, in the shape that it has over HTTP.
-type SnapshotRole struct {
-	ID               string  `json:"role_id"`
-	Resource         *string `json:"resource"`
-	ResourceInstance *string `json:"resource_instance"`
 }
 
 // Clone returns a copy that shares nothing with e.
@@ -57,10 +50,6 @@ func (s *Snapshot) clone() *Snapshot {
 	}
 	d := *s
 	d.Roles, d.Secrets = cloneList(s.Roles), cloneList(s.Secrets)
-	for i := range d.Roles {
-		d.Roles[i].Resource = clonePointer(d.Roles[i].Resource)
-		d.Roles[i].ResourceInstance = clonePointer(d.Roles[i].ResourceInstance)
-	}
 	d.RBAC, d.ExpiresAt, d.RevokedAt = clonePointer(s.RBAC), clonePointer(s.ExpiresAt), clonePointer(s.RevokedAt)
 	return &d
 }
@@ -165,20 +154,6 @@ func (s *Service) event(org string, kind Kind, by Caller, target string) (AuditE
 	return AuditEvent{ID: id, Organization: org, At: now, Kind: kind, Actor: by.Subject, Target: target}, nil
 }
 
-func snapshotRoles(s *Snapshot, roles []Role) {
-	s.FullAccess = len(roles) == 0
-	for _, r := range roles {
-		s.Roles = append(s.Roles, SnapshotRole{r.ID, orNil(r.Resource), orNil(r.ResourceInstance)})
-	}
-}
-
-func orNil(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
 func setTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -187,10 +162,9 @@ func setTime(t time.Time) *time.Time {
 }
 
 func (c *Client) snapshot() *Snapshot {
-	s := &Snapshot{Name: c.Name}
-	snapshotRoles(s, c.Roles)
+	s := &Snapshot{Name: c.Name, Roles: cloneList(c.Roles), FullAccess: len(c.Roles) == 0}
 	for _, secret := range c.Secrets {
-		s.Secrets = append(s.Secrets, secret.ID.String())
+		s.Secrets = append(s.Secrets, secret.ID)
 	}
 	return s
 }
@@ -198,13 +172,14 @@ func (c *Client) snapshot() *Snapshot {
 func (t *Token) snapshot() *Snapshot {
 	s := &Snapshot{Subject: t.Subject, Client: t.Client, ExpiresAt: setTime(t.ExpiresAt), RevokedAt: setTime(t.RevokedAt)}
 	if t.Client == "" {
-		snapshotRoles(s, t.Roles)
+		s.Roles, s.FullAccess = cloneList(t.Roles), len(t.Roles) == 0
 	}
 	return s
 }
 
 func (i *Invitation) snapshot(now time.Time) *Snapshot {
-	s := &Snapshot{Name: i.Name, Email: i.Email, State: i.State(now), Generation: i.Generation, ExpiresAt: setTime(i.ExpiresAt)}
-	snapshotRoles(s, i.Roles)
-	return s
+	return &Snapshot{
+		Name: i.Name, Email: i.Email, Roles: cloneList(i.Roles), FullAccess: len(i.Roles) == 0,
+		State: i.State(now), Generation: i.Generation, ExpiresAt: setTime(i.ExpiresAt),
+	}
 }

@@ -77,7 +77,7 @@ func (s *Service) createClient(ctx context.Context, org string, by Caller, n New
 		return Client{}, AuditEvent{}, err
 	}
 	e.After = c.snapshot()
-	if err := s.store.CreateClient(ctx, c.Clone(), e.Clone()); err != nil {
+	if err := s.store.CreateClient(ctx, c, e); err != nil {
 		return Client{}, AuditEvent{}, unavailable("store client", err)
 	}
 	return c, e, nil
@@ -196,7 +196,7 @@ func (s *Service) changeClient(ctx context.Context, org string, kind Kind, by Ca
 	var stored AuditEvent
 	var refused refusal
 	err := s.store.UpdateClient(ctx, org, id, func(c *Client) (AuditEvent, error) {
-		before := c.Clone()
+		before := *c // change replaces lists and leaves their items
 		var begun AuditEvent
 		if begun, refused.err = s.event(org, kind, by, id); refused.err != nil {
 			return AuditEvent{}, refused.err
@@ -214,7 +214,7 @@ func (s *Service) changeClient(ctx context.Context, org string, kind Kind, by Ca
 			}
 		}
 		changed = c.Clone()
-		return stored.Clone(), nil
+		return stored, nil
 	})
 	s.verified.empty() // also after an error: the change may have been made
 	if err = refused.of("update client", err); err != nil {

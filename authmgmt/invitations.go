@@ -94,7 +94,7 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 	}
 	i.ExpiresAt = i.CreatedAt.Add(i.Lifetime)
 	e.After = i.snapshot(e.At)
-	if err := s.store.CreateInvitation(ctx, i.Clone(), exclusive, e.Clone()); err != nil {
+	if err := s.store.CreateInvitation(ctx, i, exclusive, e); err != nil {
 		return fail(unavailable("store invitation", err))
 	}
 	return i, e, nil
@@ -250,7 +250,7 @@ func (s *Service) changeInvitation(ctx context.Context, org string, kind Kind, b
 	var stored AuditEvent
 	var refused refusal
 	err := s.store.UpdateInvitation(ctx, org, id, func(i *Invitation) (AuditEvent, error) {
-		before := i.Clone()
+		before := *i
 		var begun AuditEvent
 		if begun, refused.err = s.event(org, kind, by, id); refused.err != nil {
 			return AuditEvent{}, refused.err
@@ -264,7 +264,7 @@ func (s *Service) changeInvitation(ctx context.Context, org string, kind Kind, b
 			stored = begun
 			stored.Before, stored.After = before.snapshot(begun.At), i.snapshot(begun.At)
 		}
-		return stored.Clone(), nil
+		return stored, nil
 	})
 	if err = refused.of("update invitation", err); err != nil {
 		return Invitation{}, AuditEvent{}, err

@@ -34,7 +34,7 @@ func (s *Service) SetRBAC(ctx context.Context, org string, by Caller, enabled bo
 		}
 		stored.Before, stored.After = &Snapshot{RBAC: clonePointer(&o.RBAC)}, &Snapshot{RBAC: clonePointer(&enabled)}
 		o.RBAC = enabled
-		return stored.Clone(), nil
+		return stored, nil
 	})
 	err = refused.of("update organization", err)
 	s.observeChange(ctx, start, org, KindOrganization, by, org, &stored, err)

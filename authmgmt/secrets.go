@@ -63,11 +63,11 @@ func (s *Service) rotate(ctx context.Context, org string, by Caller, id string, 
 func (s *Service) RevokeSecret(ctx context.Context, org string, by Caller, id string, secretID uuid.UUID) error {
 	start := s.opts.Now()
 	_, e, err := s.changeClient(ctx, org, KindSecretRevoked, by, id, func(c *Client) error {
-		n := len(c.Secrets)
-		c.Secrets = slices.DeleteFunc(c.Secrets, func(s ClientSecret) bool { return s.ID == secretID })
-		if len(c.Secrets) == n {
+		at := slices.IndexFunc(c.Secrets, func(s ClientSecret) bool { return s.ID == secretID })
+		if at < 0 {
 			return ErrNotFound
 		}
+		c.Secrets = slices.Concat(c.Secrets[:at], c.Secrets[at+1:])
 		return nil
 	})
 	s.observeChange(ctx, start, org, KindSecretRevoked, by, id, &e, err)

@@ -126,7 +126,7 @@ func (s *Service) createToken(ctx context.Context, t Token, by Caller, text stri
 		return fail(err)
 	}
 	e.After = t.snapshot()
-	if err := s.store.CreateToken(ctx, t.Clone(), e.Clone()); err != nil {
+	if err := s.store.CreateToken(ctx, t, e); err != nil {
 		return fail(unavailable("store token", err))
 	}
 	return text, t, e, nil
@@ -232,7 +232,7 @@ func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uui
 		stored.Before = t.snapshot()
 		t.RevokedAt = stored.At
 		stored.After = t.snapshot()
-		return stored.Clone(), nil
+		return stored, nil
 	})
 	s.verified.empty()
 	err = refused.of("revoke token", err)

@@ -19,16 +19,15 @@ func filledEvent(org, target string) authmgmt.AuditEvent {
 }
 
 func filledSnapshot(name string) *authmgmt.Snapshot {
-	dataset, dogs, empty, rbac := "dataset", "dogs", "", name == "after"
+	rbac := name == "after"
 	expires, revoked := moment(8*time.Microsecond), moment(9*time.Microsecond)
 	return &authmgmt.Snapshot{
 		Name: name, Email: "Ann@example.com", Subject: "client:build", Client: "build",
-		Roles: []authmgmt.SnapshotRole{
-			{ID: "viewer", Resource: &dataset, ResourceInstance: &dogs}, {ID: "admin"},
-			{ID: "editor", Resource: &dataset}, {ID: "editor", Resource: &empty},
+		Roles: []authmgmt.Role{
+			{ID: "viewer", Resource: "dataset", ResourceInstance: "dogs"}, {ID: "admin"}, {ID: "editor", Resource: "dataset"},
 		},
 		FullAccess: true, State: authmgmt.InvitationAccepted, Generation: 1<<62 + 1, RBAC: &rbac,
-		Secrets: []string{"b", "a", "c"}, ExpiresAt: &expires, RevokedAt: &revoked,
+		Secrets: []uuid.UUID{{2}, {1}, {3}}, ExpiresAt: &expires, RevokedAt: &revoked,
 	}
 }
 
@@ -120,15 +119,10 @@ func eventIDs(events []authmgmt.AuditEvent) []uuid.UUID {
 func spoilSnapshot(s *authmgmt.Snapshot) {
 	s.Name = "spoiled"
 	for i := range s.Roles {
-		for _, p := range []*string{s.Roles[i].Resource, s.Roles[i].ResourceInstance} {
-			if p != nil {
-				*p = "spoiled"
-			}
-		}
-		s.Roles[i].ID = "spoiled"
+		s.Roles[i] = authmgmt.Role{ID: "spoiled", Resource: "spoiled", ResourceInstance: "spoiled"}
 	}
 	for i := range s.Secrets {
-		s.Secrets[i] = "spoiled"
+		s.Secrets[i] = uuid.Max
 	}
 	for _, p := range []*time.Time{s.ExpiresAt, s.RevokedAt} {
 		if p != nil {

@@ -91,14 +91,13 @@ func newBareUpdates(b *testing.B, path string, reads bool) submitter {
 	audit := prepare("INSERT INTO authmgmt_audit (id, organization, at, kind, actor, target, before, after) VALUES (?,?,?,?,?,?,?,?)")
 	read := prepare("SELECT c.name, c.roles, s.id FROM authmgmt_clients c" +
 		" LEFT JOIN authmgmt_secrets s ON s.organization = c.organization AND s.client = c.id WHERE c.organization = ? AND c.id = ?")
-	dataset, instance := "dataset", "d1"
-	snapshot := func(name, secret string) (string, error) {
+	snapshot := func(name string, secret uuid.UUID) (string, error) {
 		text, err := json.Marshal(authmgmt.Snapshot{
-			Name: name, Roles: []authmgmt.SnapshotRole{{ID: "viewer", Resource: &dataset, ResourceInstance: &instance}}, Secrets: []string{secret},
+			Name: name, Roles: benchRoles(), Secrets: []uuid.UUID{secret},
 		})
 		return string(text), err
 	}
-	given, err := snapshot("Robot 1", uuid.Nil.String())
+	given, err := snapshot("Robot 1", uuid.Nil)
 	require.NoError(b, err)
 
 	type call struct {
@@ -115,10 +114,10 @@ func newBareUpdates(b *testing.B, path string, reads bool) submitter {
 			var secret uuid.UUID
 			err := read.QueryRowContext(ctx, "acme", client).Scan(&old, &roles, &secret)
 			if err == nil {
-				before, err = snapshot(old, secret.String())
+				before, err = snapshot(old, secret)
 			}
 			if err == nil {
-				after, err = snapshot(name, secret.String())
+				after, err = snapshot(name, secret)
 			}
 			if err != nil {
 				return err
