@@ -9,7 +9,7 @@ import (
 
 // Person is who accepts an invitation, as far as the host knows.
 type Person struct {
-	Subject string // for the audit trail; "" for the invitation's email address
+	Subject string // "" if the host knows nothing but that he has the link; the audit trail then names the invitation's email address
 }
 
 // Acceptance is an accepted invitation whose Grant is due.
@@ -65,19 +65,17 @@ func (s *Service) byLink(ctx context.Context, token string) (Invitation, error) 
 // is [ErrNotAdmitted], with its error.
 //
 // If Grant fails, the invitation stays accepted and the error is [ErrGrantPending]: Run tries again, and so does Accept with the same
-// link, as soon as the wait after the last attempt is over.
+// link and person, as soon as the wait after the last attempt is over.
 func (s *Service) Accept(ctx context.Context, token string, by Person) (Accepted, error) {
 	i, err := s.byLink(ctx, token)
 	if err != nil {
 		return Accepted{}, err
 	}
+	if err := s.admit(ctx, &i, by); err != nil {
+		return Accepted{}, err
+	}
 	if by.Subject == "" {
 		by.Subject = i.Email
-	}
-	if i.AcceptedAt.IsZero() {
-		if err := s.admit(ctx, &i, by); err != nil {
-			return Accepted{}, err
-		}
 	}
 	claimed, err := s.accept(ctx, &i, by)
 	if err != nil {
@@ -89,8 +87,9 @@ func (s *Service) Accept(ctx context.Context, token string, by Person) (Accepted
 	return s.grant(ctx, &claimed, true)
 }
 
+// admit asks the host about everybody who would accept the invitation, or take up the grant of one that is accepted.
 func (s *Service) admit(ctx context.Context, i *Invitation, by Person) error {
-	if i.State(s.now()) != InvitationPending {
+	if i.State(s.now()) != InvitationPending && (i.AcceptedAt.IsZero() || !i.GrantedAt.IsZero()) {
 		return ErrNotFound
 	}
 	if s.opts.Admit == nil {
@@ -102,12 +101,18 @@ func (s *Service) admit(ctx context.Context, i *Invitation, by Person) error {
 	return nil
 }
 
-// accept marks an invitation as accepted, or takes up the grant of one that is. Whoever gets it back has the next attempt.
+// accept marks an invitation as accepted, or takes up the grant of one that the same person has accepted. Whoever gets it back has the next
+// attempt.
 func (s *Service) accept(ctx context.Context, i *Invitation, by Person) (Invitation, error) {
 	start := s.opts.Now()
 	caller := Caller{Subject: by.Subject}
 	if !i.AcceptedAt.IsZero() {
-		claimed, _, err := s.changeInvitation(ctx, i.Organization, "", caller, i.ID, s.claim)
+		claimed, _, err := s.changeInvitation(ctx, i.Organization, "", caller, i.ID, func(stored *Invitation, now time.Time) error {
+			if stored.AcceptedBy != by.Subject {
+				return ErrNotFound
+			}
+			return s.claim(stored, now)
+		})
 		return claimed, err
 	}
 	claimed, e, err := s.changeInvitation(ctx, i.Organization, KindAccepted, caller, i.ID, func(stored *Invitation, now time.Time) error {

@@ -54,13 +54,45 @@ func TestAdmit(t *testing.T) {
 		return nil
 	}})
 	i := r.invite(t, "alan@example.com")
-	_, err := r.Accept(t.Context(), r.Link(&i), authmgmt.Person{Subject: "eve@example.com"})
-	assert.ErrorIs(t, err, authmgmt.ErrNotAdmitted)
-	assert.ErrorIs(t, err, stranger)
-	_, err = r.Invitation(t.Context(), "acme", i.ID)
+	for _, subject := range []string{"eve@example.com", ""} { // nobody is not the invitee
+		_, err := r.Accept(t.Context(), r.Link(&i), authmgmt.Person{Subject: subject})
+		assert.ErrorIs(t, err, authmgmt.ErrNotAdmitted)
+		assert.ErrorIs(t, err, stranger)
+	}
+	_, err := r.Invitation(t.Context(), "acme", i.ID)
 	assert.NoError(t, err, "it stays pending")
 	_, err = r.Accept(t.Context(), r.Link(&i), authmgmt.Person{Subject: "alan@example.com"})
 	assert.NoError(t, err)
+}
+
+// What is still to be handed out goes to whoever accepted, and to nobody else with the link.
+func TestOnlyWhoAcceptedTakesUpTheGrant(t *testing.T) {
+	hook := &grantHook{err: errors.New("down")}
+	admitted := map[string]bool{"ada": true, "bob": true}
+	r := newRig(t, authmgmt.Options{Grant: hook.grant, Admit: func(_ context.Context, _ authmgmt.Invitation, by authmgmt.Person) error {
+		if !admitted[by.Subject] {
+			return errors.New("no")
+		}
+		return nil
+	}})
+	i := r.invite(t, "ada@example.com")
+	accept := func(subject string) (authmgmt.Accepted, error) {
+		return r.Accept(t.Context(), r.Link(&i), authmgmt.Person{Subject: subject})
+	}
+	_, err := accept("ada")
+	require.ErrorIs(t, err, authmgmt.ErrGrantPending)
+	hook.fail(nil)
+	r.advance(time.Hour)
+	for subject, want := range map[string]error{"eve": authmgmt.ErrNotAdmitted, "": authmgmt.ErrNotAdmitted, "bob": authmgmt.ErrNotFound} {
+		got, err := accept(subject)
+		assert.ErrorIs(t, err, want, subject)
+		assert.Empty(t, got.Reply)
+	}
+	got, err := accept("ada")
+	require.NoError(t, err)
+	assert.Equal(t, "welcome", got.Reply)
+	_, err = accept("ada")
+	assert.Equal(t, authmgmt.ErrNotFound, err)
 }
 
 // Of fifty who accept and fifty who cancel, one wins, and Grant runs once or not at all.

@@ -25,8 +25,8 @@ type Options struct {
 	AcceptURL          string
 	InvitationLifetime time.Duration // of an invitation that asks for no other: 7 days
 
-	// Admit says whether a person may accept an invitation. An error keeps it pending and goes back to the caller of Accept. Nil admits
-	// everybody who has the link.
+	// Admit says whether a person may accept an invitation. It is asked at every Accept, and the person's subject may be empty. An error keeps
+	// the invitation as it is and goes back to the caller of Accept. Nil admits everybody who has the link.
 	Admit func(ctx context.Context, i Invitation, by Person) error
 
 	// Deliver sends an invitation's link, after it was made or resent. The invitation stands even if that fails; then resend it. Nil sends

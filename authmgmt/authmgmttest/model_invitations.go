@@ -142,6 +142,9 @@ func (r *run) accept() {
 	case i.accepted.IsZero():
 		i.accepted, i.by = m.now, cmp.Or(who, i.email)
 		m.event(i.org, authmgmt.KindAccepted, i.by, i.id)
+	case i.by != cmp.Or(who, i.email): // what is still to be granted is somebody else's
+		r.sameError(authmgmt.ErrNotFound, err)
+		return
 	}
 	if r.sameError(m.attempt(i, true), err) {
 		r.same("the accepted invitation", i.show(), showInvitation(&got.Invitation))
