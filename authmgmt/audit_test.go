@@ -38,7 +38,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	i := r.invite(t, "alan@example.com")
 	i, err = r.ResendInvitation(ctx, "acme", full, i.ID)
 	require.NoError(t, err)
-	_, err = r.Accept(ctx, r.Link(&i), authmgmt.Person{Subject: "alan"})
+	_, err = r.Accept(ctx, r.LinkToken(&i), authmgmt.Person{Subject: "alan"})
 	require.NoError(t, err)
 	j := r.invite(t, "grace@example.com")
 	require.NoError(t, r.CancelInvitation(ctx, "acme", admin, j.ID))

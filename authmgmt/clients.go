@@ -107,8 +107,8 @@ type ClientUpdate struct {
 	Context RolesContext // which roles Roles replaces; zero: all
 }
 
-// Check returns what is wrong with an update, as a [*ValidationError].
-func (s *Service) Check(u ClientUpdate) error {
+// CheckUpdate returns what is wrong with an update, as a [*ValidationError].
+func (s *Service) CheckUpdate(u ClientUpdate) error {
 	var p problems
 	s.check(&p, &u)
 	return p.err()

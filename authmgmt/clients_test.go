@@ -241,7 +241,7 @@ func TestUpdateClientRefuses(t *testing.T) {
 	u := authmgmt.ClientUpdate{Name: &empty, Roles: &bad, Context: authmgmt.DatasetRoles("d1")}
 	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, u)
 	assert.Equal(t, []string{"name", "roles[1].role_id", "roles[0].resource_instance", "roles[2].resource"}, fieldsOf(t, err))
-	assert.Equal(t, fieldsOf(t, err), fieldsOf(t, r.Check(u)))
+	assert.Equal(t, fieldsOf(t, err), fieldsOf(t, r.CheckUpdate(u)))
 
 	for _, org := range []string{"acme", "globex"} {
 		_, err = r.UpdateClient(t.Context(), org, full, "unknown", authmgmt.ClientUpdate{})

@@ -77,9 +77,9 @@ func ExampleService_Accept() {
 		fmt.Println(err)
 		return
 	}
-	accepted, err := s.Accept(ctx, s.Link(&i), authmgmt.Person{Subject: "alan"})
+	accepted, err := s.Accept(ctx, s.LinkToken(&i), authmgmt.Person{Subject: "alan"})
 	fmt.Println(accepted.Reply, err)
-	_, err = s.Accept(ctx, s.Link(&i), authmgmt.Person{Subject: "eve"})
+	_, err = s.Accept(ctx, s.LinkToken(&i), authmgmt.Person{Subject: "eve"})
 	fmt.Println(err)
 	// Output:
 	// mail to alan@example.com with a link: true

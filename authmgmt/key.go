@@ -62,15 +62,15 @@ func (s *Service) CheckKey(ctx context.Context) error {
 	return nil
 }
 
-// Link returns the token of an invitation's link: organization and ID, and the secret. Whoever has it can accept the invitation.
-func (s *Service) Link(i *Invitation) string {
+// LinkToken returns the token of an invitation's link: organization and ID, and the secret. Whoever has it can accept the invitation.
+func (s *Service) LinkToken(i *Invitation) string {
 	name := append(binary.AppendUvarint(nil, uint64(len(i.Organization))), i.Organization...)
 	name = append(name, i.ID...)
 	return linkEncoding.EncodeToString(name) + "." + linkEncoding.EncodeToString(s.key.linkSecret(i.Organization, i.ID, i.Generation))
 }
 
 // URL returns the address of an invitation's link: Options.AcceptURL and the link's token.
-func (s *Service) URL(i *Invitation) string { return s.opts.AcceptURL + s.Link(i) }
+func (s *Service) URL(i *Invitation) string { return s.opts.AcceptURL + s.LinkToken(i) }
 
 // linkEncoding is base64url (RFC 4648 section 5).
 var linkEncoding = base64.RawURLEncoding
@@ -98,5 +98,5 @@ func parseLink(token string) (org, id string, ok bool) {
 
 // opens reports whether the token is that of the invitation's link, in constant time. There is one way to write it.
 func (s *Service) opens(token string, i *Invitation) bool {
-	return hmac.Equal([]byte(token), []byte(s.Link(i)))
+	return hmac.Equal([]byte(token), []byte(s.LinkToken(i)))
 }

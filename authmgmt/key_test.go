@@ -40,8 +40,8 @@ func TestInvitationKeyPrintsAsRedacted(t *testing.T) {
 func TestLinks(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	i := r.invite(t, "alan@example.com")
-	link := r.Link(&i)
-	assert.Equal(t, link, r.Link(&i), "it can be shown again")
+	link := r.LinkToken(&i)
+	assert.Equal(t, link, r.LinkToken(&i), "it can be shown again")
 	name, secret, found := strings.Cut(link, ".")
 	require.True(t, found)
 	raw, err := base64.RawURLEncoding.DecodeString(secret)
@@ -58,14 +58,14 @@ func TestLinks(t *testing.T) {
 	} {
 		other := i
 		change(&other)
-		_, otherSecret, _ := strings.Cut(r.Link(&other), ".")
+		_, otherSecret, _ := strings.Cut(r.LinkToken(&other), ".")
 		assert.NotEqual(t, secret, otherSecret)
 		_, err := r.InvitationByLink(t.Context(), name+"."+otherSecret)
 		assert.Equal(t, authmgmt.ErrNotFound, err)
 	}
 	s, err := authmgmt.New(r.store, authmgmt.InvitationKey(bytes.Repeat([]byte{1}, 32)), nil)
 	require.NoError(t, err)
-	assert.NotEqual(t, link, s.Link(&i))
+	assert.NotEqual(t, link, s.LinkToken(&i))
 	_, err = s.InvitationByLink(t.Context(), link)
 	assert.Equal(t, authmgmt.ErrNotFound, err)
 
@@ -100,8 +100,8 @@ func TestRecycledInvitationHasOtherLinks(t *testing.T) {
 	assert.Equal(t, 1, pruned.Invitations)
 	second, err := r.ImportInvitation(t.Context(), "acme", full, n)
 	require.NoError(t, err)
-	assert.NotEqual(t, r.Link(&first), r.Link(&second))
-	_, err = r.InvitationByLink(t.Context(), r.Link(&first))
+	assert.NotEqual(t, r.LinkToken(&first), r.LinkToken(&second))
+	_, err = r.InvitationByLink(t.Context(), r.LinkToken(&first))
 	assert.Equal(t, authmgmt.ErrNotFound, err)
 }
 

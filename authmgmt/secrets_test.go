@@ -49,7 +49,7 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 	require.NoError(t, err)
 	i, err := r.Invite(ctx, "acme", full, authmgmt.NewInvitation{Email: "a@example.com", Name: "a", Roles: roles("viewer")})
 	require.NoError(t, err)
-	link := r.Link(&i)
+	link := r.LinkToken(&i)
 	resent, err := r.ResendInvitation(ctx, "acme", full, i.ID)
 	require.NoError(t, err)
 
@@ -88,7 +88,7 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 	require.NoError(t, err)
 	fmt.Fprintf(&seen, "%+v %+v %s\n", clients, invitations, r.logs)
 	_, linkSecret, _ := strings.Cut(link, ".")
-	_, newLinkSecret, _ := strings.Cut(r.Link(&resent), ".")
+	_, newLinkSecret, _ := strings.Cut(r.LinkToken(&resent), ".")
 	for _, secret := range []string{first, second, token, own, linkSecret, newLinkSecret, string(testKey[:]), hexText(testKey[:])} {
 		for _, form := range encodings(secret) {
 			require.GreaterOrEqual(t, len(form), 24)

@@ -81,7 +81,7 @@ func (p *acceptPage) show(c *call) response {
 	})
 }
 
-// accept is acceptInvitation.
+// accept serves the operation acceptInvitation.
 func (p *acceptPage) accept(c *call) response {
 	done, err := p.a.service.Accept(c.r.Context(), c.r.PathValue("token"), authmgmt.Person{})
 	if err != nil {

@@ -76,7 +76,7 @@ func TestAcceptPage(t *testing.T) {
 		return "at-shown-once <&>", nil
 	}})
 	i := r.invitation("acme", "i1", authmgmt.Role{ID: "editor"}, authmgmt.Role{ID: "viewer", Resource: "dataset"}, viewerOf("d1"))
-	link := acceptPath + r.service.Link(&i)
+	link := acceptPath + r.service.LinkToken(&i)
 	for range 3 { // looking changes nothing, nor does it for programs that look at links
 		page := requirePage(t, r.as("", "GET", link, ""), http.StatusOK, titleOpen)
 		require.Contains(t, words(page), "From Grace To Ada , i1@example.com Organization acme Access editor , for the whole organization "+
@@ -100,7 +100,7 @@ func TestAcceptPage(t *testing.T) {
 func TestAcceptPageWithoutReplyOrRoles(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	i := r.invitation("acme", "i1")
-	link := acceptPath + r.service.Link(&i)
+	link := acceptPath + r.service.LinkToken(&i)
 	require.Contains(t, words(requirePage(t, r.as("", "GET", link, ""), http.StatusOK, titleOpen)), "Access Full access to everything in the organization")
 	page := requirePage(t, r.as("", "POST", link, "a=b", header("Content-Type", "application/x-www-form-urlencoded")), http.StatusOK, titleDone)
 	require.NotContains(t, page, "<code")
@@ -110,7 +110,7 @@ func TestAcceptPageWithoutReplyOrRoles(t *testing.T) {
 func TestLinksThatOpenNothing(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	i := r.invitation("acme", "i1")
-	good := r.service.Link(&i)
+	good := r.service.LinkToken(&i)
 	cancelled := r.invitation("acme", "i2")
 	require.NoError(t, r.service.CancelInvitation(t.Context(), "acme", root, "i2"))
 	replaced := r.invitation("acme", "i3")
@@ -119,7 +119,7 @@ func TestLinksThatOpenNothing(t *testing.T) {
 	first := r.as("", "GET", acceptPath+"x", "")
 	requirePage(t, first, http.StatusNotFound, titleGone)
 	for name, token := range map[string]string{
-		"cancelled": r.service.Link(&cancelled), "replaced": r.service.Link(&replaced), "cut": good[:len(good)-1], "longer": good + "A",
+		"cancelled": r.service.LinkToken(&cancelled), "replaced": r.service.LinkToken(&replaced), "cut": good[:len(good)-1], "longer": good + "A",
 		"no secret": strings.Split(good, ".")[0] + ".", "name alone": strings.Split(good, ".")[0], "padding": good + "%3D",
 		"U+0000": "a%00.b", "no UTF-8": "%ff.%fe", "encoded slash": "a%2Fb", "script": "%3Cscript%3Ealert(1)%3C%2Fscript%3E", "long": strings.Repeat("A", 5000) + ".A",
 		"dots": "...", "space": "%20", "CRLF": "a%0d%0aSet-Cookie:%20a=b", "upper case": strings.ToUpper(good),
@@ -154,7 +154,7 @@ func TestAcceptPageFailures(t *testing.T) {
 		Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "the reply", grant },
 	})
 	i := r.invitation("acme", "i1", authmgmt.Role{ID: "viewer"})
-	link := acceptPath + r.service.Link(&i)
+	link := acceptPath + r.service.LinkToken(&i)
 	for _, method := range []string{"Invitation", "UpdateInvitation"} {
 		r.faults(method)
 		w := r.as("", "POST", link, "")
@@ -195,7 +195,7 @@ func TestAcceptedOnce(t *testing.T) {
 		return "the reply", nil
 	}})
 	i := r.invitation("acme", "i1")
-	address := r.server.URL + acceptPath + r.service.Link(&i)
+	address := r.server.URL + acceptPath + r.service.LinkToken(&i)
 	codes := make(chan int, 8)
 	var wg sync.WaitGroup
 	for range cap(codes) {
@@ -238,7 +238,7 @@ func TestAcceptPageShowsTextAsText(t *testing.T) {
 		Roles: []authmgmt.Role{{ID: "<b>boss</b>", Resource: hostile, ResourceInstance: hostile}},
 	})
 	require.NoError(t, err)
-	link := acceptPath + r.service.Link(&i)
+	link := acceptPath + r.service.LinkToken(&i)
 	for _, method := range []string{"GET", "POST"} {
 		page := r.as("", method, link, "").Body.String()
 		escaped := html.EscapeString(hostile)
@@ -260,7 +260,7 @@ func TestAcceptIgnoresTheBody(t *testing.T) {
 	address := strings.TrimPrefix(r.server.URL, "http://")
 	for n, head := range []string{"Content-Length: 100\r\n", "Content-Length: 99999999999\r\n", "Transfer-Encoding: chunked\r\n", "Content-Type: nonsense\r\nContent-Length: 5\r\n"} {
 		i := r.invitation("acme", string(rune('a'+n)))
-		request := "POST " + acceptPath + r.service.Link(&i) + " HTTP/1.1\r\nHost: x\r\n" + head + "\r\n"
+		request := "POST " + acceptPath + r.service.LinkToken(&i) + " HTTP/1.1\r\nHost: x\r\n" + head + "\r\n"
 		require.Equal(t, "HTTP/1.1 200 OK", raw(t, address, request, false), head)
 	}
 }
@@ -269,7 +269,7 @@ func TestAcceptPageIsOptional(t *testing.T) {
 	r := newAuthRig(t, &httpadapter.AuthMgmtOptions{}, nil)
 	i := r.invitation("acme", "i1")
 	for _, method := range []string{"GET", "POST"} {
-		requireDetail(t, r.as("full", method, acceptPath+r.service.Link(&i), ""), http.StatusNotFound)
+		requireDetail(t, r.as("full", method, acceptPath+r.service.LinkToken(&i), ""), http.StatusNotFound)
 		requireDetail(t, r.as("full", method, login, ""), http.StatusNotFound)
 	}
 	requireDetail(t, r.as("full", "POST", clients, ""), http.StatusNotFound)
@@ -287,7 +287,7 @@ func TestJoinKeepsTheShapesOfAuthMgmt(t *testing.T) {
 		joined.ServeHTTP(w, httptest.NewRequest(method, "/base"+path, nil))
 		return w
 	}
-	link := acceptPath + r.service.Link(&i)
+	link := acceptPath + r.service.LinkToken(&i)
 	requirePage(t, ask("GET", link), http.StatusOK, titleOpen)
 	requirePage(t, ask("PUT", link), http.StatusMethodNotAllowed, "This page cannot do that")
 	requirePage(t, ask("GET", link+"/"), http.StatusNotFound, titleGone)
@@ -296,4 +296,8 @@ func TestJoinKeepsTheShapesOfAuthMgmt(t *testing.T) {
 	requireDetail(t, ask("GET", login+"/x"), http.StatusNotFound)
 	requireDetail(t, ask("GET", "/api/v1/auth-management/nothing"), http.StatusNotFound)
 	requireDetail(t, ask("DELETE", invitations), http.StatusUnauthorized)
+	for _, unclean := range []string{clients + "/c1//", clients + "/..", "//api/v1/auth-management/clients"} {
+		requireDetail(t, ask("GET", unclean), http.StatusNotFound)
+	}
+	requirePage(t, ask("GET", "/api//v1/auth-management/accept-invitation/x"), http.StatusNotFound, titleGone)
 }

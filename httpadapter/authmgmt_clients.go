@@ -7,7 +7,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// updateClient is updateClient. Without roles the credentials get full access, or lose those of the context: the document has it so.
+// updateClient changes name and roles. Without roles the credentials get full access, or lose those of the context: the document has it so.
 func (a *authMgmtAdapter) updateClient(c *call) response {
 	var d decoder
 	id := pathID(&d, c.r, "client_id")
@@ -97,7 +97,7 @@ func (a *authMgmtAdapter) deleteClient(c *call) response {
 	return response{status: http.StatusOK}
 }
 
-// rotateSecret is rotateClientSecret.
+// rotateSecret serves the operation rotateClientSecret.
 func (a *authMgmtAdapter) rotateSecret(c *call) response {
 	var d decoder
 	id := pathID(&d, c.r, "client_id")

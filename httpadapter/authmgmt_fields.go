@@ -59,7 +59,7 @@ func (a *authMgmtAdapter) name(o *object, field string, p presence) (string, boo
 		return "", false
 	}
 	var wrong authmgmt.Problem
-	if errors.As(a.service.Check(authmgmt.ClientUpdate{Name: &name}), &wrong) {
+	if errors.As(a.service.CheckUpdate(authmgmt.ClientUpdate{Name: &name}), &wrong) {
 		o.refuseValue(field, wrong.Message)
 		return "", false
 	}

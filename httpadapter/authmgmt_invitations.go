@@ -9,7 +9,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// getInvitation is getUserInvitation.
+// getInvitation serves the operation getUserInvitation.
 func (a *authMgmtAdapter) getInvitation(c *call) response {
 	var d decoder
 	id := pathID(&d, c.r, "invitation_id")
@@ -32,7 +32,7 @@ func (a *authMgmtAdapter) invitation(c *call, i *authmgmt.Invitation) UserInvita
 	return NewUserInvitation(*i, url)
 }
 
-// deleteInvitation is deleteUserInvitation.
+// deleteInvitation serves the operation deleteUserInvitation.
 func (a *authMgmtAdapter) deleteInvitation(c *call) response {
 	var d decoder
 	id := pathID(&d, c.r, "invitation_id")
@@ -45,7 +45,7 @@ func (a *authMgmtAdapter) deleteInvitation(c *call) response {
 	return response{status: http.StatusOK}
 }
 
-// createInvitation is createUserInvitation.
+// createInvitation serves the operation createUserInvitation.
 func (a *authMgmtAdapter) createInvitation(c *call) response {
 	var d decoder
 	n := authmgmt.NewInvitation{Inviter: c.principal.Subject}
@@ -134,7 +134,7 @@ func (a *authMgmtAdapter) listInvitations(c *call) response {
 	return secretJSON(http.StatusOK, list)
 }
 
-// resendInvitation is resendUserInvitation.
+// resendInvitation serves the operation resendUserInvitation.
 func (a *authMgmtAdapter) resendInvitation(c *call) response {
 	var d decoder
 	id := pathID(&d, c.r, "invitation_id")

@@ -31,11 +31,17 @@ type tokenBody struct {
 
 // login is the token endpoint, for the client credentials grant (RFC 6749 section 4.4).
 func (a *authMgmtAdapter) login(c *call) response {
-	id, secret, wrong := tokenRequest(c)
+	given, wrong := tokenRequest(c)
 	if wrong != nil {
 		return *c.refuse(*wrong)
 	}
-	token, _, err := a.service.Login(c.r.Context(), id, secret)
+	var token string
+	var err error
+	for _, one := range given {
+		if token, _, err = a.service.Login(c.r.Context(), one.id, one.secret); !errors.Is(err, authmgmt.ErrInvalidClient) {
+			break
+		}
+	}
 	if err != nil {
 		return a.fail(c, err)
 	}
@@ -46,10 +52,13 @@ func (a *authMgmtAdapter) login(c *call) response {
 // tokenParameters are those that the endpoint looks at. Others are ignored, as RFC 6749 section 3.2 demands.
 var tokenParameters = []string{"grant_type", "scope", "client_id", "client_secret"}
 
-// tokenRequest reads a token request: the client's ID and secret, or what is wrong.
-func tokenRequest(c *call) (id, secret string, wrong *problem) {
+// credentials are a client's ID and secret as they were sent.
+type credentials struct{ id, secret string }
+
+// tokenRequest reads a token request: the client's credentials, or the two ways to read them, or what is wrong.
+func tokenRequest(c *call) ([]credentials, *problem) {
 	if credentialsInQuery(c.r.URL.RawQuery) {
-		return "", "", tokenProblem("invalid_request", "Credentials must not stand in the URL. Count these as known to others, and rotate the secret.")
+		return nil, tokenProblem("invalid_request", "Credentials must not stand in the URL. Count these as known to others, and rotate the secret.")
 	}
 	read := readTokenForm
 	if isJSON(c.r.Header) {
@@ -57,30 +66,32 @@ func tokenRequest(c *call) (id, secret string, wrong *problem) {
 	}
 	given, wrong := read(c.body)
 	if wrong != nil {
-		return "", "", wrong
+		return nil, wrong
 	}
-	id, secret = given["client_id"], given["client_secret"]
-	known := id != "" && secret != ""
+	var known []credentials
+	if id, secret := given["client_id"], given["client_secret"]; id != "" && secret != "" {
+		known = []credentials{{id, secret}}
+	}
 	switch headers := c.r.Header["Authorization"]; {
-	case len(headers) > 1, len(headers) == 1 && id+secret != "":
-		return "", "", tokenProblem("invalid_request", "Send the client credentials once: by HTTP Basic, or in the body.")
+	case len(headers) > 1, len(headers) == 1 && given["client_id"]+given["client_secret"] != "":
+		return nil, tokenProblem("invalid_request", "Send the client credentials once: by HTTP Basic, or in the body.")
 	case len(headers) == 1:
-		id, secret, known = basicCredentials(c.r)
+		known = basicCredentials(c.r)
 	}
 	switch given["grant_type"] {
 	case "client_credentials":
 	case "":
-		return "", "", tokenProblem("invalid_request", "The parameter grant_type is missing. It must be client_credentials.")
+		return nil, tokenProblem("invalid_request", "The parameter grant_type is missing. It must be client_credentials.")
 	default:
-		return "", "", tokenProblem("unsupported_grant_type", "The grant_type must be client_credentials.")
+		return nil, tokenProblem("unsupported_grant_type", "The grant_type must be client_credentials.")
 	}
 	if given["scope"] != "" {
-		return "", "", tokenProblem("invalid_scope", "There are no scopes here: what a token allows follows from the roles of the client.")
+		return nil, tokenProblem("invalid_scope", "There are no scopes here: what a token allows follows from the roles of the client.")
 	}
-	if !known {
-		return "", "", tokenProblem(invalidClient, "Send client_id and client_secret, by HTTP Basic or in the body.")
+	if known == nil {
+		return nil, tokenProblem(invalidClient, "Send client_id and client_secret, by HTTP Basic or in the body.")
 	}
-	return id, secret, nil
+	return known, nil
 }
 
 // credentialsInQuery reports whether the URL holds a parameter that belongs into the body, with a value. URLs end up in logs.
@@ -134,18 +145,23 @@ func readTokenJSON(body []byte) (map[string]string, *problem) {
 	return given, nil
 }
 
-// basicCredentials reads the client's credentials from the header: each half is form-urlencoded (RFC 6749 section 2.3.1).
-func basicCredentials(r *http.Request) (id, secret string, ok bool) {
-	id, secret, ok = r.BasicAuth()
-	if !ok {
-		return "", "", false
+// basicCredentials reads the client's credentials from the header. Each half is form-urlencoded (RFC 6749 section 2.3.1), which many clients,
+// curl among them, do not know. So it also returns them as they came, if that makes a difference.
+func basicCredentials(r *http.Request) []credentials {
+	id, secret, ok := r.BasicAuth()
+	if !ok || id == "" || secret == "" {
+		return nil
 	}
-	id, err := url.QueryUnescape(id)
+	given := []credentials{{id, secret}}
+	plainID, err := url.QueryUnescape(id)
 	if err != nil {
-		return "", "", false
+		return given
 	}
-	secret, err = url.QueryUnescape(secret)
-	return id, secret, err == nil && id != "" && secret != ""
+	plainSecret, err := url.QueryUnescape(secret)
+	if plain := (credentials{plainID, plainSecret}); err == nil && plain != given[0] {
+		given = []credentials{plain, given[0]}
+	}
+	return given
 }
 
 const invalidClient = "invalid_client"

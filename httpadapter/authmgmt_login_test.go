@@ -86,6 +86,23 @@ func TestLogin(t *testing.T) {
 	requireDetail(t, r.as("client", "GET", clients, ""), http.StatusUnauthorized)
 }
 
+// Who does not form-urlencode the halves of Basic, as curl does not, gets in all the same.
+func TestLoginWithPlainBasic(t *testing.T) {
+	r := newAuthRig(t, nil, nil)
+	root := authmgmt.Caller{Subject: "root", Access: authmgmt.FullAccess()}
+	for id, secret := range map[string]string{
+		"c+1": "not a real one, with a space: 0123456789", "c2": "not+a+real+one/+0123456789abcdef0123==", "c%3": "not%20a%20real%20one%200123456789abc", "c4": "not a real one 0123456789abcdef%zz",
+	} {
+		_, err := r.service.ImportClient(t.Context(), "acme", root, authmgmt.NewClient{ID: id, Name: "n"}, secret)
+		require.NoError(t, err)
+		plain := func(r *http.Request) { r.SetBasicAuth(id, secret) }
+		require.Equal(t, http.StatusOK, r.form("grant_type=client_credentials", plain).Code, id)
+		require.Equal(t, http.StatusOK, r.form("grant_type=client_credentials", basic(id, secret)).Code, id)
+		wrong := func(r *http.Request) { r.SetBasicAuth(id, secret+"+") }
+		require.Equal(t, http.StatusUnauthorized, r.form("grant_type=client_credentials", wrong).Code, id)
+	}
+}
+
 func TestLoginRefuses(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	secret := r.client("acme", "c1")

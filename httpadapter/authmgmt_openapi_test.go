@@ -168,7 +168,7 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 		if strings.HasSuffix(c.body, "client_id=x") {
 			r.SetBasicAuth("x", "y")
 		}
-		_, _, wrong := tokenRequest(&call{r: r, body: []byte(c.body)})
+		_, wrong := tokenRequest(&call{r: r, body: []byte(c.body)})
 		require.NotNil(t, wrong)
 		add(&want, wrong.status, replyToken(*wrong).body)
 	}

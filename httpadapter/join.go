@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	urlpath "path"
 	"strings"
 )
 
@@ -61,21 +62,26 @@ func (j *joined) serveStripped(w http.ResponseWriter, r *http.Request) {
 
 func (j *joined) serve(w http.ResponseWriter, r *http.Request) {
 	if !cleanPath(r.URL.Path) {
-		j.notFound(w, r)
+		j.nearest(urlpath.Clean("/"+r.URL.Path)).ServeHTTP(w, r)
 		return
 	}
 	j.mux.ServeHTTP(w, r)
 }
 
-// serveNoMatch hands the request to the service whose paths it is nearest to, which then says 404 or 405.
+// serveNoMatch hands the request to the nearest service, which then says 404 or 405.
 func (j *joined) serveNoMatch(w http.ResponseWriter, r *http.Request) {
+	j.nearest(r.URL.Path).ServeHTTP(w, r)
+}
+
+// nearest returns the service whose paths a path is nearest to.
+func (j *joined) nearest(path string) *Handler {
 	nearest, most := j.handlers[0], 0
 	for _, h := range j.handlers {
-		if n := h.sharedSegments(r.URL.Path); n > most {
+		if n := h.sharedSegments(path); n > most {
 			nearest, most = h, n
 		}
 	}
-	nearest.ServeHTTP(w, r)
+	return nearest
 }
 
 func (j *joined) notFound(w http.ResponseWriter, r *http.Request) {

@@ -87,7 +87,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	i, err := f.Invite(t.Context(), "acme", full, annInvited())
 	require.NoError(t, err)
 	assert.Contains(t, f.URL(&i), "https://own.example.com/")
-	assert.NotEqual(t, authmgmttest.New(t, nil).Link(&i), f.Link(&i), "the key is the host's")
+	assert.NotEqual(t, authmgmttest.New(t, nil).LinkToken(&i), f.LinkToken(&i), "the key is the host's")
 	assert.Equal(t, len(f.Observations()), heard)
 }
 
@@ -156,7 +156,7 @@ func TestDrain(t *testing.T) {
 	for range n {
 		i, err := f.ImportInvitation(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "ann@example.com", Name: "Ann"})
 		require.NoError(t, err)
-		_, err = f.Accept(t.Context(), f.Link(&i), authmgmt.Person{})
+		_, err = f.Accept(t.Context(), f.LinkToken(&i), authmgmt.Person{})
 		require.ErrorIs(t, err, authmgmt.ErrGrantPending)
 	}
 	f.Advance(time.Hour)

@@ -71,7 +71,7 @@ func (r *run) addInvitation(org string, by *caller, n authmgmt.NewInvitation, go
 		i.lifetime = invitationLifetime
 	}
 	i.expires = m.now.Add(i.lifetime)
-	i.links = []string{r.service.Link(got)}
+	i.links = []string{r.service.LinkToken(got)}
 	m.invitations = append(m.invitations, i)
 	m.event(org, authmgmt.KindInvited, by.name, n.ID)
 	r.same("the new invitation", i.show(), showInvitation(got))
@@ -95,7 +95,7 @@ func (r *run) resend() {
 		return
 	}
 	i.expires = m.now.Add(i.lifetime)
-	i.links = append(i.links, r.service.Link(&got))
+	i.links = append(i.links, r.service.LinkToken(&got))
 	m.event(org, authmgmt.KindResent, by.name, id)
 	r.same("the invitation that was resent", i.show(), showInvitation(&got))
 }

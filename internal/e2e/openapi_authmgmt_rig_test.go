@@ -97,5 +97,5 @@ func (r *authMgmtRig) invite(id string, roles ...authmgmt.Role) (path string) {
 		ID: id, Inviter: "Grace", Email: id + "@example.com", Name: "Ada", Roles: roles,
 	})
 	require.NoError(r.t, err)
-	return httpadapter.AcceptPath + r.service.Link(&i)
+	return httpadapter.AcceptPath + r.service.LinkToken(&i)
 }

@@ -128,12 +128,12 @@ func useEverything(t *testing.T, s *authmgmt.Service, later func()) map[string][
 		return text
 	}
 	link := func(name string, i *authmgmt.Invitation) string {
-		_, secret, ok := strings.Cut(s.Link(i), ".")
+		_, secret, ok := strings.Cut(s.LinkToken(i), ".")
 		require.True(t, ok)
 		b, err := base64.RawURLEncoding.DecodeString(secret)
 		require.NoError(t, err)
 		known[name], known[name+", its bytes"] = []byte(secret), b
-		return s.Link(i)
+		return s.LinkToken(i)
 	}
 	ctx := t.Context()
 	must := func(err error) { t.Helper(); require.NoError(t, err) }

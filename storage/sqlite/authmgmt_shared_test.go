@@ -75,7 +75,7 @@ func TestTwoDatabasesInvite(t *testing.T) {
 			return s.Invite(t.Context(), "acme", root, authmgmt.NewInvitation{Email: fmt.Sprintf(email, round), Name: "Ada"})
 		}, authmgmt.ErrPendingInvitation)
 		require.Len(t, invited, 1, "invitations of one address")
-		link := services[0].Link(&invited[0])
+		link := services[0].LinkToken(&invited[0])
 		accepted := race(func(s *authmgmt.Service, n int) (authmgmt.Invitation, error) {
 			a, err := s.Accept(t.Context(), link, authmgmt.Person{Subject: fmt.Sprint("person", n)})
 			return a.Invitation, err
