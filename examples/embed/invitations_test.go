@@ -33,12 +33,16 @@ func Example_invitations() {
 	_, link, _ := strings.Cut(body, `"invitation_url":"`)
 	link, _, _ = strings.Cut(link, `"`)
 
+	fmt.Println(strings.Contains(request("GET", link, "", ""), "Join the docs team"))
+	fmt.Println(request("POST", link, token("", "acme"), ""))
 	fmt.Println(request("POST", link, token("eve@example.com", ""), ""))
 	fmt.Println(request("POST", link, token("alan@example.com", ""), ""))
 	fmt.Println(request("POST", link, token("alan@example.com", ""), ""))
 	fmt.Println(m.rows[[2]string{"acme", "alan@example.com"}])
 	// Output:
 	// 201
+	// true
+	// 401 sign in first
 	// 403 this invitation is for somebody else
 	// 200 welcome to acme
 	// 404 this invitation cannot be used any more
