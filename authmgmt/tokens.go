@@ -60,7 +60,7 @@ type NewToken struct {
 }
 
 // IssueToken makes an access token that is no client's: for a person who accepted an invitation, say. Its text cannot be had again. The
-// caller must cover the roles.
+// caller must cover the roles. It does not ask whether the organization has role-based access control.
 func (s *Service) IssueToken(ctx context.Context, org string, by Caller, n NewToken) (text string, t Token, err error) {
 	start := s.opts.Now()
 	text, t, e, err := s.newToken(ctx, org, by, n, "")
@@ -69,7 +69,7 @@ func (s *Service) IssueToken(ctx context.Context, org string, by Caller, n NewTo
 }
 
 // ImportToken stores an access token that was made elsewhere, of 32 to 1024 bytes. A token that was revoked is not revived: that is [ErrExists],
-// too.
+// too. It does not ask whether the organization has role-based access control.
 func (s *Service) ImportToken(ctx context.Context, org string, by Caller, n NewToken, text string) (Token, error) {
 	start := s.opts.Now()
 	var p problems
