@@ -120,23 +120,22 @@ func (s *Service) accept(ctx context.Context, i *Invitation, by Person) (Invitat
 			return ErrNotFound
 		}
 		stored.AcceptedAt, stored.AcceptedBy = now, by.Subject
-		if s.opts.Grant == nil {
-			stored.GrantedAt = now
-			return nil
-		}
 		return s.claim(stored, now)
 	})
 	s.observeChange(ctx, start, i.Organization, KindAccepted, caller, i.ID, &e, err)
 	return claimed, err
 }
 
-// claim takes the next attempt to grant, for as long as it may last.
+// claim takes the next attempt to grant, for as long as it may last. Where there is nothing to hand out, that is done with it.
 func (s *Service) claim(i *Invitation, now time.Time) error {
 	switch {
 	case !i.GrantedAt.IsZero():
 		return ErrNotFound
 	case now.Before(i.GrantDue):
 		return ErrGrantPending
+	case s.opts.Grant == nil:
+		i.GrantedAt = now
+		return nil
 	}
 	i.GrantAttempts++
 	i.GrantDue = now.Add(s.opts.GrantTimeout + claimMargin)
@@ -153,8 +152,15 @@ const markTimeout = 10 * time.Second
 // grant makes an attempt that was claimed, and writes down how it ended.
 func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Accepted, error) {
 	start := s.opts.Now()
-	// The person may leave; what he accepted is handed out all the same.
-	attempt, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.opts.GrantTimeout)
+	left := i.GrantDue.Add(-claimMargin).Sub(start)
+	if left <= 0 { // the claim took so long that somebody else may have the next attempt
+		return Accepted{Invitation: *i}, ErrGrantPending
+	}
+	attemptCtx := ctx
+	if attended { // the person may leave; what he accepted is handed out all the same
+		attemptCtx = context.WithoutCancel(ctx)
+	}
+	attempt, cancel := context.WithTimeout(attemptCtx, min(left, s.opts.GrantTimeout))
 	defer cancel()
 	var reply string
 	failure := guard(func() (err error) {
@@ -166,11 +172,15 @@ func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Acce
 	caller := Caller{Subject: i.AcceptedBy}
 	if failure == nil {
 		granted, e, err := s.changeInvitation(mark, i.Organization, KindGranted, caller, i.ID, func(stored *Invitation, now time.Time) error {
-			if stored.GrantedAt.IsZero() {
-				stored.GrantedAt = now
+			if !stored.GrantedAt.IsZero() {
+				return errGranted
 			}
+			stored.GrantedAt = now
 			return nil
 		})
+		if errors.Is(err, errGranted) {
+			return Accepted{Invitation: *i, Reply: reply}, nil
+		}
 		s.observeChange(ctx, start, i.Organization, KindGranted, caller, i.ID, &e, err)
 		if err != nil { // it will run again, which it must bear
 			s.opts.Logger.WarnContext(ctx, "an invitation's grant succeeded and could not be marked", "organization", i.Organization, "invitation", i.ID, "error", err)
@@ -195,11 +205,15 @@ func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Acce
 	if !errors.Is(failure, ErrUnattended) {
 		s.opts.Logger.WarnContext(ctx, "an invitation could not be granted; trying again", "organization", i.Organization, "invitation", i.ID, "attempt", i.GrantAttempts)
 		s.observe(ctx, Observation{
-			Kind: KindGrantFailed, Organization: i.Organization, Actor: i.AcceptedBy, Target: i.ID, Duration: s.opts.Now().Sub(start), Err: failure,
+			Kind: KindGrantFailed, Organization: i.Organization, Actor: i.AcceptedBy, Target: i.ID, Duration: s.opts.Now().Sub(start),
+			Err: s.withoutLink(failure, i),
 		})
 	}
-	return Accepted{Invitation: waiting}, fmt.Errorf("%w: %w", ErrGrantPending, failure)
+	return Accepted{Invitation: waiting}, fmt.Errorf("%w: %w", ErrGrantPending, s.withoutLink(failure, i))
 }
+
+// errGranted: an earlier attempt that overstayed has succeeded after all, and was marked first.
+var errGranted = errors.New("authmgmt: granted already")
 
 // grantBackoff returns the wait after a failed attempt.
 func (s *Service) grantBackoff(attempts int) time.Duration {

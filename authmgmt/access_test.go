@@ -62,13 +62,13 @@ func TestAllowsMatrix(t *testing.T) {
 	catalogue := authmgmt.DefaultCatalogue()
 	for _, row := range matrix {
 		for id, may := range map[string]bool{"viewer": row.viewer, "editor": row.editor, "admin": row.admin, "unknown": false} {
-			for _, role := range bindings {
+			for _, role := range append(bindings, authmgmt.Role{ResourceInstance: "d1"}) { // without a resource it applies to nothing
 				role.ID = id
 				access := catalogue.Access(role)
 				for _, resource := range []string{"", row.resource, "dataset", "vault", "client", "shop", "other"} {
 					for _, instance := range instances {
 						asked := authmgmt.Resource{Type: resource, ID: instance}
-						reaches := role.Resource == "" ||
+						reaches := role.Resource == "" && role.ResourceInstance == "" || role.Resource != "" &&
 							role.Resource == resource && (role.ResourceInstance == "" || role.ResourceInstance == instance)
 						require.Equal(t, may && reaches, access.Allows(row.action, asked), "%+v: %s on %+v", role, row.action, asked)
 					}

@@ -64,7 +64,10 @@ type Resource struct {
 	ID   string
 }
 
-// within reports whether r is other or a part of it.
+// within reports whether r is other or a part of it. An ID without a Type is nothing.
 func (r Resource) within(other Resource) bool {
-	return other.Type == "" || r.Type == other.Type && (other.ID == "" || r.ID == other.ID)
+	if other.Type == "" {
+		return other.ID == ""
+	}
+	return r.Type == other.Type && (other.ID == "" || r.ID == other.ID)
 }

@@ -71,6 +71,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 		assert.False(t, e.Before == nil && e.After == nil)
 	}
 	assert.Equal(t, want, got)
+	assert.False(t, trail[3].After.FullAccess, "what a client's token allows is the client's")
 	var observed []authmgmt.AuditEvent
 	for _, o := range r.observations() {
 		require.NoError(t, o.Err)

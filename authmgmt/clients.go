@@ -122,6 +122,9 @@ func (s *Service) check(p *problems, u *ClientUpdate) {
 		return
 	}
 	p.roles(s.catalogue, *u.Roles)
+	if u.Context.kind == contextDataset {
+		p.name("roles_context", u.Context.dataset)
+	}
 	for i, r := range *u.Roles {
 		if _, err := u.Context.Bind(r); err != nil && i < MaxRoles {
 			p.role(i, err)
@@ -165,9 +168,8 @@ func (u *ClientUpdate) apply(c *Client, caller Access) error {
 		given = append(given, bound)
 	}
 	roles := u.Context.replace(c.Roles, given)
-	if len(roles) > MaxRoles {
-		var p problems
-		p.add("roles", "must be at most %d, those of other contexts included", MaxRoles)
+	var p problems
+	if p.size(roles, ", those of other contexts included"); p.errs != nil {
 		return p.err()
 	}
 	fresh := slices.DeleteFunc(slices.Clone(roles), func(r Role) bool { return slices.Contains(c.Roles, r) })
@@ -216,7 +218,7 @@ func (s *Service) changeClient(ctx context.Context, org string, kind Kind, by Ca
 		changed = c.Clone()
 		return stored, nil
 	})
-	s.verified.empty() // also after an error: the change may have been made
+	s.verified.empty(s.opts.Now(), err)
 	if err = refused.of("update client", err); err != nil {
 		return Client{}, AuditEvent{}, err
 	}

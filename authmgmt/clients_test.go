@@ -242,6 +242,24 @@ func TestUpdateClientRefuses(t *testing.T) {
 	assert.Equal(t, []string{"name", "roles[1].role_id", "roles[0].resource_instance", "roles[2].resource"}, fieldsOf(t, err))
 	assert.Equal(t, fieldsOf(t, err), fieldsOf(t, r.CheckUpdate(u)))
 
+	// No dataset is not all roles.
+	for _, id := range []string{"", "\x00", "\xff"} {
+		_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &[]authmgmt.Role{}, Context: authmgmt.DatasetRoles(id)})
+		assert.Equal(t, []string{"roles_context"}, fieldsOf(t, err))
+	}
+	long := make([]authmgmt.Role, 31) // of 265 bytes each
+	for i := range long {
+		long[i] = authmgmt.Role{ID: "viewer", Resource: "shop", ResourceInstance: strings.Repeat("s", 255)}
+	}
+	for _, n := range []int{30, 31} {
+		_, _, err = r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: long[:n]})
+		if n == 30 {
+			require.NoError(t, err)
+		} else {
+			assert.Equal(t, []string{"roles"}, fieldsOf(t, err))
+		}
+	}
+
 	for _, org := range []string{"acme", "globex"} {
 		_, err = r.UpdateClient(t.Context(), org, full, "unknown", authmgmt.ClientUpdate{})
 		assert.Equal(t, authmgmt.ErrNotFound, err)

@@ -90,8 +90,7 @@ func (p *problems) name(field, name string) {
 
 // roles checks assignments against the catalogue.
 func (p *problems) roles(c *Catalogue, roles []Role) {
-	if len(roles) > MaxRoles {
-		p.add("roles", "must be at most %d", MaxRoles)
+	if p.size(roles, ""); len(roles) > MaxRoles {
 		return
 	}
 	for i, r := range roles {
@@ -100,6 +99,23 @@ func (p *problems) roles(c *Catalogue, roles []Role) {
 		}
 	}
 }
+
+// size bounds how many roles there are, and their text.
+func (p *problems) size(roles []Role, which string) {
+	size := 0
+	for _, r := range roles {
+		size += len(r.ID) + len(r.Resource) + len(r.ResourceInstance)
+	}
+	switch {
+	case len(roles) > MaxRoles:
+		p.add("roles", "must be at most %d%s", MaxRoles, which)
+	case size > maxRolesText:
+		p.add("roles", "must be at most %d bytes together%s", maxRolesText, which)
+	}
+}
+
+// maxRolesText bounds the text of the roles of one client, so that a page of many clients stays within reason.
+const maxRolesText = 8 << 10
 
 // role adds the problem of one assignment.
 func (p *problems) role(i int, err error) {
@@ -132,6 +148,18 @@ func nameProblem(name string) string {
 		return "must not contain U+0000"
 	}
 	return ""
+}
+
+// cutName makes a name of a text that may be too long for one.
+func cutName(text string) string {
+	if len(text) <= maxName {
+		return text
+	}
+	cut := maxName
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut]
 }
 
 func quoted(names []string) string {

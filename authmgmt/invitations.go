@@ -55,7 +55,7 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 		return fail(errNoInvitations)
 	}
 	if n.Inviter == "" {
-		n.Inviter = by.Subject
+		n.Inviter = cutName(by.Subject)
 	}
 	if n.Lifetime == 0 {
 		n.Lifetime = s.opts.InvitationLifetime
@@ -135,10 +135,10 @@ func (p *problems) email(field, address string) {
 		return
 	}
 	local, domain, _ := strings.Cut(address, "@")
-	bad := func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(`<>,;:"\()[]`, r)
+	bad := func(r rune) bool { // characters that cannot be seen included
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || strings.ContainsRune(`<>,;:"\()[]`, r)
 	}
-	if local == "" || domain == "" || strings.Contains(domain, "@") || strings.ContainsFunc(address, bad) {
+	if local == "" || domain == "" || address[0] == '-' || strings.ContainsAny(domain, "@?&%/#") || strings.ContainsFunc(address, bad) {
 		p.add(field, "must be an email address")
 	}
 }
@@ -230,7 +230,8 @@ func (s *Service) deliver(ctx context.Context, by Caller, i *Invitation) {
 	// The host's error may quote the link.
 	s.opts.Logger.WarnContext(ctx, "invitation not delivered; resend it", "organization", i.Organization, "invitation", i.ID)
 	s.observe(ctx, Observation{
-		Kind: KindDeliveryFailed, Organization: i.Organization, Actor: by.Subject, Target: i.ID, Duration: s.opts.Now().Sub(start), Err: err,
+		Kind: KindDeliveryFailed, Organization: i.Organization, Actor: by.Subject, Target: i.ID, Duration: s.opts.Now().Sub(start),
+		Err: s.withoutLink(err, i),
 	})
 }
 

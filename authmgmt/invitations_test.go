@@ -36,6 +36,12 @@ func TestInvite(t *testing.T) {
 
 	other := r.invite(t, "other@example.com")
 	assert.Equal(t, "root", other.Inviter, "the caller, if nobody is named")
+	long := authmgmt.Caller{Subject: strings.Repeat("x", 254) + "é", Access: authmgmt.FullAccess()}
+	cut, err := r.Invite(t.Context(), "initech", long, authmgmt.NewInvitation{Email: "a@example.com", Name: "a"})
+	require.NoError(t, err)
+	assert.Equal(t, strings.Repeat("x", 254), cut.Inviter)
+	_, err = r.Invite(t.Context(), "initech", long, authmgmt.NewInvitation{Email: "b@example.com", Name: "b", Lifetime: -time.Hour})
+	assert.Equal(t, []string{"lifetime"}, fieldsOf(t, err))
 	page, err := r.ListInvitations(t.Context(), "acme", authmgmt.Paging{})
 	require.NoError(t, err)
 	assert.Equal(t, 2, page.Total)
@@ -51,7 +57,7 @@ func TestInviteRefuses(t *testing.T) {
 	})
 	assert.Equal(t, []string{"organization", "inviter", "invitation_id", "name", "email", "roles[0].role_id", "lifetime"}, fieldsOf(t, err))
 	for _, bad := range []string{
-		"", "@", "a@", "@example.com", "a@b@c", "a b@example.com", "a@example.com\r\nBcc: b@example.com", "a@exam\x00ple.com", "<a@example.com>", "a,b@example.com",
+		"", "@", "a@", "@example.com", "a@b@c", "a b@example.com", "a@example.com\r\nBcc: b@example.com", "a@exam\x00ple.com", "<a@example.com>", "a,b@example.com", "-oX@example.com", "a@example.com?bcc=x", "a\u202eb@example.com", "a\u200b@example.com", "a@b/c",
 		strings.Repeat("a", 250) + "@b.example", "a@\xff",
 	} {
 		_, err := r.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: bad, Name: "n"})
@@ -129,8 +135,12 @@ func TestCancelInvitation(t *testing.T) {
 func TestResendInvitation(t *testing.T) {
 	var sent []string
 	var failure error
+	quotes := false
 	r := newRig(t, authmgmt.Options{Deliver: func(_ context.Context, i authmgmt.Invitation, url string) error {
 		sent = append(sent, i.Email+" "+url)
+		if quotes {
+			return errors.New("POST " + url + ": connection refused")
+		}
 		return failure
 	}})
 	i := r.invite(t, "alan@example.com", "viewer")
@@ -151,19 +161,40 @@ func TestResendInvitation(t *testing.T) {
 	assert.True(t, strings.HasPrefix(r.URL(&i), "https://app.example.com/join/"))
 
 	// A failing delivery is reported, without the link, and changes nothing.
-	failure = errors.New("no mail to " + r.URL(&i))
+	quotes = true
 	r.observations()
 	_, err = r.ResendInvitation(t.Context(), "acme", admin, i.ID)
 	require.NoError(t, err)
 	seen := r.observations()
 	require.Len(t, seen, 2)
 	assert.Equal(t, authmgmt.KindDeliveryFailed, seen[1].Kind)
-	assert.ErrorIs(t, seen[1].Err, failure)
+	assert.NotContains(t, seen[1].Err.Error(), "/join/", "what quotes the link is left out")
+	quotes, failure = false, errors.New("mailbox full")
+	_, err = r.ResendInvitation(t.Context(), "acme", admin, i.ID)
+	require.NoError(t, err)
+	assert.ErrorIs(t, r.observations()[1].Err, failure)
 	assert.Contains(t, r.logs.String(), i.ID)
 	assert.NotContains(t, r.logs.String(), "/join/")
 
 	_, err = r.ResendInvitation(t.Context(), "globex", full, i.ID)
 	assert.Equal(t, authmgmt.ErrNotFound, err)
+}
+
+// What is not made or changed is not delivered.
+func TestDeliverOnlyWhatStands(t *testing.T) {
+	delivered := 0
+	r := newRig(t, authmgmt.Options{Deliver: func(context.Context, authmgmt.Invitation, string) error {
+		delivered++
+		return nil
+	}})
+	r.invite(t, "alan@example.com")
+	_, err := r.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "alan@example.com", Name: "n"})
+	require.ErrorIs(t, err, authmgmt.ErrPendingInvitation)
+	_, err = r.ResendInvitation(t.Context(), "acme", full, "unknown")
+	require.ErrorIs(t, err, authmgmt.ErrNotFound)
+	_, err = r.ImportInvitation(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "grace@example.com", Name: "n"})
+	require.NoError(t, err)
+	assert.Equal(t, 1, delivered)
 }
 
 func TestPanicsOfHooksAreErrors(t *testing.T) {

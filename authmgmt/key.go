@@ -24,6 +24,8 @@ func (InvitationKey) String() string               { return redacted }
 func (InvitationKey) Format(f fmt.State, _ rune)   { _, _ = f.Write([]byte(redacted)) }
 func (InvitationKey) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 func (InvitationKey) LogValue() slog.Value         { return slog.StringValue(redacted) }
+
+// mac begins an HMAC for one purpose.
 func (k *InvitationKey) mac(purpose string) hash.Hash {
 	h := hmac.New(sha256.New, k[:])
 	writeText(h, purpose)
@@ -31,8 +33,8 @@ func (k *InvitationKey) mac(purpose string) hash.Hash {
 }
 
 // linkSecret is HMAC-SHA-256 over organization, ID and generation, each written so that no two differ only in where they are cut.
-func (k *InvitationKey) linkSecret(org, id string, generation int64) []byte {
-	h := k.mac("mortise invitation link v1")
+func (s *Service) linkSecret(org, id string, generation int64) []byte {
+	h := s.keyed("mortise invitation link v1")
 	writeText(h, org)
 	writeText(h, id)
 	_ = binary.Write(h, binary.BigEndian, generation) // a hash does not fail
@@ -51,7 +53,7 @@ func (s *Service) CheckKey(ctx context.Context) error {
 	if !ok {
 		return errors.ErrUnsupported
 	}
-	value := [32]byte(s.key.mac("mortise invitation key check v1").Sum(nil))
+	value := [32]byte(s.keyed("mortise invitation key check v1").Sum(nil))
 	stored, err := checker.KeyCheck(ctx, value)
 	if err != nil {
 		return unavailable("check the key", err)
@@ -66,11 +68,22 @@ func (s *Service) CheckKey(ctx context.Context) error {
 func (s *Service) LinkToken(i *Invitation) string {
 	name := append(binary.AppendUvarint(nil, uint64(len(i.Organization))), i.Organization...)
 	name = append(name, i.ID...)
-	return linkEncoding.EncodeToString(name) + "." + linkEncoding.EncodeToString(s.key.linkSecret(i.Organization, i.ID, i.Generation))
+	return linkEncoding.EncodeToString(name) + "." + linkEncoding.EncodeToString(s.linkSecret(i.Organization, i.ID, i.Generation))
 }
 
 // URL returns the address of an invitation's link: Options.AcceptURL and the link's token.
 func (s *Service) URL(i *Invitation) string { return s.opts.AcceptURL + s.LinkToken(i) }
+
+// withoutLink returns an error of the host's about an invitation, unless its text quotes the link, as those of HTTP clients do.
+func (s *Service) withoutLink(err error, i *Invitation) error {
+	_, secret, _ := strings.Cut(s.LinkToken(i), ".")
+	if strings.Contains(err.Error(), secret) {
+		return errQuotesLink
+	}
+	return err
+}
+
+var errQuotesLink = errors.New("authmgmt: a function of Options failed; what it said is left out, for it quotes the invitation's link")
 
 // linkEncoding is base64url (RFC 4648 section 5).
 var linkEncoding = base64.RawURLEncoding
@@ -92,8 +105,8 @@ func parseLink(token string) (org, id string, ok bool) {
 	if n <= 0 || length > uint64(len(name)-n) {
 		return "", "", false
 	}
-	name = name[n:]
-	return string(name[:length]), string(name[length:]), true
+	org, id = string(name[n:n+int(length)]), string(name[n+int(length):])
+	return org, id, nameProblem(org) == "" && nameProblem(id) == ""
 }
 
 // opens reports whether the token is that of the invitation's link, in constant time. There is one way to write it.

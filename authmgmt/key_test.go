@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,6 +21,11 @@ func TestInvitationKeyPrintsAsRedacted(t *testing.T) {
 	key := testKey
 	type settings struct{ Key authmgmt.InvitationKey }
 	var b bytes.Buffer
+	r := newRig(t, authmgmt.Options{})
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x"} {
+		fmt.Fprintf(&b, verb, r.Service)
+	}
+	slog.New(slog.NewTextHandler(&b, nil)).Info("service", "service", r.Service)
 	slog.New(slog.NewTextHandler(&b, nil)).Info("key", "key", key, "pointer", &key, "in", settings{key})
 	slog.New(slog.NewJSONHandler(&b, nil)).Info("key", "key", key, "pointer", &key, "in", settings{key})
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%b", "%o", "%c", "%U", "%t", "%T"} {
@@ -128,6 +134,7 @@ func TestNewRefuses(t *testing.T) {
 		{InvitationLifetime: authmgmt.MaxInvitationLifetime + 1},
 		{SecretOverlap: authmgmt.MaxSecretOverlap + 1},
 		{AcceptURL: "join/"}, {AcceptURL: "/join/"}, {AcceptURL: "ftp://example.com/"}, {AcceptURL: "https://"}, {AcceptURL: "https://user:word@example.com/"}, {AcceptURL: "https://%zz/"},
+		{AcceptURL: "https://app.example.com"}, {AcceptURL: "https://app.example.com/join"}, {TokenCache: time.Minute + 1}, {GrantTimeout: time.Hour + 1},
 	} {
 		_, err := authmgmt.New(r.store, testKey, &o)
 		if assert.Error(t, err, "%+v", o) {

@@ -22,15 +22,20 @@ const MaxRoles = 100
 
 // RolesContext is the part of a client's roles that an update replaces. Its zero value is all of them.
 type RolesContext struct {
-	system  bool
+	kind    string // "", "system" or "dataset"
 	dataset string
 }
 
+const (
+	contextSystem  = "system"
+	contextDataset = "dataset"
+)
+
 // SystemRoles is the context of the roles that are bound to no resource.
-func SystemRoles() RolesContext { return RolesContext{system: true} }
+func SystemRoles() RolesContext { return RolesContext{kind: contextSystem} }
 
 // DatasetRoles is the context of the roles that are bound to one dataset.
-func DatasetRoles(id string) RolesContext { return RolesContext{dataset: id} }
+func DatasetRoles(id string) RolesContext { return RolesContext{kind: contextDataset, dataset: id} }
 
 var errContext = errors.New("must be system or dataset:{dataset_id}")
 
@@ -48,20 +53,17 @@ func ParseRolesContext(text string) (RolesContext, error) {
 
 // String returns what ParseRolesContext reads, "" for all roles.
 func (c RolesContext) String() string {
-	switch {
-	case c.system:
-		return "system"
-	case c.dataset != "":
+	if c.kind == contextDataset {
 		return "dataset:" + c.dataset
 	}
-	return ""
+	return c.kind
 }
 
 func (c RolesContext) holds(r Role) bool {
-	switch {
-	case c.system:
+	switch c.kind {
+	case contextSystem:
 		return r.Resource == ""
-	case c.dataset != "":
+	case contextDataset:
 		return r.Resource == ResourceDataset && r.ResourceInstance == c.dataset
 	}
 	return true
@@ -71,9 +73,9 @@ func (c RolesContext) holds(r Role) bool {
 // that names another resource is a [Problem] of the field "resource" or "resource_instance".
 func (c RolesContext) Bind(r Role) (Role, error) {
 	switch {
-	case c.system && r.Resource != "":
+	case c.kind == contextSystem && r.Resource != "":
 		return Role{}, Problem{"resource", "must be null for system-level roles"}
-	case c.dataset == "":
+	case c.kind != contextDataset:
 		return r, nil
 	case r.Resource != "" && r.Resource != ResourceDataset:
 		return Role{}, Problem{"resource", "must be dataset, or null, for the roles of a dataset"}

@@ -3,7 +3,10 @@ package authmgmt
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Retention is how long what has ended is kept. Zero keeps it for ever. The store must be a [Pruner].
@@ -19,7 +22,7 @@ func (s *Service) Run(ctx context.Context) error {
 	ticker := time.NewTicker(s.opts.RunEvery)
 	defer ticker.Stop()
 	for {
-		if _, err := s.RunOnce(ctx); err != nil && ctx.Err() == nil {
+		if _, err := s.turn(ctx, grantsAtOnce); err != nil && ctx.Err() == nil {
 			s.opts.Logger.WarnContext(ctx, "authmgmt: background work failed; trying again", "in", s.opts.RunEvery, "error", err)
 		}
 		select {
@@ -30,16 +33,20 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// grantBatch is how many invitations one turn looks at.
-const grantBatch = 100
+const (
+	grantBatch   = 100 // how many invitations one turn looks at
+	grantsAtOnce = 8   // so that a slow one does not hold up the others
+)
 
-// RunOnce is one turn of Run. It returns how many invitations it granted.
-func (s *Service) RunOnce(ctx context.Context) (granted int, err error) {
-	granted, err = s.grantDue(ctx)
+// RunOnce is one turn of Run, on the caller's goroutine. It returns how many invitations it granted.
+func (s *Service) RunOnce(ctx context.Context) (granted int, err error) { return s.turn(ctx, 1) }
+
+func (s *Service) turn(ctx context.Context, atOnce int) (granted int, err error) {
+	granted, err = s.grantDue(ctx, atOnce)
 	return granted, errors.Join(err, s.prune(ctx))
 }
 
-func (s *Service) grantDue(ctx context.Context) (granted int, err error) {
+func (s *Service) grantDue(ctx context.Context, atOnce int) (granted int, err error) {
 	if s.opts.Grant == nil {
 		return 0, nil
 	}
@@ -47,22 +54,45 @@ func (s *Service) grantDue(ctx context.Context) (granted int, err error) {
 	if err != nil {
 		return 0, unavailable("look for invitations to grant", err)
 	}
-	for _, i := range due {
-		if ctx.Err() != nil {
-			return granted, nil
+	if atOnce == 1 {
+		for i := range due {
+			n, err := s.grantOne(ctx, &due[i])
+			if granted += n; err != nil {
+				return granted, err
+			}
 		}
-		claimed, _, err := s.changeInvitation(ctx, i.Organization, "", Caller{}, i.ID, s.claim)
-		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrGrantPending) {
-			continue // somebody else was faster
-		}
-		if err != nil {
-			return granted, err
-		}
-		if _, err := s.grant(ctx, &claimed, false); err == nil {
-			granted++
-		}
+		return granted, nil
 	}
-	return granted, nil
+	var succeeded atomic.Int64
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for i := range due {
+		group.Go(func() error {
+			n, err := s.grantOne(ctx, &due[i])
+			succeeded.Add(int64(n))
+			return err
+		})
+	}
+	err = group.Wait()
+	return int(succeeded.Load()), err
+}
+
+// grantOne makes an attempt, unless somebody else does, and returns 1 if it succeeded.
+func (s *Service) grantOne(ctx context.Context, i *Invitation) (granted int, err error) {
+	if ctx.Err() != nil {
+		return 0, nil
+	}
+	claimed, _, err := s.changeInvitation(ctx, i.Organization, "", Caller{}, i.ID, s.claim)
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrGrantPending) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if _, err := s.grant(ctx, &claimed, false); err != nil {
+		return 0, nil // it has been reported, and comes again
+	}
+	return 1, nil
 }
 
 func (s *Service) prune(ctx context.Context) error {
@@ -101,6 +131,7 @@ func (s *Service) Prune(ctx context.Context, before PruneBefore) (Pruned, error)
 		return Pruned{}, errors.ErrUnsupported
 	}
 	var pruned Pruned
+	now := s.now()
 	for _, kind := range []struct {
 		before time.Time
 		prune  func(context.Context, time.Time, int) (int, error)
@@ -112,6 +143,9 @@ func (s *Service) Prune(ctx context.Context, before PruneBefore) (Pruned, error)
 	} {
 		if kind.before.IsZero() {
 			continue
+		}
+		if now.Before(kind.before) { // what is still to end has not ended
+			kind.before = now
 		}
 		const batch = 1000
 		for {

@@ -12,7 +12,8 @@ import (
 
 // RotateSecret makes a new secret for a client, which cannot be had again. The newest one before it goes on working until overlap has passed, or
 // until it ends by itself; 0 means Options.SecretOverlap, less than 0 ends it now. All others end at once, and the tokens that were got
-// with them. A token that was got with a secret which ends later lives out its own time. The caller must cover the client's roles: who has the secret has what the client has.
+// with them. A token that was got before with the one that goes on lives out its own time. The caller must cover the client's roles: who has
+// the secret has what the client has.
 func (s *Service) RotateSecret(ctx context.Context, org string, by Caller, id string, overlap time.Duration) (c Client, text string, err error) {
 	start := s.opts.Now()
 	var e AuditEvent

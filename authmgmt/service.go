@@ -6,9 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"log/slog"
 	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -20,8 +22,8 @@ type Options struct {
 	Catalogue *Catalogue // DefaultCatalogue()
 	Directory Directory  // nil: every organization has role-based access control
 
-	// AcceptURL is what an invitation's link begins with; the link's token is put behind it. It must be an absolute http or https URL:
-	// "https://app.example.com/join/". It never comes from a request. Without it there are no invitations.
+	// AcceptURL is what an invitation's link begins with; the link's token is put behind it. It must be an absolute http or https URL that
+	// ends in /, = or #: "https://app.example.com/join/". It never comes from a request. Without it there are no invitations.
 	AcceptURL          string
 	InvitationLifetime time.Duration // of an invitation that asks for no other: 7 days
 
@@ -37,11 +39,11 @@ type Options struct {
 	// invitation, until it returns without error: first while the person waits, later by Service.Run, never twice at the same time unless
 	// it overstays GrantTimeout. So it must be idempotent. Nil gives nothing.
 	Grant        func(ctx context.Context, a Acceptance) (reply string, err error)
-	GrantTimeout time.Duration // of one attempt: 30 s
+	GrantTimeout time.Duration // of one attempt: 30 s; at most 1 h
 	GrantRetry   time.Duration // the wait after a first failure, doubled with each further one, up to an hour: 5 s
 
-	TokenLifetime time.Duration // of an access token from Login: 1 h
-	TokenCache    time.Duration // how long VerifyToken may take another process's change for not made; 0: never, each call asks the store
+	TokenLifetime time.Duration // of an access token from Login, unless its secret ends before: 1 h
+	TokenCache    time.Duration // how long VerifyToken may take another process's change for not made, at most 1 min; 0: each call asks the store
 	SecretOverlap time.Duration // how long the secret before keeps working after RotateSecret: 24 h
 	TokenPrefix   string        // of access tokens: "at-"
 	SecretPrefix  string        // of client secrets: "cs-"
@@ -61,10 +63,15 @@ const MaxInvitationLifetime = 30 * 24 * time.Hour
 // MaxSecretOverlap bounds how long two secrets of a client work beside each other.
 const MaxSecretOverlap = 90 * 24 * time.Hour
 
+const (
+	maxGrantTimeout = time.Hour
+	maxTokenCache   = time.Minute
+)
+
 // Service manages clients, invitations and access tokens. It is safe for concurrent use and starts no goroutine.
 type Service struct {
 	store     Store
-	key       InvitationKey
+	keyed     func(purpose string) hash.Hash // HMAC with the invitation key; a function, so that a service that is printed does not show it
 	catalogue *Catalogue
 	opts      Options
 	made      atomic.Uint32 // IDs
@@ -86,7 +93,7 @@ func New(store Store, key InvitationKey, opts *Options) (*Service, error) {
 	if key == (InvitationKey{}) {
 		return nil, errors.New("authmgmt: New needs an invitation key of 32 random bytes, not zeros")
 	}
-	s := &Service{store: store, key: key}
+	s := &Service{store: store, keyed: key.mac}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -120,12 +127,22 @@ func New(store Store, key InvitationKey, opts *Options) (*Service, error) {
 	if o.InvitationLifetime > MaxInvitationLifetime {
 		return nil, fmt.Errorf("authmgmt: Options.InvitationLifetime is over %v", MaxInvitationLifetime)
 	}
+	if o.GrantTimeout > maxGrantTimeout {
+		return nil, fmt.Errorf("authmgmt: Options.GrantTimeout is over %v", maxGrantTimeout)
+	}
+	if o.TokenCache > maxTokenCache {
+		return nil, fmt.Errorf("authmgmt: Options.TokenCache is over %v", maxTokenCache)
+	}
 	if o.SecretOverlap > MaxSecretOverlap {
 		return nil, fmt.Errorf("authmgmt: Options.SecretOverlap is over %v", MaxSecretOverlap)
 	}
 	if o.AcceptURL != "" {
-		if u, err := url.Parse(o.AcceptURL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+		u, err := url.Parse(o.AcceptURL)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
 			return nil, errors.New("authmgmt: Options.AcceptURL must be an absolute http or https URL without a user")
+		}
+		if !strings.ContainsAny(o.AcceptURL[len(o.AcceptURL)-1:], "/=#") {
+			return nil, errors.New("authmgmt: Options.AcceptURL must end in /, = or #: the link's token is put behind it")
 		}
 	}
 	return s, nil
@@ -139,9 +156,6 @@ func setDuration(d *time.Duration, fallback time.Duration) {
 
 // Catalogue returns the roles that the service knows.
 func (s *Service) Catalogue() *Catalogue { return s.catalogue }
-
-// TokenLifetime returns how long an access token from Login is valid.
-func (s *Service) TokenLifetime() time.Duration { return s.opts.TokenLifetime }
 
 // AcceptURL returns what an invitation's link begins with, "" if there are no invitations.
 func (s *Service) AcceptURL() string { return s.opts.AcceptURL }

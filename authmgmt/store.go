@@ -13,7 +13,7 @@ import (
 // error is durable, as far as the backend is. A call whose ctx has ended returns an error that is no sentinel of this package.
 //
 // Arguments and results are the receiver's own: a Store copies what it keeps and what it returns. Times keep microseconds and are UTC.
-// Strings keep every byte, those of roles too, and are compared as bytes. The order of roles and secrets is kept; no roles come back as none. What is unknown, and what
+// Strings keep every byte, those of roles too, and are compared as bytes; only those of snapshots, which are JSON, must be valid UTF-8. The order of roles and secrets is kept; no roles come back as none. What is unknown, and what
 // belongs to another organization, is [ErrNotFound]. Any error but the sentinels of this package means "unavailable": the caller may
 // try again.
 //
@@ -101,7 +101,7 @@ type Audit interface {
 }
 
 // Pruner is a [Store] that can forget. [Service.Prune] needs it. Each method removes at most limit rows, of all organizations, and
-// returns how many. They are maintenance: no organization is asked for.
+// returns how many; it may take several transactions for that. They are maintenance: no organization is asked for.
 type Pruner interface {
 	// PruneAudit removes events with At before the given time.
 	PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error)

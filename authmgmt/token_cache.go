@@ -11,7 +11,8 @@ type tokenCache struct {
 	keep time.Duration
 
 	mu      sync.Mutex
-	emptied uint64 // how often
+	emptied uint64    // how often
+	shut    time.Time // nothing is remembered before
 	tokens  map[[32]byte]cachedToken
 }
 
@@ -43,7 +44,7 @@ func (c *tokenCache) put(t Token, now time.Time, mark uint64) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.emptied != mark {
+	if c.emptied != mark || now.Before(c.shut) {
 		return
 	}
 	if c.tokens == nil || len(c.tokens) >= maxCachedTokens {
@@ -52,8 +53,11 @@ func (c *tokenCache) put(t Token, now time.Time, mark uint64) {
 	c.tokens[t.Digest] = cachedToken{token: t, until: now.Add(c.keep)}
 }
 
+// uncertain is for how long a change that failed may still be made: its caller may have left while the store was at it.
+const uncertain = time.Minute
+
 // empty forgets everything. It is called after every change that could end a token, or change what it allows.
-func (c *tokenCache) empty() {
+func (c *tokenCache) empty(now time.Time, err error) {
 	if c.keep <= 0 {
 		return
 	}
@@ -61,4 +65,7 @@ func (c *tokenCache) empty() {
 	defer c.mu.Unlock()
 	c.emptied++
 	c.tokens = nil
+	if err != nil {
+		c.shut = now.Add(uncertain)
+	}
 }

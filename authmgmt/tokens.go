@@ -17,7 +17,7 @@ func (s *Service) Login(ctx context.Context, clientID, clientSecret string) (tex
 	start := s.opts.Now()
 	text, t, e, err := s.login(ctx, clientID, clientSecret)
 	kind := KindTokenIssued
-	if err != nil {
+	if errors.Is(err, ErrInvalidClient) {
 		kind = KindLoginRefused
 	}
 	s.observeChange(ctx, start, t.Organization, kind, Caller{Subject: t.Subject}, idText(t.ID), &e, err)
@@ -37,14 +37,17 @@ func (s *Service) login(ctx context.Context, clientID, clientSecret string) (str
 		return "", Token{}, AuditEvent{}, unavailable("look up client", err)
 	}
 	now := s.now()
-	_, works := c.secret(digest, now)
+	kept, works := c.secret(digest, now)
 	if subtle.ConstantTimeCompare([]byte(c.ID), []byte(clientID)) != 1 || !works {
 		return "", Token{}, AuditEvent{}, ErrInvalidClient
 	}
+	end := now.Add(s.opts.TokenLifetime)
+	if !kept.ExpiresAt.IsZero() && kept.ExpiresAt.Before(end) {
+		end = kept.ExpiresAt
+	}
 	text, t, e, err := s.createToken(ctx, Token{
-		Organization: c.Organization, Subject: "client:" + c.ID, Client: c.ID, Secret: digest, Roles: c.Roles,
-		ExpiresAt: now.Add(s.opts.TokenLifetime),
-	}, Caller{Subject: "client:" + c.ID}, "")
+		Organization: c.Organization, Subject: "client:" + c.ID, Client: c.ID, Secret: digest, Roles: c.Roles, ExpiresAt: end,
+	}, Caller{Subject: "client:" + c.ID}, "", false)
 	if errors.Is(err, ErrNotFound) { // the secret ended meanwhile
 		err = ErrInvalidClient
 	}
@@ -57,6 +60,7 @@ type NewToken struct {
 	Subject  string        // who it speaks for, 1 to 255 bytes
 	Roles    []Role        // none: full access
 	Lifetime time.Duration // 0: it never expires
+	Revoked  bool          // it has ended, and is stored so that it cannot be imported as one that has not
 }
 
 // IssueToken makes an access token that is no client's: for a person who accepted an invitation, say. Its text cannot be had again. The
@@ -68,8 +72,8 @@ func (s *Service) IssueToken(ctx context.Context, org string, by Caller, n NewTo
 	return text, t, err
 }
 
-// ImportToken stores an access token that was made elsewhere, of 32 to 1024 bytes. A token that was revoked is not revived: that is [ErrExists],
-// too. It does not ask whether the organization has role-based access control.
+// ImportToken stores an access token that was made elsewhere, of 32 to 1024 bytes. A token that was revoked is not revived, unless it expires and
+// Prune has forgotten it: that is [ErrExists], too. It does not ask whether the organization has role-based access control.
 func (s *Service) ImportToken(ctx context.Context, org string, by Caller, n NewToken, text string) (Token, error) {
 	start := s.opts.Now()
 	var p problems
@@ -100,13 +104,13 @@ func (s *Service) newToken(ctx context.Context, org string, by Caller, n NewToke
 	}
 	t := Token{ID: n.ID, Organization: org, Subject: n.Subject, Roles: unique(append([]Role(nil), n.Roles...))}
 	if n.Lifetime > 0 {
-		t.ExpiresAt = s.now().Add(n.Lifetime)
+		t.ExpiresAt = s.now().Add(n.Lifetime).Truncate(time.Microsecond)
 	}
-	return s.createToken(ctx, t, by, text)
+	return s.createToken(ctx, t, by, text, n.Revoked)
 }
 
 // createToken fills in what a token needs, and stores it.
-func (s *Service) createToken(ctx context.Context, t Token, by Caller, text string) (string, Token, AuditEvent, error) {
+func (s *Service) createToken(ctx context.Context, t Token, by Caller, text string, revoked bool) (string, Token, AuditEvent, error) {
 	fail := func(err error) (string, Token, AuditEvent, error) { return "", Token{}, AuditEvent{}, err }
 	var err error
 	if text == "" {
@@ -115,6 +119,9 @@ func (s *Service) createToken(ctx context.Context, t Token, by Caller, text stri
 		}
 	}
 	t.CreatedAt = s.now()
+	if revoked {
+		t.RevokedAt = t.CreatedAt
+	}
 	t.Digest = secret.Sum(text)
 	if t.ID == uuid.Nil {
 		if t.ID, err = s.newID(t.CreatedAt); err != nil {
@@ -234,7 +241,7 @@ func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uui
 		stored.After = t.snapshot()
 		return stored, nil
 	})
-	s.verified.empty()
+	s.verified.empty(s.opts.Now(), err)
 	err = refused.of("revoke token", err)
 	s.observeChange(ctx, start, org, KindTokenRevoked, by, id.String(), &stored, err)
 	return err

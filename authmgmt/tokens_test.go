@@ -158,6 +158,16 @@ func TestRotateSecret(t *testing.T) {
 	assert.True(t, works(second))
 	r.refused(t, withFirst) // an hour is over
 
+	// A token does not outlive what is known of its secret.
+	_, _, err = r.RotateSecret(t.Context(), "acme", admin, c.ID, 10*time.Minute)
+	require.NoError(t, err)
+	short, kept := r.login(t, c.ID, second)
+	assert.Equal(t, kept.CreatedAt.Add(10*time.Minute), kept.ExpiresAt)
+	r.advance(10 * time.Minute)
+	r.refused(t, short)
+	_, second, err = r.RotateSecret(t.Context(), "acme", admin, c.ID, -1)
+	require.NoError(t, err)
+
 	// At most two work at a time, and the one before never works longer than it did.
 	changed, third, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, 0)
 	require.NoError(t, err)
@@ -248,6 +258,13 @@ func TestTokensThatStandForThemselves(t *testing.T) {
 	require.Equal(t, 2, page.Total)
 	assert.Equal(t, token.ID, page.Tokens[1].ID, "newest first")
 	assert.Equal(t, r.now().Add(-time.Hour).Truncate(time.Microsecond), page.Tokens[0].RevokedAt, "the first time counts")
+
+	ended := strings.Repeat("e", 32)
+	_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops", Revoked: true}, ended)
+	require.NoError(t, err)
+	r.refused(t, ended)
+	_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops"}, ended)
+	assert.Equal(t, authmgmt.ErrExists, err)
 
 	for _, bad := range []string{strings.Repeat("t", 31), strings.Repeat("t", 1025)} {
 		_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops"}, bad)

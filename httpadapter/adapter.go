@@ -144,7 +144,7 @@ func (h *Handler) Routes() []Route { return append([]Route(nil), h.routes...) }
 
 // ServeHTTP answers a request whose path, without the prefix that the host stripped, begins at the service's root.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !cleanPath(r.URL.Path) { // http.ServeMux would redirect, to an address that lacks the host's prefix
+	if !cleanPath(r.URL.EscapedPath()) { // http.ServeMux would redirect, to an address that lacks the host's prefix
 		h.errorsAt(urlpath.Clean(r.URL.Path)).reply(problem{kind: notFound}).writeUnread(w, r)
 		return
 	}

@@ -273,3 +273,15 @@ func TestRotateSecret(t *testing.T) {
 	requireDetail(t, r.as("admin", "POST", clients+"/c1/rotate-secret", ""), http.StatusForbidden)
 	require.Equal(t, "There is no such client.", requireDetail(t, r.as("full", "POST", clients+"/c2/rotate-secret", ""), http.StatusNotFound))
 }
+
+// IDs may hold what has to be escaped in a path.
+func TestEscapedIDs(t *testing.T) {
+	r := newAuthRig(t, nil, nil)
+	for _, id := range []string{"a/b", "a//b", "a/../b", "a/", "%2F", "a b", "ü?#&+"} {
+		r.client("acme", id, authmgmt.Role{ID: "viewer"})
+		path := clients + "/" + url.PathEscape(id)
+		require.Equal(t, http.StatusOK, r.as("full", "GET", path, "").Code, "%q", id)
+		require.Equal(t, http.StatusOK, r.as("full", "POST", path+"/rotate-secret", "").Code, "%q", id)
+		require.Equal(t, http.StatusOK, r.as("full", "DELETE", path, "").Code, "%q", id)
+	}
+}

@@ -35,17 +35,18 @@ func (a *authMgmtAdapter) login(c *call) response {
 	if wrong != nil {
 		return *c.refuse(*wrong)
 	}
-	var token string
+	var text string
+	var token authmgmt.Token
 	var err error
 	for _, one := range given {
-		if token, _, err = a.service.Login(c.r.Context(), one.id, one.secret); !errors.Is(err, authmgmt.ErrInvalidClient) {
+		if text, token, err = a.service.Login(c.r.Context(), one.id, one.secret); !errors.Is(err, authmgmt.ErrInvalidClient) {
 			break
 		}
 	}
 	if err != nil {
 		return a.fail(c, err)
 	}
-	body := tokenBody{AccessToken: token, TokenType: "Bearer", ExpiresIn: int64(a.service.TokenLifetime() / time.Second)}
+	body := tokenBody{AccessToken: text, TokenType: "Bearer", ExpiresIn: int64(token.ExpiresAt.Sub(token.CreatedAt) / time.Second)}
 	return response{status: http.StatusOK, body: mustJSON(body), header: tokenHeader}
 }
 

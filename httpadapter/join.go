@@ -61,7 +61,7 @@ func (j *joined) serveStripped(w http.ResponseWriter, r *http.Request) {
 }
 
 func (j *joined) serve(w http.ResponseWriter, r *http.Request) {
-	if !cleanPath(r.URL.Path) {
+	if !cleanPath(r.URL.EscapedPath()) {
 		j.nearest(urlpath.Clean("/"+r.URL.Path)).ServeHTTP(w, r)
 		return
 	}

@@ -48,6 +48,9 @@ func (r *run) login() {
 		text: got, id: token.ID.String(), org: client.org, subject: "client:" + client.id, client: client, secret: secret,
 		created: m.now, expires: m.now.Add(tokenLifetime),
 	}
+	if !secret.expires.IsZero() && secret.expires.Before(k.expires) {
+		k.expires = secret.expires // a token does not outlive what is known of its secret
+	}
 	m.tokens = append(m.tokens, k)
 	m.event(client.org, authmgmt.KindTokenIssued, k.subject, k.id)
 	r.same("the token", k.show(), showToken(&token))

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -18,6 +20,7 @@ type authmgmtService struct {
 	service *authmgmt.Service
 	store   authmgmt.Store // for what a provisioning document is compared with
 	routes  *httpadapter.Handler
+	log     *slog.Logger
 }
 
 var _ member = (*authmgmtService)(nil)
@@ -32,7 +35,7 @@ func newAuthMgmtService(s *settings, b *authmgmtBackend, root *rootKey, log *slo
 		Directory: b.organizations,
 		AcceptURL: s.publicURL + httpadapter.AcceptPath,
 		Grant:     grants.grant,
-		Observer:  authmgmt.ObserverFunc(logRefused(log)),
+		Observer:  authmgmt.ObserverFunc(logRefused(log, time.Now)),
 		Logger:    log,
 	})
 	if err != nil {
@@ -49,7 +52,7 @@ func newAuthMgmtService(s *settings, b *authmgmtBackend, root *rootKey, log *slo
 	if err != nil {
 		return nil, fmt.Errorf("mount the credentials service: %w", err)
 	}
-	return &authmgmtService{service: service, store: b.store, routes: routes}, nil
+	return &authmgmtService{service: service, store: b.store, routes: routes, log: log}, nil
 }
 
 func (a *authmgmtService) name() string                   { return "authmgmt" }
@@ -93,14 +96,40 @@ func grantedToken(i *authmgmt.Invitation, attempt int) uuid.UUID {
 }
 
 // logRefused logs what somebody tried in vain and an operator may want to know. What fails in the background the service logs itself.
-func logRefused(log *slog.Logger) func(ctx context.Context, o authmgmt.Observation) {
+func logRefused(log *slog.Logger, now func() time.Time) func(ctx context.Context, o authmgmt.Observation) {
+	logins := &seldom{now: now}
 	return func(ctx context.Context, o authmgmt.Observation) {
 		switch {
 		case o.Kind == authmgmt.KindLoginRefused && errors.Is(o.Err, authmgmt.ErrInvalidClient):
-			log.WarnContext(ctx, "login refused")
+			// Anybody can cause these, without end.
+			if count, due := logins.add(); due {
+				log.WarnContext(ctx, "login refused", "count", count)
+			}
 		case errors.Is(o.Err, authmgmt.ErrForbidden):
 			log.WarnContext(ctx, "change refused: it gives more than the caller holds", "kind", string(o.Kind),
 				"organization", o.Organization, "actor", o.Actor, "target", o.Target)
 		}
 	}
+}
+
+// seldom says when something that happens may be logged: at most once a second. What it held back counts at the next time.
+type seldom struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	said  time.Time
+	count int // since said
+}
+
+// add notes that it happened. If that is due to be logged, count is how often it happened since it last was, this time included.
+func (s *seldom) add() (count int, due bool) {
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.count++
+	if now.Sub(s.said) < time.Second {
+		return 0, false
+	}
+	count, s.said, s.count = s.count, now, 0
+	return count, true
 }

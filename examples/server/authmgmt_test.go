@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -130,7 +134,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 	if _, _, err := service.Login(ctx, "c1-is-no-secret", docSecret); !errors.Is(err, authmgmt.ErrInvalidClient) {
 		t.Error(err)
 	}
-	if !strings.Contains(log.String(), "login refused") || strings.Contains(log.String(), "c1") || strings.Contains(log.String(), docSecret) {
+	if !strings.Contains(log.String(), `"login refused","count":1}`) || strings.Contains(log.String(), "c1") || strings.Contains(log.String(), docSecret) {
 		t.Errorf("logged %s", &log)
 	}
 	log.Reset()
@@ -141,5 +145,68 @@ func TestRefusalsAreLogged(t *testing.T) {
 	}
 	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), `"kind":"client_updated","organization":"acme","actor":"mallory","target":"c1"`) {
 		t.Errorf("logged %s", &log)
+	}
+}
+
+// TestRefusedLoginsFillNoLog: strangers get one line a second at most, which says how many they were.
+func TestRefusedLoginsFillNoLog(t *testing.T) {
+	var log bytes.Buffer
+	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	now := begin
+	observe := logRefused(slog.New(slog.NewJSONHandler(&log, nil)), func() time.Time { return now })
+	for _, step := range []struct {
+		at    time.Duration
+		times int
+		want  []int // the counts that are logged
+	}{
+		{0, 1, []int{1}},
+		{0, 3, nil},
+		{time.Second - 1, 2, nil},
+		{time.Second, 3, []int{6}},
+		{2*time.Second - 1, 1, nil},
+		{time.Hour, 1, []int{4}},
+		{2 * time.Hour, 1, []int{1}},
+	} {
+		log.Reset()
+		now = begin.Add(step.at)
+		for range step.times {
+			observe(t.Context(), authmgmt.Observation{Kind: authmgmt.KindLoginRefused, Err: authmgmt.ErrInvalidClient})
+		}
+		var want strings.Builder
+		for _, count := range step.want {
+			fmt.Fprintf(&want, `"level":"WARN","msg":"login refused","count":%d}`+"\n", count)
+		}
+		if strings.Count(log.String(), "\n") != len(step.want) || !strings.HasSuffix(log.String(), want.String()) {
+			t.Errorf("after %v: logged %s, want %s", step.at, &log, &want)
+		}
+	}
+	log.Reset()
+	for range 2 { // an insider's attempts are all told
+		observe(t.Context(), authmgmt.Observation{Kind: authmgmt.KindClientUpdated, Err: authmgmt.ErrForbidden})
+	}
+	if strings.Count(log.String(), "\n") != 2 {
+		t.Errorf("logged %s", &log)
+	}
+}
+
+// TestRefusedLoginsAtOnce: none is counted twice or lost.
+func TestRefusedLoginsAtOnce(t *testing.T) {
+	var tick, told, due atomic.Int64
+	s := &seldom{now: func() time.Time { return time.Unix(0, tick.Add(int64(time.Second/10))) }}
+	var group sync.WaitGroup
+	const each = 100
+	for range 4 {
+		group.Go(func() {
+			for range each {
+				if count, ok := s.add(); ok {
+					told.Add(int64(count))
+					due.Add(1)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if got := told.Load() + int64(s.count); got != 4*each || due.Load() > 4*each/10+1 {
+		t.Errorf("%d of %d, in %d lines", got, 4*each, due.Load())
 	}
 }

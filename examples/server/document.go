@@ -14,6 +14,7 @@ import (
 
 // document is the provisioning document, as far as this build serves it. The rest was checked and counted.
 type document struct {
+	file          string // as the operator named it
 	organizations []organizationDoc
 	counts        []kindCount
 }
@@ -32,7 +33,7 @@ type organizationDoc struct {
 type apiKeyDoc struct {
 	key     string
 	revoked bool
-	place   string // where it stands, for errors: the key itself is never repeated
+	place   string // as docMember.where says it, for errors: the key itself is never repeated
 }
 
 type collectionDoc struct {
@@ -48,6 +49,11 @@ type kindCount struct {
 
 func (d *document) unserved() []kindCount { return d.counts }
 
+// contradiction is the error of a document that does not go with what is stored. It reads as those of the document alone.
+func (d *document) contradiction(place, what string) error {
+	return usagef("-config: %s: %s: %s", d.file, place, what)
+}
+
 // readProvisioning reads and checks a whole document. Without a path it returns nil. Every error is the operator's.
 func readProvisioning(path string) (*document, error) {
 	if path == "" {
@@ -61,6 +67,7 @@ func readProvisioning(path string) (*document, error) {
 	if err != nil {
 		return nil, usagef("-config: %s: %w", path, err)
 	}
+	doc.file = path
 	return doc, nil
 }
 
@@ -96,7 +103,7 @@ func readOrganization(o docObject, ids *uniqueNames) organizationDoc {
 	org := organizationDoc{id: o.name("id"), setupComplete: o.boolean("setup_complete")}
 	ids.add(o, "id", org.id)
 	for k := range o.objects("api_keys", "key", "revoked") {
-		org.apiKeys = append(org.apiKeys, apiKeyDoc{key: k.secret("key"), revoked: k.boolean("revoked"), place: k.place()})
+		org.apiKeys = append(org.apiKeys, apiKeyDoc{key: k.secret("key"), revoked: k.boolean("revoked"), place: k.where()})
 	}
 	collections := o.r.unique()
 	for c := range o.objects("doc_collections", "id", "ready") {

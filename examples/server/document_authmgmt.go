@@ -13,6 +13,7 @@ type accessTokenDoc struct {
 	token   string
 	subject string
 	roles   []authmgmt.Role
+	revoked bool
 	place   string // as in apiKeyDoc
 }
 
@@ -37,20 +38,20 @@ type invitationDoc struct {
 // readAuthMgmt reads what the credentials service holds of an organization.
 func readAuthMgmt(o docObject, org *organizationDoc) {
 	org.rbac = o.boolean("rbac_enabled")
-	for t := range o.objects("access_tokens", "token", "subject", "roles") {
+	for t := range o.objects("access_tokens", "token", "subject", "roles", "revoked") {
 		org.accessTokens = append(org.accessTokens, accessTokenDoc{
-			token: t.secret("token"), subject: t.name("subject"), roles: t.roles(), place: t.place(),
+			token: t.secret("token"), subject: t.name("subject"), roles: t.roles(), revoked: t.boolean("revoked"), place: t.where(),
 		})
 	}
 	clients := o.r.unique()
 	for c := range o.objects("clients", "client_id", "client_secret", "name", "roles") {
-		client := clientDoc{id: c.name("client_id"), secret: c.secret("client_secret"), name: c.name("name"), roles: c.roles(), place: c.place()}
+		client := clientDoc{id: c.name("client_id"), secret: c.secret("client_secret"), name: c.name("name"), roles: c.roles(), place: c.where()}
 		clients.add(c, "client_id", client.id)
 		org.clients = append(org.clients, client)
 	}
 	invitations := o.r.unique()
 	for i := range o.objects("invitations", "invitation_id", "inviter", "invitee", "expires_in") {
-		invitation := invitationDoc{id: i.name("invitation_id"), expires: i.lifetime("expires_in"), place: i.place()}
+		invitation := invitationDoc{id: i.name("invitation_id"), expires: i.lifetime("expires_in"), place: i.where()}
 		invitations.add(i, "invitation_id", invitation.id)
 		if inviter, ok := i.object("inviter", "name"); ok {
 			invitation.inviter = inviter.name("name")

@@ -31,6 +31,8 @@ func TestDocumentOfAuthMgmtRefused(t *testing.T) {
 		"too many roles":       {clientWith(`[` + strings.Repeat(`{"role_id":"viewer"},`, 100) + `{"role_id":"viewer"}]`), "clients[0].roles: must be at most 100"},
 		"client twice":         {`{"organizations":[{"id":"a","clients":[{"client_id":"c","client_secret":"` + docSecret + `","name":"n"},{"client_id":"c","client_secret":"` + docSecret + `2","name":"n"}]}]}`, "clients[1].client_id: is the same as at"},
 		"token and secret":     {`{"organizations":[{"id":"a","access_tokens":[{"token":"` + docSecret + `","subject":"s"}],"clients":[{"client_id":"c","client_secret":"` + docSecret + `","name":"n"}]}]}`, "client_secret: is the same secret as at"},
+		"revoked of a string":  {`{"organizations":[{"id":"a","access_tokens":[{"token":"` + docSecret + `","subject":"s","revoked":"true"}]}]}`, "access_tokens[0].revoked: must be true or false"},
+		"revoked of null":      {`{"organizations":[{"id":"a","access_tokens":[{"token":"` + docSecret + `","subject":"s","revoked":null}]}]}`, "access_tokens[0].revoked: must be true or false"},
 		"no subject":           {`{"organizations":[{"id":"a","access_tokens":[{"token":"` + docSecret + `"}]}]}`, "access_tokens[0]: subject is missing"},
 		"no invitee":           {`{"organizations":[{"id":"a","invitations":[{"invitation_id":"i","inviter":{"name":"g"}}]}]}`, "invitations[0]: invitee is missing"},
 		"invitee's bad role":   {`{"organizations":[{"id":"a","invitations":[{"invitation_id":"i","inviter":{"name":"g"},"invitee":{"email":"e@x","name":"n","roles":[{"role_id":"x"}]}}]}]}`, "invitee.roles[0].role_id: is not one of"},

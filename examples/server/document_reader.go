@@ -74,6 +74,9 @@ func (m docMember) place() string {
 	return fmt.Sprintf("line %d, column %d", line, column)
 }
 
+// where is place with the path.
+func (m docMember) where() string { return m.place() + ": " + m.path }
+
 // docObject is an object whose keys are known to be allowed. The zero members of one that was no object at all are silent.
 type docObject struct {
 	docMember
@@ -113,7 +116,11 @@ func harmless(key string) string {
 }
 
 func (o docObject) member(key string) docMember {
-	return docMember{o.r, o.members[key], o.path + "." + key}
+	path := o.path + "." + key
+	if o.path == documentPath {
+		path = key
+	}
+	return docMember{o.r, o.members[key], path}
 }
 
 func (o docObject) fail(key, format string, args ...any) {
@@ -207,11 +214,7 @@ func (o docObject) objects(key string, keys ...string) iter.Seq[docObject] {
 			return
 		}
 		for i, v := range list.Elements() {
-			path := fmt.Sprintf("%s.%s[%d]", o.path, key, i)
-			if o.path == documentPath {
-				path = fmt.Sprintf("%s[%d]", key, i)
-			}
-			if !yield(o.r.object(v, path, keys...)) {
+			if !yield(o.r.object(v, fmt.Sprintf("%s[%d]", o.member(key).path, i), keys...)) {
 				return
 			}
 		}

@@ -53,7 +53,7 @@ func TestDocumentRefused(t *testing.T) {
 		"not JSON":         {"{\n  \"organizations\": [}", "line 2, column 21: not valid JSON"},
 		"same key twice":   {`{"organizations":[], "organizations":[]}`, "line 1, column 22: not valid JSON: duplicate key"},
 		"no object":        {`[]`, "line 1, column 1: the document: must be an object"},
-		"no list":          {`{"organizations":{}}`, "line 1, column 18: the document.organizations: must be a list"},
+		"no list":          {`{"organizations":{}}`, "line 1, column 18: organizations: must be a list"},
 		"unknown on top":   {`{"orgs":[]}`, `line 1, column 2: the document: unknown key "orgs"`},
 		"case of a key":    {`{"organizations":[{"ID":"a"}]}`, `organizations[0]: unknown key "ID"`},
 		"no id":            {`{"organizations":[{}]}`, "line 1, column 19: organizations[0]: id is missing"},

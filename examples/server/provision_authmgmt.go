@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/secret"
@@ -12,16 +14,16 @@ import (
 // provisioner is who provisions, in the audit trail.
 var provisioner = authmgmt.Caller{Subject: "provisioning", Access: authmgmt.FullAccess()}
 
-// checkDocument refuses a document whose credentials are somebody else's here: they would not do what it says.
+// checkDocument refuses a document whose credentials are something else here: they would not do what it says.
 func (a *authmgmtService) checkDocument(ctx context.Context, doc *document) error {
 	for _, org := range doc.organizations {
 		for _, t := range org.accessTokens {
-			if err := a.checkToken(ctx, org.id, &t); err != nil {
+			if _, err := a.checkToken(ctx, doc, org.id, &t); err != nil {
 				return err
 			}
 		}
 		for _, c := range org.clients {
-			if err := a.checkClient(ctx, org.id, &c); err != nil {
+			if err := a.checkClient(ctx, doc, org.id, &c); err != nil {
 				return err
 			}
 		}
@@ -29,59 +31,83 @@ func (a *authmgmtService) checkDocument(ctx context.Context, doc *document) erro
 	return nil
 }
 
-func (a *authmgmtService) checkToken(ctx context.Context, org string, t *accessTokenDoc) error {
-	stored, err := a.store.TokenByDigest(ctx, secret.Sum(t.token))
-	switch {
-	case errors.Is(err, authmgmt.ErrNotFound):
-		return nil
-	case err != nil:
-		return fmt.Errorf("look up an access token: %w", err)
-	case stored.Organization != org:
-		return usagef("-config: %s: this access token belongs to another organization", t.place)
-	case stored.Client != "":
-		return usagef("-config: %s: this access token was issued to a client", t.place)
+// stored returns what is stored under a credential: nothing, as a rule, or one of the two.
+func (a *authmgmtService) stored(ctx context.Context, credential string) (*authmgmt.Token, *authmgmt.Client, error) {
+	digest := secret.Sum(credential)
+	token, tokenErr := a.store.TokenByDigest(ctx, digest)
+	if tokenErr != nil && !errors.Is(tokenErr, authmgmt.ErrNotFound) {
+		return nil, nil, tokenErr
 	}
-	return nil
+	client, clientErr := a.store.ClientBySecret(ctx, digest)
+	if clientErr != nil && !errors.Is(clientErr, authmgmt.ErrNotFound) {
+		return nil, nil, clientErr
+	}
+	var t *authmgmt.Token
+	var c *authmgmt.Client
+	if tokenErr == nil {
+		t = &token
+	}
+	if clientErr == nil {
+		c = &client
+	}
+	return t, c, nil
+}
+
+// checkToken returns the token as it is stored, nil if it is not.
+func (a *authmgmtService) checkToken(ctx context.Context, doc *document, org string, t *accessTokenDoc) (*authmgmt.Token, error) {
+	stored, client, err := a.stored(ctx, t.token)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("look up the access token at %s: %w", t.place, err)
+	case client != nil:
+		return nil, doc.contradiction(t.place, "this access token is the secret of a client")
+	case stored == nil:
+		return nil, nil
+	case stored.Organization != org:
+		return nil, doc.contradiction(t.place, "this access token belongs to another organization")
+	case stored.Client != "":
+		return nil, doc.contradiction(t.place, "this access token was issued to a client")
+	}
+	return stored, nil
 }
 
 // checkClient lets pass what may have become of a client here: that its secret was rotated, or that it was deleted.
-func (a *authmgmtService) checkClient(ctx context.Context, org string, c *clientDoc) error {
-	stored, err := a.store.ClientBySecret(ctx, secret.Sum(c.secret))
+func (a *authmgmtService) checkClient(ctx context.Context, doc *document, org string, c *clientDoc) error {
+	token, stored, err := a.stored(ctx, c.secret)
 	switch {
-	case errors.Is(err, authmgmt.ErrNotFound):
-		return nil
 	case err != nil:
-		return fmt.Errorf("look up a client: %w", err)
+		return fmt.Errorf("look up the client at %s: %w", c.place, err)
+	case token != nil:
+		return doc.contradiction(c.place, "the secret of this client is an access token")
+	case stored == nil:
+		return nil
 	case stored.Organization != org:
-		return usagef("-config: %s: the secret of this client belongs to another organization", c.place)
+		return doc.contradiction(c.place, "the secret of this client belongs to another organization")
 	case stored.ID != c.id:
-		return usagef("-config: %s: the secret of this client belongs to another client", c.place)
+		return doc.contradiction(c.place, "the secret of this client belongs to another client")
 	}
 	return nil
 }
 
-// applyDocument provisions access control, access tokens, clients and invitations. What exists stays as it is, and what has ended is
-// not revived.
+// applyDocument provisions access control, access tokens, clients and invitations. What exists stays as it is, but for tokens that the
+// document revokes, and what has ended is not revived.
 func (a *authmgmtService) applyDocument(ctx context.Context, doc *document) error {
 	for _, org := range doc.organizations {
 		if err := a.service.SetRBAC(ctx, org.id, provisioner, org.rbac); err != nil {
 			return fmt.Errorf("provision an organization: %w", err)
 		}
 		for _, t := range org.accessTokens {
-			_, err := a.service.ImportToken(ctx, org.id, provisioner, authmgmt.NewToken{Subject: t.subject, Roles: t.roles}, t.token)
-			if errors.Is(err, authmgmt.ErrExists) { // maybe since a moment ago, by another server's document
-				err = a.checkToken(ctx, org.id, &t)
-			}
-			if err != nil {
-				return fmt.Errorf("provision the access token at %s: %w", t.place, err)
+			if err := a.applyToken(ctx, doc, org.id, &t); err != nil {
+				return err
 			}
 		}
 		for _, c := range org.clients {
 			_, err := a.service.ImportClient(ctx, org.id, provisioner, authmgmt.NewClient{ID: c.id, Name: c.name, Roles: c.roles}, c.secret)
 			if errors.Is(err, authmgmt.ErrExists) {
-				err = a.checkClient(ctx, org.id, &c)
-			}
-			if err != nil {
+				if err := a.checkClient(ctx, doc, org.id, &c); err != nil {
+					return err
+				}
+			} else if err != nil {
 				return fmt.Errorf("provision the client at %s: %w", c.place, err)
 			}
 		}
@@ -95,4 +121,46 @@ func (a *authmgmtService) applyDocument(ctx context.Context, doc *document) erro
 		}
 	}
 	return nil
+}
+
+// applyToken imports a token, or warns if it is there and does not mean what the document says. One to be revoked is stored all the same:
+// so no document can bring it back.
+func (a *authmgmtService) applyToken(ctx context.Context, doc *document, org string, t *accessTokenDoc) error {
+	token, err := a.service.ImportToken(ctx, org, provisioner, authmgmt.NewToken{Subject: t.subject, Roles: t.roles, Revoked: t.revoked}, t.token)
+	if errors.Is(err, authmgmt.ErrExists) { // maybe since a moment ago, by another server's document
+		stored, refused := a.checkToken(ctx, doc, org, t)
+		if refused != nil {
+			return refused
+		}
+		if stored != nil {
+			token, err = *stored, nil
+			a.warnOfOther(ctx, stored, t)
+		}
+	}
+	if err == nil && t.revoked {
+		err = a.service.RevokeToken(ctx, org, provisioner, token.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("provision the access token at %s: %w", t.place, err)
+	}
+	return nil
+}
+
+// warnOfOther warns if a stored token is another than in the document. The order of roles means nothing.
+func (a *authmgmtService) warnOfOther(ctx context.Context, stored *authmgmt.Token, t *accessTokenDoc) {
+	var other []string
+	if stored.Subject != t.subject {
+		other = append(other, "another subject")
+	}
+	if !within(stored.Roles, t.roles) || !within(t.roles, stored.Roles) {
+		other = append(other, "other roles")
+	}
+	if len(other) > 0 {
+		a.log.WarnContext(ctx, "provisioning document: an access token is stored with "+strings.Join(other, " and ")+"; what exists is never changed",
+			"place", t.place)
+	}
+}
+
+func within(some, all []authmgmt.Role) bool {
+	return !slices.ContainsFunc(some, func(r authmgmt.Role) bool { return !slices.Contains(all, r) })
 }

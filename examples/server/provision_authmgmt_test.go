@@ -129,14 +129,24 @@ func TestProvisioningRefusesForeignCredentials(t *testing.T) {
 		}
 		before := stateOf(t, b, "acme")
 		for name, test := range map[string]struct{ text, want string }{
-			"token of another organization":  {`{"id":"evil","access_tokens":[{"token":"` + docToken + `","subject":"x"}]}`, "line 2, column 33: this access token belongs to another organization"},
-			"secret of another organization": {`{"id":"evil","clients":[{"client_id":"c1","client_secret":"` + docSecret + `","name":"x"}]}`, "line 2, column 27: the secret of this client belongs to another organization"},
-			"secret of another client":       {`{"id":"acme","clients":[{"client_id":"c2","client_secret":"` + docSecret + `","name":"x"}]}`, "line 2, column 27: the secret of this client belongs to another client"},
-			"token of a client":              {`{"id":"acme","access_tokens":[{"token":"` + text + `","subject":"x"}]}`, "line 2, column 33: this access token was issued to a client"},
+			"token of another organization": {`{"id":"evil","access_tokens":[{"token":"` + docToken + `","subject":"x"}]}`,
+				"line 2, column 33: organizations[1].access_tokens[0]: this access token belongs to another organization"},
+			"secret of another organization": {`{"id":"evil","clients":[{"client_id":"c1","client_secret":"` + docSecret + `","name":"x"}]}`,
+				"line 2, column 27: organizations[1].clients[0]: the secret of this client belongs to another organization"},
+			"secret of another client": {`{"id":"acme","clients":[{"client_id":"c2","client_secret":"` + docSecret + `","name":"x"}]}`,
+				"line 2, column 27: organizations[1].clients[0]: the secret of this client belongs to another client"},
+			"token of a client": {`{"id":"acme","access_tokens":[{"token":"` + text + `","subject":"x"}]}`,
+				"line 2, column 33: organizations[1].access_tokens[0]: this access token was issued to a client"},
+			"token that is a secret": {`{"id":"acme","access_tokens":[{"token":"` + docSecret + `","subject":"x"}]}`,
+				"line 2, column 33: organizations[1].access_tokens[0]: this access token is the secret of a client"},
+			"secret that is a token": {`{"id":"acme","clients":[{"client_id":"c2","client_secret":"` + docToken + `","name":"x"}]}`,
+				"line 2, column 27: organizations[1].clients[0]: the secret of this client is an access token"},
+			"secret that is a client's token": {`{"id":"acme","clients":[{"client_id":"c1","client_secret":"` + text + `","name":"x"}]}`,
+				"line 2, column 27: organizations[1].clients[0]: the secret of this client is an access token"},
 		} {
 			err := apply(t, s, `{"organizations":[{"id":"first","rbac_enabled":true,"setup_complete":true},`+"\n  "+test.text+`]}`)
 			var usage *usageError
-			if !errors.As(err, &usage) || !strings.Contains(err.Error(), test.want) {
+			if !errors.As(err, &usage) || err.Error() != "-config: acme.json: "+test.want {
 				t.Errorf("%s: got %v", name, err)
 			}
 			for _, told := range []string{docToken, docSecret, text} {
@@ -159,18 +169,18 @@ func TestProvisioningRefusesForeignCredentials(t *testing.T) {
 // late is a store in which another server stores credentials after the document was checked.
 type late struct {
 	authmgmtStore
-	asked int
+	tokens, clients int // how often each was asked for
 }
 
 func (l *late) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Token, error) {
-	if l.asked++; l.asked == 1 {
+	if l.tokens++; l.tokens == 1 {
 		return authmgmt.Token{}, authmgmt.ErrNotFound
 	}
 	return l.authmgmtStore.TokenByDigest(ctx, digest)
 }
 
 func (l *late) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
-	if l.asked++; l.asked == 1 {
+	if l.clients++; l.clients == 1 {
 		return authmgmt.Client{}, authmgmt.ErrNotFound
 	}
 	return l.authmgmtStore.ClientBySecret(ctx, digest)
@@ -193,11 +203,60 @@ func TestProvisioningContradictedMeanwhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			var usage *usageError
-			if err := apply(t, s, `{"organizations":[`+text+`]}`); !errors.As(err, &usage) || !strings.Contains(err.Error(), "belongs to another organization") {
+			if err := apply(t, s, `{"organizations":[`+text+`]}`); !errors.As(err, &usage) || !strings.HasPrefix(err.Error(), "-config: acme.json: line 1, column ") ||
+				!strings.Contains(err.Error(), "belongs to another organization") {
 				t.Errorf("%s: %v", text, err)
 			}
 		}
 	})
+}
+
+// broken is a store that fails when it is asked for a token, or for a client.
+type broken struct {
+	authmgmtStore
+	token, client error
+}
+
+func (b *broken) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Token, error) {
+	if b.token != nil {
+		return authmgmt.Token{}, b.token
+	}
+	return b.authmgmtStore.TokenByDigest(ctx, digest)
+}
+
+func (b *broken) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
+	if b.client != nil {
+		return authmgmt.Client{}, b.client
+	}
+	return b.authmgmtStore.ClientBySecret(ctx, digest)
+}
+
+// TestProvisioningWhenTheStoreFails: a failure is neither a mistake in the document nor a reason to take it for right.
+func TestProvisioningWhenTheStoreFails(t *testing.T) {
+	failure := errors.New("the disk is on fire")
+	for name, store := range map[string]*broken{"token": {token: failure}, "client": {client: failure}} {
+		for _, text := range []string{tokenDocument(docToken, ""), clientWith(`[]`)} {
+			b := storages["memory"](t)
+			stored := b.authmgmt.store
+			store.authmgmtStore = stored
+			b.authmgmt.store = store
+			s, err := wire(testSettings(), b, testKey(), discard())
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = apply(t, s, text)
+			var usage *usageError
+			if !errors.Is(err, failure) || errors.As(err, &usage) || !strings.Contains(err.Error(), " at line 1, column ") {
+				t.Errorf("%s: %v", name, err)
+			}
+			b.authmgmt.store = stored
+			for _, org := range []string{"acme", "a"} {
+				if after := stateOf(t, b, org); !reflect.DeepEqual(after, authmgmtState{}) {
+					t.Errorf("%s: half of the document was applied: %+v", name, after)
+				}
+			}
+		}
+	}
 }
 
 // TestProvisioningCredentialsAtOnce: several servers on the same data start with the same document.

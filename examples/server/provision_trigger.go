@@ -8,6 +8,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
+const foreignKey = "this API key belongs to another organization"
+
 // checkDocument refuses a document whose API keys belong to other organizations here.
 func (t *triggerService) checkDocument(ctx context.Context, doc *document) error {
 	for _, org := range doc.organizations {
@@ -18,7 +20,7 @@ func (t *triggerService) checkDocument(ctx context.Context, doc *document) error
 			case err != nil:
 				return fmt.Errorf("look up an API key: %w", err)
 			case stored.Organization != org.id:
-				return usagef("-config: %s: this API key belongs to another organization", k.place)
+				return doc.contradiction(k.place, foreignKey)
 			}
 		}
 	}
@@ -39,15 +41,15 @@ func (t *triggerService) applyDocument(ctx context.Context, doc *document) error
 			return fmt.Errorf("provision an organization: %w", err)
 		}
 		for _, k := range org.apiKeys {
-			if err := t.applyKey(ctx, org.id, k); err != nil {
-				return fmt.Errorf("provision the API key at %s: %w", k.place, err)
+			if err := t.applyKey(ctx, doc, org.id, &k); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
 }
 
-func (t *triggerService) applyKey(ctx context.Context, org string, k apiKeyDoc) error {
+func (t *triggerService) applyKey(ctx context.Context, doc *document, org string, k *apiKeyDoc) error {
 	stored, err := t.service.FindKey(ctx, k.key)
 	if errors.Is(err, trigger.ErrNotFound) {
 		stored, err = t.service.ImportKey(ctx, org, "", k.key)
@@ -55,14 +57,14 @@ func (t *triggerService) applyKey(ctx context.Context, org string, k apiKeyDoc) 
 			stored, err = t.service.FindKey(ctx, k.key)
 		}
 	}
+	if err == nil && stored.Organization != org {
+		return doc.contradiction(k.place, foreignKey)
+	}
+	if err == nil && k.revoked && stored.RevokedAt.IsZero() {
+		err = t.service.RevokeKey(ctx, org, stored.ID)
+	}
 	if err != nil {
-		return err
+		return fmt.Errorf("provision the API key at %s: %w", k.place, err)
 	}
-	if stored.Organization != org {
-		return usagef("-config: %s: this API key belongs to another organization", k.place)
-	}
-	if !k.revoked || !stored.RevokedAt.IsZero() {
-		return nil
-	}
-	return t.service.RevokeKey(ctx, org, stored.ID)
+	return nil
 }

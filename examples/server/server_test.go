@@ -99,6 +99,7 @@ func apply(t *testing.T, s *services, text string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
+	doc.file = "acme.json"
 	return provision(t.Context(), s, doc, discard())
 }
 
@@ -144,7 +145,8 @@ func TestProvisioningRefusesForeignKey(t *testing.T) {
 	}
 	err := apply(t, s, `{"organizations":[{"id":"first","setup_complete":true},{"id":"evil","api_keys":[{"key":"`+docKey+`"}]}]}`)
 	var usage *usageError
-	if !errors.As(err, &usage) || !strings.Contains(err.Error(), "line 1, column") || strings.Contains(err.Error(), docKey) {
+	if !errors.As(err, &usage) || strings.Contains(err.Error(), docKey) ||
+		err.Error() != "-config: acme.json: line 1, column 81: organizations[1].api_keys[0]: this API key belongs to another organization" {
 		t.Fatalf("got %v, want a usage error that says where", err)
 	}
 	// Had it been applied, the answer would be that no collection is ready.

@@ -97,6 +97,41 @@ func testProvisioningAgain(t *testing.T, p program) {
 	}
 }
 
+// testProvisioningRevokes: a token ends at the start whose document revokes it, and no later document brings it back.
+func testProvisioningRevokes(t *testing.T, p program) {
+	const there, missing = "at-there-00112233445566778899aabbccddeeff", "at-missing-00112233445566778899aabbccddee"
+	dir := t.TempDir()
+	start := func(tokens ...string) *server {
+		config := filepath.Join(t.TempDir(), "tokens.json")
+		require.NoError(t, os.WriteFile(config, []byte(`{"organizations": [{"id": "acme", "access_tokens": [`+strings.Join(tokens, ", ")+`]}]}`), 0o600))
+		s := p.startIn(t, dir, nil, "-config", config)
+		s.guard(there, missing)
+		return s
+	}
+	entry := func(token, more string) string { return `{"token": "` + token + `", "subject": "s"` + more + `}` }
+	const revoked = `, "revoked": true`
+	s := start(entry(there, ""))
+	assert.Equal(t, http.StatusOK, s.status("GET", clientsPath, there))
+	for _, tokens := range [][]string{
+		{entry(there, revoked), entry(missing, revoked)},
+		{entry(there, revoked), entry(missing, revoked)},
+		{entry(there, `, "revoked": false`), entry(missing, "")},
+		{entry(there, ""), entry(missing, `, "revoked": false`)},
+		nil,
+		{entry(there, ""), entry(missing, "")},
+	} {
+		s.stop()
+		s = start(tokens...)
+		for _, token := range []string{there, missing} {
+			assert.Equal(t, http.StatusUnauthorized, s.status("GET", clientsPath, token), "%s after %v", token, tokens)
+		}
+		assert.NotContains(t, s.stderr.String(), "what exists is never changed")
+	}
+	s.stop()
+	s = start(entry(there, `, "roles": [{"role_id": "viewer"}]`))
+	assert.Equal(t, 1, strings.Count(s.stderr.String(), "is stored with other roles; what exists is never changed"), &s.stderr)
+}
+
 // testProvisioningContradicted: a credential that would not work as written is refused, and nothing of its document is applied.
 func testProvisioningContradicted(t *testing.T, p program) {
 	dir := t.TempDir()
@@ -109,12 +144,15 @@ func testProvisioningContradicted(t *testing.T, p program) {
 		"secret of another organization": {`{"id": "other", "clients": [{"client_id": "kept", "client_secret": "` + keptSecret + `", "name": "n"}]}`, "belongs to another organization"},
 		"token of another organization":  {`{"id": "other", "access_tokens": [{"token": "` + rootToken + `", "subject": "s"}]}`, "belongs to another organization"},
 		"token of a client":              {`{"id": "acme", "access_tokens": [{"token": "` + session + `", "subject": "s"}]}`, "issued to a client"},
+		"token that is a secret":         {`{"id": "acme", "access_tokens": [{"token": "` + keptSecret + `", "subject": "s"}]}`, "is the secret of a client"},
+		"secret that is a token":         {`{"id": "acme", "clients": [{"client_id": "new", "client_secret": "` + rootToken + `", "name": "n"}]}`, "is an access token"},
 	} {
 		config := filepath.Join(t.TempDir(), "contradiction.json")
 		require.NoError(t, os.WriteFile(config, []byte(`{"organizations": [{"id": "first", "access_tokens": [{"token": "at-first-00112233445566778899aabbccddeeff", "subject": "s"}]},
 			`+test.document+`]}`), 0o600))
 		told := p.refuseIn(t, folder, "-config", config)
-		assert.Contains(t, told, "-config: line 2, column ", name)
+		assert.Contains(t, told, "-config: "+config+": line 2, column ", name)
+		assert.Contains(t, told, ": organizations[1].", name)
 		assert.Contains(t, told, test.want, name)
 		for _, secret := range []string{keptSecret, rootToken, session} {
 			assertUntold(t, secret, told)

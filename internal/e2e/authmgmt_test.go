@@ -25,11 +25,13 @@ func TestCredentials(t *testing.T) {
 		"expiry":                    testInvitationExpires,
 		"login":                     testLogin,
 		"login times":               testLoginTimes,
+		"token times":               testTokenTimes,
 	} {
 		t.Run(name, func(t *testing.T) { eachStorage(t, p, test) })
 	}
 	for name, test := range map[string]func(*testing.T, program){
 		"provisioning again":        testProvisioningAgain,
+		"provisioning revokes":      testProvisioningRevokes,
 		"provisioning contradicted": testProvisioningContradicted,
 		"provisioning refused":      testProvisioningRefused,
 		"two servers":               testCredentialsOfTwoServers,
