@@ -2,7 +2,6 @@ package authmgmt
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/google/uuid"
@@ -223,22 +222,4 @@ func (s *Service) changeClient(ctx context.Context, org string, kind Kind, by Ca
 		return Client{}, AuditEvent{}, err
 	}
 	return changed, stored, nil
-}
-
-// roleCheck says whether an organization's credentials can have roles.
-type roleCheck func(ctx context.Context, org string, roles []Role) error
-
-// anyRoles is the roleCheck of what is imported: the host has decided.
-func anyRoles(context.Context, string, []Role) error { return nil }
-
-// checkRBAC refuses roles where the organization has no role-based access control.
-func (s *Service) checkRBAC(ctx context.Context, org string, roles []Role) error {
-	if len(roles) == 0 || s.opts.Directory == nil {
-		return nil
-	}
-	o, err := s.opts.Directory.Organization(ctx, org)
-	if errors.Is(err, ErrNotFound) || err == nil && !o.RBAC {
-		return ErrRBACDisabled
-	}
-	return unavailable("read organization", err)
 }

@@ -36,6 +36,7 @@ func (s *Service) SetRBAC(ctx context.Context, org string, by Caller, enabled bo
 		o.RBAC = enabled
 		return stored, nil
 	})
+	s.rbac.forget(org) // also after an error: the change may have been made
 	err = refused.of("update organization", err)
 	s.observeChange(ctx, start, org, KindOrganization, by, org, &stored, err)
 	return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -80,4 +81,33 @@ func TestSetRBAC(t *testing.T) {
 	require.Len(t, trail, 3, "setting what is set is no change")
 	assert.Equal(t, []bool{false, true, false}, []bool{*trail[0].Before.RBAC, *trail[1].Before.RBAC, *trail[2].Before.RBAC})
 	assert.Equal(t, []bool{true, false, true}, []bool{*trail[0].After.RBAC, *trail[1].After.RBAC, *trail[2].After.RBAC})
+}
+
+// That an organization has role-based access control is remembered for a second; that it has none is not.
+func TestRBACIsRememberedForASecond(t *testing.T) {
+	dir := &directory{}
+	r := newRig(t, authmgmt.Options{Directory: dir})
+	assign := func(org string) error {
+		_, _, err := r.CreateClient(t.Context(), org, full, authmgmt.NewClient{Name: "n", Roles: roles("viewer")})
+		return err
+	}
+	assert.ErrorIs(t, assign("acme"), authmgmt.ErrRBACDisabled)
+	dir.org.RBAC = true
+	assert.NoError(t, assign("acme"), "it counts at once")
+	dir.org.RBAC = false
+	assert.NoError(t, assign("acme"))
+	assert.ErrorIs(t, assign("globex"), authmgmt.ErrRBACDisabled, "of each organization by itself")
+	r.advance(time.Second - time.Nanosecond)
+	assert.NoError(t, assign("acme"))
+	r.advance(time.Nanosecond)
+	assert.ErrorIs(t, assign("acme"), authmgmt.ErrRBACDisabled)
+
+	store := newRig(t, authmgmt.Options{}).store
+	r = newRig(t, authmgmt.Options{Directory: store})
+	for range 3 { // what this service changes, it knows
+		require.NoError(t, r.SetRBAC(t.Context(), "acme", full, true))
+		assert.NoError(t, assign("acme"))
+		require.NoError(t, r.SetRBAC(t.Context(), "acme", full, false))
+		assert.ErrorIs(t, assign("acme"), authmgmt.ErrRBACDisabled)
+	}
 }

@@ -20,7 +20,7 @@ import (
 // Options are the optional parts and settings of a Service. The zero value means the defaults.
 type Options struct {
 	Catalogue *Catalogue // DefaultCatalogue()
-	Directory Directory  // nil: every organization has role-based access control
+	Directory Directory  // nil: every organization has role-based access control; if one has it, that holds for a second
 
 	// AcceptURL is what an invitation's link begins with; the link's token is put behind it. It must be an absolute http or https URL that
 	// ends in /, = or #: "https://app.example.com/join/". It never comes from a request. Without it there are no invitations.
@@ -76,6 +76,7 @@ type Service struct {
 	opts      Options
 	made      atomic.Uint32 // IDs
 	verified  tokenCache
+	rbac      rbacMemo
 }
 
 // Caller is who asks for a change. Nobody can give away more than his Access covers.

@@ -9,7 +9,7 @@ import (
 
 const (
 	// clientColumns are the columns of a client with one of its secrets, in the order of appendClient.
-	clientColumns = "c.organization, c.id, c.name, c.roles, c.created_at, c.updated_at, s.digest, s.id, s.created_at, s.expires_at"
+	clientColumns = "c.organization, c.id, c.name, c.roles, c.created_at, c.updated_at, s.digest, s.id, s.created_at, s.expires_at, c.version"
 	withSecrets   = " LEFT JOIN authmgmt_secrets s ON s.organization = c.organization AND s.client = c.id"
 
 	clientByID = "SELECT " + clientColumns + " FROM authmgmt_clients c" + withSecrets +
@@ -21,8 +21,10 @@ const (
 	insertClient = "INSERT INTO authmgmt_clients (name, roles, updated_at, organization, id, created_at, deleted_at) VALUES (?,?,?,?,?,?,?)" +
 		" ON CONFLICT DO NOTHING"
 	// An UPDATE renews the indexes of every column that it names, so the usual one names none of theirs.
-	updateClient = "UPDATE authmgmt_clients SET (name, roles, updated_at) = (?,?,?) WHERE organization = ? AND id = ?"
-	deleteClient = "UPDATE authmgmt_clients SET deleted_at = ? WHERE organization = ? AND id = ?"
+	updateClient  = "UPDATE authmgmt_clients SET (name, roles, updated_at, version) = (?,?,?, version + 1) WHERE organization = ? AND id = ?"
+	updateVersion = updateClient + " AND version = ? AND name = ? AND roles = ? AND deleted_at IS NULL"
+	deleteClient  = "UPDATE authmgmt_clients SET (deleted_at, version) = (?, version + 1) WHERE organization = ? AND id = ?"
+	raiseVersion  = "UPDATE authmgmt_clients SET version = version + 1 WHERE organization = ? AND id = ?"
 
 	clientsFrom = " FROM authmgmt_clients WHERE organization = ? AND deleted_at IS NULL"
 	// The total comes with each row, and alone if the page is empty. A join promises no order, so the page is sorted once more.
@@ -71,9 +73,18 @@ func (a *AuthMgmt) client(ctx context.Context, query string, args ...any) (authm
 
 // UpdateClient implements [authmgmt.Clients].
 func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func(*authmgmt.Client) (authmgmt.AuditEvent, error)) error {
-	return a.db.writer.write(ctx, func(tx *tx) error {
+	known := clientID{org, id}
+	if done, err := a.updateKnown(ctx, known, update); done {
+		return err
+	}
+	var next knownClient
+	err := a.db.writer.write(ctx, func(tx *tx) error {
 		var found []authmgmt.Client
-		err := tx.query(clientByID, []any{org, id}, func(r *row) error { return appendClient(&found, r) })
+		version := 0
+		err := tx.query(clientByID, []any{org, id}, func(r *row) error {
+			version = r.number(10)
+			return appendClient(&found, r)
+		})
 		kept, err := one(found, err)
 		if err != nil {
 			return err
@@ -87,6 +98,11 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 				return err
 			}
 			fresh, changes = clientChanges(&kept, &given)
+			next = knownClient{}
+			if len(changes) == 1 && changes[0].statement == updateClient {
+				kept.Name, kept.Roles, kept.UpdatedAt = given.Name, given.Clone().Roles, asStored(given.UpdatedAt)
+				next = knownClient{kept, version + 1}
+			}
 			event, err := auditChange(&e)
 			changes = append(changes, event...)
 			return err
@@ -99,6 +115,12 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 		}
 		return tx.apply(changes)
 	})
+	if err == nil && next.version > 0 {
+		a.db.clients.put(next)
+	} else {
+		a.db.clients.forget(known)
+	}
+	return err
 }
 
 // clientChanges returns what makes kept what the update function has left, and the digests of its new secrets.
@@ -112,6 +134,9 @@ func clientChanges(kept, given *authmgmt.Client) (fresh [][]byte, changes []chan
 		changes = append(changes, change{deleteClient, []any{given.DeletedAt.UnixMicro(), kept.Organization, kept.ID}})
 	}
 	fresh, changed := secretChanges(kept, secrets)
+	if len(changes) == 0 && len(changed) > 0 {
+		changes = append(changes, change{raiseVersion, []any{kept.Organization, kept.ID}})
+	}
 	return fresh, append(changes, changed...)
 }
 
@@ -119,7 +144,7 @@ func clientChanges(kept, given *authmgmt.Client) (fresh [][]byte, changes []chan
 func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
 	var page authmgmt.ClientPage
 	err := a.db.list(ctx, clientsOf, []any{org, max(p.Limit, 0), p.Offset, org}, func(r *row) error {
-		page.Total = r.number(10)
+		page.Total = r.number(11)
 		return appendClient(&page.Clients, r)
 	})
 	if err != nil {

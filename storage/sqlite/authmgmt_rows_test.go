@@ -156,12 +156,12 @@ func TestUnchangedRows(t *testing.T) {
 		{func(c *authmgmt.Client) { c.Roles = nil }, noEvent, "UPDATE clients"},
 		{func(c *authmgmt.Client) { c.UpdatedAt = someTime.Add(time.Second) }, noEvent, "UPDATE clients"},
 		{func(c *authmgmt.Client) { c.UpdatedAt = c.UpdatedAt.Add(999) }, noEvent, ""}, // less than what is kept
-		{func(c *authmgmt.Client) { c.Secrets[1].ExpiresAt = someTime }, noEvent, "UPDATE secrets"},
-		{func(c *authmgmt.Client) { c.Secrets[0].CreatedAt = time.Time{} }, noEvent, "UPDATE secrets"},
-		{func(c *authmgmt.Client) { c.Secrets[0].ID = uuid.UUID{77} }, noEvent, "UPDATE secrets"},
-		{func(c *authmgmt.Client) { c.Secrets[0], c.Secrets[1] = c.Secrets[1], c.Secrets[0] }, noEvent, "UPDATE secrets, UPDATE secrets"},
-		{func(c *authmgmt.Client) { c.Secrets = append(c.Secrets, someClient("", 3).Secrets...) }, noEvent, "INSERT secrets"},
-		{func(c *authmgmt.Client) { c.Secrets = c.Secrets[:2] }, noEvent, "DELETE secrets"},
+		{func(c *authmgmt.Client) { c.Secrets[1].ExpiresAt = someTime }, noEvent, "UPDATE clients, UPDATE secrets"},
+		{func(c *authmgmt.Client) { c.Secrets[0].CreatedAt = time.Time{} }, noEvent, "UPDATE clients, UPDATE secrets"},
+		{func(c *authmgmt.Client) { c.Secrets[0].ID = uuid.UUID{77} }, noEvent, "UPDATE clients, UPDATE secrets"},
+		{func(c *authmgmt.Client) { c.Secrets[0], c.Secrets[1] = c.Secrets[1], c.Secrets[0] }, noEvent, "UPDATE clients, UPDATE secrets, UPDATE secrets"},
+		{func(c *authmgmt.Client) { c.Secrets = append(c.Secrets, someClient("", 3).Secrets...) }, noEvent, "UPDATE clients, INSERT secrets"},
+		{func(c *authmgmt.Client) { c.Secrets = c.Secrets[:2] }, noEvent, "UPDATE clients, DELETE secrets"},
 		{func(c *authmgmt.Client) { c.DeletedAt = someTime }, auditEvent(), "UPDATE clients, DELETE secrets, DELETE secrets, INSERT audit"},
 	} {
 		require.NoError(t, tables.UpdateClient(t.Context(), "acme", "robot", func(client *authmgmt.Client) (authmgmt.AuditEvent, error) {

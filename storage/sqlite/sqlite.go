@@ -47,6 +47,8 @@ type DB struct {
 	writer *writer
 	jobs   notifier // of trigger jobs that were added
 
+	clients knownClients
+
 	checkpointer *checkpointer
 	closing      sync.Once
 }

@@ -12,6 +12,7 @@ CREATE TABLE authmgmt_clients (
 	created_at   INTEGER NOT NULL,
 	updated_at   INTEGER,
 	deleted_at   INTEGER,          -- set: a tombstone, which keeps the ID from being given again
+	version      INTEGER NOT NULL DEFAULT 0, -- raised by every change of the client or its secrets
 	PRIMARY KEY (organization, id)
 ) WITHOUT ROWID;
 

@@ -1,0 +1,69 @@
+package authmgmt
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// rbacFor is for how long an organization that has role-based access control is taken to have it still. It is asked for every change of
+// roles, and hardly ever changes.
+const rbacFor = time.Second
+
+// rbacMemo remembers which organizations have role-based access control. That one has none is never remembered, so that it counts at once
+// when it gets it.
+type rbacMemo struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+// maxRBACMemo bounds the memory. Beyond it all is forgotten.
+const maxRBACMemo = 10_000
+
+func (m *rbacMemo) has(org string, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return now.Before(m.until[org])
+}
+
+func (m *rbacMemo) remember(org string, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.until == nil || len(m.until) >= maxRBACMemo {
+		m.until = make(map[string]time.Time)
+	}
+	m.until[org] = now.Add(rbacFor)
+}
+
+func (m *rbacMemo) forget(org string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.until, org)
+}
+
+// roleCheck says whether an organization's credentials can have roles.
+type roleCheck func(ctx context.Context, org string, roles []Role) error
+
+// anyRoles is the roleCheck of what is imported: the host has decided.
+func anyRoles(context.Context, string, []Role) error { return nil }
+
+// checkRBAC refuses roles where the organization has no role-based access control.
+func (s *Service) checkRBAC(ctx context.Context, org string, roles []Role) error {
+	if len(roles) == 0 || s.opts.Directory == nil {
+		return nil
+	}
+	now := s.opts.Now()
+	if s.rbac.has(org, now) {
+		return nil
+	}
+	o, err := s.opts.Directory.Organization(ctx, org)
+	if errors.Is(err, ErrNotFound) || err == nil && !o.RBAC {
+		return ErrRBACDisabled
+	}
+	if err != nil {
+		return unavailable("read organization", err)
+	}
+	s.rbac.remember(org, now)
+	return nil
+}
