@@ -46,8 +46,8 @@ func (s *Service) login(ctx context.Context, clientID, clientSecret string) (str
 		end = kept.ExpiresAt
 	}
 	text, t, e, err := s.createToken(ctx, Token{
-		Organization: c.Organization, Subject: "client:" + c.ID, Client: c.ID, Secret: digest, Roles: c.Roles, ExpiresAt: end,
-	}, Caller{Subject: "client:" + c.ID}, "", false)
+		Organization: c.Organization, Subject: "client:" + c.ID, Client: c.ID, Secret: digest, Roles: c.Roles, CreatedAt: now, ExpiresAt: end,
+	}, Caller{Subject: "client:" + c.ID}, "")
 	if errors.Is(err, ErrNotFound) { // the secret ended meanwhile
 		err = ErrInvalidClient
 	}
@@ -102,25 +102,24 @@ func (s *Service) newToken(ctx context.Context, org string, by Caller, n NewToke
 	if !by.Access.Covers(n.Roles) {
 		return "", Token{}, AuditEvent{}, ErrForbidden
 	}
-	t := Token{ID: n.ID, Organization: org, Subject: n.Subject, Roles: unique(append([]Role(nil), n.Roles...))}
+	t := Token{ID: n.ID, Organization: org, Subject: n.Subject, Roles: unique(append([]Role(nil), n.Roles...)), CreatedAt: s.now()}
 	if n.Lifetime > 0 {
-		t.ExpiresAt = s.now().Add(n.Lifetime).Truncate(time.Microsecond)
+		t.ExpiresAt = t.CreatedAt.Add(n.Lifetime).Truncate(time.Microsecond)
 	}
-	return s.createToken(ctx, t, by, text, n.Revoked)
+	if n.Revoked {
+		t.RevokedAt = t.CreatedAt
+	}
+	return s.createToken(ctx, t, by, text)
 }
 
 // createToken fills in what a token needs, and stores it.
-func (s *Service) createToken(ctx context.Context, t Token, by Caller, text string, revoked bool) (string, Token, AuditEvent, error) {
+func (s *Service) createToken(ctx context.Context, t Token, by Caller, text string) (string, Token, AuditEvent, error) {
 	fail := func(err error) (string, Token, AuditEvent, error) { return "", Token{}, AuditEvent{}, err }
 	var err error
 	if text == "" {
 		if text, err = s.issue(s.opts.TokenPrefix); err != nil {
 			return fail(err)
 		}
-	}
-	t.CreatedAt = s.now()
-	if revoked {
-		t.RevokedAt = t.CreatedAt
 	}
 	t.Digest = secret.Sum(text)
 	if t.ID == uuid.Nil {

@@ -63,6 +63,23 @@ func TestLoginAndVerify(t *testing.T) {
 	r.refused(t, text)
 }
 
+// Time that passes within a call does not shorten the life of what it issues.
+func TestLifetimeIsWhole(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	c, secret := r.newClient(t)
+	s, err := authmgmt.New(r.store, testKey, &authmgmt.Options{Now: func() time.Time {
+		r.advance(time.Millisecond)
+		return r.now()
+	}})
+	require.NoError(t, err)
+	_, token, err := s.Login(t.Context(), c.ID, secret)
+	require.NoError(t, err)
+	assert.Equal(t, time.Hour, token.ExpiresAt.Sub(token.CreatedAt))
+	_, token, err = s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", Lifetime: time.Minute})
+	require.NoError(t, err)
+	assert.Equal(t, time.Minute, token.ExpiresAt.Sub(token.CreatedAt))
+}
+
 func TestLoginRefuses(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	c, secret := r.newClient(t)
