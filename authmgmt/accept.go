@@ -169,26 +169,36 @@ func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Acce
 	})
 	mark, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 	defer cancel()
-	caller := Caller{Subject: i.AcceptedBy}
-	if failure == nil {
-		granted, e, err := s.changeInvitation(mark, i.Organization, KindGranted, caller, i.ID, func(stored *Invitation, now time.Time) error {
-			if !stored.GrantedAt.IsZero() {
-				return errGranted
-			}
-			stored.GrantedAt = now
-			return nil
-		})
-		if errors.Is(err, errGranted) {
-			return Accepted{Invitation: *i, Reply: reply}, nil
-		}
-		s.observeChange(ctx, start, i.Organization, KindGranted, caller, i.ID, &e, err)
-		if err != nil { // it will run again, which it must bear
-			s.opts.Logger.WarnContext(ctx, "an invitation's grant succeeded and could not be marked", "organization", i.Organization, "invitation", i.ID, "error", err)
-			granted = *i
-		}
-		return Accepted{Invitation: granted, Reply: reply}, nil
+	if failure != nil {
+		return s.markFailed(mark, i, start, attended, failure)
 	}
-	waiting, _, err := s.changeInvitation(mark, i.Organization, "", caller, i.ID, func(stored *Invitation, now time.Time) error {
+	return s.markGranted(mark, i, start, reply), nil
+}
+
+// markGranted writes down that an attempt has succeeded. If it cannot, the grant runs again, which it must bear.
+func (s *Service) markGranted(ctx context.Context, i *Invitation, start time.Time, reply string) Accepted {
+	caller := Caller{Subject: i.AcceptedBy}
+	granted, e, err := s.changeInvitation(ctx, i.Organization, KindGranted, caller, i.ID, func(stored *Invitation, now time.Time) error {
+		if !stored.GrantedAt.IsZero() {
+			return errGranted
+		}
+		stored.GrantedAt = now
+		return nil
+	})
+	if errors.Is(err, errGranted) {
+		return Accepted{Invitation: *i, Reply: reply}
+	}
+	s.observeChange(ctx, start, i.Organization, KindGranted, caller, i.ID, &e, err)
+	if err != nil {
+		s.opts.Logger.WarnContext(ctx, "an invitation's grant succeeded and could not be marked", "organization", i.Organization, "invitation", i.ID, "error", err)
+		granted = *i
+	}
+	return Accepted{Invitation: granted, Reply: reply}
+}
+
+// markFailed writes down that an attempt has failed, and when the next one is due. If it cannot, that is when the claim ends.
+func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time, attended bool, failure error) (Accepted, error) {
+	waiting, _, err := s.changeInvitation(ctx, i.Organization, "", Caller{}, i.ID, func(stored *Invitation, now time.Time) error {
 		if stored.GrantAttempts != i.GrantAttempts || !stored.GrantedAt.IsZero() {
 			return nil // another attempt has taken over
 		}
@@ -200,16 +210,16 @@ func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Acce
 		return nil
 	})
 	if err != nil {
-		waiting = *i // until the claim ends
+		waiting = *i
 	}
+	shown := s.withoutLink(failure, i)
 	if !errors.Is(failure, ErrUnattended) {
 		s.opts.Logger.WarnContext(ctx, "an invitation could not be granted; trying again", "organization", i.Organization, "invitation", i.ID, "attempt", i.GrantAttempts)
 		s.observe(ctx, Observation{
-			Kind: KindGrantFailed, Organization: i.Organization, Actor: i.AcceptedBy, Target: i.ID, Duration: s.opts.Now().Sub(start),
-			Err: s.withoutLink(failure, i),
+			Kind: KindGrantFailed, Organization: i.Organization, Actor: i.AcceptedBy, Target: i.ID, Duration: s.opts.Now().Sub(start), Err: shown,
 		})
 	}
-	return Accepted{Invitation: waiting}, fmt.Errorf("%w: %w", ErrGrantPending, s.withoutLink(failure, i))
+	return Accepted{Invitation: waiting}, fmt.Errorf("%w: %w", ErrGrantPending, shown)
 }
 
 // errGranted: an earlier attempt that overstayed has succeeded after all, and was marked first.
