@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
 // Catalogue says which roles there are and which actions each of them allows. It cannot change.
@@ -37,7 +39,7 @@ func NewCatalogue(roles map[string][]Action) (*Catalogue, error) {
 	}
 	c := &Catalogue{roles: make(map[string][]Action, len(roles))}
 	for id, actions := range roles {
-		if problem := nameProblem(id); problem != "" {
+		if problem := name.Problem(id); problem != "" {
 			return nil, fmt.Errorf("authmgmt: the name of a role %s", problem)
 		}
 		c.roles[id] = slices.Clone(actions)
@@ -54,7 +56,7 @@ func (c *Catalogue) Check(r Role) error {
 		return Problem{"role_id", fmt.Sprintf("is not one of the roles %s", quoted(c.Roles()))}
 	}
 	if r.Resource != "" {
-		if problem := nameProblem(r.Resource); problem != "" {
+		if problem := name.Problem(r.Resource); problem != "" {
 			return Problem{"resource", problem}
 		}
 	}
@@ -64,7 +66,7 @@ func (c *Catalogue) Check(r Role) error {
 	if r.Resource == "" {
 		return Problem{"resource_instance", "needs a resource, which says what it is an instance of"}
 	}
-	if problem := nameProblem(r.ResourceInstance); problem != "" {
+	if problem := name.Problem(r.ResourceInstance); problem != "" {
 		return Problem{"resource_instance", problem}
 	}
 	return nil

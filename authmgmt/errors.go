@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/go-multierror"
 
+	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/secret"
 )
 
@@ -82,8 +83,8 @@ func (p *problems) err() error {
 	return &ValidationError{Problems: p.errs}
 }
 
-func (p *problems) name(field, name string) {
-	if problem := nameProblem(name); problem != "" {
+func (p *problems) name(field, text string) {
+	if problem := name.Problem(text); problem != "" {
 		p.add(field, "%s", problem)
 	}
 }
@@ -132,30 +133,12 @@ func (p *problems) secret(field, text string) {
 	}
 }
 
-// maxName bounds the names and IDs that a caller chooses, in bytes.
-const maxName = 255
-
-// nameProblem says what is wrong with a name or an ID, "" if nothing is.
-func nameProblem(name string) string {
-	switch {
-	case name == "":
-		return "must not be empty"
-	case len(name) > maxName:
-		return fmt.Sprintf("must be at most %d bytes", maxName)
-	case !utf8.ValidString(name):
-		return "must be valid UTF-8"
-	case strings.ContainsRune(name, 0):
-		return "must not contain U+0000"
-	}
-	return ""
-}
-
 // cutName makes a name of a text that may be too long for one.
 func cutName(text string) string {
-	if len(text) <= maxName {
+	if len(text) <= name.Max {
 		return text
 	}
-	cut := maxName
+	cut := name.Max
 	for cut > 0 && !utf8.RuneStart(text[cut]) {
 		cut--
 	}

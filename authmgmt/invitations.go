@@ -12,6 +12,8 @@ import (
 	"unicode"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
 // NewInvitation is what an invitation is made of.
@@ -130,7 +132,7 @@ func (s *Service) newGeneration() (int64, error) {
 
 // email checks an address for what would make it useless or dangerous. Whether it exists only a message can tell.
 func (p *problems) email(field, address string) {
-	if problem := nameProblem(address); problem != "" {
+	if problem := name.Problem(address); problem != "" {
 		p.add(field, "%s", problem)
 		return
 	}

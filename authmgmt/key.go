@@ -11,6 +11,8 @@ import (
 	"hash"
 	"log/slog"
 	"strings"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
 // InvitationKey is what the links of invitations are computed from: 32 random bytes that the host keeps outside of the store. Whoever has
@@ -88,7 +90,7 @@ var errQuotesLink = errors.New("authmgmt: a function of Options failed; what it 
 // linkEncoding is base64url (RFC 4648 section 5).
 var linkEncoding = base64.RawURLEncoding
 
-// maxLink bounds a link's token, in bytes. Organization and ID have maxName bytes at most.
+// maxLink bounds a link's token, in bytes. Organization and ID have name.Max bytes at most.
 const maxLink = 1024
 
 // parseLink returns which invitation a link's token is about. Whether it opens it is another question.
@@ -97,16 +99,16 @@ func parseLink(token string) (org, id string, ok bool) {
 	if !found || len(token) > maxLink {
 		return "", "", false
 	}
-	name, err := linkEncoding.DecodeString(text)
+	raw, err := linkEncoding.DecodeString(text)
 	if err != nil {
 		return "", "", false
 	}
-	length, n := binary.Uvarint(name)
-	if n <= 0 || length > uint64(len(name)-n) {
+	length, n := binary.Uvarint(raw)
+	if n <= 0 || length > uint64(len(raw)-n) {
 		return "", "", false
 	}
-	org, id = string(name[n:n+int(length)]), string(name[n+int(length):])
-	return org, id, nameProblem(org) == "" && nameProblem(id) == ""
+	org, id = string(raw[n:n+int(length)]), string(raw[n+int(length):])
+	return org, id, name.Problem(org) == "" && name.Problem(id) == ""
 }
 
 // opens reports whether the token is that of the invitation's link, in constant time. There is one way to write it.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
 // Role is the assignment of a role of the catalogue, to the whole organization, to one type of resource, or to one resource. Its JSON is that
@@ -45,7 +47,7 @@ func ParseRolesContext(text string) (RolesContext, error) {
 		return SystemRoles(), nil
 	}
 	id, ok := strings.CutPrefix(text, "dataset:")
-	if !ok || nameProblem(id) != "" {
+	if !ok || name.Problem(id) != "" {
 		return RolesContext{}, errContext
 	}
 	return DatasetRoles(id), nil

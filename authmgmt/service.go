@@ -3,7 +3,6 @@ package authmgmt
 import (
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash"
@@ -11,10 +10,11 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/uuid7"
 )
 
 // Options are the optional parts and settings of a Service. The zero value means the defaults.
@@ -74,7 +74,7 @@ type Service struct {
 	keyed     func(purpose string) hash.Hash // HMAC with the invitation key; a function, so that a service that is printed does not show it
 	catalogue *Catalogue
 	opts      Options
-	made      atomic.Uint32 // IDs
+	ids       uuid7.Source
 	verified  tokenCache
 	rbac      rbacMemo
 }
@@ -172,17 +172,8 @@ func ceilMicro(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// newID returns a UUID of version 7 (RFC 9562): 48 bits of milliseconds, then the microseconds within them (section 6.2, method 3) and a
-// counter (method 1). So the IDs of a service are in the order in which they were made.
-func (s *Service) newID(now time.Time) (uuid.UUID, error) {
-	var id uuid.UUID
-	if _, err := io.ReadFull(s.opts.Rand, id[10:]); err != nil {
-		return uuid.Nil, err
-	}
-	binary.BigEndian.PutUint64(id[:8], uint64(now.UnixMilli())<<16|7<<12|uint64(now.Nanosecond()/1000%1000))
-	binary.BigEndian.PutUint16(id[8:], uint16(s.made.Add(1)&0x3fff|0x8000))
-	return id, nil
-}
+// newID returns a new ID. Those of a service are in the order in which they were made.
+func (s *Service) newID(now time.Time) (uuid.UUID, error) { return s.ids.New(s.opts.Rand, now) }
 
 // limit returns a page size with its default.
 func (p *problems) limit(n int) int {

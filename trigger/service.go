@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/uuid7"
 )
 
 // Options are the optional parts and settings of a Service. The zero value means the defaults.
@@ -37,6 +39,7 @@ type Service struct {
 	directory Directory
 	keys      Keys
 	opts      Options
+	ids       uuid7.Source
 
 	mu        sync.Mutex
 	abandoned map[uuid.UUID]string // events that could be neither queued nor marked failed yet, with their organization
@@ -84,20 +87,8 @@ func New(store Store, queue Queue, opts *Options) (*Service, error) {
 // now returns the time with the precision that stores keep.
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
 
-// newID returns a UUID of version 7 (RFC 9562): its first 48 bits are milliseconds, so that new rows stand together in an index.
-func (s *Service) newID(now time.Time) (uuid.UUID, error) {
-	var id uuid.UUID
-	if _, err := io.ReadFull(s.opts.Rand, id[6:]); err != nil {
-		return uuid.Nil, err
-	}
-	ms := uint64(now.UnixMilli())
-	for i := range 6 {
-		id[i] = byte(ms >> (40 - 8*i))
-	}
-	id[6] = id[6]&0x0f | 0x70
-	id[8] = id[8]&0x3f | 0x80
-	return id, nil
-}
+// newID returns a new ID, of an event or a key.
+func (s *Service) newID(now time.Time) (uuid.UUID, error) { return s.ids.New(s.opts.Rand, now) }
 
 // Get returns one event of the organization's history, or [ErrNotFound].
 func (s *Service) Get(ctx context.Context, org string, id uuid.UUID) (Event, error) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
 
@@ -23,9 +24,6 @@ type Submission struct {
 	Source         string          // "" means SourceAPI; at most 255 bytes
 	IdempotencyKey string          // optional, 1 to 255 visible ASCII characters
 }
-
-// maxName bounds the names and keys that a caller chooses, in bytes.
-const maxName = 255
 
 // Submit accepts a request and returns the event that now stands for it.
 //
@@ -258,27 +256,15 @@ func (s *Service) validate(org string, sub *Submission) error {
 	}
 	checkName(&p, "source", sub.Source)
 	if !validKey(sub.IdempotencyKey) {
-		p.add("idempotency_key", "must be at most %d visible ASCII characters", maxName)
+		p.add("idempotency_key", "must be at most %d visible ASCII characters", name.Max)
 	}
 	return p.err()
 }
 
 // checkName refuses what no backend should have to store as a name: nothing, too much, bad UTF-8, U+0000.
-func checkName(p *problems, field, name string) {
-	switch {
-	case name == "":
-		p.add(field, "must not be empty")
-	case len(name) > maxName:
-		p.add(field, "must be at most %d bytes", maxName)
-	case !utf8.ValidString(name):
-		p.add(field, "must be valid UTF-8")
-	default:
-		for i := range len(name) {
-			if name[i] == 0 {
-				p.add(field, "must not contain U+0000")
-				return
-			}
-		}
+func checkName(p *problems, field, text string) {
+	if problem := name.Problem(text); problem != "" {
+		p.add(field, "%s", problem)
 	}
 }
 
@@ -288,7 +274,7 @@ func validKey(key string) bool {
 			return false
 		}
 	}
-	return len(key) <= maxName
+	return len(key) <= name.Max
 }
 
 // digest tells one submission from another under the same idempotency key. The parts are length-prefixed, and a missing context

@@ -2,16 +2,14 @@ package authmgmttest_test
 
 import (
 	"os"
-	"os/exec"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // broken is a mutant with the rules that it breaks.
@@ -47,17 +45,13 @@ func harness(mutate func(*mutant)) authmgmttest.Harness {
 // TestFaithful tries every rule on a backend that is right, those of Reopen and Break included.
 func TestFaithful(t *testing.T) { authmgmttest.Run(t, harness(func(*mutant) {})) }
 
-var idForm = regexp.MustCompile(`^[a-z]+/[a-z]+(-[a-z]+)*$`)
-
 // TestRules: ids are unique and well formed, texts are sentences.
 func TestRules(t *testing.T) {
-	seen := make(map[string]bool)
+	var ids, texts []string
 	for _, r := range authmgmttest.Rules() {
-		require.Regexp(t, idForm, r.ID)
-		require.False(t, seen[r.ID], "%s is there twice", r.ID)
-		seen[r.ID] = true
-		require.True(t, strings.HasSuffix(r.Text, "."), "text of %s", r.ID)
+		ids, texts = append(ids, r.ID), append(texts, r.Text)
 	}
+	conformance.CheckRules(t, ids, texts)
 }
 
 // envMutant names the mutant in a process that runs the suite in order to fail.
@@ -72,63 +66,24 @@ func TestMutant(t *testing.T) {
 	authmgmttest.Run(t, harnesses()[name])
 }
 
-// runMutant runs rules against a mutant in another process and returns its output, and whether all passed. It may run some
-// more rules than those asked for; without any it runs all.
-func runMutant(t *testing.T, name string, rules ...string) (output string, passed bool) {
-	t.Helper()
-	pattern := "^TestMutant$"
-	if len(rules) > 0 {
-		var groups, names []string
-		for _, id := range rules {
-			group, name, _ := strings.Cut(id, "/")
-			groups, names = append(groups, group), append(names, name)
-		}
-		pattern += "/^(" + strings.Join(groups, "|") + ")$/^(" + strings.Join(names, "|") + ")$"
+// proof tries the mutants in processes of their own.
+func proof() *conformance.Mutants {
+	m := &conformance.Mutants{Env: envMutant, Texts: make(map[string]string), Breaks: make(map[string][]string)}
+	for _, r := range authmgmttest.Rules() {
+		m.Texts[r.ID] = r.Text
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.count=1", "-test.timeout=5m", "-test.run="+pattern)
-	// The race detector sleeps for a second at the end of a process unless it is told not to.
-	cmd.Env = append(os.Environ(), envMutant+"="+name, "GORACE=atexit_sleep_ms=0")
-	out, err := cmd.CombinedOutput()
-	return string(out), err == nil
+	for _, broken := range mutants() {
+		m.Breaks[broken.name] = broken.breaks
+	}
+	return m
 }
 
 // TestMutants: each broken backend fails the rules that it breaks, and the failure prints the rule. There is one for every rule.
-func TestMutants(t *testing.T) {
-	texts := make(map[string]string)
-	for _, r := range authmgmttest.Rules() {
-		texts[r.ID] = r.Text
-	}
-	caught := make(map[string]bool)
-	for _, m := range mutants() {
-		for _, id := range m.breaks {
-			require.Contains(t, texts, id)
-			caught[id] = true
-		}
-	}
-	for id := range texts {
-		require.True(t, caught[id], "no mutant breaks %s", id)
-	}
-	for _, m := range mutants() {
-		t.Run(m.name, func(t *testing.T) {
-			t.Parallel()
-			// A race is lost now and then, not always.
-			missed := m.breaks
-			var output string
-			for try := 0; try < 5 && len(missed) > 0; try++ {
-				output, _ = runMutant(t, m.name, missed...)
-				require.NotContains(t, output, "DATA RACE", "the mutant is broken in another way than it should be")
-				missed = slices.DeleteFunc(slices.Clone(missed), func(id string) bool {
-					return strings.Contains(output, "--- FAIL: TestMutant/"+id+" ") && strings.Contains(output, "rule "+id+": "+texts[id])
-				})
-			}
-			require.Empty(t, missed, output)
-		})
-	}
-}
+func TestMutants(t *testing.T) { proof().Prove(t) }
 
 // TestSkipping: what is skipped is counted with its reason, and a Skip that makes no sense fails the suite.
 func TestSkipping(t *testing.T) {
-	output, passed := runMutant(t, "only a store")
+	output, passed := proof().Run(t, "only a store")
 	require.True(t, passed, output)
 	for _, reason := range []string{
 		"the backend has no Organizations", "the harness has no Reopen", "the harness has no Break", "its Store is no Pruner", "its Store is no KeyChecker",
@@ -137,7 +92,7 @@ func TestSkipping(t *testing.T) {
 		require.Contains(t, output, " because "+reason)
 	}
 
-	output, passed = runMutant(t, "bad skip")
+	output, passed = proof().Run(t, "bad skip")
 	require.False(t, passed)
 	require.Contains(t, output, `Skip names "clients/no-such-rule", which is no rule`)
 	require.Contains(t, output, `Skip gives no reason for "clients/get-unknown"`)

@@ -28,11 +28,11 @@ var rows = []row{
 	{pkg: "authmgmt", code: []string{"internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
 	{pkg: "audiosearch", code: []string{"internal/..."}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
 
-	// Conformance suites and fakes: their domain, and the memory backend that the fakes run on.
-	{pkg: "trigger/triggertest", code: []string{"trigger", "storage/memory"}},
-	{pkg: "vault/vaulttest", code: []string{"vault", "storage/memory"}},
-	{pkg: "authmgmt/authmgmttest", code: []string{"authmgmt", "storage/memory"}},
-	{pkg: "audiosearch/audiosearchtest", code: []string{"audiosearch", "storage/memory"}},
+	// Conformance suites and fakes: their domain, the memory backend that the fakes run on, and what all suites share.
+	{pkg: "trigger/triggertest", code: []string{"trigger", "storage/memory", "internal/conformance", "internal/fault"}},
+	{pkg: "vault/vaulttest", code: []string{"vault", "storage/memory", "internal/conformance", "internal/fault"}},
+	{pkg: "authmgmt/authmgmttest", code: []string{"authmgmt", "storage/memory", "internal/conformance", "internal/fault"}},
+	{pkg: "audiosearch/audiosearchtest", code: []string{"audiosearch", "storage/memory", "internal/conformance", "internal/fault"}},
 
 	// Plugs: their domain.
 	{pkg: "vault/localkeys", code: []string{"vault"}, tests: []string{"vault/vaulttest", "storage/memory"}},
@@ -56,6 +56,10 @@ var rows = []row{
 	// Above all others.
 	{pkg: "examples/...", code: []string{anything}, module: true},
 	{pkg: "internal/e2e/...", code: []string{anything}, module: true},
+
+	// Helpers of the suites.
+	{pkg: "internal/conformance"},
+	{pkg: "internal/fault"},
 
 	// Helpers of the core module: each other.
 	{pkg: "internal/..."},

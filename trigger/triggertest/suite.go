@@ -13,12 +13,10 @@
 package triggertest
 
 import (
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -68,54 +66,11 @@ func Rules() []Rule {
 // end, Run logs which rules were skipped and why.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
-	for _, complaint := range checkSkip(h.Skip) {
-		t.Error(complaint)
-	}
-	skipped := make(map[string][]string)
+	suite := conformance.Suite{Name: "triggertest"}
 	for _, r := range allRules() {
-		t.Run(r.ID, func(t *testing.T) {
-			t.Cleanup(func() {
-				if t.Failed() {
-					t.Logf("rule %s: %s", r.ID, r.Text)
-				}
-			})
-			if reason := r.try(t, &h); reason != "" {
-				skipped[reason] = append(skipped[reason], r.ID)
-				t.Skip(reason)
-			}
-		})
+		suite.Rules = append(suite.Rules, conformance.Rule{ID: r.ID, Text: r.Text, Try: func(t *testing.T) string { return r.try(t, &h) }})
 	}
-	t.Log(summary(skipped))
-}
-
-// checkSkip returns what is wrong with a Harness's Skip.
-func checkSkip(skip map[string]string) []string {
-	known := make(map[string]bool)
-	for _, r := range allRules() {
-		known[r.ID] = true
-	}
-	var complaints []string
-	for _, id := range slices.Sorted(maps.Keys(skip)) {
-		if !known[id] {
-			complaints = append(complaints, fmt.Sprintf("triggertest: Skip names %q, which is no rule", id))
-		}
-		if strings.TrimSpace(skip[id]) == "" {
-			complaints = append(complaints, fmt.Sprintf("triggertest: Skip gives no reason for %q", id))
-		}
-	}
-	return complaints
-}
-
-// summary says how many rules were skipped, and which ones for which reason.
-func summary(skipped map[string][]string) string {
-	total := 0
-	var lines strings.Builder
-	for _, reason := range slices.Sorted(maps.Keys(skipped)) {
-		ids := skipped[reason]
-		total += len(ids)
-		fmt.Fprintf(&lines, "\n%d because %s: %s", len(ids), reason, strings.Join(ids, ", "))
-	}
-	return fmt.Sprintf("triggertest: %d of %d rules skipped%s", total, len(allRules()), lines.String())
+	suite.Run(t, h.Skip)
 }
 
 // need is what a rule cannot do without.
@@ -152,8 +107,6 @@ type subject struct {
 // try runs the check, or returns why it cannot.
 func (r *rule) try(t *testing.T, h *Harness) (skipped string) {
 	switch {
-	case strings.TrimSpace(h.Skip[r.ID]) != "":
-		return h.Skip[r.ID]
 	case r.needs&needReopen != 0 && h.Reopen == nil:
 		return "the harness has no Reopen"
 	case r.needs&needBreak != 0 && h.Break == nil:

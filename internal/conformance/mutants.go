@@ -1,0 +1,94 @@
+package conformance
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var idForm = regexp.MustCompile(`^[a-z]+/[a-z]+(-[a-z]+)*$`)
+
+// CheckRules fails the test if an id is there twice or not of the form "interface/what-it-says", or if a text is no sentence. texts are
+// those of the suite, by id and in order.
+func CheckRules(t *testing.T, ids, texts []string) {
+	t.Helper()
+	seen := make(map[string]bool)
+	for i, id := range ids {
+		if !idForm.MatchString(id) || seen[id] {
+			t.Errorf("the id %q is not well formed, or there twice", id)
+		}
+		seen[id] = true
+		if !strings.HasSuffix(texts[i], ".") {
+			t.Errorf("the text of %s is no sentence: %q", id, texts[i])
+		}
+	}
+}
+
+// Mutants runs a suite against mutants: backends that each break some rules. A mutant has to fail, so it runs in another process, in the
+// test TestMutant, which must be the caller's: it asks for its mutant by the environment variable Env, and skips without.
+type Mutants struct {
+	Env    string
+	Texts  map[string]string   // of all rules, by id
+	Breaks map[string][]string // the ids of the rules that each mutant breaks, by its name
+}
+
+// Prove fails the test if a mutant passes a rule that it breaks, if the failure does not print the rule, or if no mutant breaks a rule.
+func (m *Mutants) Prove(t *testing.T) {
+	caught := make(map[string]bool)
+	for name, breaks := range m.Breaks {
+		for _, id := range breaks {
+			if m.Texts[id] == "" {
+				t.Errorf("the mutant %q breaks %q, which is no rule", name, id)
+			}
+			caught[id] = true
+		}
+	}
+	for id := range m.Texts {
+		if !caught[id] {
+			t.Errorf("no mutant breaks %s", id)
+		}
+	}
+	for name, breaks := range m.Breaks {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			// What a rule waits for in vain, a machine under load may be late with, and a race is lost now and then: such a fault may be missed.
+			missed := breaks
+			var output string
+			for try := 0; try < 5 && len(missed) > 0; try++ {
+				output, _ = m.Run(t, name, missed...)
+				if strings.Contains(output, "DATA RACE") {
+					t.Fatalf("the mutant is broken in another way than it should be:\n%s", output)
+				}
+				missed = slices.DeleteFunc(slices.Clone(missed), func(id string) bool {
+					return strings.Contains(output, "--- FAIL: TestMutant/"+id+" ") && strings.Contains(output, "rule "+id+": "+m.Texts[id])
+				})
+			}
+			if len(missed) > 0 {
+				t.Fatalf("it passes %v:\n%s", missed, output)
+			}
+		})
+	}
+}
+
+// Run runs rules against a mutant in another process and returns its output, and whether all passed. It may run some more rules than those
+// asked for; without any it runs all.
+func (m *Mutants) Run(t *testing.T, name string, rules ...string) (output string, passed bool) {
+	t.Helper()
+	pattern := "^TestMutant$"
+	if len(rules) > 0 {
+		var groups, names []string
+		for _, id := range rules {
+			group, name, _ := strings.Cut(id, "/")
+			groups, names = append(groups, group), append(names, name)
+		}
+		pattern += "/^(" + strings.Join(groups, "|") + ")$/^(" + strings.Join(names, "|") + ")$"
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.count=1", "-test.timeout=5m", "-test.run="+pattern)
+	// The race detector sleeps for a second at the end of a process unless it is told not to.
+	cmd.Env = append(os.Environ(), m.Env+"="+name, "GORACE=atexit_sleep_ms=0")
+	out, err := cmd.CombinedOutput()
+	return string(out), err == nil
+}

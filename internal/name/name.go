@@ -1,0 +1,26 @@
+// Package name says what the names and IDs may be that callers choose, alike in all domains.
+package name
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Max bounds a name, in bytes.
+const Max = 255
+
+// Problem says what is wrong with a name, "" if nothing is.
+func Problem(name string) string {
+	switch {
+	case name == "":
+		return "must not be empty"
+	case len(name) > Max:
+		return fmt.Sprintf("must be at most %d bytes", Max)
+	case !utf8.ValidString(name):
+		return "must be valid UTF-8"
+	case strings.ContainsRune(name, 0):
+		return "must not contain U+0000"
+	}
+	return ""
+}
