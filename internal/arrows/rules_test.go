@@ -24,19 +24,19 @@ type row struct {
 var rows = []row{
 	// Domains: the helpers in internal/, never each other.
 	{pkg: "trigger", code: []string{"internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
-	{pkg: "vault", code: []string{"internal/..."}, tests: []string{"vault/vaulttest", "storage/memory"}},
+	{pkg: "vault", code: []string{"internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
 	{pkg: "authmgmt", code: []string{"internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
 	{pkg: "audiosearch", code: []string{"internal/..."}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
 
-	// Conformance suites and fakes: their domain, the memory backend that the fakes run on, and what all suites share.
+	// Conformance suites and fakes: their domain, what the fakes run on, and what all suites share.
 	{pkg: "trigger/triggertest", code: []string{"trigger", "storage/memory", "internal/conformance", "internal/fault"}},
-	{pkg: "vault/vaulttest", code: []string{"vault", "storage/memory", "internal/conformance", "internal/fault"}},
+	{pkg: "vault/vaulttest", code: []string{"vault", "vault/localkeys", "storage/memory", "internal/conformance", "internal/fault"}},
 	{pkg: "authmgmt/authmgmttest", code: []string{"authmgmt", "storage/memory", "internal/conformance", "internal/fault"}},
 	{pkg: "audiosearch/audiosearchtest", code: []string{"audiosearch", "storage/memory", "internal/conformance", "internal/fault"}},
 
 	// Plugs: their domain.
 	{pkg: "vault/localkeys", code: []string{"vault"}, tests: []string{"vault/vaulttest", "storage/memory"}},
-	{pkg: "vault/tink/...", code: []string{"vault"}, tests: []string{"vault/vaulttest", "storage/memory"}, module: true},
+	{pkg: "vault/tink/...", code: []string{"vault"}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}, module: true},
 	{pkg: "audiosearch/astfeatures"},
 	{pkg: "audiosearch/signal", code: []string{"audiosearch"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
 	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
@@ -68,7 +68,7 @@ var rows = []row{
 var (
 	domains      = []string{"trigger", "vault", "authmgmt", "audiosearch"}
 	suites       = []string{"trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
-	backendTests = slices.Concat(domains, suites, []string{"storage/memory"})
+	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys"})
 	nobody       = []string{"examples/...", "internal/e2e/..."} // who imports these
 )
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/vault"
 )
 
 // Options are the settings of Open. There are none yet.
@@ -22,6 +23,7 @@ type DB struct {
 	mu       sync.RWMutex
 	trigger  triggerTables
 	authmgmt authmgmtTables
+	vault    vaultTables
 	wakers   wakers // of trigger's jobs; not guarded by mu
 }
 
@@ -42,6 +44,11 @@ func Open(_ context.Context, _ *Options) (*DB, error) {
 			invitations:   make(map[ownedID]*authmgmt.Invitation),
 			audit:         make(map[string][]authmgmt.AuditEvent),
 			organizations: make(map[string]authmgmt.Organization),
+		},
+		vault: vaultTables{
+			vaults: make(map[ownedID]*vaultEntry),
+			keys:   make(map[vaultKeyID]*vault.Key),
+			audit:  make(map[string][]vault.AuditEvent),
 		},
 		wakers: wakers{all: make(map[*func()]bool)},
 	}, nil

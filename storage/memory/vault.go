@@ -1,0 +1,175 @@
+package memory
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// Vault returns what package vault stores.
+func (db *DB) Vault() *Vault { return &Vault{db: db} }
+
+// Vault implements [vault.Store].
+type Vault struct{ db *DB }
+
+var _ vault.Store = (*Vault)(nil)
+
+// vaultTables is what the domain vault keeps.
+type vaultTables struct {
+	vaults map[ownedID]*vaultEntry
+	keys   map[vaultKeyID]*vault.Key
+	audit  map[string][]vault.AuditEvent // by organization, oldest first
+}
+
+// vaultEntry is a vault and what is in it.
+type vaultEntry struct {
+	vault.Vault
+	rows   map[string]*vaultRow            // by token, deleted ones included
+	tokens map[vaultIndex]fingerprintIndex // the rows by their fingerprints
+}
+
+// vaultRow is a row, or what is left of one: its token, which is not given again.
+type vaultRow struct {
+	vault.Row
+	deleted bool
+}
+
+// vaultIndex is where the fingerprints of one version and scope are.
+type vaultIndex struct {
+	scope   string
+	version int
+}
+
+type fingerprintIndex map[vault.Fingerprint]string
+
+// vaultKeyID is which key.
+type vaultKeyID struct {
+	purpose vault.Purpose
+	version int
+}
+
+// Vault implements [vault.Vaults].
+func (s *Vault) Vault(ctx context.Context, org, id string) (vault.Vault, error) {
+	if err := ctx.Err(); err != nil {
+		return vault.Vault{}, err
+	}
+	s.db.mu.RLock()
+	defer s.db.mu.RUnlock()
+	if e, ok := s.db.vault.vaults[ownedID{org, id}]; ok {
+		return e.Clone(), nil
+	}
+	return vault.Vault{}, vault.ErrNotFound
+}
+
+// PutVault implements [vault.Vaults].
+func (s *Vault) PutVault(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	t := &s.db.vault
+	id := ownedID{v.Organization, v.ID}
+	e, ok := t.vaults[id]
+	switch {
+	case v.Revision == 1 && ok:
+		return vault.ErrExists
+	case v.Revision == 1:
+		e = &vaultEntry{rows: make(map[string]*vaultRow), tokens: make(map[vaultIndex]fingerprintIndex)}
+		t.vaults[id] = e
+	case !ok:
+		return vault.ErrNotFound
+	case e.Revision != v.Revision-1:
+		return vault.ErrConflict
+	case e.hasTokens(left):
+		return vault.ErrScopeInUse
+	default:
+		v.CreatedAt = e.CreatedAt
+	}
+	e.Vault = v.Clone()
+	t.addEvent(a)
+	return nil
+}
+
+// hasTokens reports whether a scope has a deterministic row.
+func (e *vaultEntry) hasTokens(scopes []string) bool {
+	for _, r := range e.rows {
+		if r.Deterministic && !r.deleted && slices.Contains(scopes, r.Scope) {
+			return true
+		}
+	}
+	return false
+}
+
+// entry returns a vault at a revision.
+func (t *vaultTables) entry(org, id string, revision int64) (*vaultEntry, error) {
+	e, ok := t.vaults[ownedID{org, id}]
+	switch {
+	case !ok:
+		return nil, vault.ErrNotFound
+	case e.Revision != revision:
+		return nil, vault.ErrStale
+	}
+	return e, nil
+}
+
+// AddAuditEvent implements [vault.Audit].
+func (s *Vault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	s.db.vault.addEvent(e)
+	return nil
+}
+
+// addEvent stores an audit event, unless it is none.
+func (t *vaultTables) addEvent(e vault.AuditEvent) {
+	if e.ID == ([16]byte{}) {
+		return
+	}
+	trail := t.audit[e.Organization]
+	at := sort.Search(len(trail), func(i int) bool { return trail[i].Position().Compare(e.Position()) < 0 })
+	t.audit[e.Organization] = slices.Insert(trail, at, e.Clone())
+}
+
+// AuditEvents implements [vault.Audit].
+func (s *Vault) AuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+		return vault.AuditPage{}, err
+	}
+	s.db.mu.RLock()
+	defer s.db.mu.RUnlock()
+	var page vault.AuditPage
+	for _, e := range slices.Backward(s.db.vault.audit[org]) {
+		if !q.Matches(&e) {
+			continue
+		}
+		if len(page.Events) == q.Limit {
+			page.Next = page.Events[q.Limit-1].Position()
+			break
+		}
+		page.Events = append(page.Events, e.Clone())
+	}
+	return page, nil
+}
+
+// PruneAudit implements [vault.Audit].
+func (s *Vault) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	removed := 0
+	for org, trail := range s.db.vault.audit {
+		s.db.vault.audit[org] = slices.DeleteFunc(trail, func(e vault.AuditEvent) bool {
+			return counted(&removed, limit, e.At.Before(before))
+		})
+	}
+	return removed, nil
+}

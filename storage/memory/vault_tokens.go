@@ -1,0 +1,247 @@
+package memory
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// FindTokens implements [vault.Tokens].
+func (s *Vault) FindTokens(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.db.mu.RLock()
+	defer s.db.mu.RUnlock()
+	e, err := s.db.vault.entry(org, id, revision)
+	if err != nil {
+		return nil, err
+	}
+	found := make([][]string, len(lookups))
+	for i, l := range lookups {
+		index := e.tokens[vaultIndex{l.Scope, l.Version}]
+		found[i] = make([]string, len(l.Fingerprints))
+		for j := range l.Fingerprints {
+			found[i][j] = index[l.Fingerprints[j]]
+		}
+	}
+	return found, nil
+}
+
+// InsertTokens implements [vault.Tokens].
+func (s *Vault) InsertTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	e, err := s.db.vault.entry(org, id, revision)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rows {
+		if err := s.db.vault.admits(&rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	in := vaultInsertion{entry: e, rows: make(map[string]*vaultRow), tokens: make(map[vaultIndex]fingerprintIndex)}
+	found := make([]string, len(rows))
+	var taken vault.TakenError
+	for i := range rows {
+		r := &vaultRow{Row: rows[i].Clone()}
+		r.Organization, r.Vault = org, id
+		r.Fingerprints = slices.DeleteFunc(r.Fingerprints, func(f vault.VersionedFingerprint) bool {
+			return s.db.vault.retired(vault.FingerprintKey, f.Version)
+		})
+		if found[i] = in.find(&r.Row); found[i] != "" {
+			in.more = append(in.more, moreFingerprints{found[i], r.Fingerprints})
+			continue
+		}
+		if e.rows[r.Token] != nil || in.rows[r.Token] != nil {
+			taken.Rows = append(taken.Rows, i)
+			continue
+		}
+		found[i] = r.Token
+		in.add(r)
+	}
+	if len(taken.Rows) > 0 {
+		return nil, &taken
+	}
+	in.commit()
+	return found, nil
+}
+
+// admits returns an error if a row is not one that may be stored under the keys that it is stored under.
+func (t *vaultTables) admits(r *vault.Row) error {
+	if t.retired(vault.SealKey, r.Sealed.Version) {
+		return vault.ErrKeyRetired
+	}
+	for _, k := range t.keys {
+		has := slices.ContainsFunc(r.Fingerprints, func(f vault.VersionedFingerprint) bool { return f.Version == k.Version })
+		if k.Required && !has && r.Deterministic {
+			return vault.ErrUnknownKey
+		}
+	}
+	return nil
+}
+
+func (t *vaultTables) retired(p vault.Purpose, version int) bool {
+	k, ok := t.keys[vaultKeyID{p, version}]
+	return ok && k.Retired
+}
+
+// vaultInsertion is what a call adds to a vault, until it is known that it can add all of it.
+type vaultInsertion struct {
+	entry  *vaultEntry
+	rows   map[string]*vaultRow
+	tokens map[vaultIndex]fingerprintIndex // of rows
+	more   []moreFingerprints
+}
+
+// moreFingerprints are those of a value that has a token, perhaps under other versions.
+type moreFingerprints struct {
+	token        string
+	fingerprints []vault.VersionedFingerprint
+}
+
+// find returns the token of the first fingerprint that has one.
+func (in *vaultInsertion) find(r *vault.Row) string {
+	for _, f := range r.Fingerprints {
+		at := vaultIndex{r.Scope, f.Version}
+		for _, tokens := range []map[vaultIndex]fingerprintIndex{in.entry.tokens, in.tokens} {
+			if token, ok := tokens[at][f.Fingerprint]; ok {
+				return token
+			}
+		}
+	}
+	return ""
+}
+
+func (in *vaultInsertion) add(r *vaultRow) {
+	in.rows[r.Token] = r
+	for _, f := range r.Fingerprints {
+		at := vaultIndex{r.Scope, f.Version}
+		if in.tokens[at] == nil {
+			in.tokens[at] = make(fingerprintIndex)
+		}
+		in.tokens[at][f.Fingerprint] = r.Token
+	}
+}
+
+func (in *vaultInsertion) commit() {
+	maps.Copy(in.entry.rows, in.rows)
+	for at, added := range in.tokens {
+		maps.Copy(in.entry.index(at), added)
+	}
+	for _, m := range in.more {
+		for _, f := range m.fingerprints {
+			in.entry.addFingerprint(in.entry.rows[m.token], f)
+		}
+	}
+}
+
+// index returns the fingerprints of a version and a scope.
+func (e *vaultEntry) index(at vaultIndex) fingerprintIndex {
+	if e.tokens[at] == nil {
+		e.tokens[at] = make(fingerprintIndex)
+	}
+	return e.tokens[at]
+}
+
+// has reports whether a row has a fingerprint of a version.
+func (r *vaultRow) has(version int) bool {
+	return slices.ContainsFunc(r.Fingerprints, func(f vault.VersionedFingerprint) bool { return f.Version == version })
+}
+
+// addFingerprint adds a fingerprint to a row that has none of its version. It returns false if it is another row's.
+func (e *vaultEntry) addFingerprint(r *vaultRow, f vault.VersionedFingerprint) bool {
+	if r.has(f.Version) {
+		return true
+	}
+	index := e.index(vaultIndex{r.Scope, f.Version})
+	if _, other := index[f.Fingerprint]; other {
+		return false
+	}
+	index[f.Fingerprint] = r.Token
+	r.Fingerprints = append(r.Fingerprints, f)
+	return true
+}
+
+// copy returns a row as it is shown, without its fingerprints.
+func (r *vaultRow) copy() vault.Row {
+	c := r.Clone()
+	c.Fingerprints = nil
+	return c
+}
+
+// Rows implements [vault.Tokens].
+func (s *Vault) Rows(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.db.mu.RLock()
+	defer s.db.mu.RUnlock()
+	e, ok := s.db.vault.vaults[ownedID{org, id}]
+	if !ok {
+		return nil, vault.ErrNotFound
+	}
+	rows := make([]vault.Row, len(tokens))
+	for i, token := range tokens {
+		if r, ok := e.rows[token]; ok && !r.deleted {
+			rows[i] = r.copy()
+		}
+	}
+	return rows, nil
+}
+
+// ListRows implements [vault.Tokens].
+func (s *Vault) ListRows(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.db.mu.RLock()
+	defer s.db.mu.RUnlock()
+	e, ok := s.db.vault.vaults[ownedID{org, id}]
+	if !ok {
+		return nil, vault.ErrNotFound
+	}
+	return e.page(vault.RowID{Organization: org, Vault: id, Token: after}, limit, func(*vaultRow) bool { return true }), nil
+}
+
+// page returns copies of the rows after an ID that are not deleted and that a condition selects, in order.
+func (e *vaultEntry) page(after vault.RowID, limit int, selects func(*vaultRow) bool) []vault.Row {
+	var page []vault.Row
+	for _, token := range slices.Sorted(maps.Keys(e.rows)) {
+		r := e.rows[token]
+		if len(page) >= limit || r.deleted || compareRows(r.ID(), after) <= 0 || !selects(r) {
+			continue
+		}
+		page = append(page, r.copy())
+	}
+	return page
+}
+
+// DeleteToken implements [vault.Tokens].
+func (s *Vault) DeleteToken(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.db.mu.Lock()
+	defer s.db.mu.Unlock()
+	e, ok := s.db.vault.vaults[ownedID{org, id}]
+	if !ok {
+		return vault.ErrTokenNotFound
+	}
+	r, ok := e.rows[token]
+	if !ok || r.deleted {
+		return vault.ErrTokenNotFound
+	}
+	for _, f := range r.Fingerprints {
+		delete(e.tokens[vaultIndex{r.Scope, f.Version}], f.Fingerprint)
+	}
+	r.deleted, r.Sealed, r.Fingerprints = true, vault.Sealed{}, nil
+	s.db.vault.addEvent(a)
+	return nil
+}

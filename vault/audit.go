@@ -1,0 +1,163 @@
+package vault
+
+import (
+	"bytes"
+	"context"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Audit is the part of a [Store] that keeps the audit trail. Nothing changes an event.
+type Audit interface {
+	// AddAuditEvent stores an event.
+	AddAuditEvent(ctx context.Context, e AuditEvent) error
+
+	// AuditEvents returns the events that match q, newest first: by At, then by ID (as bytes), both descending.
+	AuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error)
+
+	// PruneAudit removes at most limit events with At before the given time, of all organizations, and returns how many. It is maintenance.
+	PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error)
+}
+
+// AuditEvent says who did what to a vault. It never holds a value.
+type AuditEvent struct {
+	ID           uuid.UUID
+	Organization string
+	At           time.Time
+	Kind         Kind
+	Actor        string
+	Vault        string
+	Tokens       []AuditToken // those that were shown or deleted
+	Schema       *Schema      // as it is after a change of it
+}
+
+// AuditToken is a token in an event, and how much of its value was shown.
+type AuditToken struct {
+	Token     string    `json:"token"`
+	Scope     string    `json:"scope"`
+	Redaction Redaction `json:"redaction,omitempty"`
+}
+
+// Clone returns a copy that shares nothing with e.
+func (e *AuditEvent) Clone() AuditEvent {
+	c := *e
+	c.Tokens = slices.Clone(e.Tokens)
+	if e.Schema != nil {
+		s := e.Schema.Clone()
+		c.Schema = &s
+	}
+	return c
+}
+
+// AuditQuery selects audit events of one organization. Zero fields but Limit select everything.
+type AuditQuery struct {
+	Kind   Kind
+	Actor  string
+	Vault  string
+	From   time.Time     // at or after
+	To     time.Time     // before
+	Before AuditPosition // only events that follow this place in the listing; zero: from its start
+	Limit  int           // events a page, 1 to MaxPageSize; a Service sets 50 for 0
+}
+
+// MaxPageSize bounds AuditQuery.Limit.
+const MaxPageSize = 1000
+
+// Matches reports whether e is selected by q, its Limit left aside. It defines what AuditEvents must return.
+func (q *AuditQuery) Matches(e *AuditEvent) bool {
+	return (q.Kind == "" || q.Kind == e.Kind) &&
+		(q.Actor == "" || q.Actor == e.Actor) &&
+		(q.Vault == "" || q.Vault == e.Vault) &&
+		(q.From.IsZero() || !e.At.Before(q.From)) &&
+		(q.To.IsZero() || e.At.Before(q.To)) &&
+		(q.Before.IsZero() || e.Position().Compare(q.Before) > 0)
+}
+
+// AuditPage is a stretch of the audit trail.
+type AuditPage struct {
+	Events []AuditEvent
+	Next   AuditPosition // where the next page begins (as its AuditQuery.Before); zero if this is the last one
+}
+
+// AuditPosition is the place of an event in the trail. It stays where it is while other events arrive.
+type AuditPosition struct {
+	At time.Time
+	ID uuid.UUID
+}
+
+// IsZero reports whether p is no position.
+func (p AuditPosition) IsZero() bool { return p == AuditPosition{} }
+
+// Position returns the event's place in the trail.
+func (e *AuditEvent) Position() AuditPosition { return AuditPosition{At: e.At, ID: e.ID} }
+
+// Compare orders positions as the trail does: negative if p comes first (is newer).
+func (p AuditPosition) Compare(other AuditPosition) int {
+	if c := other.At.Compare(p.At); c != 0 {
+		return c
+	}
+	return bytes.Compare(other.ID[:], p.ID[:])
+}
+
+// AuditEvents returns a page of the organization's audit trail, newest first. Limit 0 means 50.
+func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error) {
+	switch {
+	case q.Limit < 0 || q.Limit > MaxPageSize:
+		var p problems
+		p.add("limit", "must be between 1 and %d", MaxPageSize)
+		return AuditPage{}, p.err()
+	case q.Limit == 0:
+		q.Limit = 50
+	}
+	q.From, q.To = ceilMicro(q.From), ceilMicro(q.To)
+	page, err := s.store.AuditEvents(ctx, org, q)
+	return page, unavailable("list audit events", err)
+}
+
+// AllAuditEvents iterates over everything that q selects, newest first, page by page. It stops after the first error.
+func (s *Service) AllAuditEvents(ctx context.Context, org string, q AuditQuery) iter.Seq2[AuditEvent, error] {
+	return func(yield func(AuditEvent, error) bool) {
+		for {
+			page, err := s.AuditEvents(ctx, org, q)
+			if err != nil {
+				yield(AuditEvent{}, err)
+				return
+			}
+			for _, e := range page.Events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if page.Next.IsZero() {
+				return
+			}
+			q.Before = page.Next
+		}
+	}
+}
+
+// PruneAudit forgets audit events from before the given time, of all organizations, and returns how many. Nothing is ever forgotten
+// without it. Tokens have no retention: they live until they are deleted.
+func (s *Service) PruneAudit(ctx context.Context, before time.Time) (int, error) {
+	const batch = 1000
+	total := 0
+	for {
+		n, err := s.store.PruneAudit(ctx, ceilMicro(before), batch)
+		if total += n; err != nil || n < batch {
+			return total, unavailable("prune", err)
+		}
+	}
+}
+
+// event begins the audit event of what an actor does now.
+func (s *Service) event(org, vault string, kind Kind, actor string) (AuditEvent, error) {
+	now := s.now()
+	id, err := s.ids.New(s.opts.Rand, now)
+	if err != nil {
+		return AuditEvent{}, unavailable("read randomness", err)
+	}
+	return AuditEvent{ID: id, Organization: org, At: now, Kind: kind, Actor: actor, Vault: vault}, nil
+}

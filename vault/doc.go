@@ -1,0 +1,28 @@
+// Package vault hands out tokens for sensitive values: texts that can be passed on, joined and indexed in place of an email address or a card
+// number, and that only the vault can turn back.
+//
+// [New] makes a [Service] over a [Store] and a [Keyring]. A vault has a [Schema] of tables and columns. [Service.Insert] stores values and
+// returns their tokens, [Service.Tokenize] returns the tokens of values that are there, and never stores one. [Service.Detokenize] shows as
+// much of a value as its caller allows, and writes who saw it to an audit trail. A value of a deterministic column has one token, for as long as it is
+// stored.
+//
+// # What is stored
+//
+// A token is a random text. It is stored beside the value, which is sealed (authenticated encryption) for this token and no other place, and
+// found by the value's fingerprint, a keyed digest. Fingerprints and seals have different keys. Organizations, vaults and scopes have
+// different fingerprints of the same value, so nobody can tell that it is the same.
+//
+// # Rotating the keys
+//
+// Because tokens are stored and not computed, they never change: not when keys do. A new version of the keys comes in five steps. Each can
+// be done while the vaults are in use, and repeated when it was cut off.
+//
+//  1. Load the new version beside the old one, for lookups only, in every process.
+//  2. [Service.Backfill] gives each value a fingerprint of the new version.
+//  3. Make the new version the primary one, in every process.
+//  4. [Service.Rewrap] seals each value with the new version.
+//  5. [Service.Retire] forgets the old version, for each [Purpose]. Then no process needs to load it any more.
+//
+// The store knows which versions there are. A key that is not the one that the store began with is refused, and so is a process that lacks a version that
+// the others rely on, before it can give a value a second token.
+package vault

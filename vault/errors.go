@@ -1,0 +1,195 @@
+package vault
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/go-multierror"
+)
+
+// The errors that callers tell apart with errors.Is.
+var (
+	// ErrNotFound: there is no such vault, or it belongs to another organization.
+	ErrNotFound = errors.New("vault: no such vault")
+	// ErrExists: the organization has a vault of this ID already.
+	ErrExists = errors.New("vault: the vault exists already")
+	// ErrTableNotFound: the vault's schema has no such table.
+	ErrTableNotFound = errors.New("vault: no such table")
+	// ErrColumnNotFound: the table has no such column.
+	ErrColumnNotFound = errors.New("vault: no such column")
+	// ErrGroupNotFound: no column of the vault is in this column group.
+	ErrGroupNotFound = errors.New("vault: no such column group")
+	// ErrNotDeterministic: a value of this column cannot be asked for its token. Keep the token that the insertion returned.
+	ErrNotDeterministic = errors.New("vault: the column is not deterministic")
+	// ErrNotTokenized: the column has no tokenization, so the vault keeps nothing of it. Leave the value out, and keep it in a table of yours.
+	ErrNotTokenized = errors.New("vault: the column has no tokenization")
+	// ErrValueNotFound: the value was never inserted into this scope, or was deleted. Insert it.
+	ErrValueNotFound = errors.New("vault: the value has no token")
+	// ErrTokenNotFound: the vault has no such token, or it was deleted.
+	ErrTokenNotFound = errors.New("vault: no such token")
+	// ErrFormat: the value does not fit the format of its column.
+	ErrFormat = errors.New("vault: the value does not fit the column's format")
+	// ErrInvalid: an item is not well formed: it has no value, or says where it belongs in no way, by halves, or in two ways.
+	ErrInvalid = errors.New("vault: the item is not well formed")
+	// ErrTooLong: a value is over Options.MaxValue.
+	ErrTooLong = errors.New("vault: the value is too long")
+	// ErrBatch: a batch is empty or over the limit.
+	ErrBatch = errors.New("vault: the number of items is out of bounds")
+	// ErrForbidden: the caller may not see this much of the value.
+	ErrForbidden = errors.New("vault: the redaction shows more than the caller may see")
+	// ErrScopeInUse: a change of the schema would take values away from their tokens.
+	ErrScopeInUse = errors.New("vault: the column has tokens")
+	// ErrConflict: somebody else changed the schema at the same time. Read it again.
+	ErrConflict = errors.New("vault: the schema was changed by somebody else")
+	// ErrExhausted: no free token of the column's format was found. Give the column a format with more room.
+	ErrExhausted = errors.New("vault: the format has no room for another token")
+	// ErrCorrupt: what is stored under a token does not open: it was changed, or moved here from another place. Restore it from a backup, or
+	// delete the token.
+	ErrCorrupt = errors.New("vault: a stored value is corrupt")
+	// ErrUnknownKey: what is stored needs a version of a key that is not loaded. Load it.
+	ErrUnknownKey = errors.New("vault: a key version is not loaded")
+	// ErrWrongKey: a version of a key is not the one that the store began with. Start with that one.
+	ErrWrongKey = errors.New("vault: the store was begun with another key")
+	// ErrKeyRetired: a version of a key was retired. Make another one the primary version.
+	ErrKeyRetired = errors.New("vault: the key version is retired")
+	// ErrKeyInUse: the version of a key is still needed. Finish the rotation first.
+	ErrKeyInUse = errors.New("vault: the key version is in use")
+	// ErrUnavailable: the store, the keyring or the tokenizer failed. Whether an insertion took effect is unknown; repeat it.
+	ErrUnavailable = errors.New("vault: unavailable")
+)
+
+// ItemError is what is wrong with one item of a batch. It never holds the value.
+type ItemError struct {
+	Index int // in the batch, from 0
+	Err   error
+}
+
+// Error names the index.
+func (e *ItemError) Error() string { return fmt.Sprintf("item %d: %v", e.Index, e.Err) }
+
+// Unwrap returns Err.
+func (e *ItemError) Unwrap() error { return e.Err }
+
+// BatchError is what is wrong with the items of a batch, in order. Nothing of the batch was done. Items hold the errors of one kind: those
+// that have to be mended first.
+type BatchError struct{ Items []*ItemError }
+
+// Error lists the first few items.
+func (e *BatchError) Error() string {
+	const most = 5
+	var b strings.Builder
+	for i, item := range e.Items {
+		if i == most {
+			fmt.Fprintf(&b, "; and %d more", len(e.Items)-most)
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(item.Error())
+	}
+	return b.String()
+}
+
+// Unwrap lets errors.As find the first item, and errors.Is any of them.
+func (e *BatchError) Unwrap() []error {
+	errs := make([]error, len(e.Items))
+	for i, item := range e.Items {
+		errs[i] = item
+	}
+	return errs
+}
+
+// itemErrors collects the errors of items.
+type itemErrors struct{ items []*ItemError }
+
+func (e *itemErrors) add(i int, err error) { e.items = append(e.items, &ItemError{i, err}) }
+
+// sort puts them in the order of the batch.
+func (e *itemErrors) sort() {
+	slices.SortFunc(e.items, func(a, b *ItemError) int { return cmp.Compare(a.Index, b.Index) })
+}
+
+func (e *itemErrors) err() error {
+	if len(e.items) == 0 {
+		return nil
+	}
+	return &BatchError{e.items}
+}
+
+// TokenError names a token whose stored value cannot be had.
+type TokenError struct {
+	Token string
+	Err   error // ErrCorrupt or ErrUnknownKey
+}
+
+// Error names the token, and never what is stored.
+func (e *TokenError) Error() string { return fmt.Sprintf("token %q: %v", e.Token, e.Err) }
+
+// Unwrap returns Err.
+func (e *TokenError) Unwrap() error { return e.Err }
+
+// Problem is one thing wrong with a schema or another argument. Its message never repeats the argument's content.
+type Problem struct {
+	Field   string // "tables[0].columns[2].format", "id", "limit", ...
+	Message string
+}
+
+// Error says which field has which problem.
+func (p Problem) Error() string { return p.Field + ": " + p.Message }
+
+// ValidationError holds everything that is wrong with a schema or another argument, as a [multierror.Error] whose errors are of type
+// [Problem].
+type ValidationError struct{ Problems *multierror.Error }
+
+// Error lists the problems on one line.
+func (e *ValidationError) Error() string {
+	if e.Problems == nil {
+		return "vault: invalid request"
+	}
+	return "vault: invalid request: " + e.Problems.Error()
+}
+
+// Unwrap lets errors.As find the first Problem, and errors.Is any of them.
+func (e *ValidationError) Unwrap() []error {
+	if e.Problems == nil {
+		return nil
+	}
+	return e.Problems.WrappedErrors()
+}
+
+// problems collects what is wrong and becomes an error if anything is.
+type problems struct{ errs *multierror.Error }
+
+func (p *problems) add(field, format string, args ...any) {
+	p.errs = multierror.Append(p.errs, Problem{Field: field, Message: fmt.Sprintf(format, args...)})
+}
+
+func (p *problems) err() error {
+	if p.errs == nil {
+		return nil
+	}
+	p.errs.ErrorFormat = func(errs []error) string { return errors.Join(errs...).Error() }
+	return &ValidationError{Problems: p.errs}
+}
+
+// sentinels are the errors of a store or a keyring that mean what they say.
+var sentinels = []error{
+	ErrNotFound, ErrExists, ErrTokenNotFound, ErrScopeInUse, ErrConflict, ErrCorrupt, ErrUnknownKey, ErrWrongKey, ErrKeyRetired, ErrKeyInUse, ErrUnavailable,
+}
+
+// unavailable marks a backend's failure. Sentinels pass as they are.
+func unavailable(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, sentinel := range sentinels {
+		if errors.Is(err, sentinel) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, err)
+}

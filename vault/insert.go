@@ -1,0 +1,225 @@
+package vault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
+)
+
+// Insert stores values and returns a token for each, in their order. A value of a deterministic column that is there already keeps its
+// token, whoever else inserts it at the same time, on this machine or another one. A value of a random column gets a new one each time.
+//
+// It stores all items or none. The error is a [*BatchError] if items are to blame, and says which ones. It is [ErrNotFound] if there is no
+// such vault.
+func (s *Service) Insert(ctx context.Context, org, actor, vault string, items []Item) ([]string, error) {
+	start := s.start()
+	tokens, err := s.insert(ctx, org, vault, items)
+	s.observe(ctx, start, Observation{Kind: KindInserted, Organization: org, Vault: vault, Actor: actor, Items: len(items), Err: err})
+	return tokens, err
+}
+
+func (s *Service) insert(ctx context.Context, org, vault string, items []Item) (tokens []string, err error) {
+	if err := s.checkItems(items, true); err != nil {
+		return nil, err
+	}
+	versions, err := s.versions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = s.withVault(ctx, org, vault, func(k *knownVault) error {
+		batches, err := resolveItems(k, org, vault, items, func(c *column) error {
+			if !c.tokenized {
+				return ErrNotTokenized
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		tokens, err = s.insertBatches(ctx, k, versions, batches, len(items))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tokens, nil
+}
+
+func (s *Service) insertBatches(ctx context.Context, k *knownVault, versions *Versions, batches []*batch, n int) ([]string, error) {
+	var deterministic []*batch
+	for _, b := range batches {
+		if b.column.deterministic {
+			deterministic = append(deterministic, b)
+		} else {
+			b.tokens = make([]string, len(b.values))
+		}
+	}
+	if len(deterministic) > 0 {
+		if err := s.find(ctx, k, versions, deterministic); err != nil {
+			return nil, err
+		}
+	}
+	in := insertion{service: s}
+	if err := in.add(ctx, versions, batches); err != nil {
+		return nil, err
+	}
+	if err := in.store(ctx, k); err != nil {
+		return nil, err
+	}
+	tokens := make([]string, n)
+	for _, b := range batches {
+		for i, token := range b.tokens {
+			tokens[b.items[i]] = token
+		}
+	}
+	return tokens, nil
+}
+
+// insertion is the new values of a call on their way into the store.
+type insertion struct {
+	service *Service
+	rows    []newRow
+}
+
+// newRow is a value that has no token yet. It may stand at several places of the call.
+type newRow struct {
+	Row
+	field  Field
+	value  string
+	places []place
+}
+
+// place is where a value stands.
+type place struct {
+	batch *batch
+	index int
+}
+
+// add makes rows of the values that have no token, one of each value that is the same.
+func (in *insertion) add(ctx context.Context, versions *Versions, batches []*batch) error {
+	for _, b := range batches {
+		rows := make(map[string]int) // of the batch, by value
+		first := len(in.rows)
+		for i, token := range b.tokens {
+			if token != "" {
+				continue
+			}
+			value := b.values[i]
+			at, known := rows[value]
+			if !known || !b.column.deterministic {
+				at = len(in.rows)
+				rows[value] = at
+				in.rows = append(in.rows, newRow{
+					Row: Row{Organization: b.scope.Organization, Vault: b.scope.Vault, Scope: b.scope.Name, Deterministic: b.column.deterministic,
+						CreatedAt: in.service.now()},
+					field: b.column.Field, value: value,
+				})
+			}
+			in.rows[at].places = append(in.rows[at].places, place{b, i})
+		}
+		if b.column.deterministic {
+			if err := in.fingerprint(ctx, versions, b.scope, in.rows[first:]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fingerprint computes the fingerprints of rows, of all versions.
+func (in *insertion) fingerprint(ctx context.Context, versions *Versions, scope Scope, rows []newRow) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	values := make([]string, len(rows))
+	for i := range rows {
+		values[i] = rows[i].value
+	}
+	for _, version := range versions.fingerprints() {
+		fingerprints := make([]Fingerprint, len(rows))
+		if err := in.service.keyring.Fingerprint(ctx, version, scope, values, fingerprints); err != nil {
+			return unavailable("compute fingerprints", err)
+		}
+		for i := range rows {
+			rows[i].Fingerprints = append(rows[i].Fingerprints, VersionedFingerprint{version, fingerprints[i]})
+		}
+	}
+	return nil
+}
+
+// maxAttempts bounds how often tokens are made for a row. In a shape that is half full, one in 2^64 rows needs as many.
+const maxAttempts = 64
+
+// store gives the rows tokens and stores them, with other tokens as long as some are taken.
+func (in *insertion) store(ctx context.Context, k *knownVault) error {
+	if len(in.rows) == 0 {
+		return nil
+	}
+	again := make([]int, len(in.rows)) // the rows that need another token
+	for i := range again {
+		again[i] = i
+	}
+	for attempt := 0; ; attempt++ {
+		if err := in.makeTokens(ctx, again, attempt); err != nil {
+			return err
+		}
+		rows := make([]Row, len(in.rows))
+		for i := range in.rows {
+			rows[i] = in.rows[i].Row
+		}
+		tokens, err := in.service.store.InsertTokens(ctx, rows[0].Organization, rows[0].Vault, k.revision, rows)
+		var taken *TakenError
+		switch {
+		case errors.As(err, &taken):
+			again = taken.Rows
+		case err != nil:
+			return staleOr("insert values", err)
+		default:
+			for i := range in.rows {
+				for _, p := range in.rows[i].places {
+					p.batch.tokens[p.index] = tokens[i]
+				}
+			}
+			return nil
+		}
+	}
+}
+
+// makeTokens gives some rows new tokens, and seals their values for them.
+func (in *insertion) makeTokens(ctx context.Context, which []int, attempt int) error {
+	var errs itemErrors
+	for _, i := range which {
+		r := &in.rows[i]
+		token, err := "", error(ErrExhausted)
+		if attempt < maxAttempts {
+			token, err = in.service.tokenizer.Token(ctx, r.field, r.value, attempt)
+		}
+		switch {
+		case errors.Is(err, ErrFormat), errors.Is(err, ErrExhausted):
+			for _, p := range r.places {
+				errs.add(p.batch.items[p.index], err)
+			}
+			continue
+		case err != nil:
+			return unavailable("make a token", err)
+		case name.Problem(token) != "":
+			return fmt.Errorf("%w: the tokenizer made a token that is none: it %s", ErrUnavailable, name.Problem(token))
+		}
+		r.Token = token
+		if r.Sealed, err = in.service.keyring.Seal(ctx, r.scope(), token, []byte(r.value)); err != nil {
+			return unavailable("seal a value", err)
+		}
+	}
+	errs.sort()
+	return errs.err()
+}
+
+// staleOr is unavailable for calls that may find another revision of the vault.
+func staleOr(what string, err error) error {
+	if errors.Is(err, ErrStale) {
+		return err
+	}
+	return unavailable(what, err)
+}

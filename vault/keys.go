@@ -1,0 +1,88 @@
+package vault
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+)
+
+// keyState remembers which versions of the keyring's keys have been compared with those of the store.
+type keyState struct {
+	checked atomic.Pointer[Versions]
+}
+
+// versions returns the keyring's versions. When they are new to the service, it first makes sure that each is the key that the store knows
+// by that number: with another one, no value would be found, and each would get a second token.
+func (s *Service) versions(ctx context.Context) (*Versions, error) {
+	v, err := s.keyring.Versions(ctx)
+	if err != nil {
+		return nil, unavailable("ask the keyring for its versions", err)
+	}
+	if checked := s.keys.checked.Load(); checked != nil && checked.equal(&v) {
+		return checked, nil
+	}
+	v.Lookup = slices.Clone(v.Lookup)
+	if err := s.checkKeys(ctx, &v); err != nil {
+		return nil, err
+	}
+	s.keys.checked.Store(&v)
+	return &v, nil
+}
+
+// CheckKeys returns [ErrWrongKey] if the store was begun with another key of the same version, [ErrKeyRetired] if the keyring would use a
+// version that is retired, and [ErrUnknownKey] if it lacks one that every insertion needs. On a new store it notes which keys these are, as values that the
+// keys cannot be had from. The other methods do the same when they first see a version, so a host need not call it; at its start it
+// learns sooner.
+func (s *Service) CheckKeys(ctx context.Context) error {
+	v, err := s.keyring.Versions(ctx)
+	if err != nil {
+		return unavailable("ask the keyring for its versions", err)
+	}
+	return s.checkKeys(ctx, &v)
+}
+
+// checkScope is where the values that tell keys apart have their fingerprints. It is no vault's: those have names.
+var checkScope = Scope{Name: "mortise key check v1"}
+
+func (s *Service) checkKeys(ctx context.Context, v *Versions) error {
+	for _, version := range v.fingerprints() {
+		var check [1]Fingerprint
+		if err := s.keyring.Fingerprint(ctx, version, checkScope, []string{""}, check[:]); err != nil {
+			return unavailable("compute a key's check value", err)
+		}
+		stored, err := s.store.RegisterKey(ctx, Key{Purpose: FingerprintKey, Version: version, Check: check[0]})
+		switch {
+		case err != nil:
+			return unavailable("compare a key", err)
+		case !stored.Check.Equal(check[0]):
+			return fmt.Errorf("fingerprint key of version %d: %w", version, ErrWrongKey)
+		case stored.Retired && version == v.Fingerprint:
+			return fmt.Errorf("primary fingerprint key of version %d: %w", version, ErrKeyRetired)
+		}
+	}
+	stored, err := s.store.RegisterKey(ctx, Key{Purpose: SealKey, Version: v.Seal})
+	switch {
+	case err != nil:
+		return unavailable("compare a key", err)
+	case stored.Retired:
+		return fmt.Errorf("seal key of version %d: %w", v.Seal, ErrKeyRetired)
+	}
+	return s.checkRequired(ctx, v)
+}
+
+// checkRequired returns [ErrUnknownKey] if the keyring lacks a version that every insertion has a fingerprint of. Then what it does not find
+// may well be there.
+func (s *Service) checkRequired(ctx context.Context, v *Versions) error {
+	keys, err := s.store.Keys(ctx)
+	if err != nil {
+		return unavailable("compare the keys", err)
+	}
+	loaded := v.fingerprints()
+	for _, k := range keys {
+		if k.Required && !slices.Contains(loaded, k.Version) {
+			return fmt.Errorf("fingerprint key of version %d: %w", k.Version, ErrUnknownKey)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package localkeys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// Key is a version of the keys: a number above 0 and the root key that it stands for, for ever.
+type Key struct {
+	Version int
+	Root    Root
+}
+
+// Keyring implements [vault.Keyring]. It prints as [redacted].
+type Keyring struct {
+	versions vault.Versions
+	roots    map[int]Root
+	derived  derived
+}
+
+var _ vault.Keyring = (*Keyring)(nil)
+
+// New returns a keyring. The primary version makes and seals what is new. The others are there to look up and open what they made, or, before
+// they become primary, to make fingerprints beside the primary one: see Rotating the keys in package vault.
+func New(primary Key, others ...Key) (*Keyring, error) {
+	k := &Keyring{versions: vault.Versions{Fingerprint: primary.Version, Seal: primary.Version}, roots: make(map[int]Root)}
+	for _, key := range append([]Key{primary}, others...) {
+		switch {
+		case key.Version <= 0:
+			return nil, fmt.Errorf("localkeys: the version of a key must be above 0, not %d", key.Version)
+		case key.Root.bytes == nil:
+			return nil, fmt.Errorf("localkeys: version %d has no root key", key.Version)
+		case k.roots[key.Version].bytes != nil:
+			return nil, fmt.Errorf("localkeys: version %d is there twice", key.Version)
+		}
+		for version, other := range k.roots {
+			if *other.bytes == *key.Root.bytes {
+				return nil, fmt.Errorf("localkeys: versions %d and %d have the same root key", version, key.Version)
+			}
+		}
+		k.roots[key.Version] = key.Root
+	}
+	for _, key := range others {
+		k.versions.Lookup = append(k.versions.Lookup, key.Version)
+	}
+	return k, nil
+}
+
+// Versions implements [vault.Keyring].
+func (k *Keyring) Versions(context.Context) (vault.Versions, error) { return k.versions, nil }
+
+// Fingerprint implements [vault.Keyring].
+func (k *Keyring) Fingerprint(_ context.Context, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+	if len(dst) != len(values) {
+		return errors.New("localkeys: as many fingerprints are needed as there are values")
+	}
+	macs, err := k.macs(version, s)
+	if err != nil {
+		return err
+	}
+	m := macs.get()
+	defer macs.put(m)
+	for i, value := range values {
+		m.sum(value, &dst[i])
+	}
+	return nil
+}
+
+// Seal implements [vault.Keyring].
+func (k *Keyring) Seal(_ context.Context, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+	version := k.versions.Seal
+	aead, err := k.aead(version, s)
+	if err != nil {
+		return vault.Sealed{}, err
+	}
+	return vault.Sealed{Version: version, Ciphertext: aead.Seal(nil, nil, plaintext, associatedData(version, s, token))}, nil
+}
+
+// Open implements [vault.Keyring].
+func (k *Keyring) Open(_ context.Context, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+	aead, err := k.aead(sealed.Version, s)
+	if err != nil {
+		return nil, err
+	}
+	plaintext, err := aead.Open(nil, nil, sealed.Ciphertext, associatedData(sealed.Version, s, token))
+	if err != nil {
+		return nil, vault.ErrCorrupt
+	}
+	return plaintext, nil
+}
+
+// Format and LogValue keep the keys out of messages and logs.
+func (*Keyring) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
+func (*Keyring) LogValue() slog.Value       { return slog.StringValue(redacted) }

@@ -1,0 +1,61 @@
+package vault
+
+import (
+	"context"
+	"time"
+)
+
+// Observer hears of what the service does: for metrics, alerts or a host's own audit. It is called on the goroutine that did it, after
+// it is done, must be safe for concurrent use, and should return quickly.
+type Observer interface {
+	Observe(ctx context.Context, o Observation)
+}
+
+// ObserverFunc makes an Observer of a function.
+type ObserverFunc func(ctx context.Context, o Observation)
+
+// Observe calls f.
+func (f ObserverFunc) Observe(ctx context.Context, o Observation) { f(ctx, o) }
+
+// Kind is what was done.
+type Kind string
+
+// The kinds. Those of changes, and of values that are shown, have an [AuditEvent].
+const (
+	KindTokenized     Kind = "tokenized"
+	KindInserted      Kind = "inserted"
+	KindDetokenized   Kind = "detokenized"    // audited
+	KindExported      Kind = "exported"       // audited, a page of rows at a time
+	KindDeleted       Kind = "deleted"        // audited
+	KindVaultCreated  Kind = "vault_created"  // audited
+	KindSchemaChanged Kind = "schema_changed" // audited
+	KindBackfilled    Kind = "backfilled"
+	KindRewrapped     Kind = "rewrapped"
+	KindKeyRetired    Kind = "key_retired"
+)
+
+// Observation is one call of the service. It never holds a value or a token.
+type Observation struct {
+	Kind         Kind
+	Organization string // "" for the rotation of keys
+	Vault        string
+	Actor        string        // "" if the call takes none
+	Items        int           // of the batch
+	Duration     time.Duration // of the call
+	Err          error         // nil if it was done
+}
+
+func (s *Service) observe(ctx context.Context, start time.Time, o Observation) {
+	if s.opts.Observer != nil {
+		o.Duration = s.opts.Now().Sub(start)
+		s.opts.Observer.Observe(ctx, o)
+	}
+}
+
+// start is the time for an Observation.
+func (s *Service) start() time.Time {
+	if s.opts.Observer == nil {
+		return time.Time{}
+	}
+	return s.opts.Now()
+}

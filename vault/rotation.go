@@ -1,0 +1,292 @@
+package vault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/go-multierror"
+)
+
+// Progress says how far a step of a rotation is.
+type Progress struct {
+	Done  int
+	Total int // as it was when the step began; it grows while values are inserted
+}
+
+// KeyStatus is what a store knows of the keys, and what is stored under them.
+type KeyStatus struct {
+	Keys  []Key
+	Usage KeyUsage
+}
+
+// KeyStatus says which versions of keys there are, and what is stored under them. It counts, so it may take a while.
+func (s *Service) KeyStatus(ctx context.Context) (KeyStatus, error) {
+	keys, err := s.store.Keys(ctx)
+	if err != nil {
+		return KeyStatus{}, unavailable("list the keys", err)
+	}
+	usage, err := s.store.KeyUsage(ctx)
+	return KeyStatus{keys, usage}, unavailable("count what is stored under keys", err)
+}
+
+// rotationBatch is how many rows one step of a rotation changes in a transaction.
+const rotationBatch = 500
+
+// Backfill is the second step of a rotation: it gives every value that lacks one a fingerprint of a version, which must be loaded. From its beginning on,
+// every insertion needs the version, so all processes must have loaded it: where one has not, its insertions fail with [ErrUnknownKey].
+//
+// It can run while the vaults are in use, can be cut off at any moment, and then begins where it was. Rows that it cannot read stay as they
+// are, and the error names their tokens. progress may be nil.
+func (s *Service) Backfill(ctx context.Context, version int, progress func(Progress)) error {
+	start := s.start()
+	changed, err := s.backfill(ctx, version, progress)
+	s.observe(ctx, start, Observation{Kind: KindBackfilled, Items: changed, Err: err})
+	return err
+}
+
+func (s *Service) backfill(ctx context.Context, version int, progress func(Progress)) (changed int, err error) {
+	versions, err := s.versions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if !slices.Contains(versions.fingerprints(), version) {
+		return 0, fmt.Errorf("fingerprint key of version %d: %w", version, ErrUnknownKey)
+	}
+	if err := s.store.RequireKey(ctx, version); err != nil {
+		return 0, unavailable("require a key", err)
+	}
+	usage, err := s.store.KeyUsage(ctx)
+	if err != nil {
+		return 0, unavailable("count fingerprints", err)
+	}
+	report := reporter(progress, Progress{usage.Fingerprints[version], usage.Deterministic})
+	return s.eachRow(ctx, func(after RowID) ([]Row, error) {
+		return s.store.RowsWithoutFingerprint(ctx, version, after, rotationBatch)
+	}, func(rows []Row, broken *brokenRows) (int, error) {
+		refused, added, err := s.addFingerprints(ctx, version, rows, broken)
+		for _, id := range refused {
+			broken.add(&TokenError{id.Token, fmt.Errorf("%w: another token of its scope has the same value", ErrCorrupt)})
+		}
+		report(added)
+		return added, err
+	})
+}
+
+func (s *Service) addFingerprints(ctx context.Context, version int, rows []Row, broken *brokenRows) (refused []RowID, added int, err error) {
+	var found []RowFingerprint
+	for i := range rows {
+		r := &rows[i]
+		text, err := s.open(ctx, r)
+		if broken.add(err) {
+			continue
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		var fingerprint [1]Fingerprint
+		if err := s.keyring.Fingerprint(ctx, version, r.scope(), []string{text}, fingerprint[:]); err != nil {
+			return nil, 0, unavailable("compute a fingerprint", err)
+		}
+		found = append(found, RowFingerprint{r.ID(), fingerprint[0]})
+	}
+	if len(found) == 0 {
+		return nil, 0, nil
+	}
+	refused, err = s.store.AddFingerprints(ctx, version, found)
+	return refused, len(found) - len(refused), unavailable("store fingerprints", err)
+}
+
+// Rewrap is the fourth step of a rotation: it seals every value anew that is sealed under another version than the keyring's Versions.Seal.
+// It can run while the vaults are in use, can be cut off at any moment, and then begins where it was. Rows that it cannot read stay as they
+// are, and the error names their tokens. progress may be nil.
+func (s *Service) Rewrap(ctx context.Context, progress func(Progress)) error {
+	start := s.start()
+	changed, err := s.rewrap(ctx, progress)
+	s.observe(ctx, start, Observation{Kind: KindRewrapped, Items: changed, Err: err})
+	return err
+}
+
+func (s *Service) rewrap(ctx context.Context, progress func(Progress)) (changed int, err error) {
+	versions, err := s.versions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	usage, err := s.store.KeyUsage(ctx)
+	if err != nil {
+		return 0, unavailable("count ciphertexts", err)
+	}
+	report := reporter(progress, Progress{usage.Sealed[versions.Seal], usage.Rows})
+	return s.eachRow(ctx, func(after RowID) ([]Row, error) {
+		return s.store.RowsNotSealedUnder(ctx, versions.Seal, after, rotationBatch)
+	}, func(rows []Row, broken *brokenRows) (int, error) {
+		changed, err := s.reseal(ctx, rows, broken)
+		report(changed)
+		return changed, err
+	})
+}
+
+func (s *Service) reseal(ctx context.Context, rows []Row, broken *brokenRows) (int, error) {
+	var resealed []Resealed
+	for i := range rows {
+		r := &rows[i]
+		text, err := s.open(ctx, r)
+		if broken.add(err) {
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		to, err := s.keyring.Seal(ctx, r.scope(), r.Token, []byte(text))
+		if err != nil {
+			return 0, unavailable("seal a value", err)
+		}
+		resealed = append(resealed, Resealed{r.ID(), r.Sealed, to})
+	}
+	if len(resealed) == 0 {
+		return 0, nil
+	}
+	changed, err := s.store.Reseal(ctx, resealed)
+	return changed, unavailable("store ciphertexts", err)
+}
+
+// Retire is the last step of a rotation: it forgets what is stored under a version, and refuses it from then on. Then the keyring need not
+// load it any more. It is [ErrKeyInUse] as long as something needs the version: the keyring as its primary one, a value that has no fingerprint
+// of another required version, or a value that is sealed under it. Cut off, it is called again. progress may be nil.
+func (s *Service) Retire(ctx context.Context, p Purpose, version int, progress func(Progress)) error {
+	start := s.start()
+	removed, err := s.retire(ctx, p, version, progress)
+	s.observe(ctx, start, Observation{Kind: KindKeyRetired, Items: removed, Err: err})
+	return err
+}
+
+func (s *Service) retire(ctx context.Context, p Purpose, version int, progress func(Progress)) (removed int, err error) {
+	versions, err := s.versions(ctx)
+	if err != nil {
+		return 0, err
+	}
+	primary := versions.Seal
+	switch p {
+	case SealKey:
+	case FingerprintKey:
+		primary = versions.Fingerprint
+	default:
+		var problems problems
+		problems.add("purpose", "must be %q or %q", FingerprintKey, SealKey)
+		return 0, problems.err()
+	}
+	if version == primary {
+		return 0, fmt.Errorf("%w: it is the keyring's primary version; promote another one first", ErrKeyInUse)
+	}
+	successor := 0
+	if p == FingerprintKey {
+		if successor, err = s.successor(ctx, version); err != nil {
+			return 0, err
+		}
+	}
+	if err := s.store.RetireKey(ctx, p, version, successor); err != nil {
+		return 0, unavailable("retire a key", err)
+	}
+	if p != FingerprintKey {
+		return 0, nil
+	}
+	usage, err := s.store.KeyUsage(ctx)
+	if err != nil {
+		return 0, unavailable("count fingerprints", err)
+	}
+	report := reporter(progress, Progress{0, usage.Fingerprints[version]})
+	for {
+		n, err := s.store.RemoveFingerprints(ctx, version, rotationBatch)
+		removed += n
+		report(n)
+		if err != nil || n < rotationBatch {
+			return removed, unavailable("remove fingerprints", err)
+		}
+	}
+}
+
+// successor returns a required version that every value has a fingerprint of. That stays so: no insertion can lack it any more.
+func (s *Service) successor(ctx context.Context, version int) (int, error) {
+	keys, err := s.store.Keys(ctx)
+	if err != nil {
+		return 0, unavailable("list the keys", err)
+	}
+	for _, k := range keys {
+		if !k.Required || k.Version == version {
+			continue
+		}
+		rows, err := s.store.RowsWithoutFingerprint(ctx, k.Version, RowID{}, 1)
+		if err != nil {
+			return 0, unavailable("look for values without a fingerprint", err)
+		}
+		if len(rows) == 0 {
+			return k.Version, nil
+		}
+	}
+	return 0, fmt.Errorf("%w: no other version has a fingerprint of every value; backfill one first", ErrKeyInUse)
+}
+
+// eachRow goes through pages of rows and does something with each. It returns what was done, and the rows that could not be read.
+func (s *Service) eachRow(ctx context.Context, list func(after RowID) ([]Row, error), do func([]Row, *brokenRows) (int, error)) (done int, err error) {
+	var broken brokenRows
+	var after RowID
+	for {
+		if err := ctx.Err(); err != nil {
+			return done, err
+		}
+		rows, err := list(after)
+		if err != nil {
+			return done, unavailable("look for rows to change", err)
+		}
+		if len(rows) == 0 {
+			return done, broken.err()
+		}
+		n, err := do(rows, &broken)
+		if done += n; err != nil {
+			return done, err
+		}
+		after = rows[len(rows)-1].ID()
+	}
+}
+
+// brokenRows are rows that cannot be changed, because they cannot be read.
+type brokenRows struct {
+	errs  *multierror.Error
+	count int
+}
+
+// maxNamed bounds how many broken rows an error names.
+const maxNamed = 100
+
+// add notes an error of a row, and reports whether it was one.
+func (b *brokenRows) add(err error) bool {
+	var of *TokenError
+	if !errors.As(err, &of) {
+		return false
+	}
+	if b.count++; b.count <= maxNamed {
+		b.errs = multierror.Append(b.errs, of)
+	}
+	return true
+}
+
+func (b *brokenRows) err() error {
+	if b.count == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d values could not be read; restore them from a backup, or delete their tokens: %w", b.count, b.errs)
+}
+
+// reporter returns a function that counts and tells progress of it.
+func reporter(progress func(Progress), p Progress) func(n int) {
+	if progress == nil {
+		return func(int) {}
+	}
+	progress(p)
+	return func(n int) {
+		p.Done += n
+		p.Total = max(p.Total, p.Done)
+		progress(p)
+	}
+}

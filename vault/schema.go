@@ -1,0 +1,214 @@
+package vault
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
+)
+
+// Vault is a set of tables whose values have tokens. Its ID is unique within its organization.
+type Vault struct {
+	Organization string
+	ID           string
+	Schema       Schema
+	Revision     int64 // 1 when it is made, one more after each change of the schema
+	CreatedAt    time.Time
+	UpdatedAt    time.Time
+}
+
+// Clone returns a copy that shares nothing with v.
+func (v *Vault) Clone() Vault {
+	c := *v
+	c.Schema = v.Schema.Clone()
+	return c
+}
+
+// Schema says which values a vault takes. It is a description only: what is stored are tokens, and a change of the schema touches none.
+type Schema struct {
+	Tables []Table `json:"tables"`
+}
+
+// Table is a named list of columns. The names "tokenize" and "detokenize" are taken by the HTTP interface.
+type Table struct {
+	Name    string   `json:"name"` // without a dot
+	Columns []Column `json:"columns"`
+}
+
+// Column says what becomes of the values of a column.
+type Column struct {
+	Name         string       `json:"name"`
+	Tokenization Tokenization `json:"tokenization,omitempty"` // "" is NoTokenization
+
+	// Group names a column group: its columns, in whatever tables of the vault, give one value the same token. Without a group, a column
+	// stands alone. Only deterministic columns have groups, and those of one group have the same Format and Mask.
+	Group string `json:"column_group,omitempty"` // without a dot
+
+	Format string `json:"format,omitempty"` // of its tokens, as the service's Tokenizer understands it; see [Formats]
+	Mask   string `json:"mask,omitempty"`   // how a masked value looks; see [ParseMask]; "" is the format's own
+}
+
+// Tokenization says how a column's values get tokens.
+type Tokenization string
+
+// The kinds of tokenization.
+const (
+	NoTokenization Tokenization = "none"          // values of the column are not for the vault
+	Deterministic  Tokenization = "deterministic" // one value has one token, and can be asked for it
+	Random         Tokenization = "random"        // each insertion gives a new token, and a value cannot be asked for any
+)
+
+// The limits of a schema.
+const (
+	MaxTables  = 200
+	MaxColumns = 200 // of one table
+)
+
+// Clone returns a copy that shares nothing with s.
+func (s *Schema) Clone() Schema {
+	var c Schema
+	for _, t := range s.Tables {
+		t.Columns = slices.Clone(t.Columns)
+		c.Tables = append(c.Tables, t)
+	}
+	return c
+}
+
+// Field is one column of a vault, or one of the groups that its columns share.
+type Field struct {
+	Organization string
+	Vault        string
+	Table        string // "" if Group is set and no column of the group is left
+	Column       string
+	Group        string // "" for a column of its own
+	Format       string
+	Mask         string
+}
+
+// String names the field for messages: "persons.email", or "emails" for a group alone.
+func (f *Field) String() string {
+	if f.Table == "" {
+		return f.Group
+	}
+	return f.Table + "." + f.Column
+}
+
+// scopeName is where the field's values are unique: the column group, or table.column. Neither a table nor a group has a dot in its name, so
+// no two fields share a scope by accident.
+func (f *Field) scopeName() string {
+	if f.Group != "" {
+		return f.Group
+	}
+	return f.Table + "." + f.Column
+}
+
+// Scope is where a deterministic value has one token: a column group of a vault, or a column that has no group.
+type Scope struct {
+	Organization string
+	Vault        string
+	Name         string // the group, or table.column
+}
+
+// reservedTables cannot be names of tables: the HTTP interface has operations in their place.
+var reservedTables = []string{"tokenize", "detokenize"}
+
+// check finds everything that is wrong with a schema.
+func (s *Schema) check(p *problems, t Tokenizer) {
+	if len(s.Tables) > MaxTables {
+		p.add("tables", "must be at most %d", MaxTables)
+		return
+	}
+	groups := make(map[string]groupUse)
+	seen := make(map[string]bool)
+	for i := range s.Tables {
+		table, at := &s.Tables[i], fmt.Sprintf("tables[%d]", i)
+		p.undottedName(at+".name", table.Name)
+		switch {
+		case slices.Contains(reservedTables, table.Name):
+			p.add(at+".name", "must not be one of %s: the HTTP interface has operations of these names", strings.Join(reservedTables, ", "))
+		case seen[table.Name]:
+			p.add(at+".name", "is the name of another table, too")
+		}
+		seen[table.Name] = true
+		if len(table.Columns) > MaxColumns {
+			p.add(at+".columns", "must be at most %d", MaxColumns)
+			continue
+		}
+		columns := make(map[string]bool)
+		for j := range table.Columns {
+			c, at := &table.Columns[j], fmt.Sprintf("%s.columns[%d]", at, j)
+			p.name(at+".name", c.Name)
+			if columns[c.Name] {
+				p.add(at+".name", "is the name of another column of the table, too")
+			}
+			columns[c.Name] = true
+			c.check(p, at, t, groups)
+		}
+	}
+}
+
+// groupUse is the first column of a group that was seen.
+type groupUse struct{ at, format, mask string }
+
+func (c *Column) check(p *problems, at string, t Tokenizer, groups map[string]groupUse) {
+	switch c.Tokenization {
+	case Deterministic, Random:
+		if err := t.CheckFormat(c.Format); err != nil {
+			p.add(at+".format", "%s", err)
+		}
+		if _, err := ParseMask(c.Mask); err != nil {
+			p.add(at+".mask", "%s", err)
+		}
+	case NoTokenization, "":
+		for _, field := range []struct{ name, text string }{{"format", c.Format}, {"mask", c.Mask}} {
+			if field.text != "" {
+				p.add(at+"."+field.name, "must be left out: the column has no tokenization")
+			}
+		}
+	default:
+		p.add(at+".tokenization", "must be %q, %q or %q", Deterministic, Random, NoTokenization)
+	}
+	if c.Group == "" {
+		return
+	}
+	p.undottedName(at+".column_group", c.Group)
+	if c.Tokenization != Deterministic {
+		p.add(at+".column_group", "must be left out: only deterministic columns have a group")
+		return
+	}
+	first, ok := groups[c.Group]
+	if !ok {
+		groups[c.Group] = groupUse{at, c.Format, c.Mask}
+		return
+	}
+	if first.format != c.Format {
+		p.add(at+".format", "must be the same for all columns of a group; %s has another", first.at)
+	}
+	if first.mask != c.Mask {
+		p.add(at+".mask", "must be the same for all columns of a group; %s has another", first.at)
+	}
+}
+
+func (p *problems) name(field, text string) {
+	if problem := name.Problem(text); problem != "" {
+		p.add(field, "%s", problem)
+	}
+}
+
+func (p *problems) undottedName(field, text string) {
+	if strings.Contains(text, ".") {
+		p.add(field, "must not contain a dot")
+	}
+	p.name(field, text)
+}
+
+// fieldOfScope returns what is known of a field whose columns are not in the schema any more.
+func fieldOfScope(s Scope) Field {
+	f := Field{Organization: s.Organization, Vault: s.Vault, Group: s.Name}
+	if table, column, ok := strings.Cut(s.Name, "."); ok {
+		f.Table, f.Column, f.Group = table, column, ""
+	}
+	return f
+}

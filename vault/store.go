@@ -1,0 +1,204 @@
+package vault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Store keeps vaults, tokens, the audit trail and what is known of the keys, in one database.
+//
+// Every method is safe for concurrent use, and atomic: another caller sees all of its effect or none. A call that returned without
+// error is durable, as far as the backend is. A call whose ctx has ended returns an error that is no sentinel of this package.
+//
+// Arguments and results are the receiver's own: a Store copies what it keeps and what it returns. Times keep microseconds and are UTC.
+// Strings keep every byte and are compared as bytes. What belongs to another organization reads as what does not exist. Any error but
+// the sentinels of this package means "unavailable": the caller may try again. An error never holds a fingerprint or a ciphertext.
+//
+// An audit event without ID is none, and is not stored.
+type Store interface {
+	Vaults
+	Tokens
+	Keys
+	Rotation
+	Audit
+}
+
+// Vaults is the part of a [Store] that keeps vaults.
+type Vaults interface {
+	// Vault returns a vault, or [ErrNotFound].
+	Vault(ctx context.Context, org, id string) (Vault, error)
+
+	// PutVault stores v and the audit event. If v.Revision is 1, it is a new vault: [ErrExists] if there is one. Else it takes the place of
+	// the stored one, whose Revision must be one less: [ErrConflict] if it is another, [ErrNotFound] if there is none. CreatedAt does not
+	// change then. It is [ErrScopeInUse], and nothing changes, if one of the scopes of the vault that left names has a deterministic row
+	// that is not deleted.
+	PutVault(ctx context.Context, v Vault, left []string, a AuditEvent) error
+}
+
+// Tokens is the part of a [Store] that keeps tokens. A token is unique within its vault, and is never given again, not even after it was
+// deleted.
+type Tokens interface {
+	// FindTokens returns the tokens of fingerprints: for each lookup a slice as long as its Fingerprints, with "" where there is none. It is
+	// [ErrNotFound] if there is no such vault, and [ErrStale] if its revision is another.
+	FindTokens(ctx context.Context, org, vault string, revision int64, lookups []Lookup) ([][]string, error)
+
+	// InsertTokens stores rows, all or none, and returns a token for each. A row with fingerprints, one of which is stored in its scope
+	// already or belongs to an earlier row of the call, is not stored: the token is the one that is there. (Of several, the one of the first
+	// fingerprint counts.) That token gets the fingerprints of versions that it has none of, but for those that are another token's.
+	//
+	// It is [ErrNotFound] or [ErrStale] as for FindTokens. It is [ErrUnknownKey] if a row with fingerprints lacks one of a version that is
+	// required ([Key.Required]), and [ErrKeyRetired] if a row is sealed under a version that is retired. Fingerprints of a retired version
+	// count for nothing and are not stored. It is a [*TakenError] if the tokens of rows that would be stored are there already, deleted
+	// ones included, or twice among them.
+	InsertTokens(ctx context.Context, org, vault string, revision int64, rows []Row) ([]string, error)
+
+	// Rows returns the rows of tokens, in their order, without Fingerprints. Where there is none, or it was deleted, the Row is zero. It is
+	// [ErrNotFound] if there is no such vault.
+	Rows(ctx context.Context, org, vault string, tokens []string) ([]Row, error)
+
+	// ListRows returns at most limit rows of a vault whose token comes after the given one, by token (as bytes), without Fingerprints and
+	// without those that were deleted. It is [ErrNotFound] if there is no such vault.
+	ListRows(ctx context.Context, org, vault, after string, limit int) ([]Row, error)
+
+	// DeleteToken forgets the value and the fingerprints of a token, and stores the audit event. It is [ErrTokenNotFound] if there is no such
+	// token, or it was deleted before.
+	DeleteToken(ctx context.Context, org, vault, token string, a AuditEvent) error
+}
+
+// Row is a stored token.
+type Row struct {
+	Organization  string
+	Vault         string
+	Token         string
+	Scope         string // Scope.Name
+	Deterministic bool   // has fingerprints
+	Sealed        Sealed
+	CreatedAt     time.Time
+	Fingerprints  []VersionedFingerprint // none if not Deterministic; of different versions
+}
+
+// ID returns where the row stands among all.
+func (r *Row) ID() RowID { return RowID{r.Organization, r.Vault, r.Token} }
+
+// Clone returns a copy that shares nothing with r.
+func (r *Row) Clone() Row {
+	c := *r
+	c.Sealed.Ciphertext = append([]byte(nil), r.Sealed.Ciphertext...)
+	c.Fingerprints = append([]VersionedFingerprint(nil), r.Fingerprints...)
+	return c
+}
+
+// scope returns the row's scope.
+func (r *Row) scope() Scope { return Scope{r.Organization, r.Vault, r.Scope} }
+
+// RowID says which row, and orders them: by organization, vault and token, each as bytes.
+type RowID struct{ Organization, Vault, Token string }
+
+// VersionedFingerprint is a fingerprint and the version of the key that made it.
+type VersionedFingerprint struct {
+	Version     int
+	Fingerprint Fingerprint
+}
+
+// Lookup asks for the tokens of some fingerprints.
+type Lookup struct {
+	Scope        string // Scope.Name
+	Version      int
+	Fingerprints []Fingerprint
+}
+
+// ErrStale is what a [Store] returns if a vault's revision is not the one that the caller knows. A Service reads the vault and tries again.
+var ErrStale = errors.New("vault: the vault has another revision")
+
+// TakenError is what [Tokens.InsertTokens] returns if tokens cannot be given. A Service makes others and tries again.
+type TakenError struct {
+	Rows []int // the rows of the call whose tokens are taken, in order
+}
+
+// Error says how many there are.
+func (e *TakenError) Error() string { return fmt.Sprintf("vault: %d tokens are taken", len(e.Rows)) }
+
+// Purpose says what a key is for.
+type Purpose string
+
+// The purposes of keys.
+const (
+	FingerprintKey Purpose = "fingerprint"
+	SealKey        Purpose = "seal"
+)
+
+// Key is what a store knows of a version of a key. It cannot be computed from that.
+type Key struct {
+	Purpose  Purpose
+	Version  int
+	Check    Fingerprint // tells whether it is the same key; zero for one that seals
+	Required bool        // every insertion has a fingerprint of this version
+	Retired  bool        // nothing may be stored under it any more
+}
+
+// Keys is the part of a [Store] that knows which versions of keys there are. They belong to the installation: no organization is asked for.
+type Keys interface {
+	// Keys returns all that are known, by purpose, then version.
+	Keys(ctx context.Context) ([]Key, error)
+
+	// RegisterKey stores Purpose, Version and Check of k, neither required nor retired, unless the version is known, and returns what is
+	// stored. The first fingerprint version of all becomes required.
+	RegisterKey(ctx context.Context, k Key) (Key, error)
+
+	// RequireKey makes a fingerprint version required. It is [ErrUnknownKey] if it is not known, [ErrKeyRetired] if it is retired.
+	RequireKey(ctx context.Context, version int) error
+
+	// RetireKey retires a version; a retired fingerprint version is not required any more. It is [ErrUnknownKey] if the version is not
+	// known; [ErrKeyInUse] if it is a fingerprint version and the successor is not another one that is required, or if a row that is not
+	// deleted is sealed under it. For a key that seals, successor means nothing. To retire a retired one does nothing.
+	RetireKey(ctx context.Context, p Purpose, version, successor int) error
+
+	// KeyUsage counts what is stored under the versions of keys. It may take a while, and need not be of one moment.
+	KeyUsage(ctx context.Context) (KeyUsage, error)
+}
+
+// KeyUsage counts rows that are not deleted.
+type KeyUsage struct {
+	Rows          int         // all
+	Deterministic int         // those with fingerprints
+	Fingerprints  map[int]int // fingerprints by version, retired ones included
+	Sealed        map[int]int // rows by the version that they are sealed under
+}
+
+// Rotation is the part of a [Store] that changes keys under rows. Rows that were deleted have no part in it. It is maintenance, over all
+// organizations.
+type Rotation interface {
+	// RowsWithoutFingerprint returns at most limit deterministic rows without a fingerprint of the version, whose ID comes after the given
+	// one, in the order of their IDs, without Fingerprints.
+	RowsWithoutFingerprint(ctx context.Context, version int, after RowID, limit int) ([]Row, error)
+
+	// AddFingerprints stores a fingerprint of the version for each row that is still there and has none. It returns the rows whose
+	// fingerprint is another row's of the same scope; those stay without one. It is [ErrKeyRetired] if the version is retired.
+	AddFingerprints(ctx context.Context, version int, of []RowFingerprint) (refused []RowID, err error)
+
+	// RowsNotSealedUnder returns at most limit rows that are sealed under another version, whose ID comes after the given one, in the order
+	// of their IDs, without Fingerprints.
+	RowsNotSealedUnder(ctx context.Context, version int, after RowID, limit int) ([]Row, error)
+
+	// Reseal stores To for each row that still has From, and returns how many those were. It is [ErrKeyRetired] if the version of a To is
+	// retired; then it changes nothing.
+	Reseal(ctx context.Context, rows []Resealed) (changed int, err error)
+
+	// RemoveFingerprints removes at most limit fingerprints of a version that is retired, and returns how many. It is [ErrKeyInUse] if the version is not
+	// retired.
+	RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error)
+}
+
+// RowFingerprint is a fingerprint for a row that lacks it.
+type RowFingerprint struct {
+	Row         RowID
+	Fingerprint Fingerprint
+}
+
+// Resealed is a new ciphertext for a row.
+type Resealed struct {
+	Row      RowID
+	From, To Sealed
+}

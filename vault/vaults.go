@@ -1,0 +1,220 @@
+package vault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+// CreateVault makes a vault. It is [ErrExists] if the organization has one of this ID.
+func (s *Service) CreateVault(ctx context.Context, org, actor, id string, schema Schema) (Vault, error) {
+	start := s.start()
+	v, err := s.createVault(ctx, org, actor, id, schema)
+	s.observe(ctx, start, Observation{Kind: KindVaultCreated, Organization: org, Vault: id, Actor: actor, Items: 1, Err: err})
+	return v, err
+}
+
+func (s *Service) createVault(ctx context.Context, org, actor, id string, schema Schema) (Vault, error) {
+	var p problems
+	p.name("organization", org)
+	p.name("id", id)
+	schema.check(&p, s.tokenizer)
+	if err := p.err(); err != nil {
+		return Vault{}, err
+	}
+	now := s.now()
+	v := Vault{Organization: org, ID: id, Schema: schema.Clone(), Revision: 1, CreatedAt: now, UpdatedAt: now}
+	return v, s.putVault(ctx, &v, nil, KindVaultCreated, actor)
+}
+
+// Vault returns a vault, or [ErrNotFound].
+func (s *Service) Vault(ctx context.Context, org, id string) (Vault, error) {
+	v, err := s.store.Vault(ctx, org, id)
+	return v, unavailable("read a vault", err)
+}
+
+// ChangeSchema changes a vault's schema by a function, which may be called more than once. No token changes: tokens of columns that are
+// gone can still be detokenized and deleted, and are found again when the column comes back.
+//
+// A column that has tokens can neither enter a column group nor leave one: its values would lose their tokens. That is [ErrScopeInUse].
+func (s *Service) ChangeSchema(ctx context.Context, org, actor, id string, change func(*Schema) error) (Vault, error) {
+	start := s.start()
+	v, err := s.changeSchema(ctx, org, actor, id, change)
+	s.observe(ctx, start, Observation{Kind: KindSchemaChanged, Organization: org, Vault: id, Actor: actor, Items: 1, Err: err})
+	return v, err
+}
+
+func (s *Service) changeSchema(ctx context.Context, org, actor, id string, change func(*Schema) error) (Vault, error) {
+	for {
+		before, err := s.Vault(ctx, org, id)
+		if err != nil {
+			return Vault{}, err
+		}
+		after := before.Clone()
+		if err := change(&after.Schema); err != nil {
+			return Vault{}, err
+		}
+		after.Schema = after.Schema.Clone() // what the function keeps of it is its own
+		var p problems
+		after.Schema.check(&p, s.tokenizer)
+		if err := p.err(); err != nil {
+			return Vault{}, err
+		}
+		after.Revision++
+		after.UpdatedAt = s.now()
+		err = s.putVault(ctx, &after, leftScopes(&before, &after), KindSchemaChanged, actor)
+		if errors.Is(err, ErrConflict) && ctx.Err() == nil {
+			continue
+		}
+		return after, err
+	}
+}
+
+func (s *Service) putVault(ctx context.Context, v *Vault, left []string, kind Kind, actor string) error {
+	e, err := s.event(v.Organization, v.ID, kind, actor)
+	if err != nil {
+		return err
+	}
+	schema := v.Schema.Clone()
+	e.Schema = &schema
+	if err := s.store.PutVault(ctx, v.Clone(), left, e); err != nil {
+		return unavailable("store a vault", err)
+	}
+	return nil
+}
+
+// leftScopes returns the scopes whose values a change takes away from a column: the one that it was in, and the one of its own when it
+// enters a group, though it may be new in the schema: it may have been there before.
+func leftScopes(before, after *Vault) []string {
+	old := make(map[[2]string]string)
+	for f := range before.fields {
+		if f.deterministic {
+			old[[2]string{f.Table, f.Column}] = f.scopeName()
+		}
+	}
+	var left []string
+	add := func(scope string) {
+		if !slices.Contains(left, scope) {
+			left = append(left, scope)
+		}
+	}
+	for f := range after.fields {
+		if !f.deterministic {
+			continue
+		}
+		name := f.scopeName()
+		if was, ok := old[[2]string{f.Table, f.Column}]; ok && was != name {
+			add(was)
+		}
+		if own := f.Table + "." + f.Column; own != name {
+			add(own)
+		}
+	}
+	return left
+}
+
+// column is a field of a schema and what becomes of its values.
+type column struct {
+	Field
+	tokenized     bool
+	deterministic bool
+}
+
+// fields iterates over the columns of a vault.
+func (v *Vault) fields(yield func(*column) bool) {
+	for i := range v.Schema.Tables {
+		t := &v.Schema.Tables[i]
+		for j := range t.Columns {
+			c := &t.Columns[j]
+			f := column{Field: Field{v.Organization, v.ID, t.Name, c.Name, c.Group, c.Format, c.Mask},
+				tokenized: c.Tokenization == Deterministic || c.Tokenization == Random, deterministic: c.Tokenization == Deterministic}
+			if !yield(&f) {
+				return
+			}
+		}
+	}
+}
+
+// knownVault is a vault as it was at some revision, with its columns in a form to look things up in. It does not change.
+type knownVault struct {
+	revision int64
+	tables   map[string]map[string]*column
+	groups   map[string]*column   // the first column of each
+	scopes   map[string][]*column // by scope
+}
+
+func newKnownVault(v *Vault) *knownVault {
+	k := &knownVault{revision: v.Revision, tables: make(map[string]map[string]*column), groups: make(map[string]*column), scopes: make(map[string][]*column)}
+	for i := range v.Schema.Tables {
+		k.tables[v.Schema.Tables[i].Name] = make(map[string]*column)
+	}
+	for c := range v.fields {
+		k.tables[c.Table][c.Column] = c
+		k.scopes[c.scopeName()] = append(k.scopes[c.scopeName()], c)
+		if c.Group != "" && k.groups[c.Group] == nil {
+			k.groups[c.Group] = c
+		}
+	}
+	return k
+}
+
+// column finds a column by its names.
+func (k *knownVault) column(table, name string) (*column, error) {
+	t, ok := k.tables[table]
+	if !ok {
+		return nil, ErrTableNotFound
+	}
+	c, ok := t[name]
+	if !ok {
+		return nil, ErrColumnNotFound
+	}
+	return c, nil
+}
+
+// vaultCache remembers schemas. It needs no end: the store refuses a revision that is not the vault's any more.
+type vaultCache struct {
+	mu     sync.RWMutex
+	vaults map[[2]string]*knownVault
+}
+
+// maxKnownVaults bounds the cache. Hosts with more vaults read their schemas more often.
+const maxKnownVaults = 1024
+
+func (c *vaultCache) get(org, id string) *knownVault {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.vaults[[2]string{org, id}]
+}
+
+func (c *vaultCache) put(org, id string, k *knownVault) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.vaults == nil || len(c.vaults) >= maxKnownVaults {
+		c.vaults = make(map[[2]string]*knownVault)
+	}
+	c.vaults[[2]string{org, id}] = k
+}
+
+// withVault calls do with the vault as the service knows it, and again with what the store has, if the store says that this is another one.
+func (s *Service) withVault(ctx context.Context, org, id string, do func(*knownVault) error) error {
+	known := s.vaults.get(org, id)
+	const tries = 10 // a vault whose schema changes faster than that is no use to anybody
+	for range tries {
+		if known == nil {
+			v, err := s.Vault(ctx, org, id)
+			if err != nil {
+				return err
+			}
+			known = newKnownVault(&v)
+			s.vaults.put(org, id, known)
+		}
+		err := do(known)
+		if !errors.Is(err, ErrStale) {
+			return err
+		}
+		known = nil
+	}
+	return fmt.Errorf("%w: the schema changes without end", ErrUnavailable)
+}
