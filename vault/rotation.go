@@ -198,8 +198,9 @@ func (s *Service) retire(ctx context.Context, p Purpose, version int, progress f
 	report := reporter(progress, Progress{0, usage.Fingerprints[version]})
 	for {
 		n, err := s.store.RemoveFingerprints(ctx, version, rotationBatch)
-		removed += n
-		report(n)
+		if removed += n; n > 0 {
+			report(n)
+		}
 		if err != nil || n < rotationBatch {
 			return removed, unavailable("remove fingerprints", err)
 		}

@@ -114,6 +114,16 @@ type Scope struct {
 // reservedTables cannot be names of tables: the HTTP interface has operations in their place.
 var reservedTables = []string{"tokenize", "detokenize"}
 
+// Validate returns a [*ValidationError] that holds everything that is wrong with a schema, or nil. A nil Tokenizer is [Formats].
+func (s *Schema) Validate(t Tokenizer) error {
+	if t == nil {
+		t = &Formats{}
+	}
+	var p problems
+	s.check(&p, t)
+	return p.err()
+}
+
 // check finds everything that is wrong with a schema.
 func (s *Schema) check(p *problems, t Tokenizer) {
 	if len(s.Tables) > MaxTables {

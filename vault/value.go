@@ -8,7 +8,7 @@ import (
 // Value is a sensitive text on its way through the service: any bytes, kept exactly as they are. It prints as [redacted] through every
 // verb, as JSON and in logs, also as a field of something else. Two Values are compared by what Reveal returns, not by ==.
 type Value struct {
-	text *string // a pointer, because fmt does not call the methods of unexported fields
+	text *string // a pointer, because fmt does not call the methods of unexported fields, and shows the address of a string
 }
 
 // NewValue returns a Value.

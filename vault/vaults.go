@@ -197,24 +197,46 @@ func (c *vaultCache) put(org, id string, k *knownVault) {
 	c.vaults[[2]string{org, id}] = k
 }
 
-// withVault calls do with the vault as the service knows it, and again with what the store has, if the store says that this is another one.
+// withVault calls do with the vault as the service remembers it. If the store has another revision by now, it calls do again, with that.
 func (s *Service) withVault(ctx context.Context, org, id string, do func(*knownVault) error) error {
 	known := s.vaults.get(org, id)
 	const tries = 10 // a vault whose schema changes faster than that is no use to anybody
 	for range tries {
-		if known == nil {
-			v, err := s.Vault(ctx, org, id)
-			if err != nil {
+		remembered := known != nil
+		if !remembered {
+			var err error
+			if known, err = s.rememberVault(ctx, org, id); err != nil {
 				return err
 			}
-			known = newKnownVault(&v)
-			s.vaults.put(org, id, known)
 		}
 		err := do(known)
-		if !errors.Is(err, ErrStale) {
+		var refused *BatchError
+		switch {
+		case errors.Is(err, ErrStale):
+			known = nil
+		case remembered && errors.As(err, &refused): // perhaps by a schema of yesterday
+			now, readErr := s.rememberVault(ctx, org, id)
+			if readErr != nil {
+				return readErr
+			}
+			if now.revision == known.revision {
+				return err
+			}
+			known = now
+		default:
 			return err
 		}
-		known = nil
 	}
 	return fmt.Errorf("%w: the schema changes without end", ErrUnavailable)
+}
+
+// rememberVault reads a vault.
+func (s *Service) rememberVault(ctx context.Context, org, id string) (*knownVault, error) {
+	v, err := s.Vault(ctx, org, id)
+	if err != nil {
+		return nil, err
+	}
+	known := newKnownVault(&v)
+	s.vaults.put(org, id, known)
+	return known, nil
 }

@@ -27,7 +27,7 @@ func (r Root) derive(purpose string, version int, parts ...string) ([]byte, erro
 	for _, part := range parts {
 		info = appendText(info, part)
 	}
-	return hkdf.Key(sha256.New, r.bytes[:], nil, string(info), 32)
+	return hkdf.Key(sha256.New, r.bytes()[:], nil, string(info), 32)
 }
 
 // appendText appends a text and, before it, its length, so that no two lists of texts differ only in where they are cut.

@@ -20,7 +20,7 @@ type Key struct {
 type Keyring struct {
 	versions vault.Versions
 	roots    map[int]Root
-	derived  derived
+	derived  *derived
 }
 
 var _ vault.Keyring = (*Keyring)(nil)
@@ -28,7 +28,7 @@ var _ vault.Keyring = (*Keyring)(nil)
 // New returns a keyring. The primary version makes and seals what is new. The others are there to look up and open what they made, or, before
 // they become primary, to make fingerprints beside the primary one: see Rotating the keys in package vault.
 func New(primary Key, others ...Key) (*Keyring, error) {
-	k := &Keyring{versions: vault.Versions{Fingerprint: primary.Version, Seal: primary.Version}, roots: make(map[int]Root)}
+	k := &Keyring{versions: vault.Versions{Fingerprint: primary.Version, Seal: primary.Version}, roots: make(map[int]Root), derived: new(derived)}
 	for _, key := range append([]Key{primary}, others...) {
 		switch {
 		case key.Version <= 0:
@@ -39,7 +39,7 @@ func New(primary Key, others ...Key) (*Keyring, error) {
 			return nil, fmt.Errorf("localkeys: version %d is there twice", key.Version)
 		}
 		for version, other := range k.roots {
-			if *other.bytes == *key.Root.bytes {
+			if *other.bytes() == *key.Root.bytes() {
 				return nil, fmt.Errorf("localkeys: versions %d and %d have the same root key", version, key.Version)
 			}
 		}

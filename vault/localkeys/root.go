@@ -18,7 +18,8 @@ const RootSize = 32
 // Root is a root key. It prints as [redacted] through every verb, as JSON and in logs, also as a field of something else. The zero value is no
 // key, and is refused everywhere.
 type Root struct {
-	bytes *[RootSize]byte // a pointer, because fmt does not call the methods of unexported fields
+	// A function, because fmt does not call the methods of unexported fields. (It follows a pointer, given a verb that does not fit.)
+	bytes func() *[RootSize]byte
 }
 
 // What a root key must be. Neither error, nor any that wraps one, holds the key.
@@ -37,7 +38,7 @@ func NewRoot(key []byte) (Root, error) {
 	if bytes == ([RootSize]byte{}) {
 		return Root{}, errZero
 	}
-	return Root{&bytes}, nil
+	return Root{func() *[RootSize]byte { return &bytes }}, nil
 }
 
 // ParseRoot reads a root key that is written as hex or base64 (RFC 4648, either alphabet, padded or not), with white space around it.

@@ -1,0 +1,65 @@
+package vault_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// BenchmarkTokenize measures a library call in batches of 1000 of 100,000 values in memory, beside what the least would be that gives
+// deterministic tokens: HMAC-SHA-256 of the value, cut to a UUID, with nothing stored. They take turns in one run.
+//
+// The limit is 500 ns a value and core.
+func BenchmarkTokenize(b *testing.B) {
+	const stored, batch = 100_000, 1000
+	r := newRig(b, vault.Options{})
+	s := r.with(b, 1) // without an observer
+	batches := make([][]vault.Item, stored/batch)
+	for i := range batches {
+		var values []string
+		for j := range batch {
+			values = append(values, fmt.Sprintf("person%d@example.com", i*batch+j))
+		}
+		batches[i] = of("persons", "email", values...)
+		insert(b, s, batches[i])
+	}
+	mac := hmac.New(sha256.New, []byte("not random, for benchmarks only."))
+	var library, peer time.Duration
+	turn := 0
+	for b.Loop() {
+		items := batches[turn%len(batches)]
+		turn++
+		start := time.Now()
+		tokens, err := s.Tokenize(context.Background(), "acme", "v1", items)
+		library += time.Since(start)
+		require.NoError(b, err)
+		require.Len(b, tokens, batch)
+
+		start = time.Now()
+		for i := range items {
+			tokens[i] = hmacUUID(mac, items[i].Value.Reveal())
+		}
+		peer += time.Since(start)
+	}
+	n := float64(b.N * batch)
+	b.ReportMetric(float64(library.Nanoseconds())/n, "library-ns/value")
+	b.ReportMetric(float64(peer.Nanoseconds())/n, "hmac-uuid-ns/value")
+	b.ReportMetric(500*n/float64(library.Nanoseconds()), "limit-ratio")
+}
+
+func hmacUUID(mac hash.Hash, value string) string {
+	mac.Reset()
+	_, _ = mac.Write([]byte(value))
+	var sum [sha256.Size]byte
+	mac.Sum(sum[:0])
+	return uuid.UUID(sum[:16]).String()
+}

@@ -1,0 +1,183 @@
+package vault_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
+)
+
+// exampleKey stands for 32 random bytes that the host keeps outside of its database.
+func exampleKey(version int) localkeys.Key {
+	root, err := localkeys.NewRoot([]byte(fmt.Sprintf("not random, for examples only %02d", version)))
+	if err != nil {
+		panic(err)
+	}
+	return localkeys.Key{Version: version, Root: root}
+}
+
+func exampleService(store vault.Store, primary localkeys.Key, others ...localkeys.Key) *vault.Service {
+	keyring, err := localkeys.New(primary, others...)
+	if err != nil {
+		panic(err)
+	}
+	s, err := vault.New(store, keyring, nil)
+	if err != nil {
+		panic(err)
+	}
+	return s
+}
+
+var exampleSchema = vault.Schema{Tables: []vault.Table{{Name: "persons", Columns: []vault.Column{
+	{Name: "email", Tokenization: vault.Deterministic, Group: "emails", Format: "prefix:mail_"},
+	{Name: "card", Tokenization: vault.Deterministic, Format: "digits:luhn,last4"},
+}}}}
+
+// A value is inserted, asked for its token, and shown to somebody who may see a part of it.
+func Example() {
+	ctx := context.Background()
+	db, err := memory.Open(ctx, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s := exampleService(db.Vault(), exampleKey(1))
+	if _, err := s.CreateVault(ctx, "acme", "ops", "v1", exampleSchema); err != nil {
+		fmt.Println(err)
+		return
+	}
+	card := []vault.Item{{Table: "persons", Column: "card", Value: vault.NewValue("4111111111111111")}}
+	_, err = s.Tokenize(ctx, "acme", "v1", card)
+	fmt.Println(err)
+
+	inserted, err := s.Insert(ctx, "acme", "shop", "v1", card)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tokens, err := s.Tokenize(ctx, "acme", "v1", card)
+	fmt.Println(tokens[0] == inserted[0], len(tokens[0]), strings.HasSuffix(tokens[0], "1111"), err)
+
+	shown, err := s.Detokenize(ctx, "acme", "support", "v1", []vault.TokenItem{{Token: tokens[0]}}, func(vault.Field) vault.Redaction { return vault.Masked })
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(shown[0].Value, shown[0].Value.Reveal())
+	// Output:
+	// item 0: vault: the value has no token
+	// true 16 true <nil>
+	// [redacted] ********1111
+}
+
+// The keys are changed in five steps. The token stays.
+func Example_rotation() {
+	ctx := context.Background()
+	db, err := memory.Open(ctx, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	before := exampleService(db.Vault(), exampleKey(1))
+	if _, err := before.CreateVault(ctx, "acme", "ops", "v1", exampleSchema); err != nil {
+		fmt.Println(err)
+		return
+	}
+	ada := []vault.Item{{Table: "persons", Column: "email", Value: vault.NewValue("ada@example.com")}}
+	inserted, err := before.Insert(ctx, "acme", "shop", "v1", ada)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	added := exampleService(db.Vault(), exampleKey(1), exampleKey(2)) // 1. load the new version beside the old one, everywhere
+	err = added.Backfill(ctx, 2, nil)                                 // 2. give each value a fingerprint of it
+	fmt.Println("backfill", err)
+	promoted := exampleService(db.Vault(), exampleKey(2), exampleKey(1)) // 3. make it the primary one, everywhere
+	err = promoted.Rewrap(ctx, nil)                                      // 4. seal each value with it
+	fmt.Println("rewrap", err)
+	err = errors.Join(promoted.Retire(ctx, vault.FingerprintKey, 1, nil), promoted.Retire(ctx, vault.SealKey, 1, nil)) // 5. forget the old one
+	fmt.Println("retire", err)
+
+	after := exampleService(db.Vault(), exampleKey(2))
+	tokens, err := after.Tokenize(ctx, "acme", "v1", ada)
+	fmt.Println(tokens[0] == inserted[0], err)
+	// Output:
+	// backfill <nil>
+	// rewrap <nil>
+	// retire <nil>
+	// true <nil>
+}
+
+// upperCodes is a Tokenizer with a format of the host's own, beside all of Formats.
+type upperCodes struct{ vault.Formats }
+
+func (u *upperCodes) CheckFormat(format string) error {
+	if format == "code" {
+		return nil
+	}
+	return u.Formats.CheckFormat(format)
+}
+
+func (u *upperCodes) Token(ctx context.Context, f vault.Field, value string, attempt int) (string, error) {
+	if f.Format != "code" {
+		return u.Formats.Token(ctx, f, value, attempt)
+	}
+	f.Format = "prefix:C-"
+	token, err := u.Formats.Token(ctx, f, value, attempt)
+	return strings.ToUpper(token), err
+}
+
+func ExampleTokenizer() {
+	s := vault.Schema{Tables: []vault.Table{{Name: "parts", Columns: []vault.Column{{Name: "serial", Tokenization: vault.Deterministic, Format: "code"}}}}}
+	fmt.Println(s.Validate(nil))
+	fmt.Println(s.Validate(new(upperCodes)))
+	token, err := new(upperCodes).Token(context.Background(), vault.Field{Format: "code"}, "12345", 0)
+	fmt.Println(token[:2], len(token), err)
+	// Output:
+	// vault: invalid request: tables[0].columns[0].format: must be "uuid", "prefix:NAME_", "digits" (or "digits:luhn", "digits:last4", "digits:luhn,last4") or "email" (or "email:DOMAIN")
+	// <nil>
+	// C- 28 <nil>
+}
+
+// What the service does can be counted, without a value in it.
+func ExampleObserver() {
+	ctx := context.Background()
+	db, err := memory.Open(ctx, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	keyring, err := localkeys.New(exampleKey(1))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s, err := vault.New(db.Vault(), keyring, &vault.Options{Observer: vault.ObserverFunc(func(_ context.Context, o vault.Observation) {
+		fmt.Println(o.Kind, o.Organization, o.Vault, o.Items, o.Err)
+	})})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, _ = s.CreateVault(ctx, "acme", "ops", "v1", exampleSchema)
+	_, _ = s.Tokenize(ctx, "acme", "v1", []vault.Item{{Group: "emails", Value: vault.NewValue("ada@example.com")}})
+	// Output:
+	// vault_created acme v1 1 <nil>
+	// tokenized acme v1 1 item 0: vault: the value has no token
+}
+
+func ExampleParseMask() {
+	for _, mask := range []string{"0*4", "1*@", "*"} {
+		m, err := vault.ParseMask(mask)
+		fmt.Println(m.Apply("ada.lovelace@example.com"), err)
+	}
+	// Output:
+	// ********.com <nil>
+	// a********@example.com <nil>
+	// ******** <nil>
+}

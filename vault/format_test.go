@@ -1,0 +1,171 @@
+package vault_test
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+func TestFormats(t *testing.T) {
+	const card = "4111111111111111"
+	for _, c := range []struct{ format, value, pattern string }{
+		{"", "anything", `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`},
+		{"uuid", "", `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`},
+		{"prefix:cus_", "x\x00\xff", `^cus_[a-z2-7]{26}$`},
+		{"prefix:A-b_9", "x", `^A-b_9[a-z2-7]{26}$`},
+		{"digits", card, `^[0-9]{16}$`},
+		{"digits", "123456", `^[0-9]{6}$`},
+		{"digits", strings.Repeat("7", 100), `^[0-9]{100}$`},
+		{"digits:last4", card, `^[0-9]{12}1111$`},
+		{"digits:luhn", card, `^[0-9]{16}$`},
+		{"digits:luhn", "1234566", `^[0-9]{7}$`},
+		{"digits:luhn,last4", card, `^[0-9]{12}1111$`},
+		{"digits:luhn,last4", "12345678903", `^[0-9]{7}8903$`},
+		{"email", "ada@example.com", `^[a-z2-7]{26}@tokens\.invalid$`},
+		{"email:mail.example.org", "ada@example.com", `^[a-z2-7]{26}@mail\.example\.org$`},
+		{"email", "\"odd\"@xn--bcher-kva.example", `^[a-z2-7]{26}@tokens\.invalid$`},
+	} {
+		formats := new(vault.Formats)
+		require.NoError(t, formats.CheckFormat(c.format), c.format)
+		seen := make(map[string]bool)
+		for range 50 {
+			token, err := formats.Token(t.Context(), vault.Field{Format: c.format}, c.value, 0)
+			require.NoError(t, err, c.format)
+			require.Regexp(t, regexp.MustCompile(c.pattern), token, c.format)
+			require.NotEqual(t, c.value, token)
+			if strings.Contains(c.format, "luhn") {
+				require.True(t, luhn(token), "%s: %s", c.format, token)
+			}
+			seen[token] = true
+		}
+		require.Greater(t, len(seen), 45, "%s: tokens are not random", c.format)
+	}
+	other := &vault.Formats{EmailDomain: "tokens.example"}
+	token, err := other.Token(t.Context(), vault.Field{Format: "email"}, "ada@example.com", 0)
+	require.NoError(t, err)
+	require.True(t, strings.HasSuffix(token, "@tokens.example"))
+}
+
+func TestFormatsRefuseValues(t *testing.T) {
+	for _, c := range []struct{ format, value string }{
+		{"digits", ""},
+		{"digits", "12345"}, // under a million
+		{"digits", strings.Repeat("1", 101)},
+		{"digits", "4111 1111 1111 1111"},
+		{"digits", "4111-1111"},
+		{"digits", "٤١١١١١١١"}, // digits of another script
+		{"digits:last4", "123456789"},
+		{"digits:luhn", "4111111111111112"},
+		{"digits:luhn", "123455"},
+		{"digits:luhn,last4", "1234567897"},
+		{"email", "nobody"},
+		{"email", "@example.com"},
+		{"email", "ada@"},
+		{"email", "ada @example.com"},
+		{"email", "ada\n@example.com"},
+		{"email", "ada\x00@example.com"},
+		{"email", "ada\xff@example.com"},
+		{"email", strings.Repeat("a", 65) + "@example.com"},
+		{"email", "ada@" + strings.Repeat("a", 256)},
+	} {
+		_, err := new(vault.Formats).Token(t.Context(), vault.Field{Format: c.format}, c.value, 0)
+		require.ErrorIs(t, err, vault.ErrFormat, "%s of %q", c.format, c.value)
+		if c.value != "" {
+			require.NotContains(t, err.Error(), c.value)
+		}
+	}
+}
+
+func TestFormatNames(t *testing.T) {
+	for _, wrong := range []string{
+		"UUID", "uuid:", "uuid:x", "prefix", "prefix:", "prefix:a b", "prefix:a/b", "prefix:ä_", "prefix:" + strings.Repeat("a", 33), "digits:", "digits:luhn,",
+		"digits:luhn,luhn", "digits:last4,luhn", "digits:last5", "email:", "email:a..b", "email:-a.b", "email:a b", "email:a@b", "email:" + strings.Repeat("a.", 101) + "a",
+		"other", " uuid", "email:" + strings.Repeat("a", 64) + ".example",
+	} {
+		require.Error(t, new(vault.Formats).CheckFormat(wrong), wrong)
+		_, err := new(vault.Formats).Token(t.Context(), vault.Field{Format: wrong}, "x", 0)
+		require.Error(t, err, wrong)
+	}
+}
+
+// All digits are equally likely, wherever they stand, the one that the Luhn check decides included.
+func TestDigitsAreUniform(t *testing.T) {
+	const n = 20000
+	var count [16][10]int
+	for range n {
+		token, err := new(vault.Formats).Token(t.Context(), vault.Field{Format: "digits:luhn"}, "4111111111111111", 0)
+		require.NoError(t, err)
+		for i := range token {
+			count[i][token[i]-'0']++
+		}
+	}
+	for i := range count {
+		chi := 0.0
+		for _, c := range count[i] {
+			d := float64(c) - n/10
+			chi += d * d / (n / 10)
+		}
+		require.Less(t, chi, 40.0, "position %d: %v", i, count[i]) // 9 degrees of freedom: over 40 in one of 10^5 runs
+	}
+}
+
+// A token of digits is never the value, though randomness would have it so.
+func TestDigitsAreNotTheValue(t *testing.T) {
+	random := bytes.NewReader(append(bytes.Repeat([]byte{1}, 6), bytes.Repeat([]byte{2}, 6)...))
+	token, err := (&vault.Formats{Rand: random}).Token(t.Context(), vault.Field{Format: "digits"}, "111111", 0)
+	require.NoError(t, err)
+	require.Equal(t, "222222", token)
+}
+
+func TestFormatsWithoutRandomness(t *testing.T) {
+	for _, format := range []string{"uuid", "prefix:x_", "digits", "email"} {
+		value := "123456"
+		if format == "email" {
+			value = "a@b.example"
+		}
+		_, err := (&vault.Formats{Rand: bytes.NewReader(nil)}).Token(t.Context(), vault.Field{Format: format}, value, 0)
+		require.Error(t, err, format)
+		require.NotErrorIs(t, err, vault.ErrFormat)
+	}
+}
+
+// Whatever the format and the value are, a token is one that can be stored, or there is an error.
+func FuzzFormats(f *testing.F) {
+	for _, seed := range [][2]string{{"", "x"}, {"prefix:a_", ""}, {"digits:luhn,last4", "4111111111111111"}, {"email:example.com", "a@b"}} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, format, value string) {
+		formats := new(vault.Formats)
+		token, err := formats.Token(t.Context(), vault.Field{Format: format}, value, 0)
+		if (formats.CheckFormat(format) != nil) != (err != nil && !errors.Is(err, vault.ErrFormat)) {
+			t.Fatalf("CheckFormat and Token disagree about %q: %v", format, err)
+		}
+		if err == nil && (token == "" || len(token) > 255 || token == value) {
+			t.Fatalf("a token of %d bytes", len(token))
+		}
+		if err == nil && (format == "" || format == "uuid") {
+			require.NoError(t, uuid.Validate(token))
+		}
+	})
+}
+
+// luhn is the check as ISO/IEC 7812-1 annex B describes it.
+func luhn(number string) bool {
+	sum, double := 0, false
+	for i := len(number) - 1; i >= 0; i-- {
+		n := int(number[i] - '0')
+		if double {
+			n *= 2
+		}
+		sum += n/10 + n%10
+		double = !double
+	}
+	return sum%10 == 0
+}

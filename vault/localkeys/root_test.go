@@ -1,0 +1,184 @@
+package localkeys
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+var rootBytes = []byte("not random, and nobody's key !?>") // with + and / in base64
+
+func TestParseRoot(t *testing.T) {
+	want, err := NewRoot(rootBytes)
+	require.NoError(t, err)
+	for _, text := range []string{
+		hex.EncodeToString(rootBytes), strings.ToUpper(hex.EncodeToString(rootBytes)), "\n\t " + hex.EncodeToString(rootBytes) + "\r\n",
+		base64.StdEncoding.EncodeToString(rootBytes), base64.RawStdEncoding.EncodeToString(rootBytes),
+		base64.URLEncoding.EncodeToString(rootBytes), base64.RawURLEncoding.EncodeToString(rootBytes),
+	} {
+		root, err := ParseRoot(text)
+		require.NoError(t, err, text)
+		require.Equal(t, *want.bytes(), *root.bytes())
+		t.Setenv("MORTISE_TEST_ROOT", text)
+		root, err = RootFromEnv("MORTISE_TEST_ROOT")
+		require.NoError(t, err)
+		require.Equal(t, *want.bytes(), *root.bytes())
+		file := filepath.Join(t.TempDir(), "key")
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		root, err = RootFromFile(file)
+		require.NoError(t, err)
+		require.Equal(t, *want.bytes(), *root.bytes())
+	}
+}
+
+func TestRootsThatAreNone(t *testing.T) {
+	good := hex.EncodeToString(rootBytes)
+	for name, text := range map[string]string{
+		"empty": "", "short": good[:62], "odd": good[:63], "long": good + "00", "zeros": strings.Repeat("0", 64),
+		"no hex": strings.Repeat("g", 64), "within": good[:32] + "\n" + good[32:], "raw": string(rootBytes),
+		"base64 with bits left": base64.RawStdEncoding.EncodeToString(rootBytes)[:42] + "/", "short base64": base64.StdEncoding.EncodeToString(rootBytes[:16]),
+	} {
+		_, err := ParseRoot(text)
+		require.Error(t, err, name)
+		t.Setenv("MORTISE_TEST_ROOT", text)
+		_, inEnv := RootFromEnv("MORTISE_TEST_ROOT")
+		require.ErrorContains(t, inEnv, "MORTISE_TEST_ROOT", name)
+		if len(text) > 8 {
+			require.NotContains(t, err.Error()+inEnv.Error(), text[:8], name)
+		}
+	}
+	for _, n := range []int{0, 1, 16, 31, 33, 64} {
+		_, err := NewRoot(bytes.Repeat([]byte{1}, n))
+		require.ErrorIs(t, err, errSize)
+	}
+	_, err := NewRoot(make([]byte, 32))
+	require.ErrorIs(t, err, errZero)
+	_, err = RootFromEnv("MORTISE_TEST_NO_SUCH_VARIABLE")
+	require.Error(t, err)
+	_, err = RootFromFile(filepath.Join(t.TempDir(), "nope"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = RootFromFile(t.TempDir())
+	require.Error(t, err)
+	long := filepath.Join(t.TempDir(), "long")
+	require.NoError(t, os.WriteFile(long, bytes.Repeat([]byte(" "), 5000), 0o600))
+	_, err = RootFromFile(long)
+	require.ErrorIs(t, err, errText)
+}
+
+func TestRootIsACopy(t *testing.T) {
+	b := bytes.Clone(rootBytes)
+	root, err := NewRoot(b)
+	require.NoError(t, err)
+	clear(b)
+	require.Equal(t, rootBytes, root.bytes()[:])
+}
+
+func TestNewRefuses(t *testing.T) {
+	one, err := NewRoot(rootBytes)
+	require.NoError(t, err)
+	two, err := NewRoot(bytes.Repeat([]byte{2}, 32))
+	require.NoError(t, err)
+	for name, keys := range map[string][]Key{
+		"no root":         {{Version: 1}},
+		"version 0":       {{Root: one}},
+		"version below 0": {{Version: -1, Root: one}},
+		"same version":    {{1, one}, {1, two}},
+		"same root":       {{1, one}, {2, two}, {3, one}},
+		"no second root":  {{1, one}, {Version: 2}},
+	} {
+		_, err := New(keys[0], keys[1:]...)
+		require.Error(t, err, name)
+	}
+	k, err := New(Key{2, two}, Key{1, one})
+	require.NoError(t, err)
+	v, err := k.Versions(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, vault.Versions{Fingerprint: 2, Lookup: []int{1}, Seal: 2}, v)
+}
+
+// Keys print as [redacted], wherever they stand and however they are printed.
+func TestKeysPrintAsRedacted(t *testing.T) {
+	root, err := NewRoot(rootBytes)
+	require.NoError(t, err)
+	k, err := New(Key{1, root})
+	require.NoError(t, err)
+	_, err = k.Seal(t.Context(), vault.Scope{}, "t", nil) // a derived key is there, too
+	require.NoError(t, err)
+	type inside struct {
+		root Root
+		ring *Keyring
+		key  Key
+	}
+	for name, v := range map[string]any{
+		"root": root, "pointer": &root, "key": Key{1, root}, "keyring": k, "list": []Key{{1, root}}, "field": inside{root, k, Key{1, root}},
+		"exported": struct{ Any any }{k},
+	} {
+		var out bytes.Buffer
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d"} {
+			fmt.Fprintf(&out, verb+"\n", v)
+		}
+		text, err := json.Marshal(v)
+		require.NoError(t, err)
+		out.Write(text)
+		slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "v", v)
+		slog.New(slog.NewTextHandler(&out, nil)).Info("x", "v", v)
+		for _, encoded := range []string{string(rootBytes[:8]), hex.EncodeToString(rootBytes[:6]), strings.ToUpper(hex.EncodeToString(rootBytes[:6])),
+			fmt.Sprint(rootBytes[:6])[1:16], "0x6e, 0x6f, 0x74", base64.StdEncoding.EncodeToString(rootBytes[:6])} {
+			require.NotContains(t, out.String(), encoded, name)
+		}
+	}
+}
+
+func FuzzParseRoot(f *testing.F) {
+	f.Add(hex.EncodeToString(rootBytes))
+	f.Add(base64.StdEncoding.EncodeToString(rootBytes))
+	f.Add(strings.Repeat("A", 43))
+	f.Fuzz(func(t *testing.T, text string) {
+		root, err := ParseRoot(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseRoot(hex.EncodeToString(root.bytes()[:]))
+		require.NoError(t, err)
+		require.Equal(t, *root.bytes(), *again.bytes())
+	})
+}
+
+// The memory of derived keys is bounded, and forgetting them changes nothing.
+func TestDerivedKeysAreBounded(t *testing.T) {
+	root, err := NewRoot(rootBytes)
+	require.NoError(t, err)
+	k, err := New(Key{1, root})
+	require.NoError(t, err)
+	scope := vault.Scope{Organization: "acme", Vault: "v1", Name: "a"}
+	var before, after [1]vault.Fingerprint
+	require.NoError(t, k.Fingerprint(t.Context(), 1, scope, []string{"x"}, before[:]))
+	sealed, err := k.Seal(t.Context(), scope, "t", []byte("x"))
+	require.NoError(t, err)
+	for i := range maxDerived + 10 {
+		other := vault.Scope{Organization: "acme", Vault: fmt.Sprint(i), Name: "a"}
+		require.NoError(t, k.Fingerprint(t.Context(), 1, other, []string{"x"}, after[:]))
+		require.NotEqual(t, before, after)
+		_, err := k.Seal(t.Context(), other, "t", nil)
+		require.NoError(t, err)
+	}
+	require.LessOrEqual(t, len(k.derived.macs), maxDerived)
+	require.LessOrEqual(t, len(k.derived.aeads), maxDerived)
+	require.NoError(t, k.Fingerprint(t.Context(), 1, scope, []string{"x"}, after[:]))
+	require.Equal(t, before, after)
+	text, err := k.Open(t.Context(), scope, "t", sealed)
+	require.NoError(t, err)
+	require.Equal(t, "x", string(text))
+	require.Error(t, k.Fingerprint(t.Context(), 1, scope, []string{"x", "y"}, after[:]))
+}
