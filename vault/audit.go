@@ -139,9 +139,9 @@ func (s *Service) AllAuditEvents(ctx context.Context, org string, q AuditQuery) 
 	}
 }
 
-// PruneAudit forgets audit events from before the given time, of all organizations, and returns how many. Nothing is ever forgotten
+// Prune forgets audit events from before the given time, of all organizations, and returns how many. Nothing is ever forgotten
 // without it. Tokens have no retention: they live until they are deleted.
-func (s *Service) PruneAudit(ctx context.Context, before time.Time) (int, error) {
+func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	const batch = 1000
 	total := 0
 	for {

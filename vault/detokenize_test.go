@@ -192,7 +192,7 @@ func TestAudit(t *testing.T) {
 	require.Len(t, page.Events, 1)
 	_, err = r.AuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 1001})
 	require.Equal(t, []string{"limit"}, fields(t, err))
-	n, err := r.PruneAudit(t.Context(), begin.AddDate(1, 0, 0))
+	n, err := r.Prune(t.Context(), begin.AddDate(1, 0, 0))
 	require.NoError(t, err)
 	require.Equal(t, 4, n)
 }

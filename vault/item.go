@@ -92,13 +92,12 @@ func resolveItems(k *knownVault, org, vault string, items []Item, refuse func(*c
 				last = nil
 				continue
 			}
-			name := c.scopeName()
-			if last = byScope[name]; last == nil {
-				last = &batch{column: c, scope: Scope{org, vault, name}}
+			if last = byScope[c.scope]; last == nil {
+				last = &batch{column: c, scope: Scope{org, vault, c.scope}}
 				if len(batches) == 0 { // as a rule there will be no other
 					last.items, last.values = make([]int, 0, len(items)-i), make([]string, 0, len(items)-i)
 				}
-				byScope[name] = last
+				byScope[c.scope] = last
 				batches = append(batches, last)
 			}
 		}

@@ -91,7 +91,7 @@ func leftScopes(before, after *Vault) []string {
 	old := make(map[[2]string]string)
 	for f := range before.fields {
 		if f.deterministic {
-			old[[2]string{f.Table, f.Column}] = f.scopeName()
+			old[[2]string{f.Table, f.Column}] = f.scope
 		}
 	}
 	var left []string
@@ -104,7 +104,7 @@ func leftScopes(before, after *Vault) []string {
 		if !f.deterministic {
 			continue
 		}
-		name := f.scopeName()
+		name := f.scope
 		if was, ok := old[[2]string{f.Table, f.Column}]; ok && was != name {
 			add(was)
 		}
@@ -118,6 +118,7 @@ func leftScopes(before, after *Vault) []string {
 // column is a field of a schema and what becomes of its values.
 type column struct {
 	Field
+	scope         string // Field.scopeName
 	tokenized     bool
 	deterministic bool
 }
@@ -128,8 +129,12 @@ func (v *Vault) fields(yield func(*column) bool) {
 		t := &v.Schema.Tables[i]
 		for j := range t.Columns {
 			c := &t.Columns[j]
-			f := column{Field: Field{v.Organization, v.ID, t.Name, c.Name, c.Group, c.Format, c.Mask},
-				tokenized: c.Tokenization == Deterministic || c.Tokenization == Random, deterministic: c.Tokenization == Deterministic}
+			f := column{
+				Field:         Field{v.Organization, v.ID, t.Name, c.Name, c.Group, c.Format, c.Mask},
+				tokenized:     c.Tokenization == Deterministic || c.Tokenization == Random,
+				deterministic: c.Tokenization == Deterministic,
+			}
+			f.scope = f.scopeName()
 			if !yield(&f) {
 				return
 			}
@@ -152,7 +157,7 @@ func newKnownVault(v *Vault) *knownVault {
 	}
 	for c := range v.fields {
 		k.tables[c.Table][c.Column] = c
-		k.scopes[c.scopeName()] = append(k.scopes[c.scopeName()], c)
+		k.scopes[c.scope] = append(k.scopes[c.scope], c)
 		if c.Group != "" && k.groups[c.Group] == nil {
 			k.groups[c.Group] = c
 		}
