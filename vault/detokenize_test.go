@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -187,11 +188,22 @@ func TestAudit(t *testing.T) {
 	require.Equal(t, "grace", events[2].Actor)
 	require.Equal(t, []vault.AuditToken{{tokens[0], "emails", vault.Masked}, {tokens[1], "persons.name", vault.PlainText}}, events[2].Tokens)
 
-	page, err := r.AuditEvents(t.Context(), "acme", vault.AuditQuery{Actor: "grace"})
-	require.NoError(t, err)
-	require.Len(t, page.Events, 1)
-	_, err = r.AuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 1001})
-	require.Equal(t, []string{"limit"}, fields(t, err))
+	at := begin.Truncate(time.Microsecond)
+	for _, c := range []struct {
+		q    vault.AuditQuery
+		want int
+	}{
+		{vault.AuditQuery{Actor: "grace"}, 1}, {vault.AuditQuery{Vault: "v2"}, 0}, {vault.AuditQuery{Kind: vault.KindDeleted}, 1}, {vault.AuditQuery{Limit: 1000}, 4},
+		{vault.AuditQuery{From: at, To: at.Add(1)}, 4}, {vault.AuditQuery{From: at.Add(1)}, 0}, {vault.AuditQuery{To: at}, 0}, {vault.AuditQuery{Limit: 2}, 2},
+	} {
+		page, err := r.AuditEvents(t.Context(), "acme", c.q)
+		require.NoError(t, err)
+		require.Len(t, page.Events, c.want, "%+v", c.q)
+	}
+	for _, limit := range []int{-1, 1001} {
+		_, err = r.AuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: limit})
+		require.Equal(t, []string{"limit"}, fields(t, err))
+	}
 	n, err := r.Prune(t.Context(), begin.AddDate(1, 0, 0))
 	require.NoError(t, err)
 	require.Equal(t, 4, n)

@@ -20,6 +20,8 @@ func TestFormats(t *testing.T) {
 		{"uuid", "", `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`},
 		{"prefix:cus_", "x\x00\xff", `^cus_[a-z2-7]{26}$`},
 		{"prefix:A-b_9", "x", `^A-b_9[a-z2-7]{26}$`},
+		{"prefix:" + strings.Repeat("z", 32), "x", `^z{32}[a-z2-7]{26}$`},
+		{"email:" + strings.Repeat("a.", 99) + "aa", "a@b.example", `^[a-z2-7]{26}@(a\.){99}aa$`}, // 200 bytes
 		{"digits", card, `^[0-9]{16}$`},
 		{"digits", "123456", `^[0-9]{6}$`},
 		{"digits", strings.Repeat("7", 100), `^[0-9]{100}$`},

@@ -67,4 +67,7 @@ func TestBatchError(t *testing.T) {
 	}
 	require.Less(t, len(many.Error()), 300)
 	require.Contains(t, many.Error(), "and 995 more")
+
+	require.EqualError(t, &vault.ValidationError{}, "vault: invalid request")
+	require.Nil(t, (&vault.ValidationError{}).Unwrap())
 }

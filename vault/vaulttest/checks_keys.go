@@ -1,0 +1,163 @@
+package vaulttest
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// newKey returns a key as a service registers it.
+func newKey(p vault.Purpose, version int) vault.Key {
+	k := vault.Key{Purpose: p, Version: version}
+	if p == vault.FingerprintKey {
+		k.Check = fingerprintOf(version, "check")
+	}
+	return k
+}
+
+// registers registers versions.
+func (s *subject) registers(t *testing.T, p vault.Purpose, versions ...int) {
+	t.Helper()
+	for _, version := range versions {
+		_, err := s.Store.RegisterKey(t.Context(), newKey(p, version))
+		require.NoError(t, err, "RegisterKey")
+	}
+}
+
+// register calls RegisterKey.
+func (s *subject) register(t *testing.T, k vault.Key) vault.Key {
+	t.Helper()
+	stored, err := s.Store.RegisterKey(t.Context(), k)
+	require.NoError(t, err, "RegisterKey")
+	return stored
+}
+
+// requires calls RequireKey.
+func (s *subject) requires(t *testing.T, versions ...int) {
+	t.Helper()
+	for _, version := range versions {
+		require.NoError(t, s.Store.RequireKey(t.Context(), version), "RequireKey")
+	}
+}
+
+// retires calls RetireKey.
+func (s *subject) retires(t *testing.T, p vault.Purpose, version, successor int) {
+	t.Helper()
+	require.NoError(t, s.Store.RetireKey(t.Context(), p, version, successor), "RetireKey")
+}
+
+// hasKeys requires that these keys are known, and no others.
+func (s *subject) hasKeys(t *testing.T, want ...vault.Key) {
+	t.Helper()
+	got, err := s.Store.Keys(t.Context())
+	require.NoError(t, err, "Keys")
+	require.Len(t, got, len(want), "keys")
+	for i := range want {
+		require.Equal(t, want[i], got[i])
+	}
+}
+
+// required returns a key that is required, and retired one that is retired.
+func required(k vault.Key) vault.Key { k.Required = true; return k }
+func retired(k vault.Key) vault.Key  { k.Required, k.Retired = false, true; return k }
+
+// usage requires what is stored under keys.
+func (s *subject) usage(t *testing.T, want vault.KeyUsage) {
+	t.Helper()
+	got, err := s.Store.KeyUsage(t.Context())
+	require.NoError(t, err, "KeyUsage")
+	for _, counts := range []*map[int]int{&want.Fingerprints, &want.Sealed, &got.Fingerprints, &got.Sealed} {
+		*counts = maps.Collect(func(yield func(int, int) bool) { // the contract does not tell none from zero
+			for version, n := range *counts {
+				if n != 0 && !yield(version, n) {
+					return
+				}
+			}
+		})
+	}
+	require.Equal(t, want, got)
+}
+
+// removes requires that RemoveFingerprints removes so many.
+func (s *subject) removes(t *testing.T, version, limit, want int) {
+	t.Helper()
+	n, err := s.Store.RemoveFingerprints(t.Context(), version, limit)
+	require.NoError(t, err, "RemoveFingerprints")
+	require.Equal(t, want, n, "fingerprints that were removed")
+}
+
+// id returns where a token of a vault stands.
+func id(v vault.Vault, token string) vault.RowID {
+	return vault.RowID{Organization: v.Organization, Vault: v.ID, Token: token}
+}
+
+// withoutFingerprint calls RowsWithoutFingerprint.
+func (s *subject) withoutFingerprint(t *testing.T, version int, after vault.RowID, limit int) []vault.Row {
+	t.Helper()
+	rows, err := s.Store.RowsWithoutFingerprint(t.Context(), version, after, limit)
+	require.NoError(t, err, "RowsWithoutFingerprint")
+	return rows
+}
+
+// notSealedUnder calls RowsNotSealedUnder.
+func (s *subject) notSealedUnder(t *testing.T, version int, after vault.RowID, limit int) []vault.Row {
+	t.Helper()
+	rows, err := s.Store.RowsNotSealedUnder(t.Context(), version, after, limit)
+	require.NoError(t, err, "RowsNotSealedUnder")
+	return rows
+}
+
+// fill calls AddFingerprints with those of values, and requires what it refuses.
+func (s *subject) fill(t *testing.T, version int, refused []vault.RowID, of ...vault.RowFingerprint) {
+	t.Helper()
+	got, err := s.Store.AddFingerprints(t.Context(), version, of)
+	require.NoError(t, err, "AddFingerprints")
+	require.ElementsMatch(t, refused, got, "rows that AddFingerprints refuses")
+}
+
+// filling returns the fingerprint of a value for a token.
+func filling(v vault.Vault, token string, version int, value string) vault.RowFingerprint {
+	return vault.RowFingerprint{Row: id(v, token), Fingerprint: fingerprintOf(version, value)}
+}
+
+// sealed returns a row's Sealed, as a version would have sealed it anew.
+func sealedAnew(r vault.Row, version int) vault.Sealed {
+	return vault.Sealed{Version: version, Ciphertext: append([]byte("anew "), r.Sealed.Ciphertext...)}
+}
+
+// reseals calls Reseal and requires how many it changes.
+func (s *subject) reseals(t *testing.T, want int, rows ...vault.Resealed) {
+	t.Helper()
+	n, err := s.Store.Reseal(t.Context(), rows)
+	require.NoError(t, err, "Reseal")
+	require.Equal(t, want, n, "rows that Reseal changed")
+}
+
+// paging requires that a listing of rows returns want, in whatever pages, from wherever, with all fields.
+func paging(t *testing.T, want []vault.Row, list func(after vault.RowID, limit int) []vault.Row) {
+	t.Helper()
+	for _, limit := range []int{1, 2, 3, len(want) - 1, len(want), len(want) + 1, 10_000} {
+		if limit < 1 {
+			continue
+		}
+		var got []vault.Row
+		var after vault.RowID
+		for {
+			page := list(after, limit)
+			require.LessOrEqual(t, len(page), limit, "rows of a page")
+			if len(page) == 0 {
+				break
+			}
+			require.LessOrEqual(t, len(got)+len(page), len(want), "paging does not end")
+			got, after = append(got, page...), page[len(page)-1].ID()
+		}
+		require.Len(t, got, len(want), "rows, with pages of %d", limit)
+		for i := range want {
+			require.Equal(t, want[i].ID(), got[i].ID(), "row %d, with pages of %d", i, limit)
+			sameRow(t, want[i], got[i])
+		}
+	}
+}

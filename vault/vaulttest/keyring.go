@@ -1,0 +1,147 @@
+package vaulttest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// KeyringHarness tells [RunKeyring] how to come by keyrings.
+type KeyringHarness struct {
+	// Open returns a keyring with the keys of some generations, each 1, 2 or 3. Those of the first one are the primary keys, and seal;
+	// the others are there to look up and to open. Within a test, a generation has the same keys in every keyring. The suite learns from
+	// Versions what they are called.
+	Open func(t *testing.T, generations ...int) vault.Keyring
+
+	// Foreign is like Open, with other keys under the same versions: those of another installation. Nil if there cannot be such.
+	Foreign func(t *testing.T, generations ...int) vault.Keyring
+
+	// Skip holds the ids of rules that the keyring is known to break, each with a reason. An unknown id or an empty reason fails the
+	// suite.
+	Skip map[string]string
+}
+
+// KeyringRules returns every rule of [RunKeyring], in the order in which it tries them.
+func KeyringRules() []Rule {
+	var rules []Rule
+	for _, r := range allKeyringRules() {
+		rules = append(rules, r.Rule)
+	}
+	return rules
+}
+
+// RunKeyring tries every rule of [vault.Keyring], as a subtest named by the rule's id. A rule that is broken prints its text. At the end,
+// it logs which rules were skipped and why.
+func RunKeyring(t *testing.T, h KeyringHarness) {
+	t.Helper()
+	suite := conformance.Suite{Name: "vaulttest"}
+	for _, r := range allKeyringRules() {
+		suite.Rules = append(suite.Rules, conformance.Rule{ID: r.ID, Text: r.Text, Try: func(t *testing.T) string {
+			if r.foreign && h.Foreign == nil {
+				return "the harness has no Foreign"
+			}
+			r.check(t, &h)
+			return ""
+		}})
+	}
+	suite.Run(t, h.Skip)
+}
+
+// keyringRule is a Rule with the check that proves it.
+type keyringRule struct {
+	Rule
+	foreign bool // it needs Foreign
+	check   func(t *testing.T, h *KeyringHarness)
+}
+
+func allKeyringRules() []keyringRule {
+	return slices.Concat(versionRules, fingerprintRules, sealRules, openRules, secrecyRules)
+}
+
+// ring is a keyring and its versions.
+type ring struct {
+	vault.Keyring
+	versions vault.Versions
+}
+
+func (h *KeyringHarness) open(t *testing.T, generations ...int) *ring {
+	t.Helper()
+	return newRing(t, h.Open(t, generations...))
+}
+
+func newRing(t *testing.T, k vault.Keyring) *ring {
+	t.Helper()
+	v, err := k.Versions(t.Context())
+	require.NoError(t, err, "Versions")
+	return &ring{k, v}
+}
+
+// fingerprint returns the fingerprints of values, made in one call.
+func (r *ring) fingerprint(t *testing.T, version int, s vault.Scope, values ...string) []vault.Fingerprint {
+	t.Helper()
+	dst := make([]vault.Fingerprint, len(values))
+	require.NoError(t, r.Fingerprint(t.Context(), version, s, values, dst), "Fingerprint")
+	return dst
+}
+
+// seal seals a value.
+func (r *ring) seal(t *testing.T, s vault.Scope, token, value string) vault.Sealed {
+	t.Helper()
+	sealed, err := r.Seal(t.Context(), s, token, []byte(value))
+	require.NoError(t, err, "Seal")
+	return sealed
+}
+
+// opens requires that a sealed value opens as what it was.
+func (r *ring) opens(t *testing.T, s vault.Scope, token string, sealed vault.Sealed, want string) {
+	t.Helper()
+	got, err := r.Open(t.Context(), s, token, sealed)
+	require.NoError(t, err, "Open")
+	require.True(t, string(got) == want, "what was sealed has %d bytes, what was opened %d", len(want), len(got))
+}
+
+// refuses requires that what is sealed does not open.
+func (r *ring) refuses(t *testing.T, s vault.Scope, token string, sealed vault.Sealed, sentinel error, what string) {
+	t.Helper()
+	got, err := r.Open(t.Context(), s, token, sealed)
+	require.ErrorIs(t, err, sentinel, what)
+	require.Empty(t, got, what)
+	for _, other := range []error{vault.ErrCorrupt, vault.ErrUnknownKey} {
+		if other != sentinel {
+			require.NotErrorIs(t, err, other, what)
+		}
+	}
+}
+
+// emails is where the suite's values are.
+var emails = vault.Scope{Organization: orgA, Vault: "customers", Name: "persons.email"}
+
+// places are scopes that are not the same, though a mistake in how they are written down may make them so.
+var places = []vault.Scope{
+	emails,
+	{Organization: orgB, Vault: "customers", Name: "persons.email"},
+	{Organization: orgA, Vault: "sandbox", Name: "persons.email"},
+	{Organization: orgA, Vault: "customers", Name: "persons.phone"},
+	{Organization: orgA, Vault: "customers", Name: "emails"},
+	{Organization: orgA, Vault: "customers"},
+	{Organization: orgA, Name: "persons.email"},
+	{Vault: "customers", Name: "persons.email"},
+	{Name: "persons.email"},
+	{},
+	{Organization: "ab", Vault: "c", Name: "d"}, {Organization: "a", Vault: "bc", Name: "d"}, {Organization: "a", Vault: "b", Name: "cd"},
+	{Organization: "abcd"}, {Vault: "abcd"}, {Name: "abcd"},
+	{Organization: "a\x00b", Vault: "c", Name: "d"}, {Organization: "a", Vault: "b\x00c", Name: "d"},
+	{Organization: "a/b", Vault: "c", Name: "d"}, {Organization: "a", Vault: "b/c", Name: "d"},
+	{Organization: "A", Vault: "b/c", Name: "d"},
+	{Organization: "a", Vault: "c", Name: "b"}, {Organization: "c", Vault: "b", Name: "a"},
+}
+
+// hardValues are values that a keyring might take for one another, or change: every byte counts.
+func hardValues() []string {
+	long := string(slices.Repeat([]byte("0123456789abcdef"), 64<<10/16)) // the longest that a service takes by default
+	return slices.Concat(hard, []string{"", "\x00", "\x00\x00", " ", long, long[:len(long)-1], long[:len(long)-1] + "F", "F" + long[1:]})
+}

@@ -1,0 +1,157 @@
+package vaulttest
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// secrecyRules say what a keyring keeps for itself, and what it leaves alone.
+var secrecyRules = []keyringRule{
+	{Rule: Rule{"keyring/keeps-nothing", "A keyring keeps nothing of its arguments and changes none but dst; results are the receiver's own."},
+		check: func(t *testing.T, h *KeyringHarness) {
+			k := h.open(t, 1, 2)
+			values := []string{"ann", "bea"}
+			dst := make([]vault.Fingerprint, 2)
+			require.NoError(t, k.Fingerprint(t.Context(), k.versions.Fingerprint, emails, values, dst))
+			require.Equal(t, []string{"ann", "bea"}, values)
+			want := dst[0]
+			dst[0] = vault.Fingerprint{}
+			require.True(t, want == k.fingerprint(t, k.versions.Fingerprint, emails, "ann")[0])
+
+			plaintext := append(make([]byte, 0, 4096), "ann@example.com"...) // with room, where a careless AEAD would write
+			sealed, err := k.Seal(t.Context(), emails, theToken, plaintext)
+			require.NoError(t, err)
+			require.Equal(t, "ann@example.com", string(plaintext))
+			require.Equal(t, make([]byte, 64), plaintext[15:15+64], "behind the plaintext")
+			clear(plaintext)
+			kept := vault.Sealed{Version: sealed.Version, Ciphertext: bytes.Clone(sealed.Ciphertext)}
+			got, err := k.Open(t.Context(), emails, theToken, sealed)
+			require.NoError(t, err)
+			require.Equal(t, "ann@example.com", string(got))
+			require.Equal(t, kept, sealed)
+			clear(got)
+			require.Equal(t, kept, sealed)
+			clear(sealed.Ciphertext)
+			k.opens(t, emails, theToken, kept, "ann@example.com")
+		}},
+
+	{Rule: Rule{"keyring/concurrent", "Every method is safe for concurrent use."},
+		check: func(t *testing.T, h *KeyringHarness) {
+			k := h.open(t, 1, 2)
+			want := make([]vault.Fingerprint, len(places))
+			for i, place := range places {
+				want[i] = h.open(t, 1).fingerprint(t, k.versions.Fingerprint, place, "ann@example.com")[0]
+			}
+			var errs [16]error
+			together(len(errs), func(n int) {
+				for i := range places {
+					i = (i + n) % len(places)
+					if errs[n] == nil {
+						errs[n] = useAtOnce(t, k, places[i], fmt.Sprint("value ", n), want[i])
+					}
+				}
+			})
+			noErrors(t, errs[:])
+		}},
+
+	{Rule: Rule{"keyring/prints-as-redacted", "A keyring prints as [redacted] through every verb and in logs, also within something else, and as JSON shows nothing."},
+		check: func(t *testing.T, h *KeyringHarness) {
+			k := h.Open(t, 1, 2)
+			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%x", "%X", "%q", "%d", "%#x"} {
+				require.Equal(t, "[redacted]", fmt.Sprintf(verb, k), verb)
+				within := fmt.Sprintf(verb, struct{ K vault.Keyring }{k})
+				require.Contains(t, within, "[redacted]", verb)
+				require.Less(t, len(within), 80, "%s prints more than it should", verb)
+			}
+			require.Equal(t, "[redacted]", fmt.Sprint(k))
+			for _, handler := range []func(*bytes.Buffer) slog.Handler{
+				func(b *bytes.Buffer) slog.Handler { return slog.NewTextHandler(b, nil) },
+				func(b *bytes.Buffer) slog.Handler { return slog.NewJSONHandler(b, nil) },
+			} {
+				var b bytes.Buffer
+				slog.New(handler(&b)).Info("keys", "k", k)
+				require.Contains(t, b.String(), "[redacted]")
+				require.Less(t, b.Len(), 160, "a log line shows more than it should")
+			}
+			if text, err := json.Marshal(k); err == nil {
+				require.Contains(t, []string{`"[redacted]"`, "{}"}, string(text))
+			}
+		}},
+
+	{Rule: Rule{"keyring/errors-hold-nothing", "No error holds a value, nor what it was sealed to."},
+		check: func(t *testing.T, h *KeyringHarness) {
+			const value = "a value that nobody may see"
+			k := h.open(t, 1)
+			var errs []error
+			for _, version := range []int{h.open(t, 2).versions.Fingerprint, 0} {
+				errs = append(errs, k.Fingerprint(t.Context(), version, emails, []string{value}, make([]vault.Fingerprint, 1)))
+			}
+			errs = append(errs, k.Fingerprint(t.Context(), k.versions.Fingerprint, emails, []string{value, value}, make([]vault.Fingerprint, 1)))
+			sealed := k.seal(t, emails, theToken, value)
+			for _, wrong := range []vault.Sealed{
+				{Version: sealed.Version, Ciphertext: sealed.Ciphertext[1:]}, {Version: sealed.Version, Ciphertext: []byte(value)},
+				{Version: h.open(t, 2).versions.Seal, Ciphertext: sealed.Ciphertext}, {Ciphertext: []byte(value)},
+			} {
+				_, err := k.Open(t.Context(), emails, theToken, wrong)
+				errs = append(errs, err)
+			}
+			_, err := k.Open(t.Context(), emails, "another token", sealed)
+			for _, err := range append(errs, err) {
+				require.Error(t, err)
+				holdsNone(t, err, value, string(sealed.Ciphertext[:16]), string(sealed.Ciphertext[len(sealed.Ciphertext)-16:]))
+			}
+		}},
+}
+
+// useAtOnce does with a keyring what can be done, and returns an error if anything is not as it should be.
+func useAtOnce(t *testing.T, k *ring, s vault.Scope, value string, want vault.Fingerprint) error {
+	versions, err := k.Versions(t.Context())
+	if err != nil {
+		return err
+	}
+	if versions.Seal != k.versions.Seal || !slices.Equal(versions.Lookup, k.versions.Lookup) {
+		return fmt.Errorf("the versions are %+v", versions)
+	}
+	dst := make([]vault.Fingerprint, 3)
+	if err := k.Fingerprint(t.Context(), versions.Fingerprint, s, []string{value, "ann@example.com", value}, dst); err != nil {
+		return err
+	}
+	if dst[1] != want || dst[0] != dst[2] || dst[0] == dst[1] {
+		return fmt.Errorf("the fingerprints of %+v are wrong", s)
+	}
+	sealed, err := k.Seal(t.Context(), s, theToken, []byte(value))
+	if err != nil {
+		return err
+	}
+	got, err := k.Open(t.Context(), s, theToken, sealed)
+	if err == nil && string(got) != value {
+		return fmt.Errorf("what was sealed for %+v opens as something else", s)
+	}
+	return err
+}
+
+// holdsNone requires that an error shows none of the secrets, in whatever way it is printed.
+func holdsNone(t *testing.T, err error, secrets ...string) {
+	t.Helper()
+	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {
+		for _, secret := range secrets {
+			for _, form := range []string{
+				secret, fmt.Sprintf("%q", secret), hex.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte(secret)),
+				strings.Trim(fmt.Sprint([]byte(secret)), "[]"),
+			} {
+				require.False(t, strings.Contains(strings.ToLower(text), strings.ToLower(form)), "an error shows what it must not")
+			}
+		}
+	}
+}

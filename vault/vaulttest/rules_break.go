@@ -1,0 +1,34 @@
+package vaulttest
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// breakIt makes the backend fail until the returned function is called, or until the test ends.
+func (s *subject) breakIt(t *testing.T) (heal func()) {
+	t.Helper()
+	heal = sync.OnceFunc(s.h.Break(t, s.Backend))
+	t.Cleanup(heal)
+	return heal
+}
+
+// breakRules say what a failure of the backend looks like from outside.
+var breakRules = []rule{
+	{Rule{"store/failure", "Any error but the sentinels means \"unavailable\": while the backend fails, every call returns such an error, nothing is lost, and afterwards all is as before."}, needBreak,
+		func(t *testing.T, s *subject) {
+			x := s.addSample(t)
+			trail := eventIDs(s.trail(t, orgA))
+			heal := s.breakIt(t)
+			allFail(t.Context(), t, s.storeCalls(x))
+			allFail(t.Context(), t, s.failingCalls(x))
+			heal()
+			s.hasSample(t, x)
+			require.Equal(t, trail, eventIDs(s.trail(t, orgA)))
+			require.Empty(t, s.dump(t, newVault(orgB, "b")))
+			allWork(t, s.storeCalls(x))
+			s.hasSample(t, x)
+		}},
+}

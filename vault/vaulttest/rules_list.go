@@ -1,0 +1,135 @@
+package vaulttest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// listRules are the rules of ListRows.
+var listRules = []rule{
+	{Rule{"tokens/list-by-token", "ListRows returns the rows of a vault by token, as bytes, with all fields but Fingerprints."}, 0,
+		func(t *testing.T, s *subject) {
+			v := s.customers(t)
+			var rows []vault.Row
+			for i, text := range hard {
+				rows = append(rows, row(text, []string{email, "emails"}[i%2], fmt.Sprint(i), 1, 2))
+			}
+			rows[3] = row(hard[3], "persons.phone", "random")
+			s.adds(t, v, rows...)
+			slices.SortFunc(rows, func(a, b vault.Row) int { return slices.Compare([]byte(a.Token), []byte(b.Token)) })
+			paging(t, rowsOf(v, rows), func(after vault.RowID, limit int) []vault.Row { return s.list(t, v, after.Token, limit) })
+		}},
+
+	{Rule{"tokens/list-after", "ListRows returns at most limit rows whose token comes after the given one, whether or not that is there."}, 0,
+		func(t *testing.T, s *subject) {
+			v := s.customers(t)
+			for _, token := range []string{"d", "b", "f"} {
+				s.adds(t, v, row(token, email, token, 1))
+			}
+			for after, want := range map[string][]string{
+				"": {"b", "d", "f"}, "a": {"b", "d", "f"}, "b": {"d", "f"}, "b\x00": {"d", "f"}, "c": {"d", "f"}, "d": {"f"}, "e": {"f"}, "f": {}, "g": {}, "B": {"b", "d", "f"},
+				"\xff": {}, "\x00": {"b", "d", "f"},
+			} {
+				for limit := 1; limit < 5; limit++ {
+					require.Equal(t, want[:min(limit, len(want))], tokensOf(s.list(t, v, after, limit)), "after %q, limit %d", after, limit)
+				}
+			}
+		}},
+
+	{Rule{"tokens/list-of-vault", "ListRows returns the rows of the vault and of no other; none if there are none."}, 0,
+		func(t *testing.T, s *subject) {
+			v, other, foreign, empty := s.customers(t), s.addVault(t, newVault(orgA, "other")), s.addVault(t, newVault(orgB, "customers")), s.addVault(t, newVault(orgB, "empty"))
+			for i, in := range []vault.Vault{v, other, foreign} {
+				s.adds(t, in, row(fmt.Sprint("t", i), email, "ann", 1), row(fmt.Sprint("u", i), email, "bea", 1))
+			}
+			for i, in := range []vault.Vault{v, other, foreign} {
+				require.Equal(t, []string{fmt.Sprint("t", i), fmt.Sprint("u", i)}, s.dump(t, in))
+				for _, r := range s.list(t, in, "", 10) {
+					require.Equal(t, id(in, r.Token), r.ID())
+				}
+			}
+			require.Empty(t, s.dump(t, empty))
+		}},
+}
+
+// deleteRules are the rules of DeleteToken, and of what it leaves.
+var deleteRules = []rule{
+	{Rule{"tokens/delete-forgets", "DeleteToken forgets the value and the fingerprints of a token, deterministic or not: no method shows it any more."}, 0,
+		func(t *testing.T, s *subject) {
+			v := s.customers(t)
+			ann, bea, cleo := row("t1", email, "ann", 1, 2), row("t2", email, "bea", 1), row("t3", "persons.phone", "cleo")
+			s.adds(t, v, ann, bea, cleo)
+			s.deletes(t, v, "t1")
+			s.noRow(t, v, ann)
+			require.Equal(t, []string{""}, s.find(t, v, email, 1, "ann"))
+			require.Equal(t, []string{""}, s.find(t, v, email, 2, "ann"))
+			s.deletes(t, v, "t3")
+			s.noRow(t, v, cleo)
+			s.hasRow(t, v, bea)
+			require.Equal(t, []string{"t2"}, s.dump(t, v))
+			require.Equal(t, []string{"t2"}, tokensOf(s.list(t, v, "t1", 1)))
+			s.usage(t, vault.KeyUsage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{1: 1}, Sealed: map[int]int{1: 1}})
+		}},
+
+	{Rule{"tokens/delete-stores-the-event", "DeleteToken stores the audit event, as its own copy."}, 0,
+		func(t *testing.T, s *subject) {
+			v := s.customers(t)
+			s.adds(t, v, row("t1", email, "ann", 1))
+			e := filledEvent(orgA, "customers")
+			mine := e.Clone()
+			require.NoError(t, s.Store.DeleteToken(t.Context(), orgA, "customers", "t1", mine))
+			spoilEvent(&mine)
+			s.hasEvent(t, e)
+		}},
+
+	{Rule{"tokens/delete-unknown", "DeleteToken is ErrTokenNotFound if there is no such token, or it was deleted before, and stores no event."}, 0,
+		func(t *testing.T, s *subject) {
+			v := s.customers(t)
+			s.addVault(t, newVault(orgA, "other"))
+			s.addVault(t, newVault(orgB, "customers"))
+			s.adds(t, v, row("t1", email, "ann", 1), row("t2", email, "bea", 1), row("t3", email, "cleo"))
+			s.deletes(t, v, "t2")
+			s.deletes(t, v, "t3")
+			for _, c := range []struct{ org, vault, token string }{
+				{orgA, "customers", "t4"}, {orgA, "customers", ""}, {orgA, "customers", "T1"}, {orgA, "customers", "t2"}, {orgA, "customers", "t3"},
+				{orgA, "other", "t1"}, {orgB, "customers", "t1"}, {orgA, "no vault", "t1"}, {"org-c", "customers", "t1"},
+			} {
+				e := newEvent(c.org, vault.KindDeleted, c.vault, 0)
+				require.ErrorIs(t, s.Store.DeleteToken(t.Context(), c.org, c.vault, c.token, e), vault.ErrTokenNotFound, "%+v", c)
+				s.noEvent(t, e)
+			}
+			s.hasRow(t, v, row("t1", email, "ann", 1))
+		}},
+
+	{Rule{"tokens/deleted-are-not-given-again", "A token is never given again, not even after it was deleted, whatever it was of."}, 0,
+		func(t *testing.T, s *subject) {
+			v := s.customers(t)
+			s.adds(t, v, row("t1", email, "ann", 1), row("t2", "persons.phone", "bea"))
+			s.deletes(t, v, "t1")
+			s.deletes(t, v, "t2")
+			s.takes(t, v, []int{0}, row("t1", email, "ann", 1))
+			s.takes(t, v, []int{1, 2}, row("t3", email, "cleo", 1), row("t1", "emails", "bea", 1), row("t2", email, "ann"))
+			v = s.changeVault(t, v, email)
+			s.takes(t, v, []int{0}, row("t1", email, "ann", 1))
+			s.adds(t, v, row("t3", email, "ann", 1))
+		}},
+
+	{Rule{"tokens/deleted-values-get-another-token", "The fingerprints of a deleted token are free: its value gets another one."}, 0,
+		func(t *testing.T, s *subject) {
+			v := s.customers(t)
+			s.adds(t, v, row("t1", email, "ann", 1, 2))
+			for i := range 3 {
+				s.deletes(t, v, fmt.Sprint("t", 1+i))
+				next := row(fmt.Sprint("t", 2+i), email, "ann", 1, 2)
+				s.adds(t, v, next)
+				s.hasRow(t, v, next)
+				s.gives(t, v, []string{next.Token}, row("more", email, "ann", 2))
+			}
+			require.Equal(t, []string{"t4"}, s.dump(t, v))
+		}},
+}

@@ -1,0 +1,216 @@
+package vaulttest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// spread stores vaults of several organizations with rows in each, and returns the rows of them all in the order of their IDs. Names
+// are such that an order by anything but bytes, or of the parts glued together, is another one.
+func (s *subject) spread(t *testing.T, rows func(i int) vault.Row) []vault.Row {
+	t.Helper()
+	var all []vault.Row
+	i := 0
+	for _, org := range []string{"A", "a", "a\x00b", "ab", "b"} {
+		for _, name := range []string{"V", "v", "v\x00", "\xff"} {
+			v := s.addVault(t, newVault(org, name))
+			var own []vault.Row
+			for _, token := range []string{"T", "t", "t\x00", "\U0001F4DA"} {
+				r := rows(i)
+				r.Token = token
+				own = append(own, r)
+				i++
+			}
+			s.adds(t, v, own...)
+			all = append(all, rowsOf(v, own)...)
+		}
+	}
+	slices.SortFunc(all, func(a, b vault.Row) int {
+		return slices.Compare([]string{a.Organization, a.Vault, a.Token}, []string{b.Organization, b.Vault, b.Token})
+	})
+	return all
+}
+
+// fingerprintRotationRules say how rows come by fingerprints of another version, and lose them.
+var fingerprintRotationRules = []rule{
+	{Rule{"rotation/rows-without-fingerprint", "RowsWithoutFingerprint returns deterministic rows without a fingerprint of the version, with all fields but Fingerprints: no others, and none that were deleted."}, 0,
+		func(t *testing.T, s *subject) {
+			v := s.customers(t)
+			ann := row("t1", email, "ann", 1)
+			s.adds(t, v, ann, row("t2", email, "bea", 1, 2), row("t3", email, "random"), row("t4", email, "dora", 1), row("t5", "emails", "eve", 2))
+			s.deletes(t, v, "t4")
+			rows := s.withoutFingerprint(t, 2, vault.RowID{}, 10)
+			require.Equal(t, []string{"t1"}, tokensOf(rows))
+			sameRow(t, rowsOf(v, []vault.Row{ann})[0], rows[0])
+			require.Equal(t, []string{"t5"}, tokensOf(s.withoutFingerprint(t, 1, vault.RowID{}, 10)))
+			require.Equal(t, []string{"t1", "t2", "t5"}, tokensOf(s.withoutFingerprint(t, 3, vault.RowID{}, 10)))
+			s.deletes(t, v, "t1")
+			require.Empty(t, s.withoutFingerprint(t, 2, vault.RowID{}, 10))
+		}},
+
+	{Rule{"rotation/rows-without-fingerprint-in-order", "RowsWithoutFingerprint returns at most limit rows, of all organizations, in the order of their IDs, whose ID comes after the given one: by organization, vault and token, each as bytes."}, 0,
+		func(t *testing.T, s *subject) {
+			all := s.spread(t, func(i int) vault.Row { return row("", email, fmt.Sprint(i), 1+i%2) })
+			want := slices.DeleteFunc(slices.Clone(all), func(r vault.Row) bool { return r.Fingerprints[0].Version == 2 })
+			paging(t, want, func(after vault.RowID, limit int) []vault.Row { return s.withoutFingerprint(t, 2, after, limit) })
+			s.after(t, all, func(after vault.RowID, limit int) []vault.Row { return s.withoutFingerprint(t, 3, after, limit) })
+		}},
+
+	{Rule{"rotation/add-fingerprints", "AddFingerprints stores a fingerprint of the version for each row: the value is found by it, and the row does not lack it any more."}, 0,
+		func(t *testing.T, s *subject) {
+			s.registers(t, vault.FingerprintKey, 1, 2)
+			v, foreign := s.customers(t), s.addVault(t, newVault(orgB, "other"))
+			s.adds(t, v, row("t1", email, "ann", 1), row("t2", email, "bea", 1))
+			s.adds(t, foreign, row("t1", email, "ann", 1), row("t2", "emails", "ann", 1))
+			s.fill(t, 2, nil, filling(v, "t1", 2, "ann"), filling(foreign, "t1", 2, "ann"), filling(foreign, "t2", 2, "ann"))
+			s.hasRow(t, v, row("t1", email, "ann", 1, 2))
+			s.hasRow(t, foreign, row("t1", email, "ann", 1, 2))
+			s.hasRow(t, foreign, row("t2", "emails", "ann", 1, 2))
+			require.Equal(t, []string{"t2"}, tokensOf(s.withoutFingerprint(t, 2, vault.RowID{}, 10)))
+			s.gives(t, v, []string{"t1"}, row("t3", email, "ann", 2, 1))
+			s.usage(t, vault.KeyUsage{Rows: 4, Deterministic: 4, Fingerprints: map[int]int{1: 4, 2: 3}, Sealed: map[int]int{1: 4}})
+			s.fill(t, 2, nil)
+		}},
+
+	{Rule{"rotation/add-to-rows-that-have-one", "AddFingerprints leaves a row that has a fingerprint of the version as it is."}, 0,
+		func(t *testing.T, s *subject) {
+			s.registers(t, vault.FingerprintKey, 1, 2)
+			v := s.customers(t)
+			s.adds(t, v, row("t1", email, "ann", 1, 2))
+			s.fill(t, 2, nil, filling(v, "t1", 2, "changed"), filling(v, "t1", 2, "ann"))
+			s.hasRow(t, v, row("t1", email, "ann", 1, 2))
+			require.Equal(t, []string{""}, s.find(t, v, email, 2, "changed"))
+			s.usage(t, vault.KeyUsage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{1: 1, 2: 1}, Sealed: map[int]int{1: 1}})
+		}},
+
+	{Rule{"rotation/add-to-rows-that-are-gone", "AddFingerprints leaves out rows that are not there, or were deleted."}, 0,
+		func(t *testing.T, s *subject) {
+			s.registers(t, vault.FingerprintKey, 1, 2)
+			v := s.customers(t)
+			other := s.addVault(t, newVault(orgB, "customers"))
+			s.adds(t, v, row("t1", email, "ann", 1), row("t2", email, "bea", 1))
+			s.deletes(t, v, "t2")
+			s.fill(t, 2, nil, filling(v, "t2", 2, "bea"), filling(v, "t3", 2, "cleo"), filling(other, "t1", 2, "ann"),
+				filling(newVault("no", "vault"), "t1", 2, "ann"), filling(v, "t1", 2, "ann"))
+			s.hasRow(t, v, row("t1", email, "ann", 1, 2))
+			require.Equal(t, []string{"", ""}, s.find(t, v, email, 2, "bea", "cleo"))
+			s.adds(t, v, row("t4", email, "bea", 1, 2))
+		}},
+
+	{Rule{"rotation/add-refuses-what-is-anothers", "AddFingerprints returns the rows whose fingerprint is another row's of the same scope, stored or of the call; those stay without one, the others get theirs."}, 0,
+		func(t *testing.T, s *subject) {
+			s.registers(t, vault.FingerprintKey, 1, 2)
+			v, other := s.customers(t), s.addVault(t, newVault(orgB, "customers"))
+			s.adds(t, v, row("t1", email, "ann", 1, 2), row("t2", email, "bea", 1), row("t3", email, "cleo", 1), row("t4", "emails", "ann", 1))
+			s.adds(t, other, row("t2", email, "ann", 1))
+			s.fill(t, 2, []vault.RowID{id(v, "t2")}, filling(v, "t2", 2, "ann"), filling(v, "t3", 2, "cleo"), filling(v, "t4", 2, "ann"), filling(other, "t2", 2, "ann"))
+			s.hasRow(t, v, row("t1", email, "ann", 1, 2))
+			s.hasRow(t, v, row("t2", email, "bea", 1))
+			s.hasRow(t, v, row("t3", email, "cleo", 1, 2))
+			s.hasRow(t, v, row("t4", "emails", "ann", 1, 2))
+			s.hasRow(t, other, row("t2", email, "ann", 1, 2))
+			require.Equal(t, []string{"t2"}, tokensOf(s.withoutFingerprint(t, 2, vault.RowID{}, 10)))
+
+			s.adds(t, other, row("t5", email, "eve", 1), row("t6", email, "fay", 1))
+			refused, err := s.Store.AddFingerprints(t.Context(), 2, []vault.RowFingerprint{filling(other, "t5", 2, "twin"), filling(other, "t6", 2, "twin")})
+			require.NoError(t, err)
+			require.Len(t, refused, 1, "one of two rows with one fingerprint")
+			require.Contains(t, []vault.RowID{id(other, "t5"), id(other, "t6")}, refused[0])
+			require.NotEqual(t, []string{refused[0].Token}, s.find(t, other, email, 2, "twin"))
+		}},
+
+	{Rule{"rotation/add-of-a-retired-version", "AddFingerprints is ErrKeyRetired if the version is retired, and stores nothing."}, 0,
+		func(t *testing.T, s *subject) {
+			s.registers(t, vault.FingerprintKey, 1, 2)
+			v := s.customers(t)
+			s.adds(t, v, row("t1", email, "ann", 1))
+			s.retires(t, vault.FingerprintKey, 2, 1)
+			_, err := s.Store.AddFingerprints(t.Context(), 2, []vault.RowFingerprint{filling(v, "t1", 2, "ann")})
+			require.ErrorIs(t, err, vault.ErrKeyRetired)
+			s.usage(t, vault.KeyUsage{Rows: 1, Deterministic: 1, Fingerprints: map[int]int{1: 1}, Sealed: map[int]int{1: 1}})
+		}},
+
+	{Rule{"rotation/add-many", "AddFingerprints stores 1000 fingerprints in a call."}, 0,
+		func(t *testing.T, s *subject) {
+			s.registers(t, vault.FingerprintKey, 1, 2)
+			v := s.customers(t)
+			rows, of := make([]vault.Row, 1000), make([]vault.RowFingerprint, 1000)
+			for i := range rows {
+				rows[i] = row(fmt.Sprintf("t%04d", i), email, fmt.Sprint(i), 1)
+				of[i] = filling(v, rows[i].Token, 2, fmt.Sprint(i))
+			}
+			s.adds(t, v, rows...)
+			s.fill(t, 2, nil, of...)
+			require.Empty(t, s.withoutFingerprint(t, 2, vault.RowID{}, 10))
+			require.Equal(t, []string{"t0000", "t0499", "t0999"}, s.find(t, v, email, 2, "0", "499", "999"))
+		}},
+
+	{Rule{"rotation/remove-fingerprints", "RemoveFingerprints removes at most limit fingerprints of a version that is retired, of all organizations, and returns how many; those of other versions stay."}, 0,
+		func(t *testing.T, s *subject) {
+			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.requires(t, 2)
+			var all []vault.Row
+			vaults := []vault.Vault{s.customers(t), s.addVault(t, newVault(orgB, "customers"))}
+			for i := range 8 {
+				r := row(fmt.Sprint("t", i), email, fmt.Sprint(i), 1, 2)
+				s.adds(t, vaults[i%2], r)
+				all = append(all, r)
+			}
+			s.deletes(t, vaults[1], "t7")
+			s.retires(t, vault.FingerprintKey, 1, 2)
+			left := 7
+			for _, want := range []int{3, 3, 1, 0} {
+				s.removes(t, 1, 3, want)
+				left -= want
+				usage, err := s.Store.KeyUsage(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, left, usage.Fingerprints[1])
+				require.Equal(t, 7, usage.Fingerprints[2])
+			}
+			for i, r := range all[:7] {
+				r.Fingerprints = r.Fingerprints[1:]
+				s.hasRow(t, vaults[i%2], r)
+				require.Equal(t, []string{""}, s.find(t, vaults[i%2], email, 1, fmt.Sprint(i)))
+			}
+		}},
+
+	{Rule{"rotation/remove-of-a-version-in-use", "RemoveFingerprints is ErrKeyInUse if the version is not retired, known or not, and removes nothing."}, 0,
+		func(t *testing.T, s *subject) {
+			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, vault.SealKey, 2)
+			s.retires(t, vault.SealKey, 2, 0)
+			v := s.customers(t)
+			s.adds(t, v, row("t1", email, "ann", 1, 2, 3))
+			for _, version := range []int{1, 2, 3, 4, 0} {
+				_, err := s.Store.RemoveFingerprints(t.Context(), version, 10)
+				require.ErrorIs(t, err, vault.ErrKeyInUse, "version %d", version)
+			}
+			s.hasRow(t, v, row("t1", email, "ann", 1, 2, 3))
+		}},
+}
+
+// after requires that a listing of all rows begins behind any ID, there or not.
+func (s *subject) after(t *testing.T, all []vault.Row, list func(after vault.RowID, limit int) []vault.Row) {
+	t.Helper()
+	for _, after := range []vault.RowID{
+		{}, {Organization: "A"}, {Organization: "a"}, {Organization: "a\x00"}, {Organization: "aa", Vault: "v", Token: "t"}, {Organization: "a", Vault: "v"},
+		{Organization: "a", Vault: "v", Token: "s"}, {Organization: "a", Vault: "v", Token: "t"}, {Organization: "a", Vault: "w", Token: "a"},
+		{Organization: "b", Vault: "\xff", Token: "t"}, {Organization: "b", Vault: "\xff", Token: "\xff"}, {Organization: "c"}, {Vault: "v", Token: "t"},
+	} {
+		want := slices.DeleteFunc(slices.Clone(all), func(r vault.Row) bool {
+			return slices.Compare([]string{r.Organization, r.Vault, r.Token}, []string{after.Organization, after.Vault, after.Token}) <= 0
+		})
+		for _, limit := range []int{2, 1000} {
+			got := list(after, limit)
+			require.Len(t, got, min(limit, len(want)), "after %q", after)
+			for i := range got {
+				require.Equal(t, want[i].ID(), got[i].ID(), "after %q", after)
+			}
+		}
+	}
+}

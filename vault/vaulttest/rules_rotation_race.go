@@ -1,0 +1,207 @@
+package vaulttest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// rotationRaceRules are about calls at once, on keys and what is under them.
+var rotationRaceRules = []rule{
+	{Rule{"keys/registered-once", "RegisterKey is atomic: of many at once with different values one is stored, and all return that one."}, 0,
+		func(t *testing.T, s *subject) {
+			var keys, stored [16]vault.Key
+			var errs [16]error
+			for i := range keys {
+				keys[i] = vault.Key{Purpose: vault.FingerprintKey, Version: 1, Check: vault.Fingerprint{1, byte(i)}}
+			}
+			together(len(keys), func(i int) { stored[i], errs[i] = s.Store.RegisterKey(t.Context(), keys[i]) })
+			noErrors(t, errs[:])
+			for _, k := range stored {
+				require.Equal(t, stored[0], k)
+			}
+			k := stored[0]
+			k.Required = false
+			require.Contains(t, keys, k)
+			s.hasKeys(t, stored[0])
+		}},
+
+	{Rule{"keys/one-is-first", "Of many fingerprint versions that are registered at once one becomes required."}, 0,
+		func(t *testing.T, s *subject) {
+			var errs [16]error
+			together(len(errs), func(i int) { _, errs[i] = s.Store.RegisterKey(t.Context(), newKey(vault.FingerprintKey, 1+i)) })
+			noErrors(t, errs[:])
+			keys, err := s.Store.Keys(t.Context())
+			require.NoError(t, err)
+			require.Len(t, keys, len(errs))
+			n := 0
+			for _, k := range keys {
+				if k.Required {
+					n++
+				}
+			}
+			require.Equal(t, 1, n, "versions that are required")
+		}},
+
+	{Rule{"keys/one-stays-required", "Of two fingerprint versions that are retired at once, each with the other as its successor, one is."}, 0,
+		func(t *testing.T, s *subject) {
+			s.registers(t, vault.FingerprintKey, 1)
+			for version := 1; version < 20; version++ {
+				s.registers(t, vault.FingerprintKey, version+1)
+				s.requires(t, version+1)
+				pair := [2]int{version, version + 1}
+				var errs [2]error
+				together(2, func(i int) { errs[i] = s.Store.RetireKey(t.Context(), vault.FingerprintKey, pair[i], pair[1-i]) })
+				if oneWins(t, errs[:], vault.ErrKeyInUse) == 1 {
+					return // the younger one is gone, and there is nothing to go on with
+				}
+			}
+		}},
+
+	{Rule{"keys/retire-while-inserting", "To retire a version that seals and to store rows under it do not both succeed."}, 0,
+		func(t *testing.T, s *subject) {
+			v := s.customers(t)
+			for version := 1; version <= 10; version++ {
+				s.registers(t, vault.SealKey, version)
+				var errs [8]error
+				together(len(errs), func(i int) {
+					if i == 0 {
+						errs[i] = s.Store.RetireKey(t.Context(), vault.SealKey, version, 0)
+						return
+					}
+					r := row(fmt.Sprint("t", version, "-", i), email, "random")
+					r.Sealed.Version = version
+					_, errs[i] = s.Store.InsertTokens(t.Context(), orgA, "customers", 1, rowsOf(v, []vault.Row{r}))
+				})
+				if errs[0] == nil {
+					for _, err := range errs[1:] {
+						require.ErrorIs(t, err, vault.ErrKeyRetired)
+					}
+					continue
+				}
+				require.ErrorIs(t, errs[0], vault.ErrKeyInUse)
+				for _, err := range errs[1:] {
+					require.NoError(t, err)
+				}
+			}
+		}},
+
+	{Rule{"keys/require-while-inserting", "An insertion without a fingerprint of a version either comes before the version is required, or is refused."}, 0,
+		func(t *testing.T, s *subject) {
+			s.registers(t, vault.FingerprintKey, 1, 2)
+			v := s.customers(t)
+			var errs [16]error
+			together(len(errs), func(i int) {
+				if i == 0 {
+					errs[i] = s.Store.RequireKey(t.Context(), 2)
+					return
+				}
+				_, errs[i] = s.Store.InsertTokens(t.Context(), orgA, "customers", 1, rowsOf(v, []vault.Row{row(fmt.Sprint("t", i), email, fmt.Sprint(i), 1)}))
+			})
+			require.NoError(t, errs[0])
+			stored := 0
+			for _, err := range errs[1:] {
+				if err == nil {
+					stored++
+				} else {
+					require.ErrorIs(t, err, vault.ErrUnknownKey)
+				}
+			}
+			require.Len(t, s.withoutFingerprint(t, 2, vault.RowID{}, 100), stored)
+			s.refuses(t, v, vault.ErrUnknownKey, row("late", email, "late", 1))
+		}},
+
+	{Rule{"rotation/add-at-once", "Many that add fingerprints at once, while values are inserted, give each row one, and each fingerprint one row."}, 0,
+		func(t *testing.T, s *subject) {
+			s.registers(t, vault.FingerprintKey, 1, 2)
+			v := s.customers(t)
+			const n = 100
+			var of []vault.RowFingerprint
+			for i := range n {
+				token := fmt.Sprint("t", i)
+				s.adds(t, v, row(token, email, fmt.Sprint(i), 1))
+				of = append(of, filling(v, token, 2, fmt.Sprint(i)))
+			}
+			var errs [8]error
+			var refused [8][]vault.RowID
+			together(len(errs), func(i int) {
+				if i%2 == 0 {
+					refused[i], errs[i] = s.Store.AddFingerprints(t.Context(), 2, of[i*10:])
+					return
+				}
+				rows := make([]vault.Row, n)
+				for k := range rows {
+					rows[k] = row(fmt.Sprint("u", i, "-", k), email, fmt.Sprint(k), 1, 2)
+				}
+				_, errs[i] = s.Store.InsertTokens(t.Context(), orgA, "customers", 1, rowsOf(v, rows))
+			})
+			noErrors(t, errs[:])
+			for i := range refused {
+				require.Empty(t, refused[i])
+			}
+			s.usage(t, vault.KeyUsage{Rows: n, Deterministic: n, Fingerprints: map[int]int{1: n, 2: n}, Sealed: map[int]int{1: n}})
+			for i := range n {
+				require.Equal(t, []string{fmt.Sprint("t", i)}, s.find(t, v, email, 2, fmt.Sprint(i)))
+			}
+		}},
+
+	{Rule{"rotation/reseal-at-once", "Of many that reseal the same rows at once one changes each of them."}, 0,
+		func(t *testing.T, s *subject) {
+			s.registers(t, vault.SealKey, 1, 2)
+			v := s.customers(t)
+			const n = 50
+			var changed [8]int
+			var errs [8]error
+			var tasks [8][]vault.Resealed
+			for i := range n {
+				r := row(fmt.Sprint("t", i), email, "random")
+				s.adds(t, v, r)
+				for k := range tasks {
+					to := sealedAnew(r, 2)
+					to.Ciphertext = append(to.Ciphertext, byte(k))
+					tasks[k] = append(tasks[k], vault.Resealed{Row: id(v, r.Token), From: r.Sealed, To: to})
+				}
+			}
+			together(len(errs), func(i int) { changed[i], errs[i] = s.Store.Reseal(t.Context(), tasks[i]) })
+			noErrors(t, errs[:])
+			total := 0
+			for _, c := range changed {
+				total += c
+			}
+			require.Equal(t, n, total, "changes")
+			require.Empty(t, s.notSealedUnder(t, 2, vault.RowID{}, 10))
+		}},
+
+	{Rule{"rotation/remove-at-once", "Many that remove fingerprints at once remove each of them once."}, 0,
+		func(t *testing.T, s *subject) {
+			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.requires(t, 2)
+			v := s.customers(t)
+			const n = 60
+			for i := range n {
+				s.adds(t, v, row(fmt.Sprint("t", i), email, fmt.Sprint(i), 1, 2))
+			}
+			s.retires(t, vault.FingerprintKey, 1, 2)
+			var removed [8]int
+			var errs [8]error
+			together(len(errs), func(i int) {
+				for errs[i] == nil {
+					var k int
+					if k, errs[i] = s.Store.RemoveFingerprints(t.Context(), 1, 5); k == 0 {
+						return
+					}
+					removed[i] += k
+				}
+			})
+			noErrors(t, errs[:])
+			total := 0
+			for _, k := range removed {
+				total += k
+			}
+			require.Equal(t, n, total)
+			s.usage(t, vault.KeyUsage{Rows: n, Deterministic: n, Fingerprints: map[int]int{2: n}, Sealed: map[int]int{1: n}})
+		}},
+}
