@@ -54,7 +54,11 @@ type Allow func(Field) Redaction
 // asks for more than allow says, or a [*TokenError] if what is stored cannot be opened. It is [ErrNotFound] if there is no such vault.
 func (s *Service) Detokenize(ctx context.Context, org, actor, vault string, items []TokenItem, allow Allow) ([]Revealed, error) {
 	start := s.start()
-	values, err := s.detokenize(ctx, org, actor, vault, items, allow)
+	var values []Revealed
+	err := s.withKeys(ctx, func(*Versions) (err error) {
+		values, err = s.detokenize(ctx, org, actor, vault, items, allow)
+		return err
+	})
 	s.observe(ctx, start, Observation{Kind: KindDetokenized, Organization: org, Vault: vault, Actor: actor, Items: len(items), Err: err})
 	return values, err
 }
@@ -98,11 +102,8 @@ func (s *Service) detokenize(ctx context.Context, org, actor, vault string, item
 	return s.reveal(ctx, k, KindDetokenized, actor, rows, redactions)
 }
 
-// readVault makes sure that the keys are the store's, and returns the vault as it is now: what may be shown must not be read from a memory of it.
+// readVault returns the vault as it is now: what may be shown must not be read from a memory of it.
 func (s *Service) readVault(ctx context.Context, org, vault string) (*knownVault, error) {
-	if _, err := s.versions(ctx); err != nil {
-		return nil, err
-	}
 	v, err := s.Vault(ctx, org, vault)
 	if err != nil {
 		return nil, err
@@ -235,7 +236,13 @@ func (s *Service) Export(ctx context.Context, org, actor, vault string, allow Al
 	return func(yield func(Exported, error) bool) {
 		after := ""
 		for {
-			page, err := s.exportPage(ctx, org, actor, vault, after, allow)
+			start := s.start()
+			var page []Exported
+			err := s.withKeys(ctx, func(*Versions) (err error) {
+				page, err = s.exportPage(ctx, org, actor, vault, after, allow)
+				return err
+			})
+			s.observe(ctx, start, Observation{Kind: KindExported, Organization: org, Vault: vault, Actor: actor, Items: len(page), Err: err})
 			if err != nil {
 				yield(Exported{}, err)
 				return
@@ -256,10 +263,6 @@ func (s *Service) Export(ctx context.Context, org, actor, vault string, allow Al
 const exportPage = 500
 
 func (s *Service) exportPage(ctx context.Context, org, actor, vault, after string, allow Allow) (page []Exported, err error) {
-	start := s.start()
-	defer func() {
-		s.observe(ctx, start, Observation{Kind: KindExported, Organization: org, Vault: vault, Actor: actor, Items: len(page), Err: err})
-	}()
 	k, err := s.readVault(ctx, org, vault)
 	if err != nil {
 		return nil, err

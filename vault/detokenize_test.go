@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -204,9 +205,13 @@ func TestAudit(t *testing.T) {
 		_, err = r.AuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: limit})
 		require.Equal(t, []string{"limit"}, fields(t, err))
 	}
-	n, err := r.Prune(t.Context(), begin.AddDate(1, 0, 0))
+	for i := range 2500 {
+		id := uuid.UUID{1: byte(i >> 8), 2: byte(i), 15: 1}
+		require.NoError(t, r.store.AddAuditEvent(t.Context(), vault.AuditEvent{ID: id, Organization: "other", At: begin.AddDate(0, 0, 1), Kind: vault.KindDeleted}))
+	}
+	n, err := r.Prune(t.Context(), begin.AddDate(0, 0, 2))
 	require.NoError(t, err)
-	require.Equal(t, 4, n)
+	require.Equal(t, 2504, n)
 }
 
 // kept is another name of the type, for a field of its own name would hide the method Vault.

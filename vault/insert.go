@@ -24,22 +24,20 @@ func (s *Service) insert(ctx context.Context, org, vault string, items []Item) (
 	if err := s.checkItems(items, true); err != nil {
 		return nil, err
 	}
-	versions, err := s.versions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	err = s.withVault(ctx, org, vault, func(k *knownVault) error {
-		batches, err := resolveItems(k, org, vault, items, func(c *column) error {
-			if !c.tokenized {
-				return ErrNotTokenized
+	err = s.withKeys(ctx, func(versions *Versions) error {
+		return s.withVault(ctx, org, vault, func(k *knownVault) error {
+			batches, err := resolveItems(k, org, vault, items, func(c *column) error {
+				if !c.tokenized {
+					return ErrNotTokenized
+				}
+				return nil
+			})
+			if err != nil {
+				return err
 			}
-			return nil
-		})
-		if err != nil {
+			tokens, err = s.insertBatches(ctx, k, versions, batches, len(items))
 			return err
-		}
-		tokens, err = s.insertBatches(ctx, k, versions, batches, len(items))
-		return err
+		})
 	})
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package vault
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -19,15 +20,43 @@ func (s *Service) versions(ctx context.Context) (*Versions, error) {
 	if err != nil {
 		return nil, unavailable("ask the keyring for its versions", err)
 	}
-	if checked := s.keys.checked.Load(); checked != nil && checked.equal(&v) {
-		return checked, nil
+	return s.checked(ctx, &v)
+}
+
+// checked returns versions that have been compared with the store's.
+func (s *Service) checked(ctx context.Context, v *Versions) (*Versions, error) {
+	if known := s.keys.checked.Load(); known != nil && known.equal(v) {
+		return known, nil
 	}
-	v.Lookup = slices.Clone(v.Lookup)
-	if err := s.checkKeys(ctx, &v); err != nil {
+	own := *v
+	own.Lookup = slices.Clone(v.Lookup)
+	if err := s.checkKeys(ctx, &own); err != nil {
 		return nil, err
 	}
-	s.keys.checked.Store(&v)
-	return &v, nil
+	s.keys.checked.Store(&own)
+	return &own, nil
+}
+
+// withKeys calls do with the keyring's versions, and again if it fails for want of a key while the keyring is given others: a host may
+// replace the keys of a service that runs, and an operation must not be lost between the two.
+func (s *Service) withKeys(ctx context.Context, do func(*Versions) error) error {
+	const tries = 3
+	for try := 1; ; try++ {
+		before, err := s.keyring.Versions(ctx)
+		if err != nil {
+			return unavailable("ask the keyring for its versions", err)
+		}
+		versions, err := s.checked(ctx, &before)
+		if err == nil {
+			err = do(versions)
+		}
+		if try == tries || !errors.Is(err, ErrUnknownKey) && !errors.Is(err, ErrKeyRetired) {
+			return err
+		}
+		if after, failed := s.keyring.Versions(ctx); failed != nil || after.equal(&before) {
+			return err
+		}
+	}
 }
 
 // CheckKeys returns [ErrWrongKey] if the store was begun with another key of the same version, [ErrKeyRetired] if the keyring would use a

@@ -316,3 +316,57 @@ func TestRotationUnderLoad(t *testing.T) {
 		require.Equal(t, []string{token}, tokenize(t, r.with(t, 2), of("persons", "name", value)))
 	}
 }
+
+// replaced is a keyring whose keys are replaced by others in the middle of an operation.
+type replaced struct {
+	vault.Keyring
+	next  vault.Keyring
+	calls int // until it happens
+}
+
+func (r *replaced) count(s vault.Scope) {
+	if r.calls--; r.calls == 0 && s.Organization != "" {
+		r.Keyring = r.next
+	}
+}
+
+func (r *replaced) Fingerprint(ctx context.Context, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+	r.count(s)
+	return r.Keyring.Fingerprint(ctx, version, s, values, dst)
+}
+
+func (r *replaced) Open(ctx context.Context, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+	r.count(s)
+	return r.Keyring.Open(ctx, s, token, sealed)
+}
+
+// A host may give a service that runs other keys: what is under way is repeated with them.
+func TestKeysAreReplacedUnderWay(t *testing.T) {
+	r := newRig(t, vault.Options{})
+	ctx := t.Context()
+	ada, bob := of("persons", "name", "Ada"), of("persons", "name", "Bob")
+	token := insert(t, r.Service, ada)
+	rotate(t, r, 1, 2)
+	for name, do := range map[string]func(s *vault.Service) error{
+		"Tokenize": func(s *vault.Service) error { _, err := s.Tokenize(ctx, "acme", "v1", ada); return err },
+		"Insert": func(s *vault.Service) error {
+			_, err := s.Insert(ctx, "acme", "ops", "v1", append(bob, ada...))
+			return err
+		},
+	} {
+		// The keyring has version 3 first, as nobody else does.
+		keys := &replaced{keyring(t, 3, 2), keyring(t, 2), 3}
+		s, err := vault.New(r.store, keys, nil)
+		require.NoError(t, err)
+		require.NoError(t, do(s), name)
+		require.Less(t, keys.calls, 1, "the keys were replaced")
+	}
+	require.Equal(t, token, tokenize(t, r.with(t, 2), ada))
+
+	// The other way round, the row's key is gone when it is opened.
+	keys := &replaced{keyring(t, 2), keyring(t, 3), 2}
+	s, err := vault.New(r.store, keys, nil)
+	require.NoError(t, err)
+	_, err = s.Detokenize(ctx, "acme", "ops", "v1", asked(token...), everything)
+	require.ErrorIs(t, err, vault.ErrUnknownKey)
+}

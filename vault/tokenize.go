@@ -19,25 +19,23 @@ func (s *Service) tokenize(ctx context.Context, org, vault string, items []Item)
 	if err := s.checkItems(items, false); err != nil {
 		return nil, err
 	}
-	versions, err := s.versions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	err = s.withVault(ctx, org, vault, func(k *knownVault) error {
-		batches, err := resolveItems(k, org, vault, items, func(c *column) error {
-			if !c.deterministic {
-				return ErrNotDeterministic
+	err = s.withKeys(ctx, func(versions *Versions) error {
+		return s.withVault(ctx, org, vault, func(k *knownVault) error {
+			batches, err := resolveItems(k, org, vault, items, func(c *column) error {
+				if !c.deterministic {
+					return ErrNotDeterministic
+				}
+				return nil
+			})
+			if err != nil {
+				return err
 			}
-			return nil
+			if err := s.find(ctx, k, versions, batches); err != nil {
+				return err
+			}
+			tokens, err = s.allTokens(ctx, versions, batches, len(items))
+			return err
 		})
-		if err != nil {
-			return err
-		}
-		if err := s.find(ctx, k, versions, batches); err != nil {
-			return err
-		}
-		tokens, err = s.allTokens(ctx, versions, batches, len(items))
-		return err
 	})
 	if err != nil {
 		return nil, err

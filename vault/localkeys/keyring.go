@@ -94,6 +94,7 @@ func (k *Keyring) Open(_ context.Context, s vault.Scope, token string, sealed va
 	return plaintext, nil
 }
 
-// Format and LogValue keep the keys out of messages and logs.
-func (*Keyring) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
-func (*Keyring) LogValue() slog.Value       { return slog.StringValue(redacted) }
+// Format, MarshalText and LogValue keep the keys out of messages, JSON and logs.
+func (*Keyring) Format(f fmt.State, _ rune)   { _, _ = io.WriteString(f, redacted) }
+func (*Keyring) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+func (*Keyring) LogValue() slog.Value         { return slog.StringValue(redacted) }

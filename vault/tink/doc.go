@@ -10,8 +10,9 @@
 // data, those of tinkey. A host that reads its keysets in another way gives the handles to [New].
 //
 // The KMS is asked by these three functions only, never for a value. From then on the keys are in the memory of the process, as those of
-// package localkeys are: a KMS keeps them out of files, backups and configuration. Whoever can write the files, but not use the KMS, can at
-// most bring back older keysets; the store then refuses a primary fingerprint key that is retired, and a keyring without one that it requires.
+// package localkeys are: a KMS keeps them out of files, backups and configuration. Whoever can write the files, but not use the KMS, can still
+// exchange them for others that the same key sealed. The store refuses fingerprint keys that are not its own, and any primary key that is
+// retired; give each installation a KMS key of its own.
 //
 // # Rotating the keys
 //

@@ -207,7 +207,9 @@ func TestKeysetsThatAreNotUsable(t *testing.T) {
 	}
 
 	// The error names the key, and it may stay if it is disabled.
-	for wrong, template := range map[string]*tinkpb.KeyTemplate{"AesCmacPrfKey": prf.AESCMACPRFKeyTemplate(), "AesGcmKey": aead.AES256GCMKeyTemplate()} {
+	for wrong, template := range map[string]*tinkpb.KeyTemplate{
+		"AesCmacPrfKey": prf.AESCMACPRFKeyTemplate(), "AesGcmKey": aead.AES256GCMKeyTemplate(),
+	} {
 		mixed := newKeyset(t, prf.HMACSHA256PRFKeyTemplate(), template, prf.HMACSHA256PRFKeyTemplate())
 		_, err = tink.New(mixed, seals)
 		require.ErrorContains(t, err, fmt.Sprintf("key %d of type %s: ", ids(mixed)[1], wrong))

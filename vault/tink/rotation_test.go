@@ -142,6 +142,7 @@ func reveal(t testing.TB, p *process, token string) (string, error) {
 // in use then.
 func TestRotation(t *testing.T) {
 	ctx, f := t.Context(), newFiles(t)
+	first := *f
 	store, a := newVault(t, f.read(t))
 	b := newProcess(t, store, f.read(t))
 	tokens := make(map[string]string)
@@ -187,6 +188,7 @@ func TestRotation(t *testing.T) {
 		require.Equal(t, map[int]int{seal: len(tokens)}, status.Usage.Sealed)
 	}
 	requireTokens(t, newProcess(t, store, f.read(t)), tokens)
+	require.ErrorIs(t, newProcess(t, store, first.read(t)).CheckKeys(ctx), vault.ErrKeyRetired, "the files as they were at first")
 }
 
 // A rotation in one process while goroutines use it. Every value keeps its token.

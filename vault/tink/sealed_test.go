@@ -159,7 +159,8 @@ func TestKeysetsThatAreNotSealed(t *testing.T) {
 	require.NoError(t, insecurecleartextkeyset.Write(h, keyset.NewBinaryWriter(&binary)))
 	text := json.String()
 	for _, clear := range []string{
-		text, binary.String(), strings.Replace(text, `"value":`, `"value":!`, 1), strings.ReplaceAll(text, `"keyData"`, `keyData`), strings.Trim(text, "{}"),
+		text, binary.String(), strings.Trim(text, "{}"),
+		strings.Replace(text, `"value":`, `"value":!`, 1), strings.ReplaceAll(text, `"keyData"`, `keyData`),
 	} {
 		_, err := tink.Read([]byte(clear), nil, notAsked{t})
 		require.EqualError(t, err, "tink: the keyset for fingerprints: it is no sealed keyset in Tink's JSON or binary format")
