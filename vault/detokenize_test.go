@@ -284,6 +284,11 @@ func TestCorruption(t *testing.T) {
 			}
 		})
 	}
+	t.Run("two rows", func(t *testing.T) {
+		b.tamper = func(rows []vault.Row) { rows[0].Sealed, rows[2].Sealed = rows[2].Sealed, rows[0].Sealed }
+		_, err := s.Detokenize(t.Context(), "acme", "ops", "v1", asked(tokens...), everything)
+		require.Equal(t, []int{0, 2}, indexes(t, err, vault.ErrCorrupt))
+	})
 	t.Run("every bit", func(t *testing.T) {
 		b.tamper = nil
 		rows, err := b.Rows(t.Context(), "acme", "v1", tokens[:1])

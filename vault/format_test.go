@@ -20,6 +20,10 @@ func TestFormats(t *testing.T) {
 		{"uuid", "", `^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`},
 		{"prefix:cus_", "x\x00\xff", `^cus_[a-z2-7]{26}$`},
 		{"prefix:A-b_9", "x", `^A-b_9[a-z2-7]{26}$`},
+		{"prefix:09azAZ-_", "x", `^09azAZ-_[a-z2-7]{26}$`},
+		{"email", strings.Repeat("a", 64) + "@" + strings.Repeat("b", 255), `^[a-z2-7]{26}@tokens\.invalid$`},
+		{"email:" + strings.Repeat("a", 63) + ".09", "a@b", `^[a-z2-7]{26}@a{63}\.09$`},
+		{"digits:luhn,last4", "00000000000", `^[0-9]{7}0000$`},
 		{"prefix:" + strings.Repeat("z", 32), "x", `^z{32}[a-z2-7]{26}$`},
 		{"email:" + strings.Repeat("a.", 99) + "aa", "a@b.example", `^[a-z2-7]{26}@(a\.){99}aa$`}, // 200 bytes
 		{"digits", card, `^[0-9]{16}$`},

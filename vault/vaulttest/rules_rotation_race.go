@@ -2,6 +2,7 @@ package vaulttest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,54 +65,47 @@ var rotationRaceRules = []rule{
 	{Rule{"keys/retire-while-inserting", "To retire a version that seals and to store rows under it do not both succeed."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			for version := 1; version <= 10; version++ {
+			for version := 1; version <= 16; version++ {
 				s.registers(t, vault.SealKey, version)
-				var errs [8]error
-				together(len(errs), func(i int) {
-					if i == 0 {
-						errs[i] = s.Store.RetireKey(t.Context(), vault.SealKey, version, 0)
-						return
-					}
+				errs := s.inserting(t, v, version, func() error { return s.Store.RetireKey(t.Context(), vault.SealKey, version, 0) }, func(i int) vault.Row {
 					r := row(fmt.Sprint("t", version, "-", i), email, "random")
 					r.Sealed.Version = version
-					_, errs[i] = s.Store.InsertTokens(t.Context(), orgA, "customers", 1, rowsOf(v, []vault.Row{r}))
+					return r
 				})
+				inserted := countOf(t, errs[1:], vault.ErrKeyRetired)
 				if errs[0] == nil {
-					for _, err := range errs[1:] {
-						require.ErrorIs(t, err, vault.ErrKeyRetired)
-					}
+					require.Zero(t, inserted, "rows under a retired version")
 					continue
 				}
 				require.ErrorIs(t, errs[0], vault.ErrKeyInUse)
-				for _, err := range errs[1:] {
-					require.NoError(t, err)
-				}
+				require.Equal(t, len(errs)-1, inserted)
 			}
 		}},
 
 	{Rule{"keys/require-while-inserting", "An insertion without a fingerprint of a version either comes before the version is required, or is refused."}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.FingerprintKey, 1, 2)
+			s.registers(t, vault.FingerprintKey, 1)
 			v := s.customers(t)
-			var errs [16]error
-			together(len(errs), func(i int) {
-				if i == 0 {
-					errs[i] = s.Store.RequireKey(t.Context(), 2)
-					return
+			for version := 2; version <= 12; version++ {
+				s.registers(t, vault.FingerprintKey, version)
+				var have []int // all but this one
+				for older := 1; older < version; older++ {
+					have = append(have, older)
 				}
-				_, errs[i] = s.Store.InsertTokens(t.Context(), orgA, "customers", 1, rowsOf(v, []vault.Row{row(fmt.Sprint("t", i), email, fmt.Sprint(i), 1)}))
-			})
-			require.NoError(t, errs[0])
-			stored := 0
-			for _, err := range errs[1:] {
-				if err == nil {
-					stored++
-				} else {
-					require.ErrorIs(t, err, vault.ErrUnknownKey)
+				errs := s.inserting(t, v, version, func() error { return s.Store.RequireKey(t.Context(), version) }, func(i int) vault.Row {
+					return row(fmt.Sprint("t", version, "-", i), email, fmt.Sprint(version, "-", i), have...)
+				})
+				require.NoError(t, errs[0])
+				inserted := countOf(t, errs[1:], vault.ErrUnknownKey)
+				without := 0
+				for _, r := range s.withoutFingerprint(t, version, vault.RowID{}, 1000) {
+					if strings.HasPrefix(r.Token, fmt.Sprint("t", version, "-")) {
+						without++
+					}
 				}
+				require.Equal(t, inserted, without)
+				s.refuses(t, v, vault.ErrUnknownKey, row("late", email, "late", have...))
 			}
-			require.Len(t, s.withoutFingerprint(t, 2, vault.RowID{}, 100), stored)
-			s.refuses(t, v, vault.ErrUnknownKey, row("late", email, "late", 1))
 		}},
 
 	{Rule{"rotation/add-at-once", "Many that add fingerprints at once, while values are inserted, give each row one, and each fingerprint one row."}, 0,
@@ -204,4 +198,32 @@ var rotationRaceRules = []rule{
 			require.Equal(t, n, total)
 			s.usage(t, vault.KeyUsage{Rows: n, Deterministic: n, Fingerprints: map[int]int{2: n}, Sealed: map[int]int{1: n}})
 		}},
+}
+
+// inserting does something while rows are inserted, at a turn that is another one for each round. It returns its error, and theirs.
+func (s *subject) inserting(t *testing.T, v vault.Vault, round int, do func() error, row func(i int) vault.Row) []error {
+	t.Helper()
+	errs := make([]error, 8)
+	together(len(errs), func(i int) {
+		if i = (i + round) % len(errs); i == 0 {
+			errs[i] = do()
+			return
+		}
+		_, errs[i] = s.Store.InsertTokens(t.Context(), v.Organization, v.ID, v.Revision, rowsOf(v, []vault.Row{row(i)}))
+	})
+	return errs
+}
+
+// countOf returns how many calls succeeded, and requires that the others returned the sentinel.
+func countOf(t *testing.T, errs []error, sentinel error) int {
+	t.Helper()
+	n := 0
+	for _, err := range errs {
+		if err == nil {
+			n++
+		} else {
+			require.ErrorIs(t, err, sentinel)
+		}
+	}
+	return n
 }

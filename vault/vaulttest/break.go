@@ -1,0 +1,45 @@
+package vaulttest
+
+import (
+	"strings"
+	"sync"
+)
+
+// Part is a part of a [Fake] that can be broken.
+type Part string
+
+// The parts.
+const (
+	StorePart    Part = "Store"    // all of the following but the keyring, as when the database is away
+	VaultsPart   Part = "Vaults"   // vaults and their schemas
+	TokensPart   Part = "Tokens"   // tokens: looking them up, inserting, reading and deleting them
+	KeysPart     Part = "Keys"     // what the store knows of the keys
+	RotationPart Part = "Rotation" // what changes keys under rows
+	AuditPart    Part = "Audit"    // the audit trail; a value is not shown without it, while other changes store their event themselves
+	KeyringPart  Part = "Keyring"  // the keys, as when a key management service is away
+)
+
+// Break makes every call to a part fail with [ErrInjected], without effect, until heal is called. A part that was broken twice
+// must be healed twice.
+func (f *Fake) Break(part Part) (heal func()) {
+	f.mu.Lock()
+	f.broken[part]++
+	f.mu.Unlock()
+	return sync.OnceFunc(func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.broken[part]--
+	})
+}
+
+// fail is the Before hook of the fake's backends.
+func (f *Fake) fail(op string) error {
+	name, _, _ := strings.Cut(op, ".")
+	part := Part(name)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken[part] > 0 || part != KeyringPart && f.broken[StorePart] > 0 {
+		return ErrInjected
+	}
+	return nil
+}

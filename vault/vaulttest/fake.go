@@ -1,0 +1,106 @@
+package vaulttest
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// Options are the settings of [New]. The zero value means the defaults.
+type Options struct {
+	// Service are further settings of the service. Now is set by the fake; Observer is called too.
+	Service vault.Options
+}
+
+// Fake is a [vault.Service] on memory, with random keys, for the unit tests of a program that uses one. Time passes by Advance. It is safe
+// for concurrent use.
+type Fake struct {
+	*vault.Service
+	Clock *Clock // what the service goes by
+
+	store *memory.Vault
+	keys  rotatingKeys
+
+	mu           sync.Mutex
+	broken       map[Part]int
+	observations []vault.Observation
+}
+
+// New returns a Fake that stores nothing yet: make a vault with CreateVault. Options may be nil. It needs no cleanup.
+func New(t testing.TB, opts *Options) *Fake {
+	t.Helper()
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	db, err := memory.Open(context.Background(), nil)
+	if err != nil {
+		t.Fatalf("vaulttest: open memory: %v", err)
+	}
+	f := &Fake{Clock: new(Clock), store: db.Vault(), broken: make(map[Part]int)}
+	if err := f.keys.begin(); err != nil {
+		t.Fatalf("vaulttest: make a key: %v", err)
+	}
+	faults := &Faults{Before: f.fail}
+	o.Service.Now = f.Now
+	o.Service.Observer = &recorder{f, o.Service.Observer}
+	if f.Service, err = vault.New(faults.Store(f.store), faults.Keyring(&f.keys), &o.Service); err != nil {
+		t.Fatalf("vaulttest: make the service: %v", err)
+	}
+	return f
+}
+
+// Now returns the fake's time. It stands still but for Advance.
+func (f *Fake) Now() time.Time { return f.Clock.Now() }
+
+// Advance moves the fake's time.
+func (f *Fake) Advance(d time.Duration) { f.Clock.Advance(d) }
+
+// Rotate makes a new version of the keys and takes all steps of a rotation to it, so that a test can see that tokens outlive it. If a step
+// fails, the next Rotate goes on from there. A call that is under way while it drops the old keys may fail.
+func (f *Fake) Rotate(ctx context.Context) error { return f.keys.rotate(ctx, f.Service) }
+
+// Events returns the audit trail of all organizations, oldest first.
+func (f *Fake) Events() []vault.AuditEvent {
+	organizations := make(map[string]bool)
+	for _, o := range f.Observations() {
+		organizations[o.Organization] = true
+	}
+	var events []vault.AuditEvent
+	for org := range organizations {
+		// Past the faults and the limits of the service, so that a test can look at a broken fake.
+		page, err := f.store.AuditEvents(context.Background(), org, vault.AuditQuery{Limit: int(^uint(0) >> 1)})
+		if err == nil {
+			events = append(events, page.Events...)
+		}
+	}
+	slices.SortFunc(events, func(a, b vault.AuditEvent) int { return b.Position().Compare(a.Position()) })
+	return events
+}
+
+// Observations returns everything that the service did, in order.
+func (f *Fake) Observations() []vault.Observation {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.observations)
+}
+
+// recorder is the service's Observer: it keeps what it hears and passes it on.
+type recorder struct {
+	fake *Fake
+	next vault.Observer
+}
+
+func (r *recorder) Observe(ctx context.Context, o vault.Observation) {
+	r.fake.mu.Lock()
+	r.fake.observations = append(r.fake.observations, o)
+	r.fake.mu.Unlock()
+	if r.next != nil {
+		r.next.Observe(ctx, o)
+	}
+}

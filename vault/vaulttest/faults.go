@@ -1,0 +1,179 @@
+package vaulttest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// Faults makes the backends that it wraps fail as its hooks say, so that an embedder can see what his own program does then. The
+// zero value injects nothing. Set the hooks before the first call; they must be safe for concurrent use if the wrappers are used
+// concurrently.
+//
+// An op is the interface and the method, as in "Vaults.PutVault", "Tokens.InsertTokens", "Keys.RegisterKey", "Rotation.Reseal",
+// "Audit.AddAuditEvent" or "Keyring.Fingerprint". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one to some ops. A hook may
+// also panic, block or call other parts of the program: whatever can happen while a backend is being called.
+type Faults struct {
+	// Before runs before the backend is called. If it returns an error, that is the answer, and the backend is not called.
+	Before func(op string) error
+
+	// After runs when the backend has done what was asked without error. If it returns an error, that is the answer: the call took
+	// effect and the caller does not know it, as when a connection breaks before the reply.
+	After func(op string) error
+}
+
+// call makes a call that returns only an error.
+func (f *Faults) call(op string, do func() error) error {
+	if f.Before != nil {
+		if err := f.Before(op); err != nil {
+			return err
+		}
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	if f.After != nil {
+		return f.After(op)
+	}
+	return nil
+}
+
+// callFor makes a call that returns a value and an error.
+func callFor[T any](f *Faults, op string, do func() (T, error)) (result T, err error) {
+	err = f.call(op, func() error {
+		result, err = do()
+		return err
+	})
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return result, nil
+}
+
+// Store wraps a store. The ops are the methods of "Vaults", "Tokens", "Keys", "Rotation" and "Audit".
+func (f *Faults) Store(s vault.Store) vault.Store { return &faultyStore{s, f} }
+
+type faultyStore struct {
+	inner  vault.Store
+	faults *Faults
+}
+
+func (s *faultyStore) Vault(ctx context.Context, org, id string) (vault.Vault, error) {
+	return callFor(s.faults, "Vaults.Vault", func() (vault.Vault, error) { return s.inner.Vault(ctx, org, id) })
+}
+
+func (s *faultyStore) PutVault(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
+	return s.faults.call("Vaults.PutVault", func() error { return s.inner.PutVault(ctx, v, left, a) })
+}
+
+func (s *faultyStore) FindTokens(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
+	return callFor(s.faults, "Tokens.FindTokens", func() ([][]string, error) { return s.inner.FindTokens(ctx, org, id, revision, lookups) })
+}
+
+func (s *faultyStore) InsertTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
+	return callFor(s.faults, "Tokens.InsertTokens", func() ([]string, error) { return s.inner.InsertTokens(ctx, org, id, revision, rows) })
+}
+
+func (s *faultyStore) Rows(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
+	return callFor(s.faults, "Tokens.Rows", func() ([]vault.Row, error) { return s.inner.Rows(ctx, org, id, tokens) })
+}
+
+func (s *faultyStore) ListRows(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
+	return callFor(s.faults, "Tokens.ListRows", func() ([]vault.Row, error) { return s.inner.ListRows(ctx, org, id, after, limit) })
+}
+
+func (s *faultyStore) DeleteToken(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
+	return s.faults.call("Tokens.DeleteToken", func() error { return s.inner.DeleteToken(ctx, org, id, token, a) })
+}
+
+func (s *faultyStore) Keys(ctx context.Context) ([]vault.Key, error) {
+	return callFor(s.faults, "Keys.Keys", func() ([]vault.Key, error) { return s.inner.Keys(ctx) })
+}
+
+func (s *faultyStore) RegisterKey(ctx context.Context, k vault.Key) (vault.Key, error) {
+	return callFor(s.faults, "Keys.RegisterKey", func() (vault.Key, error) { return s.inner.RegisterKey(ctx, k) })
+}
+
+func (s *faultyStore) RequireKey(ctx context.Context, version int) error {
+	return s.faults.call("Keys.RequireKey", func() error { return s.inner.RequireKey(ctx, version) })
+}
+
+func (s *faultyStore) RetireKey(ctx context.Context, p vault.Purpose, version, successor int) error {
+	return s.faults.call("Keys.RetireKey", func() error { return s.inner.RetireKey(ctx, p, version, successor) })
+}
+
+func (s *faultyStore) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
+	return callFor(s.faults, "Keys.KeyUsage", func() (vault.KeyUsage, error) { return s.inner.KeyUsage(ctx) })
+}
+
+func (s *faultyStore) RowsWithoutFingerprint(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+	return callFor(s.faults, "Rotation.RowsWithoutFingerprint", func() ([]vault.Row, error) {
+		return s.inner.RowsWithoutFingerprint(ctx, version, after, limit)
+	})
+}
+
+func (s *faultyStore) AddFingerprints(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
+	return callFor(s.faults, "Rotation.AddFingerprints", func() ([]vault.RowID, error) { return s.inner.AddFingerprints(ctx, version, of) })
+}
+
+func (s *faultyStore) RowsNotSealedUnder(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+	return callFor(s.faults, "Rotation.RowsNotSealedUnder", func() ([]vault.Row, error) {
+		return s.inner.RowsNotSealedUnder(ctx, version, after, limit)
+	})
+}
+
+func (s *faultyStore) Reseal(ctx context.Context, rows []vault.Resealed) (int, error) {
+	return callFor(s.faults, "Rotation.Reseal", func() (int, error) { return s.inner.Reseal(ctx, rows) })
+}
+
+func (s *faultyStore) RemoveFingerprints(ctx context.Context, version, limit int) (int, error) {
+	return callFor(s.faults, "Rotation.RemoveFingerprints", func() (int, error) { return s.inner.RemoveFingerprints(ctx, version, limit) })
+}
+
+func (s *faultyStore) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
+	return s.faults.call("Audit.AddAuditEvent", func() error { return s.inner.AddAuditEvent(ctx, e) })
+}
+
+func (s *faultyStore) AuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+	return callFor(s.faults, "Audit.AuditEvents", func() (vault.AuditPage, error) { return s.inner.AuditEvents(ctx, org, q) })
+}
+
+func (s *faultyStore) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
+	return callFor(s.faults, "Audit.PruneAudit", func() (int, error) { return s.inner.PruneAudit(ctx, before, limit) })
+}
+
+// Keyring wraps a keyring, as when a key management service is away. The ops are the methods of "Keyring".
+func (f *Faults) Keyring(k vault.Keyring) vault.Keyring { return &faultyKeyring{k, f} }
+
+type faultyKeyring struct {
+	inner  vault.Keyring
+	faults *Faults
+}
+
+func (k *faultyKeyring) Versions(ctx context.Context) (vault.Versions, error) {
+	return callFor(k.faults, "Keyring.Versions", func() (vault.Versions, error) { return k.inner.Versions(ctx) })
+}
+
+func (k *faultyKeyring) Fingerprint(ctx context.Context, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+	return k.faults.call("Keyring.Fingerprint", func() error { return k.inner.Fingerprint(ctx, version, s, values, dst) })
+}
+
+func (k *faultyKeyring) Seal(ctx context.Context, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+	return callFor(k.faults, "Keyring.Seal", func() (vault.Sealed, error) { return k.inner.Seal(ctx, s, token, plaintext) })
+}
+
+func (k *faultyKeyring) Open(ctx context.Context, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+	return callFor(k.faults, "Keyring.Open", func() ([]byte, error) { return k.inner.Open(ctx, s, token, sealed) })
+}
+
+const redacted = "[redacted]"
+
+// Format, MarshalText and LogValue keep the keys out of messages, JSON and logs, whatever the wrapped keyring does.
+func (*faultyKeyring) Format(f fmt.State, _ rune)   { _, _ = io.WriteString(f, redacted) }
+func (*faultyKeyring) MarshalText() ([]byte, error) { return []byte(redacted), nil }
+func (*faultyKeyring) LogValue() slog.Value         { return slog.StringValue(redacted) }

@@ -1,0 +1,226 @@
+package vaulttest_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/vaulttest"
+)
+
+// mutant is the memory backend, whose methods can be replaced: each of these is what the method calls.
+type mutant struct {
+	db      *memory.Vault
+	broken  atomic.Bool // makes every method fail
+	failure error       // what broken methods return
+
+	vault                  func(ctx context.Context, org, id string) (vault.Vault, error)
+	putVault               func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error
+	findTokens             func(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error)
+	insertTokens           func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error)
+	rows                   func(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error)
+	listRows               func(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error)
+	deleteToken            func(ctx context.Context, org, id, token string, a vault.AuditEvent) error
+	keys                   func(ctx context.Context) ([]vault.Key, error)
+	registerKey            func(ctx context.Context, k vault.Key) (vault.Key, error)
+	requireKey             func(ctx context.Context, version int) error
+	retireKey              func(ctx context.Context, p vault.Purpose, version, successor int) error
+	keyUsage               func(ctx context.Context) (vault.KeyUsage, error)
+	rowsWithoutFingerprint func(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error)
+	addFingerprints        func(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error)
+	rowsNotSealedUnder     func(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error)
+	reseal                 func(ctx context.Context, rows []vault.Resealed) (int, error)
+	removeFingerprints     func(ctx context.Context, version, limit int) (int, error)
+	addAuditEvent          func(ctx context.Context, e vault.AuditEvent) error
+	auditEvents            func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error)
+	pruneAudit             func(ctx context.Context, before time.Time, limit int) (int, error)
+}
+
+var errBroken = errors.New("disk on fire")
+
+// newMutant returns a faithful mutant.
+func newMutant(t *testing.T) *mutant {
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	s := db.Vault()
+	return &mutant{
+		db: s, failure: errBroken,
+
+		vault:                  s.Vault,
+		putVault:               s.PutVault,
+		findTokens:             s.FindTokens,
+		insertTokens:           s.InsertTokens,
+		rows:                   s.Rows,
+		listRows:               s.ListRows,
+		deleteToken:            s.DeleteToken,
+		keys:                   s.Keys,
+		registerKey:            s.RegisterKey,
+		requireKey:             s.RequireKey,
+		retireKey:              s.RetireKey,
+		keyUsage:               s.KeyUsage,
+		rowsWithoutFingerprint: s.RowsWithoutFingerprint,
+		addFingerprints:        s.AddFingerprints,
+		rowsNotSealedUnder:     s.RowsNotSealedUnder,
+		reseal:                 s.Reseal,
+		removeFingerprints:     s.RemoveFingerprints,
+		addAuditEvent:          s.AddAuditEvent,
+		auditEvents:            s.AuditEvents,
+		pruneAudit:             s.PruneAudit,
+	}
+}
+
+// backend returns the mutant as what the suite takes.
+func (m *mutant) backend() vaulttest.Backend { return vaulttest.Backend{Store: m} }
+
+func (m *mutant) fail() error {
+	if m.broken.Load() {
+		return m.failure
+	}
+	return nil
+}
+
+func (m *mutant) Vault(ctx context.Context, org, id string) (vault.Vault, error) {
+	if err := m.fail(); err != nil {
+		return vault.Vault{}, err
+	}
+	return m.vault(ctx, org, id)
+}
+
+func (m *mutant) PutVault(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.putVault(ctx, v, left, a)
+}
+
+func (m *mutant) FindTokens(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.findTokens(ctx, org, id, revision, lookups)
+}
+
+func (m *mutant) InsertTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.insertTokens(ctx, org, id, revision, rows)
+}
+
+func (m *mutant) Rows(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.rows(ctx, org, id, tokens)
+}
+
+func (m *mutant) ListRows(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.listRows(ctx, org, id, after, limit)
+}
+
+func (m *mutant) DeleteToken(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.deleteToken(ctx, org, id, token, a)
+}
+
+func (m *mutant) Keys(ctx context.Context) ([]vault.Key, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.keys(ctx)
+}
+
+func (m *mutant) RegisterKey(ctx context.Context, k vault.Key) (vault.Key, error) {
+	if err := m.fail(); err != nil {
+		return vault.Key{}, err
+	}
+	return m.registerKey(ctx, k)
+}
+
+func (m *mutant) RequireKey(ctx context.Context, version int) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.requireKey(ctx, version)
+}
+
+func (m *mutant) RetireKey(ctx context.Context, p vault.Purpose, version, successor int) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.retireKey(ctx, p, version, successor)
+}
+
+func (m *mutant) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
+	if err := m.fail(); err != nil {
+		return vault.KeyUsage{}, err
+	}
+	return m.keyUsage(ctx)
+}
+
+func (m *mutant) RowsWithoutFingerprint(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.rowsWithoutFingerprint(ctx, version, after, limit)
+}
+
+func (m *mutant) AddFingerprints(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.addFingerprints(ctx, version, of)
+}
+
+func (m *mutant) RowsNotSealedUnder(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.rowsNotSealedUnder(ctx, version, after, limit)
+}
+
+func (m *mutant) Reseal(ctx context.Context, rows []vault.Resealed) (int, error) {
+	if err := m.fail(); err != nil {
+		return 0, err
+	}
+	return m.reseal(ctx, rows)
+}
+
+func (m *mutant) RemoveFingerprints(ctx context.Context, version, limit int) (int, error) {
+	if err := m.fail(); err != nil {
+		return 0, err
+	}
+	return m.removeFingerprints(ctx, version, limit)
+}
+
+func (m *mutant) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.addAuditEvent(ctx, e)
+}
+
+func (m *mutant) AuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+	if err := m.fail(); err != nil {
+		return vault.AuditPage{}, err
+	}
+	return m.auditEvents(ctx, org, q)
+}
+
+func (m *mutant) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
+	if err := m.fail(); err != nil {
+		return 0, err
+	}
+	return m.pruneAudit(ctx, before, limit)
+}

@@ -1,0 +1,217 @@
+package vaulttest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/vaulttest"
+)
+
+// auditMutants are wrong about the audit trail.
+var auditMutants = []broken{
+	{name: "shows the oldest events first", breaks: []string{
+		"audit/newest-first", "audit/equal-times-by-id", "audit/matches-query",
+	}, mutate: func(m *mutant) {
+		m.everyAuditPage(func(_ *vault.AuditQuery, page *vault.AuditPage) { slices.Reverse(page.Events) })
+	}},
+	{name: "shows every organization's events", breaks: []string{"audit/of-organization"}, mutate: func(m *mutant) {
+		m.everyAuditQuery(func(org *string, _ *vault.AuditQuery) { *org = "org-a" })
+	}},
+	{name: "ignores the kind", breaks: []string{
+		"audit/by-kind-actor-and-vault", "audit/matches-query", "audit/names-are-bytes",
+	}, mutate: func(m *mutant) {
+		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) { q.Kind = "" })
+	}},
+	{name: "ignores the actor", breaks: []string{"audit/by-kind-actor-and-vault"}, mutate: func(m *mutant) {
+		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) { q.Actor = "" })
+	}},
+	{name: "ignores the actor if there is a vault", breaks: []string{
+		"audit/by-kind-actor-and-vault", "audit/matches-query",
+	}, mutate: func(m *mutant) {
+		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) {
+			if q.Vault != "" {
+				q.Actor = ""
+			}
+		})
+	}},
+	{name: "takes From as exclusive", breaks: []string{"audit/from-to"}, mutate: func(m *mutant) {
+		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) { q.From = q.From.Add(1) })
+	}},
+	{name: "takes To as inclusive", breaks: []string{"audit/from-to", "audit/matches-query"}, mutate: func(m *mutant) {
+		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) {
+			if !q.To.IsZero() {
+				q.To = q.To.Add(1)
+			}
+		})
+	}},
+	{name: "compares times by the clock on the wall", breaks: []string{"audit/times-are-instants"}, mutate: func(m *mutant) {
+		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) {
+			if !q.From.IsZero() {
+				_, offset := q.From.Zone()
+				q.From = q.From.Add(time.Duration(offset) * time.Second)
+			}
+		})
+	}},
+	{name: "repeats events of equal times", breaks: []string{"audit/pages", "audit/matches-query"}, mutate: func(m *mutant) {
+		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) {
+			if !q.Before.IsZero() {
+				q.Before.ID = uuid.Max
+			}
+		})
+	}},
+	{name: "skips events of equal times", breaks: []string{"audit/pages", "audit/matches-query"}, mutate: func(m *mutant) {
+		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) { q.Before.ID = uuid.Nil })
+	}},
+	{name: "has one more empty page", breaks: []string{"audit/next-is-zero-at-the-end"}, mutate: func(m *mutant) {
+		m.everyAuditPage(func(q *vault.AuditQuery, page *vault.AuditPage) {
+			if n := len(page.Events); n == q.Limit && n > 0 {
+				page.Next = page.Events[n-1].Position()
+			}
+		})
+	}},
+	{name: "shows more events than asked for", breaks: []string{"audit/pages"}, mutate: func(m *mutant) {
+		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) { q.Limit++ })
+	}},
+	{name: "pages by number", breaks: []string{"audit/pages-while-events-arrive"}, mutate: func(m *mutant) {
+		m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+			limit, skip := q.Limit, 0
+			if !q.Before.IsZero() {
+				skip = int(q.Before.At.Unix())
+			}
+			q.Before, q.Limit = vault.AuditPosition{}, vault.MaxPageSize
+			page, err := m.db.AuditEvents(ctx, org, q)
+			all := page.Events[min(skip, len(page.Events)):]
+			page.Events = all[:min(limit, len(all))]
+			if len(all) > limit {
+				page.Next = vault.AuditPosition{At: time.Unix(int64(skip+limit), 0)}
+			}
+			return page, err
+		}
+	}},
+	{name: "keeps one event of a time", breaks: []string{"audit/equal-times-by-id", "audit/by-kind-actor-and-vault"}, mutate: func(m *mutant) {
+		m.everyAuditPage(func(_ *vault.AuditQuery, page *vault.AuditPage) {
+			page.Events = slices.CompactFunc(page.Events, func(a, b vault.AuditEvent) bool { return a.At.Equal(b.At) || a.Actor == b.Actor && a.Kind == b.Kind })
+		})
+	}},
+	{name: "ignores the vault", breaks: []string{"audit/by-kind-actor-and-vault", "audit/matches-query", "audit/pages"}, mutate: func(m *mutant) {
+		cut := false
+		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) {
+			if cut = q.Limit == 7; !cut || q.Vault != "y" {
+				q.Vault = ""
+			}
+		})
+	}},
+	{name: "prunes what is at the time", breaks: []string{"audit/prune"}, mutate: func(m *mutant) {
+		m.pruneAudit = func(ctx context.Context, before time.Time, limit int) (int, error) {
+			return m.db.PruneAudit(ctx, before.Add(time.Microsecond), limit)
+		}
+	}},
+	{name: "prunes without a limit", breaks: []string{"audit/prune-limit"}, mutate: func(m *mutant) {
+		m.pruneAudit = func(ctx context.Context, before time.Time, _ int) (int, error) {
+			return m.db.PruneAudit(ctx, before, 1000)
+		}
+	}},
+	{name: "prunes nothing and counts", breaks: []string{"audit/prune", "audit/prune-limit", "store/durable-absence"}, mutate: func(m *mutant) {
+		m.pruneAudit = func(ctx context.Context, before time.Time, limit int) (int, error) {
+			if before.Year() < 2020 {
+				return 0, ctx.Err()
+			}
+			return min(limit, 3), ctx.Err()
+		}
+	}},
+}
+
+// ctxMutants go on when they should not, or say that something is not there when they cannot know, or say too much.
+var ctxMutants = []broken{
+	{name: "ignores the context", breaks: []string{"store/ended-context"}, mutate: func(m *mutant) {
+		m.keyUsage = func(context.Context) (vault.KeyUsage, error) { return m.db.KeyUsage(context.Background()) }
+	}},
+	{name: "finds nothing when the context has ended", breaks: []string{"store/ended-context"}, mutate: func(m *mutant) {
+		m.findTokens = func(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
+			found, err := m.db.FindTokens(ctx, org, id, revision, lookups)
+			if err != nil {
+				return nil, vault.ErrStale
+			}
+			return found, nil
+		}
+	}},
+	{name: "finds nothing while it is broken", breaks: []string{"store/failure"}, mutate: func(m *mutant) {
+		m.failure = errors.Join(errBroken, vault.ErrNotFound)
+	}},
+	{name: "takes tokens while it is broken", breaks: []string{"store/failure"}, mutate: func(m *mutant) {
+		m.failure = &vault.TakenError{}
+	}},
+	{name: "shows what it refuses", breaks: []string{"store/errors-hold-nothing"}, mutate: inserting(func(_ *mutant, insert insertTokens) insertTokens {
+		return func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
+			tokens, err := insert(ctx, org, id, revision, rows)
+			if err != nil && len(rows) > 0 {
+				err = fmt.Errorf("insert %x: %w", rows[0].Sealed.Ciphertext, err)
+			}
+			return tokens, err
+		}
+	})},
+	{name: "shows fingerprints that it refuses", breaks: []string{"store/errors-hold-nothing"}, mutate: inserting(func(_ *mutant, insert insertTokens) insertTokens {
+		return func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
+			tokens, err := insert(ctx, org, id, revision, rows)
+			if err != nil && len(rows) > 0 && len(rows[0].Fingerprints) > 0 {
+				err = fmt.Errorf("insert %v: %w", rows[0].Fingerprints[0].Fingerprint[:], err)
+			}
+			return tokens, err
+		}
+	})},
+}
+
+// empty opens a new backend in the place of the one before.
+func empty(t *testing.T, _ vaulttest.Backend) vaulttest.Backend { return newMutant(t).backend() }
+
+// losing opens a backend that has lost something of the one before.
+func losing(lose func(*testing.T, vault.Store)) func(*testing.T, vaulttest.Backend) vaulttest.Backend {
+	return func(t *testing.T, b vaulttest.Backend) vaulttest.Backend {
+		lose(t, b.Store)
+		return b
+	}
+}
+
+// reopenMutants lose something when they are opened again.
+var reopenMutants = []broken{
+	{name: "loses everything", breaks: []string{"store/durable", "store/durable-absence", "store/durable-constraints"}, mutate: func(*mutant) {}, reopen: empty},
+	{name: "loses the audit trail", breaks: []string{"store/durable"}, mutate: func(*mutant) {}, reopen: losing(func(t *testing.T, s vault.Store) {
+		_, err := s.PruneAudit(t.Context(), time.Now(), 1)
+		require.NoError(t, err)
+	})},
+	{name: "loses a fingerprint", breaks: []string{"store/durable"}, mutate: func(m *mutant) {}, reopen: losing(func(_ *testing.T, s vault.Store) {
+		s.(*mutant).everyLookup(func(l *vault.Lookup) {
+			if l.Version == 5 {
+				l.Scope = "nowhere"
+			}
+		})
+	})},
+	{name: "forgets which tokens were deleted", breaks: []string{"store/durable-absence"}, mutate: func(m *mutant) {}, reopen: losing(func(_ *testing.T, s vault.Store) {
+		m := s.(*mutant)
+		insert := m.insertTokens
+		m.insertTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
+			tokens, err := insert(ctx, org, id, revision, rows)
+			if errors.As(err, new(*vault.TakenError)) {
+				return []string{rows[0].Token}, nil
+			}
+			return tokens, err
+		}
+	})},
+	{name: "forgets what is required", breaks: []string{"store/durable", "store/durable-constraints"}, mutate: func(m *mutant) {}, reopen: losing(func(_ *testing.T, s vault.Store) {
+		swallowing(vault.ErrUnknownKey)(s.(*mutant))
+		s.(*mutant).everyKeys(func(keys []vault.Key) []vault.Key {
+			for i := range keys {
+				keys[i].Required = false
+			}
+			return keys
+		})
+	})},
+}

@@ -1,0 +1,207 @@
+package vaulttest_test
+
+import (
+	"context"
+	"runtime"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// everyVault applies change to all vaults that the mutant returns.
+func (m *mutant) everyVault(change func(*vault.Vault)) {
+	get := m.vault
+	m.vault = func(ctx context.Context, org, id string) (vault.Vault, error) {
+		v, err := get(ctx, org, id)
+		change(&v)
+		return v, err
+	}
+}
+
+// everyRow applies change to all rows that the mutant returns.
+func (m *mutant) everyRow(change func(*vault.Row)) {
+	m.everyRows(func(rows []vault.Row) []vault.Row {
+		for i := range rows {
+			change(&rows[i])
+		}
+		return rows
+	})
+}
+
+// everyRows applies change to all lists of rows that the mutant returns.
+func (m *mutant) everyRows(change func([]vault.Row) []vault.Row) {
+	rows, without, under := m.rows, m.rowsWithoutFingerprint, m.rowsNotSealedUnder
+	m.rows = func(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
+		got, err := rows(ctx, org, id, tokens)
+		return change(got), err
+	}
+	m.everyListing(change)
+	m.rowsWithoutFingerprint = func(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+		got, err := without(ctx, version, after, limit)
+		return change(got), err
+	}
+	m.rowsNotSealedUnder = func(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+		got, err := under(ctx, version, after, limit)
+		return change(got), err
+	}
+}
+
+// everyListing applies change to all pages of a vault's tokens.
+func (m *mutant) everyListing(change func([]vault.Row) []vault.Row) {
+	list := m.listRows
+	m.listRows = func(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
+		rows, err := list(ctx, org, id, after, limit)
+		return change(rows), err
+	}
+}
+
+// everyMaintenance applies change to what is asked of the listings of all organizations' rows, and all to what they return.
+func (m *mutant) everyMaintenance(ask func(after *vault.RowID, limit *int), answer func([]vault.Row) []vault.Row) {
+	without, under := m.rowsWithoutFingerprint, m.rowsNotSealedUnder
+	m.rowsWithoutFingerprint = func(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+		ask(&after, &limit)
+		rows, err := without(ctx, version, after, limit)
+		return answer(rows), err
+	}
+	m.rowsNotSealedUnder = func(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+		ask(&after, &limit)
+		rows, err := under(ctx, version, after, limit)
+		return answer(rows), err
+	}
+}
+
+// everyInsertion applies change to all rows that the mutant is given.
+func (m *mutant) everyInsertion(change func(*vault.Row)) {
+	insert := m.insertTokens
+	m.insertTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
+		own := make([]vault.Row, len(rows))
+		for i := range rows {
+			own[i] = rows[i].Clone()
+			change(&own[i])
+		}
+		return insert(ctx, org, id, revision, own)
+	}
+}
+
+// everyLookup applies change to all lookups that the mutant is given.
+func (m *mutant) everyLookup(change func(*vault.Lookup)) {
+	find := m.findTokens
+	m.findTokens = func(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
+		own := make([]vault.Lookup, len(lookups))
+		for i := range lookups {
+			own[i] = lookups[i]
+			own[i].Fingerprints = append([]vault.Fingerprint(nil), lookups[i].Fingerprints...)
+			change(&own[i])
+		}
+		return find(ctx, org, id, revision, own)
+	}
+}
+
+// everyKeys applies change to all lists of keys that the mutant returns.
+func (m *mutant) everyKeys(change func([]vault.Key) []vault.Key) {
+	keys := m.keys
+	m.keys = func(ctx context.Context) ([]vault.Key, error) {
+		got, err := keys(ctx)
+		return change(got), err
+	}
+}
+
+// everyUsage applies change to all counts that the mutant returns.
+func (m *mutant) everyUsage(change func(*vault.KeyUsage)) {
+	usage := m.keyUsage
+	m.keyUsage = func(ctx context.Context) (vault.KeyUsage, error) {
+		got, err := usage(ctx)
+		if err == nil {
+			change(&got)
+		}
+		return got, err
+	}
+}
+
+// everyAuditPage applies change to all pages of the trail that the mutant returns.
+func (m *mutant) everyAuditPage(change func(*vault.AuditQuery, *vault.AuditPage)) {
+	events := m.auditEvents
+	m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+		page, err := events(ctx, org, q)
+		change(&q, &page)
+		return page, err
+	}
+}
+
+// everyEvent applies change to all audit events that the mutant returns.
+func (m *mutant) everyEvent(change func(*vault.AuditEvent)) {
+	m.everyAuditPage(func(_ *vault.AuditQuery, page *vault.AuditPage) {
+		for i := range page.Events {
+			change(&page.Events[i])
+		}
+	})
+}
+
+// everyNewEvent applies change to all audit events that the mutant is given.
+func (m *mutant) everyNewEvent(change func(*vault.AuditEvent)) {
+	put, del, add := m.putVault, m.deleteToken, m.addAuditEvent
+	m.putVault = func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
+		change(&a)
+		return put(ctx, v, left, a)
+	}
+	m.deleteToken = func(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
+		change(&a)
+		return del(ctx, org, id, token, a)
+	}
+	m.addAuditEvent = func(ctx context.Context, e vault.AuditEvent) error {
+		change(&e)
+		return add(ctx, e)
+	}
+}
+
+// everyAuditQuery applies change to all queries that the mutant's trail is asked.
+func (m *mutant) everyAuditQuery(change func(*string, *vault.AuditQuery)) {
+	events := m.auditEvents
+	m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+		change(&org, &q)
+		return events(ctx, org, q)
+	}
+}
+
+// renamed applies change to every organization, vault, token and scope that the mutant is given, as a collation does.
+func (m *mutant) renamed(change func(string) string) {
+	get, put, find, insert, rows := m.vault, m.putVault, m.findTokens, m.insertTokens, m.rows
+	m.vault = func(ctx context.Context, org, id string) (vault.Vault, error) {
+		return get(ctx, change(org), change(id))
+	}
+	m.putVault = func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
+		v.Organization, v.ID = change(v.Organization), change(v.ID)
+		return put(ctx, v, left, a)
+	}
+	m.findTokens = func(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
+		for i := range lookups {
+			lookups[i].Scope = change(lookups[i].Scope)
+		}
+		return find(ctx, change(org), change(id), revision, lookups)
+	}
+	m.insertTokens = func(ctx context.Context, org, id string, revision int64, given []vault.Row) ([]string, error) {
+		for i := range given {
+			given[i].Token, given[i].Scope = change(given[i].Token), change(given[i].Scope)
+		}
+		return insert(ctx, change(org), change(id), revision, given)
+	}
+	m.rows = func(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
+		own := make([]string, len(tokens))
+		for i := range tokens {
+			own[i] = change(tokens[i])
+		}
+		return rows(ctx, change(org), change(id), own)
+	}
+}
+
+// dither lets others run, so that a race that can be lost is lost.
+func dither() {
+	runtime.Gosched()
+	time.Sleep(2 * time.Millisecond)
+}
+
+// rowsOf returns all rows of a vault.
+func (m *mutant) rowsOf(ctx context.Context, org, id string) []vault.Row {
+	rows, _ := m.db.ListRows(ctx, org, id, "", 1_000_000)
+	return rows
+}
