@@ -2,6 +2,7 @@ package httpadapter
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -22,7 +23,7 @@ type Options struct {
 	// Wrap puts a host's handler round each operation, outside authentication: for metrics, spans, rate limits.
 	Wrap func(op Operation, next http.Handler) http.Handler
 
-	MaxBody     int64         // bytes of a request body: 1 MiB
+	MaxBody     int64         // bytes of a request body: 1 MiB, and 8 MiB for a vault
 	BodyTimeout time.Duration // for the arrival of a body: 30 s
 	Observer    Observer      // none
 	Logger      *slog.Logger  // slog.Default()
@@ -42,7 +43,7 @@ func (o *Options) setDefaults() {
 
 // Operation names one operation of a service: a label for metrics and spans.
 type Operation struct {
-	Service string // "trigger"
+	Service string // "trigger", "authmgmt", "vault"
 	ID      string // the operationId of the OpenAPI document
 	Method  string
 	Pattern string // the path as a pattern of http.ServeMux, without prefix
@@ -78,7 +79,9 @@ type Handler struct {
 	errors errorTable
 	opts   Options
 
-	features []string // of the service's OpenAPI document, beyond what every handler has
+	features   []string        // of the service's OpenAPI document, beyond what every handler has
+	servers    json.RawMessage // of the service's paths there, if they are not the document's
+	requestIDs bool            // answers have an x-request-id
 }
 
 // operation is a row of a service's routing table.
@@ -144,6 +147,7 @@ func (h *Handler) Routes() []Route { return append([]Route(nil), h.routes...) }
 
 // ServeHTTP answers a request whose path, without the prefix that the host stripped, begins at the service's root.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	r = h.identify(w, r)
 	if !cleanPath(r.URL.EscapedPath()) { // http.ServeMux would redirect, to an address that lacks the host's prefix
 		h.errorsAt(urlpath.Clean(r.URL.Path)).reply(problem{kind: notFound}).writeUnread(w, r)
 		return
@@ -302,7 +306,12 @@ func (h *Handler) failAs(table errorTable, r *http.Request, err error) response 
 
 // log tells the operator of an error that is not the caller's. It names the path's pattern, for a path may hold a secret.
 func (h *Handler) log(r *http.Request, err error, known bool) {
-	if !known && r.Context().Err() == nil {
-		h.opts.Logger.ErrorContext(r.Context(), "request failed", "service", h.name, "method", r.Method, "pattern", r.Pattern, "error", err)
+	if known || r.Context().Err() != nil {
+		return
 	}
+	attrs := []any{"service", h.name, "method", r.Method, "pattern", r.Pattern, "error", err}
+	if id := RequestID(r.Context()); id != "" {
+		attrs = append(attrs, "request_id", id)
+	}
+	h.opts.Logger.ErrorContext(r.Context(), "request failed", attrs...)
 }

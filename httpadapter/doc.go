@@ -13,6 +13,10 @@
 // [Principal] of a request. It runs before the body is read. What he may do is asked of [Options].Authorize, or of the roles in
 // Principal.Access; the triggers ask no roles. The acceptance page and the token endpoint of [NewAuthMgmt] are public.
 //
+// [NewTrigger] mounts the documentation triggers, [NewAuthMgmt] credentials and invitations, [NewVault] the vault. What goes beyond their
+// documents is mounted by options.
+//
 // A request is checked in this order: authentication, method, media type, size, JSON, fields, authorization and existence, state,
-// storage, queue. Problems of fields are answered as FastAPI with pydantic v2 does, all of them at once, at most 100.
+// storage, queue. Problems of fields are answered as FastAPI with pydantic v2 does, all of them at once, at most 100. The vault has an error
+// body of its own, with the same rules: its problems name the item and a reason.
 package httpadapter

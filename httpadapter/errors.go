@@ -28,6 +28,7 @@ type problem struct {
 	code    string // of kind domain
 	message string // "" for the kind's own
 	details []Detail
+	items   []itemDetail // of the vault service, in place of details
 }
 
 // errorTable is one service's way to answer failures.

@@ -85,7 +85,8 @@ func (j *joined) nearest(path string) *Handler {
 }
 
 func (j *joined) notFound(w http.ResponseWriter, r *http.Request) {
-	j.handlers[0].errors.reply(problem{kind: notFound}).writeUnread(w, r)
+	first := j.handlers[0]
+	first.errors.reply(problem{kind: notFound}).writeUnread(w, first.identify(w, r))
 }
 
 // sharedSegments counts the leading segments that the path has in common with the nearest of the service's patterns.

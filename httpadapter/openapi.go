@@ -74,16 +74,11 @@ func serverList(servers []string) (json.RawMessage, error) {
 	}
 	var list []server
 	for _, text := range servers {
-		u, err := url.Parse(text)
-		absolute := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
-		relative := err == nil && u.Scheme == "" && u.Host == "" && strings.HasPrefix(text, "/")
-		if !absolute && !relative || u.User != nil || strings.ContainsAny(text, "?#") {
-			return nil, errors.New("httpadapter: a server must be an http or https address, or a path from the root, without user, query and fragment")
+		address, err := serverAddress(text)
+		if err != nil {
+			return nil, err
 		}
-		if len(text) > 1 {
-			text = strings.TrimRight(text, "/") // paths begin with one
-		}
-		list = append(list, server{text})
+		list = append(list, server{address})
 	}
 	if list == nil {
 		return nil, nil
@@ -91,11 +86,26 @@ func serverList(servers []string) (json.RawMessage, error) {
 	return jsonBody(list)
 }
 
+// serverAddress checks a base address, and returns it as paths are appended to it.
+func serverAddress(text string) (string, error) {
+	u, err := url.Parse(text)
+	absolute := err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+	relative := err == nil && u.Scheme == "" && u.Host == "" && strings.HasPrefix(text, "/")
+	if !absolute && !relative || u.User != nil || strings.ContainsAny(text, "?#") {
+		return "", errors.New("httpadapter: a server must be an http or https address, or a path from the root, without user, query and fragment")
+	}
+	if len(text) > 1 {
+		text = strings.TrimRight(text, "/") // paths begin with one
+	}
+	return text, nil
+}
+
 // describedService is what the handlers of one service have mounted, taken together.
 type describedService struct {
 	name     string
 	features map[string]bool
 	ops      []Operation
+	servers  json.RawMessage // of its paths, nil if they are the document's
 }
 
 func (s *describedService) include(h *Handler) {
@@ -103,6 +113,9 @@ func (s *describedService) include(h *Handler) {
 		if !slices.Contains(s.ops, r.Operation) {
 			s.ops = append(s.ops, r.Operation)
 		}
+	}
+	if s.servers == nil {
+		s.servers = h.servers
 	}
 	for _, feature := range h.features {
 		s.features[feature] = true

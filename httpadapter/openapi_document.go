@@ -58,7 +58,7 @@ type openapiDocument struct {
 
 type openapiPath struct {
 	pattern string
-	methods jsonObject
+	members jsonObject // its servers, if they are not the document's, and its methods
 }
 
 type openapiComponents struct {
@@ -84,7 +84,7 @@ func (doc *openapiDocument) add(s *describedService, file []byte) error {
 		if !at(described, "operationId").Equal(op.ID) {
 			return fmt.Errorf("%s %s is not described as %q", op.Method, op.Pattern, op.ID)
 		}
-		if err := doc.addOperation(op, described); err != nil {
+		if err := doc.addOperation(op, described, s.servers); err != nil {
 			return err
 		}
 		if err := collectUsed(root, described, used); err != nil {
@@ -109,17 +109,20 @@ func (doc *openapiDocument) add(s *describedService, file []byte) error {
 	return doc.addComponents(root, used)
 }
 
-func (doc *openapiDocument) addOperation(op Operation, described strictjson.Value) error {
+func (doc *openapiDocument) addOperation(op Operation, described strictjson.Value, servers json.RawMessage) error {
 	i := slices.IndexFunc(doc.paths, func(p openapiPath) bool { return p.pattern == op.Pattern })
 	if i < 0 {
 		i = len(doc.paths)
 		doc.paths = append(doc.paths, openapiPath{pattern: op.Pattern})
+		if servers != nil {
+			doc.paths[i].members = jsonObject{{"servers", servers}}
+		}
 	}
-	methods, method := &doc.paths[i].methods, strings.ToLower(op.Method)
-	if methods.find(method) >= 0 {
+	members, method := &doc.paths[i].members, strings.ToLower(op.Method)
+	if members.find(method) >= 0 {
 		return fmt.Errorf("%s %s is answered by another service", op.Method, op.Pattern)
 	}
-	*methods = append(*methods, jsonMember{method, described.Raw()})
+	*members = append(*members, jsonMember{method, described.Raw()})
 	return nil
 }
 
@@ -212,11 +215,11 @@ func (doc *openapiDocument) encode(servers json.RawMessage) ([]byte, error) {
 	}
 	var paths, components jsonObject
 	for _, p := range doc.paths {
-		methods, err := jsonBody(p.methods)
+		members, err := jsonBody(p.members)
 		if err != nil {
 			return nil, err
 		}
-		paths = append(paths, jsonMember{p.pattern, methods})
+		paths = append(paths, jsonMember{p.pattern, members})
 	}
 	for _, c := range doc.components {
 		if len(c.members) == 0 {

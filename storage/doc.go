@@ -26,6 +26,11 @@
 //   - authmgmt.Pruner and authmgmt.KeyChecker are optional abilities of a Store: to forget, and to notice a wrong key.
 //   - authmgmt.Organizations is for hosts that have no place of their own for what they know of an organization.
 //
+// For package [github.com/seed-6363c74e/mortise/vault]:
+//
+//   - vault.Store keeps vaults, tokens with their fingerprints, the audit trail, and what is known of the keys. It is one interface of
+//     five parts, because they share transactions.
+//
 // By custom a backend has a function Open that returns a *DB, a method of DB for each domain (DB.Trigger), which returns a small
 // type with that domain's interfaces, and DB.Close.
 //
@@ -46,7 +51,8 @@
 // # Bytes
 //
 // Strings and raw JSON come back byte for byte: spaces, the digits of numbers, the order of keys, duplicate keys, U+0000. A
-// database type that understands JSON changes it, and many text types refuse U+0000, so store both as bytes. Compare organizations
+// database type that understands JSON changes it, and many text types refuse U+0000, so store both as bytes. Fingerprints and ciphertexts are
+// bytes anyway: neither stands in an error or a log line. Compare organizations
 // and idempotency keys as bytes too: a collation that folds case or ignores trailing spaces lets one organization read another
 // one's events. IDs are ordered as 16 bytes.
 //
@@ -75,6 +81,12 @@
 // Two rules of authmgmt.Store are a backend's own to keep: a client's tokens end in the transaction that removes their secret, which
 // a foreign key with ON DELETE CASCADE does; and of two exclusive invitations of one address at the same moment one is refused, which
 // needs a lock, a serializable transaction, or one writer.
+//
+// Of vault.Store, InsertTokens is the delicate one. The fingerprints of a value stand in a table of their own, unique on organization,
+// vault, scope, version and fingerprint: that gives two insertions of one value, by whatever processes, one token. The same transaction
+// looks at the vault's revision and at the versions of keys that are required or retired, so that neither a schema nor a key of yesterday
+// gets anything in. Find out first which tokens are taken, then write: a TakenError changes nothing. Tokenizing is the hot path:
+// FindTokens answers a whole batch with one query, the revision included.
 //
 // # Wrappers
 //
@@ -114,12 +126,14 @@
 //   - authmgmt.Clients.ClientBySecret and authmgmt.Tokens.TokenByDigest: the secret itself says which organization is asking.
 //   - authmgmt.Invitations.DueGrants, authmgmt.Pruner: maintenance.
 //   - authmgmt.KeyChecker: the key is the installation's.
+//   - vault.Keys and vault.Rotation: keys are the installation's, and a rotation goes through everything that is stored under one.
+//   - The method PruneAudit of vault.Audit: maintenance.
 //   - trigger.Leases and the Consume method of trigger.Queue: a worker serves every organization; the job names its own.
 //
 // # Proof
 //
-// Packages [github.com/seed-6363c74e/mortise/trigger/triggertest] and [github.com/seed-6363c74e/mortise/authmgmt/authmgmttest] have the
-// conformance suites: every sentence of a contract that can be tested is a rule, and a failing rule prints the sentence. A backend passes it with a harness of a few lines. Give it Reopen
+// Packages [github.com/seed-6363c74e/mortise/trigger/triggertest], [github.com/seed-6363c74e/mortise/authmgmt/authmgmttest] and
+// [github.com/seed-6363c74e/mortise/vault/vaulttest] have the conformance suites: every sentence of a contract that can be tested is a rule, and a failing rule prints the sentence. A backend passes it with a harness of a few lines. Give it Reopen
 // if the data outlives the process, and Break if you can make the backend fail: the tests of storage/sqlite hold its locks as another process would.
 //
 //	func TestTrigger(t *testing.T) {

@@ -1,5 +1,5 @@
 // Package embed shows a service that existed before: a chi router, its own JWTs, its own pages. triggers.go is all that it takes to
-// add documentation triggers to it, and invitations.go to add machine credentials and invitations.
+// add documentation triggers to it, invitations.go to add machine credentials and invitations, and tokens.go to add a vault and a sandbox.
 package embed
 
 import (

@@ -9,9 +9,10 @@ type demoPage struct {
 	Start      string // different at each start: an email address has one pending invitation at most
 }
 
-// Clients, Invitations, Auth and JSON are parts of the commands.
+// Clients, Invitations, Vault, Auth and JSON are parts of the commands.
 func (p demoPage) Clients() string     { return p.URL + "/api/v1/auth-management/clients" }
 func (p demoPage) Invitations() string { return p.URL + "/api/v1/auth-management/user-invitations" }
+func (p demoPage) Vault() string       { return p.URL + "/v1/vaults/" + demoVault }
 func (p demoPage) Auth() string        { return "-H 'Authorization: Bearer " + p.Token + "'" }
 func (p demoPage) JSON() string        { return p.Auth() + " -H 'Content-Type: application/json'" }
 
@@ -46,6 +47,18 @@ curl -sS -w '\n' {{.Invitations}} {{.JSON}} -d '{"email":"ada+{{.Start}}@example
 
 # Invite somebody else, read the invitation, and cancel it (200):
 i=$(curl -sS {{.Invitations}} {{.JSON}} -d '{"email":"alan+{{.Start}}@example.com","name":"Alan"}') && id=${i#*\"invitation_id\":\"} && id=${id%%\"*} && curl -sS -w '\n' "{{.Invitations}}/$id" {{.Auth}} && curl -sS -w '%{http_code}\n' -X DELETE "{{.Invitations}}/$id" {{.Auth}}
+
+# Get the tokens of values that the demo's vault has, by column group and by column. They stay the same, at every start:
+curl -sS -w '\n' {{.Vault}}/tokenize {{.JSON}} -d '{"tokenizationParameters":[{"columnGroup":"emails","value":"ada@example.com"},{"table":"customers","column":"card","value":"4111111111111111"}]}'
+
+# Put a record into the vault, and get its tokens. A value that is there already keeps its token:
+curl -sS -w '\n' {{.Vault}}/customers {{.JSON}} -d '{"records":[{"fields":{"email":"ada@example.com","card":"5555555555554444"}}]}'
+
+# Get the token of a card, and see what is behind it: masked, and as it is. The audit trail notes who saw it:
+t=$(curl -sS {{.Vault}}/tokenize {{.JSON}} -d '{"tokenizationParameters":[{"table":"customers","column":"card","value":"4111111111111111"}]}') && t=${t#*\"token\":\"} && t=${t%%\"*} && curl -sS -w '\n' {{.Vault}}/detokenize {{.JSON}} -d '{"detokenizationParameters":[{"token":"'"$t"'","redaction":"MASKED"},{"token":"'"$t"'","redaction":"PLAIN_TEXT"}]}'
+
+# See how a value that the vault does not have is answered (404):
+curl -sS -w '\n%{http_code}\n' {{.Vault}}/tokenize {{.JSON}} -d '{"tokenizationParameters":[{"columnGroup":"emails","value":"nobody@example.com"}]}'
 {{if .Docs}}
 # Read the API reference: {{.URL}}/docs
 {{end}}`))

@@ -28,6 +28,7 @@ type organizationDoc struct {
 	accessTokens  []accessTokenDoc
 	clients       []clientDoc
 	invitations   []invitationDoc
+	vaults        []vaultDoc
 }
 
 type apiKeyDoc struct {
@@ -112,18 +113,13 @@ func readOrganization(o docObject, ids *uniqueNames) organizationDoc {
 		org.collections = append(org.collections, collectionDoc{id: id, ready: c.boolean("ready")})
 	}
 	readAuthMgmt(o, &org)
+	readVaults(o, &org)
 	checkUnserved(o)
 	return org
 }
 
 // checkUnserved checks the shape of what later builds serve, so that a document is right or wrong for all of them.
 func checkUnserved(o docObject) {
-	vaults := o.r.unique()
-	for v := range o.objects("vaults", "id", "tables", "records") {
-		o.r.count("vaults")
-		vaults.add(v, "id", v.name("id"))
-		checkVault(v)
-	}
 	datasets := o.r.unique()
 	for d := range o.objects("datasets", "id", "videos") {
 		o.r.count("datasets")
@@ -136,24 +132,6 @@ func checkUnserved(o docObject) {
 			}
 			v.free("metadata")
 		}
-	}
-}
-
-func checkVault(v docObject) {
-	tables := v.r.unique()
-	for t := range v.objects("tables", "name", "columns") {
-		tables.add(t, "name", t.name("name"))
-		columns := t.r.unique()
-		for c := range t.objects("columns", "name", "tokenization", "column_group", "format") {
-			columns.add(c, "name", c.name("name"))
-			for _, key := range []string{"tokenization", "column_group", "format"} {
-				c.text(key, false)
-			}
-		}
-	}
-	for record := range v.objects("records", "table", "fields") {
-		record.name("table")
-		record.free("fields")
 	}
 }
 

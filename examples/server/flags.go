@@ -51,10 +51,11 @@ const usage = `Usage: server [flags]
   -data FOLDER          folder of the SQLite database, made if it is missing [MORTISE_DATA, ./mortise-data]
   -memory               keep everything in memory instead; refused together with -data
   -public-url URL       address in the links of invitations and in the OpenAPI document [MORTISE_PUBLIC_URL, the listen address]
-  -vault-key FILE       file with the root key, from which the key of the invitations is derived: 32 bytes as hex or base64.
-                        openssl rand -hex 32 makes one. Whoever has it and the data can accept every pending invitation, so
-                        keep it elsewhere; without it the data cannot be opened. [MORTISE_VAULT_KEY_FILE, vault.key in the
-                        data folder, made if it is missing; in memory with -memory]
+  -vault-key FILE       file with the root key, from which the keys of the vault and of the invitations are derived: 32 bytes
+                        as hex or base64. openssl rand -hex 32 makes one. Whoever has it and the data can read every value
+                        of the vault and accept every pending invitation, so keep it elsewhere; without it the data cannot
+                        be opened. [MORTISE_VAULT_KEY_FILE, vault.key in the data folder, made if it is missing; in memory
+                        with -memory]
   -trigger-exec COMMAND run for each trigger event, with the event's JSON on standard input. Quoted as for a shell, run without
                         one. Exit 0 completes the event, and the last line of its output is the summary; anything else
                         tries again later. One run may take 10 minutes. [MORTISE_TRIGGER_EXEC, log the event's id]

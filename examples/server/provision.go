@@ -7,19 +7,20 @@ import (
 
 // provision makes the services hold what the document says; nil says nothing. What is missing is created. What exists is neither
 // changed nor revived, but for setup_complete, rbac_enabled, the readiness of collections and "revoked": true, which always follow the
-// document. What is not in the document stays. Applying it again changes nothing.
+// document. What is not in the document stays. Applying it again changes nothing, unless values of a vault were deleted meanwhile: see
+// vaultService.applyDocument.
 //
 // Each service first checks the document against what it holds, so that a contradiction changes nothing anywhere.
 func provision(ctx context.Context, s *services, doc *document, log *slog.Logger) error {
 	if doc == nil {
 		return nil
 	}
-	for _, check := range []func(context.Context, *document) error{s.trigger.checkDocument, s.authmgmt.checkDocument} {
+	for _, check := range []func(context.Context, *document) error{s.trigger.checkDocument, s.authmgmt.checkDocument, s.vault.checkDocument} {
 		if err := check(ctx, doc); err != nil {
 			return err
 		}
 	}
-	for _, apply := range []func(context.Context, *document) error{s.trigger.applyDocument, s.authmgmt.applyDocument} {
+	for _, apply := range []func(context.Context, *document) error{s.trigger.applyDocument, s.authmgmt.applyDocument, s.vault.applyDocument} {
 		if err := apply(ctx, doc); err != nil {
 			return err
 		}

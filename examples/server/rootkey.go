@@ -21,7 +21,10 @@ import (
 type rootKey [32]byte
 
 // The purposes of derived keys. Each must be given out once: two keys of the same purpose are the same key.
-const purposeInvitations = "mortise invitation key v1"
+const (
+	purposeInvitations = "mortise invitation key v1"
+	purposeVault       = "mortise vault key v1"
+)
 
 // derive returns the key for a purpose: HKDF-SHA-256 (RFC 5869) of the root key, without salt.
 func (k *rootKey) derive(purpose string) ([32]byte, error) {

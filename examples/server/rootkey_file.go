@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/vault"
 )
 
 // keyFile is the name of the root key's file in the data folder, where it is made unless the operator names another.
@@ -112,14 +113,20 @@ func removeLeftovers(path string) error {
 // one may have been moved away. If that cannot be found out, it stays, since the storage may have begun with it.
 func checkKey(ctx context.Context, s *services, k *foundKey, log *slog.Logger) error {
 	err := s.authmgmt.service.CheckKey(ctx)
+	if err == nil {
+		err = s.vault.service.CheckKeys(ctx)
+	}
+	wrong := errors.Is(err, authmgmt.ErrWrongKey) || errors.Is(err, vault.ErrWrongKey)
 	switch {
-	case errors.Is(err, authmgmt.ErrWrongKey) && k.made != nil:
+	case wrong && k.made != nil:
 		if err := k.discard(); err != nil {
 			return usagef("-vault-key: %s was made for data that needs another key, and cannot be removed: %w", k.path, err)
 		}
 		return usagef("-vault-key: %s is missing, and the data needs it; put it back, or name the file that you moved it to", k.path)
-	case errors.Is(err, authmgmt.ErrWrongKey):
+	case wrong:
 		return usagef("-vault-key: %s holds another key than the one that the data began with", k.path)
+	case errors.Is(err, vault.ErrUnknownKey), errors.Is(err, vault.ErrKeyRetired):
+		return usagef("-vault-key: the keys of the vault were rotated by another program, and this one has their first version only: %w", err)
 	case err != nil:
 		return fmt.Errorf("check the root key: %w", err)
 	}

@@ -104,6 +104,10 @@ func TestDerivedKey(t *testing.T) {
 	if got := derive(key, purposeInvitations); got != "94dda651e59c9e5a1138fe03e09b870d978486d11f72c5067752609cb636bf97" {
 		t.Errorf("got %s", got)
 	}
+	// And with info:'mortise vault key v1'. Another one would leave every value of the vault unreadable.
+	if got := derive(key, purposeVault); got != "51ca2ba0c94afeec9875c5bfb6bce3d2af3d8c5dbf8b2c14395469b4c4e9e14a" {
+		t.Errorf("got %s", got)
+	}
 	if derive(key, "x") == derive(key, purposeInvitations) || derive(other, "x") == derive(key, "x") {
 		t.Error("two keys are the same")
 	}

@@ -17,6 +17,7 @@ func openMemory(ctx context.Context, log *slog.Logger) (*backends, error) {
 	return &backends{
 		trigger:  newTriggerBackend(db.Trigger(), log),
 		authmgmt: newAuthMgmtBackend(db.AuthMgmt()),
+		vault:    db.Vault(),
 		kept:     "in memory, and ends with the process",
 		close:    db.Close,
 	}, nil

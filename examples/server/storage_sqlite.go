@@ -40,6 +40,7 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 	return &backends{
 		trigger:  newTriggerBackend(db.Trigger(), log),
 		authmgmt: newAuthMgmtBackend(db.AuthMgmt()),
+		vault:    db.Vault(),
 		kept:     "in the folder " + folder,
 		close:    db.Close,
 	}, nil

@@ -7,12 +7,14 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/vault"
 )
 
 // backends is what the services stand on. Each storage has a file that opens one: storage_sqlite.go, storage_memory.go.
 type backends struct {
 	trigger  triggerBackend
 	authmgmt authmgmtBackend
+	vault    vault.Store
 	kept     string // where the data is, as in "in the folder x"
 	close    func() error
 }
@@ -68,10 +70,11 @@ func openStorage(ctx context.Context, s *settings, log *slog.Logger) (*backends,
 	return openSQLite(ctx, s.data, log)
 }
 
-// services are the domain services of the program. Each has a file that makes it: trigger.go, authmgmt.go.
+// services are the domain services of the program. Each has a file that makes it: trigger.go, authmgmt.go, vault.go.
 type services struct {
 	trigger  *triggerService
 	authmgmt *authmgmtService
+	vault    *vaultService
 }
 
 // member is what every service must have to be mounted, watched and run.
@@ -84,7 +87,7 @@ type member interface {
 
 // all lists the services in the order of their paths in the OpenAPI document.
 func (s *services) all() []member {
-	return []member{s.trigger, s.authmgmt}
+	return []member{s.trigger, s.authmgmt, s.vault}
 }
 
 // wire makes the services.
@@ -97,5 +100,9 @@ func wire(s *settings, b *backends, key *rootKey, log *slog.Logger) (*services, 
 	if err != nil {
 		return nil, err
 	}
-	return &services{trigger: triggers, authmgmt: credentials}, nil
+	vaults, err := newVaultService(b.vault, credentials.service, key, log)
+	if err != nil {
+		return nil, err
+	}
+	return &services{trigger: triggers, authmgmt: credentials, vault: vaults}, nil
 }

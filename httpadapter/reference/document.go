@@ -91,9 +91,7 @@ func (d *document) page() *page {
 		Title: at(info, "title").Text(), Version: at(info, "version").Text(),
 		Summary: at(info, "summary").Text(), Intro: prose(at(info, "description").Text()),
 	}
-	for _, s := range at(d.root, "servers").Elements() {
-		p.Servers = append(p.Servers, server{URL: serverURL(s), Description: prose(at(s, "description").Text())})
-	}
+	p.Servers = servers(d.root)
 	for name, v := range at(d.root, "components", "securitySchemes").Members() {
 		s := d.scheme(name.Text(), v)
 		d.schemes[s.Name] = s
@@ -103,15 +101,14 @@ func (d *document) page() *page {
 		name := at(tag, "name").Text()
 		p.Groups = append(p.Groups, &group{Anchor: d.ids.make("tag", name), Name: name, Description: prose(at(tag, "description").Text())})
 	}
-	base := ""
-	if len(p.Servers) > 0 {
-		base = p.Servers[0].URL
-	}
-	p.NeedsURL = !isAbsolute(base)
 	for path, item := range paths.Members() {
+		own := servers(item)
+		base := firstURL(own, p.Servers)
 		for key, op := range item.Members() {
 			if slices.Contains(methods, key.Text()) {
+				p.NeedsURL = p.NeedsURL || !isAbsolute(base)
 				o := d.operation(strings.ToUpper(key.Text()), path.Text(), base, item, op)
+				o.Servers = own
 				g := p.group(at(op, "tags"), d.ids)
 				g.Operations = append(g.Operations, o)
 			}
@@ -119,6 +116,25 @@ func (d *document) page() *page {
 	}
 	p.Groups = slices.DeleteFunc(p.Groups, func(g *group) bool { return g.Operations == nil })
 	return p
+}
+
+// servers reads those of the document or of a path.
+func servers(v strictjson.Value) []server {
+	var list []server
+	for _, s := range at(v, "servers").Elements() {
+		list = append(list, server{URL: serverURL(s), Description: prose(at(s, "description").Text())})
+	}
+	return list
+}
+
+// firstURL is the base address for commands, "" if there is none: that of the path counts before that of the document.
+func firstURL(lists ...[]server) string {
+	for _, list := range lists {
+		if len(list) > 0 {
+			return list[0].URL
+		}
+	}
+	return ""
 }
 
 // serverURL is a base address with its variables set to their defaults.

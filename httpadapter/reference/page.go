@@ -43,6 +43,7 @@ type operation struct {
 	Anchor, ID, Method, Path, Summary string
 	Description                       template.HTML
 	Deprecated                        bool
+	Servers                           []server // of its path, if they are not the page's
 	Schemes                           []*scheme
 	Parameters                        []field
 	Body                              *body

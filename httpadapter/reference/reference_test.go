@@ -88,6 +88,27 @@ func TestPageOfLaterServices(t *testing.T) {
 	require.NotContains(t, p, "Unused")
 }
 
+// The addresses of a path count before those of the document.
+func TestPageOfPathsWithTheirOwnServers(t *testing.T) {
+	document := `{"openapi":"3.1.0","info":{"title":"T","version":"1"},"servers":[{"url":"https://api.example.com"}],"paths":{
+		"/a":{"get":{"operationId":"a","responses":{}}},
+		"/b":{"servers":[{"url":"{vault_base_url}","description":"Production","variables":{"vault_base_url":{"default":"https://vault.example.com"}}},
+			{"url":"{b}","description":"Sandbox","variables":{"b":{"default":"https://sandbox.example.com"}}}],"get":{"operationId":"b","responses":{}}}}}`
+	p := page(t, []byte(document))
+	first, second, ok := strings.Cut(p, `id="op-b"`)
+	require.True(t, ok)
+	require.Contains(t, first, "https://api.example.com/a")
+	require.NotContains(t, first, "vault.example.com")
+	require.Contains(t, second, "https://vault.example.com/b")
+	require.Contains(t, second, "Base addresses of this path:")
+	require.Contains(t, second, "<code>https://sandbox.example.com</code><p>Sandbox</p>")
+	require.NotContains(t, second, "api.example.com")
+	const needsURL = "read the address of the server"
+	require.NotContains(t, p, needsURL)
+	p = page(t, []byte(strings.Replace(document, "https://vault.example.com", "/vault", 1)))
+	require.Contains(t, p, needsURL)
+}
+
 func TestPageEscapes(t *testing.T) {
 	hostile := `<img src=x onerror=alert(1)>"'` + "`<b>`</script><!--"
 	quoted, marked := strings.ReplaceAll(hostile, `"`, `\"`), "H0"

@@ -75,7 +75,7 @@ func testSampleDocument(t *testing.T, start func(args ...string) *server) {
 	assert.Equal(t, http.StatusForbidden, s.status("GET", clientsPath, given), "an editor")
 	assert.Equal(t, http.StatusUnauthorized, s.status("GET", "/triggers", given), "an access token is no API key")
 	assert.Equal(t, http.StatusUnauthorized, s.status("GET", clientsPath, goodKey), "an API key is no access token")
-	for _, kind := range []string{"rbac_enabled", "access_tokens", "clients", "invitations"} {
+	for _, kind := range []string{"rbac_enabled", "access_tokens", "clients", "invitations", "vaults"} {
 		assert.NotContains(t, s.stderr.String(), `"kind":"`+kind+`"`)
 	}
 }

@@ -67,15 +67,20 @@ func TestDataHoldsNoKey(t *testing.T) {
 	}
 }
 
-// rootSecrets returns the root key of a folder, as it stands there and as the bytes that it means, and the key of the invitations.
+// rootSecrets returns the root key of a folder, as it stands there and as the bytes that it means, and the keys of the invitations and of
+// the vault.
 func rootSecrets(t *testing.T, folder string) []string {
 	t.Helper()
 	text := strings.TrimSpace(string(read(t, filepath.Join(folder, "vault.key"))))
 	raw, err := hex.DecodeString(text)
 	require.NoError(t, err)
-	derived, err := hkdf.Key(sha256.New, raw, nil, "mortise invitation key v1", 32)
-	require.NoError(t, err)
-	return []string{text, string(raw), string(derived)}
+	told := []string{text, string(raw)}
+	for _, purpose := range []string{"mortise invitation key v1", "mortise vault key v1"} {
+		derived, err := hkdf.Key(sha256.New, raw, nil, purpose, 32)
+		require.NoError(t, err)
+		told = append(told, string(derived))
+	}
+	return told
 }
 
 // useCredentials makes secrets of every kind, uses each and lets it end, and returns them.

@@ -26,7 +26,7 @@ func readme(t *testing.T) string {
 // TestReadmeEmbeddingCompiles builds the embeddings of the README as they stand there.
 func TestReadmeEmbeddingCompiles(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
-	require.Len(t, blocks, 2)
+	require.Len(t, blocks, 3)
 	program := `package main
 
 import (
@@ -39,6 +39,8 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
 // What the text takes for given.
@@ -52,6 +54,7 @@ var (
 	db        *memory.DB
 	key       authmgmt.InvitationKey
 	grant     func(context.Context, authmgmt.Acceptance) (string, error)
+	schema    vault.Schema
 )
 
 func main() {}
@@ -77,7 +80,7 @@ func TestReadmeNamesRealThings(t *testing.T) {
 	text := readme(t)
 	var sources strings.Builder
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "triggertest") && !strings.Contains(path, "authmgmttest") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "triggertest") && !strings.Contains(path, "authmgmttest") && !strings.Contains(path, "vaulttest") {
 			return err
 		}
 		b, err := os.ReadFile(path)

@@ -76,12 +76,21 @@ func testDemo(t *testing.T, p program) {
 	s := p.startIn(t, dir, nil)
 	first := s.demoToken()
 	pasteDemo(s)
+	ada := s.demoVaultToken()
 	s.stop()
 	s = p.startIn(t, dir, nil)
 	assert.NotEqual(t, first, s.demoToken())
 	assert.Equal(t, http.StatusUnauthorized, s.status("GET", clientsPath, first), "it ends with the process")
 	pasteDemo(s)
+	assert.Equal(t, ada, s.demoVaultToken(), "a token stays the same")
 	assert.NotContains(t, s.stderr.String(), first)
+}
+
+// demoVaultToken returns the token of a value that the demo's vault has.
+func (s *server) demoVaultToken() string {
+	s.t.Helper()
+	body := parameters(inGroup("emails", "ada@example.com"))
+	return ask[tokenRecords](s, http.StatusOK, "POST", "/v1/vaults/demo/tokenize", s.demoToken(), body).tokens()[0]
 }
 
 func pasteDemo(s *server) {
@@ -107,7 +116,7 @@ func pasteDemo(s *server) {
 		require.NoError(t, err, "%s: %s", line, out)
 		outputs = append(outputs, string(out))
 	}
-	require.Len(t, outputs, 9)
+	require.Len(t, outputs, 13)
 
 	var submitted, read event
 	var history struct{ Triggers []event }
@@ -133,6 +142,7 @@ func pasteDemo(s *server) {
 	require.NoError(t, json.Unmarshal([]byte(outputs[5]), &login), outputs[5])
 	require.NoError(t, json.Unmarshal([]byte(outputs[6]), &renamed), outputs[6])
 	require.NoError(t, json.Unmarshal([]byte(outputs[7]), &invited), outputs[7])
+	checkVaultOfDemo(s, outputs[9:])
 	last, status, _ := strings.Cut(outputs[8], "\n")
 	require.NoError(t, json.Unmarshal([]byte(last), &cancelled), outputs[8])
 	assert.Equal(t, "200\n", status)
@@ -145,6 +155,30 @@ func pasteDemo(s *server) {
 	assert.Equal(t, http.StatusNotFound, s.status("GET", acceptPath+cancelled.linkToken(t), ""))
 	for _, secret := range []string{created.Secret, login.Token, given, invited.linkToken(t), cancelled.linkToken(t)} {
 		assertUntold(t, secret, s.stderr.String())
+	}
+}
+
+// checkVaultOfDemo looks at what the commands of the demo's vault put out.
+func checkVaultOfDemo(s *server, outputs []string) {
+	t := s.t
+	var found tokenRecords
+	var inserted insertedRecords
+	var shown struct{ Records []shownValue }
+	require.NoError(t, json.Unmarshal([]byte(outputs[0]), &found), outputs[0])
+	require.NoError(t, json.Unmarshal([]byte(outputs[1]), &inserted), outputs[1])
+	require.NoError(t, json.Unmarshal([]byte(outputs[2]), &shown), outputs[2])
+	require.Len(t, found.Records, 2)
+	email, card := found.Records[0].Token, found.Records[1].Token
+	assert.Regexp(t, uuidForm, email)
+	assert.Regexp(t, `^[0-9]{12}1111$`, card)
+	require.Len(t, inserted.Records, 1)
+	assert.Equal(t, email, inserted.Records[0].Tokens["email"], "the value was there")
+	assert.Regexp(t, `^[0-9]{12}4444$`, inserted.Records[0].Tokens["card"])
+	assert.Equal(t, []shownValue{{card, "********1111", "MASKED"}, {card, "4111111111111111", "PLAIN_TEXT"}}, shown.Records)
+	assert.Contains(t, outputs[3], `"reason":"value_not_found"`)
+	assert.True(t, strings.HasSuffix(outputs[3], "\n404\n"), outputs[3])
+	for _, value := range []string{"ada@example.com", "nobody@example.com", "4111111111111111", "5555555555554444"} {
+		assertUntold(t, value, s.stderr.String())
 	}
 }
 
@@ -254,6 +288,10 @@ func testPages(t *testing.T, p program) {
 	assert.Contains(t, document.Paths[invitationsPath+"/{invitation_id}"], "get")
 	assert.Contains(t, document.Paths[invitationsPath+"/{invitation_id}"], "delete")
 	assert.Contains(t, document.Paths[loginPath], "post")
+	for _, path := range []string{"/tokenize", "/detokenize", "/{table}"} {
+		assert.Contains(t, document.Paths["/v1/vaults/{vaultID}"+path], "post", path)
+	}
+	assert.Contains(t, document.Paths["/v1/vaults/{vaultID}/tokens/{token}"], "delete")
 
 	a = s.do("GET", "/docs", "", "")
 	assert.Equal(t, http.StatusOK, a.status)

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
+)
+
+// vaultService is the vault: its Go side and its routes. It does nothing in the background.
+type vaultService struct {
+	service *vault.Service
+	routes  *httpadapter.Handler
+	log     *slog.Logger
+}
+
+var _ member = (*vaultService)(nil)
+
+// maxVaultValue bounds a value, in bytes.
+const maxVaultValue = 64 << 10
+
+// newVaultService makes the vault. Its callers show access tokens of the credentials service.
+func newVaultService(store vault.Store, credentials *authmgmt.Service, root *rootKey, log *slog.Logger) (*vaultService, error) {
+	keyring, err := vaultKeyring(root)
+	if err != nil {
+		return nil, err
+	}
+	service, err := vault.New(store, keyring, &vault.Options{MaxValue: maxVaultValue})
+	if err != nil {
+		return nil, fmt.Errorf("make the vault: %w", err)
+	}
+	routes, err := httpadapter.NewVault(service, httpadapter.Bearer(httpadapter.AccessTokens(credentials)), &httpadapter.VaultOptions{
+		Options:    httpadapter.Options{Logger: log},
+		Insert:     true,
+		Detokenize: true,
+		Delete:     true,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mount the vault: %w", err)
+	}
+	return &vaultService{service: service, routes: routes, log: log}, nil
+}
+
+// vaultKeyring returns the keys of the vault. There is one version of them: a rotation needs a second root key, and a host that keeps both.
+func vaultKeyring(root *rootKey) (*localkeys.Keyring, error) {
+	derived, err := root.derive(purposeVault)
+	if err != nil {
+		return nil, err
+	}
+	key, err := localkeys.NewRoot(derived[:])
+	if err != nil {
+		return nil, fmt.Errorf("derive the vault's key: %w", err)
+	}
+	return localkeys.New(localkeys.Key{Version: 1, Root: key})
+}
+
+func (v *vaultService) name() string                   { return "vault" }
+func (v *vaultService) handler() *httpadapter.Handler  { return v.routes }
+func (v *vaultService) ping(ctx context.Context) error { return v.service.Ping(ctx) }
+
+func (v *vaultService) run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}

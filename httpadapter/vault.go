@@ -1,0 +1,121 @@
+package httpadapter
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+const (
+	vaultPath      = "/v1/vaults/{vaultID}"
+	tokenizePath   = vaultPath + "/tokenize"
+	recordsPath    = vaultPath + "/{table}"
+	detokenizePath = vaultPath + "/detokenize"
+	tokenPath      = vaultPath + "/tokens/{token}"
+)
+
+// vaultMaxBody is what a body may have by default, in bytes: a batch of a thousand values is more than a mebibyte if they are long.
+const vaultMaxBody = 8 << 20
+
+// VaultOptions are what the vault service can be mounted with. The zero value means the defaults: the one operation of the document.
+type VaultOptions struct {
+	Options // MaxBody is 8 MiB by default
+
+	Insert     bool // adds POST /v1/vaults/{vaultID}/{table}
+	Detokenize bool // adds POST /v1/vaults/{vaultID}/detokenize
+	Delete     bool // adds DELETE /v1/vaults/{vaultID}/tokens/{token}
+
+	// Redaction bounds how much of a field's values a caller sees, below what he is authorized to. Nil does not.
+	Redaction func(ctx context.Context, p Principal, f vault.Field) vault.Redaction
+
+	// Base addresses of this service and of its sandbox, which is a second service with a store and a keyring of its own. Both stand beside the
+	// vault's paths in the OpenAPI document, if ProductionURL is set; if not, the vault is under the document's own servers. They include the
+	// prefix that the services are mounted under.
+	ProductionURL string
+	SandboxURL    string
+}
+
+// NewVault mounts a vault service: POST /v1/vaults/{vaultID}/tokenize, and what the options add.
+//
+// All operations are governed by roles (see [Options]), on the vault as the resource. Who may detokenize sees masked values at most; plain ones
+// take [authmgmt.ActionReveal], too, for which Options.Authorize is asked by itself: there ErrForbidden means that masked values are the most.
+//
+// Every answer has a header x-request-id: the caller's own, if it is 1 to 128 letters, digits, dots, dashes and underscores, else a new UUID.
+// [RequestID] finds it in the context of hooks and observers, and it stands in the log.
+func NewVault(s *vault.Service, auth Authenticator, opts *VaultOptions) (*Handler, error) {
+	if s == nil {
+		return nil, errors.New("httpadapter: NewVault needs a service")
+	}
+	var o VaultOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.MaxBody <= 0 {
+		o.MaxBody = vaultMaxBody
+	}
+	servers, err := vaultServers(o.ProductionURL, o.SandboxURL)
+	if err != nil {
+		return nil, err
+	}
+	a := &vaultAdapter{service: s, redaction: o.Redaction}
+	ops := []*operation{vaultOperation(authmgmt.ActionTokenize, http.MethodPost, tokenizePath, a.tokenize)}
+	if o.Insert {
+		ops = append(ops, vaultOperation(authmgmt.ActionInsertRecords, http.MethodPost, recordsPath, a.insertRecords))
+	}
+	if o.Detokenize {
+		ops = append(ops, vaultOperation(authmgmt.ActionDetokenize, http.MethodPost, detokenizePath, a.detokenize))
+	}
+	if o.Delete {
+		ops = append(ops, vaultOperation(authmgmt.ActionDeleteToken, http.MethodDelete, tokenPath, a.deleteToken))
+	}
+	h, err := newHandler("vault", auth, errorTable{classifyVault, replyVault}, o.Options, ops)
+	if err != nil {
+		return nil, err
+	}
+	h.requestIDs, h.servers = true, servers
+	a.h = h
+	return h, nil
+}
+
+type vaultAdapter struct {
+	h         *Handler
+	service   *vault.Service
+	redaction func(context.Context, Principal, vault.Field) vault.Redaction
+}
+
+func vaultOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
+	return &operation{
+		Operation: Operation{ID: string(action), Method: method, Pattern: pattern},
+		action:    action, resource: authmgmt.ResourceVault, governed: true, body: method == http.MethodPost, handle: handle,
+	}
+}
+
+// checked answers what is wrong with a request, and asks for authorization if nothing is. It returns nil if the operation may go on. What can
+// be no vault's ID is refused here, so that every backend answers alike.
+func (a *vaultAdapter) checked(c *call, wrong *problem) *response {
+	if wrong != nil {
+		return c.refuse(*wrong)
+	}
+	id := c.vaultID()
+	if name.Problem(id) != "" {
+		p, _ := classifyVault(vault.ErrNotFound)
+		return c.refuse(p)
+	}
+	return a.h.authorize(c, c.op, id)
+}
+
+func (c *call) vaultID() string { return c.r.PathValue("vaultID") }
+
+// noName stands for a name that is there and empty, which no table, column or group has. Package vault takes "" for one that is not there.
+const noName = "\x00"
+
+func nameOr(text string) string {
+	if text == "" {
+		return noName
+	}
+	return text
+}

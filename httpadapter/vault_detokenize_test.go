@@ -1,0 +1,196 @@
+package httpadapter_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+func detokenization(items ...string) string {
+	return `{"detokenizationParameters":[` + strings.Join(items, ",") + `]}`
+}
+
+func ofToken(token, redaction string) string {
+	if redaction == "" {
+		return `{"token":"` + token + `"}`
+	}
+	return `{"token":"` + token + `","redaction":"` + redaction + `"}`
+}
+
+func revealed(token, value, redaction string) string {
+	return `{"token":"` + token + `","value":` + quoteJSON(value) + `,"redaction":"` + redaction + `"}`
+}
+
+// Every redaction asked by those who may see plain values, masked ones, and nothing.
+func TestDetokenize(t *testing.T) {
+	r := newVaultRig(t, nil, nil)
+	token := r.insert("acme", "v1", "persons", "email", "ada@example.com")
+	plain, masked := revealed(token, "ada@example.com", "PLAIN_TEXT"), revealed(token, "a********@example.com", "MASKED")
+	none := revealed(token, "*REDACTED*", "REDACTED")
+	const refused = "refused"
+	for caller, want := range map[string]map[string]string{
+		"full":   {"": plain, "DEFAULT": plain, "PLAIN_TEXT": plain, "MASKED": masked, "REDACTED": none},
+		"admin":  {"": plain, "DEFAULT": plain, "PLAIN_TEXT": plain, "MASKED": masked, "REDACTED": none},
+		"editor": {"": masked, "DEFAULT": masked, "PLAIN_TEXT": refused, "MASKED": masked, "REDACTED": none},
+	} {
+		for redaction, record := range want {
+			w := r.as(caller, http.MethodPost, detokenize, detokenization(ofToken(token, redaction)))
+			if record == refused {
+				requireProblems(t, w, http.StatusForbidden, problemAt{0, "", "redaction_not_allowed"})
+				continue
+			}
+			requireBody(t, w, http.StatusOK, `{"records":[`+record+`]}`)
+			require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+			requireRequestID(t, w)
+		}
+	}
+	// positional, and all or nothing
+	bob := r.insert("acme", "v1", "persons", "name", "Bob\x00 \"é\u2028")
+	requireBody(t, r.post(detokenize, detokenization(ofToken(bob, ""), ofToken(token, "MASKED"), ofToken(bob, "REDACTED"))), http.StatusOK,
+		`{"records":[{"token":"`+bob+`","value":"Bob\u0000 \"é`+"\u2028"+`","redaction":"PLAIN_TEXT"},`+masked+`,`+revealed(bob, "*REDACTED*", "REDACTED")+`]}`)
+	requireProblems(t, r.as("editor", http.MethodPost, detokenize, detokenization(ofToken(bob, "PLAIN_TEXT"), ofToken(token, ""), ofToken(bob, "PLAIN_TEXT"))),
+		http.StatusForbidden, problemAt{0, "", "redaction_not_allowed"}, problemAt{2, "", "redaction_not_allowed"})
+
+	page, err := r.service.AuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized, Limit: 1})
+	require.NoError(t, err)
+	require.Equal(t, "client:full", page.Events[0].Actor)
+	require.Len(t, page.Events[0].Tokens, 3)
+}
+
+// What a host says of a field is the most of it, and no more than the caller is authorized to.
+func TestDetokenizeRedactionOfFields(t *testing.T) {
+	bound := vault.Redacted
+	var asked []string
+	all := everyVaultOption
+	all.Redaction = func(ctx context.Context, p httpadapter.Principal, f vault.Field) vault.Redaction {
+		require.NotEmpty(t, httpadapter.RequestID(ctx))
+		asked = append(asked, p.Subject+" "+f.String())
+		if f.Column == "name" {
+			return vault.PlainText
+		}
+		return bound
+	}
+	r := newVaultRig(t, &all, nil)
+	email, name := r.insert("acme", "v1", "persons", "email", "ada@example.com"), r.insert("acme", "v1", "persons", "name", "Augusta Ada")
+	for _, c := range []struct {
+		bound               vault.Redaction
+		caller, email, name string
+	}{
+		{vault.PlainText, "full", "ada@example.com", "Augusta Ada"},
+		{vault.Masked, "full", "a********@example.com", "Augusta Ada"},
+		{vault.Redacted, "full", "*REDACTED*", "Augusta Ada"},
+		{"", "full", "*REDACTED*", "Augusta Ada"},
+		{"everything", "full", "*REDACTED*", "Augusta Ada"},
+		{vault.PlainText, "editor", "a********@example.com", "A********a"},
+		{vault.Masked, "editor", "a********@example.com", "A********a"},
+		{vault.Redacted, "editor", "*REDACTED*", "A********a"},
+	} {
+		bound = c.bound
+		w := r.as(c.caller, http.MethodPost, detokenize, detokenization(ofToken(email, ""), ofToken(name, "DEFAULT")))
+		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+		require.Contains(t, w.Body.String(), `"value":"`+c.email+`"`, c)
+		require.Contains(t, w.Body.String(), `"value":"`+c.name+`"`, c)
+	}
+	bound = vault.Redacted
+	requireProblems(t, r.post(detokenize, detokenization(ofToken(name, "PLAIN_TEXT"), ofToken(email, "MASKED"))), http.StatusForbidden,
+		problemAt{1, "", "redaction_not_allowed"})
+	require.Contains(t, asked, "client:full customers.contact", "asked for every column that the value may be of")
+	require.Contains(t, asked, "client:editor persons.name")
+}
+
+func TestDetokenizeProblems(t *testing.T) {
+	r := newVaultRig(t, nil, nil)
+	token := r.insert("acme", "v1", "persons", "name", "Ada")
+	theirs := r.insert("rival", "v1", "persons", "name", "Ada")
+	elsewhere := r.insert("acme", "v2", "persons", "name", "Ada")
+	list := func(reason string) problemAt { return problemAt{-1, "detokenizationParameters", reason} }
+	for body, want := range map[string]problemAt{
+		`{`: {-1, "", "json_invalid"}, `[]`: {-1, "", "wrong_type"}, `{}`: list("list_missing"), `{"detokenizationParameters":{}}`: list("wrong_type"),
+		`{"detokenizationParameters":[]}`: list("list_empty"), detokenization(`7`): {0, "", "wrong_type"}, detokenization(`{}`): {0, "", "token_missing"},
+		detokenization(`{"token":null}`): {0, "token", "wrong_type"}, detokenization(ofToken(token, ""), `{"token":7}`): {1, "token", "wrong_type"},
+		detokenization(`{"token":"x","redaction":null}`): {0, "redaction", "wrong_type"}, detokenization(`{"token":"x","redaction":7}`): {0, "redaction", "wrong_type"},
+		detokenization(ofToken(token, "plain_text")): {0, "", "redaction_unknown"}, detokenization(`{"token":"x","redaction":""}`): {0, "", "redaction_unknown"},
+		detokenization(strings.Repeat(ofToken(token, "")+",", 1000) + ofToken(token, "")): list("list_too_long"),
+	} {
+		requireProblems(t, r.post(detokenize, body), http.StatusBadRequest, want)
+	}
+	for _, unknown := range []string{"none", "", strings.Repeat("t", 300), `\u0000`, theirs, elsewhere} {
+		requireProblems(t, r.post(detokenize, detokenization(ofToken(token, ""), ofToken(unknown, "REDACTED"))), http.StatusNotFound, problemAt{1, "", "token_not_found"})
+	}
+	requireProblems(t, r.post("/v1/vaults/none/detokenize", detokenization(ofToken(token, ""))), http.StatusNotFound, problemAt{-1, "", "vault_not_found"})
+	require.Equal(t, http.StatusOK, r.post(detokenize, detokenization(strings.TrimSuffix(strings.Repeat(ofToken(token, "")+",", 1000), ","))).Code)
+
+	odd := r.insert("acme", "v1", "persons", "name", "\xff\xfe") // as a Go program can
+	requireProblems(t, r.post(detokenize, detokenization(ofToken(token, ""), ofToken(odd, ""))), http.StatusUnprocessableEntity, problemAt{1, "", "value_not_text"})
+	require.Equal(t, http.StatusOK, r.post(detokenize, detokenization(ofToken(odd, "REDACTED"))).Code)
+}
+
+// A policy of the host's is asked for plain values by itself. What it forbids there bounds the answer, and is no failure.
+func TestDetokenizeAuthorize(t *testing.T) {
+	answers := make(map[authmgmt.Action]error)
+	var asked []authmgmt.Action
+	all := everyVaultOption
+	all.Authorize = func(_ context.Context, p httpadapter.Principal, action authmgmt.Action, resource authmgmt.Resource) error {
+		require.Equal(t, authmgmt.Resource{Type: authmgmt.ResourceVault, ID: "v1"}, resource)
+		asked = append(asked, action)
+		return answers[action]
+	}
+	r := newVaultRig(t, &all, nil)
+	token := r.insert("acme", "v1", "persons", "email", "ada@example.com")
+	ask := func(redaction string) *answer {
+		w := r.as("none", http.MethodPost, detokenize, detokenization(ofToken(token, redaction)))
+		return &answer{w.Code, w.Body.String()}
+	}
+	plain, masked := `{"records":[`+revealed(token, "ada@example.com", "PLAIN_TEXT")+`]}`, `{"records":[`+revealed(token, "a********@example.com", "MASKED")+`]}`
+	require.Equal(t, &answer{200, plain}, ask(""))
+	require.Equal(t, []authmgmt.Action{authmgmt.ActionDetokenize, authmgmt.ActionReveal}, asked)
+	answers[authmgmt.ActionReveal] = httpadapter.ErrForbidden
+	require.Equal(t, &answer{200, masked}, ask(""))
+	require.Equal(t, http.StatusForbidden, ask("PLAIN_TEXT").status)
+	answers[authmgmt.ActionReveal] = errors.New("policy server down")
+	require.Equal(t, http.StatusServiceUnavailable, ask("").status)
+	require.Contains(t, r.log.String(), "policy server down")
+	answers[authmgmt.ActionReveal] = httpadapter.ErrUnauthenticated
+	require.Equal(t, http.StatusUnauthorized, ask("").status)
+	answers[authmgmt.ActionDetokenize] = httpadapter.ErrForbidden
+	require.Equal(t, http.StatusForbidden, ask("REDACTED").status)
+}
+
+type answer struct {
+	status int
+	body   string
+}
+
+func TestDeleteToken(t *testing.T) {
+	r := newVaultRig(t, nil, nil)
+	token := r.insert("acme", "v1", "persons", "name", "Ada")
+	theirs := r.insert("rival", "v1", "persons", "name", "Ada")
+	for _, unknown := range []string{"none", theirs, strings.Repeat("t", 300), "%00", "%ff", "a%2Fb"} {
+		requireProblems(t, r.as("full", http.MethodDelete, tokens+unknown, ""), http.StatusNotFound, problemAt{-1, "", "token_not_found"})
+	}
+	requireProblems(t, r.as("full", http.MethodDelete, "/v1/vaults/none/tokens/"+token, ""), http.StatusNotFound, problemAt{-1, "", "vault_not_found"})
+	requireBody(t, r.as("admin", http.MethodDelete, tokens+token, ""), http.StatusOK, `{"token":"`+token+`","deleted":true}`)
+	requireProblems(t, r.as("full", http.MethodDelete, tokens+token, ""), http.StatusNotFound, problemAt{-1, "", "token_not_found"})
+	requireProblems(t, r.post(tokenize, parameters(ofName("Ada"))), http.StatusNotFound, problemAt{0, "", "value_not_found"})
+	requireProblems(t, r.post(detokenize, detokenization(ofToken(token, ""))), http.StatusNotFound, problemAt{0, "", "token_not_found"})
+	page, err := r.service.AuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDeleted})
+	require.NoError(t, err)
+	require.Len(t, page.Events, 1)
+	require.Equal(t, "client:admin", page.Events[0].Actor)
+
+	const strange = "a/b \"%\n"
+	odd := newVaultRig(t, nil, &vault.Options{Tokenizer: fixedTokenizer(strange)})
+	odd.insert("acme", "v1", "persons", "name", "Ada")
+	w := odd.as("full", http.MethodDelete, tokens+url.PathEscape(strange), "")
+	require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+	require.JSONEq(t, `{"token":`+quoteJSON(strange)+`,"deleted":true}`, w.Body.String())
+}

@@ -1,0 +1,207 @@
+package httpadapter
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// itemDetail is one problem of a request to a vault, as it stands in error.details. It never holds a value.
+type itemDetail struct {
+	Index  *int   `json:"index,omitempty"` // of the item, if it is one's
+	Field  string `json:"field,omitempty"` // of the body or of the item
+	Reason string `json:"reason"`
+	Offset *int   `json:"offset,omitempty"` // of what is not JSON, in bytes
+
+	text string // for people
+}
+
+// The reasons of what the adapter finds. Programs rely on them, as on those of itemFailures.
+const (
+	reasonJSON          = "json_invalid"
+	reasonType          = "wrong_type"
+	reasonListMissing   = "list_missing"
+	reasonListEmpty     = "list_empty"
+	reasonListTooLong   = "list_too_long"
+	reasonValueMissing  = "value_missing"
+	reasonValueTooLong  = "value_too_long"
+	reasonNoPlace       = "place_missing"
+	reasonHalfPlace     = "place_incomplete"
+	reasonTwoPlaces     = "place_ambiguous"
+	reasonFieldsMissing = "fields_missing"
+	reasonFieldsEmpty   = "fields_empty"
+	reasonTokenMissing  = "token_missing"
+	reasonRedaction     = "redaction_unknown"
+	reasonNotText       = "value_not_text"
+	reasonCorrupt       = "value_corrupt"
+	reasonVaultNotFound = "vault_not_found"
+)
+
+// itemFailure is an error of package vault that an item can be to blame for.
+type itemFailure struct {
+	err    error
+	status int
+	reason string
+	text   string
+}
+
+// itemFailures are all that get past the adapter's own checks.
+var itemFailures = []itemFailure{
+	{vault.ErrGroupNotFound, http.StatusBadRequest, "column_group_not_found", "The vault has no such column group."},
+	{vault.ErrTableNotFound, http.StatusNotFound, "table_not_found", "The vault has no such table."},
+	{vault.ErrColumnNotFound, http.StatusNotFound, "column_not_found", "The table has no such column."},
+	{vault.ErrValueNotFound, http.StatusNotFound, "value_not_found", "The value has no token. Insert it first."},
+	{vault.ErrTokenNotFound, http.StatusNotFound, "token_not_found", "The vault has no such token, or it was deleted."},
+	{vault.ErrForbidden, http.StatusForbidden, "redaction_not_allowed", "These credentials do not allow as much of the value to be shown."},
+	{vault.ErrNotDeterministic, http.StatusUnprocessableEntity, "not_deterministic",
+		"The column is not deterministic, so a value cannot be asked for its token."},
+	{vault.ErrNotTokenized, http.StatusUnprocessableEntity, "not_tokenized", "The column has no tokenization. Leave its values out."},
+	{vault.ErrFormat, http.StatusUnprocessableEntity, "format_mismatch", "The value does not fit the format of its column"},
+	{vault.ErrExhausted, http.StatusUnprocessableEntity, "format_exhausted", "The format of the column has no room for another token."},
+	{vault.ErrCorrupt, http.StatusInternalServerError, reasonCorrupt, "What is stored is corrupt."},
+}
+
+func findFailure(err error) (itemFailure, bool) {
+	for _, f := range itemFailures {
+		if errors.Is(err, f.err) {
+			if f.err == vault.ErrFormat {
+				f.text += why(err) + "."
+			}
+			return f, true
+		}
+	}
+	return itemFailure{}, false
+}
+
+// why is what a tokenizer says would fit, which holds nothing of the value: see [vault.Tokenizer].
+func why(err error) string {
+	if _, text, ok := strings.Cut(err.Error(), vault.ErrFormat.Error()+": "); ok {
+		return ": " + strings.TrimSuffix(text, ".")
+	}
+	return ""
+}
+
+// classifyVault knows the errors of package vault. The operator is told of those that the caller has no part in.
+func classifyVault(err error) (problem, bool) {
+	var batch *vault.BatchError
+	switch {
+	case errors.Is(err, vault.ErrNotFound):
+		return vaultProblem(http.StatusNotFound, itemDetail{Reason: reasonVaultNotFound, text: "There is no such vault."}), true
+	case errors.As(err, &batch):
+		return batchProblem(batch)
+	case errors.Is(err, vault.ErrUnavailable):
+		return problem{kind: unavailable}, false
+	}
+	if f, ok := findFailure(err); ok {
+		return vaultProblem(f.status, itemDetail{Reason: f.reason, text: f.text}), f.status < http.StatusInternalServerError
+	}
+	return commonProblem(err)
+}
+
+// batchProblem answers the errors of items. A corrupt value is told of before one whose key is not loaded.
+func batchProblem(batch *vault.BatchError) (problem, bool) {
+	if errors.Is(batch, vault.ErrCorrupt) {
+		return corruptProblem(batch), false
+	}
+	p := problem{kind: domain}
+	for _, item := range batch.Items {
+		f, ok := findFailure(item.Err)
+		if !ok {
+			return problem{kind: unavailable}, false
+		}
+		p.status = f.status
+		p.items = append(p.items, itemDetail{Index: &item.Index, Reason: f.reason, text: f.text})
+	}
+	return p, true
+}
+
+// corruptProblem names the first token whose value does not open.
+func corruptProblem(batch *vault.BatchError) problem {
+	p := problem{kind: domain, status: http.StatusInternalServerError}
+	for _, item := range batch.Items {
+		var token *vault.TokenError
+		if errors.Is(item.Err, vault.ErrCorrupt) && errors.As(item.Err, &token) {
+			p.items = append(p.items, itemDetail{Index: &item.Index, Reason: reasonCorrupt,
+				text: fmt.Sprintf("What is stored under the token %q is corrupt.", token.Token)})
+		}
+	}
+	return p
+}
+
+func vaultProblem(status int, items ...itemDetail) problem {
+	return problem{kind: domain, status: status, items: items}
+}
+
+// grpcCodes are those of google.rpc.Code that stand beside each status.
+var grpcCodes = map[int]int{
+	http.StatusBadRequest:            3,  // INVALID_ARGUMENT
+	http.StatusUnauthorized:          16, // UNAUTHENTICATED
+	http.StatusForbidden:             7,  // PERMISSION_DENIED
+	http.StatusNotFound:              5,  // NOT_FOUND
+	http.StatusMethodNotAllowed:      12, // UNIMPLEMENTED
+	http.StatusRequestTimeout:        4,  // DEADLINE_EXCEEDED
+	http.StatusRequestEntityTooLarge: 8,  // RESOURCE_EXHAUSTED
+	http.StatusUnsupportedMediaType:  3,  // INVALID_ARGUMENT
+	http.StatusUnprocessableEntity:   9,  // FAILED_PRECONDITION
+	http.StatusInternalServerError:   13, // INTERNAL
+	http.StatusServiceUnavailable:    14, // UNAVAILABLE
+}
+
+// vaultErrorBody is the error body of the vault service.
+type vaultErrorBody struct {
+	Error vaultError `json:"error"`
+}
+
+type vaultError struct {
+	GRPCCode   int          `json:"grpc_code"`
+	HTTPCode   int          `json:"http_code"`
+	HTTPStatus string       `json:"http_status"` // the reason phrase
+	Message    string       `json:"message"`
+	Details    []itemDetail `json:"details"`
+}
+
+// replyVault gives a problem the shape {"error": {...}}.
+func replyVault(p problem) response {
+	status, message := commonStatus[p.kind], p.message
+	switch p.kind {
+	case domain:
+		status = p.status
+	case invalid:
+		status = http.StatusBadRequest
+		for _, d := range p.details { // a body that was cut off
+			offset, _ := d.Loc[len(d.Loc)-1].(int)
+			p.items = append(p.items, itemDetail{Reason: reasonJSON, Offset: &offset, text: "The body did not arrive to its end."})
+		}
+	}
+	if message == "" {
+		message = detailTexts[p.kind]
+	}
+	if len(p.items) > 0 {
+		message = messageOf(p.items)
+	}
+	details := p.items
+	if details == nil {
+		details = []itemDetail{}
+	}
+	body := vaultErrorBody{vaultError{grpcCodes[status], status, http.StatusText(status), message, details}}
+	return response{status: status, body: mustJSON(body), authenticate: p.kind == unauthenticated}
+}
+
+// messageOf is the first problem in words, and how many there are.
+func messageOf(items []itemDetail) string {
+	message := items[0].text
+	if items[0].Index != nil {
+		message = fmt.Sprintf("Item %d: %s", *items[0].Index, message)
+	}
+	switch more := len(items) - 1; more {
+	case 0:
+	case 1:
+		message += " There is 1 more problem: see details."
+	default:
+		message += fmt.Sprintf(" There are %d more problems: see details.", more)
+	}
+	return message
+}

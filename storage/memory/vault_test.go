@@ -1,0 +1,22 @@
+package memory_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/vault/vaulttest"
+)
+
+// vaults is the harness of the domain's suites.
+var vaults = vaulttest.Harness{Open: func(t *testing.T) vaulttest.Backend {
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return vaulttest.Backend{Store: db.Vault()}
+}}
+
+func TestVault(t *testing.T) { vaulttest.Run(t, vaults) }
+
+func TestVaultModel(t *testing.T) { vaulttest.RunModel(t, vaults, nil) }

@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+const (
+	vaultAuditColumns = "id, organization, at, kind, actor, vault, tokens, schema"
+	insertVaultAudit  = "INSERT INTO vault_audit (" + vaultAuditColumns + ") VALUES (?,?,?,?,?,?,?,?)"
+	pruneVaultAudit   = "DELETE FROM vault_audit WHERE seq IN (SELECT seq FROM vault_audit WHERE at < ? ORDER BY at LIMIT ?)"
+)
+
+// vaultAuditChange returns what stores an event: nothing if it has no ID.
+func vaultAuditChange(e *vault.AuditEvent) ([]change, error) {
+	if e.ID == uuid.Nil {
+		return nil, nil
+	}
+	var tokens, schema any
+	if e.Tokens != nil {
+		text, err := json.Marshal(e.Tokens)
+		if err != nil {
+			return nil, fmt.Errorf("sqlite: write the tokens of an event: %w", err)
+		}
+		tokens = string(text)
+	}
+	if e.Schema != nil {
+		text, err := schemaText(e.Schema)
+		if err != nil {
+			return nil, err
+		}
+		schema = text
+	}
+	args := []any{bytes.Clone(e.ID[:]), e.Organization, e.At.UnixMicro(), string(e.Kind), e.Actor, e.Vault, tokens, schema}
+	return []change{{insertVaultAudit, args}}, nil
+}
+
+// AddAuditEvent implements [vault.Audit].
+func (s *Vault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
+	event, err := vaultAuditChange(&e)
+	if err != nil {
+		return err
+	}
+	if event == nil {
+		return ctx.Err()
+	}
+	return s.db.writer.write(ctx, func(tx *tx) error { return tx.apply(event) })
+}
+
+// AuditEvents implements [vault.Audit].
+func (s *Vault) AuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+		return vault.AuditPage{}, err
+	}
+	var events []vault.AuditEvent
+	statement, args := vaultAuditStatement(org, &q)
+	err := s.db.list(ctx, statement, args, func(r *row) error {
+		var e vault.AuditEvent
+		if err := scanVaultAudit(r, &e); err != nil {
+			return err
+		}
+		events = append(events, e)
+		return nil
+	})
+	if err != nil {
+		return vault.AuditPage{}, err
+	}
+	slices.SortFunc(events, func(a, b vault.AuditEvent) int { return a.Position().Compare(b.Position()) })
+	if len(events) <= q.Limit {
+		return vault.AuditPage{Events: events}, nil
+	}
+	return vault.AuditPage{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+}
+
+// vaultAuditStatement returns the query of AuditEvents. Like listStatement's, it looks for one event more than the page holds, and finds all
+// of them before it returns the first.
+func vaultAuditStatement(org string, q *vault.AuditQuery) (statement string, args []any) {
+	from, where := "vault_audit", []string{"organization = ?"}
+	args = []any{org}
+	and := func(condition string, values ...any) {
+		where, args = append(where, condition), append(args, values...)
+	}
+	if q.Kind != "" {
+		and("kind = ?", string(q.Kind))
+	}
+	if q.Actor != "" {
+		and("actor = ?", q.Actor)
+	}
+	if q.Vault != "" {
+		from += " INDEXED BY vault_audit_vault" // or SQLite would take two bounds for narrower
+		and("vault = ?", q.Vault)
+	}
+	if !q.From.IsZero() {
+		and("at >= ?", ceilMicros(q.From))
+	}
+	// Of the two upper bounds only the narrower one, or SQLite would begin each page at the wider.
+	switch before := ceilMicros(q.Before.At); {
+	case !q.To.IsZero() && (q.Before.IsZero() || ceilMicros(q.To) <= before):
+		and("at < ?", ceilMicros(q.To))
+	case !q.Before.IsZero() && q.Before.At.UnixMicro() == before:
+		and("(at, id) < (?, ?)", before, q.Before.ID[:])
+	case !q.Before.IsZero(): // between two microseconds
+		and("at < ?", before)
+	}
+	page := "SELECT seq AS found FROM " + from + " WHERE " + strings.Join(where, " AND ") + " ORDER BY at DESC, id DESC LIMIT ?"
+	return "WITH page AS MATERIALIZED (" + page + ") SELECT " + vaultAuditColumns + " FROM page CROSS JOIN vault_audit ON seq = found",
+		append(args, min(q.Limit, math.MaxInt-1)+1)
+}
+
+// scanVaultAudit reads a row of vaultAuditColumns.
+func scanVaultAudit(r *row, e *vault.AuditEvent) error {
+	r.blob(0, e.ID[:])
+	e.Organization, e.At, e.Kind, e.Actor, e.Vault = r.text(1), r.moment(2), vault.Kind(r.text(3)), r.text(4), r.text(5)
+	if !r.null(6) {
+		if err := json.Unmarshal(r.bytes(6), &e.Tokens); err != nil {
+			return fmt.Errorf("sqlite: a row is damaged: column 6 holds no tokens: %w", err)
+		}
+	}
+	if r.null(7) {
+		return nil
+	}
+	e.Schema = new(vault.Schema)
+	return scanSchema(r, 7, e.Schema)
+}
+
+// PruneAudit implements [vault.Audit]. It goes in steps: other writes wait for one of them at most.
+func (s *Vault) PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+	for removed < limit {
+		step := min(pruneStep, limit-removed)
+		var n int64
+		err := s.db.writer.write(ctx, func(tx *tx) (err error) {
+			n, err = tx.exec(pruneVaultAudit, ceilMicros(before), step)
+			return err
+		})
+		if err != nil {
+			return removed, err
+		}
+		if removed += int(n); n < int64(step) {
+			break
+		}
+	}
+	return removed, ctx.Err()
+}

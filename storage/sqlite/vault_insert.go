@@ -1,0 +1,301 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+const (
+	lastVaultRow     = "SELECT max(seq) FROM vault_tokens"
+	insertVaultRow   = "INSERT INTO vault_tokens (seq, vault, token, scope, deterministic, created_at, sealed, ciphertext) VALUES (?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+	undoFingerprints = "DELETE FROM vault_fingerprints WHERE version = ? AND row > ?"
+	undoVaultRows    = "DELETE FROM vault_tokens WHERE seq > ?"
+
+	rowByFingerprint = "SELECT token, row FROM vault_fingerprints WHERE fingerprint = ? AND scope = ? AND version = ?"
+	tokenIsTaken     = "SELECT 1 FROM vault_tokens WHERE vault = ? AND token = ?"
+)
+
+// InsertTokens implements [vault.Tokens].
+func (s *Vault) InsertTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
+	own := make([]vault.Row, len(rows))
+	for i := range rows {
+		own[i] = rows[i].Clone()
+	}
+	var tokens []string
+	err := s.db.writer.write(ctx, func(tx *tx) (err error) {
+		tokens, err = tx.insertTokens(org, id, revision, own)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return tokens, nil
+}
+
+// insertTokens writes the rows as if all were new, which they are as a rule: their caller has looked. Only if one is not, it takes them
+// back, looks at each of them, and begins again.
+func (t *tx) insertTokens(org, id string, revision int64, rows []vault.Row) ([]string, error) {
+	in, err := t.newVaultInsertion(org, id, revision, rows)
+	if err != nil {
+		return nil, err
+	}
+	wrote := t.wrote
+	if err := in.findScopes(); err != nil {
+		return nil, err
+	}
+	if done, err := in.write(); done || err != nil {
+		return in.tokens, err
+	}
+	if err := in.undo(); err != nil {
+		return nil, err
+	}
+	t.wrote = wrote // it has changed nothing but for scopes, which say nothing without rows
+	if err := in.sift(); err != nil {
+		return nil, err
+	}
+	done, err := in.write()
+	if err == nil && !done {
+		err = errTwice
+	}
+	return in.tokens, err
+}
+
+// errTwice is of a caller who does not keep the contract.
+var errTwice = errors.New("sqlite: a row has two fingerprints of one version")
+
+// vaultInsertion is a call of InsertTokens, within the transaction.
+type vaultInsertion struct {
+	tx     *tx
+	vault  int
+	rows   []vault.Row // without fingerprints of versions that are retired
+	order  []int       // the rows by token
+	seqs   []int       // the number of each row, if it is stored: they go up with the tokens
+	known  []bool      // which rows are not stored, because their values have tokens
+	tokens []string    // what the call returns
+	scopes map[string]int
+	last   int // the row that came before
+	more   []newFingerprints
+}
+
+// newFingerprints are a row's, for the token that it has.
+type newFingerprints struct {
+	row int // of the call
+	storedToken
+}
+
+// storedToken is a token and the number of its row.
+type storedToken struct {
+	token string
+	seq   int
+}
+
+// newVaultInsertion returns an error if the call is to be refused whatever is stored in the vault.
+func (t *tx) newVaultInsertion(org, id string, revision int64, rows []vault.Row) (*vaultInsertion, error) {
+	seq, stored, err := t.vaultRevision(org, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case seq == noVault:
+		return nil, vault.ErrNotFound
+	case stored != revision:
+		return nil, vault.ErrStale
+	}
+	keys, err := t.vaultKeys()
+	if err != nil {
+		return nil, err
+	}
+	in := &vaultInsertion{tx: t, vault: seq, rows: slices.Clone(rows), order: make([]int, len(rows)), seqs: make([]int, len(rows)),
+		known: make([]bool, len(rows)), tokens: make([]string, len(rows)), scopes: make(map[string]int)}
+	for i := range in.rows {
+		if err := keys.admit(&in.rows[i]); err != nil {
+			return nil, err
+		}
+		in.order[i], in.tokens[i] = i, in.rows[i].Token
+	}
+	err = t.query(lastVaultRow, nil, func(r *row) error {
+		in.last = r.number(0)
+		return nil
+	})
+	slices.SortFunc(in.order, func(a, b int) int { return strings.Compare(in.tokens[a], in.tokens[b]) })
+	for n, i := range in.order {
+		in.seqs[i] = in.last + 1 + n
+	}
+	return in, err
+}
+
+// admit returns an error if a row must not be stored, and takes away its fingerprints of versions that are retired.
+func (k knownKeys) admit(r *vault.Row) error {
+	if k.retired(vault.SealKey, r.Sealed.Version) {
+		return vault.ErrKeyRetired
+	}
+	retired := false
+	for id, key := range k {
+		of := func(f vault.VersionedFingerprint) bool { return f.Version == id.version }
+		if key.Required && r.Deterministic && !slices.ContainsFunc(r.Fingerprints, of) {
+			return vault.ErrUnknownKey
+		}
+		retired = retired || key.Retired && id.purpose == vault.FingerprintKey
+	}
+	if retired {
+		r.Fingerprints = slices.DeleteFunc(slices.Clone(r.Fingerprints), func(f vault.VersionedFingerprint) bool {
+			return k.retired(vault.FingerprintKey, f.Version)
+		})
+	}
+	return nil
+}
+
+// findScopes finds the numbers of the rows' scopes, and stores those that are new.
+func (in *vaultInsertion) findScopes() error {
+	for i := range in.rows {
+		name := in.rows[i].Scope
+		if _, ok := in.scopes[name]; ok {
+			continue
+		}
+		seq, err := in.tx.vaultScope(in.vault, name)
+		if err == nil && seq == noScope {
+			if _, err = in.tx.exec(insertScope, in.vault, name); err == nil {
+				seq, err = in.tx.vaultScope(in.vault, name)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		in.scopes[name] = seq
+	}
+	return nil
+}
+
+// write stores the rows that are not known, and then more fingerprints. It returns false where it met something that is stored already. It
+// goes through each table in the order of its key: so it comes to a page once.
+func (in *vaultInsertion) write() (done bool, err error) {
+	var fingerprints []newFingerprint
+	for _, i := range in.order {
+		if in.known[i] {
+			continue
+		}
+		r := &in.rows[i]
+		added, err := in.tx.exec(insertVaultRow, in.seqs[i], in.vault, r.Token, in.scopes[r.Scope], r.Deterministic, r.CreatedAt.UnixMicro(),
+			r.Sealed.Version, ciphertext(r.Sealed))
+		if err != nil || added == 0 {
+			return false, err
+		}
+		fingerprints = in.appendFingerprints(fingerprints, newFingerprints{i, storedToken{r.Token, in.seqs[i]}})
+	}
+	if added, err := in.addFingerprints(fingerprints); err != nil || added < len(fingerprints) {
+		return false, err
+	}
+	for _, more := range in.more { // in the order of the call: the first one counts
+		if _, err := in.addFingerprints(in.appendFingerprints(nil, more)); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// newFingerprint is a fingerprint for a row.
+type newFingerprint struct {
+	*vault.VersionedFingerprint
+	scope int
+	storedToken
+}
+
+func (in *vaultInsertion) appendFingerprints(fingerprints []newFingerprint, of newFingerprints) []newFingerprint {
+	r := &in.rows[of.row]
+	for i := range r.Fingerprints {
+		fingerprints = append(fingerprints, newFingerprint{&r.Fingerprints[i], in.scopes[r.Scope], of.storedToken})
+	}
+	return fingerprints
+}
+
+// addFingerprints stores those that are of versions which their rows have none of, and are no other row's.
+func (in *vaultInsertion) addFingerprints(fingerprints []newFingerprint) (added int, err error) {
+	slices.SortFunc(fingerprints, func(a, b newFingerprint) int { return bytes.Compare(a.Fingerprint[:], b.Fingerprint[:]) })
+	for _, f := range fingerprints {
+		n, err := in.tx.exec(insertFingerprint, f.Fingerprint[:], f.scope, f.Version, f.seq, f.token)
+		if err != nil {
+			return added, err
+		}
+		added += int(n)
+	}
+	return added, nil
+}
+
+// undo removes what write has stored.
+func (in *vaultInsertion) undo() error {
+	versions := make(map[int]bool)
+	for i := range in.rows {
+		for _, f := range in.rows[i].Fingerprints {
+			versions[f.Version] = true
+		}
+	}
+	for version := range versions {
+		if _, err := in.tx.exec(undoFingerprints, version, in.last); err != nil {
+			return err
+		}
+	}
+	_, err := in.tx.exec(undoVaultRows, in.last)
+	return err
+}
+
+// sift finds out which rows are known. It is a TakenError if the tokens of others are taken.
+func (in *vaultInsertion) sift() error {
+	var taken vault.TakenError
+	added := make(map[scopedFingerprint]storedToken)
+	tokens := make(map[string]bool)
+	for i := range in.rows {
+		r := &in.rows[i]
+		found, ok, err := in.find(r, added)
+		if err != nil {
+			return err
+		}
+		if ok {
+			in.known[i], in.tokens[i] = true, found.token
+			in.more = append(in.more, newFingerprints{i, found})
+			continue
+		}
+		isTaken, err := in.tx.exists(tokenIsTaken, in.vault, r.Token)
+		if err != nil {
+			return err
+		}
+		if isTaken || tokens[r.Token] {
+			taken.Rows = append(taken.Rows, i)
+			continue
+		}
+		tokens[r.Token] = true
+		for _, f := range r.Fingerprints {
+			added[scopedFingerprint{r.Scope, f}] = storedToken{r.Token, in.seqs[i]}
+		}
+	}
+	if len(taken.Rows) > 0 {
+		return &taken
+	}
+	return nil
+}
+
+type scopedFingerprint struct {
+	scope string
+	vault.VersionedFingerprint
+}
+
+// find returns the token of the first fingerprint of a row that has one, stored or added by an earlier row of the call.
+func (in *vaultInsertion) find(r *vault.Row, added map[scopedFingerprint]storedToken) (found storedToken, ok bool, err error) {
+	for i := range r.Fingerprints {
+		f := &r.Fingerprints[i]
+		if found, ok = added[scopedFingerprint{r.Scope, *f}]; ok {
+			return found, true, nil
+		}
+		err = in.tx.query(rowByFingerprint, []any{f.Fingerprint[:], in.scopes[r.Scope], f.Version}, func(r *row) error {
+			found, ok = storedToken{r.text(0), r.number(1)}, true
+			return nil
+		})
+		if ok || err != nil {
+			return found, ok, err
+		}
+	}
+	return storedToken{}, false, nil
+}

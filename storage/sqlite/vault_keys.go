@@ -1,0 +1,162 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+const (
+	vaultKeyColumns = "purpose, version, check_value, required, retired"
+
+	vaultKeys      = "SELECT " + vaultKeyColumns + " FROM vault_keys ORDER BY purpose, version"
+	vaultKeyByID   = "SELECT " + vaultKeyColumns + " FROM vault_keys WHERE purpose = ? AND version = ?"
+	insertVaultKey = "INSERT INTO vault_keys (" + vaultKeyColumns + ") SELECT ?1, ?2, ?3," +
+		" ?1 = 'fingerprint' AND NOT EXISTS (SELECT 1 FROM vault_keys WHERE purpose = 'fingerprint'), 0 WHERE TRUE ON CONFLICT DO NOTHING"
+	requireVaultKey = "UPDATE vault_keys SET required = 1 WHERE purpose = 'fingerprint' AND version = ?"
+	retireVaultKey  = "UPDATE vault_keys SET (required, retired) = (0, 1) WHERE purpose = ? AND version = ?"
+
+	sealedUnder = "SELECT 1 FROM vault_scopes s CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed" +
+		" ON t.scope = s.seq AND t.deterministic IN (0, 1) AND t.sealed = ? LIMIT 1"
+	vaultKeyUsage = "SELECT sealed, count(*), sum(deterministic), 0 FROM vault_tokens INDEXED BY vault_tokens_sealed" +
+		" WHERE sealed IS NOT NULL GROUP BY sealed" +
+		" UNION ALL SELECT version, count(*), NULL, 1 FROM vault_fingerprints INDEXED BY vault_fingerprints_row GROUP BY version"
+)
+
+// Keys implements [vault.Keys].
+func (s *Vault) Keys(ctx context.Context) ([]vault.Key, error) {
+	var keys []vault.Key
+	err := s.db.find(ctx, vaultKeys, nil, func(r *row) error {
+		keys = append(keys, scanVaultKey(r))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return keys, nil
+}
+
+// scanVaultKey reads a row of vaultKeyColumns.
+func scanVaultKey(r *row) vault.Key {
+	k := vault.Key{Purpose: vault.Purpose(r.text(0)), Version: r.number(1), Required: r.number(3) != 0, Retired: r.number(4) != 0}
+	r.blob(2, k.Check[:])
+	return k
+}
+
+// RegisterKey implements [vault.Keys].
+func (s *Vault) RegisterKey(ctx context.Context, k vault.Key) (vault.Key, error) {
+	var stored vault.Key
+	found := false
+	read := func(r *row) error {
+		stored, found = scanVaultKey(r), true
+		return nil
+	}
+	id := []any{string(k.Purpose), k.Version}
+	// Every start asks, and only the first one of all has to write.
+	err := s.db.find(ctx, vaultKeyByID, id, read)
+	if err == nil && !found {
+		check := bytes.Clone(k.Check[:])
+		err = s.db.writer.write(ctx, func(tx *tx) error {
+			if _, err := tx.exec(insertVaultKey, append(id[:2:2], check)...); err != nil {
+				return err
+			}
+			return tx.query(vaultKeyByID, id, read)
+		})
+	}
+	if err != nil {
+		return vault.Key{}, err
+	}
+	return stored, nil
+}
+
+// RequireKey implements [vault.Keys].
+func (s *Vault) RequireKey(ctx context.Context, version int) error {
+	return s.db.writer.write(ctx, func(tx *tx) error {
+		keys, err := tx.vaultKeys()
+		if err != nil {
+			return err
+		}
+		switch k, ok := keys[vaultKeyID{vault.FingerprintKey, version}]; {
+		case !ok:
+			return vault.ErrUnknownKey
+		case k.Retired:
+			return vault.ErrKeyRetired
+		}
+		_, err = tx.exec(requireVaultKey, version)
+		return err
+	})
+}
+
+// RetireKey implements [vault.Keys].
+func (s *Vault) RetireKey(ctx context.Context, p vault.Purpose, version, successor int) error {
+	return s.db.writer.write(ctx, func(tx *tx) error {
+		keys, err := tx.vaultKeys()
+		if err != nil {
+			return err
+		}
+		k, ok := keys[vaultKeyID{p, version}]
+		if !ok {
+			return vault.ErrUnknownKey
+		}
+		if k.Retired {
+			return nil
+		}
+		inUse := successor == version || !keys[vaultKeyID{p, successor}].Required
+		if p != vault.FingerprintKey {
+			inUse, err = tx.exists(sealedUnder, version)
+		}
+		if err != nil {
+			return err
+		}
+		if inUse {
+			return vault.ErrKeyInUse
+		}
+		_, err = tx.exec(retireVaultKey, string(p), version)
+		return err
+	})
+}
+
+// vaultKeyID is which key.
+type vaultKeyID struct {
+	purpose vault.Purpose
+	version int
+}
+
+// knownKeys are the versions of keys that are known. There are few.
+type knownKeys map[vaultKeyID]vault.Key
+
+func (t *tx) vaultKeys() (knownKeys, error) {
+	keys := make(knownKeys)
+	err := t.query(vaultKeys, nil, func(r *row) error {
+		k := scanVaultKey(r)
+		keys[vaultKeyID{k.Purpose, k.Version}] = k
+		return nil
+	})
+	return keys, err
+}
+
+// retired reports whether nothing may be stored under a version any more.
+func (k knownKeys) retired(p vault.Purpose, version int) bool {
+	return k[vaultKeyID{p, version}].Retired
+}
+
+// KeyUsage implements [vault.Keys].
+func (s *Vault) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
+	usage := vault.KeyUsage{Fingerprints: make(map[int]int), Sealed: make(map[int]int)}
+	err := s.db.list(ctx, vaultKeyUsage, nil, func(r *row) error {
+		version, n := r.number(0), r.number(1)
+		if r.number(3) == 1 {
+			usage.Fingerprints[version] = n
+			return nil
+		}
+		usage.Sealed[version] = n
+		usage.Rows += n
+		usage.Deterministic += r.number(2)
+		return nil
+	})
+	if err != nil {
+		return vault.KeyUsage{}, err
+	}
+	return usage, nil
+}

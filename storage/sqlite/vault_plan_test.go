@@ -1,0 +1,162 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// plannedVault opens a database with some thousands of rows of package vault.
+func plannedVault(t *testing.T) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	const rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) INSERT INTO "
+	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+		for _, statement := range []string{
+			"vault_vaults SELECT i, 'org' || (i % 3), 'vault' || i, 1, i, i, '{}' FROM n WHERE i <= 40",
+			"vault_scopes SELECT i, i % 40 + 1, 'scope' || i FROM n WHERE i <= 400",
+			"vault_tokens SELECT i, i % 40 + 1, 'token' || i, i % 400 + 1, i % 10 > 0, i, iif(i % 20, 1, NULL), iif(i % 20, x'00', NULL) FROM n",
+			"vault_fingerprints SELECT randomblob(32), i % 400 + 1, 1 + i % 2, i, 'token' || i FROM n",
+			"vault_keys SELECT iif(i % 2, 'seal', 'fingerprint'), i, x'00', 0, 0 FROM n WHERE i <= 6",
+			"vault_audit SELECT i, randomblob(16), 'org' || (i % 3), i, 'x', 'x', 'vault' || (i % 40), NULL, NULL FROM n",
+		} {
+			if _, err := tx.exec(rows + statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return db
+}
+
+// TestPlansOfVault: no statement reads a whole table, and those that take the first of many rows find them in the order of an index.
+func TestPlansOfVault(t *testing.T) {
+	db := plannedVault(t)
+	const (
+		vaults   = "USING INDEX sqlite_autoindex_vault_vaults_1 (organization=? AND id=?)"
+		covering = "USING COVERING INDEX sqlite_autoindex_vault_vaults_1 (organization=? AND id=?)"
+		tokens   = "USING INDEX sqlite_autoindex_vault_tokens_1 (vault=? AND token=?)"
+		key      = "USING PRIMARY KEY (fingerprint=? AND scope=? AND version=?)"
+		ofRow    = "USING COVERING INDEX vault_fingerprints_row (version=? AND row=?)"
+	)
+	for _, c := range []struct{ statement, uses string }{
+		{vaultByID, vaults},
+		{vaultRevision, vaults},
+		{insertVault, ""},
+		{updateVault, "INTEGER PRIMARY KEY"},
+		{scopeByName, "COVERING INDEX sqlite_autoindex_vault_scopes_1 (vault=? AND name=?)"},
+		{insertScope, ""},
+		{scopeHasValues, "COVERING INDEX vault_tokens_sealed (scope=? AND deterministic=? AND sealed>?)"},
+		{findInScope, "vault_fingerprints " + key},
+		{findInScope, "vault_numbers USING INTEGER PRIMARY KEY (rowid<?)"},
+		{findTokens, "f " + key},
+		{findTokens, "vault_numbers USING INTEGER PRIMARY KEY (rowid<?)"},
+		{findTokens, "s USING COVERING INDEX sqlite_autoindex_vault_scopes_1 (vault=? AND name=?)"},
+		{rowsOfTokens, "t " + tokens},
+		{rowsOfTokens, "v " + covering},
+		{rowsAfterToken, "t USING INDEX sqlite_autoindex_vault_tokens_1 (vault=? AND token>?)"},
+		{liveToken, "t " + tokens},
+		{buryToken, "INTEGER PRIMARY KEY"},
+		{deleteFingerprints, "vault_fingerprints USING INDEX vault_fingerprints_row (version=? AND row=?)"},
+		{lastVaultRow, ""},
+		{insertVaultRow, ""},
+		{insertFingerprint, ""},
+		{undoFingerprints, "vault_fingerprints_row (version=? AND row>?)"},
+		{undoVaultRows, "INTEGER PRIMARY KEY (rowid>?)"},
+		{rowByFingerprint, key},
+		{tokenIsTaken, "COVERING INDEX sqlite_autoindex_vault_tokens_1 (vault=? AND token=?)"},
+		{vaultKeyByID, "PRIMARY KEY (purpose=? AND version=?)"},
+		{insertVaultKey, ""},
+		{requireVaultKey, "PRIMARY KEY (purpose=? AND version=?)"},
+		{retireVaultKey, "PRIMARY KEY (purpose=? AND version=?)"},
+		{sealedUnder, "t USING COVERING INDEX vault_tokens_sealed (scope=? AND deterministic=? AND sealed=?)"},
+		{rowsWithoutFingerprint, "v USING COVERING INDEX sqlite_autoindex_vault_vaults_1 ((organization,id)>(?,?))"},
+		{rowsWithoutFingerprint, "t USING INDEX sqlite_autoindex_vault_tokens_1 (vault=? AND token>?)"},
+		{rowsWithoutFingerprint, "f " + ofRow},
+		{rowsNotSealedUnder, "v USING COVERING INDEX sqlite_autoindex_vault_vaults_1 ((organization,id)>(?,?))"},
+		{rowsNotSealedUnder, "t USING INDEX sqlite_autoindex_vault_tokens_1 (vault=? AND token>?)"},
+		{rowsToFingerprint, "t " + tokens},
+		{rowsToFingerprint, "f " + ofRow},
+		{resealRow, "vault_tokens " + tokens},
+		{removeFingerprints, "vault_fingerprints " + key},
+		{removeFingerprints, "COVERING INDEX vault_fingerprints_row (version=?)"},
+		{insertVaultAudit, ""},
+		{pruneVaultAudit, "vault_audit_time (at<?)"},
+	} {
+		plan := db.plan(t, c.statement)
+		t.Log(c.statement, "\n    ", strings.Join(plan, "\n     "))
+		requireNoScan(t, c.statement, slices.DeleteFunc(slices.Clone(plan), smallScan))
+		requireNoSort(t, c.statement, plan)
+		assert.Contains(t, strings.Join(plan, "\n"), c.uses, c.statement)
+	}
+}
+
+// smallScan reports whether a line is about what is read as a whole because it is small, or was found by the statement itself: lists of the
+// call, pages, the versions that are stored, the scopes (when a key that seals is retired: then each is looked up in an index of all rows).
+func smallScan(line string) bool {
+	switch line {
+	case "SCAN json_each VIRTUAL TABLE INDEX 1:", "SCAN asked", "SCAN l", "SCAN page", "SCAN (subquery-2)", "SCAN s", "SCAN stored", "SCAN CONSTANT ROW":
+		return true
+	}
+	return false
+}
+
+// TestPlanOfKeyUsage: what counts everything reads indexes only, not the ciphertexts.
+func TestPlanOfKeyUsage(t *testing.T) {
+	plan := strings.Join(plannedVault(t).plan(t, vaultKeyUsage), "\n")
+	require.Contains(t, plan, "SCAN vault_tokens USING COVERING INDEX vault_tokens_sealed")
+	require.Contains(t, plan, "SCAN vault_fingerprints USING COVERING INDEX vault_fingerprints_row")
+}
+
+// TestPlansOfVaultAuditEvents: as TestPlansOfList.
+func TestPlansOfVaultAuditEvents(t *testing.T) {
+	db := plannedVault(t)
+	at := time.Date(2026, 11, 21, 12, 30, 0, 0, time.UTC)
+	for bits := range 1 << 6 {
+		q := vault.AuditQuery{Limit: 50}
+		index := "vault_audit_listing (organization=?"
+		if bits&1 != 0 {
+			q.From = at
+		}
+		if bits&2 != 0 {
+			q.To = at.Add(time.Hour)
+		}
+		if bits&4 != 0 {
+			q.Before = vault.AuditPosition{At: at.Add(30 * time.Minute), ID: uuid.UUID{1}}
+		}
+		if bits&8 != 0 {
+			q.Kind = vault.KindDetokenized
+		}
+		if bits&16 != 0 {
+			q.Actor = "ada"
+		}
+		if bits&32 != 0 {
+			q.Vault = "vault7"
+			index = "vault_audit_vault (organization=? AND vault=?"
+		}
+		statement, _ := vaultAuditStatement("org1", &q)
+		plan := db.plan(t, statement)
+		require.Len(t, plan, 4, statement)
+		require.Equal(t, []string{"MATERIALIZE page", plan[1], "SCAN page", "SEARCH vault_audit USING INTEGER PRIMARY KEY (rowid=?)"}, plan)
+		assert.Containsf(t, plan[1], index, "%s", statement)
+		switch {
+		case !q.Before.IsZero(): // or each page would read again what the pages before it have shown
+			assert.Containsf(t, plan[1], "(at,id)<(?,?)", "%s does not begin after the last page", statement)
+		case !q.To.IsZero():
+			assert.Containsf(t, plan[1], "at<?", "%s does not begin at its bound", statement)
+		}
+		if !q.From.IsZero() {
+			assert.Containsf(t, plan[1], "at>?", "%s does not end at its bound", statement)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+const (
+	// A page of the rows after an ID: it begins in the middle of that vault's tokens, and goes on with the vaults that follow.
+	rotationPage = "WITH page AS MATERIALIZED (SELECT t.seq AS found FROM vault_vaults v CROSS JOIN vault_tokens t" +
+		" ON t.vault = v.seq AND t.token > iif(v.organization = ?1 AND v.id = ?2, ?3, '')" +
+		" WHERE (v.organization, v.id) >= (?1, ?2) AND t.sealed IS NOT NULL AND "
+	rotationRows = " ORDER BY v.organization, v.id, t.token LIMIT ?5) SELECT " + vaultRowColumns + " FROM page CROSS JOIN vault_tokens t ON t.seq = found" +
+		" CROSS JOIN vault_vaults v ON v.seq = t.vault CROSS JOIN vault_scopes s ON s.seq = t.scope"
+
+	rowsWithoutFingerprint = rotationPage +
+		"t.deterministic = 1 AND NOT EXISTS (SELECT 1 FROM vault_fingerprints f WHERE f.version = ?4 AND f.row = t.seq)" + rotationRows
+	rowsNotSealedUnder = rotationPage + "t.sealed <> ?4" + rotationRows
+
+	// Those of the rows that are there, and lack a fingerprint of the version.
+	rowsToFingerprint = "SELECT key, t.seq, t.scope FROM json_each(?1)" +
+		" CROSS JOIN vault_vaults v ON v.organization = CAST(unhex(value ->> 0) AS TEXT) AND v.id = CAST(unhex(value ->> 1) AS TEXT)" +
+		" CROSS JOIN vault_tokens t ON t.vault = v.seq AND t.token = CAST(unhex(value ->> 2) AS TEXT) AND t.sealed IS NOT NULL" +
+		" WHERE NOT EXISTS (SELECT 1 FROM vault_fingerprints f WHERE f.version = ?2 AND f.row = t.seq)"
+	insertFingerprint = "INSERT INTO vault_fingerprints (fingerprint, scope, version, row, token) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING"
+
+	resealRow = "UPDATE vault_tokens SET (sealed, ciphertext) = (?,?)" +
+		" WHERE vault = (SELECT seq FROM vault_vaults WHERE organization = ? AND id = ?) AND token = ? AND sealed = ? AND ciphertext = ?"
+
+	removeFingerprints = "DELETE FROM vault_fingerprints WHERE (fingerprint, scope, version) IN" +
+		" (SELECT fingerprint, scope, version FROM vault_fingerprints WHERE version = ? ORDER BY row LIMIT ?)"
+)
+
+// RowsWithoutFingerprint implements [vault.Rotation].
+func (s *Vault) RowsWithoutFingerprint(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+	return s.rotationRows(ctx, rowsWithoutFingerprint, version, after, limit)
+}
+
+// RowsNotSealedUnder implements [vault.Rotation].
+func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+	return s.rotationRows(ctx, rowsNotSealedUnder, version, after, limit)
+}
+
+func (s *Vault) rotationRows(ctx context.Context, statement string, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+	var rows []vault.Row
+	args := []any{after.Organization, after.Vault, after.Token, version, max(limit, 0)}
+	err := s.db.list(ctx, statement, args, func(r *row) error {
+		rows = append(rows, scanVaultRow(r))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(rows, func(a, b vault.Row) int { // a join promises no order
+		return cmp.Or(strings.Compare(a.Organization, b.Organization), strings.Compare(a.Vault, b.Vault), strings.Compare(a.Token, b.Token))
+	})
+	return rows, nil
+}
+
+// AddFingerprints implements [vault.Rotation].
+func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
+	of = slices.Clone(of)
+	var refused []vault.RowID
+	err := s.db.writer.write(ctx, func(tx *tx) (err error) {
+		refused, err = tx.addFingerprints(version, of)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return refused, nil
+}
+
+func (t *tx) addFingerprints(version int, of []vault.RowFingerprint) (refused []vault.RowID, err error) {
+	keys, err := t.vaultKeys()
+	if err != nil {
+		return nil, err
+	}
+	if keys.retired(vault.FingerprintKey, version) {
+		return nil, vault.ErrKeyRetired
+	}
+	type place struct{ row, scope int }
+	places := make(map[int]place, len(of))
+	err = t.query(rowsToFingerprint, []any{rowIDList(of), version}, func(r *row) error {
+		places[r.number(0)] = place{r.number(1), r.number(2)}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	done := make(map[int]bool, len(of))
+	for i := range of {
+		p, ok := places[i]
+		if !ok || done[p.row] {
+			continue
+		}
+		added, err := t.exec(insertFingerprint, of[i].Fingerprint[:], p.scope, version, p.row, of[i].Row.Token)
+		if err != nil {
+			return nil, err
+		}
+		if added == 0 {
+			refused = append(refused, of[i].Row)
+		}
+		done[p.row] = added > 0
+	}
+	return refused, nil
+}
+
+// rowIDList writes the IDs of rows as JSON that keeps every byte: [[organization, vault, token], ...], each in hex.
+func rowIDList(of []vault.RowFingerprint) string {
+	b := []byte{'['}
+	for i := range of {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, hexList([]string{of[i].Row.Organization, of[i].Row.Vault, of[i].Row.Token})...)
+	}
+	return string(append(b, ']'))
+}
+
+// Reseal implements [vault.Rotation].
+func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (int, error) {
+	changes := make([]change, len(rows))
+	versions := make([]int, len(rows))
+	for i := range rows {
+		n := &rows[i]
+		versions[i] = n.To.Version
+		changes[i] = change{resealRow, []any{n.To.Version, ciphertext(n.To), n.Row.Organization, n.Row.Vault, n.Row.Token, n.From.Version, ciphertext(n.From)}}
+	}
+	changed := 0
+	err := s.db.writer.write(ctx, func(tx *tx) error {
+		keys, err := tx.vaultKeys()
+		if err != nil {
+			return err
+		}
+		for _, version := range versions {
+			if keys.retired(vault.SealKey, version) {
+				return vault.ErrKeyRetired
+			}
+		}
+		changed = 0
+		for _, c := range changes {
+			n, err := tx.exec(c.statement, c.args...)
+			if err != nil {
+				return err
+			}
+			changed += int(n)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return changed, nil
+}
+
+// ciphertext returns a copy that is not nil: NULL is a token that was deleted.
+func ciphertext(s vault.Sealed) []byte { return append([]byte{}, s.Ciphertext...) }
+
+// removeStep is how many fingerprints go at a time: other writes wait for so long.
+const removeStep = 500
+
+// RemoveFingerprints implements [vault.Rotation].
+func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error) {
+	for {
+		step := max(0, min(removeStep, limit-removed))
+		var n int64
+		err := s.db.writer.write(ctx, func(tx *tx) error {
+			keys, err := tx.vaultKeys()
+			if err != nil {
+				return err
+			}
+			if !keys.retired(vault.FingerprintKey, version) {
+				return vault.ErrKeyInUse
+			}
+			n, err = tx.exec(removeFingerprints, version, step)
+			return err
+		})
+		if err != nil {
+			return removed, err
+		}
+		if removed += int(n); int(n) < step || removed >= limit {
+			return removed, nil
+		}
+	}
+}

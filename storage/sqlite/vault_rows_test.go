@@ -1,0 +1,262 @@
+package sqlite
+
+import (
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// openVault opens a database with the vault "v1" of "acme" that the test's end closes.
+func openVault(t *testing.T) (*DB, *Vault) {
+	t.Helper()
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	require.NoError(t, db.Vault().PutVault(t.Context(), vault.Vault{Organization: "acme", ID: "v1", Revision: 1}, nil, vault.AuditEvent{}))
+	return db, db.Vault()
+}
+
+// someFingerprint differs by its number, at both ends.
+func someFingerprint(n int) (f vault.Fingerprint) {
+	binary.BigEndian.PutUint32(f[:], uint32(n))
+	binary.BigEndian.PutUint32(f[28:], uint32(n))
+	return f
+}
+
+// someRow has a fingerprint of version 1.
+func someRow(scope, token string, fingerprint int) vault.Row {
+	return vault.Row{
+		Token: token, Scope: scope, Deterministic: true, Sealed: vault.Sealed{Version: 1, Ciphertext: []byte("sealed")}, CreatedAt: someTime,
+		Fingerprints: []vault.VersionedFingerprint{{Version: 1, Fingerprint: someFingerprint(fingerprint)}},
+	}
+}
+
+func numbers(t *testing.T, db *DB, query string) (found []int) {
+	t.Helper()
+	require.NoError(t, db.find(t.Context(), query, nil, func(r *row) error {
+		found = append(found, r.number(0))
+		return nil
+	}))
+	return found
+}
+
+// TestManyLookups: more fingerprints than can be counted at a time, in one scope and in several, with some that are not there.
+func TestManyLookups(t *testing.T) {
+	_, tables := openVault(t)
+	const stored = 3 * counted
+	scopes := []string{"a", "b", "c.\x00\xff\"'"}
+	for _, scope := range scopes {
+		var rows []vault.Row
+		for i := range stored {
+			rows = append(rows, someRow(scope, fmt.Sprint(scope, i), i))
+		}
+		_, err := tables.InsertTokens(t.Context(), "acme", "v1", 1, rows)
+		require.NoError(t, err)
+	}
+	for _, n := range []int{0, 1, 2, counted - 1, counted, counted + 1, 2 * counted, 2*counted + 1, stored} {
+		for several := 1; several <= 4; several++ {
+			var lookups []vault.Lookup
+			var want [][]string
+			for l := range several {
+				lookup := vault.Lookup{Scope: append(scopes, "none")[l], Version: 1}
+				tokens := []string{}
+				for i := range n {
+					number := (i*7 + l) % (stored + 10)
+					lookup.Fingerprints = append(lookup.Fingerprints, someFingerprint(number))
+					token := fmt.Sprint(lookup.Scope, number)
+					if number >= stored || l == len(scopes) {
+						token = ""
+					}
+					tokens = append(tokens, token)
+				}
+				lookups, want = append(lookups, lookup), append(want, tokens)
+			}
+			got, err := tables.FindTokens(t.Context(), "acme", "v1", 1, lookups)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	}
+}
+
+// TestDeletedTokenLeavesItsName: nothing else of the value stays in the tables.
+func TestDeletedTokenLeavesItsName(t *testing.T) {
+	db, tables := openVault(t)
+	kept, gone := someRow("a", "kept", 1), someRow("a", "gone", 2)
+	for version := 2; version <= 5; version++ {
+		for i, r := range []*vault.Row{&kept, &gone} {
+			r.Fingerprints = append(r.Fingerprints, vault.VersionedFingerprint{Version: version, Fingerprint: someFingerprint(10*version + i)})
+		}
+	}
+	_, err := tables.InsertTokens(t.Context(), "acme", "v1", 1, []vault.Row{kept, gone})
+	require.NoError(t, err)
+	require.NoError(t, tables.DeleteToken(t.Context(), "acme", "v1", "gone", vault.AuditEvent{}))
+	require.Equal(t, []int{1}, numbers(t, db, "SELECT count(*) FROM vault_tokens WHERE token = 'gone' AND sealed IS NULL AND ciphertext IS NULL"))
+	require.Equal(t, []int{0}, numbers(t, db, "SELECT count(*) FROM vault_fingerprints WHERE token = 'gone'"))
+	require.Equal(t, []int{5}, numbers(t, db, "SELECT count(*) FROM vault_fingerprints WHERE token = 'kept'"))
+}
+
+// TestRefusedInsertionLeavesNothing: what was written before the first of the rows turned out to be taken is not there, and takes nothing from
+// those who come later.
+func TestRefusedInsertionLeavesNothing(t *testing.T) {
+	db, tables := openVault(t)
+	_, err := tables.InsertTokens(t.Context(), "acme", "v1", 1, []vault.Row{someRow("a", "m", 1)})
+	require.NoError(t, err)
+	before := numbers(t, db, "SELECT seq FROM vault_tokens UNION ALL SELECT row FROM vault_fingerprints")
+	for range 2 {
+		_, err = tables.InsertTokens(t.Context(), "acme", "v1", 1, []vault.Row{someRow("a", "z", 2), someRow("b", "m", 3), someRow("a", "b", 4)})
+		require.Equal(t, &vault.TakenError{Rows: []int{1}}, err)
+		require.Equal(t, before, numbers(t, db, "SELECT seq FROM vault_tokens UNION ALL SELECT row FROM vault_fingerprints"))
+	}
+	tokens, err := tables.InsertTokens(t.Context(), "acme", "v1", 1, []vault.Row{someRow("a", "z", 2), someRow("a", "x", 1), someRow("a", "b", 4), someRow("a", "y", 2)})
+	require.NoError(t, err)
+	require.Equal(t, []string{"z", "m", "b", "z"}, tokens)
+	require.Equal(t, []int{0}, numbers(t, db, "SELECT count(*) FROM vault_fingerprints f LEFT JOIN vault_tokens t ON t.seq = f.row AND t.token = f.token WHERE t.seq IS NULL"))
+}
+
+// TestVaultRefusalsShareAGroup: what is refused has written nothing in the end, so the other operations of its transaction need not be done
+// again.
+func TestVaultRefusalsShareAGroup(t *testing.T) {
+	db, tables := openVault(t)
+	for _, k := range []vault.Key{{Purpose: vault.FingerprintKey, Version: 1}, {Purpose: vault.FingerprintKey, Version: 2}, {Purpose: vault.SealKey, Version: 1}, {Purpose: vault.SealKey, Version: 9}} {
+		_, err := tables.RegisterKey(t.Context(), k)
+		require.NoError(t, err)
+	}
+	require.NoError(t, tables.RetireKey(t.Context(), vault.SealKey, 9, 0))
+	_, err := tables.InsertTokens(t.Context(), "acme", "v1", 1, []vault.Row{someRow("a", "m", 1)})
+	require.NoError(t, err)
+	event := func() vault.AuditEvent { return vault.AuditEvent{ID: uuid.New(), Organization: "acme", At: someTime} }
+	insert := func(org string, revision int64, rows ...vault.Row) error {
+		_, err := tables.InsertTokens(t.Context(), org, "v1", revision, rows)
+		return err
+	}
+	put := func(revision int64, left ...string) error {
+		return tables.PutVault(t.Context(), vault.Vault{Organization: "acme", ID: "v1", Revision: revision}, left, event())
+	}
+	retired := someRow("a", "x", 7)
+	retired.Sealed.Version = 9
+	refused := map[string]struct {
+		want error
+		do   func() error
+	}{
+		"a vault that is there":   {vault.ErrExists, func() error { return put(1) }},
+		"another revision":        {vault.ErrConflict, func() error { return put(5) }},
+		"a scope in use":          {vault.ErrScopeInUse, func() error { return put(2, "b", "a") }},
+		"no vault":                {vault.ErrNotFound, func() error { return insert("other", 1, someRow("a", "x", 7)) }},
+		"a stale revision":        {vault.ErrStale, func() error { return insert("acme", 2, someRow("a", "x", 7)) }},
+		"a retired key":           {vault.ErrKeyRetired, func() error { return insert("acme", 1, someRow("a", "w", 6), retired) }},
+		"a fingerprint too few":   {vault.ErrUnknownKey, func() error { return insert("acme", 1, vault.Row{Token: "x", Deterministic: true}) }},
+		"a taken token":           {&vault.TakenError{Rows: []int{1}}, func() error { return insert("acme", 1, someRow("a", "x", 7), someRow("a", "m", 8)) }},
+		"no token":                {vault.ErrTokenNotFound, func() error { return tables.DeleteToken(t.Context(), "acme", "v1", "x", event()) }},
+		"a key that is not there": {vault.ErrUnknownKey, func() error { return tables.RequireKey(t.Context(), 7) }},
+		"a key that is needed":    {vault.ErrKeyInUse, func() error { return tables.RetireKey(t.Context(), vault.SealKey, 1, 0) }},
+		"a key without successor": {vault.ErrKeyInUse, func() error { return tables.RetireKey(t.Context(), vault.FingerprintKey, 1, 2) }},
+		"a seal of a retired key": {vault.ErrKeyRetired, func() error {
+			_, err := tables.Reseal(t.Context(), []vault.Resealed{{To: vault.Sealed{Version: 1}}, {To: vault.Sealed{Version: 9}}})
+			return err
+		}},
+		"fingerprints of a key in use": {vault.ErrKeyInUse, func() error {
+			_, err := tables.RemoveFingerprints(t.Context(), 1, 10)
+			return err
+		}},
+	}
+	runs := 0 // of an operation in the same transaction
+	entered, leave := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		assert.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+			if runs++; runs == 1 {
+				close(entered)
+				<-leave
+			}
+			_, err := tx.exec(setRBAC, "acme", true)
+			return err
+		}))
+	})
+	<-entered
+	for name, c := range refused {
+		wg.Go(func() { assert.Equal(t, c.want, c.do(), name) })
+	}
+	require.Eventually(t, func() bool { return len(db.writer.ops) == len(refused) }, 30*time.Second, time.Millisecond)
+	close(leave)
+	wg.Wait()
+	assert.Equal(t, 1, runs)
+	require.Equal(t, []int{1}, numbers(t, db, "SELECT count(*) FROM vault_tokens"))
+	require.Equal(t, []int{1}, numbers(t, db, "SELECT count(*) FROM vault_fingerprints"))
+	page, err := tables.AuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 10})
+	require.NoError(t, err)
+	require.Empty(t, page.Events, "an event of a change that was refused")
+}
+
+// TestRotationPages: each page goes on where the one before ended, in the middle of a vault and at its end.
+func TestRotationPages(t *testing.T) {
+	_, tables := openVault(t)
+	require.NoError(t, tables.PutVault(t.Context(), vault.Vault{Organization: "acme", ID: "v2", Revision: 1}, nil, vault.AuditEvent{}))
+	var want []vault.RowID
+	for _, id := range []string{"v1", "v2"} {
+		var rows []vault.Row
+		for i := range 100 {
+			rows = append(rows, someRow("a", fmt.Sprintf("t%03d", i), i))
+			want = append(want, vault.RowID{Organization: "acme", Vault: id, Token: rows[i].Token})
+		}
+		_, err := tables.InsertTokens(t.Context(), "acme", id, 1, rows)
+		require.NoError(t, err)
+	}
+	for name, list := range map[string]func(after vault.RowID, limit int) ([]vault.Row, error){
+		"fingerprints": func(after vault.RowID, limit int) ([]vault.Row, error) {
+			return tables.RowsWithoutFingerprint(t.Context(), 2, after, limit)
+		},
+		"seals": func(after vault.RowID, limit int) ([]vault.Row, error) {
+			return tables.RowsNotSealedUnder(t.Context(), 2, after, limit)
+		},
+	} {
+		for _, limit := range []int{1, 30, 99, 100, 101, 1000} {
+			var got []vault.RowID
+			var after vault.RowID
+			for {
+				page, err := list(after, limit)
+				require.NoError(t, err)
+				if len(page) == 0 {
+					break
+				}
+				require.LessOrEqual(t, len(page), limit)
+				for i := range page {
+					got = append(got, page[i].ID())
+				}
+				after = got[len(got)-1]
+			}
+			require.Equal(t, want, got, name)
+		}
+	}
+}
+
+// TestMigrateBeforeVault: a file that has no tables of package vault gets them, and keeps its rows.
+func TestMigrateBeforeVault(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	conn := migrationConn(t, path)
+	require.NoError(t, migrate(t.Context(), conn, released(t, 2, "trigger", "authmgmt")))
+	before := schema(t, conn)
+	require.NotContains(t, before, "vault 1")
+	for range 2 {
+		db, err := Open(t.Context(), path, nil)
+		require.NoError(t, err)
+		v := vault.Vault{Organization: "acme", ID: "v1", Revision: 1, CreatedAt: someTime, UpdatedAt: someTime}
+		if err := db.Vault().PutVault(t.Context(), v, nil, vault.AuditEvent{}); err != nil {
+			require.ErrorIs(t, err, vault.ErrExists, "the second time")
+		}
+		got, err := db.Vault().Vault(t.Context(), "acme", "v1")
+		require.NoError(t, err)
+		require.Equal(t, v, got)
+		require.Equal(t, []int{counted}, numbers(t, db, "SELECT count(*) FROM vault_numbers WHERE n BETWEEN 0 AND 1023"))
+		require.NoError(t, db.Close())
+	}
+	require.Subset(t, schema(t, conn), before)
+}

@@ -1,0 +1,58 @@
+package vaulttest_test
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault/vaulttest"
+)
+
+func TestModel(t *testing.T) { vaulttest.RunModel(t, harness(func(*mutant) {}), nil) }
+
+// envModelMutant names the mutant in a process that runs the model in order to fail.
+const envModelMutant = "VAULTTEST_MODEL_MUTANT"
+
+// TestModelMutant is run by TestModelMutants.
+func TestModelMutant(t *testing.T) {
+	name := os.Getenv(envModelMutant)
+	if name == "" {
+		t.Skip("run by TestModelMutants")
+	}
+	vaulttest.RunModel(t, harnesses()[name], nil)
+}
+
+// TestModelMutants: the model finds backends that are wrong about what a service makes use of, and says how to come there again.
+func TestModelMutants(t *testing.T) {
+	for _, name := range []string{
+		"adds fingerprints before it refuses", "adds no fingerprint to a token that is there", "adds no fingerprints",
+		"asks all vaults for their scopes", "asks for fingerprints before it retires", "asks the fingerprints of version 1 for their scopes",
+		"changes the vault and then looks at its scopes", "compares half of a fingerprint", "deletes nothing and says nothing",
+		"deletes without an event", "does not look at the revision", "empties a vault that is changed", "finds each value once",
+		"forgets the event of a change", "gives each insertion a token of its own",
+		"gives tokens twice", "has one scope for all", "has one version for all", "ignores the vault", "ignores what is required",
+		"keeps ciphertexts as text", "keeps retired versions required", "keeps scopes of deleted rows in use",
+		"keeps the fingerprints of deleted rows", "keeps the first fingerprint only", "keeps the version of a ciphertext",
+		"knows vaults by their ID alone", "lets every scope be left", "lists deterministic rows only",
+		"lists from the given token on", "lists random rows as those without fingerprints", "lists the other way round",
+		"looks at the first scope that is left", "loses a revision", "makes vaults that are there", "reads tokens by their vault's ID alone",
+		"refuses rows that have one", "removes nothing and counts", "repeats events of equal times", "replaces fingerprints",
+		"requires every version", "requires no first version", "requires nothing", "requires one version at a time", "retires nothing",
+		"retires once", "retires what is in use", "returns each row once", "returns the key that it is given",
+		"shows every organization's events", "shows the oldest events first", "skips events of equal times",
+		"stores events of what it refuses", "stores random rows once", "stores the value again", "stores under retired keys",
+		"truncates times to seconds",
+	} {
+		require.Contains(t, harnesses(), name)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.count=1", "-test.timeout=1m", "-test.run=^TestModelMutant$")
+			cmd.Env = append(os.Environ(), envModelMutant+"="+name, "GORACE=atexit_sleep_ms=0")
+			out, err := cmd.CombinedOutput()
+			require.Error(t, err, "the model did not find it")
+			require.Contains(t, string(out), "The steps of TestModelMutant/seed_")
+		})
+	}
+}

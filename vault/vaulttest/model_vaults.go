@@ -1,0 +1,180 @@
+package vaulttest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// modelColumn is a column that the vaults of the model may have.
+type modelColumn struct {
+	table, column string
+	kind          vault.Tokenization
+}
+
+func (c modelColumn) name() string { return c.table + "." + c.column }
+
+var columns = []modelColumn{
+	{"persons", "email", vault.Deterministic}, {"persons", "contact", vault.Deterministic}, {"orders", "email", vault.Deterministic},
+	{"persons", "name", vault.Deterministic}, {"persons", "phone", vault.Random}, {"orders", "note", vault.NoTokenization},
+}
+
+// place is where the values of a column are, in a schema.
+type place int
+
+const (
+	missing place = iota // the schema has no such column
+	alone
+	grouped
+)
+
+// groupName is the only group.
+const groupName = "emails"
+
+// modelVault is a vault and all tokens that it ever gave.
+type modelVault struct {
+	org, name        string
+	columns          map[string]place
+	tokens           []*modelToken
+	created, updated time.Time
+}
+
+func (r *run) org() string       { return pick(r, orgA, orgA, orgB) }
+func (r *run) vaultName() string { return pick(r, "v1", "v1", "v1", "v2") }
+
+// vault returns a vault, or nil.
+func (r *run) vault(org, name string) *modelVault {
+	for _, v := range r.vaults {
+		if v.org == org && v.name == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// find returns the column of an item, and where it is; of a group, the first column.
+func (v *modelVault) find(it vault.Item) (modelColumn, place) {
+	for _, c := range columns {
+		at := v.columns[c.name()]
+		if it.Group != "" && at == grouped || it.Group == "" && at != missing && c.table == it.Table && c.column == it.Column {
+			return c, at
+		}
+	}
+	return modelColumn{table: it.Table, column: it.Column}, missing
+}
+
+func (v *modelVault) hasTable(table string) bool {
+	return slices.ContainsFunc(columns, func(c modelColumn) bool { return c.table == table && v.columns[c.name()] != missing })
+}
+
+func (v *modelVault) allDeterministic(items []vault.Item) bool {
+	return !slices.ContainsFunc(items, func(it vault.Item) bool { c, at := v.find(it); return at == missing || c.kind != vault.Deterministic })
+}
+
+// somePlaces returns where columns may be.
+func (r *run) somePlaces() map[string]place {
+	places := make(map[string]place)
+	for _, c := range columns {
+		places[c.name()] = pick(r, missing, alone, alone, alone)
+		if c.kind == vault.Deterministic && c.column != "name" && r.rand.IntN(2) == 0 {
+			places[c.name()] = grouped
+		}
+	}
+	return places
+}
+
+// schemaOf returns the schema with columns at their places. A table without columns is none.
+func schemaOf(places map[string]place) vault.Schema {
+	var s vault.Schema
+	for _, table := range []string{"persons", "orders"} {
+		t := vault.Table{Name: table}
+		for _, c := range columns {
+			if at := places[c.name()]; c.table == table && at != missing {
+				group := ""
+				if at == grouped {
+					group = groupName
+				}
+				t.Columns = append(t.Columns, vault.Column{Name: c.column, Tokenization: c.kind, Group: group})
+			}
+		}
+		if len(t.Columns) > 0 {
+			s.Tables = append(s.Tables, t)
+		}
+	}
+	return s
+}
+
+func (r *run) createVault() {
+	p, org, name, places := r.process(), r.org(), r.vaultName(), r.somePlaces()
+	r.say("%s makes the vault %s/%s", p.name, org, name)
+	_, err := p.CreateVault(r.t.Context(), org, p.name, name, schemaOf(places))
+	var want error
+	if r.vault(org, name) != nil {
+		want = vault.ErrExists
+	}
+	if r.sameError(want, err) {
+		r.vaults = append(r.vaults, &modelVault{org: org, name: name, columns: places, created: r.clock.Now(), updated: r.clock.Now()})
+		r.happened(org, name, vault.KindVaultCreated)
+	}
+}
+
+// inUse says whether a scope has values.
+func (v *modelVault) inUse(scope string) bool {
+	return slices.ContainsFunc(v.tokens, func(k *modelToken) bool { return k.deterministic && !k.deleted && k.scope == scope })
+}
+
+// refusesPlaces says whether a change would take values away from their tokens: a column with tokens enters the group, or leaves it.
+func (v *modelVault) refusesPlaces(places map[string]place) bool {
+	for _, c := range columns {
+		before, after := v.columns[c.name()], places[c.name()]
+		if after == grouped && v.inUse(c.name()) || before == grouped && after == alone && v.inUse(groupName) {
+			return true
+		}
+	}
+	return false
+}
+
+var errNoChange = errors.New("no change")
+
+func (r *run) changeSchema() {
+	p, org, name := r.process(), r.org(), r.vaultName()
+	v, places := r.vault(org, name), r.somePlaces()
+	if v != nil {
+		some := pick(r, columns...).name()
+		for name, at := range v.columns {
+			if name != some || r.rand.IntN(5) == 0 { // as a rule one column changes
+				places[name] = at
+			}
+		}
+	}
+	var words []string
+	for _, c := range columns {
+		words = append(words, fmt.Sprint(c.name(), []string{" missing", "", " grouped"}[places[c.name()]]))
+	}
+	cancel := r.rand.IntN(10) == 0
+	r.say("%s changes the schema of %s/%s to %s (cancelled: %v)", p.name, org, name, strings.Join(words, ", "), cancel)
+	_, err := p.ChangeSchema(r.t.Context(), org, p.name, name, func(s *vault.Schema) error {
+		*s = schemaOf(places)
+		if cancel {
+			return errNoChange
+		}
+		return nil
+	})
+	var want error
+	switch {
+	case v == nil:
+		want = vault.ErrNotFound
+	case cancel:
+		want = errNoChange
+	case v.refusesPlaces(places):
+		want = vault.ErrScopeInUse
+	}
+	if r.sameError(want, err) {
+		v.columns, v.updated = places, r.clock.Now()
+		r.happened(org, name, vault.KindSchemaChanged)
+	}
+}
