@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
 // Redaction says how much of a value is shown.
@@ -73,7 +75,7 @@ func (s *Service) detokenize(ctx context.Context, org, actor, vault string, item
 	}
 	tokens := make([]string, len(items))
 	for i := range items {
-		tokens[i] = items[i].Token
+		tokens[i] = tokenOrNone(items[i].Token)
 	}
 	rows, err := s.store.Rows(ctx, org, vault, tokens)
 	if err != nil {
@@ -87,8 +89,11 @@ func (s *Service) detokenize(ctx context.Context, org, actor, vault string, item
 			continue
 		}
 		allowed := k.allowed(&rows[i], allow)
-		if redactions[i] = items[i].Redaction; redactions[i] == "" {
+		switch redactions[i] = items[i].Redaction; {
+		case redactions[i] == "":
 			redactions[i] = allowed
+		case redactions[i].shows() == 0:
+			redactions[i] = Redacted
 		}
 		if redactions[i].shows() > allowed.shows() {
 			refused.add(i, ErrForbidden)
@@ -117,14 +122,17 @@ func (s *Service) reveal(ctx context.Context, k *knownVault, kind Kind, actor st
 	if err != nil {
 		return nil, err
 	}
-	var broken itemErrors
+	var corrupt, unknown itemErrors
 	values := make([]Revealed, len(rows))
 	for i := range rows {
 		r := &rows[i]
 		text, err := s.show(ctx, k, r, redactions[i])
 		switch {
-		case errors.Is(err, ErrCorrupt), errors.Is(err, ErrUnknownKey):
-			broken.add(i, err)
+		case errors.Is(err, ErrCorrupt):
+			corrupt.add(i, err)
+			continue
+		case errors.Is(err, ErrUnknownKey):
+			unknown.add(i, err)
 			continue
 		case err != nil:
 			return nil, err
@@ -132,8 +140,10 @@ func (s *Service) reveal(ctx context.Context, k *knownVault, kind Kind, actor st
 		values[i] = Revealed{Token: r.Token, Redaction: redactions[i], Value: NewValue(text)}
 		e.Tokens = append(e.Tokens, AuditToken{Token: r.Token, Scope: r.Scope, Redaction: redactions[i]})
 	}
-	if err := broken.err(); err != nil {
-		return nil, err
+	for _, errs := range []*itemErrors{&corrupt, &unknown} {
+		if err := errs.err(); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.store.AddAuditEvent(ctx, e); err != nil {
 		return nil, unavailable("store the audit event", err)
@@ -198,6 +208,14 @@ func (k *knownVault) fieldsOf(r *Row) []Field {
 	return fields
 }
 
+// tokenOrNone returns "", which is no token, for what can be none: a store need not know how to look for it.
+func tokenOrNone(token string) string {
+	if name.Problem(token) != "" {
+		return ""
+	}
+	return token
+}
+
 // Delete forgets the value of a token. The token is never given again: who still has it learns nothing of another value. The value
 // gets another token if it is inserted again. It is [ErrTokenNotFound] if the vault has no such token, [ErrNotFound] if there is no such
 // vault.
@@ -209,6 +227,10 @@ func (s *Service) Delete(ctx context.Context, org, actor, vault, token string) e
 }
 
 func (s *Service) delete(ctx context.Context, org, actor, vault, token string) error {
+	if !isVaultID(org, vault) {
+		return ErrNotFound
+	}
+	token = tokenOrNone(token)
 	rows, err := s.store.Rows(ctx, org, vault, []string{token})
 	if err != nil {
 		return unavailable("read a token", err)

@@ -52,6 +52,9 @@ func TestDetokenizeRedacts(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, nothing, values)
 	}
+	values, err = ask(everything, "nonsense", "nonsense", "nonsense", "nonsense")
+	require.NoError(t, err)
+	require.Equal(t, nothing, values)
 	values, err = ask(everything, vault.Redacted, vault.Masked)
 	require.NoError(t, err)
 	require.Equal(t, []string{"redacted *REDACTED*", "masked ********1111", "plain_text Ada Lovelace", "plain_text dear"}, values)
@@ -99,7 +102,8 @@ func TestDetokenizeErrors(t *testing.T) {
 	tokens := insert(t, r.Service, of("persons", "name", "Ada"))
 	_, err := r.Detokenize(t.Context(), "acme", "ops", "v1", asked("nope", tokens[0], "", "\xff"), everything)
 	require.Equal(t, []int{0, 2, 3}, indexes(t, err, vault.ErrTokenNotFound))
-	for _, at := range [][2]string{{"acme", "nope"}, {"other", "v1"}} {
+	for _, at := range [][2]string{{"acme", "nope"}, {"other", "v1"}, {"", "v1"}, {"acme", ""}, {"acme", "v\x001"}, {"\xff", "v1"}} {
+		require.ErrorIs(t, r.Delete(t.Context(), at[0], "ops", at[1], tokens[0]), vault.ErrNotFound)
 		_, err = r.Detokenize(t.Context(), at[0], "ops", at[1], asked(tokens[0]), everything)
 		require.ErrorIs(t, err, vault.ErrNotFound)
 	}
@@ -301,6 +305,11 @@ func TestCorruption(t *testing.T) {
 			_, err := s.Detokenize(t.Context(), "acme", "ops", "v1", asked(tokens[0]), everything)
 			require.ErrorIs(t, err, vault.ErrCorrupt)
 		}
+	})
+	t.Run("corruption is told of first", func(t *testing.T) {
+		b.tamper = func(rows []vault.Row) { rows[0].Sealed.Version, rows[1].Sealed = 7, rows[2].Sealed }
+		_, err := s.Detokenize(t.Context(), "acme", "ops", "v1", asked(tokens...), everything)
+		require.Equal(t, []int{1}, indexes(t, err, vault.ErrCorrupt))
 	})
 	t.Run("a version that is not loaded is no corruption", func(t *testing.T) {
 		b.tamper = func(rows []vault.Row) { rows[0].Sealed.Version = 7 }

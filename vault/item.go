@@ -2,7 +2,7 @@ package vault
 
 import "fmt"
 
-// Item is a value and where it belongs: to a column group, or to a column of a table.
+// Item is a value and where it belongs: to a column group, or to a column of a table. A name that is empty is not given.
 type Item struct {
 	Table  string
 	Column string

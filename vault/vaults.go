@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
 // CreateVault makes a vault. It is [ErrExists] if the organization has one of this ID.
@@ -31,9 +33,15 @@ func (s *Service) createVault(ctx context.Context, org, actor, id string, schema
 
 // Vault returns a vault, or [ErrNotFound].
 func (s *Service) Vault(ctx context.Context, org, id string) (Vault, error) {
+	if !isVaultID(org, id) {
+		return Vault{}, ErrNotFound
+	}
 	v, err := s.store.Vault(ctx, org, id)
 	return v, unavailable("read a vault", err)
 }
+
+// isVaultID reports whether these can be the names of a vault. A store need not know how to look for others.
+func isVaultID(org, id string) bool { return name.Problem(org) == "" && name.Problem(id) == "" }
 
 // ChangeSchema changes a vault's schema by a function, which may be called more than once. No token changes: tokens of columns that are
 // gone can still be detokenized and deleted, and are found again when the column comes back.
