@@ -81,6 +81,9 @@ func (s *Service) detokenize(ctx context.Context, org, actor, vault string, item
 	if err != nil {
 		return nil, unavailable("read tokens", err)
 	}
+	if err := answered(len(rows), len(items)); err != nil {
+		return nil, err
+	}
 	var unknown, refused itemErrors
 	redactions := make([]Redaction, len(items))
 	for i := range items {
@@ -234,6 +237,9 @@ func (s *Service) delete(ctx context.Context, org, actor, vault, token string) e
 	rows, err := s.store.Rows(ctx, org, vault, []string{token})
 	if err != nil {
 		return unavailable("read a token", err)
+	}
+	if err := answered(len(rows), 1); err != nil {
+		return err
 	}
 	if rows[0].Token == "" {
 		return ErrTokenNotFound

@@ -175,6 +175,9 @@ func (in *insertion) store(ctx context.Context, k *knownVault) error {
 		case err != nil:
 			return staleOr("insert values", err)
 		default:
+			if err := answered(len(tokens), len(rows)); err != nil {
+				return err
+			}
 			for i := range in.rows {
 				for _, p := range in.rows[i].places {
 					p.batch.tokens[p.index] = tokens[i]

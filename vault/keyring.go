@@ -24,7 +24,8 @@ type Keyring interface {
 	// are of one value. It is [ErrUnknownKey] if the version is not loaded.
 	Fingerprint(ctx context.Context, version int, s Scope, values []string, dst []Fingerprint) error
 
-	// Seal encrypts a value so that it opens only with the same scope and token. It uses Versions.Seal, or what that has become meanwhile.
+	// Seal encrypts a value so that it opens only with the same scope and token. It is randomized: nobody can tell whether two ciphertexts are
+	// of one value. It uses Versions.Seal, or what that has become meanwhile.
 	Seal(ctx context.Context, s Scope, token string, plaintext []byte) (Sealed, error)
 
 	// Open returns what was sealed. It is [ErrUnknownKey] if the version is not loaded, and [ErrCorrupt] if the ciphertext was not sealed

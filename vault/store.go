@@ -13,7 +13,7 @@ import (
 // error is durable, as far as the backend is. A call whose ctx has ended returns an error that is no sentinel of this package.
 //
 // Arguments and results are the receiver's own: a Store copies what it keeps and what it returns. Times keep microseconds and are UTC.
-// Strings keep every byte and are compared as bytes. What belongs to another organization reads as what does not exist. Any error but
+// Strings keep every byte and are compared as bytes; only those of schemas and of an event's tokens, which are JSON, must be valid UTF-8. What belongs to another organization reads as what does not exist. Any error but
 // the sentinels of this package means "unavailable": the caller may try again. An error never holds a fingerprint or a ciphertext.
 //
 // An audit event without ID is none, and is not stored.
@@ -45,13 +45,13 @@ type Tokens interface {
 	FindTokens(ctx context.Context, org, vault string, revision int64, lookups []Lookup) ([][]string, error)
 
 	// InsertTokens stores rows, all or none, and returns a token for each. A row with fingerprints, one of which is stored in its scope
-	// already or belongs to an earlier row of the call, is not stored: the token is the one that is there. (Of several, the one of the first
+	// already or belongs to an earlier row of the call that is stored, is not stored: the token is the one that is there. (Of several, the one of the first
 	// fingerprint counts.) That token gets the fingerprints of versions that it has none of, but for those that are another token's.
 	//
 	// It is [ErrNotFound] or [ErrStale] as for FindTokens. It is [ErrUnknownKey] if a row with fingerprints lacks one of a version that is
 	// required ([Key.Required]), and [ErrKeyRetired] if a row is sealed under a version that is retired. Fingerprints of a retired version
 	// count for nothing and are not stored. It is a [*TakenError] if the tokens of rows that would be stored are there already, deleted
-	// ones included, or twice among them.
+	// ones included, or are those of earlier rows of the call that would be.
 	InsertTokens(ctx context.Context, org, vault string, revision int64, rows []Row) ([]string, error)
 
 	// Rows returns the rows of tokens, in their order, without Fingerprints. Where there is none, or it was deleted, the Row is zero. It is
@@ -151,8 +151,8 @@ type Keys interface {
 	RequireKey(ctx context.Context, version int) error
 
 	// RetireKey retires a version; a retired fingerprint version is not required any more. It is [ErrUnknownKey] if the version is not
-	// known; [ErrKeyInUse] if it is a fingerprint version and the successor is not another one that is required, or if a row that is not
-	// deleted is sealed under it. For a key that seals, successor means nothing. To retire a retired one does nothing.
+	// known; [ErrKeyInUse] if it is a fingerprint version and the successor is not another one that is required, or if it is a version that seals
+	// and a row that is not deleted is sealed under it. For a key that seals, successor means nothing. To retire a retired one does nothing.
 	RetireKey(ctx context.Context, p Purpose, version, successor int) error
 
 	// KeyUsage counts what is stored under the versions of keys. It may take a while, and need not be of one moment.

@@ -71,7 +71,13 @@ func (s *Service) find(ctx context.Context, k *knownVault, versions *Versions, b
 		if err != nil {
 			return staleOr("look values up", err)
 		}
+		if err := answered(len(found), len(lookups)); err != nil {
+			return err
+		}
 		for l, i := range asked {
+			if err := answered(len(found[l]), len(lookups[l].Fingerprints)); err != nil {
+				return err
+			}
 			missing[i] = batches[i].fill(n == 0, missing[i], found[l])
 		}
 	}

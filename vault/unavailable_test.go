@@ -396,3 +396,39 @@ func TestObserver(t *testing.T) {
 		{Kind: vault.KindKeyRetired, Err: inUse},
 	}, r.observed)
 }
+
+// short is a store that answers for less than it was asked.
+type short struct{ vault.Store }
+
+func (s short) FindTokens(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
+	found, err := s.Store.FindTokens(ctx, org, id, revision, lookups)
+	for i := range found {
+		found[i] = found[i][1:]
+	}
+	return found, err
+}
+
+func (s short) InsertTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
+	tokens, err := s.Store.InsertTokens(ctx, org, id, revision, rows)
+	return tokens[1:], err
+}
+
+func (s short) Rows(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
+	rows, err := s.Store.Rows(ctx, org, id, tokens)
+	return rows[1:], err
+}
+
+// A backend with a mistake makes no panic.
+func TestStoreThatAnswersTooLittle(t *testing.T) {
+	r := newRig(t, vault.Options{})
+	token := insert(t, r.Service, of("persons", "name", "Ada"))
+	s, err := vault.New(short{r.store}, keyring(t, 1), nil)
+	require.NoError(t, err)
+	ctx := t.Context()
+	_, tokenized := s.Tokenize(ctx, "acme", "v1", of("persons", "name", "Ada"))
+	_, inserted := s.Insert(ctx, "acme", "ops", "v1", of("persons", "diary", "dear"))
+	_, shown := s.Detokenize(ctx, "acme", "ops", "v1", asked(token...), everything)
+	for _, err := range []error{tokenized, inserted, shown, s.Delete(ctx, "acme", "ops", "v1", token[0])} {
+		require.ErrorIs(t, err, vault.ErrUnavailable)
+	}
+}

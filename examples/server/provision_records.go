@@ -134,7 +134,7 @@ func batches(records []recordDoc, most int) iter.Seq[[]recordDoc] {
 	return func(yield func([]recordDoc) bool) {
 		first, count := 0, 0
 		for i, r := range records {
-			if count+len(r.fields) > most && i > first {
+			if count+len(r.fields) > most {
 				if !yield(records[first:i]) {
 					return
 				}
@@ -172,7 +172,7 @@ func (v *vaultService) newRecords(ctx context.Context, org, id string, records [
 	if len(items) > 0 {
 		_, err := v.service.Tokenize(ctx, org, id, items)
 		var missing *vault.BatchError
-		if err != nil && !(errors.As(err, &missing) && errors.Is(err, vault.ErrValueNotFound)) {
+		if err != nil && !errors.As(err, &missing) {
 			return nil, err
 		}
 		if missing != nil {

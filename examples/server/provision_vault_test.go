@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -162,8 +161,23 @@ func TestProvisioningOfOtherColumns(t *testing.T) {
 			t.Errorf("%s: from %+v to %+v", step.more, before, after)
 		}
 	}
-	// One with no tokenization takes no record, in the document or as it is stored.
+	// What is added is as the document has it, also a table that has no columns yet.
 	log.Reset()
+	for range 2 {
+		text := strings.Replace(vaultWith(emailColumn+","+phoneColumn, record(email+`,"phone":"1"`)), `"tables":[`, `"tables":[{"name":"empty"},`, 1)
+		if err := apply(t, s, text); err != nil || log.Len() != 0 {
+			t.Errorf("%v; logged %s", err, &log)
+		}
+	}
+	if after := vaultStateOf(t, s, b, "v1"); len(after.Vault.Schema.Tables) != 2 || after.Vault.Revision != 2 || len(after.Tokens) != 1 {
+		t.Errorf("%+v", after)
+	}
+	if err := apply(t, s, `{"organizations":[{"id":"acme","vaults":[{"id":"v1","tables":[{"name":"later"}]}]}]}`); err != nil {
+		t.Error(err)
+	}
+	if after := vaultStateOf(t, s, b, "v1"); len(after.Vault.Schema.Tables) != 3 || after.Vault.Revision != 3 {
+		t.Errorf("%+v", after)
+	}
 	if err := apply(t, s, vaultWith(`{"name":"email"}`, "")); err != nil || !strings.Contains(log.String(), "another tokenization and another column group;") {
 		t.Errorf("%v; logged %s", err, &log)
 	}
@@ -255,92 +269,4 @@ func TestProvisioningVaultsAtOnce(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestProvisioningManyRecords: more than a call takes are inserted in several, and no record is cut.
-func TestProvisioningManyRecords(t *testing.T) {
-	onEach(t, func(t *testing.T, s *services, b *backends) {
-		const count = 1205
-		var records []string
-		for i := range count {
-			fields := fmt.Sprintf(`"email":"%d"`, i)
-			if i%3 == 0 {
-				fields += fmt.Sprintf(`,"card":"%d","phone":"%d"`, 1_000_000+i, i)
-			}
-			records = append(records, record(fields))
-		}
-		text := vaultWith(allColumns, strings.Join(records, ","))
-		doc, err := parseDocument([]byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var left []recordDoc
-		for batch := range batches(doc.organizations[0].vaults[0].records, 1000) {
-			fields := 0
-			for _, r := range batch {
-				fields += len(r.fields)
-			}
-			if fields > 1000 || fields < 998 && len(left)+len(batch) < count {
-				t.Errorf("a batch of %d fields", fields)
-			}
-			left = append(left, batch...)
-		}
-		if !reflect.DeepEqual(left, doc.organizations[0].vaults[0].records) {
-			t.Error("the batches are not the records")
-		}
-		if err := apply(t, s, text); err != nil {
-			t.Fatal(err)
-		}
-		first := vaultStateOf(t, s, b, "v1")
-		if len(first.Tokens) != count+2*(count+2)/3 {
-			t.Errorf("%d tokens", len(first.Tokens))
-		}
-		if err := apply(t, s, text); err != nil {
-			t.Fatal(err)
-		}
-		if after := vaultStateOf(t, s, b, "v1"); !reflect.DeepEqual(first, after) {
-			t.Error("the second start changed something")
-		}
-	})
-}
-
-// brokenVault is a store that fails when it is asked for a vault, or for tokens.
-type brokenVault struct {
-	vault.Store
-	vault, tokens error
-}
-
-func (b *brokenVault) Vault(ctx context.Context, org, id string) (vault.Vault, error) {
-	if b.vault != nil {
-		return vault.Vault{}, b.vault
-	}
-	return b.Store.Vault(ctx, org, id)
-}
-
-func (b *brokenVault) FindTokens(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
-	if b.tokens != nil {
-		return nil, b.tokens
-	}
-	return b.Store.FindTokens(ctx, org, id, revision, lookups)
-}
-
-// TestProvisioningWhenTheVaultFails: a failure is no mistake in the document.
-func TestProvisioningWhenTheVaultFails(t *testing.T) {
-	failure := errors.New("the disk is on fire")
-	for name, broken := range map[string]*brokenVault{"vault": {vault: failure}, "tokens": {tokens: failure}} {
-		for _, fields := range []string{`"email":"a"`, `"email":"a","phone":"1"`} {
-			b := storages["memory"](t)
-			broken.Store = b.vault
-			b.vault = broken
-			s, err := wire(testSettings(), b, testKey(), discard())
-			if err != nil {
-				t.Fatal(err)
-			}
-			err = apply(t, s, vaultWith(allColumns, record(fields)))
-			var usage *usageError
-			if !errors.Is(err, failure) || errors.As(err, &usage) || !strings.Contains(err.Error(), " at line 1, column ") {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-	}
 }

@@ -147,18 +147,18 @@ func TestVaultRefusalsShareAGroup(t *testing.T) {
 		want error
 		do   func() error
 	}{
-		"a vault that is there":   {vault.ErrExists, func() error { return put(1) }},
-		"another revision":        {vault.ErrConflict, func() error { return put(5) }},
-		"a scope in use":          {vault.ErrScopeInUse, func() error { return put(2, "b", "a") }},
-		"no vault":                {vault.ErrNotFound, func() error { return insert("other", 1, someRow("a", "x", 7)) }},
-		"a stale revision":        {vault.ErrStale, func() error { return insert("acme", 2, someRow("a", "x", 7)) }},
-		"a retired key":           {vault.ErrKeyRetired, func() error { return insert("acme", 1, someRow("a", "w", 6), retired) }},
-		"a fingerprint too few":   {vault.ErrUnknownKey, func() error { return insert("acme", 1, vault.Row{Token: "x", Deterministic: true}) }},
-		"a taken token":           {&vault.TakenError{Rows: []int{1}}, func() error { return insert("acme", 1, someRow("a", "x", 7), someRow("a", "m", 8)) }},
-		"no token":                {vault.ErrTokenNotFound, func() error { return tables.DeleteToken(t.Context(), "acme", "v1", "x", event()) }},
-		"a key that is not there": {vault.ErrUnknownKey, func() error { return tables.RequireKey(t.Context(), 7) }},
-		"a key that is needed":    {vault.ErrKeyInUse, func() error { return tables.RetireKey(t.Context(), vault.SealKey, 1, 0) }},
-		"a key without successor": {vault.ErrKeyInUse, func() error { return tables.RetireKey(t.Context(), vault.FingerprintKey, 1, 2) }},
+		"a vault that is there":                    {vault.ErrExists, func() error { return put(1) }},
+		"another revision":                         {vault.ErrConflict, func() error { return put(5) }},
+		"a scope in use":                           {vault.ErrScopeInUse, func() error { return put(2, "b", "a") }},
+		"no vault":                                 {vault.ErrNotFound, func() error { return insert("other", 1, someRow("a", "x", 7)) }},
+		"a stale revision":                         {vault.ErrStale, func() error { return insert("acme", 2, someRow("a", "x", 7)) }},
+		"a retired key":                            {vault.ErrKeyRetired, func() error { return insert("acme", 1, someRow("a", "w", 6), retired) }},
+		"a fingerprint too few":                    {vault.ErrUnknownKey, func() error { return insert("acme", 1, vault.Row{Token: "x", Deterministic: true}) }},
+		"a taken token, after one that is written": {&vault.TakenError{Rows: []int{1}}, func() error { return insert("acme", 1, someRow("a", "b", 7), someRow("a", "m", 8)) }},
+		"no token":                                 {vault.ErrTokenNotFound, func() error { return tables.DeleteToken(t.Context(), "acme", "v1", "x", event()) }},
+		"a key that is not there":                  {vault.ErrUnknownKey, func() error { return tables.RequireKey(t.Context(), 7) }},
+		"a key that is needed":                     {vault.ErrKeyInUse, func() error { return tables.RetireKey(t.Context(), vault.SealKey, 1, 0) }},
+		"a key without successor":                  {vault.ErrKeyInUse, func() error { return tables.RetireKey(t.Context(), vault.FingerprintKey, 1, 2) }},
 		"a seal of a retired key": {vault.ErrKeyRetired, func() error {
 			_, err := tables.Reseal(t.Context(), []vault.Resealed{{To: vault.Sealed{Version: 1}}, {To: vault.Sealed{Version: 9}}})
 			return err

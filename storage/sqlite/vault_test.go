@@ -31,3 +31,5 @@ func vaults() vaulttest.Harness {
 }
 
 func TestVault(t *testing.T) { vaulttest.Run(t, vaults()) }
+
+func TestVaultModel(t *testing.T) { vaulttest.RunModel(t, vaults(), nil) }

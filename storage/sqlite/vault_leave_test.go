@@ -1,0 +1,123 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// TestVaultLeave: a caller whose context ends while his operation runs can do with his arguments as he likes. The race detector sees to it:
+// he changes all of them.
+func TestVaultLeave(t *testing.T) {
+	_, tables := openVault(t)
+	left := 0
+	for round := range 60 {
+		var rows []vault.Row
+		var added []vault.RowFingerprint
+		var resealed []vault.Resealed
+		for i := range 200 {
+			rows = append(rows, someRow("a", fmt.Sprint(round, "-", i), round*1000+i))
+			id := vault.RowID{Organization: "acme", Vault: "v1", Token: fmt.Sprint(round-1, "-", i)}
+			added = append(added, vault.RowFingerprint{Row: id, Fingerprint: someFingerprint(i)})
+			resealed = append(resealed, vault.Resealed{Row: id, From: vault.Sealed{Version: 1, Ciphertext: []byte("sealed")}, To: vault.Sealed{Version: 1, Ciphertext: []byte("anew")}})
+		}
+		for _, do := range []func(ctx context.Context) error{
+			func(ctx context.Context) error { _, err := tables.InsertTokens(ctx, "acme", "v1", 1, rows); return err },
+			func(ctx context.Context) error { _, err := tables.AddFingerprints(ctx, 2, added); return err },
+			func(ctx context.Context) error { _, err := tables.Reseal(ctx, resealed); return err },
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(round)*100*time.Microsecond)
+			if do(ctx) != nil {
+				left++
+			}
+			cancel()
+		}
+		for i := range rows {
+			rows[i].Fingerprints[0].Version, rows[i].Sealed.Ciphertext[0], rows[i].Token = 7, 'x', "x"
+			added[i], resealed[i].To.Ciphertext[0], resealed[i].From.Ciphertext[0] = vault.RowFingerprint{}, 'x', 'x'
+		}
+	}
+	t.Log(left, "calls were left")
+}
+
+// TestVaultTwice: an operation that has to be done again, because another one of its group failed, does what it would have done at first.
+func TestVaultTwice(t *testing.T) {
+	db, tables := openVault(t)
+	for version := 1; version <= 3; version++ {
+		_, err := tables.RegisterKey(t.Context(), vault.Key{Purpose: vault.FingerprintKey, Version: version})
+		require.NoError(t, err)
+	}
+	require.NoError(t, tables.RequireKey(t.Context(), 2))
+	require.NoError(t, tables.RetireKey(t.Context(), vault.FingerprintKey, 1, 2))
+	both := func(token string, n int) vault.Row {
+		r := someRow("a", token, n)
+		r.Fingerprints = append(r.Fingerprints, vault.VersionedFingerprint{Version: 2, Fingerprint: someFingerprint(n)})
+		return r
+	}
+	_, err := tables.InsertTokens(t.Context(), "acme", "v1", 1, []vault.Row{both("old", 1), both("older", 2)})
+	require.NoError(t, err)
+	old, older := vault.RowID{Organization: "acme", Vault: "v1", Token: "old"}, vault.RowID{Organization: "acme", Vault: "v1", Token: "older"}
+
+	entered, leave := make(chan struct{}), make(chan struct{})
+	boom := errors.New("boom")
+	runs := 0
+	var wg sync.WaitGroup
+	begin := func(do func()) {
+		waiting := len(db.writer.ops)
+		wg.Go(do)
+		require.Eventually(t, func() bool { return len(db.writer.ops) == waiting+1 }, 30*time.Second, time.Millisecond)
+	}
+	wg.Go(func() {
+		assert.NoError(t, db.writer.write(t.Context(), func(*tx) error {
+			if runs++; runs == 1 {
+				close(entered)
+				<-leave
+			}
+			return nil
+		}))
+	})
+	<-entered
+	begin(func() {
+		tokens, err := tables.InsertTokens(t.Context(), "acme", "v1", 1, []vault.Row{both("new", 3), both("known", 1)})
+		assert.NoError(t, err)
+		assert.Equal(t, []string{"new", "old"}, tokens)
+	})
+	begin(func() {
+		refused, err := tables.AddFingerprints(t.Context(), 3, []vault.RowFingerprint{
+			{Row: old, Fingerprint: someFingerprint(1)}, {Row: old, Fingerprint: someFingerprint(2)}, // the second is not needed
+			{Row: older, Fingerprint: someFingerprint(1)}, {Row: older, Fingerprint: someFingerprint(3)}, // the first is another row's
+		})
+		assert.NoError(t, err)
+		assert.Equal(t, []vault.RowID{older}, refused)
+	})
+	begin(func() {
+		from, to := vault.Sealed{Version: 1, Ciphertext: []byte("sealed")}, vault.Sealed{Version: 2, Ciphertext: []byte("anew")}
+		changed, err := tables.Reseal(t.Context(), []vault.Resealed{{Row: old, From: from, To: to}, {Row: older, From: to, To: from}})
+		assert.NoError(t, err)
+		assert.Equal(t, 1, changed)
+	})
+	begin(func() {
+		assert.NoError(t, tables.AddAuditEvent(t.Context(), vault.AuditEvent{ID: uuid.UUID{1}, Organization: "acme", At: someTime}))
+	})
+	begin(func() {
+		assert.ErrorIs(t, db.writer.write(t.Context(), func(tx *tx) error {
+			_, err := tx.exec(setRBAC, "acme", true)
+			return errors.Join(boom, err)
+		}), boom)
+	})
+	close(leave)
+	wg.Wait()
+	require.Equal(t, 2, runs)
+	require.Equal(t, []int{3}, numbers(t, db, "SELECT count(*) FROM vault_tokens"))
+	require.Equal(t, []int{3, 2}, numbers(t, db, "SELECT count(*) FROM vault_fingerprints GROUP BY version ORDER BY version"))
+	require.Equal(t, []int{1}, numbers(t, db, "SELECT count(*) FROM vault_audit"))
+}
