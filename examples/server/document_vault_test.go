@@ -95,9 +95,6 @@ func TestDocumentOfVaultsRefused(t *testing.T) {
 		"no digits":         {vaultWith(allColumns, record(`"card":"`+secret+`"`)), "line 3, column 48: organizations[0].vaults[0].records[0].fields.card: the value does not fit the column's format: digits only are needed"},
 		"few digits":        {vaultWith(allColumns, record(`"card":"41111"`)), "fields.card: the value does not fit the column's format: 6 to 100 digits"},
 		"too long":          {vaultWith(allColumns, record(`"email":"`+strings.Repeat("x", 64<<10+1)+`"`)), "fields.email: must be at most 65536 bytes long"},
-		"random only":       {vaultWith(allColumns, record(`"phone":"`+secret+`"`)), "line 3, column 12: organizations[0].vaults[0].records[0]: has values of random columns only"},
-		"never inserted": {vaultWith(allColumns, record(`"email":"a"`)+","+record(`"card":"123456"`)+","+record(`"work":"a","card":"123456","phone":"`+secret+`"`)),
-			"records[2]: would never be inserted"},
 		"two of them":       {vaultWith(allColumns, record(`"card":"`+secret+`"`)+","+record(`"note":"`+secret+`"`)), "fields.card: the value does not fit the column's format: digits only are needed, without spaces and dashes; line 3, column 104: organizations[0].vaults[0].records[1].fields.note: the column has no"},
 		"schema and record": {vaultWith(`{"name":"a","tokenization":"x"}`, record(`"a":1`)), "columns[0].tokenization: must be \"deterministic\", \"random\" or \"none\"; line 3, column 45: organizations[0].vaults[0].records[0].fields.a: must be a string"},
 	} {

@@ -7,8 +7,7 @@ import (
 
 // provision makes the services hold what the document says; nil says nothing. What is missing is created. What exists is neither
 // changed nor revived, but for setup_complete, rbac_enabled, the readiness of collections and "revoked": true, which always follow the
-// document. What is not in the document stays. Applying it again changes nothing, unless values of a vault were deleted meanwhile: see
-// vaultService.applyDocument.
+// document. What is not in the document stays. Applying it again changes nothing.
 //
 // Each service first checks the document against what it holds, so that a contradiction changes nothing anywhere.
 func provision(ctx context.Context, s *services, doc *document, log *slog.Logger) error {

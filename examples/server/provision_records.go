@@ -27,54 +27,23 @@ type recordProblem struct {
 	what          string
 }
 
-// checkRecords finds what a vault of these columns would refuse, or could not be given at each start without harm.
+// checkRecords finds what a vault of these columns would refuse.
 func checkRecords(records []recordDoc, columns map[columnName]vault.Column) (problems []recordProblem) {
 	tables := make(map[string]bool)
 	for name := range columns {
 		tables[name.table] = true
 	}
-	seen := make(map[[2]string]bool) // the deterministic values of earlier records, by scope and value
 	for i, r := range records {
 		if !tables[r.table] {
 			problems = append(problems, recordProblem{i, len(r.fields), "is of a table that the vault does not have, or that has no columns"})
 			continue
 		}
-		random, deterministic, fresh := false, false, false
-		var values [][2]string
-		before := len(problems)
 		for j, f := range r.fields {
 			c, ok := columns[columnName{r.table, f.column}]
 			if what := checkField(c, ok, f.value.Reveal()); what != "" {
 				problems = append(problems, recordProblem{i, j, what})
-				continue
 			}
-			if c.Tokenization == vault.Random {
-				random = true
-				continue
-			}
-			scope := c.Group
-			if scope == "" {
-				scope = r.table + "." + c.Name
-			}
-			value := [2]string{scope, f.value.Reveal()}
-			deterministic, fresh = true, fresh || !seen[value]
-			values = append(values, value)
 		}
-		for _, value := range values {
-			seen[value] = true
-		}
-		what := ""
-		switch {
-		case !random || len(problems) > before:
-			continue
-		case !deterministic:
-			what = "has values of random columns only, which every start would insert again: add one of a deterministic column, by which it is known"
-		case !fresh:
-			what = "would never be inserted: it is known by the values of its deterministic columns, and all of these stand in earlier records"
-		default:
-			continue
-		}
-		problems = append(problems, recordProblem{i, len(r.fields), what})
 	}
 	return problems
 }
@@ -98,10 +67,10 @@ func checkField(c vault.Column, known bool, value string) string {
 // plain is a message of package vault without the name of the package.
 func plain(err error) string { return strings.TrimPrefix(err.Error(), "vault: ") }
 
-// insertRecords stores the records that are not there yet.
-func (v *vaultService) insertRecords(ctx context.Context, doc *document, org string, d *vaultDoc, columns map[columnName]vault.Column) error {
+// insertRecords stores the records that no earlier start has stored.
+func (v *vaultService) insertRecords(ctx context.Context, doc *document, org string, d *vaultDoc) error {
 	for records := range batches(d.records, v.service.MaxItems()) {
-		records, err := v.newRecords(ctx, org, d.id, records, columns)
+		records, err := v.provisioned.missing(ctx, org, d.id, records)
 		if err != nil {
 			return fmt.Errorf("look up the records of the vault at %s: %w", d.place, err)
 		}
@@ -124,68 +93,32 @@ func (v *vaultService) insertRecords(ctx context.Context, doc *document, org str
 		if err != nil {
 			return fmt.Errorf("insert the records of the vault at %s: %w", d.place, err)
 		}
+		if err := v.provisioned.add(ctx, org, d.id, records); err != nil {
+			return fmt.Errorf("remember the records of the vault at %s: %w", d.place, err)
+		}
 	}
 	return nil
 }
 
-// batches cuts a list of records where their fields would be more than the most that a call takes. A record is not cut: a crash between
-// its parts would leave it without its random values for ever.
+// batches cuts a list of records where their fields would be more than the most that a call takes. A record is not cut, and one without
+// fields left out.
 func batches(records []recordDoc, most int) iter.Seq[[]recordDoc] {
 	return func(yield func([]recordDoc) bool) {
-		first, count := 0, 0
-		for i, r := range records {
+		var batch []recordDoc
+		count := 0
+		for _, r := range records {
 			if count+len(r.fields) > most {
-				if !yield(records[first:i]) {
+				if !yield(batch) {
 					return
 				}
-				first, count = i, 0
+				batch, count = nil, 0
 			}
-			count += len(r.fields)
-		}
-		if first < len(records) {
-			yield(records[first:])
-		}
-	}
-}
-
-// newRecords leaves those records out that are there already and have values of random columns, which would get further tokens. A value
-// of a deterministic column can be inserted as often as anybody likes.
-func (v *vaultService) newRecords(ctx context.Context, org, id string, records []recordDoc, columns map[columnName]vault.Column) ([]recordDoc, error) {
-	var items []vault.Item // the deterministic values of records with others
-	var of []int           // the record of each
-	unknown := make(map[int]bool)
-	for i, r := range records {
-		random := false
-		for _, f := range r.fields {
-			random = random || columns[columnName{r.table, f.column}].Tokenization == vault.Random
-		}
-		if !random {
-			unknown[i] = true
-			continue
-		}
-		for _, f := range r.fields {
-			if columns[columnName{r.table, f.column}].Tokenization == vault.Deterministic {
-				items, of = append(items, vault.Item{Table: r.table, Column: f.column, Value: f.value}), append(of, i)
+			if len(r.fields) > 0 {
+				batch, count = append(batch, r), count+len(r.fields)
 			}
 		}
-	}
-	if len(items) > 0 {
-		_, err := v.service.Tokenize(ctx, org, id, items)
-		var missing *vault.BatchError
-		if err != nil && !errors.As(err, &missing) {
-			return nil, err
-		}
-		if missing != nil {
-			for _, item := range missing.Items {
-				unknown[of[item.Index]] = true
-			}
+		if count > 0 {
+			yield(batch)
 		}
 	}
-	var left []recordDoc
-	for i, r := range records {
-		if unknown[i] {
-			left = append(left, r)
-		}
-	}
-	return left, nil
 }

@@ -87,10 +87,9 @@ func (d *vaultDoc) addTo(stored vault.Schema) (merged vault.Schema, lacks bool) 
 
 // applyDocument provisions vaults. What is missing of a vault's schema is added, and a column that exists stays as it is.
 //
-// A value of a deterministic column keeps the token that it has. One that was deleted since leaves nothing that tells it from a new one,
-// so the next start inserts it again, under another token: take it out of the document, too. A record with values of random columns is
-// inserted as a whole if one of its deterministic values is not there yet. Two servers that start at the same moment may both find that it
-// is not; its random values then have two tokens.
+// A record is inserted once: values that were deleted since are not revived, unless the record is changed in the document. A value of a
+// deterministic column that is there keeps its token. If a start is cut off in the middle of the records, or two servers apply the same new
+// document at the same moment, values of random columns may get two tokens.
 func (v *vaultService) applyDocument(ctx context.Context, doc *document) error {
 	for _, org := range doc.organizations {
 		for _, d := range org.vaults {
@@ -114,7 +113,7 @@ func (v *vaultService) applyVault(ctx context.Context, doc *document, org string
 		return fmt.Errorf("provision the vault at %s: %w", d.place, err)
 	}
 	v.warnOfOthers(ctx, schema, d)
-	return v.insertRecords(ctx, doc, org, d, columnsOf(schema))
+	return v.insertRecords(ctx, doc, org, d)
 }
 
 // applySchema makes a vault, or adds to its schema, and returns that.

@@ -13,9 +13,10 @@ import (
 
 // vaultService is the vault: its Go side and its routes. It does nothing in the background.
 type vaultService struct {
-	service *vault.Service
-	routes  *httpadapter.Handler
-	log     *slog.Logger
+	service     *vault.Service
+	provisioned provisionedRecords
+	routes      *httpadapter.Handler
+	log         *slog.Logger
 }
 
 var _ member = (*vaultService)(nil)
@@ -42,7 +43,7 @@ func newVaultService(store vault.Store, credentials *authmgmt.Service, root *roo
 	if err != nil {
 		return nil, fmt.Errorf("mount the vault: %w", err)
 	}
-	return &vaultService{service: service, routes: routes, log: log}, nil
+	return &vaultService{service: service, provisioned: provisionedRecords{service}, routes: routes, log: log}, nil
 }
 
 // vaultKeyring returns the keys of the vault. There is one version of them: a rotation needs a second root key, and a host that keeps both.

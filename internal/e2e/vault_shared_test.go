@@ -78,3 +78,14 @@ func usageIn(t *testing.T, dir string) vault.KeyUsage {
 	require.NoError(t, err)
 	return usage
 }
+
+// tokensIn counts the tokens in a data folder, without what the server remembers of provisioned records.
+func tokensIn(t *testing.T, dir string) int {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "mortise-data", "mortise.db"), nil)
+	require.NoError(t, err)
+	defer db.Close()
+	remembered, err := db.Vault().ListRows(t.Context(), "\x01mortise", "provisioned records", "", 1000)
+	require.NoError(t, err)
+	return usageIn(t, dir).Rows - len(remembered)
+}
