@@ -113,6 +113,9 @@ func (v *vaultService) applyVault(ctx context.Context, doc *document, org string
 		return fmt.Errorf("provision the vault at %s: %w", d.place, err)
 	}
 	v.warnOfOthers(ctx, schema, d)
+	if err := v.sandbox.provision(ctx, org, d.id, schema); err != nil {
+		return fmt.Errorf("provision the sandbox of the vault at %s: %w", d.place, err)
+	}
 	return v.insertRecords(ctx, doc, org, d)
 }
 

@@ -29,10 +29,13 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 			return nil, err
 		}
 	}
+	sandbox := http.StripPrefix(sandboxPrefix, all.vault.sandbox.routes)
 	// Not a ServeMux: it would redirect unclean paths, which the services refuse.
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		page, ok := pages[r.URL.Path]
 		switch {
+		case !ok && strings.HasPrefix(r.URL.Path, sandboxPrefix+"/"):
+			sandbox.ServeHTTP(w, r)
 		case !ok:
 			joined.ServeHTTP(w, r)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:

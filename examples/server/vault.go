@@ -11,10 +11,11 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// vaultService is the vault: its Go side and its routes. It does nothing in the background.
+// vaultService is the vault: its Go side and its routes, and those of the sandbox. It does nothing in the background.
 type vaultService struct {
 	service     *vault.Service
 	provisioned provisionedRecords
+	sandbox     *vaultSandbox
 	routes      *httpadapter.Handler
 	log         *slog.Logger
 }
@@ -25,7 +26,7 @@ var _ member = (*vaultService)(nil)
 const maxVaultValue = 64 << 10
 
 // newVaultService makes the vault. Its callers show access tokens of the credentials service.
-func newVaultService(store vault.Store, credentials *authmgmt.Service, root *rootKey, log *slog.Logger) (*vaultService, error) {
+func newVaultService(s *settings, store vault.Store, credentials *authmgmt.Service, root *rootKey, log *slog.Logger) (*vaultService, error) {
 	keyring, err := vaultKeyring(root)
 	if err != nil {
 		return nil, err
@@ -34,16 +35,24 @@ func newVaultService(store vault.Store, credentials *authmgmt.Service, root *roo
 	if err != nil {
 		return nil, fmt.Errorf("make the vault: %w", err)
 	}
-	routes, err := httpadapter.NewVault(service, httpadapter.Bearer(httpadapter.AccessTokens(credentials)), &httpadapter.VaultOptions{
-		Options:    httpadapter.Options{Logger: log},
-		Insert:     true,
-		Detokenize: true,
-		Delete:     true,
-	})
+	auth := httpadapter.Bearer(httpadapter.AccessTokens(credentials))
+	opts := &httpadapter.VaultOptions{
+		Options:       httpadapter.Options{Logger: log},
+		Insert:        true,
+		Detokenize:    true,
+		Delete:        true,
+		ProductionURL: s.publicURL,
+		SandboxURL:    s.publicURL + sandboxPrefix,
+	}
+	routes, err := httpadapter.NewVault(service, auth, opts)
 	if err != nil {
 		return nil, fmt.Errorf("mount the vault: %w", err)
 	}
-	return &vaultService{service: service, provisioned: provisionedRecords{service}, routes: routes, log: log}, nil
+	sandbox, err := newVaultSandbox(auth, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &vaultService{service: service, provisioned: provisionedRecords{service}, sandbox: sandbox, routes: routes, log: log}, nil
 }
 
 // vaultKeyring returns the keys of the vault. There is one version of them: a rotation needs a second root key, and a host that keeps both.

@@ -100,7 +100,7 @@ func wire(s *settings, b *backends, key *rootKey, log *slog.Logger) (*services, 
 	if err != nil {
 		return nil, err
 	}
-	vaults, err := newVaultService(b.vault, credentials.service, key, log)
+	vaults, err := newVaultService(s, b.vault, credentials.service, key, log)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ func TestVault(t *testing.T) {
 		"roles":          testVaultRoles,
 		"life of values": testVaultValues,
 		"same token":     testSameToken,
+		"sandbox":        testVaultSandbox,
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachStorage(t, p, func(t *testing.T, start func(args ...string) *server) {

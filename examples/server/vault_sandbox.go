@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+
+	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
+)
+
+// sandboxPrefix is where the sandbox of the vault is, before the paths of the vault.
+const sandboxPrefix = "/sandbox"
+
+// vaultSandbox is a second vault service to try things out: with a store and a keyring of its own, which are in RAM and gone at the end. It takes
+// the same access tokens, and has the vaults of the provisioning document, without their records.
+type vaultSandbox struct {
+	service *vault.Service
+	routes  *httpadapter.Handler
+}
+
+func newVaultSandbox(auth httpadapter.Authenticator, opts *httpadapter.VaultOptions) (*vaultSandbox, error) {
+	db, err := memory.Open(context.Background(), nil)
+	if err != nil {
+		return nil, err
+	}
+	key := make([]byte, localkeys.RootSize)
+	_, _ = rand.Read(key) // never fails
+	root, err := localkeys.NewRoot(key)
+	if err != nil {
+		return nil, err
+	}
+	keyring, err := localkeys.New(localkeys.Key{Version: 1, Root: root})
+	if err != nil {
+		return nil, err
+	}
+	service, err := vault.New(db.Vault(), keyring, &vault.Options{MaxValue: maxVaultValue})
+	if err != nil {
+		return nil, fmt.Errorf("make the vault's sandbox: %w", err)
+	}
+	routes, err := httpadapter.NewVault(service, auth, opts)
+	if err != nil {
+		return nil, fmt.Errorf("mount the vault's sandbox: %w", err)
+	}
+	return &vaultSandbox{service: service, routes: routes}, nil
+}
+
+// provision makes a vault of the sandbox what the one in production is.
+func (s *vaultSandbox) provision(ctx context.Context, org, id string, schema vault.Schema) error {
+	_, err := s.service.CreateVault(ctx, org, provisioner.Subject, id, schema)
+	if errors.Is(err, vault.ErrExists) {
+		err = nil
+	}
+	return err
+}
