@@ -27,6 +27,7 @@ const (
 	reasonListEmpty     = "list_empty"
 	reasonListTooLong   = "list_too_long"
 	reasonValueMissing  = "value_missing"
+	reasonAnswerTooLong = "answer_too_long"
 	reasonValueTooLong  = "value_too_long"
 	reasonNoPlace       = "place_missing"
 	reasonHalfPlace     = "place_incomplete"
@@ -51,6 +52,7 @@ type itemFailure struct {
 // itemFailures are all that get past the adapter's own checks.
 var itemFailures = []itemFailure{
 	{vault.ErrGroupNotFound, http.StatusBadRequest, "column_group_not_found", "The vault has no such column group."},
+	{vault.ErrTooMuch, http.StatusBadRequest, reasonAnswerTooLong, "The values are too long for one answer. Ask for fewer tokens."},
 	{vault.ErrTableNotFound, http.StatusNotFound, "table_not_found", "The vault has no such table."},
 	{vault.ErrColumnNotFound, http.StatusNotFound, "column_not_found", "The table has no such column."},
 	{vault.ErrValueNotFound, http.StatusNotFound, "value_not_found", "The value has no token. Insert it first."},

@@ -3,6 +3,7 @@ package vault
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/seed-6363c74e/mortise/internal/name"
@@ -53,7 +54,8 @@ type Allow func(Field) Redaction
 // has an event that says who saw how much of which tokens.
 //
 // It answers for all items or for none. The error is a [*BatchError] if items are to blame: [ErrTokenNotFound], [ErrForbidden] if an item
-// asks for more than allow says, or a [*TokenError] if what is stored cannot be opened. It is [ErrNotFound] if there is no such vault.
+// asks for more than allow says, or a [*TokenError] if what is stored cannot be opened. It is [ErrNotFound] if there is no such vault, and
+// [ErrTooMuch] if the values are longer than Options.MaxShown together.
 func (s *Service) Detokenize(ctx context.Context, org, actor, vault string, items []TokenItem, allow Allow) ([]Revealed, error) {
 	start := s.start()
 	var values []Revealed
@@ -73,22 +75,19 @@ func (s *Service) detokenize(ctx context.Context, org, actor, vault string, item
 	if err != nil {
 		return nil, err
 	}
-	tokens := make([]string, len(items))
-	for i := range items {
-		tokens[i] = tokenOrNone(items[i].Token)
-	}
-	rows, err := s.store.Rows(ctx, org, vault, tokens)
+	rows, err := s.rowsOf(ctx, org, vault, items)
 	if err != nil {
-		return nil, unavailable("read tokens", err)
-	}
-	if err := answered(len(rows), len(items)); err != nil {
 		return nil, err
 	}
-	var unknown, refused itemErrors
+	var unknown, refused, corrupt itemErrors
 	redactions := make([]Redaction, len(items))
 	for i := range items {
 		if rows[i].Token == "" {
 			unknown.add(i, ErrTokenNotFound)
+			continue
+		}
+		if rows[i].Token != items[i].Token {
+			corrupt.add(i, &TokenError{items[i].Token, ErrCorrupt})
 			continue
 		}
 		allowed := k.allowed(&rows[i], allow)
@@ -102,12 +101,37 @@ func (s *Service) detokenize(ctx context.Context, org, actor, vault string, item
 			refused.add(i, ErrForbidden)
 		}
 	}
-	for _, errs := range []*itemErrors{&unknown, &refused} {
+	for _, errs := range []*itemErrors{&unknown, &refused, &corrupt} {
 		if err := errs.err(); err != nil {
 			return nil, err
 		}
 	}
 	return s.reveal(ctx, k, KindDetokenized, actor, rows, redactions)
+}
+
+// rowsOf returns the row of each item. It asks for each token once, however often it is there.
+func (s *Service) rowsOf(ctx context.Context, org, vault string, items []TokenItem) ([]Row, error) {
+	var tokens []string
+	at := make(map[string]int) // of a token among them
+	for i := range items {
+		token := tokenOrNone(items[i].Token)
+		if _, known := at[token]; !known {
+			at[token] = len(tokens)
+			tokens = append(tokens, token)
+		}
+	}
+	found, err := s.store.Rows(ctx, org, vault, tokens)
+	if err != nil {
+		return nil, unavailable("read tokens", err)
+	}
+	if err := answered(len(found), len(tokens)); err != nil {
+		return nil, err
+	}
+	rows := make([]Row, len(items))
+	for i := range items {
+		rows[i] = found[at[tokenOrNone(items[i].Token)]]
+	}
+	return rows, nil
 }
 
 // readVault returns the vault as it is now: what may be shown must not be read from a memory of it.
@@ -126,10 +150,15 @@ func (s *Service) reveal(ctx context.Context, k *knownVault, kind Kind, actor st
 		return nil, err
 	}
 	var corrupt, unknown itemErrors
+	shown := 0
+	opened := make(map[string]string) // by token
 	values := make([]Revealed, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		text, err := s.show(ctx, k, r, redactions[i])
+		text, err := s.show(ctx, k, r, redactions[i], opened)
+		if shown += len(text); shown > s.opts.MaxShown && kind == KindDetokenized {
+			return nil, fmt.Errorf("%w: %d bytes are the most; ask for fewer tokens", ErrTooMuch, s.opts.MaxShown)
+		}
 		switch {
 		case errors.Is(err, ErrCorrupt):
 			corrupt.add(i, err)
@@ -154,14 +183,18 @@ func (s *Service) reveal(ctx context.Context, k *knownVault, kind Kind, actor st
 	return values, nil
 }
 
-// show returns what a redaction shows of a row's value.
-func (s *Service) show(ctx context.Context, k *knownVault, r *Row, redaction Redaction) (string, error) {
+// show returns what a redaction shows of a row's value. It opens each value once.
+func (s *Service) show(ctx context.Context, k *knownVault, r *Row, redaction Redaction, opened map[string]string) (string, error) {
 	if redaction.shows() == 0 {
 		return RedactedText, nil
 	}
-	text, err := s.open(ctx, r)
-	if err != nil {
-		return "", err
+	text, known := opened[r.Token]
+	if !known {
+		var err error
+		if text, err = s.open(ctx, r); err != nil {
+			return "", err
+		}
+		opened[r.Token] = text
 	}
 	if redaction == Masked {
 		f := k.fieldsOf(r)[0]

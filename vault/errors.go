@@ -38,6 +38,8 @@ var (
 	ErrTooLong = errors.New("vault: the value is too long")
 	// ErrBatch: a batch is empty or over the limit.
 	ErrBatch = errors.New("vault: the number of items is out of bounds")
+	// ErrTooMuch: the values of a detokenization are over Options.MaxShown together. Ask for fewer tokens.
+	ErrTooMuch = errors.New("vault: the values are too long together")
 	// ErrForbidden: the caller may not see this much of the value.
 	ErrForbidden = errors.New("vault: the redaction shows more than the caller may see")
 	// ErrScopeInUse: a change of the schema would take values away from their tokens.

@@ -170,7 +170,7 @@ func (in *insertion) store(ctx context.Context, k *knownVault) error {
 		tokens, err := in.service.store.InsertTokens(ctx, rows[0].Organization, rows[0].Vault, k.revision, rows)
 		var taken *TakenError
 		switch {
-		case errors.As(err, &taken):
+		case errors.As(err, &taken) && len(taken.Rows) > 0:
 			again = taken.Rows
 		case err != nil:
 			return staleOr("insert values", err)

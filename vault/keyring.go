@@ -49,6 +49,7 @@ func (v *Versions) equal(other *Versions) bool {
 
 // Fingerprint is a keyed digest of a value, of 256 bits. It cannot be confirmed without the key, but shows which rows of a scope are of one
 // value, so it prints as [redacted].
+// (Not by %p and %w, which are no verbs for it, nor in a field that is not exported.)
 type Fingerprint [32]byte
 
 // Equal compares in constant time.

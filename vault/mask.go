@@ -50,9 +50,8 @@ func shown(text string) (int, bool) {
 // stars stand for what is hidden, however long that is: the length of a value says something about it.
 const stars = "********"
 
-// Apply returns the value as the mask shows it. If that would be more than half of the value, it shows stars
-// only. A byte that is not UTF-8
-// counts as a character.
+// Apply returns the value as the mask shows it. If that would be more than half of the value (of what stands before the @, if the mask has
+// one), it hides all of that. A byte that is not UTF-8 counts as a character.
 func (m Mask) Apply(value string) string {
 	runes := []rune(value)
 	domain := ""

@@ -87,6 +87,10 @@ func TestCreateVault(t *testing.T) {
 	require.NoError(t, err)
 	_, err = r.Vault(t.Context(), "nobody", "v1")
 	require.ErrorIs(t, err, vault.ErrNotFound)
+	for _, id := range []string{".", ".."} {
+		_, err = r.CreateVault(t.Context(), "acme", "ops", id, vault.Schema{})
+		require.Equal(t, []string{"id"}, fields(t, err))
+	}
 	_, err = r.CreateVault(t.Context(), "", "ops", "\x00", vault.Schema{})
 	require.Equal(t, []string{"organization", "id"}, fields(t, err))
 }

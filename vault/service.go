@@ -15,6 +15,7 @@ type Options struct {
 	Tokenizer Tokenizer // &Formats{}
 	MaxItems  int       // of one batch: 1000
 	MaxValue  int       // bytes of one value: 64 KiB
+	MaxShown  int       // bytes of all values that one detokenization shows: 4 MiB
 
 	Now      func() time.Time // time.Now
 	Rand     io.Reader        // for the IDs of audit events: crypto/rand.Reader; must be safe for concurrent use
@@ -51,6 +52,9 @@ func New(store Store, keyring Keyring, opts *Options) (*Service, error) {
 	}
 	if o.MaxValue <= 0 {
 		o.MaxValue = 64 << 10
+	}
+	if o.MaxShown <= 0 {
+		o.MaxShown = 4 << 20
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -136,6 +136,16 @@ func TestLimits(t *testing.T) {
 	require.ErrorIs(t, err, vault.ErrBatch)
 	_, err = small.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "abcd"))
 	require.ErrorIs(t, err, vault.ErrTooLong)
+	shown := newRig(t, vault.Options{MaxShown: 8})
+	two := insert(t, shown.Service, of("persons", "name", "abcd", "efghi"))
+	require.Equal(t, []string{"abcd", "abcd"}, reveal(t, shown.Service, two[0], two[0]))
+	for _, tokens := range [][]string{two, {two[0], two[0], two[0]}} {
+		_, err = shown.Detokenize(t.Context(), "acme", "ops", "v1", asked(tokens...), everything)
+		require.ErrorIs(t, err, vault.ErrTooMuch)
+	}
+	page, err := shown.AuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized})
+	require.NoError(t, err)
+	require.Len(t, page.Events, 1, "what was not shown is not in the trail")
 	_, err = small.Detokenize(t.Context(), "acme", "ops", "v1", asked("a", "b", "c"), everything)
 	require.ErrorIs(t, err, vault.ErrBatch)
 }

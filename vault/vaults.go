@@ -21,7 +21,9 @@ func (s *Service) CreateVault(ctx context.Context, org, actor, id string, schema
 func (s *Service) createVault(ctx context.Context, org, actor, id string, schema Schema) (Vault, error) {
 	var p problems
 	p.name("organization", org)
-	p.name("id", id)
+	if p.name("id", id); isDots(id) {
+		p.add("id", "must not be . or ..: the ID stands in paths")
+	}
 	schema.check(&p, s.tokenizer)
 	if err := p.err(); err != nil {
 		return Vault{}, err
@@ -42,6 +44,9 @@ func (s *Service) Vault(ctx context.Context, org, id string) (Vault, error) {
 
 // isVaultID reports whether these can be the names of a vault. A store need not know how to look for others.
 func isVaultID(org, id string) bool { return name.Problem(org) == "" && name.Problem(id) == "" }
+
+// isDots reports whether an ID would be taken for a step in a path.
+func isDots(id string) bool { return id == "." || id == ".." }
 
 // ChangeSchema changes a vault's schema by a function, which may be called more than once. No token changes: tokens of columns that are
 // gone can still be detokenized and deleted, and are found again when the column comes back.

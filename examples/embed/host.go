@@ -1,5 +1,5 @@
 // Package embed shows a service that existed before: a chi router, its own JWTs, its own pages. triggers.go is all that it takes to
-// add documentation triggers to it, invitations.go to add machine credentials and invitations, and tokens.go to add a vault and a sandbox.
+// add documentation triggers to it, invitations.go to add machine credentials and invitations, and vault.go to add a vault and a sandbox.
 package embed
 
 import (
@@ -17,7 +17,7 @@ import (
 type claims struct {
 	jwt.RegisteredClaims
 	Tenant  string `json:"tenant"`
-	Manager bool   `json:"manager,omitempty"` // may manage credentials and invite people
+	Manager bool   `json:"manager,omitempty"` // may manage credentials, invite people and see plain values
 }
 
 // claimsKey is where the middleware leaves the claims.

@@ -16,6 +16,7 @@ import (
 // value, which might be a secret.
 type docReader struct {
 	data     []byte
+	lines    []int // where each begins; made when it is first needed
 	problems []docProblem
 	secrets  map[string]string // credentials seen, and where
 	kinds    map[string]int    // what was counted, by kind
@@ -41,10 +42,27 @@ func (r *docReader) err() error {
 			texts = append(texts, fmt.Sprintf("and %d more", len(r.problems)-i))
 			break
 		}
-		line, column := strictjson.LineColumn(r.data, p.offset)
+		line, column := r.lineColumn(p.offset)
 		texts = append(texts, fmt.Sprintf("line %d, column %d: %s", line, column, p.text))
 	}
 	return errors.New(strings.Join(texts, "; "))
+}
+
+// lineColumn is strictjson.LineColumn for one of many places of a document.
+func (r *docReader) lineColumn(offset int) (line, column int) {
+	if r.lines == nil {
+		r.lines = []int{0}
+		for i, c := range r.data {
+			if c == '\n' {
+				r.lines = append(r.lines, i+1)
+			}
+		}
+	}
+	line, here := slices.BinarySearch(r.lines, offset)
+	if here {
+		line++
+	}
+	return line, offset - r.lines[line-1] + 1
 }
 
 func (r *docReader) fail(v strictjson.Value, format string, args ...any) {
@@ -70,7 +88,7 @@ type docMember struct {
 }
 
 func (m docMember) place() string {
-	line, column := strictjson.LineColumn(m.r.data, m.value.Offset())
+	line, column := m.r.lineColumn(m.value.Offset())
 	return fmt.Sprintf("line %d, column %d", line, column)
 }
 

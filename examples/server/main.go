@@ -5,8 +5,8 @@
 //	go run ./examples/server -config acme.json -data /var/lib/mortise
 //
 // So far it serves the documentation triggers, the credentials and the vault. A service is a few files: for the vault, vault.go makes it,
-// document_vault.go reads its part of the provisioning document, provision_vault.go and provision_records.go apply that, and demo_vault.go
-// is its part of the demo. A further one needs its own such files, and lines in wiring.go, storage_*.go, document.go, provision.go and
+// document_vault.go reads its part of the provisioning document, provision_vault.go, provision_records.go and provisioned_records.go apply
+// that, demo_vault.go is its part of the demo, and vault_sandbox.go a second vault to try things out. A further one needs its own such files, and lines in wiring.go, storage_*.go, document.go, provision.go and
 // demo.go. A further storage needs one file, as storage_sqlite.go, its flag in flags.go and a line in wiring.go.
 //
 // It prints "listening on http://HOST:PORT" on standard output once it can serve, and JSON logs on standard error. SIGTERM and

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -59,6 +60,19 @@ func TestProvisioningManyRecords(t *testing.T) {
 			t.Error("the second start changed something")
 		}
 	})
+}
+
+// TestPlacesOfADocument: a document with many lines has the same places as by the function that looks for one.
+func TestPlacesOfADocument(t *testing.T) {
+	data := []byte("{\n\n \"a\": 1,\r\n\"b\":\n2}\n")
+	r := &docReader{data: data}
+	for offset := range data {
+		line, column := r.lineColumn(offset)
+		wantLine, wantColumn := strictjson.LineColumn(data, offset)
+		if line != wantLine || column != wantColumn {
+			t.Errorf("byte %d: line %d, column %d, want %d and %d", offset, line, column, wantLine, wantColumn)
+		}
+	}
 }
 
 // brokenVault is a store that fails when it is asked for a vault, or for tokens.

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -37,7 +38,7 @@ func newVaultSandbox(auth httpadapter.Authenticator, opts *httpadapter.VaultOpti
 	if err != nil {
 		return nil, err
 	}
-	service, err := vault.New(db.Vault(), keyring, &vault.Options{MaxValue: maxVaultValue})
+	service, err := vault.New(&sandboxStore{sandboxTables: db.Vault()}, keyring, &vault.Options{MaxValue: maxVaultValue})
 	if err != nil {
 		return nil, fmt.Errorf("make the vault's sandbox: %w", err)
 	}
@@ -47,6 +48,37 @@ func newVaultSandbox(auth httpadapter.Authenticator, opts *httpadapter.VaultOpti
 	}
 	return &vaultSandbox{service: service, routes: routes}, nil
 }
+
+// maxSandbox bounds what a sandbox holds, in bytes of sealed values: it shares the memory of the program.
+const maxSandbox = 32 << 20
+
+// sandboxTables is another name of the type, for a field of its own name would hide the method Vault.
+type sandboxTables = memory.Vault
+
+// sandboxStore takes values until it is full, and keeps no audit trail of what is shown.
+type sandboxStore struct {
+	*sandboxTables
+	size atomic.Int64
+}
+
+var errSandboxFull = errors.New("the sandbox is full until the next start")
+
+// InsertTokens implements [vault.Tokens].
+func (s *sandboxStore) InsertTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
+	const overhead = 512 // of a row, about
+	size := int64(0)
+	for i := range rows {
+		size += int64(len(rows[i].Sealed.Ciphertext)) + overhead
+	}
+	if s.size.Add(size) > maxSandbox {
+		s.size.Add(-size)
+		return nil, errSandboxFull
+	}
+	return s.sandboxTables.InsertTokens(ctx, org, id, revision, rows)
+}
+
+// AddAuditEvent implements [vault.Audit].
+func (s *sandboxStore) AddAuditEvent(context.Context, vault.AuditEvent) error { return nil }
 
 // provision makes a vault of the sandbox what the one in production is.
 func (s *vaultSandbox) provision(ctx context.Context, org, id string, schema vault.Schema) error {

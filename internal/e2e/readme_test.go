@@ -31,6 +31,7 @@ func TestReadmeEmbeddingCompiles(t *testing.T) {
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	"golang.org/x/sync/errgroup"

@@ -131,13 +131,13 @@ type mac struct {
 // maxKept bounds the room that is kept for values, in bytes.
 const maxKept = 4096
 
-// sum writes the fingerprint of a value. Nothing of the value stays behind.
+// sum writes the fingerprint of a value.
 func (m *mac) sum(value string, dst *vault.Fingerprint) {
 	m.value = append(m.value[:0], value...)
 	m.hash.Reset()
 	m.hash.Write(m.value)
 	m.hash.Sum(dst[:0])
-	clear(m.value)
+	clear(m.value) // the pool keeps it; the hash has the value's end until it is used again
 	if cap(m.value) > maxKept {
 		m.value = nil
 	}
