@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
@@ -46,8 +45,8 @@ type Revealed struct {
 	Value     Value
 }
 
-// Allow says how much of the values of a field may be shown. It is asked for every column that the value may be of: those of a group share
-// their tokens, and the one that allows the least counts. A nil Allow shows nothing.
+// Allow says how much of the values of a field may be shown. It is asked for every column that the value may be of, also for those that have
+// left the schema or the group since: columns of a group share their tokens, and the one that allows the least counts. A nil Allow shows nothing.
 type Allow func(Field) Redaction
 
 // Detokenize returns what the caller may see of the values of tokens, one for each item, in their order. Before it returns, the audit trail
@@ -106,7 +105,7 @@ func (s *Service) detokenize(ctx context.Context, org, actor, vault string, item
 			return nil, err
 		}
 	}
-	return s.reveal(ctx, k, KindDetokenized, actor, rows, redactions)
+	return s.reveal(ctx, k, actor, rows, redactions)
 }
 
 // rowsOf returns the row of each item. It asks for each token once, however often it is there.
@@ -144,19 +143,18 @@ func (s *Service) readVault(ctx context.Context, org, vault string) (*knownVault
 }
 
 // reveal opens rows and writes the audit event.
-func (s *Service) reveal(ctx context.Context, k *knownVault, kind Kind, actor string, rows []Row, redactions []Redaction) ([]Revealed, error) {
-	e, err := s.event(rows[0].Organization, rows[0].Vault, kind, actor)
+func (s *Service) reveal(ctx context.Context, k *knownVault, actor string, rows []Row, redactions []Redaction) ([]Revealed, error) {
+	e, err := s.event(rows[0].Organization, rows[0].Vault, KindDetokenized, actor)
 	if err != nil {
 		return nil, err
 	}
 	var corrupt, unknown itemErrors
 	shown := 0
-	opened := make(map[string]string) // by token
 	values := make([]Revealed, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		text, err := s.show(ctx, k, r, redactions[i], opened)
-		if shown += len(text); shown > s.opts.MaxShown && kind == KindDetokenized {
+		text, err := s.show(ctx, k, r, redactions[i])
+		if shown += len(text); shown > s.opts.MaxShown {
 			return nil, fmt.Errorf("%w: %d bytes are the most; ask for fewer tokens", ErrTooMuch, s.opts.MaxShown)
 		}
 		switch {
@@ -183,18 +181,14 @@ func (s *Service) reveal(ctx context.Context, k *knownVault, kind Kind, actor st
 	return values, nil
 }
 
-// show returns what a redaction shows of a row's value. It opens each value once.
-func (s *Service) show(ctx context.Context, k *knownVault, r *Row, redaction Redaction, opened map[string]string) (string, error) {
+// show returns what a redaction shows of a row's value.
+func (s *Service) show(ctx context.Context, k *knownVault, r *Row, redaction Redaction) (string, error) {
 	if redaction.shows() == 0 {
 		return RedactedText, nil
 	}
-	text, known := opened[r.Token]
-	if !known {
-		var err error
-		if text, err = s.open(ctx, r); err != nil {
-			return "", err
-		}
-		opened[r.Token] = text
+	text, err := s.open(ctx, r)
+	if err != nil {
+		return "", err
 	}
 	if redaction == Masked {
 		f := k.fieldsOf(r)[0]
@@ -232,12 +226,14 @@ func (k *knownVault) allowed(r *Row, allow Allow) Redaction {
 	return least
 }
 
-// fieldsOf returns the columns that a row's value may be of; one in any case, made up of the scope's name if the schema has none left.
+// fieldsOf returns the columns that a row's value may be of, those of the schema first; one in any case, made up of the scope's name if there
+// never was another.
 func (k *knownVault) fieldsOf(r *Row) []Field {
 	var fields []Field
 	for _, c := range k.scopes[r.Scope] {
 		fields = append(fields, c.Field)
 	}
+	fields = append(fields, k.past[r.Scope]...)
 	if len(fields) == 0 {
 		fields = append(fields, fieldOfScope(r.scope()))
 	}
@@ -250,95 +246,4 @@ func tokenOrNone(token string) string {
 		return ""
 	}
 	return token
-}
-
-// Delete forgets the value of a token. The token is never given again: who still has it learns nothing of another value. The value
-// gets another token if it is inserted again. It is [ErrTokenNotFound] if the vault has no such token, [ErrNotFound] if there is no such
-// vault.
-func (s *Service) Delete(ctx context.Context, org, actor, vault, token string) error {
-	start := s.start()
-	err := s.delete(ctx, org, actor, vault, token)
-	s.observe(ctx, start, Observation{Kind: KindDeleted, Organization: org, Vault: vault, Actor: actor, Items: 1, Err: err})
-	return err
-}
-
-func (s *Service) delete(ctx context.Context, org, actor, vault, token string) error {
-	if !isVaultID(org, vault) {
-		return ErrNotFound
-	}
-	token = tokenOrNone(token)
-	rows, err := s.store.Rows(ctx, org, vault, []string{token})
-	if err != nil {
-		return unavailable("read a token", err)
-	}
-	if err := answered(len(rows), 1); err != nil {
-		return err
-	}
-	if rows[0].Token == "" {
-		return ErrTokenNotFound
-	}
-	e, err := s.event(org, vault, KindDeleted, actor)
-	if err != nil {
-		return err
-	}
-	e.Tokens = []AuditToken{{Token: token, Scope: rows[0].Scope}}
-	return unavailable("delete a token", s.store.DeleteToken(ctx, org, vault, token, e))
-}
-
-// Exported is a token, where its value belongs, and what is shown of it.
-type Exported struct {
-	Scope string // the column group, or table.column
-	Revealed
-}
-
-// Export iterates over all tokens of a vault, by token. Each shows as much as allow says; see [Service.Detokenize]. The audit trail has an
-// event for every page of tokens, before they are seen. Tokens that come or go meanwhile may be there or not. It stops after the first error.
-func (s *Service) Export(ctx context.Context, org, actor, vault string, allow Allow) iter.Seq2[Exported, error] {
-	return func(yield func(Exported, error) bool) {
-		after := ""
-		for {
-			start := s.start()
-			var page []Exported
-			err := s.withKeys(ctx, func(*Versions) (err error) {
-				page, err = s.exportPage(ctx, org, actor, vault, after, allow)
-				return err
-			})
-			s.observe(ctx, start, Observation{Kind: KindExported, Organization: org, Vault: vault, Actor: actor, Items: len(page), Err: err})
-			if err != nil {
-				yield(Exported{}, err)
-				return
-			}
-			for _, e := range page {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			if len(page) == 0 {
-				return
-			}
-			after = page[len(page)-1].Token
-		}
-	}
-}
-
-const exportPage = 500
-
-func (s *Service) exportPage(ctx context.Context, org, actor, vault, after string, allow Allow) (page []Exported, err error) {
-	k, err := s.readVault(ctx, org, vault)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := s.store.ListRows(ctx, org, vault, after, exportPage)
-	if err != nil || len(rows) == 0 {
-		return nil, unavailable("list tokens", err)
-	}
-	redactions := make([]Redaction, len(rows))
-	for i := range rows {
-		redactions[i] = k.allowed(&rows[i], allow)
-	}
-	values, err := s.reveal(ctx, k, KindExported, actor, rows, redactions)
-	for i := range values {
-		page = append(page, Exported{rows[i].Scope, values[i]})
-	}
-	return page, err
 }

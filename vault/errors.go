@@ -48,8 +48,8 @@ var (
 	ErrConflict = errors.New("vault: the schema was changed by somebody else")
 	// ErrExhausted: no free token of the column's format was found. Give the column a format with more room.
 	ErrExhausted = errors.New("vault: the format has no room for another token")
-	// ErrCorrupt: what is stored under a token does not open: it was changed, or moved here from another place. Restore it from a backup, or
-	// delete the token.
+	// ErrCorrupt: what is stored under a token does not open: it was changed, or moved here from another place, or another key was
+	// loaded under the number of its own. Load the right key, restore the row from a backup, or delete the token.
 	ErrCorrupt = errors.New("vault: a stored value is corrupt")
 	// ErrUnknownKey: what is stored needs a version of a key that is not loaded. Load it.
 	ErrUnknownKey = errors.New("vault: a key version is not loaded")

@@ -83,12 +83,13 @@ func (t *Formats) parse(format string) (generator, error) {
 		if d, ok := parseDigits(param, hasParam); ok {
 			return d.token, nil
 		}
+	case format == "email" && t.EmailDomain == "":
+		return emailOf(DefaultEmailDomain), nil
 	case format == "email":
-		domain := t.EmailDomain
-		if domain == "" {
-			domain = DefaultEmailDomain
+		if !validDomain(t.EmailDomain) {
+			return nil, errors.New("must name a domain: Formats.EmailDomain is none")
 		}
-		return emailOf(domain), nil
+		return emailOf(t.EmailDomain), nil
 	case kind == "email" && validDomain(param):
 		return emailOf(param), nil
 	}

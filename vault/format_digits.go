@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -62,13 +63,19 @@ func (d digits) token(random io.Reader, value string) (string, error) {
 	if d.luhn && luhnSum(value) != 0 {
 		return "", fmt.Errorf("%w: the check digit is wrong (Luhn)", ErrFormat)
 	}
-	for {
+	for range maxTries {
 		token, err := d.random(random, value)
 		if err != nil || token != value {
 			return token, err
 		}
 	}
+	return "", errNotRandom
 }
+
+// maxTries bounds how often randomness is asked for, where one answer of a million will not do as a rule.
+const maxTries = 100
+
+var errNotRandom = errors.New("vault: the source of randomness is not random")
 
 // random returns a token that may be the value.
 func (d digits) random(random io.Reader, value string) (string, error) {
@@ -95,7 +102,8 @@ func (d digits) random(random io.Reader, value string) (string, error) {
 func randomDigits(random io.Reader, dst []byte) error {
 	const even = 250 // the largest multiple of 10 within a byte
 	var bytes [2 * maxDigits]byte
-	for n := 0; n < len(dst); {
+	n := 0
+	for range maxTries {
 		chunk := bytes[:len(dst)-n]
 		if _, err := io.ReadFull(random, chunk); err != nil {
 			return err
@@ -106,8 +114,11 @@ func randomDigits(random io.Reader, dst []byte) error {
 				n++
 			}
 		}
+		if n == len(dst) {
+			return nil
+		}
 	}
-	return nil
+	return errNotRandom
 }
 
 // luhnSum returns the Luhn sum of digits modulo 10, which is 0 for a number that passes the check.

@@ -14,6 +14,9 @@ import (
 // There are keys of two purposes, which must be independent of each other: those that make fingerprints, by which a value is found, and
 // those that seal values. Each has versions, which are numbers above 0. A version never stands for another key than it did before.
 //
+// The service notices another key under a known number for those that make fingerprints. For those that seal it does not: their values read as
+// corrupt. A keyring whose two kinds of keys can be mixed up should notice by itself.
+//
 // Every method is safe for concurrent use. A Keyring keeps nothing of its arguments, and no error of it holds a value or a key.
 type Keyring interface {
 	// Versions says which versions are loaded. It is asked before each operation, so it should be quick. The caller does not change it.

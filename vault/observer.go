@@ -34,7 +34,7 @@ const (
 	KindKeyRetired    Kind = "key_retired"
 )
 
-// Observation is one call of the service. It never holds a value or a token.
+// Observation is one call of the service. It never holds a value. Err may name a token whose value is corrupt.
 type Observation struct {
 	Kind         Kind
 	Organization string // "" for the rotation of keys

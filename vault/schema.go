@@ -17,13 +17,44 @@ type Vault struct {
 	Revision     int64 // 1 when it is made, one more after each change of the schema
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
+
+	// Past has every column that is or was deterministic, with the group that it was in last. A Service keeps it: so it knows where the values
+	// of a column are that has left the schema.
+	Past []PastColumn
+}
+
+// PastColumn is a column of a vault at some time.
+type PastColumn struct {
+	Table  string `json:"table"`
+	Column string `json:"column"`
+	Group  string `json:"column_group,omitempty"`
 }
 
 // Clone returns a copy that shares nothing with v.
 func (v *Vault) Clone() Vault {
 	c := *v
-	c.Schema = v.Schema.Clone()
+	c.Schema, c.Past = v.Schema.Clone(), slices.Clone(v.Past)
 	return c
+}
+
+// remember brings Past up to date with the schema.
+func (v *Vault) remember() {
+	at := make(map[[2]string]int)
+	for i, c := range v.Past {
+		at[[2]string{c.Table, c.Column}] = i
+	}
+	for f := range v.fields {
+		if !f.deterministic {
+			continue
+		}
+		name := [2]string{f.Table, f.Column}
+		i, known := at[name]
+		if !known {
+			i, at[name] = len(v.Past), len(v.Past)
+			v.Past = append(v.Past, PastColumn{Table: f.Table, Column: f.Column})
+		}
+		v.Past[i].Group = f.Group
+	}
 }
 
 // Schema says which values a vault takes. It is a description only: what is stored are tokens, and a change of the schema touches none.

@@ -184,6 +184,43 @@ func TestChangeSchemaKeepsScopes(t *testing.T) {
 			}
 		})
 	}
+	// The same in two steps: the column is away in between.
+	for name, away := range map[string]func(*vault.Schema){
+		"none": func(s *vault.Schema) { *columnOf(s, "persons", "email") = vault.Column{Name: "email"} },
+		"random": func(s *vault.Schema) {
+			*columnOf(s, "persons", "email") = vault.Column{Name: "email", Tokenization: vault.Random}
+		},
+		"removed": func(s *vault.Schema) { s.Tables[0].Columns = s.Tables[0].Columns[1:] },
+		"dropped": func(s *vault.Schema) { s.Tables = s.Tables[1:] },
+	} {
+		t.Run("out of a group by "+name, func(t *testing.T) {
+			r := newRig(t, vault.Options{})
+			items := of("persons", "email", "ada@example.com")
+			token := insert(t, r.Service, items)
+			ask := func(f vault.Field) vault.Redaction {
+				if f.Table == "persons" {
+					return vault.Redacted
+				}
+				return vault.PlainText
+			}
+			change := func(do func(*vault.Schema)) error {
+				_, err := r.ChangeSchema(t.Context(), "acme", "ops", "v1", func(s *vault.Schema) error { do(s); return nil })
+				return err
+			}
+			require.NoError(t, change(away))
+			shown, err := r.Detokenize(t.Context(), "acme", "ops", "v1", asked(token...), ask)
+			require.NoError(t, err)
+			require.Equal(t, vault.RedactedText, shown[0].Value.Reveal(), "the column is gone, and its limit stays")
+			for _, group := range []string{"", "others"} {
+				require.ErrorIs(t, change(func(s *vault.Schema) {
+					*s = schema.Clone()
+					columnOf(s, "persons", "email").Group = group
+				}), vault.ErrScopeInUse)
+			}
+			require.NoError(t, change(func(s *vault.Schema) { *s = schema.Clone() }))
+			require.Equal(t, token, insert(t, r.Service, items))
+		})
+	}
 	t.Run("a column that was away for a while", func(t *testing.T) {
 		r := newRig(t, vault.Options{})
 		insert(t, r.Service, of("persons", "name", "Ada"))

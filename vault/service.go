@@ -82,12 +82,16 @@ func ceilMicro(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// Ping returns nil if the store and the keyring answer, and the keyring's keys are those that the store began with.
+// Ping returns nil if the store and the keyring answer, and the keyring has the keys that the store needs.
 func (s *Service) Ping(ctx context.Context) error {
-	if _, err := s.versions(ctx); err != nil {
+	versions, err := s.versions(ctx)
+	if err != nil {
 		return err
 	}
-	_, err := s.store.Vault(ctx, "", "")
+	if err := s.checkRequired(ctx, versions); err != nil {
+		return err
+	}
+	_, err = s.store.Vault(ctx, "", "")
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}

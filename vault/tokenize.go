@@ -43,72 +43,78 @@ func (s *Service) tokenize(ctx context.Context, org, vault string, items []Item)
 	return tokens, nil
 }
 
-// find fills in the tokens that the values of batches have. It begins with the primary version of fingerprints, and asks the others for what
-// that does not know.
+// find fills in the tokens that the values of batches have. It begins with the primary version of fingerprints. For what that does not know it
+// asks all versions in one call: between two calls, a rotation could move a value from the one that is still to be asked to the one that was.
 func (s *Service) find(ctx context.Context, k *knownVault, versions *Versions, batches []*batch) error {
-	missing := make([][]int, len(batches)) // by batch, the indexes of values; nil stands for all
-	for n, version := range versions.fingerprints() {
-		lookups := make([]Lookup, 0, len(batches))
-		asked := make([]int, 0, len(batches)) // the batch of each lookup
-		for i, b := range batches {
-			values := b.values
-			if n > 0 {
-				if values = pick(b.values, missing[i]); len(values) == 0 {
-					continue
-				}
-			}
+	for _, b := range batches {
+		b.tokens = make([]string, len(b.values))
+	}
+	if err := s.findUnder(ctx, k, []int{versions.Fingerprint}, batches); err != nil || len(versions.Lookup) == 0 {
+		return err
+	}
+	return s.findUnder(ctx, k, versions.fingerprints(), batches)
+}
+
+// findUnder looks the values that have no token yet up under some versions. The first one that has a token counts.
+func (s *Service) findUnder(ctx context.Context, k *knownVault, versions []int, batches []*batch) error {
+	type question struct {
+		batch *batch
+		at    []int // the indexes of its values
+	}
+	var lookups []Lookup
+	var questions []question // one for each lookup
+	for _, b := range batches {
+		at, values := b.withoutToken()
+		if len(values) == 0 {
+			continue
+		}
+		for _, version := range versions {
 			fingerprints := make([]Fingerprint, len(values))
 			if err := s.keyring.Fingerprint(ctx, version, b.scope, values, fingerprints); err != nil {
 				return unavailable("compute fingerprints", err)
 			}
 			lookups = append(lookups, Lookup{b.scope.Name, version, fingerprints})
-			asked = append(asked, i)
+			questions = append(questions, question{b, at})
 		}
-		if len(lookups) == 0 {
-			return nil
-		}
-		found, err := s.store.FindTokens(ctx, batches[0].scope.Organization, batches[0].scope.Vault, k.revision, lookups)
-		if err != nil {
-			return staleOr("look values up", err)
-		}
-		if err := answered(len(found), len(lookups)); err != nil {
+	}
+	if len(lookups) == 0 {
+		return nil
+	}
+	found, err := s.store.FindTokens(ctx, batches[0].scope.Organization, batches[0].scope.Vault, k.revision, lookups)
+	if err != nil {
+		return staleOr("look values up", err)
+	}
+	if err := answered(len(found), len(lookups)); err != nil {
+		return err
+	}
+	for i, q := range questions {
+		if err := answered(len(found[i]), len(q.at)); err != nil {
 			return err
 		}
-		for l, i := range asked {
-			if err := answered(len(found[l]), len(lookups[l].Fingerprints)); err != nil {
-				return err
+		for j, at := range q.at {
+			if q.batch.tokens[at] == "" {
+				q.batch.tokens[at] = found[i][j]
 			}
-			missing[i] = batches[i].fill(n == 0, missing[i], found[l])
 		}
 	}
 	return nil
 }
 
-func pick(values []string, indexes []int) []string {
-	picked := make([]string, len(indexes))
-	for i, at := range indexes {
-		picked[i] = values[at]
-	}
-	return picked
-}
-
-// fill takes over the tokens that were found for all values, or for those that were missing, and returns the indexes of those that still are.
-func (b *batch) fill(all bool, asked []int, found []string) (missing []int) {
-	if all {
-		b.tokens = found
-		for i, token := range found {
-			if token == "" {
-				missing = append(missing, i)
-			}
-		}
-		return missing
-	}
-	for i, at := range asked {
-		if b.tokens[at] = found[i]; found[i] == "" {
-			missing = append(missing, at)
+// withoutToken returns the values that have no token, and their indexes.
+func (b *batch) withoutToken() (at []int, values []string) {
+	at = make([]int, 0, len(b.values))
+	for i, token := range b.tokens {
+		if token == "" {
+			at = append(at, i)
 		}
 	}
-	return missing
+	if len(at) == len(b.values) { // as it is at first
+		return at, b.values
+	}
+	for _, i := range at {
+		values = append(values, b.values[i])
+	}
+	return at, values
 }
 
 // allTokens returns the tokens of a call's items, or an error that names all that have none.

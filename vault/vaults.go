@@ -30,7 +30,11 @@ func (s *Service) createVault(ctx context.Context, org, actor, id string, schema
 	}
 	now := s.now()
 	v := Vault{Organization: org, ID: id, Schema: schema.Clone(), Revision: 1, CreatedAt: now, UpdatedAt: now}
-	return v, s.putVault(ctx, &v, nil, KindVaultCreated, actor)
+	v.remember()
+	if err := s.putVault(ctx, &v, nil, KindVaultCreated, actor); err != nil {
+		return Vault{}, err
+	}
+	return v, nil
 }
 
 // Vault returns a vault, or [ErrNotFound].
@@ -77,11 +81,15 @@ func (s *Service) changeSchema(ctx context.Context, org, actor, id string, chang
 		}
 		after.Revision++
 		after.UpdatedAt = s.now()
+		after.remember()
 		err = s.putVault(ctx, &after, leftScopes(&before, &after), KindSchemaChanged, actor)
-		if errors.Is(err, ErrConflict) && ctx.Err() == nil {
+		switch {
+		case errors.Is(err, ErrConflict) && ctx.Err() == nil:
 			continue
+		case err != nil:
+			return Vault{}, err
 		}
-		return after, err
+		return after, nil
 	}
 }
 
@@ -98,14 +106,12 @@ func (s *Service) putVault(ctx context.Context, v *Vault, left []string, kind Ki
 	return nil
 }
 
-// leftScopes returns the scopes whose values a change takes away from a column: the one that it was in, and the one of its own when it
-// enters a group, though it may be new in the schema: it may have been there before.
+// leftScopes returns the scopes whose values a change takes away from a column: the one that it was in when it was deterministic last.
 func leftScopes(before, after *Vault) []string {
 	old := make(map[[2]string]string)
-	for f := range before.fields {
-		if f.deterministic {
-			old[[2]string{f.Table, f.Column}] = f.scope
-		}
+	for _, c := range before.Past {
+		f := Field{Table: c.Table, Column: c.Column, Group: c.Group}
+		old[[2]string{c.Table, c.Column}] = f.scopeName()
 	}
 	var left []string
 	add := func(scope string) {
@@ -120,9 +126,6 @@ func leftScopes(before, after *Vault) []string {
 		name := f.scope
 		if was, ok := old[[2]string{f.Table, f.Column}]; ok && was != name {
 			add(was)
-		}
-		if own := f.Table + "." + f.Column; own != name {
-			add(own)
 		}
 	}
 	return left
@@ -161,10 +164,12 @@ type knownVault struct {
 	tables   map[string]map[string]*column
 	groups   map[string]*column   // the first column of each
 	scopes   map[string][]*column // by scope
+	past     map[string][]Field   // by scope, columns that were in it and are no longer
 }
 
 func newKnownVault(v *Vault) *knownVault {
-	k := &knownVault{revision: v.Revision, tables: make(map[string]map[string]*column), groups: make(map[string]*column), scopes: make(map[string][]*column)}
+	k := &knownVault{revision: v.Revision, tables: make(map[string]map[string]*column), groups: make(map[string]*column), scopes: make(map[string][]*column),
+		past: make(map[string][]Field)}
 	for i := range v.Schema.Tables {
 		k.tables[v.Schema.Tables[i].Name] = make(map[string]*column)
 	}
@@ -173,6 +178,13 @@ func newKnownVault(v *Vault) *knownVault {
 		k.scopes[c.scope] = append(k.scopes[c.scope], c)
 		if c.Group != "" && k.groups[c.Group] == nil {
 			k.groups[c.Group] = c
+		}
+	}
+	for _, p := range v.Past {
+		f := Field{Organization: v.Organization, Vault: v.ID, Table: p.Table, Column: p.Column, Group: p.Group}
+		scope := f.scopeName()
+		if !slices.ContainsFunc(k.scopes[scope], func(c *column) bool { return c.Table == p.Table && c.Column == p.Column }) {
+			k.past[scope] = append(k.past[scope], f)
 		}
 	}
 	return k
@@ -232,7 +244,7 @@ func (s *Service) withVault(ctx context.Context, org, id string, do func(*knownV
 		switch {
 		case errors.Is(err, ErrStale):
 			known = nil
-		case remembered && errors.As(err, &refused): // perhaps by a schema of yesterday
+		case remembered && errors.As(err, &refused) && !errors.Is(err, ErrValueNotFound): // perhaps by a schema of yesterday
 			now, readErr := s.rememberVault(ctx, org, id)
 			if readErr != nil {
 				return readErr

@@ -35,7 +35,10 @@ func (s *Vault) Vault(ctx context.Context, org, id string) (vault.Vault, error) 
 	err := s.db.find(ctx, vaultByID, []any{org, id}, func(r *row) error {
 		found = true
 		v.Revision, v.CreatedAt, v.UpdatedAt = int64(r.number(0)), r.moment(1), r.moment(2)
-		return scanSchema(r, 3, &v.Schema)
+		var stored storedSchema
+		err := scanSchema(r, 3, &stored)
+		v.Schema, v.Past = stored.Schema, stored.Past
+		return err
 	})
 	if err == nil && !found {
 		err = vault.ErrNotFound
@@ -48,7 +51,7 @@ func (s *Vault) Vault(ctx context.Context, org, id string) (vault.Vault, error) 
 
 // PutVault implements [vault.Vaults].
 func (s *Vault) PutVault(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
-	schema, err := schemaText(&v.Schema)
+	schema, err := schemaText(storedSchema{v.Schema, v.Past})
 	if err != nil {
 		return err
 	}
@@ -114,7 +117,14 @@ func (t *tx) vaultScope(vault int, name string) (seq int, err error) {
 	return seq, err
 }
 
-func schemaText(s *vault.Schema) (string, error) {
+// storedSchema is what stands in the column of a vault's schema.
+type storedSchema struct {
+	vault.Schema
+	Past []vault.PastColumn `json:"past,omitempty"`
+}
+
+// schemaText writes a schema, or one with more, as JSON.
+func schemaText(s any) (string, error) {
 	b, err := json.Marshal(s)
 	if err != nil {
 		return "", fmt.Errorf("sqlite: write a schema: %w", err)
@@ -122,7 +132,7 @@ func schemaText(s *vault.Schema) (string, error) {
 	return string(b), nil
 }
 
-func scanSchema(r *row, i int, s *vault.Schema) error {
+func scanSchema(r *row, i int, s any) error {
 	if err := json.Unmarshal(r.bytes(i), s); err != nil {
 		return fmt.Errorf("sqlite: a row is damaged: column %d is no schema: %w", i, err)
 	}

@@ -38,6 +38,9 @@ func New(fingerprints, seals *keyset.Handle) (*Keyring, error) {
 // if a version stands for another key in next than in k. An operation that began with a key which is gone or retired when it gets to use it
 // ends with [vault.ErrUnknownKey] or [vault.ErrKeyRetired]; repeated, it uses the new ones.
 func (k *Keyring) Replace(next *Keyring) error {
+	if k == nil || next == nil || k.keys.Load() == nil || next.keys.Load() == nil {
+		return errors.New("tink: Replace needs two keyrings that New, Read or Generate made")
+	}
 	loaded := next.keys.Load()
 	for {
 		current := k.keys.Load()

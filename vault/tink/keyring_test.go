@@ -263,6 +263,12 @@ func TestReplace(t *testing.T) {
 	require.NoError(t, k.Replace(k))
 }
 
+func TestReplaceNeedsKeyrings(t *testing.T) {
+	var none *tink.Keyring
+	require.Error(t, none.Replace(nil))
+	require.Error(t, new(tink.Keyring).Replace(new(tink.Keyring)))
+}
+
 func TestReplaceWhileInUse(t *testing.T) {
 	k, fingerprints, seals := newKeyring(t)
 	f, s := ids(fingerprints), ids(seals)

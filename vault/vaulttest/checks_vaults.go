@@ -17,6 +17,7 @@ func newVault(org, id string) vault.Vault {
 		Schema: vault.Schema{Tables: []vault.Table{{Name: "persons", Columns: []vault.Column{
 			{Name: "email", Tokenization: vault.Deterministic}, {Name: "phone", Tokenization: vault.Random},
 		}}}},
+		Past: []vault.PastColumn{{Table: "persons", Column: "email"}},
 	}
 }
 
@@ -25,6 +26,7 @@ func filledVault(org, id string) vault.Vault {
 	v := newVault(org, id)
 	v.UpdatedAt = moment(3 * time.Microsecond)
 	v.Schema = filledSchema()
+	v.Past = []vault.PastColumn{{Table: "gone", Column: "a.b"}, {Table: "persons", Column: "email", Group: "emails"}}
 	return v
 }
 
@@ -48,6 +50,7 @@ func changed(v vault.Vault) vault.Vault {
 	c := v.Clone()
 	c.Revision++
 	c.UpdatedAt = c.UpdatedAt.Add(time.Hour)
+	c.Past = append(c.Past, vault.PastColumn{Table: "persons", Column: fmt.Sprint("column ", c.Revision)})
 	c.Schema.Tables = append(c.Schema.Tables, vault.Table{Name: fmt.Sprint("table", c.Revision), Columns: []vault.Column{
 		{Name: "more", Tokenization: vault.Deterministic},
 	}})

@@ -39,6 +39,7 @@ const groupName = "emails"
 type modelVault struct {
 	org, name        string
 	columns          map[string]place
+	last             map[string]place // where each column was when it was there last
 	tokens           []*modelToken
 	created, updated time.Time
 }
@@ -117,8 +118,22 @@ func (r *run) createVault() {
 		want = vault.ErrExists
 	}
 	if r.sameError(want, err) {
-		r.vaults = append(r.vaults, &modelVault{org: org, name: name, columns: places, created: r.clock.Now(), updated: r.clock.Now()})
+		r.vaults = append(r.vaults, &modelVault{org: org, name: name, created: r.clock.Now(), updated: r.clock.Now()})
+		r.vault(org, name).move(places)
 		r.happened(org, name, vault.KindVaultCreated)
+	}
+}
+
+// move takes the columns to their places.
+func (v *modelVault) move(places map[string]place) {
+	if v.last == nil {
+		v.last = make(map[string]place)
+	}
+	v.columns = places
+	for name, at := range places {
+		if at != missing {
+			v.last[name] = at
+		}
 	}
 }
 
@@ -130,7 +145,7 @@ func (v *modelVault) inUse(scope string) bool {
 // refusesPlaces says whether a change would take values away from their tokens: a column with tokens enters the group, or leaves it.
 func (v *modelVault) refusesPlaces(places map[string]place) bool {
 	for _, c := range columns {
-		before, after := v.columns[c.name()], places[c.name()]
+		before, after := v.last[c.name()], places[c.name()]
 		if after == grouped && v.inUse(c.name()) || before == grouped && after == alone && v.inUse(groupName) {
 			return true
 		}
@@ -174,7 +189,8 @@ func (r *run) changeSchema() {
 		want = vault.ErrScopeInUse
 	}
 	if r.sameError(want, err) {
-		v.columns, v.updated = places, r.clock.Now()
+		v.move(places)
+		v.updated = r.clock.Now()
 		r.happened(org, name, vault.KindSchemaChanged)
 	}
 }

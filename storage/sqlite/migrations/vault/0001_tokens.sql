@@ -10,7 +10,7 @@ CREATE TABLE vault_vaults (
 	revision     INTEGER NOT NULL,
 	created_at   INTEGER NOT NULL,
 	updated_at   INTEGER NOT NULL,
-	schema       TEXT    NOT NULL, -- JSON
+	schema       TEXT    NOT NULL, -- JSON, with the columns that were in it before
 	UNIQUE (organization, id)
 );
 

@@ -1,0 +1,36 @@
+package vault
+
+import "context"
+
+// Delete forgets the value of a token. The token is never given again: who still has it learns nothing of another value. The value
+// gets another token if it is inserted again. It is [ErrTokenNotFound] if the vault has no such token, [ErrNotFound] if there is no such
+// vault.
+func (s *Service) Delete(ctx context.Context, org, actor, vault, token string) error {
+	start := s.start()
+	err := s.delete(ctx, org, actor, vault, token)
+	s.observe(ctx, start, Observation{Kind: KindDeleted, Organization: org, Vault: vault, Actor: actor, Items: 1, Err: err})
+	return err
+}
+
+func (s *Service) delete(ctx context.Context, org, actor, vault, token string) error {
+	if !isVaultID(org, vault) {
+		return ErrNotFound
+	}
+	token = tokenOrNone(token)
+	rows, err := s.store.Rows(ctx, org, vault, []string{token})
+	if err != nil {
+		return unavailable("read a token", err)
+	}
+	if err := answered(len(rows), 1); err != nil {
+		return err
+	}
+	if rows[0].Token == "" {
+		return ErrTokenNotFound
+	}
+	e, err := s.event(org, vault, KindDeleted, actor)
+	if err != nil {
+		return err
+	}
+	e.Tokens = []AuditToken{{Token: token, Scope: rows[0].Scope}}
+	return unavailable("delete a token", s.store.DeleteToken(ctx, org, vault, token, e))
+}

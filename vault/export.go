@@ -1,0 +1,89 @@
+package vault
+
+import (
+	"context"
+	"errors"
+	"iter"
+)
+
+// Exported is a token, where its value belongs, and what is shown of it.
+type Exported struct {
+	Scope string // the column group, or table.column
+	Revealed
+}
+
+// Export iterates over all tokens of a vault, by token. Each shows as much as allow says; see [Service.Detokenize]. The audit trail has an
+// event for every page of tokens, before they are seen. Tokens that come or go meanwhile may be there or not.
+//
+// A token whose value is corrupt comes with a [*TokenError], and the iteration goes on. It ends after any other error.
+func (s *Service) Export(ctx context.Context, org, actor, vault string, allow Allow) iter.Seq2[Exported, error] {
+	return func(yield func(Exported, error) bool) {
+		for after := ""; ; {
+			start := s.start()
+			var page []exported
+			err := s.withKeys(ctx, func(*Versions) (err error) {
+				page, err = s.exportPage(ctx, org, actor, vault, after, allow)
+				return err
+			})
+			s.observe(ctx, start, Observation{Kind: KindExported, Organization: org, Vault: vault, Actor: actor, Items: len(page), Err: err})
+			if err != nil {
+				yield(Exported{}, err)
+				return
+			}
+			for _, e := range page {
+				if !yield(e.Exported, e.err) {
+					return
+				}
+			}
+			if len(page) == 0 {
+				return
+			}
+			after = page[len(page)-1].Token
+		}
+	}
+}
+
+const exportPage = 500
+
+// exported is a token of a page, and that its value is corrupt if it is.
+type exported struct {
+	Exported
+	err error
+}
+
+func (s *Service) exportPage(ctx context.Context, org, actor, vault, after string, allow Allow) ([]exported, error) {
+	k, err := s.readVault(ctx, org, vault)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.store.ListRows(ctx, org, vault, after, exportPage)
+	if err != nil || len(rows) == 0 {
+		return nil, unavailable("list tokens", err)
+	}
+	e, err := s.event(org, vault, KindExported, actor)
+	if err != nil {
+		return nil, err
+	}
+	page := make([]exported, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		redaction := k.allowed(r, allow)
+		page[i].Exported = Exported{r.Scope, Revealed{Token: r.Token, Redaction: redaction}}
+		text, err := s.show(ctx, k, r, redaction)
+		switch {
+		case errors.Is(err, ErrCorrupt):
+			page[i].err = err
+			continue
+		case err != nil:
+			return nil, err
+		}
+		page[i].Value = NewValue(text)
+		e.Tokens = append(e.Tokens, AuditToken{Token: r.Token, Scope: r.Scope, Redaction: redaction})
+	}
+	if len(e.Tokens) > 0 {
+		if err := s.store.AddAuditEvent(ctx, e); err != nil {
+			return nil, unavailable("store the audit event", err)
+		}
+	}
+	return page, nil
+}
