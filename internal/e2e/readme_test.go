@@ -88,6 +88,7 @@ func TestReadmeNamesRealThings(t *testing.T) {
 		sources.Write(b)
 		return err
 	}))
+	require.NotContains(t, text, "@@", "a figure is missing")
 	named := regexp.MustCompile("`(Test[A-Za-z0-9]+)`").FindAllStringSubmatch(text, -1)
 	require.NotEmpty(t, named)
 	for _, name := range named {

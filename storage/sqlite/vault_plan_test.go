@@ -59,6 +59,8 @@ func TestPlansOfVault(t *testing.T) {
 		{scopeHasValues, "COVERING INDEX vault_tokens_sealed (scope=? AND deterministic=? AND sealed>?)"},
 		{findInScope, "vault_fingerprints " + key},
 		{findInScope, "vault_numbers USING INTEGER PRIMARY KEY (rowid<?)"},
+		{findToken, "f " + key},
+		{findToken, "s USING COVERING INDEX sqlite_autoindex_vault_scopes_1 (vault=? AND name=?)"},
 		{findTokens, "f " + key},
 		{findTokens, "vault_numbers USING INTEGER PRIMARY KEY (rowid<?)"},
 		{findTokens, "s USING COVERING INDEX sqlite_autoindex_vault_scopes_1 (vault=? AND name=?)"},

@@ -23,6 +23,12 @@ const (
 		" SELECT first + n, f.token FROM lookup l CROSS JOIN vault_numbers ON n < length CROSS JOIN vault_fingerprints f" +
 		" ON f.fingerprint = substr(?4, (first + n) * 32 + 1, 32) AND f.scope = l.scope AND f.version = l.version"
 
+	// findToken is findTokens for a single fingerprint, without JSON: one row with the vault's revision and the token, NULL if there is none.
+	findToken = "SELECT v.revision, f.token FROM vault_vaults v" +
+		" LEFT JOIN vault_scopes s ON s.vault = v.seq AND s.name = ?3" +
+		" LEFT JOIN vault_fingerprints f ON f.fingerprint = ?5 AND f.scope = s.seq AND f.version = ?4" +
+		" WHERE v.organization = ?1 AND v.id = ?2"
+
 	// vaultRowColumns are the columns of a row, in the order of scanVaultRow.
 	vaultRowColumns = "v.organization, v.id, t.token, s.name, t.deterministic, t.sealed, t.ciphertext, t.created_at"
 	// Both return a row of NULLs, with the number -1, for the vault itself.
@@ -58,6 +64,9 @@ func (s *Vault) FindTokens(ctx context.Context, org, id string, revision int64, 
 	}
 	var statement string
 	var args []any
+	if len(lookups) == 1 && total == 1 {
+		return s.findToken(ctx, org, id, revision, &lookups[0])
+	}
 	if len(lookups) == 1 && total <= counted {
 		statement, args = findInScope, []any{org, id, lookups[0].Scope, lookups[0].Version, fingerprints, total}
 	} else {
@@ -124,6 +133,24 @@ func hexList(texts []string) string {
 		b = append(hex.AppendEncode(append(b, '"'), []byte(text)), '"')
 	}
 	return string(append(b, ']'))
+}
+
+// findToken is FindTokens for a single fingerprint.
+func (s *Vault) findToken(ctx context.Context, org, id string, revision int64, l *vault.Lookup) ([][]string, error) {
+	stored, found, token := int64(0), false, ""
+	err := s.db.find(ctx, findToken, []any{org, id, l.Scope, l.Version, l.Fingerprints[0][:]}, func(r *row) error {
+		stored, found, token = int64(r.number(0)), true, r.text(1)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, vault.ErrNotFound
+	case stored != revision:
+		return nil, vault.ErrStale
+	}
+	return [][]string{{token}}, nil
 }
 
 // Rows implements [vault.Tokens].
