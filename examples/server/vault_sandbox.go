@@ -74,7 +74,11 @@ func (s *sandboxStore) InsertTokens(ctx context.Context, org, id string, revisio
 		s.size.Add(-size)
 		return nil, errSandboxFull
 	}
-	return s.sandboxTables.InsertTokens(ctx, org, id, revision, rows)
+	tokens, err := s.sandboxTables.InsertTokens(ctx, org, id, revision, rows)
+	if err != nil {
+		s.size.Add(-size)
+	}
+	return tokens, err
 }
 
 // AddAuditEvent implements [vault.Audit].

@@ -92,3 +92,45 @@ func TestNotReadyWithoutTheVault(t *testing.T) {
 		}
 	}
 }
+
+// TestSandboxIsBounded: the sandbox takes values until it is full, and then goes on to answer for those that it has. What is shown of them
+// leaves no trail in memory.
+func TestSandboxIsBounded(t *testing.T) {
+	s, err := wire(testSettings(), storages["memory"](t), testKey(), discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sandbox := s.vault.sandbox
+	schema := vault.Schema{Tables: []vault.Table{{Name: "t", Columns: []vault.Column{{Name: "c", Tokenization: vault.Deterministic}}}}}
+	for range 2 {
+		if err := sandbox.provision(t.Context(), "acme", "v1", schema); err != nil {
+			t.Fatal(err)
+		}
+	}
+	item := func(i int) []vault.Item {
+		return []vault.Item{{Table: "t", Column: "c", Value: vault.NewValue(fmt.Sprintf("%0*d", maxVaultValue, i))}}
+	}
+	const most = maxSandbox / maxVaultValue
+	for i := range most {
+		if _, err = sandbox.service.Insert(t.Context(), "acme", "ops", "v1", item(i)); err != nil {
+			if i < most*9/10 {
+				t.Fatalf("full after %d values: %v", i, err)
+			}
+			break
+		}
+	}
+	if !errors.Is(err, vault.ErrUnavailable) || !errors.Is(err, errSandboxFull) {
+		t.Errorf("got %v", err)
+	}
+	tokens, err := sandbox.service.Tokenize(t.Context(), "acme", "v1", item(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sandbox.service.Detokenize(t.Context(), "acme", "ops", "v1", []vault.TokenItem{{Token: tokens[0]}}, nil); err != nil {
+		t.Error(err)
+	}
+	page, err := sandbox.service.AuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized})
+	if err != nil || len(page.Events) != 0 {
+		t.Errorf("%v, %v", page.Events, err)
+	}
+}
