@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -72,39 +70,13 @@ func (a *AuthMgmt) AuditEvents(ctx context.Context, org string, q authmgmt.Audit
 	return authmgmt.AuditPage{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
 }
 
-// auditStatement returns the query of AuditEvents. Like listStatement's, it looks for one event more than the page holds, and finds all
-// of them before it returns the first.
+var authmgmtAudit = auditTable{table: "authmgmt_audit", columns: auditColumns, about: "target", index: "authmgmt_audit_target"}
+
+// auditStatement returns the query of AuditEvents.
 func auditStatement(org string, q *authmgmt.AuditQuery) (statement string, args []any) {
-	from, where := "authmgmt_audit", []string{"organization = ?"}
-	args = []any{org}
-	and := func(condition string, values ...any) {
-		where, args = append(where, condition), append(args, values...)
-	}
-	if q.Kind != "" {
-		and("kind = ?", string(q.Kind))
-	}
-	if q.Actor != "" {
-		and("actor = ?", q.Actor)
-	}
-	if q.Target != "" {
-		from += " INDEXED BY authmgmt_audit_target" // or SQLite would take two bounds for narrower
-		and("target = ?", q.Target)
-	}
-	if !q.From.IsZero() {
-		and("at >= ?", ceilMicros(q.From))
-	}
-	// Of the two upper bounds only the narrower one, or SQLite would begin each page at the wider.
-	switch before := ceilMicros(q.Before.At); {
-	case !q.To.IsZero() && (q.Before.IsZero() || ceilMicros(q.To) <= before):
-		and("at < ?", ceilMicros(q.To))
-	case !q.Before.IsZero() && q.Before.At.UnixMicro() == before:
-		and("(at, id) < (?, ?)", before, q.Before.ID[:])
-	case !q.Before.IsZero(): // between two microseconds
-		and("at < ?", before)
-	}
-	page := "SELECT seq AS found FROM " + from + " WHERE " + strings.Join(where, " AND ") + " ORDER BY at DESC, id DESC LIMIT ?"
-	return "WITH page AS MATERIALIZED (" + page + ") SELECT " + auditColumns + " FROM page CROSS JOIN authmgmt_audit ON seq = found",
-		append(args, min(q.Limit, math.MaxInt-1)+1)
+	return authmgmtAudit.listing(org, &auditSelection{
+		kind: string(q.Kind), actor: q.Actor, about: q.Target, from: q.From, to: q.To, beforeAt: q.Before.At, beforeID: q.Before.ID, limit: q.Limit,
+	})
 }
 
 // scanAudit reads a row of auditColumns.

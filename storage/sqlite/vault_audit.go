@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -82,39 +80,13 @@ func (s *Vault) AuditEvents(ctx context.Context, org string, q vault.AuditQuery)
 	return vault.AuditPage{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
 }
 
-// vaultAuditStatement returns the query of AuditEvents. Like listStatement's, it looks for one event more than the page holds, and finds all
-// of them before it returns the first.
+var vaultAudit = auditTable{table: "vault_audit", columns: vaultAuditColumns, about: "vault", index: "vault_audit_vault"}
+
+// vaultAuditStatement returns the query of AuditEvents.
 func vaultAuditStatement(org string, q *vault.AuditQuery) (statement string, args []any) {
-	from, where := "vault_audit", []string{"organization = ?"}
-	args = []any{org}
-	and := func(condition string, values ...any) {
-		where, args = append(where, condition), append(args, values...)
-	}
-	if q.Kind != "" {
-		and("kind = ?", string(q.Kind))
-	}
-	if q.Actor != "" {
-		and("actor = ?", q.Actor)
-	}
-	if q.Vault != "" {
-		from += " INDEXED BY vault_audit_vault" // or SQLite would take two bounds for narrower
-		and("vault = ?", q.Vault)
-	}
-	if !q.From.IsZero() {
-		and("at >= ?", ceilMicros(q.From))
-	}
-	// Of the two upper bounds only the narrower one, or SQLite would begin each page at the wider.
-	switch before := ceilMicros(q.Before.At); {
-	case !q.To.IsZero() && (q.Before.IsZero() || ceilMicros(q.To) <= before):
-		and("at < ?", ceilMicros(q.To))
-	case !q.Before.IsZero() && q.Before.At.UnixMicro() == before:
-		and("(at, id) < (?, ?)", before, q.Before.ID[:])
-	case !q.Before.IsZero(): // between two microseconds
-		and("at < ?", before)
-	}
-	page := "SELECT seq AS found FROM " + from + " WHERE " + strings.Join(where, " AND ") + " ORDER BY at DESC, id DESC LIMIT ?"
-	return "WITH page AS MATERIALIZED (" + page + ") SELECT " + vaultAuditColumns + " FROM page CROSS JOIN vault_audit ON seq = found",
-		append(args, min(q.Limit, math.MaxInt-1)+1)
+	return vaultAudit.listing(org, &auditSelection{
+		kind: string(q.Kind), actor: q.Actor, about: q.Vault, from: q.From, to: q.To, beforeAt: q.Before.At, beforeID: q.Before.ID, limit: q.Limit,
+	})
 }
 
 // scanVaultAudit reads a row of vaultAuditColumns.
@@ -133,21 +105,7 @@ func scanVaultAudit(r *row, e *vault.AuditEvent) error {
 	return scanSchema(r, 7, e.Schema)
 }
 
-// PruneAudit implements [vault.Audit]. It goes in steps: other writes wait for one of them at most.
+// PruneAudit implements [vault.Audit].
 func (s *Vault) PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error) {
-	for removed < limit {
-		step := min(pruneStep, limit-removed)
-		var n int64
-		err := s.db.writer.write(ctx, func(tx *tx) (err error) {
-			n, err = tx.exec(pruneVaultAudit, ceilMicros(before), step)
-			return err
-		})
-		if err != nil {
-			return removed, err
-		}
-		if removed += int(n); n < int64(step) {
-			break
-		}
-	}
-	return removed, ctx.Err()
+	return s.db.prune(ctx, pruneVaultAudit, before, limit)
 }

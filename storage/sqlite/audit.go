@@ -1,0 +1,83 @@
+package sqlite
+
+import (
+	"context"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// auditTable is the audit trail of a domain. It has the columns seq, organization, kind, actor, at and id, and one for what an event is about,
+// by which there is an index.
+type auditTable struct {
+	table   string
+	columns string // that a listing reads
+	about   string
+	index   string // by organization and about
+}
+
+// auditSelection is what the domains can ask their trails for. Zero fields but limit select everything.
+type auditSelection struct {
+	kind, actor, about string
+	from, to           time.Time
+	beforeAt           time.Time // a position in the trail: only what follows it
+	beforeID           uuid.UUID
+	limit              int
+}
+
+// listing returns a query of events. Like listStatement's, it looks for one event more than the page holds, and finds all of them before it
+// returns the first.
+func (t *auditTable) listing(org string, q *auditSelection) (statement string, args []any) {
+	from, where := t.table, []string{"organization = ?"}
+	args = []any{org}
+	and := func(condition string, values ...any) {
+		where, args = append(where, condition), append(args, values...)
+	}
+	if q.kind != "" {
+		and("kind = ?", q.kind)
+	}
+	if q.actor != "" {
+		and("actor = ?", q.actor)
+	}
+	if q.about != "" {
+		from += " INDEXED BY " + t.index // or SQLite would take two bounds for narrower
+		and(t.about+" = ?", q.about)
+	}
+	if !q.from.IsZero() {
+		and("at >= ?", ceilMicros(q.from))
+	}
+	// Of the two upper bounds only the narrower one, or SQLite would begin each page at the wider.
+	before, paging := ceilMicros(q.beforeAt), !q.beforeAt.IsZero() || q.beforeID != uuid.Nil
+	switch {
+	case !q.to.IsZero() && (!paging || ceilMicros(q.to) <= before):
+		and("at < ?", ceilMicros(q.to))
+	case paging && q.beforeAt.UnixMicro() == before:
+		and("(at, id) < (?, ?)", before, q.beforeID[:])
+	case paging: // between two microseconds
+		and("at < ?", before)
+	}
+	page := "SELECT seq AS found FROM " + from + " WHERE " + strings.Join(where, " AND ") + " ORDER BY at DESC, id DESC LIMIT ?"
+	return "WITH page AS MATERIALIZED (" + page + ") SELECT " + t.columns + " FROM page CROSS JOIN " + t.table + " ON seq = found",
+		append(args, min(q.limit, math.MaxInt-1)+1)
+}
+
+// prune removes what ended before a time, in steps: other writes wait for one of them at most.
+func (db *DB) prune(ctx context.Context, statement string, before time.Time, limit int) (removed int, err error) {
+	for removed < limit {
+		step := min(pruneStep, limit-removed)
+		var n int64
+		err := db.writer.write(ctx, func(tx *tx) (err error) {
+			n, err = tx.exec(statement, ceilMicros(before), step)
+			return err
+		})
+		if err != nil {
+			return removed, err
+		}
+		if removed += int(n); n < int64(step) {
+			break
+		}
+	}
+	return removed, ctx.Err()
+}
