@@ -5,13 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed-6363c74e/mortise/vault"
 )
 
 // plannedVault opens a database with some thousands of rows of package vault.
@@ -118,47 +114,4 @@ func TestPlanOfKeyUsage(t *testing.T) {
 	plan := strings.Join(plannedVault(t).plan(t, vaultKeyUsage), "\n")
 	require.Contains(t, plan, "SCAN vault_tokens USING COVERING INDEX vault_tokens_sealed")
 	require.Contains(t, plan, "SCAN vault_fingerprints USING COVERING INDEX vault_fingerprints_row")
-}
-
-// TestPlansOfVaultAuditEvents: as TestPlansOfList.
-func TestPlansOfVaultAuditEvents(t *testing.T) {
-	db := plannedVault(t)
-	at := time.Date(2026, 11, 21, 12, 30, 0, 0, time.UTC)
-	for bits := range 1 << 6 {
-		q := vault.AuditQuery{Limit: 50}
-		index := "vault_audit_listing (organization=?"
-		if bits&1 != 0 {
-			q.From = at
-		}
-		if bits&2 != 0 {
-			q.To = at.Add(time.Hour)
-		}
-		if bits&4 != 0 {
-			q.Before = vault.AuditPosition{At: at.Add(30 * time.Minute), ID: uuid.UUID{1}}
-		}
-		if bits&8 != 0 {
-			q.Kind = vault.KindDetokenized
-		}
-		if bits&16 != 0 {
-			q.Actor = "ada"
-		}
-		if bits&32 != 0 {
-			q.Vault = "vault7"
-			index = "vault_audit_vault (organization=? AND vault=?"
-		}
-		statement, _ := vaultAuditStatement("org1", &q)
-		plan := db.plan(t, statement)
-		require.Len(t, plan, 4, statement)
-		require.Equal(t, []string{"MATERIALIZE page", plan[1], "SCAN page", "SEARCH vault_audit USING INTEGER PRIMARY KEY (rowid=?)"}, plan)
-		assert.Containsf(t, plan[1], index, "%s", statement)
-		switch {
-		case !q.Before.IsZero(): // or each page would read again what the pages before it have shown
-			assert.Containsf(t, plan[1], "(at,id)<(?,?)", "%s does not begin after the last page", statement)
-		case !q.To.IsZero():
-			assert.Containsf(t, plan[1], "at<?", "%s does not begin at its bound", statement)
-		}
-		if !q.From.IsZero() {
-			assert.Containsf(t, plan[1], "at>?", "%s does not end at its bound", statement)
-		}
-	}
 }
