@@ -4,13 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -31,40 +30,8 @@ func RunModel(t *testing.T, h Harness, opts *ModelOptions) {
 	if opts != nil {
 		o = *opts
 	}
-	soak := os.Getenv("MORTISE_SOAK") == "1"
-	if o.Sequences <= 0 {
-		o.Sequences = 20
-		if soak {
-			o.Sequences = 1000
-		}
-	}
-	if o.Steps <= 0 {
-		o.Steps = 200
-	}
-	if o.Seed == 0 {
-		o.Seed = firstSeed(t, soak)
-	}
-	for n := range o.Sequences {
-		seed := o.Seed + uint64(n)
-		if !t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { newRun(t, h, seed).steps(o.Steps) }) {
-			return
-		}
-	}
-}
-
-func firstSeed(t *testing.T, soak bool) uint64 {
-	t.Helper()
-	if text := os.Getenv("MORTISE_SEED"); text != "" {
-		seed, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			t.Fatalf("vaulttest: MORTISE_SEED: %v", err)
-		}
-		return seed
-	}
-	if soak {
-		return rand.Uint64() >> 1
-	}
-	return 1
+	sequences := conformance.Sequences{Count: o.Sequences, Steps: o.Steps, Seed: o.Seed}
+	sequences.Run(t, func(t *testing.T, seed uint64, steps int) { newRun(t, h, seed).steps(steps) })
 }
 
 // run is one sequence: two services, their model, and what was done to both.
