@@ -26,28 +26,30 @@ var rows = []row{
 	{pkg: "trigger", code: []string{"internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
 	{pkg: "vault", code: []string{"internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
 	{pkg: "authmgmt", code: []string{"internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
-	{pkg: "audiosearch", code: []string{"internal/..."}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
+	{pkg: "audiosearch", code: []string{"internal/..."}, tests: mediaTests},
 
 	// Conformance suites and fakes: their domain, what the fakes run on, and what all suites share.
 	{pkg: "trigger/triggertest", code: []string{"trigger", "storage/memory", "internal/conformance", "internal/fault"}},
 	{pkg: "vault/vaulttest", code: []string{"vault", "vault/localkeys", "storage/memory", "internal/conformance", "internal/fault"}},
 	{pkg: "authmgmt/authmgmttest", code: []string{"authmgmt", "storage/memory", "internal/conformance", "internal/fault"}},
-	{pkg: "audiosearch/audiosearchtest", code: []string{"audiosearch", "storage/memory", "internal/conformance", "internal/fault"}},
+	{pkg: "audiosearch/audiosearchtest", code: []string{"audiosearch", "audiosearch/wav", "storage/memory", "internal/conformance", "internal/fault"}},
 
-	// Plugs: their domain.
+	// Plugs: their domain. columnar is what backends keep and rank scores with.
 	{pkg: "vault/localkeys", code: []string{"vault"}, tests: []string{"vault/vaulttest", "storage/memory"}},
 	{pkg: "vault/tink/...", code: []string{"vault"}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}, module: true},
 	{pkg: "audiosearch/astfeatures"},
-	{pkg: "audiosearch/signal", code: []string{"audiosearch"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
-	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
+	{pkg: "audiosearch/wav", code: []string{"audiosearch"}},
+	{pkg: "audiosearch/columnar", code: []string{"audiosearch"}},
+	{pkg: "audiosearch/signal", code: []string{"audiosearch"}, tests: mediaTests},
+	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch"}, tests: mediaTests},
 	{pkg: "audiosearch/oip", code: []string{"audiosearch", "audiosearch/astfeatures"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
 	{pkg: "audiosearch/onnx/...", code: []string{"audiosearch", "audiosearch/astfeatures"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}, module: true},
 
 	// Backends: the domains whose interfaces they implement. Those in a nested module stay out of internal/: it is not theirs.
 	{pkg: "storage", tests: backendTests},
-	{pkg: "storage/memory", code: slices.Concat(domains, []string{"internal/..."}), tests: backendTests},
-	{pkg: "storage/sqlite/...", code: domains, tests: backendTests, module: true},
-	{pkg: "storage/postgres/...", code: domains, tests: backendTests, module: true},
+	{pkg: "storage/memory", code: slices.Concat(domains, []string{"audiosearch/columnar", "internal/..."}), tests: backendTests},
+	{pkg: "storage/sqlite/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: backendTests, module: true},
+	{pkg: "storage/postgres/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: backendTests, module: true},
 	{pkg: "storage/jetstream/...", code: domains, tests: backendTests, module: true},
 
 	// The HTTP adapter: the domains, never a backend.
@@ -68,7 +70,8 @@ var rows = []row{
 var (
 	domains      = []string{"trigger", "vault", "authmgmt", "audiosearch"}
 	suites       = []string{"trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
-	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys"})
+	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar"})
+	mediaTests   = []string{"audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "storage/memory"}
 	nobody       = []string{"examples/...", "internal/e2e/..."} // who imports these
 )
 

@@ -1,0 +1,139 @@
+package audiosearch
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/go-multierror"
+)
+
+// The errors that callers tell apart with errors.Is.
+var (
+	// ErrDatasetNotFound: there is no such dataset, or it belongs to another organization.
+	ErrDatasetNotFound = errors.New("audiosearch: no such dataset")
+	// ErrVideoNotFound: the dataset has no such video.
+	ErrVideoNotFound = errors.New("audiosearch: no such video")
+	// ErrRunNotFound: there is no such run, or it belongs to another organization.
+	ErrRunNotFound = errors.New("audiosearch: no such run")
+	// ErrExists: the organization has a dataset of this ID already.
+	ErrExists = errors.New("audiosearch: the dataset exists already")
+	// ErrRunExists: a run of this ID exists already; the service picks another.
+	ErrRunExists = errors.New("audiosearch: the run exists already")
+	// ErrFinished: the run has ended, so there is nothing to cancel.
+	ErrFinished = errors.New("audiosearch: the run has ended")
+	// ErrConflict: the video was changed or deleted while its scores were made. Score it again.
+	ErrConflict = errors.New("audiosearch: the video was changed meanwhile")
+	// ErrUnknownClass: AudioSet has no class of this name.
+	ErrUnknownClass = errors.New("audiosearch: no such sound class")
+	// ErrFormat: a Media does not read this kind of file; another one may.
+	ErrFormat = errors.New("audiosearch: the kind of file is not supported")
+	// ErrBadMedia: there is something wrong with a file, and trying again will not help until the file changes.
+	ErrBadMedia = errors.New("audiosearch: the file cannot be searched")
+	// ErrNotScored: the video has no scores of the model yet. Ingest it.
+	ErrNotScored = errors.New("audiosearch: the video is not scored yet")
+	// ErrLeaseLost: another consumer has the job now.
+	ErrLeaseLost = errors.New("audiosearch: the lease was lost")
+	// ErrCancelled: the run was cancelled.
+	ErrCancelled = errors.New("audiosearch: the run was cancelled")
+	// ErrUnavailable: the store, the queue or the scorer failed. Try again.
+	ErrUnavailable = errors.New("audiosearch: unavailable")
+)
+
+// BadMedia marks an error as one of the file itself: errors.Is(err, ErrBadMedia). Its text is shown to whoever searches, so it says what to
+// do, and names no folder of the machine. BadMedia of nil is nil.
+func BadMedia(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &markedError{err, ErrBadMedia}
+}
+
+// Permanent marks an error of a [Scorer] that no later attempt can mend, such as a model that does not fit: the run ends at once.
+// Permanent of nil is nil.
+func Permanent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &markedError{err, errPermanent}
+}
+
+var errPermanent = errors.New("permanent")
+
+// markedError has the text of err, and is mark as well.
+type markedError struct{ err, mark error }
+
+func (e *markedError) Error() string   { return e.err.Error() }
+func (e *markedError) Unwrap() []error { return []error{e.err, e.mark} }
+
+// Problem is one thing wrong with an argument.
+type Problem struct {
+	Field   string // "audio_class", "limit", "metadata_filters[2].value", "id", ...
+	Kind    ProblemKind
+	Message string
+}
+
+// ProblemKind says what sort of thing is wrong.
+type ProblemKind string
+
+// The kinds of problems.
+const (
+	ProblemInvalid          ProblemKind = "invalid"           // the argument itself
+	ProblemUnsupportedClass ProblemKind = "unsupported_class" // the scorer does not predict the class
+	ProblemUnknownKey       ProblemKind = "unknown_key"       // no video of the dataset has the metadata key
+	ProblemNotANumber       ProblemKind = "not_a_number"      // the value of a filter that compares numbers
+)
+
+// Error says which field has which problem.
+func (p Problem) Error() string { return p.Field + ": " + p.Message }
+
+// ValidationError holds everything that is wrong with an argument, as a [multierror.Error] whose errors are of type [Problem].
+type ValidationError struct{ Problems *multierror.Error }
+
+// Error lists the problems on one line.
+func (e *ValidationError) Error() string {
+	if e.Problems == nil {
+		return "audiosearch: invalid request"
+	}
+	return "audiosearch: invalid request: " + e.Problems.Error()
+}
+
+// Unwrap lets errors.As find the first Problem, and errors.Is any of them.
+func (e *ValidationError) Unwrap() []error {
+	if e.Problems == nil {
+		return nil
+	}
+	return e.Problems.WrappedErrors()
+}
+
+// problems collects what is wrong and becomes an error if anything is.
+type problems struct{ errs *multierror.Error }
+
+func (p *problems) add(field string, kind ProblemKind, format string, args ...any) {
+	p.errs = multierror.Append(p.errs, Problem{Field: field, Kind: kind, Message: fmt.Sprintf(format, args...)})
+}
+
+func (p *problems) err() error {
+	if p.errs == nil {
+		return nil
+	}
+	p.errs.ErrorFormat = func(errs []error) string { return errors.Join(errs...).Error() }
+	return &ValidationError{Problems: p.errs}
+}
+
+// sentinels are the errors of a store or a scorer that mean what they say.
+var sentinels = []error{
+	ErrDatasetNotFound, ErrVideoNotFound, ErrRunNotFound, ErrExists, ErrRunExists, ErrConflict, ErrNotScored, ErrUnavailable,
+}
+
+// unavailable marks a failure of a backend. Sentinels pass as they are.
+func unavailable(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	for _, sentinel := range sentinels {
+		if errors.Is(err, sentinel) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %s: %w", ErrUnavailable, doing, err)
+}

@@ -1,0 +1,21 @@
+package audiosearch
+
+import "time"
+
+// Result is a segment that a search found.
+type Result struct {
+	VideoID  string
+	Path     string   // of the video, as the catalog has it
+	Metadata Metadata // of the video
+
+	Start, End time.Duration // from the start of the video; whole milliseconds
+	Keyframe   Keyframe      // the one nearest to Start
+	Score      float64       // in [0,1], as stored: a multiple of 1/65535
+	Moderation *float64      // in [0,1]; nil without
+}
+
+// Keyframe is a picture of a video.
+type Keyframe struct {
+	ImageID string        // names it within the dataset
+	At      time.Duration // whole milliseconds
+}

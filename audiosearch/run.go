@@ -1,0 +1,119 @@
+package audiosearch
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Query is what a search asks for.
+type Query struct {
+	Dataset        string
+	Class          Class
+	Limit          int      // results at most; 0: 40
+	Offset         int      // results to leave out at the top
+	Filters        []Filter // on the metadata of videos, all of which must pass
+	MinScore       float64  // results below are left out; in [0,1]
+	SkipModeration bool
+}
+
+// DefaultLimit is how many results a query without a limit gets.
+const DefaultLimit = 40
+
+// MaxRunID is the greatest ID of a run: 2^53-1, which JavaScript can hold.
+const MaxRunID = 1<<53 - 1
+
+// State is where a run stands.
+type State string
+
+// The states.
+const (
+	StatePending     State = "PENDING"     // stored, not queued yet
+	StateQueued      State = "QUEUED"      // waits for a worker, or for another attempt
+	StateRunning     State = "RUNNING"     // a worker has it
+	StateTerminating State = "TERMINATING" // to be cancelled; its worker has yet to let go
+	StateTerminated  State = "TERMINATED"  // has ended: Termination says how
+)
+
+// Termination is how a run ended.
+type Termination string
+
+// The ways to end.
+const (
+	Success       Termination = "SUCCESS"
+	ClientError   Termination = "CLIENT_ERROR"   // the request cannot be met, or was cancelled
+	InternalError Termination = "INTERNAL_ERROR" // given up
+)
+
+// Run is a search in the background.
+type Run struct {
+	Organization string
+	ID           int64 // 1 to MaxRunID, not to be guessed
+	Actor        string
+	Query        Query
+
+	State       State
+	Termination Termination // "" before the end
+	Message     string      // for who asked: why it ended so, or which videos could not be searched; may be ""
+	Done, Total int         // videos that are scored, or cannot be, of those that match
+
+	Attempts   int       // how often a worker began it
+	CreatedAt  time.Time // all times: microseconds, UTC
+	UpdatedAt  time.Time // of the latest sign of life
+	StartedAt  time.Time // of the latest attempt; zero: none yet
+	FinishedAt time.Time // zero: not yet
+
+	Trace map[string]string // carries a trace to the worker; nil: none
+
+	// Results are what it found. [Runs.Run] leaves them nil. An update function sees nil; what it sets is stored.
+	Results []Result
+}
+
+// Clone returns a deep copy.
+func (r Run) Clone() Run {
+	r.Query.Filters = slices.Clone(r.Query.Filters)
+	r.Trace = maps.Clone(r.Trace)
+	r.Results = CloneResults(r.Results)
+	return r
+}
+
+// CloneResults returns a deep copy.
+func CloneResults(results []Result) []Result {
+	results = slices.Clone(results)
+	for i := range results {
+		r := &results[i]
+		r.Metadata = maps.Clone(r.Metadata)
+		if r.Moderation != nil {
+			score := *r.Moderation
+			r.Moderation = &score
+		}
+	}
+	return results
+}
+
+// Runs keeps the runs. All methods are safe for concurrent use, and atomic. What comes in and goes out is the caller's to change.
+type Runs interface {
+	// CreateRun stores a run. If there is one of this ID, of any organization, nothing is stored, and the error is [ErrRunExists].
+	CreateRun(ctx context.Context, r Run) error
+
+	// Run returns a run without its results, or [ErrRunNotFound].
+	Run(ctx context.Context, org string, id int64) (Run, error)
+
+	// UpdateRun changes a run, or returns [ErrRunNotFound]. update is pure and may be called more than once. If it returns an error, nothing is
+	// changed, and that error is returned. It may change everything but organization, ID and CreatedAt. Results that it leaves nil stay as they are.
+	UpdateRun(ctx context.Context, org string, id int64, update func(*Run) error) error
+
+	// RunResults returns the results of a run in their order, none if there are none yet, or [ErrRunNotFound].
+	RunResults(ctx context.Context, org string, id int64) ([]Result, error)
+
+	// StaleRuns returns at most limit runs of all organizations that have not ended and whose UpdatedAt is before the given time, oldest first, without
+	// results. It is maintenance.
+	StaleRuns(ctx context.Context, before time.Time, limit int) ([]Run, error)
+}
+
+// RunPruner is a Runs that can forget.
+type RunPruner interface {
+	// PruneRuns removes at most limit runs of all organizations that finished before the given time, with their results, and returns how many.
+	PruneRuns(ctx context.Context, before time.Time, limit int) (int, error)
+}

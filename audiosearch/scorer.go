@@ -1,0 +1,79 @@
+package audiosearch
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"time"
+)
+
+// Model says what a [Scorer] takes and gives.
+type Model struct {
+	// ID names the model and everything that its scores depend on: its kind, the version of the code that prepares its input, and a digest of
+	// its weights ("ast/1/sha256:...", "signal/3"). Scores are kept for each file and model ID; another ID means that all is scored again.
+	// It is a name: 1 to 255 bytes.
+	ID string
+
+	SampleRate int           // of the clips, in Hz
+	Window     time.Duration // length of a segment
+	Hop        time.Duration // from the start of a segment to that of the next one; at most Window
+	Classes    []Class       // those that it predicts, ascending
+	Batch      int           // clips that it likes to be given at a time; 0: 8
+}
+
+// Predicts reports whether the model gives scores for a class.
+func (m *Model) Predicts(c Class) bool {
+	_, found := slices.BinarySearch(m.Classes, c)
+	return found
+}
+
+// Scores are the scores of one clip: one value in [0,1] for each of [Model.Classes], in that order.
+type Scores []float32
+
+// Scorer says how much each segment sounds like each class. It is safe for concurrent use.
+type Scorer interface {
+	// Model describes the model. It may ask a remote server, and the answer may change between calls; a service asks before each video.
+	Model(ctx context.Context) (Model, error)
+
+	// Score scores clips of mono samples in [-1,1] at the model's rate, and returns one Scores for each, in order. A clip is as long as the
+	// window, but for the last one of a video, which ends where the video ends: a scorer pads it as its model was trained, so that padding is
+	// never taken for a sound of the video. A clip has one sample at least. Clips are for reading only: they may overlap in memory, and belong to
+	// the caller, who overwrites them after the call.
+	//
+	// An error means that none was scored; it is tried again, unless it is [Permanent].
+	Score(ctx context.Context, clips [][]float32) ([]Scores, error)
+}
+
+// Info is what a media file says of itself.
+type Info struct {
+	Duration  time.Duration   // as written in the file; 0: unknown. What counts in the end is what is decoded.
+	HasVideo  bool            // besides sound; a cover picture is no video
+	Keyframes []time.Duration // when the pictures that can be shown without decoding others are shown, ascending from the start of the sound; empty without video
+}
+
+// Media decodes files. It is safe for concurrent use.
+//
+// Files come from anywhere, so a Media bounds time, bytes and duration, reads nothing but the file that it was given, and never panics.
+// Its errors say what to do. One that says what is wrong with the content of the file is wrapped by [BadMedia]: then the file is not tried
+// again until it changes. One for a kind of file that another Media may be able to read is [ErrFormat].
+type Media interface {
+	// Probe reads the header of a file, and its keyframes.
+	Probe(ctx context.Context, path string) (Info, error)
+
+	// PCM decodes the sound: mono, the average of all channels, resampled to rate, in blocks of any length that are valid until the next one. Nothing
+	// but the block at hand is in memory. An error comes with a nil block and is the last element. A file without sound is an error.
+	PCM(ctx context.Context, path string, rate int) iter.Seq2[[]float32, error]
+}
+
+// Files finds the bytes of a video.
+type Files interface {
+	// Local returns the name of a local file that holds what the catalog calls path, and keeps it there until release is called. It may
+	// download it. A path that leads nowhere, or to where it must not lead, is [BadMedia]. release is not nil if err is.
+	Local(ctx context.Context, org, path string) (file string, release func(), err error)
+}
+
+// Moderator says how far segments that are to be shown are fit to be shown.
+type Moderator interface {
+	// Moderate returns a score in [0,1] for each result, in order. An error leaves all of them without one.
+	Moderate(ctx context.Context, org string, results []Result) ([]float64, error)
+}
