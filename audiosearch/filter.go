@@ -1,6 +1,7 @@
 package audiosearch
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -51,6 +52,8 @@ type Predicate struct {
 	number Decimal
 }
 
+var errNotANumber = errors.New("audiosearch: the value of the filter must be a number")
+
 // Predicate checks the filter and prepares it.
 func (f Filter) Predicate() (Predicate, error) {
 	p := Predicate{op: f.Op, text: f.Value}
@@ -61,7 +64,7 @@ func (f Filter) Predicate() (Predicate, error) {
 	case OpGreater, OpLess, OpGreaterOrEqual, OpLessOrEqual:
 		var ok bool
 		if p.number, ok = ParseDecimal(f.Value); !ok {
-			return Predicate{}, fmt.Errorf("audiosearch: the value of a filter with %s must be a number", f.Op)
+			return Predicate{}, fmt.Errorf("%w: the operator is %s", errNotANumber, f.Op)
 		}
 	default:
 		return Predicate{}, fmt.Errorf("audiosearch: unknown operator %q", f.Op)

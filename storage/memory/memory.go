@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -24,7 +25,10 @@ type DB struct {
 	trigger  triggerTables
 	authmgmt authmgmtTables
 	vault    vaultTables
-	wakers   wakers // of trigger's jobs; not guarded by mu
+	audio    audioTables
+
+	wakers      wakers // of trigger's jobs; not guarded by mu
+	audioWakers wakers // of audiosearch's jobs; not guarded by mu
 }
 
 // Open returns an empty database. Options may be nil. It never fails; it has the shape that every backend's Open has.
@@ -34,7 +38,6 @@ func Open(_ context.Context, _ *Options) (*DB, error) {
 			orgs:     make(map[string]*triggerOrg),
 			unqueued: make(map[uuid.UUID]*trigger.Event),
 			keys:     make(map[[32]byte]*trigger.APIKey),
-			jobs:     make(map[jobID]*job),
 		},
 		authmgmt: authmgmtTables{
 			clients:       make(map[ownedID]*authmgmt.Client),
@@ -50,7 +53,12 @@ func Open(_ context.Context, _ *Options) (*DB, error) {
 			keys:   make(map[vaultKeyID]*vault.Key),
 			audit:  make(map[string][]vault.AuditEvent),
 		},
-		wakers: wakers{all: make(map[*func()]bool)},
+		audio: audioTables{
+			datasets: make(map[ownedID]*audioDataset),
+			runs:     make(map[int64]*audiosearch.Run),
+		},
+		wakers:      wakers{all: make(map[*func()]bool)},
+		audioWakers: wakers{all: make(map[*func()]bool)},
 	}, nil
 }
 
@@ -81,9 +89,7 @@ type triggerTables struct {
 	orgs     map[string]*triggerOrg
 	unqueued map[uuid.UUID]*trigger.Event // received events whose UnqueuedSince is set
 	keys     map[[32]byte]*trigger.APIKey
-	jobs     map[jobID]*job
-	due      jobHeap
-	jobSeq   uint64
+	jobs     jobTable[jobID, trigger.Job]
 }
 
 // triggerOrg is one organization's part of it.

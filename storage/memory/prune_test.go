@@ -22,7 +22,7 @@ func TestPruneForgetsDeadJobs(t *testing.T) {
 		_, _ = w.RunOnce(t.Context())
 	}
 	n, err := s.Prune(t.Context(), time.Now().Add(time.Hour))
-	if err != nil || n != 1000 || len(db.trigger.jobs) != 0 {
-		t.Errorf("pruned %d events, %v; job rows left: %d", n, err, len(db.trigger.jobs))
+	if err != nil || n != 1000 || len(db.trigger.jobs.all) != 0 {
+		t.Errorf("pruned %d events, %v; job rows left: %d", n, err, len(db.trigger.jobs.all))
 	}
 }

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"container/heap"
 	"context"
 	"time"
 
@@ -13,45 +12,6 @@ import (
 type jobID struct {
 	event      uuid.UUID
 	generation int
-}
-
-// job is one row of the job table. at is when it can be claimed: the time given to Add or Release, or the end of its lease.
-type job struct {
-	job        trigger.Job
-	at         time.Time
-	seq        uint64 // of arrival or of the latest Release: decides between equal times
-	token      uuid.UUID
-	deliveries int
-	dead       bool
-	index      int // in the heap; -1 when not in it
-}
-
-// jobHeap holds the jobs that are not dead, soonest claimable first.
-type jobHeap []*job
-
-func (h jobHeap) Len() int { return len(h) }
-func (h jobHeap) Less(i, j int) bool {
-	if c := h[i].at.Compare(h[j].at); c != 0 {
-		return c < 0
-	}
-	return h[i].seq < h[j].seq
-}
-func (h jobHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-func (h *jobHeap) Push(x any) {
-	j := x.(*job)
-	j.index = len(*h)
-	*h = append(*h, j)
-}
-func (h *jobHeap) Pop() any {
-	old := *h
-	j := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	j.index = -1
-	return j
 }
 
 // Add implements [trigger.Leases].
@@ -70,24 +30,13 @@ func (t *Trigger) Add(ctx context.Context, j trigger.Job, at time.Time) error {
 
 // addJob reports false if the job was there.
 func (t *triggerTables) addJob(j trigger.Job, at time.Time) bool {
-	id := jobID{j.EventID, j.Generation}
-	if _, ok := t.jobs[id]; ok {
-		return false
-	}
-	t.jobSeq++
-	added := &job{job: j, at: at, seq: t.jobSeq}
-	t.jobs[id] = added
-	heap.Push(&t.due, added)
-	return true
+	return t.jobs.add(jobID{j.EventID, j.Generation}, j, at)
 }
 
 // forgetDead removes the dead jobs of an event, of all its generations.
 func (t *triggerTables) forgetDead(e *trigger.Event) {
 	for generation := range e.Generation + 1 {
-		id := jobID{e.ID, generation}
-		if j, ok := t.jobs[id]; ok && j.dead {
-			delete(t.jobs, id)
-		}
+		t.jobs.forget(jobID{e.ID, generation})
 	}
 }
 
@@ -112,6 +61,9 @@ func (t *Trigger) CreateAndAdd(ctx context.Context, e trigger.Event, keySince ti
 	return stored, created, nil
 }
 
+// NotifyJobs implements [trigger.JobNotifier].
+func (t *Trigger) NotifyJobs(wake func()) (stop func()) { return t.db.wakers.add(wake) }
+
 // Claim implements [trigger.Leases].
 func (t *Trigger) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]trigger.Lease, error) {
 	if err := ctx.Err(); err != nil {
@@ -119,61 +71,46 @@ func (t *Trigger) Claim(ctx context.Context, token uuid.UUID, now, until time.Ti
 	}
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()
-	tables := &t.db.trigger
 	var leases []trigger.Lease
-	for len(leases) < limit && len(tables.due) > 0 {
-		first := tables.due[0]
-		if first.at.After(now) {
-			break
-		}
-		first.at, first.token = until, token
-		first.deliveries++
-		heap.Fix(&tables.due, first.index)
-		leases = append(leases, trigger.Lease{Job: first.job, Token: token, Deliveries: first.deliveries})
+	for _, j := range t.db.trigger.jobs.claim(token, now, until, limit) {
+		leases = append(leases, trigger.Lease{Job: j.job, Token: token, Deliveries: j.deliveries})
 	}
 	return leases, nil
 }
 
+// triggerJobs and triggerJob are the table of jobs and a row of it.
+type (
+	triggerJobs = jobTable[jobID, trigger.Job]
+	triggerJob  = job[jobID, trigger.Job]
+)
+
 // Extend implements [trigger.Leases].
 func (t *Trigger) Extend(ctx context.Context, l trigger.Lease, until time.Time) error {
-	return t.held(ctx, l, func(j *job) {
-		j.at = until
-		heap.Fix(&t.db.trigger.due, j.index)
-	})
+	return t.held(ctx, l, func(jobs *triggerJobs, j *triggerJob) { jobs.extend(j, until) })
 }
 
 // Release implements [trigger.Leases].
 func (t *Trigger) Release(ctx context.Context, l trigger.Lease, at time.Time) error {
-	return t.held(ctx, l, func(j *job) {
-		// Behind the others that are claimable at the same time, or a job given back at once would hold them up.
-		t.db.trigger.jobSeq++
-		j.at, j.token, j.seq = at, uuid.Nil, t.db.trigger.jobSeq
-		heap.Fix(&t.db.trigger.due, j.index)
-	})
+	return t.held(ctx, l, func(jobs *triggerJobs, j *triggerJob) { jobs.release(j, at) })
 }
 
 // Remove implements [trigger.Leases].
 func (t *Trigger) Remove(ctx context.Context, l trigger.Lease, dead bool) error {
-	return t.held(ctx, l, func(j *job) {
-		heap.Remove(&t.db.trigger.due, j.index)
-		j.dead, j.token = dead, uuid.Nil
-		if !dead {
-			delete(t.db.trigger.jobs, jobID{j.job.EventID, j.job.Generation})
-		}
-	})
+	return t.held(ctx, l, func(jobs *triggerJobs, j *triggerJob) { jobs.remove(j, dead) })
 }
 
 // held calls f with the job, if l still holds it.
-func (t *Trigger) held(ctx context.Context, l trigger.Lease, f func(*job)) error {
+func (t *Trigger) held(ctx context.Context, l trigger.Lease, f func(*triggerJobs, *triggerJob)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()
-	j, ok := t.db.trigger.jobs[jobID{l.Job.EventID, l.Job.Generation}]
-	if !ok || j.dead || j.token != l.Token || l.Token == uuid.Nil {
+	jobs := &t.db.trigger.jobs
+	j := jobs.held(jobID{l.Job.EventID, l.Job.Generation}, l.Token)
+	if j == nil {
 		return trigger.ErrLeaseLost
 	}
-	f(j)
+	f(jobs, j)
 	return nil
 }

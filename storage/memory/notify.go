@@ -17,9 +17,8 @@ func (w *wakers) wake() {
 	}
 }
 
-// NotifyJobs implements [trigger.JobNotifier].
-func (t *Trigger) NotifyJobs(wake func()) (stop func()) {
-	w := &t.db.wakers
+// add makes wake one of them, until stop is called.
+func (w *wakers) add(wake func()) (stop func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.all[&wake] = true

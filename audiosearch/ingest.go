@@ -1,0 +1,97 @@
+package audiosearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// VideoProblem says why a video cannot be searched.
+type VideoProblem struct {
+	Video   string // its ID
+	Message string // what to do; names no folder of the machine
+}
+
+// videoError is a failure that concerns one video: others go on. Anything else concerns the service.
+type videoError struct {
+	err     error
+	lasting bool // until the file changes
+}
+
+func (e *videoError) Error() string { return videoMessage(e.err) }
+func (e *videoError) Unwrap() error { return e.err }
+
+// maxVideoMessage bounds what is said of one video, in bytes.
+const maxVideoMessage = 300
+
+// videoMessage is one line of bounded length.
+func videoMessage(err error) string {
+	text := strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "\uFFFD")), " ")
+	text = strings.TrimPrefix(text, "audiosearch: ")
+	if len(text) <= maxVideoMessage {
+		return text
+	}
+	cut := maxVideoMessage
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "..."
+}
+
+// outcome is what came of looking at a video.
+type outcome struct {
+	unchanged bool // its scores are those of its file already
+	conflict  bool // it was changed or deleted meanwhile
+}
+
+// ensure has a video scored by the model, unless its scores are those of its file, and waits for it. The error is a *videoError, or one of the service.
+func (s *Service) ensure(ctx context.Context, org, dataset string, v Video, m Model) (outcome, error) {
+	if s.opts.Media == nil {
+		return outcome{}, &videoError{err: errors.New("it is not scored yet, and this service scores none")}
+	}
+	var out outcome
+	key := flightKey{org, dataset, v.ID, v.Path, m.ID}
+	err := s.flights.do(ctx, key, func(ctx context.Context) error {
+		select {
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		start := time.Now()
+		in := &ingestion{service: s, org: org, dataset: dataset, video: v, model: m}
+		err := watched(ctx, s.opts.Stall, s.opts.Grace, in.run)
+		if errors.Is(err, errStalled) && !in.scoring.Load() {
+			err = &videoError{err: fmt.Errorf("reading it showed no progress for %v: look at the file and where it is stored", s.opts.Stall)}
+		}
+		in.observe(ctx, err, time.Since(start))
+		return err
+	})
+	switch {
+	case err == nil:
+	case errors.Is(err, errUnchanged):
+		out.unchanged, err = true, nil
+	case errors.Is(err, ErrConflict):
+		out.conflict, err = true, nil
+	}
+	return out, err
+}
+
+var errUnchanged = errors.New("audiosearch: the scores are those of the file")
+
+func (in *ingestion) observe(ctx context.Context, err error, took time.Duration) {
+	if errors.Is(err, errAbandoned) {
+		return
+	}
+	o := Observation{Kind: KindIngested, Organization: in.org, Dataset: in.dataset, Video: in.video.ID, Position: in.position(), Length: in.position(), Duration: took}
+	switch {
+	case errors.Is(err, errUnchanged):
+		o.Kind = KindUnchanged
+	case err != nil:
+		o.Kind, o.Err = KindNotIngested, err
+	}
+	in.service.observe(ctx, o)
+}

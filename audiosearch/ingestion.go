@@ -1,0 +1,196 @@
+package audiosearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// ingestion is the scoring of one video.
+type ingestion struct {
+	service      *Service
+	org, dataset string
+	video        Video
+	model        Model
+
+	scoring atomic.Bool  // the scorer is at work: what takes long now is its fault
+	samples atomic.Int64 // decoded
+
+	info     Info
+	reported time.Time // of the latest progress
+}
+
+func (in *ingestion) position() time.Duration { return in.model.duration(in.samples.Load()) }
+
+// run scores the video and stores what came of it. It returns errUnchanged if there was nothing to do.
+func (in *ingestion) run(ctx context.Context, beat func()) error {
+	s := in.service
+	file, release, err := s.opts.Files.Local(ctx, in.org, in.video.Path)
+	if err != nil {
+		return in.mediaError(ctx, err)
+	}
+	defer release()
+	beat()
+
+	// A file that is being written is read again a few times: it may be complete by then.
+	const tries = 3
+	for try := 1; ; try++ {
+		err := in.file(ctx, file, beat)
+		if !errors.Is(err, errChanged) || try == tries {
+			return err
+		}
+	}
+}
+
+// file is run with the local file at hand.
+func (in *ingestion) file(ctx context.Context, file string, beat func()) error {
+	s := in.service
+	before, err := statFile(file)
+	if err != nil {
+		return err
+	}
+	stored, err := s.store.Scoring(ctx, in.org, in.dataset, in.video.ID, in.model.ID)
+	known := err == nil
+	if err != nil && !errors.Is(err, ErrNotScored) {
+		return unavailable("read a scoring", err)
+	}
+	if known && stored.File.sameStat(before) {
+		return unchanged(&stored)
+	}
+	if before.Digest, err = digestFile(ctx, file, beat); err != nil {
+		return err
+	}
+	if known && stored.File.Size == before.Size && stored.File.Digest == before.Digest {
+		return unchanged(&stored)
+	}
+
+	scoring, columns, err := in.score(ctx, file, beat)
+	var problem *videoError
+	if errors.As(err, &problem) && problem.lasting {
+		scoring, columns = Scoring{Problem: problem.Error()}, nil
+	} else if err != nil {
+		return err
+	}
+	if after, statErr := statFile(file); statErr != nil {
+		return statErr
+	} else if !after.sameStat(before) {
+		return &videoError{err: errChanged}
+	}
+	scoring.Model, scoring.File, scoring.At = in.model.ID, before, s.now()
+	in.scoring.Store(true) // from here on the store is to blame, not the file
+	if putErr := s.store.PutScoring(ctx, in.org, in.dataset, in.video.ID, in.video.Path, scoring, columns); putErr != nil {
+		return unavailable("store scores", putErr)
+	}
+	return err
+}
+
+func unchanged(stored *Scoring) error {
+	if stored.Problem != "" {
+		return &videoError{err: errors.New(stored.Problem), lasting: true}
+	}
+	return errUnchanged
+}
+
+// score decodes the file and has it scored.
+func (in *ingestion) score(ctx context.Context, file string, beat func()) (Scoring, [][]uint16, error) {
+	s := in.service
+	var err error
+	if in.info, err = s.opts.Media.Probe(ctx, file); err != nil {
+		return Scoring{}, nil, in.mediaError(ctx, err)
+	}
+	beat()
+	if in.info.Duration > s.opts.MaxDuration {
+		return Scoring{}, nil, in.tooLong()
+	}
+	in.samples.Store(0)
+	scores := newCollector(len(in.model.Classes))
+	segments := newSegmenter(in.model, func(ctx context.Context, clips [][]float32) error {
+		in.scoring.Store(true)
+		rows, err := s.scorer.Score(ctx, clips)
+		if err == nil {
+			err = scores.add(rows, len(clips))
+		}
+		if err != nil {
+			return &scorerError{err}
+		}
+		in.scoring.Store(false)
+		beat()
+		return nil
+	})
+	for block, err := range s.opts.Media.PCM(ctx, file, in.model.SampleRate) {
+		if err != nil {
+			return Scoring{}, nil, in.mediaError(ctx, err)
+		}
+		if err := segments.add(ctx, block); err != nil {
+			return Scoring{}, nil, err
+		}
+		beat()
+		in.samples.Store(segments.total)
+		if in.position() > s.opts.MaxDuration {
+			return Scoring{}, nil, in.tooLong()
+		}
+		in.progress(ctx)
+		if err := ctx.Err(); err != nil {
+			return Scoring{}, nil, context.Cause(ctx)
+		}
+	}
+	if err := segments.finish(ctx); err != nil {
+		return Scoring{}, nil, err
+	}
+	if segments.scored == 0 {
+		return Scoring{}, nil, &videoError{err: errors.New("the file has no sound: leave it out, or give it a sound track"), lasting: true}
+	}
+	return in.scored(segments), scores.columns, nil
+}
+
+// scored describes what was scored, but for what file() adds.
+func (in *ingestion) scored(g *segmenter) Scoring {
+	// Spans are told from whole samples, so that they cannot drift from what was scored.
+	scoring := Scoring{
+		Duration: in.model.duration(g.total).Round(time.Millisecond),
+		Window:   in.model.duration(int64(g.window)),
+		Hop:      in.model.duration(int64(g.hop)),
+		Windows:  g.scored,
+		HasVideo: in.info.HasVideo && len(in.info.Keyframes) > 0,
+		Classes:  slices.Clone(in.model.Classes),
+	}
+	if scoring.HasVideo {
+		for _, at := range in.info.Keyframes {
+			scoring.Keyframes = append(scoring.Keyframes, max(at, 0).Round(time.Millisecond))
+		}
+		slices.Sort(scoring.Keyframes)
+		scoring.Keyframes = slices.Compact(scoring.Keyframes)
+	}
+	return scoring
+}
+
+func (in *ingestion) tooLong() error {
+	return &videoError{err: fmt.Errorf("it is longer than %v, which is the limit here: cut it into parts", in.service.opts.MaxDuration)}
+}
+
+// progress tells the observer how far it is, once a second.
+func (in *ingestion) progress(ctx context.Context) {
+	if in.service.opts.Observer == nil || time.Since(in.reported) < time.Second {
+		return
+	}
+	in.reported = time.Now()
+	in.service.observe(ctx, Observation{Kind: KindIngesting, Organization: in.org, Dataset: in.dataset, Video: in.video.ID,
+		Position: in.position(), Length: in.info.Duration})
+}
+
+// mediaError says what an error of Files or Media means. If the context ended, that is the reason.
+func (in *ingestion) mediaError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return &videoError{err: err, lasting: errors.Is(err, ErrBadMedia)}
+}
+
+// scorerError is a failure of the scorer: it concerns all videos.
+type scorerError struct{ err error }
+
+func (e *scorerError) Error() string   { return "audiosearch: the scorer failed: " + e.err.Error() }
+func (e *scorerError) Unwrap() []error { return []error{e.err, ErrUnavailable} }

@@ -1,0 +1,67 @@
+package audiosearch
+
+import (
+	"context"
+	"time"
+)
+
+// Observer hears of what the service and its workers do: for metrics, alerts or a progress bar. It is called on the goroutine that did it, after it
+// is done, must be safe for concurrent use, and should return quickly.
+type Observer interface {
+	Observe(ctx context.Context, o Observation)
+}
+
+// ObserverFunc makes an Observer of a function.
+type ObserverFunc func(ctx context.Context, o Observation)
+
+// Observe calls f.
+func (f ObserverFunc) Observe(ctx context.Context, o Observation) { f(ctx, o) }
+
+// Kind is what was done.
+type Kind string
+
+// The kinds.
+const (
+	KindStarted     Kind = "started"      // a run was accepted
+	KindBegun       Kind = "begun"        // a worker began an attempt; Duration is how long the run has waited
+	KindRetrying    Kind = "retrying"     // an attempt failed, with Err; there will be another
+	KindTerminated  Kind = "terminated"   // a run ended; Err is nil if Termination is Success
+	KindCancelled   Kind = "cancelled"    // somebody asked for a run to be cancelled
+	KindSearched    Kind = "searched"     // a search in process
+	KindIngesting   Kind = "ingesting"    // a video is being scored: Position of Length are done; about once a second
+	KindIngested    Kind = "ingested"     // a video was scored
+	KindUnchanged   Kind = "unchanged"    // a video was looked at, and its scores are those of its file
+	KindNotIngested Kind = "not_ingested" // a video could not be scored: Err says why
+)
+
+// Observation is one thing that was done. It holds no secret, but Err may hold names of files.
+type Observation struct {
+	Kind         Kind
+	Organization string
+	Dataset      string
+	RunID        int64  // 0 if it is not about a run
+	Video        string // "" if it is not about a video
+	Actor        string // who asked, "" if it is not known
+	Class        Class  // of runs and searches
+	Termination  Termination
+	Attempt      int
+
+	Position, Length time.Duration // of the sound of a video; Length 0: not known
+	Duration         time.Duration // of what was done
+	Err              error
+}
+
+func (s *Service) observe(ctx context.Context, o Observation) {
+	if s.opts.Observer != nil {
+		s.opts.Observer.Observe(ctx, o)
+	}
+}
+
+// Tracer carries a trace from the request that starts a run to the worker that carries it out.
+type Tracer interface {
+	// Inject writes the trace of ctx into the carrier, at most 1 KiB in all; more is dropped.
+	Inject(ctx context.Context, carrier map[string]string)
+
+	// Start begins a span that continues the carrier's trace. The function ends it, with the error of what was done.
+	Start(ctx context.Context, op string, carrier map[string]string) (context.Context, func(error))
+}

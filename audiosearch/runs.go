@@ -1,0 +1,264 @@
+package audiosearch
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+)
+
+// Start begins a search in the background and returns its run. A [Worker] carries it out.
+//
+// Errors are [*ValidationError], [ErrDatasetNotFound] and [ErrUnavailable]; after the last one a run may exist that nobody knows.
+func (s *Service) Start(ctx context.Context, org, actor string, q Query) (Run, error) {
+	if err := s.check(ctx, org, &q); err != nil {
+		return Run{}, err
+	}
+	now := s.now()
+	r := Run{Organization: org, Actor: actor, Query: q, State: StatePending, CreatedAt: now, UpdatedAt: now}
+	if s.opts.Tracer != nil {
+		r.Trace = s.inject(ctx)
+	}
+	if err := s.create(ctx, &r); err != nil {
+		return Run{}, err
+	}
+	// The run stands. Whatever happens to the caller now, a worker will find it: at the latest when it looks for stale runs.
+	if err := s.enqueue(context.WithoutCancel(ctx), &r); err != nil {
+		s.opts.Logger.WarnContext(ctx, "run stored, but not queued; a worker will queue it", "run", r.ID, "error", err)
+	}
+	s.observe(ctx, Observation{Kind: KindStarted, Organization: org, Dataset: q.Dataset, RunID: r.ID, Actor: actor, Class: q.Class})
+	return r, nil
+}
+
+// check fills in the query's defaults, and returns everything that is wrong with it at once.
+func (s *Service) check(ctx context.Context, org string, q *Query) error {
+	p := s.checkQuery(q)
+	if len(q.Filters) > s.opts.MaxFilters {
+		return p.err()
+	}
+	if _, err := s.store.Dataset(ctx, org, q.Dataset); err != nil {
+		if invalid := p.err(); invalid != nil {
+			return invalid
+		}
+		return unavailable("read a dataset", err)
+	}
+	m, err := s.model(ctx)
+	if err != nil {
+		return err
+	}
+	if q.Class.Valid() && !m.Predicts(q.Class) {
+		p.add("audio_class", ProblemUnsupportedClass, "cannot be found by this server's scorer, which knows: %s", classNamesOf(m.Classes))
+	}
+	if err := s.checkKeys(ctx, org, q, p); err != nil {
+		return err
+	}
+	return p.err()
+}
+
+// checkKeys adds a problem for each filter whose key no video has.
+func (s *Service) checkKeys(ctx context.Context, org string, q *Query, p *problems) error {
+	if len(q.Filters) == 0 {
+		return nil
+	}
+	keys := make([]string, len(q.Filters))
+	for i, f := range q.Filters {
+		keys[i] = f.Key
+	}
+	missing, err := s.store.MissingKeys(ctx, org, q.Dataset, keys)
+	if err != nil {
+		return unavailable("look for metadata keys", err)
+	}
+	for i, f := range q.Filters {
+		if slices.Contains(missing, f.Key) {
+			p.add(fmt.Sprintf("metadata_filters[%d].key", i), ProblemUnknownKey, "no video of the dataset has this metadata key")
+		}
+	}
+	return nil
+}
+
+// maxCarrier bounds what a Tracer may store with a run, in bytes.
+const maxCarrier = 1024
+
+func (s *Service) inject(ctx context.Context) map[string]string {
+	carrier := make(map[string]string)
+	s.opts.Tracer.Inject(ctx, carrier)
+	size := 0
+	for key, value := range carrier {
+		size += len(key) + len(value)
+	}
+	if size > maxCarrier {
+		return nil
+	}
+	return carrier
+}
+
+// create stores the run under an ID that is free.
+func (s *Service) create(ctx context.Context, r *Run) error {
+	const tries = 10 // one in 2^53 is taken; more tries mean that the randomness is broken
+	for range tries {
+		var err error
+		if r.ID, err = s.newRunID(); err != nil {
+			return unavailable("make a run ID", err)
+		}
+		err = s.store.CreateRun(ctx, r.Clone())
+		if !errors.Is(err, ErrRunExists) {
+			return unavailable("store a run", err)
+		}
+	}
+	return fmt.Errorf("%w: no run ID is free", ErrUnavailable)
+}
+
+func (s *Service) newRunID() (int64, error) {
+	var b [8]byte
+	for {
+		if _, err := io.ReadFull(s.opts.Rand, b[:]); err != nil {
+			return 0, err
+		}
+		if id := int64(binary.LittleEndian.Uint64(b[:]) & MaxRunID); id != 0 {
+			return id, nil
+		}
+	}
+}
+
+// markTimeout bounds the writing of what became of a run.
+const markTimeout = 5 * time.Second
+
+// enqueue queues the job of a run, and notes that.
+func (s *Service) enqueue(ctx context.Context, r *Run) error {
+	ctx, cancel := context.WithTimeout(ctx, markTimeout)
+	defer cancel()
+	if err := s.queue.Enqueue(ctx, Job{r.Organization, r.ID}); err != nil {
+		return unavailable("queue a run", err)
+	}
+	return s.update(ctx, r.Organization, r.ID, func(stored *Run) error {
+		if stored.State == StatePending {
+			stored.State = StateQueued
+		}
+		stored.UpdatedAt = latest(s.now(), stored.UpdatedAt)
+		*r = stored.Clone()
+		return nil
+	})
+}
+
+func (s *Service) update(ctx context.Context, org string, id int64, change func(*Run) error) error {
+	// What change returns is the service's own, and passes as it is.
+	var own error
+	err := s.store.UpdateRun(ctx, org, id, func(r *Run) error {
+		own = change(r)
+		return own
+	})
+	if own != nil && errors.Is(err, own) {
+		return own
+	}
+	return unavailable("change a run", err)
+}
+
+// latest keeps a run's times in order where another machine's clock would not.
+func latest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+// Run returns a run of a dataset. The error is [ErrDatasetNotFound] or [ErrRunNotFound] if one of the two does not exist, or they do not belong together.
+func (s *Service) Run(ctx context.Context, org, dataset string, id int64) (Run, error) {
+	if _, err := s.store.Dataset(ctx, org, dataset); err != nil {
+		return Run{}, unavailable("read a dataset", err)
+	}
+	r, err := s.store.Run(ctx, org, id)
+	if err == nil && r.Query.Dataset != dataset {
+		err = ErrRunNotFound
+	}
+	if err != nil {
+		return Run{}, unavailable("read a run", err)
+	}
+	return r, nil
+}
+
+// Results returns a run, with its results if it ended with Success. The errors are those of Run.
+func (s *Service) Results(ctx context.Context, org, dataset string, id int64) (Run, error) {
+	r, err := s.Run(ctx, org, dataset, id)
+	if err != nil || r.Termination != Success {
+		return r, err
+	}
+	r.Results, err = s.store.RunResults(ctx, org, id)
+	return r, unavailable("read the results of a run", err)
+}
+
+// Cancel ends a run: at once if it waits, soon if a worker has it, which is told. What was scored stays. The errors are those of Run, and
+// [ErrFinished].
+func (s *Service) Cancel(ctx context.Context, org, dataset string, id int64, actor string) (Run, error) {
+	if _, err := s.Run(ctx, org, dataset, id); err != nil {
+		return Run{}, err
+	}
+	var r Run
+	err := s.update(ctx, org, id, func(stored *Run) error {
+		now := latest(s.now(), stored.UpdatedAt)
+		switch stored.State {
+		case StateTerminated:
+			return ErrFinished
+		case StateRunning, StateTerminating:
+			stored.State = StateTerminating
+		default:
+			stored.end(now, ClientError, messageCancelled)
+		}
+		r = stored.Clone()
+		return nil
+	})
+	if err != nil {
+		return Run{}, err
+	}
+	s.observe(ctx, Observation{Kind: KindCancelled, Organization: org, Dataset: dataset, RunID: id, Actor: actor, Class: r.Query.Class})
+	if r.State == StateTerminated {
+		s.observe(ctx, terminated(&r, ErrCancelled))
+	}
+	s.mu.Lock()
+	if stop, ok := s.running[id]; ok {
+		stop(ErrCancelled)
+	}
+	s.mu.Unlock()
+	return r, nil
+}
+
+const messageCancelled = "The run was cancelled."
+
+// end terminates a run.
+func (r *Run) end(now time.Time, how Termination, message string) {
+	r.State, r.Termination, r.Message = StateTerminated, how, message
+	r.UpdatedAt = now
+	r.FinishedAt = latest(now, r.StartedAt)
+}
+
+func terminated(r *Run, err error) Observation {
+	o := Observation{Kind: KindTerminated, Organization: r.Organization, Dataset: r.Query.Dataset, RunID: r.ID, Actor: r.Actor, Class: r.Query.Class,
+		Termination: r.Termination, Attempt: r.Attempts, Duration: r.FinishedAt.Sub(r.CreatedAt), Err: err}
+	if r.Termination == Success {
+		o.Err = nil
+	}
+	return o
+}
+
+// Prune forgets runs that finished before the given time, with their results, and returns how many. The store must be a [RunPruner], or the error is
+// errors.ErrUnsupported.
+func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
+	pruner, ok := s.store.(RunPruner)
+	if !ok {
+		return 0, fmt.Errorf("audiosearch: the store cannot forget runs: %w", errors.ErrUnsupported)
+	}
+	const batch = 500
+	before = before.UTC()
+	if cut := before.Truncate(time.Microsecond); cut.Before(before) {
+		before = cut.Add(time.Microsecond) // stored times have microseconds: this bound selects the same runs
+	}
+	for total := 0; ; {
+		n, err := pruner.PruneRuns(ctx, before, batch)
+		total += n
+		if err != nil || n < batch {
+			return total, unavailable("forget runs", err)
+		}
+	}
+}

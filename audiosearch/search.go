@@ -1,0 +1,165 @@
+package audiosearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Found is what a search in process found.
+type Found struct {
+	Results  []Result
+	Problems []VideoProblem // matching videos that could not be searched
+
+	matched int // videos that passed the filters
+}
+
+// Search searches at once, and returns what was found. It scores first the matching videos that have no scores, which can take long; [Service.Ingest]
+// beforehand spares that. The errors are those of Start.
+func (s *Service) Search(ctx context.Context, org, actor string, q Query) (Found, error) {
+	start := time.Now()
+	if err := s.check(ctx, org, &q); err != nil {
+		return Found{}, err
+	}
+	found, err := s.search(ctx, org, &q, func(int, int) {})
+	s.observe(ctx, Observation{Kind: KindSearched, Organization: org, Dataset: q.Dataset, Actor: actor, Class: q.Class, Duration: time.Since(start), Err: err})
+	return found, err
+}
+
+// search scores what has no scores and ranks then.
+func (s *Service) search(ctx context.Context, org string, q *Query, progress func(done, total int)) (Found, error) {
+	m, err := s.model(ctx)
+	if err != nil {
+		return Found{}, err
+	}
+	if !m.Predicts(q.Class) {
+		var p problems
+		p.add("audio_class", ProblemUnsupportedClass, "cannot be found any more: the server has another scorer now")
+		return Found{}, p.err()
+	}
+	videos, matched, err := s.unscored(ctx, org, q, &m)
+	if err != nil {
+		return Found{}, err
+	}
+	done := matched - len(videos)
+	progress(done, matched)
+	var more atomic.Int64
+	ingested, err := s.ensureAll(ctx, org, q.Dataset, videos, m, func() {
+		progress(done+int(more.Add(1)), matched)
+	})
+	if err != nil {
+		return Found{}, err
+	}
+	results, err := s.rank(ctx, org, q, &m)
+	if err != nil {
+		return Found{}, err
+	}
+	s.moderate(ctx, org, q, results)
+	return Found{Results: results, Problems: ingested.Problems, matched: matched}, nil
+}
+
+// rank asks the store for the best segments and describes them.
+func (s *Service) rank(ctx context.Context, org string, q *Query, m *Model) ([]Result, error) {
+	ask := ScoreQuery{Model: m.ID, Class: q.Class, Filters: q.Filters, MinScore: ceilScore(q.MinScore), Offset: q.Offset, Limit: q.Limit}
+	// A video may be deleted, or scored anew, between the ranking and the reading. Then the ranking is made again.
+	const tries = 5
+	for try := 1; ; try++ {
+		hits, err := s.store.Search(ctx, org, q.Dataset, ask)
+		if err != nil {
+			return nil, unavailable("rank", err)
+		}
+		results, complete, err := s.describe(ctx, org, q.Dataset, m, hits)
+		if err != nil || complete || try == tries {
+			return results, err
+		}
+	}
+}
+
+// ceilScore returns the least stored score that is not below min.
+func ceilScore(min float64) uint16 {
+	for q := int(min * ScoreUnit); q < ScoreUnit; q++ {
+		if float64(q)/ScoreUnit >= min {
+			return uint16(q)
+		}
+	}
+	return ScoreUnit
+}
+
+// describe makes results of hits. complete is false if some are not there any more.
+func (s *Service) describe(ctx context.Context, org, dataset string, m *Model, hits []Hit) (results []Result, complete bool, err error) {
+	type known struct {
+		video   Video
+		scoring Scoring
+		gone    bool
+	}
+	videos := make(map[string]known)
+	results, complete = make([]Result, 0, len(hits)), true
+	for _, hit := range hits {
+		k, ok := videos[hit.Video]
+		if !ok {
+			k.video, err = s.store.Video(ctx, org, dataset, hit.Video)
+			if err == nil {
+				k.scoring, err = s.store.Scoring(ctx, org, dataset, hit.Video, m.ID)
+			}
+			if errors.Is(err, ErrVideoNotFound) || errors.Is(err, ErrNotScored) {
+				k.gone = true
+			} else if err != nil {
+				return nil, false, unavailable("read a video", err)
+			}
+			videos[hit.Video] = k
+		}
+		if k.gone || hit.Window >= k.scoring.Windows {
+			complete = false
+			continue
+		}
+		start, end := k.scoring.Span(hit.Window)
+		results = append(results, Result{
+			VideoID: hit.Video, Path: k.video.Path, Metadata: k.video.Metadata, Start: start, End: end,
+			Keyframe: k.scoring.keyframe(hit.Video, start), Score: float64(hit.Score) / ScoreUnit,
+		})
+	}
+	return CloneResults(results), complete, nil
+}
+
+// keyframe returns the keyframe nearest to a time, the earlier one of two.
+func (s *Scoring) keyframe(video string, at time.Duration) Keyframe {
+	if len(s.Keyframes) > 0 {
+		i, found := slices.BinarySearch(s.Keyframes, at)
+		switch {
+		case found:
+		case i == len(s.Keyframes), i > 0 && at-s.Keyframes[i-1] <= s.Keyframes[i]-at:
+			i--
+		}
+		at = s.Keyframes[i]
+	}
+	return Keyframe{ImageID: imageID(video, at), At: at}
+}
+
+// moderate adds moderation scores, unless the query or the host does without.
+func (s *Service) moderate(ctx context.Context, org string, q *Query, results []Result) {
+	if s.opts.Moderator == nil || q.SkipModeration || len(results) == 0 {
+		return
+	}
+	answer := make(chan []float64, 1) // a moderator that is left behind must not write where somebody reads
+	asked := CloneResults(results)
+	err := watched(ctx, s.opts.Stall, s.opts.Grace, func(ctx context.Context, _ func()) error {
+		scores, err := s.opts.Moderator.Moderate(ctx, org, asked)
+		if err == nil && len(scores) != len(asked) {
+			err = fmt.Errorf("the moderator returned %d scores for %d results", len(scores), len(asked))
+		}
+		answer <- scores
+		return err
+	})
+	if err != nil {
+		s.opts.Logger.WarnContext(ctx, "results have no moderation scores", "error", err)
+		return
+	}
+	for i, score := range <-answer {
+		if score >= 0 && score <= 1 {
+			results[i].Moderation = &score
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package audiosearch
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// Options are the optional parts and settings of a Service. The zero value means the defaults.
+type Options struct {
+	Media     Media     // nil: no video can be scored here; searches find what others scored
+	Files     Files     // where the bytes are; required with Media. [Folder] is one.
+	Moderator Moderator // nil: results have no moderation score
+
+	MaxLimit    int           // results of one search: 1000
+	MaxFilters  int           // of one search: 100
+	MaxDuration time.Duration // of a video: 24 h; a longer one cannot be searched
+	Ingesting   int           // videos scored at a time, for all runs together: the number of processors
+	Stall       time.Duration // how long scoring a video may show no progress before it is given up: 2 min
+	Grace       time.Duration // how long a Media, Files or Scorer may ignore the end of its context before it is left behind: 5 s
+
+	Now      func() time.Time // time.Now
+	Rand     io.Reader        // for the IDs of runs: crypto/rand.Reader; must be safe for concurrent use
+	Observer Observer         // none
+	Tracer   Tracer           // none
+	Logger   *slog.Logger     // slog.Default()
+}
+
+// Service keeps datasets and searches them. It is safe for concurrent use.
+type Service struct {
+	store  Store
+	queue  Queue
+	scorer Scorer
+	opts   Options
+
+	flights flights       // videos that are being scored
+	slots   chan struct{} // one for each video that may be
+
+	mu      sync.Mutex
+	running map[int64]context.CancelCauseFunc // runs that workers of this service have
+}
+
+// New returns a Service.
+func New(store Store, queue Queue, scorer Scorer, opts *Options) (*Service, error) {
+	if store == nil || queue == nil || scorer == nil {
+		return nil, errors.New("audiosearch: New needs a store, a queue and a scorer")
+	}
+	s := &Service{store: store, queue: queue, scorer: scorer, running: make(map[int64]context.CancelCauseFunc)}
+	if opts != nil {
+		s.opts = *opts
+	}
+	o := &s.opts
+	if o.Media != nil && o.Files == nil {
+		return nil, errors.New("audiosearch: Options.Media needs Options.Files; Folder is one")
+	}
+	if o.MaxLimit <= 0 {
+		o.MaxLimit = 1000
+	}
+	if o.MaxFilters <= 0 {
+		o.MaxFilters = 100
+	}
+	if o.MaxDuration <= 0 {
+		o.MaxDuration = 24 * time.Hour
+	}
+	if o.Ingesting <= 0 {
+		o.Ingesting = runtime.GOMAXPROCS(0)
+	}
+	if o.Stall <= 0 {
+		o.Stall = 2 * time.Minute
+	}
+	if o.Grace <= 0 {
+		o.Grace = 5 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Reader
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	s.slots = make(chan struct{}, o.Ingesting)
+	return s, nil
+}
+
+// MaxLimit returns how many results one search may ask for.
+func (s *Service) MaxLimit() int { return s.opts.MaxLimit }
+
+// MaxFilters returns how many filters one search may have.
+func (s *Service) MaxFilters() int { return s.opts.MaxFilters }
+
+// now returns the time with the precision that stores keep.
+func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
+
+// Ping returns nil if the store and the scorer answer.
+func (s *Service) Ping(ctx context.Context) error {
+	if _, err := s.model(ctx); err != nil {
+		return err
+	}
+	_, err := s.store.Dataset(ctx, "", "")
+	if errors.Is(err, ErrDatasetNotFound) {
+		return nil
+	}
+	return unavailable("ping", err)
+}
+
+// Model describes what searches can find: the scorer's model.
+func (s *Service) Model(ctx context.Context) (Model, error) { return s.model(ctx) }

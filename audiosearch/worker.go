@@ -1,0 +1,290 @@
+package audiosearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// ErrShutdown is why an attempt ends when its worker does.
+var ErrShutdown = errors.New("audiosearch: the worker is shutting down")
+
+// WorkerOptions are the settings of a Worker. The zero value means the defaults.
+type WorkerOptions struct {
+	Concurrency int           // runs at a time: 4
+	MaxAttempts int           // attempts before a run is given up: 5
+	Drain       time.Duration // how long running attempts may go on after Run's context ended: 5 s. What they have scored stays.
+	Watch       time.Duration // how often a running attempt writes how far it is, and looks whether it is to be cancelled: 1 s
+
+	// Backoff is the wait after attempt n (1, 2, ...) failed. The default is 1 s, doubled with each attempt, at most 1 min, less a random part
+	// of up to a half.
+	Backoff func(attempt int) time.Duration
+
+	Sweep     time.Duration // how often runs without a job are looked for, and the store is tidied up: 15 s
+	Stale     time.Duration // how long a run may show no sign of life before it gets a job again: 1 min
+	Retention time.Duration // how long a finished run is kept; 0: for ever. The store must be a [RunPruner].
+}
+
+// Worker carries out the runs of a Service. A run ends whatever happens: an attempt that fails, dies or hangs is followed by another one, up to
+// MaxAttempts.
+type Worker struct {
+	service *Service
+	opts    WorkerOptions
+}
+
+// NewWorker returns a worker. It fails only if the service is nil.
+func NewWorker(s *Service, opts *WorkerOptions) (*Worker, error) {
+	if s == nil {
+		return nil, errors.New("audiosearch: NewWorker needs a service")
+	}
+	w := &Worker{service: s}
+	if opts != nil {
+		w.opts = *opts
+	}
+	o := &w.opts
+	if o.Concurrency <= 0 {
+		o.Concurrency = 4
+	}
+	if o.MaxAttempts <= 0 {
+		o.MaxAttempts = 5
+	}
+	if o.Drain <= 0 {
+		o.Drain = 5 * time.Second
+	}
+	if o.Watch <= 0 {
+		o.Watch = time.Second
+	}
+	if o.Backoff == nil {
+		o.Backoff = defaultBackoff
+	}
+	if o.Sweep <= 0 {
+		o.Sweep = 15 * time.Second
+	}
+	if o.Stale <= 0 {
+		o.Stale = time.Minute
+	}
+	return w, nil
+}
+
+func defaultBackoff(attempt int) time.Duration {
+	const limit = time.Minute
+	d := limit
+	if attempt < 7 {
+		d = min(limit, time.Second<<(attempt-1))
+	}
+	return d/2 + rand.N(d/2+1)
+}
+
+// Run carries out runs, and sweeps, until ctx ends. Then it takes no more, gives running attempts Drain to finish, cuts off the rest, which does
+// not count as an attempt, and returns nil.
+func (w *Worker) Run(ctx context.Context) error {
+	draining, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(ErrShutdown)
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(w.opts.Drain, func() { cut(ErrShutdown) })
+		context.AfterFunc(draining, func() { timer.Stop() })
+	})
+	defer stop()
+
+	var g errgroup.Group
+	sweeping, stopSweeping := context.WithCancel(ctx)
+	g.Go(func() error { return w.sweep(sweeping) })
+	g.Go(func() error {
+		defer stopSweeping()
+		return w.service.queue.Consume(ctx, w.opts.Concurrency, func(held context.Context, d Delivery) Verdict {
+			return w.handle(held, draining, d)
+		})
+	})
+	return g.Wait()
+}
+
+// RunOnce carries out one run that is due, on the caller's goroutine, and reports whether there was one. The queue must be a [StepQueue]; if it is
+// not, the error is errors.ErrUnsupported. It is for tests and simulations.
+func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
+	q, ok := w.service.queue.(StepQueue)
+	if !ok {
+		return false, errors.ErrUnsupported
+	}
+	return q.ConsumeOne(ctx, func(held context.Context, d Delivery) Verdict { return w.handle(held, ctx, d) })
+}
+
+// writePause is the wait before a job is delivered again whose run could not be read or written.
+const writePause = time.Second
+
+// errDrop: the job has nothing left to do.
+var errDrop = errors.New("audiosearch: nothing to do")
+
+// handle makes one attempt at a run. held ends with the lease, draining when running attempts have to end.
+func (w *Worker) handle(held, draining context.Context, d Delivery) Verdict {
+	s := w.service
+	if draining.Err() != nil {
+		return Verdict{}
+	}
+	r, err := w.begin(held, d.Job)
+	switch {
+	case errors.Is(err, errDrop), errors.Is(err, ErrRunNotFound):
+		return Verdict{Done: true}
+	case err != nil:
+		s.opts.Logger.WarnContext(held, "cannot begin a run; trying again", "run", d.Job.RunID, "error", err)
+		return Verdict{After: writePause}
+	case r.State == StateTerminated:
+		s.observe(held, terminated(&r, errors.New(r.Message)))
+		return Verdict{Done: true}
+	}
+	s.observe(held, Observation{Kind: KindBegun, Organization: r.Organization, Dataset: r.Query.Dataset, RunID: r.ID, Actor: r.Actor, Class: r.Query.Class,
+		Attempt: r.Attempts, Duration: r.StartedAt.Sub(r.CreatedAt)})
+
+	found, failure := w.attempt(held, draining, &r)
+	if held.Err() != nil {
+		return Verdict{} // nobody listens: somebody else has the job now
+	}
+	return w.end(held, &r, found, failure)
+}
+
+// begin counts the attempt before it is made, so that a run that kills its worker is given up in the end.
+func (w *Worker) begin(ctx context.Context, j Job) (Run, error) {
+	s := w.service
+	ctx, cancel := context.WithTimeout(ctx, markTimeout)
+	defer cancel()
+	var r Run
+	err := s.update(ctx, j.Organization, j.RunID, func(stored *Run) error {
+		now := latest(s.now(), stored.UpdatedAt)
+		switch {
+		case stored.State == StateTerminated:
+			return errDrop
+		case stored.State == StateTerminating:
+			stored.end(now, ClientError, messageCancelled)
+		case stored.Attempts >= w.opts.MaxAttempts:
+			stored.end(now, InternalError, "The search was given up: its worker died, or did not finish, each time it was tried. Start a new search; if that ends so too, "+
+				"ask the operator to look at the log.")
+		default:
+			stored.State, stored.StartedAt, stored.UpdatedAt = StateRunning, now, now
+			stored.Attempts++
+		}
+		r = stored.Clone()
+		return nil
+	})
+	return r, err
+}
+
+// attempt searches, while it watches whether the run is to be cancelled and writes how far it is.
+func (w *Worker) attempt(held, draining context.Context, r *Run) (found Found, err error) {
+	s := w.service
+	ctx, cancel := context.WithCancelCause(held)
+	defer cancel(nil)
+	defer context.AfterFunc(draining, func() { cancel(ErrShutdown) })()
+	s.mu.Lock()
+	s.running[r.ID] = cancel
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.running, r.ID)
+		s.mu.Unlock()
+	}()
+	if s.opts.Tracer != nil {
+		var ended func(error)
+		ctx, ended = s.opts.Tracer.Start(ctx, "audiosearch.run", r.Trace)
+		defer func() { ended(err) }()
+	}
+
+	var far progress
+	watching, stop := context.WithCancel(ctx)
+	var watcher sync.WaitGroup
+	watcher.Go(func() { w.watch(watching, r, &far, cancel) })
+	defer watcher.Wait()
+	defer stop()
+	defer func() {
+		if p := recover(); p != nil { // of a store or an observer of the host's
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	q := r.Query
+	found, err = s.search(ctx, r.Organization, &q, far.set)
+	return found, because(ctx, err)
+}
+
+// progress is how far a run is.
+type progress struct {
+	mu          sync.Mutex
+	done, total int
+	changed     bool
+}
+
+func (p *progress) set(done, total int) {
+	p.mu.Lock()
+	p.done, p.total, p.changed = max(done, p.done), total, true
+	p.mu.Unlock()
+}
+
+// take returns the progress, and whether it has changed since the last take.
+func (p *progress) take() (done, total int, changed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	changed, p.changed = p.changed, false
+	return p.done, p.total, changed
+}
+
+// signOfLife is how often a run is touched that makes no progress.
+const signOfLife = 10 * time.Second
+
+// watch writes how far the attempt is, until ctx ends, and cancels it if somebody has asked for that, or another attempt has begun.
+func (w *Worker) watch(ctx context.Context, r *Run, far *progress, cancel context.CancelCauseFunc) {
+	s := w.service
+	ticker := time.NewTicker(w.opts.Watch)
+	defer ticker.Stop()
+	written := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		stored, err := s.store.Run(ctx, r.Organization, r.ID)
+		switch {
+		case errors.Is(err, ErrRunNotFound), err == nil && (stored.State == StateTerminated || stored.Attempts != r.Attempts):
+			cancel(errDrop)
+			return
+		case err == nil && stored.State == StateTerminating:
+			cancel(ErrCancelled)
+			return
+		}
+		done, total, changed := far.take()
+		if err != nil || !changed && time.Since(written) < signOfLife {
+			continue
+		}
+		written = time.Now()
+		// If it fails, the next turn writes it.
+		_ = s.update(ctx, r.Organization, r.ID, func(stored *Run) error {
+			if stored.State == StateTerminated || stored.Attempts != r.Attempts {
+				return errDrop
+			}
+			stored.Done, stored.Total, stored.UpdatedAt = done, total, latest(s.now(), stored.UpdatedAt)
+			return nil
+		})
+	}
+}
+
+// messageProblems says in one line which videos were left out, and why.
+func messageProblems(problems []VideoProblem, matched int) string {
+	const most = 10
+	if len(problems) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d videos could not be searched. ", len(problems), matched)
+	for i, p := range problems {
+		if i == most {
+			fmt.Fprintf(&b, "And %d more.", len(problems)-most)
+			break
+		}
+		b.WriteString(strconv.Quote(p.Video) + ": " + strings.TrimSuffix(p.Message, ".") + ". ")
+	}
+	return strings.TrimSpace(b.String())
+}

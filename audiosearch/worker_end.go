@@ -1,0 +1,146 @@
+package audiosearch
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// end writes down what came of an attempt and says what becomes of the job.
+func (w *Worker) end(ctx context.Context, r *Run, found Found, failure error) Verdict {
+	s := w.service
+	if errors.Is(failure, errDrop) {
+		return Verdict{After: w.opts.Stale} // another attempt decides; if it has done so then, the job ends
+	}
+	verdict := Verdict{Done: true}
+	var how Termination
+	var message string
+	var invalid *ValidationError
+	shutdown := false
+	switch {
+	case failure == nil:
+		how, message = Success, messageProblems(found.Problems, found.matched)
+	case errors.Is(failure, ErrCancelled):
+		how, message = ClientError, messageCancelled
+	case errors.Is(failure, ErrShutdown):
+		shutdown, verdict = true, Verdict{}
+	case errors.Is(failure, ErrDatasetNotFound):
+		how, message = ClientError, "The dataset was deleted while the search ran."
+	case errors.As(failure, &invalid):
+		how, message = ClientError, "The search is not possible any more: "+invalid.Error()
+	case errors.Is(failure, errPermanent):
+		how, message = InternalError, "The sound scorer does not work as it is set up. Ask the operator to look at the log."
+	case r.Attempts >= w.opts.MaxAttempts:
+		how, message = InternalError, "The search failed each time it was tried. Start a new one later; if that ends so too, ask the operator to look at the log."
+	default:
+		verdict = Verdict{After: max(w.opts.Backoff(r.Attempts), 0)}
+	}
+	if failure != nil && !shutdown && how != ClientError {
+		s.opts.Logger.WarnContext(ctx, "an attempt at a search failed", "run", r.ID, "attempt", r.Attempts, "termination", string(how), "error", failure)
+	}
+
+	var after Run
+	err := w.write(ctx, r, func(stored *Run) error {
+		if stored.State == StateTerminated || stored.Attempts != r.Attempts {
+			return errDrop
+		}
+		now := latest(s.now(), stored.UpdatedAt)
+		stored.UpdatedAt = now
+		switch {
+		case how == Success:
+			stored.end(now, how, message)
+			stored.Results = CloneResults(found.Results)
+			stored.Done, stored.Total = found.matched, found.matched
+		case how != "":
+			stored.end(now, how, message)
+		case stored.State == StateTerminating: // asked for in the last moment
+			stored.end(now, ClientError, messageCancelled)
+		default:
+			stored.State = StateQueued
+			if shutdown {
+				stored.Attempts--
+			}
+		}
+		after = stored.Clone()
+		return nil
+	})
+	switch {
+	case errors.Is(err, errDrop), errors.Is(err, ErrRunNotFound):
+		return Verdict{Done: true}
+	case err != nil:
+		s.opts.Logger.WarnContext(ctx, "cannot write what came of a search; it will be made again", "run", r.ID, "error", err)
+		return Verdict{After: writePause}
+	case after.State == StateTerminated:
+		s.observe(ctx, terminated(&after, failure))
+		return Verdict{Done: true}
+	}
+	s.observe(ctx, Observation{Kind: KindRetrying, Organization: r.Organization, Dataset: r.Query.Dataset, RunID: r.ID, Actor: r.Actor, Class: r.Query.Class,
+		Attempt: r.Attempts, Err: failure})
+	return verdict
+}
+
+// maxWrites is how often the end of an attempt is tried to be written.
+const maxWrites = 5
+
+// write is Service.update with a bound for each try, and with more tries, so that a finished search is not made twice because the store was away
+// for a moment.
+func (w *Worker) write(ctx context.Context, r *Run, change func(*Run) error) error {
+	for try := 1; ; try++ {
+		bounded, cancel := context.WithTimeout(ctx, markTimeout)
+		err := w.service.update(bounded, r.Organization, r.ID, change)
+		cancel()
+		if !errors.Is(err, ErrUnavailable) || try == maxWrites || ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(writePause / maxWrites):
+		}
+	}
+}
+
+// sweep looks after what would be forgotten, until ctx ends.
+func (w *Worker) sweep(ctx context.Context) error {
+	ticker := time.NewTicker(w.opts.Sweep)
+	defer ticker.Stop()
+	for {
+		if _, err := w.SweepOnce(ctx); err != nil && ctx.Err() == nil {
+			w.service.opts.Logger.WarnContext(ctx, "sweep failed; trying again", "in", w.opts.Sweep, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// SweepOnce queues the runs that show no sign of life and may have lost their jobs, lets the store tidy up, and forgets old runs if told to. It returns
+// how many runs it queued; those that had a job are among them, and nothing happens to those. [Worker.Run] calls it.
+func (w *Worker) SweepOnce(ctx context.Context) (queued int, err error) {
+	s := w.service
+	const batch = 500
+	stale, err := s.store.StaleRuns(ctx, s.now().Add(-w.opts.Stale), batch)
+	errs := []error{unavailable("look for stale runs", err)}
+	for _, r := range stale {
+		if err := s.enqueue(ctx, &r); err != nil {
+			errs = append(errs, err)
+			break
+		}
+		queued++
+	}
+	if c, ok := s.store.(Compactor); ok {
+		for more := true; more && ctx.Err() == nil; {
+			if more, err = c.Compact(ctx); err != nil {
+				errs = append(errs, unavailable("tidy up", err))
+				break
+			}
+		}
+	}
+	if w.opts.Retention > 0 {
+		_, err := s.Prune(ctx, s.now().Add(-w.opts.Retention))
+		errs = append(errs, err)
+	}
+	return queued, errors.Join(errs...)
+}

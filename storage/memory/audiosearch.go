@@ -1,0 +1,215 @@
+package memory
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// AudioSearch returns what package audiosearch stores.
+func (db *DB) AudioSearch() *AudioSearch { return &AudioSearch{db: db} }
+
+// AudioSearch implements [audiosearch.Store], [audiosearch.RunPruner], [audiosearch.Leases] and [audiosearch.JobNotifier].
+type AudioSearch struct{ db *DB }
+
+var (
+	_ audiosearch.Store       = (*AudioSearch)(nil)
+	_ audiosearch.RunPruner   = (*AudioSearch)(nil)
+	_ audiosearch.JobNotifier = (*AudioSearch)(nil)
+)
+
+// Queue returns a queue over this database's jobs. Options may be nil. A service and its workers share one.
+func (a *AudioSearch) Queue(opts *audiosearch.LeaseOptions) audiosearch.Queue {
+	return audiosearch.LeaseQueue(a, opts)
+}
+
+// audioTables is what the domain audiosearch keeps.
+type audioTables struct {
+	datasets map[ownedID]*audioDataset
+	runs     map[int64]*audiosearch.Run
+	jobs     audioJobs
+}
+
+// audioDataset is a dataset with its videos.
+type audioDataset struct {
+	dataset audiosearch.Dataset
+	videos  map[string]*audioVideo
+}
+
+// audioVideo is a video with what models made of it.
+type audioVideo struct {
+	video    audiosearch.Video
+	scorings map[string]*audioScoring // by model
+}
+
+// read calls f with a dataset, under the lock for reading.
+func (a *AudioSearch) read(ctx context.Context, org, id string, f func(*audioDataset) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	return a.db.audio.find(org, id, f)
+}
+
+// write is read under the lock for writing.
+func (a *AudioSearch) write(ctx context.Context, org, id string, f func(*audioDataset) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	return a.db.audio.find(org, id, f)
+}
+
+func (t *audioTables) find(org, id string, f func(*audioDataset) error) error {
+	d, ok := t.datasets[ownedID{org, id}]
+	if !ok {
+		return audiosearch.ErrDatasetNotFound
+	}
+	return f(d)
+}
+
+// CreateDataset implements [audiosearch.Datasets].
+func (a *AudioSearch) CreateDataset(ctx context.Context, d audiosearch.Dataset) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	id := ownedID{d.Organization, d.ID}
+	if _, ok := a.db.audio.datasets[id]; ok {
+		return audiosearch.ErrExists
+	}
+	a.db.audio.datasets[id] = &audioDataset{dataset: d, videos: make(map[string]*audioVideo)}
+	return nil
+}
+
+// Dataset implements [audiosearch.Datasets].
+func (a *AudioSearch) Dataset(ctx context.Context, org, id string) (d audiosearch.Dataset, err error) {
+	err = a.read(ctx, org, id, func(found *audioDataset) error {
+		d = found.dataset
+		return nil
+	})
+	return d, err
+}
+
+// ListDatasets implements [audiosearch.Datasets].
+func (a *AudioSearch) ListDatasets(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	var list []audiosearch.Dataset
+	for id, d := range a.db.audio.datasets {
+		if id.org == org && id.id > after {
+			list = append(list, d.dataset)
+		}
+	}
+	slices.SortFunc(list, func(x, y audiosearch.Dataset) int { return strings.Compare(x.ID, y.ID) })
+	return list[:min(limit, len(list))], nil
+}
+
+// DeleteDataset implements [audiosearch.Datasets].
+func (a *AudioSearch) DeleteDataset(ctx context.Context, org, id string) error {
+	return a.write(ctx, org, id, func(*audioDataset) error {
+		delete(a.db.audio.datasets, ownedID{org, id})
+		return nil
+	})
+}
+
+// PutVideos implements [audiosearch.Catalog].
+func (a *AudioSearch) PutVideos(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
+	return a.write(ctx, org, dataset, func(d *audioDataset) error {
+		for _, v := range videos {
+			v.Metadata = maps.Clone(v.Metadata)
+			stored, ok := d.videos[v.ID]
+			if !ok || stored.video.Path != v.Path {
+				stored = &audioVideo{scorings: make(map[string]*audioScoring)}
+				d.videos[v.ID] = stored
+			}
+			stored.video = v
+		}
+		return nil
+	})
+}
+
+// Video implements [audiosearch.Catalog].
+func (a *AudioSearch) Video(ctx context.Context, org, dataset, id string) (v audiosearch.Video, err error) {
+	err = a.read(ctx, org, dataset, func(d *audioDataset) error {
+		found, ok := d.videos[id]
+		if !ok {
+			return audiosearch.ErrVideoNotFound
+		}
+		v = cloneVideo(found.video)
+		return nil
+	})
+	return v, err
+}
+
+func cloneVideo(v audiosearch.Video) audiosearch.Video {
+	v.Metadata = maps.Clone(v.Metadata)
+	return v
+}
+
+// ListVideos implements [audiosearch.Catalog].
+func (a *AudioSearch) ListVideos(ctx context.Context, org, dataset, after string, limit int) (list []audiosearch.Video, err error) {
+	err = a.read(ctx, org, dataset, func(d *audioDataset) error {
+		list = d.page(after, limit, func(*audioVideo) bool { return true })
+		return nil
+	})
+	return list, err
+}
+
+// page returns the videos that keep says to, by ID.
+func (d *audioDataset) page(after string, limit int, keep func(*audioVideo) bool) []audiosearch.Video {
+	var ids []string
+	for id, v := range d.videos {
+		if id > after && keep(v) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	var list []audiosearch.Video
+	for _, id := range ids[:min(limit, len(ids))] {
+		list = append(list, cloneVideo(d.videos[id].video))
+	}
+	return list
+}
+
+// DeleteVideo implements [audiosearch.Catalog].
+func (a *AudioSearch) DeleteVideo(ctx context.Context, org, dataset, id string) error {
+	return a.write(ctx, org, dataset, func(d *audioDataset) error {
+		if _, ok := d.videos[id]; !ok {
+			return audiosearch.ErrVideoNotFound
+		}
+		delete(d.videos, id)
+		return nil
+	})
+}
+
+// MissingKeys implements [audiosearch.Catalog].
+func (a *AudioSearch) MissingKeys(ctx context.Context, org, dataset string, keys []string) (missing []string, err error) {
+	err = a.read(ctx, org, dataset, func(d *audioDataset) error {
+		for _, key := range keys {
+			if !d.hasKey(key) {
+				missing = append(missing, key)
+			}
+		}
+		return nil
+	})
+	return missing, err
+}
+
+func (d *audioDataset) hasKey(key string) bool {
+	for _, v := range d.videos {
+		if _, ok := v.video.Metadata[key]; ok {
+			return true
+		}
+	}
+	return false
+}
