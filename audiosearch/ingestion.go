@@ -186,6 +186,9 @@ func (in *ingestion) mediaError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if errors.Is(err, ErrFormat) && !errors.Is(err, ErrBadMedia) {
+		err = errNoFormat
+	}
 	return &videoError{err: err, lasting: errors.Is(err, ErrBadMedia)}
 }
 

@@ -1,0 +1,110 @@
+package audiosearch
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestSegmenter: whatever the blocks, windows are cut as the definition says: at multiples of the hop, up to the first one that reaches the end.
+func TestSegmenter(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		m := Model{SampleRate: 1000, Batch: 1 + random.IntN(4)}
+		m.Window = time.Duration(1+random.IntN(20)) * time.Millisecond
+		m.Hop = time.Duration(1+random.IntN(int(m.Window.Milliseconds()))) * time.Millisecond
+		samples := make([]float32, random.IntN(100))
+		for i := range samples {
+			samples[i] = random.Float32()
+		}
+		var got [][]float32
+		batches := 0
+		g := newSegmenter(m, func(_ context.Context, clips [][]float32) error {
+			assert.LessOrEqual(t, len(clips), m.Batch)
+			batches++
+			for _, c := range clips {
+				got = append(got, slices.Clone(c))
+			}
+			return nil
+		})
+		for rest := samples; len(rest) > 0; {
+			n := 1 + random.IntN(len(rest))
+			require.NoError(t, g.add(t.Context(), rest[:n]))
+			rest = rest[n:]
+		}
+		require.NoError(t, g.finish(t.Context()))
+
+		var want [][]float32
+		window, hop := int(m.Window.Milliseconds()), int(m.Hop.Milliseconds())
+		for start := 0; start < len(samples); start += hop {
+			want = append(want, samples[start:min(start+window, len(samples))])
+			if start+window >= len(samples) {
+				break
+			}
+		}
+		require.Equal(t, want, got, "%d samples, window %d, hop %d, batch %d", len(samples), window, hop, m.Batch)
+		assert.Equal(t, len(want), g.scored)
+		assert.EqualValues(t, len(samples), g.total)
+		assert.LessOrEqual(t, batches, len(want)/m.Batch+2, "a batch is used")
+	}
+}
+
+// TestSpans: the last segment ends where the sound does.
+func TestSpans(t *testing.T) {
+	s := Scoring{Duration: 25500 * time.Millisecond, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: 9}
+	start, end := s.Span(0)
+	assert.Equal(t, []time.Duration{0, 10 * time.Second}, []time.Duration{start, end})
+	start, end = s.Span(8)
+	assert.Equal(t, []time.Duration{16 * time.Second, 25500 * time.Millisecond}, []time.Duration{start, end})
+	short := Scoring{Duration: time.Millisecond, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: 1}
+	start, end = short.Span(0)
+	assert.Equal(t, []time.Duration{0, time.Millisecond}, []time.Duration{start, end})
+}
+
+// TestNearestKeyframe: the one nearest to the start, the earlier of two.
+func TestNearestKeyframe(t *testing.T) {
+	s := Scoring{Keyframes: []time.Duration{time.Second, 3 * time.Second, 4 * time.Second}}
+	for at, want := range map[time.Duration]time.Duration{
+		0: 1, 1: 1, 1999 * time.Millisecond: 1, 2 * time.Second: 1, 2001 * time.Millisecond: 3, 3400 * time.Millisecond: 3, 3600 * time.Millisecond: 4, time.Hour: 4,
+	} {
+		if want < 10 {
+			want *= time.Second
+		}
+		assert.Equal(t, want, s.keyframe("v", at).At, at)
+	}
+	none := Scoring{}
+	assert.Equal(t, Keyframe{"v@2500", 2500 * time.Millisecond}, none.keyframe("v", 2500*time.Millisecond))
+}
+
+func TestImageIDs(t *testing.T) {
+	for _, video := range []string{"a", "a@b", "@", "a@5", "é"} {
+		id := imageID(video, 1700*time.Millisecond)
+		got, at, ok := ParseImageID(id)
+		assert.True(t, ok)
+		assert.Equal(t, video, got)
+		assert.Equal(t, 1700*time.Millisecond, at)
+	}
+	for _, bad := range []string{"", "a", "@5", "a@", "a@-1", "a@x", "a@99999999999999999999", "a@9999999999999"} {
+		_, _, ok := ParseImageID(bad)
+		assert.False(t, ok, bad)
+	}
+}
+
+func TestQuantize(t *testing.T) {
+	nan := float32(0)
+	nan /= nan
+	for score, want := range map[float32]uint16{0: 0, 1: ScoreUnit, 2: ScoreUnit, -1: 0, 0.5: 32768, 1.0 / ScoreUnit: 1} {
+		assert.Equal(t, want, Quantize(score), score)
+	}
+	assert.Zero(t, Quantize(nan))
+	for q := range ScoreUnit + 1 {
+		require.EqualValues(t, q, Quantize(float32(float64(q)/ScoreUnit)))
+		require.EqualValues(t, q, ceilScore(float64(q)/ScoreUnit), "a score is not below itself")
+	}
+	assert.EqualValues(t, 2, ceilScore(1.0001/ScoreUnit))
+}
