@@ -133,8 +133,14 @@ func TestWhoseRun(t *testing.T) {
 	require.NoError(t, err)
 	for _, ask := range []func(org, dataset string, id int64) error{
 		func(org, dataset string, id int64) error { _, err := r.Run(t.Context(), org, dataset, id); return err },
-		func(org, dataset string, id int64) error { _, err := r.Results(t.Context(), org, dataset, id); return err },
-		func(org, dataset string, id int64) error { _, err := r.Cancel(t.Context(), org, dataset, id, ""); return err },
+		func(org, dataset string, id int64) error {
+			_, err := r.Results(t.Context(), org, dataset, id)
+			return err
+		},
+		func(org, dataset string, id int64) error {
+			_, err := r.Cancel(t.Context(), org, dataset, id, "")
+			return err
+		},
 	} {
 		require.ErrorIs(t, ask(org, "e", id), audiosearch.ErrRunNotFound)
 		require.ErrorIs(t, ask("other", "d", id), audiosearch.ErrRunNotFound)

@@ -1,0 +1,176 @@
+package audiosearch_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+)
+
+// The examples of this file are for those who write a backend: what its interfaces do, shown on memory.
+
+// noon is when the examples happen.
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// newStore is an empty store with a dataset "d" of a video "v".
+func newStore() *memory.AudioSearch {
+	db, err := memory.Open(context.Background(), nil)
+	check(err)
+	store := db.AudioSearch()
+	ctx := context.Background()
+	check(store.CreateDataset(ctx, audiosearch.Dataset{Organization: "acme", ID: "d", CreatedAt: noon}))
+	check(store.PutVideos(ctx, "acme", "d", []audiosearch.Video{{ID: "v", Path: "v.mp4", Metadata: audiosearch.Metadata{"season": audiosearch.Int(3)}}}))
+	return store
+}
+
+// putScores stores the scores of a video's three segments.
+func putScores(store audiosearch.ScoreStore, column ...uint16) error {
+	return store.PutScoring(context.Background(), "acme", "d", "v", "v.mp4", audiosearch.Scoring{
+		Model: "m/1", At: noon, Duration: 14 * time.Second, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: 3, Classes: []audiosearch.Class{0},
+	}, [][]uint16{column})
+}
+
+func ExampleDatasets() {
+	var datasets audiosearch.Datasets = newStore()
+	ctx := context.Background()
+	fmt.Println(datasets.CreateDataset(ctx, audiosearch.Dataset{Organization: "acme", ID: "d"}))
+	_, err := datasets.Dataset(ctx, "another", "d")
+	fmt.Println(err)
+	// Output:
+	// audiosearch: the dataset exists already
+	// audiosearch: no such dataset
+}
+
+// Where the path of a video changes, its scores go.
+func ExampleCatalog() {
+	store := newStore()
+	var catalog audiosearch.Catalog = store
+	ctx := context.Background()
+	check(putScores(store, 1, 2, 3))
+	missing, err := catalog.MissingKeys(ctx, "acme", "d", []string{"season", "episode"})
+	fmt.Println(missing, err)
+	check(catalog.PutVideos(ctx, "acme", "d", []audiosearch.Video{{ID: "v", Path: "moved.mp4"}}))
+	_, err = store.Scoring(ctx, "acme", "d", "v", "m/1")
+	fmt.Println(err)
+	// Output:
+	// [episode] <nil>
+	// audiosearch: the video is not scored yet
+}
+
+func ExampleScoreStore() {
+	var scores audiosearch.ScoreStore = newStore()
+	ctx := context.Background()
+	u, err := scores.Unscored(ctx, "acme", "d", audiosearch.UnscoredQuery{Model: "m/1", Limit: 10})
+	fmt.Println(len(u.Videos), u.Matched, err)
+	check(putScores(scores, 100, 65535, 100))
+	hits, err := scores.Search(ctx, "acme", "d", audiosearch.ScoreQuery{
+		Model: "m/1", Class: 0, Limit: 2, Filters: []audiosearch.Filter{{Key: "season", Op: audiosearch.OpGreater, Value: "2.5"}},
+	})
+	fmt.Println(hits, err)
+	// Output:
+	// 1 1 <nil>
+	// [{v 1 65535} {v 0 100}] <nil>
+}
+
+// An update that returns an error changes nothing.
+func ExampleRuns() {
+	var runs audiosearch.Runs = newStore()
+	ctx := context.Background()
+	check(runs.CreateRun(ctx, audiosearch.Run{Organization: "acme", ID: 7, State: audiosearch.StatePending, CreatedAt: noon, UpdatedAt: noon}))
+	check(runs.UpdateRun(ctx, "acme", 7, func(r *audiosearch.Run) error {
+		r.State, r.Termination, r.FinishedAt = audiosearch.StateTerminated, audiosearch.Success, noon
+		r.Results = []audiosearch.Result{{VideoID: "v"}}
+		return nil
+	}))
+	r, err := runs.Run(ctx, "acme", 7)
+	check(err)
+	results, err := runs.RunResults(ctx, "acme", 7)
+	check(err)
+	fmt.Println(r.State, len(r.Results), len(results))
+	fmt.Println(runs.UpdateRun(ctx, "another", 7, func(*audiosearch.Run) error { return nil }))
+	// Output:
+	// TERMINATED 0 1
+	// audiosearch: no such run
+}
+
+func ExampleRunPruner() {
+	store := newStore()
+	ctx := context.Background()
+	check(store.CreateRun(ctx, audiosearch.Run{Organization: "acme", ID: 7, State: audiosearch.StateTerminated, FinishedAt: noon}))
+	check(store.CreateRun(ctx, audiosearch.Run{Organization: "acme", ID: 8, State: audiosearch.StateRunning}))
+	var pruner audiosearch.RunPruner = store
+	fmt.Println(pruner.PruneRuns(ctx, noon.Add(time.Hour), 100))
+	// Output:
+	// 1 <nil>
+}
+
+// A claimed job is held until its lease ends, then anybody may claim it, and the former holder can do nothing to it.
+func ExampleLeases() {
+	var leases audiosearch.Leases = newStore()
+	ctx := context.Background()
+	until := noon.Add(15 * time.Second)
+	check(leases.AddJob(ctx, audiosearch.Job{Organization: "acme", RunID: 7}, noon))
+
+	first, err := leases.Claim(ctx, uuid.New(), noon, until, 10)
+	check(err)
+	none, err := leases.Claim(ctx, uuid.New(), noon, until, 10)
+	check(err)
+	fmt.Println(len(first), len(none))
+
+	second, err := leases.Claim(ctx, uuid.New(), until, until.Add(15*time.Second), 10)
+	check(err)
+	fmt.Println(leases.Remove(ctx, first[0]))
+	fmt.Println(second[0].Deliveries, leases.Remove(ctx, second[0]))
+	// Output:
+	// 1 0
+	// audiosearch: the lease was lost
+	// 2 <nil>
+}
+
+// Several queues over one table hear of each other's jobs where the table tells them.
+func ExampleJobNotifier() {
+	var leases audiosearch.JobNotifier = newStore()
+	stop := leases.NotifyJobs(func() { fmt.Println("a job was added") })
+	defer stop()
+	check(audiosearch.LeaseQueue(leases, nil).Enqueue(context.Background(), audiosearch.Job{Organization: "acme", RunID: 7}))
+	// Output:
+	// a job was added
+}
+
+// A job that is not done comes again, due after the wait.
+func ExampleQueue() {
+	queue := newStore().Queue(nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	check(queue.Enqueue(ctx, audiosearch.Job{Organization: "acme", RunID: 7}))
+	check(queue.Consume(ctx, 2, func(_ context.Context, d audiosearch.Delivery) audiosearch.Verdict {
+		fmt.Println("run", d.Job.ID(), "delivery", d.Deliveries)
+		if d.Deliveries == 1 {
+			return audiosearch.Verdict{After: time.Millisecond}
+		}
+		cancel()
+		return audiosearch.Verdict{Done: true}
+	}))
+	// Output:
+	// run 7 delivery 1
+	// run 7 delivery 2
+}
+
+// The step by hand is for tests.
+func ExampleStepQueue() {
+	queue := newStore().Queue(nil).(audiosearch.StepQueue)
+	ctx := context.Background()
+	check(queue.Enqueue(ctx, audiosearch.Job{Organization: "acme", RunID: 7}))
+	for range 2 {
+		more, err := queue.ConsumeOne(ctx, func(_ context.Context, d audiosearch.Delivery) audiosearch.Verdict {
+			return audiosearch.Verdict{Done: true}
+		})
+		fmt.Println(more, err)
+	}
+	// Output:
+	// true <nil>
+	// false <nil>
+}

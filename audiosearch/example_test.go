@@ -1,0 +1,299 @@
+package audiosearch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/signal"
+	"github.com/seed-6363c74e/mortise/audiosearch/wav"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+)
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// writeTone writes a WAV file of silence with a dial tone (350 and 440 Hz) between two seconds.
+func writeTone(path string, length, from, to int) {
+	const rate = 16000
+	samples := make([]float32, length*rate)
+	for i := from * rate; i < to*rate; i++ {
+		at := float64(i) / rate
+		samples[i] = float32(0.2*math.Sin(2*math.Pi*350*at) + 0.2*math.Sin(2*math.Pi*440*at))
+	}
+	f, err := os.Create(path)
+	check(err)
+	check(wav.Encode(f, rate, samples))
+	check(f.Close())
+}
+
+// A folder with two recordings is searched for a dial tone: in memory, in Go, without a model file.
+func Example() {
+	dir, err := os.MkdirTemp("", "mortise")
+	check(err)
+	defer os.RemoveAll(dir)
+	writeTone(filepath.Join(dir, "call.wav"), 40, 20, 30)
+	writeTone(filepath.Join(dir, "quiet.wav"), 20, 0, 0)
+
+	db, err := memory.Open(context.Background(), nil)
+	check(err)
+	folder, err := audiosearch.OpenFolder(dir)
+	check(err)
+	defer folder.Close()
+	media, err := wav.New(nil)
+	check(err)
+	scorer, err := signal.New(nil)
+	check(err)
+	store := db.AudioSearch()
+	service, err := audiosearch.New(store, store.Queue(nil), scorer, &audiosearch.Options{Media: media, Files: folder})
+	check(err)
+
+	ctx := context.Background()
+	_, err = service.CreateDataset(ctx, "acme", "calls")
+	check(err)
+	check(service.PutVideos(ctx, "acme", "calls",
+		audiosearch.Video{ID: "1", Path: "call.wav", Metadata: audiosearch.Metadata{"line": audiosearch.Int(7)}},
+		audiosearch.Video{ID: "2", Path: "quiet.wav", Metadata: audiosearch.Metadata{"line": audiosearch.Int(8)}},
+	))
+	dialTone, err := audiosearch.ParseClass("Dial tone")
+	check(err)
+	run, err := service.Start(ctx, "acme", "ada", audiosearch.Query{
+		Dataset: "calls", Class: dialTone, Limit: 1,
+		Filters: []audiosearch.Filter{{Key: "line", Op: audiosearch.OpLess, Value: "10"}},
+	})
+	check(err)
+
+	// A service runs a Worker beside its server: worker.Run(ctx). Here one step will do.
+	worker, err := audiosearch.NewWorker(service, nil)
+	check(err)
+	_, err = worker.RunOnce(ctx)
+	check(err)
+
+	run, err = service.Results(ctx, "acme", "calls", run.ID)
+	check(err)
+	fmt.Println(run.State, run.Termination)
+	for _, r := range run.Results {
+		fmt.Println(r.VideoID, r.Path, r.Start, r.End, r.Score > 0.8)
+	}
+	// Output:
+	// TERMINATED SUCCESS
+	// 1 call.wav 20s 30s true
+}
+
+// loudness is a Scorer of one class: how loud the loudest sample of each second is.
+type loudness struct{}
+
+func (loudness) Model(context.Context) (audiosearch.Model, error) {
+	shout, err := audiosearch.ParseClass("Shout")
+	return audiosearch.Model{ID: "loudness/1", SampleRate: 8000, Window: time.Second, Hop: time.Second, Classes: []audiosearch.Class{shout}}, err
+}
+
+func (loudness) Score(_ context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+	rows := make([]audiosearch.Scores, len(clips))
+	for i, clip := range clips {
+		var most float32
+		for _, sample := range clip {
+			most = max(most, sample)
+		}
+		rows[i] = audiosearch.Scores{min(most, 1)}
+	}
+	return rows, nil
+}
+
+// A scorer of your own says what it predicts and takes clips.
+func ExampleScorer() {
+	var scorer audiosearch.Scorer = loudness{}
+	model, err := scorer.Model(context.Background())
+	check(err)
+	scores, err := scorer.Score(context.Background(), [][]float32{{0, 0.5, -0.5}, {0.25}})
+	fmt.Println(model.Classes, scores, err)
+	// Output:
+	// [Shout] [[0.5] [0.25]] <nil>
+}
+
+// beeps is a Media whose files hold one number each: the frequency of a tone of three seconds.
+type beeps struct{}
+
+func (beeps) Probe(context.Context, string) (audiosearch.Info, error) {
+	return audiosearch.Info{Duration: 3 * time.Second}, nil
+}
+
+func (beeps) PCM(_ context.Context, path string, rate int) iter.Seq2[[]float32, error] {
+	return func(yield func([]float32, error) bool) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			yield(nil, errors.New("the file cannot be read: try again"))
+			return
+		}
+		var frequency float64
+		if _, err := fmt.Sscan(string(text), &frequency); err != nil {
+			yield(nil, audiosearch.BadMedia(errors.New("the file holds no number: write one into it")))
+			return
+		}
+		second := make([]float32, rate)
+		for range 3 {
+			for i := range second {
+				second[i] = float32(math.Sin(2 * math.Pi * frequency * float64(i) / float64(rate)))
+			}
+			if !yield(second, nil) {
+				return
+			}
+		}
+	}
+}
+
+// newService is a service over a folder of such files, with a dataset "d".
+func newService(opts audiosearch.Options, files ...string) *audiosearch.Service {
+	db, err := memory.Open(context.Background(), nil)
+	check(err)
+	dir, err := os.MkdirTemp("", "mortise")
+	check(err)
+	folder, err := audiosearch.OpenFolder(dir)
+	check(err)
+	store := db.AudioSearch()
+	opts.Media, opts.Files = beeps{}, folder
+	service, err := audiosearch.New(store, store.Queue(nil), loudness{}, &opts)
+	check(err)
+	_, err = service.CreateDataset(context.Background(), "acme", "d")
+	check(err)
+	for i, content := range files {
+		name := fmt.Sprint("file", i)
+		check(os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+		check(service.PutVideos(context.Background(), "acme", "d", audiosearch.Video{ID: name, Path: name}))
+	}
+	return service
+}
+
+// A file that cannot be read is a problem of its own, and the others are scored.
+func ExampleMedia() {
+	service := newService(audiosearch.Options{}, "440", "la")
+	ingested, err := service.Ingest(context.Background(), "acme", "d")
+	fmt.Println(ingested.Scored, ingested.Problems, err)
+	// Output:
+	// 1 [{file1 the file holds no number: write one into it}] <nil>
+}
+
+// Several kinds of files: each Media says which ones are not its own.
+func ExampleFirstMedia() {
+	wavs, err := wav.New(nil)
+	check(err)
+	media := audiosearch.FirstMedia(wavs, beeps{})
+	dir, err := os.MkdirTemp("", "mortise")
+	check(err)
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "a.wav")
+	writeTone(path, 2, 0, 1)
+	info, err := media.Probe(context.Background(), path)
+	fmt.Println(info.Duration, err)
+	// Output:
+	// 2s <nil>
+}
+
+// Paths are relative to the folder, and cannot leave it.
+func ExampleFiles() {
+	dir, err := os.MkdirTemp("", "mortise")
+	check(err)
+	defer os.RemoveAll(dir)
+	check(os.WriteFile(filepath.Join(dir, "a.wav"), []byte("..."), 0o600))
+	folder, err := audiosearch.OpenFolder(dir)
+	check(err)
+	defer folder.Close()
+	var files audiosearch.Files = folder
+	file, release, err := files.Local(context.Background(), "acme", "a.wav")
+	check(err)
+	content, err := os.ReadFile(file)
+	fmt.Println(string(content), err)
+	release()
+	_, _, err = files.Local(context.Background(), "acme", "../a.wav")
+	fmt.Println(err)
+	// Output:
+	// ... <nil>
+	// the path leads out of the folder of the videos: correct it in the catalog
+}
+
+// everythingIsFine is a Moderator.
+type everythingIsFine struct{}
+
+func (everythingIsFine) Moderate(_ context.Context, _ string, results []audiosearch.Result) ([]float64, error) {
+	return make([]float64, len(results)), nil
+}
+
+func ExampleModerator() {
+	service := newService(audiosearch.Options{Moderator: everythingIsFine{}}, "440")
+	shout, err := audiosearch.ParseClass("Shout")
+	check(err)
+	found, err := service.Search(context.Background(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: shout, Limit: 1})
+	check(err)
+	fmt.Println(*found.Results[0].Moderation)
+	// Output:
+	// 0
+}
+
+// What is heard in a stretch of a video.
+func ExampleService_Top() {
+	service := newService(audiosearch.Options{}, "440")
+	ctx := context.Background()
+	_, err := service.Ingest(ctx, "acme", "d")
+	check(err)
+	heard, err := service.Top(ctx, "acme", "d", "file0", time.Second, 2*time.Second, 3)
+	fmt.Println(heard[0].Class, heard[0].Score > 0.99, err)
+	// Output:
+	// Shout true <nil>
+}
+
+// Progress comes as events, for a bar or for metrics.
+func ExampleObserver() {
+	watch := audiosearch.ObserverFunc(func(_ context.Context, o audiosearch.Observation) {
+		fmt.Println(o.Kind, o.Video, o.Position, "of", o.Length, o.Err)
+	})
+	service := newService(audiosearch.Options{Observer: watch}, "440")
+	_, err := service.Ingest(context.Background(), "acme", "d")
+	check(err)
+	_, err = service.Ingest(context.Background(), "acme", "d")
+	check(err)
+	// Output:
+	// ingesting file0 1s of 3s <nil>
+	// ingested file0 3s of 3s <nil>
+	// unchanged file0 0s of 0s <nil>
+}
+
+// requestTracer is a Tracer that passes on the ID of a request.
+type requestTracer struct{}
+
+type requestID struct{}
+
+func (requestTracer) Inject(ctx context.Context, carrier map[string]string) {
+	if id, ok := ctx.Value(requestID{}).(string); ok {
+		carrier["request"] = id
+	}
+}
+
+func (requestTracer) Start(ctx context.Context, op string, carrier map[string]string) (context.Context, func(error)) {
+	fmt.Println("begin", op, carrier["request"])
+	return ctx, func(err error) { fmt.Println("end", op, err) }
+}
+
+func ExampleTracer() {
+	service := newService(audiosearch.Options{Tracer: requestTracer{}}, "440")
+	worker, err := audiosearch.NewWorker(service, nil)
+	check(err)
+	shout, err := audiosearch.ParseClass("Shout")
+	check(err)
+	ctx := context.WithValue(context.Background(), requestID{}, "req-1")
+	_, err = service.Start(ctx, "acme", "ada", audiosearch.Query{Dataset: "d", Class: shout})
+	check(err)
+	_, err = worker.RunOnce(context.Background())
+	check(err)
+	// Output:
+	// begin audiosearch.run req-1
+	// end audiosearch.run <nil>
+}
