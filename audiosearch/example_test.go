@@ -151,8 +151,8 @@ func (beeps) PCM(_ context.Context, path string, rate int) iter.Seq2[[]float32, 
 	}
 }
 
-// newService is a service over a folder of such files, with a dataset "d".
-func newService(opts audiosearch.Options, files ...string) *audiosearch.Service {
+// newService is a service over a folder of such files, with a dataset "d", until done is called.
+func newService(opts audiosearch.Options, files ...string) (service *audiosearch.Service, done func()) {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
 	dir, err := os.MkdirTemp("", "mortise")
@@ -161,7 +161,7 @@ func newService(opts audiosearch.Options, files ...string) *audiosearch.Service 
 	check(err)
 	store := db.AudioSearch()
 	opts.Media, opts.Files = beeps{}, folder
-	service, err := audiosearch.New(store, store.Queue(nil), loudness{}, &opts)
+	service, err = audiosearch.New(store, store.Queue(nil), loudness{}, &opts)
 	check(err)
 	_, err = service.CreateDataset(context.Background(), "acme", "d")
 	check(err)
@@ -170,12 +170,16 @@ func newService(opts audiosearch.Options, files ...string) *audiosearch.Service 
 		check(os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 		check(service.PutVideos(context.Background(), "acme", "d", audiosearch.Video{ID: name, Path: name}))
 	}
-	return service
+	return service, func() {
+		check(folder.Close())
+		check(os.RemoveAll(dir))
+	}
 }
 
 // A file that cannot be read is a problem of its own, and the others are scored.
 func ExampleMedia() {
-	service := newService(audiosearch.Options{}, "440", "la")
+	service, done := newService(audiosearch.Options{}, "440", "la")
+	defer done()
 	ingested, err := service.Ingest(context.Background(), "acme", "d")
 	fmt.Println(ingested.Scored, ingested.Problems, err)
 	// Output:
@@ -228,7 +232,8 @@ func (everythingIsFine) Moderate(_ context.Context, _ string, results []audiosea
 }
 
 func ExampleModerator() {
-	service := newService(audiosearch.Options{Moderator: everythingIsFine{}}, "440")
+	service, done := newService(audiosearch.Options{Moderator: everythingIsFine{}}, "440")
+	defer done()
 	shout, err := audiosearch.ParseClass("Shout")
 	check(err)
 	found, err := service.Search(context.Background(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: shout, Limit: 1})
@@ -240,7 +245,8 @@ func ExampleModerator() {
 
 // What is heard in a stretch of a video.
 func ExampleService_Top() {
-	service := newService(audiosearch.Options{}, "440")
+	service, done := newService(audiosearch.Options{}, "440")
+	defer done()
 	ctx := context.Background()
 	_, err := service.Ingest(ctx, "acme", "d")
 	check(err)
@@ -255,7 +261,8 @@ func ExampleObserver() {
 	watch := audiosearch.ObserverFunc(func(_ context.Context, o audiosearch.Observation) {
 		fmt.Println(o.Kind, o.Video, o.Position, "of", o.Length, o.Err)
 	})
-	service := newService(audiosearch.Options{Observer: watch}, "440")
+	service, done := newService(audiosearch.Options{Observer: watch}, "440")
+	defer done()
 	_, err := service.Ingest(context.Background(), "acme", "d")
 	check(err)
 	_, err = service.Ingest(context.Background(), "acme", "d")
@@ -283,7 +290,8 @@ func (requestTracer) Start(ctx context.Context, op string, carrier map[string]st
 }
 
 func ExampleTracer() {
-	service := newService(audiosearch.Options{Tracer: requestTracer{}}, "440")
+	service, done := newService(audiosearch.Options{Tracer: requestTracer{}}, "440")
+	defer done()
 	worker, err := audiosearch.NewWorker(service, nil)
 	check(err)
 	shout, err := audiosearch.ParseClass("Shout")

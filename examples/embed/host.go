@@ -1,5 +1,6 @@
 // Package embed shows a service that existed before: a chi router, its own JWTs, its own pages. triggers.go is all that it takes to
-// add documentation triggers to it, invitations.go to add machine credentials and invitations, and vault.go to add a vault and a sandbox.
+// add documentation triggers to it, invitations.go to add machine credentials and invitations, vault.go to add a vault and a sandbox, and sounds.go
+// to add a search for sounds.
 package embed
 
 import (
