@@ -1,10 +1,13 @@
 package audiosearch_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
 func (r *rig) ingest() audiosearch.Ingested {
@@ -269,4 +273,38 @@ func TestVideosAreChecked(t *testing.T) {
 	require.Error(t, err)
 	_, err = r.CreateDataset(t.Context(), org, "d")
 	require.ErrorIs(t, err, audiosearch.ErrExists)
+}
+
+// TestMemoryIsFlat: an hour takes no more memory than a minute, but for its scores.
+func TestMemoryIsFlat(t *testing.T) {
+	media, err := wav.New(nil)
+	require.NoError(t, err)
+	var peak [2]uint64
+	for i, length := range []time.Duration{time.Minute, time.Hour} {
+		r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) { o.Media = media })
+		var header bytes.Buffer
+		require.NoError(t, wav.Encode(&header, 8000, make([]float32, 1)))
+		size := int64(length/time.Second) * 8000 * 2
+		content := header.Bytes()[:44]
+		binary.LittleEndian.PutUint32(content[4:], uint32(36+size))
+		binary.LittleEndian.PutUint32(content[40:], uint32(size))
+		r.file("a", content, nil)
+		require.NoError(t, os.Truncate(filepath.Join(r.dir, "a"), 44+size))
+		hook := func(context.Context) error {
+			if r.scorer.calls.Load()%20 != 1 {
+				return nil
+			}
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			peak[i] = max(peak[i], m.HeapAlloc)
+			return nil
+		}
+		r.scorer.hook.Store(&hook)
+		require.Equal(t, audiosearch.Ingested{Scored: 1}, r.ingest())
+		scoring, err := r.Scoring(t.Context(), org, "d", "a")
+		require.NoError(t, err)
+		require.Equal(t, length, scoring.Duration)
+	}
+	assert.Less(t, peak[1], peak[0]+1<<20, "bytes of the heap")
 }
