@@ -43,7 +43,7 @@ func (o *Options) setDefaults() {
 
 // Operation names one operation of a service: a label for metrics and spans.
 type Operation struct {
-	Service string // "trigger", "authmgmt", "vault"
+	Service string // "trigger", "authmgmt", "vault", "audiosearch"
 	ID      string // the operationId of the OpenAPI document
 	Method  string
 	Pattern string // the path as a pattern of http.ServeMux, without prefix

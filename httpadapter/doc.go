@@ -13,8 +13,8 @@
 // [Principal] of a request. It runs before the body is read. What he may do is asked of [Options].Authorize, or of the roles in
 // Principal.Access; the triggers ask no roles. The acceptance page and the token endpoint of [NewAuthMgmt] are public.
 //
-// [NewTrigger] mounts the documentation triggers, [NewAuthMgmt] credentials and invitations, [NewVault] the vault. What goes beyond their
-// documents is mounted by options.
+// [NewTrigger] mounts the documentation triggers, [NewAuthMgmt] credentials and invitations, [NewVault] the vault, [NewAudioSearch] the search for
+// sounds. What goes beyond their documents is mounted by options.
 //
 // A request is checked in this order: authentication, method, media type, size, JSON, fields, authorization and existence, state,
 // storage, queue. Problems of fields are answered as FastAPI with pydantic v2 does, all of them at once, at most 100. The vault has an error

@@ -53,7 +53,7 @@ var rows = []row{
 	{pkg: "storage/jetstream/...", code: domains, tests: backendTests, module: true},
 
 	// The HTTP adapter: the domains, never a backend.
-	{pkg: "httpadapter/...", code: slices.Concat(domains, []string{"internal/..."}), tests: backendTests},
+	{pkg: "httpadapter/...", code: slices.Concat(domains, []string{"internal/..."}), tests: slices.Concat(backendTests, mediaTests)},
 
 	// Above all others.
 	{pkg: "examples/...", code: []string{anything}, module: true},

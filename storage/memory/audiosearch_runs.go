@@ -67,11 +67,11 @@ func (a *AudioSearch) UpdateRun(ctx context.Context, org string, id int64, updat
 	if err != nil {
 		return err
 	}
-	changed := withoutResults(stored)
-	if err := update(&changed); err != nil {
+	theirs := withoutResults(stored)
+	if err := update(&theirs); err != nil {
 		return err
 	}
-	changed = changed.Clone()
+	changed := theirs.Clone()
 	changed.Organization, changed.ID, changed.CreatedAt = stored.Organization, stored.ID, stored.CreatedAt
 	if changed.Results == nil {
 		changed.Results = stored.Results

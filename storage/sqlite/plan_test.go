@@ -94,12 +94,12 @@ func TestPlans(t *testing.T) {
 		{"SELECT id FROM trigger_events WHERE id IN " + pruned, "trigger_events_finished", "only among those that ended at the same moment"},
 		{pruneEvents, "trigger_events_finished", "only among those that ended at the same moment"},
 		{pruneJobs, "trigger_jobs_id", "only among those that ended at the same moment"},
-		{jobsToTake, "trigger_jobs_due", ""},
-		{takeJobs, "trigger_jobs_due", ""},
-		{extendJob, "trigger_jobs_id", ""},
-		{releaseJob, "trigger_jobs_id", ""},
-		{buryJob, "trigger_jobs_id", ""},
-		{deleteJob, "trigger_jobs_id", ""},
+		{triggerJobs.claimable, "trigger_jobs_due", ""},
+		{triggerJobs.take, "trigger_jobs_due", ""},
+		{triggerJobs.extend, "trigger_jobs_id", ""},
+		{triggerJobs.release, "trigger_jobs_id", ""},
+		{triggerJobs.bury, "trigger_jobs_id", ""},
+		{triggerJobs.remove, "trigger_jobs_id", ""},
 		{organizationByID, "PRIMARY KEY", ""},
 		{deleteCollections, "PRIMARY KEY", ""},
 		{keyByDigest, "PRIMARY KEY", ""},
@@ -107,11 +107,11 @@ func TestPlans(t *testing.T) {
 		{updateKey, "sqlite_autoindex_trigger_api_keys_2", ""},
 		{keysOf, "trigger_api_keys_listing", ""},
 		{insertEvent, "", ""},
-		{insertJob, "", ""},
+		{triggerJobs.insert, "", ""},
 	} {
 		plan := db.plan(t, c.statement)
 		t.Log(c.statement, "\n    ", strings.Join(plan, "\n     "))
-		// max(seq) of releaseJob is the last row; SQLite calls it a search.
+		// max(seq) of release is the last row; SQLite calls it a search.
 		requireNoScan(t, c.statement, plan)
 		require.Contains(t, strings.Join(plan, "\n"), c.uses, c.statement)
 		if c.sorts == "" {

@@ -50,6 +50,11 @@ func (db *DB) list(ctx context.Context, text string, args []any, each func(*row)
 
 // query waits for a free connection and for locks until ctx ends, for locks no longer than busy. running bounds the query itself.
 func (r *reader) query(ctx, running context.Context, busy time.Duration, text string, args []any, each func(*row) error) error {
+	return r.use(ctx, busy, func(c *conn) error { return c.query(running, text, args, each) })
+}
+
+// use calls do with a free connection, again while the file is locked. It waits as query does.
+func (r *reader) use(ctx context.Context, busy time.Duration, do func(*conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -85,7 +90,7 @@ func (r *reader) query(ctx, running context.Context, busy time.Duration, text st
 				return err
 			}
 		}
-		return c.query(running, text, args, each)
+		return do(c)
 	})
 	return err
 }

@@ -37,6 +37,10 @@ type Options struct {
 	// SkipCheck leaves out the integrity check of Open (PRAGMA quick_check), which reads the whole file: 1 to 2 s a GB if it is in memory, and as
 	// long as the disk needs if it is not.
 	SkipCheck bool
+
+	// AudioSearchMemory bounds the memory for the metadata of datasets that were searched, in bytes, about: 256 MB. Those that were not searched for
+	// the longest time are forgotten, and read again when they are. The dataset searched last stays, whatever its size.
+	AudioSearchMemory int
 }
 
 // DB is an open database file. It is safe for concurrent use.
@@ -45,9 +49,11 @@ type DB struct {
 	finder *reader // for what an index answers at once
 	lister *reader // for what may take long, so that it does not keep the others waiting
 	writer *writer
-	jobs   notifier // of trigger jobs that were added
+
+	triggerJobs, audioJobs notifier // of jobs that were added
 
 	clients knownClients
+	views   views
 
 	checkpointer *checkpointer
 	closing      sync.Once
@@ -74,6 +80,9 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	}
 	if o.BusyTimeout <= 0 {
 		o.BusyTimeout = 10 * time.Second
+	}
+	if o.AudioSearchMemory <= 0 {
+		o.AudioSearchMemory = 256 << 20
 	}
 	if path == "" {
 		return nil, errors.New("sqlite: Open needs the path of a file")
@@ -107,7 +116,7 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 		return fail(err)
 	}
 	conns := max(4, runtime.NumCPU())
-	db := &DB{busy: o.BusyTimeout, finder: newReader(read, conns), lister: newReader(read, conns/2)}
+	db := &DB{busy: o.BusyTimeout, views: views{limit: o.AudioSearchMemory}, finder: newReader(read, conns), lister: newReader(read, conns/2)}
 	// From here on a reader is connected. With the last connection of all, SQLite would take down the files beside the database, and
 	// the writer drops its own whenever something fails.
 	if err := db.find(ctx, "SELECT domain FROM mortise_versions", nil, func(*row) error { return nil }); err != nil {

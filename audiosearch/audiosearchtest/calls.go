@@ -1,0 +1,142 @@
+package audiosearchtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// call is one method of a backend, called so that it would succeed if nothing were wrong.
+type call struct {
+	name string
+	do   func(ctx context.Context, org, dataset string) error
+}
+
+func (s *subject) datasetCalls() []call {
+	return []call{
+		{"Dataset", func(ctx context.Context, org, dataset string) error {
+			_, err := s.Datasets.Dataset(ctx, org, dataset)
+			return err
+		}},
+		{"ListDatasets", func(ctx context.Context, org, _ string) error {
+			_, err := s.Datasets.ListDatasets(ctx, org, "", 10)
+			return err
+		}},
+		{"DeleteDataset", func(ctx context.Context, org, dataset string) error {
+			return s.Datasets.DeleteDataset(ctx, org, dataset)
+		}},
+		{"CreateDataset", func(ctx context.Context, org, dataset string) error {
+			return s.Datasets.CreateDataset(ctx, audiosearch.Dataset{Organization: org, ID: dataset, CreatedAt: moment(0)})
+		}},
+	}
+}
+
+// catalogCalls calls every method of Catalog for the video v.
+func (s *subject) catalogCalls() []call {
+	v := video("v", nil)
+	return []call{
+		{"PutVideos", func(ctx context.Context, org, dataset string) error {
+			return s.Catalog.PutVideos(ctx, org, dataset, []audiosearch.Video{v})
+		}},
+		{"Video", func(ctx context.Context, org, dataset string) error {
+			_, err := s.Catalog.Video(ctx, org, dataset, v.ID)
+			return err
+		}},
+		{"ListVideos", func(ctx context.Context, org, dataset string) error {
+			_, err := s.Catalog.ListVideos(ctx, org, dataset, "", 10)
+			return err
+		}},
+		{"MissingKeys", func(ctx context.Context, org, dataset string) error {
+			_, err := s.Catalog.MissingKeys(ctx, org, dataset, []string{"key"})
+			return err
+		}},
+		{"DeleteVideo", func(ctx context.Context, org, dataset string) error {
+			return s.Catalog.DeleteVideo(ctx, org, dataset, v.ID)
+		}},
+	}
+}
+
+// scoreCalls calls every method of ScoreStore for the video v, PutScoring first.
+func (s *subject) scoreCalls() []call {
+	v := video("v", nil)
+	return []call{
+		{"PutScoring", func(ctx context.Context, org, dataset string) error {
+			return s.Scores.PutScoring(ctx, org, dataset, v.ID, v.Path, scoring(modelX, 2, 7), [][]uint16{{10, 20}})
+		}},
+		{"Scoring", func(ctx context.Context, org, dataset string) error {
+			_, err := s.Scores.Scoring(ctx, org, dataset, v.ID, modelX)
+			return err
+		}},
+		{"Search", func(ctx context.Context, org, dataset string) error {
+			_, err := s.Scores.Search(ctx, org, dataset, audiosearch.ScoreQuery{Model: modelX, Class: 7, Limit: 10})
+			return err
+		}},
+		{"Unscored", func(ctx context.Context, org, dataset string) error {
+			_, err := s.Scores.Unscored(ctx, org, dataset, audiosearch.UnscoredQuery{Model: modelX, Limit: 10})
+			return err
+		}},
+		{"WindowScores", func(ctx context.Context, org, dataset string) error {
+			_, err := s.Scores.WindowScores(ctx, org, dataset, v.ID, modelX, 0, 10)
+			return err
+		}},
+	}
+}
+
+// runCalls calls every method of Runs, and of RunPruner if it is one, for a run that is there.
+func (s *subject) runCalls(id int64) []call {
+	calls := []call{
+		{"CreateRun", func(ctx context.Context, org, _ string) error { return s.Runs.CreateRun(ctx, plainRun(org, 0)) }},
+		{"Run", func(ctx context.Context, org, _ string) error { _, err := s.Runs.Run(ctx, org, id); return err }},
+		{"UpdateRun", func(ctx context.Context, org, _ string) error {
+			return s.Runs.UpdateRun(ctx, org, id, func(*audiosearch.Run) error { return nil })
+		}},
+		{"RunResults", func(ctx context.Context, org, _ string) error { _, err := s.Runs.RunResults(ctx, org, id); return err }},
+		{"StaleRuns", func(ctx context.Context, _, _ string) error {
+			_, err := s.Runs.StaleRuns(ctx, moment(0), 10)
+			return err
+		}},
+	}
+	if p, ok := s.Runs.(audiosearch.RunPruner); ok {
+		calls = append(calls, call{"PruneRuns", func(ctx context.Context, _, _ string) error {
+			_, err := p.PruneRuns(ctx, moment(-1000*time.Hour), 10)
+			return err
+		}})
+	}
+	return calls
+}
+
+func (s *subject) leaseCalls(l audiosearch.Lease) []call {
+	return []call{
+		{"AddJob", func(ctx context.Context, _, _ string) error {
+			return s.Leases.AddJob(ctx, newJob(), moment(1000*time.Hour))
+		}},
+		{"Claim", func(ctx context.Context, _, _ string) error {
+			_, err := s.Leases.Claim(ctx, uuid.New(), moment(-time.Hour), moment(0), 1)
+			return err
+		}},
+		{"Extend", func(ctx context.Context, _, _ string) error { return s.Leases.Extend(ctx, l, moment(2*time.Hour)) }},
+		{"Release", func(ctx context.Context, _, _ string) error { return s.Leases.Release(ctx, l, moment(2*time.Hour)) }},
+		{"Remove", func(ctx context.Context, _, _ string) error { return s.Leases.Remove(ctx, l) }},
+	}
+}
+
+// allFail makes the calls for setA of orgA and requires that each is a failure.
+func allFail(ctx context.Context, t *testing.T, calls []call) {
+	t.Helper()
+	for _, c := range calls {
+		isFailure(t, c.name, c.do(ctx, orgA, setA))
+	}
+}
+
+// allWork makes the calls for setA of orgA and requires that none fails.
+func allWork(t *testing.T, calls []call) {
+	t.Helper()
+	for _, c := range calls {
+		require.NoError(t, c.do(t.Context(), orgA, setA), c.name)
+	}
+}

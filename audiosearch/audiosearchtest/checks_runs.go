@@ -1,0 +1,144 @@
+package audiosearchtest
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// plainRun returns a new run with nothing optional in it.
+func plainRun(org string, created time.Duration) audiosearch.Run {
+	return audiosearch.Run{
+		Organization: org, ID: newRunID(), Actor: "alice", Query: audiosearch.Query{Dataset: setA, Class: 7, Limit: 40},
+		State: audiosearch.StatePending, CreatedAt: moment(created), UpdatedAt: moment(created),
+	}
+}
+
+// endedRun returns a run that finished at the moment, with its every field set.
+func endedRun(org string, finished time.Duration) audiosearch.Run {
+	r := plainRun(org, finished-time.Hour)
+	r.Actor = "\u00e9 '\"\\ %"
+	r.Query = audiosearch.Query{
+		Dataset: setA, Class: audiosearch.NumClasses - 1, Limit: 1000, Offset: math.MaxInt32, MinScore: 1.0 / 3, SkipModeration: true,
+		Filters: []audiosearch.Filter{{Key: "\u00e9 '\"\\ %", Value: "a\x00b", Op: audiosearch.OpContains}, {Key: "k", Value: ""}, {Key: "k", Value: "1.0", Op: audiosearch.OpGreaterOrEqual}},
+	}
+	r.State, r.Termination, r.Message = audiosearch.StateTerminated, audiosearch.Success, "2 videos cannot be searched: \u00e9.mp4"
+	r.Done, r.Total, r.Attempts = 3, 5, 2
+	r.UpdatedAt, r.StartedAt, r.FinishedAt = moment(finished+2*time.Microsecond), moment(finished-time.Microsecond), moment(finished)
+	r.Trace = map[string]string{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": ""}
+	r.Results = someResults()
+	return r
+}
+
+// someResults returns results whose every field is set in one and none in another.
+func someResults() []audiosearch.Result {
+	zero, score := 0.0, 1.0/3
+	return []audiosearch.Result{
+		{
+			VideoID: "v\u00e9", Path: "videos/'%.mp4", Metadata: everyKind(), Start: 90 * time.Minute, End: 90*time.Minute + 10*time.Second + time.Millisecond,
+			Keyframe: audiosearch.Keyframe{ImageID: "v@1", At: 40 * time.Millisecond}, Score: 65534.0 / 65535, Moderation: &score,
+		},
+		{VideoID: "a", Moderation: &zero},
+		{VideoID: "v\u00e9", Start: time.Millisecond, Score: 1.0 / 65535},
+	}
+}
+
+// createRun stores a run that must be new, and returns it.
+func (s *subject) createRun(t *testing.T, r audiosearch.Run) audiosearch.Run {
+	t.Helper()
+	require.NoError(t, s.Runs.CreateRun(t.Context(), r.Clone()))
+	return r
+}
+
+// run reads a run that must be there.
+func (s *subject) run(t *testing.T, of audiosearch.Run) audiosearch.Run {
+	t.Helper()
+	r, err := s.Runs.Run(t.Context(), of.Organization, of.ID)
+	require.NoError(t, err, "Run %d", of.ID)
+	return r
+}
+
+// hasRun requires that a run is there as it is.
+func (s *subject) hasRun(t *testing.T, want audiosearch.Run) {
+	t.Helper()
+	sameRun(t, want, s.run(t, want))
+}
+
+// results reads the results of a run that must be there.
+func (s *subject) results(t *testing.T, of audiosearch.Run) []audiosearch.Result {
+	t.Helper()
+	results, err := s.Runs.RunResults(t.Context(), of.Organization, of.ID)
+	require.NoError(t, err, "RunResults of %d", of.ID)
+	return results
+}
+
+// updateRun changes a run that must be there.
+func (s *subject) updateRun(t *testing.T, r audiosearch.Run, change func(*audiosearch.Run)) {
+	t.Helper()
+	require.NoError(t, s.Runs.UpdateRun(t.Context(), r.Organization, r.ID, func(r *audiosearch.Run) error {
+		change(r)
+		return nil
+	}))
+}
+
+// sameRun compares all fields but Results, which got must not have. Times must be the same instant, and in UTC. What has no entries is none.
+func sameRun(t *testing.T, want, got audiosearch.Run) {
+	t.Helper()
+	require.Nil(t, got.Results, "results that were not asked for")
+	want, got = want.Clone(), got.Clone()
+	want.Results = nil
+	sameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
+	sameTime(t, "UpdatedAt", want.UpdatedAt, &got.UpdatedAt)
+	sameTime(t, "StartedAt", want.StartedAt, &got.StartedAt)
+	sameTime(t, "FinishedAt", want.FinishedAt, &got.FinishedAt)
+	if len(want.Trace) == 0 && len(got.Trace) == 0 {
+		want.Trace, got.Trace = nil, nil
+	}
+	if len(want.Query.Filters) == 0 && len(got.Query.Filters) == 0 {
+		want.Query.Filters, got.Query.Filters = nil, nil
+	}
+	require.Equal(t, want, got)
+}
+
+// sameResults compares all fields. Metadata without entries is none.
+func sameResults(t *testing.T, want, got []audiosearch.Result) {
+	t.Helper()
+	require.Len(t, got, len(want))
+	want, got = audiosearch.CloneResults(want), audiosearch.CloneResults(got)
+	for i := range want {
+		if len(want[i].Metadata) == 0 && len(got[i].Metadata) == 0 {
+			want[i].Metadata, got[i].Metadata = nil, nil
+		}
+		require.Equal(t, want[i], got[i], "result %d", i)
+	}
+}
+
+// spoilRun changes everything in a run that a shallow copy shares.
+func spoilRun(r *audiosearch.Run) {
+	for i := range r.Query.Filters {
+		r.Query.Filters[i] = audiosearch.Filter{Key: "spoiled"}
+	}
+	for k := range r.Trace {
+		r.Trace[k] = "spoiled"
+	}
+	if r.Trace != nil {
+		r.Trace["spoiled"] = "yes"
+	}
+	spoilResults(r.Results)
+}
+
+func spoilResults(results []audiosearch.Result) {
+	for i := range results {
+		if results[i].Moderation != nil {
+			*results[i].Moderation = 99
+		}
+		if results[i].Metadata != nil {
+			results[i].Metadata["spoiled"] = audiosearch.Bool(true)
+		}
+		results[i].VideoID = "spoiled"
+	}
+}

@@ -1,0 +1,219 @@
+package audiosearchtest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+const (
+	setA = "set-a"
+	setB = "set-b"
+)
+
+const (
+	modelX = "x/1"
+	modelY = "y/1"
+)
+
+// exactNames are names that are not the same, though a collation may think so.
+var exactNames = []string{"acme", "ACME", "acme ", " acme", "acm", "acme/", "acm_", "acm%", "acm\u00e9", "acme\u0301", "a'c\"m\\e", "acme.b", "$.acme"}
+
+// orderedNames are in the order of their bytes, which is not that of a dictionary, of numbers, or of UTF-16.
+var orderedNames = []string{" ", "!", "%", "-1", "10", "9", "B", "Z", "_", "a", "aa", "b", "e\u0301", "z", "\u00e9", "\u0416", "\uffee", "\U0001F436"}
+
+// makeDataset creates a dataset.
+func (s *subject) makeDataset(t *testing.T, org, id string) audiosearch.Dataset {
+	t.Helper()
+	d := audiosearch.Dataset{Organization: org, ID: id, CreatedAt: moment(0)}
+	require.NoError(t, s.Datasets.CreateDataset(t.Context(), d))
+	return d
+}
+
+// sameDataset compares all fields. Times must be the same instant, and in UTC.
+func sameDataset(t *testing.T, want, got audiosearch.Dataset) {
+	t.Helper()
+	sameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
+	require.Equal(t, want, got)
+}
+
+// number returns the scalar that is written so.
+func number(text string) audiosearch.Scalar {
+	n, err := audiosearch.ParseScalar([]byte(text))
+	if err != nil {
+		panic(err) // of the suite's own text
+	}
+	return n
+}
+
+// video returns a video whose path follows from its ID.
+func video(id string, metadata audiosearch.Metadata) audiosearch.Video {
+	return audiosearch.Video{ID: id, Path: "videos/" + id + ".mp4", Metadata: metadata}
+}
+
+// put stores videos in a dataset, and returns the first one.
+func (s *subject) put(t *testing.T, org, dataset string, videos ...audiosearch.Video) audiosearch.Video {
+	t.Helper()
+	require.NoError(t, s.Catalog.PutVideos(t.Context(), org, dataset, cloneVideos(videos)))
+	return videos[0]
+}
+
+func cloneVideos(videos []audiosearch.Video) []audiosearch.Video {
+	videos = slices.Clone(videos)
+	for i := range videos {
+		m := audiosearch.Metadata{}
+		for k, v := range videos[i].Metadata {
+			m[k] = v
+		}
+		videos[i].Metadata = m
+	}
+	return videos
+}
+
+// sameVideo compares all fields. Metadata without entries is none.
+func sameVideo(t *testing.T, want, got audiosearch.Video) {
+	t.Helper()
+	if len(want.Metadata) == 0 && len(got.Metadata) == 0 {
+		want.Metadata, got.Metadata = nil, nil
+	}
+	require.Equal(t, want, got)
+}
+
+// hasVideo requires that the dataset has the video as it is.
+func (s *subject) hasVideo(t *testing.T, org, dataset string, want audiosearch.Video) {
+	t.Helper()
+	got, err := s.Catalog.Video(t.Context(), org, dataset, want.ID)
+	require.NoError(t, err, "Video %q", want.ID)
+	sameVideo(t, want, got)
+}
+
+// list returns the videos of a page.
+func (s *subject) list(t *testing.T, org, dataset, after string, limit int) []audiosearch.Video {
+	t.Helper()
+	videos, err := s.Catalog.ListVideos(t.Context(), org, dataset, after, limit)
+	require.NoError(t, err)
+	return videos
+}
+
+// videoIDs returns the IDs of videos, in their order.
+func videoIDs(videos []audiosearch.Video) []string {
+	ids := make([]string, 0, len(videos))
+	for i := range videos {
+		ids = append(ids, videos[i].ID)
+	}
+	return ids
+}
+
+// everyKind is metadata with scalars of every kind, some of which look alike.
+func everyKind() audiosearch.Metadata {
+	return audiosearch.Metadata{
+		"null": {}, "true": audiosearch.Bool(true), "false": audiosearch.Bool(false), "word true": audiosearch.String("true"), "word null": audiosearch.String("null"),
+		"one": number("1"), "one point zero": number("1.0"), "one hundred": number("1e2"), "minus zero": number("-0"), "big": number("9007199254740993"),
+		"huge": number("1E+400"), "tiny": number("-1.5e-400"), "long": number("0." + strings.Repeat("3", 200)), "word one": audiosearch.String("1"),
+		"empty": audiosearch.String(""), "space": audiosearch.String(" 1 "), "zero byte": audiosearch.String("a\x00b"), "quotes": audiosearch.String(`'"\`),
+		"like": audiosearch.String("50%_"), "umlaut": audiosearch.String("\u00c4\u0308 \U0001F436"), "lines": audiosearch.String("a\nb\tc\u2028"),
+		"e\u0301": audiosearch.Int(2), "\u00e9": audiosearch.Int(1), "a.b": audiosearch.Int(3), "$[0]": audiosearch.Int(4), `"k"`: audiosearch.Int(5), "ONE": audiosearch.Int(6), " ": audiosearch.Int(7),
+	}
+}
+
+// scoring returns what a model made of a sound of so many segments.
+func scoring(model string, windows int, classes ...audiosearch.Class) audiosearch.Scoring {
+	return audiosearch.Scoring{
+		Model: model, File: audiosearch.FileState{Size: 1000, ModTime: moment(-time.Hour), Digest: [32]byte{1, 2}}, At: moment(0),
+		Duration: time.Duration(windows-1)*2*time.Second + 1234*time.Millisecond, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: windows,
+		HasVideo: true, Keyframes: []time.Duration{0, 1500 * time.Millisecond}, Classes: classes,
+	}
+}
+
+// problem returns the scoring of a file that cannot be searched.
+func problem(model, text string) audiosearch.Scoring {
+	return audiosearch.Scoring{Model: model, File: audiosearch.FileState{Size: 7, ModTime: moment(-time.Hour), Digest: [32]byte{9}}, At: moment(0), Problem: text}
+}
+
+// columns returns scores by class and segment: those of the first class as they are, and those of others by another rule.
+func columns(scores []uint16, classes int) [][]uint16 {
+	all := make([][]uint16, classes)
+	for c := range all {
+		all[c] = slices.Clone(scores)
+		for i := range all[c] {
+			all[c][i] -= uint16(c * 7919)
+		}
+	}
+	return all
+}
+
+// score stores scores of a video for one class.
+func (s *subject) score(t *testing.T, org, dataset string, v audiosearch.Video, model string, class audiosearch.Class, scores ...uint16) {
+	t.Helper()
+	s.putScoring(t, org, dataset, v, scoring(model, len(scores), class), [][]uint16{scores})
+}
+
+func (s *subject) putScoring(t *testing.T, org, dataset string, v audiosearch.Video, sc audiosearch.Scoring, columns [][]uint16) {
+	t.Helper()
+	require.NoError(t, s.Scores.PutScoring(t.Context(), org, dataset, v.ID, v.Path, sc, columns))
+}
+
+// sameScoring compares all fields. Times must be the same instant, and in UTC.
+func sameScoring(t *testing.T, want, got audiosearch.Scoring) {
+	t.Helper()
+	sameTime(t, "At", want.At, &got.At)
+	sameTime(t, "File.ModTime", want.File.ModTime, &got.File.ModTime)
+	if len(want.Keyframes) == 0 && len(got.Keyframes) == 0 {
+		want.Keyframes, got.Keyframes = nil, nil
+	}
+	if len(want.Classes) == 0 && len(got.Classes) == 0 {
+		want.Classes, got.Classes = nil, nil
+	}
+	require.Equal(t, want, got)
+}
+
+// hasScoring requires that a video has the scoring as it is.
+func (s *subject) hasScoring(t *testing.T, org, dataset, id string, want audiosearch.Scoring) {
+	t.Helper()
+	got, err := s.Scores.Scoring(t.Context(), org, dataset, id, want.Model)
+	require.NoError(t, err, "Scoring of %q", id)
+	sameScoring(t, want, got)
+}
+
+// notScored requires that there are no scores of a video by a model, nor a problem.
+func (s *subject) notScored(t *testing.T, org, dataset, id, model string) {
+	t.Helper()
+	_, err := s.Scores.Scoring(t.Context(), org, dataset, id, model)
+	require.ErrorIs(t, err, audiosearch.ErrNotScored, "Scoring of %q by %q", id, model)
+	_, err = s.Scores.WindowScores(t.Context(), org, dataset, id, model, 0, 10)
+	require.ErrorIs(t, err, audiosearch.ErrNotScored, "WindowScores of %q by %q", id, model)
+}
+
+// search returns the hits of a query. A Limit of 0 is one that all fit in.
+func (s *subject) search(t *testing.T, org, dataset string, q audiosearch.ScoreQuery) []audiosearch.Hit {
+	t.Helper()
+	q.Limit = cmp.Or(q.Limit, 100_000)
+	q.Model = cmp.Or(q.Model, modelX)
+	hits, err := s.Scores.Search(t.Context(), org, dataset, q)
+	require.NoError(t, err)
+	return hits
+}
+
+// hits returns the segments found in a short form: "video window score".
+func hits(of []audiosearch.Hit) []string {
+	list := make([]string, 0, len(of))
+	for _, h := range of {
+		list = append(list, fmt.Sprint(h.Video, " ", h.Window, " ", h.Score))
+	}
+	return list
+}
+
+// windows returns the rows of scores of a video.
+func (s *subject) windows(t *testing.T, org, dataset, id, model string, from, to int) [][]uint16 {
+	t.Helper()
+	rows, err := s.Scores.WindowScores(t.Context(), org, dataset, id, model, from, to)
+	require.NoError(t, err)
+	return rows
+}

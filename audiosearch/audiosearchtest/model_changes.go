@@ -1,0 +1,162 @@
+package audiosearchtest
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+func (r *run) makeDataset(p place) {
+	r.say("dataset %v is created", p)
+	d := audiosearch.Dataset{Organization: p.org, ID: p.dataset, CreatedAt: moment(0)}
+	r.sameError("CreateDataset", nil, r.subject.Datasets.CreateDataset(r.t.Context(), d))
+	r.model[p] = oracleDataset{}
+}
+
+// dataset deletes a dataset and creates it again, now and then the first one, which has most of the videos.
+func (r *run) dataset() {
+	p := places()[min(r.rand.IntN(9)/3, 2)]
+	r.say("dataset %v is deleted", p)
+	r.sameError("DeleteDataset", nil, r.subject.Datasets.DeleteDataset(r.t.Context(), p.org, p.dataset))
+	r.makeDataset(p)
+}
+
+func (r *run) putVideos() {
+	p := r.place()
+	d := r.model[p]
+	var videos []audiosearch.Video
+	put := make(map[string]*oracleVideo)
+	for range 1 + r.rand.IntN(8) {
+		id := pick(r, r.name(), r.name(), r.video(p))
+		if put[id] != nil {
+			continue
+		}
+		v := &oracleVideo{path: pick(r, "x.mp4", "X.mp4", "a/x.mp4"), metadata: r.metadata(), scorings: make(map[string]*oracleScoring)}
+		if old := d[id]; old != nil && r.rand.IntN(3) > 0 {
+			v.path = old.path
+		}
+		if old := d[id]; old != nil && v.path == old.path {
+			v.scorings = old.scorings
+		}
+		put[id] = v
+		videos = append(videos, v.video(id))
+	}
+	text, err := json.Marshal(videos)
+	r.sameError("the JSON of videos", nil, err)
+	r.say("in %v videos are put: %s", p, text)
+	r.sameError("PutVideos", nil, r.subject.Catalog.PutVideos(r.t.Context(), p.org, p.dataset, videos))
+	for id, v := range put {
+		d[id] = v
+	}
+}
+
+// video returns the video as the domain has it.
+func (v *oracleVideo) video(id string) audiosearch.Video {
+	m := audiosearch.Metadata{}
+	for key, value := range v.metadata {
+		m[key] = value.scalar()
+	}
+	return audiosearch.Video{ID: id, Path: v.path, Metadata: m}
+}
+
+func (r *run) deleteVideo() {
+	p := r.place()
+	id := r.video(p)
+	r.say("in %v video %q is deleted", p, id)
+	want := error(nil)
+	if r.model[p][id] == nil {
+		want = audiosearch.ErrVideoNotFound
+	}
+	r.sameError("DeleteVideo", want, r.subject.Catalog.DeleteVideo(r.t.Context(), p.org, p.dataset, id))
+	delete(r.model[p], id)
+}
+
+// putScores scores some videos by one model.
+func (r *run) putScores() {
+	p, model := r.place(), pick(r, modelX, modelX, modelY)
+	highest := 1 << r.rand.IntN(17) // few different scores make many ties
+	for range 1 + r.rand.IntN(12) {
+		id := r.video(p)
+		n := 1 + r.rand.IntN(1<<r.rand.IntN(6))
+		if r.rand.IntN(200) == 0 {
+			n = 4000 + r.rand.IntN(300) // more than backends may keep together
+		}
+		classes := modelClasses()
+		r.rand.Shuffle(len(classes), func(i, j int) { classes[i], classes[j] = classes[j], classes[i] })
+		classes = classes[:1+r.rand.IntN(len(classes))]
+		slices.Sort(classes)
+		s := &oracleScoring{scoring: scoring(model, n, classes...)}
+		s.scoring.HasVideo, s.scoring.Keyframes = r.rand.IntN(2) == 0, nil
+		s.scoring.At = moment(time.Duration(len(r.done)) * time.Second)
+		for range classes {
+			column := make([]uint16, n)
+			for i := range column {
+				column[i] = uint16(r.rand.IntN(highest))
+			}
+			s.columns = append(s.columns, column)
+		}
+		r.put(p, id, s)
+	}
+}
+
+func (r *run) putProblem() {
+	r.put(r.place(), "", &oracleScoring{scoring: problem(pick(r, modelX, modelY), pick(r, "no sound", "it's 50% \u00e9"))})
+}
+
+// put stores a scoring of a video, or of any if there is no ID.
+func (r *run) put(p place, id string, s *oracleScoring) {
+	if id == "" {
+		id = r.video(p)
+	}
+	r.say("in %v video %q is scored by %s: %d segments, classes %d, problem %q", p, id, s.scoring.Model, s.scoring.Windows, s.scoring.Classes, s.scoring.Problem)
+	v := r.model[p][id]
+	path, want := "x.mp4", error(audiosearch.ErrConflict)
+	if v != nil {
+		path, want = v.path, nil
+	}
+	given := make([][]uint16, len(s.columns))
+	for i := range given {
+		given[i] = slices.Clone(s.columns[i])
+	}
+	if s.columns == nil {
+		given = nil
+	}
+	err := r.subject.Scores.PutScoring(r.t.Context(), p.org, p.dataset, id, path, s.scoring, given)
+	if r.sameError("PutScoring", want, err) {
+		v.scorings[s.scoring.Model] = s
+	}
+}
+
+// putOutdated scores a video that has moved meanwhile.
+func (r *run) putOutdated() {
+	p := r.place()
+	id := r.video(p)
+	r.say("in %v scores of video %q at another path come too late", p, id)
+	err := r.subject.Scores.PutScoring(r.t.Context(), p.org, p.dataset, id, "elsewhere.mp4", scoring(modelX, 1, 0), [][]uint16{{audiosearch.ScoreUnit}})
+	r.sameError("PutScoring", audiosearch.ErrConflict, err)
+}
+
+// compact does some steps, if the backend is a Compactor.
+func (r *run) compact() {
+	c, ok := r.subject.Scores.(audiosearch.Compactor)
+	if !ok {
+		return
+	}
+	r.say("it is compacted")
+	for range 1 + r.rand.IntN(5) {
+		more, err := c.Compact(r.t.Context())
+		if r.sameError("Compact", nil, err); !more {
+			return
+		}
+	}
+}
+
+func (r *run) reopen() {
+	if r.subject.h.Reopen == nil {
+		return
+	}
+	r.say("it is reopened")
+	r.subject.reopen(r.t)
+}

@@ -1,0 +1,147 @@
+package audiosearchtest
+
+import (
+	"slices"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// compare is a case: it asks random questions about a dataset.
+func (r *run) compare() {
+	p := r.place()
+	filters := r.filters(r.model[p])
+	r.compareSearch(p, filters)
+	r.compareUnscored(p, filters)
+	r.compareScoring(p)
+	r.compareKeys(p)
+	r.compareList(p)
+}
+
+func (r *run) compareSearch(p place, filters []oracleFilter) {
+	q := audiosearch.ScoreQuery{Model: pick(r, modelX, modelX, modelX, modelY), Class: pick(r, modelClasses()...), Filters: domain(filters)}
+	if r.rand.IntN(30) == 0 {
+		q.Model, q.Class = pick(r, q.Model, "z/1"), pick(r, q.Class, 5)
+	}
+	all := r.model[p].ranking(q.Model, q.Class, filters, 0)
+	if len(all) > 0 && r.rand.IntN(2) == 0 {
+		q.MinScore = all[r.rand.IntN(len(all))].Score + uint16(r.rand.IntN(2))
+	}
+	want := r.model[p].ranking(q.Model, q.Class, filters, q.MinScore)
+
+	// One page from anywhere, and then the whole ranking page by page.
+	q.Offset, q.Limit = r.rand.IntN(len(want)+3), 1+r.rand.IntN(len(want)+3)
+	r.say("in %v it is searched for %#v", p, q)
+	r.same("a page of the search", want[min(q.Offset, len(want)):min(q.Offset+q.Limit, len(want))], r.search(p, q))
+	q.Limit = 1 + len(want)/(1+r.rand.IntN(6))
+	got := []audiosearch.Hit{}
+	for q.Offset = 0; q.Offset <= len(want); q.Offset += q.Limit {
+		got = append(got, r.search(p, q)...)
+	}
+	r.same("all pages of the search", want, got)
+}
+
+func (r *run) search(p place, q audiosearch.ScoreQuery) []audiosearch.Hit {
+	hits, err := r.subject.Scores.Search(r.t.Context(), p.org, p.dataset, q)
+	r.sameError("Search", nil, err)
+	return append([]audiosearch.Hit{}, hits...)
+}
+
+func (r *run) compareUnscored(p place, filters []oracleFilter) {
+	q := audiosearch.UnscoredQuery{Model: pick(r, modelX, modelY), Filters: domain(filters), Limit: 1 + r.rand.IntN(40)}
+	if r.rand.IntN(2) == 0 {
+		q.After = r.video(p)
+	}
+	ids, matched := r.model[p].unscored(q.Model, filters)
+	r.say("in %v the unscored ones are asked for, %#v", p, q)
+	got, err := r.subject.Scores.Unscored(r.t.Context(), p.org, p.dataset, q)
+	r.sameError("Unscored", nil, err)
+	r.same("Matched", matched, got.Matched)
+	r.sameVideos("Unscored", p, page(ids, q.After, q.Limit), got.Videos)
+}
+
+// compareScoring compares what came of scoring a video, and a part of its scores.
+func (r *run) compareScoring(p place) {
+	id, model := r.video(p), pick(r, modelX, modelY)
+	from := r.rand.IntN(50) - 5
+	to := from + r.rand.IntN(50) - 2
+	r.say("in %v the scores of video %q by %s are read, segments %d to %d", p, id, model, from, to)
+	got, err := r.subject.Scores.Scoring(r.t.Context(), p.org, p.dataset, id, model)
+	rows, rowsErr := r.subject.Scores.WindowScores(r.t.Context(), p.org, p.dataset, id, model, from, to)
+	var s *oracleScoring
+	if v := r.model[p][id]; v != nil {
+		s = v.scorings[model]
+	}
+	if s == nil {
+		r.sameError("Scoring", audiosearch.ErrNotScored, err)
+		r.sameError("WindowScores", audiosearch.ErrNotScored, rowsErr)
+		return
+	}
+	r.sameError("Scoring", nil, err)
+	sameScoring(r.t, s.scoring, got)
+	if s.scoring.Problem != "" {
+		r.sameError("WindowScores", audiosearch.ErrNotScored, rowsErr)
+		return
+	}
+	r.sameError("WindowScores", nil, rowsErr)
+	r.same("WindowScores", s.rows(from, to), append([][]uint16{}, rows...))
+}
+
+func (r *run) compareKeys(p place) {
+	var keys []string
+	for range r.rand.IntN(6) {
+		if key := r.key(); !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	r.say("in %v keys are missed: %q", p, keys)
+	got, err := r.subject.Catalog.MissingKeys(r.t.Context(), p.org, p.dataset, keys)
+	r.sameError("MissingKeys", nil, err)
+	r.same("MissingKeys", r.model[p].missing(keys), append([]string{}, got...))
+}
+
+func (r *run) compareList(p place) {
+	after, limit := "", 1+r.rand.IntN(40)
+	if r.rand.IntN(2) == 0 {
+		after = r.video(p)
+	}
+	r.say("in %v %d videos after %q are listed", p, limit, after)
+	got, err := r.subject.Catalog.ListVideos(r.t.Context(), p.org, p.dataset, after, limit)
+	r.sameError("ListVideos", nil, err)
+	r.sameVideos("ListVideos", p, page(r.model[p].matching(nil), after, limit), got)
+}
+
+// compareVideos compares every video of a dataset.
+func (r *run) compareVideos(p place) {
+	r.say("in %v everything is compared", p)
+	ids := r.model[p].matching(nil)
+	got, err := r.subject.Catalog.ListVideos(r.t.Context(), p.org, p.dataset, "", len(ids)+1)
+	r.sameError("ListVideos", nil, err)
+	r.sameVideos("ListVideos", p, ids, got)
+	for _, id := range ids {
+		v, err := r.subject.Catalog.Video(r.t.Context(), p.org, p.dataset, id)
+		r.sameError("Video", nil, err)
+		r.sameVideos("Video", p, []string{id}, []audiosearch.Video{v})
+		for _, model := range []string{modelX, modelY} {
+			rows, err := r.subject.Scores.WindowScores(r.t.Context(), p.org, p.dataset, id, model, 0, 10_000)
+			if s := r.model[p][id].scorings[model]; s != nil && s.scoring.Problem == "" {
+				r.sameError("WindowScores", nil, err)
+				r.same("WindowScores", s.rows(0, 10_000), rows)
+				continue
+			}
+			r.sameError("WindowScores", audiosearch.ErrNotScored, err)
+		}
+	}
+}
+
+// sameVideos fails unless the videos are those of the IDs, as the model has them.
+func (r *run) sameVideos(what string, p place, ids []string, got []audiosearch.Video) {
+	r.t.Helper()
+	r.same(what, ids, videoIDs(got))
+	for i, id := range ids {
+		want := r.model[p][id].video(id)
+		if len(got[i].Metadata) == 0 {
+			got[i].Metadata = audiosearch.Metadata{}
+		}
+		r.same(what+" "+id, want, got[i])
+	}
+}

@@ -1,0 +1,120 @@
+package audiosearchtest
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// breakIt makes the backend fail until the returned function is called, or until the test ends.
+func (s *subject) breakIt(t *testing.T) (heal func()) {
+	t.Helper()
+	heal = sync.OnceFunc(s.h.Break(t, s.Backend))
+	t.Cleanup(heal)
+	return heal
+}
+
+const brokenText = "While the backend fails, every call returns an error that is none of the sentinels, nothing is lost, and afterwards all is as before."
+
+// breakRules say what a failure of the backend looks like from outside.
+var breakRules = []rule{
+	{Rule{"datasets/failure", brokenText}, needDatasets | needBreak,
+		func(t *testing.T, s *subject) {
+			d := s.makeDataset(t, orgA, setA)
+			heal := s.breakIt(t)
+			allFail(t.Context(), t, s.datasetCalls())
+			_, err := s.Datasets.Dataset(t.Context(), orgB, setA)
+			isFailure(t, "Dataset that is not there", err)
+			heal()
+			s.hasDataset(t, d)
+			allWork(t, s.datasetCalls())
+		}},
+
+	{Rule{"catalog/failure", brokenText}, needCatalog | needBreak,
+		func(t *testing.T, s *subject) {
+			v := s.withVideos(t, "v")[0]
+			heal := s.breakIt(t)
+			allFail(t.Context(), t, s.catalogCalls())
+			_, err := s.Catalog.Video(t.Context(), orgB, setA, "v")
+			isFailure(t, "Video that is not there", err)
+			heal()
+			s.hasVideo(t, orgA, setA, v)
+			allWork(t, s.catalogCalls())
+		}},
+
+	{Rule{"scores/failure", brokenText}, needScores | needBreak,
+		func(t *testing.T, s *subject) {
+			v := s.withVideos(t, "v")[0]
+			s.score(t, orgA, setA, v, modelX, 7, 10, 20)
+			heal := s.breakIt(t)
+			allFail(t.Context(), t, s.scoreCalls())
+			_, err := s.Scores.Scoring(t.Context(), orgA, setA, "v", modelY)
+			isFailure(t, "Scoring that is not there", err)
+			heal()
+			s.hasScoring(t, orgA, setA, "v", scoring(modelX, 2, 7))
+			require.Equal(t, []string{"v 1 20", "v 0 10"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7})))
+			allWork(t, s.scoreCalls())
+		}},
+
+	{Rule{"compactor/failure", brokenText}, needScores | needCompactor | needBreak,
+		func(t *testing.T, s *subject) {
+			v := s.withVideos(t, "v")[0]
+			s.score(t, orgA, setA, v, modelX, 7, 10, 20)
+			heal := s.breakIt(t)
+			_, err := s.Scores.(audiosearch.Compactor).Compact(t.Context())
+			isFailure(t, "Compact", err)
+			heal()
+			s.compact(t)
+			require.Equal(t, []string{"v 1 20", "v 0 10"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7})))
+		}},
+
+	{Rule{"runs/failure", brokenText}, needRuns | needBreak,
+		func(t *testing.T, s *subject) {
+			r := s.createRun(t, endedRun(orgA, 0))
+			heal := s.breakIt(t)
+			allFail(t.Context(), t, s.runCalls(r.ID))
+			_, err := s.Runs.Run(t.Context(), orgB, r.ID)
+			isFailure(t, "Run that is not there", err)
+			heal()
+			s.hasRun(t, r)
+			sameResults(t, r.Results, s.results(t, r))
+			allWork(t, s.runCalls(r.ID))
+		}},
+
+	{Rule{"leases/failure", brokenText}, needLeases | needBreak,
+		func(t *testing.T, s *subject) {
+			waiting := s.add(t, newJob(), time.Hour)
+			held := s.add(t, newJob(), 0)
+			l := s.claimOne(t, 0, 2*time.Hour)
+			heal := s.breakIt(t)
+			allFail(t.Context(), t, s.leaseCalls(l))
+			lost := l
+			lost.Token = [16]byte{1}
+			isFailure(t, "Extend of a lost lease", s.Leases.Extend(t.Context(), lost, moment(0)))
+			heal()
+			require.Equal(t, waiting, s.claimOne(t, time.Hour, 4*time.Hour).Job)
+			// Extend may have taken effect although it failed; the calls wrote the same end.
+			again := s.claimOne(t, 3*time.Hour, 4*time.Hour)
+			require.Equal(t, held, again.Job)
+			require.NoError(t, s.Leases.Remove(t.Context(), again))
+		}},
+
+	{Rule{"queue/failure", "While the backend fails, Enqueue returns an error that is none of the sentinels; Consume waits a passing failure out, and no job is lost."}, needQueue | needBreak,
+		func(t *testing.T, s *subject) {
+			before := s.enqueue(t, newJob())
+			heal := s.breakIt(t)
+			d := newDiary(nil)
+			c := s.consume(t, 1, d.handle)
+			isFailure(t, "Enqueue", s.Queue.Enqueue(t.Context(), audiosearch.Job{Organization: orgMark, RunID: newRunID()}))
+			nothing(t, c.ended, "Consume returned instead of waiting the failure out")
+			heal()
+			d.reach(t, before)
+			after := s.enqueue(t, newJob())
+			d.reach(t, after)
+			c.stop(t)
+		}},
+}

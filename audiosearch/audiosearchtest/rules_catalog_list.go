@@ -1,0 +1,196 @@
+package audiosearchtest
+
+import (
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// catalogListRules are the rules of ListVideos, and of what others see of PutVideos.
+var catalogListRules = []rule{
+	{Rule{"catalog/list-order", "ListVideos returns videos by ID, byte by byte, whole ones."}, needCatalog,
+		func(t *testing.T, s *subject) {
+			s.makeDataset(t, orgA, setA)
+			for _, i := range scattered(len(orderedNames)) {
+				s.put(t, orgA, setA, video(orderedNames[i], everyKind()))
+			}
+			got := s.list(t, orgA, setA, "", 100)
+			require.Equal(t, orderedNames, videoIDs(got))
+			for i := range got {
+				sameVideo(t, video(orderedNames[i], everyKind()), got[i])
+			}
+		}},
+
+	{Rule{"catalog/list-after", "ListVideos returns videos whose IDs are greater than after, which need not be there."}, needCatalog,
+		func(t *testing.T, s *subject) {
+			s.makeDataset(t, orgA, setA)
+			for _, id := range orderedNames {
+				s.put(t, orgA, setA, video(id, nil))
+			}
+			for i, id := range orderedNames {
+				require.Equal(t, orderedNames[i+1:], videoIDs(s.list(t, orgA, setA, id, 100)), "after %q", id)
+				require.Equal(t, orderedNames[i+1:], videoIDs(s.list(t, orgA, setA, id+"\x01", 100)), "after what would come next to %q", id)
+			}
+		}},
+
+	{Rule{"catalog/list-limit", "ListVideos returns at most limit videos; paging neither repeats nor skips one."}, needCatalog,
+		func(t *testing.T, s *subject) {
+			s.makeDataset(t, orgA, setA)
+			s.makeDataset(t, orgA, setB)
+			require.Empty(t, s.list(t, orgA, setA, "", 10))
+			var want []string
+			for i := range 25 {
+				want = append(want, s.put(t, orgA, setA, video(strconv.Itoa(100+i), nil)).ID)
+				s.put(t, orgA, setB, video(strconv.Itoa(100+i), nil))
+			}
+			for _, limit := range []int{1, 2, 7, 24, 25, 26, 1000} {
+				var got []string
+				for after := ""; ; after = got[len(got)-1] {
+					page := s.list(t, orgA, setA, after, limit)
+					require.LessOrEqual(t, len(page), limit)
+					got = append(got, videoIDs(page)...)
+					if len(page) < limit {
+						break
+					}
+				}
+				require.Equal(t, want, got, "limit %d", limit)
+			}
+		}},
+
+	{Rule{"catalog/put-is-whole", "PutVideos stores videos all or none: who lists them sees all of a call's effect or none."}, needCatalog,
+		func(t *testing.T, s *subject) {
+			s.makeDataset(t, orgA, setA)
+			generation := func(n int) []audiosearch.Video {
+				var videos []audiosearch.Video
+				for i := range 12 {
+					videos = append(videos, video(strconv.Itoa(100+i), audiosearch.Metadata{"n": audiosearch.Int(int64(n))}))
+				}
+				return videos
+			}
+			s.put(t, orgA, setA, generation(0)...)
+			watch(t, 4, func(int) error {
+				page, err := s.Catalog.ListVideos(t.Context(), orgA, setA, "", 100)
+				if err != nil {
+					return err
+				}
+				for _, v := range page {
+					if v.Metadata["n"] != page[0].Metadata["n"] {
+						return fmt.Errorf("half a call: video %s is of %s, and %s of %s", page[0].ID, page[0].Metadata["n"].Text(), v.ID, v.Metadata["n"].Text())
+					}
+				}
+				return nil
+			}, func() {
+				for n := range 60 {
+					s.put(t, orgA, setA, generation(n)...)
+				}
+			})
+		}},
+
+	{Rule{"catalog/put-concurrent", "PutVideos is atomic: of many at once no video is lost, and of those for one video one stays, whole."}, needCatalog,
+		func(t *testing.T, s *subject) {
+			const workers = 12
+			s.makeDataset(t, orgA, setA)
+			of := func(i int) audiosearch.Video {
+				v := video("shared", audiosearch.Metadata{"n": audiosearch.Int(int64(i)), strconv.Itoa(i): audiosearch.Bool(true)})
+				v.Path = strconv.Itoa(i)
+				return v
+			}
+			var errs [workers]error
+			together(workers, func(i int) {
+				errs[i] = s.Catalog.PutVideos(t.Context(), orgA, setA, []audiosearch.Video{video(strconv.Itoa(100+i), nil), of(i)})
+			})
+			noErrors(t, errs[:])
+			require.Len(t, s.list(t, orgA, setA, "", 100), workers+1)
+			got, err := s.Catalog.Video(t.Context(), orgA, setA, "shared")
+			require.NoError(t, err)
+			winner, err := strconv.Atoi(got.Path)
+			require.NoError(t, err)
+			sameVideo(t, of(winner), got)
+		}},
+}
+
+// missing returns what MissingKeys does.
+func (s *subject) missing(t *testing.T, keys ...string) []string {
+	t.Helper()
+	missing, err := s.Catalog.MissingKeys(t.Context(), orgA, setA, keys)
+	require.NoError(t, err)
+	return missing
+}
+
+// missingKeyRules are the rules of MissingKeys.
+var missingKeyRules = []rule{
+	{Rule{"catalog/missing-keys", "MissingKeys returns those of the keys that no video of the dataset has, in the order given."}, needCatalog,
+		func(t *testing.T, s *subject) {
+			s.makeDataset(t, orgA, setA)
+			s.makeDataset(t, orgA, setB)
+			s.makeDataset(t, orgB, setA)
+			require.Equal(t, []string{"b", "a"}, s.missing(t, "b", "a"))
+			require.Empty(t, s.missing(t))
+			s.put(t, orgA, setA, video("v", audiosearch.Metadata{"a": audiosearch.Int(1)}), video("w", audiosearch.Metadata{"b": audiosearch.String("")}))
+			s.put(t, orgA, setB, video("v", audiosearch.Metadata{"c": audiosearch.Int(1)}))
+			s.put(t, orgB, setA, video("v", audiosearch.Metadata{"d": audiosearch.Int(1)}))
+			require.Equal(t, []string{"z", "d", "c", "x"}, s.missing(t, "z", "a", "d", "b", "c", "x"))
+			require.Empty(t, s.missing(t, "b", "a"))
+		}},
+
+	{Rule{"catalog/missing-keys-null", "A key with null counts as had, for MissingKeys."}, needCatalog,
+		func(t *testing.T, s *subject) {
+			s.makeDataset(t, orgA, setA)
+			s.put(t, orgA, setA, video("v", audiosearch.Metadata{"null": {}}))
+			require.Equal(t, []string{"none"}, s.missing(t, "null", "none"))
+		}},
+
+	{Rule{"catalog/missing-keys-are-exact", "Keys are the same if every byte is, whatever signs they have."}, needCatalog,
+		func(t *testing.T, s *subject) {
+			s.makeDataset(t, orgA, setA)
+			for i, key := range exactNames {
+				require.Equal(t, exactNames[i:], s.missing(t, exactNames...))
+				s.put(t, orgA, setA, video(strconv.Itoa(i), audiosearch.Metadata{key: audiosearch.Bool(false)}))
+			}
+			require.Equal(t, []string{"acm\u00c9", "a\u0301cme"}, s.missing(t, append([]string{"acm\u00c9", "a\u0301cme"}, exactNames...)...))
+		}},
+
+	{Rule{"catalog/missing-keys-follow-changes", "MissingKeys goes by the videos as they are now: replaced and deleted ones have their old keys no more."}, needCatalog,
+		func(t *testing.T, s *subject) {
+			s.makeDataset(t, orgA, setA)
+			with := func(key string) audiosearch.Metadata { return audiosearch.Metadata{key: audiosearch.Int(1)} }
+			s.put(t, orgA, setA, video("v", with("a")), video("w", with("a")))
+			s.put(t, orgA, setA, video("v", with("b")))
+			require.Empty(t, s.missing(t, "a", "b"), "w has a still")
+			require.NoError(t, s.Catalog.DeleteVideo(t.Context(), orgA, setA, "w"))
+			require.Equal(t, []string{"a"}, s.missing(t, "a", "b"))
+			s.put(t, orgA, setA, video("v", nil))
+			require.Equal(t, []string{"a", "b"}, s.missing(t, "a", "b"))
+		}},
+}
+
+// watch calls look again and again in some goroutines until act has returned. The first error of look fails the test.
+func watch(t *testing.T, watchers int, look func(watcher int) error, act func()) {
+	t.Helper()
+	over := make(chan struct{})
+	stop := sync.OnceFunc(func() { close(over) })
+	defer stop()
+	var all sync.WaitGroup
+	errs := make([]error, watchers)
+	for i := range watchers {
+		all.Go(func() {
+			for errs[i] == nil {
+				select {
+				case <-over:
+					return
+				default:
+					errs[i] = look(i)
+				}
+			}
+		})
+	}
+	act()
+	stop()
+	all.Wait()
+	noErrors(t, errs)
+}

@@ -1,0 +1,68 @@
+package audiosearchtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+const endedText = "A call whose context has ended returns an error that is none of the sentinels."
+
+// contextRules say what a context that has ended does to each method.
+var contextRules = []rule{
+	{Rule{"datasets/ended-context", endedText}, needDatasets,
+		func(t *testing.T, s *subject) {
+			s.makeDataset(t, orgA, setA)
+			allFail(ended(t), t, s.datasetCalls())
+			allWork(t, s.datasetCalls())
+		}},
+
+	{Rule{"catalog/ended-context", endedText}, needCatalog,
+		func(t *testing.T, s *subject) {
+			s.withVideos(t, "v")
+			allFail(ended(t), t, s.catalogCalls())
+			allWork(t, s.catalogCalls())
+		}},
+
+	{Rule{"scores/ended-context", endedText}, needScores,
+		func(t *testing.T, s *subject) {
+			s.withVideos(t, "v")
+			allWork(t, s.scoreCalls())
+			allFail(ended(t), t, s.scoreCalls())
+		}},
+
+	{Rule{"compactor/ended-context", endedText}, needScores | needCompactor,
+		func(t *testing.T, s *subject) {
+			_, err := s.Scores.(audiosearch.Compactor).Compact(ended(t))
+			isFailure(t, "Compact", err)
+		}},
+
+	{Rule{"runs/ended-context", endedText}, needRuns,
+		func(t *testing.T, s *subject) {
+			r := s.createRun(t, plainRun(orgA, 0))
+			allFail(ended(t), t, s.runCalls(r.ID))
+			allWork(t, s.runCalls(r.ID))
+		}},
+
+	{Rule{"leases/ended-context", endedText}, needLeases,
+		func(t *testing.T, s *subject) {
+			s.add(t, newJob(), 0)
+			allFail(ended(t), t, s.leaseCalls(s.claimOne(t, 0, time.Hour)))
+		}},
+
+	{Rule{"queue/ended-context", "Enqueue with a context that has ended returns an error that is none of the sentinels; Consume returns nil and hands out nothing."}, needQueue,
+		func(t *testing.T, s *subject) {
+			isFailure(t, "Enqueue", s.Queue.Enqueue(ended(t), newJob()))
+			s.enqueue(t, newJob())
+			handed := false
+			require.NoError(t, s.Queue.Consume(ended(t), 1, func(context.Context, audiosearch.Delivery) audiosearch.Verdict {
+				handed = true
+				return done
+			}))
+			require.False(t, handed, "a job was handed out")
+		}},
+}

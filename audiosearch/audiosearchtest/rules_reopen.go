@@ -1,0 +1,164 @@
+package audiosearchtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// reopen closes the backend and opens its data again.
+func (s *subject) reopen(t *testing.T) {
+	t.Helper()
+	s.Backend = s.h.Reopen(t, s.Backend)
+}
+
+// reopenRules say what outlives a process.
+var reopenRules = []rule{
+	{Rule{"datasets/durable", "A call that returned without error is durable: datasets outlive the process, and those that were deleted stay so."}, needDatasets | needReopen,
+		func(t *testing.T, s *subject) {
+			want := s.makeDataset(t, orgA, setA)
+			s.makeDataset(t, orgA, setB)
+			require.NoError(t, s.Datasets.DeleteDataset(t.Context(), orgA, setB))
+			s.reopen(t)
+			s.hasDataset(t, want)
+			require.Equal(t, []string{setA}, s.datasets(t, orgA, "", 10))
+		}},
+
+	{Rule{"catalog/durable", "Videos outlive the process, as they were put last; those that were deleted stay so."}, needCatalog | needReopen,
+		func(t *testing.T, s *subject) {
+			s.withVideos(t, "gone", "v", "w")
+			full := video("v", everyKind())
+			s.put(t, orgA, setA, full)
+			require.NoError(t, s.Catalog.DeleteVideo(t.Context(), orgA, setA, "gone"))
+			s.reopen(t)
+			require.Equal(t, []string{"v", "w"}, videoIDs(s.list(t, orgA, setA, "", 10)))
+			s.hasVideo(t, orgA, setA, full)
+			require.Equal(t, []string{"nobody"}, s.missing(t, "one", "nobody", "null"))
+		}},
+
+	{Rule{"scores/durable", "Scores and problems outlive the process, those that were replaced and deleted do not; filters find them as before."}, needScores | needReopen,
+		func(t *testing.T, s *subject) {
+			videos := s.withVideos(t, "a", "b", "c", "d")
+			for i, v := range videos {
+				s.score(t, orgA, setA, v, modelX, 7, 1000, uint16(i))
+			}
+			s.score(t, orgA, setA, videos[0], modelX, 7, 500)
+			s.putScoring(t, orgA, setA, videos[1], problem(modelX, "cut off"), nil)
+			s.put(t, orgA, setA, video("a", audiosearch.Metadata{"n": number("1.0")}), video("d", audiosearch.Metadata{"n": audiosearch.Int(2)}))
+			require.NoError(t, s.Catalog.DeleteVideo(t.Context(), orgA, setA, "c"))
+			want := []string{"d 0 1000", "a 0 500", "d 1 3"}
+			for range 2 {
+				s.reopen(t)
+				require.Equal(t, want, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7})))
+				require.Equal(t, want[1:2], hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7, Filters: []audiosearch.Filter{{Key: "n", Op: lt, Value: "2"}}})))
+				s.hasScoring(t, orgA, setA, "a", scoring(modelX, 1, 7))
+				s.hasScoring(t, orgA, setA, "b", problem(modelX, "cut off"))
+				s.isUnscored(t, audiosearch.UnscoredQuery{}, 3, "b")
+				require.Equal(t, [][]uint16{{1000}, {3}}, s.windows(t, orgA, setA, "d", modelX, 0, 10))
+			}
+			s.score(t, orgA, setA, videos[1], modelX, 7, 700)
+			require.Equal(t, []string{"d 0 1000", "b 0 700"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7, Limit: 2})))
+		}},
+
+	{Rule{"compactor/durable", "What was compacted outlives the process like everything else."}, needScores | needCompactor | needReopen,
+		func(t *testing.T, s *subject) {
+			videos := s.withVideos(t, "a", "b", "c", "d", "e", "f", "g", "h")
+			for n := range 3 {
+				for i, v := range videos {
+					s.score(t, orgA, setA, v, modelX, 7, uint16(10*n+i), 5)
+				}
+			}
+			s.compact(t)
+			want := s.answers(t)
+			s.reopen(t)
+			require.Equal(t, want, s.answers(t))
+			s.compact(t)
+			require.Equal(t, want, s.answers(t))
+		}},
+
+	{Rule{"runs/durable", "Runs and their results outlive the process, as they were changed last."}, needRuns | needReopen,
+		func(t *testing.T, s *subject) {
+			full, changed := s.createRun(t, endedRun(orgA, 0)), s.createRun(t, plainRun(orgB, 0))
+			s.updateRun(t, changed, func(r *audiosearch.Run) {
+				r.State, r.Attempts, r.Results = audiosearch.StateRunning, 4, someResults()[1:]
+			})
+			changed.State, changed.Attempts = audiosearch.StateRunning, 4
+			s.reopen(t)
+			s.hasRun(t, full)
+			s.hasRun(t, changed)
+			sameResults(t, full.Results, s.results(t, full))
+			sameResults(t, someResults()[1:], s.results(t, changed))
+			require.Equal(t, []int64{changed.ID}, s.stale(t, time.Hour, 10))
+		}},
+
+	{Rule{"runpruner/durable", "What PruneRuns removed stays removed."}, needRuns | needRunPruner | needReopen,
+		func(t *testing.T, s *subject) {
+			r := s.createRun(t, endedRun(orgA, 0))
+			require.Equal(t, 1, s.prune(t, time.Hour, 10))
+			s.reopen(t)
+			s.isUnknown(t, orgA, r.ID)
+		}},
+
+	{Rule{"leases/durable", "Jobs outlive the process: waiting ones with their time, held ones until their lease ends, and none that is done."}, needLeases | needReopen,
+		func(t *testing.T, s *subject) {
+			over := s.add(t, newJob(), -4*time.Hour)
+			require.NoError(t, s.Leases.Remove(t.Context(), s.claimOne(t, -4*time.Hour, time.Hour)))
+			released := s.add(t, newJob(), -2*time.Hour)
+			require.NoError(t, s.Leases.Release(t.Context(), s.claimOne(t, -2*time.Hour, 0), moment(2*time.Hour)))
+			left := s.add(t, newJob(), -time.Hour)
+			s.claimOne(t, -time.Hour, time.Hour)
+			held := s.add(t, newJob(), 0)
+			l := s.claimOne(t, 0, 3*time.Hour)
+			waiting := s.add(t, newJob(), 4*time.Hour)
+
+			s.reopen(t)
+			s.claimNone(t, time.Hour-time.Microsecond)
+			got := s.claimOne(t, time.Hour+time.Microsecond, 10*time.Hour)
+			require.Equal(t, left, got.Job)
+			require.NotEqual(t, over, got.Job)
+			require.Equal(t, 2, got.Deliveries)
+			s.claimNone(t, 2*time.Hour-time.Microsecond)
+			require.Equal(t, released, s.claimOne(t, 2*time.Hour, 10*time.Hour).Job)
+			require.NoError(t, s.Leases.Extend(t.Context(), l, moment(3*time.Hour)), "the holder is still there")
+			s.claimNone(t, 3*time.Hour-time.Microsecond)
+			require.Equal(t, held, s.claimOne(t, 3*time.Hour+time.Microsecond, 10*time.Hour).Job)
+			s.powerless(t, l)
+			require.Equal(t, waiting, s.claimOne(t, 4*time.Hour, 10*time.Hour).Job)
+			s.claimNone(t, 9*time.Hour)
+		}},
+
+	{Rule{"queue/durable", "Jobs outlive the process until a verdict ends them: those that never came, and those that are to be retried."}, needQueue | needReopen,
+		func(t *testing.T, s *subject) {
+			over, again := s.enqueue(t, newJob()), s.enqueue(t, newJob())
+			d := newDiary(func(_ context.Context, d audiosearch.Delivery) audiosearch.Verdict {
+				if d.Job == over {
+					return done
+				}
+				return retry
+			})
+			c := s.consume(t, 1, d.handle)
+			until(t, "each job to come", func() bool {
+				first, _ := d.count(over)
+				second, _ := d.count(again)
+				return first > 0 && second > 0
+			})
+			c.stop(t)
+			fresh := s.enqueue(t, newJob())
+
+			s.reopen(t)
+			d = newDiary(nil)
+			c = s.consume(t, 1, d.handle)
+			until(t, "the jobs that are left", func() bool {
+				retried, first := d.count(again)
+				came, _ := d.count(fresh)
+				return retried > 0 && first == 0 && came > 0
+			})
+			c.stop(t)
+			came, _ := d.count(over)
+			require.Zero(t, came, "deliveries of a job that was over before")
+		}},
+}

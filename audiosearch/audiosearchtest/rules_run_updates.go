@@ -1,0 +1,167 @@
+package audiosearchtest
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// runUpdateRules are the rules of UpdateRun.
+var runUpdateRules = []rule{
+	{Rule{"runs/update", "UpdateRun calls update with the run as it is and stores what it leaves: everything but organization, ID and CreatedAt may change."}, needRuns,
+		func(t *testing.T, s *subject) {
+			r, bystander := s.createRun(t, plainRun(orgA, 0)), s.createRun(t, plainRun(orgA, 0))
+			filled := endedRun(orgA, 0)
+			filled.ID, filled.CreatedAt = r.ID, r.CreatedAt
+			var seen audiosearch.Run
+			s.updateRun(t, r, func(stored *audiosearch.Run) { seen, *stored = stored.Clone(), filled.Clone() })
+			sameRun(t, r, seen)
+			s.hasRun(t, filled)
+			s.updateRun(t, r, func(stored *audiosearch.Run) { seen, *stored = stored.Clone(), r.Clone() })
+			sameRun(t, filled, seen)
+			s.hasRun(t, r)
+			s.hasRun(t, bystander)
+		}},
+
+	{Rule{"runs/update-sees-no-results", "An update function sees nil Results, also if there are some."}, needRuns,
+		func(t *testing.T, s *subject) {
+			r := s.createRun(t, endedRun(orgA, 0))
+			s.updateRun(t, r, func(r *audiosearch.Run) {
+				if r.Results != nil {
+					t.Error("the update function saw results")
+				}
+			})
+		}},
+
+	{Rule{"runs/update-ignores-identity", "Changes of organization, ID and CreatedAt by an update are ignored."}, needRuns,
+		func(t *testing.T, s *subject) {
+			want := s.createRun(t, plainRun(orgA, 0))
+			moved := newRunID()
+			s.updateRun(t, want, func(r *audiosearch.Run) {
+				r.ID, r.Organization, r.CreatedAt = moved, orgB, moment(time.Hour)
+				r.Attempts = 7
+			})
+			want.Attempts = 7
+			s.hasRun(t, want)
+			s.isUnknown(t, orgA, moved)
+			s.isUnknown(t, orgB, moved)
+			s.isUnknown(t, orgB, want.ID)
+		}},
+
+	{Rule{"runs/update-copies", "What an update function sees and leaves is its own to change."}, needRuns,
+		func(t *testing.T, s *subject) {
+			want := s.createRun(t, endedRun(orgA, 0))
+			var kept *audiosearch.Run
+			s.updateRun(t, want, func(r *audiosearch.Run) { kept = r })
+			spoilRun(kept)
+			s.hasRun(t, want)
+
+			mine := want.Clone()
+			s.updateRun(t, want, func(r *audiosearch.Run) {
+				r.Query.Filters, r.Trace, r.Results = mine.Query.Filters, mine.Trace, mine.Results
+			})
+			spoilRun(&mine)
+			s.hasRun(t, want)
+			sameResults(t, want.Results, s.results(t, want))
+		}},
+
+	{Rule{"runs/update-error-changes-nothing", "If update returns an error, nothing is changed, and that error is returned, so that errors.Is finds it."}, needRuns,
+		func(t *testing.T, s *subject) {
+			want := s.createRun(t, endedRun(orgA, 0))
+			refused := errors.New("refused")
+			for _, cause := range []error{refused, fmt.Errorf("because: %w", refused), audiosearch.ErrFinished} {
+				err := s.Runs.UpdateRun(t.Context(), orgA, want.ID, func(r *audiosearch.Run) error {
+					spoilRun(r)
+					r.State, r.FinishedAt, r.Results = audiosearch.StateRunning, time.Time{}, []audiosearch.Result{}
+					return cause
+				})
+				require.ErrorIs(t, err, cause)
+				s.hasRun(t, want)
+				sameResults(t, want.Results, s.results(t, want))
+			}
+		}},
+
+	{Rule{"runs/update-panic", "A panic in update changes nothing, and leaves the store usable."}, needRuns,
+		func(t *testing.T, s *subject) {
+			want := s.createRun(t, plainRun(orgA, 0))
+			var err error
+			func() {
+				defer func() {
+					if p := recover(); p != nil {
+						err = errors.New("panicked")
+					}
+				}()
+				err = s.Runs.UpdateRun(t.Context(), orgA, want.ID, func(r *audiosearch.Run) error {
+					r.Attempts = 99
+					panic("of a rule of audiosearchtest; nothing is wrong")
+				})
+			}()
+			require.Error(t, err, "the panic was swallowed")
+			s.hasRun(t, want)
+			s.updateRun(t, want, func(r *audiosearch.Run) { r.Attempts = 1 })
+			want.Attempts = 1
+			s.hasRun(t, want)
+			s.createRun(t, plainRun(orgA, 0))
+		}},
+
+	{Rule{"runs/update-concurrent", "UpdateRun is atomic: of concurrent updates none is lost."}, needRuns,
+		func(t *testing.T, s *subject) {
+			const workers, each = 8, 40
+			r := s.createRun(t, plainRun(orgA, 0))
+			var errs [workers]error
+			together(workers, func(i int) {
+				for range each {
+					errs[i] = s.Runs.UpdateRun(t.Context(), orgA, r.ID, func(r *audiosearch.Run) error {
+						runtime.Gosched() // gives others the chance to come between
+						r.Done++
+						return nil
+					})
+					if errs[i] != nil {
+						return
+					}
+				}
+			})
+			noErrors(t, errs[:])
+			require.Equal(t, workers*each, s.run(t, r).Done)
+		}},
+
+	{Rule{"runs/reads-are-whole", "Another caller sees all of an update's effect or none, in a run and in its results."}, needRuns,
+		func(t *testing.T, s *subject) {
+			r := s.createRun(t, plainRun(orgA, 0))
+			set := func(n int) func(*audiosearch.Run) {
+				return func(r *audiosearch.Run) {
+					r.Done, r.Message, r.Results = n, fmt.Sprint(n), nil
+					for range n%4 + 1 {
+						r.Results = append(r.Results, audiosearch.Result{VideoID: fmt.Sprint(n % 4)})
+					}
+				}
+			}
+			s.updateRun(t, r, set(0))
+			watch(t, 4, func(i int) error {
+				if i%2 == 0 {
+					got, err := s.Runs.Run(t.Context(), orgA, r.ID)
+					if err == nil && fmt.Sprint(got.Done) != got.Message {
+						err = fmt.Errorf("half an update: done %d, message %q", got.Done, got.Message)
+					}
+					return err
+				}
+				results, err := s.Runs.RunResults(t.Context(), orgA, r.ID)
+				for _, one := range results {
+					if one.VideoID != fmt.Sprint(len(results)-1) {
+						err = fmt.Errorf("half an update: %d results, one of which is of %s", len(results), one.VideoID)
+					}
+				}
+				return err
+			}, func() {
+				for n := range 100 {
+					s.updateRun(t, r, set(n))
+				}
+			})
+		}},
+}

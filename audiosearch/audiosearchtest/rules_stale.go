@@ -1,0 +1,155 @@
+package audiosearchtest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// stale returns the IDs of the runs that StaleRuns returns.
+func (s *subject) stale(t *testing.T, before time.Duration, limit int) []int64 {
+	t.Helper()
+	runs, err := s.Runs.StaleRuns(t.Context(), moment(before), limit)
+	require.NoError(t, err)
+	ids := make([]int64, 0, len(runs))
+	for _, r := range runs {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// runAt returns a run whose latest sign of life was at the moment.
+func runAt(org string, updated time.Duration) audiosearch.Run {
+	r := plainRun(org, -time.Hour)
+	r.UpdatedAt = moment(updated)
+	return r
+}
+
+// staleRules are the rules of StaleRuns.
+var staleRules = []rule{
+	{Rule{"runs/stale-oldest-first", "StaleRuns returns runs of all organizations, whole ones without results, by UpdatedAt, oldest first."}, needRuns,
+		func(t *testing.T, s *subject) {
+			require.Empty(t, s.stale(t, 0, 10))
+			want := make([]audiosearch.Run, 6)
+			for _, i := range []int{4, 1, 5, 0, 3, 2} {
+				want[i] = endedRun([]string{orgA, orgB, "org-c"}[i%3], 0)
+				want[i].State, want[i].CreatedAt, want[i].UpdatedAt = audiosearch.StateRunning, moment(-time.Duration(i)*time.Hour), moment(time.Duration(i)*time.Microsecond)
+				s.createRun(t, want[i])
+			}
+			got, err := s.Runs.StaleRuns(t.Context(), moment(time.Hour), 100)
+			require.NoError(t, err)
+			require.Len(t, got, len(want))
+			for i := range got {
+				sameRun(t, want[i], got[i])
+				spoilRun(&got[i])
+				s.hasRun(t, want[i])
+			}
+		}},
+
+	{Rule{"runs/stale-before-is-strict", "StaleRuns returns runs whose UpdatedAt is before the given time, not those at it."}, needRuns,
+		func(t *testing.T, s *subject) {
+			r := s.createRun(t, runAt(orgA, 0))
+			require.Empty(t, s.stale(t, -time.Microsecond, 10))
+			require.Empty(t, s.stale(t, 0, 10))
+			require.Equal(t, []int64{r.ID}, s.stale(t, time.Microsecond, 10))
+		}},
+
+	{Rule{"runs/stale-not-ended", "StaleRuns returns runs that have not ended, in whatever state they are."}, needRuns,
+		func(t *testing.T, s *subject) {
+			var want []int64
+			for i, state := range []audiosearch.State{
+				audiosearch.StatePending, audiosearch.StateQueued, audiosearch.StateRunning, audiosearch.StateTerminating, audiosearch.StateTerminated,
+			} {
+				r := runAt(orgA, time.Duration(i)*time.Second)
+				r.State = state
+				s.createRun(t, r)
+				if state != audiosearch.StateTerminated {
+					want = append(want, r.ID)
+				}
+			}
+			require.Equal(t, want, s.stale(t, time.Hour, 10))
+		}},
+
+	{Rule{"runs/stale-limit", "StaleRuns returns at most limit runs."}, needRuns,
+		func(t *testing.T, s *subject) {
+			var want []int64
+			for i := range 5 {
+				want = append(want, s.createRun(t, runAt(orgA, time.Duration(i)*time.Second)).ID)
+			}
+			for limit := 1; limit <= 6; limit++ {
+				require.Equal(t, want[:min(limit, 5)], s.stale(t, time.Hour, limit))
+			}
+		}},
+
+	{Rule{"runs/stale-follows-updates", "StaleRuns goes by the runs as they are now."}, needRuns,
+		func(t *testing.T, s *subject) {
+			r := s.createRun(t, runAt(orgA, 0))
+			s.updateRun(t, r, func(r *audiosearch.Run) { r.UpdatedAt = moment(2 * time.Hour) })
+			require.Empty(t, s.stale(t, time.Hour, 10))
+			require.Equal(t, []int64{r.ID}, s.stale(t, 3*time.Hour, 10))
+			s.updateRun(t, r, func(r *audiosearch.Run) { r.State = audiosearch.StateTerminated })
+			require.Empty(t, s.stale(t, 3*time.Hour, 10))
+		}},
+}
+
+// prune returns how many runs PruneRuns removed.
+func (s *subject) prune(t *testing.T, before time.Duration, limit int) int {
+	t.Helper()
+	n, err := s.Runs.(audiosearch.RunPruner).PruneRuns(t.Context(), moment(before), limit)
+	require.NoError(t, err)
+	return n
+}
+
+// pruneRules are the rules of Runs that are a RunPruner.
+var pruneRules = []rule{
+	{Rule{"runpruner/removes", "PruneRuns removes runs of all organizations that finished before the given time, with their results, and returns how many."}, needRuns | needRunPruner,
+		func(t *testing.T, s *subject) {
+			require.Zero(t, s.prune(t, 0, 10))
+			old := []audiosearch.Run{s.createRun(t, endedRun(orgA, -time.Hour)), s.createRun(t, endedRun(orgB, -2*time.Hour))}
+			kept := s.createRun(t, endedRun(orgA, time.Hour))
+			require.Equal(t, 2, s.prune(t, 0, 10))
+			for _, r := range old {
+				s.isUnknown(t, r.Organization, r.ID)
+				again := plainRun(r.Organization, 0)
+				again.ID = r.ID
+				s.createRun(t, again)
+				require.Empty(t, s.results(t, again), "the results of the run before")
+			}
+			s.hasRun(t, kept)
+			sameResults(t, kept.Results, s.results(t, kept))
+			require.Zero(t, s.prune(t, 0, 10))
+		}},
+
+	{Rule{"runpruner/before-is-strict", "PruneRuns removes runs that finished before the given time, not those that finished at it."}, needRuns | needRunPruner,
+		func(t *testing.T, s *subject) {
+			r := s.createRun(t, endedRun(orgA, 0))
+			require.Zero(t, s.prune(t, -time.Microsecond, 10))
+			require.Zero(t, s.prune(t, 0, 10))
+			s.hasRun(t, r)
+			require.Equal(t, 1, s.prune(t, time.Microsecond, 10))
+		}},
+
+	{Rule{"runpruner/not-finished", "PruneRuns leaves runs that have not finished, however old they are."}, needRuns | needRunPruner,
+		func(t *testing.T, s *subject) {
+			for _, state := range []audiosearch.State{audiosearch.StatePending, audiosearch.StateQueued, audiosearch.StateRunning, audiosearch.StateTerminating} {
+				r := plainRun(orgA, -1000*time.Hour)
+				r.State = state
+				s.createRun(t, r)
+				require.Zero(t, s.prune(t, 1000*time.Hour, 10), state)
+				s.hasRun(t, r)
+			}
+		}},
+
+	{Rule{"runpruner/limit", "PruneRuns removes at most limit runs at a time."}, needRuns | needRunPruner,
+		func(t *testing.T, s *subject) {
+			for i := range 5 {
+				s.createRun(t, endedRun([]string{orgA, orgB}[i%2], -time.Duration(i)*time.Hour))
+			}
+			for _, want := range []int{2, 2, 1, 0} {
+				require.Equal(t, want, s.prune(t, time.Hour, 2))
+			}
+		}},
+}

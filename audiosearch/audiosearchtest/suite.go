@@ -1,0 +1,169 @@
+// Package audiosearchtest proves backends, scorers and media of package audiosearch, and gives tests of programs that use it what they need.
+//
+// [Run] is the conformance suite of backends: every testable sentence of the contracts of [audiosearch.Datasets], [audiosearch.Catalog],
+// [audiosearch.ScoreStore], [audiosearch.Runs], [audiosearch.Leases] and [audiosearch.Queue], and of the optional interfaces that belong to
+// them, is a rule with an id of its own. [RunModel] compares a backend with a plain model of it, on random datasets, filters and scores. A
+// backend proves itself in a few lines:
+//
+//	func TestConformance(t *testing.T) {
+//		h := audiosearchtest.Harness{Open: func(t *testing.T) audiosearchtest.Backend {
+//			db := open(t) // and t.Cleanup to close it
+//			return audiosearchtest.Backend{
+//				Datasets: db, Catalog: db, Scores: db, Runs: db, Leases: db, Queue: audiosearch.LeaseQueue(db, nil),
+//			}
+//		}}
+//		audiosearchtest.Run(t, h)
+//		audiosearchtest.RunModel(t, h, nil)
+//	}
+//
+// [RunScorer] and [RunMedia] are the suites of scorers and of decoders of media files.
+package audiosearchtest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
+)
+
+// Backend is what a backend offers. The rules of a nil field are skipped and counted. Those of Catalog need Datasets, and those of Scores need
+// both. Rules of optional interfaces apply where a field implements them: [audiosearch.Compactor] (Scores), [audiosearch.RunPruner] (Runs),
+// [audiosearch.JobNotifier] (Leases) and [audiosearch.StepQueue] (Queue).
+type Backend struct {
+	Datasets audiosearch.Datasets
+	Catalog  audiosearch.Catalog
+	Scores   audiosearch.ScoreStore
+	Runs     audiosearch.Runs
+	Leases   audiosearch.Leases
+	Queue    audiosearch.Queue // runs on the real clock
+}
+
+// Harness tells the suite how to come by a backend.
+type Harness struct {
+	// Open returns a fresh, empty backend that shares nothing with earlier ones. It cleans up with t.Cleanup.
+	Open func(t *testing.T) Backend
+
+	// Reopen closes b and opens the same data again. Nil if the backend is volatile.
+	Reopen func(t *testing.T, b Backend) Backend
+
+	// Break makes the backend fail until heal is called. It is optional.
+	Break func(t *testing.T, b Backend) (heal func())
+
+	// Skip holds the ids of rules that the backend is known to break, each with a reason. An unknown id or an empty reason fails
+	// the suite.
+	Skip map[string]string
+}
+
+// Rule is one sentence of a contract.
+type Rule struct {
+	ID   string // "interface/what-it-says"; stable
+	Text string
+}
+
+// Rules returns every rule of [Run], in the order in which it tries them.
+func Rules() []Rule {
+	var rules []Rule
+	for _, r := range allRules() {
+		rules = append(rules, r.Rule)
+	}
+	return rules
+}
+
+// Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule that is broken prints its text. At the
+// end, Run logs which rules were skipped and why.
+func Run(t *testing.T, h Harness) {
+	t.Helper()
+	suite := conformance.Suite{Name: "audiosearchtest"}
+	for _, r := range allRules() {
+		suite.Rules = append(suite.Rules, conformance.Rule{ID: r.ID, Text: r.Text, Try: func(t *testing.T) string { return r.try(t, &h) }})
+	}
+	suite.Run(t, h.Skip)
+}
+
+// need is what a rule cannot do without.
+type need uint
+
+const (
+	needDatasets need = 1 << iota
+	needCatalogField
+	needScoresField
+	needCompactor
+	needRuns
+	needRunPruner
+	needLeases
+	needJobNotifier
+	needQueue
+	needStepQueue
+	needReopen
+	needBreak
+
+	needCatalog = needDatasets | needCatalogField
+	needScores  = needCatalog | needScoresField
+)
+
+// rule is a Rule with the check that proves it.
+type rule struct {
+	Rule
+	needs need
+	check func(t *testing.T, s *subject)
+}
+
+// subject is the backend that a rule is tried on.
+type subject struct {
+	Backend
+	h *Harness
+}
+
+// try runs the check, or returns why it cannot.
+func (r *rule) try(t *testing.T, h *Harness) (skipped string) {
+	switch {
+	case r.needs&needReopen != 0 && h.Reopen == nil:
+		return "the harness has no Reopen"
+	case r.needs&needBreak != 0 && h.Break == nil:
+		return "the harness has no Break"
+	}
+	s := &subject{Backend: h.Open(t), h: h}
+	if reason := s.lacks(r.needs); reason != "" {
+		return reason
+	}
+	r.check(t, s)
+	return ""
+}
+
+// lacks says which of the needs the backend does not meet.
+func (s *subject) lacks(needs need) string {
+	_, compactor := s.Scores.(audiosearch.Compactor)
+	_, runPruner := s.Runs.(audiosearch.RunPruner)
+	_, jobNotifier := s.Leases.(audiosearch.JobNotifier)
+	_, stepQueue := s.Queue.(audiosearch.StepQueue)
+	for _, n := range []struct {
+		need   need
+		met    bool
+		reason string
+	}{
+		{needDatasets, s.Datasets != nil, "the backend has no Datasets"},
+		{needCatalogField, s.Catalog != nil, "the backend has no Catalog"},
+		{needScoresField, s.Scores != nil, "the backend has no Scores"},
+		{needCompactor, compactor, "its Scores are no Compactor"},
+		{needRuns, s.Runs != nil, "the backend has no Runs"},
+		{needRunPruner, runPruner, "its Runs are no RunPruner"},
+		{needLeases, s.Leases != nil, "the backend has no Leases"},
+		{needJobNotifier, jobNotifier, "its Leases are no JobNotifier"},
+		{needQueue, s.Queue != nil, "the backend has no Queue"},
+		{needStepQueue, stepQueue, "its Queue is no StepQueue"},
+	} {
+		if needs&n.need != 0 && !n.met {
+			return n.reason
+		}
+	}
+	return ""
+}
+
+func allRules() []rule {
+	return slices.Concat(datasetRules, datasetDeletionRules, catalogRules, catalogListRules, catalogScoringRules, missingKeyRules,
+		scoringRules, conflictRules, searchRules, filterRules, unscoredRules, windowRules, compactRules, scoreRaceRules,
+		runRules, runUpdateRules, resultRules, staleRules, pruneRules,
+		leaseRules, holderRules, jobNotifierRules, queueRules, consumeRules, stepQueueRules,
+		contextRules, breakRules, reopenRules)
+}

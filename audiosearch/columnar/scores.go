@@ -1,0 +1,126 @@
+package columnar
+
+import (
+	"slices"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// Scores holds the scores of the videos of one dataset by one model, by row as in [Columns]. The zero value is empty. Reading is safe for
+// concurrent use, while nothing is changed.
+type Scores struct {
+	tables []*table // each of other classes
+	places places
+}
+
+// Put gives a video its scores, instead of those that it had. columns[i] has those of classes[i], which ascend, one for each window. It keeps
+// neither of them.
+func (s *Scores) Put(row uint32, classes []audiosearch.Class, columns [][]uint16) {
+	s.Remove(row)
+	if len(columns) == 0 || len(columns[0]) == 0 {
+		return
+	}
+	at := slices.IndexFunc(s.tables, func(t *table) bool { return t != nil && slices.Equal(t.classes, classes) })
+	if at < 0 {
+		if at = slices.Index(s.tables, nil); at < 0 {
+			at = len(s.tables)
+			s.tables = append(s.tables, nil)
+		}
+		s.tables[at] = &table{classes: slices.Clone(classes)}
+	}
+	start := s.tables[at].put(row, columns)
+	s.places.set(row, place{start: start, count: uint32(len(columns[0])), table: uint32(at) + 1})
+}
+
+// Remove forgets the scores of a video, if there are any.
+func (s *Scores) Remove(row uint32) {
+	p := s.places.at(row)
+	if p.table == 0 {
+		return
+	}
+	s.places.set(row, place{})
+	t := s.tables[p.table-1]
+	t.remove(p)
+	switch {
+	case t.dead == t.windows:
+		s.tables[p.table-1] = nil
+	case t.dead > t.windows/2:
+		s.compact(int(p.table - 1))
+	}
+}
+
+// Has reports whether a video has scores.
+func (s *Scores) Has(row uint32) bool { return s.places.at(row).table != 0 }
+
+// Windows returns the scores of windows from to to (exclusive) of a video: one row a window, with a value for each class. The range is cut to
+// what there is.
+func (s *Scores) Windows(row uint32, from, to int) [][]uint16 {
+	p := s.places.at(row)
+	if p.table == 0 {
+		return nil
+	}
+	from, to = max(from, 0), min(to, int(p.count))
+	t := s.tables[p.table-1]
+	var windows [][]uint16
+	for w := from; w < to; w++ {
+		windows = append(windows, t.window(int(p.start)+w))
+	}
+	return windows
+}
+
+// Compact gives back the memory that removed scores take up, and what is kept for growth. Remove does the first by itself, when half of all
+// is removed.
+func (s *Scores) Compact() {
+	for i, t := range s.tables {
+		if t != nil && (t.dead > 0 || t.spare()) {
+			s.compact(i)
+		}
+	}
+	s.places.settle()
+	s.places.groups = slices.Clip(s.places.groups)
+	s.tables = slices.Clip(s.tables)
+}
+
+// Bytes returns how much memory is held.
+func (s *Scores) Bytes() int {
+	n := s.places.bytes() + 8*cap(s.tables)
+	for _, t := range s.tables {
+		if t != nil {
+			n += t.bytes()
+		}
+	}
+	return n
+}
+
+// compact writes a table anew, without what is dead, in the order of the rows. A chunk is let go as soon as all of it is copied.
+func (s *Scores) compact(number int) {
+	old := s.tables[number]
+	live := old.windows - old.dead
+	t := &table{classes: old.classes, videos: make([]span, 0, len(old.videos))}
+	left := make([]int, len(old.chunks)) // windows to copy
+	rows := make([]uint32, 0, len(old.videos))
+	for i, v := range old.videos {
+		if v.row != deadRow {
+			rows = append(rows, v.row)
+			old.chunksOf(int(v.start), old.end(i)-int(v.start), func(i, n int) { left[i] += n })
+		}
+	}
+	slices.Sort(rows)
+	for _, row := range rows {
+		p := s.places.at(row)
+		count := int(p.count)
+		start := t.reserve(row, count, live)
+		live -= count
+		t.copyFrom(old, int(p.start), int(start), count)
+		old.chunksOf(int(p.start), count, func(i, n int) {
+			if left[i] -= n; left[i] == 0 {
+				old.chunks[i] = chunk{}
+			}
+		})
+		p.start = start
+		s.places.set(row, p)
+	}
+	t.clip()
+	s.tables[number] = t
+	s.places.settle()
+}

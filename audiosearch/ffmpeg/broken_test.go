@@ -1,0 +1,171 @@
+package ffmpeg
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// refused says that both methods give an error of the file, which says what to do and names no folder.
+func refused(t *testing.T, path, says string) {
+	t.Helper()
+	m := newMedia(t, nil)
+	_, err := m.Probe(t.Context(), path)
+	_, pcmErr := collect(t, t.Context(), m, path, 16000)
+	for _, err := range []error{err, pcmErr} {
+		require.Error(t, err, filepath.Base(path))
+		assert.ErrorIs(t, err, audiosearch.ErrBadMedia, filepath.Base(path))
+		assert.NotErrorIs(t, err, audiosearch.ErrFormat)
+		assert.ErrorContains(t, err, says, filepath.Base(path))
+		assert.NotContains(t, err.Error(), "/")
+	}
+}
+
+func TestNoMedia(t *testing.T) {
+	needFFmpeg(t)
+	refused(t, write(t, "empty.mp4", ""), "is empty")
+	refused(t, write(t, "text.mp4", "Dear Sir,\nthis is no video.\n"), "convert it to WAV")
+	refused(t, write(t, "zeros.mp4", strings.Repeat("\x00", 100_000)), "convert it to WAV")
+	refused(t, write(t, "one.mp4", "R"), "convert it to WAV")
+	refused(t, write(t, "picture.mp4", string(readFile(t, record(t, append(film, "-frames:v", "1", "a.png")...)))), "of a kind that is not read here")
+	refused(t, write(t, "subtitles.mp4", "1\n00:00:01,000 --> 00:00:02,000\nHello\n"), "of a kind that is not read here")
+	refused(t, record(t, append(film, "-t", "2", "silent.mkv")...), "no sound")
+	// The header of this one is right.
+	_, err := collect(t, t.Context(), newMedia(t, nil), record(t, append(tone("0:s=16000:d=1"), "-af", "atrim=end_sample=0", "-c:a", "pcm_s16le", "none.wav")...), 16000)
+	assert.ErrorIs(t, err, errNoSound)
+}
+
+// What is in a file decides, not its name.
+func TestWrongExtension(t *testing.T) {
+	needFFmpeg(t)
+	sound := record(t, append(tone("0.5*sin(2*PI*440*t):s=16000:d=2"), "-c:a", "flac", "a.flac")...)
+	for _, name := range []string{"a.mp4", "a.m3u8", "a.txt", "a", "a.ffconcat", "%03d.jpg", "-i", "a b'c\"d.mp4", "a,b;c[d]:e.mp4"} {
+		got, err := collect(t, t.Context(), newMedia(t, nil), write(t, name, string(readFile(t, sound))), 16000)
+		require.NoError(t, err, name)
+		assert.Len(t, got, 32000, name)
+	}
+}
+
+func TestListsOfOtherFiles(t *testing.T) {
+	needFFmpeg(t)
+	secret := record(t, append(tone("0.5*sin(2*PI*440*t):s=16000:d=2"), "-c:a", "aac", "-f", "mpegts", "secret.ts")...)
+	for _, target := range []string{"/etc/passwd", secret, "file:" + secret, "http://127.0.0.1:1/a.ts", "concat:" + secret, "subfile,,start,0,end,0,,:" + secret, "data:text/plain,x"} {
+		for name, content := range map[string]string{
+			"hls.mp4":     "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n" + target + "\n#EXT-X-ENDLIST\n",
+			"master.mp4":  "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n" + target + "\n",
+			"concat.mp4":  "ffconcat version 1.0\nfile '" + target + "'\n",
+			"dash.mp4":    `<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static"><Period><AdaptationSet><BaseURL>` + target + `</BaseURL></AdaptationSet></Period></MPD>`,
+			"session.mp4": "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=audio 5004 RTP/AVP 0\n",
+			"meta.mp4":    ";FFMETADATA1\ntitle=" + target + "\n",
+			"redir.mp4":   "[Reference]\nRef1=" + target + "\n",
+			"smooth.mp4":  "<SmoothStreamingMedia>" + target + "</SmoothStreamingMedia>\n",
+			"list.mp4":    target + "\n",
+		} {
+			refused(t, write(t, name, content), "") // whatever it is taken for
+		}
+	}
+	refused(t, write(t, "hls.mp4", "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\n/etc/passwd\n#EXT-X-ENDLIST\n"), "such as a list of other files")
+	refused(t, write(t, "concat.mp4", "ffconcat version 1.0\nfile /etc/passwd\n"), "such as a list of other files")
+}
+
+// A QuickTime file may say that its samples are in another file.
+func TestExternalReference(t *testing.T) {
+	needFFmpeg(t)
+	path := record(t, append(tone("0.5*sin(2*PI*440*t):s=16000:d=2"), "-c:a", "pcm_s16le", "a.mov")...)
+	content := string(readFile(t, path))
+	// dref with one entry that says "in this file" becomes one that names another.
+	const inside = "\x00\x00\x00\x0curl \x00\x00\x00\x01"
+	require.Contains(t, content, inside)
+	content = strings.ReplaceAll(content, inside, "\x00\x00\x00\x0calis\x00\x00\x00\x00")
+	got, err := collect(t, t.Context(), newMedia(t, nil), write(t, "b.mov", content), 16000)
+	if err != nil {
+		assert.ErrorIs(t, err, audiosearch.ErrBadMedia)
+	} else {
+		assert.LessOrEqual(t, len(got), 32000)
+	}
+}
+
+func TestCut(t *testing.T) {
+	needFFmpeg(t)
+	for name, c := range map[string]struct {
+		args []string
+		end  bool // the index is at the end
+	}{
+		"a.mp4":     {[]string{"-c:v", "mpeg4", "-c:a", "aac"}, true},
+		"front.mp4": {[]string{"-c:v", "mpeg4", "-c:a", "aac", "-movflags", "+faststart"}, false},
+		"a.mkv":     {[]string{"-c:v", "mpeg4", "-c:a", "flac"}, false},
+		"a.ts":      {[]string{"-c:v", "mpeg2video", "-c:a", "mp2"}, false},
+		"a.avi":     {[]string{"-c:v", "mpeg4", "-c:a", "mp2"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := video(t, name, c.args...)
+			whole := len(readFile(t, path))
+			m := newMedia(t, nil)
+			for _, n := range []int{1, 4, 12, 40, 100, 1000, whole / 10, whole / 2, whole * 9 / 10, whole - 1} {
+				short := cut(t, path, n)
+				_, probeErr := m.Probe(t.Context(), short)
+				got, err := collect(t, t.Context(), m, short, 16000)
+				for _, err := range []error{probeErr, err} {
+					if err != nil {
+						assert.ErrorIs(t, err, audiosearch.ErrBadMedia, n)
+						assert.NotContains(t, err.Error(), "/")
+					}
+				}
+				if c.end && n == whole/2 {
+					assert.ErrorContains(t, err, "ends before its index")
+				}
+				if !c.end && n == whole/2 {
+					assert.NoError(t, err)
+					assert.InDelta(t, 10, float64(len(got))/16000, 6, "half of the sound")
+				}
+			}
+		})
+	}
+}
+
+func TestNoFile(t *testing.T) {
+	folder := t.TempDir()
+	m := newMedia(t, nil)
+	for _, path := range []string{filepath.Join(folder, "missing"), folder} {
+		_, err := m.Probe(t.Context(), path)
+		assert.Error(t, err)
+		assert.NotErrorIs(t, err, audiosearch.ErrBadMedia, "it is not the content that is wrong")
+		assert.NotContains(t, err.Error(), folder)
+		_, pcmErr := collect(t, t.Context(), m, path, 16000)
+		assert.Equal(t, err, pcmErr)
+		_, err = m.Picture(t.Context(), path, 0, 320)
+		assert.Error(t, err)
+	}
+	_, err := m.Probe(t.Context(), filepath.Join(folder, "missing"))
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+
+	needFFmpeg(t)
+	link := filepath.Join(folder, "link")
+	if err := os.Symlink(record(t, append(tone("0:s=16000:d=1"), "a.flac")...), link); err != nil {
+		t.Skip("this system has no symbolic links:", err)
+	}
+	_, err = m.Probe(t.Context(), link) // the folder's guard is audiosearch.Files
+	assert.NoError(t, err)
+}
+
+func TestSentence(t *testing.T) {
+	for said, want := range map[string]string{
+		"":                                    "",
+		"one\ntwo three.\n":                   "two three",
+		"[mov @ 0x55f] bad atom":              "[mov @ bad atom",
+		"file:/proc/self/fd/3: No such thing": "No such thing",
+		`C:\Users\x: No such thing`:           "No such thing",
+		"a\x1b[31mred\x00 b":                  "a[31mred b",
+		strings.Repeat("x", 1000):             strings.Repeat("x", maxSentence),
+	} {
+		assert.Equal(t, want, sentence(said))
+	}
+}

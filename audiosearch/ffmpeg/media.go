@@ -1,0 +1,163 @@
+package ffmpeg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// ErrNotInstalled: one of the programs is missing.
+var ErrNotInstalled = errors.New("ffmpeg is missing here: install ffmpeg (Debian: apt-get install ffmpeg), or convert the file to WAV")
+
+// Options say where the programs are, and bound what they do. Nil means all defaults. A file beyond the limits is an error, but no
+// [audiosearch.BadMedia]: with other options it is read.
+type Options struct {
+	FFmpeg  string // path; "": looked up in PATH when it is needed
+	FFprobe string // path; "": looked up in PATH when it is needed
+
+	Timeout      time.Duration // for all work of the programs on a file; the time that the caller takes for a block does not count; 0: 1 hour
+	MaxBytes     int64         // of what is decoded, 4 bytes a sample; 0: 16 GiB
+	MaxDuration  time.Duration // of the file, and of what is decoded; 0: 24 hours
+	MaxKeyframes int           // of a file; if there are more, they are thinned out evenly; 0: 100 000
+}
+
+// Media implements [audiosearch.Media] by ffmpeg and ffprobe.
+type Media struct {
+	opts Options
+
+	mu        sync.Mutex
+	resampler string // the name of ffmpeg's best one; "": not asked yet
+}
+
+var _ audiosearch.Media = (*Media)(nil)
+
+// New returns a Media. The programs need not be there yet: a file is [ErrNotInstalled] while they are not.
+func New(options *Options) (*Media, error) {
+	m := new(Media)
+	if options != nil {
+		m.opts = *options
+	}
+	o := &m.opts
+	if o.Timeout < 0 || o.MaxBytes < 0 || o.MaxDuration < 0 || o.MaxKeyframes < 0 {
+		return nil, errors.New("ffmpeg: Timeout, MaxBytes, MaxDuration and MaxKeyframes must not be negative; 0 means the default")
+	}
+	if o.Timeout == 0 {
+		o.Timeout = time.Hour
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = 16 << 30
+	}
+	if o.MaxDuration == 0 {
+		o.MaxDuration = 24 * time.Hour
+	}
+	if o.MaxKeyframes == 0 {
+		o.MaxKeyframes = 100_000
+	}
+	return m, nil
+}
+
+// Probe implements [audiosearch.Media]. It reads all packets of a file with video, since only few kinds of files list their keyframes: that
+// takes about as long as to copy the file.
+func (m *Media) Probe(ctx context.Context, path string) (audiosearch.Info, error) {
+	j, err := m.open(ctx, path)
+	if err != nil {
+		return audiosearch.Info{}, err
+	}
+	defer j.close()
+	h, err := j.header()
+	if err != nil {
+		return audiosearch.Info{}, err
+	}
+	info := audiosearch.Info{Duration: h.duration, HasVideo: h.video >= 0}
+	if info.HasVideo {
+		info.Keyframes, err = j.keyframes(h)
+	}
+	if err != nil {
+		return audiosearch.Info{}, err
+	}
+	return info, nil
+}
+
+// job is the work on one file.
+type job struct {
+	*Media
+	ctx  context.Context
+	file *os.File
+	left time.Duration // of Options.Timeout
+}
+
+// open opens a file, which is what all programs of the job will see.
+func (m *Media) open(ctx context.Context, path string) (*job, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// The flag keeps the opening of a named pipe from waiting for a writer. Reading a regular file is as without it.
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, openError(err)
+	}
+	stat, err := file.Stat()
+	switch {
+	case err != nil:
+		err = openError(err)
+	case !stat.Mode().IsRegular():
+		err = errors.New("this is no file but a folder, a pipe or a device: name a file")
+	case stat.Size() == 0:
+		err = audiosearch.BadMedia(errors.New("the file is empty: record it or copy it again"))
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return &job{Media: m, ctx: ctx, file: file, left: m.opts.Timeout}, nil
+}
+
+func (j *job) close() { j.file.Close() }
+
+// openError says why a file could not be opened, without its path.
+func openError(err error) error {
+	var path *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no such file: put it there, or correct the path (%w)", fs.ErrNotExist)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("the file may not be read: give this program the right to (%w)", fs.ErrPermission)
+	case errors.As(err, &path):
+		err = path.Err
+	}
+	return fmt.Errorf("ffmpeg: opening the file: %w", err)
+}
+
+// program returns the path of a program: that of the options, or the one in PATH.
+func program(path, name string) (string, error) {
+	if path == "" {
+		path = name
+	}
+	found, err := exec.LookPath(path)
+	if err == nil {
+		found, err = filepath.Abs(found)
+	}
+	if err != nil {
+		return "", ErrNotInstalled
+	}
+	return found, nil
+}
+
+func (m *Media) ffmpeg() (string, error)  { return program(m.opts.FFmpeg, "ffmpeg") }
+func (m *Media) ffprobe() (string, error) { return program(m.opts.FFprobe, "ffprobe") }
+
+// containers are the demuxers that are allowed: of files that hold their sound themselves, and of nothing that names other files.
+var containers = strings.Join([]string{
+	"mov", "mp4", "m4a", "3gp", "3g2", "mj2", "matroska", "webm", "avi", "mpegts", "mpeg", "flv", "asf", "ogg", "mxf", "nut", "rm", "wtv", "dv", "gxf",
+	"wav", "w64", "aiff", "au", "caf", "flac", "mp3", "aac", "ac3", "eac3", "dts", "amr", "wv", "ape", "tta", "tak", "mpc", "mpc8", "dsf", "voc", "gsm",
+}, ",")

@@ -1,0 +1,221 @@
+package ffmpeg
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	minRate, maxRate = 1000, 768_000
+	blockSamples     = 16384
+)
+
+// PCM implements [audiosearch.Media]. The rate is 1000 to 768000 Hz.
+func (m *Media) PCM(ctx context.Context, path string, rate int) iter.Seq2[[]float32, error] {
+	return func(yield func([]float32, error) bool) {
+		if rate < minRate || rate > maxRate {
+			yield(nil, fmt.Errorf("ffmpeg: the rate must be %d to %d Hz, not %d", minRate, maxRate, rate))
+			return
+		}
+		j, err := m.open(ctx, path)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer j.close()
+		if err := j.decode(rate, yield); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// decode yields the sound. It returns nil once yield has asked for the end.
+func (j *job) decode(rate int, yield func([]float32, error) bool) error {
+	h, err := j.header()
+	if err != nil {
+		return err
+	}
+	p, err := j.startDecoder(h, rate)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	s := &sound{yield: yield, rate: rate, maxSamples: min(j.opts.MaxBytes/4, samples(j.opts.MaxDuration, rate))}
+	if err := s.silence(samples(h.delay, rate)); err != nil {
+		return s.result(err)
+	}
+	if err := s.copy(p); err != nil {
+		return s.result(err)
+	}
+	if err := p.wait(); err != nil {
+		return err
+	}
+	if !s.any {
+		return errNoSound
+	}
+	return nil
+}
+
+// startDecoder starts ffmpeg, which writes mono samples as 32-bit floats.
+func (j *job) startDecoder(h *header, rate int) (*process, error) {
+	path, err := j.ffmpeg()
+	if err != nil {
+		return nil, err
+	}
+	resampler, err := j.bestResampler(path)
+	if err != nil {
+		return nil, err
+	}
+	input, err := j.input(h.mov)
+	if err != nil {
+		return nil, err
+	}
+	args := append([]string{"-nostdin", "-threads", "1"}, input...)
+	args = append(args, "-map", "0:"+strconv.Itoa(h.sound), "-vn", "-sn", "-dn", "-filter_threads", "1", "-af", filters(h, rate, resampler),
+		"-c:a", "pcm_f32le", "-f", "f32le", "pipe:1")
+	return j.start(path, args...)
+}
+
+// filters returns ffmpeg's filters from the channels to mono at a rate.
+func filters(h *header, rate int, resampler string) string {
+	// Floats first: to average integers would round once more. The layout is named so that a track which changes it on the way goes on.
+	format := "aformat=sample_fmts=fltp"
+	if h.layout != "" && strings.Trim(h.layout, "abcdefghijklmnopqrstuvwxyz0123456789.()") == "" {
+		format += ":channel_layouts=" + h.layout
+	}
+	chain := []string{format}
+	if h.channels > 1 {
+		// ffmpeg's own way to mono (-ac 1) weighs the channels, and can be louder than the average.
+		weight := strconv.FormatFloat(1/float64(h.channels), 'f', 17, 64)
+		terms := make([]string, h.channels)
+		for i := range terms {
+			terms[i] = weight + "*c" + strconv.Itoa(i)
+		}
+		chain = append(chain, "pan=mono|c0="+strings.Join(terms, "+"))
+	}
+	return strings.Join(append(chain, "aresample="+resampler+":osr="+strconv.Itoa(rate)), ",")
+}
+
+// The resamplers, as arguments of ffmpeg's filter aresample. Both are flat to 0.9 times half the lower rate.
+const (
+	soxr = "resampler=soxr:precision=28"
+	swr  = "filter_type=kaiser:kaiser_beta=10:filter_size=160:cutoff=0.95"
+)
+
+// bestResampler returns which of them this ffmpeg has.
+func (j *job) bestResampler(path string) (string, error) {
+	j.mu.Lock()
+	known := j.resampler
+	j.mu.Unlock()
+	if known != "" {
+		return known, nil
+	}
+	const maxVersion = 64 << 10 // bytes
+	version, err := j.readAll(maxVersion, path, "-version")
+	if err != nil {
+		return "", err
+	}
+	known = swr
+	if strings.Contains(string(version), "--enable-libsoxr") {
+		known = soxr
+	}
+	j.mu.Lock()
+	j.resampler = known
+	j.mu.Unlock()
+	return known, nil
+}
+
+// sound is what was decoded so far, on its way to the caller.
+type sound struct {
+	yield      func([]float32, error) bool
+	rate       int
+	count      int64
+	maxSamples int64
+	any        bool // the decoder gave a sample
+	block      [blockSamples]float32
+}
+
+var (
+	errStopped = errors.New("the caller wants no more")
+	errTooMuch = errors.New("there is more sound than the limit allows")
+)
+
+// result says what the caller gets to see of an error.
+func (s *sound) result(err error) error {
+	switch {
+	case errors.Is(err, errStopped):
+		return nil
+	case errors.Is(err, errTooMuch):
+		return fmt.Errorf("the sound is longer than %v, which is the limit here: cut the file into shorter ones",
+			(time.Duration(s.maxSamples/int64(s.rate)) * time.Second))
+	}
+	return err
+}
+
+// silence yields n samples of it.
+func (s *sound) silence(n int64) error {
+	for n > 0 {
+		block := s.block[:min(n, blockSamples)]
+		clear(block)
+		if err := s.emit(block); err != nil {
+			return err
+		}
+		n -= int64(len(block))
+	}
+	return nil
+}
+
+// copy yields what r has. Bytes after the last whole sample are left out.
+func (s *sound) copy(r io.Reader) error {
+	raw := make([]byte, 4*blockSamples)
+	for {
+		n, err := io.ReadFull(r, raw)
+		block := s.block[:n/4]
+		for i := range block {
+			block[i] = clipped(math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:])))
+		}
+		if len(block) > 0 {
+			s.any = true
+			if err := s.emit(block); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+func (s *sound) emit(block []float32) error {
+	if s.count += int64(len(block)); s.count > s.maxSamples {
+		return errTooMuch
+	}
+	if !s.yield(block, nil) {
+		return errStopped
+	}
+	return nil
+}
+
+// clipped is v in [-1,1]; 0 if it is no number.
+func clipped(v float32) float32 {
+	if v-v != 0 {
+		return 0
+	}
+	return min(max(v, -1), 1)
+}
+
+// samples is how many there are in a time.
+func samples(d time.Duration, rate int) int64 {
+	return int64(math.Round(d.Seconds() * float64(rate)))
+}

@@ -1,0 +1,154 @@
+package ffmpeg
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func everyTwoSeconds() (times []time.Duration) {
+	for i := range 10 {
+		times = append(times, time.Duration(2*i)*time.Second)
+	}
+	return times
+}
+
+func TestKeyframes(t *testing.T) {
+	needFFmpeg(t)
+	for _, c := range []struct {
+		name, encoder string
+		args          []string
+	}{
+		{"h264.mp4", "libx264", []string{"-c:v", "libx264", "-c:a", "aac"}},
+		{"b-frames.mp4", "libx264", []string{"-c:v", "libx264", "-bf", "3", "-c:a", "aac"}},
+		{"fragments.mp4", "libx264", []string{"-c:v", "libx264", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov"}},
+		{"mpeg4.mp4", "mpeg4", []string{"-c:v", "mpeg4", "-c:a", "aac"}},
+		{"mov.mov", "mpeg4", []string{"-c:v", "mpeg4", "-c:a", "pcm_s16le"}},
+		{"mkv.mkv", "mpeg4", []string{"-c:v", "mpeg4", "-c:a", "flac"}},
+		{"webm.webm", "libvpx", []string{"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "8", "-c:a", "libvorbis"}},
+		{"avi.avi", "mpeg4", []string{"-c:v", "mpeg4", "-c:a", "mp2"}},
+		{"ts.ts", "mpeg2video", []string{"-c:v", "mpeg2video", "-c:a", "mp2"}},
+		{"flv.flv", "flv", []string{"-c:v", "flv", "-c:a", "aac"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			needEncoder(t, c.encoder)
+			path := video(t, c.name, c.args...)
+			info, err := newMedia(t, nil).Probe(t.Context(), path)
+			require.NoError(t, err)
+			assert.True(t, info.HasVideo)
+			assert.InDelta(t, 20, info.Duration.Seconds(), 0.1)
+			require.Len(t, info.Keyframes, 10)
+			for i, want := range everyTwoSeconds() {
+				assert.InDelta(t, want.Seconds(), info.Keyframes[i].Seconds(), 0.1, "keyframe %d", i) // mp4 is exact; others start a few frames late
+			}
+			got, err := collect(t, t.Context(), newMedia(t, nil), path, 16000)
+			require.NoError(t, err)
+			assert.InDelta(t, 20, float64(len(got))/16000, 0.1)
+		})
+	}
+}
+
+func TestSoundAlone(t *testing.T) {
+	needFFmpeg(t)
+	for name, encoder := range map[string]string{
+		"a.mp3": "libmp3lame", "a.ogg": "libvorbis", "a.opus": "libopus", "a.flac": "flac", "a.m4a": "aac", "a.aac": "aac", "a.aiff": "pcm_s16be", "a.wav": "adpcm_ms",
+		"a.au": "pcm_mulaw", "a.caf": "pcm_s24le", "a.wma": "wmav2", "a.ac3": "ac3", "a.w64": "pcm_s16le",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			needEncoder(t, encoder)
+			path := record(t, append(tone("0.5*sin(2*PI*440*t):s=48000:d=3"), "-c:a", encoder, name)...)
+			info, err := newMedia(t, nil).Probe(t.Context(), path)
+			require.NoError(t, err)
+			assert.False(t, info.HasVideo)
+			assert.Empty(t, info.Keyframes)
+			assert.InDelta(t, 3, info.Duration.Seconds(), 0.2)
+			got, err := collect(t, t.Context(), newMedia(t, nil), path, 16000)
+			require.NoError(t, err)
+			assert.InDelta(t, 3, float64(len(got))/16000, 0.1)
+			assert.InDelta(t, -9.03, level(got[16000:32000]), 0.6, "dB") // LAME makes it 0.45 dB quieter
+		})
+	}
+}
+
+func TestCoverIsNoVideo(t *testing.T) {
+	needFFmpeg(t)
+	needEncoder(t, "libmp3lame")
+	cover := record(t, append(film, "-frames:v", "1", "cover.jpg")...)
+	args := append(tone("0.5*sin(2*PI*440*t):s=48000:d=3"), "-i", cover, "-map", "0", "-map", "1", "-c:a", "libmp3lame", "-c:v", "copy", "-id3v2_version", "3", "-disposition:v", "attached_pic")
+	info, err := newMedia(t, nil).Probe(t.Context(), record(t, append(args, "a.mp3")...))
+	require.NoError(t, err)
+	assert.False(t, info.HasVideo)
+	assert.Empty(t, info.Keyframes)
+}
+
+// A sound track that begins after the pictures has silence before it, so that times are those of a player.
+func TestLateSound(t *testing.T) {
+	needFFmpeg(t)
+	for _, name := range []string{"late.mkv", "late.mp4", "late.ts"} {
+		args := append(append([]string{}, film...), "-itsoffset", "3")
+		args = append(append(args, tone("0.5*sin(2*PI*440*t):s=48000:d=7")...), "-t", "10", "-c:v", "mpeg2video", "-g", "50", "-c:a", "mp2", name)
+		path := record(t, args...)
+		info, err := newMedia(t, nil).Probe(t.Context(), path)
+		require.NoError(t, err)
+		require.Len(t, info.Keyframes, 5)
+		assert.InDelta(t, 2, (info.Keyframes[2] - info.Keyframes[1]).Seconds(), 0.001)
+		assert.InDelta(t, 0, info.Keyframes[0].Seconds(), 0.1)
+		got, err := collect(t, t.Context(), newMedia(t, nil), path, 16000)
+		require.NoError(t, err)
+		assert.InDelta(t, 10, float64(len(got))/16000, 0.1)
+		assert.Less(t, level(got[:16000*29/10]), -90.0)
+		assert.InDelta(t, -9.03, level(got[16000*31/10:16000*4]), 0.2)
+	}
+}
+
+func TestKeyframeLines(t *testing.T) {
+	for line, want := range map[string]float64{
+		"pts_time=2.000000|dts_time=1.920000|flags=K_": 2, "pts_time=2.5|dts_time=N/A|flags=K__": 2.5, "dts_time=3.5|flags=K__": 3.5,
+		"pts_time=N/A|dts_time=1.920000|flags=K_|": 1.92, "pts_time=-0.5|flags=K": -0.5,
+	} {
+		got, ok := keyframe(line)
+		assert.True(t, ok, line)
+		assert.Equal(t, want, got, line)
+	}
+	for _, line := range []string{"", "pts_time=2|flags=__", "pts_time=2|flags=KD_", "pts_time=N/A|dts_time=N/A|flags=K_", "pts_time=2", "flags=K_", "|||===", "{}"} {
+		_, ok := keyframe(line)
+		assert.False(t, ok, line)
+	}
+}
+
+func TestThinned(t *testing.T) {
+	for _, most := range []int{1, 2, 3, 7, 8, 100} {
+		for n := range 300 {
+			times := thinned{max: most}
+			for i := range n {
+				times.add(time.Duration(i))
+			}
+			require.LessOrEqual(t, len(times.kept), most)
+			for i, at := range times.kept {
+				require.Equal(t, time.Duration(i*(times.every+1)), at, "%d of %d", i, n)
+			}
+			if n > 0 {
+				last := int(times.kept[len(times.kept)-1])
+				require.Less(t, n-1-last, times.every+1, "the end is covered")
+			}
+			if n <= most {
+				require.Len(t, times.kept, n)
+			} else if most > 1 {
+				require.Greater(t, len(times.kept), most/2-1)
+			}
+		}
+	}
+}
+
+func TestMaxKeyframes(t *testing.T) {
+	needFFmpeg(t)
+	path := video(t, "many.avi", "-c:v", "mjpeg", "-c:a", "mp2") // each picture is a keyframe: 500
+	info, err := newMedia(t, &Options{MaxKeyframes: 20}).Probe(t.Context(), path)
+	require.NoError(t, err)
+	require.Len(t, info.Keyframes, 16)
+	assert.InDelta(t, 32.0/25, (info.Keyframes[9] - info.Keyframes[8]).Seconds(), 0.001)
+}

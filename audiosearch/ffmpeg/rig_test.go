@@ -1,0 +1,107 @@
+package ffmpeg
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// needFFmpeg skips a test on a machine without ffmpeg. CI must have it.
+func needFFmpeg(t testing.TB) {
+	t.Helper()
+	for _, name := range []string{"ffmpeg", "ffprobe"} {
+		if _, err := exec.LookPath(name); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatal(name, "is missing")
+			}
+			t.Skip(name, "is missing")
+		}
+	}
+}
+
+// needEncoder skips a test if ffmpeg was built without an encoder.
+func needEncoder(t testing.TB, name string) {
+	t.Helper()
+	out, err := exec.Command("ffmpeg", "-v", "error", "-encoders").Output()
+	require.NoError(t, err)
+	if !strings.Contains(string(out), " "+name+" ") {
+		t.Skip("this ffmpeg has no encoder", name)
+	}
+}
+
+// record makes a file with ffmpeg. The last argument is its name.
+func record(t testing.TB, args ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), args[len(args)-1])
+	args = append([]string{"-nostdin", "-v", "error", "-y"}, append(args[:len(args)-1:len(args)-1], path)...)
+	out, err := exec.Command("ffmpeg", args...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return path
+}
+
+// Inputs of ffmpeg.
+func tone(expr string) []string { return []string{"-f", "lavfi", "-i", "aevalsrc=" + expr} }
+
+var film = []string{"-f", "lavfi", "-i", "testsrc=size=160x120:rate=25"}
+
+// video makes a file of 20 seconds with a keyframe every two seconds.
+func video(t testing.TB, name string, args ...string) string {
+	t.Helper()
+	all := append(append([]string{}, film...), tone("0.5*sin(2*PI*440*t):s=44100")...)
+	all = append(append(all, "-t", "20", "-g", "50", "-force_key_frames", "expr:gte(t,n_forced*2)"), args...)
+	return record(t, append(all, name)...)
+}
+
+func newMedia(t testing.TB, options *Options) *Media {
+	t.Helper()
+	m, err := New(options)
+	require.NoError(t, err)
+	return m
+}
+
+func write(t testing.TB, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+// cut copies the first bytes of a file.
+func cut(t testing.TB, path string, n int) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return write(t, "cut-"+filepath.Base(path), string(b[:min(n, len(b))]))
+}
+
+// collect reads a whole file, and checks what every caller relies on.
+func collect(t testing.TB, ctx context.Context, m *Media, path string, rate int) (all []float32, err error) {
+	t.Helper()
+	for block, e := range m.PCM(ctx, path, rate) {
+		require.NoError(t, err, "an error must be the last element")
+		if err = e; e != nil {
+			require.Nil(t, block)
+			continue
+		}
+		require.NotEmpty(t, block)
+		for _, v := range block {
+			if !(v >= -1 && v <= 1) {
+				t.Fatalf("sample %v", v)
+			}
+		}
+		all = append(all, block...)
+	}
+	return all, err
+}
+
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return b
+}

@@ -1,0 +1,46 @@
+package signal
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// heardInRecordings are the scores of 0.5 or more that the recordings deserve, and why.
+var heardInRecordings = map[string]map[audiosearch.Class]string{}
+
+// TestRecordings: recordings of dogs, rain, engines and so on are none of what this package looks for, but for the exceptions.
+// The recordings are third parties', so they are not in the repository, but in a folder beside it.
+func TestRecordings(t *testing.T) {
+	needFFmpeg(t)
+	const folder = "../../../shared/data/sounds"
+	if _, err := os.Stat(folder); err != nil {
+		t.Skip("the recordings are not there: the folder shared/data/sounds beside the repository")
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*.ogg"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	s := newScorer(t)
+	recordings := map[string]bool{}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".ogg")
+		recordings[name] = true
+		for class, score := range scoresOf(t, s, decode(t, file)) {
+			why, expected := heardInRecordings[name][class]
+			switch {
+			case score >= 0.5 && !expected:
+				t.Errorf("%s scores %.2f as %v, want less than 0.5", name, score, class)
+			case score < 0.5 && expected:
+				t.Errorf("%s scores %.2f as %v: take the exception away (%s)", name, score, class, why)
+			}
+		}
+	}
+	for name := range heardInRecordings {
+		require.True(t, recordings[name], "there is no recording %s", name)
+	}
+}

@@ -1,0 +1,228 @@
+package wav
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// encoding says how a sample is written.
+type encoding struct {
+	float bool
+	bytes int // of one sample of one channel; what is used of them stands in the upper bits, so that it does not matter how much that is
+}
+
+// sound is where the samples of a file are, and what they are.
+type sound struct {
+	encoding
+	rate     int
+	channels int
+	offset   int64 // of the first frame, in bytes
+	frames   int64 // in the file; a frame is one sample of each channel
+}
+
+func (s *sound) frameBytes() int { return s.bytes * s.channels }
+
+func (s *sound) duration() time.Duration {
+	seconds := s.frames / int64(s.rate)
+	if seconds > int64(math.MaxInt64/time.Second)-1 {
+		return math.MaxInt64
+	}
+	return time.Duration(seconds)*time.Second + time.Duration(s.frames%int64(s.rate))*time.Second/time.Duration(s.rate)
+}
+
+// Limits of what is believed.
+const (
+	minRate     = 100 // of a file
+	maxRate     = 768_000
+	minOutRate  = 1000 // that is asked for
+	maxChannels = 256
+	maxChunks   = 10_000 // a file has a dozen
+)
+
+const (
+	formatPCM        = 0x0001
+	formatFloat      = 0x0003
+	formatExtensible = 0xFFFE
+
+	unknownSize = 0xFFFFFFFF // in a chunk: see ds64, or to the end of the file
+)
+
+// subformatTail ends the GUID of every subformat that stands for a plain format code, which is its first two bytes.
+const subformatTail = "\x00\x00\x00\x00\x10\x00\x80\x00\x00\xAA\x00\x38\x9B\x71"
+
+// parse finds the sound in a file of size bytes.
+func parse(r io.ReaderAt, size int64) (*sound, error) {
+	if size == 0 {
+		return nil, audiosearch.BadMedia(errors.New("the file is empty: record it or copy it again"))
+	}
+	var head [12]byte
+	n, err := readAt(r, head[:], 0)
+	if err != nil {
+		return nil, err
+	}
+	magic := string(head[:min(n, 4)])
+	switch {
+	case magic != "RIFF" && magic != "RF64" && magic != "BW64", n == 12 && string(head[8:]) != "WAVE":
+		return nil, fmt.Errorf("%w: it is no WAV file; convert it to WAV, or install ffmpeg", audiosearch.ErrFormat)
+	case n < 12:
+		return nil, errCut
+	}
+	p := parser{r: r, size: size, wide: magic != "RIFF", riffSize: int64(binary.LittleEndian.Uint32(head[4:]))}
+	return p.chunks()
+}
+
+var (
+	errCut     = audiosearch.BadMedia(errors.New("the file ends before its sound begins: copy it again, completely"))
+	errNoSound = audiosearch.BadMedia(errors.New("the file has no sound: it holds not a single sample; record it again"))
+)
+
+type parser struct {
+	r        io.ReaderAt
+	size     int64
+	riffSize int64 // as the file says it, in its first 32 bits
+	wide     bool  // RF64 or BW64: 64-bit sizes are in ds64
+	ds64     int64 // size of the data chunk; 0: not there
+
+	fmt        *sound // without offset and frames
+	data       int64  // offset of the data; 0: not there yet
+	dataLength int64
+}
+
+// chunks goes from chunk to chunk until it knows the format and where the data is.
+func (p *parser) chunks() (*sound, error) {
+	offset := int64(12)
+	for range maxChunks {
+		var head [8]byte
+		if n, err := readAt(p.r, head[:], offset); err != nil {
+			return nil, err
+		} else if n < 8 {
+			return nil, errCut
+		}
+		offset += 8
+		length := int64(binary.LittleEndian.Uint32(head[4:]))
+		var err error
+		switch string(head[:4]) {
+		case "ds64":
+			err = p.readSizes(offset)
+		case "fmt ":
+			err = p.readFormat(offset, length)
+		case "data":
+			length = p.lengthOfData(offset, length)
+			p.data, p.dataLength = offset, length
+		}
+		if err != nil {
+			return nil, err
+		}
+		if p.fmt != nil && p.data != 0 {
+			return p.found()
+		}
+		offset += length + length%2 // chunks begin at even offsets
+		if offset >= p.size {
+			return nil, errCut
+		}
+	}
+	return nil, audiosearch.BadMedia(errors.New("the WAV file has too many parts: save it again with another program"))
+}
+
+func (p *parser) found() (*sound, error) {
+	s := *p.fmt
+	s.offset = p.data
+	s.frames = p.dataLength / int64(s.frameBytes())
+	if s.frames == 0 {
+		return nil, errNoSound
+	}
+	return &s, nil
+}
+
+// lengthOfData returns how many bytes of sound there really are.
+func (p *parser) lengthOfData(offset, length int64) int64 {
+	rest := max(p.size-offset, 0)
+	switch {
+	case length == unknownSize && p.wide && p.ds64 > 0:
+		length = p.ds64
+	case length == unknownSize:
+		length = rest
+	case length == 0 && p.riffSize+8 != p.size && p.riffSize+8 != p.size-1:
+		// The writer never filled in the lengths, or that of the whole file would be right.
+		length = rest
+	}
+	return min(length, rest)
+}
+
+// readSizes reads a ds64 chunk: 64-bit sizes of the file, the data, and more.
+func (p *parser) readSizes(offset int64) error {
+	var sizes [16]byte
+	if n, err := readAt(p.r, sizes[:], offset); err != nil {
+		return err
+	} else if n < len(sizes) {
+		return errCut
+	}
+	if data := binary.LittleEndian.Uint64(sizes[8:]); data <= math.MaxInt64 {
+		p.ds64 = int64(data)
+	}
+	return nil
+}
+
+// readFormat reads a fmt chunk: WAVEFORMATEX, or WAVEFORMATEXTENSIBLE of Microsoft's mmreg.h.
+func (p *parser) readFormat(offset, length int64) error {
+	var b [40]byte
+	want := int(min(length, int64(len(b))))
+	n, err := readAt(p.r, b[:want], offset)
+	switch {
+	case err != nil:
+		return err
+	case n < want:
+		return errCut
+	case n < 16:
+		return audiosearch.BadMedia(errors.New("the header of the WAV file is too short: save it again with another program"))
+	}
+	code := binary.LittleEndian.Uint16(b[:])
+	s := &sound{channels: int(binary.LittleEndian.Uint16(b[2:])), rate: int(min(binary.LittleEndian.Uint32(b[4:]), math.MaxInt32))}
+	frame, bits := int(binary.LittleEndian.Uint16(b[12:])), int(binary.LittleEndian.Uint16(b[14:]))
+	if code == formatExtensible && n == len(b) {
+		code = binary.LittleEndian.Uint16(b[24:])
+		if string(b[26:40]) != subformatTail {
+			return fmt.Errorf("%w: the WAV file has a codec of its own; convert it to WAV with PCM, or install ffmpeg", audiosearch.ErrFormat)
+		}
+	}
+	switch {
+	case code != formatPCM && code != formatFloat:
+		return fmt.Errorf("%w: the WAV file has codec 0x%04X inside; convert it to WAV with PCM, or install ffmpeg", audiosearch.ErrFormat, code)
+	case s.channels < 1 || s.channels > maxChannels:
+		return audiosearch.BadMedia(fmt.Errorf("the WAV file says that it has %d channels: it must have 1 to %d", s.channels, maxChannels))
+	case s.rate < minRate || s.rate > maxRate:
+		return audiosearch.BadMedia(fmt.Errorf("the WAV file says that it has %d samples per second: it must have %d to %d", s.rate, minRate, maxRate))
+	}
+	s.encoding = encoding{float: code == formatFloat, bytes: (bits + 7) / 8}
+	if frame%s.channels == 0 && frame/s.channels > s.bytes {
+		s.bytes = frame / s.channels // 24 bits in 4 bytes, for example
+	}
+	if !s.known() {
+		return fmt.Errorf("%w: the WAV file has samples of %d bits in frames of %d bytes; convert it to WAV with PCM of 16 bits, or install ffmpeg",
+			audiosearch.ErrFormat, bits, frame)
+	}
+	p.fmt = s
+	return nil
+}
+
+func (e encoding) known() bool {
+	if e.float {
+		return e.bytes == 4 || e.bytes == 8
+	}
+	return 1 <= e.bytes && e.bytes <= 4
+}
+
+// readAt reads as much of b as there is.
+func readAt(r io.ReaderAt, b []byte, offset int64) (int, error) {
+	n, err := r.ReadAt(b, offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return n, fmt.Errorf("wav: reading the file: %w", withoutPath(err))
+	}
+	return n, nil
+}

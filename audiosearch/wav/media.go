@@ -1,0 +1,175 @@
+package wav
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// Options bound what is read. Nil means all defaults. A file beyond them is an error, but no [audiosearch.BadMedia]: with other options it is
+// read.
+type Options struct {
+	MaxDuration time.Duration // of the sound; 0: 24 hours
+	MaxBytes    int64         // of a file; 0: 64 GiB
+}
+
+// Media implements [audiosearch.Media] for WAV files.
+type Media struct {
+	maxDuration time.Duration
+	maxBytes    int64
+}
+
+var _ audiosearch.Media = (*Media)(nil)
+
+// New returns a Media for WAV files.
+func New(options *Options) (*Media, error) {
+	if options == nil {
+		options = new(Options)
+	}
+	if options.MaxDuration < 0 || options.MaxBytes < 0 {
+		return nil, errors.New("wav: MaxDuration and MaxBytes must not be negative; 0 means the default")
+	}
+	m := &Media{maxDuration: options.MaxDuration, maxBytes: options.MaxBytes}
+	if m.maxDuration == 0 {
+		m.maxDuration = 24 * time.Hour
+	}
+	if m.maxBytes == 0 {
+		m.maxBytes = 64 << 30
+	}
+	return m, nil
+}
+
+// Probe implements [audiosearch.Media]. It reads the header alone. The duration is that of the samples that are in the file.
+func (m *Media) Probe(ctx context.Context, path string) (audiosearch.Info, error) {
+	if err := ctx.Err(); err != nil {
+		return audiosearch.Info{}, err
+	}
+	file, sound, err := m.open(path)
+	if err != nil {
+		return audiosearch.Info{}, err
+	}
+	defer file.Close()
+	return audiosearch.Info{Duration: sound.duration()}, nil
+}
+
+// blockSamples is how many samples are decoded at a time: enough to make a read cheap, few enough to stay in the cache of a processor.
+const blockSamples = 8192
+
+// PCM implements [audiosearch.Media]. The rate is 1000 to 768000 Hz.
+func (m *Media) PCM(ctx context.Context, path string, rate int) iter.Seq2[[]float32, error] {
+	return func(yield func([]float32, error) bool) {
+		if rate < minOutRate || rate > maxRate {
+			yield(nil, fmt.Errorf("wav: the rate must be %d to %d Hz, not %d", minOutRate, maxRate, rate))
+			return
+		}
+		file, sound, err := m.open(path)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer file.Close()
+		if err := stream(ctx, file, sound, rate, yield); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// stream yields the sound. It returns nil once yield has asked for the end.
+func stream(ctx context.Context, file io.ReaderAt, s *sound, rate int, yield func([]float32, error) bool) error {
+	resampler := newResampler(s.rate, rate)
+	size := int64(s.frameBytes())
+	raw := make([]byte, size*max(blockSamples/int64(s.channels), 1))
+	var mono, block []float32
+	for read := int64(0); read < s.frames; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := readAt(file, raw[:min(int64(len(raw)), (s.frames-read)*size)], s.offset+read*size)
+		if err != nil {
+			return err
+		}
+		frames := int64(n) / size
+		if frames == 0 {
+			break // it was cut since it was opened
+		}
+		read += frames
+		mono = s.means(mono[:0], raw[:frames*size])
+		block = resampler.process(block[:0], mono)
+		clip(block)
+		if len(block) > 0 && !yield(block, nil) {
+			return nil
+		}
+	}
+	if resampler.in == 0 {
+		return errNoSound
+	}
+	block = resampler.flush(block[:0])
+	clip(block)
+	if len(block) > 0 {
+		yield(block, nil)
+	}
+	return nil
+}
+
+// open opens a file and finds the sound in it.
+func (m *Media) open(path string) (*os.File, *sound, error) {
+	// The flag keeps the opening of a named pipe from waiting for a writer. Reading a regular file is as without it.
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, openError(err)
+	}
+	sound, err := m.inspect(file)
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, sound, nil
+}
+
+func (m *Media) inspect(file *os.File) (*sound, error) {
+	stat, err := file.Stat()
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("wav: looking at the file: %w", withoutPath(err))
+	case !stat.Mode().IsRegular():
+		return nil, errors.New("this is no file but a folder, a pipe or a device: name a file")
+	}
+	sound, err := parse(file, stat.Size())
+	switch {
+	case err != nil:
+		return nil, err
+	case stat.Size() > m.maxBytes:
+		return nil, fmt.Errorf("the file is larger than %d bytes, which is the limit here: cut it into shorter ones", m.maxBytes)
+	case sound.duration() > m.maxDuration:
+		return nil, fmt.Errorf("the sound is longer than %v, which is the limit here: cut it into shorter files", m.maxDuration)
+	}
+	return sound, nil
+}
+
+// openError says why a file could not be opened, without its path.
+func openError(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no such file: put it there, or correct the path (%w)", fs.ErrNotExist)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("the file may not be read: give this program the right to (%w)", fs.ErrPermission)
+	}
+	return fmt.Errorf("wav: opening the file: %w", withoutPath(err))
+}
+
+// withoutPath removes the path from an error of package os.
+func withoutPath(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

@@ -1,0 +1,351 @@
+package wav
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+func TestEncodings(t *testing.T) {
+	values := []float64{0, 0.5, -1, 0.25, -0.125, 0.75, -0.5, 0.0625, -0.25, 0.5, 0, -1} // exact in 8 bits
+	for _, e := range []encoding{{false, 1}, {false, 2}, {false, 3}, {false, 4}, {true, 4}, {true, 8}} {
+		code := formatPCM
+		if e.float {
+			code = formatFloat
+		}
+		for _, channels := range []int{1, 2, 3, 6, 12} {
+			var want []float32
+			for frame := range len(values) / channels {
+				var sum float64
+				for _, v := range values[frame*channels:][:channels] {
+					sum += v
+				}
+				want = append(want, float32(sum/float64(channels)))
+			}
+			data := encoded(e, values...)
+			for name, fmt := range map[string][]byte{
+				"plain":      format(code, channels, 16000, e.bytes, 8*e.bytes),
+				"longer":     append(format(code, channels, 16000, e.bytes, 8*e.bytes), 0, 0),
+				"extensible": extensible(code, channels, 16000, e.bytes, 8*e.bytes, subformatTail),
+			} {
+				path := save(t, simple(fmt, data))
+				got, err := collect(t, t.Context(), newMedia(t, nil), path, 16000)
+				require.NoError(t, err, "%s %+v", name, e)
+				require.InDeltaSlice(t, want, got, 1e-7, "%s %+v, %d channels", name, e, channels)
+				info, err := newMedia(t, nil).Probe(t.Context(), path)
+				require.NoError(t, err)
+				require.Equal(t, audiosearch.Info{Duration: time.Duration(len(want)) * time.Second / 16000}, info)
+			}
+		}
+	}
+}
+
+func TestValidBits(t *testing.T) {
+	data := encoded(encoding{false, 4}, 0.5, -0.25)
+	for name, fmt := range map[string][]byte{
+		"24 of 32, extensible": extensible(formatPCM, 1, 8000, 4, 24, subformatTail),
+		"24 of 32, plain":      format(formatPCM, 1, 8000, 4, 24),
+		"20 of 32, plain":      format(formatPCM, 1, 8000, 4, 20),
+	} {
+		got, err := collect(t, t.Context(), newMedia(t, nil), save(t, simple(fmt, data)), 8000)
+		require.NoError(t, err, name)
+		assert.Equal(t, []float32{0.5, -0.25}, got, name)
+	}
+	got, err := collect(t, t.Context(), newMedia(t, nil), save(t, simple(format(formatPCM, 1, 8000, 2, 12), encoded(encoding{false, 2}, 0.5))), 8000)
+	require.NoError(t, err)
+	assert.Equal(t, []float32{0.5}, got, "12 of 16")
+}
+
+func TestFloatsThatAreNone(t *testing.T) {
+	for _, e := range []encoding{{true, 4}, {true, 8}} {
+		data := encoded(e, math.NaN(), 0.5, math.Inf(1), 1, math.Inf(-1), math.Inf(1), 3e38, 3e38, -3e38, 0, 1e-42, 0, 1.5, 0.25)
+		got, err := collect(t, t.Context(), newMedia(t, nil), save(t, simple(format(formatFloat, 2, 16000, e.bytes, 8*e.bytes), data)), 16000)
+		require.NoError(t, err)
+		assert.InDeltaSlice(t, []float32{0.25, 0.5, 0, 1, -1, 0, 0.875}, got, 1e-30)
+	}
+	data := encoded(encoding{true, 8}, math.MaxFloat64, math.MaxFloat64, -math.MaxFloat64)
+	got, err := collect(t, t.Context(), newMedia(t, nil), save(t, simple(format(formatFloat, 3, 16000, 8, 64), data)), 16000)
+	require.NoError(t, err)
+	assert.Len(t, got, 1) // in [-1,1], as collect checks: the sum is infinite on the way
+}
+
+// A square wave at full scale rings beyond it when it is resampled.
+func TestClipping(t *testing.T) {
+	var data []byte
+	for i := range 8000 {
+		data = append(data, encoded(encoding{false, 2}, -1+float64(i/50%2)*1.999)...)
+	}
+	got, err := collect(t, t.Context(), newMedia(t, nil), save(t, simple(format(formatPCM, 1, 44100, 2, 16), data)), 16000)
+	require.NoError(t, err)
+	assert.Contains(t, got, float32(1))
+	assert.Contains(t, got, float32(-1))
+}
+
+// The sound of these files is 0.5, -0.25, whatever is around it.
+func TestStructure(t *testing.T) {
+	pcm := format(formatPCM, 1, 16000, 2, 16)
+	data := encoded(encoding{false, 2}, 0.5, -0.25)
+	sizes := append(append(make([]byte, 8), 4), make([]byte, 19)...) // ds64: 4 bytes of data
+	none := make([]byte, 28)
+	list := []byte("INFOISFT\x05\x00\x00\x00abcde\x00")
+	for name, file := range map[string][]byte{
+		"chunks before and after":    riff("RIFF", 0).padded("JUNK", list).padded("fmt ", pcm).padded("LIST", list).padded("data", data).padded("LIST", list).finish(),
+		"odd chunk":                  riff("RIFF", 0).padded("bext", list[:7]).padded("fmt ", pcm).padded("odd ", list[:1]).padded("data", data).finish(),
+		"empty chunk":                riff("RIFF", 0).padded("JUNK", nil).padded("fmt ", pcm).padded("data", data).finish(),
+		"data before fmt":            riff("RIFF", 0).padded("data", data).padded("fmt ", pcm).finish(),
+		"half a frame":               riff("RIFF", 0).padded("fmt ", pcm).padded("data", append(data[:4:4], 7)).finish(),
+		"bytes after":                append(simple(pcm, data), "trailing"...),
+		"size 0, from a crash":       riff("RIFF", 0).padded("fmt ", pcm).chunk("data", 0, data).b,
+		"size 0 of an empty file":    riff("RIFF", 36).padded("fmt ", pcm).chunk("data", 0, data).b,
+		"size -1, from a pipe":       riff("RIFF", unknownSize).padded("fmt ", pcm).chunk("data", unknownSize, data).b,
+		"size of 2 GiB, from a pipe": riff("RIFF", 0x7FFFFFFF).padded("fmt ", pcm).chunk("data", 0x7FFFFFDB, data).b,
+		"size of the file wrong":     riff("RIFF", 12345).padded("fmt ", pcm).padded("data", data).b,
+		"RF64":                       riff("RF64", unknownSize).padded("ds64", sizes).padded("fmt ", pcm).chunk("data", unknownSize, data).padded("LIST", list).b,
+		"BW64":                       riff("BW64", unknownSize).padded("ds64", sizes).padded("fmt ", pcm).chunk("data", unknownSize, data).padded("axml", list).b,
+		"RF64 with a small size":     riff("RF64", unknownSize).padded("ds64", none).padded("fmt ", pcm).padded("data", data).padded("LIST", list).b,
+		"RF64 that was not finished": riff("RF64", unknownSize).padded("ds64", none).padded("fmt ", pcm).chunk("data", unknownSize, data).b,
+		"RF64 without ds64":          riff("RF64", unknownSize).padded("fmt ", pcm).chunk("data", unknownSize, data).b,
+		"frame size 0":               simple(format(formatPCM, 1, 16000, 0, 16), data),
+	} {
+		got, err := collect(t, t.Context(), newMedia(t, nil), save(t, file), 16000)
+		if assert.NoError(t, err, name) {
+			assert.Equal(t, []float32{0.5, -0.25}, got, name)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	pcm := format(formatPCM, 1, 16000, 2, 16)
+	data := encoded(encoding{false, 2}, 0.5)
+	many := riff("RIFF", 0)
+	for range maxChunks + 1 {
+		many.padded("JUNK", nil)
+	}
+	for name, c := range map[string]struct {
+		file []byte
+		is   error
+		says string
+	}{
+		"empty":              {nil, audiosearch.ErrBadMedia, "is empty"},
+		"text":               {[]byte("Dear Sir, this is no sound.\n"), audiosearch.ErrFormat, "no WAV file"},
+		"one byte":           {[]byte("R"), audiosearch.ErrFormat, "no WAV file"},
+		"mp4":                {[]byte("\x00\x00\x00\x20ftypisom\x00\x00\x02\x00"), audiosearch.ErrFormat, "no WAV file"},
+		"avi":                {[]byte("RIFF\x00\x00\x00\x00AVI LIST"), audiosearch.ErrFormat, "no WAV file"},
+		"big endian":         {[]byte("RIFX\x00\x00\x00\x00WAVEfmt "), audiosearch.ErrFormat, "no WAV file"},
+		"cut in the magic":   {[]byte("RIFF\x00\x00\x00\x00WA"), audiosearch.ErrBadMedia, "copy it again"},
+		"cut after it":       {[]byte("RIFF\x00\x00\x00\x00WAVE"), audiosearch.ErrBadMedia, "copy it again"},
+		"cut in fmt":         {simple(pcm, data)[:30], audiosearch.ErrBadMedia, "copy it again"},
+		"cut before data":    {simple(pcm, data)[:36], audiosearch.ErrBadMedia, "copy it again"},
+		"cut in ds64":        {riff("RF64", 0).chunk("ds64", 28, make([]byte, 9)).b, audiosearch.ErrBadMedia, "copy it again"},
+		"no samples":         {simple(pcm, nil), audiosearch.ErrBadMedia, "no sound"},
+		"no samples, LIST":   {riff("RIFF", 0).padded("fmt ", pcm).padded("data", nil).padded("LIST", []byte("INFO")).finish(), audiosearch.ErrBadMedia, "no sound"},
+		"half a sample":      {simple(pcm, data[:1]), audiosearch.ErrBadMedia, "no sound"},
+		"size -1 of nothing": {riff("RIFF", unknownSize).padded("fmt ", pcm).chunk("data", unknownSize, nil).b, audiosearch.ErrBadMedia, "no sound"},
+		"fmt of 14 bytes":    {simple(pcm[:14], data), audiosearch.ErrBadMedia, "too short"},
+		"no channels":        {simple(format(formatPCM, 0, 16000, 2, 16), data), audiosearch.ErrBadMedia, "0 channels"},
+		"257 channels":       {simple(format(formatPCM, 257, 16000, 2, 16), data), audiosearch.ErrBadMedia, "1 to 256"},
+		"99 Hz":              {simple(format(formatPCM, 1, 99, 2, 16), data), audiosearch.ErrBadMedia, "100 to 768000"},
+		"4 GHz":              {simple(format(formatPCM, 1, 1<<32-1, 2, 16), data), audiosearch.ErrBadMedia, "100 to 768000"},
+		"A-law":              {simple(format(6, 1, 16000, 1, 8), data), audiosearch.ErrFormat, "codec 0x0006"},
+		"ADPCM":              {simple(format(2, 1, 16000, 256, 4), data), audiosearch.ErrFormat, "codec 0x0002"},
+		"MP3":                {simple(format(0x55, 1, 16000, 1, 0), data), audiosearch.ErrFormat, "codec 0x0055"},
+		"extensible A-law":   {simple(extensible(6, 1, 16000, 1, 8, subformatTail), data), audiosearch.ErrFormat, "codec 0x0006"},
+		"other GUID":         {simple(extensible(1, 1, 16000, 2, 16, strings.Repeat("x", 14)), data), audiosearch.ErrFormat, "codec of its own"},
+		"extensible, cut":    {simple(format(formatExtensible, 1, 16000, 2, 16), data), audiosearch.ErrFormat, "codec 0xFFFE"},
+		"no bits":            {simple(format(formatPCM, 1, 16000, 0, 0), data), audiosearch.ErrFormat, "0 bits"},
+		"64 bits":            {simple(format(formatPCM, 1, 16000, 8, 64), data), audiosearch.ErrFormat, "64 bits"},
+		"float of 16 bits":   {simple(format(formatFloat, 1, 16000, 2, 16), data), audiosearch.ErrFormat, "16 bits"},
+		"many chunks":        {many.padded("fmt ", pcm).padded("data", data).finish(), audiosearch.ErrBadMedia, "too many parts"},
+		"chunk of 4 GiB":     {riff("RIFF", 0).chunk("JUNK", unknownSize, pcm).b, audiosearch.ErrBadMedia, "copy it again"},
+	} {
+		m, path := newMedia(t, nil), save(t, c.file)
+		_, err := m.Probe(t.Context(), path)
+		assert.ErrorIs(t, err, c.is, name)
+		assert.ErrorContains(t, err, c.says, name)
+		all, pcmErr := collect(t, t.Context(), m, path, 16000)
+		assert.Equal(t, err, pcmErr, name)
+		assert.Empty(t, all)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	path := save(t, simple(format(formatPCM, 1, 8000, 2, 16), make([]byte, 16002)))
+	for _, c := range []struct {
+		options Options
+		says    string
+	}{
+		{Options{MaxDuration: time.Second}, "longer than 1s"}, {Options{MaxBytes: 16045}, "larger than 16045 bytes"},
+		{Options{MaxDuration: time.Second + 125*time.Microsecond, MaxBytes: 16046}, ""},
+	} {
+		_, err := newMedia(t, &c.options).Probe(t.Context(), path)
+		_, pcmErr := collect(t, t.Context(), newMedia(t, &c.options), path, 16000)
+		assert.Equal(t, err, pcmErr)
+		if c.says == "" {
+			assert.NoError(t, err)
+			continue
+		}
+		assert.NotErrorIs(t, err, audiosearch.ErrBadMedia, "other options may allow it")
+		assert.ErrorContains(t, err, c.says)
+	}
+	for _, options := range []Options{{MaxDuration: -1}, {MaxBytes: -1}} {
+		_, err := New(&options)
+		assert.Error(t, err)
+	}
+	for _, rate := range []int{-1, 0, 999, 768_001} {
+		_, err := collect(t, t.Context(), newMedia(t, nil), path, rate)
+		assert.ErrorContains(t, err, "1000 to 768000")
+		assert.NotErrorIs(t, err, audiosearch.ErrBadMedia)
+	}
+}
+
+func TestCut(t *testing.T) {
+	file := riff("RIFF", 0).padded("bext", make([]byte, 33)).padded("fmt ", extensible(1, 3, 44100, 3, 24, subformatTail)).padded("data", make([]byte, 900)).finish()
+	start := len(file) - 900
+	for n := range file {
+		all, err := collect(t, t.Context(), newMedia(t, nil), save(t, file[:n]), 44100)
+		if frames := (n - start) / 9; frames > 0 {
+			require.NoError(t, err, n)
+			require.Len(t, all, frames)
+		} else if n < 4 && n > 0 {
+			require.ErrorIs(t, err, audiosearch.ErrFormat, n)
+		} else {
+			require.ErrorIs(t, err, audiosearch.ErrBadMedia, n)
+		}
+	}
+}
+
+func TestOneSampleAndExtremes(t *testing.T) {
+	for _, c := range []struct{ channels, rate, frames, want int }{
+		{1, 16000, 1, 1}, {1, 44100, 1, 1}, {1, 768000, 1, 1}, {1, 8000, 1, 2}, {1, 100, 1, 160}, {8, 192000, 24000, 2000}, {256, 100, 3, 480},
+	} {
+		file := simple(format(formatPCM, c.channels, c.rate, 2, 16), make([]byte, 2*c.channels*c.frames))
+		all, err := collect(t, t.Context(), newMedia(t, nil), save(t, file), 16000)
+		require.NoError(t, err)
+		assert.Equal(t, make([]float32, c.want), all, "%+v", c)
+	}
+}
+
+// An hour must not need more memory than a minute. Both files are holes.
+func TestMemoryIsFlat(t *testing.T) {
+	allocated := func(length time.Duration) uint64 {
+		path := save(t, simple(format(formatPCM, 2, 8000, 2, 16), nil))
+		frames := int64(length.Seconds() * 8000)
+		file := riff("RIFF", unknownSize).padded("fmt ", format(formatPCM, 2, 8000, 2, 16)).chunk("data", uint32(4*frames), nil).b
+		require.NoError(t, os.WriteFile(path, file, 0o600))
+		require.NoError(t, os.Truncate(path, int64(len(file))+4*frames))
+		m := newMedia(t, nil)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		var samples int64
+		for block, err := range m.PCM(t.Context(), path, 4000) {
+			require.NoError(t, err)
+			samples += int64(len(block))
+		}
+		runtime.ReadMemStats(&after)
+		require.Equal(t, frames/2, samples)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	minute, hour := allocated(time.Minute), allocated(time.Hour)
+	assert.Less(t, hour, minute+1<<20, "bytes allocated for an hour, against those for a minute")
+	assert.Less(t, hour, uint64(8<<20))
+}
+
+func TestLongerThan4GiB(t *testing.T) {
+	const frames = int64(5 << 30 / 4)
+	sizes := []byte{27: 0}
+	for i := range 8 {
+		sizes[8+i] = byte((4 * frames) >> (8 * i))
+	}
+	file := riff("RF64", unknownSize).padded("ds64", sizes).padded("fmt ", format(formatPCM, 2, 48000, 2, 16)).chunk("data", unknownSize, nil).b
+	path := save(t, file)
+	if err := os.Truncate(path, int64(len(file))+4*frames); err != nil {
+		t.Skip("this file system has no files of 5 GiB with holes:", err)
+	}
+	info, err := newMedia(t, nil).Probe(t.Context(), path)
+	require.NoError(t, err)
+	assert.InDelta(t, float64(frames)/48000, info.Duration.Seconds(), 1e-6)
+}
+
+func TestCancel(t *testing.T) {
+	path := save(t, simple(format(formatPCM, 1, 16000, 2, 16), make([]byte, 1<<20)))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	blocks := 0
+	for block, err := range newMedia(t, nil).PCM(ctx, path, 16000) {
+		if blocks++; blocks == 2 {
+			assert.Nil(t, block)
+			assert.ErrorIs(t, err, context.Canceled)
+			continue
+		}
+		require.NoError(t, err)
+		cancel()
+	}
+	assert.Equal(t, 2, blocks)
+	_, err := newMedia(t, nil).Probe(ctx, path)
+	assert.ErrorIs(t, err, context.Canceled)
+}
+
+// A caller who stops in the middle leaves nothing open.
+func TestStop(t *testing.T) {
+	path := save(t, simple(format(formatPCM, 1, 44100, 2, 16), make([]byte, 1<<20)))
+	open := func() int {
+		names, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip("this system does not list open files:", err)
+		}
+		return len(names)
+	}
+	before := open()
+	for range 50 {
+		for range newMedia(t, nil).PCM(t.Context(), path, 16000) {
+			break
+		}
+		_, err := newMedia(t, nil).Probe(t.Context(), path)
+		require.NoError(t, err)
+	}
+	assert.Less(t, open(), before+50)
+}
+
+func TestNoFile(t *testing.T) {
+	folder := t.TempDir()
+	m := newMedia(t, nil)
+	for _, path := range []string{filepath.Join(folder, "missing"), folder} {
+		_, err := m.Probe(t.Context(), path)
+		assert.Error(t, err)
+		assert.NotErrorIs(t, err, audiosearch.ErrBadMedia, "it is not the content that is wrong")
+		assert.NotContains(t, err.Error(), folder)
+		_, pcmErr := collect(t, t.Context(), m, path, 16000)
+		assert.Equal(t, err, pcmErr)
+	}
+	_, err := m.Probe(t.Context(), filepath.Join(folder, "missing"))
+	assert.ErrorIs(t, err, fs.ErrNotExist)
+
+	target := save(t, simple(format(formatPCM, 1, 8000, 2, 16), make([]byte, 16)))
+	link := filepath.Join(folder, "link")
+	if err := os.Symlink(target, link); err != nil {
+		t.Skip("this system has no symbolic links:", err)
+	}
+	info, err := m.Probe(t.Context(), link) // the folder's guard is audiosearch.Files
+	require.NoError(t, err)
+	assert.Equal(t, time.Millisecond, info.Duration)
+}
+
+func TestDurationOfManyFrames(t *testing.T) {
+	s := sound{rate: 100, frames: math.MaxInt64}
+	assert.Equal(t, time.Duration(math.MaxInt64), s.duration())
+	s = sound{rate: 44100, frames: 44100*3600 + 441}
+	assert.Equal(t, time.Hour+10*time.Millisecond, s.duration())
+	assert.Equal(t, "10ms", fmt.Sprint((&sound{rate: 44100, frames: 441}).duration()))
+}

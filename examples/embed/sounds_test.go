@@ -1,0 +1,82 @@
+package embed
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/wav"
+)
+
+// Example_sounds looks for a dial tone in the recordings of a tenant.
+func Example_sounds() {
+	dir, err := os.MkdirTemp("", "mortise")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	recordDialTone(filepath.Join(dir, "call.wav"))
+	folder, err := audiosearch.OpenFolder(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer folder.Close()
+
+	host, err := newHost(exampleSecret)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	service, worker, err := addSounds(ctx, host, folder)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := service.CreateDataset(ctx, "acme", "calls"); err != nil {
+		log.Fatal(err)
+	}
+	if err := service.PutVideos(ctx, "acme", "calls", audiosearch.Video{ID: "1", Path: "call.wav", Metadata: audiosearch.Metadata{"line": audiosearch.Int(7)}}); err != nil {
+		log.Fatal(err)
+	}
+	server := httptest.NewServer(host)
+	defer server.Close()
+	search, bob := server.URL+"/sounds/api/v0/search/metadata-filters/", token("bob", "acme")
+
+	started := request("POST", search+"audio-sound", bob, `{"dataset_id":"calls","audio_class":"Dial tone","limit":1,"metadata_filters":[{"key":"line","op":">","value":"5"}]}`)
+	run := regexp.MustCompile(`[0-9]+}`).FindString(started)
+	run = run[:len(run)-1]
+	if _, err := worker.RunOnce(ctx); err != nil { // the host runs worker.Run beside its server
+		log.Fatal(err)
+	}
+	result := request("GET", search+"job/result/"+run+"?dataset_id=calls", bob, "")
+	fmt.Println(regexp.MustCompile(`"score":[01.0-9]+`).ReplaceAllString(result, `"score":SCORE`))
+	fmt.Println(request("GET", search+"job/result/"+run+"?dataset_id=calls", token("eve", "umbrella"), ""))
+	// Output:
+	// 200 {"status":"SUCCESS","search_target":"sound","results":[{"video":{"video_id":"1","path":"call.wav","metadata":{"line":7}},"start_time_ms":0,"end_time_ms":10000,"keyframe":{"image_id":"1@0","timestamp_ms":0},"score":SCORE,"moderation_score":null}]}
+	// 404 {"detail":"Dataset not found"}
+}
+
+// recordDialTone writes ten seconds of the tone that telephones in America have: 350 and 440 Hz.
+func recordDialTone(path string) {
+	const rate = 8000
+	samples := make([]float32, 10*rate)
+	for i := range samples {
+		at := 2 * math.Pi * float64(i) / rate
+		samples[i] = float32(0.2*math.Sin(350*at) + 0.2*math.Sin(440*at))
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := wav.Encode(file, rate, samples); err != nil {
+		log.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		log.Fatal(err)
+	}
+}

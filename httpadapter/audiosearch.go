@@ -1,0 +1,98 @@
+package httpadapter
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/name"
+)
+
+const (
+	searchPath    = "/api/v0/search/metadata-filters/"
+	soundPath     = searchPath + "audio-sound"
+	runStatusPath = searchPath + "job/status/{run_id}"
+	runResultPath = searchPath + "job/result/{run_id}"
+	runCancelPath = searchPath + "job/cancel/{run_id}"
+)
+
+// AudioSearchOptions are what the audio search can be mounted with. The zero value means the defaults: the search of the document, and the
+// two operations that it refers to.
+type AudioSearchOptions struct {
+	Options
+
+	Cancel bool // adds POST /api/v0/search/metadata-filters/job/cancel/{run_id}
+}
+
+// NewAudioSearch mounts an audio search: POST /api/v0/search/metadata-filters/audio-sound starts a run, GET .../job/status/{run_id} tells how far
+// it is, and GET .../job/result/{run_id} what it found. A run is carried out by an [audiosearch.Worker], which the host runs.
+//
+// All operations are governed by roles (see [Options]), on the dataset as the resource. Those on runs take its ID from the query; a request
+// without one is authorized for datasets as such, and then there is no such dataset.
+func NewAudioSearch(s *audiosearch.Service, auth Authenticator, opts *AudioSearchOptions) (*Handler, error) {
+	if s == nil {
+		return nil, errors.New("httpadapter: NewAudioSearch needs a service")
+	}
+	var o AudioSearchOptions
+	if opts != nil {
+		o = *opts
+	}
+	a := newAudioSearchAdapter(s)
+	search := datasetOperation(authmgmt.ActionSearchSound, http.MethodPost, soundPath, a.search)
+	search.body = true
+	ops := []*operation{
+		search,
+		datasetOperation(authmgmt.ActionGetRun, http.MethodGet, runStatusPath, a.runStatus),
+		datasetOperation(authmgmt.ActionGetResults, http.MethodGet, runResultPath, a.runResult),
+	}
+	if o.Cancel {
+		ops = append(ops, datasetOperation(authmgmt.ActionCancelRun, http.MethodPost, runCancelPath, a.cancelRun))
+	}
+	h, err := newHandler("audiosearch", auth, errorTable{classifyAudioSearch, replyDetail}, o.Options, ops)
+	if err != nil {
+		return nil, err
+	}
+	a.h = h
+	return h, nil
+}
+
+type audioSearchAdapter struct {
+	h       *Handler
+	service *audiosearch.Service
+	classes []string // the values of audio_class
+	ops     []string // the values of op
+}
+
+func newAudioSearchAdapter(s *audiosearch.Service) *audioSearchAdapter {
+	a := &audioSearchAdapter{service: s}
+	for _, class := range audiosearch.Classes() {
+		a.classes = append(a.classes, class.String())
+	}
+	for _, op := range audiosearch.Ops() {
+		a.ops = append(a.ops, string(op))
+	}
+	return a
+}
+
+func datasetOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
+	return &operation{
+		Operation: Operation{ID: string(action), Method: method, Pattern: pattern},
+		action:    action, resource: authmgmt.ResourceDataset, governed: true, handle: handle,
+	}
+}
+
+// authorize asks whether the caller may do this to the dataset. It returns nil if the operation may go on. What can be no dataset's ID is refused
+// here, so that every backend answers alike.
+func (a *audioSearchAdapter) authorize(c *call, dataset string) *response {
+	possible := name.Problem(dataset) == ""
+	if !possible {
+		dataset = ""
+	}
+	failed := a.h.authorize(c, c.op, dataset)
+	if failed == nil && !possible {
+		p, _ := classifyAudioSearch(audiosearch.ErrDatasetNotFound)
+		failed = c.refuse(p)
+	}
+	return failed
+}

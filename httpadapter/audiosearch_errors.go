@@ -1,0 +1,81 @@
+package httpadapter
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// classifyAudioSearch knows the errors of package audiosearch.
+func classifyAudioSearch(err error) (problem, bool) {
+	var failure *audiosearch.ValidationError
+	switch {
+	case errors.Is(err, audiosearch.ErrDatasetNotFound):
+		return problem{kind: notFound, message: "Dataset not found"}, true
+	case errors.Is(err, audiosearch.ErrRunNotFound):
+		return problem{kind: notFound, message: "Run not found"}, true
+	case errors.Is(err, audiosearch.ErrFinished):
+		return problem{kind: domain, status: http.StatusConflict, message: "The run has ended, so there is nothing to cancel."}, true
+	case errors.As(err, &failure):
+		return audioSearchDetails(failure)
+	}
+	return commonProblem(err)
+}
+
+// searchFields are those of a search's body.
+var searchFields = []string{"dataset_id", "audio_class", "limit", "offset", "metadata_filters", "skip_moderation"}
+
+// audioSearchDetails answers what only the service can know to be wrong: a class that its scorer cannot find, a key that no video has. A problem of
+// what is no field of the body is the host's mistake.
+func audioSearchDetails(failure *audiosearch.ValidationError) (problem, bool) {
+	var d decoder
+	for _, err := range failure.Unwrap() {
+		var one audiosearch.Problem
+		if !errors.As(err, &one) {
+			return problem{kind: unavailable}, false
+		}
+		loc, ok := searchLoc(one.Field)
+		if !ok {
+			return problem{kind: unavailable}, false
+		}
+		if one.Kind == audiosearch.ProblemInvalid {
+			d.add(loc, "value_error", msgValue+one.Message)
+		} else {
+			d.add(loc, string(one.Kind), capitalized(one.Message))
+		}
+	}
+	return problem{kind: invalid, details: d.details}, true
+}
+
+// searchLoc is where a field such as "metadata_filters[2].key" stands in the body. ok is false if it does not stand there.
+func searchLoc(field string) (loc []any, ok bool) {
+	loc = []any{"body"}
+	for part := range strings.SplitSeq(field, ".") {
+		name, index, isItem := strings.Cut(strings.TrimSuffix(part, "]"), "[")
+		loc = append(loc, name)
+		if isItem {
+			i, err := strconv.Atoi(index)
+			if err != nil {
+				return nil, false
+			}
+			loc = append(loc, i)
+		}
+	}
+	for _, known := range searchFields {
+		if loc[1] == known {
+			return loc, true
+		}
+	}
+	return nil, false
+}
+
+// capitalized is a text of the service, which begins with a small ASCII letter, as a sentence of its own.
+func capitalized(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

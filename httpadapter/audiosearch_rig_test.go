@@ -1,0 +1,311 @@
+package httpadapter_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+)
+
+// Paths of the audio search.
+const (
+	sound     = "/api/v0/search/metadata-filters/audio-sound"
+	jobStatus = "/api/v0/search/metadata-filters/job/status/"
+	jobResult = "/api/v0/search/metadata-filters/job/result/"
+	jobCancel = "/api/v0/search/metadata-filters/job/cancel/"
+)
+
+var everySearchOption = httpadapter.AudioSearchOptions{Cancel: true}
+
+// soundRig is an audio search on memory behind the adapter, with callers of all kinds. The organizations acme and rival have each a dataset calls,
+// acme has bells, too, and rival theirs. The videos of calls are scored already.
+type soundRig struct {
+	t       testing.TB
+	store   *faultySounds
+	scorer  *deafScorer
+	service *audiosearch.Service
+	worker  *audiosearch.Worker
+	handler *httpadapter.Handler
+	log     *lockedBuffer
+	seen    *lockedObserver
+}
+
+// deafScorer has a model, and hears nothing: what it would hear stands in the store.
+type deafScorer struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (s *deafScorer) Model(context.Context) (audiosearch.Model, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return audiosearch.Model{ID: "deaf/1", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second, Classes: []audiosearch.Class{dialTone, silence}}, s.err
+}
+
+func (s *deafScorer) Score(context.Context, [][]float32) ([]audiosearch.Scores, error) {
+	return nil, errors.New("deaf")
+}
+
+// fail makes the scorer fail, or work again.
+func (s *deafScorer) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+var dialTone, silence = mustClass("Dial tone"), mustClass("Silence")
+
+func mustClass(name string) audiosearch.Class {
+	class, err := audiosearch.ParseClass(name)
+	if err != nil {
+		panic(err)
+	}
+	return class
+}
+
+// memorySounds has another name than its methods.
+type memorySounds = memory.AudioSearch
+
+// faultySounds is memory whose methods fail on demand, by name, and which refuses IDs that a database may not take for text.
+type faultySounds struct {
+	*memorySounds
+	mu     sync.Mutex
+	broken map[string]error
+}
+
+func (f *faultySounds) fails(method string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.broken[method]
+}
+
+func (f *faultySounds) Dataset(ctx context.Context, org, id string) (audiosearch.Dataset, error) {
+	if err := f.fails("Dataset"); err != nil {
+		return audiosearch.Dataset{}, err
+	}
+	if id == "" || len(id) > 255 || strings.ContainsAny(id, "\x00\xff") {
+		return audiosearch.Dataset{}, errors.New("no ID: " + strconv.Quote(id))
+	}
+	return f.memorySounds.Dataset(ctx, org, id)
+}
+
+func (f *faultySounds) MissingKeys(ctx context.Context, org, dataset string, keys []string) ([]string, error) {
+	if err := f.fails("MissingKeys"); err != nil {
+		return nil, err
+	}
+	return f.memorySounds.MissingKeys(ctx, org, dataset, keys)
+}
+
+func (f *faultySounds) CreateRun(ctx context.Context, r audiosearch.Run) error {
+	if err := f.fails("CreateRun"); err != nil {
+		return err
+	}
+	return f.memorySounds.CreateRun(ctx, r)
+}
+
+func (f *faultySounds) Run(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
+	if err := f.fails("Run"); err != nil {
+		return audiosearch.Run{}, err
+	}
+	return f.memorySounds.Run(ctx, org, id)
+}
+
+func (f *faultySounds) UpdateRun(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+	if err := f.fails("UpdateRun"); err != nil {
+		return err
+	}
+	return f.memorySounds.UpdateRun(ctx, org, id, update)
+}
+
+func (f *faultySounds) RunResults(ctx context.Context, org string, id int64) ([]audiosearch.Result, error) {
+	if err := f.fails("RunResults"); err != nil {
+		return nil, err
+	}
+	return f.memorySounds.RunResults(ctx, org, id)
+}
+
+// faults makes methods of the store fail, or all work again.
+func (r *soundRig) faults(methods ...string) {
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	r.store.broken = make(map[string]error)
+	for _, method := range methods {
+		r.store.broken[method] = errors.New(method + ": connection refused")
+	}
+}
+
+// soundCallers are the access tokens that a rig knows. All but the rival are of the organization acme.
+var soundCallers = map[string]authmgmt.Access{
+	"full":           authmgmt.FullAccess(),
+	"rival":          authmgmt.FullAccess(),
+	"none":           {},
+	"admin":          roles(authmgmt.Role{ID: "admin"}),
+	"editor":         roles(authmgmt.Role{ID: "editor"}),
+	"viewer":         roles(authmgmt.Role{ID: "viewer"}),
+	"dataset editor": roles(authmgmt.Role{ID: "editor", Resource: "dataset"}),
+	"calls editor":   roles(authmgmt.Role{ID: "editor", Resource: "dataset", ResourceInstance: "calls"}),
+	"bells viewer":   roles(authmgmt.Role{ID: "viewer", Resource: "dataset", ResourceInstance: "bells"}),
+	"vault admin":    roles(authmgmt.Role{ID: "admin", Resource: "vault"}),
+}
+
+func verifySoundCaller(_ context.Context, token string) (httpadapter.Principal, error) {
+	name := strings.ReplaceAll(token, "-", " ")
+	access, ok := soundCallers[name]
+	if !ok {
+		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
+	}
+	p := httpadapter.Principal{Organization: "acme", Subject: "client:" + name, Access: access}
+	if name == "rival" {
+		p.Organization = "rival"
+	}
+	return p, nil
+}
+
+func newSoundRig(t testing.TB, opts *httpadapter.AudioSearchOptions, service *audiosearch.Options) *soundRig {
+	t.Helper()
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	r := &soundRig{t: t, store: &faultySounds{memorySounds: db.AudioSearch()}, scorer: new(deafScorer), log: new(lockedBuffer), seen: new(lockedObserver)}
+	if service == nil {
+		service = new(audiosearch.Options)
+	}
+	service.Logger = slog.New(slog.DiscardHandler)
+	r.service, err = audiosearch.New(r.store, db.AudioSearch().Queue(&audiosearch.LeaseOptions{Logger: service.Logger}), r.scorer, service)
+	require.NoError(t, err)
+	r.worker, err = audiosearch.NewWorker(r.service, &audiosearch.WorkerOptions{MaxAttempts: 1})
+	require.NoError(t, err)
+	for _, d := range [][2]string{{"acme", "calls"}, {"acme", "bells"}, {"rival", "calls"}, {"rival", "theirs"}} {
+		_, err = r.service.CreateDataset(t.Context(), d[0], d[1])
+		require.NoError(t, err)
+	}
+	r.video("a", "2024/a.mp4", `{"site":"north","year":2024}`, 0, 1, 0.5)
+	r.video("b", "b.wav", `{"site":"south","year":2025.50,"note":null}`, 0.25)
+	if opts == nil {
+		all := everySearchOption
+		opts = &all
+	}
+	opts.Logger, opts.Observer = slog.New(slog.NewJSONHandler(r.log, nil)), r.seen
+	r.handler, err = httpadapter.NewAudioSearch(r.service, httpadapter.Bearer(verifySoundCaller), opts)
+	require.NoError(t, err)
+	return r
+}
+
+// video adds a video to the calls of acme, with the scores of its segments for a dial tone; those for silence are all 0.
+func (r *soundRig) video(id, path, metadata string, scores ...float32) {
+	r.t.Helper()
+	m, err := audiosearch.ParseMetadata([]byte(metadata))
+	require.NoError(r.t, err)
+	require.NoError(r.t, r.service.PutVideos(r.t.Context(), "acme", "calls", audiosearch.Video{ID: id, Path: path, Metadata: m}))
+	tones := make([]uint16, len(scores))
+	for i, score := range scores {
+		tones[i] = audiosearch.Quantize(score)
+	}
+	window, hop := 10*time.Second, 2*time.Second
+	scoring := audiosearch.Scoring{
+		Model: "deaf/1", Duration: time.Duration(len(scores)-1)*hop + window, Window: window, Hop: hop, Windows: len(scores),
+		HasVideo: true, Keyframes: []time.Duration{0, 2500 * time.Millisecond}, Classes: []audiosearch.Class{dialTone, silence},
+	}
+	require.NoError(r.t, r.store.PutScoring(r.t.Context(), "acme", "calls", id, path, scoring, [][]uint16{tones, make([]uint16, len(scores))}))
+}
+
+// as sends a request of a caller.
+func (r *soundRig) as(caller, method, target, body string, edits ...func(*http.Request)) *httptest.ResponseRecorder {
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	req := httptest.NewRequest(method, target, reader)
+	if caller != "" {
+		req.Header.Set("Authorization", "Bearer "+strings.ReplaceAll(caller, " ", "-"))
+	}
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for _, edit := range edits {
+		edit(req)
+	}
+	w := httptest.NewRecorder()
+	r.handler.ServeHTTP(w, req)
+	return w
+}
+
+func (r *soundRig) post(body string, edits ...func(*http.Request)) *httptest.ResponseRecorder {
+	return r.as("full", http.MethodPost, sound, body, edits...)
+}
+
+func (r *soundRig) get(target string) *httptest.ResponseRecorder {
+	return r.as("full", http.MethodGet, target, "")
+}
+
+// start sends a search, and returns its run.
+func (r *soundRig) start(body string) string {
+	r.t.Helper()
+	w := r.post(body)
+	require.Equal(r.t, http.StatusOK, w.Code, w.Body.String())
+	var answer struct {
+		RunID int64 `json:"run_id"`
+	}
+	require.NoError(r.t, json.Unmarshal(w.Body.Bytes(), &answer))
+	id := strconv.FormatInt(answer.RunID, 10)
+	require.Equal(r.t, `{"run_id":`+id+`}`, w.Body.String())
+	return id
+}
+
+// work carries out the runs that wait.
+func (r *soundRig) work() {
+	r.t.Helper()
+	for {
+		more, err := r.worker.RunOnce(r.t.Context())
+		require.NoError(r.t, err)
+		if !more {
+			return
+		}
+	}
+}
+
+// stored returns the query of a run.
+func (r *soundRig) stored(id string) audiosearch.Query {
+	r.t.Helper()
+	return r.run(id).Query
+}
+
+func (r *soundRig) run(id string) audiosearch.Run {
+	r.t.Helper()
+	n, err := strconv.ParseInt(id, 10, 64)
+	require.NoError(r.t, err)
+	run, err := r.store.Run(r.t.Context(), "acme", n)
+	require.NoError(r.t, err)
+	return run
+}
+
+// aSearch is a body that is fine, with further fields.
+func aSearch(more string) string {
+	if more != "" {
+		more = "," + more
+	}
+	return `{"dataset_id":"calls","audio_class":"Dial tone"` + more + `}`
+}
+
+// of is the query that names a dataset.
+func of(dataset string) string { return "?dataset_id=" + dataset }
+
+// requireSentence checks a failure that is this sentence.
+func requireSentence(t *testing.T, w *httptest.ResponseRecorder, status int, text string) {
+	t.Helper()
+	require.Equal(t, text, requireDetail(t, w, status))
+}

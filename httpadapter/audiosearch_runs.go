@@ -1,0 +1,61 @@
+package httpadapter
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// runStatus tells how far a run is. It is getSearchRunStatus.
+func (a *audioSearchAdapter) runStatus(c *call) response {
+	dataset, id := ofRun(c.r)
+	if failed := a.authorize(c, dataset); failed != nil {
+		return *failed
+	}
+	run, err := a.service.Run(c.r.Context(), c.principal.Organization, dataset, id)
+	if err != nil {
+		return a.h.fail(c.r, err)
+	}
+	return response{status: http.StatusOK, body: mustJSON(newRunStatus(&run))}
+}
+
+// runResult tells what a run found. It is getSearchRunResult.
+func (a *audioSearchAdapter) runResult(c *call) response {
+	dataset, id := ofRun(c.r)
+	if failed := a.authorize(c, dataset); failed != nil {
+		return *failed
+	}
+	run, err := a.service.Results(c.r.Context(), c.principal.Organization, dataset, id)
+	if err != nil {
+		return a.h.fail(c.r, err)
+	}
+	return response{status: http.StatusOK, body: runResultBody(&run)}
+}
+
+// cancelRun ends a run. It is cancelSearchRun.
+func (a *audioSearchAdapter) cancelRun(c *call) response {
+	dataset, id := ofRun(c.r)
+	if failed := a.authorize(c, dataset); failed != nil {
+		return *failed
+	}
+	run, err := a.service.Cancel(c.r.Context(), c.principal.Organization, dataset, id, c.principal.Subject)
+	if err != nil {
+		return a.h.fail(c.r, err)
+	}
+	return response{status: http.StatusOK, body: mustJSON(newRunStatus(&run))}
+}
+
+// noRun is the ID of no run.
+const noRun = 0
+
+// ofRun returns the dataset and the run that a request names. What can be no run's ID becomes noRun: whether there is such a dataset comes first.
+func ofRun(r *http.Request) (dataset string, id int64) {
+	dataset = newParams(nil, r).text("dataset_id") // no problem can be noted of a text
+	text := r.PathValue("run_id")
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 || id > audiosearch.MaxRunID || strconv.FormatInt(id, 10) != text { // a run has one address
+		return dataset, noRun
+	}
+	return dataset, id
+}

@@ -1,0 +1,77 @@
+package httpadapter
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/strictjson"
+)
+
+// search starts a run. It is searchAudioSound.
+func (a *audioSearchAdapter) search(c *call) response {
+	var d decoder
+	var q audiosearch.Query
+	if body, ok := d.body(c.body); ok {
+		q = a.query(&body)
+	}
+	if len(d.details) > 0 {
+		return *c.refuse(problem{kind: invalid, details: d.details})
+	}
+	if failed := a.authorize(c, q.Dataset); failed != nil {
+		return *failed
+	}
+	run, err := a.service.Start(c.r.Context(), c.principal.Organization, c.principal.Subject, q)
+	if err != nil {
+		return a.h.fail(c.r, err)
+	}
+	b := strconv.AppendInt([]byte(`{"run_id":`), run.ID, 10)
+	return response{status: http.StatusOK, body: append(b, '}')}
+}
+
+// query reads the body of a search. A field with a problem is left at its zero value.
+func (a *audioSearchAdapter) query(body *object) audiosearch.Query {
+	var q audiosearch.Query
+	q.Dataset, _ = body.text("dataset_id", required, textRule{})
+	q.Class = a.class(body)
+	limit, _ := body.integer("limit", optional, 0, 1, int64(a.service.MaxLimit())) // 0: the service's default
+	offset, _ := body.integer("offset", optional, 0, 0, math.MaxInt64)
+	q.Limit, q.Offset = int(limit), int(min(offset, maxOffset))
+	body.list("metadata_filters", optional, listRule{max: a.service.MaxFilters()}, func(_ int, item *object) {
+		q.Filters = append(q.Filters, a.filter(item))
+	})
+	q.SkipModeration, _ = body.boolean("skip_moderation", optional, false)
+	return q
+}
+
+func (a *audioSearchAdapter) class(body *object) audiosearch.Class {
+	const field = "audio_class"
+	v, ok := body.field(field, required)
+	if !ok {
+		return 0
+	}
+	if v.Kind() == strictjson.String {
+		if class, err := audiosearch.ParseClass(v.Text()); err == nil {
+			return class
+		}
+	}
+	body.refuse(field, "enum", oneOf(a.classes))
+	return 0
+}
+
+// filter reads a metadata filter. Whether its value is a number is known only with the operator, which is why that comes last.
+func (a *audioSearchAdapter) filter(item *object) audiosearch.Filter {
+	var f audiosearch.Filter
+	f.Key, _ = item.text("key", required, textRule{})
+	value, valid := item.text("value", required, textRule{})
+	f.Value = value
+	op, _ := item.enum("op", optional, string(audiosearch.OpEqual), a.ops)
+	f.Op = audiosearch.Op(op)
+	if valid && f.Op.Numeric() {
+		if _, number := audiosearch.ParseDecimal(value); !number {
+			item.refuse("value", string(audiosearch.ProblemNotANumber), "Must be a number, because the operator is "+op)
+		}
+	}
+	return f
+}

@@ -1,0 +1,101 @@
+package httpadapter
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// runStatus is how far a run is, as it goes over the wire.
+type runStatus struct {
+	RunID              int64       `json:"run_id"`
+	State              string      `json:"state"`
+	TerminationType    *string     `json:"termination_type"`    // null before the end
+	TerminationMessage *string     `json:"termination_message"` // null if there is nothing to say
+	Progress           runProgress `json:"progress"`
+}
+
+type runProgress struct {
+	Done  int `json:"done"`
+	Total int `json:"total"`
+}
+
+func newRunStatus(r *audiosearch.Run) runStatus {
+	return runStatus{
+		RunID: r.ID, State: string(r.State), TerminationType: orNull(string(r.Termination)), TerminationMessage: orNull(r.Message),
+		Progress: runProgress{r.Done, r.Total},
+	}
+}
+
+// runResultBody is what a run found: its state alone before the end. It is written without reflection, for a run may have found a thousand
+// segments of videos with much metadata.
+func runResultBody(r *audiosearch.Run) []byte {
+	b := []byte(`{"status":`)
+	if r.State != audiosearch.StateTerminated {
+		return append(appendString(b, string(r.State)), '}')
+	}
+	b = appendString(b, string(r.Termination))
+	b = append(b, `,"search_target":"sound","results":[`...)
+	for i := range r.Results {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendResult(b, &r.Results[i])
+	}
+	return append(b, `]}`...)
+}
+
+func appendResult(b []byte, r *audiosearch.Result) []byte {
+	b = appendString(append(b, `{"video":{"video_id":`...), r.VideoID)
+	b = appendString(append(b, `,"path":`...), r.Path)
+	b = appendMetadata(append(b, `,"metadata":`...), r.Metadata)
+	b = appendMilliseconds(append(b, `},"start_time_ms":`...), r.Start)
+	b = appendMilliseconds(append(b, `,"end_time_ms":`...), r.End)
+	b = appendString(append(b, `,"keyframe":{"image_id":`...), r.Keyframe.ImageID)
+	b = appendMilliseconds(append(b, `,"timestamp_ms":`...), r.Keyframe.At)
+	b = appendScore(append(b, `},"score":`...), r.Score)
+	b = append(b, `,"moderation_score":`...)
+	if r.Moderation == nil {
+		b = append(b, "null"...)
+	} else {
+		b = appendScore(b, *r.Moderation)
+	}
+	return append(b, '}')
+}
+
+// appendMetadata writes each value as its owner wrote it: a number keeps its digits. Keys are sorted.
+func appendMetadata(b []byte, m audiosearch.Metadata) []byte {
+	b = append(b, '{')
+	for i, key := range slices.Sorted(maps.Keys(m)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendString(b, key), ':')
+		switch value := m[key]; value.Kind() {
+		case audiosearch.ScalarNull:
+			b = append(b, "null"...)
+		case audiosearch.ScalarString:
+			b = appendString(b, value.Text())
+		default:
+			b = append(b, value.Text()...)
+		}
+	}
+	return append(b, '}')
+}
+
+func appendMilliseconds(b []byte, d time.Duration) []byte {
+	return strconv.AppendInt(b, d.Milliseconds(), 10)
+}
+
+// appendScore writes a number as encoding/json does: the shortest that reads as the same float64, with an exponent if it is tiny.
+func appendScore(b []byte, score float64) []byte {
+	format := byte('f')
+	if score != 0 && math.Abs(score) < 1e-6 {
+		format = 'e'
+	}
+	return strconv.AppendFloat(b, score, format, -1, 64)
+}

@@ -1,0 +1,97 @@
+package sqlite
+
+import (
+	"context"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// AudioSearch implements [audiosearch.Store], [audiosearch.RunPruner], [audiosearch.Compactor] and [audiosearch.JobNotifier].
+type AudioSearch struct{ db *DB }
+
+var (
+	_ audiosearch.Store       = (*AudioSearch)(nil)
+	_ audiosearch.RunPruner   = (*AudioSearch)(nil)
+	_ audiosearch.Compactor   = (*AudioSearch)(nil)
+	_ audiosearch.JobNotifier = (*AudioSearch)(nil)
+)
+
+// AudioSearch returns what package audiosearch stores.
+func (db *DB) AudioSearch() *AudioSearch { return &AudioSearch{db: db} }
+
+const (
+	insertDataset = "INSERT INTO audiosearch_datasets (organization, id, created_at, revision, forgotten) VALUES (?,?,?,0,0) ON CONFLICT DO NOTHING"
+	datasetByID   = "SELECT seq, revision, forgotten, created_at FROM audiosearch_datasets WHERE organization = ? AND id = ?"
+	datasetsAfter = "SELECT id, created_at FROM audiosearch_datasets WHERE organization = ? AND id > ? ORDER BY id LIMIT ?"
+	// What the dataset holds goes later, see sweep.
+	deleteDataset = "UPDATE audiosearch_datasets SET (organization, id) = (NULL, NULL) WHERE organization = ? AND id = ?"
+)
+
+// audioDataset is a row of datasetByID.
+type audioDataset struct {
+	seq                 int64 // 0: there is none
+	revision, forgotten int64
+	created             int64 // microseconds
+}
+
+func (d *audioDataset) scan(r *row) error {
+	d.seq, d.revision, d.forgotten, d.created = cell[int64](r, 0), cell[int64](r, 1), cell[int64](r, 2), cell[int64](r, 3)
+	return nil
+}
+
+// found returns an error unless the dataset is there.
+func (d *audioDataset) found(err error) error {
+	if err == nil && d.seq == 0 {
+		err = audiosearch.ErrDatasetNotFound
+	}
+	return err
+}
+
+// CreateDataset implements [audiosearch.Datasets].
+func (a *AudioSearch) CreateDataset(ctx context.Context, d audiosearch.Dataset) error {
+	return a.db.writer.write(ctx, func(tx *tx) error {
+		created, err := tx.exec(insertDataset, d.Organization, d.ID, d.CreatedAt.UnixMicro())
+		if err == nil && created == 0 {
+			err = audiosearch.ErrExists
+		}
+		return err
+	})
+}
+
+// Dataset implements [audiosearch.Datasets].
+func (a *AudioSearch) Dataset(ctx context.Context, org, id string) (audiosearch.Dataset, error) {
+	d := audiosearch.Dataset{Organization: org, ID: id}
+	var found audioDataset
+	err := a.db.find(ctx, datasetByID, []any{org, id}, func(r *row) error {
+		d.CreatedAt = r.moment(3)
+		return found.scan(r)
+	})
+	if err := found.found(err); err != nil {
+		return audiosearch.Dataset{}, err
+	}
+	return d, nil
+}
+
+// ListDatasets implements [audiosearch.Datasets].
+func (a *AudioSearch) ListDatasets(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error) {
+	var datasets []audiosearch.Dataset
+	err := a.db.list(ctx, datasetsAfter, []any{org, after, max(limit, 0)}, func(r *row) error {
+		datasets = append(datasets, audiosearch.Dataset{Organization: org, ID: r.text(0), CreatedAt: r.moment(1)})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return datasets, nil
+}
+
+// DeleteDataset implements [audiosearch.Datasets].
+func (a *AudioSearch) DeleteDataset(ctx context.Context, org, id string) error {
+	return a.db.writer.write(ctx, func(tx *tx) error {
+		deleted, err := tx.exec(deleteDataset, org, id)
+		if err == nil && deleted == 0 {
+			err = audiosearch.ErrDatasetNotFound
+		}
+		return err
+	})
+}

@@ -1,0 +1,156 @@
+package sqlite
+
+import (
+	"context"
+	"unsafe"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
+)
+
+const (
+	blockColumns = "SELECT m.seq, m.model, m.classes, b.seq, b.packed, b.windows, b.layout, b.maxima"
+	blocksOf     = blockColumns + " FROM audiosearch_models m CROSS JOIN audiosearch_blocks b ON b.model = m.seq WHERE m.dataset = ?"
+	blocksIn     = blockColumns + " FROM audiosearch_blocks b CROSS JOIN audiosearch_models m ON m.seq = b.model" +
+		" WHERE m.dataset = ? AND b.seq BETWEEN ? AND ?"
+	deadOf = "SELECT d.block, d.part FROM audiosearch_models m CROSS JOIN audiosearch_blocks b ON b.model = m.seq" +
+		" CROSS JOIN audiosearch_dead d ON d.block = b.seq WHERE m.dataset = ?1"
+	deadIn = "SELECT block, part FROM audiosearch_dead WHERE ?1 > 0 AND block BETWEEN ?2 AND ?3"
+)
+
+// scored is where the scores by one model are.
+type scored struct {
+	name    string
+	classes []audiosearch.Class
+	blocks  []*block          // by their numbers
+	free    []int             // numbers without a block
+	spots   []spot            // by row: the video's first piece; the zero value if it has none
+	more    map[uint32][]spot // by row: the other pieces
+}
+
+// block is a row of audiosearch_blocks.
+type block struct {
+	seq    int64
+	model  *scored
+	number int              // among the model's blocks
+	packed bool             // or it is a segment
+	rows   int              // windows, dead ones included
+	maxima []byte           // nil: not known
+	pieces []columnar.Piece // that are not dead
+}
+
+// spot says where a piece is.
+type spot struct {
+	block uint32 // its number and one more
+	piece uint32
+}
+
+// deadPart is a row of audiosearch_dead.
+type deadPart struct {
+	block int64
+	part  int
+}
+
+// readBlocks reads blocks and which of their parts are dead, by two statements for the same blocks.
+func (v *view) readBlocks(ctx context.Context, c *conn, blocks, dead string, args ...any) error {
+	gone := make(map[deadPart]bool)
+	err := c.query(ctx, dead, args, func(r *row) error {
+		gone[deadPart{cell[int64](r, 0), r.number(1)}] = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.query(ctx, blocks, args, func(r *row) error {
+		m := v.models[cell[int64](r, 0)]
+		if m == nil {
+			m = &scored{name: r.text(1), classes: classesOf(cell[[]byte](r, 2)), more: make(map[uint32][]spot)}
+			v.models[cell[int64](r, 0)] = m
+		}
+		b := &block{seq: cell[int64](r, 3), model: m, packed: r.number(4) != 0, rows: r.number(5), maxima: cell[[]byte](r, 7)}
+		parts, err := readLayout(cell[[]byte](r, 6), b.rows)
+		if err != nil {
+			return err
+		}
+		for i, p := range parts {
+			row, ok := v.rows[p.video]
+			if !ok || gone[deadPart{b.seq, i}] {
+				continue
+			}
+			b.pieces = append(b.pieces, columnar.Piece{Start: uint32(p.start), Count: uint32(p.rows), Row: row, Window: uint32(p.first)})
+		}
+		v.addBlock(b)
+		return nil
+	})
+}
+
+func (v *view) addBlock(b *block) {
+	m := b.model
+	if n := len(m.free); n > 0 {
+		b.number, m.free = m.free[n-1], m.free[:n-1]
+		m.blocks[b.number] = b
+	} else {
+		b.number = len(m.blocks)
+		m.blocks = append(m.blocks, b)
+	}
+	v.blocks[b.seq] = b
+	v.bytes += b.bytes()
+	if n := len(v.seqs) - len(m.spots); n > 0 {
+		m.spots = append(m.spots, make([]spot, n)...)
+		v.bytes += n * int(unsafe.Sizeof(spot{}))
+	}
+	for i := range b.pieces {
+		row, s := b.pieces[i].Row, spot{uint32(b.number) + 1, uint32(i)}
+		if m.has(row) {
+			m.more[row] = append(m.more[row], s)
+		} else {
+			m.spots[row] = s
+		}
+	}
+}
+
+// bytes is how much memory a block takes, about.
+func (b *block) bytes() int {
+	return int(unsafe.Sizeof(*b)) + len(b.maxima) + cap(b.pieces)*int(unsafe.Sizeof(columnar.Piece{}))
+}
+
+// dropBlock forgets a block. Its videos keep the pieces that they have in others.
+func (v *view) dropBlock(seq int64) {
+	b := v.blocks[seq]
+	if b == nil {
+		return
+	}
+	delete(v.blocks, seq)
+	v.bytes -= b.bytes()
+	m := b.model
+	m.blocks[b.number] = nil
+	m.free = append(m.free, b.number)
+	for i := range b.pieces {
+		m.dropSpots(b.pieces[i].Row, uint32(b.number)+1)
+	}
+}
+
+// dropSpots forgets the pieces of a video that are in a block.
+func (m *scored) dropSpots(row, block uint32) {
+	more := m.more[row]
+	kept := more[:0]
+	for _, s := range more {
+		if s.block != block {
+			kept = append(kept, s)
+		}
+	}
+	if m.spots[row].block == block {
+		m.spots[row] = spot{}
+		if n := len(kept); n > 0 {
+			m.spots[row], kept = kept[n-1], kept[:n-1]
+		}
+	}
+	if len(kept) > 0 {
+		m.more[row] = kept
+	} else if more != nil {
+		delete(m.more, row)
+	}
+}
+
+// has reports whether a video has scores.
+func (m *scored) has(row uint32) bool { return int(row) < len(m.spots) && m.spots[row].block != 0 }

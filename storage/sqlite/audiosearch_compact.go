@@ -1,0 +1,116 @@
+package sqlite
+
+import "context"
+
+const (
+	keptChanges    = 4096 // of a dataset, as many as the index of long lists is for are cut to this
+	forgetAtOnce   = 10_000
+	removeAtOnce   = 500              // videos of a dataset that was deleted
+	windowsAtOnce  = 2 * chunkWindows // of such a dataset
+	segmentsAtOnce = 256              // of such a dataset
+
+	longChanges   = "SELECT seq, revision, forgotten, created_at FROM audiosearch_datasets WHERE revision - forgotten > 8192 LIMIT 1"
+	deleteChanges = "DELETE FROM audiosearch_changes WHERE dataset = ? AND revision <= ?"
+	setForgotten  = "UPDATE audiosearch_datasets SET forgotten = ? WHERE seq = ?"
+
+	deletedDataset = "SELECT seq, revision, forgotten, created_at FROM audiosearch_datasets WHERE organization IS NULL LIMIT 1"
+	modelsOf       = "SELECT seq FROM audiosearch_models WHERE dataset = ? LIMIT 1"
+	blocksToSweep  = "SELECT model, packed, loose, windows, live, seq FROM audiosearch_blocks WHERE model = ? ORDER BY seq LIMIT ?"
+	deleteModel    = "DELETE FROM audiosearch_models WHERE seq = ?"
+	firstVideos    = "SELECT seq FROM audiosearch_videos WHERE dataset = ? LIMIT ?"
+	sweepScorings  = "DELETE FROM audiosearch_scorings WHERE video = ?"
+	removeDataset  = "DELETE FROM audiosearch_datasets WHERE seq = ?"
+)
+
+// Compact implements [audiosearch.Compactor].
+func (a *AudioSearch) Compact(ctx context.Context) (more bool, err error) {
+	err = a.db.writer.write(ctx, func(tx *tx) (err error) {
+		for _, step := range [...]func() (bool, error){tx.sweep, tx.forget, tx.pack} {
+			if more, err = step(); more || err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return more && err == nil, err
+}
+
+// forget cuts the list of a dataset's changes. Who remembers an older revision has to read the dataset anew.
+func (t *tx) forget() (did bool, err error) {
+	var d audioDataset
+	if err := t.query(longChanges, nil, d.scan); err != nil || d.seq == 0 {
+		return false, err
+	}
+	upTo := min(d.forgotten+forgetAtOnce, d.revision-keptChanges)
+	return true, t.apply([]change{{deleteChanges, []any{d.seq, upTo}}, {setForgotten, []any{upTo, d.seq}}})
+}
+
+// sweep removes some of what a deleted dataset has left.
+func (t *tx) sweep() (did bool, err error) {
+	var d audioDataset
+	if err := t.query(deletedDataset, nil, d.scan); err != nil || d.seq == 0 {
+		return false, err
+	}
+	for _, step := range [...]func(int64) (bool, error){t.sweepModel, t.sweepVideos} {
+		if did, err := step(d.seq); did || err != nil {
+			return did, err
+		}
+	}
+	upTo := d.forgotten + forgetAtOnce
+	if err := t.apply([]change{{deleteChanges, []any{d.seq, upTo}}, {setForgotten, []any{upTo, d.seq}}}); err != nil {
+		return false, err
+	}
+	if upTo >= d.revision {
+		_, err = t.exec(removeDataset, d.seq)
+	}
+	return true, err
+}
+
+// sweepModel removes blocks of a model, or the model if there are none.
+func (t *tx) sweepModel(dataset int64) (did bool, err error) {
+	model := int64(0)
+	err = t.query(modelsOf, []any{dataset}, func(r *row) error {
+		model = cell[int64](r, 0)
+		return nil
+	})
+	if err != nil || model == 0 {
+		return false, err
+	}
+	var blocks []storedBlock
+	err = t.query(blocksToSweep, []any{model, segmentsAtOnce}, func(r *row) error {
+		b := storedBlock{seq: cell[int64](r, 5)}
+		blocks = append(blocks, b)
+		return blocks[len(blocks)-1].scan(r)
+	})
+	if err != nil {
+		return false, err
+	}
+	windows := 0
+	for i := range blocks {
+		if windows += blocks[i].windows; i > 0 && windows > windowsAtOnce {
+			return true, nil
+		}
+		if err := t.removeBlock(&blocks[i]); err != nil {
+			return false, err
+		}
+	}
+	if len(blocks) < segmentsAtOnce {
+		_, err = t.exec(deleteModel, model)
+	}
+	return true, err
+}
+
+// sweepVideos removes videos with their scorings, whose scores are gone.
+func (t *tx) sweepVideos(dataset int64) (did bool, err error) {
+	var videos []int64
+	err = t.query(firstVideos, []any{dataset, removeAtOnce}, func(r *row) error {
+		videos = append(videos, cell[int64](r, 0))
+		return nil
+	})
+	for _, video := range videos {
+		if err := t.apply([]change{{sweepScorings, []any{video}}, {deleteVideo, []any{video}}}); err != nil {
+			return false, err
+		}
+	}
+	return len(videos) > 0, err
+}

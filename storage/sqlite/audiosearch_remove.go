@@ -1,0 +1,129 @@
+package sqlite
+
+const (
+	scoringsOf    = "SELECT model, places FROM audiosearch_scorings WHERE video = ?"
+	scoringsBy    = "SELECT s.model, s.places FROM audiosearch_scorings s CROSS JOIN audiosearch_models m ON m.seq = s.model AND m.model = ?2 WHERE s.video = ?1"
+	deleteScoring = "DELETE FROM audiosearch_scorings WHERE video = ? AND model = ?"
+	blockBySeq    = "SELECT model, packed, loose, windows, live FROM audiosearch_blocks WHERE seq = ?"
+	updateBlock   = "UPDATE audiosearch_blocks SET (loose, live) = (?,?) WHERE seq = ?"
+	deleteBlock   = "DELETE FROM audiosearch_blocks WHERE seq = ?"
+	deleteSegment = "DELETE FROM audiosearch_segments WHERE block = ?"
+	deleteChunks  = "DELETE FROM audiosearch_chunks WHERE seq >= ? AND seq < ?"
+	deleteDead    = "DELETE FROM audiosearch_dead WHERE block = ?"
+	insertDead    = "INSERT INTO audiosearch_dead (block, part) VALUES (?,?)"
+)
+
+// removeScorings removes the scorings of a video by all models.
+func (c *datasetChange) removeScorings(video int64) error {
+	return c.removeScoringsFound(video, scoringsOf, video)
+}
+
+// removeScoringsBy removes the scoring of a video by the model of a name.
+func (c *datasetChange) removeScoringsBy(video int64, model string) error {
+	return c.removeScoringsFound(video, scoringsBy, video, model)
+}
+
+func (c *datasetChange) removeScoringsFound(video int64, query string, args ...any) error {
+	type found struct {
+		model  int64
+		places []place
+	}
+	var scorings []found
+	err := c.query(query, args, func(r *row) error {
+		places, err := readPlaces(cell[[]byte](r, 1))
+		scorings = append(scorings, found{cell[int64](r, 0), places})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range scorings {
+		for _, p := range s.places {
+			if err := c.bury(p); err != nil {
+				return err
+			}
+		}
+		if _, err := c.exec(deleteScoring, video, s.model); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// storedBlock is a row of blockBySeq.
+type storedBlock struct {
+	seq, model    int64
+	packed, loose bool
+	windows, live int
+}
+
+func (b *storedBlock) scan(r *row) error {
+	b.model, b.packed, b.loose, b.windows, b.live = cell[int64](r, 0), r.number(1) != 0, r.number(2) != 0, r.number(3), r.number(4)
+	return nil
+}
+
+// isLoose reports whether a block is to be packed with others: it is a segment, or not full, or more than half of it is dead.
+func (b *storedBlock) isLoose() bool {
+	return !b.packed || b.windows < chunkWindows || 2*b.live < b.windows
+}
+
+// bury makes sure that no search finds the scores of a place any more.
+func (c *datasetChange) bury(p place) error {
+	b := storedBlock{seq: p.block}
+	if err := c.query(blockBySeq, []any{p.block}, b.scan); err != nil {
+		return err
+	}
+	if b.model == 0 {
+		return errLayout
+	}
+	c.blocks = append(c.blocks, b.seq)
+	if !b.packed { // a segment is of one video only
+		return c.removeBlock(&b)
+	}
+	if _, err := c.exec(insertDead, p.block, p.part); err != nil {
+		return err
+	}
+	was := b
+	b.live -= p.rows
+	b.loose = b.isLoose()
+	if _, err := c.exec(updateBlock, b.loose, b.live, b.seq); err != nil {
+		return err
+	}
+	return c.countLoose(&was, &b)
+}
+
+// countLoose counts what there is to be packed of a model, when a block that was one thing is another. Either may be nil.
+func (t *tx) countLoose(was, is *storedBlock) error {
+	live, dead, segments, model := 0, 0, 0, int64(0)
+	for sign, b := range map[int]*storedBlock{-1: was, +1: is} {
+		if b == nil {
+			continue
+		}
+		model = b.model
+		if b.loose {
+			live, dead = live+sign*b.live, dead+sign*(b.windows-b.live)
+		}
+		if !b.packed {
+			segments += sign
+		}
+	}
+	if live == 0 && dead == 0 && segments == 0 {
+		return nil
+	}
+	_, err := t.exec(countLoose, live, dead, segments, model)
+	return err
+}
+
+// removeBlock removes a block with its scores.
+func (t *tx) removeBlock(b *storedBlock) error {
+	changes := []change{{deleteBlock, []any{b.seq}}}
+	if b.packed {
+		changes = append(changes, change{deleteChunks, []any{b.seq * blockRoom, (b.seq + 1) * blockRoom}}, change{deleteDead, []any{b.seq}})
+	} else {
+		changes = append(changes, change{deleteSegment, []any{b.seq}})
+	}
+	if err := t.apply(changes); err != nil {
+		return err
+	}
+	return t.countLoose(b, nil)
+}

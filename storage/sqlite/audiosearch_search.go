@@ -1,0 +1,306 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
+)
+
+const (
+	// ?1 is a list of blocks, in JSON.
+	chunksOf   = "SELECT key, scores FROM json_each(?1) CROSS JOIN audiosearch_chunks ON seq = value"
+	segmentsOf = "SELECT key, substr(scores, value ->> 1, value ->> 2) FROM json_each(?1) CROSS JOIN audiosearch_segments ON block = value ->> 0"
+)
+
+// Search implements [audiosearch.ScoreStore].
+func (a *AudioSearch) Search(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
+	var hits []audiosearch.Hit
+	err := a.look(ctx, org, dataset, func(c *conn, v *view) error {
+		selected, err := v.selection(q.Filters)
+		if err != nil {
+			return err
+		}
+		page := columnar.Page{Offset: q.Offset, Limit: q.Limit, MinScore: q.MinScore}
+		s := &search{Ranking: columnar.NewRanking(page, v.compare), view: v, ctx: ctx, conn: c}
+		for s.Next() {
+			for _, m := range v.models {
+				class, found := slices.BinarySearch(m.classes, q.Class)
+				if m.name != q.Model || !found {
+					continue
+				}
+				if err := s.offer(m, class, selected); err != nil {
+					return err
+				}
+			}
+		}
+		hits = nil
+		for _, h := range s.Hits() {
+			hits = append(hits, audiosearch.Hit{Video: v.ids[h.Row], Window: int(h.Window), Score: h.Score})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return hits, nil
+}
+
+// selection returns the videos that pass filters, nil for all.
+func (v *view) selection(filters []audiosearch.Filter) (*columnar.Selection, error) {
+	if len(filters) == 0 {
+		return nil, nil
+	}
+	return v.columns.Select(filters)
+}
+
+// search is a ranking that reads scores from the file.
+type search struct {
+	*columnar.Ranking
+	view *view
+	ctx  context.Context
+	conn *conn
+}
+
+// wanted is a block to be read, and the pieces of it that count.
+type wanted struct {
+	*block
+	pieces   []columnar.Piece
+	selected *columnar.Selection // of the pieces
+	best     uint16              // no score is greater
+}
+
+// offer offers the scores of a class by a model: first of segments, then of chunks, those with the greatest maxima first, as long as they
+// can matter.
+func (s *search) offer(m *scored, class int, selected *columnar.Selection) error {
+	blocks := m.wanted(selected)
+	for i := range blocks {
+		b := &blocks[i]
+		if b.best = math.MaxUint16; b.packed {
+			b.best = binary.LittleEndian.Uint16(b.maxima[scoreBytes*class:])
+		}
+	}
+	slices.SortFunc(blocks, func(a, b wanted) int {
+		if a.packed != b.packed {
+			if b.packed {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.best, a.best), cmp.Compare(a.seq, b.seq))
+	})
+	chunks, _ := slices.BinarySearchFunc(blocks, true, func(b wanted, packed bool) int {
+		if b.packed == packed {
+			return 0
+		}
+		return -1
+	})
+	if err := s.read(segmentsOf, segmentList(blocks[:chunks], class), blocks[:chunks]); err != nil {
+		return err
+	}
+	return s.read(chunksOf, chunkList(blocks[chunks:], class), blocks[chunks:])
+}
+
+// errEnough ends a query whose further rows do not matter.
+var errEnough = errors.New("sqlite: enough")
+
+// read offers blocks as a statement returns them, until the scores of those that are left are too small.
+func (s *search) read(statement, list string, blocks []wanted) error {
+	if len(blocks) == 0 || blocks[0].best < s.Floor() {
+		return nil
+	}
+	next := 0
+	err := s.conn.query(s.ctx, statement, []any{list}, func(r *row) error {
+		b := &blocks[next]
+		scores := cell[[]byte](r, 1)
+		if r.number(0) != next || len(scores) != scoreBytes*b.rows {
+			return errLayout
+		}
+		s.OfferChunk(scores, b.pieces, b.selected)
+		if next++; next < len(blocks) && blocks[next].best < s.Floor() {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	if err == nil && next < len(blocks) {
+		err = errLayout
+	}
+	return err
+}
+
+// chunkList writes which chunks chunksOf is to return.
+func chunkList(blocks []wanted, class int) string {
+	list := []byte{'['}
+	for i := range blocks {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = strconv.AppendInt(list, blocks[i].seq*blockRoom+int64(class), 10)
+	}
+	return string(append(list, ']'))
+}
+
+// segmentList writes which parts of which segments segmentsOf is to return.
+func segmentList(blocks []wanted, class int) string {
+	list := []byte{'['}
+	for i := range blocks {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		size := int64(scoreBytes * blocks[i].rows)
+		list = strconv.AppendInt(append(list, '['), blocks[i].seq, 10)
+		list = strconv.AppendInt(append(list, ','), int64(class)*size+1, 10)
+		list = append(strconv.AppendInt(append(list, ','), size, 10), ']')
+	}
+	return string(append(list, ']'))
+}
+
+// wanted returns the blocks that have scores of selected videos, or some more if it would take longer to find out than to read them.
+func (m *scored) wanted(selected *columnar.Selection) []wanted {
+	const (
+		few  = 8   // videos a block on average
+		many = 512 // videos that are looked up in the time in which a block is read
+	)
+	n := len(m.blocks) - len(m.free)
+	if selected != nil && selected.Len() <= few*n {
+		return m.wantedPieces(selected)
+	}
+	marked := make([]bool, len(m.blocks))
+	left, tries := n, 0
+	if selected != nil {
+		for row := range selected.Rows() {
+			if left == 0 || tries > many*left {
+				break
+			}
+			tries++
+			m.eachSpot(row, func(s spot) {
+				if at := s.block - 1; !marked[at] {
+					marked[at] = true
+					left--
+				}
+			})
+		}
+	}
+	all := selected == nil || tries > many*left
+	var blocks []wanted
+	for i, b := range m.blocks {
+		if (all || marked[i]) && b != nil && b.rows > 0 && len(b.pieces) > 0 {
+			blocks = append(blocks, wanted{block: b, pieces: b.pieces, selected: selected})
+		}
+	}
+	return blocks
+}
+
+// wantedPieces is wanted for few videos: it names the very pieces.
+func (m *scored) wantedPieces(selected *columnar.Selection) []wanted {
+	pieces := make(map[*block][]columnar.Piece)
+	for row := range selected.Rows() {
+		m.eachSpot(row, func(s spot) {
+			if b := m.blocks[s.block-1]; b.rows > 0 {
+				pieces[b] = append(pieces[b], b.pieces[s.piece])
+			}
+		})
+	}
+	var blocks []wanted
+	for b, of := range pieces {
+		slices.SortFunc(of, func(a, b columnar.Piece) int { return cmp.Compare(a.Start, b.Start) })
+		blocks = append(blocks, wanted{block: b, pieces: of})
+	}
+	return blocks
+}
+
+// eachSpot calls f for every piece of a video.
+func (m *scored) eachSpot(row uint32, f func(spot)) {
+	if m.has(row) {
+		f(m.spots[row])
+		for _, s := range m.more[row] {
+			f(s)
+		}
+	}
+}
+
+// MissingKeys implements [audiosearch.Catalog].
+func (a *AudioSearch) MissingKeys(ctx context.Context, org, dataset string, keys []string) ([]string, error) {
+	var missing []string
+	err := a.look(ctx, org, dataset, func(_ *conn, v *view) error {
+		missing = nil
+		for _, key := range keys {
+			if !v.columns.HasKey(key) {
+				missing = append(missing, key)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return missing, nil
+}
+
+const videoBySeq = "SELECT id, path, metadata FROM audiosearch_videos WHERE seq = ?"
+
+// Unscored implements [audiosearch.ScoreStore].
+func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
+	var u audiosearch.Unscored
+	err := a.look(ctx, org, dataset, func(c *conn, v *view) error {
+		selected, err := v.columns.Select(q.Filters)
+		if err != nil {
+			return err
+		}
+		u = audiosearch.Unscored{Matched: selected.Len()}
+		for _, at := range v.unscored(selected, &q) {
+			err := c.query(unbounded, videoBySeq, []any{v.seqs[at]}, func(r *row) error {
+				video := audiosearch.Video{ID: r.text(0), Path: r.text(1)}
+				if err := scanMetadata(r, 2, &video.Metadata); err != nil {
+					return err
+				}
+				u.Videos = append(u.Videos, video)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return audiosearch.Unscored{}, err
+	}
+	return u, nil
+}
+
+// unscored returns the first rows of a selection, by ID, that have no scores by the model.
+func (v *view) unscored(selected *columnar.Selection, q *audiosearch.UnscoredQuery) []uint32 {
+	var models []*scored
+	for _, m := range v.models {
+		if m.name == q.Model {
+			models = append(models, m)
+		}
+	}
+	limit := max(q.Limit, 0)
+	var first []uint32
+	cut := func() {
+		slices.SortFunc(first, v.compare)
+		first = first[:min(limit, len(first))]
+	}
+	for row := range selected.Rows() {
+		if strings.Compare(v.ids[row], q.After) <= 0 || slices.ContainsFunc(models, func(m *scored) bool { return m.has(row) }) {
+			continue
+		}
+		if first = append(first, row); len(first) >= 2*limit+1000 {
+			cut()
+		}
+	}
+	cut()
+	return first
+}

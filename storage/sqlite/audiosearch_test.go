@@ -1,0 +1,35 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
+)
+
+// sounds is the harness of the domain's suites.
+func sounds() audiosearchtest.Harness {
+	files := make(map[any]*opened)
+	open := func(t *testing.T, path string) audiosearchtest.Backend {
+		db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
+		tables := db.AudioSearch()
+		files[tables] = &opened{db, path}
+		return audiosearchtest.Backend{
+			Datasets: tables, Catalog: tables, Scores: tables, Runs: tables, Leases: tables, Queue: tables.Queue(nil),
+		}
+	}
+	return audiosearchtest.Harness{
+		Open: func(t *testing.T) audiosearchtest.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },
+		Reopen: func(t *testing.T, b audiosearchtest.Backend) audiosearchtest.Backend {
+			require.NoError(t, files[b.Datasets].db.Close())
+			return open(t, files[b.Datasets].path)
+		},
+		Break: func(t *testing.T, b audiosearchtest.Backend) (heal func()) { return lockFile(t, files[b.Datasets].path) },
+	}
+}
+
+func TestAudioSearch(t *testing.T) { audiosearchtest.Run(t, sounds()) }
