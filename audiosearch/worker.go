@@ -19,7 +19,7 @@ var ErrShutdown = errors.New("audiosearch: the worker is shutting down")
 // WorkerOptions are the settings of a Worker. The zero value means the defaults.
 type WorkerOptions struct {
 	Concurrency int           // runs at a time: 4
-	MaxAttempts int           // attempts before a run is given up: 5
+	MaxAttempts int           // attempts before a run is given up: 8
 	Drain       time.Duration // how long running attempts may go on after Run's context ended: 5 s. What they have scored stays.
 	Watch       time.Duration // how often a running attempt writes how far it is, and looks whether it is to be cancelled: 1 s
 
@@ -53,7 +53,7 @@ func NewWorker(s *Service, opts *WorkerOptions) (*Worker, error) {
 		o.Concurrency = 4
 	}
 	if o.MaxAttempts <= 0 {
-		o.MaxAttempts = 5
+		o.MaxAttempts = 8
 	}
 	if o.Drain <= 0 {
 		o.Drain = 5 * time.Second

@@ -24,10 +24,10 @@ func TestScorerFails(t *testing.T) {
 		how      audiosearch.Termination
 	}{
 		"once":          {1, errBroken, 2, audiosearch.Success},
-		"always":        {1000, errBroken, 5, audiosearch.InternalError},
+		"always":        {1000, errBroken, 8, audiosearch.InternalError},
 		"for good":      {1, audiosearch.Permanent(errBroken), 1, audiosearch.InternalError},
 		"by a panic":    {1, nil, 2, audiosearch.Success},
-		"always panics": {1000, nil, 5, audiosearch.InternalError},
+		"always panics": {1000, nil, 8, audiosearch.InternalError},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, nil)
@@ -128,12 +128,12 @@ func TestWorkerDies(t *testing.T) {
 	r := newRig(t, nil)
 	id := r.start(audiosearch.Query{Class: loud})
 	require.NoError(t, r.db.AudioSearch().UpdateRun(t.Context(), org, id, func(run *audiosearch.Run) error {
-		run.State, run.Attempts = audiosearch.StateRunning, 5
+		run.State, run.Attempts = audiosearch.StateRunning, 8
 		return nil
 	}))
 	r.drain(1)
 	run := r.results(id)
-	assert.Equal(t, []any{audiosearch.StateTerminated, audiosearch.InternalError, 5}, []any{run.State, run.Termination, run.Attempts})
+	assert.Equal(t, []any{audiosearch.StateTerminated, audiosearch.InternalError, 8}, []any{run.State, run.Termination, run.Attempts})
 	assert.Contains(t, run.Message, "worker died")
 }
 

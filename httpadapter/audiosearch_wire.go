@@ -2,7 +2,6 @@ package httpadapter
 
 import (
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -91,10 +90,10 @@ func appendMilliseconds(b []byte, d time.Duration) []byte {
 	return strconv.AppendInt(b, d.Milliseconds(), 10)
 }
 
-// appendScore writes a number as encoding/json does: the shortest that reads as the same float64, with an exponent if it is tiny.
+// appendScore writes the shortest number that reads as the same float64, with an exponent if it is tiny.
 func appendScore(b []byte, score float64) []byte {
 	format := byte('f')
-	if score != 0 && math.Abs(score) < 1e-6 {
+	if score != 0 && score < 1e-6 {
 		format = 'e'
 	}
 	return strconv.AppendFloat(b, score, format, -1, 64)

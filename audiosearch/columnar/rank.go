@@ -11,7 +11,7 @@ import (
 // Rank offers the windows of the selected videos that have scores of a class to a ranking, as often as it wants them, and returns the page.
 // A nil selection has all videos.
 func (s *Scores) Rank(class audiosearch.Class, selected *Selection, r *Ranking) []Hit {
-	for r.Next() {
+	for s != nil && r.Next() {
 		for number, t := range s.tables {
 			if t == nil {
 				continue

@@ -6,17 +6,19 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// Scores holds the scores of the videos of one dataset by one model, by row as in [Columns]. The zero value is empty. Reading is safe for
-// concurrent use, while nothing is changed.
+// Scores holds the scores of the videos of one dataset by one model, by row as in [Columns]. The zero value is empty, and nil
+// can be read as such. Reading is safe for concurrent use, while nothing is changed.
 type Scores struct {
 	tables []*table // each of other classes
 	places places
+	videos int
 }
 
-// Put gives a video its scores, instead of those that it had. columns[i] has those of classes[i], which ascend, one for each window. It keeps
-// neither of them.
+// Put gives a video its scores, instead of those that it had. columns[i] has those of classes[i], which ascend, one for each window. A score that is
+// missing is 0. It keeps neither of them. There is room for 2^32 windows.
 func (s *Scores) Put(row uint32, classes []audiosearch.Class, columns [][]uint16) {
 	s.Remove(row)
+	columns = columns[:min(len(columns), len(classes))]
 	if len(columns) == 0 || len(columns[0]) == 0 {
 		return
 	}
@@ -28,34 +30,55 @@ func (s *Scores) Put(row uint32, classes []audiosearch.Class, columns [][]uint16
 		}
 		s.tables[at] = &table{classes: slices.Clone(classes)}
 	}
+	s.videos++
 	start := s.tables[at].put(row, columns)
 	s.places.set(row, place{start: start, count: uint32(len(columns[0])), table: uint32(at) + 1})
 }
 
 // Remove forgets the scores of a video, if there are any.
 func (s *Scores) Remove(row uint32) {
-	p := s.places.at(row)
+	p := s.place(row)
 	if p.table == 0 {
 		return
 	}
+	s.videos--
 	s.places.set(row, place{})
 	t := s.tables[p.table-1]
 	t.remove(p)
 	switch {
 	case t.dead == t.windows:
 		s.tables[p.table-1] = nil
+		s.places.settle()
 	case t.dead > t.windows/2:
 		s.compact(int(p.table - 1))
 	}
 }
 
+// Len returns how many videos have scores.
+func (s *Scores) Len() int { return s.videos }
+
 // Has reports whether a video has scores.
-func (s *Scores) Has(row uint32) bool { return s.places.at(row).table != 0 }
+func (s *Scores) Has(row uint32) bool { return s.place(row).table != 0 }
+
+func (s *Scores) place(row uint32) place {
+	if s == nil {
+		return place{}
+	}
+	return s.places.at(row)
+}
+
+// Classes returns the classes that a video has scores of, to be read only: many videos share them.
+func (s *Scores) Classes(row uint32) []audiosearch.Class {
+	if p := s.place(row); p.table != 0 {
+		return s.tables[p.table-1].classes
+	}
+	return nil
+}
 
 // Windows returns the scores of windows from to to (exclusive) of a video: one row a window, with a value for each class. The range is cut to
 // what there is.
 func (s *Scores) Windows(row uint32, from, to int) [][]uint16 {
-	p := s.places.at(row)
+	p := s.place(row)
 	if p.table == 0 {
 		return nil
 	}
@@ -68,8 +91,13 @@ func (s *Scores) Windows(row uint32, from, to int) [][]uint16 {
 	return windows
 }
 
-// Compact gives back the memory that removed scores take up, and what is kept for growth. Remove does the first by itself, when half of all
-// is removed.
+// Wasted reports whether removed scores take up more than a tenth of the memory, so that it pays to compact. Remove compacts by itself when
+// they take up half of it.
+func (s *Scores) Wasted() bool {
+	return slices.ContainsFunc(s.tables, func(t *table) bool { return t != nil && t.dead > t.windows/10 })
+}
+
+// Compact gives back the memory of removed scores, and what is kept for growth.
 func (s *Scores) Compact() {
 	for i, t := range s.tables {
 		if t != nil && (t.dead > 0 || t.spare()) {
@@ -77,8 +105,8 @@ func (s *Scores) Compact() {
 		}
 	}
 	s.places.settle()
-	s.places.groups = slices.Clip(s.places.groups)
-	s.tables = slices.Clip(s.tables)
+	s.places.groups = slices.Clone(s.places.groups)
+	s.tables = slices.Clone(s.tables)
 }
 
 // Bytes returns how much memory is held.
@@ -107,7 +135,7 @@ func (s *Scores) compact(number int) {
 	}
 	slices.Sort(rows)
 	for _, row := range rows {
-		p := s.places.at(row)
+		p := s.place(row)
 		count := int(p.count)
 		start := t.reserve(row, count, live)
 		live -= count

@@ -91,10 +91,10 @@ func (t *table) put(row uint32, columns [][]uint16) (start uint32) {
 	n := len(columns[0])
 	start = t.reserve(row, n, n)
 	for class, column := range columns {
-		for done := 0; done < n; {
+		for done := 0; done < min(n, len(column)); {
 			at := int(start) + done
 			c, in := &t.chunks[at/chunkWindows], at%chunkWindows
-			part := column[done:min(n, done+chunkWindows-in)]
+			part := column[done:min(n, len(column), done+chunkWindows-in)]
 			scores, maxima := c.column(class), c.columnMaxima(class)
 			for i, score := range part {
 				binary.LittleEndian.PutUint16(scores[2*(in+i):], score)

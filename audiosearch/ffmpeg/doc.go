@@ -9,8 +9,8 @@
 //
 // # What is read
 //
-// The first sound track, and the first video track that is no cover picture. Time 0 is where a player starts the file. A sound track that begins
-// later has silence before it; sound that is missing in the middle is not filled in. The channels are averaged: each has the same weight, the
+// The first sound track, and the first video track that is no cover picture. Time 0 is where a player starts the file, for the sound and for
+// the keyframes: a sound track that begins later has silence before it, and so has one with a gap of more than 0.1 s in its time stamps. The channels are averaged: each has the same weight, the
 // one for low frequencies too. Sound is resampled by SoX (libsoxr, precision 28), or by ffmpeg's own resampler with a long filter if
 // ffmpeg was built without it. What is beyond full scale is clipped.
 //

@@ -105,6 +105,18 @@ func TestLateSound(t *testing.T) {
 	}
 }
 
+// Recorders leave out what they did not get in time.
+func TestGap(t *testing.T) {
+	needFFmpeg(t)
+	path := record(t, append(tone("0.5*sin(2*PI*440*t):s=44100:d=8"), "-af", `aselect=not(between(t\,3\,5))`, "-c:a", "flac", "gap.mkv")...)
+	got, err := collect(t, t.Context(), newMedia(t, nil), path, 16000)
+	require.NoError(t, err)
+	assert.InDelta(t, 8, float64(len(got))/16000, 0.01)
+	assert.InDelta(t, -9.03, level(got[:16000*29/10]), 0.1)
+	assert.Less(t, level(got[16000*31/10:16000*49/10]), -90.0)
+	assert.InDelta(t, -9.03, level(got[16000*51/10:16000*79/10]), 0.1)
+}
+
 func TestKeyframeLines(t *testing.T) {
 	for line, want := range map[string]float64{
 		"pts_time=2.000000|dts_time=1.920000|flags=K_": 2, "pts_time=2.5|dts_time=N/A|flags=K__": 2.5, "dts_time=3.5|flags=K__": 3.5,

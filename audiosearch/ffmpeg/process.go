@@ -81,6 +81,9 @@ func (j *job) start(path string, args ...string) (*process, error) {
 
 // Read reads from the output, for no longer than the job has time.
 func (p *process) Read(b []byte) (int, error) {
+	if p.ctx.Err() != nil {
+		return 0, p.reason()
+	}
 	defer p.clock()()
 	n, err := p.output.Read(b)
 	if err != nil && p.ctx.Err() != nil {

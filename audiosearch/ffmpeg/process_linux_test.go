@@ -22,7 +22,7 @@ func TestParent(t *testing.T) {
 // A process that is killed cannot clean up; the kernel does.
 func TestDiesWithParent(t *testing.T) {
 	folder := t.TempDir()
-	program := script(t, "echo $$ > "+folder+"/pid; exec sleep 1000")
+	program := script(t, "echo $$ > "+folder+"/new; mv "+folder+"/new "+folder+"/pid; exec sleep 1000")
 	parent := exec.Command(os.Args[0], "-test.run=^TestParent$")
 	parent.Env = append(os.Environ(), "FFMPEG_TEST_PROGRAM="+program, "FFMPEG_TEST_FILE="+write(t, "a.mp3", "x"))
 	require.NoError(t, parent.Start())
@@ -30,5 +30,5 @@ func TestDiesWithParent(t *testing.T) {
 	require.False(t, gone(pid))
 	require.NoError(t, parent.Process.Kill())
 	_ = parent.Wait()
-	assert.Eventually(t, func() bool { return gone(pid) }, time.Minute, 5*time.Millisecond)
+	assert.Eventually(t, func() bool { return gone(pid) }, time.Minute, 20*time.Millisecond)
 }

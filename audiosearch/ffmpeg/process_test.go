@@ -38,8 +38,7 @@ func flac(t testing.TB) string {
 }
 
 func TestFFprobeThatFails(t *testing.T) {
-	needFFmpeg(t)
-	path := flac(t)
+	path := write(t, "a.flac", "whatever it is")
 	for lines, c := range map[string]struct {
 		says string
 		bad  bool
@@ -75,8 +74,8 @@ echo '{"streams":[{"codec_type":"audio","channels":1},{"codec_type":"video"}]}'`
 }
 
 func TestFFmpegThatFails(t *testing.T) {
-	needFFmpeg(t)
-	path := flac(t)
+	path := write(t, "a.flac", "whatever it is")
+	header := script(t, `echo '{"streams":[{"codec_type":"audio","channels":1}]}'`)
 	for lines, c := range map[string]struct {
 		says    string
 		bad     bool
@@ -97,41 +96,43 @@ func TestFFmpegThatFails(t *testing.T) {
 		"sleep 99 & sleep 99 & wait": {"too long", false, 0},
 		"trap '' TERM INT HUP; while :; do sleep 1; done": {"too long", false, 0},
 	} {
-		options := &Options{FFmpeg: script(t, lines)}
-		if c.says == "too long" {
+		// All programs are written before the tests run side by side: one that is open for writing anywhere cannot be started.
+		options := &Options{FFmpeg: script(t, lines), FFprobe: header}
+		rate := 16000
+		switch {
+		case c.says == "too long":
 			options.Timeout = 2 * time.Second
-		}
-		if c.samples < 0 {
-			options.MaxBytes = 24 * 3600 * 1000 * 4
+		case c.samples < 0:
+			options.MaxBytes, rate = 24*3600*1000*4, 1000
 		}
 		m := newMedia(t, options)
-		samples := 0
-		var err error
-		rate := 16000
-		if c.samples < 0 {
-			rate = 1000
-		}
-		for block, e := range m.PCM(t.Context(), path, rate) {
-			samples, err = samples+len(block), e
-		}
-		if c.says == "" {
-			assert.NoError(t, err, lines)
-		} else {
-			assert.ErrorContains(t, err, c.says, lines)
-		}
-		assert.Equal(t, c.bad, errors.Is(err, audiosearch.ErrBadMedia), lines)
-		if c.samples >= 0 {
-			assert.Equal(t, c.samples, samples, lines)
-		}
+		m.resampler = soxr
+		t.Run(lines, func(t *testing.T) {
+			t.Parallel()
+			samples := 0
+			var err error
+			for block, e := range m.PCM(t.Context(), path, rate) {
+				samples, err = samples+len(block), e
+			}
+			if c.says == "" {
+				assert.NoError(t, err)
+			} else {
+				assert.ErrorContains(t, err, c.says)
+			}
+			assert.Equal(t, c.bad, errors.Is(err, audiosearch.ErrBadMedia))
+			switch {
+			case c.says == "too long":
+				assert.LessOrEqual(t, samples, c.samples)
+			case c.samples >= 0:
+				assert.Equal(t, c.samples, samples)
+			}
+		})
 	}
 }
 
 // The time that the caller takes is not the program's.
 func TestSlowCaller(t *testing.T) {
-	needFFmpeg(t)
-	path := record(t, append(tone("0.5*sin(2*PI*440*t):s=16000:d=20"), "a.flac")...)
-	m := newMedia(t, &Options{Timeout: 20 * time.Second})
-	j, err := m.open(t.Context(), path)
+	j, err := newMedia(t, nil).open(t.Context(), write(t, "a.flac", "whatever it is"))
 	require.NoError(t, err)
 	defer j.close()
 	p, err := j.start("/bin/sh", "-c", "head -c 1000000 /dev/zero")
@@ -185,7 +186,7 @@ func readPID(t testing.TB, path string) int {
 		}
 		pid, err = strconv.Atoi(strings.TrimSpace(string(b)))
 		return err == nil
-	}, time.Minute, 5*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	return pid
 }
 
@@ -194,7 +195,7 @@ func TestNothingStays(t *testing.T) {
 	needFFmpeg(t)
 	path := flac(t)
 	folder := t.TempDir()
-	lines := "echo $$ > " + folder + "/pid; sleep 1000 & echo $! > " + folder + "/child; head -c 200000 /dev/zero; wait"
+	lines := strings.ReplaceAll("echo $$ >D/new; mv D/new D/pid; sleep 1000 & echo $! >D/new; mv D/new D/child; head -c 200000 /dev/zero; wait", "D", folder)
 	m := newMedia(t, &Options{FFmpeg: script(t, lines)})
 	_, err := collect(t, t.Context(), newMedia(t, nil), path, 16000) // what is made once is there now
 	require.NoError(t, err)
@@ -241,10 +242,10 @@ func TestNothingStays(t *testing.T) {
 		assert.True(t, gone(readPID(t, folder+"/pid")), name)
 		if _, err := os.Stat(folder + "/child"); err == nil {
 			child := readPID(t, folder+"/child")
-			assert.Eventually(t, func() bool { return gone(child) }, time.Minute, 5*time.Millisecond, name)
+			assert.Eventually(t, func() bool { return gone(child) }, time.Minute, 20*time.Millisecond, name)
 		}
 	}
-	assert.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines && openFiles() <= files }, time.Minute, 5*time.Millisecond,
+	assert.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines && openFiles() <= files }, time.Minute, 20*time.Millisecond,
 		"goroutines: %d before; files: %d before", goroutines, files)
 }
 
@@ -287,7 +288,7 @@ func TestCancelDecoding(t *testing.T) {
 		}
 		cancel()
 	}
-	assert.Less(t, blocks, 100)
+	assert.LessOrEqual(t, blocks, 3) // the first one, the rest of a second, and the error
 }
 
 // silence is a WAV file of zeros, most of which is a hole.

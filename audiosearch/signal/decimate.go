@@ -2,27 +2,26 @@ package signal
 
 import "math"
 
-// halfband is a low-pass filter that halves the sample rate. Every other one of its taps is 0, and it is symmetric: what is left is the
-// taps at the odd distances 1, 3, 5, ... from the middle.
+// halfband is a low-pass filter that halves the sample rate. Every other one of its taps is 0, but for the one in the middle, which is a
+// half. What is left is the taps at the odd distances ..., -3, -1, 1, 3, ... from the middle.
 type halfband []float32
 
-// The filters on the way down. Those before a rate that is used as it is are steep, the others only keep away what would be folded into it.
+// How many taps the filters have on the way down. What is beyond the band that is kept, at either rate, and would be folded into it, is 50 dB
+// below.
 const (
-	wideTaps  = 4  // folds nothing below a fifth of the new rate
-	steepTaps = 14 // folds nothing below 0.42 of the new rate
+	wideTaps  = 4  // keep what is below 0.2 of the new rate: on the way to a rate that nothing is looked at in
+	steepTaps = 12 // keep what is below 0.43 of the new rate
 )
 
-// newHalfband makes a filter of n taps to either side: a sinc under a Blackman window.
+// newHalfband makes a filter of n taps to either side: a sinc under a Hamming window. n is even.
 func newHalfband(n int) halfband {
-	h := make(halfband, n)
+	h := make(halfband, 2*n)
 	sum := 0.0
 	for i := range h {
-		distance := float64(2*i + 1)
-		x := math.Pi * distance / float64(2*n+1)
-		window := 0.42 + 0.5*math.Cos(x) + 0.08*math.Cos(2*x)
-		tap := math.Sin(math.Pi*distance/2) / (math.Pi * distance) * window
+		distance := float64(2*(i-n) + 1)
+		tap := math.Sin(math.Pi*distance/2) / (math.Pi * distance) * (0.54 + 0.46*math.Cos(math.Pi*distance/float64(2*n)))
 		h[i] = float32(tap)
-		sum += 2 * tap
+		sum += tap
 	}
 	for i := range h {
 		h[i] *= float32(0.5 / sum) // a constant comes out as it went in
@@ -30,35 +29,26 @@ func newHalfband(n int) halfband {
 	return h
 }
 
-// decimate appends every other sample of what is left of src below the filter. Before and after src all is 0.
-func (h halfband) decimate(dst, src []float32) []float32 {
-	reach := 2*len(h) - 1
-	for at := 0; at < len(src); at += 2 {
-		sum := src[at] / 2
-		if at >= reach && at+reach < len(src) {
-			around := src[at-reach : at+reach+1]
-			low, high := reach-1, reach+1
-			for _, tap := range h {
-				sum += tap * (around[low] + around[high])
-				low, high = low-2, high+2
-			}
-		} else {
-			sum += h.edge(src, at)
-		}
-		dst = append(dst, sum)
+// decimate appends every other sample of what the filter leaves of src. Before and after src all is 0. odd is scratch space, which it
+// returns too.
+func (h halfband) decimate(dst, src, odd []float32) (decimated, scratch []float32) {
+	beyond := len(h) / 2
+	odd = append(odd[:0], make([]float32, beyond)...)
+	for i := 1; i < len(src); i += 2 {
+		odd = append(odd, src[i])
 	}
-	return dst
-}
-
-// edge is the sum over the taps where the filter reaches beyond src.
-func (h halfband) edge(src []float32, at int) (sum float32) {
-	for i, tap := range h {
-		if low := at - 2*i - 1; low >= 0 {
-			sum += tap * src[low]
+	odd = append(odd, make([]float32, beyond+1)...)
+	for i := 0; i < len(src); i += 2 {
+		near := odd[i/2:][:len(h)]
+		// Four sums, because each addition waits for the one before.
+		var a, b, c, d float32
+		for taps := h; len(taps) >= 4 && len(near) >= 4; taps, near = taps[4:], near[4:] {
+			a += taps[0] * near[0]
+			b += taps[1] * near[1]
+			c += taps[2] * near[2]
+			d += taps[3] * near[3]
 		}
-		if high := at + 2*i + 1; high < len(src) {
-			sum += tap * src[high]
-		}
+		dst = append(dst, src[i]/2+(a+b)+(c+d))
 	}
-	return sum
+	return dst, odd
 }

@@ -6,7 +6,8 @@ import "math"
 const (
 	toneSize       = 128
 	toneHop        = 32
-	toneRate       = sampleRate / 4
+	toneSlower     = 4
+	toneRate       = sampleRate / toneSlower
 	toneBinHz      = float64(toneRate) / toneSize
 	toneHopSeconds = float64(toneHop) / toneRate
 )
@@ -17,15 +18,16 @@ var (
 	highGroup = [...]float64{1209, 1336, 1477, 1633}
 )
 
-// digit is a run of frames that have the tones of one key.
+// digit is a run of frames that have the tones of one key. What is summed up is weighted with the square of the power, so that what counts is
+// the middle of the tone.
 type digit struct {
-	low, high             int // which of the groups; low is -1 if there is none
-	power                 float64
-	lowHz, highHz         float64 // weighted
+	low, high             int       // which of the groups; low is -1 if there is none
+	frames                []float64 // power of each
+	power                 float64   // the highest
+	weight                float64   // sums, from here on
+	lowHz, highHz         float64
 	lowSquare, highSquare float64
 	purity, balance       float64
-	weight                float64
-	frames                []float64 // power of each
 }
 
 // dtmf looks for the keys of a telephone: one tone of the low and one of the high group of ITU-T Q.23, and nothing else. A digit scores the least of
@@ -38,7 +40,7 @@ type digit struct {
 // The best digit counts for 88 % of the score, and the second best for the rest.
 func (c *clip) dtmf() float64 {
 	var best, second float64
-	d := digit{low: -1}
+	d := digit{low: -1, frames: c.levels[:0]}
 	take := func() {
 		score := d.score()
 		second = max(second, min(best, score))
@@ -63,16 +65,16 @@ type keyFrame struct{ lowPower, highPower, lowHz, highHz, purity float64 }
 
 // keyAt says which key a frame of the slow signal has; low is -1 if none.
 func (c *clip) keyAt(at int) (low, high int, f keyFrame) {
+	samples := c.at4k[at : at+toneSize]
 	var slow float32
-	for _, x := range c.at4k[at : at+toneSize] {
-		slow += x * x
+	for _, x := range samples {
+		slow += x * x / toneSize
 	}
-	slow /= toneSize
-	if slow < audible/4 {
+	if slow < audible/4 { // the tone may fill a part of the frame
 		return -1, 0, f
 	}
 	spectrum := c.spectrum[:toneSize/2+1]
-	c.scorer.toneFFT.power(spectrum, c.at4k[at:at+toneSize], c.re, c.im)
+	c.scorer.toneFFT.power(spectrum, samples, c.work)
 	var all float32
 	for _, p := range spectrum[2:] {
 		all += p
@@ -83,14 +85,8 @@ func (c *clip) keyAt(at int) (low, high int, f keyFrame) {
 	if !(f.purity > 0.6) {
 		return -1, 0, f
 	}
-	var fast float32
-	first := at * 4 / blockSize
-	blocks := c.blocks[min(first, len(c.blocks)):min(first+toneSize*4/blockSize, len(c.blocks))]
-	for _, b := range blocks {
-		fast += b.meanSquare / float32(len(blocks))
-	}
-	above := max(0, 1-float64(slow)/max(float64(fast), 1e-30))
-	f.purity *= 1 - above/2
+	below := float64(slow) / max(c.powerOf(at*toneSlower, toneSize*toneSlower), float64(slow))
+	f.purity *= (1 + below) / 2
 	low, high = nearest(lowGroup[:], f.lowHz), nearest(highGroup[:], f.highHz)
 	if low < 0 || high < 0 {
 		return -1, 0, f
@@ -109,7 +105,7 @@ func strongest(spectrum []float32, low, high float64) (power, hz float64) {
 	return gravity(spectrum, peak-toneReach, peak+toneReach, toneBinHz)
 }
 
-// nearest is the index of the frequency that is within 5 %, -1 if there is none.
+// nearest is the index of the frequency that is within 4.5 %, -1 if there is none. That is more than passes, so that a tone that glides is seen to.
 func nearest(group []float64, hz float64) int {
 	for i, want := range group {
 		if math.Abs(hz/want-1) < 0.045 {
@@ -121,7 +117,7 @@ func nearest(group []float64, hz float64) int {
 
 func (d *digit) add(f keyFrame) {
 	power := f.lowPower + f.highPower
-	weight := power * power // what is heard in the middle of the tone
+	weight := power * power
 	d.lowHz, d.highHz = d.lowHz+weight*f.lowHz, d.highHz+weight*f.highHz
 	d.lowSquare, d.highSquare = d.lowSquare+weight*f.lowHz*f.lowHz, d.highSquare+weight*f.highHz*f.highHz
 	d.purity += weight * ramp(f.purity, 0.7, 0.88)

@@ -5,113 +5,143 @@ import (
 	"math/bits"
 )
 
-// fft computes power spectra of real frames of one size: a complex transform of half the size, radix 2 with decimation in time, and a last
-// step that separates the even from the odd samples. It is read only.
+// fft computes power spectra of real frames of one size under a Hann window. It is a complex transform of half the size, radix 2 with
+// decimation in time, two stages at a time, and a last step that separates the even from the odd samples. It is read only once made.
+//
+// See Press et al., Numerical Recipes, 12.3.2: FFT of Single Real Function.
 type fft struct {
-	size        int // of a frame, a power of two of 16 at least
-	window      []float32
-	order       []int32   // where the complex value i goes, bits reversed
-	cos, sin    []float32 // twiddle factors of all stages but the first two, one after another
-	half        []complexParts
-	toMeanSqare float32
+	size         int // of a frame, a power of two of 16 at least
+	window       []float32
+	order        []int32 // the bits of 0, 4, 8, ... reversed, below half the size
+	stages       []stage
+	turns        []phasor // of the last step: exp(-2*pi*i*k/size)
+	toMeanSquare float32
 }
 
-// complexParts is a complex number that the compiler does not widen to float64 in products.
-type complexParts struct{ re, im float32 }
+// stage is what joins each four transforms of a length, the span, to one of four times the length; the last stage may join two to one.
+type stage struct {
+	quadruples bool
+	turns      []turn // as many as the span
+}
 
-// newFFT makes the tables for frames of a size under a periodic Hann window.
+// turn has the twiddle factors of both steps that a stage does at once.
+type turn struct{ one, two phasor }
+
+// phasor is a complex number in float32 throughout: the compiler multiplies a complex64 in float64.
+type phasor struct{ re, im float32 }
+
+func (a phasor) plus(b phasor) phasor  { return phasor{a.re + b.re, a.im + b.im} }
+func (a phasor) minus(b phasor) phasor { return phasor{a.re - b.re, a.im - b.im} }
+func (a phasor) times(b phasor) phasor {
+	return phasor{a.re*b.re - a.im*b.im, a.re*b.im + a.im*b.re}
+}
+
+// timesMinusI turns by a quarter.
+func (a phasor) timesMinusI() phasor { return phasor{a.im, -a.re} }
+
+// newFFT makes the tables for frames of a size.
 func newFFT(size int) *fft {
 	n := size / 2
-	f := &fft{size: size, window: make([]float32, size), order: make([]int32, n), half: make([]complexParts, n/2+1)}
+	f := &fft{size: size}
 	var squares float64
-	for i := range f.window {
+	for i := range size {
 		w := 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/float64(size))
-		f.window[i] = float32(w)
+		f.window = append(f.window, float32(w))
 		squares += w * w
 	}
-	f.toMeanSqare = float32(2 / (float64(size) * squares))
-	shift := bits.LeadingZeros32(uint32(n)) + 1
-	for i := range f.order {
-		f.order[i] = int32(bits.Reverse32(uint32(i)) >> shift)
+	f.toMeanSquare = float32(2 / (float64(size) * squares))
+	for i := 0; i < n; i += 4 {
+		f.order = append(f.order, int32(bits.Reverse32(uint32(i))>>(bits.LeadingZeros32(uint32(n))+1)))
 	}
-	for span := 4; span < n; span *= 2 {
+	for span := 4; span < n; span *= 4 {
+		s := stage{quadruples: 2*span < n}
 		for k := range span {
-			sin, cos := math.Sincos(-math.Pi * float64(k) / float64(span))
-			f.cos, f.sin = append(f.cos, float32(cos)), append(f.sin, float32(sin))
+			s.turns = append(s.turns, turn{turned(float64(k) / float64(2*span)), turned(float64(k) / float64(4*span))})
 		}
+		f.stages = append(f.stages, s)
 	}
-	for k := range f.half {
-		sin, cos := math.Sincos(-2 * math.Pi * float64(k) / float64(size))
-		f.half[k] = complexParts{float32(cos), float32(sin)}
+	for k := range n/2 + 1 {
+		f.turns = append(f.turns, turned(float64(k)/float64(size)))
 	}
 	return f
+}
+
+// turned is 1, turned clockwise by a share of a full turn.
+func turned(share float64) phasor {
+	sin, cos := math.Sincos(-2 * math.Pi * share)
+	return phasor{float32(cos), float32(sin)}
 }
 
 // bins is the length of a power spectrum.
 func (f *fft) bins() int { return f.size/2 + 1 }
 
 // power writes the power spectrum of a frame to dst, scaled so that its bins add up to the mean square of the frame under the window.
-// re and im are scratch space of half the size.
-func (f *fft) power(dst, frame, re, im []float32) {
+// work is scratch space of half the size.
+func (f *fft) power(dst, frame []float32, work []phasor) {
 	n := f.size / 2
-	re, im = re[:n], im[:n]
-	window := f.window[:2*n]
-	frame = frame[:2*n]
-	for i, to := range f.order {
-		re[to] = frame[2*i] * window[2*i]
-		im[to] = frame[2*i+1] * window[2*i+1]
+	work = work[:n]
+	f.load(work, frame)
+	for _, s := range f.stages {
+		if s.quadruples {
+			joinFour(work, s.turns)
+		} else {
+			joinTwo(work, s.turns)
+		}
 	}
-	f.transform(re, im)
 
 	dst = dst[:n+1]
-	scale := f.toMeanSqare
-	dst[0] = (re[0] + im[0]) * (re[0] + im[0]) * scale / 2
-	dst[n] = (re[0] - im[0]) * (re[0] - im[0]) * scale / 2
+	scale := f.toMeanSquare
+	sum, difference := work[0].re+work[0].im, work[0].re-work[0].im
+	dst[0], dst[n] = sum*sum*scale/2, difference*difference*scale/2
 	for k := 1; k <= n/2; k++ {
-		ar, ai, br, bi := re[k], im[k], re[n-k], im[n-k]
-		evenR, evenI := (ar+br)/2, (ai-bi)/2
-		oddR, oddI := (ai+bi)/2, (br-ar)/2
-		w := f.half[k]
-		turnR, turnI := oddR*w.re-oddI*w.im, oddR*w.im+oddI*w.re
-		r, i := evenR+turnR, evenI+turnI
-		dst[k] = (r*r + i*i) * scale
-		r, i = evenR-turnR, evenI-turnI
-		dst[n-k] = (r*r + i*i) * scale
+		a, b := work[k], work[n-k]
+		even := phasor{(a.re + b.re) / 2, (a.im - b.im) / 2}
+		odd := phasor{(a.im + b.im) / 2, (b.re - a.re) / 2}.times(f.turns[k])
+		low, high := even.plus(odd), even.minus(odd)
+		dst[k] = (low.re*low.re + low.im*low.im) * scale
+		dst[n-k] = (high.re*high.re + high.im*high.im) * scale
 	}
 }
 
-// transform is the complex transform in place, of values in the order of reversed bits.
-func (f *fft) transform(re, im []float32) {
-	// The first two stages need no products, so they are one.
-	for i := 0; i+4 <= len(re) && i+4 <= len(im); i += 4 {
-		r, m := re[i:i+4:i+4], im[i:i+4:i+4]
-		aR, aI, bR, bI := r[0]+r[1], m[0]+m[1], r[0]-r[1], m[0]-m[1]
-		cR, cI, dR, dI := r[2]+r[3], m[2]+m[3], r[2]-r[3], m[2]-m[3]
-		r[0], m[0], r[2], m[2] = aR+cR, aI+cI, aR-cR, aI-cI
-		r[1], m[1], r[3], m[3] = bR+dI, bI-dR, bR-dI, bI+dR
+// load puts the frame under the window into the order of reversed bits, each two samples as a complex number, and does the first two
+// stages on the way, which need no products.
+func (f *fft) load(work []phasor, frame []float32) {
+	n := len(work)
+	frame, window := frame[:2*n], f.window[:2*n]
+	at := func(i int) phasor { return phasor{frame[2*i] * window[2*i], frame[2*i+1] * window[2*i+1]} }
+	for _, from := range f.order {
+		i := int(from)
+		a, b, c, d := at(i), at(i+n/2), at(i+n/4), at(i+n/4+n/2)
+		ab, cd := a.plus(b), c.plus(d)
+		aMinusB, cMinusD := a.minus(b), c.minus(d).timesMinusI()
+		four := work[:4:4]
+		four[0], four[1], four[2], four[3] = ab.plus(cd), aMinusB.plus(cMinusD), ab.minus(cd), aMinusB.minus(cMinusD)
+		work = work[4:]
 	}
-	table := 0
-	for span := 4; span < len(re); span *= 2 {
-		cos, sin := f.cos[table:table+span], f.sin[table:table+span]
-		table += span
-		for start := 0; start < len(re); start += 2 * span {
-			aR, bR := re[start:start+span], re[start+span:start+2*span]
-			aI, bI := im[start:start+span], im[start+span:start+2*span]
-			butterflies(aR, aI, bR, bI, cos, sin)
+}
+
+// joinTwo joins each two transforms of a length to one of twice the length.
+func joinTwo(work []phasor, turns []turn) {
+	for span := len(turns); len(work) >= 2*span; work = work[2*span:] {
+		low, high := work[:span], work[span:2*span]
+		for k := range turns {
+			a, b := low[k], high[k].times(turns[k].one)
+			low[k], high[k] = a.plus(b), a.minus(b)
 		}
 	}
 }
 
-// butterflies joins two transforms of one length to one of twice the length.
-func butterflies(aR, aI, bR, bI, cos, sin []float32) {
-	n := len(cos)
-	if len(sin) != n || len(aR) != n || len(aI) != n || len(bR) != n || len(bI) != n {
-		return // never: this line spares the bounds checks below
-	}
-	for k := range n {
-		r := bR[k]*cos[k] - bI[k]*sin[k]
-		i := bR[k]*sin[k] + bI[k]*cos[k]
-		bR[k], bI[k] = aR[k]-r, aI[k]-i
-		aR[k], aI[k] = aR[k]+r, aI[k]+i
+// joinFour joins each four transforms of a length to one of four times the length: two steps of joinTwo, with half the reads and writes.
+func joinFour(work []phasor, turns []turn) {
+	for span := len(turns); len(work) >= 4*span; work = work[4*span:] {
+		first, second, third, fourth := work[:span], work[span:2*span], work[2*span:3*span], work[3*span:4*span]
+		for k := range turns {
+			t := &turns[k]
+			a, b, c, d := first[k], second[k].times(t.one), third[k], fourth[k].times(t.one)
+			a, b = a.plus(b), a.minus(b)
+			c, d = c.plus(d).times(t.two), c.minus(d).times(t.two).timesMinusI()
+			first[k], third[k] = a.plus(c), a.minus(c)
+			second[k], fourth[k] = b.plus(d), b.minus(d)
+		}
 	}
 }

@@ -5,16 +5,19 @@ import "math"
 // Hum is judged in spectra of a second, each half a second: lines of 1 Hz.
 const (
 	humSize       = 1024
-	humRate       = sampleRate / 16
+	humSlower     = 16
+	humRate       = sampleRate / humSlower
 	humBinHz      = float64(humRate) / humSize
 	humHopSeconds = float64(humSize) / 2 / humRate
-	lowestHum     = 35.0
-	highestHum    = 430.0
+	lowestHum     = 36  // the bin of 35 Hz
+	highestHum    = 440 // the bin of 430 Hz
+	mostLines     = 8   // up to there
+	lineBins      = 2*toneReach + 1
 )
 
 // mainsHum looks for lines at multiples of 50 or 60 Hz that stay. Each half second is judged by itself, the least of
-//   - how many lines up to 430 Hz hold 0.25 % of the power of all lines or more: 0 if one does, 1 from three on;
-//   - how much of the power from 35 to 430 Hz they hold, even noise aside: 0 at 50 %, 1 from 80 % on;
+//   - how many lines up to 430 Hz hold 0.25 % of the power of all lines or more, and stand 6 dB out of the noise: 0 if one does, 1 from three on;
+//   - how much of the power from 35 to 430 Hz they hold: 0 at 50 %, 1 from 80 % on, even noise aside, and 0 at 10 %, 1 from 30 % on with it;
 //   - how much of all power they hold: 0 at 3 %, 1 from 15 % on.
 //
 // The mains may be off by 0.6 %. The score is the lesser of the mean of this over the longest stretch where it is more than 0, and of how long that is:
@@ -29,7 +32,7 @@ func (c *clip) mainsHum() (best float64) {
 		for i := range frames {
 			c.levels = append(c.levels, c.humAt(i, mains))
 		}
-		s := longest(frames, func(i int) bool { return c.levels[i] > 0 }, func(int) float64 { return 0 }, func(float64) float64 { return 0 })
+		s := longestRun(frames, func(i int) bool { return c.levels[i] > 0 })
 		if s.frames() == 0 {
 			continue
 		}
@@ -45,50 +48,60 @@ func (c *clip) mainsHum() (best float64) {
 
 // humAt judges one spectrum.
 func (c *clip) humAt(i int, mains float64) float64 {
-	begin := i * humSize / 2
 	spectrum := c.spectrum[:c.scorer.humFFT.bins()]
-	c.scorer.humFFT.power(spectrum, c.at1k[begin:begin+humSize], c.re, c.im)
-
-	low, high := int(math.Ceil(lowestHum/humBinHz)), int(math.Ceil(highestHum/humBinHz))
-	var all float64
-	c.sorted = c.sorted[:0]
-	for k := low; k <= high; k++ {
-		all += float64(spectrum[k])
-		c.sorted = append(c.sorted, spectrum[k])
+	c.scorer.humFFT.power(spectrum, c.at1k[i*humSize/2:i*humSize/2+humSize], c.work)
+	low := spectrum[lowestHum : highestHum+1]
+	var power float64
+	for _, p := range low {
+		power += float64(p)
 	}
-	if all < audible {
+	if power < audible {
 		return 0
 	}
-	binNoise := float64(median(c.sorted)) / medianOfMean
-	var total float64
-	blocks := c.blocks[min(begin*16/blockSize, len(c.blocks)):min((begin+humSize)*16/blockSize, len(c.blocks))]
-	for _, b := range blocks {
-		total += float64(b.meanSquare-b.mean*b.mean) / float64(len(blocks))
-	}
+	c.sorted = append(c.sorted[:0], low...)
+	noise := float64(median(c.sorted)) / medianOfMean // in each bin
 
 	var comb float64
-	var lines [8]float64
+	var lines [mostLines]float64
 	for off := -0.006; off <= 0.0061; off += 0.001 {
-		var sum float64
-		var powers [8]float64
-		for n := range powers {
-			hz := mains * (1 + off) * float64(n+1)
-			if hz > highestHum-3 {
-				break
-			}
-			powers[n], _ = toneNear(spectrum, hz, humBinHz)
-			sum += powers[n]
-		}
-		if sum > comb {
+		if sum, powers := humLines(spectrum, mains*(1+off)); sum > comb {
 			comb, lines = sum, powers
 		}
 	}
 	count := 0
 	for _, p := range lines {
-		if p > 0.0025*comb && p > 4*(2*toneReach+1)*binNoise {
+		if p > 0.0025*comb && p > 4*lineBins*noise {
 			count++
 		}
 	}
-	rest := max(comb, all-binNoise*float64(high-low+1))
-	return min(ramp(float64(count), 1, 3), ramp(comb/rest, 0.5, 0.8), ramp(comb/max(total, comb), 0.03, 0.15)) * ramp(math.Min(comb/all, 1), 0.1, 0.3)
+	rest := max(comb, power-noise*float64(len(low)))
+	return min(ramp(float64(count), 1, 3), ramp(comb/rest, 0.5, 0.8), ramp(comb/power, 0.1, 0.3),
+		ramp(comb/max(comb, c.powerOf(i*humSize/2*humSlower, humSize*humSlower)), 0.03, 0.15))
+}
+
+// powerOf is the mean square of so many samples of the clip, a constant aside.
+func (c *clip) powerOf(begin, samples int) (power float64) {
+	blocks := c.blocks[min(begin/blockSize, len(c.blocks)):min((begin+samples)/blockSize, len(c.blocks))]
+	var mean float64
+	for _, b := range blocks {
+		mean += float64(b.mean) / float64(len(blocks))
+		power += float64(b.meanSquare) / float64(len(blocks))
+	}
+	return max(0, power-mean*mean)
+}
+
+// humLines is the power of the lines at multiples of a frequency.
+func humLines(spectrum []float32, mains float64) (sum float64, powers [mostLines]float64) {
+	for n := range powers {
+		hz := mains * float64(n+1)
+		if hz > (highestHum-toneReach)*humBinHz {
+			break
+		}
+		power, own := toneNear(spectrum, hz, humBinHz)
+		if math.Abs(own-hz) < 0.8 { // that of another comb
+			powers[n] = power
+			sum += power
+		}
+	}
+	return sum, powers
 }

@@ -14,6 +14,7 @@ const (
 
 // noiseSegment is what a second of the clip is like, as noise.
 type noiseSegment struct {
+	heard     bool    // throughout
 	slope     float64 // of the spectral density, in dB per octave
 	deviation float64 // RMS, of the bands from that slope, in dB
 	unsteady  float64 // standard deviation of the level from frame to frame, mean of octaves, in dB
@@ -36,36 +37,37 @@ func (c *clip) whiteNoise() float64 { return c.noise(0) }
 func (c *clip) pinkNoise() float64 { return c.noise(-3.01) }
 
 func (c *clip) noise(slope float64) float64 {
-	var sum float64
-	c.levels = c.levels[:0]
-	segments := 0
-	for from := 0; from+segmentFrames <= len(c.frames); from += segmentFrames {
-		segments++
-		s, heard := c.noiseSegment(stretch{from, from + segmentFrames})
-		if !heard {
-			continue
-		}
-		score := min(ramp(math.Abs(s.slope-slope), 1.5, 1), ramp(s.deviation, 4.5, 2), ramp(s.unsteady, 2.4, 1.2), ramp(s.share, 0.35, 0.55))
-		sum += score
-		if score > 0.3 {
-			c.levels = append(c.levels, s.level)
-		}
-	}
-	if segments == 0 {
+	if len(c.noises) == 0 {
 		return 0
 	}
-	return sum / float64(segments) * ramp(deviation(c.levels), 4, 1.5)
+	var sum float64
+	c.levels = c.levels[:0]
+	for i := range c.noises {
+		score := c.noises[i].score(slope)
+		sum += score
+		if score > 0.3 {
+			c.levels = append(c.levels, c.noises[i].level)
+		}
+	}
+	return sum / float64(len(c.noises)) * ramp(deviation(c.levels), 4, 1.5)
 }
 
-// noiseSegment measures a part of the clip. One that is not heard throughout is no noise.
-func (c *clip) noiseSegment(s stretch) (n noiseSegment, heard bool) {
+func (n *noiseSegment) score(slope float64) float64 {
+	if !n.heard {
+		return 0
+	}
+	return min(ramp(math.Abs(n.slope-slope), 1.5, 1), ramp(n.deviation, 4.5, 2), ramp(n.unsteady, 2.4, 1.2), ramp(n.share, 0.35, 0.55))
+}
+
+// newNoiseSegment measures a part of the clip.
+func (c *clip) newNoiseSegment(s stretch) (n noiseSegment) {
 	mean := c.spectrum[:frameBins]
 	clear(mean)
 	var steady [steadyBands][segmentFrames]float64
 	var total float64
 	for i := s.from; i < s.to; i++ {
 		if c.frames[i].power < audible {
-			return n, false
+			return n
 		}
 		total += c.frames[i].power
 		spectrum := c.spectrumOf(i)
@@ -89,7 +91,8 @@ func (c *clip) noiseSegment(s stretch) (n noiseSegment, heard bool) {
 	}
 	n.share = bandDensity(mean, lowestNoise, highestNoise) * (highestNoise - lowestNoise) / binHz / total
 	n.slope, n.deviation = line(octave[:], density[:])
-	return n, true
+	n.heard = true
+	return n
 }
 
 // bandDensity is the mean power of the bins of a band.

@@ -12,7 +12,17 @@ import (
 )
 
 // heardInRecordings are the scores of 0.5 or more that the recordings deserve, and why.
-var heardInRecordings = map[string]map[audiosearch.Class]string{}
+var heardInRecordings = map[string]map[audiosearch.Class]string{
+	"dog-bark-1":      {classSilence: "one bark of 0.3 s in 5 s of silence"},
+	"person-sneeze-1": {classSilence: "silent from 2.5 s on, of 5 s"},
+	"person-sneeze-2": {classSilence: "silent from 1.1 s on, of 5 s"},
+	"person-sneeze-3": {classSilence: "silent from 1.9 s on, of 5 s"},
+	"rooster-1":       {classSilence: "silent from 2 s on, of 5 s"},
+	"rooster-2":       {classSilence: "silent from 1.8 s on, of 5 s"},
+	"rooster-3":       {classSilence: "silent from 1.9 s on, of 5 s"},
+	"rain-2":          {classWhiteNoise: "rain with a spectrum that falls by about 1 dB per octave"},
+	"rain-3":          {classPinkNoise: "rain with a spectrum that falls by about 3 dB per octave"},
+}
 
 // TestRecordings: recordings of dogs, rain, engines and so on are none of what this package looks for, but for the exceptions.
 // The recordings are third parties', so they are not in the repository, but in a folder beside it.

@@ -2,8 +2,7 @@ package signal
 
 import "math"
 
-// ramp is 0 at zero and beyond it, 1 at one and beyond it, and a straight line between. one may be less than zero.
-// NaN is 0.
+// ramp is 0 where x is zero, 1 where x is one, and a straight line between. Beyond it stays as it is. The greater of the two may be either.
 func ramp(x, zero, one float64) float64 {
 	return clamp((x - zero) / (one - zero))
 }
@@ -49,4 +48,10 @@ func longest(n int, belongs func(i int) bool, x func(i int) float64, tolerance f
 		}
 	}
 	return best
+}
+
+// longestRun returns the longest run of frames that may be in one.
+func longestRun(n int, belongs func(i int) bool) stretch {
+	same := func(float64) float64 { return 0 }
+	return longest(n, belongs, func(int) float64 { return 0 }, same)
 }

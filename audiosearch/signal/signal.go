@@ -92,8 +92,7 @@ func New(opts *Options) (*Scorer, error) {
 func (s *Scorer) newClip() *clip {
 	return &clip{
 		scorer:   s,
-		re:       make([]float32, frameSize/2),
-		im:       make([]float32, frameSize/2),
+		work:     make([]phasor, frameSize/2),
 		spectrum: make([]float32, frameBins),
 	}
 }

@@ -62,14 +62,16 @@ type clip struct {
 	blocks  []block
 	spectra []float32 // frameBins for each frame
 	frames  []frame
+	noises  []noiseSegment
 	at8k    []float32
 	at4k    []float32
 	at2k    []float32
 	at1k    []float32
 
 	scorer   *Scorer
-	sorted   []float32 // scratch
-	re, im   []float32
+	sorted   []float32 // scratch, as all below
+	odd      []float32
+	work     []phasor
 	spectrum []float32
 	levels   []float64
 	tones    []toneFrame
@@ -85,18 +87,23 @@ func (c *clip) load(samples []float32) {
 	for at := 0; at+blockSize <= len(c.samples); at += blockSize {
 		c.blocks = append(c.blocks, newBlock(c.samples[at:at+blockSize]))
 	}
-	c.at8k = c.scorer.wide.decimate(c.at8k[:0], c.samples)
-	c.at4k = c.scorer.steep.decimate(c.at4k[:0], c.at8k)
-	c.at2k = c.scorer.wide.decimate(c.at2k[:0], c.at4k)
-	c.at1k = c.scorer.steep.decimate(c.at1k[:0], c.at2k)
+	c.at8k, c.odd = c.scorer.wide.decimate(c.at8k[:0], c.samples, c.odd)
+	c.at4k, c.odd = c.scorer.steep.decimate(c.at4k[:0], c.at8k, c.odd)
+	c.at2k, c.odd = c.scorer.wide.decimate(c.at2k[:0], c.at4k, c.odd)
+	c.at1k, c.odd = c.scorer.steep.decimate(c.at1k[:0], c.at2k, c.odd)
 
 	c.spectra, c.frames = c.spectra[:0], c.frames[:0]
 	for at := 0; at+frameSize <= len(c.samples); at += frameHop {
 		begin := len(c.spectra)
 		c.spectra = slices.Grow(c.spectra, frameBins)[:begin+frameBins]
 		spectrum := c.spectra[begin:]
-		c.scorer.fft.power(spectrum, c.samples[at:at+frameSize], c.re, c.im)
+		c.scorer.fft.power(spectrum, c.samples[at:at+frameSize], c.work)
 		c.frames = append(c.frames, c.newFrame(spectrum))
+	}
+
+	c.noises = c.noises[:0]
+	for from := 0; from+segmentFrames <= len(c.frames); from += segmentFrames {
+		c.noises = append(c.noises, c.newNoiseSegment(stretch{from, from + segmentFrames}))
 	}
 }
 
@@ -142,10 +149,10 @@ func (c *clip) newFrame(spectrum []float32) frame {
 	return f
 }
 
-// evenNoise is the power of noise that is spread evenly over the spectrum. A third of the bins tells it.
+// evenNoise is the power of noise that is spread evenly over the spectrum. A quarter of the bins tells it.
 func (c *clip) evenNoise(spectrum []float32) float64 {
 	c.sorted = c.sorted[:0]
-	for k := firstBin; k < lastBin; k += 3 {
+	for k := firstBin; k < lastBin; k += 4 {
 		c.sorted = append(c.sorted, spectrum[k])
 	}
 	return float64(median(c.sorted)) / medianOfMean * (lastBin - firstBin)

@@ -71,7 +71,7 @@ func repeated(seconds, from float64, pattern []float32) []float32 {
 	return out
 }
 
-// cadence is a tone that is on and off in turn.
+// onOff is a tone that is on and off in turn.
 func onOff(seconds, from, on, off float64, tone func(seconds float64) []float32) []float32 {
 	return repeated(seconds, from, join(soft(tone(on)), quiet(off)))
 }
@@ -97,8 +97,7 @@ func white(seconds, rms float64, seed uint64) []float32 {
 	return out
 }
 
-// sloped is Gaussian noise whose density changes by so many dB per octave between 20 Hz and 8 kHz: a sum of first-order sections, one per
-// half octave, fitted by the levels of their corners.
+// sloped is Gaussian noise whose density changes by so many dB per octave from 20 Hz on. It is made in the frequency domain.
 func sloped(seconds, rms, slope float64, seed uint64) []float32 {
 	n := 1
 	for n < int(seconds*sampleRate) {
@@ -169,7 +168,7 @@ func noisy(x []float32, snr float64, seed uint64) []float32 {
 	return mix(x, white(float64(len(x))/sampleRate, math.Sqrt(on/n)*math.Pow(10, -snr/20), seed))
 }
 
-// hum is what the mains induce: lines at multiples of their frequency.
+// humming is what the mains induce: lines at multiples of their frequency.
 func humming(seconds, mains, amplitude float64, lines ...float64) (out []float32) {
 	for i, level := range lines {
 		if level > 0 {
@@ -198,7 +197,7 @@ func dialed(keys string, on, off, amplitude float64) (out []float32) {
 	return out
 }
 
-// alarm is the pattern of ISO 8201.
+// alarm repeats the pattern of ISO 8201.
 func alarm(seconds, from, hz, amplitude float64) []float32 {
 	beep := func() []float32 { return soft(note(0.5, hz, amplitude, 0)) }
 	return repeated(seconds, from, join(beep(), quiet(0.5), beep(), quiet(0.5), beep(), quiet(1.5)))
@@ -273,6 +272,3 @@ func clipped(x []float32, limit float32) []float32 {
 	}
 	return x
 }
-
-// seconds is how long a sound is.
-func seconds(x []float32) float64 { return float64(len(x)) / sampleRate }

@@ -92,6 +92,9 @@ func startDemo(ctx context.Context, stdout io.Writer, s *services, place demoPla
 	if err := s.vault.provisionDemoVault(ctx); err != nil {
 		return fmt.Errorf("provision the demo: %w", err)
 	}
+	if err := s.audio.provisionDemoSounds(ctx); err != nil {
+		return fmt.Errorf("provision the demo: %w", err)
+	}
 	key, _, err := s.trigger.service.IssueKey(ctx, demoOrganization, "demo")
 	if err != nil {
 		return fmt.Errorf("issue the demo's API key: %w", err)

@@ -9,14 +9,15 @@ type demoPage struct {
 	Start      string // different at each start: an email address has one pending invitation at most
 }
 
-// Clients, Invitations, Vault, Auth and JSON are parts of the commands.
+// Clients, Invitations, Vault, Search, Auth and JSON are parts of the commands.
 func (p demoPage) Clients() string     { return p.URL + "/api/v1/auth-management/clients" }
 func (p demoPage) Invitations() string { return p.URL + "/api/v1/auth-management/user-invitations" }
 func (p demoPage) Vault() string       { return p.URL + "/v1/vaults/" + demoVault }
+func (p demoPage) Search() string      { return p.URL + "/api/v0/search/metadata-filters" }
 func (p demoPage) Auth() string        { return "-H 'Authorization: Bearer " + p.Token + "'" }
 func (p demoPage) JSON() string        { return p.Auth() + " -H 'Content-Type: application/json'" }
 
-// demoText are lines to paste into a POSIX shell. Each command stands on one line and needs nothing but the shell and curl.
+// demoText are lines to paste into a POSIX shell. Each command stands on one line and needs nothing but the shell, what POSIX has with it, and curl.
 var demoText = template.Must(template.New("demo").Parse(`
 # This is a demo, with an API key and an access token of its own that end with it. Paste these lines into another terminal.
 # What you send is kept {{.Kept}}.
@@ -59,6 +60,21 @@ t=$(curl -sS {{.Vault}}/tokenize {{.JSON}} -d '{"tokenizationParameters":[{"tabl
 
 # See how a value that the vault does not have is answered (404):
 curl -sS -w '\n%{http_code}\n' {{.Vault}}/tokenize {{.JSON}} -d '{"tokenizationParameters":[{"columnGroup":"emails","value":"nobody@example.com"}]}'
+
+# Start a search for a sound. The answer names the run:
+curl -sS -w '\n' {{.Search}}/audio-sound {{.JSON}} -d '{"dataset_id":"sounds","audio_class":"Dial tone","limit":3}'
+
+# Start another one, in the videos of some places only, and see how far it is:
+r=$(curl -sS {{.Search}}/audio-sound {{.JSON}} -d '{"dataset_id":"sounds","audio_class":"White noise","metadata_filters":[{"key":"floor","op":">=","value":"1"}]}') && r=${r#*:} && curl -sS -w '\n' "{{.Search}}/job/status/${r%\}*}?dataset_id=sounds" {{.Auth}}
+
+# Start one more, wait for its end, and read what it found: where, when, and how sure that is:
+r=$(curl -sS {{.Search}}/audio-sound {{.JSON}} -d '{"dataset_id":"sounds","audio_class":"Smoke detector, smoke alarm","limit":2}') && r=${r#*:} && r=${r%\}*} && until curl -sS "{{.Search}}/job/status/$r?dataset_id=sounds" {{.Auth}} | grep -q TERMINATED; do sleep 1; done && curl -sS -w '\n' "{{.Search}}/job/result/$r?dataset_id=sounds" {{.Auth}}
+
+# See how a sound is answered that this server cannot find without a model (422):
+curl -sS -w '\n%{http_code}\n' {{.Search}}/audio-sound {{.JSON}} -d '{"dataset_id":"sounds","audio_class":"Bark"}'
+
+# Search with a browser, and listen to what is found: {{.URL}}/search
+# It asks for the access token, which is {{.Token}}
 {{if .Docs}}
 # Read the API reference: {{.URL}}/docs
 {{end}}`))

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/google/uuid"
 
@@ -12,11 +11,10 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
 
-// document is the provisioning document, as far as this build serves it. The rest was checked and counted.
+// document is the provisioning document.
 type document struct {
 	file          string // as the operator named it
 	organizations []organizationDoc
-	counts        []kindCount
 }
 
 type organizationDoc struct {
@@ -29,6 +27,7 @@ type organizationDoc struct {
 	clients       []clientDoc
 	invitations   []invitationDoc
 	vaults        []vaultDoc
+	datasets      []datasetDoc
 }
 
 type apiKeyDoc struct {
@@ -41,14 +40,6 @@ type collectionDoc struct {
 	id    uuid.UUID
 	ready bool
 }
-
-// kindCount is how much the document has of something that this build does not serve.
-type kindCount struct {
-	name  string
-	count int
-}
-
-func (d *document) unserved() []kindCount { return d.counts }
 
 // contradiction is the error of a document that does not go with what is stored. It reads as those of the document alone.
 func (d *document) contradiction(place, what string) error {
@@ -75,7 +66,7 @@ func readProvisioning(path string) (*document, error) {
 // documentPath is what errors call the document as a whole.
 const documentPath = "the document"
 
-// maxNesting bounds the depth of a document. The deepest part is a video's metadata, which is free.
+// maxNesting bounds the depth of a document: enough that what is too deep is told with the name of its key.
 const maxNesting = 64
 
 func parseDocument(data []byte) (*document, error) {
@@ -88,7 +79,7 @@ func parseDocument(data []byte) (*document, error) {
 		}
 		return nil, err
 	}
-	r := &docReader{data: data, secrets: make(map[string]string), kinds: make(map[string]int)}
+	r := &docReader{data: data, secrets: make(map[string]string)}
 	doc := new(document)
 	top := r.object(root, documentPath, "organizations")
 	ids := r.unique()
@@ -96,7 +87,6 @@ func parseDocument(data []byte) (*document, error) {
 		"doc_collections", "vaults", "clients", "invitations", "datasets") {
 		doc.organizations = append(doc.organizations, readOrganization(o, ids))
 	}
-	doc.counts = r.counts()
 	return doc, r.err()
 }
 
@@ -114,25 +104,8 @@ func readOrganization(o docObject, ids *uniqueNames) organizationDoc {
 	}
 	readAuthMgmt(o, &org)
 	readVaults(o, &org)
-	checkUnserved(o)
+	readDatasets(o, &org)
 	return org
-}
-
-// checkUnserved checks the shape of what later builds serve, so that a document is right or wrong for all of them.
-func checkUnserved(o docObject) {
-	datasets := o.r.unique()
-	for d := range o.objects("datasets", "id", "videos") {
-		o.r.count("datasets")
-		datasets.add(d, "id", d.name("id"))
-		videos := o.r.unique()
-		for v := range d.objects("videos", "id", "path", "metadata") {
-			videos.add(v, "id", v.name("id"))
-			if path, ok := v.text("path", true); ok && !filepath.IsLocal(filepath.FromSlash(path)) {
-				v.fail("path", "must be relative and stay in the document's folder")
-			}
-			v.free("metadata")
-		}
-	}
 }
 
 // secret reads a credential: long enough not to be guessed, and of characters that an Authorization header can carry.

@@ -19,7 +19,6 @@ type docReader struct {
 	lines    []int // where each begins; made when it is first needed
 	problems []docProblem
 	secrets  map[string]string // credentials seen, and where
-	kinds    map[string]int    // what was counted, by kind
 }
 
 type docProblem struct {
@@ -67,17 +66,6 @@ func (r *docReader) lineColumn(offset int) (line, column int) {
 
 func (r *docReader) fail(v strictjson.Value, format string, args ...any) {
 	r.problems = append(r.problems, docProblem{v.Offset(), fmt.Sprintf(format, args...)})
-}
-
-func (r *docReader) count(kind string) { r.kinds[kind]++ }
-
-func (r *docReader) counts() []kindCount {
-	var counts []kindCount
-	for name, n := range r.kinds {
-		counts = append(counts, kindCount{name, n})
-	}
-	slices.SortFunc(counts, func(a, b kindCount) int { return strings.Compare(a.name, b.name) })
-	return counts
 }
 
 // docMember is a value with its path, as in organizations[0].id.
@@ -211,9 +199,6 @@ func (o docObject) uuid(key string) uuid.UUID {
 	}
 	return id
 }
-
-// free checks an optional object with any keys.
-func (o docObject) free(key string) { o.has(key, false, strictjson.Object, "an object") }
 
 // object reads a required object.
 func (o docObject) object(key string, keys ...string) (docObject, bool) {

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -49,8 +51,12 @@ func TestDocumentOfContract(t *testing.T) {
 		!slices.Equal(i.roles, editor) || i.expires != 7*24*time.Hour {
 		t.Errorf("read as %+v", i)
 	}
-	if want := []kindCount{{"datasets", 1}}; !slices.Equal(doc.unserved(), want) {
-		t.Errorf("not served: %v", doc.unserved())
+	if len(org.datasets) != 1 || org.datasets[0].id != "d1" || len(org.datasets[0].videos) != 1 {
+		t.Fatalf("read as %+v", org.datasets)
+	}
+	metadata := audiosearch.Metadata{"show": audiosearch.String("news"), "season": audiosearch.Int(3)}
+	if v := org.datasets[0].videos[0]; v.ID != "clip-1" || v.Path != "media/clip-1.mp4" || !maps.Equal(v.Metadata, metadata) {
+		t.Errorf("read as %+v", v)
 	}
 }
 

@@ -32,9 +32,9 @@ type settings struct {
 var later = []struct{ flag, env, why string }{
 	{"postgres", "MORTISE_POSTGRES", "this version keeps its data in SQLite or in memory"},
 	{"nats", "MORTISE_NATS", "this version keeps its queues with its data"},
-	{"model", "MORTISE_MODEL", "this version does not search"},
-	{"onnxruntime", "MORTISE_ONNXRUNTIME", "this version does not search"},
-	{"oip", "MORTISE_OIP", "this version does not search"},
+	{"model", "MORTISE_MODEL", "this version finds what signal processing can define, without a model"},
+	{"onnxruntime", "MORTISE_ONNXRUNTIME", "this version finds what signal processing can define, without a model"},
+	{"oip", "MORTISE_OIP", "this version finds what signal processing can define, without a model"},
 }
 
 // given is a flag that only notes that it was passed. Its value may be a secret, so it is neither kept nor parsed: an error of

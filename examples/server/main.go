@@ -4,10 +4,12 @@
 //	go run ./examples/server                    # demo data, SQLite file
 //	go run ./examples/server -config acme.json -data /var/lib/mortise
 //
-// So far it serves the documentation triggers, the credentials and the vault. A service is a few files: for the vault, vault.go makes it,
-// document_vault.go reads its part of the provisioning document, provision_vault.go, provision_records.go and provisioned_records.go apply
-// that, demo_vault.go is its part of the demo, and vault_sandbox.go a second vault to try things out. A further one needs its own such files, and lines in wiring.go, storage_*.go, document.go, provision.go and
-// demo.go. A further storage needs one file, as storage_sqlite.go, its flag in flags.go and a line in wiring.go.
+// It serves the documentation triggers, the credentials, the vault and the audio search. A service is a few files: for the vault, vault.go
+// makes it, document_vault.go reads its part of the provisioning document, provision_vault.go, provision_records.go and
+// provisioned_records.go apply that, demo_vault.go is its part of the demo, and vault_sandbox.go a second vault to try things out. The audio
+// search has such files too; ingestion.go has its videos scored in the background, and search_page*.go is its page for people. A further
+// service needs its own such files, and lines in wiring.go, storage_*.go, document.go, provision.go and demo.go. A further storage needs one
+// file, as storage_sqlite.go, its flag in flags.go and a line in wiring.go.
 //
 // It prints "listening on http://HOST:PORT" on standard output once it can serve, and JSON logs on standard error. SIGTERM and
 // SIGINT end it within 10 s with status 0. Status 2 means that starting it again in the same way is of no use, and says why on one
@@ -79,7 +81,8 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewJSONHandler(stderr, nil))
+	screen := newConsole(stderr)
+	log := slog.New(slog.NewJSONHandler(screen, nil))
 	doc, err := readProvisioning(s.config)
 	if err != nil {
 		return err
@@ -122,6 +125,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
+	services.audio.ingestion.screen = screen
 	handler, err := routes(ctx, s, services, log)
 	if err != nil {
 		return err
@@ -132,13 +136,16 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if err := provision(ctx, services, doc, log); err != nil {
 		return err
 	}
-	warn(s, doc, log)
+	warn(s, log)
 	log.Info("storage opened", "kept", back.kept)
 	return serve(ctx, listener, handler, services, log, func() error {
 		fmt.Fprintln(stdout, "listening on "+address)
 		if doc == nil {
-			return startDemo(ctx, stdout, services, demoPlace{URL: address, Docs: s.docs, Kept: oneLine(back.kept)})
+			if err := startDemo(ctx, stdout, services, demoPlace{URL: address, Docs: s.docs, Kept: oneLine(back.kept)}); err != nil {
+				return err
+			}
 		}
+		services.audio.ingestion.begin()
 		return nil
 	})
 }
@@ -153,15 +160,9 @@ func localAddress(addr net.Addr) string {
 }
 
 // warn says what was asked for and is not done by this build.
-func warn(s *settings, doc *document, log *slog.Logger) {
+func warn(s *settings, log *slog.Logger) {
 	for _, name := range s.ignoredEnv {
 		log.Warn("environment variable ignored: not available yet in this build", "name", name)
-	}
-	if doc == nil {
-		return
-	}
-	for _, kind := range doc.unserved() {
-		log.Warn("provisioning document: this build does not serve these yet", "kind", kind.name, "count", kind.count)
 	}
 }
 

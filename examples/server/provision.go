@@ -19,7 +19,9 @@ func provision(ctx context.Context, s *services, doc *document, log *slog.Logger
 			return err
 		}
 	}
-	for _, apply := range []func(context.Context, *document) error{s.trigger.applyDocument, s.authmgmt.applyDocument, s.vault.applyDocument} {
+	for _, apply := range []func(context.Context, *document) error{
+		s.trigger.applyDocument, s.authmgmt.applyDocument, s.vault.applyDocument, s.audio.applyDocument,
+	} {
 		if err := apply(ctx, doc); err != nil {
 			return err
 		}

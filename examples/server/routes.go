@@ -29,6 +29,8 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 			return nil, err
 		}
 	}
+	search := all.audio.page
+	search.stopping = ctx
 	sandbox := http.StripPrefix(sandboxPrefix, all.vault.sandbox.routes)
 	// Not a ServeMux: it would redirect unclean paths, which the services refuse.
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -36,6 +38,8 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 		switch {
 		case !ok && strings.HasPrefix(r.URL.Path, sandboxPrefix+"/"):
 			sandbox.ServeHTTP(w, r)
+		case !ok && search.serves(r.URL.Path):
+			search.ServeHTTP(w, r)
 		case !ok:
 			joined.ServeHTTP(w, r)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:

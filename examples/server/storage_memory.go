@@ -18,6 +18,7 @@ func openMemory(ctx context.Context, log *slog.Logger) (*backends, error) {
 		trigger:  newTriggerBackend(db.Trigger(), log),
 		authmgmt: newAuthMgmtBackend(db.AuthMgmt()),
 		vault:    db.Vault(),
+		audio:    newAudioBackend(db.AudioSearch(), log),
 		kept:     "in memory, and ends with the process",
 		close:    db.Close,
 	}, nil

@@ -41,6 +41,7 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 		trigger:  newTriggerBackend(db.Trigger(), log),
 		authmgmt: newAuthMgmtBackend(db.AuthMgmt()),
 		vault:    db.Vault(),
+		audio:    newAudioBackend(db.AudioSearch(), log),
 		kept:     "in the folder " + folder,
 		close:    db.Close,
 	}, nil

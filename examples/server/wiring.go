@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
+	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -15,6 +17,7 @@ type backends struct {
 	trigger  triggerBackend
 	authmgmt authmgmtBackend
 	vault    vault.Store
+	audio    audioBackend
 	kept     string // where the data is, as in "in the folder x"
 	close    func() error
 }
@@ -62,19 +65,49 @@ func newAuthMgmtBackend(t authmgmtTables) authmgmtBackend {
 	return authmgmtBackend{store: t, organizations: t}
 }
 
-// openStorage opens the storage that the operator asked for.
-func openStorage(ctx context.Context, s *settings, log *slog.Logger) (*backends, error) {
-	if s.memory {
-		return openMemory(ctx, log)
-	}
-	return openSQLite(ctx, s.data, log)
+// audioBackend is what the audio search stands on: what a storage has for it, and where the files are.
+type audioBackend struct {
+	store audiosearch.Store
+	queue audiosearch.Queue
+	files *mediaFolder
 }
 
-// services are the domain services of the program. Each has a file that makes it: trigger.go, authmgmt.go, vault.go.
+// audioTables is what a storage of ours has for the audio search, in one value.
+type audioTables interface {
+	audiosearch.Store
+	Queue(opts *audiosearch.LeaseOptions) audiosearch.Queue
+}
+
+func newAudioBackend(t audioTables, log *slog.Logger) audioBackend {
+	return audioBackend{store: t, queue: t.Queue(&audiosearch.LeaseOptions{Logger: log})}
+}
+
+// openStorage opens the storage that the operator asked for, and the folder of the videos.
+func openStorage(ctx context.Context, s *settings, log *slog.Logger) (b *backends, err error) {
+	if s.memory {
+		b, err = openMemory(ctx, log)
+	} else {
+		b, err = openSQLite(ctx, s.data, log)
+	}
+	if err != nil {
+		return nil, err
+	}
+	files, err := openMedia(s)
+	if err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	b.audio.files = files
+	closeTables := b.close
+	b.close = func() error { return errors.Join(files.close(), closeTables()) }
+	return b, nil
+}
+
+// services are the domain services of the program. Each has a file that makes it: trigger.go, authmgmt.go, vault.go, audiosearch.go.
 type services struct {
 	trigger  *triggerService
 	authmgmt *authmgmtService
 	vault    *vaultService
+	audio    *audioService
 }
 
 // member is what every service must have to be mounted, watched and run.
@@ -87,7 +120,7 @@ type member interface {
 
 // all lists the services in the order of their paths in the OpenAPI document.
 func (s *services) all() []member {
-	return []member{s.trigger, s.authmgmt, s.vault}
+	return []member{s.trigger, s.authmgmt, s.vault, s.audio}
 }
 
 // wire makes the services.
@@ -104,5 +137,9 @@ func wire(s *settings, b *backends, key *rootKey, log *slog.Logger) (*services, 
 	if err != nil {
 		return nil, err
 	}
-	return &services{trigger: triggers, authmgmt: credentials, vault: vaults}, nil
+	search, err := newAudioService(s, &b.audio, credentials.service, log)
+	if err != nil {
+		return nil, err
+	}
+	return &services{trigger: triggers, authmgmt: credentials, vault: vaults, audio: search}, nil
 }

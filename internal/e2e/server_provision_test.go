@@ -84,8 +84,9 @@ func testProvisioning(t *testing.T, p program) {
 		}
 	}
 	assert.Equal(t, http.StatusNotFound, s.do("GET", "/triggers/"+id, emptyKey, "").status, "another organization's event")
-	assert.Equal(t, 1, strings.Count(s.stderr.String(), `"kind":"`), "one warning")
-	assert.Equal(t, 1, strings.Count(s.stderr.String(), `"kind":"datasets"`), "for datasets")
+	s.awaitIngestion()
+	assert.Equal(t, 1, strings.Count(s.stderr.String(), `"msg":"a video cannot be searched"`), "the file is not there")
+	assert.Contains(t, s.stderr.String(), `"video":"clip-1","problem":"there is no such file`)
 }
 
 // assertError checks the shape of an error: these two fields and no other.
@@ -172,6 +173,10 @@ func testDataFolder(t *testing.T, p program) {
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
+		if file.Name() == "demo-media" {
+			assert.Equal(t, os.FileMode(0o700), mode(t, filepath.Join(folder, file.Name())))
+			continue
+		}
 		assert.True(t, strings.HasPrefix(file.Name(), "mortise.db") || file.Name() == "vault.key", file.Name())
 		assert.Equal(t, os.FileMode(0o600), mode(t, filepath.Join(folder, file.Name())), file.Name())
 	}

@@ -95,16 +95,18 @@ func (s *server) demoVaultToken() string {
 
 func pasteDemo(s *server) {
 	t := s.t
-	curl, sh := tool(t, "curl"), tool(t, "sh")
+	sh := tool(t, "sh")
 	token, key := s.demoToken(), s.demoKey()
 	defer func() {
 		assertUntold(t, key, s.stderr.String())
 		assertUntold(t, token, s.stderr.String())
 	}()
 
-	// Nothing but the shell and curl may be needed.
+	// Nothing but the shell, curl and the least of what POSIX has may be needed.
 	bin := t.TempDir()
-	require.NoError(t, os.Symlink(curl, filepath.Join(bin, "curl")))
+	for _, name := range []string{"curl", "grep", "sleep"} {
+		require.NoError(t, os.Symlink(tool(t, name), filepath.Join(bin, name)))
+	}
 	var outputs []string
 	for line := range strings.Lines(s.stdout.String()) {
 		if strings.HasPrefix(line, "#") || strings.HasPrefix(line, "listening") || line == "\n" {
@@ -116,7 +118,7 @@ func pasteDemo(s *server) {
 		require.NoError(t, err, "%s: %s", line, out)
 		outputs = append(outputs, string(out))
 	}
-	require.Len(t, outputs, 13)
+	require.Len(t, outputs, 17)
 
 	var submitted, read event
 	var history struct{ Triggers []event }
@@ -143,6 +145,7 @@ func pasteDemo(s *server) {
 	require.NoError(t, json.Unmarshal([]byte(outputs[6]), &renamed), outputs[6])
 	require.NoError(t, json.Unmarshal([]byte(outputs[7]), &invited), outputs[7])
 	checkVaultOfDemo(s, outputs[9:])
+	checkSearchOfDemo(s, outputs[13:])
 	last, status, _ := strings.Cut(outputs[8], "\n")
 	require.NoError(t, json.Unmarshal([]byte(last), &cancelled), outputs[8])
 	assert.Equal(t, "200\n", status)
@@ -292,6 +295,11 @@ func testPages(t *testing.T, p program) {
 		assert.Contains(t, document.Paths["/v1/vaults/{vaultID}"+path], "post", path)
 	}
 	assert.Contains(t, document.Paths["/v1/vaults/{vaultID}/tokens/{token}"], "delete")
+
+	assert.Contains(t, document.Paths[soundPath], "post")
+	assert.Contains(t, document.Paths[runStatusPath+"{run_id}"], "get")
+	assert.Contains(t, document.Paths[runResultPath+"{run_id}"], "get")
+	assert.Contains(t, document.Paths[runCancelPath+"{run_id}"], "post")
 
 	a = s.do("GET", "/docs", "", "")
 	assert.Equal(t, http.StatusOK, a.status)

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -12,11 +13,12 @@ import (
 // AudioSearch returns what package audiosearch stores.
 func (db *DB) AudioSearch() *AudioSearch { return &AudioSearch{db: db} }
 
-// AudioSearch implements [audiosearch.Store], [audiosearch.RunPruner], [audiosearch.Leases] and [audiosearch.JobNotifier].
+// AudioSearch implements [audiosearch.Store], [audiosearch.Compactor], [audiosearch.RunPruner], [audiosearch.Leases] and [audiosearch.JobNotifier].
 type AudioSearch struct{ db *DB }
 
 var (
 	_ audiosearch.Store       = (*AudioSearch)(nil)
+	_ audiosearch.Compactor   = (*AudioSearch)(nil)
 	_ audiosearch.RunPruner   = (*AudioSearch)(nil)
 	_ audiosearch.JobNotifier = (*AudioSearch)(nil)
 )
@@ -37,12 +39,14 @@ type audioTables struct {
 type audioDataset struct {
 	dataset audiosearch.Dataset
 	videos  map[string]*audioVideo
+	rows    audioRows
 }
 
 // audioVideo is a video with what models made of it.
 type audioVideo struct {
 	video    audiosearch.Video
-	scorings map[string]*audioScoring // by model
+	row      uint32
+	scorings []audiosearch.Scoring // by different models; without Classes if rows has scores
 }
 
 // read calls f with a dataset, under the lock for reading.
@@ -127,12 +131,7 @@ func (a *AudioSearch) PutVideos(ctx context.Context, org, dataset string, videos
 	return a.write(ctx, org, dataset, func(d *audioDataset) error {
 		for _, v := range videos {
 			v.Metadata = maps.Clone(v.Metadata)
-			stored, ok := d.videos[v.ID]
-			if !ok || stored.video.Path != v.Path {
-				stored = &audioVideo{scorings: make(map[string]*audioScoring)}
-				d.videos[v.ID] = stored
-			}
-			stored.video = v
+			d.put(v)
 		}
 		return nil
 	})
@@ -159,23 +158,29 @@ func cloneVideo(v audiosearch.Video) audiosearch.Video {
 // ListVideos implements [audiosearch.Catalog].
 func (a *AudioSearch) ListVideos(ctx context.Context, org, dataset, after string, limit int) (list []audiosearch.Video, err error) {
 	err = a.read(ctx, org, dataset, func(d *audioDataset) error {
-		list = d.page(after, limit, func(*audioVideo) bool { return true })
+		list = d.page(after, limit, maps.Values(d.videos))
 		return nil
 	})
 	return list, err
 }
 
-// page returns the videos that keep says to, by ID.
-func (d *audioDataset) page(after string, limit int, keep func(*audioVideo) bool) []audiosearch.Video {
+// page returns videos by ID.
+func (d *audioDataset) page(after string, limit int, videos iter.Seq[*audioVideo]) []audiosearch.Video {
 	var ids []string
-	for id, v := range d.videos {
-		if id > after && keep(v) {
-			ids = append(ids, id)
+	first := func() []string {
+		slices.Sort(ids)
+		return ids[:min(limit, len(ids))]
+	}
+	for v := range videos {
+		if v.video.ID <= after {
+			continue
+		}
+		if ids = append(ids, v.video.ID); len(ids)/2 >= max(limit, 1000) {
+			ids = first() // so that a page does not cost as much as all that follow
 		}
 	}
-	slices.Sort(ids)
 	var list []audiosearch.Video
-	for _, id := range ids[:min(limit, len(ids))] {
+	for _, id := range first() {
 		list = append(list, cloneVideo(d.videos[id].video))
 	}
 	return list
@@ -184,9 +189,11 @@ func (d *audioDataset) page(after string, limit int, keep func(*audioVideo) bool
 // DeleteVideo implements [audiosearch.Catalog].
 func (a *AudioSearch) DeleteVideo(ctx context.Context, org, dataset, id string) error {
 	return a.write(ctx, org, dataset, func(d *audioDataset) error {
-		if _, ok := d.videos[id]; !ok {
+		v, ok := d.videos[id]
+		if !ok {
 			return audiosearch.ErrVideoNotFound
 		}
+		d.rows.remove(v)
 		delete(d.videos, id)
 		return nil
 	})
@@ -196,20 +203,11 @@ func (a *AudioSearch) DeleteVideo(ctx context.Context, org, dataset, id string) 
 func (a *AudioSearch) MissingKeys(ctx context.Context, org, dataset string, keys []string) (missing []string, err error) {
 	err = a.read(ctx, org, dataset, func(d *audioDataset) error {
 		for _, key := range keys {
-			if !d.hasKey(key) {
+			if !d.rows.columns.HasKey(key) {
 				missing = append(missing, key)
 			}
 		}
 		return nil
 	})
 	return missing, err
-}
-
-func (d *audioDataset) hasKey(key string) bool {
-	for _, v := range d.videos {
-		if _, ok := v.video.Metadata[key]; ok {
-			return true
-		}
-	}
-	return false
 }

@@ -1,32 +1,30 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
 )
-
-// audioScoring is what came of scoring a video by a model.
-type audioScoring struct {
-	scoring audiosearch.Scoring
-	columns [][]uint16 // by class, then segment
-}
 
 // PutScoring implements [audiosearch.ScoreStore].
 func (a *AudioSearch) PutScoring(ctx context.Context, org, dataset, video, path string, scoring audiosearch.Scoring, columns [][]uint16) error {
-	stored := &audioScoring{scoring: cloneScoring(scoring)}
-	for _, c := range columns {
-		stored.columns = append(stored.columns, slices.Clone(c))
+	stored := cloneScoring(scoring)
+	if scoring.Windows > 0 {
+		stored.Classes = nil // the scores have them
 	}
 	return a.write(ctx, org, dataset, func(d *audioDataset) error {
 		v, ok := d.videos[video]
 		if !ok || v.video.Path != path {
 			return audiosearch.ErrConflict
 		}
-		v.scorings[scoring.Model] = stored
+		d.rows.setScores(v, scoring.Model, scoring.Classes, columns)
+		if s := v.scoring(scoring.Model); s != nil {
+			*s = stored
+		} else {
+			v.scorings = append(v.scorings, stored)
+		}
 		return nil
 	})
 }
@@ -37,24 +35,39 @@ func cloneScoring(s audiosearch.Scoring) audiosearch.Scoring {
 	return s
 }
 
-// find returns the scoring of a video by a model, or [audiosearch.ErrNotScored].
-func (d *audioDataset) find(video, model string) (*audioScoring, error) {
-	if v, ok := d.videos[video]; ok {
-		if s, ok := v.scorings[model]; ok {
-			return s, nil
+// scoring returns what came of scoring the video by a model, or nil.
+func (v *audioVideo) scoring(model string) *audiosearch.Scoring {
+	for i := range v.scorings {
+		if v.scorings[i].Model == model {
+			return &v.scorings[i]
 		}
 	}
-	return nil, audiosearch.ErrNotScored
+	return nil
+}
+
+// scored reports whether the video has scores by a model.
+func (v *audioVideo) scored(model string) bool {
+	s := v.scoring(model)
+	return s != nil && s.Problem == ""
 }
 
 // Scoring implements [audiosearch.ScoreStore].
 func (a *AudioSearch) Scoring(ctx context.Context, org, dataset, video, model string) (s audiosearch.Scoring, err error) {
 	err = a.read(ctx, org, dataset, func(d *audioDataset) error {
-		found, err := d.find(video, model)
-		if err == nil {
-			s = cloneScoring(found.scoring)
+		v, ok := d.videos[video]
+		if !ok {
+			return audiosearch.ErrNotScored
 		}
-		return err
+		stored := v.scoring(model)
+		if stored == nil {
+			return audiosearch.ErrNotScored
+		}
+		s = *stored
+		if scores := d.rows.scores[model]; scores.Has(v.row) {
+			s.Classes = scores.Classes(v.row)
+		}
+		s = cloneScoring(s)
+		return nil
 	})
 	return s, err
 }
@@ -62,90 +75,48 @@ func (a *AudioSearch) Scoring(ctx context.Context, org, dataset, video, model st
 // WindowScores implements [audiosearch.ScoreStore].
 func (a *AudioSearch) WindowScores(ctx context.Context, org, dataset, video, model string, from, to int) (rows [][]uint16, err error) {
 	err = a.read(ctx, org, dataset, func(d *audioDataset) error {
-		found, err := d.find(video, model)
-		if err != nil {
-			return err
-		}
-		if found.scoring.Problem != "" {
+		v, ok := d.videos[video]
+		if !ok || !v.scored(model) {
 			return audiosearch.ErrNotScored
 		}
-		for window := max(from, 0); window < min(to, found.scoring.Windows); window++ {
-			row := make([]uint16, len(found.columns))
-			for i, c := range found.columns {
-				row[i] = c[window]
-			}
-			rows = append(rows, row)
-		}
+		rows = d.rows.scores[model].Windows(v.row, from, to)
 		return nil
 	})
 	return rows, err
 }
 
-// matcher returns whether a video passes all filters.
-func matcher(filters []audiosearch.Filter) (func(*audioVideo) bool, error) {
-	predicates := make([]audiosearch.Predicate, len(filters))
-	for i, f := range filters {
-		var err error
-		if predicates[i], err = f.Predicate(); err != nil {
-			return nil, err
-		}
-	}
-	return func(v *audioVideo) bool {
-		for i, p := range predicates {
-			if !p.Match(v.video.Metadata[filters[i].Key]) {
-				return false
-			}
-		}
-		return true
-	}, nil
-}
-
 // Search implements [audiosearch.ScoreStore].
 func (a *AudioSearch) Search(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) (hits []audiosearch.Hit, err error) {
-	match, err := matcher(q.Filters)
-	if err != nil {
-		return nil, err
-	}
 	err = a.read(ctx, org, dataset, func(d *audioDataset) error {
-		for id, v := range d.videos {
-			s, ok := v.scorings[q.Model]
-			if !ok || !match(v) {
-				continue
+		var selected *columnar.Selection
+		if len(q.Filters) > 0 {
+			if selected, err = d.rows.columns.Select(q.Filters); err != nil {
+				return err
 			}
-			class, ok := slices.BinarySearch(s.scoring.Classes, q.Class)
-			if !ok {
-				continue
-			}
-			for window, score := range s.columns[class] {
-				if score >= q.MinScore {
-					hits = append(hits, audiosearch.Hit{Video: id, Window: window, Score: score})
-				}
-			}
+		}
+		page := columnar.Page{Offset: q.Offset, Limit: q.Limit, MinScore: q.MinScore}
+		for _, h := range d.rows.scores[q.Model].Rank(q.Class, selected, columnar.NewRanking(page, d.rows.order)) {
+			hits = append(hits, audiosearch.Hit{Video: d.rows.videos[h.Row].video.ID, Window: int(h.Window), Score: h.Score})
 		}
 		return nil
 	})
-	slices.SortFunc(hits, func(x, y audiosearch.Hit) int {
-		return cmp.Or(cmp.Compare(y.Score, x.Score), strings.Compare(x.Video, y.Video), cmp.Compare(x.Window, y.Window))
-	})
-	hits = hits[min(q.Offset, len(hits)):]
-	return hits[:min(q.Limit, len(hits))], err
+	return hits, err
 }
 
 // Unscored implements [audiosearch.ScoreStore].
 func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (u audiosearch.Unscored, err error) {
-	match, err := matcher(q.Filters)
-	if err != nil {
-		return u, err
-	}
 	err = a.read(ctx, org, dataset, func(d *audioDataset) error {
-		for _, v := range d.videos {
-			if match(v) {
-				u.Matched++
-			}
+		selected, err := d.rows.columns.Select(q.Filters)
+		if err != nil {
+			return err
 		}
-		u.Videos = d.page(q.After, q.Limit, func(v *audioVideo) bool {
-			s, ok := v.scorings[q.Model]
-			return match(v) && (!ok || s.scoring.Problem != "")
+		u.Matched = selected.Len()
+		u.Videos = d.page(q.After, q.Limit, func(yield func(*audioVideo) bool) {
+			for row := range selected.Rows() {
+				if v := d.rows.videos[row]; !v.scored(q.Model) && !yield(v) {
+					return
+				}
+			}
 		})
 		return nil
 	})

@@ -226,17 +226,16 @@ func (a *AudioSearch) WindowScores(ctx context.Context, org, dataset, video, mod
 	var s storedScoring
 	var scores [][]uint16
 	found := false
-	err := a.db.snapshot(ctx, func(c *conn) error {
+	err := a.db.lister.use(ctx, a.db.busy, func(c *conn) error {
 		s, scores, found = storedScoring{}, nil, false
-		err := c.query(ctx, scoringOf, []any{org, dataset, video, model}, func(r *row) error {
+		// As long as this statement is not at its end, the others see the same state of the database.
+		return c.query(unbounded, scoringOf, []any{org, dataset, video, model}, func(r *row) (err error) {
 			found = true
-			return s.scan(r)
-		})
-		if err != nil || s.model == 0 {
+			if err = s.scan(r); err == nil && s.model != 0 {
+				scores, err = s.windows(ctx, c, max(from, 0), min(to, s.Windows))
+			}
 			return err
-		}
-		scores, err = s.windows(ctx, c, max(from, 0), min(to, s.Windows))
-		return err
+		})
 	})
 	if err == nil && s.Problem != "" {
 		s.model = 0 // there are none

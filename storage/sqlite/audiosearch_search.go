@@ -80,7 +80,7 @@ type wanted struct {
 // offer offers the scores of a class by a model: first of segments, then of chunks, those with the greatest maxima first, as long as they
 // can matter.
 func (s *search) offer(m *scored, class int, selected *columnar.Selection) error {
-	blocks := m.wanted(selected)
+	blocks := s.view.wanted(m, selected)
 	for i := range blocks {
 		b := &blocks[i]
 		if b.best = math.MaxUint16; b.packed {
@@ -117,7 +117,10 @@ func (s *search) read(statement, list string, blocks []wanted) error {
 		return nil
 	}
 	next := 0
-	err := s.conn.query(s.ctx, statement, []any{list}, func(r *row) error {
+	err := s.conn.query(unbounded, statement, []any{list}, func(r *row) error {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
 		b := &blocks[next]
 		scores := cell[[]byte](r, 1)
 		if r.number(0) != next || len(scores) != scoreBytes*b.rows {
@@ -166,13 +169,14 @@ func segmentList(blocks []wanted, class int) string {
 }
 
 // wanted returns the blocks that have scores of selected videos, or some more if it would take longer to find out than to read them.
-func (m *scored) wanted(selected *columnar.Selection) []wanted {
+func (v *view) wanted(m *scored, selected *columnar.Selection) []wanted {
 	const (
-		few  = 8   // videos a block on average
-		many = 512 // videos that are looked up in the time in which a block is read
+		few   = 128 // selected videos for each block: then their pieces are looked up
+		tenth = 8   // and they are no greater part of all videos than this
+		many  = 512 // videos that are looked up in the time in which a block is read
 	)
 	n := len(m.blocks) - len(m.free)
-	if selected != nil && selected.Len() <= few*n {
+	if selected != nil && selected.Len() <= few*n && selected.Len() <= v.columns.Len()/tenth {
 		return m.wantedPieces(selected)
 	}
 	marked := make([]bool, len(m.blocks))
@@ -203,18 +207,34 @@ func (m *scored) wanted(selected *columnar.Selection) []wanted {
 
 // wantedPieces is wanted for few videos: it names the very pieces.
 func (m *scored) wantedPieces(selected *columnar.Selection) []wanted {
-	pieces := make(map[*block][]columnar.Piece)
+	ends := make([]int, len(m.blocks)) // first how many pieces of each block, then where they end
+	total := 0
 	for row := range selected.Rows() {
 		m.eachSpot(row, func(s spot) {
-			if b := m.blocks[s.block-1]; b.rows > 0 {
-				pieces[b] = append(pieces[b], b.pieces[s.piece])
-			}
+			ends[s.block-1]++
+			total++
 		})
 	}
-	var blocks []wanted
-	for b, of := range pieces {
-		slices.SortFunc(of, func(a, b columnar.Piece) int { return cmp.Compare(a.Start, b.Start) })
-		blocks = append(blocks, wanted{block: b, pieces: of})
+	blocks := make([]wanted, 0, min(total, len(m.blocks)))
+	pieces := make([]columnar.Piece, total)
+	end := 0
+	for i, n := range ends {
+		if b := m.blocks[i]; n > 0 && b.rows > 0 {
+			blocks = append(blocks, wanted{block: b, pieces: pieces[end : end+n]})
+		}
+		ends[i], end = end, end+n
+	}
+	for row := range selected.Rows() {
+		m.eachSpot(row, func(s spot) {
+			pieces[ends[s.block-1]] = m.blocks[s.block-1].pieces[s.piece]
+			ends[s.block-1]++
+		})
+	}
+	byStart := func(a, b columnar.Piece) int { return cmp.Compare(a.Start, b.Start) }
+	for _, b := range blocks {
+		if !slices.IsSortedFunc(b.pieces, byStart) { // they mostly are: rows are given in the order of IDs, too
+			slices.SortFunc(b.pieces, byStart)
+		}
 	}
 	return blocks
 }

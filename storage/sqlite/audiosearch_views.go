@@ -55,21 +55,21 @@ func (vs *views) count(v *sharedView, bytes int) {
 	}
 }
 
-// look calls read with a dataset as it is now: a view of it, and a connection that sees the same. It is ErrDatasetNotFound if there is none.
+// look calls read with a dataset as it is now: a view of it, and a connection that sees the same. It is ErrDatasetNotFound if there is none. An
+// error of read's costs the connection, so it is for failures only.
 func (a *AudioSearch) look(ctx context.Context, org, dataset string, read func(*conn, *view) error) error {
 	var d audioDataset
 	for done := false; !done; {
-		err := a.db.snapshot(ctx, func(c *conn) (err error) {
-			d = audioDataset{}
-			if err := c.query(unbounded, datasetByID, []any{org, dataset}, d.scan); err != nil {
+		err := a.db.lister.use(ctx, a.db.busy, func(c *conn) error {
+			d, done = audioDataset{}, true
+			// As long as this statement is not at its end, all others see the same state of the database.
+			return c.query(unbounded, datasetByID, []any{org, dataset}, func(r *row) (err error) {
+				if err := d.scan(r); err != nil {
+					return err
+				}
+				done, err = a.db.views.with(ctx, c, &d, read)
 				return err
-			}
-			done = true
-			if d.seq == 0 {
-				return nil
-			}
-			done, err = a.db.views.with(ctx, c, &d, read)
-			return err
+			})
 		})
 		if err := d.found(err); err != nil {
 			return err

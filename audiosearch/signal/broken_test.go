@@ -1,0 +1,80 @@
+package signal
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+)
+
+// Whatever the samples are, there is a score in [0,1] for each class, which scoresOf checks.
+func TestBrokenSamples(t *testing.T) {
+	s := newScorer(t)
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	for _, value := range []float32{0, 1, -1, nan, inf, -inf, math.MaxFloat32, math.SmallestNonzeroFloat32, 8, 9} {
+		for _, n := range []int{0, 1, 2, 3, 127, 128, 129, 1023, 1024, 1025, 1535, 1536, 8191, 16384, 31999, 50000, windowSize} {
+			same, mixed := make([]float32, n), note(10, 425, 0.2, 0)[:n]
+			for i := range same {
+				same[i] = value
+			}
+			for i := n / 3; i < n/2; i++ {
+				mixed[i] = value
+			}
+			scoresOf(t, s, same)
+			scoresOf(t, s, mixed)
+		}
+	}
+}
+
+// A sound is what it is when some of its samples are no numbers, or far too loud.
+func TestBrokenSamplesAreZero(t *testing.T) {
+	s := newScorer(t)
+	broken := pair(10, 350, 440, 0.2)
+	broken[80000], broken[80001] = float32(math.NaN()), float32(math.NaN())
+	if score := scoresOf(t, s, broken)[classDialTone]; score < 0.8 {
+		t.Errorf("a dial tone with two samples that are no numbers scores %.2f", score)
+	}
+}
+
+// Sounds that were recorded too loud are cut off, and still what they are.
+func TestClipped(t *testing.T) {
+	s := newScorer(t)
+	for _, e := range examples() {
+		if e.tonal {
+			var top float32
+			for _, x := range e.sound {
+				top = max(top, x)
+			}
+			e.sound = clipped(append([]float32(nil), e.sound...), 0.9*top)
+			check(t, s, e, e.sound, false)
+		}
+	}
+}
+
+func FuzzScore(f *testing.F) {
+	s := newScorer(f)
+	for _, e := range examples()[:3] {
+		var raw []byte
+		for _, x := range e.sound[:4000] {
+			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+		}
+		f.Add(raw, uint16(9))
+	}
+	f.Add([]byte{}, uint16(0))
+	f.Add([]byte{0, 0, 0xc0, 0x7f}, uint16(4000))
+	f.Add([]byte{0, 0, 0x80, 0x7f, 0, 0, 0x80, 0xff, 1, 0, 0, 0, 0xff, 0xff, 0x7f, 0x7f}, uint16(30000))
+	f.Fuzz(func(t *testing.T, raw []byte, times uint16) {
+		samples := make([]float32, 0, len(raw)/4)
+		for ; len(raw) >= 4; raw = raw[4:] {
+			samples = append(samples, math.Float32frombits(binary.LittleEndian.Uint32(raw)))
+		}
+		// A few bytes make long clips too.
+		clip := append([]float32(nil), samples...)
+		for range times {
+			if len(samples) == 0 || len(clip) > windowSize {
+				break
+			}
+			clip = append(clip, samples...)
+		}
+		scoresOf(t, s, clip)
+	})
+}

@@ -1,0 +1,102 @@
+package signal
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// The indices of the classes are those of AudioSet, and they come in its order.
+func TestModel(t *testing.T) {
+	names := map[audiosearch.Class]string{
+		classSilence: "Silence", classSine: "Sine wave", classChirp: "Chirp tone", classWhiteNoise: "White noise", classPinkNoise: "Pink noise",
+		classHum: "Mains hum", classDialTone: "Dial tone", classBusy: "Busy signal", classDTMF: "Telephone dialing, DTMF",
+		classSmoke: "Smoke detector, smoke alarm", classPulse: "Pulse",
+	}
+	m, err := newScorer(t).Model(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "signal/1", m.ID)
+	require.Equal(t, 16000, m.SampleRate)
+	require.Equal(t, 10*time.Second, m.Window)
+	require.Equal(t, 2*time.Second, m.Hop)
+	require.Len(t, m.Classes, len(names))
+	require.True(t, slices.IsSorted(m.Classes))
+	for _, class := range m.Classes {
+		parsed, err := audiosearch.ParseClass(names[class])
+		require.NoError(t, err)
+		require.Equal(t, parsed, class)
+	}
+
+	m.Classes[0] = 0
+	again, err := newScorer(t).Model(t.Context())
+	require.NoError(t, err)
+	require.NotEqual(t, m.Classes[0], again.Classes[0], "the caller's list is his own")
+}
+
+func TestOptions(t *testing.T) {
+	_, err := New(&Options{Parallel: -1})
+	require.ErrorContains(t, err, "Parallel")
+	_, err = New(&Options{Parallel: 3})
+	require.NoError(t, err)
+}
+
+func TestScoreRefuses(t *testing.T) {
+	s := newScorer(t)
+	_, err := s.Score(t.Context(), [][]float32{make([]float32, 5), make([]float32, windowSize+1)})
+	require.ErrorContains(t, err, "clip 1 has 160001 samples")
+
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = s.Score(cancelled, [][]float32{make([]float32, 5)})
+	require.ErrorIs(t, err, context.Canceled)
+
+	scores, err := s.Score(t.Context(), nil)
+	require.NoError(t, err)
+	require.Empty(t, scores)
+}
+
+// The scores of a clip depend on its samples alone: not on what stands beside it, what was scored before, or who else calls.
+func TestDeterministic(t *testing.T) {
+	var clips [][]float32
+	for i, e := range examples() {
+		if i%5 == 0 {
+			clips = append(clips, e.sound)
+		}
+	}
+	clips = append(clips, nil, []float32{1}, make([]float32, 3000))
+	var want []audiosearch.Scores
+	for _, clip := range clips {
+		scores, err := newScorer(t).Score(t.Context(), [][]float32{clip}) // one that has seen nothing else
+		require.NoError(t, err)
+		want = append(want, scores[0])
+	}
+	s, err := New(&Options{Parallel: 3})
+	require.NoError(t, err)
+	var callers sync.WaitGroup
+	for caller := range 4 {
+		callers.Go(func() {
+			for first := caller; first < len(clips); first += 2 {
+				scores, err := s.Score(t.Context(), clips[first:])
+				if err != nil || !slices.EqualFunc(scores, want[first:], slices.Equal[audiosearch.Scores]) {
+					t.Errorf("caller %d: other scores from clip %d on (%v)", caller, first, err)
+				}
+			}
+		})
+	}
+	callers.Wait()
+}
+
+// The clips belong to the caller.
+func TestScoreKeepsClips(t *testing.T) {
+	clip := []float32{float32(math.Inf(1)), 20, -20}
+	_, err := newScorer(t).Score(t.Context(), [][]float32{clip})
+	require.NoError(t, err)
+	require.Equal(t, []float32{float32(math.Inf(1)), 20, -20}, clip)
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/wav"
+)
+
+// demoDataset is the ID of the demo's dataset.
+const demoDataset = "sounds"
+
+// provisionDemoSounds makes the demo's sound files, where they are missing, and its dataset, as a provisioning document would.
+func (a *audioService) provisionDemoSounds(ctx context.Context) error {
+	d := &datasetDoc{id: demoDataset, place: "the demo's dataset"}
+	for _, s := range demoSounds() {
+		path := s.id + ".wav"
+		if err := s.write(filepath.Join(a.files.dir, path)); err != nil {
+			return fmt.Errorf("make the demo's sounds: %w", err)
+		}
+		d.videos = append(d.videos, videoDoc{audiosearch.Video{ID: s.id, Path: path, Metadata: audiosearch.Metadata{
+			"place": audiosearch.String(s.place), "floor": audiosearch.Int(s.floor),
+		}}, d.place})
+	}
+	return a.applyDataset(ctx, &document{file: "built-in demo"}, demoOrganization, d)
+}
+
+// write makes the file, unless there is one. It is there with all that belongs into it, or not at all.
+func (s *demoSound) write(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	var b bytes.Buffer
+	if err := wav.Encode(&b, demoRate, s.samples()); err != nil {
+		return err
+	}
+	part, err := os.CreateTemp(filepath.Dir(path), ".part-*")
+	if err != nil {
+		return err
+	}
+	_, err = part.Write(b.Bytes())
+	err = errors.Join(err, part.Close())
+	if err == nil {
+		err = os.Rename(part.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(part.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// ingestion has the videos of provisioned datasets scored in the background, once the server listens. It hears of all videos that are scored,
+// those that searches need included, and tells how far it is: by a progress bar on a terminal, by log lines elsewhere.
+type ingestion struct {
+	service   *audiosearch.Service
+	log       *slog.Logger
+	screen    *console      // where the bar is; nil: nowhere. It is set before anything runs.
+	listening chan struct{} // closed when run may begin
+	datasets  []datasetName // to look at; complete when listening is closed
+
+	mu     sync.Mutex
+	far    progress
+	warned map[videoName]string // what was logged of a video, so that each search does not log it again
+}
+
+type datasetName struct{ organization, id string }
+
+type videoName struct {
+	datasetName
+	video string
+}
+
+func newIngestion(log *slog.Logger) *ingestion {
+	return &ingestion{log: log, listening: make(chan struct{}), warned: make(map[videoName]string)}
+}
+
+// begin lets run do its work.
+func (in *ingestion) begin() { close(in.listening) }
+
+// run looks at all datasets, and returns when ctx ends.
+func (in *ingestion) run(ctx context.Context) error {
+	select {
+	case <-in.listening:
+	case <-ctx.Done():
+		return nil
+	}
+	if len(in.datasets) > 0 {
+		in.scoreAll(ctx)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func (in *ingestion) scoreAll(ctx context.Context) {
+	begun := time.Now()
+	total := 0
+	for _, d := range in.datasets {
+		total += in.count(ctx, d)
+	}
+	in.mu.Lock()
+	in.far = progress{total: total}
+	in.mu.Unlock()
+	in.log.InfoContext(ctx, "looking at the videos", "datasets", len(in.datasets), "videos", total)
+	in.show()
+	defer in.screen.show("")
+
+	var sum audiosearch.Ingested
+	for _, d := range in.datasets {
+		ingested := in.score(ctx, d)
+		sum.Scored += ingested.Scored
+		sum.Unchanged += ingested.Unchanged
+		sum.Problems = append(sum.Problems, ingested.Problems...)
+	}
+	if ctx.Err() != nil {
+		return // what is missing is scored at the next start
+	}
+	in.screen.show("")
+	in.log.InfoContext(ctx, "all videos have been looked at", "scored", sum.Scored, "unchanged", sum.Unchanged, "problems", len(sum.Problems),
+		"seconds", time.Since(begun).Round(time.Millisecond).Seconds())
+}
+
+// count returns how many videos there are. That is for show only, so an error does not matter: scoring meets it again.
+func (in *ingestion) count(ctx context.Context, d datasetName) (n int) {
+	for _, err := range in.service.Videos(ctx, d.organization, d.id) {
+		if err != nil {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// The pauses after a failure of the storage or of the scorer.
+const (
+	firstPause = time.Second
+	lastPause  = 5 * time.Minute
+)
+
+// score looks at a dataset until that has succeeded. What is scored already is not scored again.
+func (in *ingestion) score(ctx context.Context, d datasetName) audiosearch.Ingested {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		ingested, err := in.service.Ingest(ctx, d.organization, d.id)
+		if err == nil || ctx.Err() != nil || errors.Is(err, audiosearch.ErrDatasetNotFound) {
+			return ingested
+		}
+		in.log.ErrorContext(ctx, "cannot score videos; trying again", "organization", d.organization, "dataset", d.id, "in", pause.String(), "error", err)
+		select {
+		case <-ctx.Done():
+			return ingested
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Observe implements [audiosearch.Observer].
+func (in *ingestion) Observe(ctx context.Context, o audiosearch.Observation) {
+	v := videoName{datasetName{o.Organization, o.Dataset}, o.Video}
+	about := []any{"organization", o.Organization, "dataset", o.Dataset, "video", o.Video}
+	switch o.Kind {
+	case audiosearch.KindIngesting:
+		in.note(func(p *progress) { p.at(o.Video, o.Position, o.Length) })
+	case audiosearch.KindUnchanged:
+		in.note(func(p *progress) { p.done++ })
+	case audiosearch.KindIngested:
+		in.note(func(p *progress) { p.done++ })
+		in.warn(v, "")
+		if !in.screen.shows() {
+			in.log.InfoContext(ctx, "video scored", append(about, "sound", clock(o.Length), "seconds", o.Duration.Round(time.Millisecond).Seconds())...)
+		}
+	case audiosearch.KindNotIngested:
+		in.note(func(p *progress) { p.done++ })
+		if errors.Is(o.Err, audiosearch.ErrConflict) {
+			return // it was changed meanwhile, and whoever changed it has it scored
+		}
+		if what := o.Err.Error(); in.warn(v, what) {
+			in.log.WarnContext(ctx, "a video cannot be searched", append(about, "problem", what)...)
+		}
+	}
+}
+
+// maxWarned bounds what is remembered of warnings.
+const maxWarned = 10_000
+
+// warn remembers what is wrong with a video, "" for nothing, and reports whether that is news.
+func (in *ingestion) warn(v videoName, what string) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.warned[v] == what {
+		return false
+	}
+	if what == "" {
+		delete(in.warned, v)
+		return false
+	}
+	if len(in.warned) >= maxWarned {
+		clear(in.warned)
+	}
+	in.warned[v] = what
+	return true
+}
+
+// note changes the progress and shows it.
+func (in *ingestion) note(change func(*progress)) {
+	in.mu.Lock()
+	change(&in.far)
+	in.mu.Unlock()
+	in.show()
+}
+
+func (in *ingestion) show() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.screen.show(in.far.bar())
+}

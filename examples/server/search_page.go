@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+)
+
+//go:embed search.html
+var searchPageText string
+
+//go:embed search.css
+var searchPageStyle []byte
+
+//go:embed search.js
+var searchPageScript []byte
+
+// searchPath is where the search page is. What belongs to it is below.
+const searchPath = "/search"
+
+// searchPage is the audio search for people: a form, the progress of a run, and its results with pictures and players. It knows its visitors by
+// an access token in a cookie, see search_page_session.go. All its links are relative, for the sake of a proxy that mounts this program under a
+// path. Files are named by dataset and video, and never by path.
+type searchPage struct {
+	service  *audiosearch.Service
+	files    audiosearch.Files
+	pictures *pictures
+	verify   func(ctx context.Context, token string) (httpadapter.Principal, error)
+	origins  *http.CrossOriginProtection
+	secure   bool // the cookie is for https alone
+	template *template.Template
+	routes   map[string]searchRoute // by path below searchPath
+	stopping context.Context        // ends when the server is told to end
+	log      *slog.Logger
+}
+
+// searchRoute is what answers at one path. Without an open one, the visitor is known.
+type searchRoute struct {
+	method string
+	open   func(w http.ResponseWriter, r *http.Request)
+	known  func(w http.ResponseWriter, r *http.Request, who httpadapter.Principal)
+}
+
+func newSearchPage(s *settings, service *audiosearch.Service, files audiosearch.Files, programs *ffmpeg.Media,
+	verify func(ctx context.Context, token string) (httpadapter.Principal, error), log *slog.Logger) (*searchPage, error) {
+	t, err := template.New("search").Parse(searchPageText)
+	if err != nil {
+		return nil, fmt.Errorf("parse the search page: %w", err)
+	}
+	public, err := url.Parse(s.publicURL)
+	if err != nil {
+		return nil, fmt.Errorf("-public-url: %w", err)
+	}
+	p := &searchPage{service: service, files: files, pictures: newPictures(programs), verify: verify, origins: http.NewCrossOriginProtection(),
+		secure: public.Scheme == "https", template: t, stopping: context.Background(), log: log}
+	// A proxy may send another Host header than the browser did.
+	if err := p.origins.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
+		return nil, fmt.Errorf("-public-url: %w", err)
+	}
+	p.routes = map[string]searchRoute{
+		"":            {method: http.MethodGet, known: p.showForm},
+		"/":           {method: http.MethodGet, open: p.goHome},
+		"/login":      {method: http.MethodPost, open: p.login},
+		"/logout":     {method: http.MethodPost, open: p.logout},
+		"/start":      {method: http.MethodPost, known: p.start},
+		"/run":        {method: http.MethodGet, known: p.showRun},
+		"/status":     {method: http.MethodGet, known: p.runStatus},
+		"/cancel":     {method: http.MethodPost, known: p.cancel},
+		"/media":      {method: http.MethodGet, known: p.media},
+		"/picture":    {method: http.MethodGet, known: p.picture},
+		"/search.css": {method: http.MethodGet, open: asset("text/css; charset=utf-8", searchPageStyle)},
+		"/search.js":  {method: http.MethodGet, open: asset("text/javascript; charset=utf-8", searchPageScript)},
+	}
+	return p, nil
+}
+
+// asset serves a file of the page itself.
+func asset(mediaType string, content []byte) func(http.ResponseWriter, *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", mediaType)
+		w.Header().Set("Cache-Control", "no-cache")
+		_, _ = w.Write(content) // the caller is gone if this fails
+	}
+}
+
+// serves reports whether a path is one of the page's.
+func (p *searchPage) serves(path string) bool {
+	return path == searchPath || strings.HasPrefix(path, searchPath+"/")
+}
+
+// ServeHTTP implements [http.Handler].
+func (p *searchPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; "+
+		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin") // with less, a browser would not say where a form comes from
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("X-Robots-Tag", "noindex")
+	h.Set("Cache-Control", "no-store")
+
+	route, ok := p.routes[strings.TrimPrefix(r.URL.Path, searchPath)]
+	switch {
+	case !ok:
+		p.refuse(w, r, http.StatusNotFound, "There is no such page.")
+	case r.Method != route.method && (r.Method != http.MethodHead || route.method != http.MethodGet):
+		h.Set("Allow", route.method)
+		p.refuse(w, r, http.StatusMethodNotAllowed, "This address does not answer to that kind of request.")
+	case p.origins.Check(r) != nil:
+		p.refuse(w, r, http.StatusForbidden, "This form was sent from another site. Open the search page and start there.")
+	case route.open != nil:
+		route.open(w, r)
+	default:
+		if who, ok := p.visitor(w, r); ok {
+			route.known(w, r, who)
+		}
+	}
+}
+
+// searchView is what the template shows.
+type searchView struct {
+	Title string
+	Text  []string // paragraphs
+	Base  string   // of links to what is below searchPath
+	Home  string   // link to the page at searchPath
+	Who   *httpadapter.Principal
+	Login *loginView
+	Form  *formView
+	Run   *runView
+}
+
+// show answers with a page.
+func (p *searchPage) show(w http.ResponseWriter, r *http.Request, status int, v searchView) {
+	v.Home = "../search"
+	if r.URL.Path == searchPath {
+		v.Base, v.Home = "search/", "search"
+	}
+	var b bytes.Buffer
+	if err := p.template.Execute(&b, v); err != nil { // a mistake in the template
+		p.log.ErrorContext(r.Context(), "the search page cannot be made", "error", err)
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = b.WriteTo(w) // the caller is gone if this fails
+}
+
+// refuse answers with a page that says why.
+func (p *searchPage) refuse(w http.ResponseWriter, r *http.Request, status int, text ...string) {
+	p.show(w, r, status, searchView{Title: "This does not work", Text: text})
+}
+
+// fail answers an error of the service.
+func (p *searchPage) fail(w http.ResponseWriter, r *http.Request, err error) {
+	switch {
+	case errors.Is(err, audiosearch.ErrDatasetNotFound), errors.Is(err, audiosearch.ErrRunNotFound), errors.Is(err, audiosearch.ErrVideoNotFound):
+		p.refuse(w, r, http.StatusNotFound, "There is no such search, dataset or video. It may have been deleted.")
+	case errors.Is(err, audiosearch.ErrBadMedia):
+		p.refuse(w, r, http.StatusNotFound, "The file of this video cannot be read at the moment.")
+	default:
+		if r.Context().Err() == nil {
+			p.log.ErrorContext(r.Context(), "search page: request failed", "path", r.URL.Path, "error", err)
+		}
+		p.refuse(w, r, http.StatusServiceUnavailable, "The service is temporarily unavailable. Try again in a moment.")
+	}
+}
+
+// allowed reports whether the visitor may do something with a dataset, and answers if not.
+func (p *searchPage) allowed(w http.ResponseWriter, r *http.Request, who httpadapter.Principal, action authmgmt.Action, dataset string) bool {
+	if who.Access.Allows(action, datasetResource(dataset)) {
+		return true
+	}
+	p.refuse(w, r, http.StatusForbidden, "Your access token does not allow this. Ask whoever gave it to you.")
+	return false
+}
+
+func datasetResource(id string) authmgmt.Resource {
+	return authmgmt.Resource{Type: authmgmt.ResourceDataset, ID: id}
+}
+
+// redirect sends the visitor to a link relative to the address of the request. [http.Redirect] would make it absolute.
+func redirect(w http.ResponseWriter, to string) {
+	w.Header().Set("Location", to)
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+func (p *searchPage) goHome(w http.ResponseWriter, _ *http.Request) { redirect(w, "../search") }

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+)
+
+// formView is the form of a search, with what was entered and what is wrong with it.
+type formView struct {
+	Datasets []string // that the visitor may search
+	More     bool     // there are more datasets than the form lists
+	Classes  []string // that can be found
+	Ops      []audiosearch.Op
+
+	Dataset, Class, Limit, Score string
+	Filters                      []filterRow
+	Problems                     map[string]string // by field: dataset, class, filters, limit, score, form
+}
+
+// filterRow is one row of filters. A row without a key is not used.
+type filterRow struct {
+	Key, Op, Value string
+	Problem        string
+}
+
+// The form.
+const (
+	filterRows   = 3 // empty ones that a new form has
+	maxListed    = 500
+	defaultScore = 0.5
+)
+
+func (p *searchPage) showForm(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
+	query := r.URL.Query()
+	v := &formView{Limit: strconv.Itoa(audiosearch.DefaultLimit), Score: fmt.Sprint(defaultScore), Dataset: query.Get("dataset"), Class: query.Get("class")}
+	p.answerForm(w, r, who, http.StatusOK, v)
+}
+
+// answerForm shows a form with the choices that there are.
+func (p *searchPage) answerForm(w http.ResponseWriter, r *http.Request, who httpadapter.Principal, status int, v *formView) {
+	if err := p.choices(r.Context(), who, v); err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	for len(v.Filters) < filterRows {
+		v.Filters = append(v.Filters, filterRow{})
+	}
+	p.show(w, r, status, searchView{Title: "Search for sounds", Who: &who, Form: v})
+}
+
+// choices fills in what can be chosen.
+func (p *searchPage) choices(ctx context.Context, who httpadapter.Principal, v *formView) error {
+	for d, err := range p.service.Datasets(ctx, who.Organization) {
+		if err != nil {
+			return err
+		}
+		if !who.Access.Allows(authmgmt.ActionSearchSound, datasetResource(d.ID)) {
+			continue
+		}
+		if v.More = len(v.Datasets) == maxListed; v.More {
+			break
+		}
+		v.Datasets = append(v.Datasets, d.ID)
+	}
+	model, err := p.service.Model(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range model.Classes {
+		v.Classes = append(v.Classes, c.String())
+	}
+	slices.Sort(v.Classes)
+	v.Ops = audiosearch.Ops()
+	return nil
+}
+
+// start begins the search of a form, and goes on to its run.
+func (p *searchPage) start(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
+	form, ok := p.form(w, r)
+	if !ok {
+		return
+	}
+	v, q, rows := readSearch(form)
+	if len(v.Problems) > 0 {
+		p.answerForm(w, r, who, http.StatusUnprocessableEntity, v)
+		return
+	}
+	if !p.allowed(w, r, who, authmgmt.ActionSearchSound, q.Dataset) {
+		return
+	}
+	run, err := p.service.Start(r.Context(), who.Organization, who.Subject, q)
+	var invalid *audiosearch.ValidationError
+	switch {
+	case err == nil:
+		redirect(w, runLink(run.Query.Dataset, strconv.FormatInt(run.ID, 10)))
+	case errors.As(err, &invalid):
+		v.explain(invalid, rows)
+		p.answerForm(w, r, who, http.StatusUnprocessableEntity, v)
+	case errors.Is(err, audiosearch.ErrDatasetNotFound):
+		v.Problems["dataset"] = "There is no such dataset."
+		p.answerForm(w, r, who, http.StatusUnprocessableEntity, v)
+	default:
+		p.fail(w, r, err)
+	}
+}
+
+// readSearch reads a form that was sent. rows has the row of each filter.
+func readSearch(form url.Values) (v *formView, q audiosearch.Query, rows []int) {
+	v = &formView{Dataset: form.Get("dataset"), Class: form.Get("class"), Limit: strings.TrimSpace(form.Get("limit")),
+		Score: strings.TrimSpace(form.Get("score")), Problems: make(map[string]string)}
+	q.Dataset = v.Dataset
+	if v.Dataset == "" {
+		v.Problems["dataset"] = "Choose a dataset."
+	}
+	var err error
+	if q.Class, err = audiosearch.ParseClass(v.Class); err != nil {
+		v.Problems["class"] = "Choose a sound."
+	}
+	if v.Limit != "" {
+		if q.Limit, err = strconv.Atoi(v.Limit); err != nil || q.Limit < 1 {
+			v.Problems["limit"] = "The number of results must be a whole number from 1 on."
+		}
+	}
+	if v.Score != "" {
+		if q.MinScore, err = strconv.ParseFloat(strings.ReplaceAll(v.Score, ",", "."), 64); err != nil {
+			v.Problems["score"] = "The least score must be a number from 0 to 1."
+		}
+	}
+	at := func(name string, i int) string {
+		if all := form[name]; i < len(all) {
+			return all[i]
+		}
+		return ""
+	}
+	for i := range form["key"] {
+		row := filterRow{Key: strings.TrimSpace(at("key", i)), Op: at("op", i), Value: at("value", i)}
+		switch {
+		case row.Key == "" && row.Value == "":
+			continue
+		case row.Key == "":
+			row.Problem = "Say which metadata this value is of."
+			v.Problems["filters"] = row.Problem
+		}
+		rows = append(rows, len(v.Filters))
+		v.Filters = append(v.Filters, row)
+		q.Filters = append(q.Filters, audiosearch.Filter{Key: row.Key, Op: audiosearch.Op(row.Op), Value: row.Value})
+	}
+	return v, q, rows
+}
+
+// explain puts the problems that the service found next to their fields.
+func (v *formView) explain(invalid *audiosearch.ValidationError, rows []int) {
+	for _, err := range invalid.Unwrap() {
+		var problem audiosearch.Problem
+		if !errors.As(err, &problem) {
+			continue
+		}
+		var filter int
+		if n, _ := fmt.Sscanf(problem.Field, "metadata_filters[%d]", &filter); n == 1 && filter < len(rows) {
+			_, part, _ := strings.Cut(problem.Field, "].")
+			v.Filters[rows[filter]].Problem = sentence("The "+part, problem.Message)
+			v.Problems["filters"] = "Some conditions cannot be met."
+			continue
+		}
+		switch problem.Field {
+		case "audio_class":
+			v.Problems["class"] = sentence("This sound", problem.Message)
+		case "limit":
+			v.Problems["limit"] = sentence("The number of results", problem.Message)
+		case "min_score":
+			v.Problems["score"] = sentence("The least score", problem.Message)
+		default:
+			v.Problems["form"] = sentence("The form", problem.Field+": "+problem.Message)
+		}
+	}
+}
+
+// sentence makes a sentence of a message that says what its subject must be, or that is one already.
+func sentence(subject, message string) string {
+	first, _, _ := strings.Cut(message, " ")
+	if slices.Contains([]string{"must", "cannot", "is", "has"}, first) {
+		return subject + " " + message + "."
+	}
+	r, size := utf8.DecodeRuneInString(message)
+	return string(unicode.ToUpper(r)) + message[size:] + "."
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+)
+
+// runView is a search: how far it is, and what it found.
+type runView struct {
+	ID                    int64
+	Dataset, Class        string
+	Filters               []audiosearch.Filter
+	State                 string // in words
+	Done, Total           int    // videos; Total 0: not known yet
+	Ended, Failed, Cancel bool
+	Message               string
+	Status, Again         string // links
+	Results               []resultView
+}
+
+// resultView is a segment that was found. Links are relative.
+type resultView struct {
+	Video      string
+	Metadata   []metadataView
+	Start, End string // m:ss
+	Score      float64
+	Percent    int
+	Moderation *float64
+	HasVideo   bool
+	Picture    string // link; "" for none
+	PictureAt  string
+	Media      string // link
+}
+
+type metadataView struct{ Key, Value string }
+
+// runLink returns the link to a run, from an address below searchPath.
+func runLink(dataset, run string) string { return link("run", "dataset", dataset, "run", run) }
+
+// link returns a relative link with parameters.
+func link(to string, parameters ...string) string {
+	query := make(url.Values)
+	for i := 0; i < len(parameters); i += 2 {
+		query.Set(parameters[i], parameters[i+1])
+	}
+	return to + "?" + query.Encode()
+}
+
+// run finds the run that a request names, if the visitor may do all of the actions, and answers if there is none.
+func (p *searchPage) run(w http.ResponseWriter, r *http.Request, who httpadapter.Principal, actions ...authmgmt.Action) (audiosearch.Run, bool) {
+	dataset := r.FormValue("dataset")
+	for _, action := range actions {
+		if !p.allowed(w, r, who, action, dataset) {
+			return audiosearch.Run{}, false
+		}
+	}
+	id, err := strconv.ParseInt(r.FormValue("run"), 10, 64)
+	if err != nil {
+		err = audiosearch.ErrRunNotFound
+	}
+	var run audiosearch.Run
+	if err == nil && slices.Contains(actions, authmgmt.ActionGetResults) {
+		run, err = p.service.Results(r.Context(), who.Organization, dataset, id)
+	} else if err == nil {
+		run, err = p.service.Run(r.Context(), who.Organization, dataset, id)
+	}
+	if err != nil {
+		p.fail(w, r, err)
+		return run, false
+	}
+	return run, true
+}
+
+func (p *searchPage) showRun(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
+	run, ok := p.run(w, r, who, authmgmt.ActionGetRun, authmgmt.ActionGetResults)
+	if !ok {
+		return
+	}
+	v := &runView{
+		ID: run.ID, Dataset: run.Query.Dataset, Class: run.Query.Class.String(), Filters: run.Query.Filters,
+		State: stateInWords(&run), Done: run.Done, Total: run.Total, Message: run.Message,
+		Ended: run.State == audiosearch.StateTerminated, Failed: run.Termination == audiosearch.ClientError || run.Termination == audiosearch.InternalError,
+		Status: link("status", "dataset", run.Query.Dataset, "run", strconv.FormatInt(run.ID, 10)),
+		Again:  link("../search", "dataset", run.Query.Dataset, "class", run.Query.Class.String()),
+	}
+	v.Cancel = !v.Ended && run.State != audiosearch.StateTerminating && who.Access.Allows(authmgmt.ActionCancelRun, datasetResource(run.Query.Dataset))
+	var err error
+	if v.Results, err = p.results(r, who, &run); err != nil {
+		p.fail(w, r, err)
+		return
+	}
+	p.show(w, r, http.StatusOK, searchView{Title: v.Class + " in " + v.Dataset, Who: &who, Run: v})
+}
+
+// stateInWords says where a run stands.
+func stateInWords(run *audiosearch.Run) string {
+	switch {
+	case run.State == audiosearch.StateTerminating:
+		return "The search is being cancelled."
+	case run.State == audiosearch.StateRunning && run.Total > 0:
+		return fmt.Sprintf("Searching: %d of %d videos are ready.", run.Done, run.Total)
+	case run.State == audiosearch.StateRunning:
+		return "Searching."
+	case run.State == audiosearch.StateTerminated:
+		return "The search has ended."
+	}
+	return "The search waits for its turn."
+}
+
+// results describes what was found.
+func (p *searchPage) results(r *http.Request, who httpadapter.Principal, run *audiosearch.Run) ([]resultView, error) {
+	dataset := run.Query.Dataset
+	hasVideo := make(map[string]bool)
+	views := make([]resultView, 0, len(run.Results))
+	for _, found := range run.Results {
+		video, known := hasVideo[found.VideoID]
+		if !known {
+			scoring, err := p.service.Scoring(r.Context(), who.Organization, dataset, found.VideoID)
+			// A video that was deleted since, or waits to be scored again, is shown as it was found, without pictures.
+			if err != nil && !errors.Is(err, audiosearch.ErrNotScored) && !errors.Is(err, audiosearch.ErrDatasetNotFound) {
+				return nil, err
+			}
+			video = scoring.HasVideo
+			hasVideo[found.VideoID] = video
+		}
+		v := resultView{
+			Video: found.VideoID, Start: clock(found.Start), End: clock(found.End), Score: found.Score, Percent: int(100*found.Score + 0.5),
+			Moderation: found.Moderation, HasVideo: video, PictureAt: clock(found.Keyframe.At),
+			Media: link("media", "dataset", dataset, "video", found.VideoID) + fmt.Sprintf("#t=%s,%s", seconds(found.Start), seconds(found.End)),
+		}
+		if video {
+			v.Picture = link("picture", "dataset", dataset, "video", found.VideoID, "at", strconv.FormatInt(found.Keyframe.At.Milliseconds(), 10))
+		}
+		for _, key := range slices.Sorted(maps.Keys(found.Metadata)) {
+			value := found.Metadata[key]
+			text := value.Text()
+			if value.Kind() == audiosearch.ScalarNull {
+				text = "–"
+			}
+			v.Metadata = append(v.Metadata, metadataView{key, text})
+		}
+		views = append(views, v)
+	}
+	return views, nil
+}
+
+// seconds writes a time as media fragments do (Media Fragments URI 1.0, 4.2.1).
+func seconds(d time.Duration) string {
+	return strconv.FormatFloat(float64(d.Milliseconds())/1000, 'f', -1, 64)
+}
+
+// runStatus is what the script of the page asks for while a search runs.
+func (p *searchPage) runStatus(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
+	run, ok := p.run(w, r, who, authmgmt.ActionGetRun)
+	if !ok {
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	// The caller is gone if this fails.
+	_ = json.NewEncoder(w).Encode(map[string]any{
+		"state": stateInWords(&run), "done": run.Done, "total": run.Total, "ended": run.State == audiosearch.StateTerminated,
+	})
+}
+
+// cancel ends a search, and shows what became of it.
+func (p *searchPage) cancel(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
+	if _, ok := p.form(w, r); !ok {
+		return
+	}
+	run, ok := p.run(w, r, who, authmgmt.ActionCancelRun)
+	if !ok {
+		return
+	}
+	if _, err := p.service.Cancel(r.Context(), who.Organization, run.Query.Dataset, run.ID, who.Subject); err != nil && !errors.Is(err, audiosearch.ErrFinished) {
+		p.fail(w, r, err)
+		return
+	}
+	redirect(w, runLink(run.Query.Dataset, strconv.FormatInt(run.ID, 10)))
+}

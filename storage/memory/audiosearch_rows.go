@@ -1,0 +1,95 @@
+package memory
+
+import (
+	"context"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
+)
+
+// audioRows is what is searched of a dataset. Each video has a row.
+type audioRows struct {
+	videos  []*audioVideo // by row; nil: the row is free
+	free    []uint32
+	columns columnar.Columns
+	scores  map[string]*columnar.Scores // by model
+}
+
+// put stores a video instead of that of the same ID.
+func (d *audioDataset) put(v audiosearch.Video) {
+	stored, ok := d.videos[v.ID]
+	switch {
+	case !ok:
+		stored = &audioVideo{}
+		d.videos[v.ID] = stored
+		d.rows.add(stored)
+	case stored.video.Path != v.Path:
+		d.rows.removeScores(stored)
+	}
+	stored.video = v
+	d.rows.columns.Set(stored.row, v.Metadata)
+}
+
+func (r *audioRows) add(v *audioVideo) {
+	if n := len(r.free); n > 0 {
+		v.row, r.free = r.free[n-1], r.free[:n-1]
+		r.videos[v.row] = v
+		return
+	}
+	v.row = uint32(len(r.videos))
+	r.videos = append(r.videos, v)
+}
+
+func (r *audioRows) remove(v *audioVideo) {
+	r.removeScores(v)
+	r.columns.Remove(v.row)
+	r.videos[v.row] = nil
+	r.free = append(r.free, v.row)
+}
+
+func (r *audioRows) removeScores(v *audioVideo) {
+	for _, s := range v.scorings {
+		r.setScores(v, s.Model, nil, nil)
+	}
+	v.scorings = nil
+}
+
+// setScores replaces the scores of a video by a model; nil removes them.
+func (r *audioRows) setScores(v *audioVideo, model string, classes []audiosearch.Class, columns [][]uint16) {
+	scores, ok := r.scores[model]
+	if !ok {
+		scores = &columnar.Scores{}
+	}
+	if scores.Put(v.row, classes, columns); scores.Len() == 0 {
+		delete(r.scores, model)
+		return
+	}
+	if r.scores == nil {
+		r.scores = make(map[string]*columnar.Scores)
+	}
+	r.scores[model] = scores
+}
+
+// order compares the IDs of videos.
+func (r *audioRows) order(a, b uint32) int {
+	return strings.Compare(r.videos[a].video.ID, r.videos[b].video.ID)
+}
+
+// Compact implements [audiosearch.Compactor]. A step takes in a dataset's scores by one model.
+func (a *AudioSearch) Compact(ctx context.Context) (more bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	for _, d := range a.db.audio.datasets {
+		for _, scores := range d.rows.scores {
+			if scores.Wasted() {
+				scores.Compact()
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}

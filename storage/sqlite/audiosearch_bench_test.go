@@ -1,0 +1,242 @@
+package sqlite
+
+import (
+	"container/heap"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// soundBench is a dataset that has scores of one class, packed. The metadata of each video has a number from 0 to 999.
+type soundBench struct {
+	db      *DB
+	numbers []int        // by video
+	windows int          // of each video
+	chunks  []benchChunk // in the order of the table
+	read    *conn        // of whom nobody knows
+}
+
+type benchChunk struct {
+	seq    int64
+	pieces []part // video is an index
+}
+
+func benchVideo(i int) string { return fmt.Sprintf("video%07d", i) }
+
+// newSoundBench makes videos of so many windows. At least every 4000th score is the greatest that there is, so that no chunk can be left out for its maximum.
+func newSoundBench(b *testing.B, videos, windows int, evenly bool) *soundBench {
+	db, err := Open(b.Context(), filepath.Join(b.TempDir(), "sounds.db"), nil)
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = db.Close() })
+	tables := db.AudioSearch()
+	require.NoError(b, tables.CreateDataset(b.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
+	s := &soundBench{db: db, windows: windows}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range videos {
+		s.numbers = append(s.numbers, random.IntN(1000))
+	}
+	const batch = 10_000
+	column := make([]uint16, windows)
+	count := 0
+	for from := 0; from < videos; from += batch {
+		var put []audiosearch.Video
+		for i := from; i < min(videos, from+batch); i++ {
+			put = append(put, audiosearch.Video{ID: benchVideo(i), Path: benchVideo(i) + ".wav", Metadata: audiosearch.Metadata{"n": audiosearch.Int(int64(s.numbers[i]))}})
+		}
+		require.NoError(b, tables.PutVideos(b.Context(), "acme", "d", put))
+		require.NoError(b, db.writer.write(b.Context(), func(tx *tx) error { // as many PutScorings
+			c, err := tx.changeDataset("acme", "d")
+			if err != nil {
+				return err
+			}
+			for i := range put {
+				for w := range column {
+					column[w] = uint16(random.IntN(1 << 16))
+					if count++; !evenly && count%4000 == 0 {
+						column[w] = audiosearch.ScoreUnit
+					}
+				}
+				args, err := newScoringArgs(&audiosearch.Scoring{Model: "m", Classes: []audiosearch.Class{74}, Windows: windows}, [][]uint16{column})
+				if err != nil {
+					return err
+				}
+				seq, _, err := c.video(put[i].ID)
+				if err != nil {
+					return err
+				}
+				if err := c.putScoring(seq, &args); err != nil {
+					return err
+				}
+			}
+			return c.note()
+		}))
+		for more := true; more; {
+			more, err = tables.Compact(b.Context())
+			require.NoError(b, err)
+		}
+	}
+	source, err := newSource(db.finder.source.path, url.Values{"_query_only": {"1"}})
+	require.NoError(b, err)
+	s.read, err = source.connect()
+	require.NoError(b, err)
+	b.Cleanup(func() { _ = s.read.close() })
+	require.NoError(b, s.read.query(b.Context(), "SELECT seq, windows, layout FROM audiosearch_blocks WHERE packed = 1 ORDER BY seq", nil, func(r *row) error {
+		parts, err := readLayout(cell[[]byte](r, 2), r.number(1))
+		for i := range parts {
+			parts[i].video-- // seqs begin at 1
+		}
+		s.chunks = append(s.chunks, benchChunk{cell[int64](r, 0) * blockRoom, parts})
+		return err
+	}))
+	return s
+}
+
+// benchHit and benchHeap are a plain heap of the best.
+type benchHit struct {
+	score  uint16
+	video  int64
+	window int
+}
+
+type benchHeap []benchHit
+
+func (h benchHeap) Len() int           { return len(h) }
+func (h benchHeap) Less(i, j int) bool { return h[i].score < h[j].score }
+func (h benchHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *benchHeap) Push(x any)        { *h = append(*h, x.(benchHit)) }
+func (h *benchHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}
+
+// bare reads chunks by a statement, and keeps the best 40 of the selected videos.
+func (s *soundBench) bare(statement string, args []any, chunks []benchChunk, selected []bool) (benchHeap, error) {
+	best := make(benchHeap, 0, 41)
+	floor := -1
+	next := 0
+	err := s.read.query(unbounded, statement, args, func(r *row) error {
+		scores := cell[[]byte](r, 0)
+		for _, p := range chunks[next].pieces {
+			if !selected[p.video] {
+				continue
+			}
+			of := scores[2*p.start : 2*(p.start+p.rows)]
+			for i := 0; i < len(of); i += 2 {
+				if score := binary.LittleEndian.Uint16(of[i:]); int(score) > floor {
+					heap.Push(&best, benchHit{score, p.video, p.first + i/2})
+					if len(best) > 40 {
+						heap.Pop(&best)
+						floor = int(best[0].score)
+					}
+				}
+			}
+		}
+		next++
+		return nil
+	})
+	return best, err
+}
+
+// BenchmarkAudioSearch compares Search, with its filters, to a bare scan of the chunks from the same file, on a connection of its own, with the
+// selected videos known: of all chunks, and of those that have something of a selected video.
+func BenchmarkAudioSearch(b *testing.B) {
+	for _, c := range []struct {
+		name            string
+		videos, windows int
+		evenly          bool
+	}{
+		{"videos=10000/windows=100", 10_000, 100, false},
+		{"videos=1000000/windows=1", 1_000_000, 1, false},
+		{"videos=10000/windows=100/uniform", 10_000, 100, true},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			s := newSoundBench(b, c.videos, c.windows, c.evenly)
+			for _, below := range []int{1000, 100, 10, 1} {
+				b.Run(fmt.Sprintf("selected=%g%%", float64(below)/10), func(b *testing.B) { s.run(b, below) })
+			}
+		})
+	}
+}
+
+func (s *soundBench) run(b *testing.B, below int) {
+	q := audiosearch.ScoreQuery{Model: "m", Class: 74, Limit: 40}
+	if below < 1000 {
+		q.Filters = []audiosearch.Filter{{Key: "n", Op: audiosearch.OpLess, Value: strconv.Itoa(below)}}
+	}
+	selected := make([]bool, len(s.numbers))
+	for i, n := range s.numbers {
+		selected[i] = n < below
+	}
+	var some []benchChunk
+	list := []byte{'['}
+	for _, c := range s.chunks {
+		for _, p := range c.pieces {
+			if selected[p.video] {
+				some = append(some, c)
+				list = append(strconv.AppendInt(list, c.seq, 10), ',')
+				break
+			}
+		}
+	}
+	list[len(list)-1] = ']'
+	const listed = "SELECT scores FROM json_each(?) CROSS JOIN audiosearch_chunks ON seq = value"
+	var least [3]uint16
+	contenders := []struct {
+		name string
+		do   func() error
+		took []time.Duration
+	}{
+		{name: "search", do: func() error {
+			hits, err := s.db.AudioSearch().Search(b.Context(), "acme", "d", q)
+			least[0] = hits[len(hits)-1].Score
+			return err
+		}},
+		{name: "scan", do: func() error {
+			best, err := s.bare("SELECT scores FROM audiosearch_chunks", nil, s.chunks, selected)
+			least[1] = best[0].score
+			return err
+		}},
+		{name: "some", do: func() error {
+			best, err := s.bare(listed, []any{string(list)}, some, selected)
+			least[2] = best[0].score
+			return err
+		}},
+	}
+	round := func(n int) {
+		for i := range contenders {
+			c := &contenders[(n+i)%len(contenders)]
+			begun := time.Now()
+			if err := c.do(); err != nil {
+				b.Fatal(c.name, err)
+			}
+			c.took = append(c.took, time.Since(begun))
+		}
+	}
+	for n := range 5 {
+		round(n)
+	}
+	require.Equal(b, least[0], least[1])
+	require.Equal(b, least[0], least[2])
+	for i := range contenders {
+		contenders[i].took = nil
+	}
+	for n := 0; b.Loop(); n++ {
+		round(n)
+	}
+	search, scan, of := medianOf(contenders[0].took), medianOf(contenders[1].took), medianOf(contenders[2].took)
+	b.ReportMetric(float64(search.Microseconds()), "search-µs")
+	b.ReportMetric(search.Seconds()/scan.Seconds(), "of-scan-of-all")
+	b.ReportMetric(search.Seconds()/of.Seconds(), "of-scan-of-selected")
+	b.ReportMetric(0, "ns/op")
+}
