@@ -54,6 +54,7 @@ var catalogListRules = []rule{
 					page := s.list(t, orgA, setA, after, limit)
 					require.LessOrEqual(t, len(page), limit)
 					got = append(got, videoIDs(page)...)
+					require.LessOrEqual(t, len(got), len(want), "paging repeats")
 					if len(page) < limit {
 						break
 					}

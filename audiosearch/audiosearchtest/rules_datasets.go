@@ -147,6 +147,7 @@ var datasetRules = []rule{
 					page := s.datasets(t, orgA, after, limit)
 					require.LessOrEqual(t, len(page), limit)
 					got = append(got, page...)
+					require.LessOrEqual(t, len(got), len(want), "paging repeats")
 					if len(page) < limit {
 						break
 					}

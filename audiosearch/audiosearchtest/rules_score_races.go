@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -134,6 +135,7 @@ var scoreRaceRules = []rule{
 			}, func() {
 				for n := range 100 {
 					s.score(t, orgA, setA, s.put(t, orgA, setA, version(n%2)), modelX, 7, uint16(n%2))
+					time.Sleep(time.Millisecond / 2) // so that searches begin before the next change
 				}
 			})
 		}},

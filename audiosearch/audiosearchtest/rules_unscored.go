@@ -112,6 +112,7 @@ var unscoredRules = []rule{
 					require.LessOrEqual(t, len(page), limit)
 					require.Equal(t, len(orderedNames), matched)
 					got = append(got, page...)
+					require.LessOrEqual(t, len(got), len(want), "paging repeats")
 					if len(page) < limit {
 						break
 					}

@@ -26,7 +26,7 @@ func readme(t *testing.T) string {
 // TestReadmeEmbeddingCompiles builds the embeddings of the README as they stand there.
 func TestReadmeEmbeddingCompiles(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
-	require.Len(t, blocks, 3)
+	require.Len(t, blocks, 4)
 	program := `package main
 
 import (
@@ -36,6 +36,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
+	"github.com/seed-6363c74e/mortise/audiosearch/signal"
+	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -81,7 +85,7 @@ func TestReadmeNamesRealThings(t *testing.T) {
 	text := readme(t)
 	var sources strings.Builder
 	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "triggertest") && !strings.Contains(path, "authmgmttest") && !strings.Contains(path, "vaulttest") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") && !strings.Contains(path, "triggertest") && !strings.Contains(path, "authmgmttest") && !strings.Contains(path, "vaulttest") && !strings.Contains(path, "audiosearchtest") {
 			return err
 		}
 		b, err := os.ReadFile(path)

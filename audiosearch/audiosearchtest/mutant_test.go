@@ -1,0 +1,314 @@
+package audiosearchtest_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+)
+
+// mutant is the memory backend whose methods can be replaced. A new one is faithful.
+type mutant struct {
+	db     *memory.AudioSearch
+	broken atomic.Bool // makes every method fail
+
+	createDataset func(context.Context, audiosearch.Dataset) error
+	dataset       func(context.Context, string, string) (audiosearch.Dataset, error)
+	listDatasets  func(context.Context, string, string, int) ([]audiosearch.Dataset, error)
+	deleteDataset func(context.Context, string, string) error
+
+	putVideos   func(context.Context, string, string, []audiosearch.Video) error
+	video       func(context.Context, string, string, string) (audiosearch.Video, error)
+	listVideos  func(context.Context, string, string, string, int) ([]audiosearch.Video, error)
+	deleteVideo func(context.Context, string, string, string) error
+	missingKeys func(context.Context, string, string, []string) ([]string, error)
+
+	putScoring   func(context.Context, string, string, string, string, audiosearch.Scoring, [][]uint16) error
+	scoring      func(context.Context, string, string, string, string) (audiosearch.Scoring, error)
+	search       func(context.Context, string, string, audiosearch.ScoreQuery) ([]audiosearch.Hit, error)
+	unscored     func(context.Context, string, string, audiosearch.UnscoredQuery) (audiosearch.Unscored, error)
+	windowScores func(context.Context, string, string, string, string, int, int) ([][]uint16, error)
+	compact      func(context.Context) (bool, error)
+
+	createRun  func(context.Context, audiosearch.Run) error
+	getRun     func(context.Context, string, int64) (audiosearch.Run, error)
+	updateRun  func(context.Context, string, int64, func(*audiosearch.Run) error) error
+	runResults func(context.Context, string, int64) ([]audiosearch.Result, error)
+	staleRuns  func(context.Context, time.Time, int) ([]audiosearch.Run, error)
+	pruneRuns  func(context.Context, time.Time, int) (int, error)
+
+	addJob     func(context.Context, audiosearch.Job, time.Time) error
+	claim      func(context.Context, uuid.UUID, time.Time, time.Time, int) ([]audiosearch.Lease, error)
+	extend     func(context.Context, audiosearch.Lease, time.Time) error
+	release    func(context.Context, audiosearch.Lease, time.Time) error
+	remove     func(context.Context, audiosearch.Lease) error
+	notifyJobs func(func()) func()
+
+	enqueue func(context.Context, audiosearch.Job) error
+	consume func(context.Context, int, handler) error
+	step    func(context.Context, handler) (bool, error)
+
+	failure error // what broken methods return
+	queue   audiosearch.StepQueue
+}
+
+type handler = func(context.Context, audiosearch.Delivery) audiosearch.Verdict
+
+var errBroken = errors.New("disk on fire")
+
+// newMutant returns a faithful mutant.
+func newMutant(t *testing.T) *mutant {
+	memories, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	db := memories.AudioSearch()
+	m := &mutant{db: db, failure: errBroken}
+	m.createDataset = db.CreateDataset
+	m.dataset = db.Dataset
+	m.listDatasets = db.ListDatasets
+	m.deleteDataset = db.DeleteDataset
+	m.putVideos = db.PutVideos
+	m.video = db.Video
+	m.listVideos = db.ListVideos
+	m.deleteVideo = db.DeleteVideo
+	m.missingKeys = db.MissingKeys
+	m.putScoring = db.PutScoring
+	m.scoring = db.Scoring
+	m.search = db.Search
+	m.unscored = db.Unscored
+	m.windowScores = db.WindowScores
+	m.createRun = db.CreateRun
+	m.getRun = db.Run
+	m.updateRun = db.UpdateRun
+	m.runResults = db.RunResults
+	m.staleRuns = db.StaleRuns
+	m.pruneRuns = db.PruneRuns
+	m.addJob = db.AddJob
+	m.claim = db.Claim
+	m.extend = db.Extend
+	m.release = db.Release
+	m.remove = db.Remove
+	m.compact = func(ctx context.Context) (bool, error) { return false, ctx.Err() } // memory has nothing to tidy up
+	m.notifyJobs = db.NotifyJobs
+	m.queue = audiosearch.LeaseQueue(m, &audiosearch.LeaseOptions{Poll: 10 * time.Millisecond}).(audiosearch.StepQueue)
+	m.enqueue, m.consume, m.step = m.queue.Enqueue, m.queue.Consume, m.queue.ConsumeOne
+	return m
+}
+
+// backend returns the mutant as what the suite takes.
+func (m *mutant) backend() audiosearchtest.Backend {
+	return audiosearchtest.Backend{Datasets: m, Catalog: m, Scores: m, Runs: m, Leases: m, Queue: mutantQueue{m}}
+}
+
+func (m *mutant) fail() error {
+	if m.broken.Load() {
+		return m.failure
+	}
+	return nil
+}
+
+func (m *mutant) CreateDataset(ctx context.Context, d audiosearch.Dataset) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.createDataset(ctx, d)
+}
+
+func (m *mutant) Dataset(ctx context.Context, org, id string) (audiosearch.Dataset, error) {
+	if err := m.fail(); err != nil {
+		return audiosearch.Dataset{}, err
+	}
+	return m.dataset(ctx, org, id)
+}
+
+func (m *mutant) ListDatasets(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.listDatasets(ctx, org, after, limit)
+}
+
+func (m *mutant) DeleteDataset(ctx context.Context, org, id string) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.deleteDataset(ctx, org, id)
+}
+
+func (m *mutant) PutVideos(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.putVideos(ctx, org, dataset, videos)
+}
+
+func (m *mutant) Video(ctx context.Context, org, dataset, id string) (audiosearch.Video, error) {
+	if err := m.fail(); err != nil {
+		return audiosearch.Video{}, err
+	}
+	return m.video(ctx, org, dataset, id)
+}
+
+func (m *mutant) ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.listVideos(ctx, org, dataset, after, limit)
+}
+
+func (m *mutant) DeleteVideo(ctx context.Context, org, dataset, id string) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.deleteVideo(ctx, org, dataset, id)
+}
+
+func (m *mutant) MissingKeys(ctx context.Context, org, dataset string, keys []string) ([]string, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.missingKeys(ctx, org, dataset, keys)
+}
+
+func (m *mutant) PutScoring(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.putScoring(ctx, org, dataset, video, path, s, columns)
+}
+
+func (m *mutant) Scoring(ctx context.Context, org, dataset, video, model string) (audiosearch.Scoring, error) {
+	if err := m.fail(); err != nil {
+		return audiosearch.Scoring{}, err
+	}
+	return m.scoring(ctx, org, dataset, video, model)
+}
+
+func (m *mutant) Search(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.search(ctx, org, dataset, q)
+}
+
+func (m *mutant) Unscored(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
+	if err := m.fail(); err != nil {
+		return audiosearch.Unscored{}, err
+	}
+	return m.unscored(ctx, org, dataset, q)
+}
+
+func (m *mutant) WindowScores(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.windowScores(ctx, org, dataset, video, model, from, to)
+}
+
+func (m *mutant) Compact(ctx context.Context) (bool, error) {
+	if err := m.fail(); err != nil {
+		return false, err
+	}
+	return m.compact(ctx)
+}
+
+func (m *mutant) CreateRun(ctx context.Context, r audiosearch.Run) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.createRun(ctx, r)
+}
+
+func (m *mutant) Run(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
+	if err := m.fail(); err != nil {
+		return audiosearch.Run{}, err
+	}
+	return m.getRun(ctx, org, id)
+}
+
+func (m *mutant) UpdateRun(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.updateRun(ctx, org, id, update)
+}
+
+func (m *mutant) RunResults(ctx context.Context, org string, id int64) ([]audiosearch.Result, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.runResults(ctx, org, id)
+}
+
+func (m *mutant) StaleRuns(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.staleRuns(ctx, before, limit)
+}
+
+func (m *mutant) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {
+	if err := m.fail(); err != nil {
+		return 0, err
+	}
+	return m.pruneRuns(ctx, before, limit)
+}
+
+func (m *mutant) AddJob(ctx context.Context, j audiosearch.Job, at time.Time) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.addJob(ctx, j, at)
+}
+
+func (m *mutant) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]audiosearch.Lease, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.claim(ctx, token, now, until, limit)
+}
+
+func (m *mutant) Extend(ctx context.Context, l audiosearch.Lease, until time.Time) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.extend(ctx, l, until)
+}
+
+func (m *mutant) Release(ctx context.Context, l audiosearch.Lease, at time.Time) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.release(ctx, l, at)
+}
+
+func (m *mutant) Remove(ctx context.Context, l audiosearch.Lease) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.remove(ctx, l)
+}
+
+func (m *mutant) NotifyJobs(wake func()) (stop func()) { return m.notifyJobs(wake) }
+
+// mutantQueue is the mutant's queue.
+type mutantQueue struct{ m *mutant }
+
+func (q mutantQueue) Enqueue(ctx context.Context, j audiosearch.Job) error {
+	return q.m.enqueue(ctx, j)
+}
+
+func (q mutantQueue) Consume(ctx context.Context, workers int, handle func(context.Context, audiosearch.Delivery) audiosearch.Verdict) error {
+	return q.m.consume(ctx, workers, handle)
+}
+
+func (q mutantQueue) ConsumeOne(ctx context.Context, handle func(context.Context, audiosearch.Delivery) audiosearch.Verdict) (bool, error) {
+	return q.m.step(ctx, handle)
+}

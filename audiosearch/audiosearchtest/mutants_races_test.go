@@ -1,0 +1,121 @@
+package audiosearchtest_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// removeScoring makes the store forget what a model made of a video.
+func (m *mutant) removeScoring(ctx context.Context, org, dataset, video string) {
+	v, err := m.db.Video(ctx, org, dataset, video)
+	if err != nil {
+		return
+	}
+	path := v.Path
+	v.Path += " for a moment"
+	_ = m.db.PutVideos(ctx, org, dataset, []audiosearch.Video{v})
+	v.Path = path
+	_ = m.db.PutVideos(ctx, org, dataset, []audiosearch.Video{v})
+}
+
+var raceMutants = []broken{
+	{name: "removes old scores and then stores new ones", breaks: []string{"scores/replacement-is-one-step", "scores/reads-are-whole"}, mutate: func(m *mutant) {
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			m.removeScoring(ctx, org, dataset, video)
+			dither()
+			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
+		}
+	}},
+	{name: "stores class by class", breaks: []string{"scores/reads-are-whole"}, mutate: func(m *mutant) {
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			all := s.Classes
+			for n := range all {
+				s.Classes = all[:n+1]
+				if err := m.db.PutScoring(ctx, org, dataset, video, path, s, columns[:n+1]); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}},
+	{name: "loses scores that are stored at once", breaks: []string{"scores/put-concurrent"}, mutate: func(m *mutant) {
+		var storing atomic.Bool
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			if !storing.CompareAndSwap(false, true) {
+				return nil
+			}
+			defer storing.Store(false)
+			dither()
+			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
+		}
+	}},
+	{name: "ranks and then filters", breaks: []string{"scores/path-change-is-one-step"}, mutate: func(m *mutant) {
+		m.search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) (found []audiosearch.Hit, err error) {
+			filters := q.Filters
+			q.Filters = nil
+			hits, err := m.db.Search(ctx, org, dataset, q)
+			dither()
+			for _, h := range hits {
+				v, _ := m.db.Video(ctx, org, dataset, h.Video)
+				if !slices.ContainsFunc(filters, func(f audiosearch.Filter) bool { return v.Metadata[f.Key].Text() != f.Value }) {
+					found = append(found, h)
+				}
+			}
+			return found, err
+		}
+	}},
+	{name: "looks at the path and then stores", breaks: []string{"scores/conflict-concurrent"}, mutate: func(m *mutant) {
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			if v, err := m.db.Video(ctx, org, dataset, video); err != nil || v.Path != path {
+				return audiosearch.ErrConflict
+			}
+			dither()
+			v, _ := m.db.Video(ctx, org, dataset, video)
+			return m.db.PutScoring(ctx, org, dataset, video, v.Path, s, columns)
+		}
+	}},
+
+	{name: "never finishes compacting", breaks: []string{"compactor/nothing-to-do", "compactor/ends"}, mutate: func(m *mutant) {
+		m.compact = func(context.Context) (bool, error) { return true, nil }
+	}},
+	{name: "compacts scores away", mutate: func(m *mutant) {
+		m.compact = func(ctx context.Context) (bool, error) {
+			for _, v := range m.all(ctx) {
+				m.removeScoring(ctx, "org-a", "set-a", v.ID)
+				break
+			}
+			return false, ctx.Err()
+		}
+	}, breaks: []string{"compactor/changes-no-answer", "compactor/concurrent"}},
+	{name: "compacts in two steps", breaks: []string{"compactor/concurrent"}, mutate: func(m *mutant) {
+		var mu sync.Mutex
+		var hidden atomic.Bool
+		m.compact = func(ctx context.Context) (bool, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			hidden.Store(true)
+			dither()
+			hidden.Store(false)
+			time.Sleep(time.Millisecond)
+			return false, ctx.Err()
+		}
+		m.everySearch(nil, func(_ audiosearch.ScoreQuery, hits []audiosearch.Hit) []audiosearch.Hit {
+			if hidden.Load() && len(hits) > 0 {
+				return hits[1:]
+			}
+			return hits
+		})
+	}},
+	{name: "forgets what it compacted", breaks: []string{"compactor/durable"}, reopen: afresh, mutate: func(*mutant) {}},
+}
+
+// all returns the videos of the suite's first dataset.
+func (m *mutant) all(ctx context.Context) []audiosearch.Video {
+	videos, _ := m.db.ListVideos(ctx, "org-a", "set-a", "", 1000)
+	return slices.Clip(videos)
+}

@@ -1,0 +1,226 @@
+package audiosearchtest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// everyPutScoring applies change to all scorings that the mutant is given.
+func (m *mutant) everyPutScoring(change func(s *audiosearch.Scoring, columns [][]uint16) [][]uint16) {
+	m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+		s.Classes, columns = slices.Clone(s.Classes), slices.Clone(columns)
+		for i := range columns {
+			columns[i] = slices.Clone(columns[i])
+		}
+		columns = change(&s, columns)
+		return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
+	}
+}
+
+var scoreMutants = []broken{
+	{name: "does not miss datasets", breaks: []string{"scores/no-dataset"}, mutate: func(m *mutant) {
+		m.search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
+			hits, err := m.db.Search(ctx, org, dataset, q)
+			if errors.Is(err, audiosearch.ErrDatasetNotFound) {
+				err = nil
+			}
+			return hits, err
+		}
+	}},
+	{name: "takes a missing dataset for a conflict", breaks: []string{"scores/no-dataset"}, mutate: func(m *mutant) {
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			err := m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
+			if errors.Is(err, audiosearch.ErrDatasetNotFound) {
+				err = audiosearch.ErrConflict
+			}
+			return err
+		}
+	}},
+	{name: "forgets the digest", breaks: []string{"scores/put-and-get"}, mutate: func(m *mutant) {
+		m.everyScoring(func(s *audiosearch.Scoring) { s.File.Digest[31] = 0 })
+	}},
+	{name: "keeps windows in milliseconds", breaks: []string{"scores/put-and-get"}, mutate: func(m *mutant) {
+		m.everyScoring(func(s *audiosearch.Scoring) { s.Hop = s.Hop.Round(time.Millisecond) })
+	}},
+	{name: "returns nothing for what is not scored", breaks: []string{"scores/scoring-unknown"}, mutate: func(m *mutant) {
+		m.scoring = func(ctx context.Context, org, dataset, video, model string) (audiosearch.Scoring, error) {
+			s, err := m.db.Scoring(ctx, org, dataset, video, model)
+			if errors.Is(err, audiosearch.ErrNotScored) {
+				err = nil
+			}
+			return s, err
+		}
+	}},
+	{name: "says video not found for what is not scored", breaks: []string{"scores/scoring-unknown"}, mutate: func(m *mutant) {
+		m.scoring = func(ctx context.Context, org, dataset, video, model string) (audiosearch.Scoring, error) {
+			s, err := m.db.Scoring(ctx, org, dataset, video, model)
+			if _, gone := m.db.Video(ctx, org, dataset, video); errors.Is(err, audiosearch.ErrNotScored) && gone != nil {
+				err = gone
+			}
+			return s, err
+		}
+	}},
+	{name: "keeps the longer scores", breaks: []string{"scores/replace"}, mutate: func(m *mutant) {
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			if old, err := m.db.Scoring(ctx, org, dataset, video, s.Model); err == nil && old.Windows > s.Windows {
+				return nil
+			}
+			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
+		}
+	}},
+	{name: "adds scores to those that are there", breaks: []string{"scores/replace", "scores/replace-with-itself"}, mutate: func(m *mutant) {
+		// What a search finds twice is what a store keeps twice.
+		var mu sync.Mutex
+		puts := make(map[string]int)
+		m.everyPutScoring(func(_ *audiosearch.Scoring, columns [][]uint16) [][]uint16 { return columns })
+		put := m.putScoring
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			mu.Lock()
+			puts[video]++
+			mu.Unlock()
+			return put(ctx, org, dataset, video, path, s, columns)
+		}
+		m.everySearch(nil, func(_ audiosearch.ScoreQuery, hits []audiosearch.Hit) (all []audiosearch.Hit) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, h := range hits {
+				all = append(all, slices.Repeat([]audiosearch.Hit{h}, puts[h.Video])...)
+			}
+			return all
+		})
+	}},
+	{name: "keeps scores beside a problem", breaks: []string{"scores/problem"}, mutate: func(m *mutant) {
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			if _, err := m.db.Scoring(ctx, org, dataset, video, s.Model); err == nil && s.Problem != "" {
+				return nil
+			}
+			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
+		}
+	}},
+	{name: "keeps one scoring a video", breaks: []string{"scores/models-are-apart", "scores/search-model"}, mutate: func(m *mutant) {
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			if v, err := m.db.Video(ctx, org, dataset, video); err == nil {
+				_ = m.db.DeleteVideo(ctx, org, dataset, video)
+				_ = m.db.PutVideos(ctx, org, dataset, []audiosearch.Video{v})
+			}
+			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
+		}
+	}},
+	{name: "finds scores by their video's ID alone", breaks: []string{"scores/datasets-are-apart"}, mutate: func(m *mutant) {
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			for _, at := range [][2]string{{"org-a", "set-a"}, {"org-a", "set-b"}, {"org-b", "set-a"}} {
+				_ = m.db.PutScoring(ctx, at[0], at[1], video, path, s, columns)
+			}
+			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
+		}
+	}},
+	{name: "keeps scores in eight bits", breaks: []string{"scores/exact", "scores/search-order", "scores/windows"}, mutate: func(m *mutant) {
+		m.everyPutScoring(func(_ *audiosearch.Scoring, columns [][]uint16) [][]uint16 {
+			for _, column := range columns {
+				for i := range column {
+					column[i] &= 0xFF00
+				}
+			}
+			return columns
+		})
+	}},
+	{name: "mixes up the segments of its second chunk", breaks: []string{"scores/exact", "scores/search-many"}, mutate: func(m *mutant) {
+		m.everyPutScoring(func(_ *audiosearch.Scoring, columns [][]uint16) [][]uint16 {
+			for _, column := range columns {
+				if len(column) > 4096 {
+					column[4096] = column[0]
+				}
+			}
+			return columns
+		})
+	}},
+	{name: "keeps the caller's columns", breaks: []string{"scores/copies"}, mutate: func(m *mutant) {
+		var mu sync.Mutex
+		var again func() error
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			mu.Lock()
+			defer mu.Unlock()
+			first := columns[:1]
+			s.Classes = s.Classes[:1]
+			again = func() error { return m.db.PutScoring(ctx, org, dataset, video, path, s, first) }
+			return again()
+		}
+		m.windowScores = func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			_ = again()
+			return m.db.WindowScores(ctx, org, dataset, video, model, from, to)
+		}
+	}},
+	{name: "returns its own classes", breaks: []string{"scores/copies"}, mutate: func(m *mutant) {
+		own := make(map[string][]audiosearch.Class)
+		m.everyScoring(func(s *audiosearch.Scoring) {
+			if own[s.Model] == nil {
+				own[s.Model] = s.Classes
+			}
+			s.Classes = own[s.Model]
+		})
+	}},
+	{name: "scores what is not there", breaks: []string{"scores/conflict-gone"}, mutate: func(m *mutant) {
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			if _, err := m.db.Video(ctx, org, dataset, video); errors.Is(err, audiosearch.ErrVideoNotFound) {
+				return nil
+			}
+			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
+		}
+	}},
+	{name: "does not look at the path", breaks: []string{"scores/conflict-moved", "scores/conflict-concurrent"}, mutate: func(m *mutant) {
+		m.putScoring = func(ctx context.Context, org, dataset, video, _ string, s audiosearch.Scoring, columns [][]uint16) error {
+			v, _ := m.db.Video(ctx, org, dataset, video)
+			return m.db.PutScoring(ctx, org, dataset, video, v.Path, s, columns)
+		}
+	}},
+	{name: "refuses and stores", breaks: []string{"scores/conflict-moved"}, mutate: func(m *mutant) {
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			err := m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
+			if errors.Is(err, audiosearch.ErrConflict) {
+				v, _ := m.db.Video(ctx, org, dataset, video)
+				_ = m.db.PutScoring(ctx, org, dataset, video, v.Path, s, columns)
+			}
+			return err
+		}
+	}},
+	{name: "returns rows as columns", breaks: []string{"scores/windows"}, mutate: func(m *mutant) {
+		m.windowScores = func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error) {
+			rows, err := m.db.WindowScores(ctx, org, dataset, video, model, from, to)
+			var turned [][]uint16
+			for i := range rows {
+				for c := range rows[i] {
+					if i == 0 {
+						turned = append(turned, nil)
+					}
+					turned[c] = append(turned[c], rows[i][c])
+				}
+			}
+			return turned, err
+		}
+	}},
+	{name: "fills the range of segments up", breaks: []string{"scores/windows-range"}, mutate: func(m *mutant) {
+		m.windowScores = func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error) {
+			rows, err := m.db.WindowScores(ctx, org, dataset, video, model, from, to)
+			for err == nil && from >= 0 && len(rows) < min(to-from, 100) {
+				rows = append(rows, []uint16{0})
+			}
+			return rows, err
+		}
+	}},
+	{name: "returns no rows for what is not scored", breaks: []string{"scores/windows-not-scored", "scores/problem"}, mutate: func(m *mutant) {
+		m.windowScores = func(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error) {
+			rows, err := m.db.WindowScores(ctx, org, dataset, video, model, from, to)
+			if errors.Is(err, audiosearch.ErrNotScored) {
+				err = nil
+			}
+			return rows, err
+		}
+	}},
+}

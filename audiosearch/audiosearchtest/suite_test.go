@@ -1,0 +1,138 @@
+package audiosearchtest_test
+
+import (
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
+)
+
+// broken is a mutant with the rules that it breaks.
+type broken struct {
+	name   string
+	breaks []string
+	mutate func(*mutant)
+	reopen func(*testing.T, audiosearchtest.Backend) audiosearchtest.Backend
+}
+
+func mutants() []broken {
+	return slices.Concat(datasetMutants, catalogMutants, scoreMutants, searchMutants, filterMutants, unscoredMutants, raceMutants,
+		runMutants, staleMutants, jobMutants, notifierMutants, queueMutants, otherMutants)
+}
+
+// harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.
+func harness(mutate func(*mutant)) audiosearchtest.Harness {
+	return audiosearchtest.Harness{
+		Open: func(t *testing.T) audiosearchtest.Backend {
+			m := newMutant(t)
+			mutate(m)
+			return m.backend()
+		},
+		Reopen: func(_ *testing.T, b audiosearchtest.Backend) audiosearchtest.Backend { return b },
+		Break: func(_ *testing.T, b audiosearchtest.Backend) func() {
+			m := b.Runs.(*mutant)
+			m.broken.Store(true)
+			return func() { m.broken.Store(false) }
+		},
+	}
+}
+
+// TestFaithful tries every rule on a backend that is right, those of Reopen and Break included.
+func TestFaithful(t *testing.T) { audiosearchtest.Run(t, harness(func(*mutant) {})) }
+
+// TestRules: ids are unique and well formed, texts are sentences.
+func TestRules(t *testing.T) {
+	var ids, texts []string
+	for _, r := range audiosearchtest.Rules() {
+		ids, texts = append(ids, r.ID), append(texts, r.Text)
+	}
+	conformance.CheckRules(t, ids, texts)
+}
+
+// envMutant names the mutant in a process that runs the suite in order to fail.
+const envMutant = "AUDIOSEARCHTEST_MUTANT"
+
+// TestMutant runs the suite against the mutant that the environment names. It is run by TestMutants.
+func TestMutant(t *testing.T) {
+	name := os.Getenv(envMutant)
+	if name == "" {
+		t.Skip("run by TestMutants")
+	}
+	audiosearchtest.SetPatience(2 * time.Second)
+	audiosearchtest.Run(t, harnesses()[name])
+}
+
+// proof tries the mutants in processes of their own.
+func proof() *conformance.Mutants {
+	m := &conformance.Mutants{Env: envMutant, Texts: make(map[string]string), Breaks: make(map[string][]string)}
+	for _, r := range audiosearchtest.Rules() {
+		m.Texts[r.ID] = r.Text
+	}
+	for _, broken := range mutants() {
+		m.Breaks[broken.name] = broken.breaks
+	}
+	return m
+}
+
+// TestMutants: each broken backend fails the rules that it breaks, and the failure prints the rule. There is one for every rule.
+func TestMutants(t *testing.T) { proof().Prove(t) }
+
+// TestSkipping: what is skipped is counted with its reason, and a Skip that makes no sense fails the suite.
+func TestSkipping(t *testing.T) {
+	output, passed := proof().Run(t, "only a catalog")
+	require.True(t, passed, output)
+	for _, reason := range []string{
+		"the backend has no Scores", "the backend has no Runs", "the backend has no Leases", "the backend has no Queue",
+		"the harness has no Reopen", "the harness has no Break", "no strings today: datasets/names-are-exact",
+	} {
+		require.Contains(t, output, " because "+reason)
+	}
+
+	output, passed = proof().Run(t, "only what must be", "compactor/ends", "runpruner/limit", "jobnotifier/add", "stepqueue/one-job")
+	require.True(t, passed, output)
+	for _, reason := range []string{"its Scores are no Compactor", "its Runs are no RunPruner", "its Leases are no JobNotifier", "its Queue is no StepQueue"} {
+		require.Contains(t, output, " because "+reason)
+	}
+
+	output, passed = proof().Run(t, "bad skip")
+	require.False(t, passed)
+	require.Contains(t, output, `Skip names "datasets/no-such-rule", which is no rule`)
+	require.Contains(t, output, `Skip gives no reason for "datasets/get-unknown"`)
+	require.Contains(t, output, "--- PASS: TestMutant/datasets/get-unknown", "a Skip without a reason skips nothing")
+}
+
+// harnesses returns the harness of every mutant, and those of TestSkipping.
+func harnesses() map[string]audiosearchtest.Harness {
+	all := make(map[string]audiosearchtest.Harness)
+	for _, m := range mutants() {
+		h := harness(m.mutate)
+		if m.reopen != nil {
+			h.Reopen = m.reopen
+		}
+		all[m.name] = h
+	}
+	all["only a catalog"] = audiosearchtest.Harness{
+		Open: func(t *testing.T) audiosearchtest.Backend {
+			m := newMutant(t)
+			return audiosearchtest.Backend{Datasets: m, Catalog: m}
+		},
+		Skip: map[string]string{"datasets/names-are-exact": "no strings today"},
+	}
+	all["only what must be"] = audiosearchtest.Harness{Open: func(t *testing.T) audiosearchtest.Backend {
+		m := newMutant(t)
+		return audiosearchtest.Backend{
+			Datasets: m, Catalog: m, Scores: struct{ audiosearch.ScoreStore }{m}, Runs: struct{ audiosearch.Runs }{m},
+			Leases: struct{ audiosearch.Leases }{m}, Queue: struct{ audiosearch.Queue }{mutantQueue{m}},
+		}
+	}}
+	bad := all["only a catalog"]
+	bad.Skip = map[string]string{"datasets/no-such-rule": "because", "datasets/get-unknown": " "}
+	all["bad skip"] = bad
+	return all
+}
