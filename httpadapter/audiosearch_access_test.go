@@ -116,7 +116,9 @@ func TestSearchOfADeletedDataset(t *testing.T) {
 func TestSearchOrderOfChecks(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
 	text, large := header("Content-Type", "text/plain"), strings.Repeat(" ", bodyLimit+1)
-	const bad, shape, none = `{`, `{"dataset_id":"none","audio_class":"Dog","limit":0}`, `{"dataset_id":"none","audio_class":"Dog","metadata_filters":[{"key":"x","value":"x"}]}`
+	const bad, shape = `{`, `{"dataset_id":"none","audio_class":"Dog","limit":0}`
+	const none = `{"dataset_id":"none","audio_class":"Dog","metadata_filters":[{"key":"x","value":"x"}]}`
+	wrong := strings.Replace(none, "none", "calls", 1)
 	invalid := detail{"body.limit", "greater_than_equal", "Input should be greater than or equal to 1"}
 	requireDetail(t, r.as("", "GET", "/api/v0/search/nothing", ""), http.StatusNotFound)
 	requireDetail(t, r.as("", "GET", sound, ""), http.StatusUnauthorized)
@@ -130,13 +132,13 @@ func TestSearchOrderOfChecks(t *testing.T) {
 	requireDetail(t, r.as("none", "POST", sound, none), http.StatusForbidden)
 	requireDetails(t, r.as("full", "POST", sound, shape), invalid)
 	requireSentence(t, r.as("full", "POST", sound, none), http.StatusNotFound, "Dataset not found")
-	require.Len(t, details(t, r.as("full", "POST", sound, strings.Replace(none, "none", "calls", 1)).Body.Bytes()), 2)
+	require.Len(t, details(t, r.post(wrong).Body.Bytes()), 2)
 	r.faults("Dataset", "CreateRun")
 	requireDetail(t, r.as("none", "POST", sound, none), http.StatusForbidden)
 	requireDetails(t, r.as("full", "POST", sound, shape), invalid)
 	requireDetail(t, r.as("full", "POST", sound, none), http.StatusServiceUnavailable)
 	r.faults("CreateRun")
-	require.Len(t, details(t, r.as("full", "POST", sound, strings.Replace(none, "none", "calls", 1)).Body.Bytes()), 2, "what is wrong comes before what is broken")
+	require.Len(t, details(t, r.post(wrong).Body.Bytes()), 2, "what is wrong comes before what is broken")
 	requireDetail(t, r.post(aSearch(``)), http.StatusServiceUnavailable)
 	require.Equal(t, "Bearer", r.as("", "POST", sound, "").Header().Get("Www-Authenticate"))
 	for _, form := range []string{"application/x-www-form-urlencoded", "application/json; charset=latin1", "application/jsonx", ""} {
@@ -159,7 +161,8 @@ func TestSearchRoutes(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		"/", "/api", "/api/v0/search", "/api/v0/search/metadata-filters/", sound + "/", "/api/v1/search/metadata-filters/audio-sound", strings.ToUpper(sound), jobStatus, jobResult,
+		"/", "/api", "/api/v0/search", "/api/v0/search/metadata-filters/", sound + "/", "/api/v1/search/metadata-filters/audio-sound", strings.ToUpper(sound),
+		jobStatus, jobResult,
 		jobStatus + run + "/", jobStatus + run + "/x", "/api/v0/search/metadata-filters/job/" + run, "/" + sound, "/api/v0/search/./metadata-filters/audio-sound",
 	} {
 		requireSentence(t, r.as("full", "POST", path+of("calls"), ""), http.StatusNotFound, "There is nothing at this address.")

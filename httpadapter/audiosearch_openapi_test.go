@@ -50,7 +50,8 @@ func describedAudioSearch(t testing.TB, opts AudioSearchOptions) *Handler {
 	require.NoError(t, err)
 	_, err = s.CreateDataset(t.Context(), "acme", "calls")
 	require.NoError(t, err)
-	require.NoError(t, s.PutVideos(t.Context(), "acme", "calls", audiosearch.Video{ID: "call-0017", Path: "call-0017.mp4", Metadata: audiosearch.Metadata{"year": audiosearch.Int(2024)}}))
+	video := audiosearch.Video{ID: "call-0017", Path: "call-0017.mp4", Metadata: audiosearch.Metadata{"year": audiosearch.Int(2024)}}
+	require.NoError(t, s.PutVideos(t.Context(), "acme", "calls", video))
 	h, err := NewAudioSearch(s, AuthenticatorFunc(func(*http.Request) (Principal, error) {
 		return Principal{Organization: "acme", Subject: "somebody", Access: authmgmt.FullAccess()}, nil
 	}), &opts)
@@ -101,7 +102,8 @@ func TestOpenAPIOfAudioSearchEnums(t *testing.T) {
 	require.Len(t, a.classes, audiosearch.NumClasses)
 	require.Equal(t, a.classes, values("SoundClass", "enum"))
 	require.Equal(t, a.ops, values("MetadataFilter", "properties", "op", "enum"))
-	states := []audiosearch.State{audiosearch.StatePending, audiosearch.StateQueued, audiosearch.StateRunning, audiosearch.StateTerminating, audiosearch.StateTerminated}
+	states := []audiosearch.State{audiosearch.StatePending, audiosearch.StateQueued, audiosearch.StateRunning, audiosearch.StateTerminating,
+		audiosearch.StateTerminated}
 	ends := []audiosearch.Termination{audiosearch.Success, audiosearch.ClientError, audiosearch.InternalError}
 	var stateNames, endNames []string
 	for _, s := range states {
@@ -170,7 +172,8 @@ func TestOpenAPIOfAudioSearchErrorExamplesAreReal(t *testing.T) {
 		status                int
 		name                  string
 	}{
-		{soundPath, "", `{"audio_class":"Silence","limit":1001,"metadata_filters":[{"key":"a","value":"x","op":">="},{"key":"a","value":"x","op":"<>"}]}`, 422, "fields"},
+		{soundPath, "", `{"audio_class":"Silence","limit":1001,"metadata_filters":[{"key":"a","value":"x","op":">="},{"key":"a","value":"x","op":"<>"}]}`,
+			422, "fields"},
 		{soundPath, "", `{"dataset_id":"calls","audio_class":"Dog"}`, 422, "class"},
 		{soundPath, "", `{"dataset_id":"calls","audio_class":"Silence","metadata_filters":[{"key":"year","value":"x"},{"key":"Year","value":"x"}]}`, 422, "key"},
 		{soundPath, "", `{"dataset_id": calls}`, 422, "not_json"},

@@ -19,6 +19,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -54,7 +55,9 @@ type deafScorer struct {
 func (s *deafScorer) Model(context.Context) (audiosearch.Model, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return audiosearch.Model{ID: "deaf/1", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second, Classes: []audiosearch.Class{dialTone, silence}}, s.err
+	return audiosearch.Model{
+		ID: "deaf/1", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second, Classes: []audiosearch.Class{dialTone, silence},
+	}, s.err
 }
 
 func (s *deafScorer) Score(context.Context, [][]float32) ([]audiosearch.Scores, error) {
@@ -98,8 +101,8 @@ func (f *faultySounds) Dataset(ctx context.Context, org, id string) (audiosearch
 	if err := f.fails("Dataset"); err != nil {
 		return audiosearch.Dataset{}, err
 	}
-	if id == "" || len(id) > 255 || strings.ContainsAny(id, "\x00\xff") {
-		return audiosearch.Dataset{}, errors.New("no ID: " + strconv.Quote(id))
+	if problem := name.Problem(id); problem != "" {
+		return audiosearch.Dataset{}, errors.New("the ID " + problem)
 	}
 	return f.memorySounds.Dataset(ctx, org, id)
 }

@@ -30,10 +30,12 @@ func (m *moderator) Moderate(_ context.Context, _ string, results []audiosearch.
 // A run from its beginning to its result, to the byte.
 func TestRunOfASearch(t *testing.T) {
 	r := newSoundRig(t, nil, &audiosearch.Options{Moderator: new(moderator)})
-	r.video("ü/\"1\"", "<a & b>.mp4", `{"n":-0.10e+2,"big":123456789012345678901234567890,"yes":true,"no":false,"nil":null,"<&>\u0001":"\u0000\"<&>\\é"}`, 0.125)
+	r.video("ü/\"1\"", "<a & b>.mp4",
+		`{"n":-0.10e+2,"big":123456789012345678901234567890,"yes":true,"no":false,"nil":null,"<&>\u0001":"\u0000\"<&>\\é"}`, 0.125)
 	id := r.start(aSearch(`"limit":3`))
 	status := func(state, termination string, done, total int) string {
-		return fmt.Sprintf(`{"run_id":%s,"state":"%s","termination_type":%s,"termination_message":null,"progress":{"done":%d,"total":%d}}`, id, state, termination, done, total)
+		return fmt.Sprintf(`{"run_id":%s,"state":"%s","termination_type":%s,"termination_message":null,"progress":{"done":%d,"total":%d}}`,
+			id, state, termination, done, total)
 	}
 	requireBody(t, r.get(jobStatus+id+of("calls")), http.StatusOK, status("QUEUED", "null", 0, 0))
 	requireBody(t, r.get(jobResult+id+of("calls")), http.StatusOK, `{"status":"QUEUED"}`)
@@ -45,23 +47,27 @@ func TestRunOfASearch(t *testing.T) {
 	}
 	b := `{"video":{"video_id":"b","path":"b.wav","metadata":{"note":null,"site":"south","year":2025.50}},"start_time_ms":0,"end_time_ms":10000,` +
 		`"keyframe":{"image_id":"b@0","timestamp_ms":0},"score":0.2500038147554742,"moderation_score":0.1}`
-	want := `{"status":"SUCCESS","search_target":"sound","results":[` + a("2000", "12000", "1", "0") + `,` + a("4000", "14000", "0.5000076295109483", "1") + `,` + b + `]}`
+	success := func(results ...string) string {
+		return `{"status":"SUCCESS","search_target":"sound","results":[` + strings.Join(results, ",") + `]}`
+	}
 	w := r.get(jobResult + id + of("calls"))
-	requireBody(t, w, http.StatusOK, want)
+	requireBody(t, w, http.StatusOK, success(a("2000", "12000", "1", "0"), a("4000", "14000", "0.5000076295109483", "1"), b))
 	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
 
 	id = r.start(aSearch(`"offset":3,"limit":1`))
 	r.work()
-	odd := `{"video":{"video_id":"ü/\"1\"","path":"<a & b>.mp4","metadata":{"<&>\u0001":"\u0000\"<&>\\é","big":123456789012345678901234567890,"n":-0.10e+2,"nil":null,"no":false,"yes":true}},` +
+	odd := `{"video":{"video_id":"ü/\"1\"","path":"<a & b>.mp4",` +
+		`"metadata":{"<&>\u0001":"\u0000\"<&>\\é","big":123456789012345678901234567890,"n":-0.10e+2,"nil":null,"no":false,"yes":true}},` +
 		`"start_time_ms":0,"end_time_ms":10000,"keyframe":{"image_id":"ü/\"1\"@0","timestamp_ms":0},"score":0.1250019073777371,"moderation_score":0}`
-	requireBody(t, r.get(jobResult+id+of("calls")), http.StatusOK, `{"status":"SUCCESS","search_target":"sound","results":[`+odd+`]}`)
+	requireBody(t, r.get(jobResult+id+of("calls")), http.StatusOK, success(odd))
 
 	id = r.start(aSearch(`"skip_moderation":true,"limit":1`))
 	r.work()
-	requireBody(t, r.get(jobResult+id+of("calls")), http.StatusOK, `{"status":"SUCCESS","search_target":"sound","results":[`+a("2000", "12000", "1", "null")+`]}`)
+	requireBody(t, r.get(jobResult+id+of("calls")), http.StatusOK, success(a("2000", "12000", "1", "null")))
 	for name, body := range map[string]string{
-		"nothing passes": aSearch(`"metadata_filters":[{"key":"site","value":"nowhere"}]`), "beyond the ranking": aSearch(`"offset":9223372036854775807,"limit":1000`),
-		"no videos": `{"dataset_id":"bells","audio_class":"Silence"}`,
+		"nothing passes":     aSearch(`"metadata_filters":[{"key":"site","value":"nowhere"}]`),
+		"beyond the ranking": aSearch(`"offset":9223372036854775807,"limit":1000`),
+		"no videos":          `{"dataset_id":"bells","audio_class":"Silence"}`,
 	} {
 		id = r.start(body)
 		r.work()
@@ -103,7 +109,8 @@ func TestRunStates(t *testing.T) {
 			message = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(quoteJSON(c.message))
 		}
 		requireBody(t, r.get(jobStatus+id+of("calls")), http.StatusOK, fmt.Sprintf(
-			`{"run_id":%s,"state":"%s","termination_type":%s,"termination_message":%s,"progress":{"done":17,"total":1099511627776}}`, id, c.state, termination, message))
+			`{"run_id":%s,"state":"%s","termination_type":%s,"termination_message":%s,"progress":{"done":17,"total":1099511627776}}`,
+			id, c.state, termination, message))
 		want := `{"status":"` + c.status + `"}`
 		if c.termination != "" {
 			want = `{"status":"` + c.status + `","search_target":"sound","results":[]}`
@@ -140,7 +147,8 @@ func TestCancelRun(t *testing.T) {
 		return w.Body.String()
 	}
 	ended := func(id string) string {
-		return `{"run_id":` + id + `,"state":"TERMINATED","termination_type":"CLIENT_ERROR","termination_message":"The run was cancelled.","progress":{"done":0,"total":0}}`
+		return `{"run_id":` + id + `,"state":"TERMINATED","termination_type":"CLIENT_ERROR","termination_message":"The run was cancelled.",` +
+			`"progress":{"done":0,"total":0}}`
 	}
 	const finished = "The run has ended, so there is nothing to cancel."
 	waiting := r.start(aSearch(``))
@@ -171,8 +179,8 @@ func TestCancelRun(t *testing.T) {
 func TestRunIDsThatAreNone(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
 	run := r.start(aSearch(``))
-	ids := []string{"0", "-1", "+" + run, "0" + run, run + "0000000", run + ".0", run + "e0", "1_0", "0x10", "x", "%00", "%ff", "%20" + run, run + "%20", "1%2F1", "%D9%A1", "null",
-		"9007199254740992", "9223372036854775807", "9223372036854775808", strings.Repeat("9", 5000), "1", run + "%00"}
+	ids := []string{"0", "-1", "+" + run, "0" + run, run + "0000000", run + ".0", run + "e0", "1_0", "0x10", "x",
+		"%00", "%ff", "%20" + run, run + "%20", "1%2F1", "%D9%A1", "null", "9007199254740992", "9223372036854775807", "9223372036854775808", strings.Repeat("9", 5000), "1", run + "%00"}
 	for _, path := range []string{jobStatus, jobResult, jobCancel} {
 		method := http.MethodGet
 		if path == jobCancel {
@@ -183,7 +191,8 @@ func TestRunIDsThatAreNone(t *testing.T) {
 			requireSentence(t, r.as("full", method, path+id+of("none"), ""), http.StatusNotFound, "Dataset not found")
 		}
 		requireSentence(t, r.as("full", method, path+run+of("bells"), ""), http.StatusNotFound, "Run not found")
-		for _, query := range []string{"", "?", "?dataset_id", "?dataset_id=", of("Calls"), of("calls%20"), of("%00"), of("%ff"), of(strings.Repeat("c", 256)), "?Dataset_id=calls",
+		for _, query := range []string{"", "?", "?dataset_id", "?dataset_id=", of("Calls"), of("calls%20"), of("%00"), of("%ff"),
+			of(strings.Repeat("c", 256)), "?Dataset_id=calls",
 			"?dataset_id[]=calls", "?dataset=calls", "?dataset_id=calls&dataset_id=none", "?dataset_id=calls&dataset_id=", ";dataset_id=calls"} {
 			requireDetail(t, r.as("full", method, path+run+query, ""), http.StatusNotFound)
 		}

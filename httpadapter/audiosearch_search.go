@@ -45,6 +45,7 @@ func (a *audioSearchAdapter) query(body *object) audiosearch.Query {
 	return q
 }
 
+// class reads audio_class. The message for a name that is none lists all names, as pydantic does: ten kilobytes, once in an answer.
 func (a *audioSearchAdapter) class(body *object) audiosearch.Class {
 	const field = "audio_class"
 	v, ok := body.field(field, required)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -83,7 +84,9 @@ func TestSearchClasses(t *testing.T) {
 	}
 	require.Len(t, names, 527)
 	message := "Input should be " + strings.Join(names[:526], ", ") + " or " + names[526]
-	for _, wrong := range []string{`"dial tone"`, `"Dial tone "`, `""`, `"Dial tone\u0000"`, `"388"`, `388`, `null`, `["Dial tone"]`, `{}`, `true`, `"Class(1)"`, `"Speech | Music"`} {
+	for _, wrong := range []string{
+		`"dial tone"`, `"Dial tone "`, `""`, `"Dial tone\u0000"`, `"388"`, `388`, `null`, `["Dial tone"]`, `{}`, `true`, `"Class(1)"`, `"Speech | Music"`,
+	} {
 		requireDetails(t, r.post(`{"dataset_id":"calls","audio_class":`+wrong+`}`), detail{"body.audio_class", "enum", message})
 	}
 }
@@ -176,16 +179,18 @@ func TestSearchValidation(t *testing.T) {
 		filters(fieldsOf("1e-401", "<=")):            number("<="),
 		filters(fieldsOf("1\\u0000", "<=")):          number("<="),
 		filters(fieldsOf(nines(65), "<=")):           number("<="),
-		filters(`{"key":1,"value":2,"op":3}`):        append(append(item(".key", "string_type", text), item(".value", "string_type", text)...), item(".op", "enum", ops)...),
+		filters(`{"key":1,"value":2,"op":3}`):        slices.Concat(item(".key", "string_type", text), item(".value", "string_type", text), item(".op", "enum", ops)),
 		filters(`{"key":"a","value":"1","op":null}`): item(".op", "enum", ops),
 		// A value that is no text is not taken for a number, too.
 		filters(`{"key":"a","value":1,"op":">"}`): item(".value", "string_type", text),
 
 		// Everything that is wrong is told at once, in the order of the document, whatever the order of the request.
-		`{"skip_moderation":0,"metadata_filters":[{"key":"a","value":"b"},{"op":">","value":"b","key":null},7],"offset":-1,"limit":0,"dataset_id":1,"audio_class":"Silence"}`: {
+		`{"skip_moderation":0,"metadata_filters":[{"key":"a","value":"b"},{"op":">","value":"b","key":null},7],"offset":-1,"limit":0,` +
+			`"dataset_id":1,"audio_class":"Silence"}`: {
 			{"body.dataset_id", "string_type", text}, {"body.limit", "greater_than_equal", "Input should be greater than or equal to 1"},
 			{"body.offset", "greater_than_equal", "Input should be greater than or equal to 0"}, {"body.metadata_filters.1.key", "string_type", text},
-			{"body.metadata_filters.1.value", "not_a_number", "Must be a number, because the operator is >"}, {"body.metadata_filters.2", "model_attributes_type", object},
+			{"body.metadata_filters.1.value", "not_a_number", "Must be a number, because the operator is >"},
+			{"body.metadata_filters.2", "model_attributes_type", object},
 			{"body.skip_moderation", "bool_type", boolean},
 		},
 		// Before the end of the fields nobody looks into the dataset.
@@ -240,7 +245,8 @@ func TestSearchLimits(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
 	require.Len(t, r.stored(r.start(filters(100, one))).Filters, 100)
 	requireDetails(t, r.post(filters(101, one)), detail{"body.metadata_filters", "too_long", "List should have at most 100 items after validation, not 101"})
-	requireDetails(t, r.post(filters(20_000, `{}`)), detail{"body.metadata_filters", "too_long", "List should have at most 100 items after validation, not 20000"})
+	requireDetails(t, r.post(filters(20_000, `{}`)),
+		detail{"body.metadata_filters", "too_long", "List should have at most 100 items after validation, not 20000"})
 	got := details(t, r.post(filters(100, `{"op":1}`)).Body.Bytes())
 	require.Len(t, got, 100)
 	require.Equal(t, "body.metadata_filters.33.key", got[99].loc)
@@ -262,7 +268,8 @@ func TestSearchLimits(t *testing.T) {
 // The service's words for a problem of fields are those of the adapter, which sees it first.
 func TestSearchSpeaksAsTheService(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
-	_, err := r.service.Start(t.Context(), "acme", "me", audiosearch.Query{Dataset: "calls", Class: dialTone, Filters: []audiosearch.Filter{{Key: "year", Value: "x", Op: ">="}}})
+	query := audiosearch.Query{Dataset: "calls", Class: dialTone, Filters: []audiosearch.Filter{{Key: "year", Value: "x", Op: ">="}}}
+	_, err := r.service.Start(t.Context(), "acme", "me", query)
 	var one audiosearch.Problem
 	require.ErrorAs(t, err, &one)
 	got := details(t, r.post(aSearch(`"metadata_filters":[`+fieldsOf("x", ">=")+`]`)).Body.Bytes())

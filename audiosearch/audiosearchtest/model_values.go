@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
@@ -36,6 +37,9 @@ func (r *run) metadata() map[string]oracleValue {
 
 // value returns a value of any kind, most often one of the few that the sequence has, so that filters find more than one video.
 func (r *run) value() oracleValue {
+	if len(r.values) == 0 {
+		r.values = append(r.values, oracleValue{'s', pick(r, "", "1", "a") + "\x00" + pick(r, "", "1", "b")}, oracleValue{'s', "50% of a_b"})
+	}
 	if len(r.values) < 12 {
 		r.values = append(r.values, r.newValue())
 	}
@@ -94,7 +98,7 @@ func (r *run) text() string {
 func (r *run) filters(d oracleDataset) []oracleFilter {
 	var all []oracleFilter
 	for range pick(r, 0, 1, 1, 1, 2, 3) {
-		f := oracleFilter{key: r.key(), op: string(pick(r, append(audiosearch.Ops(), "")...)), value: r.value().text}
+		f := oracleFilter{key: r.key(), op: string(pick(r, append(audiosearch.Ops(), "", contains, contains)...)), value: r.value().text}
 		if ids := d.matching(nil); len(ids) > 0 && r.rand.IntN(4) > 0 {
 			m := d[pick(r, ids...)].metadata
 			for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -109,7 +113,9 @@ func (r *run) filters(d oracleDataset) []oracleFilter {
 		switch f.op {
 		case "contains": // a part of it
 			from := r.rand.IntN(len(f.value) + 1)
-			f.value = strings.ToValidUTF8(f.value[from:from+r.rand.IntN(len(f.value)-from+1)], "")
+			f.value = r.disguised(strings.ToValidUTF8(f.value[from:from+r.rand.IntN(len(f.value)-from+1)], ""))
+		case "=", "!=", "":
+			f.value = r.disguised(f.value)
 		case "<", "<=", ">", ">=":
 			for oracleRat(f.value) == nil {
 				f.value = pick(r, r.value().text, r.number())
@@ -118,6 +124,22 @@ func (r *run) filters(d oracleDataset) []oracleFilter {
 		all = append(all, f)
 	}
 	return all
+}
+
+// disguised returns a text, now and then one that is another, and the same for who folds case, or takes signs for patterns.
+func (r *run) disguised(text string) string {
+	switch r.rand.IntN(6) {
+	case 0:
+		return strings.ToUpper(text)
+	case 1:
+		return strings.ToLower(text)
+	case 2, 3:
+		i := strings.IndexFunc(text, func(c rune) bool { return c >= ' ' && c < utf8.RuneSelf })
+		if i >= 0 {
+			return text[:i] + pick(r, "%", "%", "_", "*") + text[i+1:]
+		}
+	}
+	return text
 }
 
 // domain returns the filters as the domain has them.

@@ -48,24 +48,36 @@ func TestFaithful(t *testing.T) { audiosearchtest.Run(t, harness(func(*mutant) {
 
 // TestRules: ids are unique and well formed, texts are sentences.
 func TestRules(t *testing.T) {
-	var ids, texts []string
-	for _, r := range audiosearchtest.Rules() {
-		ids, texts = append(ids, r.ID), append(texts, r.Text)
+	for _, rules := range [][]audiosearchtest.Rule{audiosearchtest.Rules(), audiosearchtest.ScorerRules(), audiosearchtest.MediaRules()} {
+		var ids, texts []string
+		for _, r := range rules {
+			ids, texts = append(ids, r.ID), append(texts, r.Text)
+		}
+		conformance.CheckRules(t, ids, texts)
 	}
-	conformance.CheckRules(t, ids, texts)
 }
 
-// envMutant names the mutant in a process that runs the suite in order to fail.
-const envMutant = "AUDIOSEARCHTEST_MUTANT"
+// What names the mutant in a process that runs a suite in order to fail.
+const (
+	envMutant       = "AUDIOSEARCHTEST_MUTANT"
+	envScorerMutant = "AUDIOSEARCHTEST_SCORER_MUTANT"
+	envMediaMutant  = "AUDIOSEARCHTEST_MEDIA_MUTANT"
+)
 
-// TestMutant runs the suite against the mutant that the environment names. It is run by TestMutants.
+// TestMutant runs a suite against the mutant that the environment names. It is run by TestMutants, TestScorerMutants and TestMediaMutants.
 func TestMutant(t *testing.T) {
-	name := os.Getenv(envMutant)
-	if name == "" {
-		t.Skip("run by TestMutants")
+	backend, scorer, media := os.Getenv(envMutant), os.Getenv(envScorerMutant), os.Getenv(envMediaMutant)
+	switch {
+	case backend != "":
+		audiosearchtest.SetPatience(2 * time.Second)
+		audiosearchtest.Run(t, harnesses()[backend])
+	case scorer != "":
+		runScorerMutant(t, scorer)
+	case media != "":
+		runMediaMutant(t, media)
+	default:
+		t.Skip("run by TestMutants, TestScorerMutants and TestMediaMutants")
 	}
-	audiosearchtest.SetPatience(2 * time.Second)
-	audiosearchtest.Run(t, harnesses()[name])
 }
 
 // proof tries the mutants in processes of their own.

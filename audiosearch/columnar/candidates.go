@@ -5,17 +5,13 @@ import (
 	"slices"
 )
 
-// candidates are the windows that may come to stand on the page or, if they must be counted, before it. Once they are too many, the best are
-// kept, and what is worse than the worst of these is not taken any more. That costs less for each of them than a heap.
+// candidates are the windows that may come to stand on the page or, if they must be counted, before it: a heap, the worst on top.
 type candidates struct {
 	hits   []Hit
-	wanted int // that must be kept
-	room   int // more than that are not kept
-	worst  Hit // of those kept
-	pruned bool
+	wanted int // how many are kept
 
 	rejected     uint32
-	haveRejected bool // rejected is a video whose windows of the worst score come after worst
+	haveRejected bool // the windows of the video rejected come after the worst, if their score is the same
 }
 
 // begin makes ready to keep so many.
@@ -24,70 +20,105 @@ func (b *candidates) begin(offset, limit int) {
 	if limit <= math.MaxInt-offset {
 		b.wanted = offset + limit
 	}
-	b.room = math.MaxInt
-	if b.wanted < math.MaxInt/3 {
-		b.room = 2*b.wanted + 64
+	b.hits = make([]Hit, 0, min(b.wanted, 64))
+}
+
+// holds returns how many windows must be found before the floor rises.
+func (r *Ranking) holds() int {
+	if r.phase != collecting {
+		return math.MaxInt // it does not
 	}
-	b.hits = make([]Hit, 0, min(b.room, 256))
+	return r.best.wanted
 }
 
 // collect adds a window whose score is not below the floor. It reports false as take does.
 func (r *Ranking) collect(h Hit) bool {
 	b := &r.best
-	if b.pruned && h.Score == b.worst.Score {
+	if len(b.hits) < b.wanted {
+		b.hits = append(b.hits, h)
+		r.rise()
+		if len(b.hits) == b.wanted {
+			r.floor = b.hits[0].Score
+		}
+		return true
+	}
+	if worst := b.hits[0]; h.Score == worst.Score {
 		if b.haveRejected && h.Row == b.rejected {
 			return false
 		}
-		if r.order(h, b.worst) > 0 {
+		if r.order(h, worst) > 0 {
 			// The worst only gets better, so the other windows of this video need not be compared.
-			b.rejected, b.haveRejected = h.Row, h.Row != b.worst.Row
+			b.rejected, b.haveRejected = h.Row, h.Row != worst.Row
 			return false
 		}
 	}
-	if b.hits = append(b.hits, h); len(b.hits) >= b.room {
-		r.prune()
+	r.sink(h)
+	if score := b.hits[0].Score; score > r.floor {
+		r.floor, b.haveRejected = score, false
 	}
 	return true
 }
 
-// prune leaves the wanted ones of more candidates, and raises the floor to the worst of them.
-func (r *Ranking) prune() {
-	b := &r.best
-	score, above := b.atRank(b.wanted)
-	var ties []Hit
-	kept := b.hits[:0]
-	for _, h := range b.hits {
-		switch {
-		case h.Score > score:
-			kept = append(kept, h)
-		case h.Score == score:
-			ties = append(ties, h)
+// rise moves the last one of the heap to its place.
+func (r *Ranking) rise() {
+	hits := r.best.hits
+	i := len(hits) - 1
+	h := hits[i]
+	for i > 0 {
+		parent := (i - 1) / 2
+		if p := &hits[parent]; h.Score > p.Score || h.Score == p.Score && r.order(h, *p) < 0 {
+			break
 		}
+		hits[i] = hits[parent]
+		i = parent
 	}
-	slices.SortFunc(ties, r.order)
-	b.hits = append(kept, ties[:b.wanted-above]...)
-	b.worst, b.pruned, b.haveRejected = b.hits[len(b.hits)-1], true, false
-	r.floor = score
+	hits[i] = h
 }
 
-// atRank returns the score of the n-th best window, and how many have more. There are n at least.
-func (b *candidates) atRank(n int) (score uint16, above int) {
-	var high, low [256]uint32
-	for i := range b.hits {
-		high[b.hits[i].Score>>8]++
-	}
-	upper := len(high) - 1
-	for ; above+int(high[upper]) < n; upper-- {
-		above += int(high[upper])
-	}
-	for i := range b.hits {
-		if score := b.hits[i].Score; int(score>>8) == upper {
-			low[score&0xFF]++
+// sink puts another one in the place of the first one of the heap.
+func (r *Ranking) sink(h Hit) {
+	hits := r.best.hits
+	i := 0
+	for {
+		worst := 2*i + 1
+		if worst >= len(hits) {
+			break
 		}
+		w := &hits[worst]
+		if worst+1 < len(hits) {
+			if other := &hits[worst+1]; other.Score < w.Score || other.Score == w.Score && r.order(*other, *w) > 0 {
+				worst, w = worst+1, other
+			}
+		}
+		if h.Score < w.Score || h.Score == w.Score && r.order(h, *w) > 0 {
+			break
+		}
+		hits[i] = *w
+		i = worst
 	}
-	lower := len(low) - 1
-	for ; above+int(low[lower]) < n; lower-- {
-		above += int(low[lower])
+	hits[i] = h
+}
+
+// sorted returns the candidates in order. It asks for the order of videos only where scores are equal.
+func (r *Ranking) sorted() []Hit {
+	keys := make([]uint64, len(r.best.hits))
+	for i, h := range r.best.hits {
+		keys[i] = uint64(math.MaxUint16-h.Score)<<48 | uint64(i)
 	}
-	return uint16(upper<<8 | lower), above
+	slices.Sort(keys)
+	sorted := make([]Hit, len(keys))
+	for i, key := range keys {
+		sorted[i] = r.best.hits[key&(1<<48-1)]
+	}
+	for from := 0; from < len(sorted); {
+		to := from + 1
+		for to < len(sorted) && sorted[to].Score == sorted[from].Score {
+			to++
+		}
+		if to-from > 1 {
+			slices.SortFunc(sorted[from:to], r.order)
+		}
+		from = to
+	}
+	return sorted
 }

@@ -63,20 +63,26 @@ func randomFilters(r *rand.Rand, keys int) []audiosearch.Filter {
 	return filters
 }
 
-// passes is the oracle: what Filter says, in the plainest way.
-func passes(t testing.TB, m audiosearch.Metadata, filters []audiosearch.Filter) bool {
-	for _, f := range filters {
-		p, err := f.Predicate()
+// oracle does what Filter says, in the plainest way.
+func oracle(t testing.TB, filters []audiosearch.Filter) (passes func(audiosearch.Metadata) bool) {
+	predicates := make([]audiosearch.Predicate, len(filters))
+	for i, f := range filters {
+		var err error
+		predicates[i], err = f.Predicate()
 		require.NoError(t, err)
-		if s, found := m[f.Key]; !found || !p.Match(s) {
-			return false
-		}
 	}
-	return true
+	return func(m audiosearch.Metadata) bool {
+		for i, f := range filters {
+			if s, found := m[f.Key]; !found || !predicates[i].Match(s) {
+				return false
+			}
+		}
+		return true
+	}
 }
 
 func TestColumnsEqualTheOracle(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var c Columns
 		videos := map[uint32]audiosearch.Metadata{}
@@ -97,16 +103,20 @@ func TestColumnsEqualTheOracle(t *testing.T) {
 			require.Equal(t, len(videos), c.Len())
 			for range 20 {
 				filters := randomFilters(r, keys)
+				passes := oracle(t, filters)
 				selected, err := c.Select(filters)
 				require.NoError(t, err)
 				var want []uint32
-				for row, m := range videos {
-					if passes(t, m, filters) {
-						want = append(want, row)
-						require.True(t, selected.Contains(row), "%d of %v", row, filters)
+				for row := range uint32(size) {
+					m, found := videos[row*uint32(stride)]
+					pass := found && passes(m)
+					if pass {
+						want = append(want, row*uint32(stride))
+					}
+					if found && pass != selected.Contains(row*uint32(stride)) {
+						require.Equal(t, pass, !pass, "seed %d, row %d, %v of %v", seed, row, filters, m)
 					}
 				}
-				slices.Sort(want)
 				require.Equal(t, want, slices.Collect(selected.Rows()), "seed %d, filters %v", seed, filters)
 				require.Equal(t, len(want), selected.Len())
 			}
@@ -121,4 +131,135 @@ func TestColumnsEqualTheOracle(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLargeColumnsEqualTheOracle has values with so many rows that sets become bitmaps, and columns in which each video has another number.
+func TestLargeColumnsEqualTheOracle(t *testing.T) {
+	const videos = 140_000
+	r := rand.New(rand.NewPCG(3, 3))
+	var c Columns
+	all := make([]audiosearch.Metadata, videos)
+	for row := range all {
+		all[row] = audiosearch.Metadata{
+			"half":  audiosearch.Bool(r.IntN(2) == 0),
+			"rare":  audiosearch.Int(int64(r.IntN(2000))),
+			"time":  audiosearch.Int(r.Int64N(1e12)),
+			"title": audiosearch.String(fmt.Sprintf("take %d of %d%%", r.IntN(30), r.IntN(1e9))),
+		}
+		if r.IntN(3) == 0 {
+			all[row]["odd"] = randomScalar(r)
+		}
+		c.Set(uint32(row), all[row])
+	}
+	for _, filters := range [][]audiosearch.Filter{
+		{{Key: "half", Value: "true"}},
+		{{Key: "half", Op: audiosearch.OpNotEqual, Value: "true"}},
+		{{Key: "half", Op: audiosearch.OpNotEqual, Value: "none"}, {Key: "odd", Op: audiosearch.OpNotEqual, Value: "a"}},
+		{{Key: "half", Value: "true"}, {Key: "rare", Op: audiosearch.OpLess, Value: "1.99e3"}},
+		{{Key: "rare", Value: "7"}, {Key: "half", Value: "false"}},
+		{{Key: "time", Op: audiosearch.OpGreaterOrEqual, Value: "5e11"}, {Key: "half", Op: audiosearch.OpContains, Value: "r"}},
+		{{Key: "time", Op: audiosearch.OpLess, Value: "1e9"}},
+		{{Key: "title", Op: audiosearch.OpContains, Value: "7%"}, {Key: "odd", Op: audiosearch.OpGreater, Value: "0"}},
+	} {
+		selected, err := c.Select(filters)
+		require.NoError(t, err)
+		var want []uint32
+		passes := oracle(t, filters)
+		for row, m := range all {
+			pass := passes(m)
+			if pass {
+				want = append(want, uint32(row))
+			}
+			if selected.Contains(uint32(row)) != pass {
+				require.Fail(t, "not what Contains says", "%d of %v", row, filters)
+			}
+		}
+		copied := selected.Clone()
+		require.Equal(t, want, slices.Collect(selected.Rows()), "%v", filters)
+		require.Equal(t, want, slices.Collect(copied.Rows()))
+		for _, row := range want[:min(len(want), 100)] {
+			require.True(t, selected.Contains(row))
+		}
+	}
+	all[5] = audiosearch.Metadata{"half": audiosearch.Bool(true)}
+	selected, err := c.Select([]audiosearch.Filter{{Key: "half", Value: "true"}})
+	require.NoError(t, err)
+	before := selected.Clone()
+	n := before.Len()
+	for row := range uint32(videos) {
+		c.Remove(row)
+	}
+	require.Equal(t, n, before.Len(), "a clone does not change")
+	require.Zero(t, c.Len())
+	require.False(t, c.HasKey("half"))
+	require.Empty(t, c.byKey)
+	require.Empty(t, c.rows.blocks)
+}
+
+func TestSelectRefusesWhatPredicateRefuses(t *testing.T) {
+	var c Columns
+	_, err := c.Select([]audiosearch.Filter{{Key: "none", Op: audiosearch.OpLess, Value: "x"}})
+	require.ErrorContains(t, err, "must be a number")
+	_, err = c.Select([]audiosearch.Filter{{Key: "none", Op: "like", Value: "x"}})
+	require.ErrorContains(t, err, "unknown operator")
+	var all *Selection
+	require.True(t, all.Contains(7))
+	require.Zero(t, all.Len())
+	require.Empty(t, slices.Collect(all.Rows()))
+	require.Nil(t, all.Clone())
+}
+
+// TestColumnsReuseWhatIsFree changes the metadata of few videos very often, each time to values that were never there.
+func TestColumnsReuseWhatIsFree(t *testing.T) {
+	var c Columns
+	for i := range 20_000 {
+		c.Set(uint32(i%50), audiosearch.Metadata{
+			"number":              audiosearch.Int(int64(i)),
+			"text":                audiosearch.String(fmt.Sprint("take ", i)),
+			fmt.Sprint("key ", i): audiosearch.Scalar{},
+		})
+	}
+	require.LessOrEqual(t, len(c.columns), 60)
+	for _, name := range []string{"number", "text"} {
+		col := c.columns[c.byKey[name]]
+		require.LessOrEqual(t, len(col.entries), 200)
+		require.LessOrEqual(t, len(col.codes), 200)
+		numbers := 0
+		for _, run := range col.runs {
+			numbers += len(run)
+		}
+		require.LessOrEqual(t, numbers, 200)
+	}
+	selected, err := c.Select([]audiosearch.Filter{{Key: "number", Op: audiosearch.OpGreaterOrEqual, Value: "19990"}})
+	require.NoError(t, err)
+	require.Equal(t, 10, selected.Len())
+}
+
+func FuzzSelect(f *testing.F) {
+	for _, text := range texts {
+		f.Add("key0", "=", text, []byte(`{"key0":`+"1"+`}`))
+		f.Add("key0", "contains", text, []byte(`{"key0":"a%b_c'\\","key1":null}`))
+		f.Add("key0", "<", text, []byte(`{"key0":9007199254740993}`))
+	}
+	f.Fuzz(func(t *testing.T, key, op, value string, metadata []byte) {
+		m, err := audiosearch.ParseMetadata(metadata)
+		if err != nil {
+			return
+		}
+		var c Columns
+		c.Set(3, m)
+		c.Set(4, audiosearch.Metadata{key: audiosearch.String(value)})
+		c.Set(5, audiosearch.Metadata{key: audiosearch.Scalar{}})
+		filter := audiosearch.Filter{Key: key, Op: audiosearch.Op(op), Value: value}
+		selected, err := c.Select([]audiosearch.Filter{filter})
+		p, err2 := filter.Predicate()
+		require.Equal(t, err2 == nil, err == nil)
+		if err != nil {
+			return
+		}
+		require.Equal(t, p.Match(m[key]), selected.Contains(3))
+		require.Equal(t, p.Match(audiosearch.String(value)), selected.Contains(4))
+		require.False(t, selected.Contains(5))
+		require.Equal(t, selected.Contains(3), slices.Contains(slices.Collect(selected.Rows()), 3))
+	})
 }

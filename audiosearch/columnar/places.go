@@ -100,6 +100,16 @@ func (g *placeGroup) settle() {
 	*g = regular
 }
 
+// regular reports whether all videos have one window in a table, in the order of their rows.
+func (s *places) regular(table uint32) bool {
+	for i := range s.groups {
+		if g := &s.groups[i]; g.mixed != nil || g.rows > 0 && (g.first.count != 1 || g.first.table != table) {
+			return false
+		}
+	}
+	return true
+}
+
 func (s *places) bytes() int {
 	n := 48 * cap(s.groups)
 	for i := range s.groups {

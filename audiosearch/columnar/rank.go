@@ -19,7 +19,7 @@ func (s *Scores) Rank(class audiosearch.Class, selected *Selection, r *Ranking) 
 			column, found := slices.BinarySearch(t.classes, class)
 			switch {
 			case !found:
-			case selected.few(t, r.page.Offset+r.page.Limit):
+			case selected.few(t, s.places.regular(uint32(number)+1), r.holds()):
 				scan := rowScan{places: &s.places, table: t, number: uint32(number) + 1, column: column, Ranking: r}
 				selected.scan(&scan)
 			default:

@@ -223,9 +223,6 @@ func (r *Ranking) Hits() []Hit {
 	if r.phase != afterLast {
 		return nil
 	}
-	if len(r.best.hits) > r.best.wanted {
-		r.prune()
-	}
-	slices.SortFunc(r.best.hits, r.order)
-	return slices.Clip(r.best.hits[min(r.skip, len(r.best.hits)):])
+	sorted := r.sorted()
+	return slices.Clone(sorted[min(r.skip, len(sorted)):])
 }

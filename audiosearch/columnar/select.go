@@ -162,9 +162,9 @@ func (n *condition) scan(scan *rowScan) {
 		scan.set(n.set())
 		return
 	}
-	sets := make([]*rowSet, 0, n.values)
+	var sets []*rowSet
 	var singles rowUnion
-	few := n.values < n.column.present.count/groupRows*16
+	few := n.values < 128*(1+len(n.column.present.blocks)) // so few that a bitmap does not pay
 	for _, codes := range n.codes {
 		for _, code := range codes {
 			switch h := &n.column.holders[code]; {

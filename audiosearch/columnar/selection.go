@@ -81,42 +81,74 @@ func (s *Selection) set() *rowSet {
 	return rows
 }
 
-// few reports whether it takes less to look up the selected videos than to look at all scores of a table for so many that are wanted. The
-// costs are in nanoseconds, as measured; their ratio is what counts.
-func (s *Selection) few(t *table, wanted int) bool {
+// The costs below are in nanoseconds, as measured. What counts is how they compare.
+const (
+	costOfBlock = 1   // to look at the maximum of 64 windows
+	costOfVideo = 4   // to look up a video whose row is known
+	costOfValue = 20  // to look up the rows of a value
+	costOfRow   = 2   // to put a row into a set
+	costOfTest  = 100 // to find out whether a row passes
+)
+
+// few reports whether it takes less to look up the selected videos than to look at all scores of a table, for so many windows that are wanted.
+func (s *Selection) few(t *table, regular bool, wanted int) bool {
 	if s == nil {
 		return false
 	}
-	share, driving, videos := 1.0, 0, float64(max(s.columns.rows.count, 1))
-	if s.rows != nil {
-		driving = s.rows.count
-		share = float64(driving) / videos
-	} else {
-		driving = s.conditions[0].rows
-		for i := range s.conditions {
-			share *= float64(s.conditions[i].rows) / videos
-		}
-	}
+	driving, share := s.share()
 	if driving == 0 {
 		return true
 	}
-	windows, k := float64(t.windows), float64(wanted)
-	lookups := float64(driving) * (3 + 8*windows/float64(len(t.videos))/blockWindows)
-	// With random scores, so many windows are good enough when they are looked at, and must be selected to count.
-	good := min(k/share*(1+math.Log(1+windows*share/k)), windows)
-	return lookups < windows/blockWindows+100*good
+	windows := float64(t.windows)
+	tests := costOfTest * 3 / 2 * good(windows, share, wanted)
+	lookups := driving * (costOfVideo + 8*windows/float64(len(t.videos))/blockWindows)
+	if s.rows == nil {
+		lookups += costOfValue * float64(s.conditions[0].values)
+	}
+	if regular && s.whole() { // as rowScan.singleBits does it
+		lookups = min(lookups, 2*costOfBlock*windows/blockWindows+tests/5)
+	}
+	return lookups < costOfBlock*windows/blockWindows+tests
+}
+
+// good returns about how many of so many windows, of which a share is selected, are good enough when they are looked at, if scores are random.
+func good(windows, share float64, wanted int) float64 {
+	k := float64(wanted)
+	return min(k/share*(1+math.Log(1+windows*share/k)), windows)
+}
+
+// share returns how many videos must be looked at, and which share of all is selected, about.
+func (s *Selection) share() (driving, share float64) {
+	all := float64(max(s.columns.rows.count, 1))
+	if s.rows != nil {
+		return float64(s.rows.count), float64(s.rows.count) / all
+	}
+	share = 1
+	for i := range s.conditions {
+		share *= float64(s.conditions[i].rows) / all
+	}
+	return float64(s.conditions[0].rows), share
+}
+
+// whole reports whether the videos to be looked at are a set already.
+func (s *Selection) whole() bool {
+	if s.rows != nil {
+		return true
+	}
+	_, whole := s.conditions[0].whole()
+	return whole
 }
 
 // scan goes through the selected rows.
 func (s *Selection) scan(scan *rowScan) {
-	if s.rows == nil && s.combines() {
+	if s.rows == nil && len(s.conditions) > 1 && s.combines(scan.holds()) {
 		s.set()
 	}
-	switch {
-	case s.rows != nil:
+	if s.rows != nil {
 		scan.set(s.rows)
 		return
-	case len(s.conditions) > 1:
+	}
+	if len(s.conditions) > 1 {
 		scan.passes = func(row uint32) bool {
 			for i := range s.conditions[1:] {
 				if !s.conditions[i+1].passes(s.columns, row) {
@@ -129,15 +161,17 @@ func (s *Selection) scan(scan *rowScan) {
 	s.conditions[0].scan(scan)
 }
 
-// combines reports whether the set is put together with little effort.
-func (s *Selection) combines() bool {
-	if len(s.conditions) == 1 {
+// combines reports whether it takes less to put the set together than to test the good ones of the videos that pass the first condition.
+func (s *Selection) combines(wanted int) bool {
+	driving, share := s.share()
+	if driving == 0 {
 		return false
 	}
+	effort := costOfRow * driving
 	for i := range s.conditions {
 		if _, whole := s.conditions[i].whole(); !whole {
-			return false
+			effort += min(costOfRow*float64(s.conditions[i].rows)+costOfValue*float64(s.conditions[i].values), costOfTest*driving)
 		}
 	}
-	return true
+	return effort < costOfTest*good(driving, share*float64(s.columns.rows.count)/driving, wanted)
 }

@@ -42,6 +42,15 @@ func TestNoMedia(t *testing.T) {
 	assert.ErrorIs(t, err, errNoSound)
 }
 
+func TestUnknownCodec(t *testing.T) {
+	needFFmpeg(t)
+	content := string(readFile(t, record(t, append(tone("0.5*sin(2*PI*440*t):s=16000:d=1"), "-c:a", "aac", "a.mp4")...)))
+	require.Contains(t, content, "mp4a")
+	content = strings.ReplaceAll(strings.ReplaceAll(content, "mp4a", "zzzz"), "esds", "zzzz")
+	_, err := collect(t, t.Context(), newMedia(t, nil), write(t, "a.mp4", content), 16000)
+	assert.ErrorIs(t, err, errNoCodec)
+}
+
 // What is in a file decides, not its name.
 func TestWrongExtension(t *testing.T) {
 	needFFmpeg(t)

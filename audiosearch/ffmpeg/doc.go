@@ -1,4 +1,5 @@
-// Package ffmpeg reads sound and video files for audiosearch, by the programs ffmpeg and ffprobe. Versions 5.1 to 7 are known to work.
+// Package ffmpeg reads sound and video files for audiosearch, by the programs ffmpeg and ffprobe. It is tested with
+// version 5.1.
 //
 // [New] gives an [audiosearch.Media]. It reads all that the programs know among the usual kinds of files. Package wav reads WAV files without
 // any program; a program that wants both asks that one first:
@@ -10,12 +11,14 @@
 // # What is read
 //
 // The first sound track, and the first video track that is no cover picture. Time 0 is where a player starts the file, for the sound and for
-// the keyframes: a sound track that begins later has silence before it, and so has one with a gap of more than 0.1 s in its time stamps. The channels are averaged: each has the same weight, the
-// one for low frequencies too. Sound is resampled by SoX (libsoxr, precision 28), or by ffmpeg's own resampler with a long filter if
-// ffmpeg was built without it. What is beyond full scale is clipped.
+// the keyframes: a sound track that begins later has silence before it, and so has one after a gap of more than 0.1 s in its time stamps.
+// Keyframes are where the file says that they are: nothing is decoded to find them.
+//
+// The channels are averaged: each has the same weight, the one for low frequencies too. Sound is resampled by SoX (libsoxr, precision 28), or
+// by ffmpeg's own resampler with a long filter if ffmpeg was built without it. What is beyond full scale is clipped.
 //
 // A file that is damaged or cut is read as far as ffmpeg reads it: if it gets to an end by itself and gave any sound, that is the sound. If it
-// gives up, that is an error, whatever came before. Keyframes are where the file says that they are: nothing is decoded to find them.
+// gives up, that is an error, whatever came before.
 //
 // # Safety
 //
@@ -26,8 +29,8 @@
 //   - only the protocol "file" is allowed, and only kinds of files that hold the sound themselves. Playlists, scripts for the concatenation of files and
 //     the like are refused by what is in them, whatever their names are;
 //   - a QuickTime file that refers to others is read without them;
-//   - time, output, keyframes, pixels and single allocations are bounded. The total memory of the programs is not: a host that fears for it sets
-//     a limit for itself (cgroup, MemoryMax of systemd), which its children share;
+//   - time, output, keyframes, pixels and single allocations are bounded. The total memory of the programs is not (a gap of hours in the sound
+//     takes them up to 1 GB): a host that fears for it sets a limit for itself (cgroup, MemoryMax of systemd), which its children share;
 //   - the programs run in an environment with nothing but PATH and the language, in a process group of their own, which is killed when the
 //     context ends, when time is up, when the caller stops reading, and on Linux when this process dies.
 package ffmpeg

@@ -25,14 +25,13 @@ var said = []struct {
 	text string
 	err  error
 }{
-	{"ormat not on whitelist", errRefused},
-	{"not on whitelist", errRefused}, // a protocol
+	{"not on whitelist", errRefused},
 	{"moov atom not found", errNoIndex},
 	{"matches no streams", errNoSound},
 	{"does not contain any stream", errNoSound},
 	{"Invalid data found when processing input", errNoMedia},
-	{"Decoder not found", errNoCodec},
-	{"Decoding requested, but no decoder found", errNoCodec},
+	{"Decoder (codec", errNoCodec}, // ... not found
+	{"no decoder found", errNoCodec},
 	{"Cannot allocate memory", errNoMemory},
 }
 

@@ -101,8 +101,9 @@ func filters(h *header, rate int, resampler string) string {
 		}
 		chain = append(chain, "pan=mono|c0="+strings.Join(terms, "+"))
 	}
-	// The first one fills gaps between time stamps, at the rate as it is: done together with resampling, the silence lands beside the gap.
-	return strings.Join(append(chain, "aresample=async=1", "aresample="+resampler+":osr="+strconv.Itoa(rate)), ",")
+	// The last one fills gaps between time stamps. In one filter with the resampling, the silence would land beside the gap; before it, a long
+	// gap would take more memory.
+	return strings.Join(append(chain, "aresample="+resampler+":osr="+strconv.Itoa(rate), "aresample=async=1"), ",")
 }
 
 // The resamplers, as arguments of ffmpeg's filter aresample. Both are flat to 0.9 times half the lower rate.

@@ -84,8 +84,10 @@ func (j *job) header() (*header, error) {
 		}
 	}
 	switch {
-	case h.sound < 0 || h.channels < 1:
+	case h.sound < 0:
 		return nil, errNoSound
+	case h.channels < 1:
+		return nil, errNoCodec
 	case h.channels > maxChannels:
 		return nil, fmt.Errorf("the file has %d channels of sound, and ffmpeg averages %d at most: convert it to fewer", h.channels, maxChannels)
 	case h.duration > j.opts.MaxDuration, h.delay > j.opts.MaxDuration:

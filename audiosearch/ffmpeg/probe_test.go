@@ -1,6 +1,7 @@
 package ffmpeg
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -41,8 +42,11 @@ func TestKeyframes(t *testing.T) {
 			assert.True(t, info.HasVideo)
 			assert.InDelta(t, 20, info.Duration.Seconds(), 0.1)
 			require.Len(t, info.Keyframes, 10)
+			if slices.Contains([]string{"h264.mp4", "b-frames.mp4", "mpeg4.mp4", "mov.mov"}, c.name) {
+				assert.Equal(t, everyTwoSeconds(), info.Keyframes)
+			}
 			for i, want := range everyTwoSeconds() {
-				assert.InDelta(t, want.Seconds(), info.Keyframes[i].Seconds(), 0.1, "keyframe %d", i) // mp4 is exact; others start a few frames late
+				assert.InDelta(t, want.Seconds(), info.Keyframes[i].Seconds(), 0.1, "keyframe %d", i) // others start a few frames late
 			}
 			got, err := collect(t, t.Context(), newMedia(t, nil), path, 16000)
 			require.NoError(t, err)
@@ -113,7 +117,7 @@ func TestGap(t *testing.T) {
 	require.NoError(t, err)
 	assert.InDelta(t, 8, float64(len(got))/16000, 0.01)
 	assert.InDelta(t, -9.03, level(got[:16000*29/10]), 0.1)
-	assert.Less(t, level(got[16000*31/10:16000*49/10]), -90.0)
+	assert.Less(t, level(got[16000*31/10:16000*48/10]), -90.0) // what the resampler held comes after the gap
 	assert.InDelta(t, -9.03, level(got[16000*51/10:16000*79/10]), 0.1)
 }
 

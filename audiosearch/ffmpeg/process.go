@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -151,13 +152,20 @@ func (j *job) readAll(max int, path string, args ...string) ([]byte, error) {
 
 // head keeps the first bytes that are written to it.
 type head struct {
+	mu  sync.Mutex // a program that leaves a child behind may still write
 	b   []byte
 	max int
 }
 
 func (h *head) Write(b []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.b = append(h.b, b[:min(len(b), h.max-len(h.b))]...)
 	return len(b), nil
 }
 
-func (h *head) String() string { return string(h.b) }
+func (h *head) String() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return string(h.b)
+}

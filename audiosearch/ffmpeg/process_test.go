@@ -3,14 +3,10 @@
 package ffmpeg
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
-	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
 // script makes a program for the shell. ffmpeg's question for its version is answered by the real one.
@@ -55,7 +50,7 @@ func TestFFprobeThatFails(t *testing.T) {
 		"yes x | head -c 1000000 >&2; exit 1":  {"(x)", true},
 		"echo '{}'; echo 'Cannot allocate memory' >&2; exit 1":                                                                   {"more memory", true},
 		`echo '{"streams":[{"codec_type":"audio","channels":65}]}'`:                                                              {"65 channels", false},
-		`echo '{"streams":[{"codec_type":"audio","channels":0}]}'`:                                                               {"no sound", true},
+		`echo '{"streams":[{"codec_type":"audio","channels":0}]}'`:                                                               {"cannot decode", true},
 		`echo '{"streams":[{"codec_type":"audio","channels":1}],"format":{"duration":"1e300"}}'`:                                 {"longer than 24h", false},
 		`echo '{"streams":[{"codec_type":"audio","channels":1,"start_time":"1e300"}],"format":{"duration":"NaN"}}'`:              {"longer than 24h", false},
 		`case "$*" in *packet=*) yes;; esac; echo '{"streams":[{"codec_type":"audio","channels":1},{"codec_type":"video"}]}'`:    {"takes ffmpeg too long", false},
@@ -130,6 +125,40 @@ func TestFFmpegThatFails(t *testing.T) {
 	}
 }
 
+func TestBestResampler(t *testing.T) {
+	folder := t.TempDir()
+	for version, want := range map[string]string{
+		"configuration: --enable-gpl --enable-libsoxr --enable-libx264": soxr, "configuration: --enable-gpl": swr, "": swr,
+	} {
+		path := filepath.Join(folder, "program")
+		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n[ \"$*\" = -version ] && echo '"+version+"'\n"), 0o700))
+		m := newMedia(t, nil)
+		j, err := m.open(t.Context(), write(t, "a.flac", "whatever it is"))
+		require.NoError(t, err)
+		for range 2 {
+			got, err := j.bestResampler(path)
+			require.NoError(t, err)
+			assert.Equal(t, want, got)
+			path = "/nowhere" // it is asked once
+		}
+		j.close()
+	}
+	m := newMedia(t, &Options{FFprobe: script(t, `echo '{"streams":[{"codec_type":"audio","channels":1}]}'`), FFmpeg: "false"})
+	_, err := collect(t, t.Context(), m, write(t, "a.flac", "whatever it is"), 16000)
+	assert.Error(t, err)
+	assert.Empty(t, m.resampler, "a failure is no answer")
+}
+
+func TestHead(t *testing.T) {
+	h := &head{max: 5}
+	for _, s := range []string{"", "abc", "defg", "h"} {
+		n, err := h.Write([]byte(s))
+		assert.NoError(t, err)
+		assert.Equal(t, len(s), n, "all of it counts as written, or the program would stop")
+	}
+	assert.Equal(t, "abcde", h.String())
+}
+
 // The time that the caller takes is not the program's.
 func TestSlowCaller(t *testing.T) {
 	j, err := newMedia(t, nil).open(t.Context(), write(t, "a.flac", "whatever it is"))
@@ -165,162 +194,6 @@ func TestNotInstalled(t *testing.T) {
 	require.NoError(t, os.WriteFile(notRunnable, []byte("#!/nowhere/sh\n"), 0o700))
 	_, err := newMedia(t, &Options{FFprobe: notRunnable}).Probe(t.Context(), path)
 	assert.ErrorIs(t, err, ErrNotInstalled)
-}
-
-// gone reports whether a process is no longer there. One that was left to another parent may still be a zombie.
-func gone(pid int) bool {
-	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-		return true
-	}
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	return err == nil && bytes.Contains(stat, []byte(") Z "))
-}
-
-func readPID(t testing.TB, path string) int {
-	t.Helper()
-	var pid int
-	require.Eventually(t, func() bool {
-		b, err := os.ReadFile(path)
-		if err != nil || !bytes.HasSuffix(b, []byte("\n")) {
-			return false
-		}
-		pid, err = strconv.Atoi(strings.TrimSpace(string(b)))
-		return err == nil
-	}, time.Minute, 20*time.Millisecond)
-	return pid
-}
-
-// Whatever ends the reading, the program and what it started are gone, and nothing of it is left in this process.
-func TestNothingStays(t *testing.T) {
-	needFFmpeg(t)
-	path := flac(t)
-	folder := t.TempDir()
-	lines := strings.ReplaceAll("echo $$ >D/new; mv D/new D/pid; sleep 1000 & echo $! >D/new; mv D/new D/child; head -c 200000 /dev/zero; wait", "D", folder)
-	m := newMedia(t, &Options{FFmpeg: script(t, lines)})
-	_, err := collect(t, t.Context(), newMedia(t, nil), path, 16000) // what is made once is there now
-	require.NoError(t, err)
-	goroutines, files := runtime.NumGoroutine(), openFiles()
-
-	for name, read := range map[string]func(){
-		"stop": func() {
-			for range m.PCM(t.Context(), path, 16000) {
-				break
-			}
-		},
-		"cancel": func() {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			var last error
-			for _, err := range m.PCM(ctx, path, 16000) {
-				cancel()
-				last = err
-			}
-			assert.ErrorIs(t, last, context.Canceled)
-		},
-		"deadline": func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-			defer cancel()
-			var last error
-			for _, err := range m.PCM(ctx, path, 16000) {
-				last = err
-			}
-			assert.ErrorIs(t, last, context.DeadlineExceeded)
-		},
-		"panic": func() {
-			defer func() { _ = recover() }()
-			for range m.PCM(t.Context(), path, 16000) {
-				panic("of the caller")
-			}
-		},
-	} {
-		_ = os.Remove(folder + "/pid")
-		_ = os.Remove(folder + "/child")
-		read()
-		if _, err := os.Stat(folder + "/pid"); err != nil {
-			continue // it was over before the program got that far
-		}
-		assert.True(t, gone(readPID(t, folder+"/pid")), name)
-		if _, err := os.Stat(folder + "/child"); err == nil {
-			child := readPID(t, folder+"/child")
-			assert.Eventually(t, func() bool { return gone(child) }, time.Minute, 20*time.Millisecond, name)
-		}
-	}
-	assert.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines && openFiles() <= files }, time.Minute, 20*time.Millisecond,
-		"goroutines: %d before; files: %d before", goroutines, files)
-}
-
-// openFiles counts what this process has open; 0 if the system does not tell.
-func openFiles() int {
-	names, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return 0
-	}
-	return len(names)
-}
-
-func TestCancelled(t *testing.T) {
-	needFFmpeg(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	path := flac(t)
-	_, err := newMedia(t, nil).Probe(ctx, path)
-	assert.ErrorIs(t, err, context.Canceled)
-	_, err = collect(t, ctx, newMedia(t, nil), path, 16000)
-	assert.ErrorIs(t, err, context.Canceled)
-
-	ctx, cancel = context.WithCancel(t.Context())
-	defer cancel()
-	m := newMedia(t, &Options{FFprobe: script(t, "kill -STOP $$")})
-	time.AfterFunc(100*time.Millisecond, cancel)
-	_, err = m.Probe(ctx, path)
-	assert.ErrorIs(t, err, context.Canceled)
-}
-
-// A real one, in the middle of an hour.
-func TestCancelDecoding(t *testing.T) {
-	needFFmpeg(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	blocks := 0
-	for block, err := range newMedia(t, nil).PCM(ctx, silence(t, time.Hour), 16000) {
-		if blocks++; block == nil {
-			assert.ErrorIs(t, err, context.Canceled)
-		}
-		cancel()
-	}
-	assert.LessOrEqual(t, blocks, 3) // the first one, the rest of a second, and the error
-}
-
-// silence is a WAV file of zeros, most of which is a hole.
-func silence(t testing.TB, length time.Duration) string {
-	t.Helper()
-	var b bytes.Buffer
-	require.NoError(t, wav.Encode(&b, 8000, make([]float32, int(length.Seconds()*8000))))
-	size := int64(b.Len())
-	path := write(t, "silence.wav", string(b.Next(44)))
-	require.NoError(t, os.Truncate(path, size))
-	return path
-}
-
-// An hour must not need more memory than a minute.
-func TestMemoryIsFlat(t *testing.T) {
-	needFFmpeg(t)
-	m := newMedia(t, nil)
-	allocated := func(length time.Duration) uint64 {
-		path := silence(t, length)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		samples := 0
-		for block, err := range m.PCM(t.Context(), path, 4000) {
-			require.NoError(t, err)
-			samples += len(block)
-		}
-		runtime.ReadMemStats(&after)
-		require.InDelta(t, length.Seconds()*4000, samples, 2)
-		return after.TotalAlloc - before.TotalAlloc
-	}
-	minute, hour := allocated(time.Minute), allocated(time.Hour)
-	assert.Less(t, hour, minute+2<<20, "bytes allocated for an hour, against those for a minute")
 }
 
 // Opening a pipe that nobody writes to would wait for ever.

@@ -11,7 +11,7 @@ func TestBrokenSamples(t *testing.T) {
 	s := newScorer(t)
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for _, value := range []float32{0, 1, -1, nan, inf, -inf, math.MaxFloat32, math.SmallestNonzeroFloat32, 8, 9} {
-		for _, n := range []int{0, 1, 2, 3, 127, 128, 129, 1023, 1024, 1025, 1535, 1536, 8191, 16384, 31999, 50000, windowSize} {
+		for _, n := range []int{0, 1, 3, 127, 128, 1023, 1024, 1536, 8191, 16384, 31999} {
 			same, mixed := make([]float32, n), note(10, 425, 0.2, 0)[:n]
 			for i := range same {
 				same[i] = value
@@ -23,6 +23,11 @@ func TestBrokenSamples(t *testing.T) {
 			scoresOf(t, s, mixed)
 		}
 	}
+	full := note(10, 425, 0.2, 0)
+	for i := range full[:windowSize/2] {
+		full[i] = [...]float32{nan, inf, -inf, math.MaxFloat32}[i%4]
+	}
+	scoresOf(t, s, full)
 }
 
 // A sound is what it is when some of its samples are no numbers, or far too loud.
@@ -38,8 +43,8 @@ func TestBrokenSamplesAreZero(t *testing.T) {
 // Sounds that were recorded too loud are cut off, and still what they are.
 func TestClipped(t *testing.T) {
 	s := newScorer(t)
-	for _, e := range examples() {
-		if e.tonal {
+	for i, e := range examples() {
+		if e.tonal && i%2 == 0 {
 			var top float32
 			for _, x := range e.sound {
 				top = max(top, x)
@@ -50,14 +55,16 @@ func TestClipped(t *testing.T) {
 	}
 }
 
+// FuzzScore finds more with -fuzzminimizetime 1x: which lines run depends on the samples so much that nearly every input is of interest.
 func FuzzScore(f *testing.F) {
 	s := newScorer(f)
-	for _, e := range examples()[:3] {
+	for _, sound := range [][]float32{note(0.04, 425, 0.2, 0), key('5', 0.04, 0.2, 0), white(0.02, 0.1, 1), quiet(0.1)} {
 		var raw []byte
-		for _, x := range e.sound[:4000] {
+		for _, x := range sound {
 			raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
 		}
-		f.Add(raw, uint16(9))
+		f.Add(raw, uint16(0))
+		f.Add(raw, uint16(70))
 	}
 	f.Add([]byte{}, uint16(0))
 	f.Add([]byte{0, 0, 0xc0, 0x7f}, uint16(4000))

@@ -11,8 +11,8 @@ const (
 // chirp looks for one tone that goes one way, up or down, evenly. The score is the least of
 //   - how long it goes: 0 at 0.16 s, 1 at 0.32 s;
 //   - how far: 0 at 1/6 octave, 1 at 1/3 octave or from 1 kHz on;
-//   - how evenly: each step is compared with the mean of the steps around it; 1 if they differ by 35 %, 0 if they differ by 65 %, as the steps of a
-//     scale do;
+//   - how evenly: each step is compared with the mean of the steps around it; 1 if they differ by 35 %, 0 if they differ by 65 %, as the
+//     steps of a scale do;
 //   - how pure the tone is: 0 if it holds 70 % of the power, even noise aside, and 1 from 92 % on;
 //   - how much of all such movement in the clip goes the same way: 0 if 60 % do, 1 from 80 % on. A siren goes both ways.
 //
@@ -95,8 +95,8 @@ func (c *clip) trim(s stretch) stretch {
 	return s
 }
 
-// unevenness is how much the steps differ from the mean of the steps around them, relative to it. Steps are as many frames long as it takes to
-// move clearly.
+// unevenness is how much the steps differ from the mean of the steps around them, relative to it. Steps are as many frames long as it
+// takes to move clearly.
 func (c *clip) unevenness(s stretch) float64 {
 	hz := func(i int) float64 { return c.frames[i].ridge.hz }
 	moved := math.Abs(hz(s.to-1)-hz(s.from)) / float64(s.frames()-1)

@@ -6,8 +6,8 @@ import "math"
 // half. What is left is the taps at the odd distances ..., -3, -1, 1, 3, ... from the middle.
 type halfband []float32
 
-// How many taps the filters have on the way down. What is beyond the band that is kept, at either rate, and would be folded into it, is 50 dB
-// below.
+// How many taps the filters have on the way down. What is beyond the band that is kept, at either rate, and would be folded into it, is
+// 50 dB below.
 const (
 	wideTaps  = 4  // keep what is below 0.2 of the new rate: on the way to a rate that nothing is looked at in
 	steepTaps = 12 // keep what is below 0.43 of the new rate

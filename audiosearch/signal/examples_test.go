@@ -59,7 +59,8 @@ func examplesOfTones() []example {
 		{"chirp, slow", straight(10, 500, 800, 0.3), chirp, nil, true},
 		{"chirp, over and over", repeated(10, 0.3, straight(1, 1000, 2000, 0.3)), chirp, nil, true},
 		{"chirp, -40 dBFS", rising(5, 300, 3000, 0.014), chirp, nil, true},
-		{"chirp between tones held", join(note(2, 500, 0.3, 0), rising(2, 500, 2000, 0.3), note(2, 2000, 0.3, 0)), is(classChirp, classSine), nil, true},
+		{"chirp between tones held", join(note(2, 500, 0.3, 0), rising(2, 500, 2000, 0.3), note(2, 2000, 0.3, 0)),
+			is(classChirp, classSine), nil, true},
 	}
 }
 
@@ -86,10 +87,12 @@ func examplesOfTelephones() []example {
 		{"busy, the slowest", onOff(10, 0.3, 0.65, 0.65, tone(425)), busy, nil, true},
 		{"busy, uneven", onOff(10, 0.3, 0.4, 0.2, tone(400)), busy, nil, true},
 		{"busy for 3 s", onOff(3, 0, 0.5, 0.5, tone(425)), busy, nil, true},
+		{"busy for 2.5 s, from the middle of a beep", onOff(2.5, 0.3, 0.5, 0.5, tone(425)), busy, nil, true},
 		{"busy from 7 s on", join(quiet(7), onOff(3, 0, 0.25, 0.25, tones(480, 620))), busy, is(classSilence), false},
 
 		{"DTMF, a number", join(quiet(1), dialed("0123456789*#", 0.1, 0.1, 0.2), quiet(1)), dtmf, nil, true},
 		{"DTMF, letters", dialed("ABCD", 0.07, 0.07, 0.1), dtmf, nil, true},
+		{"DTMF, as fast as can be", join(quiet(1), dialed("8675309", 0.04, 0.04, 0.2), quiet(1)), dtmf, nil, true},
 		{"DTMF, one key of 40 ms", join(quiet(1.013), key('5', 0.04, 0.2, 0), quiet(0.8)), dtmf, nil, true},
 		{"DTMF, one key held", key('9', 10, 0.2, 0), dtmf, nil, true},
 		{"DTMF, -40 dBFS", join(quiet(1), dialed("314159", 0.08, 0.08, 0.01), quiet(0.5)), dtmf, nil, true},
@@ -178,23 +181,31 @@ func examplesOfNothing() []example {
 		{name: "slow scale of sines", sound: scale(12, 0.5, 300, pure)},
 		{name: "siren", sound: sweep(10, func(t float64) float64 { return 900 + 400*math.Sin(2*math.Pi*t/3) }, 0.3, 0)},
 		{name: "vibrato", sound: sweep(10, func(t float64) float64 { return 600 + 20*math.Sin(2*math.Pi*t*5) }, 0.3, 0)},
-		{name: "sine of half a second in noise", sound: mix(white(10, 0.02, 4), join(quiet(3.3), note(0.5, 800, 0.3, 0))), maybe: is(classWhiteNoise)},
+		{name: "sine of half a second in noise", sound: mix(white(10, 0.02, 4), join(quiet(3.3), note(0.5, 800, 0.3, 0))),
+			maybe: is(classWhiteNoise)},
+		{name: "sine that swells", sound: waves(note(10, 1000, 0.5, 0), 1)},
+		{name: "dial tone that swells", sound: waves(pair(10, 350, 440, 0.3), 1)},
 		{name: "square wave", sound: clipped(note(10, 300, 30, 0), 0.2)},
 		{name: "two sines", sound: pair(10, 500, 1300, 0.2)},
 		{name: "dial tone of half a second", sound: join(quiet(1), pair(0.5, 350, 440, 0.2), quiet(1))},
+		{name: "dial tone, 440 Hz 16 dB softer", sound: mix(note(10, 350, 0.3, 0), note(10, 440, 0.047, 1)), maybe: is(classSine)},
 		{name: "dial tone, 4 % off", sound: pair(10, 350*1.04, 440*1.04, 0.2)},
 		{name: "ringing, North America", sound: onOff(6, 0, 2, 4, tones(440, 480)), maybe: is(classSilence)},
 		{name: "ringing, Europe", sound: onOff(10, 0, 1, 4, tone(425)), is: is(classSine, classSilence), maybe: is(classDialTone)},
 		{name: "beeps of 425 Hz, too slow", sound: onOff(10, 0, 1.2, 1.2, tone(425)), is: is(classSine), maybe: is(classDialTone)},
 		{name: "beeps of 600 Hz", sound: onOff(10, 0, 0.5, 0.5, tone(600))},
 		{name: "beeps of 3.1 kHz", sound: onOff(10, 0.2, 0.5, 0.5, tone(3100))},
+		{name: "beeps of 425 Hz at odd times", sound: odd(425)},
 		{name: "busy only twice", sound: join(quiet(1), note(0.5, 425, 0.2, 0), quiet(0.5), note(0.5, 425, 0.2, 0), quiet(1))},
 		{name: "DTMF, 3.5 % high", sound: join(quiet(1), key('1', 0.1, 0.2, 0.036), quiet(0.1), key('D', 0.1, 0.2, 0.036), quiet(0.5))},
 		{name: "DTMF, 3.5 % low", sound: join(quiet(1), key('1', 0.1, 0.2, -0.036), quiet(0.1), key('D', 0.1, 0.2, -0.036), quiet(0.5))},
 		{name: "DTMF of 20 ms", sound: join(quiet(1), key('5', 0.02, 0.2, 0), quiet(0.5))},
 		{name: "four beeps of an alarm for gas", sound: repeated(10, 0, join(dots(4, 0.1, 0.1, 3100), quiet(4.3))), is: is(classSilence)},
+		{name: "three beeps and no more", sound: join(quiet(1), dots(3, 0.5, 0.5, 3100), quiet(6)), maybe: is(classSilence)},
+		{name: "alarm of a chord", sound: mix(alarm(10, 0, 1000, 0.2), alarm(10, 0, 1300, 0.2), alarm(10, 0, 1600, 0.2))},
 		{name: "metronome, 4 Hz", sound: repeated(10, 0, join(bang(0.03, 0.4, 5), quiet(0.22)))},
-		{name: "blows at odd times", sound: join(bang(0.1, 0.4, 1), quiet(0.4), bang(0.1, 0.4, 2), quiet(1.7), bang(0.1, 0.4, 3), quiet(0.9), bang(0.1, 0.4, 4), quiet(0.3))},
+		{name: "blows at odd times", sound: join(bang(0.1, 0.4, 1), quiet(0.4), bang(0.1, 0.4, 2), quiet(1.7), bang(0.1, 0.4, 3), quiet(0.9),
+			bang(0.1, 0.4, 4), quiet(0.3))},
 		{name: "brown noise", sound: sloped(10, 0.1, -6.02, 1)},
 		{name: "blue noise", sound: sloped(10, 0.1, 3.01, 1)},
 		{name: "noise that comes and goes", sound: waves(white(10, 0.1, 1), 0.25)},
@@ -208,6 +219,14 @@ func examplesOfNothing() []example {
 func dots(n int, on, off, hz float64) (out []float32) {
 	for range n {
 		out = join(out, soft(note(on, hz, 0.3, 0)), quiet(off))
+	}
+	return out
+}
+
+// odd are beeps of all lengths.
+func odd(hz float64) (out []float32) {
+	for i := range 10 {
+		out = join(out, soft(note(0.14+0.05*float64(i*7%10), hz, 0.2, 0)), quiet(0.14+0.05*float64(i*3%10)))
 	}
 	return out
 }

@@ -16,12 +16,14 @@ const (
 )
 
 // mainsHum looks for lines at multiples of 50 or 60 Hz that stay. Each half second is judged by itself, the least of
-//   - how many lines up to 430 Hz hold 0.25 % of the power of all lines or more, and stand 6 dB out of the noise: 0 if one does, 1 from three on;
-//   - how much of the power from 35 to 430 Hz they hold: 0 at 50 %, 1 from 80 % on, even noise aside, and 0 at 10 %, 1 from 30 % on with it;
+//   - how many lines up to 430 Hz hold 0.25 % of the power of all lines or more, and stand 6 dB out of the noise: 0 if one does, 1 from
+//     three on;
+//   - how much of the power from 35 to 430 Hz they hold: 0 at 50 %, 1 from 80 % on, even noise aside, and 0 at 10 %, 1 from 30 % on with
+//     it;
 //   - how much of all power they hold: 0 at 3 %, 1 from 15 % on.
 //
-// The mains may be off by 0.6 %. The score is the lesser of the mean of this over the longest stretch where it is more than 0, and of how long that is:
-// 0 at 0.9 s, 1 at 1.8 s. What is left goes through lasting.
+// The mains may be off by 0.6 %. The score is the lesser of the mean of this over the longest stretch where it is more than 0, and of how
+// long that is: 0 at 0.9 s, 1 at 1.8 s. What is left goes through lasting.
 func (c *clip) mainsHum() (best float64) {
 	frames := max(0, len(c.at1k)/(humSize/2)-1)
 	if frames == 0 {
@@ -77,17 +79,6 @@ func (c *clip) humAt(i int, mains float64) float64 {
 	rest := max(comb, power-noise*float64(len(low)))
 	return min(ramp(float64(count), 1, 3), ramp(comb/rest, 0.5, 0.8), ramp(comb/power, 0.1, 0.3),
 		ramp(comb/max(comb, c.powerOf(i*humSize/2*humSlower, humSize*humSlower)), 0.03, 0.15))
-}
-
-// powerOf is the mean square of so many samples of the clip, a constant aside.
-func (c *clip) powerOf(begin, samples int) (power float64) {
-	blocks := c.blocks[min(begin/blockSize, len(c.blocks)):min((begin+samples)/blockSize, len(c.blocks))]
-	var mean float64
-	for _, b := range blocks {
-		mean += float64(b.mean) / float64(len(blocks))
-		power += float64(b.meanSquare) / float64(len(blocks))
-	}
-	return max(0, power-mean*mean)
 }
 
 // humLines is the power of the lines at multiples of a frequency.

@@ -22,15 +22,16 @@ type noiseSegment struct {
 	level     float64 // dB
 }
 
-// whiteNoise looks for noise with the same power at each frequency, and pinkNoise for noise with the same power in each octave. Each second
-// is judged by itself, the least of
+// whiteNoise looks for noise with the same power at each frequency, and pinkNoise for noise with the same power in each octave. Each
+// second is judged by itself, the least of
 //   - the slope of its spectral density from 100 to 7400 Hz: 1 within 1 dB per octave of what it should be, 0 from 1.5 on;
 //   - how near the spectrum is to such a line: 1 if half octaves deviate by an RMS of 2 dB, 0 at 4.5 dB;
-//   - how stationary it is: 1 if the level of octaves, seen each 32 ms, has a standard deviation of 1.2 dB, 0 at 2.4 dB; ideal noise has 0.6.
+//   - how stationary it is: 1 if the level of octaves, seen each 32 ms, has a standard deviation of 1.2 dB, 0 at 2.4 dB; ideal noise has
+//     0.6.
 //   - how much of the power is there: 0 at 35 %, 1 from 55 % on; pink noise has 75 %, as there is as much in the octaves below.
 //
-// The score is the mean over all seconds, times how equal the levels of those are that are noise: 1 if their standard deviation is up to 1.5 dB, 0
-// from 4 dB on.
+// The score is the mean over all seconds, times how equal the levels of those are that are noise: 1 if their standard deviation is up to
+// 1.5 dB, 0 from 4 dB on.
 func (c *clip) whiteNoise() float64 { return c.noise(0) }
 
 // pinkNoise: see whiteNoise.

@@ -106,12 +106,14 @@ func (s *Scorer) Model(context.Context) (audiosearch.Model, error) {
 	return m, nil
 }
 
-// Score scores clips. The scores of a clip depend on nothing but its samples: neither on the other clips nor on who else calls. Samples that
-// are no numbers count as 0. A clip that is longer than the window is an error that is [audiosearch.Permanent]; an empty one scores 0.
+// Score scores clips. The scores of a clip depend on nothing but its samples: neither on the other clips nor on who else calls. Samples
+// that are no numbers count as 0. A clip that is longer than the window is an error that is [audiosearch.Permanent]; an empty one scores
+// 0.
 func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
 	for i, samples := range clips {
 		if len(samples) > windowSize {
-			return nil, audiosearch.Permanent(fmt.Errorf("signal: clip %d has %d samples; cut clips to the model's window of %d", i, len(samples), windowSize))
+			return nil, audiosearch.Permanent(
+				fmt.Errorf("signal: clip %d has %d samples; cut clips to the model's window of %d", i, len(samples), windowSize))
 		}
 	}
 	scores := make([]audiosearch.Scores, len(clips))

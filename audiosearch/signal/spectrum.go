@@ -1,21 +1,15 @@
 package signal
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
-// All detectors but that of silence look at spectra of 64 ms, one each 32 ms: fine enough in frequency to tell 400 from 425 Hz, and in time
-// for beeps of 120 ms. DTMF tones are shorter and mains hum is lower: each has spectra of its own, of a slower signal.
+// Most detectors look at spectra of 64 ms, one each 32 ms: fine enough in frequency to tell 400 from 425 Hz, and in time for beeps of 120
+// ms. DTMF tones are shorter and mains hum is lower: each has spectra of its own, of a slower signal. Silence and pulses are levels.
 const (
-	sampleRate   = 16000
-	frameSize    = 1024
-	frameHop     = 512
-	frameBins    = frameSize/2 + 1
-	hopSeconds   = float64(frameHop) / sampleRate
-	binHz        = float64(sampleRate) / frameSize
-	blockSize    = 128
-	blockSeconds = float64(blockSize) / sampleRate
+	frameSize  = 1024
+	frameHop   = 512
+	frameBins  = frameSize/2 + 1
+	hopSeconds = float64(frameHop) / sampleRate
+	binHz      = float64(sampleRate) / frameSize
 )
 
 // What a frame must have to be looked at, and where a ridge may be.
@@ -30,9 +24,6 @@ const (
 	noticeable   = 0.2              // the share of all power, noise included, from which on something can be told from noise
 	medianOfMean = math.Ln2         // of the power of noise in a bin, which is distributed exponentially
 )
-
-// block is 8 ms of samples.
-type block struct{ mean, meanSquare float32 }
 
 // frame is what is known of the spectrum of 64 ms.
 type frame struct {
@@ -56,81 +47,7 @@ func (f *frame) purity(part float64) float64 {
 	return ramp(part/f.power, noticeable/2, noticeable) * part / max(part, f.power-f.noise)
 }
 
-// clip is one clip at work: what is computed of it once, for all detectors, in buffers that the next clip uses again.
-type clip struct {
-	samples []float32
-	blocks  []block
-	spectra []float32 // frameBins for each frame
-	frames  []frame
-	noises  []noiseSegment
-	at8k    []float32
-	at4k    []float32
-	at2k    []float32
-	at1k    []float32
-
-	scorer   *Scorer
-	sorted   []float32 // scratch, as all below
-	odd      []float32
-	work     []phasor
-	spectrum []float32
-	levels   []float64
-	tones    []toneFrame
-}
-
-// load takes the samples of a clip, and computes what detectors share.
-func (c *clip) load(samples []float32) {
-	c.samples = c.samples[:0]
-	for _, x := range samples {
-		c.samples = append(c.samples, finite(x))
-	}
-	c.blocks = c.blocks[:0]
-	for at := 0; at+blockSize <= len(c.samples); at += blockSize {
-		c.blocks = append(c.blocks, newBlock(c.samples[at:at+blockSize]))
-	}
-	c.at8k, c.odd = c.scorer.wide.decimate(c.at8k[:0], c.samples, c.odd)
-	c.at4k, c.odd = c.scorer.steep.decimate(c.at4k[:0], c.at8k, c.odd)
-	c.at2k, c.odd = c.scorer.wide.decimate(c.at2k[:0], c.at4k, c.odd)
-	c.at1k, c.odd = c.scorer.steep.decimate(c.at1k[:0], c.at2k, c.odd)
-
-	c.spectra, c.frames = c.spectra[:0], c.frames[:0]
-	for at := 0; at+frameSize <= len(c.samples); at += frameHop {
-		begin := len(c.spectra)
-		c.spectra = slices.Grow(c.spectra, frameBins)[:begin+frameBins]
-		spectrum := c.spectra[begin:]
-		c.scorer.fft.power(spectrum, c.samples[at:at+frameSize], c.work)
-		c.frames = append(c.frames, c.newFrame(spectrum))
-	}
-
-	c.noises = c.noises[:0]
-	for from := 0; from+segmentFrames <= len(c.frames); from += segmentFrames {
-		c.noises = append(c.noises, c.newNoiseSegment(stretch{from, from + segmentFrames}))
-	}
-}
-
-// finite makes a sample a number in a range of which all powers are numbers too.
-func finite(x float32) float32 {
-	if x >= -8 && x <= 8 {
-		return x
-	}
-	switch {
-	case x > 8:
-		return 8
-	case x < -8:
-		return -8
-	default:
-		return 0 // not a number
-	}
-}
-
-func newBlock(samples []float32) block {
-	var sum, square float32
-	for _, x := range samples {
-		sum += x
-		square += x * x
-	}
-	return block{sum / blockSize, square / blockSize}
-}
-
+// newFrame tells of a spectrum what all need to know.
 func (c *clip) newFrame(spectrum []float32) frame {
 	var sum, top float32
 	peak := firstBin
@@ -191,12 +108,6 @@ func gravity(spectrum []float32, low, high int, binHz float64) (power, hz float6
 	}
 	return float64(sum), (float64(moment/sum) + float64(low)) * binHz
 }
-
-// seconds is how long the clip is.
-func (c *clip) seconds() float64 { return float64(len(c.samples)) / sampleRate }
-
-// spectrumOf returns the power spectrum of a frame.
-func (c *clip) spectrumOf(i int) []float32 { return c.spectra[i*frameBins : (i+1)*frameBins] }
 
 // median reorders values and returns the one in the middle, 0 of none.
 func median(values []float32) float32 {

@@ -97,22 +97,19 @@ func white(seconds, rms float64, seed uint64) []float32 {
 	return out
 }
 
-// sloped is Gaussian noise whose density changes by so many dB per octave from 20 Hz on. It is made in the frequency domain.
+// sloped is Gaussian noise whose density changes by so many dB per octave from 20 Hz on. It is made in the frequency domain, 4 s of it,
+// over and over.
 func sloped(seconds, rms, slope float64, seed uint64) []float32 {
-	n := 1
-	for n < int(seconds*sampleRate) {
-		n *= 2
-	}
+	const n = 1 << 16
 	r := rand.New(rand.NewPCG(seed, 2))
 	re, im := make([]float64, n), make([]float64, n)
 	for k := 1; k < n/2; k++ {
-		hz := float64(k) * sampleRate / float64(n)
-		gain := math.Pow(10, slope*math.Log2(max(hz, 20)/1000)/20)
+		gain := math.Pow(max(float64(k)*sampleRate/n, 20), slope/(20*math.Log10(2)))
 		re[k], im[k] = r.NormFloat64()*gain, r.NormFloat64()*gain
 		re[n-k], im[n-k] = re[k], -im[k]
 	}
 	slowFFT(re, im)
-	return scaled(re[:int(seconds*sampleRate)], rms)
+	return repeated(seconds, 0, scaled(re, rms))
 }
 
 // scaled brings values to an RMS.

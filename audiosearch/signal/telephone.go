@@ -71,6 +71,7 @@ func (c *clip) dialTone() float64 {
 // busySignal looks for 480 and 620 Hz, or 425, or 400 Hz, going on and off. The score is the least of
 //   - how many times it comes again as it came first: 0 at none, 1 from two on;
 //   - how long it is on and off: 1 from 0.12 to 0.65 s, 0 below 0.08 s and above 0.75 s;
+//   - how alike the beeps are, and the times between them: 1 if they differ by up to 25 ms and 10 %, 0 from 50 ms and 25 % on;
 //   - how well the tone fits, see listen, on average.
 //
 // What is left goes through lasting.

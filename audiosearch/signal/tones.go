@@ -38,11 +38,3 @@ func (c *clip) even(s stretch, power func(i int) float64) stretch {
 		func(float64) float64 { return 6 })
 	return stretch{s.from + part.from, s.from + part.to}
 }
-
-// share is how much of the clip a stretch is.
-func (c *clip) share(s stretch) float64 {
-	if len(c.frames) == 0 {
-		return 0
-	}
-	return float64(s.frames()) / float64(len(c.frames))
-}

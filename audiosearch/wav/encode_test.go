@@ -17,6 +17,7 @@ func TestEncode(t *testing.T) {
 	}
 	var file bytes.Buffer
 	require.NoError(t, Encode(&file, 22050, samples))
+	assert.Equal(t, simple(format(formatPCM, 1, 22050, 2, 16), file.Bytes()[44:]), file.Bytes(), "as the tests would write it")
 	got, err := collect(t, t.Context(), newMedia(t, nil), save(t, file.Bytes()), 22050)
 	require.NoError(t, err)
 	top := float32(math.MaxInt16) / 32768

@@ -123,9 +123,6 @@ func (p *parser) chunks() (*sound, error) {
 			return p.found()
 		}
 		offset += length + length%2 // chunks begin at even offsets
-		if offset >= p.size {
-			return nil, errCut
-		}
 	}
 	return nil, audiosearch.BadMedia(errors.New("the WAV file has too many parts: save it again with another program"))
 }

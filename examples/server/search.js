@@ -32,12 +32,3 @@ if (section) {
   };
   setTimeout(ask, 300);
 }
-
-// A picture that cannot be made leaves no hole.
-for (const image of document.querySelectorAll(".results img")) {
-  const hide = () => { image.hidden = true; };
-  image.addEventListener("error", hide);
-  if (image.complete && image.naturalWidth === 0 && image.loading !== "lazy") {
-    hide();
-  }
-}

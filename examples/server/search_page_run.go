@@ -38,8 +38,7 @@ type resultView struct {
 	Percent    int
 	Moderation *float64
 	HasVideo   bool
-	Picture    string // link; "" for none
-	PictureAt  string
+	Picture    string // link; "" without video
 	Media      string // link
 }
 
@@ -136,7 +135,7 @@ func (p *searchPage) results(r *http.Request, who httpadapter.Principal, run *au
 		}
 		v := resultView{
 			Video: found.VideoID, Start: clock(found.Start), End: clock(found.End), Score: found.Score, Percent: int(100*found.Score + 0.5),
-			Moderation: found.Moderation, HasVideo: video, PictureAt: clock(found.Keyframe.At),
+			Moderation: found.Moderation, HasVideo: video,
 			Media: link("media", "dataset", dataset, "video", found.VideoID) + fmt.Sprintf("#t=%s,%s", seconds(found.Start), seconds(found.End)),
 		}
 		if video {

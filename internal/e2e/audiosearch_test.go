@@ -21,6 +21,10 @@ func TestAudioSearch(t *testing.T) {
 		"roles":                    testSearchRoles,
 		"broken files":             testSearchBroken,
 		"cancel":                   testSearchCancel,
+		"restart":                  testSearchRestart,
+		"two servers, one folder":  testSearchShared,
+		"stopped while scoring":    testSearchStopped,
+		"without ffmpeg":           testSearchWithoutPrograms,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -58,15 +58,18 @@ func (r *searchAPI) searches() []exchange {
 	const fine = `{"dataset_id":"calls","audio_class":"Silence"}`
 	with := func(more string) string { return strings.TrimSuffix(fine, "}") + "," + more + "}" }
 	filter := func(items string) string { return with(`"metadata_filters":[` + items + `]`) }
-	list := forBody(200, false, fine, with(`"limit":1,"offset":0,"skip_moderation":true,"metadata_filters":[]`), with(`"limit":1000,"offset":9223372036854775807`),
+	list := forBody(200, false, fine, with(`"limit":1,"offset":0,"skip_moderation":true,"metadata_filters":[]`),
+		with(`"limit":1000,"offset":9223372036854775807`),
 		filter(`{"key":"site","value":"north"},{"key":"year","value":"2e3","op":">="},{"key":"note","value":"","op":"contains"}`))
 	// ignored; the strict validator wants to know of it
 	list = append(list, forBody(200, true, with(`"x":1`), filter(`{"key":"site","value":"north","x":1}`))...)
-	list = append(list, forBody(422, true, `{`, `[]`, `{}`, `{"dataset_id":"calls"}`, `{"dataset_id":"calls","audio_class":"silence"}`, `{"dataset_id":null,"audio_class":"Silence"}`,
-		with(`"limit":0`), with(`"limit":"1"`), with(`"limit":1.5`), with(`"limit":null`), with(`"offset":-1`), with(`"skip_moderation":1`), with(`"metadata_filters":{}`),
-		with(`"metadata_filters":null`), filter(`{}`), filter(`1`), filter(`{"key":"site","value":1}`), filter(`{"key":"site","value":"x","op":"=="}`))...)
+	list = append(list, forBody(422, true, `{`, `[]`, `{}`, `{"dataset_id":"calls"}`, `{"dataset_id":"calls","audio_class":"silence"}`,
+		`{"dataset_id":null,"audio_class":"Silence"}`,
+		with(`"limit":0`), with(`"limit":"1"`), with(`"limit":1.5`), with(`"limit":null`), with(`"offset":-1`), with(`"skip_moderation":1`),
+		with(`"metadata_filters":{}`), with(`"metadata_filters":null`), filter(`{}`), filter(`1`), filter(`{"key":"site","value":1}`), filter(`{"key":"site","value":"x","op":"=="}`))...)
 	list = append(list, forBody(422, false, with(`"limit":1001`), filter(strings.TrimSuffix(strings.Repeat(`{"key":"site","value":""},`, 101), ",")),
-		filter(`{"key":"none","value":"x"}`), filter(`{"key":"year","value":"x","op":">"}`), `{"dataset_id":"calls","audio_class":"Dental drill, dentist's drill"}`)...)
+		filter(`{"key":"none","value":"x"}`), filter(`{"key":"year","value":"x","op":">"}`),
+		`{"dataset_id":"calls","audio_class":"Dental drill, dentist's drill"}`)...)
 	list = append(list, forBody(404, false, `{"dataset_id":"none","audio_class":"Silence"}`, `{"dataset_id":"","audio_class":"Silence"}`)...)
 	list = append(list,
 		exchange{name: "no credentials", header: map[string]string{"Authorization": ""}, body: fine, status: 401, undocumented: true},
@@ -121,11 +124,14 @@ func (r *searchAPI) readings(operation, path string) []exchange {
 func (r *searchAPI) cancellations() []exchange {
 	const operation, fine = "cancelSearchRun", `{"dataset_id":"calls","audio_class":"Silence"}`
 	waiting, running := r.start(fine), r.start(fine)
-	return append(onRun(operation, http.MethodPost, jobCancelAt, waiting),
-		exchange{name: "viewer", method: http.MethodPost, path: jobCancelAt + waiting + inCalls, operation: operation, header: bearer("viewer"), status: 403},
-		exchange{name: "waiting", method: http.MethodPost, path: jobCancelAt + waiting + inCalls, operation: operation, status: 200, before: func() { r.set(waiting, audiosearch.StateQueued) }},
-		exchange{name: "again", method: http.MethodPost, path: jobCancelAt + waiting + inCalls, operation: operation, status: 409},
-		exchange{name: "running", method: http.MethodPost, path: jobCancelAt + running + inCalls, operation: operation, status: 200, before: func() { r.set(running, audiosearch.StateRunning) }})
+	cancel := func(name, run string, status int, before func()) exchange {
+		return exchange{name: name, operation: operation, method: http.MethodPost, path: jobCancelAt + run + inCalls, status: status, before: before}
+	}
+	viewed := cancel("viewer", waiting, 403, nil)
+	viewed.header = bearer("viewer")
+	return append(onRun(operation, http.MethodPost, jobCancelAt, waiting), viewed,
+		cancel("waiting", waiting, 200, func() { r.set(waiting, audiosearch.StateQueued) }), cancel("again", waiting, 409, nil),
+		cancel("running", running, 200, func() { r.set(running, audiosearch.StateRunning) }))
 }
 
 // What belongs to no operation is answered with the examples that the document gives for it.

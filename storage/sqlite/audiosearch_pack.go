@@ -16,7 +16,7 @@ const (
 		" WHERE loose_live >= 4334 OR loose_dead >= 4334 OR segments >= 256 LIMIT 1"
 	datasetBySeq = "SELECT seq, revision, forgotten, created_at FROM audiosearch_datasets WHERE seq = ?"
 	looseBlocks  = "SELECT model, packed, loose, windows, live, seq, layout FROM audiosearch_blocks" +
-		" WHERE model = ? AND loose = 1 AND (packed, seq) > (?,?) AND packed <= ? ORDER BY packed, seq LIMIT ?"
+		" WHERE model = ? AND loose = 1 AND packed = ? AND seq > ? ORDER BY seq LIMIT ?"
 	deadParts    = "SELECT part FROM audiosearch_dead WHERE block = ?"
 	allChunks    = "SELECT seq % 1024, scores FROM audiosearch_chunks WHERE seq >= ? AND seq < ?"
 	insertChunk  = "INSERT INTO audiosearch_chunks (seq, scores) VALUES (?,?)"
@@ -74,37 +74,36 @@ func (t *tx) pack() (did bool, err error) {
 
 // choose finds the blocks to be packed.
 func (p *packing) choose() error {
-	const segments, blocks = 0, 1 // as column packed has it
-	from, to := segments, blocks
+	kinds := []bool{false, true} // segments first
 	switch {
 	case p.live >= chunkWindows:
 	case p.dead >= chunkWindows:
-		from = blocks
+		kinds = kinds[1:]
 	default: // segments that do not fill a block are not packed with those that did not either, again and again
-		to = segments
+		kinds = kinds[:1]
 	}
-	last, windows, packed := storedBlock{packed: from == blocks}, 0, 0
-	for more := true; more && windows < chunkWindows && packed < packAtOnce; {
-		more = false
-		var found []looseBlock
-		err := p.query(looseBlocks, []any{p.model, last.packed, last.seq, to, gatherAtOnce}, func(r *row) error {
-			s := looseBlock{storedBlock: storedBlock{seq: cell[int64](r, 5)}, layout: cell[[]byte](r, 6)}
-			found = append(found, s)
-			return found[len(found)-1].scan(r)
-		})
-		if err != nil {
-			return err
-		}
-		for _, s := range found {
-			if windows >= chunkWindows || packed >= packAtOnce {
-				break
+	windows := 0
+	for _, packed := range kinds {
+		taken := 0
+		for last, more := int64(0), true; more; {
+			more = false
+			var found []looseBlock
+			err := p.query(looseBlocks, []any{p.model, packed, last, gatherAtOnce}, func(r *row) error {
+				found = append(found, looseBlock{storedBlock{seq: cell[int64](r, 5)}, cell[[]byte](r, 6)})
+				return found[len(found)-1].scan(r)
+			})
+			if err != nil {
+				return err
 			}
-			p.sources = append(p.sources, s)
-			windows += s.live
-			if s.packed {
-				packed++
+			for _, b := range found {
+				if windows >= chunkWindows || packed && taken == packAtOnce {
+					return nil
+				}
+				p.sources = append(p.sources, b)
+				windows += b.live
+				taken++
+				last, more = b.seq, true
 			}
-			last, more = s.storedBlock, true
 		}
 	}
 	return nil

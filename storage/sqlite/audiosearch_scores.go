@@ -22,7 +22,8 @@ const (
 	insertScoring  = "INSERT INTO audiosearch_scorings (video, model, " + scoringColumns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
 	scoringOf      = "SELECT s.model, m.model, m.window, m.hop, m.classes, " + scoringColumns + " FROM audiosearch_datasets d" +
 		" LEFT JOIN audiosearch_videos v ON v.dataset = d.seq AND v.id = ?3" +
-		" LEFT JOIN (audiosearch_scorings s JOIN audiosearch_models m ON m.seq = s.model) ON s.video = v.seq AND m.model = ?4" + ofDataset
+		" LEFT JOIN audiosearch_scorings s ON s.video = v.seq AND s.model IN" +
+		" (SELECT seq FROM audiosearch_models WHERE dataset = d.seq AND model = ?4)" + " LEFT JOIN audiosearch_models m ON m.seq = s.model" + ofDataset
 )
 
 // scoringArgs are what a scoring is stored as. They hold nothing that the caller could change.

@@ -28,8 +28,12 @@ func sounds() audiosearchtest.Harness {
 			require.NoError(t, files[b.Datasets].db.Close())
 			return open(t, files[b.Datasets].path)
 		},
-		Break: func(t *testing.T, b audiosearchtest.Backend) (heal func()) { return lockFile(t, files[b.Datasets].path) },
+		Break: func(t *testing.T, b audiosearchtest.Backend) (heal func()) {
+			return lockFile(t, files[b.Datasets].path)
+		},
 	}
 }
 
 func TestAudioSearch(t *testing.T) { audiosearchtest.Run(t, sounds()) }
+
+func TestAudioSearchModel(t *testing.T) { audiosearchtest.RunModel(t, sounds(), nil) }

@@ -14,7 +14,7 @@ const (
 	changesSince = "SELECT kind, first, last FROM audiosearch_changes WHERE dataset = ? AND revision > ?"
 
 	videosOf = "SELECT seq, id, metadata FROM audiosearch_videos WHERE dataset = ?"
-	videosIn = videosOf + " AND seq BETWEEN ? AND ?"
+	videosIn = "SELECT seq, id, metadata FROM audiosearch_videos WHERE +dataset = ? AND seq BETWEEN ? AND ?" // +: not by the index of datasets
 )
 
 // view is what a search needs of a dataset besides the scores, in memory: the metadata, and where the scores are. It is that of one revision.

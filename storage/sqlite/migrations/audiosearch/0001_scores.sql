@@ -12,8 +12,6 @@ CREATE TABLE audiosearch_datasets (
 	UNIQUE (organization, id)
 );
 
-CREATE INDEX audiosearch_datasets_deleted ON audiosearch_datasets (seq) WHERE organization IS NULL;
-
 -- Those whose list of changes is due to be cut.
 CREATE INDEX audiosearch_datasets_long ON audiosearch_datasets (seq) WHERE revision - forgotten > 8192;
 

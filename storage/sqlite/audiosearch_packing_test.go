@@ -280,9 +280,9 @@ func (m *soundModel) windowScores() {
 	}
 }
 
-// TestAudioSearchModel: whatever is stored, replaced, deleted and packed through either of two databases, both find what is there, and
+// TestAudioSearchPacking: whatever is stored, replaced, deleted and packed through either of two databases, both find what is there, and
 // nothing else.
-func TestAudioSearchModel(t *testing.T) {
+func TestAudioSearchPacking(t *testing.T) {
 	seeds := 3
 	if os.Getenv("MORTISE_SOAK") != "" {
 		seeds = 60

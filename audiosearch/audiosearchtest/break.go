@@ -1,0 +1,40 @@
+package audiosearchtest
+
+import (
+	"strings"
+	"sync"
+)
+
+// Part is a part of a [Fake] that can be broken.
+type Part string
+
+// The parts.
+const (
+	StorePart  Part = "Store"  // datasets, videos, scores and runs
+	QueuePart  Part = "Leases" // the job table: Start still stores runs, which the worker finds later
+	ScorerPart Part = "Scorer" // the model: nothing can be scored, and no search begins
+)
+
+// Break makes every call to a part fail with [ErrInjected], without effect, until heal is called. A part that was broken twice must be healed
+// twice.
+func (f *Fake) Break(part Part) (heal func()) {
+	f.mu.Lock()
+	f.broken[part]++
+	f.mu.Unlock()
+	return sync.OnceFunc(func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.broken[part]--
+	})
+}
+
+// fail is the Before hook of the fake's parts.
+func (f *Fake) fail(op string) error {
+	part, _, _ := strings.Cut(op, ".")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken[Part(part)] > 0 {
+		return ErrInjected
+	}
+	return nil
+}

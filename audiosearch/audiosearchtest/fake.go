@@ -1,0 +1,125 @@
+package audiosearchtest
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+)
+
+// Options are the settings of [New]. The zero value means the defaults.
+type Options struct {
+	Tapes   map[string]Tape     // the videos that there are, by path; more come by Sounds.Record
+	Classes []audiosearch.Class // that the scorer knows, ascending; nil: all
+	Scorer  audiosearch.Scorer  // instead of Sounds
+
+	// Worker are the settings of the fake's worker. It counts time by the fake's clock, but for Drain and Watch. Backoff is 1 s by default.
+	Worker audiosearch.WorkerOptions
+
+	// Service are further settings of the service. Now is set by the fake; Media and Files are Sounds unless both are set; Observer is called too;
+	// Logger discards by default.
+	Service audiosearch.Options
+}
+
+// Fake is an [audiosearch.Service] on memory for the unit tests of a program that uses one. Nothing happens in it by itself: time passes by
+// Advance, and work is done by Drain. It is safe for concurrent use.
+type Fake struct {
+	*audiosearch.Service
+	Worker *audiosearch.Worker // what Drain steps; a test may Run it too
+	Clock  *Clock              // what the service, its queue and its worker go by
+	Sounds *Sounds             // what is heard in the videos
+
+	mu     sync.Mutex
+	broken map[Part]int
+	events []audiosearch.Observation
+}
+
+// New returns a Fake that stores nothing yet. Options may be nil. It needs no cleanup.
+func New(t testing.TB, opts *Options) *Fake {
+	t.Helper()
+	var o Options
+	if opts != nil {
+		o = *opts
+	}
+	f := &Fake{Clock: new(Clock), Sounds: &Sounds{classes: slices.Clone(o.Classes)}, broken: make(map[Part]int)}
+	for path, tape := range o.Tapes {
+		f.Sounds.Record(path, tape)
+	}
+	if o.Scorer == nil {
+		o.Scorer = f.Sounds
+	}
+	if o.Service.Media == nil || o.Service.Files == nil {
+		o.Service.Media, o.Service.Files = f.Sounds, f.Sounds
+	}
+	if o.Service.Logger == nil {
+		o.Service.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Worker.Backoff == nil {
+		o.Worker.Backoff = func(int) time.Duration { return time.Second }
+	}
+	db, err := memory.Open(context.Background(), nil)
+	if err != nil {
+		t.Fatalf("audiosearchtest: open memory: %v", err)
+	}
+	faults := &Faults{Before: f.fail}
+	queue := audiosearch.LeaseQueue(faults.Leases(db.AudioSearch()), &audiosearch.LeaseOptions{Now: f.Now, Logger: o.Service.Logger})
+	o.Service.Now = f.Now
+	o.Service.Observer = &recorder{f, o.Service.Observer}
+	if f.Service, err = audiosearch.New(faults.Store(db.AudioSearch()), queue, faults.Scorer(o.Scorer), &o.Service); err != nil {
+		t.Fatalf("audiosearchtest: make the service: %v", err)
+	}
+	if f.Worker, err = audiosearch.NewWorker(f.Service, &o.Worker); err != nil {
+		t.Fatalf("audiosearchtest: make the worker: %v", err)
+	}
+	return f
+}
+
+// Now returns the fake's time. It stands still but for Advance.
+func (f *Fake) Now() time.Time { return f.Clock.Now() }
+
+// Advance moves the fake's time. What becomes due by that is done by the next Drain.
+func (f *Fake) Advance(d time.Duration) { f.Clock.Advance(d) }
+
+// Drain sweeps once and then carries out, on the caller's goroutine, every run that is due, until none is, the queue fails, or ctx ends. It
+// returns how many attempts it made; a run that failed and may be tried again at once is taken again.
+func (f *Fake) Drain(ctx context.Context) int {
+	_, _ = f.Worker.SweepOnce(ctx) // a part that the test broke; the next Drain tries again
+	taken := 0
+	for ctx.Err() == nil {
+		found, err := f.Worker.RunOnce(ctx)
+		if found {
+			taken++
+		}
+		if !found || err != nil {
+			break
+		}
+	}
+	return taken
+}
+
+// Events returns everything that the service and its worker did, of all organizations, in order.
+func (f *Fake) Events() []audiosearch.Observation {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.events)
+}
+
+// recorder is the service's Observer: it keeps what it hears and passes it on.
+type recorder struct {
+	fake *Fake
+	next audiosearch.Observer
+}
+
+func (r *recorder) Observe(ctx context.Context, o audiosearch.Observation) {
+	r.fake.mu.Lock()
+	r.fake.events = append(r.fake.events, o)
+	r.fake.mu.Unlock()
+	if r.next != nil {
+		r.next.Observe(ctx, o)
+	}
+}

@@ -1,0 +1,156 @@
+package audiosearchtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+)
+
+func TestFake(t *testing.T) {
+	f := park(t)
+	assert.Zero(t, f.Drain(t.Context()))
+	start := f.Now()
+	run, err := f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "walks", Class: dog})
+	require.NoError(t, err)
+	assert.Equal(t, start, run.CreatedAt)
+	f.Advance(time.Second)
+	assert.Equal(t, 1, f.Drain(t.Context()))
+	run, err = f.Results(t.Context(), "acme", "walks", run.ID)
+	require.NoError(t, err)
+	assert.Equal(t, start.Add(time.Second), run.FinishedAt)
+	assert.Len(t, run.Results, 4)
+	events := f.Events()
+	events[0].Kind = "changed"
+	assert.NotEqual(t, events[0], f.Events()[0], "a copy")
+}
+
+func TestFakeKeepsTheHostsSettings(t *testing.T) {
+	heard := 0
+	f := audiosearchtest.New(t, &audiosearchtest.Options{
+		Classes: []audiosearch.Class{3, dog},
+		Worker:  audiosearch.WorkerOptions{MaxAttempts: 1},
+		Service: audiosearch.Options{MaxLimit: 7, Observer: audiosearch.ObserverFunc(func(context.Context, audiosearch.Observation) { heard++ })},
+	})
+	assert.Equal(t, 7, f.MaxLimit())
+	m, err := f.Model(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, []audiosearch.Class{3, dog}, m.Classes)
+	_, err = f.CreateDataset(t.Context(), "acme", "d")
+	require.NoError(t, err)
+	_, err = f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: 4})
+	var invalid *audiosearch.ValidationError
+	require.ErrorAs(t, err, &invalid, "a class that it does not know")
+	run, err := f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: 3})
+	require.NoError(t, err)
+	heal := f.Break(audiosearchtest.ScorerPart)
+	f.Drain(t.Context())
+	heal()
+	run, err = f.Run(t.Context(), "acme", "d", run.ID)
+	require.NoError(t, err)
+	assert.Equal(t, audiosearch.InternalError, run.Termination)
+	assert.Equal(t, len(f.Events()), heard)
+}
+
+func TestBreak(t *testing.T) {
+	f := park(t)
+	start := func() error {
+		_, err := f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "walks", Class: dog})
+		return err
+	}
+	first, second := f.Break(audiosearchtest.StorePart), f.Break(audiosearchtest.StorePart)
+	require.ErrorIs(t, start(), audiosearch.ErrUnavailable)
+	first()
+	first()
+	require.ErrorIs(t, start(), audiosearch.ErrUnavailable, "broken twice, healed once")
+	second()
+	require.NoError(t, start())
+	heal := f.Break(audiosearchtest.QueuePart)
+	require.NoError(t, start(), "the run is stored; a worker finds it")
+	assert.Zero(t, f.Drain(t.Context()))
+	heal()
+	assert.Equal(t, 1, f.Drain(t.Context()))
+	f.Advance(2 * time.Minute)
+	assert.Equal(t, 1, f.Drain(t.Context()), "the run without a job is found when it is stale")
+	heal = f.Break(audiosearchtest.ScorerPart)
+	require.ErrorIs(t, start(), audiosearch.ErrUnavailable)
+	heal()
+	require.NoError(t, start())
+}
+
+func TestDrainStopsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	f := park(t)
+	_, err := f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "walks", Class: dog})
+	require.NoError(t, err)
+	cancel()
+	assert.Zero(t, f.Drain(ctx))
+	assert.Equal(t, 1, f.Drain(t.Context()))
+}
+
+func TestFakeIsSafeForConcurrentUse(t *testing.T) {
+	f := park(t)
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for n := range 15 {
+				path := fmt.Sprint(i, "-", n, ".mp4")
+				f.Sounds.Record(path, audiosearchtest.Tape{Heard: map[audiosearch.Class][]float64{dog: {1}}})
+				assert.NoError(t, f.PutVideos(t.Context(), "acme", "walks", audiosearch.Video{ID: path, Path: path}))
+				_, err := f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "walks", Class: dog})
+				assert.NoError(t, err)
+				f.Advance(time.Millisecond)
+				f.Drain(t.Context())
+				f.Events()
+			}
+		})
+	}
+	wg.Wait()
+	f.Drain(t.Context())
+	found, err := f.Search(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "walks", Class: dog, Limit: 100, MinScore: 1})
+	require.NoError(t, err)
+	assert.Len(t, found.Results, 60)
+}
+
+func TestSounds(t *testing.T) {
+	f := park(t)
+	f.Sounds.Record("long.mp4", audiosearchtest.Tape{Duration: 10 * time.Hour, Heard: map[audiosearch.Class][]float64{dog: append(make([]float64, 17_000), 1)}})
+	f.Sounds.Record("locked.mp4", audiosearchtest.Tape{Err: errors.New("the disk is away")})
+	for _, id := range []string{"long", "locked", "nowhere"} {
+		require.NoError(t, f.PutVideos(t.Context(), "acme", "walks", audiosearch.Video{ID: id, Path: id + ".mp4"}))
+	}
+	found, err := f.Search(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "walks", Class: dog, MinScore: 1})
+	require.NoError(t, err)
+	require.Len(t, found.Results, 1)
+	assert.Equal(t, 34_000*time.Second, found.Results[0].Start)
+	assert.Equal(t, found.Results[0].Start, found.Results[0].Keyframe.At, "no video: a keyframe at each segment's start")
+	require.Len(t, found.Problems, 2)
+	assert.Equal(t, "locked", found.Problems[0].Video)
+	assert.Contains(t, found.Problems[1].Message, "Sounds.Record")
+
+	f.Sounds.Erase("park.mp4")
+	ingested, err := f.Ingest(t.Context(), "acme", "walks")
+	require.NoError(t, err)
+	assert.Len(t, ingested.Problems, 3)
+	assert.Equal(t, 1, ingested.Unchanged)
+}
+
+func TestClock(t *testing.T) {
+	var c audiosearchtest.Clock
+	start := c.Now()
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() { c.Advance(time.Second) })
+	}
+	wg.Wait()
+	assert.Equal(t, 10*time.Second, c.Now().Sub(start))
+	assert.Equal(t, time.UTC, start.Location())
+}

@@ -1,0 +1,134 @@
+package audiosearchtest
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// Store wraps a store. The ops are "Store." and the name of the method, as in "Store.PutScoring", "Store.Compact" or "Store.PruneRuns".
+func (f *Faults) Store(s audiosearch.Store) audiosearch.Store {
+	w := &faultyStore{s, f}
+	compactor, compacts := s.(audiosearch.Compactor)
+	pruner, prunes := s.(audiosearch.RunPruner)
+	switch {
+	case compacts && prunes:
+		return &struct {
+			*faultyStore
+			faultyCompactor
+			faultyPruner
+		}{w, faultyCompactor{compactor, f}, faultyPruner{pruner, f}}
+	case compacts:
+		return &struct {
+			*faultyStore
+			faultyCompactor
+		}{w, faultyCompactor{compactor, f}}
+	case prunes:
+		return &struct {
+			*faultyStore
+			faultyPruner
+		}{w, faultyPruner{pruner, f}}
+	}
+	return w
+}
+
+type faultyStore struct {
+	inner  audiosearch.Store
+	faults *Faults
+}
+
+func (w *faultyStore) CreateDataset(ctx context.Context, d audiosearch.Dataset) error {
+	return w.faults.call("Store.CreateDataset", func() error { return w.inner.CreateDataset(ctx, d) })
+}
+
+func (w *faultyStore) Dataset(ctx context.Context, org, id string) (audiosearch.Dataset, error) {
+	return callFor(w.faults, "Store.Dataset", func() (audiosearch.Dataset, error) { return w.inner.Dataset(ctx, org, id) })
+}
+
+func (w *faultyStore) ListDatasets(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error) {
+	return callFor(w.faults, "Store.ListDatasets", func() ([]audiosearch.Dataset, error) { return w.inner.ListDatasets(ctx, org, after, limit) })
+}
+
+func (w *faultyStore) DeleteDataset(ctx context.Context, org, id string) error {
+	return w.faults.call("Store.DeleteDataset", func() error { return w.inner.DeleteDataset(ctx, org, id) })
+}
+
+func (w *faultyStore) PutVideos(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
+	return w.faults.call("Store.PutVideos", func() error { return w.inner.PutVideos(ctx, org, dataset, videos) })
+}
+
+func (w *faultyStore) Video(ctx context.Context, org, dataset, id string) (audiosearch.Video, error) {
+	return callFor(w.faults, "Store.Video", func() (audiosearch.Video, error) { return w.inner.Video(ctx, org, dataset, id) })
+}
+
+func (w *faultyStore) ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error) {
+	return callFor(w.faults, "Store.ListVideos", func() ([]audiosearch.Video, error) { return w.inner.ListVideos(ctx, org, dataset, after, limit) })
+}
+
+func (w *faultyStore) DeleteVideo(ctx context.Context, org, dataset, id string) error {
+	return w.faults.call("Store.DeleteVideo", func() error { return w.inner.DeleteVideo(ctx, org, dataset, id) })
+}
+
+func (w *faultyStore) MissingKeys(ctx context.Context, org, dataset string, keys []string) ([]string, error) {
+	return callFor(w.faults, "Store.MissingKeys", func() ([]string, error) { return w.inner.MissingKeys(ctx, org, dataset, keys) })
+}
+
+func (w *faultyStore) PutScoring(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+	return w.faults.call("Store.PutScoring", func() error { return w.inner.PutScoring(ctx, org, dataset, video, path, s, columns) })
+}
+
+func (w *faultyStore) Scoring(ctx context.Context, org, dataset, video, model string) (audiosearch.Scoring, error) {
+	return callFor(w.faults, "Store.Scoring", func() (audiosearch.Scoring, error) { return w.inner.Scoring(ctx, org, dataset, video, model) })
+}
+
+func (w *faultyStore) Search(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
+	return callFor(w.faults, "Store.Search", func() ([]audiosearch.Hit, error) { return w.inner.Search(ctx, org, dataset, q) })
+}
+
+func (w *faultyStore) Unscored(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
+	return callFor(w.faults, "Store.Unscored", func() (audiosearch.Unscored, error) { return w.inner.Unscored(ctx, org, dataset, q) })
+}
+
+func (w *faultyStore) WindowScores(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error) {
+	return callFor(w.faults, "Store.WindowScores", func() ([][]uint16, error) { return w.inner.WindowScores(ctx, org, dataset, video, model, from, to) })
+}
+
+func (w *faultyStore) CreateRun(ctx context.Context, r audiosearch.Run) error {
+	return w.faults.call("Store.CreateRun", func() error { return w.inner.CreateRun(ctx, r) })
+}
+
+func (w *faultyStore) Run(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
+	return callFor(w.faults, "Store.Run", func() (audiosearch.Run, error) { return w.inner.Run(ctx, org, id) })
+}
+
+func (w *faultyStore) UpdateRun(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+	return w.faults.call("Store.UpdateRun", func() error { return w.inner.UpdateRun(ctx, org, id, update) })
+}
+
+func (w *faultyStore) RunResults(ctx context.Context, org string, id int64) ([]audiosearch.Result, error) {
+	return callFor(w.faults, "Store.RunResults", func() ([]audiosearch.Result, error) { return w.inner.RunResults(ctx, org, id) })
+}
+
+func (w *faultyStore) StaleRuns(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error) {
+	return callFor(w.faults, "Store.StaleRuns", func() ([]audiosearch.Run, error) { return w.inner.StaleRuns(ctx, before, limit) })
+}
+
+// faultyCompactor and faultyPruner hold what a wrapped store has beyond [audiosearch.Store].
+type faultyCompactor struct {
+	inner  audiosearch.Compactor
+	faults *Faults
+}
+
+func (w faultyCompactor) Compact(ctx context.Context) (bool, error) {
+	return callFor(w.faults, "Store.Compact", func() (bool, error) { return w.inner.Compact(ctx) })
+}
+
+type faultyPruner struct {
+	inner  audiosearch.RunPruner
+	faults *Faults
+}
+
+func (w faultyPruner) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {
+	return callFor(w.faults, "Store.PruneRuns", func() (int, error) { return w.inner.PruneRuns(ctx, before, limit) })
+}

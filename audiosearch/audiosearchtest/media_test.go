@@ -1,0 +1,258 @@
+package audiosearchtest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/audiosearch/wav"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
+)
+
+func openMedia(t *testing.T) audiosearch.Media {
+	t.Helper()
+	m, err := wav.New(nil)
+	require.NoError(t, err)
+	return m
+}
+
+// TestMedia is also the proof of package wav.
+func TestMedia(t *testing.T) { audiosearchtest.RunMedia(t, openMedia) }
+
+// brokenMedia is package wav's with a mistake.
+type brokenMedia struct {
+	audiosearch.Media
+	probe func(m audiosearch.Media, ctx context.Context, path string) (audiosearch.Info, error)
+	pcm   func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool)
+}
+
+func (b *brokenMedia) Probe(ctx context.Context, path string) (audiosearch.Info, error) {
+	if b.probe != nil {
+		return b.probe(b.Media, ctx, path)
+	}
+	return b.Media.Probe(ctx, path)
+}
+
+func (b *brokenMedia) PCM(ctx context.Context, path string, rate int) iter.Seq2[[]float32, error] {
+	if b.pcm == nil {
+		return b.Media.PCM(ctx, path, rate)
+	}
+	return func(yield func([]float32, error) bool) { b.pcm(b.Media, ctx, path, rate, yield) }
+}
+
+// everyBlock makes a media whose every block is changed.
+func everyBlock(change func(block []float32) []float32) *brokenMedia {
+	return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+		for block, err := range m.PCM(ctx, path, rate) {
+			if err == nil {
+				block = change(block)
+			}
+			if !yield(block, err) {
+				return
+			}
+		}
+	}}
+}
+
+// everyError makes a media whose every error is changed.
+func everyError(change func(path string, err error) error) *brokenMedia {
+	return &brokenMedia{
+		probe: func(m audiosearch.Media, ctx context.Context, path string) (audiosearch.Info, error) {
+			info, err := m.Probe(ctx, path)
+			if err != nil {
+				err = change(path, err)
+			}
+			return info, err
+		},
+		pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+			for block, err := range m.PCM(ctx, path, rate) {
+				if err != nil {
+					err = change(path, err)
+				}
+				if !yield(block, err) {
+					return
+				}
+			}
+		},
+	}
+}
+
+// whole reads a whole file.
+func whole(m audiosearch.Media, ctx context.Context, path string, rate int) (all []float32, err error) {
+	for block, failed := range m.PCM(ctx, path, rate) {
+		all, err = append(all, block...), failed
+	}
+	return all, err
+}
+
+type mediaMutant struct {
+	name   string
+	breaks []string
+	make   func() *brokenMedia
+}
+
+var mediaMutants = []mediaMutant{
+	{"loses the last sample of a block", []string{"media/samples", "media/blocks"}, func() *brokenMedia {
+		return everyBlock(func(block []float32) []float32 { return block[:len(block)-1] })
+	}},
+	{"adds channels up", []string{"media/average-of-channels", "media/samples"}, func() *brokenMedia {
+		return everyBlock(func(block []float32) []float32 {
+			for i := range block {
+				block[i] *= 2
+			}
+			return block
+		})
+	}},
+	{"takes any rate for the one that is asked for", []string{"media/resamples"}, func() *brokenMedia {
+		return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, _ int, yield func([]float32, error) bool) {
+			head := make([]byte, 28)
+			if f, err := os.Open(path); err == nil {
+				_, _ = f.Read(head)
+				_ = f.Close()
+			}
+			for block, err := range m.PCM(ctx, path, max(1000, int(head[24])|int(head[25])<<8)) {
+				if !yield(block, err) {
+					return
+				}
+			}
+		}}
+	}},
+	{"has one reader", []string{"media/again"}, func() *brokenMedia {
+		var reading atomic.Int64
+		return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+			defer reading.Add(-1)
+			if reading.Add(1) > 1 {
+				yield(nil, errors.New("busy"))
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+			for block, err := range m.PCM(ctx, path, rate) {
+				if !yield(block, err) {
+					return
+				}
+			}
+		}}
+	}},
+	{"takes a sound for a video", []string{"media/probe"}, func() *brokenMedia {
+		return &brokenMedia{probe: func(m audiosearch.Media, ctx context.Context, path string) (audiosearch.Info, error) {
+			info, err := m.Probe(ctx, path)
+			info.Keyframes = []time.Duration{0}
+			return info, err
+		}}
+	}},
+	{"is over after an early end", []string{"media/early-end"}, func() *brokenMedia {
+		var over atomic.Bool
+		return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+			for block, err := range m.PCM(ctx, path, rate) {
+				if over.Load() || !yield(block, err) {
+					over.Store(true)
+					return
+				}
+			}
+		}}
+	}},
+	{"does not look at the context", []string{"media/ended-context"}, func() *brokenMedia {
+		return &brokenMedia{pcm: func(m audiosearch.Media, _ context.Context, path string, rate int, yield func([]float32, error) bool) {
+			for block, err := range m.PCM(context.Background(), path, rate) {
+				if !yield(block, err) {
+					return
+				}
+			}
+		}}
+	}},
+	{"blames the file for everything", []string{"media/ended-context"}, func() *brokenMedia {
+		return everyError(func(_ string, err error) error { return audiosearch.BadMedia(err) })
+	}},
+	{"blames nobody", []string{"media/broken-files", "media/no-sound"}, func() *brokenMedia {
+		return everyError(func(_ string, err error) error { return errors.New(err.Error()) })
+	}},
+	{"says where the file is", []string{"media/broken-files", "media/no-file"}, func() *brokenMedia {
+		return everyError(func(path string, err error) error { return fmt.Errorf("%s: %w", path, err) })
+	}},
+	{"takes no sound for silence", []string{"media/no-sound"}, func() *brokenMedia {
+		return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+			all, err := whole(m, ctx, path, rate)
+			if errors.Is(err, audiosearch.ErrBadMedia) && len(all) == 0 {
+				return
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			yield(all, nil)
+		}}
+	}},
+	{"fills up what was cut off", []string{"media/cut"}, func() *brokenMedia {
+		return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+			all, err := whole(m, ctx, path, rate)
+			if len(all) > 0 && len(all) < 20_000 {
+				all = slices.Concat(all, make([]float32, 20_000-len(all)))
+			}
+			if len(all) == 0 || yield(all, nil) {
+				if err != nil {
+					yield(nil, err)
+				}
+			}
+		}}
+	}},
+	{"finds nothing in a folder", []string{"media/no-file"}, func() *brokenMedia {
+		return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+			if info, err := os.Stat(path); err == nil && info.IsDir() {
+				return
+			}
+			for block, err := range m.PCM(ctx, path, rate) {
+				if !yield(block, err) {
+					return
+				}
+			}
+		}}
+	}},
+	{"reads everything at once", []string{"media/blocks"}, func() *brokenMedia {
+		return &brokenMedia{pcm: func(m audiosearch.Media, ctx context.Context, path string, rate int, yield func([]float32, error) bool) {
+			all, err := whole(m, ctx, path, rate)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			yield(all, nil)
+		}}
+	}},
+}
+
+// mediaProof tries the mutants of media in processes of their own.
+func mediaProof() *conformance.Mutants {
+	m := &conformance.Mutants{Env: envMediaMutant, Texts: make(map[string]string), Breaks: make(map[string][]string)}
+	for _, r := range audiosearchtest.MediaRules() {
+		m.Texts[r.ID] = r.Text
+	}
+	for _, broken := range mediaMutants {
+		m.Breaks[broken.name] = broken.breaks
+	}
+	return m
+}
+
+// TestMediaMutants is TestMutants for the rules of media.
+func TestMediaMutants(t *testing.T) { mediaProof().Prove(t) }
+
+// runMediaMutant runs the suite against a broken media.
+func runMediaMutant(t *testing.T, name string) {
+	for _, m := range mediaMutants {
+		if m.name == name {
+			audiosearchtest.RunMedia(t, func(t *testing.T) audiosearch.Media {
+				b := m.make()
+				b.Media = openMedia(t)
+				return b
+			})
+		}
+	}
+}

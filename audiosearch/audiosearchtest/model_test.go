@@ -1,0 +1,52 @@
+package audiosearchtest_test
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+)
+
+func TestModel(t *testing.T) { audiosearchtest.RunModel(t, harness(func(*mutant) {}), nil) }
+
+// envModelMutant names the mutant in a process that runs the model in order to fail.
+const envModelMutant = "AUDIOSEARCHTEST_MODEL_MUTANT"
+
+// TestModelMutant is run by TestModelMutants.
+func TestModelMutant(t *testing.T) {
+	name := os.Getenv(envModelMutant)
+	if name == "" {
+		t.Skip("run by TestModelMutants")
+	}
+	audiosearchtest.RunModel(t, harnesses()[name], nil)
+}
+
+// TestModelMutants: the model finds backends that answer wrongly, and says how to come there again.
+func TestModelMutants(t *testing.T) {
+	for _, name := range []string{
+		"adds scores to those that are there", "begins anew beyond the end", "compacts scores away", "compares floats", "compares numbers as texts",
+		"compares texts in lower case", "counts the offset in steps of ten", "counts unscored videos", "counts without filters", "cuts the page and then looks at the least score",
+		"deletes all videos", "deletes nothing", "deletes videos that are not there", "does not look at the path", "ends texts at U+0000", "fills the range of segments up",
+		"filters by the first metadata", "finds by LIKE", "finds one more than asked for", "folds case", "hides deleted videos only",
+		"keeps no zeros", "keeps one scoring a video", "keeps scores beside a problem", "keeps scores in eight bits", "keeps the longer scores",
+		"keeps scorings when the path changes", "knows no operator but those with a name", "leaves out what is at the least score", "leaves ties as they come",
+		"lets any filter pass a video", "lets what has no key be unequal", "lists one video too many", "lists videos from the given one on", "lists videos like a dictionary",
+		"looks at the first filter", "loses its data", "merges metadata", "misses keys with null", "mixes up the segments of its second chunk", "orders videos like a dictionary",
+		"quotes strings", "reads numbers", "reads whatever looks like a number", "refuses and stores", "remembers keys for ever", "removes scorings with every change",
+		"returns no rows for what is not scored", "returns rows as columns", "returns unscored videos from the given one on", "returns unscored videos without metadata",
+		"scores what is not there", "sorts missing keys", "takes keys for paths", "takes null for a text", "takes problems for scores",
+	} {
+		require.Contains(t, harnesses(), name)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.count=1", "-test.timeout=1m", "-test.run=^TestModelMutant$")
+			cmd.Env = append(os.Environ(), envModelMutant+"="+name, "GORACE=atexit_sleep_ms=0")
+			out, err := cmd.CombinedOutput()
+			require.Error(t, err, "the model did not find it")
+			require.Contains(t, string(out), "--- FAIL: TestModelMutant/seed_")
+		})
+	}
+}

@@ -1,0 +1,231 @@
+package audiosearchtest
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
+)
+
+// RunScorer tries every rule of [audiosearch.Scorer] on a scorer, as a subtest named by the rule's id, like [Run]. open returns one, which may
+// be the same each time.
+func RunScorer(t *testing.T, open func(*testing.T) audiosearch.Scorer) {
+	t.Helper()
+	suite := conformance.Suite{Name: "audiosearchtest"}
+	for _, r := range scorerRules {
+		suite.Rules = append(suite.Rules, conformance.Rule{ID: r.ID, Text: r.Text, Try: func(t *testing.T) string {
+			s := &scorerSubject{scorer: open(t)}
+			var err error
+			s.model, err = s.scorer.Model(t.Context())
+			require.NoError(t, err, "Model")
+			r.check(t, s)
+			return ""
+		}})
+	}
+	suite.Run(t, nil)
+}
+
+// ScorerRules returns every rule of [RunScorer].
+func ScorerRules() []Rule {
+	var rules []Rule
+	for _, r := range scorerRules {
+		rules = append(rules, r.Rule)
+	}
+	return rules
+}
+
+type scorerRule struct {
+	Rule
+	check func(t *testing.T, s *scorerSubject)
+}
+
+type scorerSubject struct {
+	scorer audiosearch.Scorer
+	model  audiosearch.Model
+}
+
+// samples returns how many samples a duration has.
+func (s *scorerSubject) samples(d time.Duration) int {
+	return max(1, int(math.Round(d.Seconds()*float64(s.model.SampleRate))))
+}
+
+// clips returns sounds of one window each: silence, tones, noise, clicks and a sweep.
+func (s *scorerSubject) clips() [][]float32 {
+	n, rate := s.samples(s.model.Window), float64(s.model.SampleRate)
+	random := rand.New(rand.NewPCG(1, 2))
+	sounds := []func(i int) float64{
+		func(int) float64 { return 0 },
+		func(i int) float64 { return 0.5 * math.Sin(2*math.Pi*440*float64(i)/rate) },
+		func(i int) float64 {
+			return 0.25 * (math.Sin(2*math.Pi*350*float64(i)/rate) + math.Sin(2*math.Pi*440*float64(i)/rate))
+		},
+		func(int) float64 { return random.Float64() - 0.5 },
+		func(i int) float64 { return float64(1-min(1, i%int(max(1, rate)))) * 0.9 },
+		func(i int) float64 { return 0.3 * math.Sin(2*math.Pi*(200+10*float64(i)/rate)*float64(i)/rate) },
+		func(int) float64 { return 1 },
+	}
+	clips := make([][]float32, len(sounds))
+	for c, sound := range sounds {
+		clips[c] = make([]float32, n)
+		for i := range clips[c] {
+			clips[c][i] = float32(sound(i))
+		}
+	}
+	return clips
+}
+
+// score scores clips, in batches that are no larger than the model likes, and requires that the answer is well formed.
+func (s *scorerSubject) score(t *testing.T, clips ...[]float32) []audiosearch.Scores {
+	t.Helper()
+	var all []audiosearch.Scores
+	batch := s.model.Batch
+	if batch <= 0 {
+		batch = 8
+	}
+	for part := range slices.Chunk(clips, batch) {
+		scores, err := s.scorer.Score(t.Context(), part)
+		require.NoError(t, err)
+		require.Len(t, scores, len(part), "one Scores for each clip")
+		for i, row := range scores {
+			require.Len(t, row, len(s.model.Classes), "one value for each class, of clip %d", i)
+			for c, v := range row {
+				require.True(t, v >= 0 && v <= 1, "clip %d is %v for %s", i, v, s.model.Classes[c])
+			}
+		}
+		all = append(all, scores...)
+	}
+	return all
+}
+
+// alike requires that two answers are the same but for what rounding makes of another order of additions.
+func alike(t *testing.T, want, got []audiosearch.Scores, what string) {
+	t.Helper()
+	require.Len(t, got, len(want), what)
+	for i := range want {
+		require.Len(t, got[i], len(want[i]), what)
+		for c := range want[i] {
+			require.InDelta(t, want[i][c], got[i][c], 1e-4, "%s: clip %d, class number %d", what, i, c)
+		}
+	}
+}
+
+// scorerRules are the rules of a Scorer.
+var scorerRules = []scorerRule{
+	{Rule{"scorer/model-id", "A model's ID is a name: 1 to 255 bytes."}, func(t *testing.T, s *scorerSubject) {
+		require.NotEmpty(t, s.model.ID)
+		require.LessOrEqual(t, len(s.model.ID), 255)
+	}},
+	{Rule{"scorer/model-times", "A model has a sample rate, a window, and a hop that is at most the window."}, func(t *testing.T, s *scorerSubject) {
+		require.Positive(t, s.model.SampleRate)
+		require.Positive(t, s.model.Hop)
+		require.LessOrEqual(t, s.model.Hop, s.model.Window)
+		require.GreaterOrEqual(t, s.model.Batch, 0)
+	}},
+	{Rule{"scorer/model-classes", "A model's classes are valid, and ascending."}, func(t *testing.T, s *scorerSubject) {
+		require.NotEmpty(t, s.model.Classes)
+		for i, c := range s.model.Classes {
+			require.True(t, c.Valid(), "class %d", c)
+			require.True(t, i == 0 || s.model.Classes[i-1] < c, "class %d follows %d", c, s.model.Classes[max(0, i-1)])
+		}
+	}},
+	{Rule{"scorer/one-for-each-clip", "Score returns one Scores for each clip, with one value in [0,1] for each class."}, func(t *testing.T, s *scorerSubject) {
+		clips := s.clips()
+		for n := 1; n <= len(clips); n++ {
+			s.score(t, clips[:n]...)
+		}
+	}},
+	{Rule{"scorer/in-order", "Scores are in the order of the clips, and a clip has the same scores whatever it is scored with."}, func(t *testing.T, s *scorerSubject) {
+		clips := s.clips()
+		want := s.score(t, clips...)
+		for i, clip := range clips {
+			alike(t, want[i:i+1], s.score(t, clip), "a clip by itself")
+		}
+		slices.Reverse(clips)
+		got := s.score(t, clips...)
+		slices.Reverse(got)
+		alike(t, want, got, "clips the other way round")
+	}},
+	{Rule{"scorer/concurrent", "A scorer is safe for concurrent use: a clip has the same scores whatever is scored beside it."}, func(t *testing.T, s *scorerSubject) {
+		clips := s.clips()
+		want := s.score(t, clips...)
+		got, errs := make([][]audiosearch.Scores, 2*len(clips)), make([]error, 2*len(clips))
+		together(len(got), func(i int) { got[i], errs[i] = s.scorer.Score(t.Context(), clips[i%len(clips):][:1]) })
+		noErrors(t, errs)
+		for i := range got {
+			alike(t, want[i%len(clips):][:1], got[i], "clips at once")
+		}
+	}},
+	{Rule{"scorer/clips-are-for-reading", "Clips are for reading only, and may overlap in memory."}, func(t *testing.T, s *scorerSubject) {
+		window, hop := s.samples(s.model.Window), max(1, s.samples(s.model.Window)/4)
+		sound := slices.Concat(s.clips()...)
+		before := slices.Clone(sound)
+		var overlapping, apart [][]float32
+		for at := 0; at < 4*hop; at += hop {
+			overlapping = append(overlapping, sound[at:at+window])
+			apart = append(apart, slices.Clone(sound[at:at+window]))
+		}
+		got := s.score(t, overlapping...)
+		require.True(t, slices.Equal(before, sound), "a clip was written to")
+		alike(t, s.score(t, apart...), got, "clips that overlap")
+	}},
+	{Rule{"scorer/clips-are-the-callers", "Clips belong to the caller, who overwrites them after the call: scores keep nothing of them."}, func(t *testing.T, s *scorerSubject) {
+		clips := s.clips()
+		for i, clip := range clips {
+			mine := slices.Clone(clip)
+			got := s.score(t, mine)
+			want := []audiosearch.Scores{slices.Clone(got[0])}
+			for j := range mine {
+				mine[j] = 0.123
+			}
+			s.score(t, clips[(i+3)%len(clips)])
+			alike(t, want, got, "scores, once the clip was overwritten and another was scored")
+			alike(t, want, s.score(t, clip), "the same clip, once more")
+		}
+	}},
+	{Rule{"scorer/short-clips", "A clip may be shorter than the window, and has one sample at least."}, func(t *testing.T, s *scorerSubject) {
+		window := s.samples(s.model.Window)
+		for _, clip := range s.clips() {
+			for _, n := range []int{1, 2, 3, 100, window / 10, window / 2, window - 1} {
+				if n = min(n, window); n > 0 {
+					s.score(t, clip[:n])
+				}
+			}
+		}
+		clips := s.clips()
+		s.score(t, clips[1][:1], clips[1], clips[3][:max(1, window/3)])
+	}},
+	{Rule{"scorer/no-number", "Whatever samples there are, no number and infinity included, no value is outside [0,1]: they are scored, or there is an error."},
+		func(t *testing.T, s *scorerSubject) {
+			inf := float32(math.Inf(1))
+			for _, odd := range []float32{float32(math.NaN()), inf, -inf, math.MaxFloat32, -math.MaxFloat32, math.SmallestNonzeroFloat32, 1000} {
+				for _, every := range []int{1, 7, 1 << 30} {
+					clip := s.clips()[1]
+					for i := 0; i < len(clip); i += every {
+						clip[i] = odd
+					}
+					scores, err := s.scorer.Score(t.Context(), [][]float32{clip})
+					if err != nil {
+						continue
+					}
+					require.Len(t, scores, 1)
+					for _, v := range scores[0] {
+						require.True(t, v >= 0 && v <= 1, "%v in a clip made a score of %v", odd, v)
+					}
+				}
+			}
+			s.score(t, s.clips()...)
+		}},
+	{Rule{"scorer/ended-context", "A call of Score whose context has ended returns an error, and it is not one that no later attempt can mend."}, func(t *testing.T, s *scorerSubject) {
+		_, err := s.scorer.Score(ended(t), s.clips())
+		require.Error(t, err)
+		require.ErrorIs(t, err, context.Canceled)
+		s.score(t, s.clips()...)
+	}},
+}

@@ -1,0 +1,191 @@
+package audiosearchtest_test
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
+)
+
+// meter is a Scorer that is right: how loud a clip is, and how often it crosses zero.
+type meter struct{}
+
+func (meter) Model(context.Context) (audiosearch.Model, error) {
+	return audiosearch.Model{ID: "meter/1", SampleRate: 1000, Window: 2 * time.Second, Hop: time.Second, Classes: []audiosearch.Class{3, 500}, Batch: 4}, nil
+}
+
+func (meter) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	rows := make([]audiosearch.Scores, len(clips))
+	for i, clip := range clips {
+		var power float64
+		crossings := 0
+		for j, x := range clip {
+			v := float64(x)
+			if math.IsNaN(v) || math.Abs(v) > 1 {
+				v = 1
+			}
+			power += v * v
+			if j > 0 && (x > 0) != (clip[j-1] > 0) {
+				crossings++
+			}
+		}
+		rows[i] = audiosearch.Scores{float32(math.Sqrt(power / float64(len(clip)))), float32(crossings) / float32(len(clip))}
+	}
+	return rows, nil
+}
+
+func TestScorer(t *testing.T) {
+	audiosearchtest.RunScorer(t, func(*testing.T) audiosearch.Scorer { return meter{} })
+}
+
+func TestSoundsAreAScorer(t *testing.T) {
+	audiosearchtest.RunScorer(t, func(*testing.T) audiosearch.Scorer { return new(audiosearchtest.Sounds) })
+}
+
+// brokenScorer is a meter with a mistake.
+type brokenScorer struct {
+	meter
+	model func(*audiosearch.Model)
+	score func(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error)
+}
+
+func (s *brokenScorer) Model(ctx context.Context) (audiosearch.Model, error) {
+	m, err := s.meter.Model(ctx)
+	if s.model != nil {
+		s.model(&m)
+	}
+	return m, err
+}
+
+func (s *brokenScorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+	if s.score != nil {
+		return s.score(ctx, clips)
+	}
+	return s.meter.Score(ctx, clips)
+}
+
+// scorerMutant makes a broken scorer.
+type scorerMutant struct {
+	name   string
+	breaks []string
+	make   func() *brokenScorer
+}
+
+// describing is a scorer whose model is wrong.
+func describing(change func(*audiosearch.Model)) func() *brokenScorer {
+	return func() *brokenScorer { return &brokenScorer{model: change} }
+}
+
+// scoring is a scorer whose scores are wrong.
+func scoring(score func(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error)) func() *brokenScorer {
+	return func() *brokenScorer { return &brokenScorer{score: score} }
+}
+
+// changing is a scorer whose every row is changed.
+func changing(change func(clip []float32, row audiosearch.Scores) audiosearch.Scores) func() *brokenScorer {
+	return scoring(func(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+		rows, err := meter{}.Score(ctx, clips)
+		for i := range rows {
+			rows[i] = change(clips[i], rows[i])
+		}
+		return rows, err
+	})
+}
+
+var scorerMutants = []scorerMutant{
+	{"has no name", []string{"scorer/model-id"}, describing(func(m *audiosearch.Model) { m.ID = "" })},
+	{"has a hop over its window", []string{"scorer/model-times"}, describing(func(m *audiosearch.Model) { m.Hop = m.Window + 1 })},
+	{"has classes in any order", []string{"scorer/model-classes"}, describing(func(m *audiosearch.Model) { slices.Reverse(m.Classes) })},
+	{"has more classes than scores", []string{"scorer/one-for-each-clip"}, describing(func(m *audiosearch.Model) { m.Classes = append(m.Classes, 501) })},
+	{"returns logits", []string{"scorer/one-for-each-clip", "scorer/short-clips"}, changing(func(_ []float32, row audiosearch.Scores) audiosearch.Scores {
+		row[0] = float32(math.Log(float64(row[0])))
+		return row
+	})},
+	{"scores a clip by those before it", []string{"scorer/in-order", "scorer/clips-are-the-callers"}, func() *brokenScorer {
+		var before atomic.Int64
+		return changing(func(_ []float32, row audiosearch.Scores) audiosearch.Scores {
+			row[0] = row[0]/2 + float32(before.Add(1)%7)/100
+			return row
+		})()
+	}},
+	{"normalizes over the batch", []string{"scorer/in-order", "scorer/concurrent"}, scoring(func(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+		rows, err := meter{}.Score(ctx, clips)
+		var most float32
+		for _, row := range rows {
+			most = max(most, row[0])
+		}
+		for _, row := range rows {
+			row[0] /= max(most, 0.001)
+		}
+		return rows, err
+	})},
+	{"scales its input in place", []string{"scorer/clips-are-for-reading"}, changing(func(clip []float32, row audiosearch.Scores) audiosearch.Scores {
+		for i := range clip {
+			clip[i] /= 2
+		}
+		return row
+	})},
+	{"returns scores that are its own", []string{"scorer/clips-are-the-callers"}, func() *brokenScorer {
+		own := make([]audiosearch.Scores, 100)
+		for i := range own {
+			own[i] = make(audiosearch.Scores, 2)
+		}
+		return scoring(func(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+			rows, err := meter{}.Score(ctx, clips)
+			for i := range rows {
+				own[i][0], own[i][1] = rows[i][0], rows[i][1]
+			}
+			return own[:len(rows)], err
+		})()
+	}},
+	{"takes two samples for granted", []string{"scorer/short-clips"}, scoring(func(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+		for _, clip := range clips {
+			if len(clip) < 2 {
+				return nil, context.DeadlineExceeded
+			}
+		}
+		return meter{}.Score(ctx, clips)
+	})},
+	{"passes on what is no number", []string{"scorer/no-number"}, changing(func(clip []float32, row audiosearch.Scores) audiosearch.Scores {
+		if clip[0] != clip[0] {
+			row[1] = clip[0]
+		}
+		return row
+	})},
+	{"does not look at the context", []string{"scorer/ended-context"}, scoring(func(_ context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+		return meter{}.Score(context.Background(), clips)
+	})},
+}
+
+// scorerProof tries the mutants of scorers in processes of their own.
+func scorerProof() *conformance.Mutants {
+	m := &conformance.Mutants{Env: envScorerMutant, Texts: make(map[string]string), Breaks: make(map[string][]string)}
+	for _, r := range audiosearchtest.ScorerRules() {
+		m.Texts[r.ID] = r.Text
+	}
+	for _, broken := range scorerMutants {
+		m.Breaks[broken.name] = broken.breaks
+	}
+	return m
+}
+
+// TestScorerMutants is TestMutants for the rules of scorers.
+func TestScorerMutants(t *testing.T) { scorerProof().Prove(t) }
+
+// runScorerMutant runs the suite against a broken scorer.
+func runScorerMutant(t *testing.T, name string) {
+	for _, m := range scorerMutants {
+		if m.name == name {
+			audiosearchtest.RunScorer(t, func(*testing.T) audiosearch.Scorer { return m.make() })
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package httpadapter
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+)
+
+func TestSearchProblemsOfTheService(t *testing.T) {
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	s, err := audiosearch.New(db.AudioSearch(), db.AudioSearch().Queue(nil), describedScorer{}, nil)
+	require.NoError(t, err)
+	validation := func(problems ...error) error { // a real one, with other problems
+		_, err := s.CreateDataset(t.Context(), "acme", "")
+		var failure *audiosearch.ValidationError
+		require.ErrorAs(t, err, &failure)
+		failure.Problems.Errors = problems
+		return fmt.Errorf("wrapped: %w", failure)
+	}
+	one := func(field string, kind audiosearch.ProblemKind) audiosearch.Problem {
+		return audiosearch.Problem{Field: field, Kind: kind, Message: "is wrong"}
+	}
+	p, known := classifyAudioSearch(validation(one("audio_class", audiosearch.ProblemUnsupportedClass), one("metadata_filters[12].key", audiosearch.ProblemUnknownKey),
+		one("limit", audiosearch.ProblemInvalid), one("metadata_filters", audiosearch.ProblemInvalid)))
+	require.True(t, known)
+	require.Equal(t, problem{kind: invalid, details: []Detail{
+		{[]any{"body", "audio_class"}, "Is wrong", "unsupported_class"}, {[]any{"body", "metadata_filters", 12, "key"}, "Is wrong", "unknown_key"},
+		{[]any{"body", "limit"}, "Value error, is wrong", "value_error"}, {[]any{"body", "metadata_filters"}, "Value error, is wrong", "value_error"},
+	}}, p)
+	require.Empty(t, capitalized(""))
+	// What the caller has not sent is no mistake of his.
+	for _, err := range []error{
+		validation(one("min_score", audiosearch.ProblemInvalid)), validation(one("audio_class", audiosearch.ProblemInvalid), one("id", audiosearch.ProblemInvalid)),
+		validation(one("metadata_filters[x].key", audiosearch.ProblemInvalid)), validation(one("", audiosearch.ProblemInvalid)), validation(errors.New("no problem")),
+	} {
+		p, known := classifyAudioSearch(err)
+		require.Equal(t, problem{kind: unavailable}, p, err.Error())
+		require.False(t, known, "the operator is told")
+	}
+}
+
+func TestSearchErrorsOfTheService(t *testing.T) {
+	for err, want := range map[error]problem{
+		audiosearch.ErrDatasetNotFound: {kind: notFound, message: "Dataset not found"}, audiosearch.ErrRunNotFound: {kind: notFound, message: "Run not found"},
+		audiosearch.ErrFinished: {kind: domain, status: http.StatusConflict, message: "The run has ended, so there is nothing to cancel."},
+		ErrForbidden:            {kind: forbidden}, ErrUnauthenticated: {kind: unauthenticated},
+	} {
+		p, known := classifyAudioSearch(fmt.Errorf("wrapped: %w", err))
+		require.Equal(t, want, p)
+		require.True(t, known)
+	}
+	for _, err := range []error{audiosearch.ErrUnavailable, audiosearch.ErrVideoNotFound, audiosearch.ErrRunExists, audiosearch.ErrConflict, errors.ErrUnsupported} {
+		p, known := classifyAudioSearch(err)
+		require.Equal(t, problem{kind: unavailable}, p)
+		require.False(t, known, "the operator is told")
+	}
+}

@@ -1,0 +1,161 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// plannedAudioSearch opens a database with some thousands of rows of package audiosearch.
+func plannedAudioSearch(t *testing.T) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	const rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000) INSERT INTO "
+	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+		for _, statement := range []string{
+			"audiosearch_datasets SELECT i, 'org' || (i % 3), 'dataset' || i, i, 4000, 0 FROM n WHERE i <= 40",
+			"audiosearch_changes SELECT i % 40 + 1, i, i % 2, i, i FROM n",
+			"audiosearch_videos SELECT i, i % 40 + 1, 'video' || i, 'path' || i, '{}' FROM n",
+			"audiosearch_models SELECT i, i % 40 + 1, 'model' || (i > 40), 1, 1, x'0100', 0, 0, 0 FROM n WHERE i <= 80",
+			"audiosearch_scorings SELECT i, i % 40 + 1, 1, 1, x'00', 1, NULL, 1, 1, 1, NULL, x'01000001' FROM n",
+			"audiosearch_blocks SELECT i, i % 80 + 1, i % 2, i % 10 = 0, 10, 10, x'', x'' FROM n",
+			"audiosearch_dead SELECT i, 0 FROM n WHERE i % 20 = 1",
+			"audiosearch_segments SELECT i, x'00' FROM n WHERE i % 2 = 0",
+			"audiosearch_chunks SELECT i * 1024, x'00' FROM n WHERE i % 2 = 1",
+			"audiosearch_runs SELECT i, 'org' || (i % 3), '', '{}', iif(i % 20, 'TERMINATED', 'QUEUED'), '', '', 0, 0, 0, i, i, i, iif(i % 20, i, NULL), NULL FROM n",
+			"audiosearch_results SELECT i, '[]' FROM n",
+			"audiosearch_jobs SELECT i, i, 'org', i, NULL, 0 FROM n",
+		} {
+			if _, err := tx.exec(rows + statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return db
+}
+
+// TestPlansOfAudioSearch: as TestPlansOfVault.
+func TestPlansOfAudioSearch(t *testing.T) {
+	db := plannedAudioSearch(t)
+	const (
+		dataset = "USING INDEX sqlite_autoindex_audiosearch_datasets_1 (organization=? AND id=?)"
+		video   = "USING INDEX sqlite_autoindex_audiosearch_videos_1 (dataset=? AND id=?)"
+		rowid   = "USING INTEGER PRIMARY KEY (rowid=?)"
+		between = "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"
+		scoring = "PRIMARY KEY (video=? AND model=?)"
+		models  = "INDEX sqlite_autoindex_audiosearch_models_1 (dataset=?"
+	)
+	for _, c := range []struct {
+		statement string
+		uses      string // which index
+		sorts     bool   // a few rows that are equal so far
+	}{
+		{insertDataset, "", false},
+		{datasetByID, dataset, false},
+		{datasetsAfter, "audiosearch_datasets_1 (organization=? AND id>?)", false},
+		{deleteDataset, dataset, false},
+		{datasetBySeq, rowid, false},
+		{insertChange, "", false},
+		{raiseDataset, rowid, false},
+		{changesSince, "PRIMARY KEY (dataset=? AND revision>?)", false},
+		{longChanges, "audiosearch_datasets_long", false},
+		{deleteChanges, "PRIMARY KEY (dataset=? AND revision<?)", false},
+		{setForgotten, rowid, false},
+		{deletedDataset, "audiosearch_datasets_1 (organization=?)", false},
+		{removeDataset, rowid, false},
+		{insertVideo, "", false},
+		{updateVideo, rowid, false},
+		{deleteVideo, rowid, false},
+		{videoByID, video, false},
+		{videoBySeq, rowid, false},
+		{videoOf, "v " + video, false},
+		{videosAfter, "v USING INDEX sqlite_autoindex_audiosearch_videos_1 (dataset=? AND id>?)", false},
+		{videosOf, "sqlite_autoindex_audiosearch_videos_1 (dataset=?)", false},
+		{videosIn, between, false},
+		{firstVideos, "audiosearch_videos_1 (dataset=?)", false},
+		{modelByName, "audiosearch_models_1 (dataset=? AND model=? AND window=? AND hop=? AND classes=?)", false},
+		{insertModel, "", false},
+		{countLoose, rowid, false},
+		{modelDue, "audiosearch_models_due", false},
+		{modelsOf, models, false},
+		{deleteModel, rowid, false},
+		{insertScoring, "", false},
+		{scoringOf, "s USING PRIMARY KEY (video=? AND model=?)", false},
+		{scoringsOf, "PRIMARY KEY (video=?)", false},
+		{scoringsBy, "s USING PRIMARY KEY (video=?)", false},
+		{deleteScoring, scoring, false},
+		{sweepScorings, "PRIMARY KEY (video=?)", false},
+		{placesOf, scoring, false},
+		{updatePlaces, scoring, false},
+		{lastBlock, "", false},
+		{insertBlock, "", false},
+		{blockBySeq, rowid, false},
+		{updateBlock, rowid, false},
+		{deleteBlock, rowid, false},
+		{blocksOf, "b USING INDEX audiosearch_blocks_model (model=?)", false},
+		{blocksIn, "b " + between, false},
+		{blocksToSweep, "audiosearch_blocks_model (model=?)", false},
+		{looseBlocks, "audiosearch_blocks_loose (model=? AND packed=? AND seq>?)", false},
+		{deadOf, "d USING PRIMARY KEY (block=?)", false},
+		{deadIn, "PRIMARY KEY (block>? AND block<?)", false},
+		{deadParts, "PRIMARY KEY (block=?)", false},
+		{deleteDead, "PRIMARY KEY (block=?)", false},
+		{insertDead, "", false},
+		{insertScores, "", false},
+		{segmentScores, rowid, false},
+		{segmentsOf, "audiosearch_segments " + rowid, false},
+		{deleteSegment, rowid, false},
+		{insertChunk, "", false},
+		{chunkScores, between, false},
+		{allChunks, between, false},
+		{chunksOf, "audiosearch_chunks " + rowid, false},
+		{deleteChunks, between, false},
+		{insertRun, "", false},
+		{updateRun, rowid, false},
+		{runByID, rowid, false},
+		{staleRuns, "audiosearch_runs_open (updated_at<?)", false},
+		{putResults, "", false},
+		{resultsOf, "x " + rowid, false},
+		{pruneRuns, "audiosearch_runs_finished (finished_at<?)", false},
+		{pruneResults, "audiosearch_runs_finished (finished_at<?)", false},
+		{audioJobs.claimable, "audiosearch_jobs_due", false},
+		{audioJobs.take, "audiosearch_jobs_due", false},
+		{audioJobs.extend, "audiosearch_jobs_1 (run=?)", false},
+		{audioJobs.release, "audiosearch_jobs_1 (run=?)", false},
+		{audioJobs.remove, "audiosearch_jobs_1 (run=?)", false},
+		{audioJobs.insert, "", false},
+	} {
+		plan := db.plan(t, c.statement)
+		t.Log(c.statement, "\n    ", strings.Join(plan, "\n     "))
+		requireNoScan(t, c.statement, slices.DeleteFunc(slices.Clone(plan), smallAudioScan))
+		if !c.sorts {
+			requireNoSort(t, c.statement, plan)
+		}
+		assert.Contains(t, strings.Join(plan, "\n"), c.uses, c.statement)
+	}
+}
+
+// smallAudioScan reports whether a line is about lists of the call, or about an index that holds only what there is to be done.
+func smallAudioScan(line string) bool {
+	for _, due := range []string{"audiosearch_datasets_long", "audiosearch_models_due"} {
+		if strings.HasSuffix(line, "INDEX "+due) {
+			return true
+		}
+	}
+	return line == "SCAN json_each VIRTUAL TABLE INDEX 1:"
+}
+
+// TestNumbersOfPlans: what the tables' definitions and statements know by heart.
+func TestNumbersOfPlans(t *testing.T) {
+	require.Equal(t, 4334, chunkWindows)
+	require.Equal(t, 256, manySegments)
+	require.Equal(t, 1024, blockRoom)
+	require.Equal(t, 8192, 2*keptChanges)
+}

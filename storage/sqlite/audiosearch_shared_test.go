@@ -1,0 +1,218 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+const (
+	heardVideos  = 40
+	heardWindows = 300 // of each: all of them together fill blocks
+)
+
+func heardVideo(i int) string { return fmt.Sprint("v", i) }
+
+// openHeard opens a database with a dataset of videos, none of them scored, if it is not there.
+func openHeard(t *testing.T, path string, opts *Options) *DB {
+	t.Helper()
+	db, err := Open(t.Context(), path, opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	if err := db.AudioSearch().CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}); err != nil {
+		require.ErrorIs(t, err, audiosearch.ErrExists)
+		return db
+	}
+	var videos []audiosearch.Video
+	for i := range heardVideos {
+		videos = append(videos, audiosearch.Video{ID: heardVideo(i), Path: "p", Metadata: audiosearch.Metadata{"n": audiosearch.Int(int64(i % 4))}})
+	}
+	require.NoError(t, db.AudioSearch().PutVideos(t.Context(), "acme", "d", videos))
+	return db
+}
+
+// hear scores a video: the same in every window.
+func hear(ctx context.Context, db *DB, video int, score uint16) error {
+	column := make([]uint16, heardWindows)
+	for i := range column {
+		column[i] = score
+	}
+	s := audiosearch.Scoring{Model: "m", Windows: heardWindows, Classes: []audiosearch.Class{3, 5}}
+	return db.AudioSearch().PutScoring(ctx, "acme", "d", heardVideo(video), "p", s, [][]uint16{column, column})
+}
+
+// heard returns the scores of the videos. It fails if one has windows of two states, or not all.
+func heard(t *testing.T, db *DB) map[string]uint16 {
+	hits, err := db.AudioSearch().Search(t.Context(), "acme", "d", audiosearch.ScoreQuery{Model: "m", Class: 5, Limit: 2 * heardVideos * heardWindows})
+	if !assert.NoError(t, err) {
+		return nil
+	}
+	scores, windows := make(map[string]uint16), make(map[string]int)
+	for _, h := range hits {
+		if was, ok := scores[h.Video]; ok && was != h.Score {
+			assert.Failf(t, "two states", "%s has windows of %d and %d", h.Video, was, h.Score)
+		}
+		scores[h.Video] = h.Score
+		windows[h.Video]++
+	}
+	for video, n := range windows {
+		assert.Equal(t, heardWindows, n, video)
+	}
+	return scores
+}
+
+// TestSearchesSeeOneState: while scores are replaced and packed through one database, searches through it and through another one find the
+// windows of each video, all in one state.
+func TestSearchesSeeOneState(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	dbs := [2]*DB{openHeard(t, path, nil), openHeard(t, path, nil)}
+	for i := range heardVideos {
+		require.NoError(t, hear(t.Context(), dbs[0], i, 0))
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var others sync.WaitGroup
+	for range 2 {
+		others.Go(func() {
+			for n := 1; ctx.Err() == nil; n++ {
+				assert.NoError(t, hear(context.Background(), dbs[0], rand.IntN(heardVideos), uint16(n)))
+			}
+		})
+	}
+	others.Go(func() {
+		for ctx.Err() == nil {
+			_, err := dbs[0].AudioSearch().Compact(context.Background())
+			assert.NoError(t, err)
+		}
+	})
+	var searches sync.WaitGroup
+	for i := range 4 {
+		searches.Go(func() {
+			for range 25 {
+				if scores := heard(t, dbs[i%2]); !assert.Len(t, scores, heardVideos) {
+					return
+				}
+			}
+		})
+	}
+	searches.Wait()
+	stop()
+	others.Wait()
+	require.Equal(t, heard(t, dbs[0]), heard(t, dbs[1]))
+}
+
+// childFile is the environment variable of the process of TestKilledWhilePacking.
+const childFile = "MORTISE_SQLITE_SOUNDS"
+
+// TestKilledWhilePacking: a process that scores, deletes and packs is killed at any moment. What is left is one of the states that it made,
+// and no counter is wrong.
+func TestKilledWhilePacking(t *testing.T) {
+	if path := os.Getenv(childFile); path != "" { // the process
+		db, err := Open(t.Context(), path, nil)
+		require.NoError(t, err)
+		for n := uint16(1); ; n++ {
+			require.NoError(t, hear(t.Context(), db, rand.IntN(heardVideos), n))
+			if n%8 == 0 {
+				_, err := db.AudioSearch().Compact(t.Context())
+				require.NoError(t, err)
+			}
+		}
+	}
+	path := filepath.Join(t.TempDir(), "test.db")
+	db, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	openHeard(t, path, nil)
+	for range 5 {
+		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWhilePacking$", "-test.count=1")
+		child.Env = append(os.Environ(), childFile+"="+path)
+		require.NoError(t, child.Start())
+		time.Sleep(300*time.Millisecond + rand.N(500*time.Millisecond)) // a moment, whichever
+		require.NoError(t, child.Process.Kill())
+		_ = child.Wait()
+
+		after, err := Open(t.Context(), path, nil)
+		require.NoError(t, err)
+		t.Log(len(heard(t, after)), "videos are scored")
+		for more := true; more; {
+			more, err = after.AudioSearch().Compact(t.Context())
+			require.NoError(t, err)
+		}
+		heard(t, after)
+		checkAudioTables(t, after)
+		require.NoError(t, after.Close())
+	}
+}
+
+// TestRememberedDatasets: the memory for datasets is bounded, and what is counted is what is there.
+func TestRememberedDatasets(t *testing.T) {
+	db := openHeard(t, filepath.Join(t.TempDir(), "test.db"), nil)
+	tables := db.AudioSearch()
+	remembered := func() (datasets []int64) {
+		total := 0
+		for e := db.views.order.Front(); e != nil; e = e.Next() {
+			v := e.Value.(*sharedView)
+			require.Equal(t, v.bytes, v.view.bytes)
+			datasets, total = append(datasets, v.dataset), total+v.bytes
+		}
+		require.Equal(t, total, db.views.bytes)
+		require.Len(t, db.views.bySeq, len(datasets))
+		return datasets
+	}
+	look := func(dataset string) {
+		t.Helper()
+		_, err := tables.Search(t.Context(), "acme", dataset, audiosearch.ScoreQuery{Model: "m", Class: 5, Limit: 1})
+		require.NoError(t, err)
+	}
+	for _, id := range []string{"e", "f"} {
+		require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: id}))
+		require.NoError(t, tables.PutVideos(t.Context(), "acme", id, []audiosearch.Video{{ID: "v0", Path: "p"}}))
+	}
+	look("d")
+	one := db.views.bytes
+	require.Positive(t, one)
+	look("e")
+	look("f")
+	look("d")
+	require.Equal(t, []int64{1, 3, 2}, remembered(), "the one used last comes first")
+
+	// What comes and goes leaves nothing.
+	for i := range heardVideos {
+		require.NoError(t, hear(t.Context(), db, i, 7))
+	}
+	look("d")
+	require.Greater(t, db.views.bytes, one)
+	for more := true; more; {
+		var err error
+		more, err = tables.Compact(t.Context())
+		require.NoError(t, err)
+		look("d")
+	}
+	for i := range heardVideos {
+		require.NoError(t, tables.DeleteVideo(t.Context(), "acme", "d", heardVideo(i)))
+	}
+	_, err := tables.Compact(t.Context())
+	require.NoError(t, err)
+	look("d")
+	v := db.views.get(1)
+	require.Empty(t, v.rows)
+	require.Empty(t, v.view.blocks)
+	remembered()
+
+	db.views.limit = 1
+	for _, dataset := range []string{"e", "f"} { // known already, so they are not counted again until they change
+		require.NoError(t, tables.PutVideos(t.Context(), "acme", dataset, []audiosearch.Video{{ID: "v1", Path: "p"}}))
+		look(dataset)
+		require.Len(t, remembered(), 1)
+	}
+}

@@ -1,0 +1,86 @@
+package sqlite
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// TestAudioSearchSize: after compaction a window takes 1300 bytes in the file at most, with its share of everything, however long the videos are.
+func TestAudioSearchSize(t *testing.T) {
+	for _, c := range []struct{ videos, windows int }{{3 * chunkWindows, 1}, {130, 100}, {3, chunkWindows}, {1, 14400}} {
+		t.Run(fmt.Sprintf("%d of %d windows", c.videos, c.windows), func(t *testing.T) {
+			t.Parallel()
+			db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+			require.NoError(t, err)
+			defer func() { require.NoError(t, db.Close()) }()
+			tables := db.AudioSearch()
+			require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
+			empty := liveBytes(t, db)
+			const batch = 1000
+			for from := 0; from < c.videos; from += batch {
+				var videos []audiosearch.Video
+				for i := from; i < min(from+batch, c.videos); i++ {
+					name := fmt.Sprintf("2026-11/camera-%d-%06d", i%7, i)
+					videos = append(videos, audiosearch.Video{ID: name, Path: name + ".mp4", Metadata: audiosearch.Metadata{"camera": audiosearch.Int(int64(i % 7))}})
+				}
+				require.NoError(t, tables.PutVideos(t.Context(), "acme", "d", videos))
+				require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error { return putRandomScores(tx, videos, c.windows) }))
+				for more := true; more; {
+					more, err = tables.Compact(t.Context())
+					require.NoError(t, err)
+				}
+			}
+			perWindow := float64(liveBytes(t, db)-empty) / float64(c.videos*c.windows)
+			t.Logf("%.0f bytes a window", perWindow)
+			require.LessOrEqual(t, perWindow, 1300.0)
+		})
+	}
+}
+
+// liveBytes is what the file takes without its free pages.
+func liveBytes(t *testing.T, db *DB) int {
+	t.Helper()
+	return 4096 * (numbers(t, db, "PRAGMA page_count")[0] - numbers(t, db, "PRAGMA freelist_count")[0])
+}
+
+// putRandomScores does as PutScoring does, for many videos.
+func putRandomScores(tx *tx, videos []audiosearch.Video, windows int) error {
+	c, err := tx.changeDataset("acme", "d")
+	if err != nil {
+		return err
+	}
+	columns := make([][]uint16, audiosearch.NumClasses)
+	for i := range columns {
+		columns[i] = make([]uint16, windows)
+	}
+	for i := range videos {
+		for _, column := range columns {
+			for w := range column {
+				column[w] = uint16(rand.Uint32())
+			}
+		}
+		id := uuid.New()
+		s := audiosearch.Scoring{Model: "ast/1/sha256:abcdef", Window: 10e9, Hop: 2e9, Windows: windows, Duration: 10e9, Classes: audiosearch.Classes(),
+			File: audiosearch.FileState{Size: 123456, ModTime: someTime}, At: someTime}
+		copy(s.File.Digest[:], id[:])
+		args, err := newScoringArgs(&s, columns)
+		if err != nil {
+			return err
+		}
+		seq, _, err := c.video(videos[i].ID)
+		if err != nil {
+			return err
+		}
+		if err := c.putScoring(seq, &args); err != nil {
+			return err
+		}
+	}
+	return c.note()
+}
