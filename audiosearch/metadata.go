@@ -153,7 +153,7 @@ func (m Metadata) check(p *problems, field string) {
 	for key, s := range m {
 		size += len(key) + len(s.text) + len(`"":"",`)
 		switch {
-		case key == "" || !utf8.ValidString(key) || strings.ContainsRune(key, 0):
+		case !isKey(key):
 			p.add(field, ProblemInvalid, "keys must be valid UTF-8, not empty, and without U+0000")
 			return
 		case !utf8.ValidString(s.text):
@@ -165,3 +165,6 @@ func (m Metadata) check(p *problems, field string) {
 		p.add(field, ProblemInvalid, "must be at most %d bytes", MaxMetadataBytes)
 	}
 }
+
+// isKey reports whether metadata may have the key.
+func isKey(key string) bool { return key != "" && validText(key) }

@@ -63,16 +63,18 @@ func (s *Service) checkKeys(ctx context.Context, org string, q *Query, p *proble
 	if len(q.Filters) == 0 {
 		return nil
 	}
-	keys := make([]string, len(q.Filters))
-	for i, f := range q.Filters {
-		keys[i] = f.Key
+	keys := make([]string, 0, len(q.Filters))
+	for _, f := range q.Filters {
+		if isKey(f.Key) { // what no video can have, a store may not be able to ask for
+			keys = append(keys, f.Key)
+		}
 	}
 	missing, err := s.store.MissingKeys(ctx, org, q.Dataset, keys)
 	if err != nil {
 		return unavailable("look for metadata keys", err)
 	}
 	for i, f := range q.Filters {
-		if slices.Contains(missing, f.Key) {
+		if !isKey(f.Key) || slices.Contains(missing, f.Key) {
 			p.add(fmt.Sprintf("metadata_filters[%d].key", i), ProblemUnknownKey, "no video of the dataset has this metadata key")
 		}
 	}

@@ -115,6 +115,10 @@ func TestProblemsOfQueries(t *testing.T) {
 	assert.Equal(t, []audiosearch.Problem{{Field: "audio_class", Kind: audiosearch.ProblemInvalid}}, start(audiosearch.Query{Dataset: "d", Class: 527}))
 	assert.Equal(t, []audiosearch.Problem{{Field: "metadata_filters", Kind: audiosearch.ProblemInvalid}},
 		start(audiosearch.Query{Dataset: "d", Class: loud, Filters: make([]audiosearch.Filter, 101)}))
+	for _, key := range []string{"", "\x00", "\xff"} {
+		assert.Equal(t, []audiosearch.Problem{{Field: "metadata_filters[0].key", Kind: audiosearch.ProblemUnknownKey}},
+			start(audiosearch.Query{Dataset: "d", Class: loud, Filters: []audiosearch.Filter{{Key: key, Value: "x"}}}))
+	}
 	_, err := r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "other", Class: loud})
 	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 	_, err = r.Start(t.Context(), "other", "", audiosearch.Query{Dataset: "d", Class: loud})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -261,7 +262,10 @@ func TestSearchAuthorize(t *testing.T) {
 
 // The actor of a run is the caller, and observers hear of the requests.
 func TestSearchTellsWhoItWas(t *testing.T) {
-	r := newSoundRig(t, nil, nil)
+	var actors []string
+	r := newSoundRig(t, nil, &audiosearch.Options{Observer: audiosearch.ObserverFunc(func(_ context.Context, o audiosearch.Observation) {
+		actors = append(actors, string(o.Kind)+" "+o.Actor)
+	})})
 	w := r.as("calls editor", "POST", sound, aSearch(``))
 	require.Equal(t, http.StatusOK, w.Code)
 	run := r.run(strings.Trim(strings.TrimPrefix(w.Body.String(), `{"run_id":`), "}"))
@@ -270,6 +274,9 @@ func TestSearchTellsWhoItWas(t *testing.T) {
 	o := r.seen.list[0]
 	require.Equal(t, httpadapter.Operation{Service: "audiosearch", ID: "searchAudioSound", Method: "POST", Pattern: sound}, o.Operation)
 	require.Equal(t, []any{"acme", http.StatusOK}, []any{o.Organization, o.Status})
+	require.Equal(t, http.StatusOK, r.as("editor", "POST", jobCancel+strconv.FormatInt(run.ID, 10)+of("calls"), "").Code)
+	require.Contains(t, actors, string(audiosearch.KindStarted)+" client:calls editor")
+	require.Contains(t, actors, string(audiosearch.KindCancelled)+" client:editor")
 }
 
 // Beside the credentials service, which has the same shapes, under one prefix.

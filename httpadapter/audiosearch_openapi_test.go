@@ -136,7 +136,7 @@ func TestOpenAPIOfAudioSearchExamplesFollowTheirSchemas(t *testing.T) {
 }
 
 // All services in one document: what they share is the same, and nothing else has the same name.
-func TestOpenAPIOfAudioSearchBesideTheOthers(t *testing.T) {
+func TestOpenAPIOfAllServices(t *testing.T) {
 	vault, _ := describedVault(t, everyVaultOption)
 	all := []*Handler{describedTrigger(t, everyOption), vault, describedAuthMgmt(t, everyAuthMgmtOption), describedAudioSearch(t, everySearchOption)}
 	root := parsedAuthMgmt(t, all...)

@@ -125,6 +125,9 @@ func (f *faultySounds) Run(ctx context.Context, org string, id int64) (audiosear
 	if err := f.fails("Run"); err != nil {
 		return audiosearch.Run{}, err
 	}
+	if id < 0 || id > audiosearch.MaxRunID {
+		return audiosearch.Run{}, errors.New("no ID of a run")
+	}
 	return f.memorySounds.Run(ctx, org, id)
 }
 

@@ -141,15 +141,6 @@ func TestOpenAPIOfVaultExamplesFollowTheirSchemas(t *testing.T) {
 	}
 }
 
-// The vault beside the other services: what they share is the same, and nothing else has the same name.
-func TestOpenAPIOfAllServices(t *testing.T) {
-	h, _ := describedVault(t, everyVaultOption)
-	auth, trigger := describedAuthMgmt(t, everyAuthMgmtOption), describedTrigger(t, everyOption)
-	root := parsedAuthMgmt(t, trigger, h, auth)
-	require.Len(t, describedOperations(root), len(trigger.Routes())+len(auth.Routes())+len(h.Routes()))
-	require.Equal(t, []string{"bearerAuth", "accessToken", "clientBasic"}, keys(at(root, "components", "securitySchemes")))
-}
-
 // A vault and its sandbox stand under their own addresses, beside services that have others.
 func TestOpenAPIOfVaultServers(t *testing.T) {
 	opts := everyVaultOption

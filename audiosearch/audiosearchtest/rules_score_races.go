@@ -155,6 +155,7 @@ var scoreRaceRules = []rule{
 					s.makeDataset(t, orgA, setA)
 					require.Empty(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7}))
 					s.put(t, orgA, setA, v)
+					time.Sleep(time.Millisecond) // so that scores are stored before the next turn
 				}
 			})
 		}},

@@ -82,13 +82,16 @@ func oracle(t testing.TB, filters []audiosearch.Filter) (passes func(audiosearch
 }
 
 func TestColumnsEqualTheOracle(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var c Columns
 		videos := map[uint32]audiosearch.Metadata{}
 		keys := 1 + r.IntN(6)
 		stride := []int{1, 1, 700, 70_000}[r.IntN(4)]
 		size := 1 + r.IntN(300)
+		if stride > 1000 {
+			size = 1 + size/20
+		}
 		for range 12 {
 			for range r.IntN(2 * size) {
 				row := uint32(r.IntN(size) * stride)
@@ -135,7 +138,7 @@ func TestColumnsEqualTheOracle(t *testing.T) {
 
 // TestLargeColumnsEqualTheOracle has values with so many rows that sets become bitmaps, and columns in which each video has another number.
 func TestLargeColumnsEqualTheOracle(t *testing.T) {
-	const videos = 140_000
+	const videos = 100_000
 	r := rand.New(rand.NewPCG(3, 3))
 	var c Columns
 	all := make([]audiosearch.Metadata, videos)

@@ -128,7 +128,7 @@ func (s *rowScan) block(b *rowBlock) {
 
 // singles offers videos of one window in a regular group.
 func (s *rowScan) singles(high uint16, lows []uint16, g *placeGroup) {
-	chunks, column, first, rows := s.table.chunks, s.column, g.first.start, g.rows
+	chunks, column, first, rows, floor := s.table.chunks, s.column, g.first.start, g.rows, s.floor
 	for _, low := range lows {
 		if uint32(low) >= rows {
 			return
@@ -136,8 +136,9 @@ func (s *rowScan) singles(high uint16, lows []uint16, g *placeGroup) {
 		window := first + uint32(low)
 		c := &chunks[window/chunkWindows]
 		score := binary.LittleEndian.Uint16(c.scores[2*(column*c.size+int(window%chunkWindows)):])
-		if score >= s.floor {
+		if score >= floor {
 			s.single(uint32(high)<<16|uint32(low), score)
+			floor = s.floor
 		}
 	}
 }
@@ -154,7 +155,8 @@ func (s *rowScan) singleBits(b *rowBlock, g *placeGroup) {
 		}
 		window := g.first.start + low
 		last := min(window+63, g.first.start+g.rows-1)
-		if max(s.table.maximum(s.column, window), s.table.maximum(s.column, last)) < s.floor {
+		if s.table.maximum(s.column, window) < s.floor &&
+			(window/blockWindows == last/blockWindows || s.table.maximum(s.column, last) < s.floor) {
 			continue
 		}
 		for ; word != 0; word &= word - 1 {

@@ -22,7 +22,7 @@ type Page struct {
 }
 
 // Ranking finds a page of the windows that it is offered: score descending, ties by video, then by window ascending. It is exact, and
-// holds at most twice Limit windows and some twenty thousand more, however great the offset is. For that it may have to see the windows
+// holds at most Limit windows and some ten thousand more, however great the offset is. For that it may have to see the windows
 // more than once: all passes must offer the same windows, in any order.
 //
 //	for ranking.Next() {

@@ -164,10 +164,13 @@ func (n *condition) scan(scan *rowScan) {
 	}
 	var sets []*rowSet
 	var singles rowUnion
-	few := n.values < 128*(1+len(n.column.present.blocks)) // so few that a bitmap does not pay
+	blocks := 1 + len(n.column.present.blocks)
+	few, sparse := n.values < 128*blocks, n.rows < 2048*blocks // so few that a bitmap does not pay
 	for _, codes := range n.codes {
 		for _, code := range codes {
 			switch h := &n.column.holders[code]; {
+			case h.many != nil && sparse:
+				scan.set(h.many)
 			case h.many != nil:
 				sets = append(sets, h.many)
 			case h.any && few:

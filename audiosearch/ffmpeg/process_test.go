@@ -125,6 +125,16 @@ func TestFFmpegThatFails(t *testing.T) {
 	}
 }
 
+func TestKeyframesInAnyOrder(t *testing.T) {
+	m := newMedia(t, &Options{FFprobe: script(t, `case "$*" in
+*packet=*) for at in 4 2 N/A 2 -1 0; do echo "pts_time=$at|dts_time=N/A|flags=K__"; done;;
+*) echo '{"streams":[{"codec_type":"audio","channels":1},{"index":1,"codec_type":"video"}]}';;
+esac`)})
+	info, err := m.Probe(t.Context(), write(t, "a.mp4", "whatever it is"))
+	require.NoError(t, err)
+	assert.Equal(t, []time.Duration{0, 2 * time.Second, 4 * time.Second}, info.Keyframes)
+}
+
 func TestBestResampler(t *testing.T) {
 	folder := t.TempDir()
 	for version, want := range map[string]string{

@@ -62,7 +62,6 @@ func (c *clip) sweep(from int, sign float64) stretch {
 }
 
 func (c *clip) sweepScore(s stretch, sign float64) float64 {
-	s = c.trim(s)
 	if s.frames() < 4 {
 		return 0
 	}
@@ -77,22 +76,6 @@ func (c *clip) sweepScore(s stretch, sign float64) float64 {
 	}
 	far := max(ramp(math.Abs(math.Log2(last/first)), 1.0/6, 1.0/3), ramp(math.Abs(last-first), 500, 1000))
 	return min(ramp(s.seconds(), 0.16, 0.32), far, ramp(purity, 0.7, 0.92), ramp(c.unevenness(s), 0.65, 0.35))
-}
-
-// trim cuts off what hardly moves at both ends, where a tone was held before or after the sweep.
-func (c *clip) trim(s stretch) stretch {
-	if s.frames() < 2 {
-		return s
-	}
-	hz := func(i int) float64 { return c.frames[i].ridge.hz }
-	slow := math.Abs(hz(s.to-1)-hz(s.from)) / float64(s.frames()-1) / 8
-	for s.frames() > 2 && math.Abs(hz(s.from+1)-hz(s.from)) < slow {
-		s.from++
-	}
-	for s.frames() > 2 && math.Abs(hz(s.to-1)-hz(s.to-2)) < slow {
-		s.to--
-	}
-	return s
 }
 
 // unevenness is how much the steps differ from the mean of the steps around them, relative to it. Steps are as many frames long as it

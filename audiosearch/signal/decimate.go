@@ -34,21 +34,30 @@ func newHalfband(n int) halfband {
 func (h halfband) decimate(dst, src, odd []float32) (decimated, scratch []float32) {
 	beyond := len(h) / 2
 	odd = append(odd[:0], make([]float32, beyond)...)
-	for i := 1; i < len(src); i += 2 {
-		odd = append(odd, src[i])
-	}
-	odd = append(odd, make([]float32, beyond+1)...)
-	for i := 0; i < len(src); i += 2 {
-		near := odd[i/2:][:len(h)]
-		// Four sums, because each addition waits for the one before.
-		var a, b, c, d float32
-		for taps := h; len(taps) >= 4 && len(near) >= 4; taps, near = taps[4:], near[4:] {
-			a += taps[0] * near[0]
-			b += taps[1] * near[1]
-			c += taps[2] * near[2]
-			d += taps[3] * near[3]
+	first := len(dst)
+	for i, x := range src {
+		if i%2 == 0 {
+			dst = append(dst, x/2)
+		} else {
+			odd = append(odd, x)
 		}
-		dst = append(dst, src[i]/2+(a+b)+(c+d))
+	}
+	odd = append(odd, make([]float32, beyond+4)...)
+
+	// Four at a time: each addition waits for the one before, but the four need not wait for each other.
+	for i, out := 0, dst[first:]; len(out) > 0; i += 4 {
+		near := odd[i : i+len(h)+3]
+		var a, b, c, d float32
+		for k, tap := range h {
+			four := near[k : k+4 : k+4]
+			a, b, c, d = a+tap*four[0], b+tap*four[1], c+tap*four[2], d+tap*four[3]
+		}
+		sums := [4]float32{a, b, c, d}
+		n := min(len(out), len(sums))
+		for k := range n {
+			out[k] += sums[k]
+		}
+		out = out[n:]
 	}
 	return dst, odd
 }

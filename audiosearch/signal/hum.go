@@ -22,34 +22,31 @@ const (
 //     it;
 //   - how much of all power they hold: 0 at 3 %, 1 from 15 % on.
 //
-// The mains may be off by 0.6 %. The score is the lesser of the mean of this over the longest stretch where it is more than 0, and of how
-// long that is: 0 at 0.9 s, 1 at 1.8 s. What is left goes through lasting.
+// The mains may be off by 0.6 %. The score is the lesser of the mean of this over the longest stretch where it is more than 0 and the level
+// changes by less than 6 dB, and of how long that is: 0 at 0.6 s, 1 at 1.5 s, in steps of half a second. What is left goes through lasting.
 func (c *clip) mainsHum() (best float64) {
 	frames := max(0, len(c.at1k)/(humSize/2)-1)
-	if frames == 0 {
-		return 0
-	}
 	for _, mains := range [...]float64{50, 60} {
-		c.levels = c.levels[:0]
+		c.tones = c.tones[:0]
 		for i := range frames {
-			c.levels = append(c.levels, c.humAt(i, mains))
+			c.tones = append(c.tones, c.humAt(i, mains))
 		}
-		s := longestRun(frames, func(i int) bool { return c.levels[i] > 0 })
-		if s.frames() == 0 {
-			continue
-		}
+		s := longest(frames,
+			func(i int) bool { return c.tones[i].fit > 0 },
+			func(i int) float64 { return 10 * math.Log10(c.tones[i].power) },
+			func(float64) float64 { return 6 })
 		var mean float64
-		for _, score := range c.levels[s.from:s.to] {
-			mean += score / float64(s.frames())
+		for _, t := range c.tones[s.from:s.to] {
+			mean += t.fit / float64(s.frames())
 		}
-		seconds := float64(s.frames()+1) * humHopSeconds
-		best = max(best, lasting(min(mean, ramp(seconds, 0.9, 1.8)), seconds/c.seconds()))
+		seconds := float64(s.frames()) * humHopSeconds
+		best = max(best, lasting(min(mean, ramp(seconds, 0.6, 1.5)), (seconds+humHopSeconds)/c.seconds()))
 	}
 	return best
 }
 
 // humAt judges one spectrum.
-func (c *clip) humAt(i int, mains float64) float64 {
+func (c *clip) humAt(i int, mains float64) toneFrame {
 	spectrum := c.spectrum[:c.scorer.humFFT.bins()]
 	c.scorer.humFFT.power(spectrum, c.at1k[i*humSize/2:i*humSize/2+humSize], c.work)
 	low := spectrum[lowestHum : highestHum+1]
@@ -58,7 +55,7 @@ func (c *clip) humAt(i int, mains float64) float64 {
 		power += float64(p)
 	}
 	if power < audible {
-		return 0
+		return toneFrame{}
 	}
 	c.sorted = append(c.sorted[:0], low...)
 	noise := float64(median(c.sorted)) / medianOfMean // in each bin
@@ -77,8 +74,11 @@ func (c *clip) humAt(i int, mains float64) float64 {
 		}
 	}
 	rest := max(comb, power-noise*float64(len(low)))
-	return min(ramp(float64(count), 1, 3), ramp(comb/rest, 0.5, 0.8), ramp(comb/power, 0.1, 0.3),
-		ramp(comb/max(comb, c.powerOf(i*humSize/2*humSlower, humSize*humSlower)), 0.03, 0.15))
+	all := max(comb, c.powerOf(i*humSize/2*humSlower, humSize*humSlower))
+	return toneFrame{
+		fit:   min(ramp(float64(count), 1, 3), ramp(comb/rest, 0.5, 0.8), ramp(comb/power, 0.1, 0.3), ramp(comb/all, 0.03, 0.15)),
+		power: comb,
+	}
 }
 
 // humLines is the power of the lines at multiples of a frequency.

@@ -143,6 +143,13 @@ func TestHumMains(t *testing.T) {
 		expect(t, s, classHum, noisy(humming(10, c.hz, 0.2, 1, 0.5, 0.3, 0.3, 0.2, 0.2, 0.1), 20, 1), "%.1f Hz", c.hz)
 	}
 	high(t, s, classHum, mix(humming(10, 50, 0.05, 1, 0.5, 0.5, 0.3), sloped(10, 0.02, -3.01, 5)), "hum in pink noise")
+	for from := 3.0; from < 4; from += 0.17 {
+		hum := func(seconds float64) []float32 {
+			return mix(white(10, 0.005, 3), join(quiet(from), humming(seconds, 60, 0.1, 1, 0.5, 0.5, 0.3)))
+		}
+		high(t, s, classHum, hum(2.2), "hum for 2.2 s from %.2f s on", from)
+		low(t, s, classHum, hum(0.8), "hum for 0.8 s from %.2f s on", from)
+	}
 	low(t, s, classHum, note(10, 50, 0.3, 0), "a single line")
 }
 
@@ -157,6 +164,7 @@ func TestNoiseSlopes(t *testing.T) {
 		low(t, s, classWhiteNoise, sloped(10, 0.1, slope, uint64(i)), "%.1f dB per octave", slope)
 		low(t, s, classPinkNoise, sloped(10, 0.1, slope, uint64(i)), "%.1f dB per octave", slope)
 	}
+	low(t, s, classWhiteNoise, mix(white(10, 0.03, 1), note(10, 60, 0.3, 0)), "a low tone 20 dB above the noise")
 	half := join(white(5, 0.1, 1), quiet(5))
 	require.InDelta(t, 0.5, scoresOf(t, s, half)[classWhiteNoise], 0.05, "half of the clip")
 }

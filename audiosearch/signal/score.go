@@ -49,9 +49,3 @@ func longest(n int, belongs func(i int) bool, x func(i int) float64, tolerance f
 	}
 	return best
 }
-
-// longestRun returns the longest run of frames that may be in one.
-func longestRun(n int, belongs func(i int) bool) stretch {
-	same := func(float64) float64 { return 0 }
-	return longest(n, belongs, func(int) float64 { return 0 }, same)
-}

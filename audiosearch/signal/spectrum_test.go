@@ -68,6 +68,17 @@ func TestMedian(t *testing.T) {
 	require.Equal(t, len(values)/2, below)
 }
 
+// What is highest in noise is nothing.
+func TestPurityOfNoise(t *testing.T) {
+	c := newScorer(t).newClip()
+	c.load(white(10, 0.1, 1))
+	var mean float64
+	for _, f := range c.frames {
+		mean += f.purity(f.ridge.power) / float64(len(c.frames))
+	}
+	require.Less(t, mean, 0.05)
+}
+
 // A ridge is where the tone is, to a fraction of a bin.
 func TestRidge(t *testing.T) {
 	c := newScorer(t).newClip()

@@ -2,7 +2,7 @@ package signal
 
 import "math"
 
-// toneFrame is how well a frame fits what a telephone plays.
+// toneFrame is how well a frame fits what is looked for.
 type toneFrame struct {
 	fit   float64 // in [0,1]
 	power float64 // of the tones

@@ -11,7 +11,7 @@ import (
 )
 
 // console is a terminal whose last line can show how far something is. What is written to it goes above that line. On anything but a terminal it
-// shows nothing. A nil console has no methods but show and shows.
+// shows nothing, and no more does a nil console.
 type console struct {
 	to       io.Writer
 	terminal bool

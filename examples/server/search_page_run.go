@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,16 +26,17 @@ type runView struct {
 	Done, Total           int    // videos; Total 0: not known yet
 	Ended, Failed, Cancel bool
 	Message               string
+	Found                 int    // segments; Results has those together that overlap
 	Status, Again         string // links
 	Results               []resultView
 }
 
-// resultView is a segment that was found. Links are relative.
+// resultView is a place where something was found. Links are relative.
 type resultView struct {
 	Video      string
 	Metadata   []metadataView
-	Start, End string // m:ss
-	Score      float64
+	Start, End string  // m:ss
+	Score      float64 // the best
 	Percent    int
 	Moderation *float64
 	HasVideo   bool
@@ -94,6 +96,7 @@ func (p *searchPage) showRun(w http.ResponseWriter, r *http.Request, who httpada
 		Again:  link("../search", "dataset", run.Query.Dataset, "class", run.Query.Class.String()),
 	}
 	v.Cancel = !v.Ended && run.State != audiosearch.StateTerminating && who.Access.Allows(authmgmt.ActionCancelRun, datasetResource(run.Query.Dataset))
+	v.Found = len(run.Results)
 	var err error
 	if v.Results, err = p.results(r, who, &run); err != nil {
 		p.fail(w, r, err)
@@ -117,12 +120,41 @@ func stateInWords(run *audiosearch.Run) string {
 	return "The search waits for its turn."
 }
 
-// results describes what was found.
+// place is where something was found: segments of a video that overlap, as neighbours do.
+type place struct {
+	best       int // the segment with the best score, by its position in the results
+	start, end time.Duration
+}
+
+// placesOf puts segments together, in the order of the best of each place. Whoever listens wants to hear each place once.
+func placesOf(results []audiosearch.Result) []place {
+	order := make([]int, len(results))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(results[a].VideoID, results[b].VideoID), cmp.Compare(results[a].Start, results[b].Start))
+	})
+	var places []place
+	for i, at := range order {
+		r := &results[at]
+		if last := len(places) - 1; i > 0 && r.VideoID == results[order[i-1]].VideoID && r.Start < places[last].end {
+			places[last].best, places[last].end = min(places[last].best, at), max(places[last].end, r.End)
+			continue
+		}
+		places = append(places, place{at, r.Start, r.End})
+	}
+	slices.SortFunc(places, func(a, b place) int { return a.best - b.best })
+	return places
+}
+
+// results describes where something was found.
 func (p *searchPage) results(r *http.Request, who httpadapter.Principal, run *audiosearch.Run) ([]resultView, error) {
 	dataset := run.Query.Dataset
 	hasVideo := make(map[string]bool)
-	views := make([]resultView, 0, len(run.Results))
-	for _, found := range run.Results {
+	var views []resultView
+	for _, at := range placesOf(run.Results) {
+		found := run.Results[at.best]
 		video, known := hasVideo[found.VideoID]
 		if !known {
 			scoring, err := p.service.Scoring(r.Context(), who.Organization, dataset, found.VideoID)
@@ -134,9 +166,9 @@ func (p *searchPage) results(r *http.Request, who httpadapter.Principal, run *au
 			hasVideo[found.VideoID] = video
 		}
 		v := resultView{
-			Video: found.VideoID, Start: clock(found.Start), End: clock(found.End), Score: found.Score, Percent: int(100*found.Score + 0.5),
+			Video: found.VideoID, Start: clock(at.start), End: clock(at.end), Score: found.Score, Percent: int(100*found.Score + 0.5),
 			Moderation: found.Moderation, HasVideo: video,
-			Media: link("media", "dataset", dataset, "video", found.VideoID) + fmt.Sprintf("#t=%s,%s", seconds(found.Start), seconds(found.End)),
+			Media: link("media", "dataset", dataset, "video", found.VideoID) + "#t=" + seconds(at.start) + "," + seconds(at.end),
 		}
 		if video {
 			v.Picture = link("picture", "dataset", dataset, "video", found.VideoID, "at", strconv.FormatInt(found.Keyframe.At.Milliseconds(), 10))

@@ -32,7 +32,8 @@ type benchChunk struct {
 
 func benchVideo(i int) string { return fmt.Sprintf("video%07d", i) }
 
-// newSoundBench makes videos of so many windows. At least every 4000th score is the greatest that there is, so that no chunk can be left out for its maximum.
+// newSoundBench makes videos of so many windows. Unless their scores are to be even, every 4000th is the greatest that there is, so that no
+// chunk can be left out for its maximum.
 func newSoundBench(b *testing.B, videos, windows int, evenly bool) *soundBench {
 	db, err := Open(b.Context(), filepath.Join(b.TempDir(), "sounds.db"), nil)
 	require.NoError(b, err)
@@ -50,7 +51,8 @@ func newSoundBench(b *testing.B, videos, windows int, evenly bool) *soundBench {
 	for from := 0; from < videos; from += batch {
 		var put []audiosearch.Video
 		for i := from; i < min(videos, from+batch); i++ {
-			put = append(put, audiosearch.Video{ID: benchVideo(i), Path: benchVideo(i) + ".wav", Metadata: audiosearch.Metadata{"n": audiosearch.Int(int64(s.numbers[i]))}})
+			m := audiosearch.Metadata{"n": audiosearch.Int(int64(s.numbers[i]))}
+			put = append(put, audiosearch.Video{ID: benchVideo(i), Path: benchVideo(i) + ".wav", Metadata: m})
 		}
 		require.NoError(b, tables.PutVideos(b.Context(), "acme", "d", put))
 		require.NoError(b, db.writer.write(b.Context(), func(tx *tx) error { // as many PutScorings
@@ -89,7 +91,8 @@ func newSoundBench(b *testing.B, videos, windows int, evenly bool) *soundBench {
 	s.read, err = source.connect()
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = s.read.close() })
-	require.NoError(b, s.read.query(b.Context(), "SELECT seq, windows, layout FROM audiosearch_blocks WHERE packed = 1 ORDER BY seq", nil, func(r *row) error {
+	const layouts = "SELECT seq, windows, layout FROM audiosearch_blocks WHERE packed = 1 ORDER BY seq"
+	require.NoError(b, s.read.query(b.Context(), layouts, nil, func(r *row) error {
 		parts, err := readLayout(cell[[]byte](r, 2), r.number(1))
 		for i := range parts {
 			parts[i].video-- // seqs begin at 1

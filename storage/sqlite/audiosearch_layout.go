@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// chunkWindows is how many windows a full chunk has. Its row fills two overflow pages of 4096 bytes and as much of a leaf as SQLite keeps
-	// there then (https://www.sqlite.org/fileformat2.html#cell_payload_overflow_pages): 0.5 % more than the scores alone. With 4096 windows it would be 6 %.
+	// chunkWindows is how many windows a full chunk has. Its row fills two overflow pages of 4096 bytes, and as much of a leaf as SQLite keeps
+	// there then (https://www.sqlite.org/fileformat2.html, 1.6): 0.5 % more than the scores alone. With 4096 windows it would be 6 %.
 	chunkWindows = (2*4092 + 489 - chunkHeader) / scoreBytes
 	chunkHeader  = 5 // of the record: its own length, the types of two columns
 
@@ -162,11 +162,6 @@ func classesOf(b []byte) []audiosearch.Class {
 		classes = append(classes, audiosearch.Class(binary.LittleEndian.Uint16(b)))
 	}
 	return classes
-}
-
-// classNumber returns the number of a class among those of a model.
-func classNumber(classes []byte, c audiosearch.Class) (number int, found bool) {
-	return slices.BinarySearch(classesOf(classes), c)
 }
 
 // appendScores writes scores as they are stored.

@@ -226,7 +226,7 @@ func (p *packing) writeBlock(b *storedBlock, parts []part, start int) error {
 		return err
 	}
 	p.blocks = append(p.blocks, b.seq)
-	return p.countLoose(nil, b)
+	return p.countLoose(b.model, nil, b)
 }
 
 func maxScore(scores []byte) (greatest uint16) {

@@ -87,7 +87,8 @@ func (m *soundModel) deleteVideo() {
 
 func (m *soundModel) putScoring() {
 	id, model := m.id(), pick(m, "one", "one", "two")
-	s := audiosearch.Scoring{Model: model, Window: 10, Hop: 2, Classes: pick(m, []audiosearch.Class{1, 7}, []audiosearch.Class{7}, []audiosearch.Class{1, 7, 300})}
+	s := audiosearch.Scoring{Model: model, Window: 10, Hop: 2}
+	s.Classes = pick(m, []audiosearch.Class{1, 7}, []audiosearch.Class{7}, []audiosearch.Class{1, 7, 300})
 	s.Windows = pick(m, 0, 1, 1, 2, 30, 700, segmentWindows, segmentWindows+1, 3000, 6000)
 	highest := pick(m, 3, 1000, audiosearch.ScoreUnit+1)
 	columns := make([][]uint16, len(s.Classes))
@@ -289,7 +290,8 @@ func TestAudioSearchPacking(t *testing.T) {
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			m := &soundModel{T: t, rand: rand.New(rand.NewPCG(uint64(seed), 7)), path: filepath.Join(t.TempDir(), "test.db"), videos: make(map[string]*heldVideo)}
+			m := &soundModel{T: t, path: filepath.Join(t.TempDir(), "test.db"), videos: make(map[string]*heldVideo)}
+			m.rand = rand.New(rand.NewPCG(uint64(seed), 7))
 			for i := range m.dbs {
 				m.open(i)
 			}

@@ -1,8 +1,9 @@
 package sqlite
 
 const (
-	scoringsOf    = "SELECT model, places FROM audiosearch_scorings WHERE video = ?"
-	scoringsBy    = "SELECT s.model, s.places FROM audiosearch_scorings s CROSS JOIN audiosearch_models m ON m.seq = s.model AND m.model = ?2 WHERE s.video = ?1"
+	scoringsOf = "SELECT model, places FROM audiosearch_scorings WHERE video = ?"
+	scoringsBy = "SELECT s.model, s.places FROM audiosearch_scorings s" +
+		" CROSS JOIN audiosearch_models m ON m.seq = s.model AND m.model = ?2 WHERE s.video = ?1"
 	deleteScoring = "DELETE FROM audiosearch_scorings WHERE video = ? AND model = ?"
 	blockBySeq    = "SELECT model, packed, loose, windows, live FROM audiosearch_blocks WHERE seq = ?"
 	updateBlock   = "UPDATE audiosearch_blocks SET (loose, live) = (?,?) WHERE seq = ?"
@@ -89,28 +90,30 @@ func (c *datasetChange) bury(p place) error {
 	if _, err := c.exec(updateBlock, b.loose, b.live, b.seq); err != nil {
 		return err
 	}
-	return c.countLoose(&was, &b)
+	return c.countLoose(b.model, &was, &b)
 }
 
-// countLoose counts what there is to be packed of a model, when a block that was one thing is another. Either may be nil.
-func (t *tx) countLoose(was, is *storedBlock) error {
-	live, dead, segments, model := 0, 0, 0, int64(0)
-	for sign, b := range map[int]*storedBlock{-1: was, +1: is} {
-		if b == nil {
-			continue
-		}
-		model = b.model
-		if b.loose {
-			live, dead = live+sign*b.live, dead+sign*(b.windows-b.live)
-		}
-		if !b.packed {
-			segments += sign
-		}
+// looseCount is what there is to be packed of a model.
+type looseCount struct{ live, dead, segments int }
+
+// count is what a block adds to it. b may be nil.
+func (b *storedBlock) count() (n looseCount) {
+	if b != nil && b.loose {
+		n.live, n.dead = b.live, b.windows-b.live
 	}
-	if live == 0 && dead == 0 && segments == 0 {
+	if b != nil && !b.packed {
+		n.segments = 1
+	}
+	return n
+}
+
+// countLoose counts what there is to be packed of a model, when a block is not any more what it was. Either is nil if there is none.
+func (t *tx) countLoose(model int64, was, is *storedBlock) error {
+	before, now := was.count(), is.count()
+	if before == now {
 		return nil
 	}
-	_, err := t.exec(countLoose, live, dead, segments, model)
+	_, err := t.exec(countLoose, now.live-before.live, now.dead-before.dead, now.segments-before.segments, model)
 	return err
 }
 
@@ -125,5 +128,5 @@ func (t *tx) removeBlock(b *storedBlock) error {
 	if err := t.apply(changes); err != nil {
 		return err
 	}
-	return t.countLoose(b, nil)
+	return t.countLoose(b.model, b, nil)
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -28,7 +29,8 @@ func TestAudioSearchSize(t *testing.T) {
 				var videos []audiosearch.Video
 				for i := from; i < min(from+batch, c.videos); i++ {
 					name := fmt.Sprintf("2026-11/camera-%d-%06d", i%7, i)
-					videos = append(videos, audiosearch.Video{ID: name, Path: name + ".mp4", Metadata: audiosearch.Metadata{"camera": audiosearch.Int(int64(i % 7))}})
+					m := audiosearch.Metadata{"camera": audiosearch.Int(int64(i % 7))}
+					videos = append(videos, audiosearch.Video{ID: name, Path: name + ".mp4", Metadata: m})
 				}
 				require.NoError(t, tables.PutVideos(t.Context(), "acme", "d", videos))
 				require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error { return putRandomScores(tx, videos, c.windows) }))
@@ -67,8 +69,10 @@ func putRandomScores(tx *tx, videos []audiosearch.Video, windows int) error {
 			}
 		}
 		id := uuid.New()
-		s := audiosearch.Scoring{Model: "ast/1/sha256:abcdef", Window: 10e9, Hop: 2e9, Windows: windows, Duration: 10e9, Classes: audiosearch.Classes(),
-			File: audiosearch.FileState{Size: 123456, ModTime: someTime}, At: someTime}
+		s := audiosearch.Scoring{
+			Model: "ast/1/sha256:abcdef", File: audiosearch.FileState{Size: 123456, ModTime: someTime}, At: someTime,
+			Window: 10 * time.Second, Hop: 2 * time.Second, Windows: windows, Duration: 10 * time.Second, Classes: audiosearch.Classes(),
+		}
 		copy(s.File.Digest[:], id[:])
 		args, err := newScoringArgs(&s, columns)
 		if err != nil {

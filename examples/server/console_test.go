@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestConsole: the last line stays below what is written.
+func TestConsole(t *testing.T) {
+	var to bytes.Buffer
+	c := &console{to: &to, terminal: true}
+	for _, step := range []struct {
+		do   func()
+		want string
+	}{
+		{func() { fmt.Fprintln(c, "first") }, "first\n"},
+		{func() { c.show("1 of 2") }, wipe + "1 of 2"},
+		{func() { c.show("1 of 2") }, ""},
+		{func() { fmt.Fprintln(c, "second") }, wipe + "second\n1 of 2"},
+		{func() { c.show("") }, wipe},
+		{func() { fmt.Fprintln(c, "third") }, "third\n"},
+	} {
+		to.Reset()
+		if step.do(); to.String() != step.want {
+			t.Errorf("%q, want %q", to.String(), step.want)
+		}
+	}
+}
+
+// TestConsoleElsewhere: a file, a pipe and nothing at all get no last line.
+func TestConsoleElsewhere(t *testing.T) {
+	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var buffer bytes.Buffer
+	for _, c := range []*console{newConsole(file), newConsole(&buffer), nil} {
+		if c.show("1 of 2"); c.shows() {
+			t.Error("takes it for a terminal")
+		}
+	}
+	if info, err := file.Stat(); err != nil || info.Size() > 0 || buffer.Len() > 0 {
+		t.Errorf("%v %v, %q", info.Size(), err, &buffer)
+	}
+}
+
+func TestProgressBar(t *testing.T) {
+	const third = "Scoring videos [########................] 1 of 3"
+	for _, test := range []struct {
+		want string
+		p    progress
+	}{
+		{"", progress{}},
+		{"", progress{done: 3, total: 3, video: "a"}},
+		{"", progress{done: 4, total: 3}}, // a search looked at some, too
+		{"Scoring videos [........................] 0 of 3", progress{total: 3}},
+		{third, progress{done: 1, total: 3}},
+		{third + "  a 0:07", progress{done: 1, total: 3, video: "a", position: 7 * time.Second}},
+		{third + "  a b 1:00:00 of 2:03:04", progress{1, 3, "a\nb", time.Hour, 2*time.Hour + 3*time.Minute + 4*time.Second}},
+		{third + "  xxxxxxxxxxxxxxxxxxx… 0:00", progress{done: 1, total: 3, video: strings.Repeat("x", 255)}},
+	} {
+		if got := test.p.bar(); got != test.want {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+}

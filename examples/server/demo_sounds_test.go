@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// TestDemoSounds: each sound of the demo is found where it is.
+func TestDemoSounds(t *testing.T) {
+	b := openStorageFor(t, &settings{memory: true})
+	s, err := wire(testSettings(), b, testKey(), discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.audio.provisionDemoSounds(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for class, video := range map[string]string{
+		"Dial tone": "office-phone", "Telephone dialing, DTMF": "office-phone", "Busy signal": "office-phone", "Smoke detector, smoke alarm": "kitchen-alarm",
+		"Mains hum": "workshop", "White noise": "radio", "Pink noise": "radio", "Sine wave": "test-signals", "Chirp tone": "test-signals", "Silence": "night",
+	} {
+		c, err := audiosearch.ParseClass(class)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := s.audio.service.Search(t.Context(), demoOrganization, "", audiosearch.Query{Dataset: demoDataset, Class: c, MinScore: 0.9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found.Problems) > 0 {
+			t.Fatalf("%+v", found.Problems)
+		}
+		if len(found.Results) == 0 || found.Results[0].VideoID != video {
+			t.Errorf("%s: found %+v, want %s", class, found.Results, video)
+		}
+		for _, r := range found.Results {
+			if r.VideoID != video {
+				t.Errorf("%s: also found in %s, with %v", class, r.VideoID, r.Score)
+			}
+		}
+	}
+
+	// A second start makes nothing anew, and leaves nothing else behind.
+	path := filepath.Join(b.audio.files.dir, "night.wav")
+	if err := os.WriteFile(path, []byte("somebody's own"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.audio.provisionDemoSounds(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "somebody's own" {
+		t.Errorf("%v, %d bytes", err, len(text))
+	}
+	if files, err := os.ReadDir(b.audio.files.dir); err != nil || len(files) != len(demoSounds()) {
+		t.Errorf("%v %v", files, err)
+	}
+}

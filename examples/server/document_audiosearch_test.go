@@ -1,0 +1,122 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// videoDocument returns a document with one dataset of these videos.
+func videoDocument(videos ...string) string {
+	return `{"organizations":[{"id":"acme","datasets":[{"id":"d","videos":[` + strings.Join(videos, ",") + `]}]}]}`
+}
+
+func TestDatasetsRefused(t *testing.T) {
+	metadata := func(object string) string { return `{"id":"v","path":"v.wav","metadata":` + object + `}` }
+	var many strings.Builder
+	for i := range audiosearch.MaxMetadataKeys + 1 {
+		fmt.Fprintf(&many, `,"k%d":0`, i)
+	}
+	for name, test := range map[string]struct{ videos, want string }{
+		"unknown key":    {`{"id":"v","path":"v.wav","duration":3}`, `line 1, column 89: organizations[0].datasets[0].videos[0]: unknown key "duration"`},
+		"no id":          {`{"path":"v.wav"}`, "videos[0]: id is missing"},
+		"no path":        {`{"id":"v"}`, "videos[0]: path is missing"},
+		"same id":        {`{"id":"v","path":"v.wav"},{"id":"v","path":"w.wav"}`, "videos[1].id: is the same as at line 1, column 70"},
+		"absolute":       {`{"id":"v","path":"/etc/passwd"}`, "videos[0].path: must be relative and stay in the document's folder"},
+		"leaving":        {`{"id":"v","path":"a/../../b.wav"}`, "must be relative and stay in the document's folder"},
+		"long path":      {`{"id":"v","path":"` + strings.Repeat("x", maxMediaPath+1) + `"}`, "must be at most 4096 bytes"},
+		"no object":      {metadata(`[1]`), "videos[0].metadata: must be an object"},
+		"null":           {metadata(`null`), "videos[0].metadata: must be an object"},
+		"nested":         {metadata(`{"a":1,"season":{"n":3}}`), `line 1, column 116: organizations[0].datasets[0].videos[0].metadata: the value of "season" must be a string, a number, true, false or null`},
+		"list":           {metadata(`{"a 1":[]}`), "metadata: the value of this key must be a string"},
+		"empty key":      {metadata(`{"":1}`), "metadata: a key must not be empty"},
+		"NUL in a key":   {metadata(`{"a\u0000":1}`), "metadata: a key must not be empty or contain U+0000"},
+		"too many keys":  {metadata("{" + many.String()[1:] + "}"), "metadata: must have at most 1000 keys and 65536 bytes"},
+		"too long":       {metadata(`{"a":"` + strings.Repeat("x", audiosearch.MaxMetadataBytes) + `"}`), "metadata: must have at most"},
+		"metadata twice": {metadata(`{"a":1,"a":2}`), "duplicate key"},
+	} {
+		_, err := parseDocument([]byte(videoDocument(test.videos)))
+		if err == nil || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 500 {
+			t.Errorf("%s: got %v, want %s", name, err, test.want)
+		}
+	}
+}
+
+// TestDatasetsAtTheLimits: what the document may say, the service takes.
+func TestDatasetsAtTheLimits(t *testing.T) {
+	var many strings.Builder
+	for i := range audiosearch.MaxMetadataKeys {
+		fmt.Fprintf(&many, `,"%d":0`, i)
+	}
+	whole := audiosearch.MaxMetadataBytes - len(`{"a":""}`) - 2
+	long := strings.Repeat(strings.Repeat("x", 200)+"/", maxMediaPath/201) + "v.wav"
+	onEach(t, func(t *testing.T, s *services, _ *backends) {
+		err := apply(t, s, videoDocument(
+			`{"id":"keys","path":"`+long+`","metadata":{`+many.String()[1:]+`}}`,
+			`{"id":"bytes","path":"v.wav","metadata":{"a":"`+strings.Repeat("x", whole)+`"}}`,
+			`{"id":"nothing","path":"v.wav","metadata":{}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestProvisioningOfDatasets: what is missing is created, and what exists stays as it is.
+func TestProvisioningOfDatasets(t *testing.T) {
+	for name, open := range storages {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			s, err := wire(testSettings(), open(t), testKey(), slog.New(slog.NewJSONHandler(&log, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := func(id, path, metadata string) string {
+				return fmt.Sprintf(`{"id":%q,"path":%q,"metadata":%s}`, id, path, metadata)
+			}
+			const numbers = `{"n":1.50,"big":123456789012345678901234567890,"e":1e2,"s":"1","t":true,"z":null}`
+			for _, step := range []struct {
+				name, text string
+				videos     int
+				warning    string
+			}{
+				{"new", videoDocument(v("a", "a.wav", numbers), v("b", "b.wav", "{}")), 2, ""},
+				{"again", videoDocument(v("a", "a.wav", numbers), `{"id":"b","path":"b.wav"}`), 2, ""},
+				{"a number in another way", videoDocument(v("a", "a.wav", strings.Replace(numbers, "1.50", "1.5", 1))), 2, "other metadata"},
+				{"another path", videoDocument(v("a", "c.wav", numbers)), 2, "another path"},
+				{"both", videoDocument(v("b", "c.wav", `{"n":1}`)), 2, "another path and other metadata"},
+				{"one more", videoDocument(v("c", "c.wav", "{}")), 3, ""},
+				{"nothing left", videoDocument(), 3, ""},
+			} {
+				log.Reset()
+				if err := apply(t, s, step.text); err != nil {
+					t.Fatalf("%s: %v", step.name, err)
+				}
+				told := log.String()
+				if step.warning == "" && told != "" || step.warning != "" && (strings.Count(told, "\n") != 1 ||
+					!strings.Contains(told, "a video is stored with "+step.warning+"; what exists is never changed") ||
+					!strings.Contains(told, `"place":"line 1, column 64: organizations[0].datasets[0].videos[0]"`)) {
+					t.Errorf("%s: logged %s", step.name, told)
+				}
+				stored := make(map[string]audiosearch.Video)
+				for video, err := range s.audio.service.Videos(t.Context(), "acme", "d") {
+					if err != nil {
+						t.Fatal(err)
+					}
+					stored[video.ID] = video
+				}
+				want, _ := audiosearch.ParseMetadata([]byte(numbers))
+				if len(stored) != step.videos || stored["a"].Path != "a.wav" || !maps.Equal(stored["a"].Metadata, want) || stored["b"].Path != "b.wav" {
+					t.Errorf("%s: %+v", step.name, stored)
+				}
+			}
+			if got := len(s.audio.ingestion.datasets); got != 7 {
+				t.Errorf("%d datasets to look at", got)
+			}
+		})
+	}
+}

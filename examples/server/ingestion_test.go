@@ -1,0 +1,107 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// missing is a store that is away a few times when videos are listed.
+type missing struct {
+	audiosearch.Store
+	times int
+}
+
+func (m *missing) ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error) {
+	if m.times > 0 {
+		m.times--
+		return nil, errors.New("connection refused, host=db")
+	}
+	return m.Store.ListVideos(ctx, org, dataset, after, limit)
+}
+
+// TestIngestionTriesAgain: a storage that is away for a while is waited for, and what is wrong with a video is said once.
+func TestIngestionTriesAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := openStorageFor(t, &settings{memory: true})
+		store := &missing{Store: b.audio.store, times: 4}
+		b.audio.store = store
+		var text bytes.Buffer
+		s, err := wire(testSettings(), b, testKey(), slog.New(slog.NewJSONHandler(&text, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		times := store.times
+		store.times = 0
+		if err := apply(t, s, `{"organizations":[{"id":"acme","datasets":[{"id":"d","videos":[{"id":"a","path":"a.wav"},{"id":"b","path":"b.wav"}]}]}]}`); err != nil {
+			t.Fatal(err)
+		}
+		store.times = times
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- s.audio.ingestion.run(ctx) }()
+		synctest.Wait()
+		if text.Len() > 0 {
+			t.Errorf("began before the server listened: %s", &text)
+		}
+		s.audio.ingestion.begin()
+		pauses := firstPause * (1 + 2 + 4)
+		time.Sleep(pauses)
+		synctest.Wait()
+		for range 2 { // each is told once, however often it is looked at
+			if _, err := s.audio.service.Ingest(ctx, "acme", "d"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		for what, want := range map[string]int{"cannot score videos; trying again": times - 1, "a video cannot be searched": 2, "there is no such file": 2,
+			"all videos have been looked at": 1, `"problems":2`: 1} {
+			if n := strings.Count(text.String(), what); n != want {
+				t.Errorf("%d times %q, want %d: %s", n, what, want, &text)
+			}
+		}
+	})
+}
+
+// TestMediaFolder: where the paths of videos begin.
+func TestMediaFolder(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	for name, test := range map[string]struct {
+		s      settings
+		folder string // "" for a temporary one
+	}{
+		"of the document": {settings{config: filepath.Join(dir, "acme.json"), data: data}, dir},
+		"of the demo":     {settings{data: dir}, filepath.Join(dir, demoMedia)},
+		"in memory":       {settings{data: data, memory: true}, ""},
+	} {
+		for range 2 {
+			m, err := openMedia(&test.s)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if m.temporary != (test.folder == "") || !m.temporary && m.dir != test.folder {
+				t.Errorf("%s: %s", name, m.dir)
+			}
+			err = m.close()
+			if left, _ := filepath.Glob(m.dir); err != nil || (len(left) == 0) != m.temporary {
+				t.Errorf("%s: %v, %v", name, left, err)
+			}
+		}
+	}
+	var usage *usageError
+	if _, err := openMedia(&settings{config: filepath.Join(dir, "nowhere", "acme.json")}); !errors.As(err, &usage) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// TestPicturesKept: the latest are kept, in bounded memory, and each is made once.
+func TestPicturesKept(t *testing.T) {
+	p := newPictures(nil)
+	made := 0
+	image := func(i int, size int) []byte {
+		t.Helper()
+		image, err := p.get(t.Context(), pictureKey{at: time.Duration(i)}, func(context.Context) ([]byte, error) {
+			made++
+			return make([]byte, size), nil
+		})
+		if err != nil || len(image) != size {
+			t.Fatalf("%d bytes, %v", len(image), err)
+		}
+		return image
+	}
+	const size = picturesBytes / 4
+	for range 3 {
+		for i := range 4 {
+			image(i, size)
+		}
+	}
+	if made != 4 {
+		t.Errorf("%d made, want 4", made)
+	}
+	image(4, size) // in the place of the first
+	image(1, size)
+	if image(0, size); made != 6 {
+		t.Errorf("%d made, want 6", made)
+	}
+	image(5, 2*picturesBytes) // too large to be kept
+	if p.bytes > picturesBytes || len(p.kept) != len(p.order) {
+		t.Errorf("%d bytes, %d of %d kept", p.bytes, len(p.kept), len(p.order))
+	}
+	failure := errors.New("no")
+	for range 2 {
+		if _, err := p.get(t.Context(), pictureKey{at: -1}, func(context.Context) ([]byte, error) { made++; return nil, failure }); !errors.Is(err, failure) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if made != 9 {
+		t.Errorf("%d made, want 9: a failure is not kept", made)
+	}
+}
+
+// TestPicturesBounded: no more are made at a time than there are slots, and who leaves does not wait.
+func TestPicturesBounded(t *testing.T) {
+	p := newPictures(nil)
+	release := make(chan struct{})
+	var running atomic.Int32
+	started, done := make(chan struct{}, 10), make(chan struct{})
+	for i := range 2 * pictureLimit {
+		go func() {
+			_, _ = p.get(context.Background(), pictureKey{at: time.Duration(i)}, func(context.Context) ([]byte, error) {
+				if n := running.Add(1); n > pictureLimit {
+					t.Errorf("%d at a time", n)
+				}
+				started <- struct{}{}
+				<-release
+				running.Add(-1)
+				return []byte("x"), nil
+			})
+			done <- struct{}{}
+		}()
+	}
+	for range pictureLimit {
+		<-started
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.get(ctx, pictureKey{at: 99}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	close(release)
+	for range 2 * pictureLimit {
+		<-done
+	}
+	if len(p.kept) != 2*pictureLimit {
+		t.Errorf("%d kept", len(p.kept))
+	}
+}
+
+// TestPlayerDoesNotHoldUpTheEnd: an answer whose reader has paused ends when the server is told to.
+func TestPlayerDoesNotHoldUpTheEnd(t *testing.T) {
+	stopping, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	begun := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		slow := newSlowWriter(w, stopping)
+		defer slow.done()
+		close(begun)
+		_, err := io.Copy(slow, endless{})
+		ended <- err
+	}))
+	defer server.Close()
+	resp, err := http.Get(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	<-begun
+	if _, err := io.ReadFull(resp.Body, make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	stop()
+	if err := <-ended; err == nil {
+		t.Error("it has ended well")
+	}
+	slow := newSlowWriter(httptest.NewRecorder(), stopping)
+	if _, err := slow.Write([]byte("x")); !errors.Is(err, errStopping) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// endless is a file without an end.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) { return len(b), nil }
+
+// TestPlaces: segments that overlap are one place.
+func TestPlaces(t *testing.T) {
+	at := func(video string, start, end time.Duration) audiosearch.Result {
+		return audiosearch.Result{VideoID: video, Start: start, End: end}
+	}
+	for _, test := range []struct {
+		results []audiosearch.Result
+		want    []place
+	}{
+		{nil, nil},
+		{[]audiosearch.Result{at("b", 8, 18), at("a", 8, 18), at("b", 10, 20), at("b", 6, 16)}, []place{{0, 6, 20}, {1, 8, 18}}},
+		{[]audiosearch.Result{at("a", 20, 30), at("a", 0, 10), at("a", 10, 20)}, []place{{0, 20, 30}, {1, 0, 10}, {2, 10, 20}}}, // they touch
+		{[]audiosearch.Result{at("a", 0, 10), at("a", 16, 26), at("a", 8, 18)}, []place{{0, 0, 26}}},                            // the last one joins the others
+		{[]audiosearch.Result{at("a", 30, 40), at("a", 0, 20), at("a", 2, 5), at("a", 19, 29)}, []place{{0, 30, 40}, {1, 0, 29}}},
+	} {
+		if got := placesOf(test.results); !slices.Equal(got, test.want) {
+			t.Errorf("%v: %v, want %v", test.results, got, test.want)
+		}
+	}
+}
+
+func TestSentence(t *testing.T) {
+	for _, test := range [][3]string{
+		{"The limit", "must be 1 to 1000", "The limit must be 1 to 1000."},
+		{"This sound", "cannot be found", "This sound cannot be found."},
+		{"The key", "no video has it", "No video has it."},
+		{"The key", "élan", "Élan."},
+	} {
+		if got := sentence(test[0], test[1]); got != test[2] {
+			t.Errorf("%q, want %q", got, test[2])
+		}
+	}
+}
+
+// TestSearchPageLeavesTheRestAlone: what is not the page's is answered by the services.
+func TestSearchPageLeavesTheRestAlone(t *testing.T) {
+	s, _ := open(t)
+	handler, err := routes(t.Context(), testSettings(), s, discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, html := range map[string]bool{"/search": true, "/search/": false, "/search/x": true, "/search/../search": true, "/searchx": false, "/api/v0/search": false} {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if got := strings.HasPrefix(w.Header().Get("Content-Type"), "text/html"); got != html {
+			t.Errorf("%s: %s", path, w.Header())
+		}
+	}
+}

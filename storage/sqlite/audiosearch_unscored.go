@@ -1,0 +1,86 @@
+package sqlite
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
+)
+
+// MissingKeys implements [audiosearch.Catalog].
+func (a *AudioSearch) MissingKeys(ctx context.Context, org, dataset string, keys []string) ([]string, error) {
+	var missing []string
+	err := a.look(ctx, org, dataset, func(_ *conn, v *view) error {
+		missing = nil
+		for _, key := range keys {
+			if !v.columns.HasKey(key) {
+				missing = append(missing, key)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return missing, nil
+}
+
+const videoBySeq = "SELECT id, path, metadata FROM audiosearch_videos WHERE seq = ?"
+
+// Unscored implements [audiosearch.ScoreStore].
+func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
+	var u audiosearch.Unscored
+	err := a.look(ctx, org, dataset, func(c *conn, v *view) error {
+		selected, err := v.columns.Select(q.Filters)
+		if err != nil {
+			return err
+		}
+		u = audiosearch.Unscored{Matched: selected.Len()}
+		for _, at := range v.unscored(selected, &q) {
+			err := c.query(unbounded, videoBySeq, []any{v.seqs[at]}, func(r *row) error {
+				video := audiosearch.Video{ID: r.text(0), Path: r.text(1)}
+				if err := scanMetadata(r, 2, &video.Metadata); err != nil {
+					return err
+				}
+				u.Videos = append(u.Videos, video)
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return audiosearch.Unscored{}, err
+	}
+	return u, nil
+}
+
+// unscored returns the first rows of a selection, by ID, that have no scores by the model.
+func (v *view) unscored(selected *columnar.Selection, q *audiosearch.UnscoredQuery) []uint32 {
+	var models []*scored
+	for _, m := range v.models {
+		if m.name == q.Model {
+			models = append(models, m)
+		}
+	}
+	limit := max(q.Limit, 0)
+	var first []uint32
+	cut := func() {
+		slices.SortFunc(first, v.compare)
+		first = first[:min(limit, len(first))]
+	}
+	for row := range selected.Rows() {
+		if strings.Compare(v.ids[row], q.After) <= 0 || slices.ContainsFunc(models, func(m *scored) bool { return m.has(row) }) {
+			continue
+		}
+		if first = append(first, row); len(first) >= 2*limit+1000 {
+			cut()
+		}
+	}
+	cut()
+	return first
+}
