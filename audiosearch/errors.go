@@ -35,6 +35,8 @@ var (
 	ErrLeaseLost = errors.New("audiosearch: the lease was lost")
 	// ErrCancelled: the run was cancelled.
 	ErrCancelled = errors.New("audiosearch: the run was cancelled")
+	// ErrPermanent: trying again will not help. Errors are marked so by [Permanent].
+	ErrPermanent = errors.New("audiosearch: permanent")
 	// ErrUnavailable: the store, the queue or the scorer failed. Try again.
 	ErrUnavailable = errors.New("audiosearch: unavailable")
 )
@@ -54,10 +56,8 @@ func Permanent(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &markedError{err, errPermanent}
+	return &markedError{err, ErrPermanent}
 }
-
-var errPermanent = errors.New("permanent")
 
 // markedError has the text of err, and is mark as well.
 type markedError struct{ err, mark error }

@@ -36,7 +36,7 @@ type Scorer interface {
 	Model(ctx context.Context) (Model, error)
 
 	// Score scores clips of mono samples in [-1,1] at the model's rate, and returns one Scores for each, in order. A clip is as long as the
-	// window, but for the last one of a video, which ends where the video ends: a scorer pads it as its model was trained, so that padding is
+	// window, never longer, but for the last one of a video, which ends where the video ends: a scorer pads it as its model was trained, so that padding is
 	// never taken for a sound of the video. A clip has one sample at least. Clips are for reading only: they may overlap in memory, and belong to
 	// the caller, who overwrites them after the call.
 	//

@@ -28,7 +28,7 @@ func (w *Worker) end(ctx context.Context, r *Run, found Found, failure error) Ve
 		how, message = ClientError, "The dataset was deleted while the search ran."
 	case errors.As(failure, &invalid):
 		how, message = ClientError, "The search is not possible any more: "+invalid.Error()
-	case errors.Is(failure, errPermanent):
+	case errors.Is(failure, ErrPermanent):
 		how, message = InternalError, "The sound scorer does not work as it is set up. Ask the operator to look at the log."
 	case r.Attempts >= w.opts.MaxAttempts:
 		how, message = InternalError, "The search failed each time it was tried. Start a new one later; if that ends so too, ask the operator to look at the log."

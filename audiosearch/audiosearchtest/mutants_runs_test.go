@@ -164,11 +164,6 @@ var runMutants = []broken{
 		}
 	}},
 	{name: "writes the results after the run", breaks: []string{"runs/reads-are-whole"}, mutate: func(m *mutant) {
-		m.everyResult(func(i int, r *audiosearch.Result) {
-			if i == 0 {
-				dither()
-			}
-		})
 		m.updateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
 			var left []audiosearch.Result
 			err := m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
@@ -181,6 +176,7 @@ var runMutants = []broken{
 					r.Results = part
 					return nil
 				})
+				dither()
 			}
 			return err
 		}

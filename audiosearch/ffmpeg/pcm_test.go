@@ -90,19 +90,19 @@ func TestUnknownLayout(t *testing.T) {
 	}
 }
 
-// A broadcast goes from stereo to 5.1 and back.
+// A broadcast goes from 5.1 to stereo.
 func TestChangeOfChannels(t *testing.T) {
 	needFFmpeg(t)
 	needEncoder(t, "ac3")
 	var all string
-	for _, expr := range []string{"0.5*sin(2*PI*440*t)|0.5*sin(2*PI*440*t):c=stereo", "0.5*sin(2*PI*440*t)|0|0|0|0|0:c=5.1", "0.5*sin(2*PI*440*t)|0:c=stereo"} {
+	for _, expr := range []string{"0|0|0.5*sin(2*PI*440*t)|0|0|0:c=5.1", "0.5*sin(2*PI*440*t)|0.5*sin(2*PI*440*t):c=stereo"} {
 		path := record(t, append(tone(expr+":s=48000:d=3"), "-c:a", "ac3", "a.ac3")...)
 		all += string(readFile(t, path))
 	}
 	got, err := collect(t, t.Context(), newMedia(t, nil), write(t, "a.ac3", all), 16000)
 	require.NoError(t, err)
-	assert.InDelta(t, 9, float64(len(got))/16000, 0.1)
-	assert.InDelta(t, -9.03, level(got[8000:40000]), 0.3)
+	assert.InDelta(t, 6, float64(len(got))/16000, 0.1)
+	assert.InDelta(t, -9.03-15.56, level(got[8000:40000]), 0.3, "one of six")
 }
 
 func TestSoundFromTheMiddleOfADamagedFile(t *testing.T) {

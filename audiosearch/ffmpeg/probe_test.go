@@ -1,6 +1,7 @@
 package ffmpeg
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -133,6 +134,12 @@ func TestKeyframeLines(t *testing.T) {
 	for _, line := range []string{"", "pts_time=2|flags=__", "pts_time=2|flags=KD_", "pts_time=N/A|dts_time=N/A|flags=K_", "pts_time=2", "flags=K_", "|||===", "{}"} {
 		_, ok := keyframe(line)
 		assert.False(t, ok, line)
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	for said, want := range map[string]time.Duration{"1.5": 1500 * time.Millisecond, "": 0, "N/A": 0, "NaN": 0, "Inf": 0, "-2": 0, "1e300": math.MaxInt64} {
+		assert.Equal(t, want, seconds(number(said)), said)
 	}
 }
 

@@ -69,6 +69,9 @@ func (v *view) readBlocks(ctx context.Context, c *conn, blocks, dead string, arg
 		}
 		b := &block{seq: cell[int64](r, 3), model: m, packed: r.number(4) != 0, rows: r.number(5), maxima: cell[[]byte](r, 7)}
 		parts, err := readLayout(cell[[]byte](r, 6), b.rows)
+		if err == nil && b.packed && len(b.maxima) != scoreBytes*len(m.classes) {
+			err = errLayout
+		}
 		if err != nil {
 			return err
 		}

@@ -82,17 +82,20 @@ func (a *AudioSearch) look(ctx context.Context, org, dataset string, read func(*
 // look again.
 func (vs *views) with(ctx context.Context, c *conn, d *audioDataset, read func(*conn, *view) error) (bool, error) {
 	v := vs.get(d.seq)
+	if done, err := v.at(d.revision, c, read); done {
+		return true, err
+	}
+	if err := vs.update(ctx, c, v, d); err != nil {
+		return false, err
+	}
+	return v.at(d.revision, c, read)
+}
+
+// at calls read if the view is of the revision.
+func (v *sharedView) at(revision int64, c *conn, read func(*conn, *view) error) (done bool, err error) {
 	v.RLock()
 	defer v.RUnlock()
-	if v.revision < d.revision {
-		v.RUnlock()
-		err := vs.update(ctx, c, v, d)
-		v.RLock()
-		if err != nil {
-			return false, err
-		}
-	}
-	if v.revision != d.revision {
+	if v.revision != revision {
 		return false, nil
 	}
 	return true, read(c, v.view)
