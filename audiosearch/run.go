@@ -101,7 +101,8 @@ type Runs interface {
 	Run(ctx context.Context, org string, id int64) (Run, error)
 
 	// UpdateRun changes a run, or returns [ErrRunNotFound]. update is pure and may be called more than once. If it returns an error, nothing is
-	// changed, and that error is returned. It may change everything but organization, ID and CreatedAt. Results that it leaves nil stay as they are.
+	// changed, and that error is returned. If it panics, nothing is changed either. What it does to organization, ID and
+	// CreatedAt is ignored. Results that it leaves nil stay as they are; others, also none, replace them.
 	UpdateRun(ctx context.Context, org string, id int64, update func(*Run) error) error
 
 	// RunResults returns the results of a run in their order, none if there are none yet, or [ErrRunNotFound].

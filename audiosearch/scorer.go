@@ -40,7 +40,8 @@ type Scorer interface {
 	// never taken for a sound of the video. A clip has one sample at least. Clips are for reading only: they may overlap in memory, and belong to
 	// the caller, who overwrites them after the call.
 	//
-	// An error means that none was scored; it is tried again, unless it is [Permanent].
+	// The scores of a clip do not depend on the others of its batch, but for rounding. Samples that are no numbers give an error, or scores in [0,1]
+	// all the same. An error, such as that of an ended context, means that none was scored; it is tried again, unless it is [Permanent].
 	Score(ctx context.Context, clips [][]float32) ([]Scores, error)
 }
 
@@ -55,7 +56,8 @@ type Info struct {
 //
 // Files come from anywhere, so a Media bounds time, bytes and duration, reads nothing but the file that it was given, and never panics.
 // Its errors say what to do. One that says what is wrong with the content of the file is wrapped by [BadMedia]: then the file is not tried
-// again until it changes. One for a kind of file that another Media may be able to read is [ErrFormat].
+// again until it changes. One for a kind of file that another Media may be able to read is [ErrFormat]. The error of an ended context, or of a program that
+// is missing, is neither.
 type Media interface {
 	// Probe reads the header of a file, and its keyframes.
 	Probe(ctx context.Context, path string) (Info, error)
@@ -68,7 +70,7 @@ type Media interface {
 // Files finds the bytes of a video.
 type Files interface {
 	// Local returns the name of a local file that holds what the catalog calls path, and keeps it there until release is called. It may
-	// download it. A path that leads nowhere, or to where it must not lead, is [BadMedia]. release is not nil if err is.
+	// download it. The file is a real one: the service looks at its size and time, and reads it. A path that leads nowhere, or to where it must not lead, is [BadMedia]. release is not nil if err is.
 	Local(ctx context.Context, org, path string) (file string, release func(), err error)
 }
 

@@ -19,7 +19,8 @@ type Video struct {
 	Metadata Metadata
 }
 
-// Datasets keeps the datasets. All methods are safe for concurrent use, and atomic. Times have microseconds.
+// Datasets keeps the datasets. All methods are safe for concurrent use, and atomic. Times are UTC and have microseconds. Any failure but the
+// sentinels that are named, an ended context included, is an error that is none of them; so it is for all parts of a [Store].
 type Datasets interface {
 	// CreateDataset stores a dataset. If the organization has one of this ID, it is left as it is, and the error is [ErrExists].
 	CreateDataset(ctx context.Context, d Dataset) error
@@ -50,7 +51,8 @@ type Catalog interface {
 	// DeleteVideo removes a video with its scorings, or returns [ErrVideoNotFound].
 	DeleteVideo(ctx context.Context, org, dataset, id string) error
 
-	// MissingKeys returns those of the keys that no video of the dataset has in its metadata, in the order given. A key with null counts as had.
+	// MissingKeys returns those of the keys that no video of the dataset has in its metadata, in the order given, as often as given. A key with null
+	// counts as had.
 	MissingKeys(ctx context.Context, org, dataset string, keys []string) ([]string, error)
 }
 
@@ -131,7 +133,8 @@ type Unscored struct {
 // ScoreStore keeps the scores of videos, by model, and ranks them. All methods are safe for concurrent use, and atomic; each returns
 // [ErrDatasetNotFound] if there is no such dataset.
 //
-// Scores stand in columns: a search reads those of one class, over many videos. Package columnar has what backends build on.
+// Scores stand in columns: a search reads those of one class, over many videos. Package columnar has what backends build on. What comes in and goes
+// out is the caller's to change.
 type ScoreStore interface {
 	// PutScoring stores what came of scoring a video, instead of what the store has of the same video and model, in one step: a search sees
 	// the old scores or the new ones, never both or none. columns[i] holds the scores of scoring.Classes[i], one for each segment; it is nil with a
@@ -148,7 +151,7 @@ type ScoreStore interface {
 	Unscored(ctx context.Context, org, dataset string, q UnscoredQuery) (Unscored, error)
 
 	// WindowScores returns the scores of segments from to to (exclusive) of a video: one row a segment, with one value for each of the scoring's
-	// Classes. The range is cut to what there is. [ErrNotScored] if there are none, also if there is no such video.
+	// Classes. The range is cut to what there is, to nothing if need be. [ErrNotScored] if there are none, also if there is no such video.
 	WindowScores(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error)
 }
 
