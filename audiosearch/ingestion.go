@@ -186,7 +186,7 @@ func (in *ingestion) mediaError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if errors.Is(err, ErrFormat) && !errors.Is(err, ErrBadMedia) {
+	if err == ErrFormat { // which says nothing of what to do
 		err = errNoFormat
 	}
 	return &videoError{err: err, lasting: errors.Is(err, ErrBadMedia)}

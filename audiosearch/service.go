@@ -21,7 +21,7 @@ type Options struct {
 	MaxFilters  int           // of one search: 100
 	MaxDuration time.Duration // of a video: 24 h; a longer one cannot be searched
 	Ingesting   int           // videos scored at a time, for all runs together: the number of processors
-	Stall       time.Duration // how long scoring a video may show no progress before it is given up: 2 min
+	Stall       time.Duration // how long scoring a video may show no progress before it is given up: 5 min. Reading the header of a large video on a slow disk takes a while
 	Grace       time.Duration // how long a Media, Files or Scorer may ignore the end of its context before it is left behind: 5 s
 
 	Now      func() time.Time // time.Now
@@ -71,7 +71,7 @@ func New(store Store, queue Queue, scorer Scorer, opts *Options) (*Service, erro
 		o.Ingesting = runtime.GOMAXPROCS(0)
 	}
 	if o.Stall <= 0 {
-		o.Stall = 2 * time.Minute
+		o.Stall = 5 * time.Minute
 	}
 	if o.Grace <= 0 {
 		o.Grace = 5 * time.Second
