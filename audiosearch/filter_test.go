@@ -107,6 +107,9 @@ func TestParseMetadata(t *testing.T) {
 	out, err := json.Marshal(m)
 	require.NoError(t, err)
 	assert.Equal(t, `{"live":true,"price":1.50,"rating":null,"season":3,"show":"news"}`, string(out))
+	none := audiosearch.Metadata{"a": audiosearch.Int(1)}
+	require.NoError(t, json.Unmarshal([]byte(`null`), &none))
+	assert.Nil(t, none)
 	for _, bad := range []string{``, `[]`, `null`, `"a"`, `{"a":1,"a":2}`, `{"a":[1]}`, `{"a":{}}`, `{"a":1`} {
 		_, err := audiosearch.ParseMetadata([]byte(bad))
 		require.Error(t, err, bad)

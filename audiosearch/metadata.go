@@ -137,8 +137,12 @@ func ParseMetadata(object []byte) (Metadata, error) {
 	return m, nil
 }
 
-// UnmarshalJSON is ParseMetadata.
+// UnmarshalJSON is ParseMetadata, and none of null.
 func (m *Metadata) UnmarshalJSON(object []byte) (err error) {
+	if string(object) == "null" {
+		*m = nil
+		return nil
+	}
 	*m, err = ParseMetadata(object)
 	return err
 }

@@ -16,6 +16,16 @@ func videoDocument(videos ...string) string {
 	return `{"organizations":[{"id":"acme","datasets":[{"id":"d","videos":[` + strings.Join(videos, ",") + `]}]}]}`
 }
 
+// numbers returns an object of that many bytes, whose values are long numbers: what a key and its number cost, beyond what is written, counts.
+func numbers(bytes int) string {
+	const keys = 100
+	var b strings.Builder
+	for i := range keys {
+		fmt.Fprintf(&b, `,"%02d":1%s`, i, strings.Repeat("0", 500))
+	}
+	return "{" + b.String()[1:] + strings.Repeat("0", bytes-b.Len()-1) + "}"
+}
+
 func TestDatasetsRefused(t *testing.T) {
 	metadata := func(object string) string { return `{"id":"v","path":"v.wav","metadata":` + object + `}` }
 	var many strings.Builder
@@ -38,6 +48,7 @@ func TestDatasetsRefused(t *testing.T) {
 		"NUL in a key":   {metadata(`{"a\u0000":1}`), "metadata: a key must not be empty or contain U+0000"},
 		"too many keys":  {metadata("{" + many.String()[1:] + "}"), "metadata: must have at most 1000 keys and 65536 bytes"},
 		"too long":       {metadata(`{"a":"` + strings.Repeat("x", audiosearch.MaxMetadataBytes) + `"}`), "metadata: must have at most"},
+		"long numbers":   {metadata(numbers(audiosearch.MaxMetadataBytes - 2*100 + 1)), "metadata: must have at most"},
 		"metadata twice": {metadata(`{"a":1,"a":2}`), "duplicate key"},
 	} {
 		_, err := parseDocument([]byte(videoDocument(test.videos)))
@@ -59,6 +70,7 @@ func TestDatasetsAtTheLimits(t *testing.T) {
 		err := apply(t, s, videoDocument(
 			`{"id":"keys","path":"`+long+`","metadata":{`+many.String()[1:]+`}}`,
 			`{"id":"bytes","path":"v.wav","metadata":{"a":"`+strings.Repeat("x", whole)+`"}}`,
+			`{"id":"numbers","path":"v.wav","metadata":`+numbers(audiosearch.MaxMetadataBytes-2*100)+`}`,
 			`{"id":"nothing","path":"v.wav","metadata":{}}`))
 		if err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ func TestKillUnderIngestion(t *testing.T) {
 	var clips []clip
 	for i := range videos {
 		name := fmt.Sprintf("%d.wav", i)
-		m.wav(name, whiteNoise(40+80*float64(i), uint64(i)), dialTone(float64(8+i)), whiteNoise(60, uint64(100+i)))
+		m.wav(name, whiteNoise(20+30*float64(i), uint64(i)), dialTone(float64(8+i)), whiteNoise(20, uint64(100+i)))
 		clips = append(clips, clip{fmt.Sprint(i), name, object{"n": i}})
 	}
 	config := m.document(clips...)
@@ -34,7 +34,7 @@ func TestKillUnderIngestion(t *testing.T) {
 		more  object
 	}{
 		{"Dial tone", object{"limit": 1000}},
-		{"White noise", object{"limit": 100, "offset": 20, "metadata_filters": []object{{"key": "n", "op": ">", "value": "1"}}}},
+		{"White noise", object{"limit": 100, "offset": 10, "metadata_filters": []object{{"key": "n", "op": ">", "value": "1"}}}},
 	}
 
 	undisturbed := p.start(t, nil, "-config", config).guardMedia(m)

@@ -19,7 +19,7 @@ func TestSearchPage(t *testing.T) {
 	m := newMedia(t)
 	m.mp4("clips/clip.mp4", whiteNoise(14, 1), dialTone(12), whiteNoise(6, 2))
 	m.wav("tone.wav", dialTone(12))
-	m.wav("long.wav", whiteNoise(1200, 3))
+	m.wav("long.wav", whiteNoise(40, 3))
 	m.write("page.html", []byte("<script>alert(1)</script>"))
 	config := m.document(
 		clip{"clip", "clips/clip.mp4", object{"show": "news", "<b>": `"><script>alert(2)</script>`, "season": 3}},

@@ -70,11 +70,11 @@ func testSearchContract(t *testing.T, p program) {
 	})
 }
 
-// testSearchLong: a dial tone between 30 and 42 s of ten minutes of noise is found there, among other files.
+// testSearchLong: a dial tone between 30 and 42 s of three minutes of noise is found there, among other files.
 func testSearchLong(t *testing.T, p program) {
 	m := newMedia(t)
-	m.wav("long.wav", whiteNoise(30, 1), dialTone(12), whiteNoise(558, 2))
-	m.wav("noise.wav", whiteNoise(60, 3))
+	m.wav("long.wav", whiteNoise(30, 1), dialTone(12), whiteNoise(138, 2))
+	m.wav("noise.wav", whiteNoise(30, 3))
 	m.wav("hum.wav", tones(20, 50, 100, 150, 200, 250, 300))
 	config := m.document(clip{"long", "long.wav", object{"n": 1}}, clip{"noise", "noise.wav", object{"n": 2}}, clip{"hum", "hum.wav", nil})
 	eachStorage(t, p, func(t *testing.T, start func(args ...string) *server) {
@@ -194,7 +194,9 @@ func testSearchBroken(t *testing.T, p program) {
 func testSearchCancel(t *testing.T, p program) {
 	m := newMedia(t)
 	m.wav("long.wav", whiteNoise(1800, 1))
-	s := p.start(t, nil, "-config", m.document(clip{"long", "long.wav", nil})).guardMedia(m)
+	m.wav("short.wav", whiteNoise(5, 2))
+	config := m.document(clip{"long", "long.wav", object{"n": 1}}, clip{"short", "short.wav", object{"n": 2}})
+	s := p.start(t, nil, "-config", config).guardMedia(m)
 	run := s.search(editorToken, "Dial tone", nil)
 	cancelled := ask[runStatus](s, http.StatusOK, "POST", runCancelPath+run+"?dataset_id=d1", editorToken, nil)
 	assert.Contains(t, []string{"TERMINATING", "TERMINATED"}, cancelled.State)
@@ -202,6 +204,7 @@ func testSearchCancel(t *testing.T, p program) {
 	assert.Equal(t, "CLIENT_ERROR", *ended.Termination)
 	assert.Equal(t, "The run was cancelled.", *ended.Message)
 	assert.Equal(t, http.StatusConflict, s.status("POST", runCancelPath+run+"?dataset_id=d1", editorToken))
-	found := s.find(editorToken, "White noise", object{"limit": 1}) // and the next run finds what it needs
-	assert.Equal(t, "long", found[0].Video.ID)
+	found := s.find(editorToken, "White noise", object{"metadata_filters": []object{{"key": "n", "op": ">", "value": "1"}}})
+	require.Len(t, found, 1, "the next run waits for nothing but what it needs")
+	assert.Equal(t, "short", found[0].Video.ID)
 }

@@ -58,13 +58,15 @@ func heard(t *testing.T, db *DB) map[string]uint16 {
 	if !assert.NoError(t, err) {
 		return nil
 	}
-	scores, windows := make(map[string]uint16), make(map[string]int)
+	scores, windows, found := make(map[string]uint16), make(map[string]int), make(map[audiosearch.Hit]bool)
 	for _, h := range hits {
 		if was, ok := scores[h.Video]; ok && was != h.Score {
 			assert.Failf(t, "two states", "%s has windows of %d and %d", h.Video, was, h.Score)
 		}
 		scores[h.Video] = h.Score
 		windows[h.Video]++
+		assert.False(t, found[h], "a window twice")
+		found[h] = true
 	}
 	for video, n := range windows {
 		assert.Equal(t, heardWindows, n, video)
