@@ -5,7 +5,7 @@
 // videos whose metadata passes all filters.
 //
 // [New] makes a [Service] of a store, a queue and a scorer. [Service.Start] begins a search as a run, which a [Worker] carries out; it scores
-// first what has no scores yet. [Service.Run] tells how far it is and [Service.Results] what it found. [Service.Search] does the same at once,
+// first what has no scores yet. [Service.Status] tells how far it is and [Service.Results] what it found. [Service.Search] does the same at once,
 // in process.
 //
 // Package signal has a scorer that needs no model, package wav reads sound files in Go, and package ffmpeg everything else.

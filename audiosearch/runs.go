@@ -166,8 +166,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Run returns a run of a dataset. The error is [ErrDatasetNotFound] or [ErrRunNotFound] if one of the two does not exist, or they do not belong together.
-func (s *Service) Run(ctx context.Context, org, dataset string, id int64) (Run, error) {
+// Status returns a run of a dataset, without its results. The error is [ErrDatasetNotFound] or [ErrRunNotFound] if one of the two does not exist, or they do not belong together.
+func (s *Service) Status(ctx context.Context, org, dataset string, id int64) (Run, error) {
 	if _, err := s.store.Dataset(ctx, org, dataset); err != nil {
 		return Run{}, unavailable("read a dataset", err)
 	}
@@ -181,9 +181,9 @@ func (s *Service) Run(ctx context.Context, org, dataset string, id int64) (Run, 
 	return r, nil
 }
 
-// Results returns a run, with its results if it ended with Success. The errors are those of Run.
+// Results returns a run, with its results if it ended with Success. The errors are those of Status.
 func (s *Service) Results(ctx context.Context, org, dataset string, id int64) (Run, error) {
-	r, err := s.Run(ctx, org, dataset, id)
+	r, err := s.Status(ctx, org, dataset, id)
 	if err != nil || r.Termination != Success {
 		return r, err
 	}
@@ -191,10 +191,10 @@ func (s *Service) Results(ctx context.Context, org, dataset string, id int64) (R
 	return r, unavailable("read the results of a run", err)
 }
 
-// Cancel ends a run: at once if it waits, soon if a worker has it, which is told. What was scored stays. The errors are those of Run, and
+// Cancel ends a run: at once if it waits, soon if a worker has it, which is told. What was scored stays. The errors are those of Status, and
 // [ErrFinished].
 func (s *Service) Cancel(ctx context.Context, org, dataset string, id int64, actor string) (Run, error) {
-	if _, err := s.Run(ctx, org, dataset, id); err != nil {
+	if _, err := s.Status(ctx, org, dataset, id); err != nil {
 		return Run{}, err
 	}
 	var r Run

@@ -136,7 +136,7 @@ func TestWhoseRun(t *testing.T) {
 	_, err = r.CreateDataset(t.Context(), "other", "d")
 	require.NoError(t, err)
 	for _, ask := range []func(org, dataset string, id int64) error{
-		func(org, dataset string, id int64) error { _, err := r.Run(t.Context(), org, dataset, id); return err },
+		func(org, dataset string, id int64) error { _, err := r.Status(t.Context(), org, dataset, id); return err },
 		func(org, dataset string, id int64) error {
 			_, err := r.Results(t.Context(), org, dataset, id)
 			return err
@@ -238,7 +238,7 @@ func TestPrune(t *testing.T) {
 	n, err = r.Prune(t.Context(), done.FinishedAt.Add(time.Nanosecond))
 	require.NoError(t, err)
 	assert.Equal(t, 1, n)
-	_, err = r.Run(t.Context(), org, "d", done.ID)
+	_, err = r.Status(t.Context(), org, "d", done.ID)
 	require.ErrorIs(t, err, audiosearch.ErrRunNotFound)
 	assert.Equal(t, audiosearch.StateQueued, r.results(waiting).State)
 

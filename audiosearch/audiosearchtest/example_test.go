@@ -73,7 +73,7 @@ func ExampleFake_Break() {
 	heal := f.Break(audiosearchtest.ScorerPart)
 	for range 2 {
 		f.Drain(ctx)
-		if run, err = f.Run(ctx, "acme", "walks", run.ID); err != nil {
+		if run, err = f.Status(ctx, "acme", "walks", run.ID); err != nil {
 			panic(err)
 		}
 		fmt.Println(run.State, run.Attempts)

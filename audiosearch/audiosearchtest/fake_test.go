@@ -54,7 +54,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	heal := f.Break(audiosearchtest.ScorerPart)
 	f.Drain(t.Context())
 	heal()
-	run, err = f.Run(t.Context(), "acme", "d", run.ID)
+	run, err = f.Status(t.Context(), "acme", "d", run.ID)
 	require.NoError(t, err)
 	assert.Equal(t, audiosearch.InternalError, run.Termination)
 	assert.Equal(t, len(f.Events()), heard)

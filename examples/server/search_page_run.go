@@ -74,7 +74,7 @@ func (p *searchPage) run(w http.ResponseWriter, r *http.Request, who httpadapter
 	if err == nil && slices.Contains(actions, authmgmt.ActionGetResults) {
 		run, err = p.service.Results(r.Context(), who.Organization, dataset, id)
 	} else if err == nil {
-		run, err = p.service.Run(r.Context(), who.Organization, dataset, id)
+		run, err = p.service.Status(r.Context(), who.Organization, dataset, id)
 	}
 	if err != nil {
 		p.fail(w, r, err)
