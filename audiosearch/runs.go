@@ -166,7 +166,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Status returns a run of a dataset, without its results. The error is [ErrDatasetNotFound] or [ErrRunNotFound] if one of the two does not exist, or they do not belong together.
+// Status returns a run of a dataset, without its results. The error is [ErrDatasetNotFound] or [ErrRunNotFound] if one of the two does not
+// exist, or they do not belong together.
 func (s *Service) Status(ctx context.Context, org, dataset string, id int64) (Run, error) {
 	if _, err := s.store.Dataset(ctx, org, dataset); err != nil {
 		return Run{}, unavailable("read a dataset", err)

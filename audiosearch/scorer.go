@@ -70,7 +70,8 @@ type Media interface {
 // Files finds the bytes of a video.
 type Files interface {
 	// Local returns the name of a local file that holds what the catalog calls path, and keeps it there until release is called. It may
-	// download it. The file is a real one: the service looks at its size and time, and reads it. A path that leads nowhere, or to where it must not lead, is [BadMedia]. release is not nil if err is.
+	// download it. The file is a real one: the service looks at its size and time, and reads it. A path that leads nowhere, or to where it must
+	// not lead, is [BadMedia]. Without an error, release is not nil, and called once.
 	Local(ctx context.Context, org, path string) (file string, release func(), err error)
 }
 

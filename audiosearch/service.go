@@ -21,8 +21,11 @@ type Options struct {
 	MaxFilters  int           // of one search: 100
 	MaxDuration time.Duration // of a video: 24 h; a longer one cannot be searched
 	Ingesting   int           // videos scored at a time, for all runs together: the number of processors
-	Stall       time.Duration // how long scoring a video may show no progress before it is given up: 5 min. Reading the header of a large video on a slow disk takes a while
-	Grace       time.Duration // how long a Media, Files or Scorer may ignore the end of its context before it is left behind: 5 s
+
+	// Stall is how long scoring a video may show no progress before it is given up: 5 min, because finding the keyframes of a large video on a
+	// slow disk takes a while.
+	Stall time.Duration
+	Grace time.Duration // how long a Media, Files or Scorer may ignore the end of its context before it is left behind: 5 s
 
 	Now      func() time.Time // time.Now
 	Rand     io.Reader        // for the IDs of runs: crypto/rand.Reader; must be safe for concurrent use
