@@ -108,6 +108,22 @@ func ExampleRunPruner() {
 	// 1 <nil>
 }
 
+// Compact tidies up in steps, and changes no answer.
+func ExampleCompactor() {
+	store := newStore()
+	check(putScores(store, 1, 2, 3))
+	var compactor audiosearch.Compactor = store
+	for more := true; more; {
+		var err error
+		more, err = compactor.Compact(context.Background())
+		check(err)
+	}
+	hits, err := store.Search(context.Background(), "acme", "d", audiosearch.ScoreQuery{Model: "m/1", Class: 0, Limit: 1})
+	fmt.Println(hits, err)
+	// Output:
+	// [{v 2 3}] <nil>
+}
+
 // A claimed job is held until its lease ends, then anybody may claim it, and the former holder can do nothing to it.
 func ExampleLeases() {
 	var leases audiosearch.Leases = newStore()

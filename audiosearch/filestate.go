@@ -17,7 +17,7 @@ var errChanged = errors.New("the file was changed while it was being read: searc
 func statFile(path string) (FileState, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return FileState{}, &videoError{err: fmt.Errorf("the file cannot be read: %w", withoutPath(err))}
+		return FileState{}, &videoError{err: fmt.Errorf("the file cannot be read, look at it and at who may: %w", withoutPath(err))}
 	}
 	return FileState{Size: info.Size(), ModTime: info.ModTime().UTC().Truncate(time.Microsecond)}, nil
 }
@@ -31,7 +31,7 @@ func (f FileState) sameStat(other FileState) bool {
 func digestFile(ctx context.Context, path string, beat func()) (digest [32]byte, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return digest, &videoError{err: fmt.Errorf("the file cannot be read: %w", withoutPath(err))}
+		return digest, &videoError{err: fmt.Errorf("the file cannot be read, look at it and at who may: %w", withoutPath(err))}
 	}
 	defer f.Close()
 	h := sha256.New()
@@ -46,7 +46,7 @@ func digestFile(ctx context.Context, path string, beat func()) (digest [32]byte,
 			return [32]byte(h.Sum(nil)), nil
 		}
 		if err != nil {
-			return digest, &videoError{err: fmt.Errorf("the file cannot be read: %w", withoutPath(err))}
+			return digest, &videoError{err: fmt.Errorf("the file cannot be read, look at it and at who may: %w", withoutPath(err))}
 		}
 	}
 }

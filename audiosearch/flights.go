@@ -37,15 +37,17 @@ func (f *flights) do(ctx context.Context, key flightKey, work func(ctx context.C
 		fl = &flight{cancel: cancel, done: make(chan struct{})}
 		f.all[key] = fl
 		go func() {
-			err := work(running)
-			f.mu.Lock()
-			if f.all[key] == fl {
-				delete(f.all, key)
-			}
-			f.mu.Unlock()
-			fl.err = err
-			cancel(nil)
-			close(fl.done)
+			fl.err = errors.New("the goroutine was ended") // by runtime.Goexit, as FailNow of a test does
+			defer func() {
+				f.mu.Lock()
+				if f.all[key] == fl {
+					delete(f.all, key)
+				}
+				f.mu.Unlock()
+				cancel(nil)
+				close(fl.done)
+			}()
+			fl.err = work(running)
 		}()
 	}
 	fl.waiting++

@@ -70,6 +70,16 @@ func (f *Folder) Local(ctx context.Context, _ string, path string) (string, func
 	return filepath.Join(f.root.Name(), name), release, nil
 }
 
+// Same implements [SameFiles].
+func (f *Folder) Same(_, path, file string) bool {
+	there, err := f.root.Stat(filepath.FromSlash(path))
+	if err != nil {
+		return false
+	}
+	had, err := os.Stat(file)
+	return err == nil && os.SameFile(there, had)
+}
+
 // fileError says what a failure to open means, without the name of the folder.
 func fileError(err error) error {
 	var path *fs.PathError

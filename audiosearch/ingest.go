@@ -3,7 +3,6 @@ package audiosearch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -50,7 +49,7 @@ type outcome struct {
 // ensure has a video scored by the model, unless its scores are those of its file, and waits for it. The error is a *videoError, or one of the service.
 func (s *Service) ensure(ctx context.Context, org, dataset string, v Video, m Model) (outcome, error) {
 	if s.opts.Media == nil {
-		return outcome{}, &videoError{err: errors.New("it is not scored yet, and this service scores none")}
+		return outcome{}, &videoError{err: errors.New("it is not scored yet, and this service scores none: have it scored by one that does")}
 	}
 	var out outcome
 	key := flightKey{org, dataset, v.ID, v.Path, m.ID}
@@ -63,9 +62,14 @@ func (s *Service) ensure(ctx context.Context, org, dataset string, v Video, m Mo
 		}
 		start := time.Now()
 		in := &ingestion{service: s, org: org, dataset: dataset, video: v, model: m}
-		err := watched(ctx, s.opts.Stall, s.opts.Grace, in.run)
+		err := watched(ctx, s.opts.Open, s.opts.Grace, in.run)
 		if errors.Is(err, errStalled) && !in.scoring.Load() {
-			err = &videoError{err: fmt.Errorf("reading it showed no progress for %v: look at the file and where it is stored", s.opts.Stall)}
+			err = &videoError{err: errors.New("reading it showed no progress for too long: look at the file and where it is stored")}
+		}
+		var panicked *panicError
+		if errors.As(err, &panicked) && !in.scoring.Load() {
+			s.opts.Logger.ErrorContext(ctx, "reading a video panicked", "dataset", dataset, "video", v.ID, "panic", panicked.value)
+			err = &videoError{err: errors.New("it broke the program that reads it: convert it, and ask the operator to look at the log")}
 		}
 		in.observe(ctx, err, time.Since(start))
 		return err
@@ -76,6 +80,11 @@ func (s *Service) ensure(ctx context.Context, org, dataset string, v Video, m Mo
 		out.unchanged, err = true, nil
 	case errors.Is(err, ErrConflict):
 		out.conflict, err = true, nil
+	case ctx.Err() == nil:
+		var problem *videoError
+		if !errors.As(err, &problem) {
+			err = unavailable("score a video", err)
+		}
 	}
 	return out, err
 }
@@ -86,11 +95,13 @@ func (in *ingestion) observe(ctx context.Context, err error, took time.Duration)
 	if errors.Is(err, errAbandoned) {
 		return
 	}
-	o := Observation{Kind: KindIngested, Organization: in.org, Dataset: in.dataset, Video: in.video.ID, Position: in.position(), Length: in.position(), Duration: took}
+	o := Observation{Kind: KindIngested, Organization: in.org, Dataset: in.dataset, Video: in.video.ID, Position: in.position(), Duration: took}
 	switch {
+	case err == nil:
+		o.Length = o.Position
 	case errors.Is(err, errUnchanged):
 		o.Kind = KindUnchanged
-	case err != nil:
+	default:
 		o.Kind, o.Err = KindNotIngested, err
 	}
 	in.service.observe(ctx, o)

@@ -13,6 +13,8 @@ type Ingested struct {
 	Scored    int // videos that have new scores
 	Unchanged int // videos whose scores are those of their files already
 	Problems  []VideoProblem
+
+	conflicts int // videos that were changed or deleted meanwhile
 }
 
 // Ingest looks at all videos of a dataset, and scores those that are new, or whose files have changed. Changed scores replace the old ones in one
@@ -67,7 +69,9 @@ func (s *Service) ensureAll(ctx context.Context, org, dataset string, videos []V
 				return err
 			case out.unchanged:
 				sum.Unchanged++
-			case !out.conflict:
+			case out.conflict:
+				sum.conflicts++
+			default:
 				sum.Scored++
 			}
 			done()

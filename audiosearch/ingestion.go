@@ -26,53 +26,85 @@ type ingestion struct {
 func (in *ingestion) position() time.Duration { return in.model.duration(in.samples.Load()) }
 
 // run scores the video and stores what came of it. It returns errUnchanged if there was nothing to do.
-func (in *ingestion) run(ctx context.Context, beat func()) error {
-	s := in.service
-	file, release, err := s.opts.Files.Local(ctx, in.org, in.video.Path)
-	if err != nil {
-		return in.mediaError(ctx, err)
-	}
-	defer release()
-	beat()
-
+func (in *ingestion) run(ctx context.Context, beat func(time.Duration)) error {
 	// A file that is being written is read again a few times: it may be complete by then.
 	const tries = 3
 	for try := 1; ; try++ {
-		err := in.file(ctx, file, beat)
-		if !errors.Is(err, errChanged) || try == tries {
+		if err := in.once(ctx, beat); !errors.Is(err, errChanged) || try == tries {
 			return err
 		}
 	}
 }
 
+// once is one try of run.
+func (in *ingestion) once(ctx context.Context, beat func(time.Duration)) error {
+	in.scoring.Store(false)
+	beat(in.service.opts.Open)
+	file, release, err := in.service.opts.Files.Local(ctx, in.org, in.video.Path)
+	if err != nil {
+		return in.mediaError(ctx, err)
+	}
+	defer release()
+	beat(in.service.opts.Stall)
+	return in.file(ctx, file, beat)
+}
+
+// errModelChanged: what was scored was scored by nobody knows which of two.
+var errModelChanged = fmt.Errorf("%w: the scorer's model changed meanwhile: try again", ErrUnavailable)
+
 // file is run with the local file at hand.
-func (in *ingestion) file(ctx context.Context, file string, beat func()) error {
+func (in *ingestion) file(ctx context.Context, file string, beat func(time.Duration)) error {
 	s := in.service
 	before, err := statFile(file)
 	if err != nil {
 		return err
 	}
+	in.scoring.Store(true)
 	stored, err := s.store.Scoring(ctx, in.org, in.dataset, in.video.ID, in.model.ID)
 	known := err == nil
 	if err != nil && !errors.Is(err, ErrNotScored) {
 		return unavailable("read a scoring", err)
 	}
+	in.scoring.Store(false)
 	if known && stored.File.sameStat(before) {
 		return unchanged(&stored)
 	}
-	if before.Digest, err = digestFile(ctx, file, beat); err != nil {
+	// A kind of file that nobody reads is not worth the reading of it all.
+	beat(s.opts.Open)
+	info, probeErr := s.opts.Media.Probe(ctx, file)
+	beat(s.opts.Stall)
+	var problem *videoError
+	if probeErr != nil {
+		if probeErr = in.mediaError(ctx, probeErr); !errors.As(probeErr, &problem) || !problem.lasting {
+			return probeErr
+		}
+	}
+	if before.Digest, err = digestFile(ctx, file, func() { beat(s.opts.Stall) }); err != nil {
 		return err
 	}
 	if known && stored.File.Size == before.Size && stored.File.Digest == before.Digest {
 		return unchanged(&stored)
 	}
 
-	scoring, columns, err := in.score(ctx, file, beat)
-	var problem *videoError
+	in.info = info
+	var scoring Scoring
+	var columns [][]uint16
+	if err = probeErr; err == nil {
+		scoring, columns, err = in.score(ctx, file, beat)
+	}
 	if errors.As(err, &problem) && problem.lasting {
 		scoring, columns = Scoring{Problem: problem.Error()}, nil
 	} else if err != nil {
 		return err
+	}
+	in.scoring.Store(true) // from here on the scorer and the store are to blame, not the file
+	if now, modelErr := s.model(ctx); modelErr != nil {
+		return modelErr
+	} else if now.ID != in.model.ID {
+		return errModelChanged
+	}
+	if files, ok := s.opts.Files.(SameFiles); ok && !files.Same(in.org, in.video.Path, file) {
+		return &videoError{err: errChanged}
 	}
 	if after, statErr := statFile(file); statErr != nil {
 		return statErr
@@ -80,7 +112,6 @@ func (in *ingestion) file(ctx context.Context, file string, beat func()) error {
 		return &videoError{err: errChanged}
 	}
 	scoring.Model, scoring.File, scoring.At = in.model.ID, before, s.now()
-	in.scoring.Store(true) // from here on the store is to blame, not the file
 	if putErr := s.store.PutScoring(ctx, in.org, in.dataset, in.video.ID, in.video.Path, scoring, columns); putErr != nil {
 		return unavailable("store scores", putErr)
 	}
@@ -95,13 +126,8 @@ func unchanged(stored *Scoring) error {
 }
 
 // score decodes the file and has it scored.
-func (in *ingestion) score(ctx context.Context, file string, beat func()) (Scoring, [][]uint16, error) {
+func (in *ingestion) score(ctx context.Context, file string, beat func(time.Duration)) (Scoring, [][]uint16, error) {
 	s := in.service
-	var err error
-	if in.info, err = s.opts.Media.Probe(ctx, file); err != nil {
-		return Scoring{}, nil, in.mediaError(ctx, err)
-	}
-	beat()
 	if in.info.Duration > s.opts.MaxDuration {
 		return Scoring{}, nil, in.tooLong()
 	}
@@ -117,17 +143,24 @@ func (in *ingestion) score(ctx context.Context, file string, beat func()) (Scori
 			return &scorerError{err}
 		}
 		in.scoring.Store(false)
-		beat()
+		beat(s.opts.Stall)
 		return nil
 	})
 	for block, err := range s.opts.Media.PCM(ctx, file, in.model.SampleRate) {
 		if err != nil {
 			return Scoring{}, nil, in.mediaError(ctx, err)
 		}
+		if len(block) > 0 { // or else it is no progress
+			beat(s.opts.Stall)
+		}
+		for _, x := range block {
+			if x-x != 0 { // NaN or infinite
+				return Scoring{}, nil, &videoError{err: errors.New("its sound has samples that are no numbers: make it again"), lasting: true}
+			}
+		}
 		if err := segments.add(ctx, block); err != nil {
 			return Scoring{}, nil, err
 		}
-		beat()
 		in.samples.Store(segments.total)
 		if in.position() > s.opts.MaxDuration {
 			return Scoring{}, nil, in.tooLong()
@@ -136,6 +169,9 @@ func (in *ingestion) score(ctx context.Context, file string, beat func()) (Scori
 		if err := ctx.Err(); err != nil {
 			return Scoring{}, nil, context.Cause(ctx)
 		}
+	}
+	if ctx.Err() != nil { // a Media may end without a word then
+		return Scoring{}, nil, context.Cause(ctx)
 	}
 	if err := segments.finish(ctx); err != nil {
 		return Scoring{}, nil, err
@@ -150,7 +186,7 @@ func (in *ingestion) score(ctx context.Context, file string, beat func()) (Scori
 func (in *ingestion) scored(g *segmenter) Scoring {
 	// Spans are told from whole samples, so that they cannot drift from what was scored.
 	scoring := Scoring{
-		Duration: in.model.duration(g.total).Round(time.Millisecond),
+		Duration: max(in.model.duration(g.total).Round(time.Millisecond), time.Millisecond),
 		Window:   in.model.duration(int64(g.window)),
 		Hop:      in.model.duration(int64(g.hop)),
 		Windows:  g.scored,
@@ -189,7 +225,11 @@ func (in *ingestion) mediaError(ctx context.Context, err error) error {
 	if err == ErrFormat { // which says nothing of what to do
 		err = errNoFormat
 	}
-	return &videoError{err: err, lasting: errors.Is(err, ErrBadMedia)}
+	lasting := errors.Is(err, ErrBadMedia)
+	if !lasting {
+		err = withoutPath(err)
+	}
+	return &videoError{err: err, lasting: lasting}
 }
 
 // scorerError is a failure of the scorer: it concerns all videos.

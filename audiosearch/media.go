@@ -31,12 +31,13 @@ func (f firstMedia) PCM(ctx context.Context, path string, rate int) iter.Seq2[[]
 	return func(yield func([]float32, error) bool) {
 		refusal := error(errNoFormat)
 		for _, m := range f {
-			refused := false
+			refused, begun := false, false
 			for block, err := range m.PCM(ctx, path, rate) {
-				if errors.Is(err, ErrFormat) {
+				if errors.Is(err, ErrFormat) && !begun { // after that, another one would begin at the start again
 					refused, refusal = true, err
 					break
 				}
+				begun = true
 				if !yield(block, err) {
 					return
 				}

@@ -11,10 +11,16 @@ import (
 
 // model asks the scorer, and checks what it says.
 func (s *Service) model(ctx context.Context) (Model, error) {
-	m, err := s.scorer.Model(ctx)
+	answer := make(chan Model, 1) // a scorer that is left behind must not write where somebody reads
+	err := watched(ctx, s.opts.Stall, s.opts.Grace, func(ctx context.Context, _ func(time.Duration)) error {
+		m, err := s.scorer.Model(ctx)
+		answer <- m
+		return err
+	})
 	if err != nil {
 		return Model{}, unavailable("ask the scorer for its model", err)
 	}
+	m := <-answer
 	if err := m.check(); err != nil {
 		return Model{}, Permanent(fmt.Errorf("%w: %w", ErrUnavailable, err))
 	}
@@ -29,6 +35,7 @@ const (
 	maxSampleRate = 384_000
 	maxWindow     = 10 * time.Minute
 	maxBatch      = 1024
+	maxSamples    = 64 << 20 // of a batch
 )
 
 func (m *Model) check() error {
@@ -48,6 +55,8 @@ func (m *Model) check() error {
 		return problem("a hop of %v has no sample", m.Hop)
 	case m.Batch > maxBatch:
 		return problem("batches of %d; they must be at most %d", m.Batch, maxBatch)
+	case m.samples(m.Window)+max(m.Batch-1, 0)*m.samples(m.Hop) > maxSamples:
+		return problem("%d windows of %v at %d Hz are too much for one batch", m.Batch, m.Window, m.SampleRate)
 	case len(m.Classes) == 0:
 		return problem("it predicts no class")
 	}

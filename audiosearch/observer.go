@@ -52,9 +52,15 @@ type Observation struct {
 }
 
 func (s *Service) observe(ctx context.Context, o Observation) {
-	if s.opts.Observer != nil {
-		s.opts.Observer.Observe(ctx, o)
+	if s.opts.Observer == nil {
+		return
 	}
+	defer func() {
+		if p := recover(); p != nil { // what was observed is done, whatever the host makes of it
+			s.opts.Logger.ErrorContext(ctx, "the observer panicked", "kind", string(o.Kind), "panic", p)
+		}
+	}()
+	s.opts.Observer.Observe(ctx, o)
 }
 
 // Tracer carries a trace from the request that starts a run to the worker that carries it out.

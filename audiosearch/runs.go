@@ -14,10 +14,11 @@ import (
 //
 // Errors are [*ValidationError], [ErrDatasetNotFound] and [ErrUnavailable]; after the last one a run may exist that nobody knows.
 func (s *Service) Start(ctx context.Context, org, actor string, q Query) (Run, error) {
-	if err := s.check(ctx, org, &q); err != nil {
+	d, err := s.check(ctx, org, &q)
+	if err != nil {
 		return Run{}, err
 	}
-	now := s.now()
+	now := latest(s.now(), d.CreatedAt) // or else it would pass for a run of a dataset of the same ID before
 	r := Run{Organization: org, Actor: actor, Query: q, State: StatePending, CreatedAt: now, UpdatedAt: now}
 	if s.opts.Tracer != nil {
 		r.Trace = s.inject(ctx)
@@ -34,28 +35,32 @@ func (s *Service) Start(ctx context.Context, org, actor string, q Query) (Run, e
 }
 
 // check fills in the query's defaults, and returns everything that is wrong with it at once.
-func (s *Service) check(ctx context.Context, org string, q *Query) error {
+func (s *Service) check(ctx context.Context, org string, q *Query) (Dataset, error) {
 	p := s.checkQuery(q)
 	if len(q.Filters) > s.opts.MaxFilters {
-		return p.err()
+		return Dataset{}, p.err()
 	}
-	if _, err := s.store.Dataset(ctx, org, q.Dataset); err != nil {
+	d, err := s.store.Dataset(ctx, org, q.Dataset)
+	if err != nil {
 		if invalid := p.err(); invalid != nil {
-			return invalid
+			return d, invalid
 		}
-		return unavailable("read a dataset", err)
+		return d, unavailable("read a dataset", err)
 	}
 	m, err := s.model(ctx)
 	if err != nil {
-		return err
+		if invalid := p.err(); invalid != nil {
+			return d, invalid
+		}
+		return d, err
 	}
 	if q.Class.Valid() && !m.Predicts(q.Class) {
 		p.add("audio_class", ProblemUnsupportedClass, "cannot be found by this server's scorer, which knows: %s", classNamesOf(m.Classes))
 	}
 	if err := s.checkKeys(ctx, org, q, p); err != nil {
-		return err
+		return d, err
 	}
-	return p.err()
+	return d, p.err()
 }
 
 // checkKeys adds a problem for each filter whose key no video has.
@@ -169,11 +174,12 @@ func latest(a, b time.Time) time.Time {
 // Status returns a run of a dataset, without its results. The error is [ErrDatasetNotFound] or [ErrRunNotFound] if one of the two does not
 // exist, or they do not belong together.
 func (s *Service) Status(ctx context.Context, org, dataset string, id int64) (Run, error) {
-	if _, err := s.store.Dataset(ctx, org, dataset); err != nil {
+	d, err := s.store.Dataset(ctx, org, dataset)
+	if err != nil {
 		return Run{}, unavailable("read a dataset", err)
 	}
 	r, err := s.store.Run(ctx, org, id)
-	if err == nil && r.Query.Dataset != dataset {
+	if err == nil && (r.Query.Dataset != dataset || r.CreatedAt.Before(d.CreatedAt)) { // of this dataset, not of one of the same ID before
 		err = ErrRunNotFound
 	}
 	if err != nil {
@@ -192,8 +198,8 @@ func (s *Service) Results(ctx context.Context, org, dataset string, id int64) (R
 	return r, unavailable("read the results of a run", err)
 }
 
-// Cancel ends a run: at once if it waits, soon if a worker has it, which is told. What was scored stays. The errors are those of Status, and
-// [ErrFinished].
+// Cancel ends a run: at once if it waits, soon if a worker has it, which is told. What was scored stays; a search that was just done may still end
+// with Success. The errors are those of Status, and [ErrFinished].
 func (s *Service) Cancel(ctx context.Context, org, dataset string, id int64, actor string) (Run, error) {
 	if _, err := s.Status(ctx, org, dataset, id); err != nil {
 		return Run{}, err
@@ -220,8 +226,8 @@ func (s *Service) Cancel(ctx context.Context, org, dataset string, id int64, act
 		s.observe(ctx, terminated(&r, ErrCancelled))
 	}
 	s.mu.Lock()
-	if stop, ok := s.running[id]; ok {
-		stop(ErrCancelled)
+	if a, ok := s.running[id]; ok {
+		a.cancel(ErrCancelled)
 	}
 	s.mu.Unlock()
 	return r, nil

@@ -136,7 +136,10 @@ func TestWhoseRun(t *testing.T) {
 	_, err = r.CreateDataset(t.Context(), "other", "d")
 	require.NoError(t, err)
 	for _, ask := range []func(org, dataset string, id int64) error{
-		func(org, dataset string, id int64) error { _, err := r.Status(t.Context(), org, dataset, id); return err },
+		func(org, dataset string, id int64) error {
+			_, err := r.Status(t.Context(), org, dataset, id)
+			return err
+		},
 		func(org, dataset string, id int64) error {
 			_, err := r.Results(t.Context(), org, dataset, id)
 			return err

@@ -75,6 +75,15 @@ type Files interface {
 	Local(ctx context.Context, org, path string) (file string, release func(), err error)
 }
 
+// SameFiles is a Files that notices when another file is put in the place of one that is being read. Without it, only a change of the file itself is
+// noticed.
+type SameFiles interface {
+	Files
+
+	// Same reports whether a file that Local returned, and that is not released yet, is still the one that path leads to.
+	Same(org, path, file string) bool
+}
+
 // Moderator says how far segments that are to be shown are fit to be shown.
 type Moderator interface {
 	// Moderate returns a score in [0,1] for each result, in order. An error leaves all of them without one.

@@ -21,7 +21,7 @@ type Found struct {
 // beforehand spares that. The errors are those of Start.
 func (s *Service) Search(ctx context.Context, org, actor string, q Query) (Found, error) {
 	start := time.Now()
-	if err := s.check(ctx, org, &q); err != nil {
+	if _, err := s.check(ctx, org, &q); err != nil {
 		return Found{}, err
 	}
 	found, err := s.search(ctx, org, &q, func(int, int) {})
@@ -40,24 +40,36 @@ func (s *Service) search(ctx context.Context, org string, q *Query, progress fun
 		p.add("audio_class", ProblemUnsupportedClass, "cannot be found any more: the server has another scorer now")
 		return Found{}, p.err()
 	}
-	videos, matched, err := s.unscored(ctx, org, q, &m)
-	if err != nil {
-		return Found{}, err
-	}
-	done := matched - len(videos)
-	progress(done, matched)
-	var more atomic.Int64
-	ingested, err := s.ensureAll(ctx, org, q.Dataset, videos, m, func() {
-		progress(done+int(more.Add(1)), matched)
-	})
-	if err != nil {
-		return Found{}, err
+	var ingested Ingested
+	var matched int
+	// A video may be moved while it is scored. Then what is there now is scored.
+	const tries = 3
+	for try := 1; ; try++ {
+		var videos []Video
+		if videos, matched, err = s.unscored(ctx, org, q, &m); err != nil {
+			return Found{}, err
+		}
+		done := matched - len(videos)
+		progress(done, matched)
+		var more atomic.Int64
+		ingested, err = s.ensureAll(ctx, org, q.Dataset, videos, m, func() {
+			progress(done+int(more.Add(1)), matched)
+		})
+		if err != nil {
+			return Found{}, err
+		}
+		if ingested.conflicts == 0 || try == tries {
+			break
+		}
 	}
 	results, err := s.rank(ctx, org, q, &m)
 	if err != nil {
 		return Found{}, err
 	}
 	s.moderate(ctx, org, q, results)
+	if ctx.Err() != nil { // what was cut off is not finished
+		return Found{}, context.Cause(ctx)
+	}
 	return Found{Results: results, Problems: ingested.Problems, matched: matched}, nil
 }
 
@@ -71,7 +83,7 @@ func (s *Service) rank(ctx context.Context, org string, q *Query, m *Model) ([]R
 		if err != nil {
 			return nil, unavailable("rank", err)
 		}
-		results, complete, err := s.describe(ctx, org, q.Dataset, m, hits)
+		results, complete, err := s.describe(ctx, org, q, m, hits)
 		if err != nil || complete || try == tries {
 			return results, err
 		}
@@ -89,7 +101,7 @@ func ceilScore(min float64) uint16 {
 }
 
 // describe makes results of hits. complete is false if some are not there any more.
-func (s *Service) describe(ctx context.Context, org, dataset string, m *Model, hits []Hit) (results []Result, complete bool, err error) {
+func (s *Service) describe(ctx context.Context, org string, q *Query, m *Model, hits []Hit) (results []Result, complete bool, err error) {
 	type known struct {
 		video   Video
 		scoring Scoring
@@ -100,15 +112,16 @@ func (s *Service) describe(ctx context.Context, org, dataset string, m *Model, h
 	for _, hit := range hits {
 		k, ok := videos[hit.Video]
 		if !ok {
-			k.video, err = s.store.Video(ctx, org, dataset, hit.Video)
+			k.video, err = s.store.Video(ctx, org, q.Dataset, hit.Video)
 			if err == nil {
-				k.scoring, err = s.store.Scoring(ctx, org, dataset, hit.Video, m.ID)
+				k.scoring, err = s.store.Scoring(ctx, org, q.Dataset, hit.Video, m.ID)
 			}
 			if errors.Is(err, ErrVideoNotFound) || errors.Is(err, ErrNotScored) {
 				k.gone = true
 			} else if err != nil {
 				return nil, false, unavailable("read a video", err)
 			}
+			k.gone = k.gone || !passes(q.Filters, k.video.Metadata)
 			videos[hit.Video] = k
 		}
 		if k.gone || hit.Window >= k.scoring.Windows {
@@ -122,6 +135,16 @@ func (s *Service) describe(ctx context.Context, org, dataset string, m *Model, h
 		})
 	}
 	return CloneResults(results), complete, nil
+}
+
+// passes reports whether metadata pass all filters.
+func passes(filters []Filter, m Metadata) bool {
+	for _, f := range filters {
+		if p, err := f.Predicate(); err != nil || !p.Match(m[f.Key]) {
+			return false
+		}
+	}
+	return true
 }
 
 // keyframe returns the keyframe nearest to a time, the earlier one of two.
@@ -145,7 +168,7 @@ func (s *Service) moderate(ctx context.Context, org string, q *Query, results []
 	}
 	answer := make(chan []float64, 1) // a moderator that is left behind must not write where somebody reads
 	asked := CloneResults(results)
-	err := watched(ctx, s.opts.Stall, s.opts.Grace, func(ctx context.Context, _ func()) error {
+	err := watched(ctx, s.opts.Stall, s.opts.Grace, func(ctx context.Context, _ func(time.Duration)) error {
 		scores, err := s.opts.Moderator.Moderate(ctx, org, asked)
 		if err == nil && len(scores) != len(asked) {
 			err = fmt.Errorf("the moderator returned %d scores for %d results", len(scores), len(asked))

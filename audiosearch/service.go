@@ -22,10 +22,10 @@ type Options struct {
 	MaxDuration time.Duration // of a video: 24 h; a longer one cannot be searched
 	Ingesting   int           // videos scored at a time, for all runs together: the number of processors
 
-	// Stall is how long scoring a video may show no progress before it is given up: 5 min, because finding the keyframes of a large video on a
-	// slow disk takes a while.
-	Stall time.Duration
-	Grace time.Duration // how long a Media, Files or Scorer may ignore the end of its context before it is left behind: 5 s
+	// Stall is how long scoring a video may show no progress before it is given up: 2 min. Open is that for Files.Local, which may download the
+	// video, and for Media.Probe, which may have to read all of it to find its keyframes: 1 h each. Grace is how long they, or a Scorer, may ignore the
+	// end of their context before they are left behind: 5 s.
+	Stall, Open, Grace time.Duration
 
 	Now      func() time.Time // time.Now
 	Rand     io.Reader        // for the IDs of runs: crypto/rand.Reader; must be safe for concurrent use
@@ -45,7 +45,7 @@ type Service struct {
 	slots   chan struct{} // one for each video that may be
 
 	mu      sync.Mutex
-	running map[int64]context.CancelCauseFunc // runs that workers of this service have
+	running map[int64]*attempt // runs that workers of this service have
 }
 
 // New returns a Service.
@@ -53,7 +53,7 @@ func New(store Store, queue Queue, scorer Scorer, opts *Options) (*Service, erro
 	if store == nil || queue == nil || scorer == nil {
 		return nil, errors.New("audiosearch: New needs a store, a queue and a scorer")
 	}
-	s := &Service{store: store, queue: queue, scorer: scorer, running: make(map[int64]context.CancelCauseFunc)}
+	s := &Service{store: store, queue: queue, scorer: scorer, running: make(map[int64]*attempt)}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -74,7 +74,10 @@ func New(store Store, queue Queue, scorer Scorer, opts *Options) (*Service, erro
 		o.Ingesting = runtime.GOMAXPROCS(0)
 	}
 	if o.Stall <= 0 {
-		o.Stall = 5 * time.Minute
+		o.Stall = 2 * time.Minute
+	}
+	if o.Open <= 0 {
+		o.Open = max(time.Hour, o.Stall)
 	}
 	if o.Grace <= 0 {
 		o.Grace = 5 * time.Second

@@ -45,6 +45,9 @@ func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to 
 		first = int((from-scoring.Window)/scoring.Hop) + 1 // the first segment that ends after from
 	}
 	last := int((min(to, scoring.Duration) + scoring.Hop - 1) / scoring.Hop) // the first that begins at or after to
+	if from >= scoring.Duration {
+		last = first // the last segment may be longer than the sound
+	}
 	best := make([]uint16, len(scoring.Classes))
 	const step = 1000 // segments at a time
 	for at := first; at < last; at += step {

@@ -10,16 +10,17 @@ import (
 // errStalled is why work that shows no progress is cut off.
 var errStalled = errors.New("audiosearch: no progress")
 
-// watched calls work on a goroutine of its own and watches it: work calls beat whenever it has got on. If it has not for as long as stall, its
-// context ends with errStalled. If it does not return within grace of the end of its context, it is left behind. A panic becomes an error.
-func watched(ctx context.Context, stall, grace time.Duration, work func(ctx context.Context, beat func()) error) error {
+// watched calls work on a goroutine of its own and watches it: work calls beat whenever it has got on, with how long it may take until the next
+// time. If it does not, its context ends with errStalled. If it does not return within grace of the end of its context, it is left behind. A panic
+// becomes an error. first is how long it may take until the first beat.
+func watched(ctx context.Context, first, grace time.Duration, work func(ctx context.Context, beat func(next time.Duration)) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	timer := time.AfterFunc(stall, func() { cancel(errStalled) })
+	timer := time.AfterFunc(first, func() { cancel(errStalled) })
 	defer timer.Stop()
-	beat := func() {
+	beat := func(next time.Duration) {
 		if ctx.Err() == nil {
-			timer.Reset(stall)
+			timer.Reset(next)
 		}
 	}
 	done := make(chan error, 1)
@@ -27,7 +28,7 @@ func watched(ctx context.Context, stall, grace time.Duration, work func(ctx cont
 		err := errors.New("the goroutine was ended") // by runtime.Goexit, as FailNow of a test does
 		defer func() {
 			if p := recover(); p != nil {
-				err = fmt.Errorf("panic: %v", p)
+				err = &panicError{p}
 			}
 			done <- err
 		}()
@@ -47,6 +48,11 @@ func watched(ctx context.Context, stall, grace time.Duration, work func(ctx cont
 		return fmt.Errorf("%w, and it did not stop within %v of being told so", context.Cause(ctx), grace)
 	}
 }
+
+// panicError is a panic of a part of the host's.
+type panicError struct{ value any }
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
 // because puts the reason why a context ended in the place of its bare error.
 func because(ctx context.Context, err error) error {

@@ -17,31 +17,31 @@ func TestWatched(t *testing.T) {
 	const stall, grace = time.Minute, 5 * time.Second
 	broken := errors.New("broken")
 	for name, test := range map[string]struct {
-		work  func(ctx context.Context, beat func()) error
+		work  func(ctx context.Context, beat func(time.Duration)) error
 		want  error
 		after time.Duration
 	}{
-		"done":   {func(context.Context, func()) error { return nil }, nil, 0},
-		"failed": {func(context.Context, func()) error { return broken }, broken, 0},
-		"slow, but getting on": {func(ctx context.Context, beat func()) error {
+		"done":   {func(context.Context, func(time.Duration)) error { return nil }, nil, 0},
+		"failed": {func(context.Context, func(time.Duration)) error { return broken }, broken, 0},
+		"slow, but getting on": {func(ctx context.Context, beat func(time.Duration)) error {
 			for range 10 {
 				time.Sleep(50 * time.Second)
-				beat()
+				beat(stall)
 			}
 			return ctx.Err()
 		}, nil, 500 * time.Second},
-		"stalled": {func(ctx context.Context, _ func()) error {
+		"stalled": {func(ctx context.Context, _ func(time.Duration)) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}, errStalled, stall},
-		"deaf": {func(context.Context, func()) error {
+		"deaf": {func(context.Context, func(time.Duration)) error {
 			time.Sleep(time.Hour)
 			return nil
 		}, errStalled, stall + grace},
-		"late beats do not help": {func(_ context.Context, beat func()) error {
+		"late beats do not help": {func(_ context.Context, beat func(time.Duration)) error {
 			for range 100 {
 				time.Sleep(61 * time.Second)
-				beat()
+				beat(stall)
 			}
 			return nil
 		}, errStalled, stall + grace},
@@ -60,9 +60,9 @@ func TestWatched(t *testing.T) {
 			})
 		})
 	}
-	err := watched(t.Context(), stall, grace, func(context.Context, func()) error { panic("oh") })
+	err := watched(t.Context(), stall, grace, func(context.Context, func(time.Duration)) error { panic("oh") })
 	require.ErrorContains(t, err, "oh")
-	err = watched(t.Context(), stall, grace, func(context.Context, func()) error { runtime.Goexit(); return nil })
+	err = watched(t.Context(), stall, grace, func(context.Context, func(time.Duration)) error { runtime.Goexit(); return nil })
 	require.ErrorContains(t, err, "goroutine was ended")
 }
 

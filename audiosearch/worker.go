@@ -174,18 +174,24 @@ func (w *Worker) begin(ctx context.Context, j Job) (Run, error) {
 	return r, err
 }
 
+// attempt is a run that a worker has.
+type attempt struct{ cancel context.CancelCauseFunc }
+
 // attempt searches, while it watches whether the run is to be cancelled and writes how far it is.
 func (w *Worker) attempt(held, draining context.Context, r *Run) (found Found, err error) {
 	s := w.service
 	ctx, cancel := context.WithCancelCause(held)
 	defer cancel(nil)
 	defer context.AfterFunc(draining, func() { cancel(ErrShutdown) })()
+	a := &attempt{cancel}
 	s.mu.Lock()
-	s.running[r.ID] = cancel
+	s.running[r.ID] = a
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
-		delete(s.running, r.ID)
+		if s.running[r.ID] == a { // and not a later attempt
+			delete(s.running, r.ID)
+		}
 		s.mu.Unlock()
 	}()
 	if s.opts.Tracer != nil {
@@ -231,6 +237,13 @@ func (p *progress) take() (done, total int, changed bool) {
 	return p.done, p.total, changed
 }
 
+// again makes the next take report a change.
+func (p *progress) again() {
+	p.mu.Lock()
+	p.changed = true
+	p.mu.Unlock()
+}
+
 // signOfLife is how often a run is touched that makes no progress.
 const signOfLife = 10 * time.Second
 
@@ -260,14 +273,16 @@ func (w *Worker) watch(ctx context.Context, r *Run, far *progress, cancel contex
 			continue
 		}
 		written = time.Now()
-		// If it fails, the next turn writes it.
-		_ = s.update(ctx, r.Organization, r.ID, func(stored *Run) error {
+		err = s.update(ctx, r.Organization, r.ID, func(stored *Run) error {
 			if stored.State == StateTerminated || stored.Attempts != r.Attempts {
 				return errDrop
 			}
 			stored.Done, stored.Total, stored.UpdatedAt = done, total, latest(s.now(), stored.UpdatedAt)
 			return nil
 		})
+		if err != nil {
+			far.again() // the next turn writes it
+		}
 	}
 }
 

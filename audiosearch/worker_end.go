@@ -3,6 +3,7 @@ package audiosearch
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -27,7 +28,7 @@ func (w *Worker) end(ctx context.Context, r *Run, found Found, failure error) Ve
 	case errors.Is(failure, ErrDatasetNotFound):
 		how, message = ClientError, "The dataset was deleted while the search ran."
 	case errors.As(failure, &invalid):
-		how, message = ClientError, "The search is not possible any more: "+invalid.Error()
+		how, message = ClientError, "The search is not possible any more: "+strings.TrimPrefix(invalid.Error(), "audiosearch: invalid request: ")+". Start a new one."
 	case errors.Is(failure, ErrPermanent):
 		how, message = InternalError, "The sound scorer does not work as it is set up. Ask the operator to look at the log."
 	case r.Attempts >= w.opts.MaxAttempts:
@@ -125,13 +126,16 @@ func (w *Worker) SweepOnce(ctx context.Context) (queued int, err error) {
 	errs := []error{unavailable("look for stale runs", err)}
 	for _, r := range stale {
 		if err := s.enqueue(ctx, &r); err != nil {
-			errs = append(errs, err)
-			break
+			if errs = append(errs, err); len(errs) > maxWrites || ctx.Err() != nil {
+				break
+			}
+			continue
 		}
 		queued++
 	}
 	if c, ok := s.store.(Compactor); ok {
-		for more := true; more && ctx.Err() == nil; {
+		until := time.Now().Add(w.opts.Sweep) // while much is ingested there is always more
+		for more := true; more && ctx.Err() == nil && time.Now().Before(until); {
 			if more, err = c.Compact(ctx); err != nil {
 				errs = append(errs, unavailable("tidy up", err))
 				break

@@ -119,7 +119,7 @@ func TestHangs(t *testing.T) {
 		r.media.hook.Store(&hook)
 		run = r.search(audiosearch.Query{Class: loud})
 		assert.Equal(t, []any{audiosearch.Success, 1}, []any{run.Termination, run.Attempts}, name)
-		assert.Contains(t, run.Message, `1 of 1 videos could not be searched. "a": reading it showed no progress for 50ms`, name)
+		assert.Contains(t, run.Message, `1 of 1 videos could not be searched. "a": reading it showed no progress for too long`, name)
 	}
 }
 

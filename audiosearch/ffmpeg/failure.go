@@ -15,7 +15,7 @@ var (
 	errNoMedia  = audiosearch.BadMedia(errors.New("the file is no sound or video that ffmpeg can read, or it is damaged: copy it again, or convert it to WAV"))
 	errRefused  = audiosearch.BadMedia(errors.New("the file is of a kind that is not read here, such as a list of other files: give the recording itself"))
 	errNoIndex  = audiosearch.BadMedia(errors.New("the file ends before its index, without which it cannot be read: copy it again, completely"))
-	errNoCodec  = audiosearch.BadMedia(errors.New("this ffmpeg cannot decode the sound: convert the file to WAV, or install an ffmpeg with all decoders"))
+	errNoCodec  = errors.New("this ffmpeg cannot decode the sound: convert the file to WAV, or install an ffmpeg with all decoders") // then the same file can be read
 	errNoMemory = audiosearch.BadMedia(errors.New("to read the file takes more memory than is allowed: it is damaged, or has to be converted"))
 	errGarbage  = errors.New("ffmpeg: ffprobe gave an answer that makes no sense: see whether Options.FFprobe is the right program")
 )

@@ -1,0 +1,110 @@
+package audiosearch
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestDigestBeats: a digest gets on by parts, ends with its context, and names no folder when it fails.
+func TestDigestBeats(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "big")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	require.NoError(t, os.Truncate(path, 9<<20))
+	beats := 0
+	_, err := digestFile(t.Context(), path, func() { beats++ })
+	require.NoError(t, err)
+	assert.Equal(t, 3, beats)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = digestFile(ended, path, func() {})
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = digestFile(t.Context(), filepath.Dir(path), func() {})
+	require.Error(t, err)
+	assert.NotContains(t, err.Error(), filepath.Dir(path))
+}
+
+// TestFlightIsLeft: the last who leaves waits until the work has ended, and who comes meanwhile begins anew.
+func TestFlightIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var f flights
+		key := flightKey{video: "a"}
+		ctx, leave := context.WithCancel(t.Context())
+		left := make(chan time.Time, 1)
+		go func() {
+			err := f.do(ctx, key, func(ctx context.Context) error {
+				<-ctx.Done()
+				time.Sleep(time.Second) // until it has let go
+				return ctx.Err()
+			})
+			assert.ErrorIs(t, err, context.Canceled)
+			left <- time.Now()
+		}()
+		synctest.Wait()
+		start := time.Now()
+		leave()
+		synctest.Wait()
+		require.NoError(t, f.do(t.Context(), key, func(context.Context) error { return nil }), "not the one that is being cut off")
+		assert.Equal(t, start, time.Now())
+		assert.Equal(t, start.Add(time.Second), <-left)
+		assert.Empty(t, f.all)
+	})
+}
+
+// TestFlightEndsItsGoroutine: nobody waits for ever, and the next one begins anew.
+func TestFlightEndsItsGoroutine(t *testing.T) {
+	var f flights
+	ended := make(chan error, 1)
+	go func() {
+		ended <- f.do(t.Context(), flightKey{}, func(context.Context) error { exit(); return nil })
+	}()
+	select {
+	case err := <-ended:
+		require.Error(t, err)
+	case <-time.After(10 * time.Second):
+		t.Fatal("do hangs")
+	}
+	require.NoError(t, f.do(t.Context(), flightKey{}, func(context.Context) error { return nil }))
+}
+
+// TestBecause: the reason of an end that came, and nothing else.
+func TestBecause(t *testing.T) {
+	broken := errors.New("broken")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	assert.Equal(t, broken, because(ctx, broken))
+	cancel(errStalled)
+	require.NoError(t, because(ctx, nil))
+	require.ErrorIs(t, because(ctx, broken), errStalled)
+	require.ErrorIs(t, because(ctx, broken), broken)
+}
+
+// TestSpansAreWhole: also of hops that are not.
+func TestSpansAreWhole(t *testing.T) {
+	s := Scoring{Duration: 63 * time.Millisecond, Window: 10062500, Hop: 5062500, Windows: 12}
+	start, end := s.Span(1)
+	assert.Equal(t, []time.Duration{5 * time.Millisecond, 15 * time.Millisecond}, []time.Duration{start, end})
+	start, end = s.Span(13)
+	assert.Equal(t, []time.Duration{66 * time.Millisecond, 66 * time.Millisecond}, []time.Duration{start, end}, "never before its start")
+}
+
+// TestShortestSound: it has a length, and is heard.
+func TestShortestSound(t *testing.T) {
+	m := Model{SampleRate: 16_000, Window: time.Second, Hop: time.Second}
+	in := &ingestion{model: m}
+	g := newSegmenter(Model{SampleRate: 16_000, Window: time.Second, Hop: time.Second, Batch: 1}, func(context.Context, [][]float32) error { return nil })
+	require.NoError(t, g.add(t.Context(), make([]float32, 1)))
+	require.NoError(t, g.finish(t.Context()))
+	scoring := in.scored(g)
+	start, end := scoring.Span(0)
+	assert.Less(t, start, end)
+}
+
+func exit() { runtime.Goexit() }

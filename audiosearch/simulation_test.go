@@ -1,0 +1,154 @@
+package audiosearch_test
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// shakyStore fails now and then, before or after the work.
+type shakyStore struct {
+	audiosearch.Store
+	calm atomic.Bool
+}
+
+func (s *shakyStore) shake() error {
+	if !s.calm.Load() && rand.IntN(12) == 0 {
+		return errBroken
+	}
+	return nil
+}
+
+func (s *shakyStore) UpdateRun(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+	if err := s.shake(); err != nil {
+		return err
+	}
+	if err := s.Store.UpdateRun(ctx, org, id, update); err != nil {
+		return err
+	}
+	return s.shake()
+}
+
+func (s *shakyStore) PutScoring(ctx context.Context, org, dataset, video, path string, scoring audiosearch.Scoring, columns [][]uint16) error {
+	if err := s.shake(); err != nil {
+		return err
+	}
+	if err := s.Store.PutScoring(ctx, org, dataset, video, path, scoring, columns); err != nil {
+		return err
+	}
+	return s.shake()
+}
+
+// TestEveryRunEnds: two programs on one store, with failures, lost leases, restarts and cancellations. Each run ends, and what succeeded is right.
+func TestEveryRunEnds(t *testing.T) {
+	db := newMemory(t)
+	store := &shakyStore{Store: db.AudioSearch()}
+	store.calm.Store(true)
+	r := newRigOn(t, db, store, nil)
+	for _, id := range []string{"a", "b", "c"} {
+		r.video(id, 5000, map[int]byte{2500: 255}, nil)
+	}
+	r.file("bad", []byte("BAD"), nil)
+	store.calm.Store(false)
+	hook := func(context.Context) error {
+		time.Sleep(time.Duration(rand.IntN(3)) * time.Millisecond)
+		if !store.calm.Load() && rand.IntN(10) == 0 {
+			return errBroken
+		}
+		return nil
+	}
+	r.scorer.hook.Store(&hook)
+	logger := slog.New(slog.DiscardHandler)
+	program := func() (*audiosearch.Service, *audiosearch.Worker) {
+		queue := db.AudioSearch().Queue(&audiosearch.LeaseOptions{TTL: 30 * time.Millisecond, Poll: 5 * time.Millisecond, Logger: logger})
+		s, err := audiosearch.New(store, queue, r.scorer, &audiosearch.Options{Media: r.media, Files: mustFolder(t, r.dir), Logger: logger, Ingesting: 2})
+		require.NoError(t, err)
+		w, err := audiosearch.NewWorker(s, &audiosearch.WorkerOptions{Backoff: func(int) time.Duration { return time.Millisecond }, Watch: time.Millisecond,
+			Sweep: 10 * time.Millisecond, Stale: 50 * time.Millisecond, Drain: time.Millisecond, MaxAttempts: 1000})
+		require.NoError(t, err)
+		return s, w
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var programs sync.WaitGroup
+	var present [2]atomic.Pointer[audiosearch.Service]
+	for i := range present {
+		programs.Go(func() {
+			for ctx.Err() == nil {
+				s, w := program()
+				present[i].Store(s)
+				life, kill := context.WithTimeout(ctx, time.Duration(10+rand.IntN(100))*time.Millisecond)
+				assert.NoError(t, w.Run(life))
+				kill()
+			}
+		})
+	}
+	var ids []int64
+	cancelled := map[int64]bool{}
+	for range 300 {
+		s := present[rand.IntN(2)].Load()
+		if s == nil {
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		run, err := s.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
+		require.NoError(t, err)
+		ids = append(ids, run.ID)
+		if rand.IntN(4) == 0 {
+			id := ids[rand.IntN(len(ids))]
+			if _, err := s.Cancel(t.Context(), org, "d", id, ""); err == nil {
+				cancelled[id] = true
+			}
+		}
+		if rand.IntN(30) == 0 { // scored anew
+			_ = db.AudioSearch().DeleteVideo(t.Context(), org, "d", "a")
+			r.video("a", 5000, map[int]byte{2500: 255}, nil)
+		}
+		time.Sleep(time.Duration(rand.IntN(4)) * time.Millisecond)
+	}
+	store.calm.Store(true)
+	assert.Eventually(t, func() bool {
+		for _, id := range ids {
+			run, err := db.AudioSearch().Run(t.Context(), org, id)
+			if err != nil || run.State != audiosearch.StateTerminated {
+				return false
+			}
+		}
+		return true
+	}, time.Minute, 10*time.Millisecond)
+	stop()
+	programs.Wait()
+	how := map[string]int{}
+	for _, id := range ids {
+		run, err := db.AudioSearch().Run(t.Context(), org, id)
+		require.NoError(t, err)
+		results, err := db.AudioSearch().RunResults(t.Context(), org, id)
+		require.NoError(t, err)
+		how[string(run.State)+" "+string(run.Termination)+" "+run.Message]++
+		if run.Termination == audiosearch.Success {
+			how[string(rune('0'+len(results)%75))+" results"]++
+			if cancelled[id] {
+				how["cancelled, but success"]++
+			}
+		}
+		if run.StartedAt.IsZero() {
+			assert.False(t, run.FinishedAt.Before(run.CreatedAt))
+		} else {
+			assert.False(t, run.FinishedAt.Before(run.StartedAt) || run.StartedAt.Before(run.CreatedAt), "%+v", run)
+		}
+	}
+	for k, v := range how {
+		t.Log(v, k)
+	}
+	leases, err := db.AudioSearch().Claim(t.Context(), [16]byte{1}, time.Now().Add(time.Hour), time.Now().Add(2*time.Hour), 1000)
+	require.NoError(t, err)
+	t.Log("jobs left:", len(leases))
+}

@@ -1,0 +1,259 @@
+package audiosearch_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// handQueue is a StepQueue whose deliveries are seen, and can be lost.
+type handQueue struct {
+	jobs    []audiosearch.Job
+	lose    context.CancelCauseFunc // the delivery at hand
+	verdict audiosearch.Verdict     // the latest one
+}
+
+func (q *handQueue) Enqueue(_ context.Context, j audiosearch.Job) error {
+	q.jobs = append(q.jobs, j)
+	return nil
+}
+
+func (q *handQueue) Consume(context.Context, int, func(context.Context, audiosearch.Delivery) audiosearch.Verdict) error {
+	return nil
+}
+
+func (q *handQueue) ConsumeOne(_ context.Context, handle func(context.Context, audiosearch.Delivery) audiosearch.Verdict) (bool, error) {
+	held, lose := context.WithCancelCause(context.Background())
+	defer lose(nil)
+	q.lose = lose
+	q.verdict = handle(held, audiosearch.Delivery{Job: q.jobs[0], Deliveries: 1})
+	return true, nil
+}
+
+// brittle is a Store whose UpdateRun fails while it is told to.
+type brittle struct {
+	audiosearch.Store
+	failures atomic.Int64
+}
+
+func (b *brittle) UpdateRun(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+	if b.failures.Add(-1) >= 0 {
+		return errBroken
+	}
+	return b.Store.UpdateRun(ctx, org, id, update)
+}
+
+// TestVerdicts: what a worker answers, and what becomes of the run.
+func TestVerdicts(t *testing.T) {
+	const stale = 77 * time.Second
+	type bench struct {
+		*rig
+		queue *handQueue
+		store *brittle
+		id    int64
+	}
+	change := func(b *bench, f func(*audiosearch.Run)) {
+		require.NoError(b.t, b.db.AudioSearch().UpdateRun(context.Background(), org, b.id, func(run *audiosearch.Run) error { f(run); return nil }))
+	}
+	untilCut := func(b *bench, ctx context.Context) error {
+		select {
+		case <-ctx.Done():
+		case <-time.After(20 * time.Second):
+			b.t.Error("the attempt goes on")
+		}
+		return ctx.Err()
+	}
+	for name, test := range map[string]struct {
+		watch    time.Duration // 10 ms
+		before   func(b *bench)
+		during   func(b *bench, ctx context.Context) error // in the scorer
+		verdict  audiosearch.Verdict
+		state    audiosearch.State
+		how      audiosearch.Termination
+		attempts int
+	}{
+		"done":         {verdict: audiosearch.Verdict{Done: true}, state: "TERMINATED", how: "SUCCESS", attempts: 1},
+		"no such run":  {before: func(b *bench) { b.queue.jobs[0].RunID++ }, verdict: audiosearch.Verdict{Done: true}, state: "QUEUED"},
+		"cannot begin": {before: func(b *bench) { b.store.failures.Store(1) }, verdict: audiosearch.Verdict{After: time.Second}, state: "QUEUED"},
+		"cannot end for a moment": {watch: time.Hour, during: func(b *bench, _ context.Context) error { b.store.failures.Store(1); return nil },
+			verdict: audiosearch.Verdict{Done: true}, state: "TERMINATED", how: "SUCCESS", attempts: 1},
+		"cannot end": {watch: time.Hour, during: func(b *bench, _ context.Context) error { b.store.failures.Store(100); return nil },
+			verdict: audiosearch.Verdict{After: time.Second}, state: "RUNNING", attempts: 1},
+		"failed": {during: func(*bench, context.Context) error { return errBroken }, verdict: audiosearch.Verdict{After: 7 * time.Second}, state: "QUEUED", attempts: 1},
+		"lost": {during: func(b *bench, ctx context.Context) error {
+			b.queue.lose(audiosearch.ErrLeaseLost)
+			return untilCut(b, ctx)
+		},
+			state: "RUNNING", attempts: 1},
+		"another attempt began": {during: func(b *bench, ctx context.Context) error {
+			change(b, func(run *audiosearch.Run) { run.Attempts = 2 })
+			return untilCut(b, ctx)
+		}, verdict: audiosearch.Verdict{After: stale}, state: "RUNNING", attempts: 2},
+		"ended by others": {during: func(b *bench, ctx context.Context) error {
+			change(b, func(run *audiosearch.Run) { run.State, run.Termination = "TERMINATED", "INTERNAL_ERROR" })
+			return untilCut(b, ctx)
+		}, verdict: audiosearch.Verdict{After: stale}, state: "TERMINATED", how: "INTERNAL_ERROR", attempts: 1},
+		"another attempt began in the last moment": {watch: time.Hour, during: func(b *bench, _ context.Context) error {
+			change(b, func(run *audiosearch.Run) { run.Attempts = 2 })
+			return nil
+		}, verdict: audiosearch.Verdict{Done: true}, state: "RUNNING", attempts: 2},
+		"ended by others in the last moment": {watch: time.Hour, during: func(b *bench, _ context.Context) error {
+			change(b, func(run *audiosearch.Run) { run.State, run.Termination = "TERMINATED", "INTERNAL_ERROR" })
+			return nil
+		}, verdict: audiosearch.Verdict{Done: true}, state: "TERMINATED", how: "INTERNAL_ERROR", attempts: 1},
+		"cancelled elsewhere, and failed": {watch: time.Hour, during: func(b *bench, _ context.Context) error {
+			change(b, func(run *audiosearch.Run) { run.State = "TERMINATING" })
+			return errBroken
+		}, verdict: audiosearch.Verdict{Done: true}, state: "TERMINATED", how: "CLIENT_ERROR", attempts: 1},
+		"cancelled here": {watch: time.Hour, during: func(b *bench, ctx context.Context) error {
+			_, err := b.Cancel(context.Background(), org, "d", b.id, "")
+			require.NoError(b.t, err)
+			return untilCut(b, ctx)
+		}, verdict: audiosearch.Verdict{Done: true}, state: "TERMINATED", how: "CLIENT_ERROR", attempts: 1},
+		"another model": {before: func(b *bench) {
+			id := "volume/deaf"
+			b.scorer.id.Store(&id)
+		}, verdict: audiosearch.Verdict{Done: true}, state: "TERMINATED", how: "CLIENT_ERROR", attempts: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := &bench{queue: new(handQueue), store: &brittle{Store: newMemory(t).AudioSearch()}}
+			b.rig = newRig(t, nil)
+			b.store.Store = b.db.AudioSearch()
+			s, err := audiosearch.New(b.store, b.queue, classLoser{b.scorer}, &audiosearch.Options{Media: b.media, Files: mustFolder(t, b.dir)})
+			require.NoError(t, err)
+			b.Service = s
+			if test.watch == 0 {
+				test.watch = 10 * time.Millisecond
+			}
+			w, err := audiosearch.NewWorker(s, &audiosearch.WorkerOptions{Watch: test.watch, Stale: stale, Backoff: func(int) time.Duration { return 7 * time.Second }})
+			require.NoError(t, err)
+			b.video("a", 1000, nil, nil)
+			b.id = b.start(audiosearch.Query{Class: loud})
+			if test.before != nil {
+				test.before(b)
+			}
+			if test.during != nil {
+				hook := func(ctx context.Context) error { return test.during(b, ctx) }
+				b.scorer.hook.Store(&hook)
+			}
+			_, err = w.RunOnce(t.Context())
+			require.NoError(t, err)
+			b.store.failures.Store(0)
+			run := b.results(b.id)
+			assert.Equal(t, []any{test.state, test.how, test.attempts}, []any{run.State, run.Termination, run.Attempts}, run.Message)
+			assert.Equal(t, test.verdict, b.queue.verdict)
+		})
+	}
+}
+
+// classLoser knows no class but one when its ID says so.
+type classLoser struct{ *volume }
+
+func (c classLoser) Model(ctx context.Context) (audiosearch.Model, error) {
+	m, err := c.volume.Model(ctx)
+	if m.ID == "volume/deaf" {
+		m.Classes = []audiosearch.Class{quiet}
+	}
+	return m, err
+}
+
+// TestShutdownBeforeAnAttempt: it is not begun.
+func TestShutdownBeforeAnAttempt(t *testing.T) {
+	r := newRig(t, nil)
+	queue := new(handQueue)
+	s, err := audiosearch.New(r.db.AudioSearch(), queue, r.scorer, nil)
+	require.NoError(t, err)
+	w, err := audiosearch.NewWorker(s, nil)
+	require.NoError(t, err)
+	run, err := s.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = w.RunOnce(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, audiosearch.Verdict{}, queue.verdict)
+	assert.Equal(t, []any{audiosearch.StateQueued, 0}, []any{r.results(run.ID).State, r.results(run.ID).Attempts})
+}
+
+// TestDrain: a running attempt may finish.
+func TestDrain(t *testing.T) {
+	r := newRig(t, func(_ *audiosearch.Options, w *audiosearch.WorkerOptions) { w.Drain = time.Hour })
+	r.video("a", 1000, nil, nil)
+	ctx, shutdown := context.WithCancel(t.Context())
+	hook := func(ctx context.Context) error {
+		shutdown()
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+			return nil
+		}
+	}
+	r.scorer.hook.Store(&hook)
+	id := r.start(audiosearch.Query{Class: loud})
+	require.NoError(t, r.worker.Run(ctx))
+	assert.Equal(t, audiosearch.Success, r.results(id).Termination)
+}
+
+// TestStorePanics: that costs an attempt.
+func TestStorePanics(t *testing.T) {
+	db := newMemory(t)
+	store := &hookedStore{Store: db.AudioSearch(), ranked: func() { panic("oh") }}
+	r := newRigOn(t, db, store, nil)
+	run := r.search(audiosearch.Query{Class: loud})
+	assert.Equal(t, []any{audiosearch.InternalError, 8}, []any{run.Termination, run.Attempts})
+}
+
+// TestSignsOfLife: a run that makes no progress is touched now and then, not each time that it is looked at.
+func TestSignsOfLife(t *testing.T) {
+	db := newMemory(t)
+	store := &countingUpdates{Store: db.AudioSearch()}
+	r := newRigOn(t, db, store, func(_ *audiosearch.Options, w *audiosearch.WorkerOptions) { w.Watch = time.Millisecond })
+	r.video("a", 1000, nil, nil)
+	var id int64
+	hook := func(context.Context) error {
+		assert.Eventually(t, func() bool { run := r.results(id); return run.Total == 1 && run.UpdatedAt.After(run.StartedAt) }, 10*time.Second, time.Millisecond)
+		n := store.n.Load()
+		time.Sleep(50 * time.Millisecond)
+		assert.Equal(t, n, store.n.Load())
+		return nil
+	}
+	r.scorer.hook.Store(&hook)
+	id = r.start(audiosearch.Query{Class: loud})
+	r.drain(1)
+}
+
+type countingUpdates struct {
+	audiosearch.Store
+	n atomic.Int64
+}
+
+func (c *countingUpdates) UpdateRun(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+	c.n.Add(1)
+	return c.Store.UpdateRun(ctx, org, id, update)
+}
+
+// TestClassGone: the run says what happened, in a sentence for people.
+func TestClassGone(t *testing.T) {
+	r := newRig(t, nil)
+	s, err := audiosearch.New(r.db.AudioSearch(), r.db.AudioSearch().Queue(nil), classLoser{r.scorer}, nil)
+	require.NoError(t, err)
+	w, err := audiosearch.NewWorker(s, nil)
+	require.NoError(t, err)
+	run, err := s.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
+	require.NoError(t, err)
+	deaf := "volume/deaf"
+	r.scorer.id.Store(&deaf)
+	_, err = w.RunOnce(t.Context())
+	require.NoError(t, err)
+	run = r.results(run.ID)
+	assert.Equal(t, audiosearch.ClientError, run.Termination)
+	assert.Contains(t, run.Message, "another scorer")
+	assert.NotContains(t, run.Message, "audiosearch:", "names of packages")
+}
