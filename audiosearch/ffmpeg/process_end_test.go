@@ -157,7 +157,7 @@ func TestCancelledWithCause(t *testing.T) {
 // A program may start another one that leaves its group and keeps the output open.
 func TestChildThatGetsAway(t *testing.T) {
 	if _, err := exec.LookPath("setsid"); err != nil {
-		t.Skip("setsid is missing")
+		missing(t, "setsid is missing")
 	}
 	folder := t.TempDir()
 	m := newMedia(t, &Options{Timeout: time.Second, FFprobe: script(t, "setsid sh -c 'echo $$ >"+folder+"/new; mv "+folder+"/new "+folder+"/pid; exec sleep 100' 2>&-")})

@@ -245,7 +245,7 @@ func TestEnvironment(t *testing.T) {
 func needStrace(t testing.TB) {
 	t.Helper()
 	if err := exec.Command("strace", "-o", "/dev/null", "true").Run(); err != nil {
-		t.Skip("strace is missing, or may not be used here")
+		missing(t, "strace is missing, or may not be used here")
 	}
 }
 

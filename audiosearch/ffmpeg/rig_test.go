@@ -16,12 +16,18 @@ func needFFmpeg(t testing.TB) {
 	t.Helper()
 	for _, name := range []string{"ffmpeg", "ffprobe"} {
 		if _, err := exec.LookPath(name); err != nil {
-			if os.Getenv("CI") == "true" {
-				t.Fatal(name, "is missing")
-			}
-			t.Skip(name, "is missing")
+			missing(t, name+" is missing")
 		}
 	}
+}
+
+// missing skips a test that cannot run on this machine. In CI that is a failure.
+func missing(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
 }
 
 // needEncoder skips a test if ffmpeg was built without an encoder.
@@ -30,7 +36,7 @@ func needEncoder(t testing.TB, name string) {
 	out, err := exec.Command("ffmpeg", "-v", "error", "-encoders").Output()
 	require.NoError(t, err)
 	if !strings.Contains(string(out), " "+name+" ") {
-		t.Skip("this ffmpeg has no encoder", name)
+		missing(t, "this ffmpeg has no encoder "+name)
 	}
 }
 
