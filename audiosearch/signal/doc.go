@@ -20,7 +20,7 @@
 // Straight and exponential sweeps are alike, up to 20 kHz/s. A scale has steps and a siren has turns. Birds are faster than this sees.
 //
 // White noise, Pink noise: the spectral density from 100 to 7400 Hz has a slope of 0, or -3 dB per octave (1 dB more or less passes), and
-// is a line but for an RMS of 2 dB; octaves keep their level to 1.2 dB, as seen each 32 ms. Each second counts by itself. Rain can be
+// is a line but for an RMS of 2 dB; octaves keep their level to 1.2 dB, as seen each 32 ms; for 3 s or more. Rain can be
 // either.
 //
 // Mains hum: three or more lines at multiples of 50 or 60 Hz (0.6 % more or less) up to 430 Hz, for 2 s or more, that hold most of the

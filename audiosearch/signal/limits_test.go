@@ -165,6 +165,10 @@ func TestNoiseSlopes(t *testing.T) {
 		low(t, s, classPinkNoise, sloped(10, 0.1, slope, uint64(i)), "%.1f dB per octave", slope)
 	}
 	low(t, s, classWhiteNoise, mix(white(10, 0.03, 1), note(10, 60, 0.3, 0)), "a low tone 20 dB above the noise")
-	half := join(white(5, 0.1, 1), quiet(5))
-	require.InDelta(t, 0.5, scoresOf(t, s, half)[classWhiteNoise], 0.05, "half of the clip")
+	for from := range 6 {
+		high(t, s, classWhiteNoise, join(quiet(float64(from)), white(4.2, 0.1, 1), quiet(5.8-float64(from))), "4 s from %d s on", from)
+		high(t, s, classPinkNoise, join(quiet(float64(from)), sloped(4.2, 0.1, -3.01, 1), quiet(5.8-float64(from))), "4 s from %d s on", from)
+	}
+	low(t, s, classWhiteNoise, join(quiet(4), white(1.2, 0.1, 1), quiet(4.8)), "one second")
+	require.Greater(t, scoresOf(t, s, white(10, 0.1, 1))[classWhiteNoise], scoresOf(t, s, join(white(5, 0.1, 1), quiet(5)))[classWhiteNoise], "more of it ranks higher")
 }

@@ -30,27 +30,34 @@ type noiseSegment struct {
 //     0.6.
 //   - how much of the power is there: 0 at 35 %, 1 from 55 % on; pink noise has 75 %, as there is as much in the octaves below.
 //
-// The score is the mean over all seconds, times how equal the levels of those are that are noise: 1 if their standard deviation is up to
-// 1.5 dB, 0 from 4 dB on.
+// The seconds that have a part of it and follow each other make a stretch. How clear a stretch is, is the mean of its seconds, times how equal their
+// levels are (1 if their standard deviation is up to 1.5 dB, 0 from 4 dB on), times how long it is: 0 from one second down, 1 from three
+// seconds on, or if it is all of the clip. The score is that of the best stretch, and higher by up to 0.12 if it fills more of the clip.
 func (c *clip) whiteNoise() float64 { return c.noise(0) }
 
 // pinkNoise: see whiteNoise.
 func (c *clip) pinkNoise() float64 { return c.noise(-3.01) }
 
 func (c *clip) noise(slope float64) float64 {
-	if len(c.noises) == 0 {
-		return 0
-	}
-	var sum float64
+	var best, sum float64
 	c.levels = c.levels[:0]
 	for i := range c.noises {
 		score := c.noises[i].score(slope)
-		sum += score
 		if score > 0.3 {
+			sum += score
 			c.levels = append(c.levels, c.noises[i].level)
+			if i+1 < len(c.noises) {
+				continue
+			}
 		}
+		if n := float64(len(c.levels)); n > 0 {
+			share := n / float64(len(c.noises))
+			long := max(ramp(n, 1, 3), ramp(share, 0.9, 1))
+			best = max(best, lasting(sum/n*long*ramp(deviation(c.levels), 4, 1.5), share))
+		}
+		sum, c.levels = 0, c.levels[:0]
 	}
-	return sum / float64(len(c.noises)) * ramp(deviation(c.levels), 4, 1.5)
+	return best
 }
 
 func (n *noiseSegment) score(slope float64) float64 {

@@ -29,6 +29,9 @@ type audioService struct {
 
 var _ member = (*audioService)(nil)
 
+// searchRetention is how long a finished run can be asked for.
+const searchRetention = 30 * 24 * time.Hour
+
 // At shutdown a search that runs has a moment to finish. What is left of it comes again at the next start, without the videos that are scored.
 const (
 	searchDrain = 5 * time.Second
@@ -61,7 +64,7 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 		return nil, fmt.Errorf("make the audio search: %w", err)
 	}
 	in.service = service
-	worker, err := audiosearch.NewWorker(service, &audiosearch.WorkerOptions{Drain: searchDrain})
+	worker, err := audiosearch.NewWorker(service, &audiosearch.WorkerOptions{Drain: searchDrain, Retention: searchRetention})
 	if err != nil {
 		return nil, fmt.Errorf("make the search worker: %w", err)
 	}

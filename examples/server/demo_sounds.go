@@ -24,13 +24,13 @@ type demoPart struct {
 }
 
 func demoSounds() []demoSound {
-	quiet := func(seconds float64) demoPart { return demoPart{seconds, noise(0.01)} }
+	quiet := func(seconds float64) demoPart { return demoPart{seconds, rumble(0.01)} }
 	return []demoSound{
 		{"office-phone", "office", 2, []demoPart{
 			quiet(4), {8, tones(0.2, 350, 440)}, {4, dialled("05551234567890#")}, {8, gated(0.5, 0.5, tones(0.2, 480, 620))}, quiet(4),
 		}},
 		{"kitchen-alarm", "kitchen", 0, []demoPart{quiet(8), {16, alarm(tones(0.4, 3100))}, quiet(4)}},
-		{"workshop", "workshop", 0, []demoPart{quiet(2), {12, tones(0.12, 50, 100, 150, 200, 250, 300)}, {4, noise(0.05)}}},
+		{"workshop", "workshop", 0, []demoPart{quiet(2), {12, tones(0.12, 50, 100, 150, 200, 250, 300)}, {4, rumble(0.05)}}},
 		{"radio", "office", 1, []demoPart{{12, noise(0.1)}, {12, pinkNoise(0.1)}}},
 		{"test-signals", "workshop", 0, []demoPart{{10, tones(0.3, 1000)}, quiet(2), {10, sweep(0.3, 200, 4000, 10)}}},
 		{"night", "bedroom", 1, []demoPart{quiet(4), {14, tones(0)}, quiet(4)}},
@@ -68,6 +68,17 @@ func tones(level float64, hz ...float64) sound {
 func noise(level float64) sound {
 	return func(r *rand.Rand) func(float64) float64 {
 		return func(float64) float64 { return level * r.NormFloat64() }
+	}
+}
+
+// rumble falls by 6 dB an octave, as the sound of a quiet room does. So it is neither white nor pink.
+func rumble(level float64) sound {
+	return func(r *rand.Rand) func(float64) float64 {
+		var x float64
+		return func(float64) float64 {
+			x += 0.02 * (10*level*r.NormFloat64() - x)
+			return x
+		}
 	}
 }
 

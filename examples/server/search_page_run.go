@@ -168,7 +168,7 @@ func (p *searchPage) results(r *http.Request, who httpadapter.Principal, run *au
 		v := resultView{
 			Video: found.VideoID, Start: clock(at.start), End: clock(at.end), Score: found.Score, Percent: int(100*found.Score + 0.5),
 			Moderation: found.Moderation, HasVideo: video,
-			Media: link("media", "dataset", dataset, "video", found.VideoID) + "#t=" + seconds(at.start) + "," + seconds(at.end),
+			Media: link("media", "dataset", dataset, "video", found.VideoID) + "#t=" + seconds(found.Start) + "," + seconds(at.end), // where it is heard best, as in the picture
 		}
 		if video {
 			v.Picture = link("picture", "dataset", dataset, "video", found.VideoID, "at", strconv.FormatInt(found.Keyframe.At.Milliseconds(), 10))

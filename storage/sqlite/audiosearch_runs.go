@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
+	"maps"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -188,10 +188,15 @@ func scanRun(r *row, run *audiosearch.Run) (err error) {
 	return nil
 }
 
-// storedResult is a result as it is stored: nil metadata is left out.
+// storedResults is how results are stored: a video may be in a thousand of them, and its metadata stands once.
+type storedResults struct {
+	Metadata []audiosearch.Metadata
+	Results  []storedResult
+}
+
 type storedResult struct {
 	audiosearch.Result
-	Metadata *audiosearch.Metadata `json:",omitempty"`
+	Metadata int `json:",omitempty"` // its place in the list, from 1; 0: nil
 }
 
 // resultsText writes results as JSON. It is nil for nil.
@@ -199,12 +204,20 @@ func resultsText(results []audiosearch.Result) (any, error) {
 	if results == nil {
 		return nil, nil
 	}
-	stored := make([]storedResult, len(results))
+	stored := storedResults{Results: make([]storedResult, len(results))}
+	places := make(map[string]int) // of the metadata of videos
 	for i, r := range results {
-		stored[i].Result = r
-		if r.Metadata != nil {
-			stored[i].Metadata = &r.Metadata
+		stored.Results[i].Result = r
+		if r.Metadata == nil {
+			continue
 		}
+		place, known := places[r.VideoID]
+		if !known || !maps.Equal(stored.Metadata[place-1], r.Metadata) {
+			stored.Metadata = append(stored.Metadata, r.Metadata)
+			place = len(stored.Metadata)
+			places[r.VideoID] = place
+		}
+		stored.Results[i].Metadata = place
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -219,16 +232,16 @@ func scanResults(r *row, i int) ([]audiosearch.Result, error) {
 	if r.null(i) {
 		return nil, nil
 	}
-	var stored []storedResult
+	var stored storedResults
 	if err := json.Unmarshal(r.bytes(i), &stored); err != nil {
 		return nil, fmt.Errorf("sqlite: a row is damaged: column %d holds no results: %w", i, err)
 	}
-	results := make([]audiosearch.Result, len(stored))
-	for i, s := range stored {
+	results := make([]audiosearch.Result, len(stored.Results))
+	for i, s := range stored.Results {
 		results[i] = s.Result
-		if s.Metadata != nil {
-			results[i].Metadata = *s.Metadata
+		if s.Metadata > 0 && s.Metadata <= len(stored.Metadata) {
+			results[i].Metadata = maps.Clone(stored.Metadata[s.Metadata-1])
 		}
 	}
-	return slices.Clip(results), nil
+	return results, nil
 }
