@@ -50,7 +50,7 @@ func TestFFprobeThatFails(t *testing.T) {
 		"yes x | head -c 1000000 >&2; exit 1":  {"(x)", true},
 		"echo '{}'; echo 'Cannot allocate memory' >&2; exit 1":                                                                   {"more memory", true},
 		`echo '{"streams":[{"codec_type":"audio","channels":65}]}'`:                                                              {"65 channels", false},
-		`echo '{"streams":[{"codec_type":"audio","channels":0}]}'`:                                                               {"cannot decode", true},
+		`echo '{"streams":[{"codec_type":"audio","channels":0}]}'`:                                                               {"cannot decode", false},
 		`echo '{"streams":[{"codec_type":"audio","channels":1}],"format":{"duration":"1e300"}}'`:                                 {"longer than 24h", false},
 		`echo '{"streams":[{"codec_type":"audio","channels":1,"start_time":"1e300"}],"format":{"duration":"NaN"}}'`:              {"longer than 24h", false},
 		`case "$*" in *packet=*) yes;; esac; echo '{"streams":[{"codec_type":"audio","channels":1},{"codec_type":"video"}]}'`:    {"takes ffmpeg too long", false},

@@ -284,6 +284,7 @@ func (m *soundModel) windowScores() {
 // TestAudioSearchPacking: whatever is stored, replaced, deleted and packed through either of two databases, both find what is there, and
 // nothing else.
 func TestAudioSearchPacking(t *testing.T) {
+	t.Parallel()
 	seeds := 3
 	if os.Getenv("MORTISE_SOAK") != "" {
 		seeds = 60

@@ -34,6 +34,12 @@ func sounds() audiosearchtest.Harness {
 	}
 }
 
-func TestAudioSearch(t *testing.T) { audiosearchtest.Run(t, sounds()) }
+func TestAudioSearch(t *testing.T) {
+	t.Parallel()
+	audiosearchtest.Run(t, sounds())
+}
 
-func TestAudioSearchModel(t *testing.T) { audiosearchtest.RunModel(t, sounds(), nil) }
+func TestAudioSearchModel(t *testing.T) {
+	t.Parallel()
+	audiosearchtest.RunModel(t, sounds(), nil)
+}

@@ -30,6 +30,12 @@ func authMgmt() authmgmttest.Harness {
 	}
 }
 
-func TestAuthMgmt(t *testing.T) { authmgmttest.Run(t, authMgmt()) }
+func TestAuthMgmt(t *testing.T) {
+	t.Parallel()
+	authmgmttest.Run(t, authMgmt())
+}
 
-func TestAuthMgmtModel(t *testing.T) { authmgmttest.RunModel(t, authMgmt(), nil) }
+func TestAuthMgmtModel(t *testing.T) {
+	t.Parallel()
+	authmgmttest.RunModel(t, authMgmt(), nil)
+}

@@ -13,6 +13,7 @@ import (
 
 // TestTrigger is the conformance suite.
 func TestTrigger(t *testing.T) {
+	t.Parallel()
 	files := make(map[any]*opened)
 	open := func(t *testing.T, path string) triggertest.Backend {
 		db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})

@@ -30,6 +30,12 @@ func vaults() vaulttest.Harness {
 	}
 }
 
-func TestVault(t *testing.T) { vaulttest.Run(t, vaults()) }
+func TestVault(t *testing.T) {
+	t.Parallel()
+	vaulttest.Run(t, vaults())
+}
 
-func TestVaultModel(t *testing.T) { vaulttest.RunModel(t, vaults(), nil) }
+func TestVaultModel(t *testing.T) {
+	t.Parallel()
+	vaulttest.RunModel(t, vaults(), nil)
+}
