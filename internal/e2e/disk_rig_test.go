@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"io"
 	"net/http"
 	"os"
@@ -57,6 +58,16 @@ func (l *ledger) next(size int) (n int, body string) {
 	l.size = append(l.size, size)
 	instructions, context := content(n, size)
 	return n, fmt.Sprintf(`{"instructions":%q,"context":%s}`, instructions, context)
+}
+
+// sizeOf returns the size that the request of a number was to have.
+func (l *ledger) sizeOf(n int) (size int, sent bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n < 0 || n >= len(l.size) {
+		return 0, false
+	}
+	return l.size[n], true
 }
 
 // offer submits a request of about size bytes and reports whether it was accepted. If not, the answer must say that the storage is
@@ -127,8 +138,9 @@ func (l *ledger) check(s *server) (found map[string]event) {
 			var n int
 			_, err := fmt.Sscanf(e.Instructions, "Describe %d.", &n)
 			require.NoError(s.t, err, e.Instructions)
-			require.Less(s.t, n, len(l.size))
-			instructions, context := content(n, l.size[n])
+			size, sent := l.sizeOf(n)
+			require.True(s.t, sent, n)
+			instructions, context := content(n, size)
 			require.Equal(s.t, instructions, e.Instructions)
 			require.True(s.t, context == string(e.Context), "the context of %d has changed", n)
 			found[e.ID] = e
@@ -138,7 +150,10 @@ func (l *ledger) check(s *server) (found map[string]event) {
 		}
 		cursor = "&cursor=" + *page.Next
 	}
-	for id, n := range l.accepted {
+	l.mu.Lock()
+	accepted := maps.Clone(l.accepted)
+	l.mu.Unlock()
+	for id, n := range accepted {
 		require.Equal(s.t, fmt.Sprintf("Describe %d.", n), found[id].Instructions, "an acknowledged request is lost")
 	}
 	return found
