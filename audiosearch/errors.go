@@ -29,6 +29,8 @@ var (
 	ErrFormat = errors.New("audiosearch: the kind of file is not supported")
 	// ErrBadMedia: there is something wrong with a file, and trying again will not help until the file changes.
 	ErrBadMedia = errors.New("audiosearch: the file cannot be searched")
+	// ErrIncomplete: a part of the file is missing, and what is there can be searched. Errors are marked so by [Incomplete].
+	ErrIncomplete = errors.New("audiosearch: the file is not complete")
 	// ErrNotScored: the video has no scores of the model yet. Ingest it.
 	ErrNotScored = errors.New("audiosearch: the video is not scored yet")
 	// ErrLeaseLost: another consumer has the job now.
@@ -48,6 +50,15 @@ func BadMedia(err error) error {
 		return nil
 	}
 	return &markedError{err, ErrBadMedia}
+}
+
+// Incomplete marks the end of a sound that ends too early, such as that of a file that was cut. The text of err is shown to whoever searches, like that
+// of [BadMedia]. Incomplete of nil is nil.
+func Incomplete(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &markedError{err, ErrIncomplete}
 }
 
 // Permanent marks an error of a [Scorer] that no later attempt can mend, such as a model that does not fit: the run ends at once.

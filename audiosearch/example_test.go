@@ -183,7 +183,7 @@ func ExampleMedia() {
 	ingested, err := service.Ingest(context.Background(), "acme", "d")
 	fmt.Println(ingested.Scored, ingested.Problems, err)
 	// Output:
-	// 1 [{file1 the file holds no number: write one into it}] <nil>
+	// 1 [{file1 the file holds no number: write one into it false}] <nil>
 }
 
 // Several kinds of files: each Media says which ones are not its own.

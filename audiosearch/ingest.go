@@ -8,16 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// VideoProblem says why a video cannot be searched.
+// VideoProblem says why a video cannot be searched, or not all of it.
 type VideoProblem struct {
 	Video   string // its ID
 	Message string // what to do; names no folder of the machine
+	Partly  bool   // what is there of its sound is searched
 }
 
 // videoError is a failure that concerns one video: others go on. Anything else concerns the service.
 type videoError struct {
 	err     error
 	lasting bool // until the file changes
+	partly  bool // there are scores all the same
+	old     bool // with partly: the scores were there before
 }
 
 func (e *videoError) Error() string { return videoMessage(e.err) }
@@ -49,7 +52,7 @@ type outcome struct {
 // ensure has a video scored by the model, unless its scores are those of its file, and waits for it. The error is a *videoError, or one of the service.
 func (s *Service) ensure(ctx context.Context, org, dataset string, v Video, m Model) (outcome, error) {
 	if s.opts.Media == nil {
-		return outcome{}, &videoError{err: errors.New("it is not scored yet, and this service scores none: have it scored by one that does")}
+		return outcome{}, s.known(ctx, org, dataset, v.ID, m.ID)
 	}
 	var out outcome
 	key := flightKey{org, dataset, v.ID, v.Path, m.ID}
@@ -89,6 +92,20 @@ func (s *Service) ensure(ctx context.Context, org, dataset string, v Video, m Mo
 	return out, err
 }
 
+// known says what a service without Media knows of a video that is not wholly scored.
+func (s *Service) known(ctx context.Context, org, dataset, video, model string) error {
+	stored, err := s.store.Scoring(ctx, org, dataset, video, model)
+	switch {
+	case errors.Is(err, ErrNotScored):
+		return &videoError{err: errors.New("it is not scored yet, and this service scores none: have it scored by one that does")}
+	case err != nil:
+		return unavailable("read a scoring", err)
+	case stored.Problem == "": // scored in this moment
+		return nil
+	}
+	return unchanged(&stored)
+}
+
 var errUnchanged = errors.New("audiosearch: the scores are those of the file")
 
 func (in *ingestion) observe(ctx context.Context, err error, took time.Duration) {
@@ -96,11 +113,16 @@ func (in *ingestion) observe(ctx context.Context, err error, took time.Duration)
 		return
 	}
 	o := Observation{Kind: KindIngested, Organization: in.org, Dataset: in.dataset, Video: in.video.ID, Position: in.position(), Duration: took}
+	var problem *videoError
 	switch {
 	case err == nil:
 		o.Length = o.Position
 	case errors.Is(err, errUnchanged):
 		o.Kind = KindUnchanged
+	case errors.As(err, &problem) && problem.old:
+		o.Kind, o.Err = KindUnchanged, err
+	case errors.As(err, &problem) && problem.partly:
+		o.Length, o.Err = o.Position, err
 	default:
 		o.Kind, o.Err = KindNotIngested, err
 	}

@@ -10,9 +10,9 @@ import (
 
 // Ingested is what came of looking at the videos of a dataset.
 type Ingested struct {
-	Scored    int // videos that have new scores
-	Unchanged int // videos whose scores are those of their files already
-	Problems  []VideoProblem
+	Scored    int            // videos that have new scores
+	Unchanged int            // videos whose scores are those of their files already
+	Problems  []VideoProblem // those that cannot be searched, or not all of them; the latter are counted above too
 
 	conflicts int // videos that were changed or deleted meanwhile
 }
@@ -50,7 +50,7 @@ func (s *Service) Ingest(ctx context.Context, org, dataset string) (Ingested, er
 func (s *Service) ensureAll(ctx context.Context, org, dataset string, videos []Video, m Model, done func()) (Ingested, error) {
 	var mu sync.Mutex
 	var sum Ingested
-	problems := make(map[string]string)
+	problems := make(map[string]VideoProblem)
 	g, together := errgroup.WithContext(ctx)
 	g.SetLimit(s.opts.Ingesting)
 	for _, v := range videos {
@@ -64,7 +64,12 @@ func (s *Service) ensureAll(ctx context.Context, org, dataset string, videos []V
 			var problem *videoError
 			switch {
 			case errors.As(err, &problem):
-				problems[v.ID] = problem.Error()
+				problems[v.ID] = VideoProblem{v.ID, problem.Error(), problem.partly}
+				if problem.partly && problem.old {
+					sum.Unchanged++
+				} else if problem.partly {
+					sum.Scored++
+				}
 			case err != nil:
 				return err
 			case out.unchanged:
@@ -83,14 +88,14 @@ func (s *Service) ensureAll(ctx context.Context, org, dataset string, videos []V
 		err = context.Cause(ctx)
 	}
 	for _, v := range videos {
-		if message, ok := problems[v.ID]; ok {
-			sum.Problems = append(sum.Problems, VideoProblem{v.ID, message})
+		if problem, ok := problems[v.ID]; ok {
+			sum.Problems = append(sum.Problems, problem)
 		}
 	}
 	return sum, err
 }
 
-// unscored returns the videos that match and have no scores, with the little that scoring them needs, and how many match at all.
+// unscored returns the videos that match and are not wholly scored, with the little that scoring them needs, and how many match at all.
 func (s *Service) unscored(ctx context.Context, org string, q *Query, m *Model) (videos []Video, matched int, err error) {
 	ask := UnscoredQuery{Model: m.ID, Filters: q.Filters, Limit: pageSize}
 	for {

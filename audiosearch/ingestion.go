@@ -92,9 +92,12 @@ func (in *ingestion) file(ctx context.Context, file string, beat func(time.Durat
 	if err = probeErr; err == nil {
 		scoring, columns, err = in.score(ctx, file, beat)
 	}
-	if errors.As(err, &problem) && problem.lasting {
+	switch {
+	case errors.As(err, &problem) && problem.partly:
+		scoring.Problem = problem.Error()
+	case errors.As(err, &problem) && problem.lasting:
 		scoring, columns = Scoring{Problem: problem.Error()}, nil
-	} else if err != nil {
+	case err != nil:
 		return err
 	}
 	in.scoring.Store(true) // from here on the scorer and the store are to blame, not the file
@@ -120,12 +123,12 @@ func (in *ingestion) file(ctx context.Context, file string, beat func(time.Durat
 
 func unchanged(stored *Scoring) error {
 	if stored.Problem != "" {
-		return &videoError{err: errors.New(stored.Problem), lasting: true}
+		return &videoError{err: errors.New(stored.Problem), lasting: true, partly: stored.Scored(), old: stored.Scored()}
 	}
 	return errUnchanged
 }
 
-// score decodes the file and has it scored.
+// score decodes the file and has it scored. With a videoError that is partly, there are scores as well.
 func (in *ingestion) score(ctx context.Context, file string, beat func(time.Duration)) (Scoring, [][]uint16, error) {
 	s := in.service
 	if in.info.Duration > s.opts.MaxDuration {
@@ -146,7 +149,12 @@ func (in *ingestion) score(ctx context.Context, file string, beat func(time.Dura
 		beat(s.opts.Stall)
 		return nil
 	})
+	var incomplete error
 	for block, err := range s.opts.Media.PCM(ctx, file, in.model.SampleRate) {
+		if errors.Is(err, ErrIncomplete) && segments.total > 0 {
+			incomplete = &videoError{err: err, lasting: true, partly: true}
+			break
+		}
 		if err != nil {
 			return Scoring{}, nil, in.mediaError(ctx, err)
 		}
@@ -179,7 +187,7 @@ func (in *ingestion) score(ctx context.Context, file string, beat func(time.Dura
 	if segments.scored == 0 {
 		return Scoring{}, nil, &videoError{err: errors.New("the file has no sound: leave it out, or give it a sound track"), lasting: true}
 	}
-	return in.scored(segments), scores.columns, nil
+	return in.scored(segments), scores.columns, incomplete
 }
 
 // scored describes what was scored, but for what file() adds.
@@ -225,7 +233,7 @@ func (in *ingestion) mediaError(ctx context.Context, err error) error {
 	if err == ErrFormat { // which says nothing of what to do
 		err = errNoFormat
 	}
-	lasting := errors.Is(err, ErrBadMedia)
+	lasting := errors.Is(err, ErrBadMedia) || errors.Is(err, ErrIncomplete)
 	if !lasting {
 		err = withoutPath(err)
 	}

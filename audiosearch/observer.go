@@ -29,8 +29,8 @@ const (
 	KindCancelled   Kind = "cancelled"    // somebody asked for a run to be cancelled
 	KindSearched    Kind = "searched"     // a search in process
 	KindIngesting   Kind = "ingesting"    // a video is being scored: Position of Length are done; about once a second
-	KindIngested    Kind = "ingested"     // a video was scored
-	KindUnchanged   Kind = "unchanged"    // a video was looked at, and its scores are those of its file
+	KindIngested    Kind = "ingested"     // a video was scored; Err, if there is one, says why not all of it
+	KindUnchanged   Kind = "unchanged"    // a video was looked at, and its scores are those of its file; Err as above
 	KindNotIngested Kind = "not_ingested" // a video could not be scored: Err says why
 )
 

@@ -59,12 +59,15 @@ func (v *volume) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Sc
 }
 
 // bytesMedia reads each byte of a file as a sample: 255 is 1. A file that begins with "BAD" is bad, one that begins with "VID" has a keyframe every
-// 1700 ms, and one that begins with "HUH" is of another format.
+// 1700 ms, one that begins with "HUH" is of another format, and one that begins with "CUT" is not complete.
 type bytesMedia struct {
 	hook atomic.Pointer[func(ctx context.Context) error] // called before each block
 }
 
-var errBadFile = audiosearch.BadMedia(errors.New("the file is broken: make it again"))
+var (
+	errBadFile = audiosearch.BadMedia(errors.New("the file is broken: make it again"))
+	errCutFile = audiosearch.Incomplete(errors.New("the file is cut: copy it again"))
+)
 
 func (m *bytesMedia) read(path string) ([]byte, error) {
 	b, err := os.ReadFile(path)
@@ -101,6 +104,7 @@ func (m *bytesMedia) PCM(ctx context.Context, path string, rate int) iter.Seq2[[
 			yield(nil, err)
 			return
 		}
+		cut := len(b) >= 3 && string(b[:3]) == "CUT"
 		const size = 700
 		block := make([]float32, 0, size)
 		for len(b) > 0 {
@@ -119,6 +123,9 @@ func (m *bytesMedia) PCM(ctx context.Context, path string, rate int) iter.Seq2[[
 			if !yield(block, nil) {
 				return
 			}
+		}
+		if cut {
+			yield(nil, errCutFile)
 		}
 	}
 }

@@ -55,7 +55,7 @@ type Run struct {
 
 	State       State
 	Termination Termination // "" before the end
-	Message     string      // for who asked: why it ended so, or which videos could not be searched; may be ""
+	Message     string      // for who asked: why it ended so, or which videos could not be searched, or not all of them; may be ""
 	Done, Total int         // videos that are scored, or cannot be, of those that match
 
 	Attempts   int       // how often a worker began it

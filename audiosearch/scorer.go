@@ -63,7 +63,8 @@ type Media interface {
 	Probe(ctx context.Context, path string) (Info, error)
 
 	// PCM decodes the sound: mono, the average of all channels, resampled to rate, in blocks of any length that are valid until the next one. Nothing
-	// but the block at hand is in memory. An error comes with a nil block and is the last element. A file without sound is an error.
+	// but the block at hand is in memory. An error comes with a nil block and is the last element. A file without sound is an error. If the error is
+	// [Incomplete], the sound before it counts: it is searched, and the error is shown beside the results until the file changes.
 	PCM(ctx context.Context, path string, rate int) iter.Seq2[[]float32, error]
 }
 

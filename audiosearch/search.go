@@ -12,7 +12,7 @@ import (
 // Found is what a search in process found.
 type Found struct {
 	Results  []Result
-	Problems []VideoProblem // matching videos that could not be searched
+	Problems []VideoProblem // matching videos that could not be searched, or not all of them
 
 	matched int // videos that passed the filters
 }
@@ -29,7 +29,7 @@ func (s *Service) Search(ctx context.Context, org, actor string, q Query) (Found
 	return found, err
 }
 
-// search scores what has no scores and ranks then.
+// search scores what is not wholly scored and ranks then.
 func (s *Service) search(ctx context.Context, org string, q *Query, progress func(done, total int)) (Found, error) {
 	m, err := s.model(ctx)
 	if err != nil {

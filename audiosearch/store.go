@@ -63,12 +63,12 @@ type FileState struct {
 	Digest  [32]byte  // SHA-256 of the content
 }
 
-// Scoring is what came of scoring one video by one model: scores, or the reason why there are none.
+// Scoring is what came of scoring one video by one model: scores, or the reason why there are none; both if only a part of the file is there.
 type Scoring struct {
 	Model   string // its ID
 	File    FileState
 	At      time.Time
-	Problem string // why the file cannot be searched; "" if it was scored. With a Problem all below is zero.
+	Problem string // why the file cannot be searched, or not all of it; "" if all of it was scored. If nothing was, all below is zero.
 
 	Duration  time.Duration   // of the sound, whole milliseconds
 	Window    time.Duration   // of the model
@@ -78,6 +78,9 @@ type Scoring struct {
 	Keyframes []time.Duration // ascending, whole milliseconds
 	Classes   []Class         // that have scores, ascending
 }
+
+// Scored reports whether there are scores.
+func (s *Scoring) Scored() bool { return s.Problem == "" || s.Windows > 0 }
 
 // Span returns when segment i begins and ends.
 func (s *Scoring) Span(i int) (start, end time.Duration) {
@@ -124,7 +127,7 @@ type UnscoredQuery struct {
 	Limit   int      // over 0
 }
 
-// Unscored is a page of videos that have no scores by a model: nobody tried, or there was a problem.
+// Unscored is a page of videos that are not wholly scored by a model: nobody tried, or there was a problem.
 type Unscored struct {
 	Videos  []Video // by ID
 	Matched int     // how many videos pass the filters, scored ones and those of other pages included
@@ -138,7 +141,7 @@ type Unscored struct {
 type ScoreStore interface {
 	// PutScoring stores what came of scoring a video, instead of what the store has of the same video and model, in one step: a search sees
 	// the old scores or the new ones, never both or none. columns[i] holds the scores of scoring.Classes[i], one for each segment; it is nil with a
-	// Problem. If the video is gone, or its path is not the given one any more, nothing is stored, and the error is [ErrConflict].
+	// Problem and no segments. If the video is gone, or its path is not the given one any more, nothing is stored, and the error is [ErrConflict].
 	PutScoring(ctx context.Context, org, dataset, video, path string, scoring Scoring, columns [][]uint16) error
 
 	// Scoring returns what came of scoring a video by a model, or [ErrNotScored]; also if there is no such video.
@@ -147,7 +150,7 @@ type ScoreStore interface {
 	// Search returns the best segments: score descending, ties by video ID ascending, byte by byte, then by segment ascending. It is exact on the stored scores.
 	Search(ctx context.Context, org, dataset string, q ScoreQuery) ([]Hit, error)
 
-	// Unscored returns videos that pass the filters and have no scores by the model.
+	// Unscored returns videos that pass the filters and have no scores by the model, or scores beside a Problem.
 	Unscored(ctx context.Context, org, dataset string, q UnscoredQuery) (Unscored, error)
 
 	// WindowScores returns the scores of segments from to to (exclusive) of a video: one row a segment, with one value for each of the scoring's

@@ -37,7 +37,7 @@ func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to 
 	if err != nil {
 		return nil, unavailable("read a scoring", err)
 	}
-	if scoring.Problem != "" {
+	if !scoring.Scored() {
 		return nil, ErrNotScored
 	}
 	first := 0

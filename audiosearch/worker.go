@@ -293,7 +293,18 @@ func messageProblems(problems []VideoProblem, matched int) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d videos could not be searched. ", len(problems), matched)
+	partly := 0
+	for _, p := range problems {
+		if p.Partly {
+			partly++
+		}
+	}
+	if none := len(problems) - partly; none > 0 {
+		fmt.Fprintf(&b, "%d of %d videos could not be searched. ", none, matched)
+	}
+	if partly > 0 {
+		fmt.Fprintf(&b, "%d of %d videos could be searched in part only. ", partly, matched)
+	}
 	for i, p := range problems {
 		if i == most {
 			fmt.Fprintf(&b, "And %d more.", len(problems)-most)

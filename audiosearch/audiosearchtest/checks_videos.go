@@ -137,6 +137,13 @@ func problem(model, text string) audiosearch.Scoring {
 	return audiosearch.Scoring{Model: model, File: audiosearch.FileState{Size: 7, ModTime: moment(-time.Hour), Digest: [32]byte{9}}, At: moment(0), Problem: text}
 }
 
+// partly returns the scoring of a file of which only a part can be searched.
+func partly(model, text string, windows int, classes ...audiosearch.Class) audiosearch.Scoring {
+	s := scoring(model, windows, classes...)
+	s.Problem = text
+	return s
+}
+
 // columns returns scores by class and segment: those of the first class as they are, and those of others by another rule.
 func columns(scores []uint16, classes int) [][]uint16 {
 	all := make([][]uint16, classes)

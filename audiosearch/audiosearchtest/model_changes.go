@@ -89,6 +89,9 @@ func (r *run) putScores() {
 		slices.Sort(classes)
 		s := &oracleScoring{scoring: scoring(model, n, classes...)}
 		s.scoring.HasVideo, s.scoring.Keyframes = r.rand.IntN(2) == 0, nil
+		if r.rand.IntN(8) == 0 {
+			s.scoring.Problem = "cut off"
+		}
 		s.scoring.At = moment(time.Duration(len(r.done)) * time.Second)
 		for range classes {
 			column := make([]uint16, n)

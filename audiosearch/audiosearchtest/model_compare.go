@@ -78,7 +78,7 @@ func (r *run) compareScoring(p place) {
 	}
 	r.sameError("Scoring", nil, err)
 	sameScoring(r.t, s.scoring, got)
-	if s.scoring.Problem != "" {
+	if !s.scoring.Scored() {
 		r.sameError("WindowScores", audiosearch.ErrNotScored, rowsErr)
 		return
 	}
@@ -123,7 +123,7 @@ func (r *run) compareVideos(p place) {
 		r.sameVideos("Video", p, []string{id}, []audiosearch.Video{v})
 		for _, model := range []string{modelX, modelY} {
 			rows, err := r.subject.Scores.WindowScores(r.t.Context(), p.org, p.dataset, id, model, 0, 10_000)
-			if s := r.model[p][id].scorings[model]; s != nil && s.scoring.Problem == "" {
+			if s := r.model[p][id].scorings[model]; s != nil && s.scoring.Scored() {
 				r.sameError("WindowScores", nil, err)
 				r.same("WindowScores", s.rows(0, 10_000), rows)
 				continue

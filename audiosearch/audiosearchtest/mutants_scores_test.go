@@ -102,6 +102,22 @@ var scoreMutants = []broken{
 			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
 		}
 	}},
+	{name: "drops scores beside a problem", breaks: []string{"scores/partly", "scores/put-and-get"}, mutate: func(m *mutant) {
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			if s.Problem != "" {
+				s, columns = audiosearch.Scoring{Model: s.Model, File: s.File, At: s.At, Problem: s.Problem}, nil
+			}
+			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
+		}
+	}},
+	{name: "drops a problem beside scores", breaks: []string{"scores/put-and-get", "scores/unscored", "scores/unscored-follows-changes"}, mutate: func(m *mutant) {
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			if s.Windows > 0 {
+				s.Problem = ""
+			}
+			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
+		}
+	}},
 	{name: "keeps one scoring a video", breaks: []string{"scores/models-are-apart", "scores/search-model"}, mutate: func(m *mutant) {
 		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			if v, err := m.db.Video(ctx, org, dataset, video); err == nil {

@@ -138,7 +138,7 @@ func (d oracleDataset) ranking(model string, class audiosearch.Class, filters []
 	return all
 }
 
-// unscored returns the IDs of the videos that pass the filters and have no scores by a model, and how many pass.
+// unscored returns the IDs of the videos that pass the filters and are not wholly scored by a model, and how many pass.
 func (d oracleDataset) unscored(model string, filters []oracleFilter) (ids []string, matched int) {
 	all := d.matching(filters)
 	for _, id := range all {

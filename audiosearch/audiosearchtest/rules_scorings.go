@@ -40,7 +40,7 @@ var scoringRules = []rule{
 
 	{Rule{"scores/put-and-get", "PutScoring stores what came of scoring a video, and Scoring returns it as it was, every field."}, needScores,
 		func(t *testing.T, s *subject) {
-			videos := s.withVideos(t, "v", "w", "x", "y")
+			videos := s.withVideos(t, "v", "w", "x", "y", "z")
 			full := scoring(modelX, 3, 0, 7, audiosearch.NumClasses-1)
 			full.File = audiosearch.FileState{Size: 1<<40 + 1, ModTime: moment(time.Microsecond), Digest: [32]byte{0: 255, 31: 1}}
 			full.At = moment(2 * time.Microsecond)
@@ -53,8 +53,10 @@ var scoringRules = []rule{
 			s.putScoring(t, orgA, setA, videos[0], full, columns([]uint16{1, 2, 3}, 3))
 			s.putScoring(t, orgA, setA, videos[1], bare, columns([]uint16{1}, 1))
 			s.putScoring(t, orgA, setA, videos[2], bad, nil)
+			half := partly(modelX, "cut off", 2, 7)
+			s.putScoring(t, orgA, setA, videos[4], half, columns([]uint16{1, 2}, 1))
 			s.putScoring(t, orgA, setA, videos[3], every, columns([]uint16{1}, audiosearch.NumClasses))
-			for i, want := range []audiosearch.Scoring{full, bare, bad, every} {
+			for i, want := range []audiosearch.Scoring{full, bare, bad, every, half} {
 				s.hasScoring(t, orgA, setA, videos[i].ID, want)
 			}
 		}},
@@ -100,7 +102,7 @@ var scoringRules = []rule{
 			}
 		}},
 
-	{Rule{"scores/problem", "A scoring with a Problem has no scores, and leaves none of an earlier scoring; scores may come after it."}, needScores,
+	{Rule{"scores/problem", "A scoring with a Problem and no segments has no scores, and leaves none of an earlier scoring; scores may come after it."}, needScores,
 		func(t *testing.T, s *subject) {
 			v := s.withVideos(t, "v")[0]
 			s.score(t, orgA, setA, v, modelX, 7, 10, 20)
@@ -112,6 +114,19 @@ var scoringRules = []rule{
 			s.score(t, orgA, setA, v, modelX, 7, 30)
 			s.hasScoring(t, orgA, setA, "v", scoring(modelX, 1, 7))
 			require.Equal(t, []string{"v 0 30"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7})))
+		}},
+
+	{Rule{"scores/partly", "A scoring with a Problem may have scores as well, of the part of the file that is there: those are found as others are."}, needScores,
+		func(t *testing.T, s *subject) {
+			v := s.withVideos(t, "v", "w")[0]
+			s.putScoring(t, orgA, setA, v, problem(modelX, "no sound"), nil)
+			half := partly(modelX, "cut off", 2, 7, 9)
+			s.putScoring(t, orgA, setA, v, half, [][]uint16{{10, 20}, {30, 40}})
+			s.hasScoring(t, orgA, setA, "v", half)
+			require.Equal(t, []string{"v 1 20", "v 0 10"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7})))
+			require.Equal(t, [][]uint16{{10, 30}, {20, 40}}, s.windows(t, orgA, setA, "v", modelX, 0, 5))
+			s.putScoring(t, orgA, setA, v, problem(modelX, "no sound"), nil)
+			require.Empty(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7}))
 		}},
 
 	{Rule{"scores/models-are-apart", "What came of scoring a video by one model leaves that of another one; models are the same if every byte of their IDs is."}, needScores,

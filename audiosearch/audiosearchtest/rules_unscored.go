@@ -33,7 +33,7 @@ func (s *subject) isUnscored(t *testing.T, q audiosearch.UnscoredQuery, matched 
 
 // unscoredRules are the rules of Unscored.
 var unscoredRules = []rule{
-	{Rule{"scores/unscored", "Unscored returns the videos that have no scores by the model: nobody tried, or there was a problem. Matched counts scored ones too."}, needScores,
+	{Rule{"scores/unscored", "Unscored returns the videos that are not wholly scored by the model: nobody tried, or there was a problem, even beside scores. Matched counts scored ones too."}, needScores,
 		func(t *testing.T, s *subject) {
 			s.makeDataset(t, orgA, setA)
 			s.isUnscored(t, audiosearch.UnscoredQuery{}, 0)
@@ -43,6 +43,10 @@ var unscoredRules = []rule{
 			s.putScoring(t, orgA, setA, video("x", nil), problem(modelX, "no sound"), nil)
 			s.score(t, orgA, setA, video("y", nil), modelY, 7, 10)
 			s.isUnscored(t, audiosearch.UnscoredQuery{}, 4, "v", "x", "y")
+			s.isUnscored(t, audiosearch.UnscoredQuery{Model: modelY}, 4, "v", "w", "x")
+			s.putScoring(t, orgA, setA, video("w", nil), partly(modelX, "cut off", 1, 7), columns([]uint16{10}, 1))
+			s.isUnscored(t, audiosearch.UnscoredQuery{}, 4, "v", "w", "x", "y")
+			s.isUnscored(t, audiosearch.UnscoredQuery{After: "v", Limit: 1}, 4, "w")
 			s.isUnscored(t, audiosearch.UnscoredQuery{Model: modelY}, 4, "v", "w", "x")
 			s.isUnscored(t, audiosearch.UnscoredQuery{Model: "z/1"}, 4, "v", "w", "x", "y")
 		}},
@@ -58,6 +62,9 @@ var unscoredRules = []rule{
 				{"nothing", func() {}, []string{"v"}},
 				{"scores", func() { s.score(t, orgA, setA, v, modelX, 7, 10) }, nil},
 				{"a problem instead", func() { s.putScoring(t, orgA, setA, v, problem(modelX, "cut"), nil) }, []string{"v"}},
+				{"scores of a part", func() {
+					s.putScoring(t, orgA, setA, v, partly(modelX, "cut", 1, 7), columns([]uint16{10}, 1))
+				}, []string{"v"}},
 				{"scores instead", func() { s.score(t, orgA, setA, v, modelX, 7, 10) }, nil},
 				{"other metadata", func() { s.put(t, orgA, setA, video("v", everyKind())) }, nil},
 				{"another path", func() { s.put(t, orgA, setA, audiosearch.Video{ID: "v", Path: "moved"}) }, []string{"v"}},

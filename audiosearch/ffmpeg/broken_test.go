@@ -1,6 +1,7 @@
 package ffmpeg
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -124,14 +125,14 @@ func TestCut(t *testing.T) {
 			for _, n := range []int{4, 40, 1000, whole / 2, whole * 9 / 10, whole - 1} {
 				got, err := collect(t, t.Context(), m, cut(t, path, n), 16000)
 				if err != nil {
-					assert.ErrorIs(t, err, audiosearch.ErrBadMedia, n)
+					assert.True(t, errors.Is(err, audiosearch.ErrBadMedia) || errors.Is(err, audiosearch.ErrIncomplete) && len(got) > 0, "%d: %v", n, err)
 					assert.NotContains(t, err.Error(), "/")
 				}
 				if c.end && n == whole/2 {
 					assert.ErrorContains(t, err, "ends before its index")
 				}
 				if !c.end && n == whole/2 {
-					assert.NoError(t, err)
+					assert.NotErrorIs(t, err, audiosearch.ErrBadMedia)
 					assert.InDelta(t, 10, float64(len(got))/16000, 6, "half of the sound")
 				}
 			}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
 const (
@@ -61,7 +63,30 @@ func (j *job) decode(rate int, yield func([]float32, error) bool) error {
 	if !s.any {
 		return errNoSound
 	}
-	return nil
+	return j.incomplete(h, time.Duration(float64(s.count)/float64(rate)*1e9))
+}
+
+// incomplete returns an error if the sound ended long before the file says, which is how most kinds of files look that were cut. Encoders are
+// inexact by some hundredths of a second.
+func (j *job) incomplete(h *header, got time.Duration) error {
+	if h.end-got < time.Second/2+h.end/1000 {
+		return nil
+	}
+	// For a file that does not say how long it is, ffprobe guesses. It says so by a warning alone.
+	path, err := j.ffprobe()
+	if err != nil {
+		return err
+	}
+	args, err := j.input("warning", true)
+	if err != nil {
+		return err
+	}
+	_, warnings, err := j.readAll(maxHeader, path, append(args, "-show_entries", "format=duration")...)
+	if err != nil || strings.Contains(warnings, "Estimating duration") {
+		return err
+	}
+	return audiosearch.Incomplete(fmt.Errorf("its sound ends at %v, and the file says %v: if it was cut or damaged, copy it again, completely",
+		got.Round(time.Millisecond), h.end.Round(time.Millisecond)))
 }
 
 // startDecoder starts ffmpeg, which writes mono samples as 32-bit floats.
@@ -74,7 +99,7 @@ func (j *job) startDecoder(h *header, rate int) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	input, err := j.input(h.mov)
+	input, err := j.input("error", h.mov)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +146,7 @@ func (j *job) bestResampler(path string) (string, error) {
 		return known, nil
 	}
 	const maxVersion = 64 << 10 // bytes
-	version, err := j.readAll(maxVersion, path, "-version")
+	version, _, err := j.readAll(maxVersion, path, "-version")
 	if err != nil {
 		return "", err
 	}

@@ -39,7 +39,7 @@ func (m *Media) Picture(ctx context.Context, path string, at time.Duration, widt
 	if h.video < 0 {
 		return nil, audiosearch.BadMedia(errors.New("the file has no pictures: it is sound alone"))
 	}
-	input, err := j.input(h.mov)
+	input, err := j.input("error", h.mov)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (m *Media) Picture(ctx context.Context, path string, at time.Duration, widt
 	size := strconv.Itoa(width)
 	args = append(args, "-map", "0:"+strconv.Itoa(h.video), "-an", "-sn", "-dn", "-frames:v", "1", "-filter_threads", "1",
 		"-vf", "scale="+size+":"+size+":force_original_aspect_ratio=decrease:force_divisible_by=2", "-threads", "1", "-c:v", "mjpeg", "-q:v", "4", "-f", "mjpeg", "pipe:1")
-	picture, err := j.readAll(maxPicture, program, args...)
+	picture, _, err := j.readAll(maxPicture, program, args...)
 	if err != nil {
 		return nil, err
 	}

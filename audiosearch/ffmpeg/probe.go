@@ -22,6 +22,7 @@ type header struct {
 	layout   string        // "5.1(side)"; "": unknown
 	delay    time.Duration // of the sound, from the start of the file
 	start    float64       // time stamp of the start of the file, in seconds
+	end      time.Duration // of the sound, from the start of the file; 0: unknown
 	video    int           // number of the stream; -1: none
 }
 
@@ -36,11 +37,15 @@ type (
 		} `json:"format"`
 	}
 	probedStream struct {
-		Index       int    `json:"index"`
-		Type        string `json:"codec_type"`
-		Channels    int    `json:"channels"`
-		Layout      string `json:"channel_layout"`
-		Start       string `json:"start_time"`
+		Index    int    `json:"index"`
+		Type     string `json:"codec_type"`
+		Channels int    `json:"channels"`
+		Layout   string `json:"channel_layout"`
+		Start    string `json:"start_time"`
+		Duration string `json:"duration"`
+		Tags     struct {
+			End string `json:"DURATION"` // in Matroska: "00:01:30.040000000"
+		} `json:"tags"`
 		Disposition struct {
 			Picture int `json:"attached_pic"`
 		} `json:"disposition"`
@@ -59,13 +64,13 @@ func (j *job) header() (*header, error) {
 	if err != nil {
 		return nil, err
 	}
-	args, err := j.input(true)
+	args, err := j.input("error", true)
 	if err != nil {
 		return nil, err
 	}
 	args = append(args, "-of", "json", "-show_entries",
-		"format=format_name,start_time,duration:stream=index,codec_type,channels,channel_layout,start_time:stream_disposition=attached_pic")
-	out, err := j.readAll(maxHeader, path, args...)
+		"format=format_name,start_time,duration:stream=index,codec_type,channels,channel_layout,start_time,duration:stream_tags=DURATION:stream_disposition=attached_pic")
+	out, _, err := j.readAll(maxHeader, path, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +84,7 @@ func (j *job) header() (*header, error) {
 		case s.Type == "audio" && h.sound < 0:
 			h.sound, h.channels, h.layout = s.Index, s.Channels, s.Layout
 			h.delay = seconds(number(s.Start) - h.start)
+			h.end = s.end(h)
 		case s.Type == "video" && h.video < 0 && s.Disposition.Picture == 0:
 			h.video = s.Index
 		}
@@ -96,19 +102,31 @@ func (j *job) header() (*header, error) {
 	return h, nil
 }
 
+// end returns when the stream ends, as the file says it.
+func (s *probedStream) end(h *header) time.Duration {
+	var hours, minutes int
+	var rest float64
+	if length := seconds(number(s.Duration)); length > 0 {
+		return min(h.delay+length, h.duration)
+	} else if n, err := fmt.Sscanf(s.Tags.End, "%d:%d:%f", &hours, &minutes, &rest); err == nil && n == 3 {
+		return min(seconds(float64(hours)*3600+float64(minutes)*60+rest-h.start), h.duration)
+	}
+	return h.duration // of the longest stream
+}
+
 func (j *job) tooLong() error {
 	return fmt.Errorf("the file is longer than %v, which is the limit here: cut it into shorter ones", j.opts.MaxDuration)
 }
 
-// input returns the arguments that name the file and say what may be done with it. mov says that it may be a QuickTime file; ffmpeg refuses
+// input returns the arguments that name the file and say what may be done with it. level is how much the program says. mov says that it may be a QuickTime file; ffmpeg refuses
 // options for another kind of file, and ffprobe does not.
-func (j *job) input(mov bool) ([]string, error) {
+func (j *job) input(level string, mov bool) ([]string, error) {
 	url, err := inputURL(j.file)
 	if err != nil {
 		return nil, err
 	}
 	args := []string{
-		"-hide_banner", "-v", "error", "-max_alloc", "536870912", "-protocol_whitelist", "file", "-format_whitelist", containers, "-max_pixels", "134217728",
+		"-hide_banner", "-v", level, "-max_alloc", "536870912", "-protocol_whitelist", "file", "-format_whitelist", containers, "-max_pixels", "134217728",
 	}
 	if mov {
 		args = append(args, "-enable_drefs", "0", "-use_absolute_path", "0")
@@ -122,7 +140,7 @@ func (j *job) keyframes(h *header) ([]time.Duration, error) {
 	if err != nil {
 		return nil, err
 	}
-	args, err := j.input(true)
+	args, err := j.input("error", true)
 	if err != nil {
 		return nil, err
 	}

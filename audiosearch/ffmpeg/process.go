@@ -133,21 +133,22 @@ func (p *process) wait() error {
 	return failure(p.stderr.String(), p.state)
 }
 
-// readAll runs a program and returns its output, of max bytes at most.
-func (j *job) readAll(max int, path string, args ...string) ([]byte, error) {
+// readAll runs a program and returns its output, of max bytes at most, and the beginning of its standard error.
+func (j *job) readAll(max int, path string, args ...string) (output []byte, stderr string, err error) {
 	p, err := j.start(path, args...)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer p.stop()
 	var b bytes.Buffer
 	if _, err := b.ReadFrom(io.LimitReader(p, int64(max)+1)); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if b.Len() > max {
-		return nil, errGarbage
+		return nil, "", errGarbage
 	}
-	return b.Bytes(), p.wait()
+	err = p.wait()
+	return b.Bytes(), p.stderr.String(), err
 }
 
 // head keeps the first bytes that are written to it.

@@ -23,8 +23,8 @@ func BenchmarkResample(b *testing.B) {
 
 func BenchmarkPCM(b *testing.B) {
 	for _, c := range []sound{
-		{encoding{false, 2}, 44100, 1, 44, 0}, {encoding{false, 2}, 44100, 2, 44, 0}, {encoding{false, 3}, 192000, 8, 44, 0},
-		{encoding{true, 4}, 48000, 2, 44, 0},
+		{encoding{false, 2}, 44100, 1, 44, 0, 0}, {encoding{false, 2}, 44100, 2, 44, 0, 0}, {encoding{false, 3}, 192000, 8, 44, 0, 0},
+		{encoding{true, 4}, 48000, 2, 44, 0, 0},
 	} {
 		b.Run(fmt.Sprintf("%dHz_%dch_%dbit", c.rate, c.channels, 8*c.bytes), func(b *testing.B) {
 			c.frames = int64(10 * c.rate)

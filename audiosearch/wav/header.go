@@ -24,16 +24,29 @@ type sound struct {
 	channels int
 	offset   int64 // of the first frame, in bytes
 	frames   int64 // in the file; a frame is one sample of each channel
+	missing  int64 // frames that the header speaks of and that are not there
 }
 
 func (s *sound) frameBytes() int { return s.bytes * s.channels }
 
-func (s *sound) duration() time.Duration {
-	seconds := s.frames / int64(s.rate)
+func (s *sound) duration() time.Duration { return s.lasting(s.frames) }
+
+// lasting returns how long so many frames last.
+func (s *sound) lasting(frames int64) time.Duration {
+	seconds := frames / int64(s.rate)
 	if seconds > int64(math.MaxInt64/time.Second)-1 {
 		return math.MaxInt64
 	}
-	return time.Duration(seconds)*time.Second + time.Duration(s.frames%int64(s.rate))*time.Second/time.Duration(s.rate)
+	return time.Duration(seconds)*time.Second + time.Duration(frames%int64(s.rate))*time.Second/time.Duration(s.rate)
+}
+
+// incomplete returns an error if a part of the sound is missing. Less than a tenth of a second is no part, but a sloppy header.
+func (s *sound) incomplete() error {
+	if s.lasting(s.missing) < time.Second/10 {
+		return nil
+	}
+	return audiosearch.Incomplete(fmt.Errorf("the file ends at %v, and its header says %v: copy it again, completely",
+		s.duration().Round(time.Millisecond), s.lasting(s.frames+s.missing).Round(time.Millisecond)))
 }
 
 // Limits of what is believed.
@@ -51,6 +64,9 @@ const (
 	formatExtensible = 0xFFFE
 
 	unknownSize = 0xFFFFFFFF // in a chunk: see ds64, or to the end of the file
+
+	// streamSize and more is what programs write that cannot go back to fill in the size, such as 0x7FFFF000 or 0x80000000.
+	streamSize = 0x7FFFF000
 )
 
 // subformatTail ends the GUID of every subformat that stands for a plain format code, which is its first two bytes.
@@ -92,6 +108,7 @@ type parser struct {
 	fmt        *sound // without offset and frames
 	data       int64  // offset of the data; 0: not there yet
 	dataLength int64
+	missing    int64 // bytes of the data
 }
 
 // chunks goes from chunk to chunk until it knows the format and where the data is.
@@ -113,8 +130,8 @@ func (p *parser) chunks() (*sound, error) {
 		case "fmt ":
 			err = p.readFormat(offset, length)
 		case "data":
-			length = p.lengthOfData(offset, length)
-			p.data, p.dataLength = offset, length
+			p.data = offset
+			length = p.readLength(length)
 		}
 		if err != nil {
 			return nil, err
@@ -131,25 +148,31 @@ func (p *parser) found() (*sound, error) {
 	s := *p.fmt
 	s.offset = p.data
 	s.frames = p.dataLength / int64(s.frameBytes())
+	s.missing = (p.dataLength+p.missing)/int64(s.frameBytes()) - s.frames
 	if s.frames == 0 {
 		return nil, errNoSound
 	}
 	return &s, nil
 }
 
-// lengthOfData returns how many bytes of sound there really are.
-func (p *parser) lengthOfData(offset, length int64) int64 {
-	rest := max(p.size-offset, 0)
+// readLength finds out how many bytes of sound there really are, and how many are missing. It returns the former.
+func (p *parser) readLength(length int64) int64 {
+	rest := max(p.size-p.data, 0)
+	known := length < streamSize
 	switch {
 	case length == unknownSize && p.wide && p.ds64 > 0:
-		length = p.ds64
+		length, known = p.ds64, true
 	case length == unknownSize:
 		length = rest
 	case length == 0 && p.riffSize+8 != p.size && p.riffSize+8 != p.size-1:
 		// The writer never filled in the lengths, or that of the whole file would be right.
 		length = rest
 	}
-	return min(length, rest)
+	p.dataLength = min(length, rest)
+	if known {
+		p.missing = length - p.dataLength
+	}
+	return p.dataLength
 }
 
 // readSizes reads a ds64 chunk: 64-bit sizes of the file, the data, and more.

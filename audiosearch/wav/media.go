@@ -113,10 +113,10 @@ func stream(ctx context.Context, file io.ReaderAt, s *sound, rate int, yield fun
 	}
 	block = resampler.flush(block[:0])
 	clip(block)
-	if len(block) > 0 {
-		yield(block, nil)
+	if len(block) > 0 && !yield(block, nil) {
+		return nil
 	}
-	return nil
+	return s.incomplete()
 }
 
 // open opens a file and finds the sound in it.

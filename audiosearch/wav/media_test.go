@@ -1,6 +1,7 @@
 package wav
 
 import (
+	"encoding/binary"
 	"math"
 	"strings"
 	"testing"
@@ -117,6 +118,45 @@ func TestStructure(t *testing.T) {
 		if assert.NoError(t, err, name) {
 			assert.Equal(t, []float32{0.5, -0.25}, got, name)
 		}
+	}
+}
+
+// TestIncomplete: a file that was cut gives the sound that is there, and says how much is missing. Less than a tenth of a second, and sizes that stand
+// for none, are no reason to.
+func TestIncomplete(t *testing.T) {
+	pcm := format(formatPCM, 2, 16000, 2, 16)
+	second := make([]byte, 64000)
+	for i := range second {
+		second[i] = byte(i % 50)
+	}
+	sizes := binary.LittleEndian.AppendUint64(make([]byte, 8), 5<<32)
+	sizes = append(sizes, make([]byte, 12)...)
+	for name, c := range map[string]struct {
+		file []byte
+		says string
+	}{
+		"half":              {riff("RIFF", 128036).padded("fmt ", pcm).chunk("data", 128000, second).b, "the file ends at 1s, and its header says 2s: copy it again, completely"},
+		"a tenth":           {riff("RIFF", 70436).padded("fmt ", pcm).chunk("data", 70400, second).b, "the file ends at 1s, and its header says 1.1s: copy it again, completely"},
+		"in a frame":        {riff("RIFF", 128036).padded("fmt ", pcm).chunk("data", 128000, second[:63999]).b, "the file ends at 1s, and its header says 2s: copy it again, completely"},
+		"2 GiB":             {riff("RIFF", 0x7FFFF023).padded("fmt ", pcm).chunk("data", 0x7FFFEFFF, second).b, "the file ends at 1s, and its header says 9h19m14.368s: copy it again, completely"},
+		"20 GiB":            {riff("RF64", unknownSize).padded("ds64", sizes).padded("fmt ", pcm).chunk("data", unknownSize, second).b, "the file ends at 1s, and its header says 93h12m24.32s: copy it again, completely"},
+		"little":            {riff("RIFF", 70432).padded("fmt ", pcm).chunk("data", 70396, second).b, ""},
+		"36 bytes too many": {riff("RIFF", 64036).padded("fmt ", pcm).chunk("data", 64036, second).b, ""},
+		"arecord":           {riff("RIFF", 0x80000024).padded("fmt ", pcm).chunk("data", 0x80000000, second).b, ""},
+		"0x7FFFF000":        {riff("RIFF", 0x7FFFF024).padded("fmt ", pcm).chunk("data", 0x7FFFF000, second).b, ""},
+		"pipe":              {riff("RIFF", unknownSize).padded("fmt ", pcm).chunk("data", unknownSize, second).b, ""},
+		"none":              {riff("RIFF", 0).padded("fmt ", pcm).chunk("data", 0, second).b, ""},
+		"all":               {simple(pcm, second), ""},
+	} {
+		got, err := collect(t, t.Context(), newMedia(t, nil), save(t, c.file), 16000)
+		assert.InDelta(t, 16000, len(got), 1, name)
+		if c.says == "" {
+			assert.NoError(t, err, name)
+			continue
+		}
+		assert.ErrorIs(t, err, audiosearch.ErrIncomplete, name)
+		assert.NotErrorIs(t, err, audiosearch.ErrBadMedia, name)
+		assert.EqualError(t, err, c.says, name)
 	}
 }
 

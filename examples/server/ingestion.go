@@ -122,9 +122,10 @@ func (in *ingestion) Observe(ctx context.Context, o audiosearch.Observation) {
 		in.note(func(p *progress) { p.at(o.Video, o.Position, o.Length) })
 	case audiosearch.KindUnchanged:
 		in.note(func(p *progress) { p.done++ })
+		in.partly(ctx, v, o.Err, about)
 	case audiosearch.KindIngested:
 		in.note(func(p *progress) { p.done++ })
-		in.warn(v, "")
+		in.partly(ctx, v, o.Err, about)
 		if !in.screen.shows() {
 			in.log.InfoContext(ctx, "video scored", append(about, "sound", clock(o.Length), "seconds", o.Duration.Round(time.Millisecond).Seconds())...)
 		}
@@ -136,6 +137,17 @@ func (in *ingestion) Observe(ctx context.Context, o audiosearch.Observation) {
 		if what := o.Err.Error(); in.warn(v, what) {
 			in.log.WarnContext(ctx, "a video cannot be searched", append(about, "problem", what)...)
 		}
+	}
+}
+
+// partly logs why only a part of a video can be searched; without an error, all of it can.
+func (in *ingestion) partly(ctx context.Context, v videoName, err error, about []any) {
+	what := ""
+	if err != nil {
+		what = err.Error()
+	}
+	if in.warn(v, what) {
+		in.log.WarnContext(ctx, "only a part of a video can be searched", append(about, "problem", what)...)
 	}
 }
 

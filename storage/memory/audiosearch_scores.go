@@ -48,6 +48,12 @@ func (v *audioVideo) scoring(model string) *audiosearch.Scoring {
 // scored reports whether the video has scores by a model.
 func (v *audioVideo) scored(model string) bool {
 	s := v.scoring(model)
+	return s != nil && s.Scored()
+}
+
+// whole reports whether all of the video is scored by a model.
+func (v *audioVideo) whole(model string) bool {
+	s := v.scoring(model)
 	return s != nil && s.Problem == ""
 }
 
@@ -113,7 +119,7 @@ func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audio
 		u.Matched = selected.Len()
 		u.Videos = d.page(q.After, q.Limit, func(yield func(*audioVideo) bool) {
 			for row := range selected.Rows() {
-				if v := d.rows.videos[row]; !v.scored(q.Model) && !yield(v) {
+				if v := d.rows.videos[row]; !v.whole(q.Model) && !yield(v) {
 					return
 				}
 			}

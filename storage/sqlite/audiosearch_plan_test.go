@@ -79,6 +79,7 @@ func TestPlansOfAudioSearch(t *testing.T) {
 		{deleteVideo, rowid, false},
 		{videoByID, video, false},
 		{videoBySeq, rowid, false},
+		{partlyScored, "INDEX audiosearch_scorings_partly (model=?)", false},
 		{videoOf, "v " + video, false},
 		{videosAfter, "v USING INDEX sqlite_autoindex_audiosearch_videos_1 (dataset=? AND id>?)", false},
 		{videosOf, "sqlite_autoindex_audiosearch_videos_1 (dataset=?)", false},

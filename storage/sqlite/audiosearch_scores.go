@@ -45,7 +45,7 @@ func newScoringArgs(s *audiosearch.Scoring, columns [][]uint16) (scoringArgs, er
 		scoring: []any{s.File.Size, micros(s.File.ModTime), bytes.Clone(s.File.Digest[:]), micros(s.At), text(s.Problem, s.Problem != ""),
 			s.Duration.Milliseconds(), s.Windows, s.HasVideo, keyframeBlob(s.Keyframes)},
 	}
-	if s.Problem != "" {
+	if !s.Scored() {
 		return args, nil
 	}
 	if len(columns) != len(s.Classes) {
@@ -238,7 +238,7 @@ func (a *AudioSearch) WindowScores(ctx context.Context, org, dataset, video, mod
 			return err
 		})
 	})
-	if err == nil && s.Problem != "" {
+	if err == nil && !s.Scored() {
 		s.model = 0 // there are none
 	}
 	if err := s.found(found, err); err != nil {

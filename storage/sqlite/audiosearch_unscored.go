@@ -27,7 +27,13 @@ func (a *AudioSearch) MissingKeys(ctx context.Context, org, dataset string, keys
 	return missing, nil
 }
 
-const videoBySeq = "SELECT id, path, metadata FROM audiosearch_videos WHERE seq = ?"
+const (
+	videoBySeq = "SELECT id, path, metadata FROM audiosearch_videos WHERE seq = ?"
+
+	// partlyScored are the videos that have a problem beside their scores: few, and in an index of their own.
+	partlyScored = "SELECT s.video FROM audiosearch_models m CROSS JOIN audiosearch_scorings s ON s.model = m.seq" +
+		" WHERE m.dataset = ? AND m.model = ? AND s.problem IS NOT NULL AND s.windows > 0"
+)
 
 // Unscored implements [audiosearch.ScoreStore].
 func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
@@ -37,8 +43,18 @@ func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audio
 		if err != nil {
 			return err
 		}
+		partly := make(map[uint32]bool)
+		err = c.query(ctx, partlyScored, []any{v.dataset, q.Model}, func(r *row) error {
+			if row, ok := v.rows[cell[int64](r, 0)]; ok {
+				partly[row] = true
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 		u = audiosearch.Unscored{Matched: selected.Len()}
-		for _, at := range v.unscored(selected, &q) {
+		for _, at := range v.unscored(selected, &q, partly) {
 			err := c.query(unbounded, videoBySeq, []any{v.seqs[at]}, func(r *row) error {
 				video := audiosearch.Video{ID: r.text(0), Path: r.text(1)}
 				if err := scanMetadata(r, 2, &video.Metadata); err != nil {
@@ -59,8 +75,8 @@ func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audio
 	return u, nil
 }
 
-// unscored returns the first rows of a selection, by ID, that have no scores by the model.
-func (v *view) unscored(selected *columnar.Selection, q *audiosearch.UnscoredQuery) []uint32 {
+// unscored returns the first rows of a selection, by ID, that have no scores by the model, or are scored partly.
+func (v *view) unscored(selected *columnar.Selection, q *audiosearch.UnscoredQuery, partly map[uint32]bool) []uint32 {
 	var models []*scored
 	for _, m := range v.models {
 		if m.name == q.Model {
@@ -74,7 +90,8 @@ func (v *view) unscored(selected *columnar.Selection, q *audiosearch.UnscoredQue
 		first = first[:min(limit, len(first))]
 	}
 	for row := range selected.Rows() {
-		if strings.Compare(v.ids[row], q.After) <= 0 || slices.ContainsFunc(models, func(m *scored) bool { return m.has(row) }) {
+		whole := !partly[row] && slices.ContainsFunc(models, func(m *scored) bool { return m.has(row) })
+		if whole || strings.Compare(v.ids[row], q.After) <= 0 {
 			continue
 		}
 		if first = append(first, row); len(first) >= 2*limit+1000 {

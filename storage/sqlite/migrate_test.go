@@ -282,7 +282,7 @@ func TestMigrateTogether(t *testing.T) {
 				}
 				conn := migrationConn(t, path)
 				require.Equal(t, []string{"8"}, column(t, conn, "SELECT count(*) FROM trigger_jobs"))
-				require.Equal(t, []string{"audiosearch 1", "authmgmt 1", "trigger 2", "vault 1"}, column(t, conn, "SELECT domain || ' ' || version FROM mortise_versions"))
+				require.Equal(t, []string{"audiosearch 2", "authmgmt 1", "trigger 2", "vault 1"}, column(t, conn, "SELECT domain || ' ' || version FROM mortise_versions"))
 				for _, db := range opened {
 					if db != nil {
 						require.NoError(t, db.Close())

@@ -1,0 +1,69 @@
+package ffmpeg
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// TestIncomplete: half of a file that says how long it is gives its sound and a sentence. A whole file gives no sentence, and neither does one that
+// does not say it.
+func TestIncomplete(t *testing.T) {
+	needFFmpeg(t)
+	sound := append(tone("0.5*sin(2*PI*440*t):s=44100:d=20"), "-map_metadata", "-1")
+	pictures := append(append([]string{}, film...), append(tone("0.5*sin(2*PI*440*t):s=44100"), "-t", "20", "-g", "25")...)
+	for name, c := range map[string]struct {
+		input   []string
+		args    []string
+		encoder string
+		says    bool // how long it is
+	}{
+		"front.mp4": {pictures, []string{"-c:v", "mpeg4", "-c:a", "aac", "-movflags", "+faststart"}, "aac", true},
+		"frag.mp4":  {sound, []string{"-c:a", "aac", "-movflags", "+frag_keyframe+empty_moov", "-frag_duration", "1000000"}, "aac", false},
+		"front.mov": {pictures, []string{"-c:v", "mpeg4", "-c:a", "pcm_s16le", "-movflags", "+faststart"}, "mpeg4", true},
+		"a.mkv":     {pictures, []string{"-c:v", "mpeg4", "-c:a", "flac"}, "mpeg4", true},
+		"late.mkv":  {pictures, []string{"-c:v", "mpeg4", "-c:a", "flac", "-output_ts_offset", "100"}, "mpeg4", true},
+		"a.webm":    {sound, []string{"-c:a", "libopus"}, "libopus", true},
+		"a.flv":     {sound, []string{"-c:a", "aac"}, "aac", true},
+		"a.flac":    {sound, nil, "flac", true},
+		"a.aiff":    {sound, nil, "pcm_s16be", true},
+		"a.mp3":     {sound, []string{"-b:a", "64k"}, "libmp3lame", true},
+		"vbr.mp3":   {sound, []string{"-q:a", "2", "-write_xing", "0"}, "libmp3lame", false},
+		"a.aac":     {sound, nil, "aac", false},
+		"a.ogg":     {sound, []string{"-c:a", "libvorbis"}, "libvorbis", false},
+		"a.ts":      {pictures, []string{"-c:v", "mpeg2video", "-c:a", "mp2"}, "mp2", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			needEncoder(t, c.encoder)
+			path := record(t, append(append(append([]string{}, c.input...), c.args...), name)...)
+			m := newMedia(t, nil)
+			all, err := collect(t, t.Context(), m, path, 16000)
+			require.NoError(t, err, "a whole file")
+			require.InDelta(t, 20, float64(len(all))/16000, 0.1)
+			half, err := collect(t, t.Context(), m, cut(t, path, len(readFile(t, path))/2), 16000)
+			require.InDelta(t, 10, float64(len(half))/16000, 4)
+			if !c.says {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, audiosearch.ErrIncomplete)
+			assert.NotErrorIs(t, err, audiosearch.ErrBadMedia)
+			assert.Regexp(t, `^its sound ends at [0-9.]+s, and the file says (19\.9|20)[0-9.]*s: if it was cut or damaged, copy it again, completely$`, err.Error())
+		})
+	}
+}
+
+// TestShortSound: a track that ends before the pictures do is no cut file.
+func TestShortSound(t *testing.T) {
+	needFFmpeg(t)
+	input := append(append([]string{}, film...), append(tone("0.5*sin(2*PI*440*t):s=44100:d=8"), "-map", "0:v", "-map", "1:a", "-t", "20", "-c:v", "mpeg4")...)
+	for _, name := range []string{"a.mp4", "a.mkv", "a.avi"} {
+		got, err := collect(t, t.Context(), newMedia(t, nil), record(t, append(append([]string{}, input...), name)...), 16000)
+		require.NoError(t, err, name)
+		assert.InDelta(t, 8, float64(len(got))/16000, 0.2, name)
+	}
+}
