@@ -27,6 +27,9 @@ var searchPageStyle []byte
 //go:embed search.js
 var searchPageScript []byte
 
+//go:embed search.svg
+var searchPageIcon []byte
+
 // searchPath is where the search page is. What belongs to it is below.
 const searchPath = "/search"
 
@@ -36,7 +39,9 @@ const searchPath = "/search"
 type searchPage struct {
 	service  *audiosearch.Service
 	files    audiosearch.Files
-	pictures *pictures
+	programs *ffmpeg.Media
+	pictures *extracts
+	sounds   *extracts
 	verify   func(ctx context.Context, token string) (httpadapter.Principal, error)
 	origins  *http.CrossOriginProtection
 	secure   bool // the cookie is for https alone
@@ -63,8 +68,8 @@ func newSearchPage(s *settings, service *audiosearch.Service, files audiosearch.
 	if err != nil {
 		return nil, fmt.Errorf("-public-url: %w", err)
 	}
-	p := &searchPage{service: service, files: files, pictures: newPictures(programs), verify: verify, origins: http.NewCrossOriginProtection(),
-		secure: public.Scheme == "https", template: t, stopping: context.Background(), log: log}
+	p := &searchPage{service: service, files: files, programs: programs, pictures: newExtracts(), sounds: newExtracts(), verify: verify,
+		origins: http.NewCrossOriginProtection(), secure: public.Scheme == "https", template: t, stopping: context.Background(), log: log}
 	// A proxy may send another Host header than the browser did.
 	if err := p.origins.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
 		return nil, fmt.Errorf("-public-url: %w", err)
@@ -80,8 +85,10 @@ func newSearchPage(s *settings, service *audiosearch.Service, files audiosearch.
 		"/cancel":     {method: http.MethodPost, known: p.cancel},
 		"/media":      {method: http.MethodGet, known: p.media},
 		"/picture":    {method: http.MethodGet, known: p.picture},
+		"/sound":      {method: http.MethodGet, known: p.sound},
 		"/search.css": {method: http.MethodGet, open: asset("text/css; charset=utf-8", searchPageStyle)},
 		"/search.js":  {method: http.MethodGet, open: asset("text/javascript; charset=utf-8", searchPageScript)},
+		"/search.svg": {method: http.MethodGet, open: asset("image/svg+xml", searchPageIcon)},
 	}
 	return p, nil
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"mime"
 	"net/http"
 	"os"
 	"path"
@@ -16,9 +18,16 @@ import (
 // mediaTypes are what files are served as. Nothing else is named: a page of somebody's that ends in .html must not become one of ours.
 var mediaTypes = map[string]string{
 	".aac": "audio/aac", ".aif": "audio/aiff", ".aiff": "audio/aiff", ".flac": "audio/flac", ".m4a": "audio/mp4", ".mp3": "audio/mpeg",
-	".oga": "audio/ogg", ".ogg": "audio/ogg", ".opus": "audio/ogg", ".wav": "audio/wav", ".weba": "audio/webm",
+	".oga": oggSound, ".ogg": oggSound, ".opus": oggSound, ".wav": "audio/wav", ".weba": "audio/webm",
 	".avi": "video/x-msvideo", ".m4v": "video/mp4", ".mkv": "video/x-matroska", ".mov": "video/quicktime", ".mp4": "video/mp4",
 	".mpeg": "video/mpeg", ".mpg": "video/mpeg", ".ogv": "video/ogg", ".ts": "video/mp2t", ".webm": "video/webm",
+}
+
+const oggSound = "audio/ogg"
+
+// mediaType is what a file is served as, by its name.
+func mediaType(file string) string {
+	return cmp.Or(mediaTypes[strings.ToLower(path.Ext(file))], "application/octet-stream")
 }
 
 // media sends the file of a video, or a range of it.
@@ -50,12 +59,10 @@ func (p *searchPage) media(w http.ResponseWriter, r *http.Request, who httpadapt
 		p.fail(w, r, err)
 		return
 	}
-	mediaType := mediaTypes[strings.ToLower(path.Ext(v.Path))]
-	if mediaType == "" {
-		mediaType = "application/octet-stream"
-	}
 	h := w.Header()
-	h.Set("Content-Type", mediaType)
+	h.Set("Content-Type", mediaType(v.Path))
+	// Whoever saves it gets a file that is named after the video, which says nothing of its path.
+	h.Set("Content-Disposition", mime.FormatMediaType("inline", map[string]string{"filename": strings.TrimSuffix(v.ID, path.Ext(v.Path)) + path.Ext(v.Path)}))
 	h.Set("Content-Security-Policy", "default-src 'none'; media-src 'self'; sandbox")
 	h.Set("Cache-Control", "private, no-cache")
 	slow := newSlowWriter(w, p.stopping)

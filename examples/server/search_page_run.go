@@ -41,7 +41,10 @@ type resultView struct {
 	Moderation *float64
 	HasVideo   bool
 	Picture    string // link; "" without video
-	Media      string // link
+	Player     string // link to what is played
+	Sound      string // link to what is played if the browser cannot play the file; "" if that is known from the start
+	Length     string // of the sound, in seconds, as far as that tells where it begins in the file; see search.js
+	File       string // link
 }
 
 type metadataView struct{ Key, Value string }
@@ -151,27 +154,35 @@ func placesOf(results []audiosearch.Result) []place {
 // results describes where something was found.
 func (p *searchPage) results(r *http.Request, who httpadapter.Principal, run *audiosearch.Run) ([]resultView, error) {
 	dataset := run.Query.Dataset
-	hasVideo := make(map[string]bool)
+	scorings := make(map[string]audiosearch.Scoring)
 	var views []resultView
 	for _, at := range placesOf(run.Results) {
 		found := run.Results[at.best]
-		video, known := hasVideo[found.VideoID]
+		scoring, known := scorings[found.VideoID]
 		if !known {
-			scoring, err := p.service.Scoring(r.Context(), who.Organization, dataset, found.VideoID)
+			var err error
+			scoring, err = p.service.Scoring(r.Context(), who.Organization, dataset, found.VideoID)
 			// A video that was deleted since, or waits to be scored again, is shown as it was found, without pictures.
 			if err != nil && !errors.Is(err, audiosearch.ErrNotScored) && !errors.Is(err, audiosearch.ErrDatasetNotFound) {
 				return nil, err
 			}
-			video = scoring.HasVideo
-			hasVideo[found.VideoID] = video
+			scorings[found.VideoID] = scoring
 		}
 		v := resultView{
 			Video: found.VideoID, Start: clock(at.start), End: clock(at.end), Score: found.Score, Percent: int(100*found.Score + 0.5),
-			Moderation: found.Moderation, HasVideo: video,
-			Media: link("media", "dataset", dataset, "video", found.VideoID) + "#t=" + seconds(found.Start) + "," + seconds(at.end), // where it is heard best, as in the picture
+			Moderation: found.Moderation, HasVideo: scoring.HasVideo, File: link("media", "dataset", dataset, "video", found.VideoID),
 		}
-		if video {
-			v.Picture = link("picture", "dataset", dataset, "video", found.VideoID, "at", strconv.FormatInt(found.Keyframe.At.Milliseconds(), 10))
+		// Where it is heard best, as in the picture.
+		milliseconds := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+		v.Player = v.File + "#t=" + seconds(found.Start) + "," + seconds(at.end)
+		v.Sound = link("sound", "dataset", dataset, "video", found.VideoID, "at", milliseconds(found.Start)) + "#t=0," + seconds(at.end-found.Start)
+		if isUnplayed(found.Path) {
+			v.Player, v.Sound = v.Sound, ""
+		}
+		if scoring.HasVideo {
+			v.Picture = link("picture", "dataset", dataset, "video", found.VideoID, "at", milliseconds(found.Keyframe.At))
+		} else if mediaType(found.Path) == oggSound {
+			v.Length = seconds(scoring.Duration)
 		}
 		for _, key := range slices.Sorted(maps.Keys(found.Metadata)) {
 			value := found.Metadata[key]

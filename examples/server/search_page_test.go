@@ -15,13 +15,13 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// TestPicturesKept: the latest are kept, in bounded memory, and each is made once.
-func TestPicturesKept(t *testing.T) {
-	p := newPictures(nil)
+// TestExtractsKept: the latest are kept, in bounded memory, and each is made once.
+func TestExtractsKept(t *testing.T) {
+	p := newExtracts()
 	made := 0
 	image := func(i int, size int) []byte {
 		t.Helper()
-		image, err := p.get(t.Context(), pictureKey{at: time.Duration(i)}, func(context.Context) ([]byte, error) {
+		image, err := p.get(t.Context(), extractKey{at: time.Duration(i)}, func(context.Context) ([]byte, error) {
 			made++
 			return make([]byte, size), nil
 		})
@@ -30,7 +30,7 @@ func TestPicturesKept(t *testing.T) {
 		}
 		return image
 	}
-	const size = picturesBytes / 4
+	const size = extractsBytes / 4
 	for range 3 {
 		for i := range 4 {
 			image(i, size)
@@ -44,13 +44,13 @@ func TestPicturesKept(t *testing.T) {
 	if image(0, size); made != 6 {
 		t.Errorf("%d made, want 6", made)
 	}
-	image(5, 2*picturesBytes) // too large to be kept
-	if p.bytes > picturesBytes || len(p.kept) != len(p.order) {
+	image(5, 2*extractsBytes) // too large to be kept
+	if p.bytes > extractsBytes || len(p.kept) != len(p.order) {
 		t.Errorf("%d bytes, %d of %d kept", p.bytes, len(p.kept), len(p.order))
 	}
 	failure := errors.New("no")
 	for range 2 {
-		if _, err := p.get(t.Context(), pictureKey{at: -1}, func(context.Context) ([]byte, error) { made++; return nil, failure }); !errors.Is(err, failure) {
+		if _, err := p.get(t.Context(), extractKey{at: -1}, func(context.Context) ([]byte, error) { made++; return nil, failure }); !errors.Is(err, failure) {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -59,16 +59,16 @@ func TestPicturesKept(t *testing.T) {
 	}
 }
 
-// TestPicturesBounded: no more are made at a time than there are slots, and who leaves does not wait.
-func TestPicturesBounded(t *testing.T) {
-	p := newPictures(nil)
+// TestExtractsBounded: no more are made at a time than there are slots, and who leaves does not wait.
+func TestExtractsBounded(t *testing.T) {
+	p := newExtracts()
 	release := make(chan struct{})
 	var running atomic.Int32
 	started, done := make(chan struct{}, 10), make(chan struct{})
-	for i := range 2 * pictureLimit {
+	for i := range 2 * extractLimit {
 		go func() {
-			_, _ = p.get(context.Background(), pictureKey{at: time.Duration(i)}, func(context.Context) ([]byte, error) {
-				if n := running.Add(1); n > pictureLimit {
+			_, _ = p.get(context.Background(), extractKey{at: time.Duration(i)}, func(context.Context) ([]byte, error) {
+				if n := running.Add(1); n > extractLimit {
 					t.Errorf("%d at a time", n)
 				}
 				started <- struct{}{}
@@ -79,19 +79,19 @@ func TestPicturesBounded(t *testing.T) {
 			done <- struct{}{}
 		}()
 	}
-	for range pictureLimit {
+	for range extractLimit {
 		<-started
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.get(ctx, pictureKey{at: 99}, nil); !errors.Is(err, context.Canceled) {
+	if _, err := p.get(ctx, extractKey{at: 99}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	close(release)
-	for range 2 * pictureLimit {
+	for range 2 * extractLimit {
 		<-done
 	}
-	if len(p.kept) != 2*pictureLimit {
+	if len(p.kept) != 2*extractLimit {
 		t.Errorf("%d kept", len(p.kept))
 	}
 }
@@ -155,6 +155,33 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestSegmentStarts: a sound can be had from the start of each segment on, and from nowhere else.
+func TestSegmentStarts(t *testing.T) {
+	s := audiosearch.Scoring{Windows: 4, Window: time.Second, Hop: time.Second / 3, Duration: 2 * time.Second}
+	for ms, want := range map[int]bool{0: true, 333: true, 667: true, 1000: true, -333: false, 1: false, 334: false, 666: false, 1333: false, 99_000: false} {
+		if got := isSegment(&s, time.Duration(ms)*time.Millisecond); got != want {
+			t.Errorf("%d: %v", ms, got)
+		}
+	}
+	if isSegment(new(audiosearch.Scoring), 0) {
+		t.Error("a video without scores has a segment")
+	}
+}
+
+// TestMediaTypes: what a file is served as depends on its name alone, and what is not named is no page.
+func TestMediaTypes(t *testing.T) {
+	for file, want := range map[string]string{"a/b.MP4": "video/mp4", "x.ogg": oggSound, "x.html": "application/octet-stream", "mp4": "application/octet-stream"} {
+		if got := mediaType(file); got != want {
+			t.Errorf("%s: %s", file, got)
+		}
+	}
+	for file, want := range map[string]bool{"a.AVI": true, "b.ts": true, "c.mp4": false, "avi": false} {
+		if isUnplayed(file) != want {
+			t.Error(file)
+		}
+	}
+}
+
 func TestSentence(t *testing.T) {
 	for _, test := range [][3]string{
 		{"The limit", "must be 1 to 1000", "The limit must be 1 to 1000."},
@@ -175,7 +202,7 @@ func TestSearchPageLeavesTheRestAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, html := range map[string]bool{"/search": true, "/search/": false, "/search/x": true, "/search/../search": true, "/searchx": false, "/api/v0/search": false} {
+	for path, html := range map[string]bool{"/search": true, "/search/": false, "/search/x": true, "/search/search.svg": false, "/search/../search": true, "/searchx": false, "/api/v0/search": false} {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if got := strings.HasPrefix(w.Header().Get("Content-Type"), "text/html"); got != html {

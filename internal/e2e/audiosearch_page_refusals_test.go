@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"encoding/binary"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -21,7 +23,8 @@ func testPageRefusals(t *testing.T, s *server, _ *media) {
 	_, run, _ := strings.Cut(owner.last, "/search/run?")
 
 	// What is somebody else's.
-	for _, link := range []string{"/search/run?" + run, "/search/status?" + run, "/search/media?dataset=d1&video=tone", "/search/picture?dataset=d1&video=clip&at=0"} {
+	for _, link := range []string{"/search/run?" + run, "/search/status?" + run, "/search/media?dataset=d1&video=tone", "/search/picture?dataset=d1&video=clip&at=0",
+		"/search/sound?dataset=d1&video=clip&at=2000"} {
 		assert.Equal(t, http.StatusOK, owner.open(link, nil).status, link)
 		assert.Equal(t, http.StatusForbidden, elsewhere.open(link, nil).status, link)
 		assert.Equal(t, http.StatusNotFound, other.open(link, nil).status, link)
@@ -37,6 +40,8 @@ func testPageRefusals(t *testing.T, s *server, _ *media) {
 		"/search/run?dataset=d2&" + strings.SplitN(run, "&", 2)[1], "/search/run?dataset=d1&run=1", "/search/run?dataset=d1&run=x", "/search/run",
 		"/search/media?dataset=d1&video=nothing", "/search/media?dataset=d1&video=../acme.json", "/search/media?dataset=d1&video=tone.wav", "/search/media?dataset=d1&video=/etc/passwd", "/search/media",
 		"/search/picture?dataset=d1&video=clip&at=1", "/search/picture?dataset=d1&video=clip&at=-1", "/search/picture?dataset=d1&video=clip", "/search/picture?dataset=d1&video=tone&at=0",
+		"/search/sound?dataset=d1&video=tone&at=1", "/search/sound?dataset=d1&video=tone&at=-2000", "/search/sound?dataset=d1&video=tone", "/search/sound?dataset=d1&video=tone&at=200000",
+		"/search/sound?dataset=d1&video=page&at=0", "/search/sound?dataset=d1&video=nothing&at=0",
 		"/search/nothing", "/search/search.html", "/search/media/x",
 	} {
 		a := owner.open(link, nil)
@@ -86,7 +91,9 @@ func testPageMedia(t *testing.T, s *server, m *media) {
 	assert.Equal(t, http.StatusPartialContent, a.status)
 	assert.Equal(t, file[1000:3000], a.body)
 	assert.Equal(t, http.StatusRequestedRangeNotSatisfiable, b.open("/search/media?dataset=d1&video=tone", nil, "Range", "bytes=99999999-").status)
-	assert.Equal(t, "video/mp4", b.open("/search/media?dataset=d1&video=clip", nil).header.Get("Content-Type"))
+	a = b.open("/search/media?dataset=d1&video=clip", nil)
+	assert.Equal(t, "video/mp4", a.header.Get("Content-Type"))
+	assert.Equal(t, "inline; filename=clip.mp4", a.header.Get("Content-Disposition"), "what it is saved as")
 
 	a = b.open("/search/media?dataset=d1&video=page", nil)
 	assert.Equal(t, "application/octet-stream", a.header.Get("Content-Type"), "no page of somebody's becomes one of ours")
@@ -103,6 +110,40 @@ func testPageMedia(t *testing.T, s *server, m *media) {
 	assert.NotContains(t, a.body, "root:")
 	require.NoError(t, os.Remove(m.path("page.html")))
 	require.NoError(t, os.Rename(m.path("kept.html"), m.path("page.html")))
+}
+
+// testPageSounds: for a file that browsers do not play there is its sound.
+func testPageSounds(t *testing.T, s *server, _ *media) {
+	b := newBrowser(t, s)
+	b.login(viewerToken)
+	page := b.search(url.Values{"dataset": {"d1"}, "class": {"Dial tone"}, "score": {"0.8"}, "key": {"show"}, "op": {"="}, "value": {"old film"}})
+	assert.Regexp(t, `<audio controls preload="none" src="sound\?at=[02]000&amp;dataset=d1&amp;video=old#t=0,1[02]`, page.body)
+	assert.Contains(t, page.body, `<p class="hint unplayed" role="status">This file cannot be played in a browser.`)
+	assert.Contains(t, page.body, `<a href="media?dataset=d1&amp;video=old" download>`)
+
+	samples := func(video, at string) []int16 {
+		a := b.open("/search/sound?dataset=d1&video="+video+"&at="+at, nil)
+		assert.Equal(t, "audio/wave", a.header.Get("Content-Type"))
+		require.Greater(t, len(a.body), 44)
+		content := make([]int16, (len(a.body)-44)/2)
+		_, err := binary.Decode([]byte(a.body[44:]), binary.LittleEndian, content)
+		require.NoError(t, err)
+		return content
+	}
+	const rate = 24000
+	assert.InDelta(t, 12*rate, len(samples("old", "0")), rate/10)
+	assert.Len(t, samples("long", "6000"), 30*rate, "no more than that")
+	// The dial tone of this file, which is ten times as loud as the noise before it, begins at 14 s.
+	loud := func(part []int16) (sum float64) {
+		for _, v := range part {
+			sum += float64(v) * float64(v)
+		}
+		return math.Sqrt(sum/float64(len(part))) / math.MaxInt16
+	}
+	cut := samples("clip", "12000")
+	assert.InDelta(t, 20*rate, len(cut), rate/5)
+	assert.Less(t, loud(cut[:2*rate-rate/5]), 0.1)
+	assert.Greater(t, loud(cut[2*rate+rate/5:4*rate]), 0.15)
 }
 
 // testPageCancel: who may cancel has a button for it.

@@ -20,17 +20,21 @@ func TestSearchPage(t *testing.T) {
 	m.mp4("clips/clip.mp4", whiteNoise(14, 1), dialTone(12), whiteNoise(6, 2))
 	m.wav("tone.wav", dialTone(12))
 	m.wav("long.wav", whiteNoise(40, 3))
+	m.ffmpeg("-i", "tone.wav", "old.avi")
 	m.write("page.html", []byte("<script>alert(1)</script>"))
 	config := m.document(
 		clip{"clip", "clips/clip.mp4", object{"show": "news", "<b>": `"><script>alert(2)</script>`, "season": 3}},
-		clip{"tone", "tone.wav", object{"show": "tones"}}, clip{"long", "long.wav", object{"show": "long"}}, clip{"page", "page.html", nil})
+		clip{"tone", "tone.wav", object{"show": "tones"}}, clip{"long", "long.wav", object{"show": "long"}}, clip{"page", "page.html", nil},
+		clip{"old", "old.avi", object{"show": "old film"}})
 	s := p.start(t, nil, "-config", config).guardMedia(m)
+	s.awaitIngestion()
 	for name, test := range map[string]func(*testing.T, *server, *media){
 		"login":    testPageLogin,
 		"search":   testPageSearch,
 		"problems": testPageProblems,
 		"refusals": testPageRefusals,
 		"media":    testPageMedia,
+		"sounds":   testPageSounds,
 		"cancel":   testPageCancel,
 	} {
 		t.Run(name, func(sub *testing.T) {
@@ -148,7 +152,8 @@ func testPageLogin(t *testing.T, s *server, _ *media) {
 	a := b.open("/search", nil)
 	assert.Equal(t, http.StatusOK, a.status)
 	assert.Contains(t, a.body, `type="password"`)
-	for _, path := range []string{"/search/run?dataset=d1&run=1", "/search/status?dataset=d1&run=1", "/search/media?dataset=d1&video=tone", "/search/picture?dataset=d1&video=clip&at=0"} {
+	for _, path := range []string{"/search/run?dataset=d1&run=1", "/search/status?dataset=d1&run=1", "/search/media?dataset=d1&video=tone", "/search/picture?dataset=d1&video=clip&at=0",
+		"/search/sound?dataset=d1&video=clip&at=0"} {
 		a = b.open(path, nil)
 		assert.Equal(t, http.StatusUnauthorized, a.status, path)
 		assert.Contains(t, a.body, `type="password"`)
@@ -228,7 +233,7 @@ func testPageSearch(t *testing.T, s *server, m *media) {
 	assert.NotContains(t, page.body, "<video")
 	page = b.search(url.Values{"dataset": {"d1"}, "class": {"Mains hum"}, "score": {"0.9"}})
 	assert.Contains(t, page.body, "Nothing was found.")
-	assert.Contains(t, page.body, "1 of 4 videos could not be searched.")
+	assert.Contains(t, page.body, "1 of 5 videos could not be searched.")
 	assert.Contains(t, b.open(strings.Replace(b.last, "/run?", "/status?", 1), nil).body, `"ended":true`)
 }
 
