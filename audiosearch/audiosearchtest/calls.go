@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -108,21 +107,6 @@ func (s *subject) runCalls(id int64) []call {
 		}})
 	}
 	return calls
-}
-
-func (s *subject) leaseCalls(l audiosearch.Lease) []call {
-	return []call{
-		{"AddJob", func(ctx context.Context, _, _ string) error {
-			return s.Leases.AddJob(ctx, newJob(), moment(1000*time.Hour))
-		}},
-		{"Claim", func(ctx context.Context, _, _ string) error {
-			_, err := s.Leases.Claim(ctx, uuid.New(), moment(-time.Hour), moment(0), 1)
-			return err
-		}},
-		{"Extend", func(ctx context.Context, _, _ string) error { return s.Leases.Extend(ctx, l, moment(2*time.Hour)) }},
-		{"Release", func(ctx context.Context, _, _ string) error { return s.Leases.Release(ctx, l, moment(2*time.Hour)) }},
-		{"Remove", func(ctx context.Context, _, _ string) error { return s.Leases.Remove(ctx, l) }},
-	}
 }
 
 // allFail makes the calls for setA of orgA and requires that each is a failure.

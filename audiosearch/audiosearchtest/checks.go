@@ -12,13 +12,6 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// patience is how long a rule waits for what must happen. It only ends a test that has failed already. The suite's own tests,
-// which look at failures, have less of it.
-var patience = 30 * time.Second
-
-// glimpse is how long a rule looks for what must not happen. A slow machine can make it overlook that, never invent it.
-const glimpse = 100 * time.Millisecond
-
 const (
 	orgA = "org-a"
 	orgB = "org-b"
@@ -74,48 +67,6 @@ func isFailure(t *testing.T, call string, err error) {
 	require.Error(t, err, call)
 	for _, sentinel := range sentinels() {
 		require.NotErrorIs(t, err, sentinel, call)
-	}
-}
-
-// await returns the next value of a channel.
-func await[T any](t *testing.T, from <-chan T, what string) T {
-	t.Helper()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case v := <-from:
-		return v
-	case <-timer.C:
-		require.FailNow(t, "waited in vain", "for %s", what)
-		panic("unreachable")
-	}
-}
-
-// until asks again and again until the answer is yes.
-func until(t *testing.T, what string, yes func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for !yes() {
-		select {
-		case <-ctx.Done():
-			require.FailNow(t, "waited in vain", "for %s", what)
-		case <-ticker.C:
-		}
-	}
-}
-
-// nothing requires that a channel stays silent for a moment.
-func nothing[T any](t *testing.T, from <-chan T, what string) {
-	t.Helper()
-	timer := time.NewTimer(glimpse)
-	defer timer.Stop()
-	select {
-	case <-from:
-		require.FailNow(t, "must not happen", "%s", what)
-	case <-timer.C:
 	}
 }
 

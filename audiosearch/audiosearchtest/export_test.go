@@ -1,6 +1,15 @@
 package audiosearchtest
 
-import "time"
+import (
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance/queuetest"
+)
 
-// SetPatience changes how long rules wait for what must happen.
-func SetPatience(d time.Duration) { patience = d }
+// JobDomain says what the jobs of this domain are.
+func JobDomain() *queuetest.Domain[audiosearch.Job] { return jobDomain() }
+
+// SharedLeases returns leases as package queuetest knows them.
+func SharedLeases(l audiosearch.Leases) queuetest.Leases[audiosearch.Job] { return sharedLeases{l} }
+
+// SharedQueue returns a queue as package queuetest knows it.
+func SharedQueue(q audiosearch.Queue) queuetest.Queue[audiosearch.Job] { return sharedQueue{q} }

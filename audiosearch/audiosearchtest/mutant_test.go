@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/internal/conformance/queuetest"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -45,22 +46,10 @@ type mutant struct {
 	staleRuns  func(context.Context, time.Time, int) ([]audiosearch.Run, error)
 	pruneRuns  func(context.Context, time.Time, int) (int, error)
 
-	addJob     func(context.Context, audiosearch.Job, time.Time) error
-	claim      func(context.Context, uuid.UUID, time.Time, time.Time, int) ([]audiosearch.Lease, error)
-	extend     func(context.Context, audiosearch.Lease, time.Time) error
-	release    func(context.Context, audiosearch.Lease, time.Time) error
-	remove     func(context.Context, audiosearch.Lease) error
-	notifyJobs func(func()) func()
-
-	enqueue func(context.Context, audiosearch.Job) error
-	consume func(context.Context, int, handler) error
-	step    func(context.Context, handler) (bool, error)
+	jobs *queuetest.Mutant[audiosearch.Job] // the job queue
 
 	failure error // what broken methods return
-	queue   audiosearch.StepQueue
 }
-
-type handler = func(context.Context, audiosearch.Delivery) audiosearch.Verdict
 
 var errBroken = errors.New("disk on fire")
 
@@ -90,15 +79,9 @@ func newMutant(t *testing.T) *mutant {
 	m.runResults = db.RunResults
 	m.staleRuns = db.StaleRuns
 	m.pruneRuns = db.PruneRuns
-	m.addJob = db.AddJob
-	m.claim = db.Claim
-	m.extend = db.Extend
-	m.release = db.Release
-	m.remove = db.Remove
 	m.compact = func(ctx context.Context) (bool, error) { return false, ctx.Err() } // memory has nothing to tidy up
-	m.notifyJobs = db.NotifyJobs
-	m.queue = audiosearch.LeaseQueue(m, &audiosearch.LeaseOptions{Poll: 10 * time.Millisecond}).(audiosearch.StepQueue)
-	m.enqueue, m.consume, m.step = m.queue.Enqueue, m.queue.Consume, m.queue.ConsumeOne
+	queue := audiosearch.LeaseQueue(m, &audiosearch.LeaseOptions{Poll: 10 * time.Millisecond})
+	m.jobs = queuetest.NewMutant(audiosearchtest.SharedLeases(db), audiosearchtest.SharedQueue(queue), m.fail)
 	return m
 }
 
@@ -265,50 +248,62 @@ func (m *mutant) AddJob(ctx context.Context, j audiosearch.Job, at time.Time) er
 	if err := m.fail(); err != nil {
 		return err
 	}
-	return m.addJob(ctx, j, at)
+	return m.jobs.Add(ctx, j, at)
 }
 
 func (m *mutant) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]audiosearch.Lease, error) {
 	if err := m.fail(); err != nil {
 		return nil, err
 	}
-	return m.claim(ctx, token, now, until, limit)
+	claimed, err := m.jobs.Claim(ctx, token, now, until, limit)
+	var leases []audiosearch.Lease
+	for _, l := range claimed {
+		leases = append(leases, audiosearch.Lease(l))
+	}
+	return leases, err
 }
 
 func (m *mutant) Extend(ctx context.Context, l audiosearch.Lease, until time.Time) error {
 	if err := m.fail(); err != nil {
 		return err
 	}
-	return m.extend(ctx, l, until)
+	return m.jobs.Extend(ctx, queuetest.Lease[audiosearch.Job](l), until)
 }
 
 func (m *mutant) Release(ctx context.Context, l audiosearch.Lease, at time.Time) error {
 	if err := m.fail(); err != nil {
 		return err
 	}
-	return m.release(ctx, l, at)
+	return m.jobs.Release(ctx, queuetest.Lease[audiosearch.Job](l), at)
 }
 
 func (m *mutant) Remove(ctx context.Context, l audiosearch.Lease) error {
 	if err := m.fail(); err != nil {
 		return err
 	}
-	return m.remove(ctx, l)
+	return m.jobs.Remove(ctx, queuetest.Lease[audiosearch.Job](l), false)
 }
 
-func (m *mutant) NotifyJobs(wake func()) (stop func()) { return m.notifyJobs(wake) }
+func (m *mutant) NotifyJobs(wake func()) (stop func()) { return m.jobs.NotifyJobs(wake) }
 
 // mutantQueue is the mutant's queue.
 type mutantQueue struct{ m *mutant }
 
 func (q mutantQueue) Enqueue(ctx context.Context, j audiosearch.Job) error {
-	return q.m.enqueue(ctx, j)
+	return q.m.jobs.Enqueue(ctx, j)
 }
 
 func (q mutantQueue) Consume(ctx context.Context, workers int, handle func(context.Context, audiosearch.Delivery) audiosearch.Verdict) error {
-	return q.m.consume(ctx, workers, handle)
+	return q.m.jobs.Consume(ctx, workers, handlerOf(handle))
 }
 
 func (q mutantQueue) ConsumeOne(ctx context.Context, handle func(context.Context, audiosearch.Delivery) audiosearch.Verdict) (bool, error) {
-	return q.m.step(ctx, handle)
+	return q.m.jobs.ConsumeOne(ctx, handlerOf(handle))
+}
+
+func handlerOf(handle func(context.Context, audiosearch.Delivery) audiosearch.Verdict) queuetest.Handler[audiosearch.Job] {
+	return func(ctx context.Context, d queuetest.Delivery[audiosearch.Job]) queuetest.Verdict {
+		v := handle(ctx, audiosearch.Delivery(d))
+		return queuetest.Verdict{Done: v.Done, After: v.After}
+	}
 }

@@ -295,12 +295,8 @@ var otherMutants = []broken{
 		}
 		m.compact = func(context.Context) (bool, error) { return false, nil }
 		m.createRun = func(_ context.Context, r audiosearch.Run) error { return m.db.CreateRun(context.Background(), r) }
-		m.addJob = func(_ context.Context, j audiosearch.Job, at time.Time) error {
-			return m.db.AddJob(context.Background(), j, at)
-		}
 	}, breaks: []string{
-		"datasets/ended-context", "catalog/ended-context", "scores/ended-context", "compactor/ended-context", "runs/ended-context", "leases/ended-context",
-		"queue/ended-context",
+		"datasets/ended-context", "catalog/ended-context", "scores/ended-context", "compactor/ended-context", "runs/ended-context",
 	}},
 	{name: "says not found when it fails", mutate: func(m *mutant) { m.failure = errors.Join(errBroken, audiosearch.ErrDatasetNotFound) }, breaks: []string{
 		"datasets/failure", "catalog/failure", "scores/failure", "compactor/failure", "runs/failure", "leases/failure", "queue/failure",

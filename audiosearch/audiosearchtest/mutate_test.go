@@ -177,20 +177,6 @@ func (m *mutant) everyUpdate(between func(r *audiosearch.Run, update func(*audio
 	}
 }
 
-// everyDelivery stands between the mutant's queue and the handlers.
-func (m *mutant) everyDelivery(between func(ctx, consuming context.Context, d audiosearch.Delivery, handle handler) audiosearch.Verdict) {
-	m.consume = func(ctx context.Context, workers int, handle handler) error {
-		return m.queue.Consume(ctx, workers, func(held context.Context, d audiosearch.Delivery) audiosearch.Verdict {
-			return between(held, ctx, d, handle)
-		})
-	}
-	m.step = func(ctx context.Context, handle handler) (bool, error) {
-		return m.queue.ConsumeOne(ctx, func(held context.Context, d audiosearch.Delivery) audiosearch.Verdict {
-			return between(held, ctx, d, handle)
-		})
-	}
-}
-
 // renamed applies change to names of datasets, videos, models and organizations that the mutant is given, as a collation does.
 func (m *mutant) renamed(change func(string) string) {
 	m.createDataset = func(ctx context.Context, d audiosearch.Dataset) error {

@@ -3,7 +3,6 @@ package audiosearchtest
 import (
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -83,38 +82,5 @@ var breakRules = []rule{
 			s.hasRun(t, r)
 			sameResults(t, r.Results, s.results(t, r))
 			allWork(t, s.runCalls(r.ID))
-		}},
-
-	{Rule{"leases/failure", brokenText}, needLeases | needBreak,
-		func(t *testing.T, s *subject) {
-			waiting := s.add(t, newJob(), time.Hour)
-			held := s.add(t, newJob(), 0)
-			l := s.claimOne(t, 0, 2*time.Hour)
-			heal := s.breakIt(t)
-			allFail(t.Context(), t, s.leaseCalls(l))
-			lost := l
-			lost.Token = [16]byte{1}
-			isFailure(t, "Extend of a lost lease", s.Leases.Extend(t.Context(), lost, moment(0)))
-			heal()
-			require.Equal(t, waiting, s.claimOne(t, time.Hour, 4*time.Hour).Job)
-			// Extend may have taken effect although it failed; the calls wrote the same end.
-			again := s.claimOne(t, 3*time.Hour, 4*time.Hour)
-			require.Equal(t, held, again.Job)
-			require.NoError(t, s.Leases.Remove(t.Context(), again))
-		}},
-
-	{Rule{"queue/failure", "While the backend fails, Enqueue returns an error that is none of the sentinels; Consume waits a passing failure out, and no job is lost."}, needQueue | needBreak,
-		func(t *testing.T, s *subject) {
-			before := s.enqueue(t, newJob())
-			heal := s.breakIt(t)
-			d := newDiary(nil)
-			c := s.consume(t, 1, d.handle)
-			isFailure(t, "Enqueue", s.Queue.Enqueue(t.Context(), audiosearch.Job{Organization: orgMark, RunID: newRunID()}))
-			nothing(t, c.ended, "Consume returned instead of waiting the failure out")
-			heal()
-			d.reach(t, before)
-			after := s.enqueue(t, newJob())
-			d.reach(t, after)
-			c.stop(t)
 		}},
 }

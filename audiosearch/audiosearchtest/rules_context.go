@@ -1,11 +1,7 @@
 package audiosearchtest
 
 import (
-	"context"
 	"testing"
-	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
@@ -46,23 +42,5 @@ var contextRules = []rule{
 			r := s.createRun(t, plainRun(orgA, 0))
 			allFail(ended(t), t, s.runCalls(r.ID))
 			allWork(t, s.runCalls(r.ID))
-		}},
-
-	{Rule{"leases/ended-context", endedText}, needLeases,
-		func(t *testing.T, s *subject) {
-			s.add(t, newJob(), 0)
-			allFail(ended(t), t, s.leaseCalls(s.claimOne(t, 0, time.Hour)))
-		}},
-
-	{Rule{"queue/ended-context", "Enqueue with a context that has ended returns an error that is none of the sentinels; Consume returns nil and hands out nothing."}, needQueue,
-		func(t *testing.T, s *subject) {
-			isFailure(t, "Enqueue", s.Queue.Enqueue(ended(t), newJob()))
-			s.enqueue(t, newJob())
-			handed := false
-			require.NoError(t, s.Queue.Consume(ended(t), 1, func(context.Context, audiosearch.Delivery) audiosearch.Verdict {
-				handed = true
-				return done
-			}))
-			require.False(t, handed, "a job was handed out")
 		}},
 }

@@ -1,7 +1,6 @@
 package audiosearchtest
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -101,64 +100,5 @@ var reopenRules = []rule{
 			require.Equal(t, 1, s.prune(t, time.Hour, 10))
 			s.reopen(t)
 			s.isUnknown(t, orgA, r.ID)
-		}},
-
-	{Rule{"leases/durable", "Jobs outlive the process: waiting ones with their time, held ones until their lease ends, and none that is done."}, needLeases | needReopen,
-		func(t *testing.T, s *subject) {
-			over := s.add(t, newJob(), -4*time.Hour)
-			require.NoError(t, s.Leases.Remove(t.Context(), s.claimOne(t, -4*time.Hour, time.Hour)))
-			released := s.add(t, newJob(), -2*time.Hour)
-			require.NoError(t, s.Leases.Release(t.Context(), s.claimOne(t, -2*time.Hour, 0), moment(2*time.Hour)))
-			left := s.add(t, newJob(), -time.Hour)
-			s.claimOne(t, -time.Hour, time.Hour)
-			held := s.add(t, newJob(), 0)
-			l := s.claimOne(t, 0, 3*time.Hour)
-			waiting := s.add(t, newJob(), 4*time.Hour)
-
-			s.reopen(t)
-			s.claimNone(t, time.Hour-time.Microsecond)
-			got := s.claimOne(t, time.Hour+time.Microsecond, 10*time.Hour)
-			require.Equal(t, left, got.Job)
-			require.NotEqual(t, over, got.Job)
-			require.Equal(t, 2, got.Deliveries)
-			s.claimNone(t, 2*time.Hour-time.Microsecond)
-			require.Equal(t, released, s.claimOne(t, 2*time.Hour, 10*time.Hour).Job)
-			require.NoError(t, s.Leases.Extend(t.Context(), l, moment(3*time.Hour)), "the holder is still there")
-			s.claimNone(t, 3*time.Hour-time.Microsecond)
-			require.Equal(t, held, s.claimOne(t, 3*time.Hour+time.Microsecond, 10*time.Hour).Job)
-			s.powerless(t, l)
-			require.Equal(t, waiting, s.claimOne(t, 4*time.Hour, 10*time.Hour).Job)
-			s.claimNone(t, 9*time.Hour)
-		}},
-
-	{Rule{"queue/durable", "Jobs outlive the process until a verdict ends them: those that never came, and those that are to be retried."}, needQueue | needReopen,
-		func(t *testing.T, s *subject) {
-			over, again := s.enqueue(t, newJob()), s.enqueue(t, newJob())
-			d := newDiary(func(_ context.Context, d audiosearch.Delivery) audiosearch.Verdict {
-				if d.Job == over {
-					return done
-				}
-				return retry
-			})
-			c := s.consume(t, 1, d.handle)
-			until(t, "each job to come", func() bool {
-				first, _ := d.count(over)
-				second, _ := d.count(again)
-				return first > 0 && second > 0
-			})
-			c.stop(t)
-			fresh := s.enqueue(t, newJob())
-
-			s.reopen(t)
-			d = newDiary(nil)
-			c = s.consume(t, 1, d.handle)
-			until(t, "the jobs that are left", func() bool {
-				retried, first := d.count(again)
-				came, _ := d.count(fresh)
-				return retried > 0 && first == 0 && came > 0
-			})
-			c.stop(t)
-			came, _ := d.count(over)
-			require.Zero(t, came, "deliveries of a job that was over before")
 		}},
 }

@@ -25,6 +25,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/queuetest"
 )
 
 // Backend is what a backend offers. The rules of a nil field are skipped and counted. Those of Catalog need Datasets, and those of Scores need
@@ -82,21 +83,24 @@ func Run(t *testing.T, h Harness) {
 }
 
 // need is what a rule cannot do without.
-type need uint
+type need = queuetest.Need
 
 const (
-	needDatasets need = 1 << iota
+	needLeases      = queuetest.NeedLeases
+	needJobNotifier = queuetest.NeedJobNotifier
+	needQueue       = queuetest.NeedQueue
+	needStepQueue   = queuetest.NeedStepQueue
+	needReopen      = queuetest.NeedReopen
+	needBreak       = queuetest.NeedBreak
+)
+
+const (
+	needDatasets need = queuetest.FreeNeed << iota
 	needCatalogField
 	needScoresField
 	needCompactor
 	needRuns
 	needRunPruner
-	needLeases
-	needJobNotifier
-	needQueue
-	needStepQueue
-	needReopen
-	needBreak
 
 	needCatalog = needDatasets | needCatalogField
 	needScores  = needCatalog | needScoresField
@@ -164,6 +168,5 @@ func allRules() []rule {
 	return slices.Concat(datasetRules, datasetDeletionRules, catalogRules, catalogListRules, catalogScoringRules, missingKeyRules,
 		scoringRules, conflictRules, searchRules, filterRules, unscoredRules, windowRules, compactRules, scoreRaceRules,
 		runRules, runUpdateRules, resultRules, staleRules, pruneRules,
-		leaseRules, holderRules, jobNotifierRules, queueRules, consumeRules, stepQueueRules,
-		contextRules, breakRules, reopenRules)
+		sharedJobRules(), jobRules, contextRules, breakRules, reopenRules)
 }

@@ -4,7 +4,6 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,7 +22,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(datasetMutants, catalogMutants, scoreMutants, searchMutants, filterMutants, unscoredMutants, raceMutants,
-		runMutants, staleMutants, jobMutants, notifierMutants, queueMutants, otherMutants)
+		runMutants, staleMutants, sharedMutants(), jobMutants, otherMutants)
 }
 
 // harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.
@@ -69,7 +68,6 @@ func TestMutant(t *testing.T) {
 	backend, scorer, media := os.Getenv(envMutant), os.Getenv(envScorerMutant), os.Getenv(envMediaMutant)
 	switch {
 	case backend != "":
-		audiosearchtest.SetPatience(2 * time.Second)
 		audiosearchtest.Run(t, harnesses()[backend])
 	case scorer != "":
 		runScorerMutant(t, scorer)

@@ -88,7 +88,7 @@ func (m *Mutants) Run(t *testing.T, name string, rules ...string) (output string
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.count=1", "-test.timeout=5m", "-test.run="+pattern)
 	// The race detector sleeps for a second at the end of a process unless it is told not to.
-	cmd.Env = append(os.Environ(), m.Env+"="+name, "GORACE=atexit_sleep_ms=0")
+	cmd.Env = append(os.Environ(), m.Env+"="+name, envImpatient+"=1", "GORACE=atexit_sleep_ms=0")
 	out, err := cmd.CombinedOutput()
 	return string(out), err == nil
 }

@@ -1,6 +1,6 @@
 // Package conformance runs the conformance suites of the domains (triggertest.Run, authmgmttest.Run), and proves that they find what they
 // are for: a mutant is a backend with a mistake, and every rule must be broken by one. It also runs the random sequences of their property
-// tests (RunModel).
+// tests (RunModel), and waits for what rules wait for. Package queuetest holds the rules that the job queues of all domains have.
 package conformance
 
 import (

@@ -1,34 +1,24 @@
 package triggertest
 
 import (
-	"context"
 	"encoding/json"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
-
-// patience is how long a rule waits for what must happen. It only ends a test that has failed already. The suite's own tests,
-// which look at failures, have less of it.
-var patience = 30 * time.Second
-
-// glimpse is how long a rule looks for what must not happen. A slow machine can make it overlook that, never invent it.
-const glimpse = 100 * time.Millisecond
 
 const (
 	orgA = "org-a"
 	orgB = "org-b"
 )
 
-// moment returns a time of the suite's own calendar, well in the past. It has microseconds, which stores keep.
-func moment(d time.Duration) time.Time {
-	return time.Date(2024, 3, 14, 15, 9, 26, 535_897_000, time.UTC).Add(d)
-}
+// moment returns a time of the suites' own calendar.
+func moment(d time.Duration) time.Time { return conformance.Moment(d) }
 
 // window is a keySince that all moments from 0 on are after.
 func window() time.Time { return moment(-24 * time.Hour) }
@@ -142,28 +132,6 @@ func spoil(e *trigger.Event) {
 	}
 }
 
-// together calls f n times at once and waits for all of them.
-func together(n int, f func(i int)) {
-	var ready, all sync.WaitGroup
-	ready.Add(n)
-	for i := range n {
-		all.Go(func() {
-			ready.Done()
-			ready.Wait()
-			f(i)
-		})
-	}
-	all.Wait()
-}
-
-// noErrors fails the test for the first error in errs.
-func noErrors(t *testing.T, errs []error) {
-	t.Helper()
-	for _, err := range errs {
-		require.NoError(t, err)
-	}
-}
-
 // sentinels are the errors that say something else than "unavailable".
 func sentinels() []error {
 	return []error{
@@ -179,53 +147,4 @@ func isFailure(t *testing.T, call string, err error) {
 	for _, sentinel := range sentinels() {
 		require.NotErrorIs(t, err, sentinel, call)
 	}
-}
-
-// await returns the next value of a channel.
-func await[T any](t *testing.T, from <-chan T, what string) T {
-	t.Helper()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case v := <-from:
-		return v
-	case <-timer.C:
-		require.FailNow(t, "waited in vain", "for %s", what)
-		panic("unreachable")
-	}
-}
-
-// until asks again and again until the answer is yes.
-func until(t *testing.T, what string, yes func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for !yes() {
-		select {
-		case <-ctx.Done():
-			require.FailNow(t, "waited in vain", "for %s", what)
-		case <-ticker.C:
-		}
-	}
-}
-
-// nothing requires that a channel stays silent for a moment.
-func nothing[T any](t *testing.T, from <-chan T, what string) {
-	t.Helper()
-	timer := time.NewTimer(glimpse)
-	defer timer.Stop()
-	select {
-	case <-from:
-		require.FailNow(t, "must not happen", "%s", what)
-	case <-timer.C:
-	}
-}
-
-// ended returns a context that has ended.
-func ended(t *testing.T) context.Context {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	return ctx
 }

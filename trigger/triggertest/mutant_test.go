@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance/queuetest"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
@@ -35,24 +36,13 @@ type mutant struct {
 	updateKey   func(context.Context, string, uuid.UUID, func(*trigger.APIKey) error) error
 	listKeys    func(context.Context, string) ([]trigger.APIKey, error)
 
-	add          func(context.Context, trigger.Job, time.Time) error
-	claim        func(context.Context, uuid.UUID, time.Time, time.Time, int) ([]trigger.Lease, error)
-	extend       func(context.Context, trigger.Lease, time.Time) error
-	release      func(context.Context, trigger.Lease, time.Time) error
-	remove       func(context.Context, trigger.Lease, bool) error
 	shares       func(trigger.Store) bool
 	createAndAdd func(context.Context, trigger.Event, time.Time, trigger.Job) (trigger.Event, bool, error)
-	notifyJobs   func(func()) func()
 
-	enqueue func(context.Context, trigger.Job) error
-	consume func(context.Context, int, handler) error
-	step    func(context.Context, handler) (bool, error)
-
-	failure error // what broken methods return
+	jobs    *queuetest.Mutant[trigger.Job] // the job queue
+	failure error                          // what broken methods return
 	queue   trigger.TxQueue
 }
-
-type handler = func(context.Context, trigger.Delivery) trigger.Verdict
 
 var errBroken = errors.New("disk on fire")
 
@@ -62,6 +52,7 @@ func newMutant(t *testing.T) *mutant {
 	require.NoError(t, err)
 	m := &mutant{Trigger: db.Trigger(), failure: errBroken}
 	m.queue = trigger.LeaseQueue(m, &trigger.LeaseOptions{Poll: 10 * time.Millisecond}).(trigger.TxQueue)
+	m.jobs = queuetest.NewMutant(triggertest.SharedLeases(m.Trigger), triggertest.SharedQueue(m.queue), m.fail)
 	return m
 }
 
@@ -201,50 +192,40 @@ func (m *mutant) Add(ctx context.Context, j trigger.Job, at time.Time) error {
 	if err := m.fail(); err != nil {
 		return err
 	}
-	if m.add != nil {
-		return m.add(ctx, j, at)
-	}
-	return m.Trigger.Add(ctx, j, at)
+	return m.jobs.Add(ctx, j, at)
 }
 
 func (m *mutant) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]trigger.Lease, error) {
 	if err := m.fail(); err != nil {
 		return nil, err
 	}
-	if m.claim != nil {
-		return m.claim(ctx, token, now, until, limit)
+	claimed, err := m.jobs.Claim(ctx, token, now, until, limit)
+	var leases []trigger.Lease
+	for _, l := range claimed {
+		leases = append(leases, trigger.Lease(l))
 	}
-	return m.Trigger.Claim(ctx, token, now, until, limit)
+	return leases, err
 }
 
 func (m *mutant) Extend(ctx context.Context, l trigger.Lease, until time.Time) error {
 	if err := m.fail(); err != nil {
 		return err
 	}
-	if m.extend != nil {
-		return m.extend(ctx, l, until)
-	}
-	return m.Trigger.Extend(ctx, l, until)
+	return m.jobs.Extend(ctx, queuetest.Lease[trigger.Job](l), until)
 }
 
 func (m *mutant) Release(ctx context.Context, l trigger.Lease, at time.Time) error {
 	if err := m.fail(); err != nil {
 		return err
 	}
-	if m.release != nil {
-		return m.release(ctx, l, at)
-	}
-	return m.Trigger.Release(ctx, l, at)
+	return m.jobs.Release(ctx, queuetest.Lease[trigger.Job](l), at)
 }
 
 func (m *mutant) Remove(ctx context.Context, l trigger.Lease, dead bool) error {
 	if err := m.fail(); err != nil {
 		return err
 	}
-	if m.remove != nil {
-		return m.remove(ctx, l, dead)
-	}
-	return m.Trigger.Remove(ctx, l, dead)
+	return m.jobs.Remove(ctx, queuetest.Lease[trigger.Job](l), dead)
 }
 
 func (m *mutant) Shares(s trigger.Store) bool {
@@ -265,35 +246,28 @@ func (m *mutant) CreateAndAdd(ctx context.Context, e trigger.Event, since time.T
 	return m.Trigger.CreateAndAdd(ctx, e, since, j, at)
 }
 
-func (m *mutant) NotifyJobs(wake func()) (stop func()) {
-	if m.notifyJobs != nil {
-		return m.notifyJobs(wake)
-	}
-	return m.Trigger.NotifyJobs(wake)
-}
+func (m *mutant) NotifyJobs(wake func()) (stop func()) { return m.jobs.NotifyJobs(wake) }
 
 // mutantQueue is the mutant's queue. It is a type of its own because Store and TxQueue have no method in common but Shares.
 type mutantQueue struct{ m *mutant }
 
 func (q mutantQueue) Enqueue(ctx context.Context, j trigger.Job) error {
-	if q.m.enqueue != nil {
-		return q.m.enqueue(ctx, j)
-	}
-	return q.m.queue.Enqueue(ctx, j)
+	return q.m.jobs.Enqueue(ctx, j)
 }
 
 func (q mutantQueue) Consume(ctx context.Context, workers int, handle func(context.Context, trigger.Delivery) trigger.Verdict) error {
-	if q.m.consume != nil {
-		return q.m.consume(ctx, workers, handle)
-	}
-	return q.m.queue.Consume(ctx, workers, handle)
+	return q.m.jobs.Consume(ctx, workers, handlerOf(handle))
 }
 
 func (q mutantQueue) ConsumeOne(ctx context.Context, handle func(context.Context, trigger.Delivery) trigger.Verdict) (bool, error) {
-	if q.m.step != nil {
-		return q.m.step(ctx, handle)
+	return q.m.jobs.ConsumeOne(ctx, handlerOf(handle))
+}
+
+func handlerOf(handle func(context.Context, trigger.Delivery) trigger.Verdict) queuetest.Handler[trigger.Job] {
+	return func(ctx context.Context, d queuetest.Delivery[trigger.Job]) queuetest.Verdict {
+		v := handle(ctx, trigger.Delivery(d))
+		return queuetest.Verdict{Done: v.Kind != trigger.VerdictRetry, Dead: v.Kind == trigger.VerdictDead, After: v.After}
 	}
-	return q.m.queue.(trigger.StepQueue).ConsumeOne(ctx, handle)
 }
 
 func (q mutantQueue) Shares(s trigger.Store) bool { return q.m.Shares(s) }

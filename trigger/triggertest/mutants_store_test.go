@@ -25,7 +25,7 @@ type broken struct {
 }
 
 func mutants() []broken {
-	return slices.Concat(createMutants, updateMutants, listMutants, jobMutants, notifierMutants, queueMutants, otherMutants)
+	return slices.Concat(createMutants, updateMutants, listMutants, sharedMutants(), jobMutants, otherMutants)
 }
 
 var createMutants = []broken{

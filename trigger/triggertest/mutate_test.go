@@ -48,20 +48,6 @@ func (m *mutant) everyQuery(change func(*string, *trigger.Query)) {
 	}
 }
 
-// everyDelivery stands between the mutant's queue and the handlers.
-func (m *mutant) everyDelivery(between func(ctx, consuming context.Context, d trigger.Delivery, handle handler) trigger.Verdict) {
-	m.consume = func(ctx context.Context, workers int, handle handler) error {
-		return m.queue.Consume(ctx, workers, func(held context.Context, d trigger.Delivery) trigger.Verdict {
-			return between(held, ctx, d, handle)
-		})
-	}
-	m.step = func(ctx context.Context, handle handler) (bool, error) {
-		return m.queue.(trigger.StepQueue).ConsumeOne(ctx, func(held context.Context, d trigger.Delivery) trigger.Verdict {
-			return between(held, ctx, d, handle)
-		})
-	}
-}
-
 // reversed returns the events in the opposite order.
 func reversed(events []trigger.Event) []trigger.Event {
 	events = slices.Clone(events)

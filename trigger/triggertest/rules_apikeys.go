@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -78,7 +79,7 @@ var apiKeyRules = []rule{
 				keys[i] = newKey([]string{orgA, orgB}[i%2], 0)
 				keys[i].Digest = keys[0].Digest
 			}
-			together(n, func(i int) { errs[i] = s.Keys.CreateKey(t.Context(), keys[i]) })
+			conformance.Together(n, func(i int) { errs[i] = s.Keys.CreateKey(t.Context(), keys[i]) })
 			winners := 0
 			for i, err := range errs {
 				if err == nil {
@@ -172,14 +173,14 @@ var apiKeyRules = []rule{
 				return nil
 			}
 			var errs [workers]error
-			together(workers, func(i int) {
+			conformance.Together(workers, func(i int) {
 				for range each {
 					if errs[i] = s.Keys.UpdateKey(t.Context(), orgA, k.ID, more); errs[i] != nil {
 						return
 					}
 				}
 			})
-			noErrors(t, errs[:])
+			conformance.NoErrors(t, errs[:])
 			got, err := s.Keys.KeyByDigest(t.Context(), k.Digest)
 			require.NoError(t, err)
 			require.Len(t, got.Name, workers*each)

@@ -3,11 +3,8 @@ package triggertest
 import (
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // breakIt makes the backend fail until the returned function is called, or until the test ends.
@@ -60,38 +57,5 @@ var breakRules = []rule{
 			s.hasKey(t, k)
 			allWork(t, s.keyCalls(k))
 			s.hasKey(t, k)
-		}},
-
-	{Rule{"leases/failure", brokenText}, needLeases | needBreak,
-		func(t *testing.T, s *subject) {
-			waiting := s.add(t, newJob(), time.Hour)
-			held := s.add(t, newJob(), 0)
-			l := s.claimOne(t, 0, 2*time.Hour)
-			heal := s.breakIt(t)
-			allFail(t.Context(), t, s.leaseCalls(l))
-			lost := l
-			lost.Token = [16]byte{1}
-			isFailure(t, "Extend of a lost lease", s.Leases.Extend(t.Context(), lost, moment(0)))
-			heal()
-			require.Equal(t, waiting, s.claimOne(t, time.Hour, 4*time.Hour).Job)
-			// Extend may have taken effect although it failed; the calls wrote the same end.
-			again := s.claimOne(t, 3*time.Hour, 4*time.Hour)
-			require.Equal(t, held, again.Job)
-			require.NoError(t, s.Leases.Remove(t.Context(), again, false))
-		}},
-
-	{Rule{"queue/failure", "While the backend fails, Enqueue returns an error that is none of the sentinels; Consume waits a passing failure out, and no job is lost."}, needQueue | needBreak,
-		func(t *testing.T, s *subject) {
-			before := s.enqueue(t, newJob())
-			heal := s.breakIt(t)
-			d := newDiary(nil)
-			c := s.consume(t, 1, d.handle)
-			isFailure(t, "Enqueue", s.Queue.Enqueue(t.Context(), trigger.Job{Organization: orgMark, EventID: newJob().EventID}))
-			nothing(t, c.ended, "Consume returned instead of waiting the failure out")
-			heal()
-			d.reach(t, before)
-			after := s.enqueue(t, newJob())
-			d.reach(t, after)
-			c.stop(t)
 		}},
 }

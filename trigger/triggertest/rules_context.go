@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -60,27 +60,6 @@ func (s *subject) keyCalls(k trigger.APIKey) []call {
 	}
 }
 
-func (s *subject) leaseCalls(l trigger.Lease) []call {
-	calls := []call{
-		{"Add", func(ctx context.Context) error { return s.Leases.Add(ctx, newJob(), moment(1000*time.Hour)) }},
-		{"Claim", func(ctx context.Context) error {
-			_, err := s.Leases.Claim(ctx, uuid.New(), moment(-time.Hour), moment(0), 1)
-			return err
-		}},
-		{"Extend", func(ctx context.Context) error { return s.Leases.Extend(ctx, l, moment(2*time.Hour)) }},
-		{"Release", func(ctx context.Context) error { return s.Leases.Release(ctx, l, moment(2*time.Hour)) }},
-		{"Remove", func(ctx context.Context) error { return s.Leases.Remove(ctx, l, false) }},
-	}
-	if tx, ok := s.Leases.(trigger.TxLeases); ok && s.Store != nil {
-		calls = append(calls, call{"CreateAndAdd", func(ctx context.Context) error {
-			e := plainEvent(orgA, 1000*time.Hour)
-			_, _, err := tx.CreateAndAdd(ctx, e, window(), e.Job(), e.SubmittedAt)
-			return err
-		}})
-	}
-	return calls
-}
-
 // allFail makes the calls and requires that each is a failure.
 func allFail(ctx context.Context, t *testing.T, calls []call) {
 	t.Helper()
@@ -89,7 +68,7 @@ func allFail(ctx context.Context, t *testing.T, calls []call) {
 	}
 }
 
-// allWork makes the calls and requires that none fails. The last ones of leaseCalls exclude each other and are not for this.
+// allWork makes the calls and requires that none fails.
 func allWork(t *testing.T, calls []call) {
 	t.Helper()
 	for _, c := range calls {
@@ -103,35 +82,17 @@ const endedText = "A call whose context has ended returns an error that is none 
 var contextRules = []rule{
 	{Rule{"store/ended-context", endedText}, needStore,
 		func(t *testing.T, s *subject) {
-			allFail(ended(t), t, s.storeCalls(s.create(t, plainEvent(orgA, 0))))
+			allFail(conformance.Ended(t), t, s.storeCalls(s.create(t, plainEvent(orgA, 0))))
 		}},
 
 	{Rule{"organizations/ended-context", endedText}, needOrganizations,
 		func(t *testing.T, s *subject) {
 			s.setup(t, orgA, 1)
-			allFail(ended(t), t, s.organizationCalls())
+			allFail(conformance.Ended(t), t, s.organizationCalls())
 		}},
 
 	{Rule{"keys/ended-context", endedText}, needKeys,
 		func(t *testing.T, s *subject) {
-			allFail(ended(t), t, s.keyCalls(s.addKey(t, newKey(orgA, 0))))
-		}},
-
-	{Rule{"leases/ended-context", endedText}, needLeases,
-		func(t *testing.T, s *subject) {
-			s.add(t, newJob(), 0)
-			allFail(ended(t), t, s.leaseCalls(s.claimOne(t, 0, time.Hour)))
-		}},
-
-	{Rule{"queue/ended-context", "Enqueue with a context that has ended returns an error that is none of the sentinels; Consume returns nil and hands out nothing."}, needQueue,
-		func(t *testing.T, s *subject) {
-			isFailure(t, "Enqueue", s.Queue.Enqueue(ended(t), newJob()))
-			s.enqueue(t, newJob())
-			handed := false
-			require.NoError(t, s.Queue.Consume(ended(t), 1, func(context.Context, trigger.Delivery) trigger.Verdict {
-				handed = true
-				return trigger.Verdict{Kind: trigger.VerdictDone}
-			}))
-			require.False(t, handed, "a job was handed out")
+			allFail(conformance.Ended(t), t, s.keyCalls(s.addKey(t, newKey(orgA, 0))))
 		}},
 }

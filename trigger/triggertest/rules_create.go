@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -164,13 +165,13 @@ var createRules = []rule{
 			for i := range events {
 				events[i] = plainEvent([]string{orgA, orgB}[i%2], time.Duration(i/8)*time.Microsecond)
 			}
-			together(n, func(i int) {
+			conformance.Together(n, func(i int) {
 				_, created, err := s.Store.Create(t.Context(), events[i], window())
 				if errs[i] = err; err == nil && !created {
 					errs[i] = errNotCreated
 				}
 			})
-			noErrors(t, errs)
+			conformance.NoErrors(t, errs)
 			for _, e := range events {
 				sameEvent(t, e, s.get(t, e))
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -138,8 +139,10 @@ func keyIsWonOnce(t *testing.T, s *subject, create creator) (winner trigger.Even
 	for i := range events {
 		events[i] = keyedEvent(orgA, "key", time.Hour)
 	}
-	together(n, func(i int) { stored[i], created[i], errs[i] = create(t, events[i], moment(time.Microsecond)) })
-	noErrors(t, errs[:])
+	conformance.Together(n, func(i int) {
+		stored[i], created[i], errs[i] = create(t, events[i], moment(time.Microsecond))
+	})
+	conformance.NoErrors(t, errs[:])
 	winners := 0
 	for i := range events {
 		if created[i] {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -153,7 +154,7 @@ var organizationRules = []rule{
 		func(t *testing.T, s *subject) {
 			const workers, each = 8, 10
 			var errs [workers]error
-			together(workers, func(i int) {
+			conformance.Together(workers, func(i int) {
 				for range each {
 					id := uuid.New()
 					if errs[i] = s.Organizations.UpdateOrganization(t.Context(), orgA, func(o *trigger.Organization) error {
@@ -164,7 +165,7 @@ var organizationRules = []rule{
 					}
 				}
 			})
-			noErrors(t, errs[:])
+			conformance.NoErrors(t, errs[:])
 			require.Len(t, s.organization(t, orgA).Collections, workers*each)
 		}},
 
@@ -180,7 +181,7 @@ var organizationRules = []rule{
 			var writing atomic.Int32
 			var errs [4]error
 			writing.Store(int32(len(errs) / 2))
-			together(len(errs), func(i int) {
+			conformance.Together(len(errs), func(i int) {
 				if i%2 == 0 {
 					defer writing.Add(-1)
 					for range 50 {
@@ -200,6 +201,6 @@ var organizationRules = []rule{
 					}
 				}
 			})
-			noErrors(t, errs[:])
+			conformance.NoErrors(t, errs[:])
 		}},
 }

@@ -1,7 +1,6 @@
 package triggertest
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -73,77 +72,6 @@ var reopenRules = []rule{
 			s.hasKey(t, revoked)
 		}},
 
-	{Rule{"leases/durable", "Jobs outlive the process: waiting ones with their time, held ones until their lease ends, dead ones as dead, and none that is done."}, needLeases | needReopen,
-		func(t *testing.T, s *subject) {
-			s.add(t, newJob(), -4*time.Hour)
-			require.NoError(t, s.Leases.Remove(t.Context(), s.claimOne(t, -4*time.Hour, time.Hour), false))
-			deadJob := s.add(t, newJob(), -3*time.Hour)
-			require.NoError(t, s.Leases.Remove(t.Context(), s.claimOne(t, -3*time.Hour, time.Hour), true))
-			released := s.add(t, newJob(), -2*time.Hour)
-			require.NoError(t, s.Leases.Release(t.Context(), s.claimOne(t, -2*time.Hour, 0), moment(2*time.Hour)))
-			left := s.add(t, newJob(), -time.Hour)
-			s.claimOne(t, -time.Hour, time.Hour)
-			held := s.add(t, newJob(), 0)
-			l := s.claimOne(t, 0, 3*time.Hour)
-			waiting := s.add(t, newJob(), 4*time.Hour)
-
-			s.reopen(t)
-			s.add(t, deadJob, 0)
-			s.claimNone(t, time.Hour-time.Microsecond)
-			got := s.claimOne(t, time.Hour+time.Microsecond, 10*time.Hour)
-			require.Equal(t, left, got.Job)
-			require.Equal(t, 2, got.Deliveries)
-			s.claimNone(t, 2*time.Hour-time.Microsecond)
-			require.Equal(t, released, s.claimOne(t, 2*time.Hour, 10*time.Hour).Job)
-			require.NoError(t, s.Leases.Extend(t.Context(), l, moment(3*time.Hour)), "the holder is still there")
-			s.claimNone(t, 3*time.Hour-time.Microsecond)
-			require.Equal(t, held, s.claimOne(t, 3*time.Hour+time.Microsecond, 10*time.Hour).Job)
-			s.powerless(t, l)
-			require.Equal(t, waiting, s.claimOne(t, 4*time.Hour, 10*time.Hour).Job)
-			s.claimNone(t, 9*time.Hour)
-		}},
-
-	{Rule{"queue/durable", "Jobs outlive the process until a verdict ends them: those that never came, and those that are to be retried."}, needQueue | needReopen,
-		func(t *testing.T, s *subject) {
-			over := []trigger.Job{s.enqueue(t, newJob()), s.enqueue(t, newJob())}
-			again := s.enqueue(t, newJob())
-			d := newDiary(func(_ context.Context, d trigger.Delivery) trigger.Verdict {
-				switch d.Job {
-				case over[0]:
-					return done
-				case over[1]:
-					return dead
-				default:
-					return retry
-				}
-			})
-			c := s.consume(t, 1, d.handle)
-			until(t, "each job to come", func() bool {
-				for _, j := range append(over, again) {
-					if came, _ := d.count(j); came == 0 {
-						return false
-					}
-				}
-				return true
-			})
-			c.stop(t)
-			fresh := s.enqueue(t, newJob())
-
-			s.reopen(t)
-			d = newDiary(nil)
-			c = s.consume(t, 1, d.handle)
-			until(t, "the jobs that are left", func() bool {
-				retried, first := d.count(again)
-				came, _ := d.count(fresh)
-				return retried > 0 && first == 0 && came > 0
-			})
-			c.stop(t)
-			for _, j := range over {
-				came, _ := d.count(j)
-				require.Zero(t, came, "deliveries of a job that was over before")
-			}
-		}},
-
 	{Rule{"txleases/durable", "What CreateAndAdd did is durable, event and job."}, needTx | needReopen,
 		func(t *testing.T, s *subject) {
 			e := plainEvent(orgA, 0)
@@ -152,6 +80,6 @@ var reopenRules = []rule{
 			require.True(t, created)
 			s.reopen(t)
 			sameEvent(t, e, s.get(t, e))
-			require.Equal(t, e.Job(), s.claimOne(t, 0, time.Hour).Job)
+			require.Equal(t, e.Job(), s.jobs().ClaimOne(t, 0, time.Hour).Job)
 		}},
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/queuetest"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -17,6 +19,19 @@ type foreignStore struct{ trigger.Store }
 // createAndAdd is the creator that adds a job.
 func (s *subject) createAndAdd(t *testing.T, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
 	return s.Leases.(trigger.TxLeases).CreateAndAdd(t.Context(), e, keySince, e.Job(), e.SubmittedAt)
+}
+
+// txLeaseCalls calls the method that TxLeases have besides those of Leases, if the backend's are a TxLeases.
+func (s *subject) txLeaseCalls() []queuetest.Call {
+	tx, ok := s.Leases.(trigger.TxLeases)
+	if !ok || s.Store == nil {
+		return nil
+	}
+	return []queuetest.Call{{Name: "CreateAndAdd", Do: func(ctx context.Context) error {
+		e := plainEvent(orgA, 1000*time.Hour)
+		_, _, err := tx.CreateAndAdd(ctx, e, window(), e.Job(), e.SubmittedAt)
+		return err
+	}}}
 }
 
 const needTx = needStore | needLeases | needTxLeases
@@ -42,14 +57,14 @@ var txLeaseRules = []rule{
 			sameEvent(t, want, stored)
 			spoil(&stored)
 			sameEvent(t, want, s.get(t, want))
-			s.claimNone(t, -time.Microsecond)
-			require.Equal(t, want.Job(), s.claimOne(t, 0, time.Minute).Job)
+			s.jobs().ClaimNone(t, -time.Microsecond)
+			require.Equal(t, want.Job(), s.jobs().ClaimOne(t, 0, time.Minute).Job)
 		}},
 
 	{Rule{"txleases/same-key-adds-nothing", "CreateAndAdd finds an event with the same idempotency key as Store.Create does, and adds no job then."}, needTx,
 		func(t *testing.T, s *subject) {
 			keyFinds(t, s, s.createAndAdd, moment(0))
-			l := s.claimOne(t, 2*time.Hour, 3*time.Hour)
+			l := s.jobs().ClaimOne(t, 2*time.Hour, 3*time.Hour)
 			require.Equal(t, moment(0), s.get(t, trigger.Event{Organization: orgA, ID: l.Job.EventID}).SubmittedAt.UTC())
 		}},
 
@@ -62,31 +77,31 @@ var txLeaseRules = []rule{
 			require.NoError(t, err)
 			require.False(t, created)
 			sameEvent(t, first, stored)
-			s.claimNone(t, time.Hour)
+			s.jobs().ClaimNone(t, time.Hour)
 		}},
 
 	{Rule{"txleases/key-before-window", "An event with the same key submitted before keySince loses its key by CreateAndAdd too; its job stays."}, needTx,
 		func(t *testing.T, s *subject) {
 			keyIsTaken(t, s, s.createAndAdd)
-			require.Len(t, s.claim(t, 3*time.Hour, 4*time.Hour, 10), 2)
+			require.Len(t, s.jobs().Claim(t, 3*time.Hour, 4*time.Hour, 10), 2)
 		}},
 
 	{Rule{"txleases/job-is-there", "A job that is there is left as it is by CreateAndAdd; the event is created."}, needTx,
 		func(t *testing.T, s *subject) {
 			e := plainEvent(orgA, 0)
-			s.add(t, e.Job(), time.Hour)
+			s.jobs().Add(t, e.Job(), time.Hour)
 			_, created, err := s.createAndAdd(t, e, window())
 			require.NoError(t, err)
 			require.True(t, created)
 			sameEvent(t, e, s.get(t, e))
-			s.claimNone(t, time.Hour-time.Microsecond)
-			require.Equal(t, e.Job(), s.claimOne(t, time.Hour, 2*time.Hour).Job)
+			s.jobs().ClaimNone(t, time.Hour-time.Microsecond)
+			require.Equal(t, e.Job(), s.jobs().ClaimOne(t, time.Hour, 2*time.Hour).Job)
 		}},
 
 	{Rule{"txleases/concurrent-one-key", "Of many CreateAndAdd at once with one key, one creates its event and adds its job."}, needTx,
 		func(t *testing.T, s *subject) {
 			winner := keyIsWonOnce(t, s, s.createAndAdd)
-			require.Equal(t, winner.Job(), s.claimOne(t, 2*time.Hour, 3*time.Hour).Job)
+			require.Equal(t, winner.Job(), s.jobs().ClaimOne(t, 2*time.Hour, 3*time.Hour).Job)
 		}},
 
 	{Rule{"txleases/both-or-neither", "CreateAndAdd is one transaction: whoever sees the job sees the event, also if the call was cut off."}, needTx,
@@ -96,7 +111,7 @@ var txLeaseRules = []rule{
 			for i := range events {
 				events[i] = plainEvent(orgA, 0)
 			}
-			together(n, func(i int) {
+			conformance.Together(n, func(i int) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				if i%2 == 0 {
@@ -107,8 +122,8 @@ var txLeaseRules = []rule{
 			})
 			// A backend may still be finishing the transaction of a caller that has gone, so what is not there yet may come.
 			added := make(map[uuid.UUID]bool)
-			until(t, "every event to have its job, and every job its event", func() bool {
-				for _, l := range s.claim(t, time.Hour, 2*time.Hour, 2*n) {
+			conformance.Until(t, "every event to have its job, and every job its event", func() bool {
+				for _, l := range s.jobs().Claim(t, time.Hour, 2*time.Hour, 2*n) {
 					added[l.Job.EventID] = true
 				}
 				for i, e := range events {

@@ -8,6 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/queuetest"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -30,16 +32,16 @@ var txQueueRules = []rule{
 
 	{Rule{"txqueue/create-and-enqueue", "CreateAndEnqueue does Store.Create and, if that created the event, Queue.Enqueue."}, needTxQ,
 		func(t *testing.T, s *subject) {
-			d := newDiary(nil)
-			s.consume(t, 1, d.handle)
+			d := queuetest.NewDiary[trigger.Job](nil)
+			s.jobs().Consume(t, 1, d.Handle)
 			for range 3 {
-				nothing(t, d.news, "a delivery from an empty queue") // so that an idle consumer has to be woken
+				conformance.Nothing(t, d.News, "a delivery from an empty queue") // so that an idle consumer has to be woken
 				e := plainEvent(orgA, 0)
 				stored, created, err := s.createAndEnqueue(t, e, window())
 				require.NoError(t, err)
 				require.True(t, created)
 				sameEvent(t, e, stored)
-				require.Equal(t, e.Job(), d.next(t).Job)
+				require.Equal(t, e.Job(), d.Next(t).Job)
 				sameEvent(t, e, s.get(t, e))
 			}
 		}},
@@ -71,7 +73,7 @@ var txQueueRules = []rule{
 	{Rule{"txqueue/job-is-there", "A job that is in the queue is not added a second time by CreateAndEnqueue; the event is created."}, needTxQ,
 		func(t *testing.T, s *subject) {
 			e := plainEvent(orgA, 0)
-			s.enqueue(t, e.Job())
+			s.jobs().Enqueue(t, e.Job())
 			_, created, err := s.createAndEnqueue(t, e, window())
 			require.NoError(t, err)
 			require.True(t, created)
@@ -92,7 +94,7 @@ var txQueueRules = []rule{
 			for i := range events {
 				events[i] = plainEvent(orgA, 0)
 			}
-			together(n, func(i int) {
+			conformance.Together(n, func(i int) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				if i%2 == 0 {
@@ -101,15 +103,15 @@ var txQueueRules = []rule{
 				// Whether a call that was cut off took effect is unknown; what counts is that event and job agree.
 				_, _, _ = s.Queue.(trigger.TxQueue).CreateAndEnqueue(ctx, events[i], window(), events[i].Job())
 			})
-			d := newDiary(nil)
-			s.consume(t, 4, d.handle)
-			until(t, "every event to have its job, and every job its event", func() bool {
+			d := queuetest.NewDiary[trigger.Job](nil)
+			s.jobs().Consume(t, 4, d.Handle)
+			conformance.Until(t, "every event to have its job, and every job its event", func() bool {
 				for i, e := range events {
 					_, err := s.Store.Get(t.Context(), orgA, e.ID)
 					if err != nil {
 						require.ErrorIs(t, err, trigger.ErrNotFound)
 					}
-					if came, _ := d.count(e.Job()); (err == nil) != (came > 0) || err != nil && i%2 == 1 {
+					if came, _ := d.Count(e.Job()); (err == nil) != (came > 0) || err != nil && i%2 == 1 {
 						return false
 					}
 				}
@@ -122,10 +124,7 @@ var txQueueRules = []rule{
 func (s *subject) delivered(t *testing.T, n int) []trigger.Job {
 	t.Helper()
 	var got []trigger.Job
-	for _, d := range s.passed(t).seen {
-		if d.Job.Organization == orgMark {
-			continue
-		}
+	for _, d := range s.jobs().Passed(t).Seen() {
 		got = append(got, d.Job)
 		_, err := s.Store.Get(t.Context(), d.Job.Organization, d.Job.EventID)
 		require.NoError(t, err, "the event of job %s", d.Job.ID())

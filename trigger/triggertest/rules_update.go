@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -200,14 +201,14 @@ var updateRules = []rule{
 				return nil
 			}
 			var errs [workers]error
-			together(workers, func(i int) {
+			conformance.Together(workers, func(i int) {
 				for range each {
 					if errs[i] = s.Store.Update(t.Context(), orgA, e.ID, more); errs[i] != nil {
 						return
 					}
 				}
 			})
-			noErrors(t, errs[:])
+			conformance.NoErrors(t, errs[:])
 			require.Equal(t, workers*each, s.get(t, e).Attempts)
 		}},
 
@@ -259,6 +260,6 @@ var updateRules = []rule{
 			}
 			stop()
 			readers.Wait()
-			noErrors(t, errs[:])
+			conformance.NoErrors(t, errs[:])
 		}},
 }

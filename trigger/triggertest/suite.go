@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/internal/conformance/queuetest"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -74,21 +75,24 @@ func Run(t *testing.T, h Harness) {
 }
 
 // need is what a rule cannot do without.
-type need uint
+type need = queuetest.Need
 
 const (
-	needStore need = 1 << iota
+	needLeases      = queuetest.NeedLeases
+	needJobNotifier = queuetest.NeedJobNotifier
+	needQueue       = queuetest.NeedQueue
+	needStepQueue   = queuetest.NeedStepQueue
+	needReopen      = queuetest.NeedReopen
+	needBreak       = queuetest.NeedBreak
+)
+
+const (
+	needStore need = queuetest.FreeNeed << iota
 	needPruner
 	needOrganizations
 	needKeys
-	needLeases
 	needTxLeases
-	needJobNotifier
-	needQueue
 	needTxQueue
-	needStepQueue
-	needReopen
-	needBreak
 )
 
 // rule is a Rule with the check that proves it.
@@ -152,6 +156,6 @@ func (s *subject) lacks(needs need) string {
 
 func allRules() []rule {
 	return slices.Concat(createRules, keyRules, updateRules, listRules, pageRules, unqueuedRules, pruneRules,
-		organizationRules, apiKeyRules, leaseRules, holderRules, txLeaseRules, jobNotifierRules,
-		queueRules, consumeRules, stepQueueRules, txQueueRules, contextRules, breakRules, reopenRules)
+		organizationRules, apiKeyRules, sharedJobRules(), jobRules, txLeaseRules, txQueueRules,
+		contextRules, breakRules, reopenRules)
 }
