@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -24,8 +26,8 @@ type scored struct {
 	classes []audiosearch.Class
 	blocks  []*block          // by their numbers
 	free    []int             // numbers without a block
-	spots   []spot            // by row: the video's first piece; the zero value if it has none
-	more    map[uint32][]spot // by row: the other pieces
+	spots   []spot            // by row: where the video's piece is; the zero value if it has none
+	more    map[uint32][]spot // by row: those of videos that have several, whose spot is inMore
 }
 
 // block is a row of audiosearch_blocks.
@@ -39,11 +41,13 @@ type block struct {
 	pieces []columnar.Piece // that are not dead
 }
 
-// spot says where a piece is.
+// spot is a piece of a video, and which block it is in. It repeats what stands there, so that a search need not look.
 type spot struct {
-	block uint32 // its number and one more
-	piece uint32
+	block                uint32 // its number and one more, or inMore
+	start, count, window uint32 // as in columnar.Piece
 }
+
+const inMore = math.MaxUint32
 
 // deadPart is a row of audiosearch_dead.
 type deadPart struct {
@@ -102,13 +106,8 @@ func (v *view) addBlock(b *block) {
 		m.spots = append(m.spots, make([]spot, n)...)
 		v.bytes += n * int(unsafe.Sizeof(spot{}))
 	}
-	for i := range b.pieces {
-		row, s := b.pieces[i].Row, spot{uint32(b.number) + 1, uint32(i)}
-		if m.has(row) {
-			m.more[row] = append(m.more[row], s)
-		} else {
-			m.spots[row] = s
-		}
+	for _, p := range b.pieces {
+		m.addSpot(p.Row, spot{uint32(b.number) + 1, p.Start, p.Count, p.Window})
 	}
 }
 
@@ -133,26 +132,44 @@ func (v *view) dropBlock(seq int64) {
 	}
 }
 
+func (m *scored) addSpot(row uint32, s spot) {
+	switch was := m.spots[row]; was.block {
+	case 0:
+		m.spots[row] = s
+	case inMore:
+		m.more[row] = append(m.more[row], s)
+	default:
+		m.spots[row], m.more[row] = spot{block: inMore}, []spot{was, s}
+	}
+}
+
 // dropSpots forgets the pieces of a video that are in a block.
 func (m *scored) dropSpots(row, block uint32) {
-	more := m.more[row]
-	kept := more[:0]
-	for _, s := range more {
-		if s.block != block {
-			kept = append(kept, s)
-		}
-	}
-	if m.spots[row].block == block {
+	switch m.spots[row].block {
+	case block:
 		m.spots[row] = spot{}
-		if n := len(kept); n > 0 {
-			m.spots[row], kept = kept[n-1], kept[:n-1]
+	case inMore:
+		left := slices.DeleteFunc(m.more[row], func(s spot) bool { return s.block == block })
+		if len(left) > 1 {
+			m.more[row] = left
+			return
+		}
+		delete(m.more, row)
+		if m.spots[row] = (spot{}); len(left) > 0 {
+			m.spots[row] = left[0]
 		}
 	}
-	if len(kept) > 0 {
-		m.more[row] = kept
-	} else if more != nil {
-		delete(m.more, row)
+}
+
+// spotsOf returns the pieces of a video, to be read only.
+func (m *scored) spotsOf(row uint32) []spot {
+	if !m.has(row) {
+		return nil
 	}
+	if m.spots[row].block == inMore {
+		return m.more[row]
+	}
+	return m.spots[row : row+1]
 }
 
 // has reports whether a video has scores.

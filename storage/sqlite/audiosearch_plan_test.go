@@ -121,6 +121,7 @@ func TestPlansOfAudioSearch(t *testing.T) {
 		{chunkScores, between, false},
 		{allChunks, between, false},
 		{chunksOf, "audiosearch_chunks " + rowid, false},
+		{partsOf, "audiosearch_chunks " + rowid, false},
 		{deleteChunks, between, false},
 		{insertRun, "", false},
 		{updateRun, rowid, false},

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -14,9 +13,13 @@ import (
 )
 
 const (
-	// ?1 is a list of blocks, in JSON.
-	chunksOf   = "SELECT key, scores FROM json_each(?1) CROSS JOIN audiosearch_chunks ON seq = value"
-	segmentsOf = "SELECT key, substr(scores, value ->> 1, value ->> 2) FROM json_each(?1) CROSS JOIN audiosearch_segments ON block = value ->> 0"
+	// ?1 is a list of chunks, in JSON.
+	chunksOf = "SELECT value, scores FROM json_each(?1) CROSS JOIN audiosearch_chunks ON seq = value"
+
+	// ?1 is an object in JSON: the values are numbers of chunks or segments, the names say which bytes of them are wanted (see reading.write) and
+	// may repeat. SQLite reads that by far faster than lists within a list.
+	partsOf    = "SELECT value, substr(scores, key >> 24, key & 16777215) FROM json_each(?1) CROSS JOIN audiosearch_chunks ON seq = value"
+	segmentsOf = "SELECT value, substr(scores, key >> 24, key & 16777215) FROM json_each(?1) CROSS JOIN audiosearch_segments ON block = value"
 )
 
 // Search implements [audiosearch.ScoreStore].
@@ -40,9 +43,10 @@ func (a *AudioSearch) Search(ctx context.Context, org, dataset string, q audiose
 				}
 			}
 		}
-		hits = nil
-		for _, h := range s.Hits() {
-			hits = append(hits, audiosearch.Hit{Video: v.ids[h.Row], Window: int(h.Window), Score: h.Score})
+		found := s.Hits()
+		hits = make([]audiosearch.Hit, len(found))
+		for i, h := range found {
+			hits[i] = audiosearch.Hit{Video: v.ids[h.Row], Window: int(h.Window), Score: h.Score}
 		}
 		return nil
 	})
@@ -68,65 +72,85 @@ type search struct {
 	conn *conn
 }
 
-// wanted is a block to be read, and the pieces of it that count.
+// wanted is a block to be read, and what of it counts: the spots if there are any, and otherwise the pieces of videos that are selected.
 type wanted struct {
 	*block
-	pieces   []columnar.Piece
-	selected *columnar.Selection // of the pieces
-	best     uint16              // no score is greater
+	from, to int // which windows
+	spots    int // where among the spots the last one stands, and one more; 0: there are none
+}
+
+// videoSpot is a piece of a video that is selected.
+type videoSpot struct {
+	row uint32
+	spot
+	before int // where the one before it of the same block stands, and one more
 }
 
 // offer offers the scores of a class by a model: first of segments, then of chunks, those with the greatest maxima first, as long as they
 // can matter.
 func (s *search) offer(m *scored, class int, selected *columnar.Selection) error {
-	blocks := s.view.wanted(m, selected)
+	blocks, spots := s.view.wanted(m, selected)
+	order := make([]uint64, len(blocks)) // a segment or not; what the best score lacks; the index
+	chunks := 0
 	for i := range blocks {
-		b := &blocks[i]
-		if b.best = math.MaxUint16; b.packed {
-			b.best = binary.LittleEndian.Uint16(b.maxima[scoreBytes*class:])
+		order[i] = uint64(i)
+		if b := &blocks[i]; b.packed {
+			best := binary.LittleEndian.Uint16(b.maxima[scoreBytes*class:])
+			order[i] |= 1<<63 | uint64(math.MaxUint16-best)<<32
+			chunks++
 		}
 	}
-	slices.SortFunc(blocks, func(a, b wanted) int {
-		if a.packed != b.packed {
-			if b.packed {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(b.best, a.best), cmp.Compare(a.seq, b.seq))
-	})
-	chunks, _ := slices.BinarySearchFunc(blocks, true, func(b wanted, packed bool) int {
-		if b.packed == packed {
-			return 0
-		}
-		return -1
-	})
-	if err := s.read(segmentsOf, segmentList(blocks[:chunks], class), blocks[:chunks]); err != nil {
+	slices.Sort(order)
+	segments := len(blocks) - chunks
+	r := reading{search: s, class: class, blocks: blocks, spots: spots, selected: selected}
+	r.order, r.statement = order[:segments], segmentsOf
+	if err := r.run(); err != nil {
 		return err
 	}
-	return s.read(chunksOf, chunkList(blocks[chunks:], class), blocks[chunks:])
+	r.order, r.statement = order[segments:], chunksOf
+	if spots != nil {
+		r.statement = partsOf
+	}
+	return r.run()
+}
+
+// reading offers blocks as a statement returns them.
+type reading struct {
+	*search
+	statement string
+	class     int
+	blocks    []wanted
+	spots     []videoSpot
+	order     []uint64 // in which they are read, see search.offer
+	selected  *columnar.Selection
+	marks     []uint64 // a bit for each row that is selected; nil: not needed so far
+	list      []byte
 }
 
 // errEnough ends a query whose further rows do not matter.
 var errEnough = errors.New("sqlite: enough")
 
-// read offers blocks as a statement returns them, until the scores of those that are left are too small.
-func (s *search) read(statement, list string, blocks []wanted) error {
-	if len(blocks) == 0 || blocks[0].best < s.Floor() {
+// run reads until the scores of the blocks that are left are too small.
+func (r *reading) run() error {
+	if r.enough(0) {
 		return nil
 	}
+	r.write()
 	next := 0
-	err := s.conn.query(unbounded, statement, []any{list}, func(r *row) error {
-		if err := s.ctx.Err(); err != nil {
+	err := r.conn.query(unbounded, r.statement, []any{string(r.list)}, func(row *row) error {
+		if err := r.ctx.Err(); err != nil {
 			return err
 		}
-		b := &blocks[next]
-		scores := cell[[]byte](r, 1)
-		if r.number(0) != next || len(scores) != scoreBytes*b.rows {
+		if next == len(r.order) {
 			return errLayout
 		}
-		s.OfferChunk(scores, b.pieces, b.selected)
-		if next++; next < len(blocks) && blocks[next].best < s.Floor() {
+		b := r.block(next)
+		scores := cell[[]byte](row, 1)
+		if cell[int64](row, 0) != r.seq(b) || len(scores) != scoreBytes*(b.to-b.from) {
+			return errLayout
+		}
+		r.take(b, scores)
+		if next++; next < len(r.order) && r.enough(next) {
 			return errEnough
 		}
 		return nil
@@ -134,116 +158,173 @@ func (s *search) read(statement, list string, blocks []wanted) error {
 	if errors.Is(err, errEnough) {
 		return nil
 	}
-	if err == nil && next < len(blocks) {
+	if err == nil && next < len(r.order) {
 		err = errLayout
 	}
 	return err
 }
 
-// chunkList writes which chunks chunksOf is to return.
-func chunkList(blocks []wanted, class int) string {
-	list := []byte{'['}
-	for i := range blocks {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = strconv.AppendInt(list, blocks[i].seq*blockRoom+int64(class), 10)
+// take offers what counts of a block, whose scores these are.
+func (r *reading) take(b *wanted, scores []byte) {
+	const long = 16 // windows of a video: if there are as many, its row is looked at first, and otherwise its scores
+	offer := func(row, window, start, count uint32) {
+		from := scoreBytes * (int(start) - b.from)
+		r.OfferScores(row, window, scores[from:from+scoreBytes*int(count)])
 	}
-	return string(append(list, ']'))
+	switch {
+	case b.spots > 0:
+		for at := b.spots; at > 0; at = r.spots[at-1].before {
+			v := &r.spots[at-1]
+			offer(v.row, v.window, v.start, v.count)
+		}
+	case r.selected == nil || len(b.pieces)*long > b.rows:
+		r.OfferChunk(scores, b.pieces, r.selected)
+	default:
+		r.mark()
+		for i := range b.pieces {
+			if p := &b.pieces[i]; r.marks[p.Row/64]>>(p.Row%64)&1 != 0 {
+				offer(p.Row, p.Window, p.Start, p.Count)
+			}
+		}
+	}
 }
 
-// segmentList writes which parts of which segments segmentsOf is to return.
-func segmentList(blocks []wanted, class int) string {
-	list := []byte{'['}
-	for i := range blocks {
-		if i > 0 {
-			list = append(list, ',')
+// mark makes the marks, which are faster than the selection, if all rows are looked at.
+func (r *reading) mark() {
+	if r.marks == nil {
+		r.marks = make([]uint64, len(r.view.seqs)/64+1)
+		for row := range r.selected.Rows() {
+			r.marks[row/64] |= 1 << (row % 64)
 		}
-		size := int64(scoreBytes * blocks[i].rows)
-		list = strconv.AppendInt(append(list, '['), blocks[i].seq, 10)
-		list = strconv.AppendInt(append(list, ','), int64(class)*size+1, 10)
-		list = append(strconv.AppendInt(append(list, ','), size, 10), ']')
 	}
-	return string(append(list, ']'))
 }
 
-// wanted returns the blocks that have scores of selected videos, or some more if it would take longer to find out than to read them.
-func (v *view) wanted(m *scored, selected *columnar.Selection) []wanted {
+func (r *reading) block(i int) *wanted { return &r.blocks[uint32(r.order[i])] }
+
+// enough reports whether the scores of a block and of those behind it are too small, or there are none.
+func (r *reading) enough(i int) bool {
+	return i == len(r.order) || math.MaxUint16-uint16(r.order[i]>>32) < r.Floor()
+}
+
+// seq is that of the row that a block is read from.
+func (r *reading) seq(b *wanted) int64 {
+	if b.packed {
+		return b.seq*blockRoom + int64(r.class)
+	}
+	return b.seq
+}
+
+// write writes down for the statement what it is to return.
+func (r *reading) write() {
+	open, end := byte('{'), byte('}')
+	if r.statement == chunksOf {
+		open, end = '[', ']'
+	}
+	r.list = slices.Grow(r.list[:0], 32*len(r.order))
+	for i := range r.order {
+		r.list = append(r.list, open)
+		if open = ','; end == '}' {
+			b := r.block(i)
+			from := b.from
+			if !b.packed {
+				from += r.class * b.rows
+			}
+			r.list = append(r.list, '"')
+			r.list = strconv.AppendInt(r.list, int64(scoreBytes*from+1)<<24|int64(scoreBytes*(b.to-b.from)), 10)
+			r.list = append(r.list, '"', ':')
+		}
+		r.list = strconv.AppendInt(r.list, r.seq(r.block(i)), 10)
+	}
+	r.list = append(r.list, end)
+}
+
+// wanted returns the blocks that have scores of selected videos, or some more if it would take longer to find out than to read them. If the
+// videos are few, it returns their spots, too.
+func (v *view) wanted(m *scored, selected *columnar.Selection) ([]wanted, []videoSpot) {
 	const (
 		few   = 128 // selected videos for each block: then their pieces are looked up
 		tenth = 8   // and they are no greater part of all videos than this
-		many  = 512 // videos that are looked up in the time in which a block is read
 	)
 	n := len(m.blocks) - len(m.free)
 	if selected != nil && selected.Len() <= few*n && selected.Len() <= v.columns.Len()/tenth {
-		return m.wantedPieces(selected)
+		return m.wantedSpots(selected)
 	}
-	marked := make([]bool, len(m.blocks))
-	left, tries := n, 0
-	if selected != nil {
-		for row := range selected.Rows() {
-			if left == 0 || tries > many*left {
-				break
-			}
-			tries++
-			m.eachSpot(row, func(s spot) {
-				if at := s.block - 1; !marked[at] {
-					marked[at] = true
-					left--
-				}
-			})
+	blocks := make([]wanted, 0, n)
+	var doubtful []*block
+	for _, b := range m.blocks {
+		switch {
+		case b == nil || b.rows == 0 || len(b.pieces) == 0:
+		case b.shows(selected):
+			blocks = append(blocks, wanted{block: b, to: b.rows})
+		default:
+			doubtful = append(doubtful, b)
 		}
 	}
-	all := selected == nil || tries > many*left
-	var blocks []wanted
-	for i, b := range m.blocks {
-		if (all || marked[i]) && b != nil && b.rows > 0 && len(b.pieces) > 0 {
-			blocks = append(blocks, wanted{block: b, pieces: b.pieces, selected: selected})
-		}
+	for _, b := range m.withVideos(doubtful, selected) {
+		blocks = append(blocks, wanted{block: b, to: b.rows})
 	}
-	return blocks
+	return blocks, nil
 }
 
-// wantedPieces is wanted for few videos: it names the very pieces.
-func (m *scored) wantedPieces(selected *columnar.Selection) []wanted {
-	ends := make([]int, len(m.blocks)) // first how many pieces of each block, then where they end
-	total := 0
-	for row := range selected.Rows() {
-		m.eachSpot(row, func(s spot) {
-			ends[s.block-1]++
-			total++
-		})
-	}
-	blocks := make([]wanted, 0, min(total, len(m.blocks)))
-	pieces := make([]columnar.Piece, total)
-	end := 0
-	for i, n := range ends {
-		if b := m.blocks[i]; n > 0 && b.rows > 0 {
-			blocks = append(blocks, wanted{block: b, pieces: pieces[end : end+n]})
+// shows looks at some videos, and reports whether one is selected.
+func (b *block) shows(selected *columnar.Selection) bool {
+	const some = 64
+	for i := 0; i < len(b.pieces); i += 1 + len(b.pieces)/some {
+		if selected.Contains(b.pieces[i].Row) {
+			return true
 		}
-		ends[i], end = end, end+n
 	}
-	for row := range selected.Rows() {
-		m.eachSpot(row, func(s spot) {
-			pieces[ends[s.block-1]] = m.blocks[s.block-1].pieces[s.piece]
-			ends[s.block-1]++
-		})
+	return false
+}
+
+// withVideos returns those of some blocks that have scores of selected videos, or all if it would take longer to find out than to read them.
+func (m *scored) withVideos(blocks []*block, selected *columnar.Selection) []*block {
+	const many = 512 // videos that are looked up in the time in which a block is read
+	if len(blocks) == 0 {
+		return nil
 	}
-	byStart := func(a, b columnar.Piece) int { return cmp.Compare(a.Start, b.Start) }
+	left := make([]bool, len(m.blocks))
 	for _, b := range blocks {
-		if !slices.IsSortedFunc(b.pieces, byStart) { // they mostly are: rows are given in the order of IDs, too
-			slices.SortFunc(b.pieces, byStart)
+		left[b.number] = true
+	}
+	var found []*block
+	tries := 0
+	for row := range selected.Rows() {
+		if tries++; len(found) == len(blocks) || tries > many*(len(blocks)-len(found)) {
+			return blocks
+		}
+		for _, s := range m.spotsOf(row) {
+			if at := s.block - 1; left[at] {
+				left[at] = false
+				found = append(found, m.blocks[at])
+			}
 		}
 	}
-	return blocks
+	return found
 }
 
-// eachSpot calls f for every piece of a video.
-func (m *scored) eachSpot(row uint32, f func(spot)) {
-	if m.has(row) {
-		f(m.spots[row])
-		for _, s := range m.more[row] {
-			f(s)
+// wantedSpots is wanted for few videos: it names the very pieces.
+func (m *scored) wantedSpots(selected *columnar.Selection) ([]wanted, []videoSpot) {
+	n := selected.Len()
+	spots := make([]videoSpot, 0, n+n/4) // a few videos have more than one
+	at := make([]uint32, len(m.blocks))  // where among those found a block stands, and one more
+	found := make([]wanted, 0, min(n, len(m.blocks)))
+	for row := range selected.Rows() {
+		for _, s := range m.spotsOf(row) {
+			if s.count == 0 {
+				continue
+			}
+			i := at[s.block-1]
+			if i == 0 {
+				found = append(found, wanted{block: m.blocks[s.block-1], from: int(s.start)})
+				i = uint32(len(found))
+				at[s.block-1] = i
+			}
+			b := &found[i-1]
+			spots = append(spots, videoSpot{row, s, b.spots})
+			b.spots = len(spots)
+			b.from, b.to = min(b.from, int(s.start)), max(b.to, int(s.start+s.count))
 		}
 	}
+	return found, spots
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,18 +23,21 @@ func TestSearchOfSelections(t *testing.T) {
 	tables := db.AudioSearch()
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	random := rand.New(rand.NewPCG(3, 4))
-	const first, second = 1000, 300 // videos that are packed together
-	scores := make([]uint16, first+second)
+	ends := []int{300, 600, 900, 1900} // of the videos that are packed together
+	scores := make([]uint16, ends[3])
 	metadata := func(i int) audiosearch.Metadata {
 		return audiosearch.Metadata{
 			"all": audiosearch.Bool(true), "mod": audiosearch.Int(int64(i % 50)), "number": audiosearch.Int(int64(i)),
-			"most": audiosearch.Bool(i < first || i == first+second-1), // the last one shows whether somebody has stopped looking
+			// One or two videos of a block are found only by who looks at all of them.
+			"late": audiosearch.Bool(i >= ends[2]-1), "ends": audiosearch.Bool(i == ends[0]-2 || i == ends[0]-1 || i >= 1500),
+			"early": audiosearch.Bool(i < 700 || i == ends[3]-1),
 		}
 	}
 	video := func(i int) string { return fmt.Sprintf("v%05d", i) }
-	for _, part := range [][2]int{{0, first}, {first, first + second}} {
+	first := 0
+	for _, end := range ends {
 		var videos []audiosearch.Video
-		for i := part[0]; i < part[1]; i++ {
+		for i := first; i < end; i++ {
 			videos = append(videos, audiosearch.Video{ID: video(i), Path: "p", Metadata: metadata(i)})
 		}
 		require.NoError(t, tables.PutVideos(t.Context(), "acme", "d", videos))
@@ -43,9 +47,9 @@ func TestSearchOfSelections(t *testing.T) {
 				return err
 			}
 			for _, i := range random.Perm(len(videos)) {
-				scores[part[0]+i] = uint16(random.IntN(500))
+				scores[first+i] = uint16(random.IntN(500))
 				s := audiosearch.Scoring{Model: "m", Windows: 1, Classes: []audiosearch.Class{3}}
-				args, err := newScoringArgs(&s, [][]uint16{{scores[part[0]+i]}})
+				args, err := newScoringArgs(&s, [][]uint16{{scores[first+i]}})
 				if err != nil {
 					return err
 				}
@@ -63,14 +67,16 @@ func TestSearchOfSelections(t *testing.T) {
 			more, err = tables.Compact(t.Context())
 			require.NoError(t, err)
 		}
+		first = end
 	}
-	require.Equal(t, []int{first, second}, numbers(t, db, "SELECT windows FROM audiosearch_blocks WHERE packed = 1 ORDER BY seq"))
+	require.Equal(t, []int{300, 300, 300, 1000}, numbers(t, db, "SELECT windows FROM audiosearch_blocks WHERE packed = 1 ORDER BY seq"))
 	for _, f := range []audiosearch.Filter{
-		{Key: "all", Value: "true"}, {Key: "most", Value: "true"}, {Key: "most", Value: "false"}, {Key: "mod", Value: "7"},
+		{Key: "all", Value: "true"}, {Key: "late", Value: "true"}, {Key: "late", Value: "false"}, {Key: "ends", Value: "true"},
+		{Key: "ends", Value: "false"}, {Key: "early", Value: "true"}, {Key: "early", Value: "false"}, {Key: "mod", Value: "7"},
 		{Key: "mod", Op: audiosearch.OpLess, Value: "25"}, {Key: "number", Value: "17"}, {Key: "number", Op: audiosearch.OpLess, Value: "90"},
 		{Key: "number", Op: audiosearch.OpGreaterOrEqual, Value: "1000"}, {Key: "number", Value: "none"},
 	} {
-		for _, limit := range []int{1, 40, first + second} {
+		for _, limit := range []int{1, 40, len(scores)} {
 			q := audiosearch.ScoreQuery{Model: "m", Class: 3, Filters: []audiosearch.Filter{f}, Limit: limit}
 			p, err := f.Predicate()
 			require.NoError(t, err)
@@ -84,6 +90,175 @@ func TestSearchOfSelections(t *testing.T) {
 			got, err := tables.Search(t.Context(), "acme", "d", q)
 			require.NoError(t, err)
 			require.Equal(t, want[:min(limit, len(want))], append([]audiosearch.Hit{}, got...), "%+v", q)
+		}
+	}
+}
+
+// TestSearchOfPieces: a search finds the scores of few videos and of many, in segments and in chunks, whole or cut in two, also when the scores
+// around them were replaced.
+func TestSearchOfPieces(t *testing.T) {
+	t.Parallel()
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	tables := db.AudioSearch()
+	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
+	const videos = 70
+	classes := []audiosearch.Class{3, 9}
+	video := func(i int) string { return fmt.Sprintf("v%02d", i) }
+	metadata := func(i int) audiosearch.Metadata {
+		return audiosearch.Metadata{"number": audiosearch.Int(int64(i)), "mod": audiosearch.Int(int64(i % 10))}
+	}
+	var put []audiosearch.Video
+	for i := range videos {
+		put = append(put, audiosearch.Video{ID: video(i), Path: "p", Metadata: metadata(i)})
+	}
+	require.NoError(t, tables.PutVideos(t.Context(), "acme", "d", put))
+	random := rand.New(rand.NewPCG(5, 6))
+	scores := make([][][]uint16, videos)
+	score := func(i int) {
+		columns := make([][]uint16, len(classes))
+		windows := []int{0, 1, 2, 90, 700, segmentWindows + 1, 3000, 6000}[random.IntN(8)]
+		for class := range columns {
+			for range windows {
+				columns[class] = append(columns[class], uint16(random.IntN(20_000)))
+			}
+		}
+		scores[i] = columns
+		s := audiosearch.Scoring{Model: "m", Windows: windows, Classes: classes}
+		require.NoError(t, tables.PutScoring(t.Context(), "acme", "d", video(i), "p", s, columns))
+	}
+	compare := func() {
+		t.Helper()
+		filters := []audiosearch.Filter{{Key: "number", Op: audiosearch.OpGreaterOrEqual, Value: "0"}}
+		for _, i := range random.Perm(videos)[:videos/3] {
+			filters = append(filters, audiosearch.Filter{Key: "number", Value: strconv.Itoa(i)})
+		}
+		for i := range 10 {
+			filters = append(filters, audiosearch.Filter{Key: "mod", Value: strconv.Itoa(i)})
+			filters = append(filters, audiosearch.Filter{Key: "mod", Op: audiosearch.OpLess, Value: strconv.Itoa(i)})
+		}
+		for _, f := range filters {
+			p, err := f.Predicate()
+			require.NoError(t, err)
+			for class := range classes {
+				q := audiosearch.ScoreQuery{Model: "m", Class: classes[class], Filters: []audiosearch.Filter{f},
+					Limit: []int{1, 40, 3000}[random.IntN(3)], MinScore: []uint16{0, 19_000}[random.IntN(2)]}
+				want := []audiosearch.Hit{}
+				for i, columns := range scores {
+					if columns == nil || !p.Match(metadata(i)[f.Key]) {
+						continue
+					}
+					for window, score := range columns[class] {
+						if score >= q.MinScore {
+							want = append(want, audiosearch.Hit{Video: video(i), Window: window, Score: score})
+						}
+					}
+				}
+				slices.SortStableFunc(want, func(a, b audiosearch.Hit) int { return cmp.Compare(b.Score, a.Score) })
+				got, err := tables.Search(t.Context(), "acme", "d", q)
+				require.NoError(t, err)
+				if want = want[:min(q.Limit, len(want))]; !slices.Equal(want, got) {
+					require.Equal(t, want, got, "%+v", q)
+				}
+			}
+		}
+	}
+	for range 3 {
+		for _, i := range random.Perm(videos)[:videos/2] { // some of them again
+			score(i)
+		}
+		compare()
+		for more := true; more; {
+			more, err = tables.Compact(t.Context())
+			require.NoError(t, err)
+		}
+		compare()
+	}
+	for i := range 3 {
+		score(i)
+	}
+	compare()
+	v := db.views.get(1)
+	require.NotZero(t, numbers(t, db, "SELECT count(*) FROM audiosearch_blocks WHERE packed = 0")[0])
+	require.NotZero(t, numbers(t, db, "SELECT count(*) FROM audiosearch_dead")[0])
+	for _, m := range v.models {
+		require.NotEmpty(t, m.more)
+		for row, spots := range m.more {
+			require.EqualValues(t, inMore, m.spots[row].block)
+			require.Greater(t, len(spots), 1)
+		}
+	}
+}
+
+// TestSearchOfNothing: a block of videos that are scored and too short for a window has nothing to be read.
+func TestSearchOfNothing(t *testing.T) {
+	t.Parallel()
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	tables := db.AudioSearch()
+	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
+	var videos []audiosearch.Video
+	for i := range manySegments {
+		m := audiosearch.Metadata{"number": audiosearch.Int(int64(i))}
+		videos = append(videos, audiosearch.Video{ID: fmt.Sprint("v", i), Path: "p", Metadata: m})
+	}
+	require.NoError(t, tables.PutVideos(t.Context(), "acme", "d", videos))
+	for i := range videos {
+		s := audiosearch.Scoring{Model: "m", Classes: []audiosearch.Class{3}}
+		require.NoError(t, tables.PutScoring(t.Context(), "acme", "d", videos[i].ID, "p", s, [][]uint16{nil}))
+	}
+	for more := true; more; {
+		more, err = tables.Compact(t.Context())
+		require.NoError(t, err)
+	}
+	require.Equal(t, []int{0}, numbers(t, db, "SELECT windows FROM audiosearch_blocks"))
+	for _, filters := range [][]audiosearch.Filter{
+		nil, {{Key: "number", Value: "7"}}, {{Key: "number", Op: audiosearch.OpLess, Value: "99"}},
+	} {
+		hits, err := tables.Search(t.Context(), "acme", "d", audiosearch.ScoreQuery{Model: "m", Class: 3, Filters: filters, Limit: 5})
+		require.NoError(t, err)
+		require.Empty(t, hits)
+	}
+}
+
+// TestSearchOfDamagedRows: a search fails if scores are missing, or are not as many as they should be.
+func TestSearchOfDamagedRows(t *testing.T) {
+	t.Parallel()
+	for _, damage := range []string{
+		"DELETE FROM audiosearch_chunks",
+		"DELETE FROM audiosearch_chunks WHERE seq = (SELECT max(seq) FROM audiosearch_chunks)",
+		"DELETE FROM audiosearch_chunks WHERE seq = (SELECT min(seq) FROM audiosearch_chunks)",
+		"UPDATE audiosearch_chunks SET scores = substr(scores, 1, 100)",
+	} {
+		db := openHeard(t, filepath.Join(t.TempDir(), "test.db"), nil)
+		for i := range heardVideos {
+			require.NoError(t, hear(t.Context(), db, i, uint16(i)))
+		}
+		others := make([]audiosearch.Video, 8*heardVideos) // beside which few videos are selected
+		for i := range others {
+			others[i] = audiosearch.Video{ID: fmt.Sprint("other", i), Path: "p"}
+		}
+		require.NoError(t, db.AudioSearch().PutVideos(t.Context(), "acme", "d", others))
+		for more := true; more; {
+			var err error
+			more, err = db.AudioSearch().Compact(t.Context())
+			require.NoError(t, err)
+		}
+		require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+			for _, statement := range []string{"DELETE FROM audiosearch_chunks WHERE seq % 1024 <> 1", damage} {
+				if _, err := tx.exec(statement); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		q := audiosearch.ScoreQuery{Model: "m", Class: 5, Limit: heardVideos * heardWindows}
+		for _, filters := range [][]audiosearch.Filter{nil, {{Key: "n", Op: audiosearch.OpLess, Value: "4"}}} {
+			q.Filters = filters
+			_, err := db.AudioSearch().Search(t.Context(), "acme", "d", q)
+			require.ErrorIs(t, err, errLayout, "%s, %v", damage, filters)
 		}
 	}
 }
