@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// candidates are the windows that may come to stand on the page or, if they must be counted, before it: a heap, the worst on top.
+// candidates are the windows that may come to stand on the page or, if they must be counted, before it: a heap when there are as many as are
+// wanted, the worst on top.
 type candidates struct {
 	hits   []Hit
 	wanted int // how many are kept
@@ -35,9 +36,8 @@ func (r *Ranking) holds() int {
 func (r *Ranking) collect(h Hit) bool {
 	b := &r.best
 	if len(b.hits) < b.wanted {
-		b.hits = append(b.hits, h)
-		r.rise()
-		if len(b.hits) == b.wanted {
+		if b.hits = append(b.hits, h); len(b.hits) == b.wanted {
+			r.heapify()
 			r.floor = b.hits[0].Score
 		}
 		return true
@@ -52,33 +52,24 @@ func (r *Ranking) collect(h Hit) bool {
 			return false
 		}
 	}
-	r.sink(h)
+	r.sink(0, h)
 	if score := b.hits[0].Score; score > r.floor {
 		r.floor, b.haveRejected = score, false
 	}
 	return true
 }
 
-// rise moves the last one of the heap to its place.
-func (r *Ranking) rise() {
+// heapify makes a heap of the candidates when there are as many as are wanted (Floyd, "Algorithm 245: Treesort 3", 1964).
+func (r *Ranking) heapify() {
 	hits := r.best.hits
-	i := len(hits) - 1
-	h := hits[i]
-	for i > 0 {
-		parent := (i - 1) / 2
-		if p := &hits[parent]; h.Score > p.Score || h.Score == p.Score && r.order(h, *p) < 0 {
-			break
-		}
-		hits[i] = hits[parent]
-		i = parent
+	for i := len(hits)/2 - 1; i >= 0; i-- {
+		r.sink(i, hits[i])
 	}
-	hits[i] = h
 }
 
-// sink puts another one in the place of the first one of the heap.
-func (r *Ranking) sink(h Hit) {
+// sink puts another one in the place of one of the heap, or below.
+func (r *Ranking) sink(i int, h Hit) {
 	hits := r.best.hits
-	i := 0
 	for {
 		worst := 2*i + 1
 		if worst >= len(hits) {
@@ -99,26 +90,27 @@ func (r *Ranking) sink(h Hit) {
 	hits[i] = h
 }
 
-// sorted returns the candidates in order. It asks for the order of videos only where scores are equal.
-func (r *Ranking) sorted() []Hit {
-	keys := make([]uint64, len(r.best.hits))
-	for i, h := range r.best.hits {
-		keys[i] = uint64(math.MaxUint16-h.Score)<<48 | uint64(i)
+// sort puts the candidates in order. It asks for the order of videos only where scores are equal.
+func (r *Ranking) sort() {
+	var fewKeys [64]uint64
+	var fewHits [64]Hit
+	hits := r.best.hits
+	keys, unsorted := fewKeys[:0], append(fewHits[:0], hits...)
+	for i := range hits {
+		keys = append(keys, uint64(math.MaxUint16-hits[i].Score)<<48|uint64(i))
 	}
 	slices.Sort(keys)
-	sorted := make([]Hit, len(keys))
 	for i, key := range keys {
-		sorted[i] = r.best.hits[key&(1<<48-1)]
+		hits[i] = unsorted[key&(1<<48-1)]
 	}
-	for from := 0; from < len(sorted); {
+	for from := 0; from < len(hits); {
 		to := from + 1
-		for to < len(sorted) && sorted[to].Score == sorted[from].Score {
+		for to < len(hits) && hits[to].Score == hits[from].Score {
 			to++
 		}
 		if to-from > 1 {
-			slices.SortFunc(sorted[from:to], r.order)
+			slices.SortFunc(hits[from:to], r.order)
 		}
 		from = to
 	}
-	return sorted
 }

@@ -13,12 +13,14 @@ import (
 // those of deleted videos be given to new ones. The zero value is empty. Reading is safe for concurrent use, while nothing is changed.
 //
 // Each key is a column with a dictionary of its distinct values, which are checked and read as numbers once, and know the rows that have them.
+// What passes filters that come again is kept until the next change: 16 lists of filters, a byte for each video at most.
 type Columns struct {
 	rows    rowSet
 	cells   [][]cell // by row
 	columns []*column
 	byKey   map[string]uint32
 	free    []uint32 // columns that are nil
+	kept    keptSets
 }
 
 // cell is what one video has under one key.
@@ -27,6 +29,7 @@ type cell struct{ column, code uint32 }
 // Set gives a row its metadata, instead of what it had.
 func (c *Columns) Set(row uint32, m audiosearch.Metadata) {
 	c.Remove(row)
+	c.kept.forget()
 	c.rows.add(row)
 	if int(row) >= len(c.cells) {
 		c.cells = append(c.cells, make([][]cell, int(row)+1-len(c.cells))...)
@@ -48,6 +51,7 @@ func (c *Columns) Remove(row uint32) {
 	if !c.rows.remove(row) {
 		return
 	}
+	c.kept.forget()
 	for _, cell := range c.cells[row] {
 		col := c.columns[cell.column]
 		if col.remove(row, cell.code); col.rows == 0 {

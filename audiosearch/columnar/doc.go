@@ -5,5 +5,5 @@
 // elsewhere stores chunks, in the form of [Pack], and offers them to a Ranking piece by piece ([Ranking.OfferChunk]). It may leave out a chunk
 // whose maximum is below [Ranking.Floor].
 //
-// Nothing here locks: what changes a value must not run beside anything else that uses it.
+// What changes a value must not run beside anything else that uses it. Readers may run side by side.
 package columnar

@@ -27,7 +27,7 @@ func (s *Scores) Rank(class audiosearch.Class, selected *Selection, r *Ranking) 
 			}
 		}
 	}
-	return r.Hits()
+	return r.result()
 }
 
 // scan looks at the scores first, and then whether the videos of good ones are selected.
@@ -65,8 +65,9 @@ type rowScan struct {
 	column int
 	passes func(row uint32) bool // nil: all do; asked late
 
-	lows   []uint16
+	lows   [1024]uint16
 	joined *rowBits
+	batch  batch
 }
 
 // set offers the videos of a set.
@@ -74,6 +75,7 @@ func (s *rowScan) set(rows *rowSet) {
 	for i := range rows.blocks {
 		s.block(&rows.blocks[i])
 	}
+	s.flush()
 }
 
 // union offers the videos of sets that have none in common: block by block, so that what is looked at stays in the caches.
@@ -107,40 +109,99 @@ func (s *rowScan) block(b *rowBlock) {
 		return
 	}
 	g := &s.places.groups[b.high]
-	single := g.mixed == nil && g.first.count == 1 && g.first.table == s.number
-	if b.bits != nil && single {
+	switch {
+	case b.bits == nil:
+		s.list(b.high, b.list, g)
+	case s.single(g):
 		s.singleBits(b, g)
-		return
-	}
-	lows := b.list
-	if b.bits != nil {
-		s.lows = b.bits.list(s.lows[:0])
-		lows = s.lows
-	}
-	if single {
-		s.singles(b.high, lows, g)
-		return
-	}
-	for _, low := range lows {
-		s.row(uint32(b.high)<<16 | uint32(low))
+	default:
+		for word := 0; word < len(b.bits); {
+			var lows []uint16
+			lows, word = b.bits.part(s.lows[:0], word, len(s.lows)-blockWindows)
+			s.list(b.high, lows, g)
+		}
 	}
 }
 
-// singles offers videos of one window in a regular group.
-func (s *rowScan) singles(high uint16, lows []uint16, g *placeGroup) {
-	chunks, column, first, rows, floor := s.table.chunks, s.column, g.first.start, g.rows, s.floor
-	for _, low := range lows {
-		if uint32(low) >= rows {
-			return
+// list offers the videos of rows of a group.
+func (s *rowScan) list(high uint16, lows []uint16, g *placeGroup) {
+	row := uint32(high) << 16
+	switch {
+	case s.single(g) && !consecutive(lows):
+		for lows = g.of(lows); len(lows) > 0; {
+			c, n := s.table.part(lows, g)
+			s.singles(c, row, g.first.start, lows[:n])
+			lows = lows[n:]
 		}
-		window := first + uint32(low)
-		c := &chunks[window/chunkWindows]
-		score := binary.LittleEndian.Uint16(c.scores[2*(column*c.size+int(window%chunkWindows)):])
-		if score >= floor {
-			s.single(uint32(high)<<16|uint32(low), score)
+	case g.mixed != nil:
+		for _, low := range lows {
+			s.row(row | uint32(low))
+		}
+	case g.first.table == s.number:
+		s.regular(row, lows, g)
+	}
+}
+
+// consecutive reports whether there is no gap in a list of several rows.
+func consecutive(lows []uint16) bool {
+	n := len(lows)
+	return n > 1 && int(lows[n-1]-lows[0]) == n-1
+}
+
+// single reports whether a group is regular, and its videos have one window each in the table.
+func (s *rowScan) single(g *placeGroup) bool {
+	return g.mixed == nil && g.first.count == 1 && g.first.table == s.number
+}
+
+// of returns those of the rows that a regular group has.
+func (g *placeGroup) of(lows []uint16) []uint16 {
+	if n := len(lows); n > 0 && uint32(lows[n-1]) >= g.rows {
+		n, _ = slices.BinarySearch(lows, uint16(g.rows))
+		return lows[:n]
+	}
+	return lows
+}
+
+// part returns the chunk that the first of the rows of a group of single windows stands in, and how many rows do.
+func (t *table) part(lows []uint16, g *placeGroup) (c *chunk, n int) {
+	window := g.first.start + uint32(lows[0])
+	rest := chunkWindows - window%chunkWindows // windows of the chunk from the first one on
+	n = len(lows)
+	if uint32(lows[n-1])-uint32(lows[0]) >= rest {
+		n, _ = slices.BinarySearch(lows, uint16(uint32(lows[0])+rest))
+	}
+	return &t.chunks[window/chunkWindows], n
+}
+
+// singles offers videos of one window in a regular group.
+func (s *rowScan) singles(c *chunk, row, first uint32, lows []uint16) {
+	scores, maxima, floor := c.column(s.column), c.columnMaxima(s.column), s.floor
+	if !s.batch.primed || !skips(maxima, floor) {
+		s.gather(scores, row, first, lows)
+		return
+	}
+	for _, low := range lows {
+		at := (first + uint32(low)) % chunkWindows
+		if maxima[at/blockWindows] < floor {
+			continue
+		}
+		if score := binary.LittleEndian.Uint16(scores[2*at:]); score >= floor {
+			s.offerSingle(row|uint32(low), score)
 			floor = s.floor
 		}
 	}
+}
+
+// skips reports whether the maxima, which stay in the caches, spare many looks at scores.
+func skips(maxima []uint16, floor uint16) bool {
+	const sample = 16
+	below := 0
+	for i := range sample {
+		if maxima[i*len(maxima)/sample] < floor {
+			below++
+		}
+	}
+	return below >= sample/4
 }
 
 // singleBits is singles for a bitmap. It passes over 64 videos at once if the maxima of their windows allow.
@@ -159,6 +220,10 @@ func (s *rowScan) singleBits(b *rowBlock, g *placeGroup) {
 			(window/blockWindows == last/blockWindows || s.table.maximum(s.column, last) < s.floor) {
 			continue
 		}
+		if bits.OnesCount64(word) > 16 {
+			s.dense(word, uint32(b.high)<<16|low, window, last)
+			continue
+		}
 		for ; word != 0; word &= word - 1 {
 			at := window + uint32(bits.TrailingZeros64(word))
 			if at > last {
@@ -167,13 +232,28 @@ func (s *rowScan) singleBits(b *rowBlock, g *placeGroup) {
 			c := &s.table.chunks[at/chunkWindows]
 			score := binary.LittleEndian.Uint16(c.scores[2*(s.column*c.size+int(at%chunkWindows)):])
 			if score >= s.floor {
-				s.single(uint32(b.high)<<16|(at-g.first.start), score)
+				s.offerSingle(uint32(b.high)<<16|(at-g.first.start), score)
 			}
 		}
 	}
 }
 
-func (s *rowScan) single(row uint32, score uint16) {
+// dense is singleBits for a word with so many rows that it takes less to look at all scores from window to last.
+func (s *rowScan) dense(word uint64, row, window, last uint32) {
+	for start := window; start <= last; {
+		c, in := &s.table.chunks[start/chunkWindows], int(start%chunkWindows)
+		stop := min(in+int(last-start)+1, chunkWindows)
+		scores := c.column(s.column)[:2*stop]
+		for at := next(scores, in, s.floor); at < stop; at = next(scores, at+1, s.floor) {
+			if i := start - window + uint32(at-in); word>>i&1 != 0 {
+				s.offerSingle(row+i, binary.LittleEndian.Uint16(scores[2*at:]))
+			}
+		}
+		start += uint32(stop - in)
+	}
+}
+
+func (s *rowScan) offerSingle(row uint32, score uint16) {
 	if s.passes == nil || s.passes(row) {
 		s.take(Hit{Row: row, Score: score})
 	}

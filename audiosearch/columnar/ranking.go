@@ -127,6 +127,7 @@ func (r *Ranking) Next() bool {
 			r.skip -= n
 		}
 	case collecting:
+		r.sort()
 		r.phase = afterLast
 	}
 	return r.phase != afterLast
@@ -223,6 +224,13 @@ func (r *Ranking) Hits() []Hit {
 	if r.phase != afterLast {
 		return nil
 	}
-	sorted := r.sorted()
-	return slices.Clone(sorted[min(r.skip, len(sorted)):])
+	return slices.Clone(r.best.hits[min(r.skip, len(r.best.hits)):])
+}
+
+// result is Hits for a caller that is the only one to ask.
+func (r *Ranking) result() []Hit {
+	if r.phase == afterLast && r.skip == 0 {
+		return r.best.hits
+	}
+	return r.Hits()
 }

@@ -114,12 +114,18 @@ func (s *rowSet) remove(row uint32) bool {
 
 // list appends the rows of the bitmap.
 func (b *rowBits) list(to []uint16) []uint16 {
-	for i, word := range b {
-		for ; word != 0; word &= word - 1 {
-			to = append(to, uint16(i<<6|bits.TrailingZeros64(word)))
+	to, _ = b.part(to, 0, len(b)*64)
+	return to
+}
+
+// part appends the rows of the bitmap from a word on, until there are so many or a few more, and returns the word to go on with.
+func (b *rowBits) part(to []uint16, word, most int) ([]uint16, int) {
+	for ; word < len(b) && len(to) < most; word++ {
+		for rest := b[word]; rest != 0; rest &= rest - 1 {
+			to = append(to, uint16(word<<6|bits.TrailingZeros64(rest)))
 		}
 	}
-	return to
+	return to, word
 }
 
 // rows returns the lower halves of all rows, in buffer if they do not stand anywhere yet.
@@ -136,6 +142,18 @@ func (s *rowSet) append(b rowBlock) {
 		s.blocks = append(s.blocks, b)
 		s.count += b.count
 	}
+}
+
+// bytes returns how much memory the blocks hold.
+func (s *rowSet) bytes() int {
+	n := 0
+	for i := range s.blocks {
+		n += 48 + 2*cap(s.blocks[i].list)
+		if s.blocks[i].bits != nil {
+			n += len(s.blocks[i].bits) * 8
+		}
+	}
+	return n
 }
 
 func (s *rowSet) clone() *rowSet {

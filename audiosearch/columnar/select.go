@@ -13,7 +13,8 @@ type condition struct {
 	id     uint32
 	column *column
 
-	codes    [][]uint32 // of the values that pass, if it is not excluding
+	codes    [][]uint32 // of the values that pass, if it is not excluding and there are several
+	only     uint32     // that of the value that passes, if it is not excluding and there is one
 	excludes bool       // all values pass but one:
 	excluded uint32     // nullCode: no row has it
 	values   int        // how many pass
@@ -23,7 +24,23 @@ type condition struct {
 // Select returns the rows that pass all filters; no filters, all rows. The selection holds until the next Set or Remove. The error is that of a
 // filter that [audiosearch.Filter.Predicate] refuses.
 func (c *Columns) Select(filters []audiosearch.Filter) (*Selection, error) {
+	if len(filters) == 0 || len(filters) == 1 && (filters[0].Op == audiosearch.OpEqual || filters[0].Op == "") {
+		return c.selection(filters) // there is a set already
+	}
+	rows, again := c.kept.find(filters)
+	if rows != nil {
+		return &Selection{columns: c, rows: rows}, nil
+	}
+	s, err := c.selection(filters)
+	if err == nil && again {
+		c.kept.keep(filters, s.set(), c.rows.count)
+	}
+	return s, err
+}
+
+func (c *Columns) selection(filters []audiosearch.Filter) (*Selection, error) {
 	s := &Selection{columns: c}
+	s.conditions = s.first[:0] // mostly there is one
 	for _, f := range filters {
 		p, err := f.Predicate()
 		if err != nil {
@@ -66,9 +83,8 @@ func newCondition(f audiosearch.Filter, p audiosearch.Predicate, id uint32, col 
 		n.count()
 	default:
 		if known {
-			n.codes = [][]uint32{{code}}
+			n.only, n.values, n.rows = code, 1, col.holders[code].count()
 		}
-		n.count()
 	}
 	return n
 }
@@ -84,6 +100,7 @@ func (n *condition) count() {
 			rows += n.column.holders[code].count()
 		}
 		if len(counted) > 0 {
+			n.only = codes[0]
 			n.rows += rows * len(codes) / len(counted)
 		}
 	}
@@ -92,11 +109,7 @@ func (n *condition) count() {
 // passes reports whether a row passes.
 func (n *condition) passes(c *Columns, row uint32) bool {
 	if n.values == 1 && !n.excludes {
-		for _, codes := range n.codes {
-			if len(codes) == 1 {
-				return n.column.holders[codes[0]].contains(row)
-			}
-		}
+		return n.column.holders[n.only].contains(row)
 	}
 	code := c.code(row, n.id)
 	switch {
@@ -119,13 +132,10 @@ func (n *condition) whole() (*rowSet, bool) {
 		if n.excluded == nullCode {
 			return &n.column.present, true
 		}
-	case n.values <= 1:
-		for _, codes := range n.codes {
-			for _, code := range codes {
-				return n.column.holders[code].set(), true
-			}
-		}
+	case n.values == 0:
 		return &rowSet{}, true
+	case n.values == 1:
+		return n.column.holders[n.only].set(), true
 	}
 	return nil, false
 }
@@ -155,6 +165,9 @@ func (n *condition) set() *rowSet {
 // scan goes through the rows that pass, in any order.
 func (n *condition) scan(scan *rowScan) {
 	if s, whole := n.whole(); whole {
+		if scan.passes == nil {
+			scan.prime(s)
+		}
 		scan.set(s)
 		return
 	}

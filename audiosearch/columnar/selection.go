@@ -10,6 +10,7 @@ type Selection struct {
 	columns    *Columns
 	conditions []condition // the most selective first
 	rows       *rowSet     // nil: not put together yet
+	first      [1]condition
 }
 
 // Contains reports whether a row is selected.
@@ -145,6 +146,7 @@ func (s *Selection) scan(scan *rowScan) {
 		s.set()
 	}
 	if s.rows != nil {
+		scan.prime(s.rows)
 		scan.set(s.rows)
 		return
 	}

@@ -25,15 +25,16 @@ type span struct {
 }
 
 const (
-	chunkWindows = 4096
+	chunkWindows = groupRows // a column of one class stands in one piece, which makes it as fast to look at as a plain array
+	chunkStep    = 8192      // a chunk that grows doubles up to this many windows, and gets as many more from there on
 	blockWindows = 64
 	deadRow      = 1<<32 - 1
 )
 
-// chunk has the scores of up to 4096 windows: class by class, room for size windows each, in the form of [Pack]; and then, for each
+// chunk has the scores of up to 65536 windows: class by class, room for size windows each, in the form of [Pack]; and then, for each
 // class, the maxima of each 64 windows.
 type chunk struct {
-	size   int // a power of two, or what there is
+	size   int
 	scores []byte
 	maxima []uint16
 }
@@ -50,6 +51,16 @@ func (c *chunk) grow(classes, size int) {
 	*c = grown
 }
 
+// roomFor returns how many windows a chunk has room for that needs so many.
+func roomFor(need int) (size int) {
+	if need > chunkStep {
+		return (need + chunkStep - 1) / chunkStep * chunkStep
+	}
+	for size = 1; size < need; size *= 2 {
+	}
+	return size
+}
+
 func (c *chunk) column(class int) []byte {
 	return c.scores[class*c.size*2 : (class+1)*c.size*2]
 }
@@ -59,7 +70,7 @@ func (c *chunk) columnMaxima(class int) []uint16 {
 	return c.maxima[class*n : (class+1)*n]
 }
 
-// reserve makes room for the windows of a video, knowing that so many are to come, these included.
+// reserve makes room for the windows of a video, knowing that so many are to come, these included; or not knowing it: 0.
 func (t *table) reserve(row uint32, count, coming int) (start uint32) {
 	start = uint32(t.windows)
 	t.videos = append(t.videos, span{start: start, row: row})
@@ -75,9 +86,8 @@ func (t *table) reserve(row uint32, count, coming int) (start uint32) {
 		need := min(end-i*chunkWindows, chunkWindows)
 		if c := &t.chunks[i]; c.size < need {
 			size := min(t.windows+coming-i*chunkWindows, chunkWindows)
-			if coming == count {
-				for size = 1; size < need; size *= 2 {
-				}
+			if coming == 0 {
+				size = roomFor(need)
 			}
 			c.grow(len(t.classes), size)
 		}
@@ -89,7 +99,7 @@ func (t *table) reserve(row uint32, count, coming int) (start uint32) {
 
 func (t *table) put(row uint32, columns [][]uint16) (start uint32) {
 	n := len(columns[0])
-	start = t.reserve(row, n, n)
+	start = t.reserve(row, n, 0)
 	for class, column := range columns {
 		for done := 0; done < min(n, len(column)); {
 			at := int(start) + done

@@ -11,6 +11,7 @@ import (
 // audioRows is what is searched of a dataset. Each video has a row.
 type audioRows struct {
 	videos  []*audioVideo // by row; nil: the row is free
+	ids     []string      // of the videos, by row: results name them, without a look at each
 	free    []uint32
 	columns columnar.Columns
 	scores  map[string]*columnar.Scores // by model
@@ -28,6 +29,7 @@ func (d *audioDataset) put(v audiosearch.Video) {
 		d.rows.removeScores(stored)
 	}
 	stored.video = v
+	d.rows.ids[stored.row] = v.ID
 	d.rows.columns.Set(stored.row, v.Metadata)
 }
 
@@ -38,13 +40,13 @@ func (r *audioRows) add(v *audioVideo) {
 		return
 	}
 	v.row = uint32(len(r.videos))
-	r.videos = append(r.videos, v)
+	r.videos, r.ids = append(r.videos, v), append(r.ids, "")
 }
 
 func (r *audioRows) remove(v *audioVideo) {
 	r.removeScores(v)
 	r.columns.Remove(v.row)
-	r.videos[v.row] = nil
+	r.videos[v.row], r.ids[v.row] = nil, ""
 	r.free = append(r.free, v.row)
 }
 
@@ -73,7 +75,7 @@ func (r *audioRows) setScores(v *audioVideo, model string, classes []audiosearch
 
 // order compares the IDs of videos.
 func (r *audioRows) order(a, b uint32) int {
-	return strings.Compare(r.videos[a].video.ID, r.videos[b].video.ID)
+	return strings.Compare(r.ids[a], r.ids[b])
 }
 
 // Compact implements [audiosearch.Compactor]. A step takes in a dataset's scores by one model.

@@ -101,8 +101,13 @@ func (a *AudioSearch) Search(ctx context.Context, org, dataset string, q audiose
 			}
 		}
 		page := columnar.Page{Offset: q.Offset, Limit: q.Limit, MinScore: q.MinScore}
-		for _, h := range d.rows.scores[q.Model].Rank(q.Class, selected, columnar.NewRanking(page, d.rows.order)) {
-			hits = append(hits, audiosearch.Hit{Video: d.rows.videos[h.Row].video.ID, Window: int(h.Window), Score: h.Score})
+		found := d.rows.scores[q.Model].Rank(q.Class, selected, columnar.NewRanking(page, d.rows.order))
+		if len(found) == 0 {
+			return nil
+		}
+		hits = make([]audiosearch.Hit, len(found))
+		for i, h := range found {
+			hits[i] = audiosearch.Hit{Video: d.rows.ids[h.Row], Window: int(h.Window), Score: h.Score}
 		}
 		return nil
 	})
