@@ -19,6 +19,7 @@ type document struct {
 	err     error
 	ids     anchors
 	schemes map[string]*scheme
+	targets map[string]strictjson.Value // of references, by pointer
 
 	fieldsLeft int // bounds the page: schemas that refer to each other can unfold to any size
 }
@@ -62,11 +63,7 @@ func (d *document) resolve(v strictjson.Value) (target strictjson.Value, name st
 			d.fail("the reference %q is not one within the document", ref.Text())
 			return strictjson.Value{}, name
 		}
-		v = d.root
-		for part := range strings.SplitSeq(pointer, "/") {
-			name = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
-			v, _ = v.Get(name)
-		}
+		v, name = d.target(pointer), unescape(pointer[strings.LastIndexByte(pointer, '/')+1:])
 		if v.Kind() == strictjson.Invalid {
 			d.fail("the reference %q leads nowhere", ref.Text())
 			return v, name
@@ -74,6 +71,23 @@ func (d *document) resolve(v strictjson.Value) (target strictjson.Value, name st
 	}
 	d.fail("the reference %q leads back to itself", at(v, "$ref").Text())
 	return strictjson.Value{}, name
+}
+
+// target returns what is at a JSON pointer (RFC 6901) without its first slash. To find it means to read all that is before it, so it is done once.
+func (d *document) target(pointer string) strictjson.Value {
+	v, known := d.targets[pointer]
+	if !known {
+		v = d.root
+		for part := range strings.SplitSeq(pointer, "/") {
+			v, _ = v.Get(unescape(part))
+		}
+		d.targets[pointer] = v
+	}
+	return v
+}
+
+func unescape(part string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
 }
 
 // page reads the whole document.

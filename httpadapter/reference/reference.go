@@ -77,7 +77,7 @@ func render(data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reference: the document is not JSON: %w", err)
 	}
-	d := &document{root: root, ids: make(anchors), schemes: make(map[string]*scheme), fieldsLeft: maxFields}
+	d := &document{root: root, ids: make(anchors), schemes: make(map[string]*scheme), targets: make(map[string]strictjson.Value), fieldsLeft: maxFields}
 	p := d.page()
 	if d.err != nil {
 		return nil, d.err
