@@ -35,8 +35,8 @@ type digit struct {
 //   - how long it is: 0 at 29 ms, 1 at 39 ms, in steps of 8 ms (ITU-T Q.24: up to 40 ms must be, up to 23 ms must not be accepted);
 //   - how near both frequencies are: 1 within 1.7 %, 0 beyond 2.6 % (Q.24: up to 1.5 % must, beyond 3.5 % must not);
 //   - how steady both are: 1 if the standard deviation is up to 0.6 %, 0 from 1.2 % on; a voice glides;
-//   - the difference of their levels: 1 up to 9 dB, 0 beyond 14 dB;
-//   - how much of the power they hold: 0 at 70 %, 1 from 88 % on, of what is below 2 kHz, and half of what there is above.
+//   - the difference of their levels: 1 up to 9 dB, 0 beyond 12 dB;
+//   - how much of the power they hold: 0 at 82 %, 1 from 93 % on, of what is below 2 kHz, and half of what there is above.
 //
 // The best digit counts for 88 % of the score, and the second best for the rest.
 func (c *clip) dtmf() float64 {
@@ -122,8 +122,8 @@ func (d *digit) add(f keyFrame) {
 	weight := power * power
 	d.lowHz, d.highHz = d.lowHz+weight*f.lowHz, d.highHz+weight*f.highHz
 	d.lowSquare, d.highSquare = d.lowSquare+weight*f.lowHz*f.lowHz, d.highSquare+weight*f.highHz*f.highHz
-	d.purity += weight * ramp(f.purity, 0.7, 0.88)
-	d.balance += weight * balance(f.lowPower, f.highPower, 9, 14)
+	d.purity += weight * ramp(f.purity, 0.82, 0.93)
+	d.balance += weight * balance(f.lowPower, f.highPower, 9, 12)
 	d.weight += weight
 	d.power = max(d.power, power)
 	d.frames = append(d.frames, power)

@@ -3,6 +3,7 @@ package signal
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,6 +40,9 @@ func TestSilenceShare(t *testing.T) {
 		{join(loud(4), quiet(1.9), loud(4.1)), 0},
 		{join(loud(4), quiet(2.1), loud(3.9)), 0.21},
 		{join(loud(1), quiet(3)), 0.75},
+		{join(loud(4.005), quiet(1.95), loud(4)), 0},
+		{join(loud(4.005), quiet(2), loud(3.995)), 0.2}, // not where blocks begin
+		{join(loud(6.516), quiet(2), loud(1.484)), 0.2},
 		{quiet(1.9), 0},
 		{onOff(10, 0, 0.08, 0.32, func(s float64) []float32 { return note(s, 1000, 0.002, 0) }), 1}, // -57 dBFS for a fifth of the time
 		{quiet(2.1), 1},
@@ -49,14 +53,66 @@ func TestSilenceShare(t *testing.T) {
 	}
 }
 
-// A tone of a second is a sine wave, one of half a second is not, wherever it is in the window.
+// A tone of a second is a sine wave, one of 0.93 s is not: wherever it is in the clip, in noise, soft, low or high, and if it is all of
+// the clip.
 func TestSineLength(t *testing.T) {
 	s := newScorer(t)
 	for i := range 8 {
 		at := float64(i) * 1.217
-		noise := white(10, 0.02, uint64(i))
-		high(t, s, classSine, mix(noise, join(quiet(at), note(1, 900, 0.3, 0)))[:windowSize], "1 s from %.1f s on", at)
-		low(t, s, classSine, mix(noise, join(quiet(at), note(0.5, 900, 0.3, 0)))[:windowSize], "0.5 s from %.1f s on", at)
+		hz := 50 * math.Pow(7600.0/50, float64(i)/7)
+		in := func(seconds, amplitude, snr float64) []float32 {
+			return noisy(join(quiet(at), note(seconds, hz, amplitude, at), quiet(9-at)), snr, uint64(i))
+		}
+		for _, amplitude := range []float64{0.5, 0.0045} {
+			for _, snr := range []float64{200, 20, 10} {
+				high(t, s, classSine, in(1, amplitude, snr), "1 s of %.0f Hz from %.1f s on, %.0f dB above noise", hz, at, snr)
+				low(t, s, classSine, in(0.93, amplitude, snr), "0.93 s of %.0f Hz from %.1f s on, %.0f dB above noise", hz, at, snr)
+			}
+		}
+		for seconds, expect := range map[float64]func(*testing.T, *Scorer, audiosearch.Class, []float32, string, ...any){
+			0.5: low, 0.8: low, 0.9: low, 0.93: low, 0.97: high, 1: high, 1.1: high,
+		} {
+			tone := note(seconds, hz, 0.3, 0)
+			expect(t, s, classSine, tone, "%.2f s of %.0f Hz and nothing else", seconds, hz)
+			expect(t, s, classSine, join(tone, quiet(10-seconds)), "%.2f s of %.0f Hz at the start", seconds, hz)
+			expect(t, s, classSine, join(quiet(10-seconds), tone), "%.2f s of %.0f Hz at the end", seconds, hz)
+		}
+	}
+}
+
+// A tone with overtones is none, however long: the least that is heard of a flute.
+func TestSinePurity(t *testing.T) {
+	s := newScorer(t)
+	with := func(decibels float64) []float32 {
+		return mix(note(5, 500, 0.3, 0), note(5, 1000, 0.3*math.Pow(10, decibels/20), 1))
+	}
+	high(t, s, classSine, with(-18), "an overtone at -18 dB")
+	low(t, s, classSine, with(-12), "an overtone at -12 dB")
+}
+
+// A chirp crosses more of the spectrum, or takes longer, than the glides of a voice or the fall of a drum.
+func TestChirpSpread(t *testing.T) {
+	s := newScorer(t)
+	drum := func(from, to, seconds float64) []float32 {
+		x := sweep(seconds, func(t float64) float64 { return to + (from-to)*math.Exp(-5*t/seconds) }, 0.7, 0)
+		for i := range x {
+			x[i] *= float32(math.Exp(-4 * float64(i) / float64(len(x))))
+		}
+		return x
+	}
+	for i, length := range []float64{0.2, 0.35, 0.5} {
+		for _, from := range []float64{120, 180, 240} {
+			low(t, s, classChirp, join(quiet(1), drum(from, 45, length), quiet(1)), "a drum from %.0f Hz on, %.2f s", from, length)
+			glide := rising(length, from, from*1.6, 0.3)
+			low(t, s, classChirp, join(quiet(1), soft(glide), quiet(1)), "a glide from %.0f Hz on, %.2f s", from, length)
+			low(t, s, classChirp, noisy(join(quiet(1), soft(glide), quiet(1)), 20, uint64(i)), "a glide from %.0f Hz on, %.2f s", from, length)
+		}
+	}
+	for _, seconds := range []float64{1, 2, 5, 10} {
+		for _, ends := range [][2]float64{{200, 400}, {4000, 200}, {300, 3000}, {7500, 100}, {1000, 2000}} {
+			high(t, s, classChirp, rising(seconds, ends[0], ends[1], 0.3), "%.0f to %.0f Hz in %.0f s", ends[0], ends[1], seconds)
+			high(t, s, classChirp, straight(seconds, ends[0], ends[1], 0.3), "straight from %.0f to %.0f Hz in %.0f s", ends[0], ends[1], seconds)
+		}
 	}
 }
 
@@ -79,6 +135,9 @@ func TestDTMFLimits(t *testing.T) {
 		low(t, s, classDTMF, press(0.023, 0, 0), "key %c of 23 ms", k)
 	}
 	low(t, s, classDTMF, mix(note(1, 697, 0.2, 0), note(1, 1209, 0.02, 0)), "20 dB of twist")
+	low(t, s, classDTMF, mix(note(1, 697, 0.2, 0), note(1, 1209, 0.056, 0)), "11 dB of twist")
+	low(t, s, classDTMF, mix(key('5', 1, 0.2, 0), note(1, 350, 0.12, 0)), "a third tone 7 dB below the two")
+	high(t, s, classDTMF, mix(key('5', 1, 0.2, 0), note(1, 350, 0.04, 0)), "a third tone 17 dB below the two")
 	low(t, s, classDTMF, mix(key('5', 1, 0.2, 0), note(1, 1000, 0.2, 0)), "a third tone")
 	low(t, s, classDTMF, note(1, 697, 0.2, 0), "half a key")
 }
@@ -127,6 +186,40 @@ func TestPulseRate(t *testing.T) {
 	}
 }
 
+// The beat of music is no pulse if something else sounds between the beats, or if they differ.
+func TestPulseStandsAlone(t *testing.T) {
+	s := newScorer(t)
+	tick := func(i int) []float32 { return join(bang(0.08, 0.5, uint64(i)), quiet(0.92)) }
+	var even, lengths, levels []float32
+	for i := range 10 {
+		even = join(even, tick(i))
+		lengths = join(lengths, soft(note([...]float64{0.05, 0.25}[i%2], 900, 0.5, 0)), quiet([...]float64{0.95, 0.75}[i%2]))
+		levels = join(levels, soft(note(0.1, 900, [...]float64{0.5, 0.12}[i%2], 0)), quiet(0.9))
+	}
+	high(t, s, classPulse, even, "ticks")
+	high(t, s, classPulse, noisy(even, 20, 1), "ticks in noise")
+	high(t, s, classPulse, mix(even, note(10, 330, 0.01, 0)), "ticks over a soft tone")
+	low(t, s, classPulse, mix(even, repeated(10, 0, join(quiet(0.4), soft(note(0.2, 330, 0.2, 0)), quiet(0.4)))), "a note between the ticks")
+	low(t, s, classPulse, mix(even, spoken(10, 120, 0.2, 1)), "ticks under speech")
+	beat := mix(even, note(10, 200, 0.071, 0)) // 18 dB below
+	high(t, s, classPulse, beat, "ticks over a tone")
+	low(t, s, classPulse, mix(beat, repeated(10, 0, join(quiet(0.4), soft(note(0.2, 330, 0.15, 0)), quiet(0.4)))), "a soft note between")
+	low(t, s, classPulse, lengths, "long and short in turn")
+	low(t, s, classPulse, levels, "loud and soft in turn")
+	bell := played(1, 800, 0.5)
+	for i := range bell {
+		bell[i] *= float32(math.Exp(-12 * float64(i) / sampleRate))
+	}
+	high(t, s, classPulse, mix(repeated(10, 0.3, bell), white(10, 0.045, 1)), "bells that ring")
+	for _, from := range []float64{0.02, 0.05, 0.075} {
+		cut := onOff(3.6, from, 0.2, 0.8, tone(1000))
+		high(t, s, classPulse, cut, "four beeps, the first one cut at %.2f s", from)
+		slices.Reverse(cut)
+		high(t, s, classPulse, cut, "four beeps, the last one cut at %.2f s", from)
+	}
+	low(t, s, classPulse, repeated(10, 0, join(bang(0.05, 0.3, 3), quiet(0.56))), "a beat of 98 a minute")
+}
+
 func TestHumMains(t *testing.T) {
 	s := newScorer(t)
 	for _, c := range []struct {
@@ -168,6 +261,11 @@ func TestNoiseSlopes(t *testing.T) {
 	for from := range 6 {
 		high(t, s, classWhiteNoise, join(quiet(float64(from)), white(4.2, 0.1, 1), quiet(5.8-float64(from))), "4 s from %d s on", from)
 		high(t, s, classPinkNoise, join(quiet(float64(from)), sloped(4.2, 0.1, -3.01, 1), quiet(5.8-float64(from))), "4 s from %d s on", from)
+	}
+	for i := range 9 {
+		at := 0.83 * float64(i)
+		high(t, s, classWhiteNoise, join(quiet(at), white(3, 0.02, 1), quiet(7-at)), "3 s from %.2f s on", at)
+		high(t, s, classPinkNoise, join(quiet(at), sloped(3, 0.02, -3.01, 1), quiet(7-at)), "3 s from %.2f s on", at)
 	}
 	low(t, s, classWhiteNoise, join(quiet(4), white(1.2, 0.1, 1), quiet(4.8)), "one second")
 	require.Greater(t, scoresOf(t, s, white(10, 0.1, 1))[classWhiteNoise], scoresOf(t, s, join(white(5, 0.1, 1), quiet(5)))[classWhiteNoise], "more of it ranks higher")

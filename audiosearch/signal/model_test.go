@@ -22,7 +22,7 @@ func TestModel(t *testing.T) {
 	}
 	m, err := newScorer(t).Model(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, "signal/1", m.ID)
+	require.Equal(t, "signal/2", m.ID)
 	require.Equal(t, 16000, m.SampleRate)
 	require.Equal(t, 10*time.Second, m.Window)
 	require.Equal(t, 2*time.Second, m.Hop)

@@ -30,9 +30,10 @@ type noiseSegment struct {
 //     0.6.
 //   - how much of the power is there: 0 at 35 %, 1 from 55 % on; pink noise has 75 %, as there is as much in the octaves below.
 //
-// The seconds that have a part of it and follow each other make a stretch. How clear a stretch is, is the mean of its seconds, times how equal their
-// levels are (1 if their standard deviation is up to 1.5 dB, 0 from 4 dB on), times how long it is: 0 from one second down, 1 from three
-// seconds on, or if it is all of the clip. The score is that of the best stretch, and higher by up to 0.12 if it fills more of the clip.
+// The seconds that have a part of it and follow each other make a stretch. How clear a stretch is, is the mean of its seconds, times how
+// equal their levels are (1 if their standard deviation is up to 1.5 dB, 0 from 4 dB on), times how long it is: 0 if it is one second, 1 if
+// it is two, as there are whole ones in all 3 s of noise, or all of the clip. The score is that of the best stretch, and higher by up to
+// 0.12 if it fills more of the clip.
 func (c *clip) whiteNoise() float64 { return c.noise(0) }
 
 // pinkNoise: see whiteNoise.
@@ -52,7 +53,7 @@ func (c *clip) noise(slope float64) float64 {
 		}
 		if n := float64(len(c.levels)); n > 0 {
 			share := n / float64(len(c.noises))
-			long := max(ramp(n, 1, 3), ramp(share, 0.9, 1))
+			long := max(ramp(n, 1, 2), ramp(share, 0.9, 1))
 			best = max(best, lasting(sum/n*long*ramp(deviation(c.levels), 4, 1.5), share))
 		}
 		sum, c.levels = 0, c.levels[:0]

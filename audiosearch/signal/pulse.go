@@ -8,32 +8,43 @@ type burst struct {
 	level   float64 // dB, at its loudest
 }
 
+func (b burst) seconds() float64 { return b.off - b.on }
+
 // pulse looks for short bursts at about 1 Hz. The score is the least of
-//   - how far the bursts stand out of what is between them: 0 at 6 dB, 1 at 14 dB;
+//   - how far the bursts stand out of all that is between them, from 150 ms after one to 60 ms before the next: 0 at 8 dB, 1 at 14 dB. In
+//     music something else sounds between the beats;
 //   - how many come at equal times: 0.5 for three bursts, 1 from four on;
-//   - their rate: 1 from 0.6 to 1.6 Hz, 0 below 0.4 and above 2.2 Hz;
+//   - their rate: 1 from 0.62 to 1.5 Hz, 0 below 0.5 and above 1.65 Hz;
 //   - how short they are: 1 up to 0.3 s, 0 from 0.38 s on;
 //   - how equal the times between them are: 1 if they differ by up to 8 %, 0 from 20 % on;
-//   - how equally loud they are: 1 if they differ by up to 6 dB, 0 from 15 dB on.
+//   - how alike they are: 1 if their levels differ by up to 5 dB, and 0 from 10 dB on; 1 if their lengths differ by up to 50 ms, and 0 from
+//     100 ms on.
 //
 // What is left goes through lasting.
 func (c *clip) pulse() (best float64) {
-	bursts, between, top := c.bursts()
-	if len(bursts) < 3 {
-		return 0
-	}
-	contrast := ramp(top-between, 6, 14)
+	bursts, end := c.bursts(), float64(len(c.blocks))*blockSeconds
 	for first := range bursts {
 		if first+1 >= len(bursts) {
 			break
 		}
 		period := bursts[first+1].on - bursts[first].on
-		score := min(contrast, rate(period), brief(bursts[first]), brief(bursts[first+1]))
-		low, high := bursts[first].level, bursts[first].level
+		score := min(rate(period), brief(bursts[first]), brief(bursts[first+1]))
+		softest, loudest := bursts[first].level, bursts[first].level
+		shortest, longest := bursts[first].seconds(), bursts[first].seconds()
+		if bursts[first].on <= 0 {
+			shortest = bursts[first+1].seconds() // the clip cut the first one
+		}
 		for i := first + 1; i < len(bursts) && score > 0; i++ {
 			b := bursts[i]
-			low, high = min(low, b.level), max(high, b.level)
-			score = min(score, brief(b), ramp(high-low, 15, 6), ramp(math.Abs((b.on-bursts[i-1].on)/period-1), 0.2, 0.08))
+			softest, loudest = min(softest, b.level), max(loudest, b.level)
+			if longest = max(longest, b.seconds()); b.off < end {
+				shortest = min(shortest, b.seconds())
+			}
+			score = min(score, brief(b), ramp(loudest-softest, 10, 5), ramp(longest-shortest, 0.1, 0.05),
+				ramp(math.Abs((b.on-bursts[i-1].on)/period-1), 0.2, 0.08))
+			if score > 0 {
+				score = min(score, ramp(c.contrast(bursts[i-1], b), 8, 14))
+			}
 			share := (b.on - bursts[first].on + period) / c.seconds()
 			best = max(best, lasting(min(score, ramp(float64(i-first), 1, 3)), share))
 		}
@@ -41,9 +52,20 @@ func (c *clip) pulse() (best float64) {
 	return best
 }
 
-func rate(period float64) float64 { return min(ramp(1/period, 0.4, 0.6), ramp(1/period, 2.2, 1.6)) }
+func rate(period float64) float64 { return min(ramp(1/period, 0.5, 0.62), ramp(1/period, 1.65, 1.5)) }
 
-func brief(b burst) float64 { return ramp(b.off-b.on, 0.38, 0.3) }
+func brief(b burst) float64 { return ramp(b.seconds(), 0.38, 0.3) }
+
+// contrast is how many dB two bursts stand out of what is between them. A burst may ring after its end, and codecs spread it to before its
+// begin.
+func (c *clip) contrast(a, b burst) float64 {
+	const ring, spread = 0.15, 0.06 // seconds
+	loudest := quietest
+	for i := int((a.off + ring) / blockSeconds); i < int((b.on-spread)/blockSeconds); i++ {
+		loudest = max(loudest, c.levels[i])
+	}
+	return min(a.level, b.level) - loudest
+}
 
 const (
 	burstGap   = 0.06 // seconds: two bursts that are nearer are one
@@ -51,15 +73,16 @@ const (
 	burstSteps = 128 // dB
 )
 
-// bursts finds the bursts of a clip, and the levels between them and at the top of most of them.
-func (c *clip) bursts() (bursts []burst, between, top float64) {
+// bursts finds the bursts of a clip: what is above the middle between its usual level and the top of most bursts. It leaves the levels of
+// all blocks in c.levels.
+func (c *clip) bursts() (bursts []burst) {
 	c.levels = c.levels[:0]
 	for _, b := range c.blocks {
 		c.levels = append(c.levels, max(quietest, decibels(float64(b.meanSquare-b.mean*b.mean))))
 	}
-	between, top = c.quantile(0.4), c.quantile(0.999)
+	between, top := c.quantile(0.4), c.quantile(0.999)
 	if top < -60 {
-		return nil, 0, 0
+		return nil
 	}
 	edge := between + max(4, (top-between)/2)
 	for i, level := range c.levels {
@@ -73,7 +96,7 @@ func (c *clip) bursts() (bursts []burst, between, top float64) {
 			bursts = append(bursts, burst{on, on + blockSeconds, level})
 		}
 	}
-	return bursts, between, top
+	return bursts
 }
 
 // quantile is the level that a share of the blocks is below of, to half a dB.

@@ -40,9 +40,9 @@ func (c *clip) silence() float64 {
 	return clamp(float64(silent) / float64(len(c.blocks)))
 }
 
-// longEnough is the length of a silent part if that counts.
+// longEnough is the length of a silent part if that counts. Up to a block of it may be in the blocks around it.
 func longEnough(begin, end int) int {
-	if begin < 0 || float64(end-begin)*blockSeconds < silenceRun {
+	if begin < 0 || float64(end-begin+1)*blockSeconds < silenceRun {
 		return 0
 	}
 	return end - begin
