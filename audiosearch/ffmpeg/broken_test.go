@@ -133,7 +133,7 @@ func TestCut(t *testing.T) {
 				}
 				if !c.end && n == whole/2 {
 					assert.NotErrorIs(t, err, audiosearch.ErrBadMedia)
-					assert.InDelta(t, 10, float64(len(got))/16000, 6, "half of the sound")
+					assert.InDelta(t, 5, float64(len(got))/16000, 3, "half of the sound")
 				}
 			}
 		})

@@ -94,6 +94,8 @@ type job struct {
 	ctx  context.Context
 	file *os.File
 	left time.Duration // of Options.Timeout
+
+	thorough bool // the programs look further into the file than at its first seconds, since nothing is heard there
 }
 
 // open opens a file, which is what all programs of the job will see.

@@ -92,14 +92,47 @@ func (j *job) header() (*header, error) {
 	switch {
 	case h.sound < 0:
 		return nil, errNoSound
+	case h.channels < 1 && !j.thorough:
+		j.thorough = true
+		return j.header()
 	case h.channels < 1:
 		return nil, errNoCodec
 	case h.channels > maxChannels:
 		return nil, fmt.Errorf("the file has %d channels of sound, and ffmpeg averages %d at most: convert it to fewer", h.channels, maxChannels)
-	case h.duration > j.opts.MaxDuration, h.delay > j.opts.MaxDuration:
+	}
+	if h.video >= 0 && !h.mov {
+		// Unless there is an index, ffprobe looks at the first seconds alone. A sound that begins later seems to begin with the file.
+		if h.delay, err = j.delay(h); err != nil {
+			return nil, err
+		}
+	}
+	if h.duration > j.opts.MaxDuration || h.delay > j.opts.MaxDuration {
 		return nil, j.tooLong()
 	}
 	return h, nil
+}
+
+// delay returns when the first packet of the sound is to be heard, from the start of the file.
+func (j *job) delay(h *header) (time.Duration, error) {
+	path, err := j.ffprobe()
+	if err != nil {
+		return 0, err
+	}
+	args, err := j.input("error", true)
+	if err != nil {
+		return 0, err
+	}
+	args = append(args, "-select_streams", strconv.Itoa(h.sound), "-read_intervals", "%+#1", "-show_entries", "packet=pts_time", "-of", "csv=p=0")
+	out, _, err := j.readAll(maxHeader, path, args...)
+	if err != nil {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), ",")
+	at, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return h.delay, nil // the packet does not say it
+	}
+	return seconds(at - h.start), nil
 }
 
 // end returns when the stream ends, as the file says it.
@@ -127,6 +160,9 @@ func (j *job) input(level string, mov bool) ([]string, error) {
 	}
 	args := []string{
 		"-hide_banner", "-v", level, "-max_alloc", "536870912", "-protocol_whitelist", "file", "-format_whitelist", containers, "-max_pixels", "134217728",
+	}
+	if j.thorough {
+		args = append(args, "-analyzeduration", "600000000", "-probesize", "268435456") // microseconds, bytes
 	}
 	if mov {
 		args = append(args, "-enable_drefs", "0", "-use_absolute_path", "0")

@@ -83,7 +83,7 @@ func TestFFmpegThatFails(t *testing.T) {
 		"head -c 64003 /dev/zero":             {"", false, 16000},
 		"head -c 400000 /dev/urandom":         {"", false, 100000},
 		"yes | head -c 400000":                {"", false, 100000},
-		"cat /dev/zero":                       {"longer than 24h", false, -1},
+		"cat /dev/zero":                       {"longer than 1h", false, -1},
 		"head -c 64000 /dev/zero; kill -9 $$": {"was killed", false, 16000},
 		"head -c 64000 /dev/zero; yes >&2":    {"too long", false, 16000},
 		"head -c 64000 /dev/zero; exec >&- 2>&-;sleep 99": {"too long", false, 16000},
@@ -98,7 +98,7 @@ func TestFFmpegThatFails(t *testing.T) {
 		case c.says == "too long":
 			options.Timeout = 2 * time.Second
 		case c.samples < 0:
-			options.MaxBytes, rate = 24*3600*1000*4, 1000
+			options.MaxDuration, rate = time.Hour, 1000
 		}
 		m := newMedia(t, options)
 		m.resampler = soxr
@@ -142,7 +142,7 @@ func TestBestResampler(t *testing.T) {
 	} {
 		path := filepath.Join(folder, "program")
 		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n[ \"$*\" = -version ] && echo '"+version+"'\n"), 0o700))
-		m := newMedia(t, nil)
+		m := newAsking(t, nil)
 		j, err := m.open(t.Context(), write(t, "a.flac", "whatever it is"))
 		require.NoError(t, err)
 		for range 2 {
@@ -153,7 +153,7 @@ func TestBestResampler(t *testing.T) {
 		}
 		j.close()
 	}
-	m := newMedia(t, &Options{FFprobe: script(t, `echo '{"streams":[{"codec_type":"audio","channels":1}]}'`), FFmpeg: "false"})
+	m := newAsking(t, &Options{FFprobe: script(t, `echo '{"streams":[{"codec_type":"audio","channels":1}]}'`), FFmpeg: "false"})
 	_, err := collect(t, t.Context(), m, write(t, "a.flac", "whatever it is"), 16000)
 	assert.Error(t, err)
 	assert.Empty(t, m.resampler, "a failure is no answer")

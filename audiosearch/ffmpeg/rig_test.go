@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,10 +31,13 @@ func missing(t testing.TB, what string) {
 	t.Skip(what)
 }
 
+// encoders lists ffmpeg's. To start ffmpeg takes a tenth of a second of a processor, so that what does not change is asked once.
+var encoders = sync.OnceValues(func() ([]byte, error) { return exec.Command("ffmpeg", "-v", "error", "-encoders").Output() })
+
 // needEncoder skips a test if ffmpeg was built without an encoder.
 func needEncoder(t testing.TB, name string) {
 	t.Helper()
-	out, err := exec.Command("ffmpeg", "-v", "error", "-encoders").Output()
+	out, err := encoders()
 	require.NoError(t, err)
 	if !strings.Contains(string(out), " "+name+" ") {
 		missing(t, "this ffmpeg has no encoder "+name)
@@ -55,15 +59,31 @@ func tone(expr string) []string { return []string{"-f", "lavfi", "-i", "aevalsrc
 
 var film = []string{"-f", "lavfi", "-i", "testsrc=size=160x120:rate=25"}
 
-// video makes a file of 20 seconds with a keyframe every two seconds.
+// video makes a file of ten seconds with a keyframe every two seconds.
 func video(t testing.TB, name string, args ...string) string {
 	t.Helper()
 	all := append(append([]string{}, film...), tone("0.5*sin(2*PI*440*t):s=44100")...)
-	all = append(append(all, "-t", "20", "-g", "50", "-force_key_frames", "expr:gte(t,n_forced*2)"), args...)
+	all = append(append(all, "-t", "10", "-g", "50", "-force_key_frames", "expr:gte(t,n_forced*2)"), args...)
 	return record(t, append(all, name)...)
 }
 
+// resamplerHere is what each Media would find out: see encoders.
+var resamplerHere = sync.OnceValue(func() string {
+	if out, err := exec.Command("ffmpeg", "-version").Output(); err != nil || !strings.Contains(string(out), "--enable-libsoxr") {
+		return swr
+	}
+	return soxr
+})
+
+// newMedia is New without the question for the resampler.
 func newMedia(t testing.TB, options *Options) *Media {
+	t.Helper()
+	m := newAsking(t, options)
+	m.resampler = resamplerHere()
+	return m
+}
+
+func newAsking(t testing.TB, options *Options) *Media {
 	t.Helper()
 	m, err := New(options)
 	require.NoError(t, err)

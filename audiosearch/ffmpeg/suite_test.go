@@ -10,5 +10,5 @@ import (
 // TestMediaRules: the contract of a media, by the suite.
 func TestMediaRules(t *testing.T) {
 	needFFmpeg(t)
-	audiosearchtest.RunMedia(t, func(t *testing.T) audiosearch.Media { return newMedia(t, nil) })
+	audiosearchtest.RunMedia(t, func(t *testing.T) audiosearch.Media { return newAsking(t, nil) })
 }
