@@ -148,7 +148,7 @@ func testPageSounds(t *testing.T, s *server, _ *media) {
 
 // testPageCancel: who may cancel has a button for it.
 func testPageCancel(t *testing.T, s *server, m *media) {
-	m.wav("long.wav", whiteNoise(1800, 9)) // another file, which is to be scored again
+	m.wav("long.wav", halfAnHour()...) // another file, which is to be scored again
 	p := program(s.cmd.Path)
 	s = p.start(t, nil, "-config", m.path("acme.json")).guardMedia(m)
 	b := newBrowser(t, s)

@@ -15,6 +15,7 @@ import (
 
 // TestSearchPage uses the search page as a browser does.
 func TestSearchPage(t *testing.T) {
+	t.Parallel()
 	p := buildServer(t)
 	m := newMedia(t)
 	m.mp4("clips/clip.mp4", whiteNoise(14, 1), dialTone(12), whiteNoise(6, 2))

@@ -137,8 +137,9 @@ func testSearchStopped(t *testing.T, p program) {
 	}
 	m := newMedia(t)
 	m.wav("short.wav", dialTone(3))
-	m.ffmpeg("-f", "lavfi", "-i", "anoisesrc=duration=7200:sample_rate=16000:amplitude=0.0005", "long.flac")
-	config, dir := m.document(clip{"a-short", "short.wav", nil}, clip{"long", "long.flac", nil}), t.TempDir()
+	m.ffmpeg("-f", "lavfi", "-i", "anoisesrc=duration=120:sample_rate=16000:amplitude=0.0005", "-sample_fmt", "s16", "part.flac")
+	m.ffmpeg("-stream_loop", "59", "-i", "part.flac", "-c", "copy", "long.mkv")
+	config, dir := m.document(clip{"a-short", "short.wav", nil}, clip{"long", "long.mkv", nil}), t.TempDir()
 	for i, end := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL, syscall.SIGTERM} {
 		s := p.startIn(t, dir, nil, "-config", config).guardMedia(m)
 		run := s.search(viewerToken, "Dial tone", nil)

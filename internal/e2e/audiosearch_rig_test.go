@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +73,9 @@ func whiteNoise(seconds float64, seed uint64) []float32 {
 	}
 	return samples
 }
+
+// halfAnHour is noise that takes a while to be scored.
+func halfAnHour() [][]float32 { return slices.Repeat([][]float32{whiteNoise(60, 9)}, 30) }
 
 // tones are sines, each as loud as the others: 350 and 440 Hz are a dial tone.
 func tones(seconds float64, hz ...float64) []float32 {

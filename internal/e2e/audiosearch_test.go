@@ -14,6 +14,7 @@ import (
 
 // TestAudioSearch searches on the server as clients do.
 func TestAudioSearch(t *testing.T) {
+	t.Parallel()
 	p := buildServer(t)
 	for name, test := range map[string]func(*testing.T, program){
 		"document of the contract": testSearchContract,
@@ -138,6 +139,7 @@ func testSearchBroken(t *testing.T, p program) {
 	m.write("empty.mp4", nil)
 	m.write("cut.mp4", whole[:len(whole)/2]) // the index is at its end
 	m.write("header.wav", good[:30])
+	m.write("half.wav", good[:len(good)/2])
 	m.write("list.m3u8", []byte("#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\n/etc/passwd\n#EXT-X-ENDLIST\n"))
 	m.write("list.mp4", []byte("ffconcat version 1.0\nfile /etc/passwd\n"))
 	m.write("text.wav", []byte(strings.Repeat("This is no sound. ", 100)))
@@ -154,7 +156,7 @@ func testSearchBroken(t *testing.T, p program) {
 	for name := range said {
 		clips = append(clips, clip{name, name, nil})
 	}
-	for _, name := range []string{"good.wav", "whole.mp4", "really-wav.mp4", "inside.wav"} {
+	for _, name := range []string{"good.wav", "whole.mp4", "really-wav.mp4", "inside.wav", "half.wav"} {
 		clips = append(clips, clip{name, name, nil})
 	}
 	s := p.start(t, nil, "-config", m.document(clips...)).guardMedia(m)
@@ -164,6 +166,8 @@ func testSearchBroken(t *testing.T, p program) {
 	assert.Equal(t, "SUCCESS", *ended.Termination)
 	require.NotNil(t, ended.Message)
 	assert.Contains(t, *ended.Message, strconv.Itoa(len(said))+" of "+strconv.Itoa(len(clips))+" videos could not be searched.")
+	assert.Contains(t, *ended.Message, "1 of "+strconv.Itoa(len(clips))+" videos could be searched in part only.")
+	assert.Contains(t, s.stderr.String(), `"msg":"only a part of a video can be searched","organization":"acme","dataset":"d1","video":"half.wav","problem":"the file ends at 2.499s,`)
 	assert.Equal(t, len(clips), ended.Progress.Done)
 	for name, want := range said {
 		line := ""
@@ -187,13 +191,13 @@ func testSearchBroken(t *testing.T, p program) {
 		found[r.Video.ID] = true
 		assert.Greater(t, r.Score, 0.8, r.Video.ID)
 	}
-	assert.Equal(t, map[string]bool{"good.wav": true, "whole.mp4": true, "really-wav.mp4": true, "inside.wav": true}, found)
+	assert.Equal(t, map[string]bool{"good.wav": true, "whole.mp4": true, "really-wav.mp4": true, "inside.wav": true, "half.wav": true}, found)
 }
 
 // testSearchCancel cancels a run that has much to do.
 func testSearchCancel(t *testing.T, p program) {
 	m := newMedia(t)
-	m.wav("long.wav", whiteNoise(1800, 1))
+	m.wav("long.wav", halfAnHour()...)
 	m.wav("short.wav", whiteNoise(5, 2))
 	config := m.document(clip{"long", "long.wav", object{"n": 1}}, clip{"short", "short.wav", object{"n": 2}})
 	s := p.start(t, nil, "-config", config).guardMedia(m)

@@ -15,6 +15,7 @@ import (
 
 // TestCredentials drives the credentials service of the example server.
 func TestCredentials(t *testing.T) {
+	t.Parallel()
 	p := buildServer(t)
 	for name, test := range map[string]func(*testing.T, func(args ...string) *server){
 		"sample document":           testSampleDocument,
@@ -27,7 +28,10 @@ func TestCredentials(t *testing.T) {
 		"login times":               testLoginTimes,
 		"token times":               testTokenTimes,
 	} {
-		t.Run(name, func(t *testing.T) { eachStorage(t, p, test) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachStorage(t, p, test)
+		})
 	}
 	for name, test := range map[string]func(*testing.T, program){
 		"provisioning again":        testProvisioningAgain,

@@ -126,9 +126,11 @@ func check(err error) {
 `
 
 func TestConsumer(t *testing.T) {
+	t.Parallel()
 	release := pack(t)
 
 	t.Run("types", func(t *testing.T) {
+		t.Parallel()
 		c := release.consumer(t, typesProgram, corePath)
 		require.Equal(t, "true true httpadapter: forbidden\n", c.run())
 
@@ -146,6 +148,7 @@ func TestConsumer(t *testing.T) {
 	})
 
 	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
 		c := release.consumer(t, memoryProgram, corePath)
 		require.Equal(t, "completed\n", c.run())
 		c.requireCompiled(compiled)
@@ -154,6 +157,7 @@ func TestConsumer(t *testing.T) {
 	// The nested modules are not built here, only resolved: their own tests build them, and some need cgo.
 	for _, nested := range release.modules[1:] {
 		t.Run(strings.TrimPrefix(nested.path, corePath+"/"), func(t *testing.T) {
+			t.Parallel()
 			c := release.consumer(t, nested.blankImports(t), nested.path)
 			for _, path := range c.list("-m", "-f", "{{.Path}}", "all") {
 				ours := path == corePath || path == nested.path
@@ -168,6 +172,7 @@ func TestConsumer(t *testing.T) {
 type packed struct {
 	version string
 	proxy   string
+	cache   string // of the modules that strangers have downloaded: this release must not stay in the developer's
 	root    string
 	modules []packedModule // the core first
 }
@@ -182,7 +187,7 @@ func pack(t *testing.T) *packed {
 	work, err := modfile.ParseWork("go.work", read(t, filepath.Join(root, "go.work")), nil)
 	require.NoError(t, err)
 
-	p := &packed{root: root, proxy: t.TempDir(), modules: []packedModule{{corePath, root}}}
+	p := &packed{root: root, proxy: t.TempDir(), cache: t.TempDir(), modules: []packedModule{{corePath, root}}}
 	for _, use := range work.Use {
 		dir := filepath.Join(root, use.Path)
 		mod, err := modfile.Parse(use.Path+"/go.mod", read(t, filepath.Join(dir, "go.mod")), nil)
@@ -294,8 +299,8 @@ func (p *packed) consumer(t *testing.T, source, requires string) *consumer {
 		"GOWORK=off",
 		// -trimpath: what is built does not depend on the folder, so the build cache serves the next run.
 		"GOFLAGS=-mod=mod -modcacherw -trimpath -buildvcs=false",
-		// A cache of modules of its own: this release must not stay in the developer's. His downloads serve as a second proxy.
-		"GOMODCACHE="+t.TempDir(),
+		"GOMODCACHE="+p.cache,
+		// The developer's downloads serve as a second proxy.
 		"GOPROXY=file://"+filepath.ToSlash(p.proxy)+",file://"+filepath.ToSlash(filepath.Join(modCache, "cache", "download"))+","+goProxy,
 		"GONOPROXY=none", "GONOSUMDB="+corePath, "GOPRIVATE=",
 	)}

@@ -38,7 +38,7 @@ func TestTwoServersOneFileLocked(t *testing.T) {
 
 func testTwoServersOneFile(t *testing.T, inTransaction bool) {
 	const clients = 8
-	const events = 5000
+	events := int64(soak(2000, 5000))
 	const lease = 15 * time.Second // LeaseOptions.TTL
 	const concurrency = 4          // WorkerOptions.Concurrency
 	p := buildServer(t)

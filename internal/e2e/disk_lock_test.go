@@ -28,18 +28,6 @@ const (
 	holdExclusive = "exclusive" // nobody else can open it
 )
 
-// TestMain runs the tests or, as another process of TestLockedFile, holds a database: SQLite's locks are a process's.
-func TestMain(m *testing.M) {
-	if how := os.Getenv("E2E_HOLD"); how != "" {
-		if err := holdFile(how, os.Getenv("E2E_HOLD_FILE")); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		return
-	}
-	m.Run()
-}
-
 // holdFile holds a database until standard input is closed.
 func holdFile(how, file string) error {
 	name := url.URL{Scheme: "file", Path: file, RawQuery: "_pragma=busy_timeout(10000)"}

@@ -7,11 +7,15 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,16 +32,52 @@ const patience = 30 * time.Second
 // program is the example server, built.
 type program string
 
-// buildServer builds examples/server. E2E_BUILD_FLAGS may hold flags for it, such as -race.
+// TestMain runs the tests or, as another process of one of them, does a part of it.
+func TestMain(m *testing.M) {
+	if how := os.Getenv("E2E_HOLD"); how != "" {
+		if err := holdFile(how, os.Getenv("E2E_HOLD_FILE")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(runTests(m))
+}
+
+func runTests(m *testing.M) int {
+	// These tests mostly wait: for the disk, for leases, for processes to end.
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))) // there is such a flag, and it is a number
+	}
+	defer func() { _ = os.RemoveAll(built.folder) }() // what is left is in the folder for temporary files
+	return m.Run()
+}
+
+// built is the server that the tests share.
+var built struct {
+	once   sync.Once
+	folder string
+	out    []byte
+	err    error
+}
+
+// buildServer builds examples/server, once. E2E_BUILD_FLAGS may hold flags for it, such as -race.
 func buildServer(t *testing.T) program {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "server")
-	args := append([]string{"build", "-o", binary}, strings.Fields(os.Getenv("E2E_BUILD_FLAGS"))...)
-	build := exec.Command("go", append(args, ".")...)
-	build.Dir = filepath.Join("..", "..", "examples", "server")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return program(binary)
+	built.once.Do(func() {
+		if built.folder, built.err = os.MkdirTemp("", "mortise-e2e-"); built.err != nil {
+			return
+		}
+		args := append([]string{"build", "-o", built.folder}, strings.Fields(os.Getenv("E2E_BUILD_FLAGS"))...)
+		build := exec.Command("go", append(args, ".")...)
+		build.Dir = filepath.Join("..", "..", "examples", "server")
+		built.out, built.err = build.CombinedOutput()
+	})
+	require.NoError(t, built.err, "%s", built.out)
+	return program(filepath.Join(built.folder, "server"))
 }
 
 // tool returns the path of a program that the test cannot do without.

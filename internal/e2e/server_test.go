@@ -20,6 +20,7 @@ import (
 
 // TestServer runs the example server as a process.
 func TestServer(t *testing.T) {
+	t.Parallel()
 	p := buildServer(t)
 	for name, test := range map[string]func(*testing.T, program){
 		"demo":                     testDemo,

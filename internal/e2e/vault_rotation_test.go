@@ -101,7 +101,7 @@ func TestRotationOfTwoProcesses(t *testing.T) {
 // MORTISE_SEED=N kills at the same moments.
 func TestRotationGoesOn(t *testing.T) {
 	t.Parallel()
-	count := soak(6000, 60_000)
+	count := soak(4000, 60_000)
 	moments := rand.New(rand.NewPCG(seeded(t), 1<<36))
 	file := filepath.Join(t.TempDir(), "vault.db")
 	values := make([]string, count)

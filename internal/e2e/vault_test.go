@@ -15,6 +15,7 @@ import (
 
 // TestVault drives the vault of the example server.
 func TestVault(t *testing.T) {
+	t.Parallel()
 	p := buildServer(t)
 	for name, test := range map[string]func(*testing.T, func(args ...string) *server){
 		"errors":         testVaultErrors,
@@ -24,6 +25,7 @@ func TestVault(t *testing.T) {
 		"sandbox":        testVaultSandbox,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			eachStorage(t, p, func(t *testing.T, start func(args ...string) *server) {
 				test(t, func(args ...string) *server {
 					s := start(args...)
