@@ -1,9 +1,7 @@
 package audiosearchtest
 
 import (
-	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -30,28 +28,6 @@ func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
 	*got = want
 }
 
-// together calls f n times at once and waits for all of them.
-func together(n int, f func(i int)) {
-	var ready, all sync.WaitGroup
-	ready.Add(n)
-	for i := range n {
-		all.Go(func() {
-			ready.Done()
-			ready.Wait()
-			f(i)
-		})
-	}
-	all.Wait()
-}
-
-// noErrors fails the test for the first error in errs.
-func noErrors(t *testing.T, errs []error) {
-	t.Helper()
-	for _, err := range errs {
-		require.NoError(t, err)
-	}
-}
-
 // sentinels are the errors that say something else than "unavailable".
 func sentinels() []error {
 	return []error{
@@ -68,13 +44,6 @@ func isFailure(t *testing.T, call string, err error) {
 	for _, sentinel := range sentinels() {
 		require.NotErrorIs(t, err, sentinel, call)
 	}
-}
-
-// ended returns a context that has ended.
-func ended(t *testing.T) context.Context {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	return ctx
 }
 
 func isConflict(err error) bool { return errors.Is(err, audiosearch.ErrConflict) }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // catalogListRules are the rules of ListVideos, and of what others see of PutVideos.
@@ -102,10 +103,10 @@ var catalogListRules = []rule{
 				return v
 			}
 			var errs [workers]error
-			together(workers, func(i int) {
+			conformance.Together(workers, func(i int) {
 				errs[i] = s.Catalog.PutVideos(t.Context(), orgA, setA, []audiosearch.Video{video(strconv.Itoa(100+i), nil), of(i)})
 			})
-			noErrors(t, errs[:])
+			conformance.NoErrors(t, errs[:])
 			require.Len(t, s.list(t, orgA, setA, "", 100), workers+1)
 			got, err := s.Catalog.Video(t.Context(), orgA, setA, "shared")
 			require.NoError(t, err)
@@ -193,5 +194,5 @@ func watch(t *testing.T, watchers int, look func(watcher int) error, act func())
 	act()
 	stop()
 	all.Wait()
-	noErrors(t, errs)
+	conformance.NoErrors(t, errs)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 const endedText = "A call whose context has ended returns an error that is none of the sentinels."
@@ -13,14 +14,14 @@ var contextRules = []rule{
 	{Rule{"datasets/ended-context", endedText}, needDatasets,
 		func(t *testing.T, s *subject) {
 			s.makeDataset(t, orgA, setA)
-			allFail(ended(t), t, s.datasetCalls())
+			allFail(conformance.Ended(t), t, s.datasetCalls())
 			allWork(t, s.datasetCalls())
 		}},
 
 	{Rule{"catalog/ended-context", endedText}, needCatalog,
 		func(t *testing.T, s *subject) {
 			s.withVideos(t, "v")
-			allFail(ended(t), t, s.catalogCalls())
+			allFail(conformance.Ended(t), t, s.catalogCalls())
 			allWork(t, s.catalogCalls())
 		}},
 
@@ -28,19 +29,19 @@ var contextRules = []rule{
 		func(t *testing.T, s *subject) {
 			s.withVideos(t, "v")
 			allWork(t, s.scoreCalls())
-			allFail(ended(t), t, s.scoreCalls())
+			allFail(conformance.Ended(t), t, s.scoreCalls())
 		}},
 
 	{Rule{"compactor/ended-context", endedText}, needScores | needCompactor,
 		func(t *testing.T, s *subject) {
-			_, err := s.Scores.(audiosearch.Compactor).Compact(ended(t))
+			_, err := s.Scores.(audiosearch.Compactor).Compact(conformance.Ended(t))
 			isFailure(t, "Compact", err)
 		}},
 
 	{Rule{"runs/ended-context", endedText}, needRuns,
 		func(t *testing.T, s *subject) {
 			r := s.createRun(t, plainRun(orgA, 0))
-			allFail(ended(t), t, s.runCalls(r.ID))
+			allFail(conformance.Ended(t), t, s.runCalls(r.ID))
 			allWork(t, s.runCalls(r.ID))
 		}},
 }

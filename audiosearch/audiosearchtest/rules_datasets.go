@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // hasDataset requires that the dataset is there as it is.
@@ -55,7 +56,7 @@ var datasetRules = []rule{
 	{Rule{"datasets/create-concurrent", "CreateDataset is atomic: of many at once with one ID, one creates the dataset, and the others get ErrExists."}, needDatasets,
 		func(t *testing.T, s *subject) {
 			var errs [16]error
-			together(len(errs), func(i int) {
+			conformance.Together(len(errs), func(i int) {
 				errs[i] = s.Datasets.CreateDataset(t.Context(), audiosearch.Dataset{Organization: orgA, ID: setA, CreatedAt: moment(time.Duration(i) * time.Second)})
 			})
 			created := 0

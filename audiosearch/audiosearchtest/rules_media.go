@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // mediaRules are the rules of a Media.
@@ -50,13 +51,13 @@ var mediaRules = []mediaRule{
 		want := s.sound(t, path, 16_000)
 		var got [4][]float32
 		var errs [4]error
-		together(len(got), func(i int) {
+		conformance.Together(len(got), func(i int) {
 			for block, err := range s.media.PCM(t.Context(), path, 16_000) {
 				errs[i] = err
 				got[i] = append(got[i], block...)
 			}
 		})
-		noErrors(t, errs[:])
+		conformance.NoErrors(t, errs[:])
 		for i := range got {
 			require.True(t, slices.Equal(want, got[i]), "reader %d", i)
 		}
@@ -85,11 +86,11 @@ var mediaRules = []mediaRule{
 	{Rule{"media/ended-context", "When the context has ended, or ends on the way, there is an error that is not the file's fault, with a nil block, as the last element."},
 		func(t *testing.T, s *mediaSubject) {
 			path := s.file(t, "a.wav", wave(16_000, tone(1_600_000, 16_000, 440, 0.8)))
-			_, err := s.media.Probe(ended(t), path)
+			_, err := s.media.Probe(conformance.Ended(t), path)
 			require.Error(t, err)
 			require.NotErrorIs(t, err, audiosearch.ErrBadMedia)
 			require.NotErrorIs(t, err, audiosearch.ErrFormat)
-			_, err = s.pcm(ended(t), t, path, 16_000)
+			_, err = s.pcm(conformance.Ended(t), t, path, 16_000)
 			require.Error(t, err)
 			require.NotErrorIs(t, err, audiosearch.ErrBadMedia)
 			require.NotErrorIs(t, err, audiosearch.ErrFormat)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // runUpdateRules are the rules of UpdateRun.
@@ -115,7 +116,7 @@ var runUpdateRules = []rule{
 			const workers, each = 8, 40
 			r := s.createRun(t, plainRun(orgA, 0))
 			var errs [workers]error
-			together(workers, func(i int) {
+			conformance.Together(workers, func(i int) {
 				for range each {
 					errs[i] = s.Runs.UpdateRun(t.Context(), orgA, r.ID, func(r *audiosearch.Run) error {
 						runtime.Gosched() // gives others the chance to come between
@@ -127,7 +128,7 @@ var runUpdateRules = []rule{
 					}
 				}
 			})
-			noErrors(t, errs[:])
+			conformance.NoErrors(t, errs[:])
 			require.Equal(t, workers*each, s.run(t, r).Done)
 		}},
 

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // runRules are the rules of CreateRun and Run.
@@ -42,7 +43,7 @@ var runRules = []rule{
 			id := newRunID()
 			var runs [16]audiosearch.Run
 			var errs [16]error
-			together(len(runs), func(i int) {
+			conformance.Together(len(runs), func(i int) {
 				runs[i] = plainRun([]string{orgA, orgB}[i%2], time.Duration(i)*time.Second)
 				runs[i].ID = id
 				errs[i] = s.Runs.CreateRun(t.Context(), runs[i].Clone())

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // generations are scorings that replace each other: that number n has n%3+1 segments, all of the score 100+n%3, in n%3+1 classes.
@@ -98,14 +99,14 @@ var scoreRaceRules = []rule{
 			}
 			videos := s.withVideos(t, ids...)
 			var errs [workers]error
-			together(workers, func(i int) {
+			conformance.Together(workers, func(i int) {
 				sc, scores := generation(i)
 				own := videos[i+1]
 				errs[i] = errors.Join(
 					s.Scores.PutScoring(t.Context(), orgA, setA, own.ID, own.Path, scoring(modelX, 1, 1), [][]uint16{{uint16(i)}}),
 					s.Scores.PutScoring(t.Context(), orgA, setA, "shared", videos[0].Path, sc, scores))
 			})
-			noErrors(t, errs[:])
+			conformance.NoErrors(t, errs[:])
 			require.Len(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 1}), workers)
 			found := s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7})
 			require.NotEmpty(t, found)

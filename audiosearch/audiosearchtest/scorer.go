@@ -156,8 +156,8 @@ var scorerRules = []scorerRule{
 		clips := s.clips()
 		want := s.score(t, clips...)
 		got, errs := make([][]audiosearch.Scores, 2*len(clips)), make([]error, 2*len(clips))
-		together(len(got), func(i int) { got[i], errs[i] = s.scorer.Score(t.Context(), clips[i%len(clips):][:1]) })
-		noErrors(t, errs)
+		conformance.Together(len(got), func(i int) { got[i], errs[i] = s.scorer.Score(t.Context(), clips[i%len(clips):][:1]) })
+		conformance.NoErrors(t, errs)
 		for i := range got {
 			alike(t, want[i%len(clips):][:1], got[i], "clips at once")
 		}
@@ -223,7 +223,7 @@ var scorerRules = []scorerRule{
 			s.score(t, s.clips()...)
 		}},
 	{Rule{"scorer/ended-context", "A call of Score whose context has ended returns an error, and it is not one that no later attempt can mend."}, func(t *testing.T, s *scorerSubject) {
-		_, err := s.scorer.Score(ended(t), s.clips())
+		_, err := s.scorer.Score(conformance.Ended(t), s.clips())
 		require.Error(t, err)
 		require.ErrorIs(t, err, context.Canceled)
 		s.score(t, s.clips()...)

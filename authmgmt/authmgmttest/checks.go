@@ -1,9 +1,7 @@
 package authmgmttest
 
 import (
-	"context"
 	"crypto/sha256"
-	"sync"
 	"testing"
 	"time"
 
@@ -65,28 +63,6 @@ func noneIsNil[T any](list *[]T) {
 	}
 }
 
-// together calls f n times at once and waits for all of them.
-func together(n int, f func(i int)) {
-	var ready, all sync.WaitGroup
-	ready.Add(n)
-	for i := range n {
-		all.Go(func() {
-			ready.Done()
-			ready.Wait()
-			f(i)
-		})
-	}
-	all.Wait()
-}
-
-// noErrors fails the test for the first error in errs.
-func noErrors(t *testing.T, errs []error) {
-	t.Helper()
-	for _, err := range errs {
-		require.NoError(t, err)
-	}
-}
-
 // oneWins requires that exactly one call succeeded and the others returned the sentinel. It returns which one.
 func oneWins(t *testing.T, errs []error, sentinel error) int {
 	t.Helper()
@@ -119,13 +95,6 @@ func isFailure(t *testing.T, call string, err error) {
 	for _, sentinel := range sentinels() {
 		require.NotErrorIs(t, err, sentinel, call)
 	}
-}
-
-// ended returns a context that has ended.
-func ended(t *testing.T) context.Context {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	return ctx
 }
 
 // everything is a Paging that shows a whole listing of the suite's size.

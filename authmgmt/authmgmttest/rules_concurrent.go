@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // errNotPending is what the losers of a race for an invitation return.
@@ -29,7 +30,7 @@ var concurrentRules = []rule{
 					kind := []authmgmt.Kind{authmgmt.KindAccepted, authmgmt.KindCancelled}[n%2]
 					events[n] = newEvent(orgA, kind, i.ID, time.Hour)
 				}
-				together(len(errs), func(n int) {
+				conformance.Together(len(errs), func(n int) {
 					errs[n] = s.Store.UpdateInvitation(t.Context(), orgA, i.ID, func(i *authmgmt.Invitation) (authmgmt.AuditEvent, error) {
 						if i.State(moment(time.Hour)) != authmgmt.InvitationPending {
 							return authmgmt.AuditEvent{}, errNotPending
@@ -62,7 +63,7 @@ var concurrentRules = []rule{
 			}
 			shared := newSecret(0)
 			var errs [n]error
-			together(n, func(i int) {
+			conformance.Together(n, func(i int) {
 				org := []string{orgA, orgB}[i/2%2]
 				if i%2 == 0 {
 					c := newClient(org, fmt.Sprint("new", i), 0)
@@ -92,7 +93,7 @@ var concurrentRules = []rule{
 					tokens[i] = clientToken(c, 0, 0)
 				}
 				var errs [20]error
-				together(len(tokens)+1, func(i int) {
+				conformance.Together(len(tokens)+1, func(i int) {
 					if i < len(tokens) {
 						errs[i] = s.Store.CreateToken(t.Context(), tokens[i], newEvent(orgA, authmgmt.KindTokenIssued, "token", 0))
 						return
@@ -147,7 +148,7 @@ var concurrentRules = []rule{
 			}
 			stop()
 			readers.Wait()
-			noErrors(t, errs[:])
+			conformance.NoErrors(t, errs[:])
 		}},
 }
 

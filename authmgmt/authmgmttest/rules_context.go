@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // call is one method of a backend, called so that it would succeed if nothing were wrong, and could be called again.
@@ -138,10 +139,10 @@ var contextRules = []rule{
 	{Rule{"store/ended-context", endedText}, needStore,
 		func(t *testing.T, s *subject) {
 			x := s.addSample(t)
-			allFail(ended(t), t, s.storeCalls(x))
-			_, err := s.Store.Client(ended(t), orgA, "unknown")
+			allFail(conformance.Ended(t), t, s.storeCalls(x))
+			_, err := s.Store.Client(conformance.Ended(t), orgA, "unknown")
 			isFailure(t, "Client that is not there", err)
-			isFailure(t, "CreateClient that is there", s.Store.CreateClient(ended(t), x.client, newEvent(orgA, "", "", 0)))
+			isFailure(t, "CreateClient that is there", s.Store.CreateClient(conformance.Ended(t), x.client, newEvent(orgA, "", "", 0)))
 			s.hasSample(t, x)
 			allWork(t, s.storeCalls(x))
 		}},
@@ -149,8 +150,8 @@ var contextRules = []rule{
 	{Rule{"organizations/ended-context", endedText}, needOrganizations,
 		func(t *testing.T, s *subject) {
 			s.setRBAC(t, orgA, true)
-			allFail(ended(t), t, s.organizationCalls())
-			_, err := s.Organizations.Organization(ended(t), orgB)
+			allFail(conformance.Ended(t), t, s.organizationCalls())
+			_, err := s.Organizations.Organization(conformance.Ended(t), orgB)
 			isFailure(t, "Organization that is not there", err)
 			s.hasRBAC(t, orgA, true)
 		}},

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // maker is one of the methods that create something. What is the same for all of them is tried on each.
@@ -86,7 +87,7 @@ func (m *maker) concurrent(t *testing.T, s *subject) {
 		for i := range calls {
 			calls[i], events[i] = m.make(t, s, round), newEvent(orgA, authmgmt.KindInvited, fmt.Sprint(i), 0)
 		}
-		together(len(errs), func(i int) { errs[i] = calls[i](t.Context(), events[i]) })
+		conformance.Together(len(errs), func(i int) { errs[i] = calls[i](t.Context(), events[i]) })
 		winner := oneWins(t, errs[:], authmgmt.ErrExists)
 		s.hasEvent(t, events[winner])
 		require.Equal(t, round+1, m.total(t, s))

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // invitee returns an invitation of an address, with an ID of its own.
@@ -122,7 +123,7 @@ var exclusiveRules = []rule{
 				for i := range events {
 					events[i] = newEvent(orgA, authmgmt.KindInvited, id(i), 0)
 				}
-				together(len(errs), func(i int) {
+				conformance.Together(len(errs), func(i int) {
 					errs[i] = s.Store.CreateInvitation(t.Context(), invitee(orgA, id(i), email(i), 0), true, events[i])
 				})
 				winner := oneWins(t, errs[:], authmgmt.ErrPendingInvitation)

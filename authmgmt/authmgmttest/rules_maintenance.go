@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // pruner returns the store as what it is.
@@ -189,8 +190,8 @@ var keyCheckRules = []rule{
 			for i := range values {
 				values[i] = newDigest()
 			}
-			together(len(values), func(i int) { stored[i], errs[i] = s.Store.(authmgmt.KeyChecker).KeyCheck(t.Context(), values[i]) })
-			noErrors(t, errs[:])
+			conformance.Together(len(values), func(i int) { stored[i], errs[i] = s.Store.(authmgmt.KeyChecker).KeyCheck(t.Context(), values[i]) })
+			conformance.NoErrors(t, errs[:])
 			require.Contains(t, values, stored[0])
 			for _, value := range stored {
 				require.Equal(t, stored[0], value)

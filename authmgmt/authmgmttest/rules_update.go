@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // errRefused is what update functions of the suite return.
@@ -236,7 +237,7 @@ func (x *thing) updateGoexit(t *testing.T, s *subject) {
 	a := x.add(t, s)
 	before := eventIDs(s.trail(t, orgA))
 	err := errRefused // what stays if the goroutine of the caller ends
-	together(1, func(int) {
+	conformance.Together(1, func(int) {
 		err = a.update(t.Context(), orgA, func(touch func()) (authmgmt.AuditEvent, error) {
 			touch()
 			runtime.Goexit()
@@ -259,7 +260,7 @@ func (x *thing) updateConcurrent(t *testing.T, s *subject) {
 		events[i] = newEvent(orgA, authmgmt.KindClientUpdated, "shared", time.Duration(i)*time.Microsecond)
 	}
 	var errs [workers]error
-	together(workers, func(i int) {
+	conformance.Together(workers, func(i int) {
 		for n := range each {
 			errs[i] = a.update(t.Context(), orgA, func(touch func()) (authmgmt.AuditEvent, error) {
 				runtime.Gosched() // gives others the chance to come between
@@ -271,7 +272,7 @@ func (x *thing) updateConcurrent(t *testing.T, s *subject) {
 			}
 		}
 	})
-	noErrors(t, errs[:])
+	conformance.NoErrors(t, errs[:])
 	if x.needs&needOrganizations != 0 {
 		require.Equal(t, workers*each%2, a.touched(t), "changes, modulo 2")
 	} else {

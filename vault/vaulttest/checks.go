@@ -1,8 +1,6 @@
 package vaulttest
 
 import (
-	"context"
-	"sync"
 	"testing"
 	"time"
 
@@ -43,28 +41,6 @@ func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
 	*got = want
 }
 
-// together calls f n times at once and waits for all of them.
-func together(n int, f func(i int)) {
-	var ready, all sync.WaitGroup
-	ready.Add(n)
-	for i := range n {
-		all.Go(func() {
-			ready.Done()
-			ready.Wait()
-			f(i)
-		})
-	}
-	all.Wait()
-}
-
-// noErrors fails the test for the first error in errs.
-func noErrors(t *testing.T, errs []error) {
-	t.Helper()
-	for _, err := range errs {
-		require.NoError(t, err)
-	}
-}
-
 // oneWins requires that exactly one call succeeded and the others returned the sentinel. It returns which one.
 func oneWins(t *testing.T, errs []error, sentinel error) int {
 	t.Helper()
@@ -100,11 +76,4 @@ func isFailure(t *testing.T, call string, err error) {
 	}
 	var taken *vault.TakenError
 	require.NotErrorAs(t, err, &taken, call)
-}
-
-// ended returns a context that has ended.
-func ended(t *testing.T) context.Context {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	return ctx
 }

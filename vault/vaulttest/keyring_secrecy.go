@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -54,7 +55,7 @@ var secrecyRules = []keyringRule{
 				want[i] = h.open(t, 1).fingerprint(t, k.versions.Fingerprint, place, "ann@example.com")[0]
 			}
 			var errs [16]error
-			together(len(errs), func(n int) {
+			conformance.Together(len(errs), func(n int) {
 				for i := range places {
 					i = (i + n) % len(places)
 					if errs[n] == nil {
@@ -62,7 +63,7 @@ var secrecyRules = []keyringRule{
 					}
 				}
 			})
-			noErrors(t, errs[:])
+			conformance.NoErrors(t, errs[:])
 		}},
 
 	{Rule: Rule{"keyring/prints-as-redacted", "A keyring prints as [redacted] through every verb and in logs, also within something else, and as JSON shows nothing."},

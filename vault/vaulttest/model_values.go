@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -204,7 +205,7 @@ func (r *run) insertAtOnce() {
 	var errs [5]error
 	fill := k.next != 0 && slices.Contains(rotating.loaded, k.next) && r.rand.IntN(2) == 0
 	did, _ := rotating.with(nil, "Keys.RequireKey", func() error {
-		together(len(errs), func(i int) {
+		conformance.Together(len(errs), func(i int) {
 			switch {
 			case i < len(batches):
 				p := r.processes[i%2]

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -23,7 +24,7 @@ var concurrentRules = []rule{
 				vaults[i] = newVault(orgA, "customers")
 				vaults[i].CreatedAt = moment(time.Duration(i) * time.Second)
 			}
-			together(len(errs), func(i int) {
+			conformance.Together(len(errs), func(i int) {
 				errs[i] = s.Store.PutVault(t.Context(), vaults[i], nil, newEvent(orgA, vault.KindVaultCreated, "customers", time.Duration(i)*time.Second))
 			})
 			winner := oneWins(t, errs[:], vault.ErrExists)
@@ -44,7 +45,7 @@ var concurrentRules = []rule{
 					vaults[i] = changed(v)
 					vaults[i].Schema.Tables[0].Name = fmt.Sprint("by ", i)
 				}
-				together(len(errs), func(i int) {
+				conformance.Together(len(errs), func(i int) {
 					errs[i] = s.Store.PutVault(t.Context(), vaults[i], nil, newEvent(orgA, vault.KindSchemaChanged, "customers", 0))
 				})
 				v = vaults[oneWins(t, errs[:], vault.ErrConflict)]
@@ -76,11 +77,11 @@ var concurrentRules = []rule{
 			for round := range 10 {
 				var tokens [16][]string
 				var errs [16]error
-				together(len(errs), func(i int) {
+				conformance.Together(len(errs), func(i int) {
 					rows := rowsOf(v, []vault.Row{row(fmt.Sprint("t", round, "-", i), email, fmt.Sprint("value ", round), 1)})
 					tokens[i], errs[i] = s.Store.InsertTokens(t.Context(), orgA, "customers", 1, rows)
 				})
-				noErrors(t, errs[:])
+				conformance.NoErrors(t, errs[:])
 				for i := range tokens {
 					require.Equal(t, tokens[0], tokens[i])
 				}
@@ -95,7 +96,7 @@ var concurrentRules = []rule{
 			v := s.customers(t)
 			var tokens [16][]string
 			var errs [16]error
-			together(len(errs), func(i int) {
+			conformance.Together(len(errs), func(i int) {
 				rows := make([]vault.Row, values)
 				for n := range rows {
 					value := (n*[]int{1, 7, 11, 59}[i%4] + i) % values
@@ -107,7 +108,7 @@ var concurrentRules = []rule{
 					tokens[i][(n*[]int{1, 7, 11, 59}[i%4]+i)%values] = got[n]
 				}
 			})
-			noErrors(t, errs[:])
+			conformance.NoErrors(t, errs[:])
 			for i := range tokens {
 				require.Equal(t, tokens[0], tokens[i])
 			}
@@ -121,11 +122,11 @@ var concurrentRules = []rule{
 				value := fmt.Sprint("value ", round)
 				var tokens [16][]string
 				var errs [16]error
-				together(len(errs), func(i int) {
+				conformance.Together(len(errs), func(i int) {
 					versions := [][]int{{1, 2}, {2}, {2, 1}, {2, 3}}[i%4]
 					tokens[i], errs[i] = s.Store.InsertTokens(t.Context(), orgA, "customers", 1, rowsOf(v, []vault.Row{row(fmt.Sprint(value, i), email, value, versions...)}))
 				})
-				noErrors(t, errs[:])
+				conformance.NoErrors(t, errs[:])
 				for i := range tokens {
 					require.Equal(t, tokens[0], tokens[i])
 				}
@@ -141,7 +142,7 @@ var concurrentRules = []rule{
 			for round := range 10 {
 				token := fmt.Sprint("t", round)
 				var errs [16]error
-				together(len(errs), func(i int) {
+				conformance.Together(len(errs), func(i int) {
 					r := row(token, email, fmt.Sprint(round, "-", i), 1)
 					if i%4 == 3 {
 						r = row(token, "persons.phone", "random")
@@ -173,7 +174,7 @@ var concurrentRules = []rule{
 				s.adds(t, v, row(token, email, token, 1))
 				before := len(s.trail(t, orgA))
 				var errs [16]error
-				together(len(errs), func(i int) {
+				conformance.Together(len(errs), func(i int) {
 					errs[i] = s.Store.DeleteToken(t.Context(), orgA, "customers", token, newEvent(orgA, vault.KindDeleted, "customers", 0))
 				})
 				oneWins(t, errs[:], vault.ErrTokenNotFound)
@@ -212,7 +213,7 @@ var concurrentRules = []rule{
 			}
 			stop()
 			readers.Wait()
-			noErrors(t, errs[:])
+			conformance.NoErrors(t, errs[:])
 		}},
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -163,8 +164,8 @@ var contextRules = []rule{
 	{Rule{"store/ended-context", "A call whose context has ended returns an error that is none of the sentinels."}, 0,
 		func(t *testing.T, s *subject) {
 			x := s.addSample(t)
-			allFail(ended(t), t, s.storeCalls(x))
-			allFail(ended(t), t, s.failingCalls(x))
+			allFail(conformance.Ended(t), t, s.storeCalls(x))
+			allFail(conformance.Ended(t), t, s.failingCalls(x))
 			s.hasSample(t, x)
 			allWork(t, s.storeCalls(x))
 			s.hasSample(t, x)
@@ -181,7 +182,7 @@ var contextRules = []rule{
 					return err
 				}},
 				call{"InsertTokens with an ended context", func(context.Context) error {
-					_, err := s.Store.InsertTokens(ended(t), orgA, x.vault.ID, 1, rowsOf(x.vault, []vault.Row{row("t7", email, "ann", 1, 2)}))
+					_, err := s.Store.InsertTokens(conformance.Ended(t), orgA, x.vault.ID, 1, rowsOf(x.vault, []vault.Row{row("t7", email, "ann", 1, 2)}))
 					return err
 				}},
 			) {

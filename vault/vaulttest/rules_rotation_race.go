@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -19,8 +20,8 @@ var rotationRaceRules = []rule{
 			for i := range keys {
 				keys[i] = vault.Key{Purpose: vault.FingerprintKey, Version: 1, Check: vault.Fingerprint{1, byte(i)}}
 			}
-			together(len(keys), func(i int) { stored[i], errs[i] = s.Store.RegisterKey(t.Context(), keys[i]) })
-			noErrors(t, errs[:])
+			conformance.Together(len(keys), func(i int) { stored[i], errs[i] = s.Store.RegisterKey(t.Context(), keys[i]) })
+			conformance.NoErrors(t, errs[:])
 			for _, k := range stored {
 				require.Equal(t, stored[0], k)
 			}
@@ -33,8 +34,8 @@ var rotationRaceRules = []rule{
 	{Rule{"keys/one-is-first", "Of many fingerprint versions that are registered at once one becomes required."}, 0,
 		func(t *testing.T, s *subject) {
 			var errs [16]error
-			together(len(errs), func(i int) { _, errs[i] = s.Store.RegisterKey(t.Context(), newKey(vault.FingerprintKey, 1+i)) })
-			noErrors(t, errs[:])
+			conformance.Together(len(errs), func(i int) { _, errs[i] = s.Store.RegisterKey(t.Context(), newKey(vault.FingerprintKey, 1+i)) })
+			conformance.NoErrors(t, errs[:])
 			keys, err := s.Store.Keys(t.Context())
 			require.NoError(t, err)
 			require.Len(t, keys, len(errs))
@@ -55,7 +56,7 @@ var rotationRaceRules = []rule{
 				s.requires(t, version+1)
 				pair := [2]int{version, version + 1}
 				var errs [2]error
-				together(2, func(i int) { errs[i] = s.Store.RetireKey(t.Context(), vault.FingerprintKey, pair[i], pair[1-i]) })
+				conformance.Together(2, func(i int) { errs[i] = s.Store.RetireKey(t.Context(), vault.FingerprintKey, pair[i], pair[1-i]) })
 				if oneWins(t, errs[:], vault.ErrKeyInUse) == 1 {
 					return // the younger one is gone, and there is nothing to go on with
 				}
@@ -121,7 +122,7 @@ var rotationRaceRules = []rule{
 			}
 			var errs [8]error
 			var refused [8][]vault.RowID
-			together(len(errs), func(i int) {
+			conformance.Together(len(errs), func(i int) {
 				if i%2 == 0 {
 					refused[i], errs[i] = s.Store.AddFingerprints(t.Context(), 2, of[i*10:])
 					return
@@ -132,7 +133,7 @@ var rotationRaceRules = []rule{
 				}
 				_, errs[i] = s.Store.InsertTokens(t.Context(), orgA, "customers", 1, rowsOf(v, rows))
 			})
-			noErrors(t, errs[:])
+			conformance.NoErrors(t, errs[:])
 			for i := range refused {
 				require.Empty(t, refused[i])
 			}
@@ -159,8 +160,8 @@ var rotationRaceRules = []rule{
 					tasks[k] = append(tasks[k], vault.Resealed{Row: id(v, r.Token), From: r.Sealed, To: to})
 				}
 			}
-			together(len(errs), func(i int) { changed[i], errs[i] = s.Store.Reseal(t.Context(), tasks[i]) })
-			noErrors(t, errs[:])
+			conformance.Together(len(errs), func(i int) { changed[i], errs[i] = s.Store.Reseal(t.Context(), tasks[i]) })
+			conformance.NoErrors(t, errs[:])
 			total := 0
 			for _, c := range changed {
 				total += c
@@ -181,7 +182,7 @@ var rotationRaceRules = []rule{
 			s.retires(t, vault.FingerprintKey, 1, 2)
 			var removed [8]int
 			var errs [8]error
-			together(len(errs), func(i int) {
+			conformance.Together(len(errs), func(i int) {
 				for errs[i] == nil {
 					var k int
 					if k, errs[i] = s.Store.RemoveFingerprints(t.Context(), 1, 5); k == 0 {
@@ -190,7 +191,7 @@ var rotationRaceRules = []rule{
 					removed[i] += k
 				}
 			})
-			noErrors(t, errs[:])
+			conformance.NoErrors(t, errs[:])
 			total := 0
 			for _, k := range removed {
 				total += k
@@ -204,7 +205,7 @@ var rotationRaceRules = []rule{
 func (s *subject) inserting(t *testing.T, v vault.Vault, round int, do func() error, row func(i int) vault.Row) []error {
 	t.Helper()
 	errs := make([]error, 8)
-	together(len(errs), func(i int) {
+	conformance.Together(len(errs), func(i int) {
 		if i = (i + round) % len(errs); i == 0 {
 			errs[i] = do()
 			return
