@@ -176,9 +176,16 @@ func (s *Service) checkQuery(q *Query) *problems {
 		if f.Op == "" {
 			f.Op = OpEqual
 		}
-		if _, err := f.Predicate(); errors.Is(err, errNotANumber) {
+		if len(f.Key) > MaxFilterBytes {
+			p.add(fmt.Sprintf("metadata_filters[%d].key", i), ProblemTooLong, "string should have at most %d bytes", MaxFilterBytes)
+		}
+		_, err := f.Predicate()
+		if len(f.Value) > MaxFilterBytes {
+			p.add(fmt.Sprintf("metadata_filters[%d].value", i), ProblemTooLong, "string should have at most %d bytes", MaxFilterBytes)
+		} else if errors.Is(err, errNotANumber) {
 			p.add(fmt.Sprintf("metadata_filters[%d].value", i), ProblemNotANumber, "must be a number, because the operator is %s", f.Op)
-		} else if err != nil {
+		}
+		if err != nil && !errors.Is(err, errNotANumber) {
 			p.add(fmt.Sprintf("metadata_filters[%d].op", i), ProblemInvalid, "is no operator")
 		}
 	}

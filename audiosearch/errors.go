@@ -19,6 +19,9 @@ var (
 	ErrExists = errors.New("audiosearch: the dataset exists already")
 	// ErrRunExists: a run of this ID exists already; the service picks another.
 	ErrRunExists = errors.New("audiosearch: the run exists already")
+	// ErrTooManyRuns: the organization has as many runs that have not ended as it may have
+	// ([Options.MaxWaiting]). Start again when some have ended.
+	ErrTooManyRuns = errors.New("audiosearch: too many runs have not ended")
 	// ErrFinished: the run has ended, so there is nothing to cancel.
 	ErrFinished = errors.New("audiosearch: the run has ended")
 	// ErrConflict: the video was changed or deleted while its scores were made. Score it again.
@@ -91,6 +94,7 @@ const (
 	ProblemInvalid          ProblemKind = "invalid"           // the argument itself
 	ProblemUnsupportedClass ProblemKind = "unsupported_class" // the scorer does not predict the class
 	ProblemUnknownKey       ProblemKind = "unknown_key"       // no video of the dataset has the metadata key
+	ProblemTooLong          ProblemKind = "string_too_long"   // a key or a value of a filter
 	ProblemNotANumber       ProblemKind = "not_a_number"      // the value of a filter that compares numbers
 )
 
@@ -134,6 +138,7 @@ func (p *problems) err() error {
 // sentinels are the errors of a store or a scorer that mean what they say.
 var sentinels = []error{
 	ErrDatasetNotFound, ErrVideoNotFound, ErrRunNotFound, ErrExists, ErrRunExists, ErrConflict, ErrNotScored, ErrUnavailable,
+	ErrTooManyRuns, ErrFinished,
 }
 
 // unavailable marks a failure of a backend. Sentinels pass as they are.

@@ -80,28 +80,53 @@ func ExampleScoreStore() {
 func ExampleRuns() {
 	var runs audiosearch.Runs = newStore()
 	ctx := context.Background()
-	check(runs.CreateRun(ctx, audiosearch.Run{Organization: "acme", ID: 7, State: audiosearch.StatePending, CreatedAt: noon, UpdatedAt: noon}))
-	check(runs.UpdateRun(ctx, "acme", 7, func(r *audiosearch.Run) error {
-		r.State, r.Termination, r.FinishedAt = audiosearch.StateTerminated, audiosearch.Success, noon
-		r.Results = []audiosearch.Result{{VideoID: "v"}}
-		return nil
+	pending := audiosearch.Run{Organization: "acme", ID: 7, State: audiosearch.StatePending, CreatedAt: noon, UpdatedAt: noon}
+	check(runs.CreateRun(ctx, pending, 1))
+	fmt.Println(runs.CreateRun(ctx, audiosearch.Run{Organization: "acme", ID: 8}, 1))
+	fmt.Println(runs.UpdateRun(ctx, "acme", 7, func(r *audiosearch.Run) error {
+		r.State = audiosearch.StateTerminated
+		return audiosearch.ErrFinished
 	}))
 	r, err := runs.Run(ctx, "acme", 7)
-	check(err)
-	results, err := runs.RunResults(ctx, "acme", 7)
-	check(err)
-	fmt.Println(r.State, len(r.Results), len(results))
-	fmt.Println(runs.UpdateRun(ctx, "another", 7, func(*audiosearch.Run) error { return nil }))
+	fmt.Println(r.State, err)
 	// Output:
-	// TERMINATED 0 1
-	// audiosearch: no such run
+	// audiosearch: too many runs have not ended
+	// audiosearch: the run has ended
+	// PENDING <nil>
+}
+
+// Results are put before a run ends, and seen when it names their set.
+func ExampleResultStore() {
+	store := newStore()
+	var results audiosearch.ResultStore = store
+	ctx := context.Background()
+	check(store.CreateRun(ctx, audiosearch.Run{Organization: "acme", ID: 7, State: audiosearch.StateRunning}, 1))
+	set := uuid.New()
+	v, err := store.Video(ctx, "acme", "d", "v")
+	check(err)
+	check(results.PutResultVideos(ctx, "acme", 7, set, []audiosearch.Video{v}))
+	check(results.PutResults(ctx, "acme", 7, set, []audiosearch.Result{{VideoID: "v", Start: 2 * time.Second}}))
+	page, err := results.RunResults(ctx, "acme", 7, 0)
+	fmt.Println(len(page), err)
+
+	check(store.UpdateRun(ctx, "acme", 7, func(r *audiosearch.Run) error {
+		r.State, r.Termination, r.ResultSet = audiosearch.StateTerminated, audiosearch.Success, set
+		return nil
+	}))
+	page, err = results.RunResults(ctx, "acme", 7, 0)
+	fmt.Println(page[0].Path, page[0].Metadata["season"].Text(), page[0].Start, err)
+	fmt.Println(results.PutResults(ctx, "acme", 7, set, nil))
+	// Output:
+	// 0 <nil>
+	// v.mp4 3 2s <nil>
+	// audiosearch: the run has ended
 }
 
 func ExampleRunPruner() {
 	store := newStore()
 	ctx := context.Background()
-	check(store.CreateRun(ctx, audiosearch.Run{Organization: "acme", ID: 7, State: audiosearch.StateTerminated, FinishedAt: noon}))
-	check(store.CreateRun(ctx, audiosearch.Run{Organization: "acme", ID: 8, State: audiosearch.StateRunning}))
+	check(store.CreateRun(ctx, audiosearch.Run{Organization: "acme", ID: 7, State: audiosearch.StateTerminated, FinishedAt: noon}, 9))
+	check(store.CreateRun(ctx, audiosearch.Run{Organization: "acme", ID: 8, State: audiosearch.StateRunning}, 9))
 	var pruner audiosearch.RunPruner = store
 	fmt.Println(pruner.PruneRuns(ctx, noon.Add(time.Hour), 100))
 	// Output:

@@ -34,6 +34,10 @@ func (op Op) Numeric() bool {
 	return false
 }
 
+// MaxFilterBytes bounds the key and the value of a filter, in bytes, for [Service.Search]
+// and [Service.Start].
+const MaxFilterBytes = 4 << 10
+
 // Filter lets a video pass whose metadata has a value under Key that compares to Value as Op says. A video without the key, or with null
 // there, does not pass, whatever the operator: != included.
 //

@@ -35,7 +35,8 @@ func TestPruneManyRuns(t *testing.T) {
 	r := newRig(t, nil)
 	at := time.Now().UTC().Truncate(time.Microsecond)
 	for id := range int64(501) {
-		require.NoError(t, r.db.AudioSearch().CreateRun(t.Context(), audiosearch.Run{Organization: org, ID: id + 1, State: audiosearch.StateTerminated, FinishedAt: at}))
+		run := audiosearch.Run{Organization: org, ID: id + 1, State: audiosearch.StateTerminated, FinishedAt: at}
+		require.NoError(t, r.db.AudioSearch().CreateRun(t.Context(), run, 1))
 	}
 	n, err := r.Prune(t.Context(), at.Add(time.Second))
 	require.NoError(t, err)
@@ -109,15 +110,29 @@ func TestModeratorHangs(t *testing.T) {
 	assert.Nil(t, results[0].Moderation)
 }
 
-// TestResultsShareNothing: of one video.
-func TestResultsShareNothing(t *testing.T) {
+// TestResultsShareMetadata: those of one video do, and with nobody else.
+func TestResultsShareMetadata(t *testing.T) {
 	r := newRig(t, nil)
 	r.video("a", 3000, nil, audiosearch.Metadata{"k": audiosearch.Int(1)})
-	found, err := r.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
-	require.NoError(t, err)
-	require.Len(t, found.Results, 2)
-	found.Results[0].Metadata["k"] = audiosearch.Int(2)
-	assert.Equal(t, audiosearch.Int(1), found.Results[1].Metadata["k"])
+	id := r.search(audiosearch.Query{Class: loud}).ID
+	ways := map[string]func() []audiosearch.Result{
+		"at once": func() []audiosearch.Result {
+			found, err := r.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
+			require.NoError(t, err)
+			return found.Results
+		},
+		"of a run": func() []audiosearch.Result { return r.results(id).Results },
+	}
+	for name, results := range ways {
+		found := results()
+		require.Len(t, found, 2)
+		copied := audiosearch.CloneResults(found)
+		found[0].Metadata["k"] = audiosearch.Int(2)
+		assert.Equal(t, audiosearch.Int(2), found[1].Metadata["k"], name)
+		for _, others := range [][]audiosearch.Result{copied, results()} {
+			assert.Equal(t, audiosearch.Int(1), others[1].Metadata["k"], name)
+		}
+	}
 }
 
 // TestIngestingAtATime: for all who ask together.
@@ -130,12 +145,21 @@ func TestIngestingAtATime(t *testing.T) {
 		require.NoError(t, r.PutVideos(t.Context(), org, "e", audiosearch.Video{ID: id, Path: id}))
 	}
 	var now, most atomic.Int64
-	hook := func(context.Context) error {
+	two := make(chan struct{})
+	arrived := sync.OnceFunc(func() { close(two) })
+	hook := func(ctx context.Context) error {
 		n := now.Add(1)
 		defer now.Add(-1)
 		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
-		time.Sleep(20 * time.Millisecond)
+		if n == 2 {
+			arrived()
+		}
+		select {
+		case <-two:
+		case <-ctx.Done():
+		}
+		time.Sleep(20 * time.Millisecond) // in which a third one must not come
 		return nil
 	}
 	r.media.hook.Store(&hook)

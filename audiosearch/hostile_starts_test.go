@@ -84,9 +84,9 @@ func TestSeparateScorings(t *testing.T) {
 			both.Go(func() { _, _ = r.Ingest(t.Context(), org, dataset) })
 		}
 		ingest(org, "d")
-		require.Eventually(t, func() bool { return arrived.Load() == 1 }, 10*time.Second, time.Millisecond)
+		require.Eventually(t, func() bool { return arrived.Load() == 1 }, time.Minute, time.Millisecond)
 		ingest(second())
-		assert.Eventually(t, func() bool { return arrived.Load() == 2 }, 10*time.Second, time.Millisecond, name)
+		assert.Eventually(t, func() bool { return arrived.Load() == 2 }, time.Minute, time.Millisecond, name)
 		close(go_)
 		both.Wait()
 	}
@@ -129,7 +129,7 @@ func TestProgressIsSeen(t *testing.T) {
 	var calls atomic.Int64
 	hook := func(context.Context) error {
 		want := []int{int(calls.Add(1)), 3}
-		assert.Eventually(t, func() bool { run := r.results(id); return run.Done == want[0] && run.Total == want[1] }, 5*time.Second, time.Millisecond, want)
+		assert.Eventually(t, func() bool { run := r.results(id); return run.Done == want[0] && run.Total == want[1] }, time.Minute, time.Millisecond, want)
 		return nil
 	}
 	r.scorer.hook.Store(&hook)
@@ -177,8 +177,8 @@ type hookedRuns struct {
 	created func()
 }
 
-func (h hookedRuns) CreateRun(ctx context.Context, r audiosearch.Run) error {
-	err := h.Store.CreateRun(ctx, r)
+func (h hookedRuns) CreateRun(ctx context.Context, r audiosearch.Run, most int) error {
+	err := h.Store.CreateRun(ctx, r, most)
 	h.created()
 	return err
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // VideoProblem says why a video cannot be searched, or not all of it.
@@ -65,13 +67,12 @@ func (s *Service) ensure(ctx context.Context, org, dataset string, v Video, m Mo
 		}
 		start := time.Now()
 		in := &ingestion{service: s, org: org, dataset: dataset, video: v, model: m}
-		err := watched(ctx, s.opts.Open, s.opts.Grace, in.run)
+		err := watched(ctx, s.opts.Open, s.opts.Grace, in.panicked(ctx), in.run)
 		if errors.Is(err, errStalled) && !in.scoring.Load() {
 			err = &videoError{err: errors.New("reading it showed no progress for too long: look at the file and where it is stored")}
 		}
-		var panicked *panicError
+		var panicked *hook.PanicError
 		if errors.As(err, &panicked) && !in.scoring.Load() {
-			s.opts.Logger.ErrorContext(ctx, "reading a video panicked", "dataset", dataset, "video", v.ID, "panic", panicked.value)
 			err = &videoError{err: errors.New("it broke the program that reads it: convert it, and ask the operator to look at the log")}
 		}
 		in.observe(ctx, err, time.Since(start))

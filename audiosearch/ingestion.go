@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // ingestion is the scoring of one video.
@@ -24,6 +26,20 @@ type ingestion struct {
 }
 
 func (in *ingestion) position() time.Duration { return in.model.duration(in.samples.Load()) }
+
+// scorerHook is what a panic of a Scorer is logged as.
+const scorerHook = "the scorer"
+
+// panicked returns what a panic becomes: of the scorer, or else of what reads the file.
+func (in *ingestion) panicked(ctx context.Context) func(p any) error {
+	return func(p any) error {
+		name := "the media"
+		if in.scoring.Load() {
+			name = scorerHook
+		}
+		return hook.Panicked(ctx, in.service.opts.Logger, name, p, "organization", in.org, "dataset", in.dataset, "video", in.video.ID)
+	}
+}
 
 // run scores the video and stores what came of it. It returns errUnchanged if there was nothing to do.
 func (in *ingestion) run(ctx context.Context, beat func(time.Duration)) error {
@@ -44,7 +60,10 @@ func (in *ingestion) once(ctx context.Context, beat func(time.Duration)) error {
 	if err != nil {
 		return in.mediaError(ctx, err)
 	}
-	defer release()
+	defer func() {
+		defer hook.Recover(ctx, in.service.opts.Logger, "the files", nil, "video", in.video.ID)
+		release()
+	}()
 	beat(in.service.opts.Stall)
 	return in.file(ctx, file, beat)
 }
@@ -106,8 +125,12 @@ func (in *ingestion) file(ctx context.Context, file string, beat func(time.Durat
 	} else if now.ID != in.model.ID {
 		return errModelChanged
 	}
-	if files, ok := s.opts.Files.(SameFiles); ok && !files.Same(in.org, in.video.Path, file) {
-		return &videoError{err: errChanged}
+	if files, ok := s.opts.Files.(SameFiles); ok {
+		in.scoring.Store(false)
+		if !files.Same(in.org, in.video.Path, file) {
+			return &videoError{err: errChanged}
+		}
+		in.scoring.Store(true)
 	}
 	if after, statErr := statFile(file); statErr != nil {
 		return statErr

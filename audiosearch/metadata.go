@@ -147,15 +147,22 @@ func (m *Metadata) UnmarshalJSON(object []byte) (err error) {
 	return err
 }
 
+// size is how many bytes the metadata have as JSON, about.
+func (m Metadata) size() int {
+	size := 0
+	for key, s := range m {
+		size += len(key) + len(s.text) + len(`"":"",`)
+	}
+	return size
+}
+
 // check adds what is wrong with the metadata of the field.
 func (m Metadata) check(p *problems, field string) {
 	if len(m) > MaxMetadataKeys {
 		p.add(field, ProblemInvalid, "must have at most %d keys", MaxMetadataKeys)
 		return
 	}
-	size := 0
 	for key, s := range m {
-		size += len(key) + len(s.text) + len(`"":"",`)
 		switch {
 		case !isKey(key):
 			p.add(field, ProblemInvalid, "keys must be valid UTF-8, not empty, and without U+0000")
@@ -165,7 +172,7 @@ func (m Metadata) check(p *problems, field string) {
 			return
 		}
 	}
-	if size > MaxMetadataBytes {
+	if m.size() > MaxMetadataBytes {
 		p.add(field, ProblemInvalid, "must be at most %d bytes", MaxMetadataBytes)
 	}
 }

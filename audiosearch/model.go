@@ -12,7 +12,7 @@ import (
 // model asks the scorer, and checks what it says.
 func (s *Service) model(ctx context.Context) (Model, error) {
 	answer := make(chan Model, 1) // a scorer that is left behind must not write where somebody reads
-	err := watched(ctx, s.opts.Stall, s.opts.Grace, func(ctx context.Context, _ func(time.Duration)) error {
+	err := watched(ctx, s.opts.Stall, s.opts.Grace, s.panicked(ctx, scorerHook), func(ctx context.Context, _ func(time.Duration)) error {
 		m, err := s.scorer.Model(ctx)
 		answer <- m
 		return err

@@ -3,6 +3,8 @@ package audiosearch
 import (
 	"context"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // Observer hears of what the service and its workers do: for metrics, alerts or a progress bar. It is called on the goroutine that did it, after it
@@ -55,11 +57,7 @@ func (s *Service) observe(ctx context.Context, o Observation) {
 	if s.opts.Observer == nil {
 		return
 	}
-	defer func() {
-		if p := recover(); p != nil { // what was observed is done, whatever the host makes of it
-			s.opts.Logger.ErrorContext(ctx, "the observer panicked", "kind", string(o.Kind), "panic", p)
-		}
-	}()
+	defer hook.Recover(ctx, s.opts.Logger, "the observer", nil) // what was observed is done
 	s.opts.Observer.Observe(ctx, o)
 }
 

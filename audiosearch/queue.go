@@ -39,6 +39,10 @@ type Queue interface {
 	// the running calls of handle, applies their verdicts and returns nil. It returns an error only if it cannot go on; a passing failure of
 	// the backend is waited out.
 	//
+	// A queue that knows organizations apart, as those of [LeaseQueue] do, serves them in
+	// turn; and if one of them has all of several workers, a job of another one is handed
+	// out besides, so that it need not wait for a long one to end.
+	//
 	// The context given to handle carries ctx's values. It does not end with ctx, but with the delivery: when the lease is lost, its cause is
 	// [ErrLeaseLost], and the verdict is ignored.
 	Consume(ctx context.Context, workers int, handle func(context.Context, Delivery) Verdict) error

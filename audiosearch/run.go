@@ -3,8 +3,11 @@ package audiosearch
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // Query is what a search asks for.
@@ -66,7 +69,10 @@ type Run struct {
 
 	Trace map[string]string // carries a trace to the worker; nil: none
 
-	// Results are what it found. [Runs.Run] leaves them nil. An update function sees nil; what it sets is stored.
+	ResultSet uuid.UUID // names what it found, see [ResultStore]; zero: nothing yet
+
+	// Results are what it found. [Service.Results] fills them in; stores neither take nor
+	// return them.
 	Results []Result
 }
 
@@ -78,12 +84,19 @@ func (r Run) Clone() Run {
 	return r
 }
 
-// CloneResults returns a deep copy.
+// CloneResults returns a deep copy. Results that share their Metadata share a copy of it.
 func CloneResults(results []Result) []Result {
 	results = slices.Clone(results)
+	copies := make(map[uintptr]Metadata)
 	for i := range results {
 		r := &results[i]
-		r.Metadata = maps.Clone(r.Metadata)
+		if r.Metadata != nil {
+			at := reflect.ValueOf(r.Metadata).Pointer()
+			if copies[at] == nil {
+				copies[at] = maps.Clone(r.Metadata)
+			}
+			r.Metadata = copies[at]
+		}
 		if r.Moderation != nil {
 			score := *r.Moderation
 			r.Moderation = &score
@@ -94,22 +107,24 @@ func CloneResults(results []Result) []Result {
 
 // Runs keeps the runs. All methods are safe for concurrent use, and atomic. What comes in and goes out is the caller's to change.
 type Runs interface {
-	// CreateRun stores a run. If there is one of this ID, of any organization, nothing is stored, and the error is [ErrRunExists].
-	CreateRun(ctx context.Context, r Run) error
+	// CreateRun stores a run. If there is one of this ID, of any organization, nothing is stored,
+	// and the error is [ErrRunExists]; if the organization has most runs already that have not
+	// ended, or more, it is [ErrTooManyRuns]. Of many calls at once no more pass than there is
+	// room for. A new run names no ResultSet.
+	CreateRun(ctx context.Context, r Run, most int) error
 
-	// Run returns a run without its results, or [ErrRunNotFound].
+	// Run returns a run, or [ErrRunNotFound].
 	Run(ctx context.Context, org string, id int64) (Run, error)
 
 	// UpdateRun changes a run, or returns [ErrRunNotFound]. update is pure and may be called more than once. If it returns an error, nothing is
 	// changed, and that error is returned. If it panics, nothing is changed either. What it does to organization, ID and
-	// CreatedAt is ignored. Results that it leaves nil stay as they are; others, also none, replace them.
+	// CreatedAt is ignored. A ResultSet other than zero must be one into which something was put
+	// for this run ([ResultStore]), or nothing is changed, with an error that is no sentinel. When
+	// the run has ended, all other sets of it are forgotten.
 	UpdateRun(ctx context.Context, org string, id int64, update func(*Run) error) error
 
-	// RunResults returns the results of a run in their order, none if there are none yet, or [ErrRunNotFound].
-	RunResults(ctx context.Context, org string, id int64) ([]Result, error)
-
-	// StaleRuns returns at most limit runs of all organizations that have not ended and whose UpdatedAt is before the given time, oldest first, without
-	// results. It is maintenance.
+	// StaleRuns returns at most limit runs of all organizations that have not ended and whose
+	// UpdatedAt is before the given time, oldest first. It is maintenance.
 	StaleRuns(ctx context.Context, before time.Time, limit int) ([]Run, error)
 }
 
@@ -117,4 +132,9 @@ type Runs interface {
 type RunPruner interface {
 	// PruneRuns removes at most limit runs of all organizations that finished before the given time, with their results, and returns how many.
 	PruneRuns(ctx context.Context, before time.Time, limit int) (int, error)
+
+	// TrimRuns removes at most limit runs that have ended, with their results, and returns how
+	// many: of each organization those beyond the keep that finished last. Of two that finished at
+	// one time, the one with the smaller ID goes first. Runs that have not ended do not count.
+	TrimRuns(ctx context.Context, keep, limit int) (int, error)
 }

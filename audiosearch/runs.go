@@ -6,13 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // Start begins a search in the background and returns its run. A [Worker] carries it out.
 //
-// Errors are [*ValidationError], [ErrDatasetNotFound] and [ErrUnavailable]; after the last one a run may exist that nobody knows.
+// Errors are [*ValidationError], [ErrDatasetNotFound], [ErrTooManyRuns] and [ErrUnavailable]; after
+// the last one a run may exist that nobody knows.
 func (s *Service) Start(ctx context.Context, org, actor string, q Query) (Run, error) {
 	d, err := s.check(ctx, org, &q)
 	if err != nil {
@@ -70,16 +74,16 @@ func (s *Service) checkKeys(ctx context.Context, org string, q *Query, p *proble
 	}
 	keys := make([]string, 0, len(q.Filters))
 	for _, f := range q.Filters {
-		if isKey(f.Key) { // what no video can have, a store may not be able to ask for
+		if isKey(f.Key) && len(f.Key) <= MaxFilterBytes { // what no video can have, a store may not be able to ask for
 			keys = append(keys, f.Key)
 		}
 	}
-	missing, err := s.store.MissingKeys(ctx, org, q.Dataset, keys)
+	missing, err := s.store.MissingKeys(s.turns.With(ctx, org), org, q.Dataset, keys)
 	if err != nil {
 		return unavailable("look for metadata keys", err)
 	}
 	for i, f := range q.Filters {
-		if !isKey(f.Key) || slices.Contains(missing, f.Key) {
+		if len(f.Key) <= MaxFilterBytes && (!isKey(f.Key) || slices.Contains(missing, f.Key)) {
 			p.add(fmt.Sprintf("metadata_filters[%d].key", i), ProblemUnknownKey, "no video of the dataset has this metadata key")
 		}
 	}
@@ -90,8 +94,7 @@ func (s *Service) checkKeys(ctx context.Context, org string, q *Query, p *proble
 const maxCarrier = 1024
 
 func (s *Service) inject(ctx context.Context) map[string]string {
-	carrier := make(map[string]string)
-	s.opts.Tracer.Inject(ctx, carrier)
+	carrier := hook.Inject(ctx, s.opts.Logger, s.opts.Tracer)
 	size := 0
 	for key, value := range carrier {
 		size += len(key) + len(value)
@@ -110,7 +113,7 @@ func (s *Service) create(ctx context.Context, r *Run) error {
 		if r.ID, err = s.newRunID(); err != nil {
 			return unavailable("make a run ID", err)
 		}
-		err = s.store.CreateRun(ctx, r.Clone())
+		err = s.store.CreateRun(ctx, r.Clone(), s.opts.MaxWaiting)
 		if !errors.Is(err, ErrRunExists) {
 			return unavailable("store a run", err)
 		}
@@ -188,14 +191,61 @@ func (s *Service) Status(ctx context.Context, org, dataset string, id int64) (Ru
 	return r, nil
 }
 
-// Results returns a run, with its results if it ended with Success. The errors are those of Status.
+// Results returns a run, with all its results if it ended with Success. The errors are those of
+// Status. [Service.EachResult] does not hold all of them in memory.
 func (s *Service) Results(ctx context.Context, org, dataset string, id int64) (Run, error) {
-	r, err := s.Status(ctx, org, dataset, id)
+	r, found, err := s.EachResult(ctx, org, dataset, id)
 	if err != nil || r.Termination != Success {
 		return r, err
 	}
-	r.Results, err = s.store.RunResults(ctx, org, id)
-	return r, unavailable("read the results of a run", err)
+	r.Results = []Result{}
+	videos := make(map[string]Metadata)
+	for result, err := range found {
+		if err != nil {
+			return Run{}, err
+		}
+		if shared, ok := videos[result.VideoID]; ok {
+			result.Metadata = shared
+		}
+		videos[result.VideoID] = result.Metadata
+		r.Results = append(r.Results, result)
+	}
+	return r, nil
+}
+
+// EachResult returns a run, and its results one after the other if it ended with Success. They are
+// read a few at a time while the caller goes through them, who may take any time over each: nothing
+// of the store's is held meanwhile. So an error may come in the middle, [ErrRunNotFound] if the run
+// is forgotten just then; it is the last that comes. The errors of the call are those of Status.
+func (s *Service) EachResult(ctx context.Context, org, dataset string, id int64) (Run, iter.Seq2[Result, error], error) {
+	r, err := s.Status(ctx, org, dataset, id)
+	if err != nil || r.Termination != Success {
+		return r, func(func(Result, error) bool) {}, err
+	}
+	read := func(from int) ([]Result, error) {
+		page, err := s.store.RunResults(ctx, org, id, from)
+		return page, unavailable("read the results of a run", err)
+	}
+	first, err := read(0) // before the caller says that all is well
+	if err != nil {
+		return Run{}, nil, err
+	}
+	return r, func(yield func(Result, error) bool) {
+		page, from := first, 0
+		for len(page) > 0 {
+			for _, result := range page {
+				if !yield(result, nil) {
+					return
+				}
+			}
+			from += len(page)
+			var err error
+			if page, err = read(from); err != nil {
+				yield(Result{}, err)
+				return
+			}
+		}
+	}, nil
 }
 
 // Cancel ends a run: at once if it waits, soon if a worker has it, which is told. What was scored stays; a search that was just done may still end
@@ -258,13 +308,27 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	if !ok {
 		return 0, fmt.Errorf("audiosearch: the store cannot forget runs: %w", errors.ErrUnsupported)
 	}
-	const batch = 500
 	before = before.UTC()
 	if cut := before.Truncate(time.Microsecond); cut.Before(before) {
 		before = cut.Add(time.Microsecond) // stored times have microseconds: this bound selects the same runs
 	}
-	for total := 0; ; {
-		n, err := pruner.PruneRuns(ctx, before, batch)
+	return forget(func(limit int) (int, error) { return pruner.PruneRuns(ctx, before, limit) })
+}
+
+// trim forgets the runs of organizations that have too many which have ended, if the store can.
+func (s *Service) trim(ctx context.Context) (int, error) {
+	pruner, ok := s.store.(RunPruner)
+	if !ok {
+		return 0, nil
+	}
+	return forget(func(limit int) (int, error) { return pruner.TrimRuns(ctx, s.opts.KeepRuns, limit) })
+}
+
+// forget calls step until it removes fewer runs than it may.
+func forget(step func(limit int) (int, error)) (total int, err error) {
+	const batch = 500
+	for {
+		n, err := step(batch)
 		total += n
 		if err != nil || n < batch {
 			return total, unavailable("forget runs", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,6 +120,13 @@ func TestProblemsOfQueries(t *testing.T) {
 		assert.Equal(t, []audiosearch.Problem{{Field: "metadata_filters[0].key", Kind: audiosearch.ProblemUnknownKey}},
 			start(audiosearch.Query{Dataset: "d", Class: loud, Filters: []audiosearch.Filter{{Key: key, Value: "x"}}}))
 	}
+	long := strings.Repeat("x", audiosearch.MaxFilterBytes+1)
+	assert.Equal(t, []audiosearch.Problem{
+		{Field: "metadata_filters[0].value", Kind: audiosearch.ProblemTooLong}, {Field: "metadata_filters[1].key", Kind: audiosearch.ProblemTooLong},
+		{Field: "metadata_filters[2].value", Kind: audiosearch.ProblemTooLong}, {Field: "metadata_filters[2].op", Kind: audiosearch.ProblemInvalid},
+	}, start(audiosearch.Query{Dataset: "d", Class: loud, Filters: []audiosearch.Filter{
+		{Key: "k", Value: long, Op: ">"}, {Key: long, Value: "x"}, {Key: "k", Value: long, Op: "~"}, {Key: "k", Value: long[1:], Op: "contains"},
+	}}))
 	_, err := r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "other", Class: loud})
 	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 	_, err = r.Start(t.Context(), "other", "", audiosearch.Query{Dataset: "d", Class: loud})

@@ -54,10 +54,14 @@ type Info struct {
 
 // Media decodes files. It is safe for concurrent use.
 //
-// Files come from anywhere, so a Media bounds time, bytes and duration, reads nothing but the file that it was given, and never panics.
-// Its errors say what to do. One that says what is wrong with the content of the file is wrapped by [BadMedia]: then the file is not tried
-// again until it changes. One for a kind of file that another Media may be able to read is [ErrFormat]. The error of an ended context, or of a program that
-// is missing, is neither.
+// Files come from anywhere, so a Media bounds time, bytes and duration, reads nothing but
+// the file that it was given, and never panics. Its errors say what to do. Who searches
+// sees their texts, in [Run].Message, so they name no machine, no folder and no secret.
+// (What a [Scorer] or a store says is for the log only.) One that says what is wrong with
+// the content of the file is wrapped by [BadMedia]: then the file is not tried again
+// until it changes. One for a kind of file that another Media may be able to read is
+// [ErrFormat]. The error of an ended context, or of a program that is missing, is
+// neither.
 type Media interface {
 	// Probe reads the header of a file, and its keyframes.
 	Probe(ctx context.Context, path string) (Info, error)
@@ -70,9 +74,11 @@ type Media interface {
 
 // Files finds the bytes of a video.
 type Files interface {
-	// Local returns the name of a local file that holds what the catalog calls path, and keeps it there until release is called. It may
-	// download it. The file is a real one: the service looks at its size and time, and reads it. A path that leads nowhere, or to where it must
-	// not lead, is [BadMedia]. Without an error, release is not nil, and called once.
+	// Local returns the name of a local file that holds what the catalog calls path, and
+	// keeps it there until release is called. It may download it. The file is a real one:
+	// the service looks at its size and time, and reads it. A path that leads nowhere, or
+	// to where it must not lead, is [BadMedia]. Without an error, release is not nil, and
+	// called once. The texts of errors are shown as those of a [Media] are.
 	Local(ctx context.Context, org, path string) (file string, release func(), err error)
 }
 

@@ -7,6 +7,10 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
 // Found is what a search in process found.
@@ -14,7 +18,8 @@ type Found struct {
 	Results  []Result
 	Problems []VideoProblem // matching videos that could not be searched, or not all of them
 
-	matched int // videos that passed the filters
+	matched int       // videos that passed the filters
+	set     uuid.UUID // where a run's results are
 }
 
 // Search searches at once, and returns what was found. It scores first the matching videos that have no scores, which can take long; [Service.Ingest]
@@ -24,13 +29,14 @@ func (s *Service) Search(ctx context.Context, org, actor string, q Query) (Found
 	if _, err := s.check(ctx, org, &q); err != nil {
 		return Found{}, err
 	}
-	found, err := s.search(ctx, org, &q, func(int, int) {})
+	found, err := s.search(ctx, org, &q, &foundVideos{metadata: make(map[string]Metadata)}, func(int, int) {})
 	s.observe(ctx, Observation{Kind: KindSearched, Organization: org, Dataset: q.Dataset, Actor: actor, Class: q.Class, Duration: time.Since(start), Err: err})
 	return found, err
 }
 
 // search scores what is not wholly scored and ranks then.
-func (s *Service) search(ctx context.Context, org string, q *Query, progress func(done, total int)) (Found, error) {
+func (s *Service) search(ctx context.Context, org string, q *Query, keep *foundVideos, progress func(done, total int)) (Found, error) {
+	ctx = s.turns.With(ctx, org)
 	m, err := s.model(ctx)
 	if err != nil {
 		return Found{}, err
@@ -62,7 +68,7 @@ func (s *Service) search(ctx context.Context, org string, q *Query, progress fun
 			break
 		}
 	}
-	results, err := s.rank(ctx, org, q, &m)
+	results, err := s.rank(ctx, org, q, &m, keep)
 	if err != nil {
 		return Found{}, err
 	}
@@ -74,7 +80,7 @@ func (s *Service) search(ctx context.Context, org string, q *Query, progress fun
 }
 
 // rank asks the store for the best segments and describes them.
-func (s *Service) rank(ctx context.Context, org string, q *Query, m *Model) ([]Result, error) {
+func (s *Service) rank(ctx context.Context, org string, q *Query, m *Model, keep *foundVideos) ([]Result, error) {
 	ask := ScoreQuery{Model: m.ID, Class: q.Class, Filters: q.Filters, MinScore: ceilScore(q.MinScore), Offset: q.Offset, Limit: q.Limit}
 	// A video may be deleted, or scored anew, between the ranking and the reading. Then the ranking is made again.
 	const tries = 5
@@ -83,7 +89,10 @@ func (s *Service) rank(ctx context.Context, org string, q *Query, m *Model) ([]R
 		if err != nil {
 			return nil, unavailable("rank", err)
 		}
-		results, complete, err := s.describe(ctx, org, q, m, hits)
+		if err := keep.restart(); err != nil {
+			return nil, err
+		}
+		results, complete, err := s.describe(ctx, org, q, m, hits, keep)
 		if err != nil || complete || try == tries {
 			return results, err
 		}
@@ -100,28 +109,23 @@ func ceilScore(min float64) uint16 {
 	return ScoreUnit
 }
 
-// describe makes results of hits. complete is false if some are not there any more.
-func (s *Service) describe(ctx context.Context, org string, q *Query, m *Model, hits []Hit) (results []Result, complete bool, err error) {
-	type known struct {
-		video   Video
-		scoring Scoring
-		gone    bool
-	}
-	videos := make(map[string]known)
+// describe makes results of hits, and gives keep their videos. complete is false if some
+// are not there any more.
+func (s *Service) describe(ctx context.Context, org string, q *Query, m *Model, hits []Hit, keep *foundVideos) (results []Result, complete bool, err error) {
+	videos, check := make(map[string]knownVideo), newFilterCheck(q.Filters)
 	results, complete = make([]Result, 0, len(hits)), true
 	for _, hit := range hits {
 		k, ok := videos[hit.Video]
 		if !ok {
-			k.video, err = s.store.Video(ctx, org, q.Dataset, hit.Video)
-			if err == nil {
-				k.scoring, err = s.store.Scoring(ctx, org, q.Dataset, hit.Video, m.ID)
+			var video Video
+			if video, k, err = s.foundVideo(ctx, org, q.Dataset, hit.Video, m.ID, check); err != nil {
+				return nil, false, err
 			}
-			if errors.Is(err, ErrVideoNotFound) || errors.Is(err, ErrNotScored) {
-				k.gone = true
-			} else if err != nil {
-				return nil, false, unavailable("read a video", err)
+			if !k.gone {
+				if err := keep.add(ctx, video); err != nil {
+					return nil, false, err
+				}
 			}
-			k.gone = k.gone || !passes(q.Filters, k.video.Metadata)
 			videos[hit.Video] = k
 		}
 		if k.gone || hit.Window >= k.scoring.Windows {
@@ -130,21 +134,42 @@ func (s *Service) describe(ctx context.Context, org string, q *Query, m *Model, 
 		}
 		start, end := k.scoring.Span(hit.Window)
 		results = append(results, Result{
-			VideoID: hit.Video, Path: k.video.Path, Metadata: k.video.Metadata, Start: start, End: end,
+			VideoID: hit.Video, Path: k.path, Metadata: keep.metadata[hit.Video], Start: start, End: end,
 			Keyframe: k.scoring.keyframe(hit.Video, start), Score: float64(hit.Score) / ScoreUnit,
 		})
 	}
-	return CloneResults(results), complete, nil
+	return results, complete, keep.flush(ctx)
 }
 
-// passes reports whether metadata pass all filters.
-func passes(filters []Filter, m Metadata) bool {
-	for _, f := range filters {
-		if p, err := f.Predicate(); err != nil || !p.Match(m[f.Key]) {
-			return false
-		}
+// knownVideo is what describes the segments of a video.
+type knownVideo struct {
+	path    string
+	scoring Scoring
+	gone    bool // it is not there any more, or does not pass
+}
+
+// foundVideo reads a video in which something was found. Searches that found a thousand with much
+// metadata would do so on all processors, so they take turns at it.
+func (s *Service) foundVideo(ctx context.Context, org, dataset, id, model string, check *filterCheck) (v Video, k knownVideo, err error) {
+	t, err := turns.Begin(s.reading.With(ctx, org))
+	if err != nil {
+		return v, k, err
 	}
-	return true
+	defer t.End()
+	v, err = s.store.Video(ctx, org, dataset, id)
+	if err == nil {
+		k.scoring, err = s.store.Scoring(ctx, org, dataset, id, model)
+	}
+	if errors.Is(err, ErrVideoNotFound) || errors.Is(err, ErrNotScored) {
+		k.gone = true
+		return v, k, nil
+	}
+	if err != nil {
+		return v, k, unavailable("read a video", err)
+	}
+	passes, err := check.passes(ctx, v.Metadata)
+	k.path, k.gone = v.Path, !passes
+	return v, k, err
 }
 
 // keyframe returns the keyframe nearest to a time, the earlier one of two.
@@ -161,14 +186,16 @@ func (s *Scoring) keyframe(video string, at time.Duration) Keyframe {
 	return Keyframe{ImageID: imageID(video, at), At: at}
 }
 
+func (s *Service) moderates(q *Query) bool { return s.opts.Moderator != nil && !q.SkipModeration }
+
 // moderate adds moderation scores, unless the query or the host does without.
 func (s *Service) moderate(ctx context.Context, org string, q *Query, results []Result) {
-	if s.opts.Moderator == nil || q.SkipModeration || len(results) == 0 {
+	if !s.moderates(q) || len(results) == 0 {
 		return
 	}
 	answer := make(chan []float64, 1) // a moderator that is left behind must not write where somebody reads
 	asked := CloneResults(results)
-	err := watched(ctx, s.opts.Stall, s.opts.Grace, func(ctx context.Context, _ func(time.Duration)) error {
+	err := watched(ctx, s.opts.Stall, s.opts.Grace, s.panicked(ctx, "the moderator"), func(ctx context.Context, _ func(time.Duration)) error {
 		scores, err := s.opts.Moderator.Moderate(ctx, org, asked)
 		if err == nil && len(scores) != len(asked) {
 			err = fmt.Errorf("the moderator returned %d scores for %d results", len(scores), len(asked))

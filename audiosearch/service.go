@@ -9,9 +9,18 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
 // Options are the optional parts and settings of a Service. The zero value means the defaults.
+//
+// A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
+// happens and logged with its stack at ERROR. That of a [Scorer] is answered like a
+// scorer that is away ([ErrUnavailable]), that of a [Media] or a [Files] costs the video;
+// without the answer of a [Moderator] there is no score, without that of a Backoff the
+// default one holds; that of an Observer or a Tracer changes nothing. Stores and queues
+// must not panic.
 type Options struct {
 	Media     Media     // nil: no video can be scored here; searches find what others scored
 	Files     Files     // where the bytes are; required with Media. [Folder] is one.
@@ -21,6 +30,8 @@ type Options struct {
 	MaxFilters  int           // of one search: 100
 	MaxDuration time.Duration // of a video: 24 h; a longer one cannot be searched
 	Ingesting   int           // videos scored at a time, for all runs together: the number of processors
+	MaxWaiting  int           // runs of an organization that have not ended: 1000; Start makes no more
+	KeepRuns    int           // runs of an organization that have ended: 10,000; a Worker forgets older ones if the store is a [RunPruner]
 
 	// Stall is how long scoring a video may show no progress before it is given up: 2 min. Open is that for Files.Local, which may download the
 	// video, and for Media.Probe, which may have to read all of it to find its keyframes: 1 h each. Grace is how long they, or a Scorer, may ignore the
@@ -43,6 +54,8 @@ type Service struct {
 
 	flights flights       // videos that are being scored
 	slots   chan struct{} // one for each video that may be
+	turns   *turns.Turns  // what searches compute with
+	reading *turns.Turns  // at which they read the videos that they found
 
 	mu      sync.Mutex
 	running map[int64]*attempt // runs that workers of this service have
@@ -73,6 +86,12 @@ func New(store Store, queue Queue, scorer Scorer, opts *Options) (*Service, erro
 	if o.Ingesting <= 0 {
 		o.Ingesting = runtime.GOMAXPROCS(0)
 	}
+	if o.MaxWaiting <= 0 {
+		o.MaxWaiting = 1000
+	}
+	if o.KeepRuns <= 0 {
+		o.KeepRuns = 10_000
+	}
 	if o.Stall <= 0 {
 		o.Stall = 2 * time.Minute
 	}
@@ -92,6 +111,8 @@ func New(store Store, queue Queue, scorer Scorer, opts *Options) (*Service, erro
 		o.Logger = slog.Default()
 	}
 	s.slots = make(chan struct{}, o.Ingesting)
+	s.turns = turns.New(runtime.GOMAXPROCS(0))
+	s.reading = turns.New(runtime.GOMAXPROCS(0) / 2)
 	return s, nil
 }
 

@@ -130,7 +130,7 @@ func TestEveryRunEnds(t *testing.T) {
 	for _, id := range ids {
 		run, err := db.AudioSearch().Run(t.Context(), org, id)
 		require.NoError(t, err)
-		results, err := db.AudioSearch().RunResults(t.Context(), org, id)
+		results, err := db.AudioSearch().RunResults(t.Context(), org, id, 0)
 		require.NoError(t, err)
 		how[string(run.State)+" "+string(run.Termination)+" "+run.Message]++
 		if run.Termination == audiosearch.Success {

@@ -170,4 +170,5 @@ type Store interface {
 	Catalog
 	ScoreStore
 	Runs
+	ResultStore
 }

@@ -5,15 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // errStalled is why work that shows no progress is cut off.
 var errStalled = errors.New("audiosearch: no progress")
 
-// watched calls work on a goroutine of its own and watches it: work calls beat whenever it has got on, with how long it may take until the next
-// time. If it does not, its context ends with errStalled. If it does not return within grace of the end of its context, it is left behind. A panic
-// becomes an error. first is how long it may take until the first beat.
-func watched(ctx context.Context, first, grace time.Duration, work func(ctx context.Context, beat func(next time.Duration)) error) error {
+// watched calls work on a goroutine of its own and watches it: work calls beat whenever
+// it has got on, with how long it may take until the next time. If it does not, its
+// context ends with errStalled. If it does not return within grace of the end of its
+// context, it is left behind. What it panics with becomes an error by panicked. first is
+// how long it may take until the first beat.
+func watched(ctx context.Context, first, grace time.Duration, panicked func(p any) error,
+	work func(ctx context.Context, beat func(next time.Duration)) error,
+) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	timer := time.AfterFunc(first, func() { cancel(errStalled) })
@@ -28,11 +34,12 @@ func watched(ctx context.Context, first, grace time.Duration, work func(ctx cont
 		err := errors.New("the goroutine was ended") // by runtime.Goexit, as FailNow of a test does
 		defer func() {
 			if p := recover(); p != nil {
-				err = &panicError{p}
+				err = panicked(p)
 			}
 			done <- err
 		}()
 		err = work(ctx, beat)
+		hook.Probe(err)
 	}()
 	select {
 	case err := <-done:
@@ -49,10 +56,10 @@ func watched(ctx context.Context, first, grace time.Duration, work func(ctx cont
 	}
 }
 
-// panicError is a panic of a part of the host's.
-type panicError struct{ value any }
-
-func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+// panicked returns what a panic of a hook becomes.
+func (s *Service) panicked(ctx context.Context, name string) func(p any) error {
+	return func(p any) error { return hook.Panicked(ctx, s.opts.Logger, name, p) }
+}
 
 // because puts the reason why a context ended in the place of its bare error.
 func because(ctx context.Context, err error) error {

@@ -3,6 +3,7 @@ package audiosearch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -49,7 +50,7 @@ func TestWatched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start := time.Now()
-				err := watched(t.Context(), stall, grace, test.work)
+				err := watched(t.Context(), stall, grace, asError, test.work)
 				assert.Equal(t, test.after, time.Since(start))
 				if test.want == nil {
 					require.NoError(t, err)
@@ -60,11 +61,14 @@ func TestWatched(t *testing.T) {
 			})
 		})
 	}
-	err := watched(t.Context(), stall, grace, func(context.Context, func(time.Duration)) error { panic("oh") })
+	err := watched(t.Context(), stall, grace, asError, func(context.Context, func(time.Duration)) error { panic("oh") })
 	require.ErrorContains(t, err, "oh")
-	err = watched(t.Context(), stall, grace, func(context.Context, func(time.Duration)) error { runtime.Goexit(); return nil })
+	err = watched(t.Context(), stall, grace, asError, func(context.Context, func(time.Duration)) error { runtime.Goexit(); return nil })
 	require.ErrorContains(t, err, "goroutine was ended")
 }
+
+// asError is what a panic becomes here.
+func asError(p any) error { return fmt.Errorf("panic: %v", p) }
 
 // TestFlights: one work for all who wait, until nobody does.
 func TestFlights(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // ErrShutdown is why an attempt ends when its worker does.
@@ -18,7 +20,7 @@ var ErrShutdown = errors.New("audiosearch: the worker is shutting down")
 
 // WorkerOptions are the settings of a Worker. The zero value means the defaults.
 type WorkerOptions struct {
-	Concurrency int           // runs at a time: 4
+	Concurrency int           // runs at a time: 4, and 1 more for the others while one organization has all of several
 	MaxAttempts int           // attempts before a run is given up: 8
 	Drain       time.Duration // how long running attempts may go on after Run's context ended: 5 s. What they have scored stays.
 	Watch       time.Duration // how often a running attempt writes how far it is, and looks whether it is to be cancelled: 1 s
@@ -135,6 +137,7 @@ func (w *Worker) handle(held, draining context.Context, d Delivery) Verdict {
 		s.opts.Logger.WarnContext(held, "cannot begin a run; trying again", "run", d.Job.RunID, "error", err)
 		return Verdict{After: writePause}
 	case r.State == StateTerminated:
+		s.logGivenUp(held, &r)
 		s.observe(held, terminated(&r, errors.New(r.Message)))
 		return Verdict{Done: true}
 	}
@@ -196,7 +199,7 @@ func (w *Worker) attempt(held, draining context.Context, r *Run) (found Found, e
 	}()
 	if s.opts.Tracer != nil {
 		var ended func(error)
-		ctx, ended = s.opts.Tracer.Start(ctx, "audiosearch.run", r.Trace)
+		ctx, ended = hook.Start(ctx, s.opts.Logger, s.opts.Tracer, "audiosearch.run", r.Trace)
 		defer func() { ended(err) }()
 	}
 
@@ -207,13 +210,27 @@ func (w *Worker) attempt(held, draining context.Context, r *Run) (found Found, e
 	defer watcher.Wait()
 	defer stop()
 	defer func() {
-		if p := recover(); p != nil { // of a store or an observer of the host's
-			err = fmt.Errorf("panic: %v", p)
+		if p := recover(); p != nil {
+			err = hook.Panicked(ctx, s.opts.Logger, "the store", p, "run", r.ID, "organization", r.Organization)
 		}
 	}()
-	q := r.Query
-	found, err = s.search(ctx, r.Organization, &q, far.set)
+	found, err = w.search(ctx, r, &far)
 	return found, because(ctx, err)
+}
+
+// search searches, and puts what is found where the end of the run can name it.
+func (w *Worker) search(ctx context.Context, r *Run, far *progress) (Found, error) {
+	q, set := r.Query, &resultSet{w: w, run: r}
+	keep := &foundVideos{begin: set.begin, put: set.putVideos}
+	if w.service.moderates(&q) { // whoever judges segments may ask what their videos are
+		keep.metadata = make(map[string]Metadata)
+	}
+	found, err := w.service.search(ctx, r.Organization, &q, keep, far.set)
+	if err != nil || len(found.Results) == 0 {
+		return found, err
+	}
+	found.set = set.id
+	return found, set.putResults(ctx, found.Results)
 }
 
 // progress is how far a run is.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // Person is who accepts an invitation, as far as the host knows.
@@ -45,6 +47,9 @@ func (s *Service) byLink(ctx context.Context, token string) (Invitation, error) 
 	org, id, ok := parseLink(token)
 	if !ok {
 		return Invitation{}, ErrNotFound
+	}
+	if err := s.needKey(ctx); err != nil {
+		return Invitation{}, err
 	}
 	i, err := s.store.Invitation(ctx, org, id)
 	if errors.Is(err, ErrNotFound) {
@@ -95,7 +100,12 @@ func (s *Service) admit(ctx context.Context, i *Invitation, by Person) error {
 	if s.opts.Admit == nil {
 		return nil
 	}
-	if err := guard(func() error { return s.opts.Admit(ctx, i.Clone(), by) }); err != nil {
+	err := s.guard(ctx, "Admit", i, func() error { return s.opts.Admit(ctx, i.Clone(), by) })
+	var panicked *hook.PanicError
+	switch {
+	case errors.As(err, &panicked): // which is no answer
+		return unavailable("ask who is admitted", err)
+	case err != nil:
 		return fmt.Errorf("%w: %w", ErrNotAdmitted, err)
 	}
 	return nil
@@ -163,7 +173,7 @@ func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Acce
 	attempt, cancel := context.WithTimeout(attemptCtx, min(left, s.opts.GrantTimeout))
 	defer cancel()
 	var reply string
-	failure := guard(func() (err error) {
+	failure := s.guard(ctx, "Grant", i, func() (err error) {
 		reply, err = s.opts.Grant(attempt, Acceptance{Invitation: i.Clone(), Attempt: i.GrantAttempts, Attended: attended})
 		return err
 	})

@@ -5,7 +5,7 @@ import "slices"
 // Access is what a caller is allowed. Its zero value allows nothing.
 //
 // Full access is not a role. It is what a stored credential without roles has, and it allows what no catalogue knows. An admin can do
-// everything that the catalogue is about, but he cannot give full access.
+// everything that the catalogue is about, but can neither give full access nor take it away.
 type Access struct {
 	full      bool
 	catalogue *Catalogue
@@ -39,8 +39,10 @@ func (a Access) Allows(action Action, resource Resource) bool {
 	return false
 }
 
-// Covers reports whether a holds everything that a stored credential with these roles allows, so that a caller with a may give it
-// away: of each role all actions, on all that it is bound to. No roles at all mean full access, which only full access covers.
+// Covers reports whether a holds everything that a stored credential with these roles
+// allows, so that a caller with a may give it away, or end it: of each role all actions,
+// on all that it is bound to. No roles at all mean full access, which only full access
+// covers.
 func (a Access) Covers(roles []Role) bool {
 	if a.full {
 		return true
@@ -51,6 +53,18 @@ func (a Access) Covers(roles []Role) bool {
 		}
 	}
 	return len(roles) > 0
+}
+
+// mayReplace reports whether a caller with a may put the one roles in the place of the
+// others: it must hold what comes and what goes. What stays need not be covered.
+func (a Access) mayReplace(before, after []Role) bool {
+	if len(before) == 0 || len(after) == 0 {
+		return a.full
+	}
+	changed := slices.DeleteFunc(slices.Concat(before, after), func(r Role) bool {
+		return slices.Contains(before, r) && slices.Contains(after, r)
+	})
+	return len(changed) == 0 || a.Covers(changed)
 }
 
 func (a Access) covers(r Role) bool {

@@ -235,6 +235,27 @@ func ExampleAccess() {
 	// false
 }
 
+// A viewer like the default one, who cannot tokenize.
+func ExampleNewCatalogue_viewerWithoutTokenize() {
+	catalogue, err := authmgmt.NewCatalogue(map[string][]authmgmt.Action{
+		"viewer": {
+			authmgmt.ActionListTriggers, authmgmt.ActionGetTrigger,
+			authmgmt.ActionSearchSound, authmgmt.ActionGetRun, authmgmt.ActionGetResults,
+		},
+		"admin": {authmgmt.AnyAction},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	viewer := catalogue.Access(authmgmt.Role{ID: "viewer"})
+	fmt.Println(viewer.Allows(authmgmt.ActionTokenize, authmgmt.Resource{Type: authmgmt.ResourceVault, ID: "customers"}))
+	fmt.Println(viewer.Allows(authmgmt.ActionListTriggers, authmgmt.Resource{Type: authmgmt.ResourceTrigger}))
+	// Output:
+	// false
+	// true
+}
+
 func ExampleNewCatalogue() {
 	catalogue, err := authmgmt.NewCatalogue(map[string][]authmgmt.Action{
 		"owner":   {authmgmt.AnyAction},

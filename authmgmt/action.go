@@ -6,7 +6,8 @@ type Action string
 // AnyAction stands for all actions in a catalogue, those of the host's own included.
 const AnyAction Action = "*"
 
-// The actions of the documentation triggers. A valid API key allows all of them; a host may ask more (httpadapter.Options.Authorize).
+// The actions on documentation triggers, a [Resource] of type [ResourceTrigger]. A valid
+// API key allows all of them.
 const (
 	ActionSubmitTrigger Action = "submitApiTrigger"
 	ActionGetTrigger    Action = "getTrigger"
@@ -40,6 +41,13 @@ const (
 	ActionDeleteClient Action = "deleteClient"
 )
 
+// The actions on access tokens, by who may manage clients: they are done to a [Resource]
+// of type [ResourceClient], all of them.
+const (
+	ActionListTokens  Action = "listTokens"
+	ActionRevokeToken Action = "revokeToken"
+)
+
 // The actions on invitations, a [Resource] of type [ResourceInvitation].
 const (
 	ActionCreateInvitation Action = "createUserInvitation"
@@ -49,7 +57,7 @@ const (
 	ActionDeleteInvitation Action = "deleteUserInvitation"
 )
 
-// The types of resources. A host may have more.
+// The types of resources. A host may have more: see [Catalogue.WithResources].
 const (
 	ResourceTrigger    = "trigger"
 	ResourceVault      = "vault"

@@ -2,7 +2,6 @@ package authmgmt_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -22,7 +21,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	require.Len(t, first.trail(t, "acme"), 1)
 	r.observations()
 
-	c, secret := r.newClient(t)
+	c, secret := r.newClient(t, "admin")
 	name := "renamed"
 	_, err := r.UpdateClient(ctx, "acme", admin, c.ID, authmgmt.ClientUpdate{Name: &name})
 	require.NoError(t, err)
@@ -38,9 +37,9 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	i := r.invite(t, "alan@example.com")
 	i, err = r.ResendInvitation(ctx, "acme", full, i.ID)
 	require.NoError(t, err)
-	_, err = r.Accept(ctx, r.LinkToken(&i), authmgmt.Person{Subject: "alan"})
+	_, err = r.Accept(ctx, r.link(&i), authmgmt.Person{Subject: "alan"})
 	require.NoError(t, err)
-	j := r.invite(t, "grace@example.com")
+	j := r.invite(t, "grace@example.com", "viewer")
 	require.NoError(t, r.CancelInvitation(ctx, "acme", admin, j.ID))
 	_, err = r.Client(ctx, "acme", c.ID)
 	require.ErrorIs(t, err, authmgmt.ErrNotFound)
@@ -89,7 +88,7 @@ func TestRefusalsAreObservedAndNotAudited(t *testing.T) {
 	before := r.trail(t, "acme")
 	r.observations()
 	none := []authmgmt.Role{}
-	_, err := r.UpdateClient(t.Context(), "acme", viewer, c.ID, authmgmt.ClientUpdate{Roles: &none})
+	_, err := r.UpdateClient(t.Context(), "acme", viewer, c.ID, authmgmt.ClientUpdate{Roles: &none, FullAccess: true})
 	require.ErrorIs(t, err, authmgmt.ErrForbidden)
 	require.ErrorIs(t, r.DeleteClient(t.Context(), "acme", viewer, "unknown"), authmgmt.ErrNotFound)
 	seen := r.observations()
@@ -146,7 +145,7 @@ func TestPrune(t *testing.T) {
 	ctx := t.Context()
 	c, secret := r.newClient(t)
 	r.login(t, c.ID, secret)
-	_, err := r.ImportToken(ctx, "acme", full, authmgmt.NewToken{Subject: "ops"}, strings.Repeat("t", 32))
+	_, err := r.ImportToken(ctx, "acme", full, authmgmt.NewToken{Subject: "ops", FullAccess: true, Lifetime: authmgmt.NoExpiry}, importedSecret+"t")
 	require.NoError(t, err)
 	i := r.invite(t, "alan@example.com")
 	require.NoError(t, r.CancelInvitation(ctx, "acme", full, i.ID))
@@ -174,7 +173,7 @@ func TestPrune(t *testing.T) {
 		audit, tokens, invitations := counts()
 		assert.Equal(t, []int{step.audit, step.tokens, step.invitations}, []int{audit, tokens, invitations}, "after %v more", step.after)
 	}
-	plain, err := authmgmt.New(struct{ authmgmt.Store }{r.store}, testKey, nil)
+	plain, err := authmgmt.New(struct{ authmgmt.Store }{r.store}, nil)
 	require.NoError(t, err)
 	_, err = plain.Prune(ctx, authmgmt.PruneBefore{})
 	assert.ErrorIs(t, err, errors.ErrUnsupported)

@@ -9,10 +9,15 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// Catalogue says which roles there are and which actions each of them allows. It cannot change.
+// Catalogue says which roles there are, which actions each of them allows, and to which
+// types of resources they can be bound. It cannot change.
 type Catalogue struct {
-	roles map[string][]Action
+	roles     map[string][]Action
+	resources []string // of the host's own, beside knownResources
 }
+
+// knownResources are the types that this module's services ask for.
+var knownResources = []string{ResourceTrigger, ResourceVault, ResourceDataset, ResourceClient, ResourceInvitation}
 
 // viewerActions and editorActions are those of the default catalogue. An editor is a viewer, too.
 var (
@@ -22,8 +27,11 @@ var (
 	editorActions = []Action{ActionSubmitTrigger, ActionInsertRecords, ActionDetokenize, ActionCancelRun}
 )
 
-// DefaultCatalogue has three roles. A viewer can tokenize, search and read; an editor can also submit, insert, detokenize to masked values,
-// and cancel a search; an admin can do everything, clients and invitations included.
+// DefaultCatalogue has three roles. A viewer can list and read triggers, tokenize,
+// search, and read what was found; an editor can also submit triggers, insert, detokenize
+// to masked values, and cancel a search; an admin can do everything, clients and
+// invitations included. Who may tokenize can find out whether a value that they guess is
+// stored: [NewCatalogue] makes a viewer without [ActionTokenize].
 func DefaultCatalogue() *Catalogue {
 	return &Catalogue{roles: map[string][]Action{
 		"viewer": viewerActions,
@@ -47,6 +55,22 @@ func NewCatalogue(roles map[string][]Action) (*Catalogue, error) {
 	return c, nil
 }
 
+// WithResources returns a copy that knows types of resources of the host's own, too.
+// Those of this package every catalogue knows.
+func (c *Catalogue) WithResources(types ...string) (*Catalogue, error) {
+	for _, t := range types {
+		if problem := name.Problem(t); problem != "" {
+			return nil, fmt.Errorf("authmgmt: a type of resources %s", problem)
+		}
+	}
+	return &Catalogue{roles: c.roles, resources: slices.Concat(c.resources, types)}, nil
+}
+
+// Resources returns the types of resources that roles can be bound to, sorted.
+func (c *Catalogue) Resources() []string {
+	return slices.Compact(slices.Sorted(slices.Values(slices.Concat(knownResources, c.resources))))
+}
+
 // Roles returns the names of the roles, sorted.
 func (c *Catalogue) Roles() []string { return slices.Sorted(maps.Keys(c.roles)) }
 
@@ -58,6 +82,9 @@ func (c *Catalogue) Check(r Role) error {
 	if r.Resource != "" {
 		if problem := name.Problem(r.Resource); problem != "" {
 			return Problem{"resource", problem}
+		}
+		if types := c.Resources(); !slices.Contains(types, r.Resource) { // it would allow nothing, and nobody would say why
+			return Problem{"resource", fmt.Sprintf("is not one of the types %s", quoted(types))}
 		}
 	}
 	if r.ResourceInstance == "" {

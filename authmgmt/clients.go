@@ -9,13 +9,16 @@ import (
 
 // NewClient is what a client is made of.
 type NewClient struct {
-	ID    string // "" for a random one
-	Name  string // display name, 1 to 255 bytes
-	Roles []Role // none: full access
+	ID         string // "" for a random one
+	Name       string // display name, 1 to 255 bytes
+	Roles      []Role
+	FullAccess bool // instead of Roles: everything within the organization
 }
 
-// CreateClient makes a client and its first secret, which cannot be had again. Roles need role-based access control, and the caller must
-// cover them. The errors are [*ValidationError], [ErrForbidden], [ErrRBACDisabled], [ErrExists] and [ErrUnavailable].
+// CreateClient makes a client and its first secret, which cannot be had again. It has
+// roles or full access, never both nor neither. Roles need role-based access control, and
+// the caller must cover what is given. The errors are [*ValidationError], [ErrForbidden],
+// [ErrRBACDisabled], [ErrExists] and [ErrUnavailable].
 func (s *Service) CreateClient(ctx context.Context, org string, by Caller, n NewClient) (c Client, text string, err error) {
 	start := s.opts.Now()
 	var e AuditEvent
@@ -29,8 +32,10 @@ func (s *Service) CreateClient(ctx context.Context, org string, by Caller, n New
 	return c, text, nil
 }
 
-// ImportClient is CreateClient with a secret that was made elsewhere, of 32 to 1024 bytes. It does not ask whether the organization has
-// role-based access control. A client that was deleted is not revived: that is [ErrExists], too.
+// ImportClient is CreateClient with a secret that was made elsewhere, of 32 to 1024
+// bytes, of which at least 10 are different. It does not ask whether the organization has
+// role-based access control. A client that was deleted is not revived: that is
+// [ErrExists], too.
 func (s *Service) ImportClient(ctx context.Context, org string, by Caller, n NewClient, text string) (Client, error) {
 	start := s.opts.Now()
 	c, e, err := s.createClient(ctx, org, by, n, text, anyRoles)
@@ -45,7 +50,7 @@ func (s *Service) createClient(ctx context.Context, org string, by Caller, n New
 		p.name("client_id", n.ID)
 	}
 	p.name("name", n.Name)
-	p.roles(s.catalogue, n.Roles)
+	p.access(s.catalogue, n.Roles, n.FullAccess)
 	p.secret("client_secret", text)
 	if err := p.err(); err != nil {
 		return Client{}, AuditEvent{}, err
@@ -102,8 +107,13 @@ func (s *Service) ListClients(ctx context.Context, org string, q Paging) (Client
 // ClientUpdate is a change of a client. Nil fields stay as they are.
 type ClientUpdate struct {
 	Name    *string
-	Roles   *[]Role      // empty: the context's roles are removed; a client without any role has full access
+	Roles   *[]Role      // empty: the roles of Context are removed
 	Context RolesContext // which roles Roles replaces; zero: all
+
+	// FullAccess lets an update whose Roles are empty leave the client without any role,
+	// which is full access. Without it such an update is a [*ValidationError]. It goes
+	// with empty Roles only.
+	FullAccess bool
 }
 
 // CheckUpdate returns what is wrong with an update, as a [*ValidationError].
@@ -118,9 +128,16 @@ func (s *Service) check(p *problems, u *ClientUpdate) {
 		p.name("name", *u.Name)
 	}
 	if u.Roles == nil {
+		if u.FullAccess {
+			p.add("full_access", "must not be set unless Roles is, and empty")
+		}
 		return
 	}
 	p.roles(s.catalogue, *u.Roles)
+	p.both(*u.Roles, u.FullAccess)
+	if len(*u.Roles) == 0 && u.Context == (RolesContext{}) && !u.FullAccess { // of another context, what stays is seen in apply
+		p.neither()
+	}
 	if u.Context.kind == contextDataset {
 		p.name("roles_context", u.Context.dataset)
 	}
@@ -131,8 +148,12 @@ func (s *Service) check(p *problems, u *ClientUpdate) {
 	}
 }
 
-// UpdateClient changes a client and returns it as it is then. Roles need role-based access control. The caller must cover every role that is
-// new; to leave a client without roles, which is full access, he needs full access himself, whatever the client had before.
+// UpdateClient changes a client and returns it as it is then. Roles need role-based
+// access control. The caller must cover every role that is new, and every one that goes.
+// To leave a client without roles, which is full access, takes FullAccess in the update.
+// That, and to give roles to one that has full access, takes a caller who has full
+// access. The errors are [*ValidationError], [ErrNotFound], [ErrForbidden],
+// [ErrRBACDisabled] and [ErrUnavailable].
 func (s *Service) UpdateClient(ctx context.Context, org string, by Caller, id string, u ClientUpdate) (Client, error) {
 	start := s.opts.Now()
 	var p problems
@@ -150,7 +171,7 @@ func (s *Service) UpdateClient(ctx context.Context, org string, by Caller, id st
 	return c, err
 }
 
-// apply makes the change, unless it gives more than the caller holds.
+// apply makes the change, unless it gives or takes more than the caller holds.
 func (u *ClientUpdate) apply(c *Client, caller Access) error {
 	if u.Name != nil {
 		c.Name = *u.Name
@@ -171,18 +192,26 @@ func (u *ClientUpdate) apply(c *Client, caller Access) error {
 	if p.size(roles, ", those of other contexts included"); p.errs != nil {
 		return p.err()
 	}
-	fresh := slices.DeleteFunc(slices.Clone(roles), func(r Role) bool { return slices.Contains(c.Roles, r) })
-	if len(roles) == 0 && !caller.Full() || len(fresh) > 0 && !caller.Covers(fresh) {
+	if len(roles) == 0 && !u.FullAccess {
+		p.neither()
+		return p.err()
+	}
+	if !caller.mayReplace(c.Roles, roles) {
 		return ErrForbidden
 	}
 	c.Roles = roles
 	return nil
 }
 
-// DeleteClient removes a client for good. Its secrets and its tokens end with it, and its ID is not given again.
+// DeleteClient removes a client for good. Its secrets and its tokens end with it, and its
+// ID is not given again. The caller must cover its roles: nobody can lock out somebody
+// who holds more. The errors are [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
 func (s *Service) DeleteClient(ctx context.Context, org string, by Caller, id string) error {
 	start := s.opts.Now()
 	_, e, err := s.changeClient(ctx, org, KindClientDeleted, by, id, func(c *Client) error {
+		if !by.Access.Covers(c.Roles) {
+			return ErrForbidden
+		}
 		c.DeletedAt = s.now()
 		c.Secrets = nil
 		return nil

@@ -15,7 +15,7 @@ import (
 func TestCreateClient(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	given := append(roles("viewer", "viewer"), authmgmt.Role{ID: "editor", Resource: "dataset", ResourceInstance: "d1"})
-	c, secret, err := r.CreateClient(t.Context(), "acme", admin, authmgmt.NewClient{Name: "ci", Roles: given})
+	c, secret, err := r.CreateClient(t.Context(), "acme", admin, authmgmt.NewClient{Name: "ci", Roles: given, FullAccess: len(given) == 0})
 	require.NoError(t, err)
 	assert.Equal(t, "acme", c.Organization)
 	assert.Len(t, c.ID, 36)
@@ -30,14 +30,14 @@ func TestCreateClient(t *testing.T) {
 	_, err = r.Client(t.Context(), "globex", c.ID)
 	assert.Equal(t, authmgmt.ErrNotFound, err)
 
-	other, otherSecret, err := r.CreateClient(t.Context(), "acme", admin, authmgmt.NewClient{Name: "ci", Roles: given})
+	other, otherSecret, err := r.CreateClient(t.Context(), "acme", admin, authmgmt.NewClient{Name: "ci", Roles: given, FullAccess: len(given) == 0})
 	require.NoError(t, err, "names need not be unique")
 	assert.NotEqual(t, c.ID, other.ID)
 	assert.NotEqual(t, secret, otherSecret)
 
-	_, _, err = r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{ID: c.ID, Name: "ci"})
+	_, _, err = r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{ID: c.ID, Name: "ci", FullAccess: true})
 	assert.ErrorIs(t, err, authmgmt.ErrExists)
-	_, _, err = r.CreateClient(t.Context(), "globex", full, authmgmt.NewClient{ID: c.ID, Name: "ci"})
+	_, _, err = r.CreateClient(t.Context(), "globex", full, authmgmt.NewClient{ID: c.ID, Name: "ci", FullAccess: true})
 	assert.NoError(t, err, "IDs are an organization's own")
 }
 
@@ -48,9 +48,9 @@ func TestCreateClientRefuses(t *testing.T) {
 		client authmgmt.NewClient
 		fields []string
 	}{
-		"no name":        {"acme", authmgmt.NewClient{}, []string{"name"}},
+		"no name":        {"acme", authmgmt.NewClient{}, []string{"name", "roles"}},
 		"everything":     {"", authmgmt.NewClient{ID: "a\x00", Name: "\xff", Roles: []authmgmt.Role{{ID: "x"}}}, []string{"organization", "client_id", "name", "roles[0].role_id"}},
-		"long":           {"acme", authmgmt.NewClient{Name: strings.Repeat("n", 256)}, []string{"name"}},
+		"long":           {"acme", authmgmt.NewClient{Name: strings.Repeat("n", 256), FullAccess: true}, []string{"name"}},
 		"odd binding":    {"acme", authmgmt.NewClient{Name: "n", Roles: []authmgmt.Role{{ID: "viewer"}, {ID: "viewer", ResourceInstance: "d1"}}}, []string{"roles[1].resource_instance"}},
 		"too many roles": {"acme", authmgmt.NewClient{Name: "n", Roles: make([]authmgmt.Role, 101)}, []string{"roles"}},
 	} {
@@ -60,10 +60,12 @@ func TestCreateClientRefuses(t *testing.T) {
 			assert.Equal(t, test.fields, fieldsOf(t, err))
 		})
 	}
-	_, err := r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n"}, strings.Repeat("s", 31))
+	_, err := r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", FullAccess: true}, strings.Repeat("s", 31))
 	assert.Equal(t, []string{"client_secret"}, fieldsOf(t, err))
-	_, err = r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n"}, strings.Repeat("s", 1025))
+	_, err = r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", FullAccess: true}, strings.Repeat("s", 1025))
 	assert.Equal(t, []string{"client_secret"}, fieldsOf(t, err))
+	_, err = r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", FullAccess: true}, strings.Repeat("password", 5))
+	assert.ErrorContains(t, err, "client_secret: must be random")
 	assert.Empty(t, r.trail(t, "acme"), "nothing was changed")
 }
 
@@ -89,30 +91,35 @@ func TestNobodyRaisesAnybody(t *testing.T) {
 	}
 	attempts := []attempt{
 		{"create a client", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
-			_, _, err := r.CreateClient(ctx, "acme", by, authmgmt.NewClient{Name: "n", Roles: given})
+			_, _, err := r.CreateClient(ctx, "acme", by, authmgmt.NewClient{Name: "n", Roles: given, FullAccess: len(given) == 0})
 			return err
 		}},
 		{"update a client", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
-			_, err := r.UpdateClient(ctx, "acme", by, "target", authmgmt.ClientUpdate{Roles: &given})
+			u := authmgmt.ClientUpdate{Roles: &given, FullAccess: len(given) == 0}
+			if len(given) > 0 { // beside what it has, which is nobody's to take here
+				with := append([]authmgmt.Role{{ID: "viewer", Resource: "vault"}}, given...)
+				u.Roles = &with
+			}
+			_, err := r.UpdateClient(ctx, "acme", by, "target", u)
 			return err
 		}},
 		{"rotate a secret", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
-			c, _, err := r.CreateClient(ctx, "acme", full, authmgmt.NewClient{Name: "n", Roles: given})
+			c, _, err := r.CreateClient(ctx, "acme", full, authmgmt.NewClient{Name: "n", Roles: given, FullAccess: len(given) == 0})
 			if err == nil {
 				_, _, err = r.RotateSecret(ctx, "acme", by, c.ID, 0)
 			}
 			return err
 		}},
 		{"issue a token", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
-			_, _, err := r.IssueToken(ctx, "acme", by, authmgmt.NewToken{Subject: "s", Roles: given})
+			_, _, err := r.IssueToken(ctx, "acme", by, authmgmt.NewToken{Subject: "s", Roles: given, FullAccess: len(given) == 0})
 			return err
 		}},
 		{"invite", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
-			_, err := r.Invite(ctx, "acme", by, authmgmt.NewInvitation{Email: "a@example.com", Name: "a", Roles: given})
+			_, err := r.Invite(ctx, "acme", by, authmgmt.NewInvitation{Email: "a@example.com", Name: "a", Roles: given, FullAccess: len(given) == 0})
 			return err
 		}},
 		{"resend an invitation", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
-			i, err := r.Invite(ctx, "acme", full, authmgmt.NewInvitation{Email: "b@example.com", Name: "b", Roles: given})
+			i, err := r.Invite(ctx, "acme", full, authmgmt.NewInvitation{Email: "b@example.com", Name: "b", Roles: given, FullAccess: len(given) == 0})
 			if err == nil {
 				_, err = r.ResendInvitation(ctx, "acme", by, i.ID)
 			}
@@ -140,7 +147,7 @@ func TestNobodyRaisesAnybody(t *testing.T) {
 			for i, by := range callers {
 				t.Run(by.Subject+": "+a.name+" with "+test.name, func(t *testing.T) {
 					r := newRig(t, authmgmt.Options{})
-					_, err := r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{ID: "target", Name: "t", Roles: []authmgmt.Role{{ID: "viewer", Resource: "vault"}}}, strings.Repeat("s", 32))
+					_, err := r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{ID: "target", Name: "t", Roles: []authmgmt.Role{{ID: "viewer", Resource: "vault"}}}, importedSecret+"s")
 					require.NoError(t, err)
 					err = a.try(t.Context(), r, by, test.give)
 					if test.may[i] {
@@ -173,20 +180,26 @@ func TestUpdateClient(t *testing.T) {
 		{"nothing", roles("viewer"), admin, authmgmt.ClientUpdate{}, roles("viewer"), nil},
 		{"the name alone keeps the roles", roles("viewer"), admin, authmgmt.ClientUpdate{Name: name("new")}, roles("viewer"), nil},
 		{"roles", roles("viewer"), admin, authmgmt.ClientUpdate{Roles: set(editor, onD1)}, []authmgmt.Role{editor, onD1}, nil},
-		{"no roles: full access", roles("viewer"), full, authmgmt.ClientUpdate{Roles: set()}, nil, nil},
-		{"no roles, by an admin", roles("viewer"), admin, authmgmt.ClientUpdate{Roles: set()}, nil, authmgmt.ErrForbidden},
-		{"no roles where there are none, by an admin", nil, admin, authmgmt.ClientUpdate{Roles: set()}, nil, authmgmt.ErrForbidden},
-		{"less than full access, by an admin", nil, admin, authmgmt.ClientUpdate{Roles: set(viewer)}, roles("viewer"), nil},
+		{"no roles: full access", roles("viewer"), full, authmgmt.ClientUpdate{Roles: set(), FullAccess: true}, nil, nil},
+		{"no roles, by an admin", roles("viewer"), admin, authmgmt.ClientUpdate{Roles: set(), FullAccess: true}, nil, authmgmt.ErrForbidden},
+		{"no roles where there are none, by an admin", nil, admin, authmgmt.ClientUpdate{Roles: set(), FullAccess: true}, nil, authmgmt.ErrForbidden},
+		{"less than full access", nil, full, authmgmt.ClientUpdate{Roles: set(viewer)}, roles("viewer"), nil},
+		{"less than full access, by an admin", nil, admin, authmgmt.ClientUpdate{Roles: set(viewer)}, nil, authmgmt.ErrForbidden},
+		{"what goes must be covered", roles("admin", "viewer"), callerWith("an editor", editor), authmgmt.ClientUpdate{Roles: set(viewer)},
+			nil, authmgmt.ErrForbidden},
 		{"system roles", []authmgmt.Role{viewer, onD1, onAll, onD2}, admin, authmgmt.ClientUpdate{Roles: set(editor), Context: authmgmt.SystemRoles()},
 			[]authmgmt.Role{onD1, onAll, onD2, editor}, nil},
 		{"one dataset's", []authmgmt.Role{viewer, onD1, onAll, onD2}, admin, authmgmt.ClientUpdate{Roles: set(authmgmt.Role{ID: "admin"}), Context: authmgmt.DatasetRoles("d1")},
 			[]authmgmt.Role{viewer, onAll, onD2, adminD1}, nil},
 		{"clear one dataset's", []authmgmt.Role{viewer, onD1, onD2}, admin, authmgmt.ClientUpdate{Roles: set(), Context: authmgmt.DatasetRoles("d1")},
 			[]authmgmt.Role{viewer, onD2}, nil},
-		{"clear the last ones", []authmgmt.Role{onD1}, full, authmgmt.ClientUpdate{Roles: set(), Context: authmgmt.DatasetRoles("d1")}, nil, nil},
-		{"clear the last ones, by an admin", []authmgmt.Role{onD1}, admin, authmgmt.ClientUpdate{Roles: set(), Context: authmgmt.DatasetRoles("d1")},
+		{"clear the last ones", []authmgmt.Role{onD1}, full,
+			authmgmt.ClientUpdate{Roles: set(), FullAccess: true, Context: authmgmt.DatasetRoles("d1")}, nil, nil},
+		{"clear the last ones, by an admin", []authmgmt.Role{onD1}, admin,
+			authmgmt.ClientUpdate{Roles: set(), FullAccess: true, Context: authmgmt.DatasetRoles("d1")},
 			nil, authmgmt.ErrForbidden},
-		{"clear the last system roles, by an admin", roles("viewer"), admin, authmgmt.ClientUpdate{Roles: set(), Context: authmgmt.SystemRoles()},
+		{"clear the last system roles, by an admin", roles("viewer"), admin,
+			authmgmt.ClientUpdate{Roles: set(), FullAccess: true, Context: authmgmt.SystemRoles()},
 			nil, authmgmt.ErrForbidden},
 		{"clear a context that has none, by an admin", roles("viewer"), admin, authmgmt.ClientUpdate{Roles: set(), Context: authmgmt.DatasetRoles("d9")}, roles("viewer"), nil},
 		{"what is kept need not be covered", []authmgmt.Role{{ID: "admin"}}, d1, authmgmt.ClientUpdate{Roles: set(adminD1), Context: authmgmt.DatasetRoles("d1")},
@@ -195,7 +208,7 @@ func TestUpdateClient(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t, authmgmt.Options{})
-			c, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "old", Roles: test.before})
+			c, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "old", Roles: test.before, FullAccess: len(test.before) == 0})
 			require.NoError(t, err)
 			r.advance(time.Hour)
 			changed, err := r.UpdateClient(t.Context(), "acme", test.by, c.ID, test.update)
@@ -249,7 +262,7 @@ func TestUpdateClientRefuses(t *testing.T) {
 	}
 	long := make([]authmgmt.Role, 31) // of 265 bytes each
 	for i := range long {
-		long[i] = authmgmt.Role{ID: "viewer", Resource: "shop", ResourceInstance: strings.Repeat("s", 255)}
+		long[i] = authmgmt.Role{ID: "viewer", Resource: "dataset", ResourceInstance: strings.Repeat("s", 252)}
 	}
 	for _, n := range []int{30, 31} {
 		_, _, err = r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: long[:n]})
@@ -270,7 +283,7 @@ func TestUpdateClientRefuses(t *testing.T) {
 	// Roles of other contexts count towards the limit.
 	many := make([]authmgmt.Role, 60)
 	for i := range many {
-		many[i] = authmgmt.Role{ID: "viewer", Resource: "shop", ResourceInstance: strings.Repeat("s", i+1)}
+		many[i] = authmgmt.Role{ID: "viewer", Resource: "dataset", ResourceInstance: strings.Repeat("s", i+1)}
 	}
 	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &many})
 	require.NoError(t, err)
@@ -278,7 +291,7 @@ func TestUpdateClientRefuses(t *testing.T) {
 	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &twoMore, Context: authmgmt.SystemRoles()})
 	require.NoError(t, err)
 	for i := range many {
-		many[i].Resource = "other"
+		many[i].Resource = "vault"
 	}
 	all, err := r.Client(t.Context(), "acme", c.ID)
 	require.NoError(t, err)
@@ -290,7 +303,7 @@ func TestUpdateClientRefuses(t *testing.T) {
 func TestListClients(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	for _, name := range []string{"a", "b", "c"} {
-		_, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: name})
+		_, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: name, FullAccess: true})
 		require.NoError(t, err)
 		r.advance(time.Second)
 	}

@@ -6,8 +6,14 @@
 // what a token allows: an [Access], which answers for every [Action] on every [Resource]. Roles are read when a token is verified, so a
 // change counts from the next request on.
 //
-// Every change takes a [Caller], and nobody can give away more than he holds: see [Access.Covers]. Every change is stored together with
-// an [AuditEvent] that says who did what, and what was there before and after; it never holds a secret.
+// What is made has roles, or full access that is asked for: leaving something out gives
+// nothing. A stored credential without roles is one with full access.
+//
+// Every change takes a [Caller], and nobody can give away more than they hold, nor lock
+// out somebody who holds more: see [Access.Covers]. A host that has locked itself out
+// makes a new client in Go, as a Caller with [FullAccess]. Every change is stored
+// together with an [AuditEvent] that says who did what, and what was there before and
+// after; it never holds a secret.
 //
 // An invitation is a link that its holder can accept once, until it expires. The link's secret is computed from a key that the host
 // keeps ([InvitationKey]), so a stolen database opens no invitation. What accepting one means is the host's: see [Options.Grant].

@@ -20,8 +20,9 @@ var (
 	ErrExists = errors.New("authmgmt: already exists")
 	// ErrPendingInvitation: the email address has a pending invitation. Resend or cancel that one.
 	ErrPendingInvitation = errors.New("authmgmt: the email address has a pending invitation")
-	// ErrForbidden: the change would give more than the caller holds. Ask somebody who holds it.
-	ErrForbidden = errors.New("authmgmt: the change gives more than the caller holds")
+	// ErrForbidden: the change would give or take away more than the caller holds. Ask
+	// somebody who holds it.
+	ErrForbidden = errors.New("authmgmt: the change gives or takes more than the caller holds")
 	// ErrRBACDisabled: roles were given, and the organization has no role-based access control. Enable it, or leave the roles out.
 	ErrRBACDisabled = errors.New("authmgmt: the organization has no role-based access control")
 	// ErrInvalidClient: the client ID or its secret is unknown, expired or revoked.
@@ -101,6 +102,27 @@ func (p *problems) roles(c *Catalogue, roles []Role) {
 	}
 }
 
+// access checks what is given to something new: roles, or full access.
+func (p *problems) access(c *Catalogue, roles []Role, full bool) {
+	p.roles(c, roles)
+	p.both(roles, full)
+	if len(roles) == 0 && !full {
+		p.neither()
+	}
+}
+
+// both refuses full access beside roles: which of the two was meant?
+func (p *problems) both(roles []Role, full bool) {
+	if len(roles) > 0 && full {
+		p.add("full_access", "must not be set beside roles")
+	}
+}
+
+// neither refuses to give full access to what has no roles, unless somebody says so.
+func (p *problems) neither() {
+	p.add("roles", "must be given, or FullAccess must be set")
+}
+
 // size bounds how many roles there are, and their text.
 func (p *problems) size(roles []Role, which string) {
 	size := 0
@@ -128,8 +150,8 @@ func (p *problems) role(i int, err error) {
 
 // secret checks a secret that was made elsewhere.
 func (p *problems) secret(field, text string) {
-	if len(text) < secret.MinImported || len(text) > secret.MaxLength {
-		p.add(field, "must be %d to %d bytes long", secret.MinImported, secret.MaxLength)
+	if problem := secret.ImportProblem(text); problem != "" {
+		p.add(field, "%s", problem)
 	}
 }
 

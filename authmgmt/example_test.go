@@ -11,7 +11,14 @@ import (
 )
 
 // exampleKey stands for 32 random bytes that the host keeps outside of its database.
-var exampleKey = authmgmt.InvitationKey([]byte("not random, for the example only"))
+// exampleKey is what a host gets from InvitationKeyFromFile, say.
+func exampleKey(text string) authmgmt.InvitationKey {
+	key, err := authmgmt.NewInvitationKey([]byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
 
 // operator is who runs the example.
 var operator = authmgmt.Caller{Subject: "operator", Access: authmgmt.FullAccess()}
@@ -21,7 +28,7 @@ func newExample(opts *authmgmt.Options) (*authmgmt.Service, *memory.AuthMgmt) {
 	if err != nil {
 		panic(err)
 	}
-	s, err := authmgmt.New(db.AuthMgmt(), exampleKey, opts)
+	s, err := authmgmt.New(db.AuthMgmt(), opts)
 	if err != nil {
 		panic(err)
 	}
@@ -61,7 +68,8 @@ func Example() {
 func ExampleService_Accept() {
 	ctx := context.Background()
 	s, _ := newExample(&authmgmt.Options{
-		AcceptURL: "https://app.example.com/join/",
+		AcceptURL:     "https://app.example.com/join/",
+		InvitationKey: exampleKey("not random, for the example only"),
 		Deliver: func(_ context.Context, i authmgmt.Invitation, url string) error {
 			fmt.Println("mail to", i.Email, "with a link:", strings.HasPrefix(url, "https://app.example.com/join/"))
 			return nil
@@ -77,9 +85,14 @@ func ExampleService_Accept() {
 		fmt.Println(err)
 		return
 	}
-	accepted, err := s.Accept(ctx, s.LinkToken(&i), authmgmt.Person{Subject: "alan"})
+	token, err := s.LinkToken(ctx, &i)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	accepted, err := s.Accept(ctx, token, authmgmt.Person{Subject: "alan"})
 	fmt.Println(accepted.Reply, err)
-	_, err = s.Accept(ctx, s.LinkToken(&i), authmgmt.Person{Subject: "eve"})
+	_, err = s.Accept(ctx, token, authmgmt.Person{Subject: "eve"})
 	fmt.Println(err)
 	// Output:
 	// mail to alan@example.com with a link: true
@@ -87,7 +100,7 @@ func ExampleService_Accept() {
 	// authmgmt: not found
 }
 
-// Nobody can give away more than he holds.
+// Nobody can give away more than they hold.
 func ExampleService_UpdateClient() {
 	ctx := context.Background()
 	s, _ := newExample(nil)
@@ -98,12 +111,12 @@ func ExampleService_UpdateClient() {
 	}
 	admin := authmgmt.Caller{Subject: "admin", Access: s.Catalogue().Access(authmgmt.Role{ID: "admin"})}
 	everything := []authmgmt.Role{}
-	_, err = s.UpdateClient(ctx, "acme", admin, client.ID, authmgmt.ClientUpdate{Roles: &everything})
+	_, err = s.UpdateClient(ctx, "acme", admin, client.ID, authmgmt.ClientUpdate{Roles: &everything, FullAccess: true})
 	fmt.Println(err)
-	client, err = s.UpdateClient(ctx, "acme", operator, client.ID, authmgmt.ClientUpdate{Roles: &everything})
+	client, err = s.UpdateClient(ctx, "acme", operator, client.ID, authmgmt.ClientUpdate{Roles: &everything, FullAccess: true})
 	fmt.Println(len(client.Roles), err)
 	// Output:
-	// authmgmt: the change gives more than the caller holds
+	// authmgmt: the change gives or takes more than the caller holds
 	// 0 <nil>
 }
 
@@ -111,7 +124,7 @@ func ExampleService_UpdateClient() {
 func ExampleService_AllAuditEvents() {
 	ctx := context.Background()
 	s, _ := newExample(nil)
-	client, _, err := s.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "ci"})
+	client, _, err := s.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "ci", FullAccess: true})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -174,7 +187,7 @@ func ExampleDirectory() {
 func ExampleOrganizations() {
 	ctx := context.Background()
 	_, store := newExample(nil)
-	s, err := authmgmt.New(store, exampleKey, &authmgmt.Options{Directory: store})
+	s, err := authmgmt.New(store, &authmgmt.Options{Directory: store})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -191,7 +204,7 @@ func ExampleOrganizations() {
 func ExamplePruner() {
 	ctx := context.Background()
 	s, _ := newExample(nil)
-	if _, _, err := s.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "ci"}); err != nil {
+	if _, _, err := s.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "ci", FullAccess: true}); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -204,9 +217,13 @@ func ExamplePruner() {
 // A store that remembers which key it began with keeps a wrong one from making links that nobody can open.
 func ExampleKeyChecker() {
 	ctx := context.Background()
-	first, store := newExample(nil)
+	first, store := newExample(&authmgmt.Options{
+		AcceptURL: "https://app.example.com/join/", InvitationKey: exampleKey("not random, for the example only"),
+	})
 	fmt.Println(first.CheckKey(ctx))
-	second, err := authmgmt.New(store, authmgmt.InvitationKey{1, 2, 3}, nil)
+	second, err := authmgmt.New(store, &authmgmt.Options{
+		AcceptURL: "https://app.example.com/join/", InvitationKey: exampleKey("another, and not random, neither"),
+	})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -231,7 +248,7 @@ func (c *countingStore) TokenByDigest(ctx context.Context, digest [32]byte) (aut
 func ExampleStore() {
 	_, inner := newExample(nil)
 	store := &countingStore{Store: inner}
-	s, err := authmgmt.New(store, exampleKey, nil)
+	s, err := authmgmt.New(store, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -70,6 +70,10 @@ func (i *Invitation) EndedAt() time.Time {
 // EmailKey is the email address as it is compared: in lower case.
 func (i *Invitation) EmailKey() string { return strings.ToLower(i.Email) }
 
+// FullAccess reports whether accepting the invitation gives full access: one that is
+// stored without roles does. It is what a host's Grant passes on as NewToken.FullAccess.
+func (i *Invitation) FullAccess() bool { return len(i.Roles) == 0 }
+
 // Clone returns a copy that shares nothing with i.
 func (i *Invitation) Clone() Invitation {
 	d := *i

@@ -13,24 +13,28 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
 // NewInvitation is what an invitation is made of.
 type NewInvitation struct {
-	ID       string        // "" for a random one
-	Inviter  string        // display name; "" for the caller's subject
-	Email    string        // of the invitee
-	Name     string        // of the invitee
-	Roles    []Role        // none: full access
-	Lifetime time.Duration // 0: Options.InvitationLifetime; at most MaxInvitationLifetime
+	ID         string // "" for a random one
+	Inviter    string // display name; "" for the caller's subject
+	Email      string // of the invitee
+	Name       string // of the invitee
+	Roles      []Role
+	FullAccess bool          // instead of Roles: everything within the organization
+	Lifetime   time.Duration // 0: Options.InvitationLifetime; at most MaxInvitationLifetime
 }
 
 // errNoInvitations: the service was made without an address for links.
 var errNoInvitations = fmt.Errorf("authmgmt: the service was made without Options.AcceptURL: %w", errors.ErrUnsupported)
 
-// Invite makes an invitation and delivers it. An address has at most one that is pending. Roles need role-based access control, and the caller
-// must cover them. The errors are [*ValidationError], [ErrForbidden], [ErrRBACDisabled], [ErrExists], [ErrPendingInvitation] and
+// Invite makes an invitation and delivers it. An address has at most one that is pending.
+// It gives roles or full access, never both nor neither. Roles need role-based access
+// control, and the caller must cover what is given. The errors are [*ValidationError],
+// [ErrForbidden], [ErrRBACDisabled], [ErrExists], [ErrPendingInvitation] and
 // [ErrUnavailable].
 func (s *Service) Invite(ctx context.Context, org string, by Caller, n NewInvitation) (Invitation, error) {
 	start := s.opts.Now()
@@ -75,6 +79,9 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 	if !by.Access.Covers(n.Roles) {
 		return fail(ErrForbidden)
 	}
+	if err := s.needKey(ctx); err != nil { // never invitations of two keys in one store
+		return fail(err)
+	}
 	if n.ID == "" {
 		id, err := uuid.NewRandomFromReader(s.opts.Rand)
 		if err != nil {
@@ -115,7 +122,7 @@ func (s *Service) checkInvitation(p *problems, n *NewInvitation) {
 	}
 	p.name("name", n.Name)
 	p.email("email", n.Email)
-	p.roles(s.catalogue, n.Roles)
+	p.access(s.catalogue, n.Roles, n.FullAccess)
 	if n.Lifetime != 0 && n.Lifetime < time.Microsecond || n.Lifetime > MaxInvitationLifetime {
 		p.add("lifetime", "must be above 0 and at most %v", MaxInvitationLifetime)
 	}
@@ -183,7 +190,9 @@ func (s *Service) listInvitations(ctx context.Context, org string, pendingAt tim
 	return page, unavailable("list invitations", err)
 }
 
-// CancelInvitation ends a pending invitation: its link opens nothing any more. One that is not pending is [ErrNotFound].
+// CancelInvitation ends a pending invitation: its link opens nothing any more. The caller need not
+// cover its roles: nobody has them yet, and a link that went astray is to be ended by whoever may.
+// One that is not pending is [ErrNotFound].
 func (s *Service) CancelInvitation(ctx context.Context, org string, by Caller, id string) error {
 	start := s.opts.Now()
 	_, e, err := s.changeInvitation(ctx, org, KindCancelled, by, id, func(i *Invitation, now time.Time) error {
@@ -201,6 +210,9 @@ func (s *Service) CancelInvitation(ctx context.Context, org string, by Caller, i
 // The caller must cover its roles: who has the link can have what it gives. One that is not pending is [ErrNotFound].
 func (s *Service) ResendInvitation(ctx context.Context, org string, by Caller, id string) (Invitation, error) {
 	start := s.opts.Now()
+	if err := s.needKey(ctx); err != nil {
+		return Invitation{}, err
+	}
 	i, e, err := s.changeInvitation(ctx, org, KindResent, by, id, func(i *Invitation, now time.Time) error {
 		if i.State(now) != InvitationPending {
 			return ErrNotFound
@@ -225,7 +237,7 @@ func (s *Service) deliver(ctx context.Context, by Caller, i *Invitation) {
 		return
 	}
 	start := s.opts.Now()
-	err := guard(func() error { return s.opts.Deliver(ctx, i.Clone(), s.URL(i)) })
+	err := s.guard(ctx, "Deliver", i, func() error { return s.opts.Deliver(ctx, i.Clone(), s.opts.AcceptURL+s.linkToken(i)) })
 	if err == nil {
 		return
 	}
@@ -237,14 +249,12 @@ func (s *Service) deliver(ctx context.Context, by Caller, i *Invitation) {
 	})
 }
 
-// guard calls code of the host's and turns a panic into an error.
-func guard(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("authmgmt: a function of Options panicked: %v", p)
-		}
-	}()
-	return f()
+// guard calls a function of Options about an invitation. A panic is logged and becomes an error.
+func (s *Service) guard(ctx context.Context, name string, i *Invitation, f func() error) (err error) {
+	defer hook.Recover(ctx, s.opts.Logger, name, &err, "organization", i.Organization, "invitation", i.ID)
+	err = f()
+	hook.Probe(err)
+	return err
 }
 
 // changeInvitation changes an invitation together with its audit event, if it has a kind.

@@ -12,12 +12,59 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise/internal/keytext"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// InvitationKey is what the links of invitations are computed from: 32 random bytes that the host keeps outside of the store. Whoever has
-// it and the store can accept every pending invitation. It prints as [redacted].
-type InvitationKey [32]byte
+// InvitationKey is what the links of invitations are computed from: 32 random bytes that
+// the host keeps outside of the store. Whoever has it and the store can accept every
+// pending invitation. It prints as [redacted]. The zero value is no key.
+type InvitationKey struct {
+	// A function, because fmt does not call the methods of unexported fields. (It follows
+	// a pointer, given a verb that does not fit.)
+	bytes func() *[keytext.Size]byte
+}
+
+// NewInvitationKey returns a key of exactly 32 random bytes, which it copies. Zeros, and
+// bytes that a pattern gives, are refused.
+func NewInvitationKey(key []byte) (InvitationKey, error) {
+	bytes, err := keytext.New(key)
+	return newInvitationKey(bytes, err, "an invitation key")
+}
+
+// ParseInvitationKey reads a key that is written as hex or base64 (RFC 4648, either
+// alphabet, padded or not), with white space around it: openssl rand -hex 32 prints one.
+func ParseInvitationKey(text string) (InvitationKey, error) {
+	bytes, err := keytext.Parse(text)
+	return newInvitationKey(bytes, err, "an invitation key")
+}
+
+// InvitationKeyFromEnv reads a key from an environment variable, as [ParseInvitationKey] does.
+func InvitationKeyFromEnv(name string) (InvitationKey, error) {
+	bytes, err := keytext.FromEnv(name)
+	return newInvitationKey(bytes, err, "the invitation key of "+name+":")
+}
+
+// InvitationKeyFromFile reads a key from a file, as [ParseInvitationKey] does.
+func InvitationKeyFromFile(path string) (InvitationKey, error) {
+	bytes, err := keytext.FromFile(path)
+	return newInvitationKey(bytes, err, "the invitation key of "+path+":")
+}
+
+func newInvitationKey(bytes [keytext.Size]byte, err error, which string) (InvitationKey, error) {
+	if err == nil && keytext.Predictable(bytes) {
+		err = errPredictable
+	}
+	if err != nil {
+		return InvitationKey{}, fmt.Errorf("authmgmt: %s %w", which, err)
+	}
+	return InvitationKey{func() *[keytext.Size]byte { return &bytes }}, nil
+}
+
+var errPredictable = errors.New("must be random bytes, as openssl rand -hex 32 prints them, not ones of a pattern")
+
+// IsZero reports whether k is no key.
+func (k InvitationKey) IsZero() bool { return k.bytes == nil }
 
 const redacted = "[redacted]"
 
@@ -28,15 +75,15 @@ func (InvitationKey) MarshalText() ([]byte, error) { return []byte(redacted), ni
 func (InvitationKey) LogValue() slog.Value         { return slog.StringValue(redacted) }
 
 // mac begins an HMAC for one purpose.
-func (k *InvitationKey) mac(purpose string) hash.Hash {
-	h := hmac.New(sha256.New, k[:])
+func (k InvitationKey) mac(purpose string) hash.Hash {
+	h := hmac.New(sha256.New, k.bytes()[:])
 	writeText(h, purpose)
 	return h
 }
 
 // linkSecret is HMAC-SHA-256 over organization, ID and generation, each written so that no two differ only in where they are cut.
 func (s *Service) linkSecret(org, id string, generation int64) []byte {
-	h := s.keyed("mortise invitation link v1")
+	h := s.opts.InvitationKey.mac("mortise invitation link v1")
 	writeText(h, org)
 	writeText(h, id)
 	_ = binary.Write(h, binary.BigEndian, generation) // a hash does not fail
@@ -48,14 +95,23 @@ func writeText(h hash.Hash, text string) {
 	h.Write([]byte(text))
 }
 
-// CheckKey returns [ErrWrongKey] if the store's invitations were made with another key than the service's. On a new store it notes which one it
-// is, as a value that the key cannot be had from. If the store is no [KeyChecker], the error is errors.ErrUnsupported.
+// CheckKey returns [ErrWrongKey] if the store's invitations were made with another key
+// than the service's. On a new store it notes which one it is, as a value that the key
+// cannot be had from. If the store is no [KeyChecker], or the service has no key, the
+// error is errors.ErrUnsupported.
+//
+// What needs the key (to make an invitation, to show its link, to accept it, and Run)
+// checks it by itself, until it has proved right once. A host calls CheckKey to know at
+// its start.
 func (s *Service) CheckKey(ctx context.Context) error {
+	if s.opts.InvitationKey.IsZero() {
+		return errNoInvitations
+	}
 	checker, ok := s.store.(KeyChecker)
 	if !ok {
-		return errors.ErrUnsupported
+		return fmt.Errorf("authmgmt: the store cannot check the invitation key: %w", errors.ErrUnsupported)
 	}
-	value := [32]byte(s.keyed("mortise invitation key check v1").Sum(nil))
+	value := [32]byte(s.opts.InvitationKey.mac("mortise invitation key check v1").Sum(nil))
 	stored, err := checker.KeyCheck(ctx, value)
 	if err != nil {
 		return unavailable("check the key", err)
@@ -63,22 +119,56 @@ func (s *Service) CheckKey(ctx context.Context) error {
 	if !hmac.Equal(stored[:], value[:]) {
 		return ErrWrongKey
 	}
+	s.keyFits.Store(true)
 	return nil
 }
 
-// LinkToken returns the token of an invitation's link: organization and ID, and the secret. Whoever has it can accept the invitation.
-func (s *Service) LinkToken(i *Invitation) string {
+// needKey is what comes before the key is used. A store that cannot check it has to be believed.
+func (s *Service) needKey(ctx context.Context) error {
+	if s.opts.AcceptURL == "" {
+		return errNoInvitations
+	}
+	if s.keyFits.Load() {
+		return nil
+	}
+	if err := s.CheckKey(ctx); !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}
+
+// LinkToken returns the token of an invitation's link: organization and ID, and the
+// secret. Whoever has it can accept the invitation. The errors are those of the key:
+// [ErrWrongKey], [ErrUnavailable], and errors.ErrUnsupported if there are no invitations.
+func (s *Service) LinkToken(ctx context.Context, i *Invitation) (string, error) {
+	if err := s.needKey(ctx); err != nil {
+		return "", err
+	}
+	return s.linkToken(i), nil
+}
+
+func (s *Service) linkToken(i *Invitation) string {
 	name := append(binary.AppendUvarint(nil, uint64(len(i.Organization))), i.Organization...)
 	name = append(name, i.ID...)
 	return linkEncoding.EncodeToString(name) + "." + linkEncoding.EncodeToString(s.linkSecret(i.Organization, i.ID, i.Generation))
 }
 
-// URL returns the address of an invitation's link: Options.AcceptURL and the link's token.
-func (s *Service) URL(i *Invitation) string { return s.opts.AcceptURL + s.LinkToken(i) }
+// URL returns the address of an invitation's link: Options.AcceptURL and the link's
+// token. Its errors are those of LinkToken.
+func (s *Service) URL(ctx context.Context, i *Invitation) (string, error) {
+	token, err := s.LinkToken(ctx, i)
+	if err != nil {
+		return "", err
+	}
+	return s.opts.AcceptURL + token, nil
+}
 
 // withoutLink returns an error of the host's about an invitation, unless its text quotes the link, as those of HTTP clients do.
 func (s *Service) withoutLink(err error, i *Invitation) error {
-	_, secret, _ := strings.Cut(s.LinkToken(i), ".")
+	if s.opts.InvitationKey.IsZero() { // there is no link
+		return err
+	}
+	_, secret, _ := strings.Cut(s.linkToken(i), ".")
 	if strings.Contains(err.Error(), secret) {
 		return errQuotesLink
 	}
@@ -113,5 +203,5 @@ func parseLink(token string) (org, id string, ok bool) {
 
 // opens reports whether the token is that of the invitation's link, in constant time. There is one way to write it.
 func (s *Service) opens(token string, i *Invitation) bool {
-	return hmac.Equal([]byte(token), []byte(s.LinkToken(i)))
+	return hmac.Equal([]byte(token), []byte(s.linkToken(i)))
 }

@@ -2,11 +2,15 @@ package authmgmt_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
 func TestInvitationKeyPrintsAsRedacted(t *testing.T) {
@@ -37,8 +42,11 @@ func TestInvitationKeyPrintsAsRedacted(t *testing.T) {
 		b.Write(text)
 	}
 	seen := strings.ToLower(b.String())
-	for _, form := range []string{"5a5a", "90 90", "90,90", "zzzz", "wlpa", "0x5a", "1011010"} {
-		assert.NotContains(t, seen, form)
+	start := []byte(testKeyText[:6])
+	for _, form := range []string{
+		string(start), hex.EncodeToString(start), base64.StdEncoding.EncodeToString(start), strings.Trim(fmt.Sprint(start), "[]"), "0x6e, 0x6f",
+	} {
+		assert.NotContains(t, seen, strings.ToLower(form))
 	}
 	assert.Contains(t, seen, "[redacted]")
 }
@@ -46,8 +54,8 @@ func TestInvitationKeyPrintsAsRedacted(t *testing.T) {
 func TestLinks(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	i := r.invite(t, "alan@example.com")
-	link := r.LinkToken(&i)
-	assert.Equal(t, link, r.LinkToken(&i), "it can be shown again")
+	link := r.link(&i)
+	assert.Equal(t, link, r.link(&i), "it can be shown again")
 	name, secret, found := strings.Cut(link, ".")
 	require.True(t, found)
 	raw, err := base64.RawURLEncoding.DecodeString(secret)
@@ -64,14 +72,17 @@ func TestLinks(t *testing.T) {
 	} {
 		other := i
 		change(&other)
-		_, otherSecret, _ := strings.Cut(r.LinkToken(&other), ".")
+		_, otherSecret, _ := strings.Cut(r.link(&other), ".")
 		assert.NotEqual(t, secret, otherSecret)
 		_, err := r.InvitationByLink(t.Context(), name+"."+otherSecret)
 		assert.Equal(t, authmgmt.ErrNotFound, err)
 	}
-	s, err := authmgmt.New(r.store, authmgmt.InvitationKey(bytes.Repeat([]byte{1}, 32)), nil)
+	// Of another key, on a store that cannot tell.
+	s, err := authmgmt.New(struct{ authmgmt.Store }{r.store}, withKey(otherKey))
 	require.NoError(t, err)
-	assert.NotEqual(t, link, s.LinkToken(&i))
+	others, err := s.LinkToken(t.Context(), &i)
+	require.NoError(t, err)
+	assert.NotEqual(t, link, others)
 	_, err = s.InvitationByLink(t.Context(), link)
 	assert.Equal(t, authmgmt.ErrNotFound, err)
 
@@ -95,7 +106,7 @@ func TestLinks(t *testing.T) {
 // An ID that comes again, after its invitation was forgotten, does not bring the old links back.
 func TestRecycledInvitationHasOtherLinks(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
-	n := authmgmt.NewInvitation{ID: "inv1", Email: "alan@example.com", Name: "Alan"}
+	n := authmgmt.NewInvitation{ID: "inv1", Email: "alan@example.com", Name: "Alan", FullAccess: true}
 	first, err := r.ImportInvitation(t.Context(), "acme", full, n)
 	require.NoError(t, err)
 	require.NoError(t, r.CancelInvitation(t.Context(), "acme", full, "inv1"))
@@ -106,8 +117,8 @@ func TestRecycledInvitationHasOtherLinks(t *testing.T) {
 	assert.Equal(t, 1, pruned.Invitations)
 	second, err := r.ImportInvitation(t.Context(), "acme", full, n)
 	require.NoError(t, err)
-	assert.NotEqual(t, r.LinkToken(&first), r.LinkToken(&second))
-	_, err = r.InvitationByLink(t.Context(), r.LinkToken(&first))
+	assert.NotEqual(t, r.link(&first), r.link(&second))
+	_, err = r.InvitationByLink(t.Context(), r.link(&first))
 	assert.Equal(t, authmgmt.ErrNotFound, err)
 }
 
@@ -115,28 +126,200 @@ func TestCheckKey(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	require.NoError(t, r.CheckKey(t.Context()))
 	require.NoError(t, r.CheckKey(t.Context()))
-	other, err := authmgmt.New(r.store, authmgmt.InvitationKey(bytes.Repeat([]byte{1}, 32)), nil)
+	other, err := authmgmt.New(r.store, withKey(otherKey))
 	require.NoError(t, err)
 	assert.Equal(t, authmgmt.ErrWrongKey, other.CheckKey(t.Context()))
 	require.NoError(t, r.CheckKey(t.Context()), "a wrong key does not take the place of the right one")
-	plain, err := authmgmt.New(struct{ authmgmt.Store }{r.store}, testKey, nil)
+	plain, err := authmgmt.New(struct{ authmgmt.Store }{r.store}, withKey(testKey))
 	require.NoError(t, err)
 	assert.ErrorIs(t, plain.CheckKey(t.Context()), errors.ErrUnsupported)
+	keyless, err := authmgmt.New(r.store, nil)
+	require.NoError(t, err)
+	assert.ErrorIs(t, keyless.CheckKey(t.Context()), errors.ErrUnsupported)
+}
+
+var otherKey = mustKey("another one, not random, neither")
+
+func withKey(key authmgmt.InvitationKey) *authmgmt.Options {
+	return &authmgmt.Options{
+		AcceptURL: "https://app.example.com/join/", InvitationKey: key, Logger: slog.New(slog.DiscardHandler),
+		Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "", nil },
+	}
+}
+
+// A wrong key is refused by whatever needs one, before anything is changed; what needs
+// none goes on.
+func TestWrongKeyIsRefusedAtItsFirstUse(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	i := r.invite(t, "alan@example.com")
+	before := len(r.trail(t, "acme"))
+	for name, use := range map[string]func(ctx context.Context, s *authmgmt.Service) error{
+		"invite": func(ctx context.Context, s *authmgmt.Service) error {
+			_, err := s.Invite(ctx, "acme", full, authmgmt.NewInvitation{Email: "ada@example.com", Name: "Ada", FullAccess: true})
+			return err
+		},
+		"import": func(ctx context.Context, s *authmgmt.Service) error {
+			_, err := s.ImportInvitation(ctx, "acme", full, authmgmt.NewInvitation{Email: "ada@example.com", Name: "Ada", FullAccess: true})
+			return err
+		},
+		"resend": func(ctx context.Context, s *authmgmt.Service) error {
+			_, err := s.ResendInvitation(ctx, "acme", full, i.ID)
+			return err
+		},
+		"accept": func(ctx context.Context, s *authmgmt.Service) error {
+			_, err := s.Accept(ctx, r.link(&i), authmgmt.Person{})
+			return err
+		},
+		"look": func(ctx context.Context, s *authmgmt.Service) error {
+			_, err := s.InvitationByLink(ctx, r.link(&i))
+			return err
+		},
+		"show the URL": func(ctx context.Context, s *authmgmt.Service) error {
+			url, err := s.URL(ctx, &i)
+			assert.Empty(t, url)
+			return err
+		},
+		"one turn": func(ctx context.Context, s *authmgmt.Service) error {
+			_, err := s.RunOnce(ctx)
+			return err
+		},
+		"run": func(ctx context.Context, s *authmgmt.Service) error { return s.Run(ctx) },
+	} {
+		s, err := authmgmt.New(r.store, withKey(otherKey))
+		require.NoError(t, err)
+		for range 2 {
+			assert.Equal(t, authmgmt.ErrWrongKey, use(t.Context(), s), name)
+		}
+		assert.Len(t, r.trail(t, "acme"), before, name)
+		_, _, err = s.Login(t.Context(), "c", "s")
+		assert.Equal(t, authmgmt.ErrInvalidClient, err, "it needs no key")
+	}
+	_, err := r.Accept(t.Context(), r.link(&i), authmgmt.Person{})
+	assert.NoError(t, err, "the right key opens it still")
+}
+
+// The store is asked until the key has proved right, and then no more.
+func TestKeyIsCheckedOnce(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	i := r.invite(t, "alan@example.com")
+	store := &countedKeyChecks{AuthMgmt: r.store, err: errors.New("connection refused")}
+	s, err := authmgmt.New(store, withKey(testKey))
+	require.NoError(t, err)
+	for n := range 3 {
+		_, err := s.URL(t.Context(), &i)
+		assert.ErrorIs(t, err, authmgmt.ErrUnavailable)
+		assert.Equal(t, n+1, store.count)
+	}
+	store.err = nil
+	for range 3 {
+		_, err := s.URL(t.Context(), &i)
+		assert.NoError(t, err)
+	}
+	assert.Equal(t, 4, store.count)
+}
+
+type countedKeyChecks struct {
+	*memory.AuthMgmt
+	err   error
+	count int
+}
+
+func (c *countedKeyChecks) KeyCheck(ctx context.Context, value [32]byte) ([32]byte, error) {
+	c.count++
+	if c.err != nil {
+		return [32]byte{}, c.err
+	}
+	return c.AuthMgmt.KeyCheck(ctx, value)
+}
+
+// Without invitations no key is needed, and nothing panics for lack of one.
+func TestWithoutInvitationsNoKey(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	i := r.invite(t, "alan@example.com")
+	link := r.link(&i)
+	s, err := authmgmt.New(r.store, &authmgmt.Options{
+		Logger: slog.New(slog.DiscardHandler), Now: r.now,
+		Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "", errors.New("no") },
+	})
+	require.NoError(t, err)
+	ctx := t.Context()
+	c, secret, err := s.CreateClient(ctx, "acme", full, authmgmt.NewClient{Name: "n", Roles: roles("viewer")})
+	require.NoError(t, err)
+	_, _, err = s.Login(ctx, c.ID, secret)
+	require.NoError(t, err)
+	_, err = s.Invitation(ctx, "acme", i.ID)
+	require.NoError(t, err)
+	_, err = s.URL(ctx, &i)
+	assert.ErrorIs(t, err, errors.ErrUnsupported)
+	_, err = s.Accept(ctx, link, authmgmt.Person{})
+	assert.ErrorIs(t, err, errors.ErrUnsupported)
+	require.NoError(t, r.store.UpdateInvitation(ctx, "acme", i.ID, func(i *authmgmt.Invitation) (authmgmt.AuditEvent, error) {
+		i.AcceptedAt, i.AcceptedBy = r.now(), "alan" // while there were invitations
+		return authmgmt.AuditEvent{}, nil
+	}))
+	_, err = s.RunOnce(ctx)
+	require.NoError(t, err, "its grant fails, and is tried again")
+}
+
+func TestInvitationKeys(t *testing.T) {
+	text := hex.EncodeToString([]byte(testKeyText))
+	file := filepath.Join(t.TempDir(), "key")
+	require.NoError(t, os.WriteFile(file, []byte(text+"\n"), 0o600))
+	t.Setenv("MORTISE_TEST_KEY", base64.StdEncoding.EncodeToString([]byte(testKeyText)))
+	r := newRig(t, authmgmt.Options{})
+	i := r.invite(t, "alan@example.com")
+	for name, read := range map[string]func() (authmgmt.InvitationKey, error){
+		"text": func() (authmgmt.InvitationKey, error) { return authmgmt.ParseInvitationKey(text) },
+		"file": func() (authmgmt.InvitationKey, error) { return authmgmt.InvitationKeyFromFile(file) },
+		"env":  func() (authmgmt.InvitationKey, error) { return authmgmt.InvitationKeyFromEnv("MORTISE_TEST_KEY") },
+	} {
+		key, err := read()
+		require.NoError(t, err, name)
+		assert.False(t, key.IsZero())
+		s, err := authmgmt.New(r.store, withKey(key))
+		require.NoError(t, err)
+		link, err := s.LinkToken(t.Context(), &i)
+		require.NoError(t, err)
+		assert.Equal(t, r.link(&i), link, name)
+	}
+
+	counted := make([]byte, 32)
+	for i := range counted {
+		counted[i] = byte(250 + 3*i)
+	}
+	for name, bad := range map[string][]byte{
+		"none": nil, "short": []byte("short"), "long": make([]byte, 33), "zeros": make([]byte, 32), "one byte": bytes.Repeat([]byte{7}, 32),
+		"nine bytes": bytes.Repeat([]byte("ninebytes-a"), 3)[:32], "counted": counted,
+	} {
+		key, err := authmgmt.NewInvitationKey(bad)
+		require.ErrorContains(t, err, "authmgmt: an invitation key must", name)
+		assert.True(t, key.IsZero())
+		t.Setenv("MORTISE_TEST_KEY", hex.EncodeToString(bad))
+		_, err = authmgmt.InvitationKeyFromEnv("MORTISE_TEST_KEY")
+		require.ErrorContains(t, err, "authmgmt: the invitation key of MORTISE_TEST_KEY: must", name)
+	}
+	_, err := authmgmt.InvitationKeyFromEnv("MORTISE_TEST_NO_SUCH_VARIABLE")
+	assert.ErrorContains(t, err, "authmgmt: the invitation key of MORTISE_TEST_NO_SUCH_VARIABLE: is not in the environment")
+	_, err = authmgmt.InvitationKeyFromFile(file + "x")
+	assert.ErrorIs(t, err, os.ErrNotExist)
+	_, err = authmgmt.ParseInvitationKey(text[:63])
+	assert.NotContains(t, err.Error(), text[:8])
 }
 
 func TestNewRefuses(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
-	_, err := authmgmt.New(nil, testKey, nil)
+	_, err := authmgmt.New(nil, nil)
 	assert.Error(t, err)
-	_, err = authmgmt.New(r.store, authmgmt.InvitationKey{}, nil)
-	assert.Error(t, err)
+	_, err = authmgmt.New(r.store, &authmgmt.Options{AcceptURL: "https://app.example.com/join/"})
+	assert.ErrorContains(t, err, "InvitationKey")
 	for _, o := range []authmgmt.Options{
 		{InvitationLifetime: authmgmt.MaxInvitationLifetime + 1},
 		{SecretOverlap: authmgmt.MaxSecretOverlap + 1},
 		{AcceptURL: "join/"}, {AcceptURL: "/join/"}, {AcceptURL: "ftp://example.com/"}, {AcceptURL: "https://"}, {AcceptURL: "https://user:word@example.com/"}, {AcceptURL: "https://%zz/"},
 		{AcceptURL: "https://app.example.com"}, {AcceptURL: "https://app.example.com/join"}, {TokenCache: time.Minute + 1}, {GrantTimeout: time.Hour + 1},
 	} {
-		_, err := authmgmt.New(r.store, testKey, &o)
+		o.InvitationKey = testKey
+		_, err := authmgmt.New(r.store, &o)
 		if assert.Error(t, err, "%+v", o) {
 			assert.NotContains(t, err.Error(), "word")
 		}

@@ -3,6 +3,8 @@ package authmgmt
 import (
 	"context"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // Observer hears of what the service does: for metrics, alerts or a host's own audit. It is called on the goroutine that did it, after
@@ -54,6 +56,7 @@ type Observation struct {
 
 func (s *Service) observe(ctx context.Context, o Observation) {
 	if s.opts.Observer != nil {
+		defer hook.Recover(ctx, s.opts.Logger, "the observer", nil)
 		s.opts.Observer.Observe(ctx, o)
 	}
 }

@@ -3,7 +3,6 @@ package authmgmt_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -26,7 +25,7 @@ func (d *directory) Organization(context.Context, string) (authmgmt.Organization
 func TestRBAC(t *testing.T) {
 	dir := &directory{}
 	r := newRig(t, authmgmt.Options{Directory: dir})
-	c, err := r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: roles("viewer")}, strings.Repeat("s", 32))
+	c, err := r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: roles("viewer")}, importedSecret+"s")
 	require.NoError(t, err, "what is imported is the host's own decision")
 	assign := func() map[string]error {
 		editor := roles("editor")
@@ -51,7 +50,7 @@ func TestRBAC(t *testing.T) {
 	for what, err := range assign() {
 		assert.ErrorIs(t, err, authmgmt.ErrUnavailable, what)
 	}
-	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &[]authmgmt.Role{}})
+	_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &[]authmgmt.Role{}, FullAccess: true})
 	assert.NoError(t, err, "no roles need no access control")
 	dir.err, dir.org.RBAC = nil, true
 	for what, err := range assign() {

@@ -57,8 +57,8 @@ func newBetween(t *testing.T, opts authmgmt.Options) (*authmgmt.Service, *betwee
 	t.Helper()
 	r := newRig(t, authmgmt.Options{Grant: opts.Grant})
 	store := &betweenStore{Store: r.store}
-	opts.Now, opts.AcceptURL = r.now, "https://app.example.com/join/"
-	s, err := authmgmt.New(store, testKey, &opts)
+	opts.Now, opts.AcceptURL, opts.InvitationKey = r.now, "https://app.example.com/join/", testKey
+	s, err := authmgmt.New(store, &opts)
 	require.NoError(t, err)
 	return s, store, r
 }
@@ -79,7 +79,7 @@ func TestAcceptLosesToWhatComesBetween(t *testing.T) {
 			s, store, r := newBetween(t, authmgmt.Options{})
 			i := r.invite(t, "alan@example.com")
 			store.before = func() { between(t, r, i.ID) }
-			_, err := s.Accept(t.Context(), r.LinkToken(&i), authmgmt.Person{})
+			_, err := s.Accept(t.Context(), r.link(&i), authmgmt.Person{})
 			assert.Equal(t, authmgmt.ErrNotFound, err)
 		})
 	}
@@ -102,7 +102,7 @@ func TestGrantsNeverOverlap(t *testing.T) {
 		assert.NoError(t, err)
 		assert.Equal(t, 1, granted)
 	}
-	_, err := s.Accept(t.Context(), r.LinkToken(&i), authmgmt.Person{})
+	_, err := s.Accept(t.Context(), r.link(&i), authmgmt.Person{})
 	assert.Equal(t, authmgmt.ErrGrantPending, err)
 	assert.Equal(t, 1, calls)
 }
@@ -124,7 +124,7 @@ func TestLateAttempts(t *testing.T) {
 				return "first", failure
 			}})
 			i := r.invite(t, "alan@example.com")
-			got, err := r.Accept(t.Context(), r.LinkToken(&i), authmgmt.Person{})
+			got, err := r.Accept(t.Context(), r.link(&i), authmgmt.Person{})
 			if failure == nil {
 				assert.NoError(t, err)
 				assert.Equal(t, "first", got.Reply)
@@ -161,7 +161,7 @@ func TestLoginLosesToWhatComesBetween(t *testing.T) {
 // What was read before a change is not remembered after it.
 func TestTokenCacheDropsWhatWasReadBefore(t *testing.T) {
 	s, store, r := newBetween(t, authmgmt.Options{TokenCache: time.Minute})
-	text, token, err := s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s"})
+	text, token, err := s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true})
 	require.NoError(t, err)
 	store.after = func() { require.NoError(t, s.RevokeToken(t.Context(), "acme", full, token.ID)) }
 	_, err = s.VerifyToken(t.Context(), text) // it was valid when it was read
@@ -170,10 +170,10 @@ func TestTokenCacheDropsWhatWasReadBefore(t *testing.T) {
 	assert.Equal(t, authmgmt.ErrInvalidToken, err)
 
 	// A change that failed may still be made: for a while nothing is remembered.
-	text, token, err = s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s"})
+	text, token, err = s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true})
 	require.NoError(t, err)
 	gone := errors.New("the caller has left")
-	s2, err := authmgmt.New(&lateStore{Store: store, err: gone}, testKey, &authmgmt.Options{TokenCache: time.Minute, Now: r.now})
+	s2, err := authmgmt.New(&lateStore{Store: store, err: gone}, &authmgmt.Options{TokenCache: time.Minute, Now: r.now})
 	require.NoError(t, err)
 	require.ErrorIs(t, s2.RevokeToken(t.Context(), "acme", full, token.ID), gone)
 	_, err = s2.VerifyToken(t.Context(), text)

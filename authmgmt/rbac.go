@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // rbacFor is for how long an organization that has role-based access control is taken to have it still. It is asked for every change of
@@ -57,7 +59,7 @@ func (s *Service) checkRBAC(ctx context.Context, org string, roles []Role) error
 	if s.rbac.has(org, now) {
 		return nil
 	}
-	o, err := s.opts.Directory.Organization(ctx, org)
+	o, err := s.organization(ctx, org)
 	if errors.Is(err, ErrNotFound) || err == nil && !o.RBAC {
 		return ErrRBACDisabled
 	}
@@ -66,4 +68,10 @@ func (s *Service) checkRBAC(ctx context.Context, org string, roles []Role) error
 	}
 	s.rbac.remember(org, now)
 	return nil
+}
+
+// organization asks the directory.
+func (s *Service) organization(ctx context.Context, org string) (o Organization, err error) {
+	defer hook.Recover(ctx, s.opts.Logger, "the directory", &err)
+	return s.opts.Directory.Organization(ctx, org)
 }

@@ -28,8 +28,18 @@ type rig struct {
 
 var begin = time.Date(2026, 1, 2, 3, 4, 5, 678901234, time.UTC)
 
-// testKey is not random, and nobody's.
-var testKey = authmgmt.InvitationKey(bytes.Repeat([]byte{0x5a}, 32))
+// testKeyText is not random, and nobody's.
+const testKeyText = "not random, and nobody's key !?>"
+
+var testKey = mustKey(testKeyText)
+
+func mustKey(text string) authmgmt.InvitationKey {
+	key, err := authmgmt.NewInvitationKey([]byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
 
 func newRig(t *testing.T, opts authmgmt.Options) *rig {
 	t.Helper()
@@ -37,6 +47,7 @@ func newRig(t *testing.T, opts authmgmt.Options) *rig {
 	require.NoError(t, err)
 	r := &rig{store: db.AuthMgmt(), time: begin, logs: new(syncBuffer)}
 	opts.Now = r.now
+	opts.InvitationKey = testKey
 	opts.Observer = authmgmt.ObserverFunc(func(_ context.Context, o authmgmt.Observation) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -46,9 +57,27 @@ func newRig(t *testing.T, opts authmgmt.Options) *rig {
 	if opts.AcceptURL == "" {
 		opts.AcceptURL = "https://app.example.com/join/"
 	}
-	r.Service, err = authmgmt.New(r.store, testKey, &opts)
+	r.Service, err = authmgmt.New(r.store, &opts)
 	require.NoError(t, err)
 	return r
+}
+
+// link returns the token of an invitation's link.
+func (r *rig) link(i *authmgmt.Invitation) string {
+	token, err := r.LinkToken(context.Background(), i)
+	if err != nil {
+		panic(err)
+	}
+	return token
+}
+
+// url returns an invitation's link.
+func (r *rig) url(i *authmgmt.Invitation) string {
+	url, err := r.URL(context.Background(), i)
+	if err != nil {
+		panic(err)
+	}
+	return url
 }
 
 func (r *rig) now() time.Time {

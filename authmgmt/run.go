@@ -16,13 +16,19 @@ type Retention struct {
 	Invitations time.Duration // since the invitation was granted, cancelled, or expired
 }
 
-// Run does what has to be done in the background, until ctx ends: it grants what accepted invitations still wait for, and forgets what
-// Options.Retention does not keep. Any number may run beside each other. A failure is logged and tried again at the next turn.
+// Run does what has to be done in the background, until ctx ends: it grants what accepted
+// invitations still wait for, and forgets what Options.Retention does not keep. Any
+// number may run beside each other. A failure is logged and tried again at the next turn,
+// but for [ErrWrongKey], which Run returns.
 func (s *Service) Run(ctx context.Context) error {
 	ticker := time.NewTicker(s.opts.RunEvery)
 	defer ticker.Stop()
 	for {
-		if _, err := s.turn(ctx, grantsAtOnce); err != nil && ctx.Err() == nil {
+		_, err := s.turn(ctx, grantsAtOnce)
+		if errors.Is(err, ErrWrongKey) {
+			return err
+		}
+		if err != nil && ctx.Err() == nil {
 			s.opts.Logger.WarnContext(ctx, "authmgmt: background work failed; trying again", "in", s.opts.RunEvery, "error", err)
 		}
 		select {
@@ -42,6 +48,11 @@ const (
 func (s *Service) RunOnce(ctx context.Context) (granted int, err error) { return s.turn(ctx, 1) }
 
 func (s *Service) turn(ctx context.Context, atOnce int) (granted int, err error) {
+	if s.opts.AcceptURL != "" {
+		if err := s.needKey(ctx); err != nil {
+			return 0, err
+		}
+	}
 	granted, err = s.grantDue(ctx, atOnce)
 	return granted, errors.Join(err, s.prune(ctx))
 }

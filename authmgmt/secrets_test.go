@@ -45,11 +45,11 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 	_, second, err := r.RotateSecret(ctx, "acme", full, c.ID, 0)
 	require.NoError(t, err)
 	token, _ := r.login(t, c.ID, second)
-	own, _, err := r.IssueToken(ctx, "acme", full, authmgmt.NewToken{Subject: "s"})
+	own, _, err := r.IssueToken(ctx, "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true})
 	require.NoError(t, err)
 	i, err := r.Invite(ctx, "acme", full, authmgmt.NewInvitation{Email: "a@example.com", Name: "a", Roles: roles("viewer")})
 	require.NoError(t, err)
-	link := r.LinkToken(&i)
+	link := r.link(&i)
 	resent, err := r.ResendInvitation(ctx, "acme", full, i.ID)
 	require.NoError(t, err)
 
@@ -58,9 +58,9 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 	errs = append(errs, err)
 	_, _, err = r.Login(ctx, c.ID, second+"x")
 	errs = append(errs, err)
-	_, err = r.ImportClient(ctx, "acme", full, authmgmt.NewClient{Name: "n"}, second)
+	_, err = r.ImportClient(ctx, "acme", full, authmgmt.NewClient{Name: "n", FullAccess: true}, second)
 	errs = append(errs, err)
-	_, err = r.ImportToken(ctx, "acme", full, authmgmt.NewToken{Subject: "s"}, token)
+	_, err = r.ImportToken(ctx, "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true}, token)
 	errs = append(errs, err)
 	_, err = r.Accept(ctx, link, authmgmt.Person{})
 	errs = append(errs, err)
@@ -88,8 +88,8 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 	require.NoError(t, err)
 	fmt.Fprintf(&seen, "%+v %+v %s\n", clients, invitations, r.logs)
 	_, linkSecret, _ := strings.Cut(link, ".")
-	_, newLinkSecret, _ := strings.Cut(r.LinkToken(&resent), ".")
-	for _, secret := range []string{first, second, token, own, linkSecret, newLinkSecret, string(testKey[:]), hexText(testKey[:])} {
+	_, newLinkSecret, _ := strings.Cut(r.link(&resent), ".")
+	for _, secret := range []string{first, second, token, own, linkSecret, newLinkSecret, string([]byte(testKeyText)), hexText([]byte(testKeyText))} {
 		for _, form := range encodings(secret) {
 			require.GreaterOrEqual(t, len(form), 24)
 			assert.False(t, strings.Contains(seen.String(), form), "%q", form)

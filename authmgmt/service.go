@@ -5,11 +5,11 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"log/slog"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,13 +18,22 @@ import (
 )
 
 // Options are the optional parts and settings of a Service. The zero value means the defaults.
+//
+// A panic of what a host plugs in is recovered where it happens and logged with its stack
+// at ERROR, without what it panicked with. That of a Directory or of Admit is answered
+// like a directory that is away ([ErrUnavailable]); that of Grant or Deliver is a failed
+// attempt; that of an Observer changes nothing. Stores must not panic.
 type Options struct {
 	Catalogue *Catalogue // DefaultCatalogue()
 	Directory Directory  // nil: every organization has role-based access control; if one has it, that holds for a second
 
 	// AcceptURL is what an invitation's link begins with; the link's token is put behind it. It must be an absolute http or https URL that
 	// ends in /, = or #: "https://app.example.com/join/". It never comes from a request. Without it there are no invitations.
-	AcceptURL          string
+	AcceptURL string
+
+	// InvitationKey is what the links are computed from: the same one at every start and
+	// on every machine. It is needed with AcceptURL. See [InvitationKeyFromFile].
+	InvitationKey      InvitationKey
 	InvitationLifetime time.Duration // of an invitation that asks for no other: 7 days
 
 	// Admit says whether a person may accept an invitation. It is asked at every Accept, and the person's subject may be empty. An error keeps
@@ -42,7 +51,7 @@ type Options struct {
 	GrantTimeout time.Duration // of one attempt: 30 s; at most 1 h
 	GrantRetry   time.Duration // the wait after a first failure, doubled with each further one, up to an hour: 5 s
 
-	TokenLifetime time.Duration // of an access token from Login, unless its secret ends before: 1 h
+	TokenLifetime time.Duration // of an access token that asks for no other: 1 h; one from Login ends with its secret at the latest
 	TokenCache    time.Duration // how long VerifyToken may take another process's change for not made, at most 1 min; 0: each call asks the store
 	SecretOverlap time.Duration // how long the secret before keeps working after RotateSecret: 24 h
 	TokenPrefix   string        // of access tokens: "at-"
@@ -71,30 +80,27 @@ const (
 // Service manages clients, invitations and access tokens. It is safe for concurrent use and starts no goroutine.
 type Service struct {
 	store     Store
-	keyed     func(purpose string) hash.Hash // HMAC with the invitation key; a function, so that a service that is printed does not show it
 	catalogue *Catalogue
 	opts      Options
 	ids       uuid7.Source
 	verified  tokenCache
 	rbac      rbacMemo
+	keyFits   atomic.Bool // the store's invitations were made with the key
 }
 
-// Caller is who asks for a change. Nobody can give away more than his Access covers.
+// Caller is who asks for a change. Nobody can give away, or end, more than their Access covers.
 type Caller struct {
 	Subject string // for the audit trail
 	Access  Access
 }
 
-// New returns a Service over a store. The key must be 32 random bytes of the host's, the same ones at every start and on every machine.
-// New fails if the store is nil, the key is zero, or a setting is out of its bounds.
-func New(store Store, key InvitationKey, opts *Options) (*Service, error) {
+// New returns a Service over a store. It fails if the store is nil, if there is an
+// AcceptURL and no InvitationKey, or if a setting is out of its bounds.
+func New(store Store, opts *Options) (*Service, error) {
 	if store == nil {
 		return nil, errors.New("authmgmt: New needs a store")
 	}
-	if key == (InvitationKey{}) {
-		return nil, errors.New("authmgmt: New needs an invitation key of 32 random bytes, not zeros")
-	}
-	s := &Service{store: store, keyed: key.mac}
+	s := &Service{store: store}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -138,6 +144,9 @@ func New(store Store, key InvitationKey, opts *Options) (*Service, error) {
 		return nil, fmt.Errorf("authmgmt: Options.SecretOverlap is over %v", MaxSecretOverlap)
 	}
 	if o.AcceptURL != "" {
+		if o.InvitationKey.IsZero() {
+			return nil, errors.New("authmgmt: Options.AcceptURL needs Options.InvitationKey, 32 random bytes: see InvitationKeyFromFile")
+		}
 		u, err := url.Parse(o.AcceptURL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
 			return nil, errors.New("authmgmt: Options.AcceptURL must be an absolute http or https URL without a user")

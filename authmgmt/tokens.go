@@ -56,15 +56,22 @@ func (s *Service) login(ctx context.Context, clientID, clientSecret string) (str
 
 // NewToken is what a token that stands for itself is made of.
 type NewToken struct {
-	ID       uuid.UUID     // uuid.Nil for a new one
-	Subject  string        // who it speaks for, 1 to 255 bytes
-	Roles    []Role        // none: full access
-	Lifetime time.Duration // 0: it never expires
-	Revoked  bool          // it has ended, and is stored so that it cannot be imported as one that has not
+	ID         uuid.UUID // uuid.Nil for a new one
+	Subject    string    // who it speaks for, 1 to 255 bytes
+	Roles      []Role
+	FullAccess bool          // instead of Roles: everything within the organization
+	Lifetime   time.Duration // 0: Options.TokenLifetime; NoExpiry: for ever
+	Revoked    bool          // it has ended, and is stored so that it cannot be imported as one that has not
 }
 
-// IssueToken makes an access token that is no client's: for a person who accepted an invitation, say. Its text cannot be had again. The
-// caller must cover the roles. It does not ask whether the organization has role-based access control.
+// NoExpiry is the NewToken.Lifetime of a token that works until it is revoked.
+const NoExpiry time.Duration = -1
+
+// IssueToken makes an access token that is no client's: for a person who accepted an
+// invitation, say. Its text cannot be had again. It has roles or full access, never both
+// nor neither, and the caller must cover them. It does not ask whether the organization
+// has role-based access control. The errors are [*ValidationError], [ErrForbidden],
+// [ErrExists] and [ErrUnavailable].
 func (s *Service) IssueToken(ctx context.Context, org string, by Caller, n NewToken) (text string, t Token, err error) {
 	start := s.opts.Now()
 	text, t, e, err := s.newToken(ctx, org, by, n, "")
@@ -72,8 +79,10 @@ func (s *Service) IssueToken(ctx context.Context, org string, by Caller, n NewTo
 	return text, t, err
 }
 
-// ImportToken stores an access token that was made elsewhere, of 32 to 1024 bytes. A token that was revoked is not revived, unless it expires and
-// Prune has forgotten it: that is [ErrExists], too. It does not ask whether the organization has role-based access control.
+// ImportToken stores an access token that was made elsewhere, of 32 to 1024 bytes, of
+// which at least 10 are different. A token that was revoked is not revived, unless it
+// expires and Prune has forgotten it: that is [ErrExists], too. It does not ask whether
+// the organization has role-based access control.
 func (s *Service) ImportToken(ctx context.Context, org string, by Caller, n NewToken, text string) (Token, error) {
 	start := s.opts.Now()
 	var p problems
@@ -92,9 +101,12 @@ func (s *Service) newToken(ctx context.Context, org string, by Caller, n NewToke
 	var p problems
 	p.name("organization", org)
 	p.name("subject", n.Subject)
-	p.roles(s.catalogue, n.Roles)
-	if n.Lifetime < 0 {
-		p.add("lifetime", "must be 0 or more")
+	p.access(s.catalogue, n.Roles, n.FullAccess)
+	switch {
+	case n.Lifetime == 0:
+		n.Lifetime = s.opts.TokenLifetime
+	case n.Lifetime < 0 && n.Lifetime != NoExpiry:
+		p.add("lifetime", "must be above 0, 0 for the default, or NoExpiry")
 	}
 	if err := p.err(); err != nil {
 		return "", Token{}, AuditEvent{}, err
@@ -222,13 +234,20 @@ func (s *Service) Introspect(ctx context.Context, org, text string) (Introspecti
 	}, nil
 }
 
-// RevokeToken ends a token: the next request with it is refused. Revoking twice is no error and keeps the first time.
+// RevokeToken ends a token: the next request with it is refused. The caller must cover
+// its roles, those of a client's token being the client's. Revoking twice is no error and
+// keeps the first time. The errors are [ErrNotFound], [ErrForbidden] and
+// [ErrUnavailable].
 func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uuid.UUID) error {
 	start := s.opts.Now()
 	var stored AuditEvent
 	var refused refusal
 	err := s.store.UpdateToken(ctx, org, id, func(t *Token) (AuditEvent, error) {
 		stored = AuditEvent{}
+		if !by.Access.Covers(t.Roles) {
+			refused.err = ErrForbidden
+			return AuditEvent{}, refused.err
+		}
 		if !t.RevokedAt.IsZero() {
 			return stored, nil
 		}

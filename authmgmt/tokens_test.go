@@ -16,7 +16,7 @@ import (
 // newClient makes a client with roles and returns it with its secret.
 func (r *rig) newClient(t *testing.T, ids ...string) (authmgmt.Client, string) {
 	t.Helper()
-	c, secret, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: roles(ids...)})
+	c, secret, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: roles(ids...), FullAccess: len(ids) == 0})
 	require.NoError(t, err)
 	return c, secret
 }
@@ -67,7 +67,7 @@ func TestLoginAndVerify(t *testing.T) {
 func TestLifetimeIsWhole(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	c, secret := r.newClient(t)
-	s, err := authmgmt.New(r.store, testKey, &authmgmt.Options{Now: func() time.Time {
+	s, err := authmgmt.New(r.store, &authmgmt.Options{Now: func() time.Time {
 		r.advance(time.Millisecond)
 		return r.now()
 	}})
@@ -75,7 +75,7 @@ func TestLifetimeIsWhole(t *testing.T) {
 	_, token, err := s.Login(t.Context(), c.ID, secret)
 	require.NoError(t, err)
 	assert.Equal(t, time.Hour, token.ExpiresAt.Sub(token.CreatedAt))
-	_, token, err = s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", Lifetime: time.Minute})
+	_, token, err = s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", Lifetime: time.Minute, FullAccess: true})
 	require.NoError(t, err)
 	assert.Equal(t, time.Minute, token.ExpiresAt.Sub(token.CreatedAt))
 }
@@ -119,7 +119,7 @@ func TestRolesAreReadAtVerification(t *testing.T) {
 	c, secret := r.newClient(t, "viewer")
 	text, _ := r.login(t, c.ID, secret)
 	for _, after := range [][]authmgmt.Role{roles("admin"), roles("editor", "viewer"), {}, roles("viewer")} {
-		_, err := r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &after})
+		_, err := r.UpdateClient(t.Context(), "acme", full, c.ID, authmgmt.ClientUpdate{Roles: &after, FullAccess: len(after) == 0})
 		require.NoError(t, err)
 		id, err := r.VerifyToken(t.Context(), text)
 		require.NoError(t, err)
@@ -130,7 +130,7 @@ func TestRolesAreReadAtVerification(t *testing.T) {
 
 func TestDeleteClientEndsEverything(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
-	c, secret := r.newClient(t)
+	c, secret := r.newClient(t, "viewer")
 	text, _ := r.login(t, c.ID, secret)
 	require.ErrorIs(t, r.DeleteClient(t.Context(), "globex", full, c.ID), authmgmt.ErrNotFound)
 	require.NoError(t, r.DeleteClient(t.Context(), "acme", admin, c.ID))
@@ -140,9 +140,9 @@ func TestDeleteClientEndsEverything(t *testing.T) {
 	assert.Equal(t, authmgmt.ErrNotFound, r.DeleteClient(t.Context(), "acme", admin, c.ID))
 
 	// Its ID is not given again, and nothing revives it.
-	_, err = r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{ID: c.ID, Name: "n"}, secret)
+	_, err = r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{ID: c.ID, Name: "n", FullAccess: true}, secret)
 	assert.Equal(t, authmgmt.ErrExists, err)
-	_, _, err = r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{ID: c.ID, Name: "n"})
+	_, _, err = r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{ID: c.ID, Name: "n", FullAccess: true})
 	assert.Equal(t, authmgmt.ErrExists, err)
 	r.refused(t, text)
 
@@ -253,13 +253,13 @@ func TestTokensThatStandForThemselves(t *testing.T) {
 	r.refused(t, text)
 
 	const imported = "at-0123456789abcdef0123456789abcdef"
-	first, err := r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops"}, imported)
+	first, err := r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops", FullAccess: true, Lifetime: authmgmt.NoExpiry}, imported)
 	require.NoError(t, err)
 	r.advance(10 * 365 * 24 * time.Hour)
 	id, err = r.VerifyToken(t.Context(), imported)
 	require.NoError(t, err, "it never expires")
 	assert.True(t, id.Access.Full())
-	_, err = r.ImportToken(t.Context(), "globex", full, authmgmt.NewToken{Subject: "ops"}, imported)
+	_, err = r.ImportToken(t.Context(), "globex", full, authmgmt.NewToken{Subject: "ops", FullAccess: true, Lifetime: authmgmt.NoExpiry}, imported)
 	assert.Equal(t, authmgmt.ErrExists, err)
 
 	assert.Equal(t, authmgmt.ErrNotFound, r.RevokeToken(t.Context(), "globex", full, first.ID))
@@ -267,7 +267,7 @@ func TestTokensThatStandForThemselves(t *testing.T) {
 	r.refused(t, imported)
 	r.advance(time.Hour)
 	require.NoError(t, r.RevokeToken(t.Context(), "acme", full, first.ID), "twice is no error")
-	_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops"}, imported)
+	_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops", FullAccess: true, Lifetime: authmgmt.NoExpiry}, imported)
 	assert.Equal(t, authmgmt.ErrExists, err, "it is not revived")
 
 	page, err := r.ListTokens(t.Context(), "acme", authmgmt.Paging{})
@@ -276,18 +276,18 @@ func TestTokensThatStandForThemselves(t *testing.T) {
 	assert.Equal(t, token.ID, page.Tokens[1].ID, "newest first")
 	assert.Equal(t, r.now().Add(-time.Hour).Truncate(time.Microsecond), page.Tokens[0].RevokedAt, "the first time counts")
 
-	ended := strings.Repeat("e", 32)
-	_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops", Revoked: true}, ended)
+	ended := importedSecret + "e"
+	_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops", Revoked: true, FullAccess: true}, ended)
 	require.NoError(t, err)
 	r.refused(t, ended)
-	_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops"}, ended)
+	_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops", FullAccess: true}, ended)
 	assert.Equal(t, authmgmt.ErrExists, err)
 
-	for _, bad := range []string{strings.Repeat("t", 31), strings.Repeat("t", 1025)} {
-		_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops"}, bad)
+	for _, bad := range []string{importedSecret[:31], strings.Repeat(importedSecret, 27)[:1025], strings.Repeat("guessable", 4)} {
+		_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops", FullAccess: true}, bad)
 		assert.Equal(t, []string{"token"}, fieldsOf(t, err))
 	}
-	_, _, err = r.IssueToken(t.Context(), "", full, authmgmt.NewToken{Roles: roles("x"), Lifetime: -1})
+	_, _, err = r.IssueToken(t.Context(), "", full, authmgmt.NewToken{Roles: roles("x"), Lifetime: -2})
 	assert.Equal(t, []string{"organization", "subject", "roles[0].role_id", "lifetime"}, fieldsOf(t, err))
 }
 
@@ -332,11 +332,11 @@ func TestIntrospect(t *testing.T) {
 func TestRefusalsOfRandomness(t *testing.T) {
 	broken := errors.New("no entropy")
 	r := newRig(t, authmgmt.Options{Rand: readerFunc(func([]byte) (int, error) { return 0, broken })})
-	_, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n"})
+	_, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", FullAccess: true})
 	assert.ErrorIs(t, err, broken)
-	_, _, err = r.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s"})
+	_, _, err = r.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true})
 	assert.ErrorIs(t, err, broken)
-	_, err = r.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "a@example.com", Name: "a"})
+	_, err = r.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "a@example.com", Name: "a", FullAccess: true})
 	assert.ErrorIs(t, err, broken)
 	assert.ErrorIs(t, err, authmgmt.ErrUnavailable)
 }

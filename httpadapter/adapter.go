@@ -8,25 +8,39 @@ import (
 	"net/http"
 	urlpath "path"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
 // Options are what every service can be mounted with. The zero value means the defaults.
+//
+// A panic of an [Authenticator], of Authorize or of [VaultOptions].Redaction is logged
+// with its stack at ERROR and answered with 503; that of an Observer is logged and
+// changes nothing. http.ErrAbortHandler goes on to the server, and so does every panic of
+// a handler that Wrap put round an operation.
 type Options struct {
-	// Authorize replaces the roles with a host's own policy. Nil asks Principal.Access where a service is governed by roles; the
-	// triggers are not: there a valid credential is enough. Operations that need no credentials ask neither. What a caller can give
-	// to others is bounded by Principal.Access in any case.
+	// Authorize replaces the roles with a host's own policy. Nil asks Principal.Access,
+	// whose zero value allows nothing. Operations that need no credentials ask neither.
+	// What a caller can give to others is bounded by Principal.Access in any case.
 	Authorize func(ctx context.Context, p Principal, action authmgmt.Action, resource authmgmt.Resource) error
 
 	// Wrap puts a host's handler round each operation, outside authentication: for metrics, spans, rate limits.
 	Wrap func(op Operation, next http.Handler) http.Handler
 
-	MaxBody     int64         // bytes of a request body: 1 MiB, and 8 MiB for a vault
-	BodyTimeout time.Duration // for the arrival of a body: 30 s
-	Observer    Observer      // none
-	Logger      *slog.Logger  // slog.Default()
+	MaxBody int64 // bytes of a request body: 1 MiB, and 8 MiB for a vault
+
+	// BodyTimeout is for the arrival of a body: 30 s. A host's ResponseWriter should have
+	// an Unwrap method, as http.ResponseController wants it. Behind one that has none,
+	// which is logged once, the answer still comes in time and says that the connection
+	// ends, but the connection stays until the client ends it, or sends what is missing.
+	// If the http.Server has a ReadTimeout, that one holds there in place of BodyTimeout,
+	// and ends the connection, too.
+	BodyTimeout time.Duration
+
+	Observer Observer     // none
+	Logger   *slog.Logger // slog.Default()
 }
 
 func (o *Options) setDefaults() {
@@ -61,6 +75,12 @@ type Observer interface {
 	ObserveRequest(ctx context.Context, r RequestObservation)
 }
 
+// ObserverFunc makes an Observer of a function.
+type ObserverFunc func(ctx context.Context, r RequestObservation)
+
+// ObserveRequest calls f.
+func (f ObserverFunc) ObserveRequest(ctx context.Context, r RequestObservation) { f(ctx, r) }
+
 // RequestObservation is one answered request. It holds nothing of its content.
 type RequestObservation struct {
 	Operation    Operation
@@ -79,9 +99,9 @@ type Handler struct {
 	errors errorTable
 	opts   Options
 
-	features   []string        // of the service's OpenAPI document, beyond what every handler has
-	servers    json.RawMessage // of the service's paths there, if they are not the document's
-	requestIDs bool            // answers have an x-request-id
+	features []string        // of the service's OpenAPI document, beyond what every handler has
+	servers  json.RawMessage // of the service's paths there, if they are not the document's
+	hidden   sync.Once       // warns of a ResponseWriter that hides its deadlines
 }
 
 // operation is a row of a service's routing table.
@@ -90,7 +110,6 @@ type operation struct {
 	action   authmgmt.Action
 	resource string                 // type of the resource acted on
 	public   bool                   // asks for no credentials
-	governed bool                   // roles decide, unless Options.Authorize is set
 	body     bool                   // takes a JSON body
 	optional bool                   // the body may be left out, its content type too
 	form     bool                   // the body may also be a form
@@ -111,7 +130,7 @@ type call struct {
 	op        *operation
 	principal Principal
 	body      []byte
-	bodyDone  bool // nothing more of the body will come: it has been read, or cannot be
+	left      remainder // of the body
 }
 
 // catchAll is where a service's own mux sends what no operation matches.
@@ -147,9 +166,10 @@ func (h *Handler) Routes() []Route { return append([]Route(nil), h.routes...) }
 
 // ServeHTTP answers a request whose path, without the prefix that the host stripped, begins at the service's root.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r = h.identify(w, r)
+	r = identify(w, r)
+	endOld(w, r)
 	if !cleanPath(r.URL.EscapedPath()) { // http.ServeMux would redirect, to an address that lacks the host's prefix
-		h.errorsAt(urlpath.Clean(r.URL.Path)).reply(problem{kind: notFound}).writeUnread(w, r)
+		h.writeUnread(w, r, h.errorsAt(urlpath.Clean(r.URL.Path)).reply(problem{kind: notFound}))
 		return
 	}
 	h.mux.ServeHTTP(w, r)
@@ -166,18 +186,18 @@ func cleanPath(path string) bool {
 func (h *Handler) serveNoMatch(w http.ResponseWriter, r *http.Request) {
 	allow, op := h.allowed(r)
 	if op == nil {
-		h.errorsAt(r.URL.Path).reply(problem{kind: notFound}).writeUnread(w, r)
+		h.writeUnread(w, r, h.errorsAt(r.URL.Path).reply(problem{kind: notFound}))
 		return
 	}
 	if !op.public {
 		if _, failed := h.authenticate(r); failed != nil {
-			failed.writeUnread(w, r)
+			h.writeUnread(w, r, *failed)
 			return
 		}
 	}
 	resp := op.errors.reply(problem{kind: methodNotAllowed})
 	resp.allow = strings.Join(allow, ", ")
-	resp.writeUnread(w, r)
+	h.writeUnread(w, r, resp)
 }
 
 // errorsAt returns the table for a path that no operation matches: that of the operations below the same path, if there are any, else
@@ -230,15 +250,18 @@ func (h *Handler) operation(pattern string) *operation {
 func (h *Handler) serve(op *operation, w http.ResponseWriter, r *http.Request) {
 	c := call{r: r, op: op}
 	if h.opts.Observer == nil {
-		h.answer(w, &c).writeAfter(w, &c)
+		resp := h.answer(w, &c)
+		h.write(w, r, resp, c.left)
 		return
 	}
 	start := time.Now()
 	resp := h.answer(w, &c)
-	resp.writeAfter(w, &c)
-	h.opts.Observer.ObserveRequest(r.Context(), RequestObservation{
-		Operation: op.Operation, Organization: c.principal.Organization, Status: resp.status, Duration: time.Since(start),
-	})
+	defer func() { // also if the answer is cut off
+		h.observe(r.Context(), RequestObservation{
+			Operation: op.Operation, Organization: c.principal.Organization, Status: resp.status, Duration: time.Since(start),
+		})
+	}()
+	h.write(w, r, resp, c.left)
 }
 
 func (h *Handler) answer(w http.ResponseWriter, c *call) response {
@@ -260,7 +283,7 @@ func (h *Handler) answer(w http.ResponseWriter, c *call) response {
 }
 
 func (h *Handler) authenticate(r *http.Request) (Principal, *response) {
-	p, err := h.auth.Authenticate(r)
+	p, err := h.whoIsAsking(r)
 	if err == nil && p.Organization == "" {
 		err = errors.New("the authenticator returned a principal without an organization")
 	}
@@ -275,12 +298,12 @@ func (h *Handler) authenticate(r *http.Request) (Principal, *response) {
 func (h *Handler) authorize(c *call, op *operation, id string) *response {
 	resource := authmgmt.Resource{Type: op.resource, ID: id}
 	if h.opts.Authorize == nil {
-		if op.governed && !c.principal.Access.Allows(op.action, resource) {
+		if !c.principal.Access.Allows(op.action, resource) {
 			return c.refuse(problem{kind: forbidden})
 		}
 		return nil
 	}
-	if err := h.opts.Authorize(c.r.Context(), c.principal, op.action, resource); err != nil {
+	if err := h.askPolicy(c, op.action, resource); err != nil {
 		return h.failHook(c.r, err)
 	}
 	return nil
@@ -309,9 +332,6 @@ func (h *Handler) log(r *http.Request, err error, known bool) {
 	if known || r.Context().Err() != nil {
 		return
 	}
-	attrs := []any{"service", h.name, "method", r.Method, "pattern", r.Pattern, "error", err}
-	if id := RequestID(r.Context()); id != "" {
-		attrs = append(attrs, "request_id", id)
-	}
-	h.opts.Logger.ErrorContext(r.Context(), "request failed", attrs...)
+	h.opts.Logger.ErrorContext(r.Context(), "request failed", "service", h.name, "method", r.Method, "pattern", r.Pattern,
+		"error", err, "request_id", RequestID(r.Context()))
 }

@@ -78,7 +78,7 @@ func newAudioSearchAdapter(s *audiosearch.Service) *audioSearchAdapter {
 func datasetOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
 	return &operation{
 		Operation: Operation{ID: string(action), Method: method, Pattern: pattern},
-		action:    action, resource: authmgmt.ResourceDataset, governed: true, handle: handle,
+		action:    action, resource: authmgmt.ResourceDataset, handle: handle,
 	}
 }
 

@@ -25,7 +25,7 @@ type soundSink struct {
 	run audiosearch.Run
 }
 
-func (s *soundSink) CreateRun(context.Context, audiosearch.Run) error { return nil }
+func (s *soundSink) CreateRun(context.Context, audiosearch.Run, int) error { return nil }
 
 func (s *soundSink) UpdateRun(_ context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
 	return update(&audiosearch.Run{Organization: org, ID: id})
@@ -33,8 +33,8 @@ func (s *soundSink) UpdateRun(_ context.Context, org string, id int64, update fu
 
 func (s *soundSink) Run(context.Context, string, int64) (audiosearch.Run, error) { return s.run, nil }
 
-func (s *soundSink) RunResults(context.Context, string, int64) ([]audiosearch.Result, error) {
-	return s.run.Results, nil
+func (s *soundSink) RunResults(_ context.Context, _ string, _ int64, from int) ([]audiosearch.Result, error) {
+	return s.run.Results[from:min(from+100, len(s.run.Results))], nil
 }
 
 func (*soundSink) Enqueue(context.Context, audiosearch.Job) error { return nil }

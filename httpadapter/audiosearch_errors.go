@@ -19,11 +19,19 @@ func classifyAudioSearch(err error) (problem, bool) {
 		return problem{kind: notFound, message: "Run not found"}, true
 	case errors.Is(err, audiosearch.ErrFinished):
 		return problem{kind: domain, status: http.StatusConflict, message: "The run has ended, so there is nothing to cancel."}, true
+	case errors.Is(err, audiosearch.ErrTooManyRuns):
+		return problem{kind: domain, status: http.StatusTooManyRequests, message: msgTooManyRuns, header: afterSomeRuns}, true
 	case errors.As(err, &failure):
 		return audioSearchDetails(failure)
 	}
 	return commonProblem(err)
 }
+
+const msgTooManyRuns = "Too many searches of your organization have not ended. Start this one again when some have."
+
+// afterSomeRuns is when it may be worth while to come back, in seconds: as a worker goes, some runs
+// have ended by then.
+var afterSomeRuns = http.Header{"Retry-After": {"10"}}
 
 // searchFields are those of a search's body.
 var searchFields = []string{"dataset_id", "audio_class", "limit", "offset", "metadata_filters", "skip_moderation"}

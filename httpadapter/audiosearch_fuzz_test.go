@@ -1,6 +1,7 @@
 package httpadapter
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"slices"
@@ -120,8 +121,13 @@ func FuzzRunResult(f *testing.F) {
 		at := time.Duration(ms) * time.Millisecond
 		r := audiosearch.Result{VideoID: id, Path: path, Metadata: audiosearch.Metadata{key: value, "text": audiosearch.String(text)}, Start: at, End: at + 1,
 			Keyframe: audiosearch.Keyframe{ImageID: id + path, At: at}, Score: score, Moderation: &moderation}
-		run := audiosearch.Run{State: audiosearch.StateTerminated, Termination: audiosearch.Success, Results: []audiosearch.Result{r, {}}}
-		written := runResultBody(&run)
+		run := audiosearch.Run{State: audiosearch.StateTerminated, Termination: audiosearch.Success}
+		var body bytes.Buffer
+		err = writeRunResult(&body, &run, func(yield func(audiosearch.Result, error) bool) {
+			_ = yield(r, nil) && yield(audiosearch.Result{}, nil)
+		})
+		require.NoError(t, err)
+		written := body.Bytes()
 		_, err = strictjson.Parse(written, 0)
 		require.NoError(t, err, "%s", written)
 		var got struct {

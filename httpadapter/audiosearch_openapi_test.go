@@ -205,6 +205,18 @@ func TestOpenAPIOfAudioSearchErrorExamplesAreReal(t *testing.T) {
 		require.JSONEq(t, string(example.Raw()), w.Body.String(), target+c.body)
 		seen[w.Body.String()] = true
 	}
+	// As many as may wait, and one more.
+	for range 1000 {
+		w := send("POST", soundPath, `{"dataset_id":"calls","audio_class":"Silence"}`)
+		require.Equal(t, http.StatusOK, w.Code, w.Body.String())
+	}
+	w := send("POST", soundPath, `{"dataset_id":"calls","audio_class":"Silence"}`)
+	require.Equal(t, http.StatusTooManyRequests, w.Code)
+	refused := at(root, "paths", soundPath, "post", "responses", "429")
+	require.JSONEq(t, string(at(refused, "content", "application/json", "example").Raw()), w.Body.String())
+	require.Equal(t, string(at(refused, "headers", "Retry-After", "example").Raw()), w.Header().Get("Retry-After"))
+	seen[w.Body.String()] = true
+
 	described := make(map[string]bool)
 	for _, item := range at(root, "paths").Members() {
 		for _, op := range item.Members() {

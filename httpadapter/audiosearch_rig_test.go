@@ -114,11 +114,11 @@ func (f *faultySounds) MissingKeys(ctx context.Context, org, dataset string, key
 	return f.memorySounds.MissingKeys(ctx, org, dataset, keys)
 }
 
-func (f *faultySounds) CreateRun(ctx context.Context, r audiosearch.Run) error {
+func (f *faultySounds) CreateRun(ctx context.Context, r audiosearch.Run, most int) error {
 	if err := f.fails("CreateRun"); err != nil {
 		return err
 	}
-	return f.memorySounds.CreateRun(ctx, r)
+	return f.memorySounds.CreateRun(ctx, r, most)
 }
 
 func (f *faultySounds) Run(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
@@ -138,11 +138,16 @@ func (f *faultySounds) UpdateRun(ctx context.Context, org string, id int64, upda
 	return f.memorySounds.UpdateRun(ctx, org, id, update)
 }
 
-func (f *faultySounds) RunResults(ctx context.Context, org string, id int64) ([]audiosearch.Result, error) {
+func (f *faultySounds) RunResults(ctx context.Context, org string, id int64, from int) ([]audiosearch.Result, error) {
 	if err := f.fails("RunResults"); err != nil {
 		return nil, err
 	}
-	return f.memorySounds.RunResults(ctx, org, id)
+	if from > 0 {
+		if err := f.fails("RunResults later"); err != nil {
+			return nil, err
+		}
+	}
+	return f.memorySounds.RunResults(ctx, org, id, from)
 }
 
 // faults makes methods of the store fail, or all work again.

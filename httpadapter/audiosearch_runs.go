@@ -1,6 +1,7 @@
 package httpadapter
 
 import (
+	"io"
 	"net/http"
 	"strconv"
 
@@ -26,11 +27,17 @@ func (a *audioSearchAdapter) runResult(c *call) response {
 	if failed := a.authorize(c, dataset); failed != nil {
 		return *failed
 	}
-	run, err := a.service.Results(c.r.Context(), c.principal.Organization, dataset, id)
+	run, found, err := a.service.EachResult(c.r.Context(), c.principal.Organization, dataset, id)
 	if err != nil {
 		return a.h.fail(c.r, err)
 	}
-	return response{status: http.StatusOK, body: runResultBody(&run)}
+	return response{status: http.StatusOK, stream: func(w io.Writer) error {
+		err := writeRunResult(w, &run, found)
+		if err != nil {
+			a.h.log(c.r, err, false)
+		}
+		return err
+	}}
 }
 
 // cancelRun ends a run. It is cancelSearchRun.

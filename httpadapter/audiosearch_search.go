@@ -1,6 +1,7 @@
 package httpadapter
 
 import (
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -64,8 +65,8 @@ func (a *audioSearchAdapter) class(body *object) audiosearch.Class {
 // filter reads a metadata filter. Whether its value is a number is known only with the operator, which is why that comes last.
 func (a *audioSearchAdapter) filter(item *object) audiosearch.Filter {
 	var f audiosearch.Filter
-	f.Key, _ = item.text("key", required, textRule{})
-	value, valid := item.text("value", required, textRule{})
+	f.Key, _ = a.filterText(item, "key")
+	value, valid := a.filterText(item, "value")
 	f.Value = value
 	op, _ := item.enum("op", optional, string(audiosearch.OpEqual), a.ops)
 	f.Op = audiosearch.Op(op)
@@ -75,4 +76,15 @@ func (a *audioSearchAdapter) filter(item *object) audiosearch.Filter {
 		}
 	}
 	return f
+}
+
+// filterText reads the key or the value of a filter. The bound is one of bytes, and the
+// message says so.
+func (a *audioSearchAdapter) filterText(item *object, name string) (text string, valid bool) {
+	text, valid = item.text(name, required, textRule{})
+	if len(text) > audiosearch.MaxFilterBytes {
+		item.refuse(name, string(audiosearch.ProblemTooLong), fmt.Sprintf("String should have at most %d bytes", audiosearch.MaxFilterBytes))
+		return "", false
+	}
+	return text, valid
 }

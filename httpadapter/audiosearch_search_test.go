@@ -181,6 +181,13 @@ func TestSearchValidation(t *testing.T) {
 		filters(fieldsOf(nines(65), "<=")):           number("<="),
 		filters(`{"key":1,"value":2,"op":3}`):        slices.Concat(item(".key", "string_type", text), item(".value", "string_type", text), item(".op", "enum", ops)),
 		filters(`{"key":"a","value":"1","op":null}`): item(".op", "enum", ops),
+		// The bound counts bytes, not characters, and what is too long is not taken for a
+		// number, too.
+		filters(fieldsOf(strings.Repeat("x", 4097), "=")):                  item(".value", "string_too_long", "String should have at most 4096 bytes"),
+		filters(fieldsOf(strings.Repeat("é", 2049), "contains")):           item(".value", "string_too_long", "String should have at most 4096 bytes"),
+		filters(fieldsOf(strings.Repeat("x", 4097), ">")):                  item(".value", "string_too_long", "String should have at most 4096 bytes"),
+		filters(`{"key":"` + strings.Repeat("k", 4097) + `","value":"x"}`): item(".key", "string_too_long", "String should have at most 4096 bytes"),
+
 		// A value that is no text is not taken for a number, too.
 		filters(`{"key":"a","value":1,"op":">"}`): item(".value", "string_type", text),
 

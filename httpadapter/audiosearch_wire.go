@@ -1,6 +1,8 @@
 package httpadapter
 
 import (
+	"io"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -30,22 +32,39 @@ func newRunStatus(r *audiosearch.Run) runStatus {
 	}
 }
 
-// runResultBody is what a run found: its state alone before the end. It is written without reflection, for a run may have found a thousand
-// segments of videos with much metadata.
-func runResultBody(r *audiosearch.Run) []byte {
+// writeAtOnce is how many bytes of a result gather before they are written.
+const writeAtOnce = 16 << 10
+
+// writeRunResult writes what a run found: its state alone before the end. It is written piece by
+// piece, for a run may have found a thousand segments of videos with much metadata, which each of
+// them repeats; and without reflection. The error is that of found.
+func writeRunResult(w io.Writer, r *audiosearch.Run, found iter.Seq2[audiosearch.Result, error]) error {
 	b := []byte(`{"status":`)
 	if r.State != audiosearch.StateTerminated {
-		return append(appendString(b, string(r.State)), '}')
+		_, _ = w.Write(append(appendString(b, string(r.State)), '}'))
+		return nil
 	}
 	b = appendString(b, string(r.Termination))
 	b = append(b, `,"search_target":"sound","results":[`...)
-	for i := range r.Results {
-		if i > 0 {
+	first := true
+	for result, err := range found {
+		if err != nil {
+			return err
+		}
+		if !first {
 			b = append(b, ',')
 		}
-		b = appendResult(b, &r.Results[i])
+		first = false
+		if b = appendResult(b, &result); len(b) < writeAtOnce {
+			continue
+		}
+		if _, err := w.Write(b); err != nil {
+			return nil // the caller is gone
+		}
+		b = b[:0]
 	}
-	return append(b, `]}`...)
+	_, _ = w.Write(append(b, `]}`...))
+	return nil
 }
 
 func appendResult(b []byte, r *audiosearch.Result) []byte {

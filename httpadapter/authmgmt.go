@@ -20,6 +20,8 @@ const (
 	clientPath      = clientsPath + "/{client_id}"
 	invitationsPath = managementPath + "user-invitations"
 	invitationPath  = invitationsPath + "/{invitation_id}"
+	issuedPath      = managementPath + "tokens"
+	issuedTokenPath = issuedPath + "/{token_id}"
 	loginPath       = "/api/v0/login"
 )
 
@@ -30,6 +32,7 @@ type AuthMgmtOptions struct {
 
 	Clients     bool // adds POST and GET .../clients, GET and DELETE .../clients/{client_id}, POST .../clients/{client_id}/rotate-secret
 	Invitations bool // adds POST and GET .../user-invitations, POST .../user-invitations/{invitation_id}/resend
+	Tokens      bool // adds GET .../tokens, DELETE .../tokens/{token_id}
 	AcceptPage  bool // adds the page at AcceptPath where a person accepts an invitation
 	Login       bool // adds the token endpoint, POST /api/v0/login
 }
@@ -76,6 +79,12 @@ func NewAuthMgmt(s *authmgmt.Service, auth Authenticator, opts *AuthMgmtOptions)
 			resend,
 		)
 	}
+	if o.Tokens {
+		ops = append(ops,
+			tokenOperation(authmgmt.ActionListTokens, http.MethodGet, issuedPath, a.listTokens),
+			tokenOperation(authmgmt.ActionRevokeToken, http.MethodDelete, issuedTokenPath, a.revokeToken),
+		)
+	}
 	if o.AcceptPage {
 		page, err := newAcceptPage(a)
 		if err != nil {
@@ -107,11 +116,16 @@ func invitationOperation(action authmgmt.Action, method, pattern string, handle 
 	return managementOperation(action, authmgmt.ResourceInvitation, method, pattern, "There is no such pending invitation.", handle)
 }
 
+// tokenOperation is asked for as one on clients: a token is a client's, or does what one could.
+func tokenOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
+	return managementOperation(action, authmgmt.ResourceClient, method, pattern, "There is no such access token.", handle)
+}
+
 // managementOperation is one that roles govern. Those that change something with POST or PUT take a JSON body.
 func managementOperation(action authmgmt.Action, resource, method, pattern, missing string, handle func(*call) response) *operation {
 	return &operation{
 		Operation: Operation{ID: string(action), Method: method, Pattern: pattern},
-		action:    action, resource: resource, governed: true, body: method == http.MethodPost || method == http.MethodPut, handle: handle,
+		action:    action, resource: resource, body: method == http.MethodPost || method == http.MethodPut, handle: handle,
 		errors: errorTable{reply: replyDetail, classify: func(err error) (problem, bool) {
 			p, known := classifyAuthMgmt(err)
 			if p.kind == notFound {
@@ -129,7 +143,7 @@ func classifyAuthMgmt(err error) (problem, bool) {
 	case errors.Is(err, authmgmt.ErrNotFound):
 		return problem{kind: notFound}, true
 	case errors.Is(err, authmgmt.ErrForbidden):
-		return problem{kind: forbidden, message: "These credentials do not hold what the change would give, so they cannot give it."}, true
+		return problem{kind: forbidden, message: "These credentials do not hold what the change would give or take away."}, true
 	case errors.Is(err, authmgmt.ErrRBACDisabled):
 		return problem{kind: forbidden, message: "The organization has no role-based access control, so no roles can be assigned."}, true
 	case errors.Is(err, authmgmt.ErrPendingInvitation):

@@ -35,6 +35,7 @@ func (a *authMgmtAdapter) clientUpdate(body *object) authmgmt.ClientUpdate {
 	bind(u.Context, given)
 	roles := plainRoles(given) // none: the service is told so
 	u.Roles = &roles
+	u.FullAccess = len(roles) == 0 // the document has it so
 	return u
 }
 
@@ -44,6 +45,7 @@ func (a *authMgmtAdapter) createClient(c *call) response {
 	if body, ok := d.body(c.body); ok {
 		n.Name, _ = a.name(&body, "name", required)
 		n.Roles = plainRoles(a.roles(&body))
+		n.FullAccess = len(n.Roles) == 0 // as with the update
 	}
 	if failed := a.checked(c, &d, ""); failed != nil {
 		return *failed

@@ -215,9 +215,22 @@ func TestCreateAndReadClients(t *testing.T) {
 		detail{"query.offset", "int_parsing", "Input should be a valid integer, unable to parse string as an integer"})
 }
 
+// A role on a type of resources that there is not is refused as an unknown role is,
+// whatever is made or changed.
+func TestRolesOnUnknownTypes(t *testing.T) {
+	r := newAuthRig(t, nil, nil)
+	r.client("acme", "c1", authmgmt.Role{ID: "viewer"})
+	const given = `"roles":[{"role_id":"viewer","resource":"vaults"}]`
+	want := detail{"body.roles.0.resource", "value_error",
+		"Value error, is not one of the types 'client', 'dataset', 'invitation', 'trigger', 'vault'"}
+	requireDetails(t, r.as("full", "PUT", clients+"/c1", `{`+given+`}`), want)
+	requireDetails(t, r.as("full", "POST", clients, `{"name":"n",`+given+`}`), want)
+	requireDetails(t, r.as("full", "POST", invitations, `{"email":"a@example.com","name":"n",`+given+`}`), want)
+}
+
 func TestDeleteClient(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	secret := r.client("acme", "c1")
+	secret := r.client("acme", "c1", authmgmt.Role{ID: "editor"})
 	require.True(t, r.logsIn("c1", secret))
 	w := r.as("admin", "DELETE", clients+"/c1", "")
 	requireBody(t, w, http.StatusOK, "")

@@ -19,14 +19,12 @@ import (
 func ExampleNewAuthMgmt() {
 	ctx := context.Background()
 	db, _ := memory.Open(ctx, nil)
-	var key authmgmt.InvitationKey // 32 random bytes that the host keeps
-	copy(key[:], "example, do not use it")
-	service, err := authmgmt.New(db.AuthMgmt(), key, nil)
+	service, err := authmgmt.New(db.AuthMgmt(), nil)
 	if err != nil {
 		log.Fatal(err)
 	}
 	operator := authmgmt.Caller{Subject: "operator", Access: authmgmt.FullAccess()}
-	client, secret, err := service.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "CI"})
+	client, secret, err := service.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "CI", FullAccess: true})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -69,18 +67,22 @@ func ExampleNewAuthMgmt() {
 func ExampleNewAuthMgmt_acceptPage() {
 	ctx := context.Background()
 	db, _ := memory.Open(ctx, nil)
-	var key authmgmt.InvitationKey
-	copy(key[:], "example, do not use it")
+	// A host has the key from authmgmt.InvitationKeyFromFile, say.
+	key, err := authmgmt.ParseInvitationKey("000102030405060708090a0b0c0d0e0f202122232425262728292a2b2c2d2e2f")
+	if err != nil {
+		log.Fatal(err)
+	}
 	var service *authmgmt.Service
-	service, err := authmgmt.New(db.AuthMgmt(), key, &authmgmt.Options{
-		AcceptURL: "https://api.example.com" + httpadapter.AcceptPath,
+	service, err = authmgmt.New(db.AuthMgmt(), &authmgmt.Options{
+		AcceptURL:     "https://api.example.com" + httpadapter.AcceptPath,
+		InvitationKey: key,
 		Grant: func(ctx context.Context, a authmgmt.Acceptance) (string, error) {
 			if !a.Attended {
 				return "", authmgmt.ErrUnattended // nobody would see the token
 			}
 			by := authmgmt.Caller{Subject: "invitation", Access: service.Catalogue().Access(a.Invitation.Roles...)}
 			text, _, err := service.IssueToken(ctx, a.Invitation.Organization, by,
-				authmgmt.NewToken{Subject: a.Invitation.AcceptedBy, Roles: a.Invitation.Roles})
+				authmgmt.NewToken{Subject: a.Invitation.AcceptedBy, Roles: a.Invitation.Roles, FullAccess: a.Invitation.FullAccess()})
 			return text, err
 		},
 	})
@@ -100,7 +102,11 @@ func ExampleNewAuthMgmt_acceptPage() {
 		log.Fatal(err)
 	}
 
-	path := strings.TrimPrefix(service.URL(&invitation), "https://api.example.com")
+	url, err := service.URL(ctx, &invitation)
+	if err != nil {
+		log.Fatal(err)
+	}
+	path := strings.TrimPrefix(url, "https://api.example.com")
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPost} {
 		w := httptest.NewRecorder()
 		pages.ServeHTTP(w, httptest.NewRequest(method, path, nil))

@@ -53,7 +53,7 @@ func TestZeroAccessMayDoNothing(t *testing.T) {
 	}), &all)
 	require.NoError(t, err)
 	for _, m := range managementRequests {
-		req := httptest.NewRequest(m.method, strings.Replace(m.path, "{id}", "c1", 1), strings.NewReader(m.body))
+		req := httptest.NewRequest(m.method, m.target("c1"), strings.NewReader(m.body))
 		req.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, req)
@@ -80,7 +80,7 @@ func TestAccessTokens(t *testing.T) {
 		r.tokens["unknown"], r.tokens["secret"] = "at-"+strings.Repeat("0", 64), secret
 		w := r.as(other, "GET", clients, "")
 		require.Equal(t, first.Body.String(), w.Body.String())
-		require.Equal(t, first.Header(), w.Header())
+		require.Equal(t, withoutID(first), withoutID(w))
 	}
 }
 

@@ -113,7 +113,7 @@ func TestNoSecretInLogsObservationsOrErrors(t *testing.T) {
 	}
 	secret := r.client("acme", "c1", authmgmt.Role{ID: "viewer"})
 	i := r.invitation("acme", "i1", authmgmt.Role{ID: "viewer"})
-	link := r.service.LinkToken(&i)
+	link := r.link(&i)
 	w := r.as("full", "POST", clients, `{"name":"x"}`)
 	_, made := r.credentials(w.Body.Bytes())
 	secrets = append(secrets, secret, link, made, "cs-typed-by-mistake-0123456789")
@@ -181,8 +181,8 @@ func TestNoSecretInLogsObservationsOrErrors(t *testing.T) {
 func TestPanicShowsNoLink(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	i := r.invitation("acme", "i1")
-	link := r.service.LinkToken(&i)
-	broken, err := authmgmt.New(panicking{r.store}, authmgmt.InvitationKey{1, 2, 3}, &r.opts)
+	link := r.link(&i)
+	broken, err := authmgmt.New(panicking{r.store}, &r.opts)
 	require.NoError(t, err)
 	server := httptest.NewUnstartedServer(mounted(t, broken))
 	var logged lockedBuffer

@@ -20,16 +20,25 @@ func (a *authMgmtAdapter) getInvitation(c *call) response {
 	if err != nil {
 		return a.fail(c, err)
 	}
-	return secretJSON(http.StatusOK, a.invitation(c, &i))
+	return a.showInvitation(c, http.StatusOK, &i)
+}
+
+// showInvitation answers with one invitation.
+func (a *authMgmtAdapter) showInvitation(c *call, status int, i *authmgmt.Invitation) response {
+	shown, err := a.invitation(c, i)
+	if err != nil {
+		return a.fail(c, err)
+	}
+	return secretJSON(status, shown)
 }
 
 // invitation is the wire form that the caller may see: whoever has the link can take the roles.
-func (a *authMgmtAdapter) invitation(c *call, i *authmgmt.Invitation) UserInvitation {
-	url := ""
-	if c.principal.Access.Covers(i.Roles) {
-		url = a.service.URL(i)
+func (a *authMgmtAdapter) invitation(c *call, i *authmgmt.Invitation) (UserInvitation, error) {
+	if !c.principal.Access.Covers(i.Roles) || a.service.AcceptURL() == "" {
+		return NewUserInvitation(*i, ""), nil
 	}
-	return NewUserInvitation(*i, url)
+	url, err := a.service.URL(c.r.Context(), i)
+	return NewUserInvitation(*i, url), err
 }
 
 // deleteInvitation serves the operation deleteUserInvitation.
@@ -48,7 +57,7 @@ func (a *authMgmtAdapter) deleteInvitation(c *call) response {
 // createInvitation serves the operation createUserInvitation.
 func (a *authMgmtAdapter) createInvitation(c *call) response {
 	var d decoder
-	n := authmgmt.NewInvitation{Inviter: c.principal.Subject}
+	n := authmgmt.NewInvitation{Inviter: c.principal.Subject, FullAccess: true}
 	if n.Inviter == "" {
 		n.Inviter = "an administrator" // of a host that names nobody
 	}
@@ -62,7 +71,7 @@ func (a *authMgmtAdapter) createInvitation(c *call) response {
 	if err != nil {
 		return a.fail(c, err)
 	}
-	return secretJSON(http.StatusCreated, a.invitation(c, &i))
+	return a.showInvitation(c, http.StatusCreated, &i)
 }
 
 // newInvitation reads the body of createUserInvitation. The invitee's fields stand in the body itself, or in an object "invitee" as in the
@@ -86,6 +95,7 @@ func (a *authMgmtAdapter) invitee(o *object, n *authmgmt.NewInvitation) {
 	n.Email = a.email(o)
 	n.Name, _ = a.name(o, "name", required)
 	n.Roles = plainRoles(a.roles(o))
+	n.FullAccess = len(n.Roles) == 0 // as with a client
 }
 
 // email reads the field of that name.
@@ -95,7 +105,7 @@ func (a *authMgmtAdapter) email(o *object) string {
 		return ""
 	}
 	var wrong authmgmt.Problem
-	if errors.As(a.service.CheckInvitation(authmgmt.NewInvitation{Email: email, Name: "any"}), &wrong) {
+	if errors.As(a.service.CheckInvitation(authmgmt.NewInvitation{Email: email, Name: "any", FullAccess: true}), &wrong) {
 		o.refuseValue("email", wrong.Message)
 	}
 	return email
@@ -129,7 +139,9 @@ func (a *authMgmtAdapter) listInvitations(c *call) response {
 	}
 	list := listBody[UserInvitation]{Data: make([]UserInvitation, len(page.Invitations)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
 	for n := range page.Invitations {
-		list.Data[n] = a.invitation(c, &page.Invitations[n])
+		if list.Data[n], err = a.invitation(c, &page.Invitations[n]); err != nil {
+			return a.fail(c, err)
+		}
 	}
 	return secretJSON(http.StatusOK, list)
 }
@@ -145,5 +157,5 @@ func (a *authMgmtAdapter) resendInvitation(c *call) response {
 	if err != nil {
 		return a.fail(c, err)
 	}
-	return secretJSON(http.StatusOK, a.invitation(c, &i))
+	return a.showInvitation(c, http.StatusOK, &i)
 }

@@ -17,13 +17,15 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-var everyAuthMgmtOption = AuthMgmtOptions{Clients: true, Invitations: true, AcceptPage: true, Login: true}
+var everyAuthMgmtOption = AuthMgmtOptions{Clients: true, Invitations: true, Tokens: true, AcceptPage: true, Login: true}
 
 func describedAuthMgmt(t *testing.T, opts AuthMgmtOptions) *Handler {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	s, err := authmgmt.New(db.AuthMgmt(), authmgmt.InvitationKey{1}, &authmgmt.Options{AcceptURL: "https://api.example.com" + AcceptPath})
+	key, err := authmgmt.NewInvitationKey([]byte("not random, and nobody's key !?>"))
+	require.NoError(t, err)
+	s, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{InvitationKey: key, AcceptURL: "https://api.example.com" + AcceptPath})
 	require.NoError(t, err)
 	h, err := NewAuthMgmt(s, AuthenticatorFunc(func(*http.Request) (Principal, error) {
 		return Principal{Organization: "acme", Subject: "somebody", Access: authmgmt.FullAccess()}, nil
@@ -56,6 +58,8 @@ func TestOpenAPIOfAuthMgmtDescribesWhatIsMounted(t *testing.T) {
 			[]string{"accessToken"}, []string{"Clients", "Invitations"}},
 		"invitations": {AuthMgmtOptions{Invitations: true}, slices.Concat(clientSchemas, []string{"UserInvitation", "NewInvitation", "InvitationPage", "ListMeta"}, errorSchemas),
 			[]string{"accessToken"}, []string{"Clients", "Invitations"}},
+		"tokens": {AuthMgmtOptions{Tokens: true}, slices.Concat(clientSchemas, []string{"UserInvitation", "IssuedToken", "IssuedTokenPage", "ListMeta"}, errorSchemas),
+			[]string{"accessToken"}, []string{"Clients", "Invitations", "Tokens"}},
 		"page": {AuthMgmtOptions{AcceptPage: true}, plain, []string{"accessToken"}, []string{"Clients", "Invitations"}},
 		"login": {AuthMgmtOptions{Login: true}, slices.Concat(clientSchemas, []string{"UserInvitation", "TokenRequest", "Token", "TokenError"}, errorSchemas),
 			[]string{"accessToken", "clientBasic"}, []string{"Clients", "Invitations", "Tokens"}},
@@ -145,7 +149,7 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 		add(&want, resp.status, resp.body)
 	}
 	for _, op := range describedAuthMgmt(t, everyAuthMgmtOption).ops {
-		if op.governed {
+		if !op.public {
 			p, known := op.errors.classify(authmgmt.ErrNotFound)
 			require.True(t, known)
 			add(&want, http.StatusNotFound, op.errors.reply(p).body)
@@ -228,12 +232,14 @@ func TestOpenAPIOfAuthMgmtValidationExamplesAreReal(t *testing.T) {
 		{"POST", invitationsPath, `{"email":"a@b.c"}`, "missing"},
 		{"POST", invitationsPath, `{"email":"nobody","name":"a"}`, "email"},
 		{"GET", invitationsPath + "?limit=1001", ``, ""},
+		{"GET", issuedPath + "?limit=1001", ``, ""},
+		{"DELETE", issuedTokenPath, ``, ""},
 	} {
 		id := "c1"
 		if c.body == "" {
 			id = long
 		}
-		target := strings.NewReplacer("{client_id}", id, "{invitation_id}", id).Replace(c.pattern)
+		target := strings.NewReplacer("{client_id}", id, "{invitation_id}", id, "{token_id}", "ops").Replace(c.pattern)
 		r := httptest.NewRequest(c.method, target, strings.NewReader(c.body))
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
@@ -26,12 +27,13 @@ import (
 const (
 	clients     = "/api/v1/auth-management/clients"
 	invitations = "/api/v1/auth-management/user-invitations"
+	issued      = "/api/v1/auth-management/tokens"
 	login       = "/api/v0/login"
 	acceptURL   = "https://app.example.com/api/v1/auth-management/accept-invitation/"
 )
 
 // everyAuthOption mounts all that there is.
-var everyAuthOption = httpadapter.AuthMgmtOptions{Clients: true, Invitations: true, AcceptPage: true, Login: true}
+var everyAuthOption = httpadapter.AuthMgmtOptions{Clients: true, Invitations: true, Tokens: true, AcceptPage: true, Login: true}
 
 // authRig is a credentials service on memory behind the adapter and a real server, with callers of all kinds.
 type authRig struct {
@@ -139,6 +141,20 @@ func (f *faultyAuth) TokenByDigest(ctx context.Context, d [32]byte) (authmgmt.To
 	return f.AuthMgmt.TokenByDigest(ctx, d)
 }
 
+func (f *faultyAuth) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+	if err := f.fails("ListTokens"); err != nil {
+		return authmgmt.TokenPage{}, err
+	}
+	return f.AuthMgmt.ListTokens(ctx, org, p)
+}
+
+func (f *faultyAuth) UpdateToken(ctx context.Context, org string, id uuid.UUID, update func(*authmgmt.Token) (authmgmt.AuditEvent, error)) error {
+	if err := f.fails("UpdateToken"); err != nil {
+		return err
+	}
+	return f.AuthMgmt.UpdateToken(ctx, org, id, update)
+}
+
 func (f *faultyAuth) CreateInvitation(ctx context.Context, i authmgmt.Invitation, exclusive bool, a authmgmt.AuditEvent) error {
 	if err := f.fails("CreateInvitation"); err != nil {
 		return err
@@ -209,9 +225,9 @@ func newAuthRig(t *testing.T, opts *httpadapter.AuthMgmtOptions, service *authmg
 	if service != nil {
 		r.opts = *service
 	}
-	r.opts.Directory, r.opts.AcceptURL, r.opts.Logger = r.store, acceptURL, logger
+	r.opts.Directory, r.opts.AcceptURL, r.opts.InvitationKey, r.opts.Logger = r.store, acceptURL, testKey(t), logger
 	r.opts.Now = func() time.Time { return begin.Add(time.Duration(r.since.Load())) }
-	r.service, err = authmgmt.New(r.store, authmgmt.InvitationKey{1, 2, 3}, &r.opts)
+	r.service, err = authmgmt.New(r.store, &r.opts)
 	require.NoError(t, err)
 	for _, org := range []string{"acme", "rival"} {
 		require.NoError(t, r.service.SetRBAC(t.Context(), org, root, true))
@@ -221,7 +237,9 @@ func newAuthRig(t *testing.T, opts *httpadapter.AuthMgmtOptions, service *authmg
 		if name == "rival" {
 			org = "rival"
 		}
-		r.tokens[name], _, err = r.service.IssueToken(t.Context(), org, root, authmgmt.NewToken{Subject: "person:" + name, Roles: roles})
+		r.tokens[name], _, err = r.service.IssueToken(t.Context(), org, root, authmgmt.NewToken{
+			Subject: "person:" + name, Roles: roles, FullAccess: len(roles) == 0, Lifetime: authmgmt.NoExpiry,
+		})
 		require.NoError(t, err)
 	}
 	if opts == nil {
@@ -235,6 +253,25 @@ func newAuthRig(t *testing.T, opts *httpadapter.AuthMgmtOptions, service *authmg
 	t.Cleanup(r.server.Close)
 	return r
 }
+
+// testKey is not random, and nobody's.
+func testKey(t *testing.T) authmgmt.InvitationKey {
+	t.Helper()
+	key, err := authmgmt.NewInvitationKey([]byte("not random, and nobody's key !?>"))
+	require.NoError(t, err)
+	return key
+}
+
+// link returns the token of an invitation's link.
+func (r *authRig) link(i *authmgmt.Invitation) string {
+	r.t.Helper()
+	token, err := r.service.LinkToken(r.t.Context(), i)
+	require.NoError(r.t, err)
+	return token
+}
+
+// url returns an invitation's link.
+func (r *authRig) url(i *authmgmt.Invitation) string { return acceptURL + r.link(i) }
 
 // begin is the time at which a rig begins.
 var begin = time.Date(2026, 1, 17, 9, 12, 45, 123456000, time.UTC)
@@ -282,8 +319,8 @@ func (r *authRig) as(caller, method, target, body string, edits ...func(*http.Re
 // client makes a client that is described elsewhere, and returns its secret.
 func (r *authRig) client(org, id string, roles ...authmgmt.Role) (secret string) {
 	r.t.Helper()
-	secret = "cs-" + org + "-" + id + "-" + strings.Repeat("0", 40)
-	_, err := r.service.ImportClient(r.t.Context(), org, root, authmgmt.NewClient{ID: id, Name: "Client " + id, Roles: roles}, secret)
+	secret = "cs-" + org + "-" + id + "-" + strings.Repeat("0123456789", 4)
+	_, err := r.service.ImportClient(r.t.Context(), org, root, authmgmt.NewClient{ID: id, Name: "Client " + id, Roles: roles, FullAccess: len(roles) == 0}, secret)
 	require.NoError(r.t, err)
 	return secret
 }
@@ -292,11 +329,24 @@ func (r *authRig) client(org, id string, roles ...authmgmt.Role) (secret string)
 func (r *authRig) invitation(org, id string, roles ...authmgmt.Role) authmgmt.Invitation {
 	r.t.Helper()
 	i, err := r.service.ImportInvitation(r.t.Context(), org, root, authmgmt.NewInvitation{
-		ID: id, Inviter: "Grace", Email: id + "@example.com", Name: "Ada", Roles: roles,
+		ID: id, Inviter: "Grace", Email: id + "@example.com", Name: "Ada", Roles: roles, FullAccess: len(roles) == 0,
 	})
 	require.NoError(r.t, err)
 	return i
 }
+
+// token makes an access token that stands for itself, with an ID by name: see tokenID.
+func (r *authRig) token(org, name string, roles ...authmgmt.Role) (text string) {
+	r.t.Helper()
+	text, _, err := r.service.IssueToken(r.t.Context(), org, root, authmgmt.NewToken{
+		ID: tokenID(name), Subject: name + "@example.com", Roles: roles, FullAccess: len(roles) == 0,
+	})
+	require.NoError(r.t, err)
+	return text
+}
+
+// tokenID is the ID of the token with a name.
+func tokenID(name string) uuid.UUID { return uuid.NewSHA1(uuid.Nil, []byte(name)) }
 
 // roles returns what a client has now.
 func (r *authRig) roles(org, id string) []authmgmt.Role {

@@ -14,7 +14,7 @@ import (
 func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
 	r := c.r
 	if c.op.optional && r.ContentLength == 0 {
-		c.bodyDone = true
+		c.left = none
 		return nil, nil
 	}
 	if !isJSON(r.Header) && !(c.op.form && isForm(r.Header)) {
@@ -29,24 +29,29 @@ func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
 	}
 	body := io.Reader(r.Body)
 	if r.ContentLength < 0 {
-		body = http.MaxBytesReader(w, r.Body, limit)
+		body = http.MaxBytesReader(nil, r.Body, limit) // without a writer: the rest of the body is seen to by writeUnread
 	}
-	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); !ok || server.ReadTimeout <= 0 || server.ReadTimeout > h.opts.BodyTimeout {
-		setReadDeadline(w, time.Now().Add(h.opts.BodyTimeout)) // net/http lifts it once the body has been read to its end
+	var data []byte
+	var err error
+	if h.limitBody(w, r) {
+		data, err = readAll(body, r.ContentLength, limit)
+	} else {
+		data, err = readAllWithin(h.opts.BodyTimeout, body, r.ContentLength, limit)
 	}
-	data, err := readAll(body, r.ContentLength, limit)
 	var tooLong *http.MaxBytesError
-	c.bodyDone = !errors.As(err, &tooLong)
 	switch {
 	case err == nil:
+		c.left = none
 		return data, nil
-	case !c.bodyDone:
+	case errors.As(err, &tooLong):
 		return nil, c.refuse(problem{kind: tooLarge})
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, c.refuse(problem{kind: requestTimeout})
-	default: // cut off, or broken chunks: a document that ends too early
-		return nil, c.refuse(problem{kind: invalid, details: []Detail{{Loc: []any{"body", len(data)}, Msg: msgJSON, Type: "json_invalid"}}})
 	}
+	c.left = broken
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, c.refuse(problem{kind: requestTimeout})
+	}
+	// cut off, or broken chunks: a document that ends too early
+	return nil, c.refuse(problem{kind: invalid, details: []Detail{{Loc: []any{"body", len(data)}, Msg: msgJSON, Type: "json_invalid"}}})
 }
 
 // refuse answers a failure in the operation's shape.
@@ -87,13 +92,39 @@ func readAll(body io.Reader, announced, limit int64) ([]byte, error) {
 	}
 }
 
-// isJSON reports whether the request declares a JSON body (RFC 8259 section 11), in UTF-8 and not compressed.
-func isJSON(header http.Header) bool { return declares(header, "application/json") }
+// readAllWithin is readAll in a goroutine of its own, which keeps the buffer if the time
+// is over first.
+func readAllWithin(d time.Duration, body io.Reader, announced, limit int64) ([]byte, error) {
+	type outcome struct {
+		data []byte
+		err  error
+	}
+	got, inTime, _ := within(d, func() outcome {
+		data, err := readAll(body, announced, limit)
+		return outcome{data, err}
+	})
+	if !inTime {
+		return nil, os.ErrDeadlineExceeded
+	}
+	return got.data, got.err
+}
+
+// isJSON reports whether the request declares a JSON body (RFC 8259 section 11), or one
+// whose structure is JSON (RFC 6839), in UTF-8 and not compressed.
+func isJSON(header http.Header) bool {
+	return declares(header, "application/json", func(media string) bool {
+		return strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")
+	})
+}
 
 // isForm reports whether the request declares a form, in UTF-8 and not compressed.
-func isForm(header http.Header) bool { return declares(header, "application/x-www-form-urlencoded") }
+func isForm(header http.Header) bool {
+	return declares(header, "application/x-www-form-urlencoded", nil)
+}
 
-func declares(header http.Header, mediaType string) bool {
+// declares reports whether the body is declared to be of a media type, or of another one
+// that will do. also may be nil.
+func declares(header http.Header, mediaType string, also func(string) bool) bool {
 	types := header["Content-Type"]
 	if len(types) != 1 || len(header["Content-Encoding"]) != 0 && header.Get("Content-Encoding") != "identity" {
 		return false
@@ -102,25 +133,9 @@ func declares(header http.Header, mediaType string) bool {
 		return true
 	}
 	media, params, err := mime.ParseMediaType(types[0])
-	if err != nil || media != mediaType {
+	if err != nil || media != mediaType && (also == nil || !also(media)) {
 		return false
 	}
 	charset, given := params["charset"]
 	return !given || strings.EqualFold(charset, "utf-8")
-}
-
-// setReadDeadline is http.ResponseController.SetReadDeadline for writers that may not support it. The controller itself makes an
-// error value each time, on the hot path of every test and embedding that has such a writer.
-func setReadDeadline(w http.ResponseWriter, at time.Time) {
-	for {
-		switch t := w.(type) {
-		case interface{ SetReadDeadline(time.Time) error }:
-			_ = t.SetReadDeadline(at) // a host whose server cannot do this has a ReadTimeout of its own
-			return
-		case interface{ Unwrap() http.ResponseWriter }:
-			w = t.Unwrap()
-		default:
-			return
-		}
-	}
 }

@@ -31,5 +31,5 @@ func replyDetail(p problem) response {
 	if text == "" {
 		text = detailTexts[p.kind]
 	}
-	return response{status: status, body: mustJSON(detailText{text}), authenticate: p.kind == unauthenticated}
+	return response{status: status, body: mustJSON(detailText{text}), header: p.header, authenticate: p.kind == unauthenticated}
 }

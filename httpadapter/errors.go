@@ -29,6 +29,7 @@ type problem struct {
 	message string // "" for the kind's own
 	details []Detail
 	items   []itemDetail // of the vault service, in place of details
+	header  http.Header  // of kind domain; nil for none
 }
 
 // errorTable is one service's way to answer failures.

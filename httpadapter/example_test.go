@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -50,7 +51,7 @@ func ExampleAuthenticator() {
 		if !ok {
 			return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 		}
-		return httpadapter.Principal{Organization: organization}, nil
+		return httpadapter.Principal{Organization: organization, Access: authmgmt.FullAccess()}, nil
 	})
 	r := httptest.NewRequest("GET", "/", nil)
 	_, err := auth.Authenticate(r)
@@ -80,23 +81,18 @@ func ExampleJoin() {
 	// Output: 404 {"error":"not_found","message":"There is nothing at this address."}
 }
 
-// counter is an Observer that counts answers.
-type counter map[string]int
-
-func (c counter) ObserveRequest(_ context.Context, r httpadapter.RequestObservation) {
-	c[fmt.Sprintf("%s %s %d", r.Operation.Service, r.Operation.ID, r.Status)]++
-}
-
 // A host counts requests by operation, and puts its own handler round each one.
 func ExampleObserver() {
-	counts := make(counter)
+	counts := make(map[string]int)
 	db, _ := memory.Open(context.Background(), nil)
 	service, _ := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
 	nobody := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 	})
 	triggers, err := httpadapter.NewTrigger(service, nobody, &httpadapter.TriggerOptions{Options: httpadapter.Options{
-		Observer: counts,
+		Observer: httpadapter.ObserverFunc(func(_ context.Context, r httpadapter.RequestObservation) {
+			counts[fmt.Sprintf("%s %s %d", r.Operation.Service, r.Operation.ID, r.Status)]++
+		}),
 		Wrap: func(op httpadapter.Operation, next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				fmt.Println("span:", op.Method, op.Pattern)

@@ -86,7 +86,8 @@ func (j *joined) nearest(path string) *Handler {
 
 func (j *joined) notFound(w http.ResponseWriter, r *http.Request) {
 	first := j.handlers[0]
-	first.errors.reply(problem{kind: notFound}).writeUnread(w, first.identify(w, r))
+	endOld(w, r)
+	first.writeUnread(w, identify(w, r), first.errors.reply(problem{kind: notFound}))
 }
 
 // sharedSegments counts the leading segments that the path has in common with the nearest of the service's patterns.

@@ -19,11 +19,8 @@ var openapiFiles embed.FS
 // onlyWith is the key of an object, in one of the files, that belongs in the document only if a handler has the feature named.
 const onlyWith = "x-only-with"
 
-// The features that the files ask for.
-const (
-	featureAuthorize       = "authorize"       // Options.Authorize is set, so that 403 is possible
-	featureCollectionField = "collectionField" // TriggerOptions.CollectionField
-)
+// What the files ask for.
+const featureCollectionField = "collectionField" // TriggerOptions.CollectionField
 
 // OpenAPI returns one OpenAPI 3.1 document, as indented JSON, of the operations that the handlers have mounted and what these need,
 // in the order of [Handler.Routes]. It is made to be called once, at the start.
@@ -119,8 +116,5 @@ func (s *describedService) include(h *Handler) {
 	}
 	for _, feature := range h.features {
 		s.features[feature] = true
-	}
-	if h.opts.Authorize != nil {
-		s.features[featureAuthorize] = true
 	}
 }

@@ -1,7 +1,6 @@
 package httpadapter
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -31,10 +29,8 @@ func describedTrigger(t *testing.T, opts TriggerOptions) *Handler {
 	return h
 }
 
-func allowAll(context.Context, Principal, authmgmt.Action, authmgmt.Resource) error { return nil }
-
 // everyOption has the largest document.
-var everyOption = TriggerOptions{Options: Options{Authorize: allowAll}, History: true, CollectionField: true}
+var everyOption = TriggerOptions{History: true, CollectionField: true}
 
 func parsedOpenAPI(t *testing.T, opts TriggerOptions) strictjson.Value {
 	t.Helper()
@@ -70,19 +66,17 @@ func TestOpenAPIDescribesWhatIsMounted(t *testing.T) {
 	all := []string{"submitApiTrigger", "listTriggers", "getTrigger"}
 	fewSchemas := []string{"TriggerRequest", "TriggerAccepted", "Error", "HTTPValidationError", "ValidationError"}
 	allSchemas := []string{"TriggerRequest", "TriggerAccepted", "TriggerStatus", "TriggerEvent", "TriggerPage", "Error", "HTTPValidationError", "ValidationError"}
-	statuses := []string{"202", "401", "408", "409", "413", "415", "422", "500", "503"}
-	statuses403 := []string{"202", "401", "403", "408", "409", "413", "415", "422", "500", "503"}
+	statuses := []string{"202", "401", "403", "408", "409", "413", "415", "422", "500", "503"}
 	fields := []string{"instructions", "context"}
 	for name, c := range map[string]struct {
 		opts                                     TriggerOptions
 		operations, schemas, responses, statuses []string
 		fields                                   []string
 	}{
-		"as the spec has it": {TriggerOptions{}, submitOnly, fewSchemas, []string{"Unauthorized"}, statuses, fields},
-		"history":            {TriggerOptions{History: true}, all, allSchemas, []string{"Unauthorized", "Unavailable"}, statuses, fields},
-		"collection field":   {TriggerOptions{CollectionField: true}, submitOnly, fewSchemas, []string{"Unauthorized"}, statuses, append(fields, "doc_collection_id")},
-		"own policy":         {TriggerOptions{Options: Options{Authorize: allowAll}}, submitOnly, fewSchemas, []string{"Unauthorized", "Forbidden"}, statuses403, fields},
-		"everything":         {everyOption, all, allSchemas, []string{"Unauthorized", "Forbidden", "Unavailable"}, statuses403, append(fields, "doc_collection_id")},
+		"as the spec has it": {TriggerOptions{}, submitOnly, fewSchemas, []string{"Unauthorized", "Forbidden"}, statuses, fields},
+		"history":            {TriggerOptions{History: true}, all, allSchemas, []string{"Unauthorized", "Forbidden", "Unavailable"}, statuses, fields},
+		"collection field":   {TriggerOptions{CollectionField: true}, submitOnly, fewSchemas, []string{"Unauthorized", "Forbidden"}, statuses, append(fields, "doc_collection_id")},
+		"everything":         {everyOption, all, allSchemas, []string{"Unauthorized", "Forbidden", "Unavailable"}, statuses, append(fields, "doc_collection_id")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := parsedOpenAPI(t, c.opts)

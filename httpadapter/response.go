@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 )
 
@@ -11,16 +12,23 @@ import (
 type response struct {
 	status       int
 	body         []byte      // nil for none
+	stream       stream      // writes the body piece by piece instead; JSON
 	mediaType    []string    // of the body, if it is not JSON
 	header       http.Header // further ones, shared by answers
 	allow        string      // the Allow header of a 405
 	authenticate bool        // sends WWW-Authenticate: Bearer
 }
 
+// stream writes a body to w. It returns an error if it cannot get hold of the rest of it,
+// and nil if w takes no more.
+type stream func(w io.Writer) error
+
 // Header values are shared by all answers: net/http reads them only.
 var (
-	jsonType     = []string{"application/json"}
-	bearerScheme = []string{"Bearer"}
+	jsonType        = []string{"application/json"}
+	bearerScheme    = []string{"Bearer"}
+	closeConnection = []string{"close"}
+	retryAfter      = []string{"5"} // seconds: longer than a lock is waited for, and short for a person
 )
 
 func (resp response) write(w http.ResponseWriter) {
@@ -31,16 +39,25 @@ func (resp response) write(w http.ResponseWriter) {
 	if resp.authenticate {
 		header["Www-Authenticate"] = bearerScheme
 	}
+	if resp.status == http.StatusServiceUnavailable && header["Retry-After"] == nil {
+		header["Retry-After"] = retryAfter
+	}
 	if resp.allow != "" {
 		header.Set("Allow", resp.allow)
 	}
 	switch {
 	case resp.mediaType != nil:
 		header["Content-Type"] = resp.mediaType
-	case resp.body != nil:
+	case resp.body != nil, resp.stream != nil:
 		header["Content-Type"] = jsonType
 	}
 	w.WriteHeader(resp.status)
+	if resp.stream != nil {
+		if resp.stream(w) != nil {
+			panic(http.ErrAbortHandler) // cuts the connection: a caller must not take a part for the whole
+		}
+		return
+	}
 	_, _ = w.Write(resp.body) // the caller is gone if this fails; there is nobody left to tell
 }
 

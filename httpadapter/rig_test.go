@@ -28,7 +28,7 @@ type rig struct {
 	queue   *flakyQueue
 	handler *httpadapter.Handler
 	key     string
-	log     *bytes.Buffer
+	log     *lockedBuffer
 }
 
 // flaky fails on demand.
@@ -95,7 +95,7 @@ func newRig(t *testing.T, opts *httpadapter.TriggerOptions) *rig {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	r := &rig{t: t, log: new(bytes.Buffer)}
+	r := &rig{t: t, log: new(lockedBuffer)}
 	r.store = &flaky{Trigger: db.Trigger()}
 	r.queue = &flakyQueue{queue: db.Trigger().Queue(nil)}
 	logger := slog.New(slog.NewJSONHandler(r.log, nil))

@@ -23,6 +23,9 @@ type TriggerOptions struct {
 }
 
 // NewTrigger mounts a trigger service: POST /triggers, and the history if asked for.
+//
+// All operations are governed by roles (see [Options]), on the event as the resource, or
+// on triggers as such. An API key ([TriggerKeys]) has full access.
 func NewTrigger(s *trigger.Service, auth Authenticator, opts *TriggerOptions) (*Handler, error) {
 	if s == nil {
 		return nil, errors.New("httpadapter: NewTrigger needs a service")
@@ -34,17 +37,17 @@ func NewTrigger(s *trigger.Service, auth Authenticator, opts *TriggerOptions) (*
 	t := &triggerAdapter{service: s, collectionField: o.CollectionField}
 	t.submitOp = &operation{
 		Operation: Operation{ID: "submitApiTrigger", Method: http.MethodPost, Pattern: "/triggers"},
-		action:    authmgmt.ActionSubmitTrigger, resource: "trigger", body: true, handle: t.submit,
+		action:    authmgmt.ActionSubmitTrigger, resource: authmgmt.ResourceTrigger, body: true, handle: t.submit,
 	}
 	ops := []*operation{t.submitOp}
 	if o.History {
 		t.listOp = &operation{
 			Operation: Operation{ID: "listTriggers", Method: http.MethodGet, Pattern: "/triggers"},
-			action:    authmgmt.ActionListTriggers, resource: "trigger", handle: t.list,
+			action:    authmgmt.ActionListTriggers, resource: authmgmt.ResourceTrigger, handle: t.list,
 		}
 		t.getOp = &operation{
 			Operation: Operation{ID: "getTrigger", Method: http.MethodGet, Pattern: "/triggers/{id}"},
-			action:    authmgmt.ActionGetTrigger, resource: "trigger", handle: t.get,
+			action:    authmgmt.ActionGetTrigger, resource: authmgmt.ResourceTrigger, handle: t.get,
 		}
 		ops = append(ops, t.listOp, t.getOp)
 	}

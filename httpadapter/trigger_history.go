@@ -22,7 +22,7 @@ type TriggerEvent struct {
 	StartedAt    Timestamp       `json:"started_at"`
 	FinishedAt   Timestamp       `json:"finished_at"`
 	Attempts     int             `json:"attempts"`
-	LastError    *string         `json:"last_error"`
+	LastError    *string         `json:"last_error"` // see trigger.Options.PublicError
 	Outcome      *TriggerOutcome `json:"outcome"`
 }
 

@@ -29,7 +29,8 @@ type VaultOptions struct {
 	Detokenize bool // adds POST /v1/vaults/{vaultID}/detokenize
 	Delete     bool // adds DELETE /v1/vaults/{vaultID}/tokens/{token}
 
-	// Redaction bounds how much of a field's values a caller sees, below what he is authorized to. Nil does not.
+	// Redaction bounds how much of a field's values a caller sees, below what they are
+	// authorized to. Nil does not. An answer that is no redaction shows nothing.
 	Redaction func(ctx context.Context, p Principal, f vault.Field) vault.Redaction
 
 	// Base addresses of this service and of its sandbox, which is a second service with a store and a keyring of its own. Both stand beside the
@@ -43,9 +44,6 @@ type VaultOptions struct {
 //
 // All operations are governed by roles (see [Options]), on the vault as the resource. Who may detokenize sees masked values at most; plain ones
 // take [authmgmt.ActionReveal], too, for which Options.Authorize is asked by itself: there ErrForbidden means that masked values are the most.
-//
-// Every answer has a header x-request-id: the caller's own, if it is 1 to 128 letters, digits, dots, dashes and underscores, else a new UUID.
-// [RequestID] finds it in the context of hooks and observers, and it stands in the log.
 func NewVault(s *vault.Service, auth Authenticator, opts *VaultOptions) (*Handler, error) {
 	if s == nil {
 		return nil, errors.New("httpadapter: NewVault needs a service")
@@ -76,7 +74,7 @@ func NewVault(s *vault.Service, auth Authenticator, opts *VaultOptions) (*Handle
 	if err != nil {
 		return nil, err
 	}
-	h.requestIDs, h.servers = true, servers
+	h.servers = servers
 	a.h = h
 	return h, nil
 }
@@ -90,7 +88,7 @@ type vaultAdapter struct {
 func vaultOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
 	return &operation{
 		Operation: Operation{ID: string(action), Method: method, Pattern: pattern},
-		action:    action, resource: authmgmt.ResourceVault, governed: true, body: method == http.MethodPost, handle: handle,
+		action:    action, resource: authmgmt.ResourceVault, body: method == http.MethodPost, handle: handle,
 	}
 }
 

@@ -29,7 +29,11 @@ func (a *vaultAdapter) detokenize(c *call) response {
 	if failed != nil {
 		return *failed
 	}
-	values, err := a.service.Detokenize(c.r.Context(), c.principal.Organization, c.principal.Subject, c.vaultID(), items, a.allow(c, most))
+	aborted := false
+	values, err := a.service.Detokenize(c.r.Context(), c.principal.Organization, c.principal.Subject, c.vaultID(), items, a.allow(c, most, &aborted))
+	if aborted {
+		panic(http.ErrAbortHandler)
+	}
 	if err != nil {
 		return a.h.fail(c.r, err)
 	}
@@ -90,14 +94,13 @@ func tokenOrNone(token string) string {
 // mostShown returns how much of any value the caller is authorized to see.
 func (a *vaultAdapter) mostShown(c *call) (vault.Redaction, *response) {
 	resource := authmgmt.Resource{Type: authmgmt.ResourceVault, ID: c.vaultID()}
-	authorize := a.h.opts.Authorize
-	if authorize == nil {
+	if a.h.opts.Authorize == nil {
 		if c.principal.Access.Allows(authmgmt.ActionReveal, resource) {
 			return vault.PlainText, nil
 		}
 		return vault.Masked, nil
 	}
-	switch err := authorize(c.r.Context(), c.principal, authmgmt.ActionReveal, resource); {
+	switch err := a.h.askPolicy(c, authmgmt.ActionReveal, resource); {
 	case err == nil:
 		return vault.PlainText, nil
 	case errors.Is(err, ErrForbidden):
@@ -108,12 +111,12 @@ func (a *vaultAdapter) mostShown(c *call) (vault.Redaction, *response) {
 }
 
 // allow says how much of a field's values the caller may see.
-func (a *vaultAdapter) allow(c *call, most vault.Redaction) vault.Allow {
+func (a *vaultAdapter) allow(c *call, most vault.Redaction, aborted *bool) vault.Allow {
 	return func(f vault.Field) vault.Redaction {
 		if a.redaction == nil {
 			return most
 		}
-		switch bound := a.redaction(c.r.Context(), c.principal, f); bound {
+		switch bound := a.askRedaction(c, f, aborted); bound {
 		case vault.PlainText:
 			return most
 		case vault.Masked: // and most is never less
@@ -146,7 +149,7 @@ func revealedRecords(values []vault.Revealed) []byte {
 		}
 		b = appendString(append(b, `{"token":`...), values[i].Token)
 		b = appendString(append(b, `,"value":`...), values[i].Value.Reveal())
-		b = appendString(append(b, `,"redaction":`...), redactionNames[values[i].Redaction])
+		b = appendString(append(b, `,"valueType":"STRING","redaction":`...), redactionNames[values[i].Redaction])
 		b = append(b, '}')
 	}
 	return append(b, `]}`...)

@@ -27,7 +27,7 @@ func ofToken(token, redaction string) string {
 }
 
 func revealed(token, value, redaction string) string {
-	return `{"token":"` + token + `","value":` + quoteJSON(value) + `,"redaction":"` + redaction + `"}`
+	return `{"token":"` + token + `","value":` + quoteJSON(value) + `,"valueType":"STRING","redaction":"` + redaction + `"}`
 }
 
 // Every redaction asked by those who may see plain values, masked ones, and nothing.
@@ -56,7 +56,7 @@ func TestDetokenize(t *testing.T) {
 	// positional, and all or nothing
 	bob := r.insert("acme", "v1", "persons", "name", "Bob\x00 \"é\u2028")
 	requireBody(t, r.post(detokenize, detokenization(ofToken(bob, ""), ofToken(token, "MASKED"), ofToken(bob, "REDACTED"))), http.StatusOK,
-		`{"records":[{"token":"`+bob+`","value":"Bob\u0000 \"é`+"\u2028"+`","redaction":"PLAIN_TEXT"},`+masked+`,`+revealed(bob, "*REDACTED*", "REDACTED")+`]}`)
+		`{"records":[{"token":"`+bob+`","value":"Bob\u0000 \"é`+"\u2028"+`","valueType":"STRING","redaction":"PLAIN_TEXT"},`+masked+`,`+revealed(bob, "*REDACTED*", "REDACTED")+`]}`)
 	requireProblems(t, r.as("editor", http.MethodPost, detokenize, detokenization(ofToken(bob, "PLAIN_TEXT"), ofToken(token, ""), ofToken(bob, "PLAIN_TEXT"))),
 		http.StatusForbidden, problemAt{0, "", "redaction_not_allowed"}, problemAt{2, "", "redaction_not_allowed"})
 

@@ -63,6 +63,8 @@ var itemFailures = []itemFailure{
 	{vault.ErrNotTokenized, http.StatusUnprocessableEntity, "not_tokenized", "The column has no tokenization. Leave its values out."},
 	{vault.ErrFormat, http.StatusUnprocessableEntity, "format_mismatch", "The value does not fit the format of its column"},
 	{vault.ErrExhausted, http.StatusUnprocessableEntity, "format_exhausted", "The format of the column has no room for another token."},
+	{vault.ErrFull, http.StatusUnprocessableEntity, "vault_full",
+		"The vault keeps no more for this organization. Delete tokens that are not needed."},
 	{vault.ErrCorrupt, http.StatusInternalServerError, reasonCorrupt, "What is stored is corrupt."},
 }
 

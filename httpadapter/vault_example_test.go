@@ -70,6 +70,6 @@ func ExampleNewVault() {
 	// Output:
 	// 200 {"records":[{"tokens":{"email":"TOKEN"}}]}
 	// 200 {"records":[{"token":"TOKEN"}]}
-	// 200 {"records":[{"token":"TOKEN","value":"a********@example.com","redaction":"MASKED"}]}
+	// 200 {"records":[{"token":"TOKEN","value":"a********@example.com","valueType":"STRING","redaction":"MASKED"}]}
 	// 404 {"error":{"grpc_code":5,"http_code":404,"http_status":"Not Found","message":"Item 0: The value has no token. Insert it first.","details":[{"index":0,"reason":"value_not_found"}]}}
 }

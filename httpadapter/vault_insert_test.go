@@ -105,6 +105,9 @@ func TestInsertRecordsProblems(t *testing.T) {
 
 	full := newVaultRig(t, nil, &vault.Options{Tokenizer: fixedTokenizer("token")})
 	requireProblems(t, full.post(persons, records(fine, `{"fields":{"name":"Eve"}}`)), 422, problemAt{1, "name", "format_exhausted"})
+	r.store.broken = map[string]error{"InsertTokens": vault.ErrFull}
+	require.Equal(t, "The vault keeps no more for this organization. Delete tokens that are not needed.",
+		requireProblems(t, r.post(persons, records(`{"fields":{"name":"new"}}`)), 422, problemAt{-1, "", "vault_full"}))
 }
 
 // All values of all records together are at most as many as a batch may have.

@@ -42,7 +42,7 @@ func TestTokensAreEscaped(t *testing.T) {
 	w = r.post(persons, `{"records":[{"fields":{"name":"Ada"}}]}`)
 	require.JSONEq(t, `{"records":[{"tokens":{"name":`+quoteJSON(strange)+`}}]}`, w.Body.String())
 	w = r.post(detokenize, `{"detokenizationParameters":[{"token":`+quoteJSON(strange)+`}]}`)
-	require.JSONEq(t, `{"records":[{"token":`+quoteJSON(strange)+`,"value":"Ada","redaction":"PLAIN_TEXT"}]}`, w.Body.String())
+	require.JSONEq(t, `{"records":[{"token":`+quoteJSON(strange)+`,"value":"Ada","valueType":"STRING","redaction":"PLAIN_TEXT"}]}`, w.Body.String())
 }
 
 // states are what can stand for a field.

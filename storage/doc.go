@@ -33,8 +33,8 @@
 //
 // For package [github.com/seed-6363c74e/mortise/audiosearch]:
 //
-//   - audiosearch.Store keeps datasets, videos, scores and runs. It is one interface of four parts: a search reads videos and scores at one
-//     moment.
+//   - audiosearch.Store keeps datasets, videos, scores, runs and their results. It is one interface of five parts: a search reads videos and
+//     scores at one moment, and a run names its results in the step that ends it.
 //   - audiosearch.Queue delivers the jobs of runs, or audiosearch.Leases and audiosearch.LeaseQueue, as for triggers.
 //   - audiosearch.RunPruner, audiosearch.Compactor and audiosearch.JobNotifier are optional abilities: to forget, to tidy up, to wake consumers.
 //
@@ -104,6 +104,15 @@
 // easy to get wrong: ties are ordered by video ID as bytes, then by segment; an offset may be anything; PutScoring replaces in one step, and
 // only if the video still has the path that was scored.
 //
+// # Results
+//
+// What a search found can be large: up to 64 MB of metadata. So it comes in pieces before
+// the run ends, and the transaction that ends the run only names it. Encode before you
+// take a lock or a connection, and keep a video's metadata once, not once for each
+// result; storage/sqlite keeps equal metadata of an organization once for all runs. What
+// was put and never named must go some time, in bounded steps: a Compactor is a good
+// place.
+//
 // # Wrappers
 //
 // A type of the host's that stands round a Store, to count calls or to encrypt, has only the optional interfaces that it
@@ -120,11 +129,17 @@
 //
 // # Leases
 //
-// A job is claimable from a time on. Claim picks those that have been for longest, sets that time to the end of the lease, counts
-// the delivery, and writes the claim's token beside it; in one statement, or so that two claims at once never pick the same row.
-// Extend, Release and Remove do their work only where the token is still the same, and return trigger.ErrLeaseLost where it is
-// not. Nothing else is needed: a consumer that dies stops extending, and its jobs become claimable by themselves. A dead job
-// stays as a row that no Claim returns and that Add does not replace.
+// A job is claimable from a time on. Claim picks those of each organization that have
+// been for longest, one organization after the other, so that one with many jobs does not
+// hold up the others. It remembers whom it served last; in memory is enough. An index on
+// (organization, the time, the order of arrival) lets it step from one organization to
+// the next without a look at the jobs between. It sets the time of a job to the end of
+// the lease, counts the delivery, and writes the claim's token beside it; in one
+// statement, or so that two claims at once never pick the same row. Extend, Release and
+// Remove do their work only where the token is still the same, and return
+// trigger.ErrLeaseLost where it is not. Nothing else is needed: a consumer that dies
+// stops extending, and its jobs become claimable by themselves. A dead job stays as a row
+// that no Claim returns and that Add does not replace.
 //
 // An idle consumer looks at the table twice a second, and at once when a job was added through its own queue. A backend that is a
 // trigger.JobNotifier wakes the consumers of every queue over the table: it keeps one list of wake functions for each open

@@ -52,7 +52,8 @@ func (s *Service) IssueKey(ctx context.Context, org, name string) (key string, r
 	return key, record, nil
 }
 
-// ImportKey stores a key that was made elsewhere, of 32 to 1024 bytes. If it is stored already, the error is [ErrExists].
+// ImportKey stores a key that was made elsewhere, of 32 to 1024 bytes, of which at least
+// 10 are different. If it is stored already, the error is [ErrExists].
 func (s *Service) ImportKey(ctx context.Context, org, name, key string) (APIKey, error) {
 	if s.keys == nil {
 		return APIKey{}, errNoKeys
@@ -62,8 +63,8 @@ func (s *Service) ImportKey(ctx context.Context, org, name, key string) (APIKey,
 	if name != "" {
 		checkName(&p, "name", name)
 	}
-	if len(key) < secret.MinImported || len(key) > secret.MaxLength {
-		p.add("key", "must be %d to %d bytes long", secret.MinImported, secret.MaxLength)
+	if problem := secret.ImportProblem(key); problem != "" {
+		p.add("key", "%s", problem)
 	}
 	if err := p.err(); err != nil {
 		return APIKey{}, err

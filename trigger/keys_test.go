@@ -57,12 +57,12 @@ func TestKeys(t *testing.T) {
 func TestImportKey(t *testing.T) {
 	f := triggertest.New(t, nil)
 	for _, length := range []int{31, 1025} {
-		_, err := f.ImportKey(t.Context(), "acme", "", strings.Repeat("k", length))
+		_, err := f.ImportKey(t.Context(), "acme", "", strings.Repeat("0123456789", 103)[:length])
 		var invalid *trigger.ValidationError
 		require.ErrorAs(t, err, &invalid)
 	}
 	for _, length := range []int{32, 128, 129, 1024} {
-		key := strings.Repeat("k", length)
+		key := strings.Repeat("0123456789", 103)[:length]
 		_, err := f.ImportKey(t.Context(), "acme", "", key)
 		require.NoError(t, err)
 		_, err = f.ImportKey(t.Context(), "other", "", key)
@@ -71,10 +71,11 @@ func TestImportKey(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, "acme", k.Organization)
 	}
-	_, err := f.ImportKey(t.Context(), "", "bad\xff", strings.Repeat("z", 32))
+	_, err := f.ImportKey(t.Context(), "", "bad\xff", strings.Repeat("guessable", 4))
 	var invalid *trigger.ValidationError
 	require.ErrorAs(t, err, &invalid)
-	assert.Len(t, invalid.Problems.Errors, 2)
+	assert.Len(t, invalid.Problems.Errors, 3)
+	assert.ErrorContains(t, err, "key: must be random: it has fewer than 10 different characters")
 }
 
 func TestKeysWithoutAStore(t *testing.T) {

@@ -31,9 +31,9 @@ func (s *slowTable) CreateAndAdd(ctx context.Context, e trigger.Event, keySince 
 	return s.Trigger.CreateAndAdd(ctx, e, keySince, j, at)
 }
 
-func (s *slowTable) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]trigger.Lease, error) {
+func (s *slowTable) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]trigger.Lease, error) {
 	s.claims++
-	return s.Trigger.Claim(ctx, token, now, until, limit)
+	return s.Trigger.Claim(ctx, token, now, until, limit, except...)
 }
 
 // TestJobsWakeConsumers: once, and not at the next poll. Either the table wakes them, or the queue that the job was added through.

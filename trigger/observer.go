@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // Observer hears of what the service, its workers and its sweeper do: for metrics, alerts or a host's own audit. It is called
@@ -57,6 +59,7 @@ const maxTrace = 1024
 
 func (s *Service) observe(ctx context.Context, o Observation) {
 	if s.opts.Observer != nil {
+		defer hook.Recover(ctx, s.opts.Logger, "the observer", nil)
 		s.opts.Observer.Observe(ctx, o)
 	}
 }
@@ -66,8 +69,7 @@ func (s *Service) trace(ctx context.Context) map[string]string {
 	if s.opts.Tracer == nil {
 		return nil
 	}
-	carrier := make(map[string]string)
-	s.opts.Tracer.Inject(ctx, carrier)
+	carrier := hook.Inject(ctx, s.opts.Logger, s.opts.Tracer)
 	size := 0
 	for k, v := range carrier {
 		size += len(k) + len(v)

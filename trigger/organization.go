@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // Organization is what the service must know of one before it accepts a request.
@@ -70,7 +72,7 @@ func (s *Service) checkOrganization(ctx context.Context, org string, collection 
 	if s.directory == nil {
 		return nil
 	}
-	o, err := s.directory.Organization(ctx, org)
+	o, err := s.organization(ctx, org)
 	if errors.Is(err, ErrNotFound) {
 		return ErrNotConfigured
 	}
@@ -78,6 +80,12 @@ func (s *Service) checkOrganization(ctx context.Context, org string, collection 
 		return unavailable("read organization", err)
 	}
 	return o.eligible(collection)
+}
+
+// organization asks the directory.
+func (s *Service) organization(ctx context.Context, org string) (o Organization, err error) {
+	defer hook.Recover(ctx, s.opts.Logger, "the directory", &err)
+	return s.directory.Organization(ctx, org)
 }
 
 // UpdateOrganization changes an organization, creating it if it is new. The Directory given to New must be an [Organizations];

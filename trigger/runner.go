@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // runner calls the Processor and turns every way in which that can end into an outcome or an error.
@@ -17,6 +19,7 @@ type runner func(ctx context.Context, e Event) (Outcome, error)
 func (w *Worker) runHere(ctx context.Context, e Event) (o Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
+			_ = hook.Panicked(ctx, w.service.opts.Logger, "the processor", p, "event", e.ID, "organization", e.Organization, "attempt", e.Attempts)
 			o, err = Outcome{}, fmt.Errorf("the processor panicked: %v", p)
 		}
 	}()
@@ -77,6 +80,16 @@ func (o *Outcome) check() error {
 // maxErrorText bounds LastError, in bytes.
 const maxErrorText = 2048
 
+// publicError is what the history shows of a failure.
+func (s *Service) publicError(ctx context.Context, failure error) (text string) {
+	if s.opts.PublicError == nil {
+		return errorText(failure)
+	}
+	text = "The attempt failed."
+	defer hook.Recover(ctx, s.opts.Logger, "PublicError", nil)
+	return boundText(s.opts.PublicError(failure))
+}
+
 // errorText makes a failure fit for the history. The error is the host's own code, which may panic: a nil pointer in an error is the
 // classic.
 func errorText(err error) (text string) {
@@ -85,7 +98,12 @@ func errorText(err error) (text string) {
 			text = fmt.Sprintf("the processor returned an error of type %T, whose text cannot be had: %v", err, p)
 		}
 	}()
-	text = strings.ToValidUTF8(err.Error(), "\uFFFD")
+	return boundText(err.Error())
+}
+
+// boundText makes a text fit for the history.
+func boundText(text string) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= maxErrorText {
 		return text
 	}

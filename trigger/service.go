@@ -16,6 +16,13 @@ import (
 )
 
 // Options are the optional parts and settings of a Service. The zero value means the defaults.
+//
+// A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
+// happens and logged with its stack at ERROR. That of a Directory is answered like a
+// directory that is away ([ErrUnavailable]), that of a [Processor] is a failed attempt;
+// without the answer of a Backoff the default one holds, without that of PublicError the
+// history says only that the attempt failed; that of an Observer or a Tracer changes
+// nothing. Stores and queues must not panic.
 type Options struct {
 	Directory Directory // nil: every organization is set up and has a ready collection
 	Keys      Keys      // nil: the service holds no API keys
@@ -23,6 +30,12 @@ type Options struct {
 	IdempotencyWindow time.Duration // how long an idempotency key is remembered: 24 h
 	MaxBytes          int           // most bytes of instructions and context together: 1 MiB
 	KeyPrefix         string        // of issued API keys: "sk-"
+
+	// PublicError says what the history shows of the failure of an attempt, as LastError of the
+	// event and last_error over HTTP. Its text is cut to 2 KiB; "" shows nothing. It is asked when
+	// the failure is written, of what the Processor returned, of a panic and of a timeout alike.
+	// The summary of an Outcome is shown as it is. Nil shows the error's text.
+	PublicError func(error) string
 
 	Now      func() time.Time // time.Now
 	Rand     io.Reader        // crypto/rand.Reader; must be safe for concurrent use

@@ -141,8 +141,8 @@ func (s *simulation) checkChange(before, after *trigger.Event) error {
 }
 
 // Claim notes for the simulation which job a worker got.
-func (db *auditedDB) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]trigger.Lease, error) {
-	claimed, err := db.Trigger.Claim(ctx, token, now, until, limit)
+func (db *auditedDB) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]trigger.Lease, error) {
+	claimed, err := db.Trigger.Claim(ctx, token, now, until, limit, except...)
 	if d, ok := ctx.Value(deliveryKey{}).(*delivery); ok && len(claimed) == 1 {
 		d.job = claimed[0].Job
 	}

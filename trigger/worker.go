@@ -8,13 +8,20 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // Processor does the work that an event asks for. It must be safe for concurrent use and idempotent: an event can come more than
 // once, and while an earlier attempt that lost its lease is still winding down.
 //
-// It should return soon after ctx ends; context.Cause says why it ended: [ErrTimeout], [ErrShutdown] or [ErrLeaseLost]. An error
-// means another attempt later, unless it is wrapped by [Permanent]; [RetryAfter] says when. A panic counts as an error.
+// It should return soon after ctx ends; context.Cause says why it ended: [ErrTimeout],
+// [ErrShutdown] or [ErrLeaseLost]. An error means another attempt later, unless it is
+// wrapped by [Permanent]; [RetryAfter] says when. A panic counts as an error, and is
+// logged with its stack.
+//
+// Who may read the organization's history sees the text of the last error:
+// [Options].PublicError puts another one in its place.
 type Processor interface {
 	Process(ctx context.Context, e Event) (Outcome, error)
 }
@@ -33,7 +40,7 @@ var (
 
 // WorkerOptions are the settings of a Worker. The zero value means the defaults.
 type WorkerOptions struct {
-	Concurrency int           // attempts at a time: 4
+	Concurrency int           // attempts at a time: 4, and 1 more for the others while one organization has all of several
 	MaxAttempts int           // attempts before an event fails: 10
 	Timeout     time.Duration // of one attempt: 10 min
 	Drain       time.Duration // how long running attempts may go on after Run's context ended: 25 s
@@ -163,6 +170,7 @@ func (w *Worker) handle(held context.Context, d Delivery, m mode) Verdict {
 		s.opts.Logger.WarnContext(held, "cannot begin an attempt; trying again", "event", d.Job.EventID, "error", err)
 		return Verdict{Kind: VerdictRetry, After: writePause}
 	case e.Status == StatusFailed:
+		s.logDead(held, &e)
 		s.observe(held, Observation{Kind: KindFailed, Organization: e.Organization, EventID: e.ID, Attempt: e.Attempts, Err: errors.New(e.LastError)})
 		return Verdict{Kind: VerdictDead}
 	}
@@ -175,7 +183,7 @@ func (w *Worker) handle(held context.Context, d Delivery, m mode) Verdict {
 	defer stop()
 	ended := func(error) {}
 	if s.opts.Tracer != nil {
-		ctx, ended = s.opts.Tracer.Start(ctx, "trigger.process", e.Trace)
+		ctx, ended = hook.Start(ctx, s.opts.Logger, s.opts.Tracer, "trigger.process", e.Trace)
 	}
 	outcome, err := m.run(ctx, e.Clone())
 	if err == nil {
@@ -250,7 +258,7 @@ func (w *Worker) end(ctx context.Context, m mode, e *Event, outcome Outcome, fai
 
 	var text string
 	if failure != nil {
-		text = errorText(failure) // here, because it is the host's code and may do anything
+		text = s.publicError(ctx, failure) // here, because it is the host's code and may do anything
 	}
 	write := func(stored *Event) error {
 		if stored.Status.Finished() || stored.Generation != e.Generation {
@@ -289,8 +297,18 @@ func (w *Worker) end(ctx context.Context, m mode, e *Event, outcome Outcome, fai
 		s.opts.Logger.WarnContext(ctx, "cannot write what came of an attempt; the event will be processed again", "event", e.ID, "error", err)
 		return Verdict{Kind: VerdictRetry, After: writePause}
 	}
+	if verdict.Kind == VerdictDead {
+		s.logDead(ctx, e)
+	}
 	s.observe(ctx, o)
 	return verdict
+}
+
+// logDead tells the operator that an event was given up. Why is in the history, and the
+// observer is told: the text is the Processor's own, and may quote what nobody wants in
+// logs.
+func (s *Service) logDead(ctx context.Context, e *Event) {
+	s.opts.Logger.WarnContext(ctx, "an event was given up", "event", e.ID, "organization", e.Organization, "attempts", e.Attempts)
 }
 
 // maxWrites is how often the end of an attempt is tried to be written.
@@ -327,7 +345,14 @@ func (w *Worker) wait(failure error, attempt int) time.Duration {
 	if errors.As(failure, &after) {
 		return max(after.after, 0)
 	}
-	return max(w.opts.Backoff(attempt), 0)
+	return max(w.backoff(attempt), 0)
+}
+
+// backoff asks Backoff. If it panics, the default one says how long to wait.
+func (w *Worker) backoff(attempt int) (wait time.Duration) {
+	wait = defaultBackoff(attempt)
+	defer hook.Recover(context.Background(), w.service.opts.Logger, "Backoff", nil)
+	return w.opts.Backoff(attempt)
 }
 
 func (w *Worker) checkOutcome(o *Outcome) error {

@@ -21,7 +21,10 @@ const (
 // RedactedText is what is shown of a redacted value.
 const RedactedText = "*REDACTED*"
 
-// shows orders redactions by how much they show. What is no redaction shows nothing.
+// known reports whether r is one of the redactions.
+func (r Redaction) known() bool { return r == Redacted || r == Masked || r == PlainText }
+
+// shows orders redactions by how much they show.
 func (r Redaction) shows() int {
 	switch r {
 	case PlainText:
@@ -35,7 +38,7 @@ func (r Redaction) shows() int {
 // TokenItem asks for the value of a token.
 type TokenItem struct {
 	Token     string
-	Redaction Redaction // "" is the most that the caller may see
+	Redaction Redaction // "" is the most that the caller may see; what is no redaction is [ErrInvalid]
 }
 
 // Revealed is what is shown of a token's value.
@@ -45,15 +48,20 @@ type Revealed struct {
 	Value     Value
 }
 
-// Allow says how much of the values of a field may be shown. It is asked for every column that the value may be of, also for those that have
-// left the schema or the group since: columns of a group share their tokens, and the one that allows the least counts. A nil Allow shows nothing.
+// Allow says how much of the values of a field may be shown. It is asked for every column
+// that the value may be of, also for those that have left the schema or the group since:
+// columns of a group share their tokens, and the one that allows the least counts. A nil
+// Allow shows nothing, and so does the answer "". Any other answer that is no redaction
+// is [ErrInvalid], and nothing is answered.
 type Allow func(Field) Redaction
 
 // Detokenize returns what the caller may see of the values of tokens, one for each item, in their order. Before it returns, the audit trail
 // has an event that says who saw how much of which tokens.
 //
-// It answers for all items or for none. The error is a [*BatchError] if items are to blame: [ErrTokenNotFound], [ErrForbidden] if an item
-// asks for more than allow says, or a [*TokenError] if what is stored cannot be opened. It is [ErrNotFound] if there is no such vault, and
+// It answers for all items or for none. The error is a [*BatchError] if items are to
+// blame: [ErrInvalid] if one asks for what is no redaction, [ErrTokenNotFound],
+// [ErrForbidden] if an item asks for more than allow says, or a [*TokenError] if what is
+// stored cannot be opened. It is [ErrNotFound] if there is no such vault, and
 // [ErrTooMuch] if the values are longer than Options.MaxShown together.
 func (s *Service) Detokenize(ctx context.Context, org, actor, vault string, items []TokenItem, allow Allow) ([]Revealed, error) {
 	start := s.start()
@@ -68,6 +76,15 @@ func (s *Service) Detokenize(ctx context.Context, org, actor, vault string, item
 
 func (s *Service) detokenize(ctx context.Context, org, actor, vault string, items []TokenItem, allow Allow) ([]Revealed, error) {
 	if err := s.checkBatch(len(items)); err != nil {
+		return nil, err
+	}
+	var invalid itemErrors
+	for i := range items {
+		if r := items[i].Redaction; r != "" && !r.known() {
+			invalid.add(i, errRedaction)
+		}
+	}
+	if err := invalid.err(); err != nil {
 		return nil, err
 	}
 	k, err := s.readVault(ctx, org, vault)
@@ -89,12 +106,12 @@ func (s *Service) detokenize(ctx context.Context, org, actor, vault string, item
 			corrupt.add(i, &TokenError{items[i].Token, ErrCorrupt})
 			continue
 		}
-		allowed := k.allowed(&rows[i], allow)
-		switch redactions[i] = items[i].Redaction; {
-		case redactions[i] == "":
+		allowed, err := s.allowed(ctx, k, &rows[i], allow)
+		if err != nil {
+			return nil, err
+		}
+		if redactions[i] = items[i].Redaction; redactions[i] == "" {
 			redactions[i] = allowed
-		case redactions[i].shows() == 0:
-			redactions[i] = Redacted
 		}
 		if redactions[i].shows() > allowed.shows() {
 			refused.add(i, ErrForbidden)
@@ -210,20 +227,24 @@ func (s *Service) open(ctx context.Context, r *Row) (string, error) {
 }
 
 // allowed returns how much of a row's value may be shown: the least that any of its columns allows.
-func (k *knownVault) allowed(r *Row, allow Allow) Redaction {
+func (s *Service) allowed(ctx context.Context, k *knownVault, r *Row, allow Allow) (Redaction, error) {
 	if allow == nil {
-		return Redacted
+		return Redacted, nil
 	}
 	least := PlainText
 	for _, f := range k.fieldsOf(r) {
-		if redaction := allow(f); redaction.shows() < least.shows() {
+		redaction, err := s.ask(ctx, allow, f)
+		if err != nil {
+			return Redacted, err
+		}
+		if redaction.shows() < least.shows() {
 			least = redaction
 		}
 	}
 	if least.shows() == 0 {
-		return Redacted
+		return Redacted, nil
 	}
-	return least
+	return least, nil
 }
 
 // fieldsOf returns the columns that a row's value may be of, those of the schema first; one in any case, made up of the scope's name if there

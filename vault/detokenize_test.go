@@ -47,14 +47,23 @@ func TestDetokenizeRedacts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, masked, values)
 	nothing := []string{"redacted *REDACTED*", "redacted *REDACTED*", "redacted *REDACTED*", "redacted *REDACTED*"}
-	for _, allow := range []vault.Allow{nil, always(vault.Redacted), always(""), always("plain"), always("PlainText")} {
+	for _, allow := range []vault.Allow{nil, always(vault.Redacted), always("")} {
 		values, err = ask(allow)
 		require.NoError(t, err)
 		require.Equal(t, nothing, values)
 	}
-	values, err = ask(everything, "nonsense", "nonsense", "nonsense", "nonsense")
-	require.NoError(t, err)
-	require.Equal(t, nothing, values)
+	// What is no redaction is a mistake, the names that the HTTP interface has for them included.
+	for _, unknown := range []vault.Redaction{"plain", "PlainText", "MASKED", "PLAIN_TEXT", "nonsense"} {
+		values, err = ask(always(unknown))
+		require.ErrorIs(t, err, vault.ErrInvalid)
+		require.Empty(t, values)
+		values, err = ask(everything, vault.Masked, unknown, "", unknown)
+		require.Equal(t, []int{1, 3}, indexes(t, err, vault.ErrInvalid))
+		require.Empty(t, values)
+		for _, err := range r.Export(t.Context(), "acme", "ops", "v1", always(unknown)) {
+			require.ErrorIs(t, err, vault.ErrInvalid)
+		}
+	}
 	values, err = ask(everything, vault.Redacted, vault.Masked)
 	require.NoError(t, err)
 	require.Equal(t, []string{"redacted *REDACTED*", "masked ********1111", "plain_text Ada Lovelace", "plain_text dear"}, values)

@@ -32,7 +32,8 @@ var (
 	ErrTokenNotFound = errors.New("vault: no such token")
 	// ErrFormat: the value does not fit the format of its column.
 	ErrFormat = errors.New("vault: the value does not fit the column's format")
-	// ErrInvalid: an item is not well formed: it has no value, or says where it belongs in no way, by halves, or in two ways.
+	// ErrInvalid: an item is not well formed: it has no value, or says where it belongs
+	// in no way, by halves, or in two ways, or names a redaction that there is not.
 	ErrInvalid = errors.New("vault: the item is not well formed")
 	// ErrTooLong: a value is over Options.MaxValue.
 	ErrTooLong = errors.New("vault: the value is too long")
@@ -48,6 +49,8 @@ var (
 	ErrConflict = errors.New("vault: the schema was changed by somebody else")
 	// ErrExhausted: no free token of the column's format was found. Give the column a format with more room.
 	ErrExhausted = errors.New("vault: the format has no room for another token")
+	// ErrFull: the store keeps no more for the organization. Delete tokens that are not needed.
+	ErrFull = errors.New("vault: the store keeps no more for this organization")
 	// ErrCorrupt: what is stored under a token does not open: it was changed, or moved here from another place, or another key was
 	// loaded under the number of its own. Load the right key, restore the row from a backup, or delete the token.
 	ErrCorrupt = errors.New("vault: a stored value is corrupt")
@@ -164,13 +167,19 @@ func (e *ValidationError) Unwrap() []error {
 }
 
 // problems collects what is wrong and becomes an error if anything is.
-type problems struct{ errs *multierror.Error }
+type problems struct {
+	errs   *multierror.Error
+	failed error // what could not be checked
+}
 
 func (p *problems) add(field, format string, args ...any) {
 	p.errs = multierror.Append(p.errs, Problem{Field: field, Message: fmt.Sprintf(format, args...)})
 }
 
 func (p *problems) err() error {
+	if p.failed != nil {
+		return p.failed
+	}
 	if p.errs == nil {
 		return nil
 	}
@@ -180,7 +189,8 @@ func (p *problems) err() error {
 
 // sentinels are the errors of a store or a keyring that mean what they say.
 var sentinels = []error{
-	ErrNotFound, ErrExists, ErrTokenNotFound, ErrScopeInUse, ErrConflict, ErrCorrupt, ErrUnknownKey, ErrWrongKey, ErrKeyRetired, ErrKeyInUse, ErrUnavailable,
+	ErrNotFound, ErrExists, ErrTokenNotFound, ErrScopeInUse, ErrConflict, ErrFull, ErrCorrupt, ErrUnknownKey, ErrWrongKey, ErrKeyRetired, ErrKeyInUse,
+	ErrUnavailable,
 }
 
 // unavailable marks a backend's failure. Sentinels pass as they are.

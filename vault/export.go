@@ -67,7 +67,10 @@ func (s *Service) exportPage(ctx context.Context, org, actor, vault, after strin
 	page := make([]exported, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		redaction := k.allowed(r, allow)
+		redaction, err := s.allowed(ctx, k, r, allow)
+		if err != nil {
+			return nil, err
+		}
 		page[i].Exported = Exported{r.Scope, Revealed{Token: r.Token, Redaction: redaction}}
 		text, err := s.show(ctx, k, r, redaction)
 		switch {

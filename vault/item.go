@@ -16,6 +16,7 @@ var (
 	errNoPlace   = fmt.Errorf("%w: give either a column group, or table and column", ErrInvalid)
 	errHalfPlace = fmt.Errorf("%w: table and column go together", ErrInvalid)
 	errTwoPlaces = fmt.Errorf("%w: give a column group, or table and column, not both", ErrInvalid)
+	errRedaction = fmt.Errorf("%w: ask for %q, %q or %q", ErrInvalid, Redacted, Masked, PlainText)
 	errGroup     = fmt.Errorf("%w: an insertion names table and column, not a column group", ErrInvalid)
 )
 

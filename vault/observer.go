@@ -3,6 +3,8 @@ package vault
 import (
 	"context"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // Observer hears of what the service does: for metrics, alerts or a host's own audit. It is called on the goroutine that did it, after
@@ -48,6 +50,7 @@ type Observation struct {
 func (s *Service) observe(ctx context.Context, start time.Time, o Observation) {
 	if s.opts.Observer != nil {
 		o.Duration = s.opts.Now().Sub(start)
+		defer hook.Recover(ctx, s.opts.Logger, "the observer", nil)
 		s.opts.Observer.Observe(ctx, o)
 	}
 }

@@ -196,7 +196,9 @@ type groupUse struct{ at, format, mask string }
 func (c *Column) check(p *problems, at string, t Tokenizer, groups map[string]groupUse) {
 	switch c.Tokenization {
 	case Deterministic, Random:
-		if err := t.CheckFormat(c.Format); err != nil {
+		if err := t.CheckFormat(c.Format); panicked(err) {
+			p.failed = unavailable("check a format", err)
+		} else if err != nil {
 			p.add(at+".format", "%s", err)
 		}
 		if _, err := ParseMask(c.Mask); err != nil {

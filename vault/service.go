@@ -5,12 +5,18 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"log/slog"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
 )
 
 // Options are the optional parts and settings of a Service. The zero value means the defaults.
+//
+// A panic of what a host plugs in is recovered where it happens and logged with its stack
+// at ERROR, without what it panicked with. That of a [Keyring], a [Tokenizer] or an
+// [Allow] is answered like a keyring that is away ([ErrUnavailable]); that of an Observer
+// changes nothing. Stores must not panic.
 type Options struct {
 	Tokenizer Tokenizer // &Formats{}
 	MaxItems  int       // of one batch: 1000
@@ -20,6 +26,7 @@ type Options struct {
 	Now      func() time.Time // time.Now
 	Rand     io.Reader        // for the IDs of audit events: crypto/rand.Reader; must be safe for concurrent use
 	Observer Observer         // none
+	Logger   *slog.Logger     // slog.Default()
 }
 
 // Service hands out tokens. It is safe for concurrent use and starts no goroutine.
@@ -38,7 +45,7 @@ func New(store Store, keyring Keyring, opts *Options) (*Service, error) {
 	if store == nil || keyring == nil {
 		return nil, errors.New("vault: New needs a store and a keyring")
 	}
-	s := &Service{store: store, keyring: keyring}
+	s := &Service{store: store}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -46,7 +53,11 @@ func New(store Store, keyring Keyring, opts *Options) (*Service, error) {
 	if o.Tokenizer == nil {
 		o.Tokenizer = &Formats{}
 	}
-	s.tokenizer = o.Tokenizer
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	s.keyring = &safeKeyring{keyring, o.Logger}
+	s.tokenizer = &safeTokenizer{o.Tokenizer, o.Logger}
 	if o.MaxItems <= 0 {
 		o.MaxItems = 1000
 	}

@@ -48,10 +48,13 @@ type Tokens interface {
 	// already or belongs to an earlier row of the call that is stored, is not stored: the token is the one that is there. (Of several, the one of the first
 	// fingerprint counts.) That token gets the fingerprints of versions that it has none of, but for those that are another token's.
 	//
-	// It is [ErrNotFound] or [ErrStale] as for FindTokens. It is [ErrUnknownKey] if a row with fingerprints lacks one of a version that is
-	// required ([Key.Required]), and [ErrKeyRetired] if a row is sealed under a version that is retired. Fingerprints of a retired version
-	// count for nothing and are not stored. It is a [*TakenError] if the tokens of rows that would be stored are there already, deleted
-	// ones included, or are those of earlier rows of the call that would be.
+	// It is [ErrNotFound] or [ErrStale] as for FindTokens. It is [ErrUnknownKey] if a row
+	// with fingerprints lacks one of a version that is required ([Key.Required]), and
+	// [ErrKeyRetired] if a row is sealed under a version that is retired. Fingerprints of
+	// a retired version count for nothing and are not stored. It is a [*TakenError] if
+	// the tokens of rows that would be stored are there already, deleted ones included,
+	// or are those of earlier rows of the call that would be. A store that bounds what an
+	// organization keeps returns [ErrFull] when it is reached.
 	InsertTokens(ctx context.Context, org, vault string, revision int64, rows []Row) ([]string, error)
 
 	// Rows returns the rows of tokens, in their order, without Fingerprints. Where there is none, or it was deleted, the Row is zero. It is

@@ -1,6 +1,7 @@
 package vault_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -234,4 +235,21 @@ func TestTokenizerThatMakesNone(t *testing.T) {
 		require.ErrorIs(t, err, vault.ErrUnavailable)
 		require.NotContains(t, err.Error(), "secret value")
 	}
+}
+
+// fullStore keeps nothing more.
+type fullStore struct{ vault.Store }
+
+func (fullStore) InsertTokens(context.Context, string, string, int64, []vault.Row) ([]string, error) {
+	return nil, fmt.Errorf("10 MiB are kept: %w", vault.ErrFull)
+}
+
+// A store that bounds what it keeps says so, and is not taken for one that fails.
+func TestFullStore(t *testing.T) {
+	r := newRig(t, vault.Options{})
+	service, err := vault.New(fullStore{r.store}, keyring(t, 1), nil)
+	require.NoError(t, err)
+	_, err = service.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "1"))
+	require.ErrorIs(t, err, vault.ErrFull)
+	require.NotErrorIs(t, err, vault.ErrUnavailable)
 }

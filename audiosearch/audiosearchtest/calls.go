@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -86,15 +87,28 @@ func (s *subject) scoreCalls() []call {
 	}
 }
 
-// runCalls calls every method of Runs, and of RunPruner if it is one, for a run that is there.
+// runCalls calls every method of Runs and ResultStore, and of RunPruner if it is one, for
+// a run that is there and has not ended.
 func (s *subject) runCalls(id int64) []call {
+	set := uuid.New()
 	calls := []call{
-		{"CreateRun", func(ctx context.Context, org, _ string) error { return s.Runs.CreateRun(ctx, plainRun(org, 0)) }},
+		{"CreateRun", func(ctx context.Context, org, _ string) error {
+			return s.Runs.CreateRun(ctx, plainRun(org, 0), manyRuns)
+		}},
 		{"Run", func(ctx context.Context, org, _ string) error { _, err := s.Runs.Run(ctx, org, id); return err }},
 		{"UpdateRun", func(ctx context.Context, org, _ string) error {
 			return s.Runs.UpdateRun(ctx, org, id, func(*audiosearch.Run) error { return nil })
 		}},
-		{"RunResults", func(ctx context.Context, org, _ string) error { _, err := s.Runs.RunResults(ctx, org, id); return err }},
+		{"PutResultVideos", func(ctx context.Context, org, _ string) error {
+			return s.Results.PutResultVideos(ctx, org, id, set, someVideos())
+		}},
+		{"PutResults", func(ctx context.Context, org, _ string) error {
+			return s.Results.PutResults(ctx, org, id, set, nil)
+		}},
+		{"RunResults", func(ctx context.Context, org, _ string) error {
+			_, err := s.Results.RunResults(ctx, org, id, 0)
+			return err
+		}},
 		{"StaleRuns", func(ctx context.Context, _, _ string) error {
 			_, err := s.Runs.StaleRuns(ctx, moment(0), 10)
 			return err
@@ -103,6 +117,9 @@ func (s *subject) runCalls(id int64) []call {
 	if p, ok := s.Runs.(audiosearch.RunPruner); ok {
 		calls = append(calls, call{"PruneRuns", func(ctx context.Context, _, _ string) error {
 			_, err := p.PruneRuns(ctx, moment(-1000*time.Hour), 10)
+			return err
+		}}, call{"TrimRuns", func(ctx context.Context, _, _ string) error {
+			_, err := p.TrimRuns(ctx, manyRuns, 10)
 			return err
 		}})
 	}

@@ -33,7 +33,7 @@ func sentinels() []error {
 	return []error{
 		audiosearch.ErrDatasetNotFound, audiosearch.ErrVideoNotFound, audiosearch.ErrRunNotFound, audiosearch.ErrExists, audiosearch.ErrRunExists,
 		audiosearch.ErrFinished, audiosearch.ErrConflict, audiosearch.ErrUnknownClass, audiosearch.ErrFormat, audiosearch.ErrBadMedia,
-		audiosearch.ErrNotScored, audiosearch.ErrLeaseLost, audiosearch.ErrCancelled,
+		audiosearch.ErrNotScored, audiosearch.ErrLeaseLost, audiosearch.ErrCancelled, audiosearch.ErrTooManyRuns,
 	}
 }
 

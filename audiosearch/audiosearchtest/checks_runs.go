@@ -2,9 +2,11 @@ package audiosearchtest
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -34,24 +36,84 @@ func endedRun(org string, finished time.Duration) audiosearch.Run {
 	return r
 }
 
+// someVideos returns the videos of someResults: one with all that a video can have, one
+// with little.
+func someVideos() []audiosearch.Video {
+	return []audiosearch.Video{
+		{ID: "v\u00e9", Path: "videos/'%.mp4", Metadata: everyKind()},
+		{ID: "a", Path: "a"},
+	}
+}
+
 // someResults returns results whose every field is set in one and none in another.
 func someResults() []audiosearch.Result {
 	zero, score := 0.0, 1.0/3
-	return []audiosearch.Result{
+	return withVideos(someVideos(), []audiosearch.Result{
 		{
-			VideoID: "v\u00e9", Path: "videos/'%.mp4", Metadata: everyKind(), Start: 90 * time.Minute, End: 90*time.Minute + 10*time.Second + time.Millisecond,
+			VideoID: "v\u00e9", Start: 90 * time.Minute, End: 90*time.Minute + 10*time.Second + time.Millisecond,
 			Keyframe: audiosearch.Keyframe{ImageID: "v@1", At: 40 * time.Millisecond}, Score: 65534.0 / 65535, Moderation: &score,
 		},
 		{VideoID: "a", Moderation: &zero},
 		{VideoID: "v\u00e9", Start: time.Millisecond, Score: 1.0 / 65535},
-	}
+	})
 }
 
-// createRun stores a run that must be new, and returns it.
+// withVideos gives each result what its video has.
+func withVideos(videos []audiosearch.Video, results []audiosearch.Result) []audiosearch.Result {
+	for i := range results {
+		for _, v := range videos {
+			if v.ID == results[i].VideoID {
+				results[i].Path, results[i].Metadata = v.Path, v.Metadata
+			}
+		}
+	}
+	return results
+}
+
+// videosOf returns the videos of results.
+func videosOf(results []audiosearch.Result) []audiosearch.Video {
+	var videos []audiosearch.Video
+	for _, r := range results {
+		if !slices.ContainsFunc(videos, func(v audiosearch.Video) bool { return v.ID == r.VideoID }) {
+			videos = append(videos, audiosearch.Video{ID: r.VideoID, Path: r.Path, Metadata: r.Metadata})
+		}
+	}
+	return videos
+}
+
+// manyRuns is more than any rule makes.
+const manyRuns = 1000
+
+// createRun stores a run that must be new, and returns it. If it has results, they are put into a
+// set, which it names.
 func (s *subject) createRun(t *testing.T, r audiosearch.Run) audiosearch.Run {
 	t.Helper()
-	require.NoError(t, s.Runs.CreateRun(t.Context(), r.Clone()))
+	if r.Results == nil {
+		require.NoError(t, s.Runs.CreateRun(t.Context(), r.Clone(), manyRuns))
+		return r
+	}
+	open := r.Clone()
+	open.State, open.Results = audiosearch.StateRunning, nil
+	require.NoError(t, s.Runs.CreateRun(t.Context(), open, manyRuns))
+	r.ResultSet = s.putSet(t, r, r.Results)
+	s.updateRun(t, r, func(stored *audiosearch.Run) { *stored = r.Clone() })
 	return r
+}
+
+// putSet puts results with their videos into a new set of a run that has not ended.
+func (s *subject) putSet(t *testing.T, r audiosearch.Run, results []audiosearch.Result) uuid.UUID {
+	t.Helper()
+	set := uuid.New()
+	own := audiosearch.CloneResults(results)
+	require.NoError(t, s.Results.PutResultVideos(t.Context(), r.Organization, r.ID, set, videosOf(own)))
+	require.NoError(t, s.Results.PutResults(t.Context(), r.Organization, r.ID, set, own))
+	return set
+}
+
+// name makes a run name a set.
+func (s *subject) name(t *testing.T, r audiosearch.Run, set uuid.UUID) {
+	t.Helper()
+	s.updateRun(t, r, func(r *audiosearch.Run) { r.ResultSet = set })
 }
 
 // run reads a run that must be there.
@@ -68,12 +130,18 @@ func (s *subject) hasRun(t *testing.T, want audiosearch.Run) {
 	sameRun(t, want, s.run(t, want))
 }
 
-// results reads the results of a run that must be there.
+// results reads the results of a run that must be there, page by page.
 func (s *subject) results(t *testing.T, of audiosearch.Run) []audiosearch.Result {
 	t.Helper()
-	results, err := s.Runs.RunResults(t.Context(), of.Organization, of.ID)
-	require.NoError(t, err, "RunResults of %d", of.ID)
-	return results
+	var results []audiosearch.Result
+	for {
+		page, err := s.Results.RunResults(t.Context(), of.Organization, of.ID, len(results))
+		require.NoError(t, err, "RunResults of %d from %d", of.ID, len(results))
+		if len(page) == 0 {
+			return results
+		}
+		results = append(results, page...)
+	}
 }
 
 // updateRun changes a run that must be there.

@@ -89,8 +89,8 @@ func (w *faultyLeases) AddJob(ctx context.Context, j audiosearch.Job, at time.Ti
 	return w.faults.call("Leases.AddJob", func() error { return w.inner.AddJob(ctx, j, at) })
 }
 
-func (w *faultyLeases) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]audiosearch.Lease, error) {
-	return callFor(w.faults, "Leases.Claim", func() ([]audiosearch.Lease, error) { return w.inner.Claim(ctx, token, now, until, limit) })
+func (w *faultyLeases) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]audiosearch.Lease, error) {
+	return callFor(w.faults, "Leases.Claim", func() ([]audiosearch.Lease, error) { return w.inner.Claim(ctx, token, now, until, limit, except...) })
 }
 
 func (w *faultyLeases) Extend(ctx context.Context, l audiosearch.Lease, until time.Time) error {

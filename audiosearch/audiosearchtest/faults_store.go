@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -94,8 +96,8 @@ func (w *faultyStore) WindowScores(ctx context.Context, org, dataset, video, mod
 	return callFor(w.faults, "Store.WindowScores", func() ([][]uint16, error) { return w.inner.WindowScores(ctx, org, dataset, video, model, from, to) })
 }
 
-func (w *faultyStore) CreateRun(ctx context.Context, r audiosearch.Run) error {
-	return w.faults.call("Store.CreateRun", func() error { return w.inner.CreateRun(ctx, r) })
+func (w *faultyStore) CreateRun(ctx context.Context, r audiosearch.Run, most int) error {
+	return w.faults.call("Store.CreateRun", func() error { return w.inner.CreateRun(ctx, r, most) })
 }
 
 func (w *faultyStore) Run(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
@@ -106,8 +108,16 @@ func (w *faultyStore) UpdateRun(ctx context.Context, org string, id int64, updat
 	return w.faults.call("Store.UpdateRun", func() error { return w.inner.UpdateRun(ctx, org, id, update) })
 }
 
-func (w *faultyStore) RunResults(ctx context.Context, org string, id int64) ([]audiosearch.Result, error) {
-	return callFor(w.faults, "Store.RunResults", func() ([]audiosearch.Result, error) { return w.inner.RunResults(ctx, org, id) })
+func (w *faultyStore) PutResultVideos(ctx context.Context, org string, run int64, set uuid.UUID, videos []audiosearch.Video) error {
+	return w.faults.call("Store.PutResultVideos", func() error { return w.inner.PutResultVideos(ctx, org, run, set, videos) })
+}
+
+func (w *faultyStore) PutResults(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+	return w.faults.call("Store.PutResults", func() error { return w.inner.PutResults(ctx, org, run, set, results) })
+}
+
+func (w *faultyStore) RunResults(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+	return callFor(w.faults, "Store.RunResults", func() ([]audiosearch.Result, error) { return w.inner.RunResults(ctx, org, run, from) })
 }
 
 func (w *faultyStore) StaleRuns(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error) {
@@ -131,4 +141,8 @@ type faultyPruner struct {
 
 func (w faultyPruner) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {
 	return callFor(w.faults, "Store.PruneRuns", func() (int, error) { return w.inner.PruneRuns(ctx, before, limit) })
+}
+
+func (w faultyPruner) TrimRuns(ctx context.Context, keep, limit int) (int, error) {
+	return callFor(w.faults, "Store.TrimRuns", func() (int, error) { return w.inner.TrimRuns(ctx, keep, limit) })
 }

@@ -27,8 +27,8 @@ func (l sharedLeases) Add(ctx context.Context, j audiosearch.Job, at time.Time) 
 	return l.AddJob(ctx, j, at)
 }
 
-func (l sharedLeases) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]sharedLease, error) {
-	claimed, err := l.Leases.Claim(ctx, token, now, until, limit)
+func (l sharedLeases) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]sharedLease, error) {
+	claimed, err := l.Leases.Claim(ctx, token, now, until, limit, except...)
 	var leases []sharedLease
 	for _, one := range claimed {
 		leases = append(leases, sharedLease(one))
@@ -86,9 +86,10 @@ func jobDomain() *queuetest.Domain[audiosearch.Job] {
 			j.RunID = j.RunID%audiosearch.MaxRunID + 1
 			return j
 		},
-		LeaseLost: audiosearch.ErrLeaseLost,
-		IsFailure: isFailure,
-		AddName:   "AddJob",
+		Organization: func(j audiosearch.Job) string { return j.Organization },
+		LeaseLost:    audiosearch.ErrLeaseLost,
+		IsFailure:    isFailure,
+		AddName:      "AddJob",
 	}
 }
 

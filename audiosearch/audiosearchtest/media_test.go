@@ -135,7 +135,7 @@ var mediaMutants = []mediaMutant{
 				yield(nil, errors.New("busy"))
 				return
 			}
-			time.Sleep(10 * time.Millisecond)
+			conformance.Seam()
 			for block, err := range m.PCM(ctx, path, rate) {
 				if !yield(block, err) {
 					return

@@ -42,7 +42,7 @@ func TestModelMutants(t *testing.T) {
 		require.Contains(t, harnesses(), name)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.count=1", "-test.timeout=1m", "-test.run=^TestModelMutant$")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.count=1", "-test.timeout=10m", "-test.run=^TestModelMutant$")
 			cmd.Env = append(os.Environ(), envModelMutant+"="+name, "GORACE=atexit_sleep_ms=0")
 			out, err := cmd.CombinedOutput()
 			require.Error(t, err, "the model did not find it")

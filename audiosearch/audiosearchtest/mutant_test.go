@@ -39,12 +39,15 @@ type mutant struct {
 	windowScores func(context.Context, string, string, string, string, int, int) ([][]uint16, error)
 	compact      func(context.Context) (bool, error)
 
-	createRun  func(context.Context, audiosearch.Run) error
+	createRun  func(context.Context, audiosearch.Run, int) error
 	getRun     func(context.Context, string, int64) (audiosearch.Run, error)
 	updateRun  func(context.Context, string, int64, func(*audiosearch.Run) error) error
-	runResults func(context.Context, string, int64) ([]audiosearch.Result, error)
+	putFound   func(context.Context, string, int64, uuid.UUID, []audiosearch.Video) error
+	putResults func(context.Context, string, int64, uuid.UUID, []audiosearch.Result) error
+	runResults func(context.Context, string, int64, int) ([]audiosearch.Result, error)
 	staleRuns  func(context.Context, time.Time, int) ([]audiosearch.Run, error)
 	pruneRuns  func(context.Context, time.Time, int) (int, error)
+	trimRuns   func(context.Context, int, int) (int, error)
 
 	jobs *queuetest.Mutant[audiosearch.Job] // the job queue
 
@@ -76,9 +79,12 @@ func newMutant(t *testing.T) *mutant {
 	m.createRun = db.CreateRun
 	m.getRun = db.Run
 	m.updateRun = db.UpdateRun
+	m.putFound = db.PutResultVideos
+	m.putResults = db.PutResults
 	m.runResults = db.RunResults
 	m.staleRuns = db.StaleRuns
 	m.pruneRuns = db.PruneRuns
+	m.trimRuns = db.TrimRuns
 	m.compact = func(ctx context.Context) (bool, error) { return false, ctx.Err() } // memory has nothing to tidy up
 	queue := audiosearch.LeaseQueue(m, &audiosearch.LeaseOptions{Poll: 10 * time.Millisecond})
 	m.jobs = queuetest.NewMutant(audiosearchtest.SharedLeases(db), audiosearchtest.SharedQueue(queue), m.fail)
@@ -87,7 +93,7 @@ func newMutant(t *testing.T) *mutant {
 
 // backend returns the mutant as what the suite takes.
 func (m *mutant) backend() audiosearchtest.Backend {
-	return audiosearchtest.Backend{Datasets: m, Catalog: m, Scores: m, Runs: m, Leases: m, Queue: mutantQueue{m}}
+	return audiosearchtest.Backend{Datasets: m, Catalog: m, Scores: m, Runs: m, Results: m, Leases: m, Queue: mutantQueue{m}}
 }
 
 func (m *mutant) fail() error {
@@ -202,11 +208,11 @@ func (m *mutant) Compact(ctx context.Context) (bool, error) {
 	return m.compact(ctx)
 }
 
-func (m *mutant) CreateRun(ctx context.Context, r audiosearch.Run) error {
+func (m *mutant) CreateRun(ctx context.Context, r audiosearch.Run, most int) error {
 	if err := m.fail(); err != nil {
 		return err
 	}
-	return m.createRun(ctx, r)
+	return m.createRun(ctx, r, most)
 }
 
 func (m *mutant) Run(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
@@ -223,11 +229,25 @@ func (m *mutant) UpdateRun(ctx context.Context, org string, id int64, update fun
 	return m.updateRun(ctx, org, id, update)
 }
 
-func (m *mutant) RunResults(ctx context.Context, org string, id int64) ([]audiosearch.Result, error) {
+func (m *mutant) PutResultVideos(ctx context.Context, org string, run int64, set uuid.UUID, videos []audiosearch.Video) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.putFound(ctx, org, run, set, videos)
+}
+
+func (m *mutant) PutResults(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.putResults(ctx, org, run, set, results)
+}
+
+func (m *mutant) RunResults(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
 	if err := m.fail(); err != nil {
 		return nil, err
 	}
-	return m.runResults(ctx, org, id)
+	return m.runResults(ctx, org, run, from)
 }
 
 func (m *mutant) StaleRuns(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error) {
@@ -244,6 +264,13 @@ func (m *mutant) PruneRuns(ctx context.Context, before time.Time, limit int) (in
 	return m.pruneRuns(ctx, before, limit)
 }
 
+func (m *mutant) TrimRuns(ctx context.Context, keep, limit int) (int, error) {
+	if err := m.fail(); err != nil {
+		return 0, err
+	}
+	return m.trimRuns(ctx, keep, limit)
+}
+
 func (m *mutant) AddJob(ctx context.Context, j audiosearch.Job, at time.Time) error {
 	if err := m.fail(); err != nil {
 		return err
@@ -251,11 +278,11 @@ func (m *mutant) AddJob(ctx context.Context, j audiosearch.Job, at time.Time) er
 	return m.jobs.Add(ctx, j, at)
 }
 
-func (m *mutant) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]audiosearch.Lease, error) {
+func (m *mutant) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]audiosearch.Lease, error) {
 	if err := m.fail(); err != nil {
 		return nil, err
 	}
-	claimed, err := m.jobs.Claim(ctx, token, now, until, limit)
+	claimed, err := m.jobs.Claim(ctx, token, now, until, limit, except...)
 	var leases []audiosearch.Lease
 	for _, l := range claimed {
 		leases = append(leases, audiosearch.Lease(l))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 var datasetMutants = []broken{
@@ -38,7 +39,7 @@ var datasetMutants = []broken{
 			if _, err := m.db.Dataset(ctx, d.Organization, d.ID); err == nil {
 				return audiosearch.ErrExists
 			}
-			dither()
+			conformance.Seam()
 			_ = m.db.CreateDataset(ctx, d)
 			return nil
 		}
@@ -259,6 +260,7 @@ var catalogMutants = []broken{
 	{name: "puts videos one by one", breaks: []string{"catalog/put-is-whole"}, mutate: func(m *mutant) {
 		m.putVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
 			for i := range videos {
+				conformance.Seam()
 				if err := m.db.PutVideos(ctx, org, dataset, videos[i:i+1]); err != nil {
 					return err
 				}
@@ -269,7 +271,7 @@ var catalogMutants = []broken{
 	{name: "loses videos that are put at once", breaks: []string{"catalog/put-concurrent"}, mutate: func(m *mutant) {
 		m.putVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
 			before, _ := m.db.ListVideos(ctx, org, dataset, "", 1000)
-			dither()
+			conformance.Seam()
 			if err := m.db.PutVideos(ctx, org, dataset, videos); err != nil {
 				return err
 			}

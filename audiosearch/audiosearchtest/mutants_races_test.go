@@ -3,11 +3,10 @@ package audiosearchtest_test
 import (
 	"context"
 	"slices"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // removeScoring makes the store forget what a model made of a video.
@@ -27,7 +26,7 @@ var raceMutants = []broken{
 	{name: "removes old scores and then stores new ones", breaks: []string{"scores/replacement-is-one-step", "scores/reads-are-whole"}, mutate: func(m *mutant) {
 		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			m.removeScoring(ctx, org, dataset, video)
-			dither()
+			conformance.Seam()
 			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
 		}
 	}},
@@ -35,6 +34,7 @@ var raceMutants = []broken{
 		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
 			all := s.Classes
 			for n := range all {
+				conformance.Seam()
 				s.Classes = all[:n+1]
 				if err := m.db.PutScoring(ctx, org, dataset, video, path, s, columns[:n+1]); err != nil {
 					return err
@@ -50,7 +50,7 @@ var raceMutants = []broken{
 				return nil
 			}
 			defer storing.Store(false)
-			dither()
+			conformance.Seam()
 			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
 		}
 	}},
@@ -59,7 +59,7 @@ var raceMutants = []broken{
 			filters := q.Filters
 			q.Filters = nil
 			hits, err := m.db.Search(ctx, org, dataset, q)
-			dither()
+			conformance.Seam()
 			for _, h := range hits {
 				v, _ := m.db.Video(ctx, org, dataset, h.Video)
 				if !slices.ContainsFunc(filters, func(f audiosearch.Filter) bool { return v.Metadata[f.Key].Text() != f.Value }) {
@@ -74,7 +74,7 @@ var raceMutants = []broken{
 			if v, err := m.db.Video(ctx, org, dataset, video); err != nil || v.Path != path {
 				return audiosearch.ErrConflict
 			}
-			dither()
+			conformance.Seam()
 			v, _ := m.db.Video(ctx, org, dataset, video)
 			return m.db.PutScoring(ctx, org, dataset, video, v.Path, s, columns)
 		}
@@ -93,15 +93,14 @@ var raceMutants = []broken{
 		}
 	}, breaks: []string{"compactor/changes-no-answer", "compactor/concurrent"}},
 	{name: "compacts in two steps", breaks: []string{"compactor/concurrent"}, mutate: func(m *mutant) {
-		var mu sync.Mutex
-		var hidden atomic.Bool
+		var compacting, hidden atomic.Bool
 		m.compact = func(ctx context.Context) (bool, error) {
-			mu.Lock()
-			defer mu.Unlock()
-			hidden.Store(true)
-			dither()
-			hidden.Store(false)
-			time.Sleep(time.Millisecond)
+			if compacting.CompareAndSwap(false, true) {
+				hidden.Store(true)
+				conformance.Seam()
+				hidden.Store(false)
+				compacting.Store(false)
+			}
 			return false, ctx.Err()
 		}
 		m.everySearch(nil, func(_ audiosearch.ScoreQuery, hits []audiosearch.Hit) []audiosearch.Hit {

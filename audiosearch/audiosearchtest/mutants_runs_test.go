@@ -8,7 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 var runMutants = []broken{
@@ -22,8 +25,8 @@ var runMutants = []broken{
 		m.everyRun(func(r *audiosearch.Run) { r.Results = []audiosearch.Result{} })
 	}},
 	{name: "makes runs that are there", breaks: []string{"runs/create-exists", "runs/create-concurrent"}, mutate: func(m *mutant) {
-		m.createRun = func(ctx context.Context, r audiosearch.Run) error {
-			err := m.db.CreateRun(ctx, r)
+		m.createRun = func(ctx context.Context, r audiosearch.Run, most int) error {
+			err := m.db.CreateRun(ctx, r, most)
 			if errors.Is(err, audiosearch.ErrRunExists) {
 				err = m.db.UpdateRun(ctx, r.Organization, r.ID, func(stored *audiosearch.Run) error {
 					*stored = r
@@ -34,12 +37,12 @@ var runMutants = []broken{
 		}
 	}},
 	{name: "looks for a run and then makes it", breaks: []string{"runs/create-concurrent"}, mutate: func(m *mutant) {
-		m.createRun = func(ctx context.Context, r audiosearch.Run) error {
+		m.createRun = func(ctx context.Context, r audiosearch.Run, most int) error {
 			if _, err := m.db.Run(ctx, r.Organization, r.ID); err == nil {
 				return audiosearch.ErrRunExists
 			}
-			dither()
-			_ = m.db.CreateRun(ctx, r)
+			conformance.Seam()
+			_ = m.db.CreateRun(ctx, r, most)
 			return nil
 		}
 	}},
@@ -53,8 +56,8 @@ var runMutants = []broken{
 		}
 	}},
 	{name: "returns no results for what is not there", breaks: []string{"runs/unknown", "runs/organizations-are-apart"}, mutate: func(m *mutant) {
-		m.runResults = func(ctx context.Context, org string, id int64) ([]audiosearch.Result, error) {
-			results, err := m.db.RunResults(ctx, org, id)
+		m.runResults = func(ctx context.Context, org string, id int64, from int) ([]audiosearch.Result, error) {
+			results, err := m.db.RunResults(ctx, org, id, from)
 			if errors.Is(err, audiosearch.ErrRunNotFound) {
 				err = nil
 			}
@@ -63,40 +66,37 @@ var runMutants = []broken{
 	}},
 	{name: "keeps the caller's filters", breaks: []string{"runs/copies"}, mutate: func(m *mutant) {
 		kept := make(map[int64][]audiosearch.Filter)
-		m.createRun = func(ctx context.Context, r audiosearch.Run) error {
+		m.createRun = func(ctx context.Context, r audiosearch.Run, most int) error {
 			kept[r.ID] = r.Query.Filters
-			return m.db.CreateRun(ctx, r)
+			return m.db.CreateRun(ctx, r, most)
 		}
 		m.everyRun(func(r *audiosearch.Run) { r.Query.Filters = kept[r.ID] })
 	}},
-	{name: "returns its own results", breaks: []string{"runs/copies"}, mutate: func(m *mutant) {
-		own := make(map[int64][]audiosearch.Result)
-		m.runResults = func(ctx context.Context, org string, id int64) ([]audiosearch.Result, error) {
-			results, err := m.db.RunResults(ctx, org, id)
-			if own[id] == nil {
-				own[id] = results
+	{name: "returns its own results", breaks: []string{"results/copies"}, mutate: func(m *mutant) {
+		var own []audiosearch.Result
+		m.runResults = func(ctx context.Context, org string, id int64, from int) ([]audiosearch.Result, error) {
+			results, err := m.db.RunResults(ctx, org, id, from)
+			if from > 0 {
+				return results, err
 			}
-			return own[id], err
+			if own == nil {
+				own = results
+			}
+			return own, err
 		}
 	}},
 	{name: "updates the first run that it finds", breaks: []string{"runs/update"}, mutate: func(m *mutant) {
 		var mu sync.Mutex
 		var ids []int64
-		m.createRun = func(ctx context.Context, r audiosearch.Run) error {
+		m.createRun = func(ctx context.Context, r audiosearch.Run, most int) error {
 			mu.Lock()
 			defer mu.Unlock()
 			ids = append(ids, r.ID)
-			return m.db.CreateRun(ctx, r)
+			return m.db.CreateRun(ctx, r, most)
 		}
 		m.updateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
 			return m.db.UpdateRun(ctx, org, ids[len(ids)-1], update)
 		}
-	}},
-	{name: "shows update functions the results", breaks: []string{"runs/update-sees-no-results"}, mutate: func(m *mutant) {
-		m.everyUpdate(func(r *audiosearch.Run, update func(*audiosearch.Run) error) error {
-			r.Results = []audiosearch.Result{{}}
-			return update(r)
-		})
 	}},
 	{name: "lets a run change its organization", breaks: []string{"runs/update-ignores-identity"}, mutate: func(m *mutant) {
 		m.updateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
@@ -106,7 +106,7 @@ var runMutants = []broken{
 				return update(r)
 			})
 			if err == nil && changed.Organization != org {
-				return m.db.CreateRun(ctx, changed)
+				return m.db.CreateRun(ctx, changed, 1000)
 			}
 			return err
 		}
@@ -157,74 +157,62 @@ var runMutants = []broken{
 			if err := update(&r); err != nil {
 				return err
 			}
+			conformance.Seam()
 			return m.db.UpdateRun(ctx, org, id, func(stored *audiosearch.Run) error {
 				*stored = r
 				return nil
 			})
 		}
 	}},
-	{name: "writes the results after the run", breaks: []string{"runs/reads-are-whole"}, mutate: func(m *mutant) {
+	{name: "names the set after the rest of an update", breaks: []string{"runs/reads-are-whole"}, mutate: func(m *mutant) {
+		var mu sync.Mutex
+		named := make(map[int64]int) // what Done a run names its set by
 		m.updateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
-			var left []audiosearch.Result
-			err := m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
-				defer func() { left, r.Results = r.Results, nil }()
-				return update(r)
+			return m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
+				err := update(r)
+				mu.Lock()
+				defer mu.Unlock()
+				named[id] = r.Done
+				return err
 			})
-			for n := range left {
-				part := left[:n+1]
-				_ = m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
-					r.Results = part
-					return nil
-				})
-				dither()
-			}
-			return err
 		}
-	}},
-	{name: "sorts results", breaks: []string{"runs/results"}, mutate: func(m *mutant) {
-		m.runResults = func(ctx context.Context, org string, id int64) ([]audiosearch.Result, error) {
-			results, err := m.db.RunResults(ctx, org, id)
-			slices.SortFunc(results, func(a, b audiosearch.Result) int { return cmp.Compare(b.Score, a.Score) })
-			return results, err
-		}
-	}},
-	{name: "takes no moderation for 0", breaks: []string{"runs/results"}, mutate: func(m *mutant) {
-		m.everyResult(func(_ int, r *audiosearch.Result) {
-			if r.Moderation != nil && *r.Moderation == 0 {
-				r.Moderation = nil
-			}
-		})
-	}},
-	{name: "misses results", breaks: []string{"runs/no-results"}, mutate: func(m *mutant) {
-		m.runResults = func(ctx context.Context, org string, id int64) ([]audiosearch.Result, error) {
-			results, err := m.db.RunResults(ctx, org, id)
-			if err == nil && len(results) == 0 {
-				err = audiosearch.ErrRunNotFound
+		m.runResults = func(ctx context.Context, org string, id int64, from int) ([]audiosearch.Result, error) {
+			results, err := m.db.RunResults(ctx, org, id, from)
+			mu.Lock()
+			defer mu.Unlock()
+			if named[id]%2 == 1 && len(results) > 0 {
+				results[0].VideoID = "0" // of the set before
 			}
 			return results, err
 		}
 	}},
-	{name: "removes results with every update", breaks: []string{"runs/results-stay"}, mutate: func(m *mutant) {
-		m.everyUpdate(func(r *audiosearch.Run, update func(*audiosearch.Run) error) error {
-			err := update(r)
-			r.Results = append([]audiosearch.Result{}, r.Results...)
-			return err
-		})
-	}},
-	{name: "takes no results for none given", breaks: []string{"runs/results-stay"}, mutate: func(m *mutant) {
-		m.everyUpdate(func(r *audiosearch.Run, update func(*audiosearch.Run) error) error {
-			err := update(r)
-			if len(r.Results) == 0 {
-				r.Results = nil
+	{name: "counts runs and then makes one", breaks: []string{"runs/create-bounded-concurrent"}, mutate: func(m *mutant) {
+		m.createRun = func(ctx context.Context, r audiosearch.Run, most int) error {
+			open, err := m.db.StaleRuns(ctx, r.CreatedAt.Add(time.Hour), most)
+			conformance.Seam()
+			if err == nil && len(open) >= most {
+				err = audiosearch.ErrTooManyRuns
 			}
-			return err
-		})
-	}},
-	{name: "keeps few results", breaks: []string{"runs/many-results"}, mutate: func(m *mutant) {
-		m.runResults = func(ctx context.Context, org string, id int64) ([]audiosearch.Result, error) {
-			results, err := m.db.RunResults(ctx, org, id)
-			return results[:min(len(results), 255)], err
+			if err != nil {
+				return err
+			}
+			return m.db.CreateRun(ctx, r, 1000)
 		}
+	}},
+	{name: "counts the runs of all organizations", breaks: []string{"runs/create-bounded"}, mutate: func(m *mutant) {
+		m.createRun = func(ctx context.Context, r audiosearch.Run, most int) error {
+			open, err := m.db.StaleRuns(ctx, r.CreatedAt.Add(time.Hour), most)
+			if err == nil && len(open) >= most {
+				err = audiosearch.ErrTooManyRuns
+			}
+			if err != nil {
+				return err
+			}
+			return m.db.CreateRun(ctx, r, most)
+		}
+	}},
+	{name: "has no bound", breaks: []string{"runs/create-bounded", "runs/create-bounded-concurrent"}, mutate: func(m *mutant) {
+		m.createRun = func(ctx context.Context, r audiosearch.Run, _ int) error { return m.db.CreateRun(ctx, r, 1000) }
 	}},
 }
 
@@ -252,7 +240,7 @@ var staleMutants = []broken{
 		}
 	}},
 
-	{name: "prunes nothing and counts", breaks: []string{"runpruner/removes", "runpruner/limit", "runpruner/durable"}, mutate: func(m *mutant) {
+	{name: "prunes nothing and counts", breaks: []string{"runpruner/removes", "runpruner/limit"}, mutate: func(m *mutant) {
 		m.pruneRuns = func(context.Context, time.Time, int) (int, error) { return 1, nil }
 	}},
 	{name: "prunes at the time too", breaks: []string{"runpruner/before-is-strict"}, mutate: func(m *mutant) {
@@ -277,6 +265,51 @@ var staleMutants = []broken{
 			return m.db.PruneRuns(ctx, before, 1000)
 		}
 	}},
+
+	{name: "trims nothing and counts", breaks: []string{"runpruner/trim", "runpruner/durable"}, mutate: func(m *mutant) {
+		m.trimRuns = func(context.Context, int, int) (int, error) { return 1, nil }
+	}},
+	{name: "keeps so many of all organizations", breaks: []string{"runpruner/trim"}, mutate: func(m *mutant) {
+		m.trimRuns = func(ctx context.Context, keep, limit int) (int, error) {
+			n, err := m.db.TrimRuns(ctx, keep, limit)
+			more, _ := m.db.PruneRuns(ctx, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), limit) // the oldest, wherever
+			return n + more, err
+		}
+	}},
+	{name: "trims the greater ID first", breaks: []string{"runpruner/trim-ties"}, mutate: func(m *mutant) {
+		var ids []int64
+		m.createRun = func(ctx context.Context, r audiosearch.Run, most int) error {
+			ids = append(ids, r.ID)
+			r.ID = -r.ID
+			return m.db.CreateRun(ctx, r, most)
+		}
+		m.getRun = func(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
+			r, err := m.db.Run(ctx, org, -id)
+			r.ID = id
+			return r, err
+		}
+		m.updateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+			return m.db.UpdateRun(ctx, org, -id, update)
+		}
+		m.putFound = func(ctx context.Context, org string, run int64, set uuid.UUID, videos []audiosearch.Video) error {
+			return m.db.PutResultVideos(ctx, org, -run, set, videos)
+		}
+		m.putResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+			return m.db.PutResults(ctx, org, -run, set, results)
+		}
+	}},
+	{name: "counts runs that have not ended", breaks: []string{"runpruner/trim-not-ended"}, mutate: func(m *mutant) {
+		m.trimRuns = func(ctx context.Context, keep, limit int) (int, error) {
+			open, err := m.db.StaleRuns(ctx, time.Now().Add(10_000*time.Hour), 1000)
+			if err != nil {
+				return 0, err
+			}
+			return m.db.TrimRuns(ctx, max(keep-len(open), 0), limit)
+		}
+	}},
+	{name: "trims without limit", breaks: []string{"runpruner/trim-limit"}, mutate: func(m *mutant) {
+		m.trimRuns = func(ctx context.Context, keep, _ int) (int, error) { return m.db.TrimRuns(ctx, keep, 1000) }
+	}},
 }
 
 var otherMutants = []broken{
@@ -294,7 +327,9 @@ var otherMutants = []broken{
 			return m.db.Search(context.Background(), org, dataset, q)
 		}
 		m.compact = func(context.Context) (bool, error) { return false, nil }
-		m.createRun = func(_ context.Context, r audiosearch.Run) error { return m.db.CreateRun(context.Background(), r) }
+		m.createRun = func(_ context.Context, r audiosearch.Run, most int) error {
+			return m.db.CreateRun(context.Background(), r, most)
+		}
 	}, breaks: []string{
 		"datasets/ended-context", "catalog/ended-context", "scores/ended-context", "compactor/ended-context", "runs/ended-context",
 	}},

@@ -2,7 +2,6 @@ package audiosearchtest_test
 
 import (
 	"context"
-	"runtime"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -161,10 +160,10 @@ func (m *mutant) everyStale(change func([]audiosearch.Run) []audiosearch.Run) {
 
 // everyResult applies change to all results that the mutant returns.
 func (m *mutant) everyResult(change func(i int, r *audiosearch.Result)) {
-	m.runResults = func(ctx context.Context, org string, id int64) ([]audiosearch.Result, error) {
-		results, err := m.db.RunResults(ctx, org, id)
+	m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+		results, err := m.db.RunResults(ctx, org, run, from)
 		for i := range results {
-			change(i, &results[i])
+			change(from+i, &results[i])
 		}
 		return results, err
 	}
@@ -202,17 +201,11 @@ func (m *mutant) renamed(change func(string) string) {
 		}
 		return m.db.MissingKeys(ctx, org, dataset, own)
 	}
-	m.createRun = func(ctx context.Context, r audiosearch.Run) error {
+	m.createRun = func(ctx context.Context, r audiosearch.Run, most int) error {
 		r.Organization = change(r.Organization)
-		return m.db.CreateRun(ctx, r)
+		return m.db.CreateRun(ctx, r, most)
 	}
 	m.getRun = func(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
 		return m.db.Run(ctx, change(org), id)
 	}
-}
-
-// dither lets others run, so that a race that can be lost is lost.
-func dither() {
-	runtime.Gosched()
-	time.Sleep(time.Millisecond)
 }

@@ -73,7 +73,9 @@ var breakRules = []rule{
 
 	{Rule{"runs/failure", brokenText}, needRuns | needBreak,
 		func(t *testing.T, s *subject) {
-			r := s.createRun(t, endedRun(orgA, 0))
+			r := endedRun(orgA, 0)
+			r.State = audiosearch.StateRunning
+			r = s.createRun(t, r)
 			heal := s.breakIt(t)
 			allFail(t.Context(), t, s.runCalls(r.ID))
 			_, err := s.Runs.Run(t.Context(), orgB, r.ID)

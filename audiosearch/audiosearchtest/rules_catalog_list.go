@@ -3,7 +3,6 @@ package audiosearchtest
 import (
 	"fmt"
 	"strconv"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -75,7 +74,7 @@ var catalogListRules = []rule{
 				return videos
 			}
 			s.put(t, orgA, setA, generation(0)...)
-			watch(t, 4, func(int) error {
+			conformance.Watch(t, 4, func(int) error {
 				page, err := s.Catalog.ListVideos(t.Context(), orgA, setA, "", 100)
 				if err != nil {
 					return err
@@ -86,10 +85,8 @@ var catalogListRules = []rule{
 					}
 				}
 				return nil
-			}, func() {
-				for n := range 60 {
-					s.put(t, orgA, setA, generation(n)...)
-				}
+			}, 60, func(n int) {
+				s.put(t, orgA, setA, generation(n)...)
 			})
 		}},
 
@@ -169,30 +166,4 @@ var missingKeyRules = []rule{
 			s.put(t, orgA, setA, video("v", nil))
 			require.Equal(t, []string{"a", "b"}, s.missing(t, "a", "b"))
 		}},
-}
-
-// watch calls look again and again in some goroutines until act has returned. The first error of look fails the test.
-func watch(t *testing.T, watchers int, look func(watcher int) error, act func()) {
-	t.Helper()
-	over := make(chan struct{})
-	stop := sync.OnceFunc(func() { close(over) })
-	defer stop()
-	var all sync.WaitGroup
-	errs := make([]error, watchers)
-	for i := range watchers {
-		all.Go(func() {
-			for errs[i] == nil {
-				select {
-				case <-over:
-					return
-				default:
-					errs[i] = look(i)
-				}
-			}
-		})
-	}
-	act()
-	stop()
-	all.Wait()
-	conformance.NoErrors(t, errs)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // compact compacts until there is nothing more to do.
@@ -114,7 +115,7 @@ var compactRules = []rule{
 				s.score(t, orgA, setA, v, modelX, 7, 9, 9)
 			}
 			want := 80
-			watch(t, 3, func(i int) error {
+			conformance.Watch(t, 3, func(i int) error {
 				if i < 2 {
 					_, err := s.Scores.(audiosearch.Compactor).Compact(t.Context())
 					return err
@@ -124,12 +125,8 @@ var compactRules = []rule{
 					return fmt.Errorf("found %d segments of %d", len(found), want)
 				}
 				return err
-			}, func() {
-				for n := range 5 {
-					for _, v := range videos {
-						s.score(t, orgA, setA, v, modelX, 7, 9, uint16(n))
-					}
-				}
+			}, 5*len(videos), func(n int) {
+				s.score(t, orgA, setA, videos[n%len(videos)], modelX, 7, 9, uint16(n/len(videos)))
 			})
 			s.compact(t)
 			for _, v := range videos {

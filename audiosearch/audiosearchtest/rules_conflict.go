@@ -2,11 +2,11 @@ package audiosearchtest
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // catalogScoringRules say what changes of the catalog do to scores.
@@ -105,23 +105,23 @@ var conflictRules = []rule{
 	{Rule{"scores/conflict-concurrent", "While the path of a video changes to and fro, no scores of one path are ever those of a video that has the other."}, needScores,
 		func(t *testing.T, s *subject) {
 			at := [2]audiosearch.Video{s.withVideos(t, "v")[0], {ID: "v", Path: "moved.mp4"}}
-			watch(t, 2, func(i int) error {
-				err := s.Scores.PutScoring(t.Context(), orgA, setA, "v", at[i].Path, scoring(modelX, 1, 7), [][]uint16{{uint16(1000 + i)}})
+			of := [2]string{modelX, modelY} // so that what is stored for one path does not hide that of the other
+			none := func(i int) {
+				require.Empty(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Model: of[i], Class: 7}), "scores of the other path")
+			}
+			conformance.Watch(t, 2, func(i int) error {
+				err := s.Scores.PutScoring(t.Context(), orgA, setA, "v", at[i].Path, scoring(of[i], 1, 7), [][]uint16{{uint16(1000 + i)}})
 				if isConflict(err) {
-					time.Sleep(time.Millisecond)
 					return nil
 				}
 				return err
-			}, func() {
-				for i := range 60 {
-					s.put(t, orgA, setA, at[i%2])
-					for range 3 {
-						for _, h := range s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7}) {
-							require.EqualValues(t, 1000+i%2, h.Score, "scores of the old path, after it changed")
-						}
-						time.Sleep(time.Millisecond) // for those that looked at the path before it changed
-					}
+			}, 60, func(step int) {
+				now := step % 2
+				if step > 0 {
+					none(now) // the path is the other one yet, and both have tried to store since it is
 				}
+				s.put(t, orgA, setA, at[now])
+				none(1 - now)
 			})
 		}},
 }

@@ -82,10 +82,8 @@ var reopenRules = []rule{
 	{Rule{"runs/durable", "Runs and their results outlive the process, as they were changed last."}, needRuns | needReopen,
 		func(t *testing.T, s *subject) {
 			full, changed := s.createRun(t, endedRun(orgA, 0)), s.createRun(t, plainRun(orgB, 0))
-			s.updateRun(t, changed, func(r *audiosearch.Run) {
-				r.State, r.Attempts, r.Results = audiosearch.StateRunning, 4, someResults()[1:]
-			})
-			changed.State, changed.Attempts = audiosearch.StateRunning, 4
+			changed.State, changed.Attempts, changed.ResultSet = audiosearch.StateRunning, 4, s.putSet(t, changed, someResults()[1:])
+			s.updateRun(t, changed, func(r *audiosearch.Run) { *r = changed })
 			s.reopen(t)
 			s.hasRun(t, full)
 			s.hasRun(t, changed)
@@ -94,11 +92,14 @@ var reopenRules = []rule{
 			require.Equal(t, []int64{changed.ID}, s.stale(t, time.Hour, 10))
 		}},
 
-	{Rule{"runpruner/durable", "What PruneRuns removed stays removed."}, needRuns | needRunPruner | needReopen,
+	{Rule{"runpruner/durable", "What PruneRuns and TrimRuns removed stays removed."}, needRuns | needRunPruner | needReopen,
 		func(t *testing.T, s *subject) {
-			r := s.createRun(t, endedRun(orgA, 0))
-			require.Equal(t, 1, s.prune(t, time.Hour, 10))
+			runs := []audiosearch.Run{s.createRun(t, endedRun(orgA, 0)), s.createRun(t, endedRun(orgA, time.Hour))}
+			require.Equal(t, 1, s.prune(t, time.Minute, 10))
+			require.Equal(t, 1, s.trim(t, 0, 10))
 			s.reopen(t)
-			s.isUnknown(t, orgA, r.ID)
+			for _, r := range runs {
+				s.isUnknown(t, orgA, r.ID)
+			}
 		}},
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -19,7 +20,7 @@ var runUpdateRules = []rule{
 		func(t *testing.T, s *subject) {
 			r, bystander := s.createRun(t, plainRun(orgA, 0)), s.createRun(t, plainRun(orgA, 0))
 			filled := endedRun(orgA, 0)
-			filled.ID, filled.CreatedAt = r.ID, r.CreatedAt
+			filled.ID, filled.CreatedAt, filled.State = r.ID, r.CreatedAt, audiosearch.StateTerminating
 			var seen audiosearch.Run
 			s.updateRun(t, r, func(stored *audiosearch.Run) { seen, *stored = stored.Clone(), filled.Clone() })
 			sameRun(t, r, seen)
@@ -28,16 +29,6 @@ var runUpdateRules = []rule{
 			sameRun(t, filled, seen)
 			s.hasRun(t, r)
 			s.hasRun(t, bystander)
-		}},
-
-	{Rule{"runs/update-sees-no-results", "An update function sees nil Results, also if there are some."}, needRuns,
-		func(t *testing.T, s *subject) {
-			r := s.createRun(t, endedRun(orgA, 0))
-			s.updateRun(t, r, func(r *audiosearch.Run) {
-				if r.Results != nil {
-					t.Error("the update function saw results")
-				}
-			})
 		}},
 
 	{Rule{"runs/update-ignores-identity", "Changes of organization, ID and CreatedAt by an update are ignored."}, needRuns,
@@ -65,11 +56,10 @@ var runUpdateRules = []rule{
 
 			mine := want.Clone()
 			s.updateRun(t, want, func(r *audiosearch.Run) {
-				r.Query.Filters, r.Trace, r.Results = mine.Query.Filters, mine.Trace, mine.Results
+				r.Query.Filters, r.Trace = mine.Query.Filters, mine.Trace
 			})
 			spoilRun(&mine)
 			s.hasRun(t, want)
-			sameResults(t, want.Results, s.results(t, want))
 		}},
 
 	{Rule{"runs/update-error-changes-nothing", "If update returns an error, nothing is changed, and that error is returned, so that errors.Is finds it."}, needRuns,
@@ -79,7 +69,7 @@ var runUpdateRules = []rule{
 			for _, cause := range []error{refused, fmt.Errorf("because: %w", refused), audiosearch.ErrFinished} {
 				err := s.Runs.UpdateRun(t.Context(), orgA, want.ID, func(r *audiosearch.Run) error {
 					spoilRun(r)
-					r.State, r.FinishedAt, r.Results = audiosearch.StateRunning, time.Time{}, []audiosearch.Result{}
+					r.State, r.FinishedAt, r.ResultSet = audiosearch.StateRunning, time.Time{}, uuid.Nil
 					return cause
 				})
 				require.ErrorIs(t, err, cause)
@@ -135,16 +125,19 @@ var runUpdateRules = []rule{
 	{Rule{"runs/reads-are-whole", "Another caller sees all of an update's effect or none, in a run and in its results."}, needRuns,
 		func(t *testing.T, s *subject) {
 			r := s.createRun(t, plainRun(orgA, 0))
-			set := func(n int) func(*audiosearch.Run) {
-				return func(r *audiosearch.Run) {
-					r.Done, r.Message, r.Results = n, fmt.Sprint(n), nil
-					for range n%4 + 1 {
-						r.Results = append(r.Results, audiosearch.Result{VideoID: fmt.Sprint(n % 4)})
-					}
+			var sets []uuid.UUID
+			for n := range 4 {
+				var results []audiosearch.Result
+				for range n + 1 {
+					results = append(results, audiosearch.Result{VideoID: fmt.Sprint(n)})
 				}
+				sets = append(sets, s.putSet(t, r, results))
+			}
+			set := func(n int) func(*audiosearch.Run) {
+				return func(r *audiosearch.Run) { r.Done, r.Message, r.ResultSet = n, fmt.Sprint(n), sets[n%4] }
 			}
 			s.updateRun(t, r, set(0))
-			watch(t, 4, func(i int) error {
+			look := func(i int) error {
 				if i%2 == 0 {
 					got, err := s.Runs.Run(t.Context(), orgA, r.ID)
 					if err == nil && fmt.Sprint(got.Done) != got.Message {
@@ -152,17 +145,17 @@ var runUpdateRules = []rule{
 					}
 					return err
 				}
-				results, err := s.Runs.RunResults(t.Context(), orgA, r.ID)
+				results, err := s.Results.RunResults(t.Context(), orgA, r.ID, 0)
 				for _, one := range results {
 					if one.VideoID != fmt.Sprint(len(results)-1) {
 						err = fmt.Errorf("half an update: %d results, one of which is of %s", len(results), one.VideoID)
 					}
 				}
 				return err
-			}, func() {
-				for n := range 100 {
-					s.updateRun(t, r, set(n))
-				}
+			}
+			conformance.Watch(t, 4, look, 100, func(n int) {
+				s.updateRun(t, r, set(n))
+				require.NoError(t, errors.Join(look(0), look(1)))
 			})
 		}},
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -30,7 +31,7 @@ var runRules = []rule{
 			for _, org := range []string{orgA, orgB} {
 				again := plainRun(org, time.Hour)
 				again.ID = want.ID
-				require.ErrorIs(t, s.Runs.CreateRun(t.Context(), again), audiosearch.ErrRunExists)
+				require.ErrorIs(t, s.Runs.CreateRun(t.Context(), again, manyRuns), audiosearch.ErrRunExists)
 			}
 			s.hasRun(t, want)
 			sameResults(t, want.Results, s.results(t, want))
@@ -46,7 +47,7 @@ var runRules = []rule{
 			conformance.Together(len(runs), func(i int) {
 				runs[i] = plainRun([]string{orgA, orgB}[i%2], time.Duration(i)*time.Second)
 				runs[i].ID = id
-				errs[i] = s.Runs.CreateRun(t.Context(), runs[i].Clone())
+				errs[i] = s.Runs.CreateRun(t.Context(), runs[i].Clone(), manyRuns)
 			})
 			created := 0
 			for i, err := range errs {
@@ -60,7 +61,7 @@ var runRules = []rule{
 			require.Equal(t, 1, created, "calls that created the run")
 		}},
 
-	{Rule{"runs/unknown", "A run that is not there is ErrRunNotFound, for Run, RunResults and UpdateRun, which does not call update."}, needRuns,
+	{Rule{"runs/unknown", "A run that is not there is ErrRunNotFound, for Run, for what puts and reads results, and for UpdateRun, which does not call update."}, needRuns,
 		func(t *testing.T, s *subject) { s.isUnknown(t, orgA, newRunID()) }},
 
 	{Rule{"runs/organizations-are-apart", "A run of another organization reads like one that does not exist; organizations are the same if every byte is."}, needRuns,
@@ -82,16 +83,14 @@ var runRules = []rule{
 	{Rule{"runs/copies", "What comes in and goes out is the caller's to change."}, needRuns,
 		func(t *testing.T, s *subject) {
 			want := endedRun(orgA, 0)
+			want.State, want.Results = audiosearch.StateRunning, nil
 			given := want.Clone()
-			require.NoError(t, s.Runs.CreateRun(t.Context(), given))
+			require.NoError(t, s.Runs.CreateRun(t.Context(), given, manyRuns))
 			spoilRun(&given)
 			s.hasRun(t, want)
-			sameResults(t, want.Results, s.results(t, want))
 			got := s.run(t, want)
 			spoilRun(&got)
 			s.hasRun(t, want)
-			spoilResults(s.results(t, want))
-			sameResults(t, want.Results, s.results(t, want))
 		}},
 }
 
@@ -100,8 +99,12 @@ func (s *subject) isUnknown(t *testing.T, org string, id int64) {
 	t.Helper()
 	_, err := s.Runs.Run(t.Context(), org, id)
 	require.ErrorIs(t, err, audiosearch.ErrRunNotFound, "Run")
-	_, err = s.Runs.RunResults(t.Context(), org, id)
+	_, err = s.Results.RunResults(t.Context(), org, id, 0)
 	require.ErrorIs(t, err, audiosearch.ErrRunNotFound, "RunResults")
+	err = s.Results.PutResultVideos(t.Context(), org, id, uuid.New(), someVideos())
+	require.ErrorIs(t, err, audiosearch.ErrRunNotFound, "PutResultVideos")
+	err = s.Results.PutResults(t.Context(), org, id, uuid.New(), nil)
+	require.ErrorIs(t, err, audiosearch.ErrRunNotFound, "PutResults")
 	err = s.Runs.UpdateRun(t.Context(), org, id, func(*audiosearch.Run) error {
 		t.Error("update was called")
 		return nil
@@ -109,43 +112,58 @@ func (s *subject) isUnknown(t *testing.T, org string, id int64) {
 	require.ErrorIs(t, err, audiosearch.ErrRunNotFound, "UpdateRun")
 }
 
-// resultRules are the rules of RunResults.
-var resultRules = []rule{
-	{Rule{"runs/results", "RunResults returns the results of a run in their order, every field as it was."}, needRuns,
+// waitingRules are the rules of the bound of CreateRun.
+var waitingRules = []rule{
+	{Rule{"runs/create-bounded", "If the organization has most runs that have not ended, CreateRun stores nothing and returns ErrTooManyRuns; " +
+		"runs that have ended and those of other organizations do not count."}, needRuns,
 		func(t *testing.T, s *subject) {
-			at := s.createRun(t, endedRun(orgA, 0))
-			later := s.createRun(t, plainRun(orgA, 0))
-			s.updateRun(t, later, func(r *audiosearch.Run) { r.Results = someResults()[1:] })
-			sameResults(t, someResults(), s.results(t, at))
-			sameResults(t, someResults()[1:], s.results(t, later))
+			create := func(org string, most int) (audiosearch.Run, error) {
+				r := plainRun(org, 0)
+				return r, s.Runs.CreateRun(t.Context(), r, most)
+			}
+			for range 3 {
+				s.createRun(t, endedRun(orgA, 0))
+				s.createRun(t, plainRun(orgB, 0))
+			}
+			var runs []audiosearch.Run
+			for range 2 {
+				r, err := create(orgA, 2)
+				require.NoError(t, err)
+				runs = append(runs, r)
+			}
+			for _, most := range []int{2, 1} {
+				r, err := create(orgA, most)
+				require.ErrorIs(t, err, audiosearch.ErrTooManyRuns)
+				s.isUnknown(t, orgA, r.ID)
+			}
+			_, err := create(orgB, 4)
+			require.NoError(t, err)
+			for _, state := range []audiosearch.State{
+				audiosearch.StateQueued, audiosearch.StateRunning, audiosearch.StateTerminating, audiosearch.StateTerminated,
+			} {
+				s.updateRun(t, runs[0], func(r *audiosearch.Run) { r.State = state })
+				if state != audiosearch.StateTerminated {
+					_, err := create(orgA, 2)
+					require.ErrorIs(t, err, audiosearch.ErrTooManyRuns, state)
+				}
+			}
+			_, err = create(orgA, 2)
+			require.NoError(t, err)
 		}},
 
-	{Rule{"runs/no-results", "RunResults of a run without results returns none, and no error."}, needRuns,
-		func(t *testing.T, s *subject) { require.Empty(t, s.results(t, s.createRun(t, plainRun(orgA, 0)))) }},
-
-	{Rule{"runs/results-stay", "Results that an update leaves nil stay as they are; others are stored instead."}, needRuns,
+	{Rule{"runs/create-bounded-concurrent", "Of many calls of CreateRun at once no more pass than there is room for."}, needRuns,
 		func(t *testing.T, s *subject) {
-			r := s.createRun(t, plainRun(orgA, 0))
-			for _, results := range [][]audiosearch.Result{someResults(), someResults()[2:], someResults()[:1]} {
-				s.updateRun(t, r, func(r *audiosearch.Run) { r.Results = audiosearch.CloneResults(results) })
-				sameResults(t, results, s.results(t, r))
-				s.updateRun(t, r, func(r *audiosearch.Run) { r.Attempts++ })
-				sameResults(t, results, s.results(t, r))
+			const most = 3
+			var errs [16]error
+			conformance.Together(len(errs), func(i int) { errs[i] = s.Runs.CreateRun(t.Context(), plainRun(orgA, 0), most) })
+			created := 0
+			for _, err := range errs {
+				if err == nil {
+					created++
+					continue
+				}
+				require.ErrorIs(t, err, audiosearch.ErrTooManyRuns)
 			}
-			s.updateRun(t, r, func(r *audiosearch.Run) { r.Results = []audiosearch.Result{} })
-			require.Empty(t, s.results(t, r))
-		}},
-
-	{Rule{"runs/many-results", "A run has as many results as a query may ask for."}, needRuns,
-		func(t *testing.T, s *subject) {
-			r := s.createRun(t, plainRun(orgA, 0))
-			var many []audiosearch.Result
-			for i := range 1000 {
-				one := someResults()[i%3]
-				one.Start = time.Duration(i) * time.Second
-				many = append(many, one)
-			}
-			s.updateRun(t, r, func(r *audiosearch.Run) { r.Results = audiosearch.CloneResults(many) })
-			sameResults(t, many, s.results(t, r))
+			require.Equal(t, most, created, "calls that created a run")
 		}},
 }

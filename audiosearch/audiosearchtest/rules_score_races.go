@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -33,7 +32,7 @@ var scoreRaceRules = []rule{
 			v := s.withVideos(t, "v")[0]
 			sc, scores := generation(0)
 			s.putScoring(t, orgA, setA, v, sc, scores)
-			watch(t, 3, func(int) error {
+			conformance.Watch(t, 3, func(int) error {
 				found, err := s.Scores.Search(t.Context(), orgA, setA, audiosearch.ScoreQuery{Model: modelX, Class: 7, Limit: 10})
 				if err != nil {
 					return err
@@ -47,11 +46,9 @@ var scoreRaceRules = []rule{
 					}
 				}
 				return nil
-			}, func() {
-				for n := range 150 {
-					sc, scores := generation(n)
-					s.putScoring(t, orgA, setA, v, sc, scores)
-				}
+			}, 150, func(n int) {
+				sc, scores := generation(n)
+				s.putScoring(t, orgA, setA, v, sc, scores)
 			})
 		}},
 
@@ -60,7 +57,7 @@ var scoreRaceRules = []rule{
 			v := s.withVideos(t, "v")[0]
 			sc, scores := generation(0)
 			s.putScoring(t, orgA, setA, v, sc, scores)
-			watch(t, 3, func(i int) error {
+			conformance.Watch(t, 3, func(i int) error {
 				switch i {
 				case 0:
 					sc, err := s.Scores.Scoring(t.Context(), orgA, setA, "v", modelX)
@@ -82,11 +79,9 @@ var scoreRaceRules = []rule{
 					err = fmt.Errorf("during a replacement, %d videos seem not scored, of %d", len(page.Videos), page.Matched)
 				}
 				return err
-			}, func() {
-				for n := range 150 {
-					sc, scores := generation(n)
-					s.putScoring(t, orgA, setA, v, sc, scores)
-				}
+			}, 150, func(n int) {
+				sc, scores := generation(n)
+				s.putScoring(t, orgA, setA, v, sc, scores)
 			})
 		}},
 
@@ -123,7 +118,7 @@ var scoreRaceRules = []rule{
 				return audiosearch.Video{ID: "v", Path: fmt.Sprint("path ", i), Metadata: audiosearch.Metadata{"n": audiosearch.Int(int64(i))}}
 			}
 			s.score(t, orgA, setA, s.put(t, orgA, setA, version(0)), modelX, 7, 0)
-			watch(t, 2, func(i int) error {
+			conformance.Watch(t, 2, func(i int) error {
 				found, err := s.Scores.Search(t.Context(), orgA, setA, audiosearch.ScoreQuery{
 					Model: modelX, Class: 7, Limit: 10, Filters: []audiosearch.Filter{{Key: "n", Value: fmt.Sprint(i)}},
 				})
@@ -133,31 +128,25 @@ var scoreRaceRules = []rule{
 					}
 				}
 				return err
-			}, func() {
-				for n := range 100 {
-					s.score(t, orgA, setA, s.put(t, orgA, setA, version(n%2)), modelX, 7, uint16(n%2))
-					time.Sleep(time.Millisecond / 2) // so that searches begin before the next change
-				}
+			}, 100, func(n int) {
+				s.score(t, orgA, setA, s.put(t, orgA, setA, version(n%2)), modelX, 7, uint16(n%2))
 			})
 		}},
 
 	{Rule{"scores/delete-concurrent", "Scores that are stored while their dataset is deleted and made anew belong to no video of the new one."}, needScores,
 		func(t *testing.T, s *subject) {
 			v := s.withVideos(t, "v")[0]
-			watch(t, 2, func(i int) error {
+			conformance.Watch(t, 2, func(i int) error {
 				err := s.Scores.PutScoring(t.Context(), orgA, setA, v.ID, v.Path, scoring(modelX, 1, 7), [][]uint16{{uint16(i)}})
 				if isConflict(err) || errors.Is(err, audiosearch.ErrDatasetNotFound) {
 					return nil
 				}
 				return err
-			}, func() {
-				for range 40 {
-					require.NoError(t, s.Datasets.DeleteDataset(t.Context(), orgA, setA))
-					s.makeDataset(t, orgA, setA)
-					require.Empty(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7}))
-					s.put(t, orgA, setA, v)
-					time.Sleep(time.Millisecond) // so that scores are stored before the next turn
-				}
+			}, 40, func(int) {
+				require.NoError(t, s.Datasets.DeleteDataset(t.Context(), orgA, setA))
+				s.makeDataset(t, orgA, setA)
+				require.Empty(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7}))
+				s.put(t, orgA, setA, v)
 			})
 		}},
 }

@@ -1,6 +1,7 @@
 package audiosearchtest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ var staleRules = []rule{
 			for _, i := range []int{4, 1, 5, 0, 3, 2} {
 				want[i] = endedRun([]string{orgA, orgB, "org-c"}[i%3], 0)
 				want[i].State, want[i].CreatedAt, want[i].UpdatedAt = audiosearch.StateRunning, moment(-time.Duration(i)*time.Hour), moment(time.Duration(i)*time.Microsecond)
-				s.createRun(t, want[i])
+				want[i] = s.createRun(t, want[i])
 			}
 			got, err := s.Runs.StaleRuns(t.Context(), moment(time.Hour), 100)
 			require.NoError(t, err)
@@ -150,6 +151,92 @@ var pruneRules = []rule{
 			}
 			for _, want := range []int{2, 2, 1, 0} {
 				require.Equal(t, want, s.prune(t, time.Hour, 2))
+			}
+		}},
+}
+
+// trim returns how many runs TrimRuns removed.
+func (s *subject) trim(t *testing.T, keep, limit int) int {
+	t.Helper()
+	n, err := s.Runs.(audiosearch.RunPruner).TrimRuns(t.Context(), keep, limit)
+	require.NoError(t, err)
+	return n
+}
+
+// trimRules are the rules of TrimRuns.
+var trimRules = []rule{
+	{Rule{"runpruner/trim", "TrimRuns removes, of each organization, the runs beyond the keep that finished last, with their results, and returns how many."}, needRuns | needRunPruner,
+		func(t *testing.T, s *subject) {
+			require.Zero(t, s.trim(t, 0, 10))
+			var runs []audiosearch.Run
+			for i := range 5 {
+				runs = append(runs, s.createRun(t, endedRun(orgA, -time.Duration(i)*time.Hour)))
+			}
+			few := s.createRun(t, endedRun(orgB, -1000*time.Hour))
+			require.Zero(t, s.trim(t, 5, 10))
+			require.Equal(t, 3, s.trim(t, 2, 10))
+			for i, r := range runs {
+				if i < 2 {
+					s.hasRun(t, r)
+					sameResults(t, r.Results, s.results(t, r))
+					continue
+				}
+				s.isUnknown(t, orgA, r.ID)
+			}
+			s.hasRun(t, few)
+			require.Zero(t, s.trim(t, 2, 10))
+			require.Equal(t, 3, s.trim(t, 0, 10))
+			s.isUnknown(t, orgB, few.ID)
+		}},
+
+	{Rule{"runpruner/trim-ties", "Of two runs that finished at one time, TrimRuns removes the one with the smaller ID first."}, needRuns | needRunPruner,
+		func(t *testing.T, s *subject) {
+			var ids []int64
+			for range 6 {
+				ids = append(ids, s.createRun(t, endedRun(orgA, 0)).ID)
+			}
+			slices.Sort(ids)
+			require.Equal(t, 3, s.trim(t, 3, 10))
+			for i, id := range ids {
+				_, err := s.Runs.Run(t.Context(), orgA, id)
+				if i < 3 {
+					require.ErrorIs(t, err, audiosearch.ErrRunNotFound)
+				} else {
+					require.NoError(t, err)
+				}
+			}
+		}},
+
+	{Rule{"runpruner/trim-not-ended", "Runs that have not ended neither go by TrimRuns nor count."}, needRuns | needRunPruner,
+		func(t *testing.T, s *subject) {
+			var open []audiosearch.Run
+			for _, state := range []audiosearch.State{audiosearch.StatePending, audiosearch.StateQueued, audiosearch.StateRunning, audiosearch.StateTerminating} {
+				r := plainRun(orgA, 0)
+				r.State = state
+				open = append(open, s.createRun(t, r))
+			}
+			ended := s.createRun(t, endedRun(orgA, 0))
+			require.Zero(t, s.trim(t, 1, 10))
+			require.Equal(t, 1, s.trim(t, 0, 10))
+			s.isUnknown(t, orgA, ended.ID)
+			for _, r := range open {
+				s.hasRun(t, r)
+			}
+		}},
+
+	{Rule{"runpruner/trim-limit", "TrimRuns removes at most limit runs at a time, the oldest of an organization first."}, needRuns | needRunPruner,
+		func(t *testing.T, s *subject) {
+			var ids []int64
+			for i := range 6 {
+				ids = append(ids, s.createRun(t, endedRun(orgA, time.Duration(i)*time.Hour)).ID)
+			}
+			for _, want := range []int{2, 2, 1, 0} {
+				require.Equal(t, want, s.trim(t, 1, 2))
+				ids = ids[want:]
+				for _, id := range ids {
+					_, err := s.Runs.Run(t.Context(), orgA, id)
+					require.NoError(t, err)
+				}
 			}
 		}},
 }

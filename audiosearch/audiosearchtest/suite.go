@@ -1,15 +1,18 @@
 // Package audiosearchtest proves backends, scorers and media of package audiosearch, and gives tests of programs that use it what they need.
 //
-// [Run] is the conformance suite of backends: every testable sentence of the contracts of [audiosearch.Datasets], [audiosearch.Catalog],
-// [audiosearch.ScoreStore], [audiosearch.Runs], [audiosearch.Leases] and [audiosearch.Queue], and of the optional interfaces that belong to
-// them, is a rule with an id of its own. [RunModel] compares a backend with a plain model of it, on random datasets, filters and scores. A
-// backend proves itself in a few lines:
+// [Run] is the conformance suite of backends: every testable sentence of the contracts of
+// [audiosearch.Datasets], [audiosearch.Catalog], [audiosearch.ScoreStore],
+// [audiosearch.Runs], [audiosearch.ResultStore], [audiosearch.Leases] and
+// [audiosearch.Queue], and of the optional interfaces that belong to them, is a rule with
+// an id of its own. [RunModel] compares a backend with a plain model of it, on random
+// datasets, filters and scores. A backend proves itself in a few lines:
 //
 //	func TestConformance(t *testing.T) {
 //		h := audiosearchtest.Harness{Open: func(t *testing.T) audiosearchtest.Backend {
 //			db := open(t) // and t.Cleanup to close it
 //			return audiosearchtest.Backend{
-//				Datasets: db, Catalog: db, Scores: db, Runs: db, Leases: db, Queue: audiosearch.LeaseQueue(db, nil),
+//				Datasets: db, Catalog: db, Scores: db, Runs: db, Results: db, Leases: db,
+//				Queue: audiosearch.LeaseQueue(db, nil),
 //			}
 //		}}
 //		audiosearchtest.Run(t, h)
@@ -28,14 +31,17 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/conformance/queuetest"
 )
 
-// Backend is what a backend offers. The rules of a nil field are skipped and counted. Those of Catalog need Datasets, and those of Scores need
-// both. Rules of optional interfaces apply where a field implements them: [audiosearch.Compactor] (Scores), [audiosearch.RunPruner] (Runs),
+// Backend is what a backend offers. The rules of a nil field are skipped and counted.
+// Those of Catalog need Datasets, and those of Scores need both. Those of Runs and
+// Results need each other. Rules of optional interfaces apply where a field implements
+// them: [audiosearch.Compactor] (Scores), [audiosearch.RunPruner] (Runs),
 // [audiosearch.JobNotifier] (Leases) and [audiosearch.StepQueue] (Queue).
 type Backend struct {
 	Datasets audiosearch.Datasets
 	Catalog  audiosearch.Catalog
 	Scores   audiosearch.ScoreStore
 	Runs     audiosearch.Runs
+	Results  audiosearch.ResultStore
 	Leases   audiosearch.Leases
 	Queue    audiosearch.Queue // runs on the real clock
 }
@@ -151,6 +157,7 @@ func (s *subject) lacks(needs need) string {
 		{needScoresField, s.Scores != nil, "the backend has no Scores"},
 		{needCompactor, compactor, "its Scores are no Compactor"},
 		{needRuns, s.Runs != nil, "the backend has no Runs"},
+		{needRuns, s.Results != nil, "the backend has no Results"},
 		{needRunPruner, runPruner, "its Runs are no RunPruner"},
 		{needLeases, s.Leases != nil, "the backend has no Leases"},
 		{needJobNotifier, jobNotifier, "its Leases are no JobNotifier"},
@@ -167,6 +174,6 @@ func (s *subject) lacks(needs need) string {
 func allRules() []rule {
 	return slices.Concat(datasetRules, datasetDeletionRules, catalogRules, catalogListRules, catalogScoringRules, missingKeyRules,
 		scoringRules, conflictRules, searchRules, filterRules, unscoredRules, windowRules, compactRules, scoreRaceRules,
-		runRules, runUpdateRules, resultRules, staleRules, pruneRules,
+		runRules, waitingRules, runUpdateRules, resultRules, resultSetRules, staleRules, pruneRules, trimRules,
 		sharedJobRules(), jobRules, contextRules, breakRules, reopenRules)
 }

@@ -22,7 +22,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(datasetMutants, catalogMutants, scoreMutants, searchMutants, filterMutants, unscoredMutants, raceMutants,
-		runMutants, staleMutants, sharedMutants(), jobMutants, otherMutants)
+		runMutants, resultMutants, staleMutants, sharedMutants(), jobMutants, otherMutants)
 }
 
 // harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.
@@ -137,7 +137,7 @@ func harnesses() map[string]audiosearchtest.Harness {
 	all["only what must be"] = audiosearchtest.Harness{Open: func(t *testing.T) audiosearchtest.Backend {
 		m := newMutant(t)
 		return audiosearchtest.Backend{
-			Datasets: m, Catalog: m, Scores: struct{ audiosearch.ScoreStore }{m}, Runs: struct{ audiosearch.Runs }{m},
+			Datasets: m, Catalog: m, Scores: struct{ audiosearch.ScoreStore }{m}, Runs: struct{ audiosearch.Runs }{m}, Results: m,
 			Leases: struct{ audiosearch.Leases }{m}, Queue: struct{ audiosearch.Queue }{mutantQueue{m}},
 		}
 	}}

@@ -2,6 +2,7 @@ package columnar
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -89,16 +90,16 @@ func (d *bench) compare(b *testing.B, filters []audiosearch.Filter) {
 			b.Skip("too many videos for this key")
 		}
 	}
-	selected, err := d.columns.Select(filters)
+	selected, err := d.columns.Select(context.Background(), filters)
 	require.NoError(b, err)
 	stretches, windows := d.stretches(selected)
 	repeat := max(1, 200_000/max(windows, 1))
 	ours := func() []Hit {
 		var selected *Selection
 		if len(filters) > 0 {
-			selected, err = d.columns.Select(filters)
+			selected, err = d.columns.Select(context.Background(), filters)
 		}
-		return d.scores.Rank(0, selected, NewRanking(Page{Limit: 40}, cmp.Compare[uint32]))
+		return ranked(d.scores.Rank(context.Background(), 0, selected, NewRanking(Page{Limit: 40}, cmp.Compare[uint32])))
 	}
 	contenders := []struct {
 		name string

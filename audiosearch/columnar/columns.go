@@ -21,6 +21,8 @@ type Columns struct {
 	byKey   map[string]uint32
 	free    []uint32 // columns that are nil
 	kept    keptSets
+
+	looked func(value string) // called with each value that texts are searched in; nil but in tests
 }
 
 // cell is what one video has under one key.

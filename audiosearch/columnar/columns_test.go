@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -46,7 +47,7 @@ func randomMetadata(r *rand.Rand, keys int) audiosearch.Metadata {
 }
 
 func randomFilters(r *rand.Rand, keys int) []audiosearch.Filter {
-	filters := make([]audiosearch.Filter, r.IntN(4))
+	filters := make([]audiosearch.Filter, r.IntN(4)+r.IntN(2)*r.IntN(5))
 	for i := range filters {
 		f := audiosearch.Filter{Key: fmt.Sprint("key", r.IntN(keys+1)), Value: randomScalar(r).Text(), Op: audiosearch.Ops()[r.IntN(7)]}
 		if r.IntN(8) == 0 {
@@ -107,7 +108,7 @@ func TestColumnsEqualTheOracle(t *testing.T) {
 			for range 20 {
 				filters := randomFilters(r, keys)
 				passes := oracle(t, filters)
-				selected, err := c.Select(filters)
+				selected, err := c.Select(context.Background(), filters)
 				require.NoError(t, err)
 				var want []uint32
 				for row := range uint32(size) {
@@ -164,7 +165,7 @@ func TestLargeColumnsEqualTheOracle(t *testing.T) {
 		{{Key: "time", Op: audiosearch.OpLess, Value: "1e9"}},
 		{{Key: "title", Op: audiosearch.OpContains, Value: "7%"}, {Key: "odd", Op: audiosearch.OpGreater, Value: "0"}},
 	} {
-		selected, err := c.Select(filters)
+		selected, err := c.Select(context.Background(), filters)
 		require.NoError(t, err)
 		var want []uint32
 		passes := oracle(t, filters)
@@ -185,7 +186,7 @@ func TestLargeColumnsEqualTheOracle(t *testing.T) {
 		}
 	}
 	all[5] = audiosearch.Metadata{"half": audiosearch.Bool(true)}
-	selected, err := c.Select([]audiosearch.Filter{{Key: "half", Value: "true"}})
+	selected, err := c.Select(context.Background(), []audiosearch.Filter{{Key: "half", Value: "true"}})
 	require.NoError(t, err)
 	before := selected.Clone()
 	n := before.Len()
@@ -201,9 +202,9 @@ func TestLargeColumnsEqualTheOracle(t *testing.T) {
 
 func TestSelectRefusesWhatPredicateRefuses(t *testing.T) {
 	var c Columns
-	_, err := c.Select([]audiosearch.Filter{{Key: "none", Op: audiosearch.OpLess, Value: "x"}})
+	_, err := c.Select(context.Background(), []audiosearch.Filter{{Key: "none", Op: audiosearch.OpLess, Value: "x"}})
 	require.ErrorContains(t, err, "must be a number")
-	_, err = c.Select([]audiosearch.Filter{{Key: "none", Op: "like", Value: "x"}})
+	_, err = c.Select(context.Background(), []audiosearch.Filter{{Key: "none", Op: "like", Value: "x"}})
 	require.ErrorContains(t, err, "unknown operator")
 	var all *Selection
 	require.True(t, all.Contains(7))
@@ -233,7 +234,7 @@ func TestColumnsReuseWhatIsFree(t *testing.T) {
 		}
 		require.LessOrEqual(t, numbers, 200)
 	}
-	selected, err := c.Select([]audiosearch.Filter{{Key: "number", Op: audiosearch.OpGreaterOrEqual, Value: "19990"}})
+	selected, err := c.Select(context.Background(), []audiosearch.Filter{{Key: "number", Op: audiosearch.OpGreaterOrEqual, Value: "19990"}})
 	require.NoError(t, err)
 	require.Equal(t, 10, selected.Len())
 }
@@ -254,7 +255,7 @@ func FuzzSelect(f *testing.F) {
 		c.Set(4, audiosearch.Metadata{key: audiosearch.String(value)})
 		c.Set(5, audiosearch.Metadata{key: audiosearch.Scalar{}})
 		filter := audiosearch.Filter{Key: key, Op: audiosearch.Op(op), Value: value}
-		selected, err := c.Select([]audiosearch.Filter{filter})
+		selected, err := c.Select(context.Background(), []audiosearch.Filter{filter})
 		p, err2 := filter.Predicate()
 		require.Equal(t, err2 == nil, err == nil)
 		if err != nil {

@@ -18,6 +18,7 @@ type column struct {
 	holders []holders
 	free    []uint32 // codes that are not in use
 	idle    int      // entries without rows
+	text    int      // bytes of all values
 	runs    [][]uint32
 }
 
@@ -71,6 +72,7 @@ func (c *column) enter(value audiosearch.Scalar) (code uint32) {
 		c.holders = append(c.holders, holders{})
 	}
 	c.codes[e.text] = code
+	c.text += len(e.text)
 	if e.numeric {
 		c.enterNumber(code)
 	}
@@ -103,6 +105,7 @@ func (c *column) sweep() {
 	for code := range c.entries {
 		if e := &c.entries[code]; e.used && idle(uint32(code)) {
 			delete(c.codes, e.text)
+			c.text -= len(e.text)
 			*e = entry{}
 			c.free = append(c.free, uint32(code))
 		}
@@ -134,19 +137,24 @@ func (c *column) merge(a, b []uint32) []uint32 {
 	return append(append(merged, a...), b...)
 }
 
-// numbers returns the codes of the numbers that pass, in parts.
-func (c *column) numbers(op audiosearch.Op, p audiosearch.Predicate) (parts [][]uint32) {
-	from := op == audiosearch.OpGreater || op == audiosearch.OpGreaterOrEqual
+// numbers returns the codes of the numbers within all bounds, in parts.
+func (c *column) numbers(bounds []bound) (parts [][]uint32) {
 	for _, run := range c.runs {
-		at := sort.Search(len(run), func(i int) bool { return p.MatchDecimal(c.entries[run[i]].number) == from })
-		part := run[:at]
-		if from {
-			part = run[at:]
+		for _, p := range bounds {
+			at := sort.Search(len(run), func(i int) bool { return p.MatchDecimal(c.entries[run[i]].number) == p.below })
+			if p.below {
+				run = run[at:]
+			} else {
+				run = run[:at]
+			}
 		}
-		parts = append(parts, part)
+		parts = append(parts, run)
 	}
 	return parts
 }
+
+// effort returns about how many nanoseconds it takes to look at all values.
+func (c *column) effort() int { return costOfByte*c.text + costOfValue*len(c.codes) }
 
 func (h *holders) count() int {
 	switch {

@@ -1,6 +1,7 @@
 package columnar_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -14,7 +15,7 @@ func ExampleColumns() {
 	columns.Set(1, audiosearch.Metadata{"city": audiosearch.String("Basel"), "year": audiosearch.Int(2023)})
 	columns.Set(2, audiosearch.Metadata{"city": audiosearch.String("Bern"), "year": audiosearch.String("2024")})
 
-	selected, err := columns.Select([]audiosearch.Filter{
+	selected, err := columns.Select(context.Background(), []audiosearch.Filter{
 		{Key: "city", Value: "Bern"},
 		{Key: "year", Op: audiosearch.OpGreater, Value: "2020"},
 	})
@@ -36,7 +37,11 @@ func ExampleScores() {
 
 	ids := []string{"yard", "attic"} // by row
 	ranking := columnar.NewRanking(columnar.Page{Limit: 3}, func(a, b uint32) int { return strings.Compare(ids[a], ids[b]) })
-	for _, hit := range scores.Rank(dog, nil, ranking) {
+	hits, err := scores.Rank(context.Background(), dog, nil, ranking)
+	if err != nil {
+		panic(err)
+	}
+	for _, hit := range hits {
 		fmt.Println(ids[hit.Row], hit.Window, hit.Score)
 	}
 	// Output:

@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -42,7 +43,7 @@ func TestFiltersThatComeAgain(t *testing.T) {
 						want = append(want, row)
 					}
 				}
-				selected, err := c.Select(filters)
+				selected, err := c.Select(context.Background(), filters)
 				require.NoError(t, err)
 				require.Equal(t, want, slices.Collect(selected.Rows()), "seed %d, %v", seed, filters)
 			}
@@ -57,7 +58,7 @@ func TestKeptSetsAreBounded(t *testing.T) {
 		c.Set(row, audiosearch.Metadata{"n": audiosearch.Int(int64(row % 1000))})
 	}
 	ask := func(value string) *Selection {
-		selected, err := c.Select([]audiosearch.Filter{{Key: "n", Op: audiosearch.OpLess, Value: value}})
+		selected, err := c.Select(context.Background(), []audiosearch.Filter{{Key: "n", Op: audiosearch.OpLess, Value: value}})
 		require.NoError(t, err)
 		return selected
 	}
@@ -78,9 +79,9 @@ func TestKeptSetsAreBounded(t *testing.T) {
 	before := len(c.kept.sets)
 	for range 3 {
 		ask(strings.Repeat("1", 64))
-		_, err := c.Select([]audiosearch.Filter{{Key: "n", Op: audiosearch.OpContains, Value: strings.Repeat("x", maxKeptText)}})
+		_, err := c.Select(context.Background(), []audiosearch.Filter{{Key: "n", Op: audiosearch.OpContains, Value: strings.Repeat("x", maxKeptText)}})
 		require.NoError(t, err)
-		_, err = c.Select([]audiosearch.Filter{{Key: "n", Op: audiosearch.OpLess, Value: "none"}})
+		_, err = c.Select(context.Background(), []audiosearch.Filter{{Key: "n", Op: audiosearch.OpLess, Value: "none"}})
 		require.Error(t, err)
 	}
 	require.LessOrEqual(t, len(c.kept.sets), before+2)
@@ -103,7 +104,7 @@ func TestReadersShareKeptSets(t *testing.T) {
 		readers.Go(func() {
 			for i := range 200 {
 				limit := 1000 + i%20
-				selected, err := c.Select([]audiosearch.Filter{{Key: "n", Op: audiosearch.OpLess, Value: fmt.Sprint(limit)}})
+				selected, err := c.Select(context.Background(), []audiosearch.Filter{{Key: "n", Op: audiosearch.OpLess, Value: fmt.Sprint(limit)}})
 				if err != nil || selected.Len() != limit || !selected.Contains(uint32(limit-1)) || selected.Contains(uint32(limit)) {
 					t.Error("not what passes", limit, selected.Len(), err)
 				}

@@ -1,44 +1,62 @@
 package columnar
 
 import (
+	"context"
 	"encoding/binary"
 	"math/bits"
 	"slices"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
-// Rank offers the windows of the selected videos that have scores of a class to a ranking, as often as it wants them, and returns the page.
-// A nil selection has all videos.
-func (s *Scores) Rank(class audiosearch.Class, selected *Selection, r *Ranking) []Hit {
+// Rank offers the windows of the selected videos that have scores of a class to a
+// ranking, as often as it wants them, and returns the page. A nil selection has all
+// videos. The error is the context's; meanwhile it gives way as [Turn] says.
+func (s *Scores) Rank(ctx context.Context, class audiosearch.Class, selected *Selection, r *Ranking) ([]Hit, error) {
+	t, err := turns.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer t.End()
 	for s != nil && r.Next() {
-		for number, t := range s.tables {
-			if t == nil {
+		for number, table := range s.tables {
+			if table == nil {
 				continue
 			}
-			column, found := slices.BinarySearch(t.classes, class)
+			column, found := slices.BinarySearch(table.classes, class)
 			switch {
 			case !found:
-			case selected.few(t, s.places.regular(uint32(number)+1), r.holds()):
-				scan := rowScan{places: &s.places, table: t, number: uint32(number) + 1, column: column, Ranking: r}
+			case selected.few(table, s.places.regular(uint32(number)+1), r.holds()):
+				scan := rowScan{places: &s.places, table: table, number: uint32(number) + 1, column: column, Ranking: r, turn: t}
 				selected.scan(&scan)
 			default:
-				t.scan(column, selected, r)
+				table.scan(t, column, selected, r)
+			}
+			if err := t.Step(0); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return r.result()
+	return r.result(), nil
 }
 
 // scan looks at the scores first, and then whether the videos of good ones are selected.
-func (t *table) scan(column int, selected *Selection, r *Ranking) {
+// It ends early after the end of the turn.
+func (t *table) scan(turn *turns.Turn, column int, selected *Selection, r *Ranking) {
 	for i := range t.chunks {
+		if turn.Step(costOfChunk) != nil {
+			return
+		}
 		c, first := &t.chunks[i], i*chunkWindows
 		scores := c.column(column)
 		n := min(t.windows-first, chunkWindows)
 		for block, best := range c.columnMaxima(column)[:blocksOf(n)] {
 			if best < r.floor {
 				continue
+			}
+			if turn.Step(costOfScores) != nil {
+				return
 			}
 			end := min((block+1)*blockWindows, n)
 			for at := block * blockWindows; ; {
@@ -47,7 +65,7 @@ func (t *table) scan(column int, selected *Selection, r *Ranking) {
 				}
 				video := t.videoAt(first + at)
 				v, stop := t.videos[video], min(t.end(video)-first, end)
-				if v.row != deadRow && selected.Contains(v.row) {
+				if v.row != deadRow && selected.contains(turn, v.row) {
 					r.offer(v.row, uint32(first+at)-v.start, scores[2*at:2*stop])
 				}
 				at = stop
@@ -64,6 +82,7 @@ type rowScan struct {
 	number uint32 // of the table
 	column int
 	passes func(row uint32) bool // nil: all do; asked late
+	turn   *turns.Turn
 
 	lows   [1024]uint16
 	joined *rowBits
@@ -105,7 +124,7 @@ func (s *rowScan) union(sets []*rowSet) {
 
 // block offers the videos of rows that agree in their upper 16 bits.
 func (s *rowScan) block(b *rowBlock) {
-	if int(b.high) >= len(s.places.groups) {
+	if int(b.high) >= len(s.places.groups) || s.turn.Step(costOfRow*b.count) != nil {
 		return
 	}
 	g := &s.places.groups[b.high]
@@ -267,6 +286,9 @@ func (s *rowScan) row(row uint32) {
 }
 
 func (s *rowScan) video(row uint32, p place) {
+	if s.turn.Step(costOfVideo+costOfBlock*int(p.count)/8) != nil {
+		return
+	}
 	passed := s.passes == nil
 	for at, end := int(p.start), int(p.start+p.count); at < end; {
 		c, in := &s.table.chunks[at/chunkWindows], at%chunkWindows

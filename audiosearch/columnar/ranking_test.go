@@ -2,6 +2,7 @@ package columnar
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -92,7 +93,7 @@ func TestOfferChunk(t *testing.T) {
 			}
 			at += int(p.Count)
 		}
-		selected, err := columns.Select([]audiosearch.Filter{{Key: "in", Value: "true"}})
+		selected, err := columns.Select(context.Background(), []audiosearch.Filter{{Key: "in", Value: "true"}})
 		require.NoError(t, err)
 		limit := 1 + r.IntN(50)
 		slices.SortFunc(want, func(a, b Hit) int {

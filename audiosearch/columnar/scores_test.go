@@ -2,6 +2,7 @@ package columnar
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -19,6 +20,14 @@ import (
 type scored struct {
 	classes []audiosearch.Class
 	columns [][]uint16
+}
+
+// ranked returns hits that cannot fail.
+func ranked(hits []Hit, err error) []Hit {
+	if err != nil {
+		panic(err)
+	}
+	return hits
 }
 
 // rank is the oracle.
@@ -114,12 +123,12 @@ func TestScoresEqualTheOracle(t *testing.T) {
 						all.Set(row, audiosearch.Metadata{"in": audiosearch.Bool(r.Float64() < share*share)})
 					}
 					var err error
-					selected, err = all.Select([]audiosearch.Filter{{Key: "in", Value: "true"}})
+					selected, err = all.Select(context.Background(), []audiosearch.Filter{{Key: "in", Value: "true"}})
 					require.NoError(t, err)
 				}
 				class := []audiosearch.Class{0, 1, 5, 526, 17}[r.IntN(5)]
 				want := rank(videos, class, selected, page, compare)
-				got := s.Rank(class, selected, NewRanking(page, compare))
+				got := ranked(s.Rank(context.Background(), class, selected, NewRanking(page, compare)))
 				require.Equal(t, len(want), len(got), "seed %d, %+v", seed, page)
 				for i := range want {
 					require.Equal(t, want[i], got[i], "seed %d, %+v, hit %d", seed, page, i)
@@ -203,7 +212,7 @@ func TestScoresTidyUp(t *testing.T) {
 func TestScoresTakeAnything(t *testing.T) {
 	var s *Scores
 	ranking := NewRanking(Page{Limit: 5}, cmp.Compare[uint32])
-	require.Empty(t, s.Rank(0, nil, ranking))
+	require.Empty(t, ranked(s.Rank(context.Background(), 0, nil, ranking)))
 	require.False(t, s.Has(1))
 	require.Nil(t, s.Classes(1))
 	require.Nil(t, s.Windows(1, 0, 5))
@@ -217,9 +226,9 @@ func TestScoresTakeAnything(t *testing.T) {
 	require.Equal(t, [][]uint16{{1, 4}, {2, 0}, {3, 0}}, s.Windows(1, -5, 100))
 	require.Empty(t, s.Windows(1, 3, 2))
 	for _, page := range []Page{{Offset: -5, Limit: -5}, {}, {Offset: 10, Limit: 5}, {Offset: math.MaxInt, Limit: math.MaxInt}} {
-		require.Empty(t, s.Rank(1, nil, NewRanking(page, cmp.Compare[uint32])))
+		require.Empty(t, ranked(s.Rank(context.Background(), 1, nil, NewRanking(page, cmp.Compare[uint32]))))
 	}
-	require.Len(t, s.Rank(1, nil, NewRanking(Page{Offset: 1, Limit: math.MaxInt}, cmp.Compare[uint32])), 2)
+	require.Len(t, ranked(s.Rank(context.Background(), 1, nil, NewRanking(Page{Offset: 1, Limit: math.MaxInt}, cmp.Compare[uint32]))), 2)
 }
 
 // TestRankUnderFiltersEqualsTheOracle has enough videos for each way to go through a selection.
@@ -301,12 +310,12 @@ func TestRankUnderFiltersEqualsTheOracle(t *testing.T) {
 				}
 				for _, page := range []Page{{Offset: 3, Limit: 200, MinScore: 30_000}, {Offset: 9000, Limit: 10}} {
 					want := rank(passing, 3, nil, page, compare)
-					selected, err := c.Select(filters)
+					selected, err := c.Select(context.Background(), filters)
 					require.NoError(t, err)
-					require.Equal(t, append([]Hit{}, want...), append([]Hit{}, s.Rank(3, selected, NewRanking(page, compare))...), "%v, %+v", filters, page)
+					require.Equal(t, append([]Hit{}, want...), append([]Hit{}, ranked(s.Rank(context.Background(), 3, selected, NewRanking(page, compare)))...), "%v, %+v", filters, page)
 					if page.Offset == 3 { // put together first
 						selected.Len()
-						require.Equal(t, append([]Hit{}, want...), append([]Hit{}, s.Rank(3, selected, NewRanking(page, compare))...), "%v, %+v", filters, page)
+						require.Equal(t, append([]Hit{}, want...), append([]Hit{}, ranked(s.Rank(context.Background(), 3, selected, NewRanking(page, compare)))...), "%v, %+v", filters, page)
 					}
 				}
 			}

@@ -2,91 +2,144 @@ package columnar
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
-// condition is a filter over the column of its key.
+// condition is what filters demand of the column of their key.
 type condition struct {
-	audiosearch.Predicate
+	kind   conditionKind
 	id     uint32
 	column *column
 
-	codes    [][]uint32 // of the values that pass, if it is not excluding and there are several
-	only     uint32     // that of the value that passes, if it is not excluding and there is one
-	excludes bool       // all values pass but one:
-	excluded uint32     // nullCode: no row has it
+	numbers  []bound    // ranged: all must match
+	codes    [][]uint32 // ranged, listed: of the values that pass
+	passing  []uint64   // listed: a bit for each code, set if the value passes
+	only     uint32     // single: of the value that passes
+	excluded []uint32   // excluding: of the values that do not pass
 	values   int        // how many pass
 	rows     int        // how many pass, about
 }
 
-// Select returns the rows that pass all filters; no filters, all rows. The selection holds until the next Set or Remove. The error is that of a
-// filter that [audiosearch.Filter.Predicate] refuses.
-func (c *Columns) Select(filters []audiosearch.Filter) (*Selection, error) {
+type conditionKind uint8
+
+const (
+	single    conditionKind = iota // one value passes
+	excluding                      // all values but some
+	ranged                         // numbers
+	listed                         // the values that were found to pass
+)
+
+// Select returns the rows that pass all filters; no filters, all rows. The selection
+// holds until the next Set or Remove. The error is that of a filter that
+// [audiosearch.Filter.Predicate] refuses, or the context's: a look at many values takes
+// long, and gives way meanwhile as [Turn] says.
+//
+// The filters that an index answers come first. Texts are searched only in values of the
+// videos that are left then, or in all values of the key if that is less, each once for
+// all filters of the key; and not at all if no video is left.
+func (c *Columns) Select(ctx context.Context, filters []audiosearch.Filter) (*Selection, error) {
 	if len(filters) == 0 || len(filters) == 1 && (filters[0].Op == audiosearch.OpEqual || filters[0].Op == "") {
-		return c.selection(filters) // there is a set already
+		return c.selection(nil, filters) // there is a set already
 	}
 	rows, again := c.kept.find(filters)
 	if rows != nil {
 		return &Selection{columns: c, rows: rows}, nil
 	}
-	s, err := c.selection(filters)
-	if err == nil && again {
-		c.kept.keep(filters, s.set(), c.rows.count)
+	t, err := turns.Begin(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return s, err
-}
-
-func (c *Columns) selection(filters []audiosearch.Filter) (*Selection, error) {
-	s := &Selection{columns: c}
-	s.conditions = s.first[:0] // mostly there is one
-	for _, f := range filters {
-		p, err := f.Predicate()
-		if err != nil {
-			return nil, err
-		}
-		if id, found := c.byKey[f.Key]; found {
-			s.conditions = append(s.conditions, newCondition(f, p, id, c.columns[id]))
-		} else {
-			s.rows = &rowSet{}
-		}
+	defer t.End()
+	s, err := c.selection(t, filters)
+	if err == nil && (again || s.heavy()) {
+		err = s.put(t)
 	}
-	if len(s.conditions) == 0 && s.rows == nil {
-		s.rows = &c.rows
+	if err != nil {
+		return nil, err
 	}
-	slices.SortStableFunc(s.conditions, func(a, b condition) int { return cmp.Compare(a.rows, b.rows) })
+	if again {
+		c.kept.keep(filters, s.rows, c.rows.count)
+	}
 	return s, nil
 }
 
-func newCondition(f audiosearch.Filter, p audiosearch.Predicate, id uint32, col *column) condition {
-	n := condition{Predicate: p, id: id, column: col}
-	code, known := col.codes[f.Value] // nullCode if not
-	switch f.Op {
-	case audiosearch.OpNotEqual:
-		n.excludes, n.excluded = true, code
-		n.values, n.rows = len(col.codes), col.present.count
-		if known {
-			n.rows -= col.holders[code].count()
-		}
-	case audiosearch.OpContains:
-		var codes []uint32
-		for code := range col.entries {
-			if e := &col.entries[code]; e.used && p.MatchText(e.text) {
-				codes = append(codes, uint32(code))
+func (c *Columns) selection(t *turns.Turn, filters []audiosearch.Filter) (*Selection, error) {
+	s := &Selection{columns: c}
+	s.conditions = s.first[:0] // mostly there is one
+	if len(filters) == 0 {
+		s.rows = &c.rows
+		return s, nil
+	}
+	if f := filters[0]; len(filters) == 1 && (f.Op == audiosearch.OpEqual || f.Op == "") {
+		s.rows = &rowSet{}
+		if id, found := c.byKey[f.Key]; found {
+			if code, known := c.columns[id].codes[f.Value]; known {
+				s.conditions, s.rows = append(s.conditions, c.columns[id].equal(id, code)), nil
 			}
 		}
-		n.codes = [][]uint32{codes}
-		n.count()
-	case audiosearch.OpGreater, audiosearch.OpGreaterOrEqual, audiosearch.OpLess, audiosearch.OpLessOrEqual:
-		n.codes = col.numbers(f.Op, p)
-		n.count()
-	default:
-		if known {
-			n.only, n.values, n.rows = code, 1, col.holders[code].count()
+		return s, nil
+	}
+	keys, possible, err := c.keyFilters(filters)
+	if err != nil {
+		return nil, err
+	}
+	var texts []*keyFilters
+	for i := 0; i < len(keys) && possible; i++ {
+		k := &keys[i]
+		var list []condition
+		list, possible = k.conditions(c.looked)
+		s.conditions = append(s.conditions, list...)
+		if len(k.parts) > 0 && len(k.equal) == 0 {
+			texts = append(texts, k)
 		}
 	}
-	return n
+	if !possible {
+		s.rows = &rowSet{}
+		return s, nil
+	}
+	s.sort()
+	slices.SortStableFunc(texts, func(a, b *keyFilters) int { return cmp.Compare(a.column.effort(), b.column.effort()) })
+	for _, k := range texts {
+		if err := s.search(t, k); err != nil || s.rows != nil && s.rows.count == 0 {
+			return s, err
+		}
+	}
+	return s, nil
+}
+
+// sort puts the most selective condition first.
+func (s *Selection) sort() {
+	slices.SortStableFunc(s.conditions, func(a, b condition) int { return cmp.Compare(a.rows, b.rows) })
+}
+
+// passes reports whether a row passes.
+func (n *condition) passes(c *Columns, row uint32) bool {
+	if n.values == 1 && n.kind != excluding {
+		return n.column.holders[n.only].contains(row)
+	}
+	code := c.code(row, n.id)
+	switch {
+	case code == nullCode:
+		return false
+	case n.kind == excluding:
+		return !slices.Contains(n.excluded, code)
+	case n.kind == listed:
+		return n.passing[code/64]>>(code%64)&1 != 0
+	}
+	e := &n.column.entries[code]
+	if !e.numeric {
+		return false
+	}
+	for i := range n.numbers {
+		if !n.numbers[i].MatchDecimal(e.number) {
+			return false
+		}
+	}
+	return true
 }
 
 // count finds out how many rows pass, or guesses.
@@ -106,30 +159,11 @@ func (n *condition) count() {
 	}
 }
 
-// passes reports whether a row passes.
-func (n *condition) passes(c *Columns, row uint32) bool {
-	if n.values == 1 && !n.excludes {
-		return n.column.holders[n.only].contains(row)
-	}
-	code := c.code(row, n.id)
-	switch {
-	case code == nullCode:
-		return false
-	case n.excludes:
-		return code != n.excluded
-	}
-	e := &n.column.entries[code]
-	if n.Numeric() {
-		return e.numeric && n.MatchDecimal(e.number)
-	}
-	return n.MatchText(e.text)
-}
-
 // whole returns the set of the rows that pass if there is one, to be read only.
 func (n *condition) whole() (*rowSet, bool) {
 	switch {
-	case n.excludes:
-		if n.excluded == nullCode {
+	case n.kind == excluding:
+		if len(n.excluded) == 0 {
 			return &n.column.present, true
 		}
 	case n.values == 0:
@@ -141,26 +175,41 @@ func (n *condition) whole() (*rowSet, bool) {
 }
 
 // set returns the rows that pass, to be read only.
-func (n *condition) set() *rowSet {
+func (n *condition) set(t *turns.Turn) (*rowSet, error) {
 	if s, whole := n.whole(); whole {
-		return s
+		return s, nil
 	}
-	if n.excludes {
-		return n.column.present.keep(n.column.holders[n.excluded].set(), false)
+	if n.kind == excluding {
+		rows := &n.column.present
+		for _, code := range n.excluded {
+			rows = rows.keep(n.column.holders[code].set(), false)
+			if err := t.Step(costOfWords * len(rows.blocks)); err != nil {
+				return nil, err
+			}
+		}
+		return rows, nil
 	}
 	var u rowUnion
 	for _, codes := range n.codes {
-		for _, code := range codes {
+		for i, code := range codes {
 			switch h := &n.column.holders[code]; {
 			case h.many != nil:
 				u.addSet(h.many)
 			case h.any:
 				u.add(h.one)
 			}
+			if i%someValues == 0 {
+				if err := t.Step(costOfValue * someValues); err != nil {
+					return nil, err
+				}
+			}
 		}
 	}
-	return u.set()
+	return u.set(), nil
 }
+
+// someValues is how many values are looked at between two steps.
+const someValues = 1024
 
 // scan goes through the rows that pass, in any order.
 func (n *condition) scan(scan *rowScan) {
@@ -171,8 +220,10 @@ func (n *condition) scan(scan *rowScan) {
 		scan.set(s)
 		return
 	}
-	if n.excludes {
-		scan.set(n.set())
+	if n.kind == excluding {
+		if rows, err := n.set(scan.turn); err == nil {
+			scan.set(rows)
+		}
 		return
 	}
 	var sets []*rowSet
@@ -180,7 +231,10 @@ func (n *condition) scan(scan *rowScan) {
 	blocks := 1 + len(n.column.present.blocks)
 	few, sparse := n.values < 128*blocks, n.rows < 2048*blocks // so few that a bitmap does not pay
 	for _, codes := range n.codes {
-		for _, code := range codes {
+		for i, code := range codes {
+			if i%someValues == 0 && scan.turn.Step(costOfValue*someValues) != nil {
+				return
+			}
 			switch h := &n.column.holders[code]; {
 			case h.many != nil && sparse:
 				scan.set(h.many)

@@ -3,6 +3,8 @@ package columnar
 import (
 	"iter"
 	"math"
+
+	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
 // Selection is a set of rows. A nil one stands for all rows. It is for one goroutine.
@@ -14,12 +16,17 @@ type Selection struct {
 }
 
 // Contains reports whether a row is selected.
-func (s *Selection) Contains(row uint32) bool {
+func (s *Selection) Contains(row uint32) bool { return s.contains(nil, row) }
+
+// contains is Contains that gives way. It reports false after the end of the turn.
+func (s *Selection) contains(t *turns.Turn, row uint32) bool {
 	switch {
 	case s == nil:
 		return true
 	case s.rows != nil:
 		return s.rows.contains(row)
+	case t.Step(costOfTest*len(s.conditions)) != nil:
+		return false
 	}
 	for i := range s.conditions {
 		if !s.conditions[i].passes(s.columns, row) {
@@ -64,31 +71,53 @@ func (s *Selection) Clone() *Selection {
 
 // set puts the rows together.
 func (s *Selection) set() *rowSet {
+	_ = s.put(nil) // it cannot end
+	return s.rows
+}
+
+// put puts the rows together, unless they are already. It leaves the selection as it is
+// after an error.
+func (s *Selection) put(t *turns.Turn) error {
 	if s.rows != nil {
-		return s.rows
+		return nil
 	}
-	rows := s.conditions[0].set()
-	for i := 1; i < len(s.conditions) && rows.count > 0; i++ {
+	rows, err := s.conditions[0].set(t)
+	for i := 1; i < len(s.conditions) && err == nil && rows.count > 0; i++ {
 		n := &s.conditions[i]
 		if whole, ok := n.whole(); ok {
 			rows = rows.keep(whole, true)
+			err = t.Step(costOfWords * len(rows.blocks))
 		} else if rows.count > n.rows/4 {
-			rows = rows.keep(n.set(), true)
+			var others *rowSet
+			if others, err = n.set(t); err == nil {
+				rows = rows.keep(others, true)
+			}
 		} else {
-			rows = rows.keepFunc(func(row uint32) bool { return n.passes(s.columns, row) })
+			rows = rows.keepFunc(func(row uint32) bool {
+				if err == nil {
+					err = t.Step(costOfTest)
+				}
+				return err == nil && n.passes(s.columns, row)
+			})
 		}
 	}
-	s.rows = rows
-	return rows
+	if err == nil {
+		s.rows = rows
+	}
+	return err
 }
 
 // The costs below are in nanoseconds, as measured. What counts is how they compare.
 const (
-	costOfBlock = 1   // to look at the maximum of 64 windows
-	costOfVideo = 4   // to look up a video whose row is known
-	costOfValue = 20  // to look up the rows of a value
-	costOfRow   = 2   // to put a row into a set
-	costOfTest  = 100 // to find out whether a row passes
+	costOfBlock  = 1                                         // to look at the maximum of 64 windows
+	costOfVideo  = 4                                         // to look up a video whose row is known
+	costOfValue  = 20                                        // to look up the rows of a value
+	costOfRow    = 2                                         // to put a row into a set
+	costOfTest   = 100                                       // to find out whether a row passes
+	costOfChunk  = chunkWindows / blockWindows * costOfBlock // to look at all maxima of a chunk
+	costOfScores = 100                                       // to look at 64 scores
+	costOfWords  = 1000                                      // to join two bitmaps
+	costOfByte   = 5                                         // to search a byte of a value for texts
 )
 
 // few reports whether it takes less to look up the selected videos than to look at all scores of a table, for so many windows that are wanted.
@@ -142,8 +171,8 @@ func (s *Selection) whole() bool {
 
 // scan goes through the selected rows.
 func (s *Selection) scan(scan *rowScan) {
-	if s.rows == nil && len(s.conditions) > 1 && s.combines(scan.holds()) {
-		s.set()
+	if s.rows == nil && len(s.conditions) > 1 && s.combines(scan.holds()) && s.put(scan.turn) != nil {
+		return
 	}
 	if s.rows != nil {
 		scan.prime(s.rows)
@@ -151,7 +180,11 @@ func (s *Selection) scan(scan *rowScan) {
 		return
 	}
 	if len(s.conditions) > 1 {
+		turn := scan.turn // scan itself is to stay on the stack
 		scan.passes = func(row uint32) bool {
+			if turn.Step(costOfTest*len(s.conditions)) != nil {
+				return false
+			}
 			for i := range s.conditions[1:] {
 				if !s.conditions[i+1].passes(s.columns, row) {
 					return false
@@ -169,11 +202,22 @@ func (s *Selection) combines(wanted int) bool {
 	if driving == 0 {
 		return false
 	}
+	return s.effort(driving) < costOfTest*good(driving, share*float64(s.columns.rows.count)/driving, wanted)
+}
+
+// effort returns about how many nanoseconds it takes to put the set together.
+func (s *Selection) effort(driving float64) float64 {
 	effort := costOfRow * driving
 	for i := range s.conditions {
 		if _, whole := s.conditions[i].whole(); !whole {
 			effort += min(costOfRow*float64(s.conditions[i].rows)+costOfValue*float64(s.conditions[i].values), costOfTest*driving)
 		}
 	}
-	return effort < costOfTest*good(driving, share*float64(s.columns.rows.count)/driving, wanted)
+	return effort
+}
+
+// heavy reports whether it takes so long to put the set together that it is better done in turns.
+func (s *Selection) heavy() bool {
+	const long = 8e6
+	return s.rows == nil && len(s.conditions) > 1 && s.effort(float64(s.conditions[0].rows)) > long
 }

@@ -33,7 +33,8 @@ type Options struct {
 
 // Media implements [audiosearch.Media] by ffmpeg and ffprobe.
 type Media struct {
-	opts Options
+	opts      Options
+	unlimited bool // for tests, whose programs write files
 
 	mu        sync.Mutex
 	resampler string // the name of ffmpeg's best one; "": not asked yet

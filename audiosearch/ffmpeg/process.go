@@ -61,6 +61,9 @@ func (j *job) start(path string, args ...string) (*process, error) {
 		defer close(p.exited)
 		err := cmd.Start()
 		input.Close()
+		if err == nil && !j.unlimited {
+			limit(cmd.Process)
+		}
 		started <- err
 		if err == nil {
 			p.err = cmd.Wait()

@@ -33,7 +33,11 @@ func ExampleNew() {
 		panic(err)
 	}
 	f.Advance(24 * time.Hour)
-	_, err = f.Accept(ctx, path.Base(f.URL(&i)), authmgmt.Person{Subject: "user:ann"})
+	url, err := f.URL(ctx, &i)
+	if err != nil {
+		panic(err)
+	}
+	_, err = f.Accept(ctx, path.Base(url), authmgmt.Person{Subject: "user:ann"})
 	fmt.Println(errors.Is(err, authmgmt.ErrGrantPending))
 
 	fmt.Println(f.Drain(ctx), "granted") // too early
@@ -59,7 +63,7 @@ func ExampleFake_Break() {
 	f := authmgmttest.New(t, nil)
 	ctx := context.Background()
 	admin := authmgmt.Caller{Subject: "user:bob", Access: authmgmt.FullAccess()}
-	_, secret, err := f.CreateClient(ctx, "acme", admin, authmgmt.NewClient{ID: "build", Name: "Nightly build"})
+	_, secret, err := f.CreateClient(ctx, "acme", admin, authmgmt.NewClient{ID: "build", Name: "Nightly build", FullAccess: true})
 	if err != nil {
 		panic(err)
 	}
@@ -87,14 +91,14 @@ func ExampleFaults() {
 	}
 	// The second CreateClient is done, and its answer is lost.
 	faults := &authmgmttest.Faults{After: authmgmttest.On(authmgmttest.Nth(2), "Clients.CreateClient")}
-	service, err := authmgmt.New(faults.Store(db.AuthMgmt()), authmgmt.InvitationKey{1}, nil)
+	service, err := authmgmt.New(faults.Store(db.AuthMgmt()), nil)
 	if err != nil {
 		panic(err)
 	}
 	ctx := context.Background()
 	admin := authmgmt.Caller{Subject: "user:bob", Access: authmgmt.FullAccess()}
 	for _, id := range []string{"a", "b", "b"} {
-		_, _, err := service.CreateClient(ctx, "acme", admin, authmgmt.NewClient{ID: id, Name: "Nightly build"})
+		_, _, err := service.CreateClient(ctx, "acme", admin, authmgmt.NewClient{ID: id, Name: "Nightly build", FullAccess: true})
 		fmt.Println(err)
 	}
 	// Output:

@@ -19,11 +19,9 @@ type Options struct {
 	// default every organization has it.
 	Directory bool
 
-	// Key is what the links of invitations are computed from; the default is one that all fakes have.
-	Key authmgmt.InvitationKey
-
-	// Service are further settings of the service. Directory and Now are set by the fake; Observer is called too; AcceptURL is
-	// https://app.example.com/join/ and Logger discards by default.
+	// Service are further settings of the service. Directory and Now are set by the fake;
+	// Observer is called too. By default AcceptURL is https://app.example.com/join/,
+	// InvitationKey is one that all fakes have, and Logger discards.
 	Service authmgmt.Options
 }
 
@@ -47,14 +45,17 @@ func New(t testing.TB, opts *Options) *Fake {
 	if opts != nil {
 		o = *opts
 	}
-	if o.Key == (authmgmt.InvitationKey{}) {
-		copy(o.Key[:], "a key for tests, and for nothing else")
-	}
 	if o.Service.AcceptURL == "" {
 		o.Service.AcceptURL = "https://app.example.com/join/"
 	}
 	if o.Service.Logger == nil {
 		o.Service.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	var err error
+	if o.Service.InvitationKey.IsZero() {
+		if o.Service.InvitationKey, err = testKey(); err != nil {
+			t.Fatalf("authmgmttest: make a key: %v", err)
+		}
 	}
 	db, err := memory.Open(context.Background(), nil)
 	if err != nil {
@@ -68,10 +69,15 @@ func New(t testing.TB, opts *Options) *Fake {
 	}
 	o.Service.Now = f.Now
 	o.Service.Observer = &recorder{f, o.Service.Observer}
-	if f.Service, err = authmgmt.New(faults.Store(f.tables), o.Key, &o.Service); err != nil {
+	if f.Service, err = authmgmt.New(faults.Store(f.tables), &o.Service); err != nil {
 		t.Fatalf("authmgmttest: make the service: %v", err)
 	}
 	return f
+}
+
+// testKey is for tests, and for nothing else.
+func testKey() (authmgmt.InvitationKey, error) {
+	return authmgmt.NewInvitationKey([]byte("a key for tests, nothing besides"))
 }
 
 // Now returns the fake's time. It stands still but for Advance.

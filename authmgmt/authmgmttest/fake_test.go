@@ -3,7 +3,6 @@ package authmgmttest_test
 import (
 	"context"
 	"errors"
-	"path"
 	"sync"
 	"testing"
 	"time"
@@ -20,7 +19,7 @@ var full = authmgmt.Caller{Subject: "user:bob", Access: authmgmt.FullAccess()}
 
 // annInvited returns what an invitation is made of.
 func annInvited() authmgmt.NewInvitation {
-	return authmgmt.NewInvitation{ID: "ann", Email: "ann@example.com", Name: "Ann"}
+	return authmgmt.NewInvitation{ID: "ann", Email: "ann@example.com", Name: "Ann", FullAccess: true}
 }
 
 func TestFake(t *testing.T) {
@@ -56,7 +55,7 @@ func TestEventsAreInOrder(t *testing.T) {
 		n.ID = uuid.NewString()
 		i, err := f.Invite(t.Context(), "acme", full, n)
 		require.NoError(t, err)
-		_, err = f.Accept(t.Context(), path.Base(f.URL(&i)), authmgmt.Person{})
+		_, err = f.Accept(t.Context(), link(t, f, &i), authmgmt.Person{})
 		require.NoError(t, err)
 	}
 	want := []authmgmt.Kind{authmgmt.KindInvited, authmgmt.KindAccepted, authmgmt.KindGranted}
@@ -65,17 +64,25 @@ func TestEventsAreInOrder(t *testing.T) {
 	}
 }
 
+func link(t *testing.T, f *authmgmttest.Fake, i *authmgmt.Invitation) string {
+	t.Helper()
+	token, err := f.LinkToken(t.Context(), i)
+	require.NoError(t, err)
+	return token
+}
+
 func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	heard := 0
+	key, err := authmgmt.NewInvitationKey([]byte("not random, and nobody's key !?>"))
+	require.NoError(t, err)
 	f := authmgmttest.New(t, &authmgmttest.Options{
 		Directory: true,
-		Key:       authmgmt.InvitationKey{1},
 		Service: authmgmt.Options{
-			AcceptURL: "https://own.example.com/", SecretPrefix: "own-",
+			AcceptURL: "https://own.example.com/", InvitationKey: key, SecretPrefix: "own-",
 			Observer: authmgmt.ObserverFunc(func(context.Context, authmgmt.Observation) { heard++ }),
 		},
 	})
-	_, secret, err := f.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "a"})
+	_, secret, err := f.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "a", FullAccess: true})
 	require.NoError(t, err)
 	assert.Contains(t, secret, "own-")
 	viewer := authmgmt.NewClient{Name: "b", Roles: []authmgmt.Role{{ID: "viewer"}}}
@@ -86,14 +93,16 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	require.NoError(t, err)
 	i, err := f.Invite(t.Context(), "acme", full, annInvited())
 	require.NoError(t, err)
-	assert.Contains(t, f.URL(&i), "https://own.example.com/")
-	assert.NotEqual(t, authmgmttest.New(t, nil).LinkToken(&i), f.LinkToken(&i), "the key is the host's")
+	url, err := f.URL(t.Context(), &i)
+	require.NoError(t, err)
+	assert.Contains(t, url, "https://own.example.com/")
+	assert.NotEqual(t, link(t, authmgmttest.New(t, nil), &i), link(t, f, &i), "the key is the host's")
 	assert.Equal(t, len(f.Observations()), heard)
 }
 
 func TestBreak(t *testing.T) {
 	f := authmgmttest.New(t, &authmgmttest.Options{Directory: true})
-	_, secret, err := f.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{ID: "build", Name: "a"})
+	_, secret, err := f.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{ID: "build", Name: "a", FullAccess: true})
 	require.NoError(t, err)
 	token, _, err := f.Login(t.Context(), "build", secret)
 	require.NoError(t, err)
@@ -154,9 +163,9 @@ func TestDrain(t *testing.T) {
 	}})
 	const n = 250 // more than one turn looks at
 	for range n {
-		i, err := f.ImportInvitation(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "ann@example.com", Name: "Ann"})
+		i, err := f.ImportInvitation(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "ann@example.com", Name: "Ann", FullAccess: true})
 		require.NoError(t, err)
-		_, err = f.Accept(t.Context(), f.LinkToken(&i), authmgmt.Person{})
+		_, err = f.Accept(t.Context(), link(t, f, &i), authmgmt.Person{})
 		require.ErrorIs(t, err, authmgmt.ErrGrantPending)
 	}
 	f.Advance(time.Hour)
@@ -182,7 +191,7 @@ func TestFakeIsSafeForConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for range 20 {
 				heal := f.Break(authmgmttest.KeyCheckerPart)
-				_, _, err := f.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "a"})
+				_, _, err := f.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "a", FullAccess: true})
 				assert.NoError(t, err)
 				f.Advance(time.Millisecond)
 				f.Drain(t.Context())

@@ -67,9 +67,12 @@ func newRun(t *testing.T, h Harness, seed uint64) *run {
 		t.Skip("the backend has no Organizations")
 	}
 	r.model = &model{now: r.clock.Now(), rbac: make(map[string]bool)}
-	var err error
-	r.service, err = authmgmt.New(r.backend.Store, authmgmt.InvitationKey{1}, &authmgmt.Options{
-		Directory: r.backend.Organizations, AcceptURL: "https://app.example.com/join/", InvitationLifetime: invitationLifetime,
+	key, err := testKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.service, err = authmgmt.New(r.backend.Store, &authmgmt.Options{
+		Directory: r.backend.Organizations, AcceptURL: "https://app.example.com/join/", InvitationKey: key, InvitationLifetime: invitationLifetime,
 		Grant: func(_ context.Context, a authmgmt.Acceptance) (string, error) {
 			return "", scripted(&a.Invitation, a.Attempt)
 		},

@@ -40,7 +40,7 @@ func pickOf[T any](r *run, list []T) (picked T, ok bool) {
 func (r *run) org() string     { return pick(r, orgA, orgA, orgB) }
 func (r *run) caller() *caller { return &callers[max(0, r.rand.IntN(len(callers)+3)-3)] }
 func (r *run) text() string {
-	return strings.Repeat(pick(r, "imported ", "foreign "), 4) + fmt.Sprint(r.rand.IntN(4))
+	return strings.Repeat(pick(r, "imported, once more ", "from elsewhere, again "), 2) + fmt.Sprint(r.rand.IntN(4))
 }
 func (r *run) as(c *caller) authmgmt.Caller { return c.as(r.service.Catalogue()) }
 
@@ -81,9 +81,16 @@ func (r *run) roles() []authmgmt.Role {
 	return roles
 }
 
+// fullAccess says whether full access is meant by giving these roles. Now and then that
+// makes no sense.
+func (r *run) fullAccess(roles []authmgmt.Role) bool {
+	return (len(roles) == 0) != (r.rand.IntN(20) == 0)
+}
+
 func (r *run) createClient() {
 	org, by := r.org(), r.caller()
 	n := authmgmt.NewClient{ID: pick(r, "", r.clientID(), r.clientID()), Name: pick(r, "Build", "Deploy"), Roles: r.roles()}
+	n.FullAccess = r.fullAccess(n.Roles)
 	r.say("%s: %s creates client %q with %v", org, by.name, n.ID, n.Roles)
 	c, text, err := r.service.CreateClient(r.t.Context(), org, r.as(by), n)
 	if r.sameError(r.model.createClient(org, by, n, text, false), err) {
@@ -94,6 +101,7 @@ func (r *run) createClient() {
 func (r *run) importClient() {
 	org, by, text := r.org(), r.caller(), r.text()
 	n := authmgmt.NewClient{ID: pick(r, "", r.clientID(), r.clientID()), Name: pick(r, "Build", "Deploy"), Roles: r.roles()}
+	n.FullAccess = r.fullAccess(n.Roles)
 	r.say("%s: %s imports client %q with %v and secret %q", org, by.name, n.ID, n.Roles, text)
 	c, err := r.service.ImportClient(r.t.Context(), org, r.as(by), n, text)
 	if r.sameError(r.model.createClient(org, by, n, text, true), err) {
@@ -131,8 +139,9 @@ func (r *run) updateClient() {
 			fitting = append(fitting, role)
 		}
 		u.Roles = &fitting
+		u.FullAccess = r.fullAccess(fitting)
 	}
-	r.say("%s: %s updates client %q: name %v, roles %v of context %q", org, by.name, id, show(u.Name), show(u.Roles), u.Context)
+	r.say("%s: %s updates client %q: name %v, roles %v of context %q, full access %v", org, by.name, id, show(u.Name), show(u.Roles), u.Context, u.FullAccess)
 	c, err := r.service.UpdateClient(r.t.Context(), org, r.as(by), id, u)
 	if r.sameError(r.model.updateClient(org, by, id, u), err) {
 		r.same("the updated client", r.model.client(org, id).show(), showClient(&c))
@@ -186,8 +195,11 @@ func (r *run) revokeSecret() {
 	r.say("%s: %s revokes secret %s of client %q", org, by.name, secret.id, id)
 	err := r.service.RevokeSecret(r.t.Context(), org, r.as(by), id, uuid.MustParse(secret.id))
 	var want error
-	if c == nil || !slices.Contains(c.secrets, secret) {
+	switch {
+	case c == nil || !slices.Contains(c.secrets, secret):
 		want = authmgmt.ErrNotFound
+	case !by.mayGive(c.roles):
+		want = authmgmt.ErrForbidden
 	}
 	if r.sameError(want, err) {
 		c.secrets = slices.DeleteFunc(slices.Clone(c.secrets), func(s *modelSecret) bool { return s == secret })
@@ -203,8 +215,11 @@ func (r *run) deleteClient() {
 	err := r.service.DeleteClient(r.t.Context(), org, r.as(by), id)
 	c := r.model.client(org, id)
 	var want error
-	if c == nil {
+	switch {
+	case c == nil:
 		want = authmgmt.ErrNotFound
+	case !by.mayGive(c.roles):
+		want = authmgmt.ErrForbidden
 	}
 	if r.sameError(want, err) {
 		c.deleted, c.secrets = true, nil

@@ -35,6 +35,7 @@ func (r *run) newInvitation() authmgmt.NewInvitation {
 		Email: pick(r, "ann@example.com", "Ann@Example.com", "bea@example.com", "cleo@example.com", "dora@example.com", "eve@example.com"),
 		Name:  pick(r, "Ann", "Bea"), Roles: r.roles(), Lifetime: pick(r, 0, 0, time.Hour, 30*time.Hour),
 	}
+	n.FullAccess = r.fullAccess(n.Roles)
 	if i, ok := pickOf(r, r.model.invitations); ok && r.rand.IntN(5) > 1 {
 		n.Email = pick(r, i.email, strings.ToUpper(i.email))
 	}
@@ -71,10 +72,16 @@ func (r *run) addInvitation(org string, by *caller, n authmgmt.NewInvitation, go
 		i.lifetime = invitationLifetime
 	}
 	i.expires = m.now.Add(i.lifetime)
-	i.links = []string{r.service.LinkToken(got)}
+	i.links = []string{r.link(got)}
 	m.invitations = append(m.invitations, i)
 	m.event(org, authmgmt.KindInvited, by.name, n.ID)
 	r.same("the new invitation", i.show(), showInvitation(got))
+}
+
+func (r *run) link(i *authmgmt.Invitation) string {
+	token, err := r.service.LinkToken(r.t.Context(), i)
+	r.sameError(nil, err)
+	return token
 }
 
 func (r *run) resend() {
@@ -95,7 +102,7 @@ func (r *run) resend() {
 		return
 	}
 	i.expires = m.now.Add(i.lifetime)
-	i.links = append(i.links, r.service.LinkToken(&got))
+	i.links = append(i.links, r.link(&got))
 	m.event(org, authmgmt.KindResent, by.name, id)
 	r.same("the invitation that was resent", i.show(), showInvitation(&got))
 }

@@ -137,8 +137,12 @@ func withoutRepeats(roles []authmgmt.Role) []authmgmt.Role {
 	return once
 }
 
-// checkRoles is what comes before the store: what roles there are, whether the organization can have them, whether the caller may.
-func (m *model) checkRoles(org string, by *caller, roles []authmgmt.Role, imported bool) error {
+// checkRoles is what comes before the store: what roles there are, or that full access is
+// meant, whether the organization can have them, whether the caller may.
+func (m *model) checkRoles(org string, by *caller, roles []authmgmt.Role, full, imported bool) error {
+	if full != (len(roles) == 0) {
+		return errInvalid
+	}
 	for _, r := range roles {
 		if r.ID == "owner" {
 			return errInvalid
@@ -164,7 +168,7 @@ func (m *model) client(org, id string) *modelClient {
 }
 
 func (m *model) createClient(org string, by *caller, n authmgmt.NewClient, text string, imported bool) error {
-	if err := m.checkRoles(org, by, n.Roles, imported); err != nil {
+	if err := m.checkRoles(org, by, n.Roles, n.FullAccess, imported); err != nil {
 		return err
 	}
 	for _, c := range m.clients {
@@ -181,6 +185,11 @@ func (m *model) createClient(org string, by *caller, n authmgmt.NewClient, text 
 }
 
 func (m *model) updateClient(org string, by *caller, id string, u authmgmt.ClientUpdate) error {
+	switch {
+	case u.FullAccess && (u.Roles == nil || len(*u.Roles) > 0), // what is it beside roles, or alone?
+		u.Roles != nil && len(*u.Roles) == 0 && u.Context.String() == "" && !u.FullAccess:
+		return errInvalid
+	}
 	if u.Roles != nil && len(*u.Roles) > 0 {
 		for _, r := range *u.Roles {
 			if r.ID == "owner" {
@@ -220,6 +229,9 @@ func (m *model) updateClient(org string, by *caller, id string, u authmgmt.Clien
 			roles = append(roles, r)
 		}
 		roles = withoutRepeats(roles)
+		if len(roles) == 0 && !u.FullAccess {
+			return errInvalid
+		}
 		if len(roles) == 0 && !by.full {
 			return authmgmt.ErrForbidden
 		}
@@ -227,6 +239,14 @@ func (m *model) updateClient(org string, by *caller, id string, u authmgmt.Clien
 			if !slices.Contains(c.roles, r) && !by.holds(r) {
 				return authmgmt.ErrForbidden
 			}
+		}
+		for _, r := range c.roles {
+			if !slices.Contains(roles, r) && !by.holds(r) {
+				return authmgmt.ErrForbidden
+			}
+		}
+		if len(c.roles) == 0 && !by.full {
+			return authmgmt.ErrForbidden
 		}
 	}
 	if name == c.name && slices.Equal(roles, c.roles) {
@@ -269,7 +289,7 @@ func (m *model) invitation(org, id string) *modelInvitation {
 }
 
 func (m *model) invite(org string, by *caller, n authmgmt.NewInvitation, imported bool) error {
-	if err := m.checkRoles(org, by, n.Roles, imported); err != nil {
+	if err := m.checkRoles(org, by, n.Roles, n.FullAccess, imported); err != nil {
 		return err
 	}
 	taken := m.invitation(org, n.ID) != nil

@@ -101,7 +101,8 @@ func (r *run) compareToken(k *modelToken) {
 
 // newToken returns a token to make, now and then with an ID that was used before.
 func (r *run) newToken() authmgmt.NewToken {
-	n := authmgmt.NewToken{Subject: pick(r, "user:ann", "user:bea"), Roles: r.roles(), Lifetime: pick(r, 0, time.Hour, 5*time.Hour)}
+	n := authmgmt.NewToken{Subject: pick(r, "user:ann", "user:bea"), Roles: r.roles(), Lifetime: pick(r, 0, authmgmt.NoExpiry, 5*time.Hour)}
+	n.FullAccess = r.fullAccess(n.Roles)
 	if k, ok := pickOf(r, r.model.tokens); ok && r.rand.IntN(5) == 0 {
 		n.ID = uuid.MustParse(k.id)
 	}
@@ -127,7 +128,7 @@ func (r *run) importToken() {
 }
 
 func (m *model) mayAddToken(by *caller, n authmgmt.NewToken, text string) error {
-	if err := m.checkRoles("", by, n.Roles, true); err != nil {
+	if err := m.checkRoles("", by, n.Roles, n.FullAccess, true); err != nil {
 		return err
 	}
 	for _, k := range m.tokens {
@@ -144,7 +145,11 @@ func (r *run) addToken(org string, by *caller, n authmgmt.NewToken, text string,
 	if n.ID != uuid.Nil {
 		k.id = n.ID.String()
 	}
-	if n.Lifetime > 0 {
+	switch n.Lifetime {
+	case authmgmt.NoExpiry:
+	case 0:
+		k.expires = m.now.Add(tokenLifetime)
+	default:
 		k.expires = m.now.Add(n.Lifetime)
 	}
 	m.tokens = append(m.tokens, k)
@@ -171,6 +176,10 @@ func (r *run) revokeToken() {
 	}
 	if found == nil {
 		r.sameError(authmgmt.ErrNotFound, err)
+		return
+	}
+	if !by.mayGive(found.access()) {
+		r.sameError(authmgmt.ErrForbidden, err)
 		return
 	}
 	r.sameError(nil, err)

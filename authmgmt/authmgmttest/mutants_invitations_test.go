@@ -3,12 +3,12 @@ package authmgmttest_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // blocks makes a mutant that finds out by itself whether an address is taken: by an invitation of the organization that blocks says
@@ -23,7 +23,7 @@ func blocks(m *mutant, does func(fresh, other *authmgmt.Invitation) bool) {
 		if exclusive && !taken && slices.ContainsFunc(page.Invitations, func(other authmgmt.Invitation) bool { return does(&i, &other) }) {
 			return authmgmt.ErrPendingInvitation
 		}
-		runtime.Gosched()
+		conformance.Seam()
 		return m.AuthMgmt.CreateInvitation(ctx, i, false, e)
 	}
 }

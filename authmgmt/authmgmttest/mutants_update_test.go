@@ -3,13 +3,13 @@ package authmgmttest_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // each returns a rule's name in all groups that have updates.
@@ -116,7 +116,7 @@ var updateMutants = []broken{
 			if err != nil {
 				return err
 			}
-			runtime.Gosched()
+			conformance.Seam()
 			return m.AuthMgmt.UpdateClient(ctx, org, id, func(stored *authmgmt.Client) (authmgmt.AuditEvent, error) {
 				*stored = c
 				return e, nil
@@ -131,7 +131,7 @@ var updateMutants = []broken{
 			if err != nil {
 				return err
 			}
-			runtime.Gosched()
+			conformance.Seam()
 			return m.AuthMgmt.UpdateInvitation(ctx, org, id, func(stored *authmgmt.Invitation) (authmgmt.AuditEvent, error) {
 				*stored = i
 				return e, nil
@@ -146,7 +146,7 @@ var updateMutants = []broken{
 			if err != nil {
 				return err
 			}
-			runtime.Gosched()
+			conformance.Seam()
 			e, err := update(&k)
 			if err != nil {
 				return err
@@ -289,8 +289,7 @@ var updateMutants = []broken{
 			if err != nil {
 				return err
 			}
-			runtime.Gosched()
-			time.Sleep(time.Millisecond)
+			conformance.Seam()
 			return m.AuthMgmt.UpdateClient(ctx, org, id, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
 				c.Secrets = changed.Secrets
 				return authmgmt.AuditEvent{}, nil

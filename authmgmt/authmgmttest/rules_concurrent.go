@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -119,24 +118,8 @@ var concurrentRules = []rule{
 			c := newClient(orgA, "build", 0)
 			c.Name = "1"
 			s.addClient(t, c)
-			done := make(chan struct{})
-			stop := sync.OnceFunc(func() { close(done) })
-			defer stop()
-			var readers sync.WaitGroup
-			var errs [4]error
-			for i := range errs {
-				readers.Go(func() {
-					for errs[i] == nil {
-						select {
-						case <-done:
-							return
-						default:
-							errs[i] = s.whole(t, i)
-						}
-					}
-				})
-			}
-			for n := 2; n <= 60; n++ {
+			conformance.Watch(t, 4, func(i int) error { return s.whole(t, i) }, 59, func(step int) {
+				n := step + 2
 				s.updateClient(t, c, func(c *authmgmt.Client) {
 					c.Name = strconv.Itoa(n)
 					c.Secrets = c.Secrets[:0]
@@ -145,10 +128,7 @@ var concurrentRules = []rule{
 					}
 				})
 				s.addClient(t, newClient(orgA, fmt.Sprint("c", n), time.Hour))
-			}
-			stop()
-			readers.Wait()
-			conformance.NoErrors(t, errs[:])
+			})
 		}},
 }
 

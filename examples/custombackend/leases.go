@@ -1,6 +1,7 @@
 package custombackend
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -26,7 +27,7 @@ func (f *File) Add(ctx context.Context, j trigger.Job, at time.Time) error {
 }
 
 // Claim implements [trigger.Leases].
-func (f *File) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]trigger.Lease, error) {
+func (f *File) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]trigger.Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -34,15 +35,17 @@ func (f *File) Claim(ctx context.Context, token uuid.UUID, now, until time.Time,
 	defer f.mu.Unlock()
 	var due []row
 	for _, j := range f.jobs {
-		if !j.Dead && !j.At.After(now) {
+		if !j.Dead && !j.At.After(now) && !slices.Contains(except, j.Job.Organization) {
 			due = append(due, j)
 		}
 	}
 	slices.SortFunc(due, func(a, b row) int { return a.At.Compare(b.At) })
+	due = f.inTurn(due)
 	due = due[:min(limit, len(due))]
 	if len(due) == 0 {
 		return nil, nil
 	}
+	f.served = due[len(due)-1].Job.Organization
 	var leases []trigger.Lease
 	for i := range due {
 		due[i].At, due[i].Token = until, token
@@ -50,6 +53,35 @@ func (f *File) Claim(ctx context.Context, token uuid.UUID, now, until time.Time,
 		leases = append(leases, trigger.Lease{Job: due[i].Job, Token: token, Deliveries: due[i].Deliveries})
 	}
 	return leases, f.commit(record{Jobs: due})
+}
+
+// inTurn puts jobs in order: one of each organization, from the one behind the one that
+// was served last, and again.
+func (f *File) inTurn(due []row) []row {
+	turn := make(map[string]int) // by organization: how many of its jobs came before
+	rounds := make([]int, len(due))
+	order := make([]int, len(due))
+	for i, j := range due {
+		order[i], rounds[i] = i, turn[j.Job.Organization]
+		turn[j.Job.Organization]++
+	}
+	before := func(i int) bool { return due[i].Job.Organization <= f.served } // then it has to wait for the others
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case rounds[a] != rounds[b]:
+			return cmp.Compare(rounds[a], rounds[b])
+		case before(a) != before(b) && before(b):
+			return -1
+		case before(a) != before(b):
+			return 1
+		}
+		return cmp.Compare(due[a].Job.Organization, due[b].Job.Organization)
+	})
+	sorted := make([]row, len(due))
+	for i, at := range order {
+		sorted[i] = due[at]
+	}
+	return sorted
 }
 
 // Extend implements [trigger.Leases].

@@ -22,10 +22,11 @@ func addCredentials(ctx context.Context, r chi.Router, address string, key authm
 	if err != nil {
 		return nil, err
 	}
-	service, err := authmgmt.New(db.AuthMgmt(), key, &authmgmt.Options{
-		AcceptURL: address + "/join/",
-		Admit:     signedInAsInvitee,
-		Grant:     m.grant,
+	service, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{
+		AcceptURL:     address + "/join/",
+		InvitationKey: key,
+		Admit:         signedInAsInvitee,
+		Grant:         m.grant,
 	})
 	if err != nil {
 		return nil, err

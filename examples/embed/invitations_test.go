@@ -20,7 +20,10 @@ func Example_invitations() {
 	server := httptest.NewServer(host)
 	defer server.Close()
 	var m members
-	key := authmgmt.InvitationKey([]byte("not random, for the example only"))
+	key, err := authmgmt.NewInvitationKey([]byte("not random, for the example only"))
+	if err != nil {
+		log.Fatal(err)
+	}
 	if _, err := addCredentials(ctx, host, server.URL, key, &m); err != nil {
 		log.Fatal(err)
 	}

@@ -41,8 +41,8 @@ func Example_tokens() {
 	// 200 {"records":[{"tokens":{"card":"TOKEN"}}]} 16 1111
 	// 200 {"records":[{"token":"TOKEN"}]}
 	// 404
-	// 200 {"records":[{"token":"TOKEN","value":"********1111","redaction":"MASKED"}]}
-	// 200 {"records":[{"token":"TOKEN","value":"4111111111111111","redaction":"PLAIN_TEXT"}]}
+	// 200 {"records":[{"token":"TOKEN","value":"********1111","valueType":"STRING","redaction":"MASKED"}]}
+	// 200 {"records":[{"token":"TOKEN","value":"4111111111111111","valueType":"STRING","redaction":"PLAIN_TEXT"}]}
 }
 
 // exampleRoot stands for 32 random bytes that the host keeps outside of its database.

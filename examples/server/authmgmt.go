@@ -26,17 +26,22 @@ type authmgmtService struct {
 var _ member = (*authmgmtService)(nil)
 
 func newAuthMgmtService(s *settings, b *authmgmtBackend, root *rootKey, log *slog.Logger) (*authmgmtService, error) {
-	key, err := root.derive(purposeInvitations)
+	derived, err := root.derive(purposeInvitations)
+	if err != nil {
+		return nil, err
+	}
+	key, err := authmgmt.NewInvitationKey(derived[:])
 	if err != nil {
 		return nil, err
 	}
 	grants := new(tokenGrants)
-	service, err := authmgmt.New(b.store, key, &authmgmt.Options{
-		Directory: b.organizations,
-		AcceptURL: s.publicURL + httpadapter.AcceptPath,
-		Grant:     grants.grant,
-		Observer:  authmgmt.ObserverFunc(logRefused(log, time.Now)),
-		Logger:    log,
+	service, err := authmgmt.New(b.store, &authmgmt.Options{
+		Directory:     b.organizations,
+		AcceptURL:     s.publicURL + httpadapter.AcceptPath,
+		InvitationKey: key,
+		Grant:         grants.grant,
+		Observer:      authmgmt.ObserverFunc(logRefused(log, time.Now)),
+		Logger:        log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the credentials service: %w", err)
@@ -46,6 +51,7 @@ func newAuthMgmtService(s *settings, b *authmgmtBackend, root *rootKey, log *slo
 		Options:     httpadapter.Options{Logger: log},
 		Clients:     true,
 		Invitations: true,
+		Tokens:      true,
 		AcceptPage:  true,
 		Login:       true,
 	})
@@ -60,8 +66,13 @@ func (a *authmgmtService) handler() *httpadapter.Handler  { return a.routes }
 func (a *authmgmtService) ping(ctx context.Context) error { return a.service.Ping(ctx) }
 func (a *authmgmtService) run(ctx context.Context) error  { return a.service.Run(ctx) }
 
-// tokenGrants gives whoever accepts an invitation an access token with its roles, which never expires. The acceptance page shows it
-// once. So a token is of use only while the person waits: nobody could read one that is made later.
+// tokenLifetime is how long a token works that is issued to a person, unless it is
+// revoked before. Those of clients end sooner.
+const tokenLifetime = 90 * 24 * time.Hour
+
+// tokenGrants gives whoever accepts an invitation an access token with its roles, which
+// works for tokenLifetime. The acceptance page shows it once. So a token is of use only
+// while the person waits: nobody could read one that is made later.
 //
 // Each attempt makes a token of its own, whose ID can be computed, and first ends those of the attempts before. They may have been
 // stored, though nobody was told so.
@@ -81,7 +92,7 @@ func (g *tokenGrants) grant(ctx context.Context, a authmgmt.Acceptance) (string,
 		}
 	}
 	text, _, err := g.service.IssueToken(ctx, i.Organization, by, authmgmt.NewToken{
-		ID: grantedToken(i, a.Attempt), Subject: i.Email, Roles: i.Roles,
+		ID: grantedToken(i, a.Attempt), Subject: i.Email, Roles: i.Roles, FullAccess: i.FullAccess(), Lifetime: tokenLifetime,
 	})
 	return text, err
 }
@@ -106,7 +117,7 @@ func logRefused(log *slog.Logger, now func() time.Time) func(ctx context.Context
 				log.WarnContext(ctx, "login refused", "count", count)
 			}
 		case errors.Is(o.Err, authmgmt.ErrForbidden):
-			log.WarnContext(ctx, "change refused: it gives more than the caller holds", "kind", string(o.Kind),
+			log.WarnContext(ctx, "change refused: it gives or takes more than the caller holds", "kind", string(o.Kind),
 				"organization", o.Organization, "actor", o.Actor, "target", o.Target)
 		}
 	}

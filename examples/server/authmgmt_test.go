@@ -49,7 +49,7 @@ func TestGrant(t *testing.T) {
 			}
 		}
 		identity, err := service.VerifyToken(ctx, given[len(given)-1])
-		if err != nil || identity.Organization != "acme" || identity.Subject != "alan@example.com" || !identity.ExpiresAt.IsZero() ||
+		if err != nil || identity.Organization != "acme" || identity.Subject != "alan@example.com" || identity.ExpiresAt.IsZero() ||
 			!slices.Equal(identity.Access.Roles(), i.Roles) {
 			t.Errorf("%+v, %v", identity, err)
 		}
@@ -95,11 +95,15 @@ func TestInvitationLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, err := s.authmgmt.service.Invite(t.Context(), "acme", provisioner, authmgmt.NewInvitation{Email: "a@b", Name: "n"})
+	i, err := s.authmgmt.service.Invite(t.Context(), "acme", provisioner, authmgmt.NewInvitation{Email: "a@b", Name: "n", FullAccess: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	link, err := url.Parse(s.authmgmt.service.URL(&i))
+	text, err := s.authmgmt.service.URL(t.Context(), &i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	link, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(link.String(), "https://example.com/sub"+httpadapter.AcceptPath) {
 		t.Errorf("%s, %v", link, err)
 	}
@@ -140,7 +144,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 	log.Reset()
 	none := []authmgmt.Role{}
 	mallory := authmgmt.Caller{Subject: "mallory", Access: authmgmt.DefaultCatalogue().Access(authmgmt.Role{ID: "admin"})}
-	if _, err := service.UpdateClient(ctx, "acme", mallory, "c1", authmgmt.ClientUpdate{Roles: &none}); !errors.Is(err, authmgmt.ErrForbidden) {
+	if _, err := service.UpdateClient(ctx, "acme", mallory, "c1", authmgmt.ClientUpdate{Roles: &none, FullAccess: true}); !errors.Is(err, authmgmt.ErrForbidden) {
 		t.Error(err)
 	}
 	if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), `"kind":"client_updated","organization":"acme","actor":"mallory","target":"c1"`) {

@@ -99,7 +99,9 @@ func startDemo(ctx context.Context, stdout io.Writer, s *services, place demoPla
 	if err != nil {
 		return fmt.Errorf("issue the demo's API key: %w", err)
 	}
-	token, record, err := s.authmgmt.service.IssueToken(ctx, demoOrganization, provisioner, authmgmt.NewToken{Subject: demoSubject})
+	token, record, err := s.authmgmt.service.IssueToken(ctx, demoOrganization, provisioner, authmgmt.NewToken{
+		Subject: demoSubject, FullAccess: true, Lifetime: tokenLifetime,
+	})
 	if err != nil {
 		return fmt.Errorf("issue the demo's access token: %w", err)
 	}

@@ -9,9 +9,10 @@ type demoPage struct {
 	Start      string // different at each start: an email address has one pending invitation at most
 }
 
-// Clients, Invitations, Vault, Search, Auth and JSON are parts of the commands.
+// Clients, Invitations, Tokens, Vault, Search, Auth and JSON are parts of the commands.
 func (p demoPage) Clients() string     { return p.URL + "/api/v1/auth-management/clients" }
 func (p demoPage) Invitations() string { return p.URL + "/api/v1/auth-management/user-invitations" }
+func (p demoPage) Tokens() string      { return p.URL + "/api/v1/auth-management/tokens" }
 func (p demoPage) Vault() string       { return p.URL + "/v1/vaults/" + demoVault }
 func (p demoPage) Search() string      { return p.URL + "/api/v0/search/metadata-filters" }
 func (p demoPage) Auth() string        { return "-H 'Authorization: Bearer " + p.Token + "'" }
@@ -48,6 +49,9 @@ curl -sS -w '\n' {{.Invitations}} {{.JSON}} -d '{"email":"ada+{{.Start}}@example
 
 # Invite somebody else, read the invitation, and cancel it (200):
 i=$(curl -sS {{.Invitations}} {{.JSON}} -d '{"email":"alan+{{.Start}}@example.com","name":"Alan"}') && id=${i#*\"invitation_id\":\"} && id=${id%%\"*} && curl -sS -w '\n' "{{.Invitations}}/$id" {{.Auth}} && curl -sS -w '%{http_code}\n' -X DELETE "{{.Invitations}}/$id" {{.Auth}}
+
+# Get an access token with other credentials, list the newest of all beside the demo's own, and revoke it (200):
+c=$(curl -sS {{.Clients}} {{.JSON}} -d '{"name":"old laptop"}') && id=${c#*\"client_id\":\"} && secret=${c#*\"client_secret\":\"} && t=$(curl -sS -u "${id%%\"*}:${secret%%\"*}" {{.URL}}/api/v0/login -d grant_type=client_credentials) && t=$(curl -sS '{{.Tokens}}?offset=1&limit=1' {{.Auth}}) && echo "$t" && id=${t#*\"token_id\":\"} && curl -sS -w '%{http_code}\n' -X DELETE "{{.Tokens}}/${id%%\"*}" {{.Auth}}
 
 # Get the tokens of values that the demo's vault has, by column group and by column. They stay the same, at every start:
 curl -sS -w '\n' {{.Vault}}/tokenize {{.JSON}} -d '{"tokenizationParameters":[{"columnGroup":"emails","value":"ada@example.com"},{"table":"customers","column":"card","value":"4111111111111111"}]}'

@@ -26,7 +26,7 @@ func TestDemoTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, service := t.Context(), demo.authmgmt.service
-		text, record, err := service.IssueToken(ctx, demoOrganization, provisioner, authmgmt.NewToken{Subject: demoSubject})
+		text, record, err := service.IssueToken(ctx, demoOrganization, provisioner, authmgmt.NewToken{Subject: demoSubject, FullAccess: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestDemoTokens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		person, _, err := service.IssueToken(ctx, demoOrganization, provisioner, authmgmt.NewToken{Subject: "alan@example.com"})
+		person, _, err := service.IssueToken(ctx, demoOrganization, provisioner, authmgmt.NewToken{Subject: "alan@example.com", FullAccess: true})
 		if err != nil {
 			t.Fatal(err)
 		}

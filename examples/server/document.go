@@ -3,6 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
 	"os"
 
 	"github.com/google/uuid"
@@ -13,7 +16,8 @@ import (
 
 // document is the provisioning document.
 type document struct {
-	file          string // as the operator named it
+	file          string      // as the operator named it
+	exposed       fs.FileMode // of the file, if others can read it; else 0
 	organizations []organizationDoc
 }
 
@@ -51,7 +55,7 @@ func readProvisioning(path string) (*document, error) {
 	if path == "" {
 		return nil, nil
 	}
-	data, err := os.ReadFile(path)
+	data, exposed, err := readDocument(path)
 	if err != nil {
 		return nil, usagef("-config: %w", err)
 	}
@@ -59,8 +63,31 @@ func readProvisioning(path string) (*document, error) {
 	if err != nil {
 		return nil, usagef("-config: %s: %w", path, err)
 	}
-	doc.file = path
+	doc.file, doc.exposed = path, exposed
 	return doc, nil
+}
+
+// readDocument also returns the file's mode if others than its owner can read it, else 0.
+func readDocument(path string) (data []byte, exposed fs.FileMode, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	data, err = io.ReadAll(f)
+	return data, exposedMode(info), err
+}
+
+// warnOfExposed tells an operator that others can read the document: it holds credentials
+// and the values of vaults in clear.
+func (d *document) warnOfExposed(log *slog.Logger) {
+	if d != nil && d.exposed != 0 {
+		log.Warn("others can read the provisioning document, which holds secrets; chmod 600 it", "file", d.file, "mode", d.exposed.String())
+	}
 }
 
 // documentPath is what errors call the document as a whole.
@@ -92,9 +119,13 @@ func parseDocument(data []byte) (*document, error) {
 
 func readOrganization(o docObject, ids *uniqueNames) organizationDoc {
 	org := organizationDoc{id: o.name("id"), setupComplete: o.boolean("setup_complete")}
+	if org.id == provisionedOrganization {
+		o.fail("id", "is kept for this program")
+	}
 	ids.add(o, "id", org.id)
 	for k := range o.objects("api_keys", "key", "revoked") {
-		org.apiKeys = append(org.apiKeys, apiKeyDoc{key: k.secret("key"), revoked: k.boolean("revoked"), place: k.where()})
+		revoked := k.boolean("revoked")
+		org.apiKeys = append(org.apiKeys, apiKeyDoc{key: k.secretOr("key", revoked), revoked: revoked, place: k.where()})
 	}
 	collections := o.r.unique()
 	for c := range o.objects("doc_collections", "id", "ready") {
@@ -108,8 +139,13 @@ func readOrganization(o docObject, ids *uniqueNames) organizationDoc {
 	return org
 }
 
-// secret reads a credential: long enough not to be guessed, and of characters that an Authorization header can carry.
-func (o docObject) secret(key string) string {
+// secret reads a credential: not easily guessed, and of characters that an Authorization
+// header can carry.
+func (o docObject) secret(key string) string { return o.secretOr(key, false) }
+
+// secretOr reads a credential that may be easily guessed if it is revoked: one that an
+// earlier version took has to go.
+func (o docObject) secretOr(key string, revoked bool) string {
 	text, ok := o.text(key, true)
 	if !ok {
 		return ""
@@ -120,8 +156,8 @@ func (o docObject) secret(key string) string {
 			return ""
 		}
 	}
-	if len(text) < secret.MinImported || len(text) > secret.MaxLength {
-		o.fail(key, "must be %d to %d characters long", secret.MinImported, secret.MaxLength)
+	if problem := secret.ImportProblem(text); problem != "" && (!revoked || len(text) > secret.MaxLength) {
+		o.fail(key, "%s", problem)
 		return ""
 	}
 	if earlier, ok := o.r.secrets[text]; ok {

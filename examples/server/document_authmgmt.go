@@ -39,8 +39,9 @@ type invitationDoc struct {
 func readAuthMgmt(o docObject, org *organizationDoc) {
 	org.rbac = o.boolean("rbac_enabled")
 	for t := range o.objects("access_tokens", "token", "subject", "roles", "revoked") {
+		revoked := t.boolean("revoked")
 		org.accessTokens = append(org.accessTokens, accessTokenDoc{
-			token: t.secret("token"), subject: t.name("subject"), roles: t.roles(), revoked: t.boolean("revoked"), place: t.where(),
+			token: t.secretOr("token", revoked), subject: t.name("subject"), roles: t.roles(), revoked: revoked, place: t.where(),
 		})
 	}
 	clients := o.r.unique()
@@ -74,11 +75,21 @@ func (o docObject) roles() []authmgmt.Role {
 			a.fail(problem.Field, "%s", problem.Message)
 		}
 	}
-	if len(roles) > authmgmt.MaxRoles {
+	size := 0
+	for _, role := range roles {
+		size += len(role.ID) + len(role.Resource) + len(role.ResourceInstance)
+	}
+	switch {
+	case len(roles) > authmgmt.MaxRoles:
 		o.fail("roles", "must be at most %d", authmgmt.MaxRoles)
+	case size > maxRolesText:
+		o.fail("roles", "must be at most %d bytes together", maxRolesText)
 	}
 	return roles
 }
+
+// maxRolesText bounds the text of a list of roles, in bytes, as package authmgmt does.
+const maxRolesText = 8 << 10
 
 // lifetime reads how long an invitation is pending. Stores keep microseconds.
 func (o docObject) lifetime(key string) time.Duration {

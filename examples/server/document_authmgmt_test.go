@@ -78,7 +78,7 @@ func TestDocumentEmail(t *testing.T) {
 		) {
 			doc, err := parseDocument([]byte(invitationWith(email, "")))
 			address := strings.NewReplacer(`\"`, `"`, `\\`, `\`, "\\u0001", "\x01").Replace(email)
-			_, refused := s.authmgmt.service.ImportInvitation(t.Context(), "a", provisioner, authmgmt.NewInvitation{Email: address, Name: "n"})
+			_, refused := s.authmgmt.service.ImportInvitation(t.Context(), "a", provisioner, authmgmt.NewInvitation{Email: address, Name: "n", FullAccess: true})
 			var invalid *authmgmt.ValidationError
 			if refused != nil && !errors.As(refused, &invalid) || (err == nil) != (refused == nil) {
 				t.Errorf("%q: the document says %v, the service %v", address, err, refused)

@@ -38,6 +38,9 @@ func readVaults(o docObject, org *organizationDoc) {
 	ids := o.r.unique()
 	for v := range o.objects("vaults", "id", "tables", "records") {
 		d := vaultDoc{id: v.name("id"), places: make(map[columnName]string), place: v.where()}
+		if d.id == "." || d.id == ".." {
+			v.fail("id", "must not be . or ..: the ID stands in paths")
+		}
 		ids.add(v, "id", d.id)
 		readRecords(v, &d, readTables(v, &d))
 		org.vaults = append(org.vaults, d)

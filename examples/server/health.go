@@ -17,8 +17,15 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// readyz answers 200 only while the stores of all services answer and ctx, which ends with the first signal, has not ended.
-func readyz(ctx context.Context, members []member, log *slog.Logger) http.Handler {
+// pinger is what readiness depends on.
+type pinger interface {
+	name() string
+	ping(ctx context.Context) error
+}
+
+// readyz answers 200 only while the stores of all services answer, what is written
+// arrives, and ctx, which ends with the first signal, has not ended.
+func readyz(ctx context.Context, members []pinger, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		if ctx.Err() != nil {
@@ -37,7 +44,7 @@ func readyz(ctx context.Context, members []member, log *slog.Logger) http.Handle
 
 // pingAll reports whether all stores answer before ctx ends. It does not wait for one that ignores the end of ctx: a hanging disk can
 // hold a read up for as long as it likes.
-func pingAll(ctx context.Context, members []member, log *slog.Logger) bool {
+func pingAll(ctx context.Context, members []pinger, log *slog.Logger) bool {
 	answers := make(chan bool, len(members))
 	for _, m := range members {
 		go func() {

@@ -87,6 +87,9 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
+	if err := rehearse(ctx, doc); err != nil {
+		return err
+	}
 	key, err := namedKey(s)
 	if err != nil {
 		return err
@@ -133,6 +136,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if err := checkKey(ctx, services, key, log); err != nil {
 		return err
 	}
+	doc.warnOfExposed(log)
 	if err := provision(ctx, services, doc, log); err != nil {
 		return err
 	}

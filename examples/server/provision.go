@@ -9,7 +9,13 @@ import (
 // changed nor revived, but for setup_complete, rbac_enabled, the readiness of collections and "revoked": true, which always follow the
 // document. What is not in the document stays. Applying it again changes nothing.
 //
-// Each service first checks the document against what it holds, so that a contradiction changes nothing anywhere.
+// What a service refuses of the document alone has been found by rehearse. Each service
+// first checks the document against what it holds, so that a contradiction to that
+// changes nothing anywhere. Two contradictions show only when it is too late for that: a
+// column that would come back into a group that it had tokens without, and a value for
+// which a format has no token left. Vaults come first, so that no credential works by
+// then; and as nothing is done twice, the document can be applied again once it is
+// corrected.
 func provision(ctx context.Context, s *services, doc *document, log *slog.Logger) error {
 	if doc == nil {
 		return nil
@@ -20,7 +26,7 @@ func provision(ctx context.Context, s *services, doc *document, log *slog.Logger
 		}
 	}
 	for _, apply := range []func(context.Context, *document) error{
-		s.trigger.applyDocument, s.authmgmt.applyDocument, s.vault.applyDocument, s.audio.applyDocument,
+		s.vault.applyDocument, s.trigger.applyDocument, s.authmgmt.applyDocument, s.audio.applyDocument,
 	} {
 		if err := apply(ctx, doc); err != nil {
 			return err

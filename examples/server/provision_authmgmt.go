@@ -102,7 +102,9 @@ func (a *authmgmtService) applyDocument(ctx context.Context, doc *document) erro
 			}
 		}
 		for _, c := range org.clients {
-			_, err := a.service.ImportClient(ctx, org.id, provisioner, authmgmt.NewClient{ID: c.id, Name: c.name, Roles: c.roles}, c.secret)
+			_, err := a.service.ImportClient(ctx, org.id, provisioner, authmgmt.NewClient{
+				ID: c.id, Name: c.name, Roles: c.roles, FullAccess: len(c.roles) == 0,
+			}, c.secret)
 			if errors.Is(err, authmgmt.ErrExists) {
 				if err := a.checkClient(ctx, doc, org.id, &c); err != nil {
 					return err
@@ -113,7 +115,7 @@ func (a *authmgmtService) applyDocument(ctx context.Context, doc *document) erro
 		}
 		for _, i := range org.invitations {
 			_, err := a.service.ImportInvitation(ctx, org.id, provisioner, authmgmt.NewInvitation{
-				ID: i.id, Inviter: i.inviter, Email: i.email, Name: i.name, Roles: i.roles, Lifetime: i.expires,
+				ID: i.id, Inviter: i.inviter, Email: i.email, Name: i.name, Roles: i.roles, FullAccess: len(i.roles) == 0, Lifetime: i.expires,
 			})
 			if err != nil && !errors.Is(err, authmgmt.ErrExists) {
 				return fmt.Errorf("provision the invitation at %s: %w", i.place, err)
@@ -124,9 +126,18 @@ func (a *authmgmtService) applyDocument(ctx context.Context, doc *document) erro
 }
 
 // applyToken imports a token, or warns if it is there and does not mean what the document says. One to be revoked is stored all the same:
-// so no document can bring it back.
+// so no document can bring it back. One that nobody could import any more is ended if it is there.
 func (a *authmgmtService) applyToken(ctx context.Context, doc *document, org string, t *accessTokenDoc) error {
-	token, err := a.service.ImportToken(ctx, org, provisioner, authmgmt.NewToken{Subject: t.subject, Roles: t.roles, Revoked: t.revoked}, t.token)
+	if t.revoked && secret.ImportProblem(t.token) != "" {
+		stored, err := a.checkToken(ctx, doc, org, t)
+		if err != nil || stored == nil {
+			return err
+		}
+		return a.service.RevokeToken(ctx, org, provisioner, stored.ID)
+	}
+	token, err := a.service.ImportToken(ctx, org, provisioner, authmgmt.NewToken{
+		Subject: t.subject, Roles: t.roles, FullAccess: len(t.roles) == 0, Lifetime: authmgmt.NoExpiry, Revoked: t.revoked,
+	}, t.token)
 	if errors.Is(err, authmgmt.ErrExists) { // maybe since a moment ago, by another server's document
 		stored, refused := a.checkToken(ctx, doc, org, t)
 		if refused != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
+	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -135,10 +136,15 @@ func TestProvisioningIntoAFullVault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = apply(t, s, vaultWith(allColumns, record(`"card":"123456"`)))
+	document := vaultWith(allColumns, record(`"card":"123456"`))
+	err = apply(t, s, strings.TrimSuffix(document, "}]}")+`,"api_keys":[{"key":"`+docKey+`"}]}]}`)
 	var usage *usageError
 	const want = "-config: acme.json: line 3, column 48: organizations[0].vaults[0].records[0].fields.card: the format has no room for another token"
 	if !errors.As(err, &usage) || err.Error() != want {
 		t.Errorf("got %v", err)
+	}
+	// What shows this late comes before the credentials.
+	if _, err := s.trigger.service.VerifyKey(t.Context(), docKey); !errors.Is(err, trigger.ErrInvalidKey) {
+		t.Errorf("the API key works: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/seed-6363c74e/mortise/internal/secret"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -51,6 +52,9 @@ func (t *triggerService) applyDocument(ctx context.Context, doc *document) error
 
 func (t *triggerService) applyKey(ctx context.Context, doc *document, org string, k *apiKeyDoc) error {
 	stored, err := t.service.FindKey(ctx, k.key)
+	if errors.Is(err, trigger.ErrNotFound) && k.revoked && secret.ImportProblem(k.key) != "" {
+		return nil // nobody can bring it back
+	}
 	if errors.Is(err, trigger.ErrNotFound) {
 		stored, err = t.service.ImportKey(ctx, org, "", k.key)
 		if errors.Is(err, trigger.ErrExists) { // another server on the same data applies its document at this moment

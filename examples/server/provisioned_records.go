@@ -19,7 +19,7 @@ import (
 // nothing to anybody without the root key.
 type provisionedRecords struct{ service *vault.Service }
 
-// No name in a document has a control character.
+// No document has an organization of this name: the reader refuses it.
 const (
 	provisionedOrganization = "\x01mortise"
 	provisionedVault        = "provisioned records"

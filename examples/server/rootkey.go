@@ -107,8 +107,14 @@ func readKeyFile(path string) (key rootKey, exposed fs.FileMode, err error) {
 	if key, err = parseRootKey(string(text)); err != nil {
 		return rootKey{}, 0, fmt.Errorf("%s: %w", path, err)
 	}
-	if mode := info.Mode(); runtime.GOOS != "windows" && mode.Perm()&0o077 != 0 {
-		exposed = mode.Perm()
+	return key, exposedMode(info), nil
+}
+
+// exposedMode is the mode of a file that others than its owner can read or write, else 0.
+// A pipe's says nothing.
+func exposedMode(info fs.FileInfo) fs.FileMode {
+	if mode := info.Mode(); mode.IsRegular() && runtime.GOOS != "windows" && mode.Perm()&0o077 != 0 {
+		return mode.Perm()
 	}
-	return key, exposed, nil
+	return 0
 }

@@ -22,7 +22,7 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 	}
 	pages := map[string]http.Handler{
 		"/healthz": http.HandlerFunc(healthz),
-		"/readyz":  readyz(ctx, all.all(), log),
+		"/readyz":  readyz(ctx, all.needed(), log),
 	}
 	if s.docs {
 		if err := addDocs(pages, s.publicURL, handlers); err != nil {
@@ -48,9 +48,18 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 				"error": "method_not_allowed", "message": "This address answers to GET and HEAD.",
 			})
 		default:
-			page.ServeHTTP(w, r)
+			page.ServeHTTP(w, bodyless(r))
 		}
 	}), nil
+}
+
+// bodyless returns the request for a handler that needs no body, and gets none, whatever
+// it calls: [http.Request.FormValue] would read one of any size. What becomes of the body
+// that was sent is up to net/http, which takes a little of it, or ends the connection.
+func bodyless(r *http.Request) *http.Request {
+	without := *r
+	without.Body, without.ContentLength, without.TransferEncoding = http.NoBody, 0, nil
+	return &without
 }
 
 // writeJSON answers with one of the program's own small objects.

@@ -56,6 +56,7 @@ type searchRoute struct {
 	method string
 	open   func(w http.ResponseWriter, r *http.Request)
 	known  func(w http.ResponseWriter, r *http.Request, who httpadapter.Principal)
+	form   bool // it reads a body; see form for how much of it
 }
 
 func newSearchPage(s *settings, service *audiosearch.Service, files audiosearch.Files, programs *ffmpeg.Media,
@@ -77,12 +78,12 @@ func newSearchPage(s *settings, service *audiosearch.Service, files audiosearch.
 	p.routes = map[string]searchRoute{
 		"":            {method: http.MethodGet, known: p.showForm},
 		"/":           {method: http.MethodGet, open: p.goHome},
-		"/login":      {method: http.MethodPost, open: p.login},
+		"/login":      {method: http.MethodPost, open: p.login, form: true},
 		"/logout":     {method: http.MethodPost, open: p.logout},
-		"/start":      {method: http.MethodPost, known: p.start},
+		"/start":      {method: http.MethodPost, known: p.start, form: true},
 		"/run":        {method: http.MethodGet, known: p.showRun},
 		"/status":     {method: http.MethodGet, known: p.runStatus},
-		"/cancel":     {method: http.MethodPost, known: p.cancel},
+		"/cancel":     {method: http.MethodPost, known: p.cancel, form: true},
 		"/media":      {method: http.MethodGet, known: p.media},
 		"/picture":    {method: http.MethodGet, known: p.picture},
 		"/sound":      {method: http.MethodGet, known: p.sound},
@@ -120,6 +121,9 @@ func (p *searchPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 
 	route, ok := p.routes[strings.TrimPrefix(r.URL.Path, searchPath)]
+	if !route.form {
+		r = bodyless(r)
+	}
 	switch {
 	case !ok:
 		p.refuse(w, r, http.StatusNotFound, "There is no such page.")
@@ -176,6 +180,9 @@ func (p *searchPage) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, audiosearch.ErrDatasetNotFound), errors.Is(err, audiosearch.ErrRunNotFound), errors.Is(err, audiosearch.ErrVideoNotFound):
 		p.refuse(w, r, http.StatusNotFound, "There is no such search, dataset or video. It may have been deleted.")
+	case errors.Is(err, audiosearch.ErrTooManyRuns):
+		w.Header().Set("Retry-After", "10")
+		p.refuse(w, r, http.StatusTooManyRequests, "Too many searches have not ended. Try again when some have.")
 	case errors.Is(err, audiosearch.ErrBadMedia):
 		p.refuse(w, r, http.StatusNotFound, "The file of this video cannot be read at the moment.")
 	default:

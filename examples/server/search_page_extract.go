@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -47,96 +47,78 @@ func (p *searchPage) sendExtract(w http.ResponseWriter, r *http.Request, who htt
 		p.refuse(w, r, http.StatusNotFound, "There is no such "+e.name+".")
 		return
 	}
-	key := extractKey{scoring.File.Digest, at}
+	file := scoring.File
+	key := extractKey{who.Organization, dataset, video, file.Digest, file.Size, file.ModTime.UnixMicro(), at}
 	content, err := e.kept.get(r.Context(), key, func(ctx context.Context) ([]byte, error) {
-		name, release, err := p.files.Local(ctx, who.Organization, v.Path)
-		if err != nil {
-			return nil, err
-		}
-		defer release()
-		return e.make(ctx, name, at)
+		return p.cutOut(ctx, key, v.Path, e.make)
 	})
 	if err != nil {
-		if r.Context().Err() == nil {
-			p.log.WarnContext(r.Context(), "search page: no "+e.name, "organization", who.Organization, "dataset", dataset, "video", video, "error", err)
-		}
-		p.refuse(w, r, http.StatusNotFound, "This "+e.name+" cannot be made at the moment.")
+		p.failExtract(w, r, key, e.name, err)
 		return
 	}
 	h := w.Header()
 	h.Set("Content-Type", http.DetectContentType(content))
 	h.Set("Content-Security-Policy", "default-src 'none'; media-src 'self'; sandbox")
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set("ETag", fmt.Sprintf("%q", hex.EncodeToString(key.file[:8])+"-"+strconv.FormatInt(ms, 10)))
+	h.Set("ETag", fmt.Sprintf("%q", hex.EncodeToString(key.digest[:8])+"-"+strconv.FormatInt(ms, 10)))
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
 }
 
-const (
-	extractLimit  = 2        // that are made at a time: each is a program
-	extractsBytes = 16 << 20 // that are kept in memory
-)
+// errOtherFile: the scores are of another file than the one that is there now.
+var errOtherFile = errors.New("the file is not the one that was scored")
 
-// extracts has pictures or sounds made, a few at a time, and keeps the latest.
-type extracts struct {
-	slots chan struct{}
-
-	mu    sync.Mutex
-	kept  map[extractKey][]byte
-	order []extractKey // in which they came
-	bytes int
-}
-
-// extractKey names one by what is in the file, so that a file that changes has others.
-type extractKey struct {
-	file [32]byte
-	at   time.Duration
-}
-
-func newExtracts() *extracts {
-	return &extracts{slots: make(chan struct{}, extractLimit), kept: make(map[extractKey][]byte)}
-}
-
-// get returns one that is kept, or has it made and keeps it.
-func (e *extracts) get(ctx context.Context, key extractKey, make func(context.Context) ([]byte, error)) ([]byte, error) {
-	if content, ok := e.find(key); ok {
-		return content, nil
+// cutOut makes an extract of the file at a path, if that is the one that was scored: the
+// cut would show something else otherwise, and be kept as what was found.
+func (p *searchPage) cutOut(ctx context.Context, key extractKey, path string,
+	cut func(ctx context.Context, file string, at time.Duration) ([]byte, error)) ([]byte, error) {
+	name, release, err := p.files.Local(ctx, key.organization, path)
+	if err != nil {
+		return nil, err
 	}
-	select {
-	case e.slots <- struct{}{}:
-		defer func() { <-e.slots }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	defer release()
+	if err := sameFile(name, key); err != nil {
+		return nil, err
 	}
-	if content, ok := e.find(key); ok { // somebody else had it made meanwhile
-		return content, nil
-	}
-	content, err := make(ctx)
-	if err == nil {
-		e.keep(key, content)
+	content, err := cut(ctx, name, key.at)
+	// Somebody may have written to it meanwhile.
+	if other := sameFile(name, key); other != nil {
+		return nil, other
 	}
 	return content, err
 }
 
-func (e *extracts) find(key extractKey) ([]byte, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	content, ok := e.kept[key]
-	return content, ok
+// sameFile looks whether a file is still what it was, as far as its size and its time tell.
+func sameFile(name string, scored extractKey) error {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return err
+	case info.Size() != scored.size || info.ModTime().UnixMicro() != scored.modified:
+		return errOtherFile
+	}
+	return nil
 }
 
-func (e *extracts) keep(key extractKey, content []byte) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if _, ok := e.kept[key]; ok {
-		return
+// failExtract says why there is no extract.
+func (p *searchPage) failExtract(w http.ResponseWriter, r *http.Request, key extractKey, what string, err error) {
+	switch {
+	case errors.Is(err, errOtherFile):
+		p.refuse(w, r, http.StatusConflict, "The file of this video was changed after it was searched, so there is no "+what+" of what was found. "+
+			"It is looked at anew when the server starts.")
+	case errors.Is(err, errCrowded):
+		p.retryLater(w, r, http.StatusTooManyRequests, "You have asked for too many at once. Try again in a moment.")
+	case errors.Is(err, errWaited):
+		p.retryLater(w, r, http.StatusServiceUnavailable, "Others are being served at the moment. Try again in a moment.")
+	default:
+		if r.Context().Err() == nil {
+			p.log.WarnContext(r.Context(), "search page: no "+what, "organization", key.organization, "dataset", key.dataset, "video", key.video, "error", err)
+		}
+		p.refuse(w, r, http.StatusNotFound, "This "+what+" cannot be made at the moment.")
 	}
-	e.kept[key] = content
-	e.order = append(e.order, key)
-	e.bytes += len(content)
-	for e.bytes > extractsBytes {
-		oldest := e.order[0]
-		e.order = e.order[1:]
-		e.bytes -= len(e.kept[oldest])
-		delete(e.kept, oldest)
-	}
+}
+
+// retryLater is refuse for what works a little later.
+func (p *searchPage) retryLater(w http.ResponseWriter, r *http.Request, status int, text string) {
+	w.Header().Set("Retry-After", "5")
+	p.refuse(w, r, status, text)
 }

@@ -88,7 +88,7 @@ func (p *searchPage) choices(ctx context.Context, who httpadapter.Principal, v *
 
 // start begins the search of a form, and goes on to its run.
 func (p *searchPage) start(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
-	form, ok := p.form(w, r)
+	form, ok := p.form(w, r, maxForm)
 	if !ok {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -61,22 +62,22 @@ func link(to string, parameters ...string) string {
 	return to + "?" + query.Encode()
 }
 
-// run finds the run that a request names, if the visitor may do all of the actions, and answers if there is none.
-func (p *searchPage) run(w http.ResponseWriter, r *http.Request, who httpadapter.Principal, actions ...authmgmt.Action) (audiosearch.Run, bool) {
-	dataset := r.FormValue("dataset")
+// run finds the run that the values of a link or a form name, if the visitor may do all
+// of the actions, and answers if there is none.
+func (p *searchPage) run(w http.ResponseWriter, r *http.Request, who httpadapter.Principal, values url.Values,
+	actions ...authmgmt.Action) (audiosearch.Run, bool) {
+	dataset := values.Get("dataset")
 	for _, action := range actions {
 		if !p.allowed(w, r, who, action, dataset) {
 			return audiosearch.Run{}, false
 		}
 	}
-	id, err := strconv.ParseInt(r.FormValue("run"), 10, 64)
+	id, err := strconv.ParseInt(values.Get("run"), 10, 64)
 	if err != nil {
 		err = audiosearch.ErrRunNotFound
 	}
 	var run audiosearch.Run
-	if err == nil && slices.Contains(actions, authmgmt.ActionGetResults) {
-		run, err = p.service.Results(r.Context(), who.Organization, dataset, id)
-	} else if err == nil {
+	if err == nil {
 		run, err = p.service.Status(r.Context(), who.Organization, dataset, id)
 	}
 	if err != nil {
@@ -87,7 +88,7 @@ func (p *searchPage) run(w http.ResponseWriter, r *http.Request, who httpadapter
 }
 
 func (p *searchPage) showRun(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
-	run, ok := p.run(w, r, who, authmgmt.ActionGetRun, authmgmt.ActionGetResults)
+	run, ok := p.run(w, r, who, r.URL.Query(), authmgmt.ActionGetRun, authmgmt.ActionGetResults)
 	if !ok {
 		return
 	}
@@ -99,13 +100,65 @@ func (p *searchPage) showRun(w http.ResponseWriter, r *http.Request, who httpada
 		Again:  link("../search", "dataset", run.Query.Dataset, "class", run.Query.Class.String()),
 	}
 	v.Cancel = !v.Ended && run.State != audiosearch.StateTerminating && who.Access.Allows(authmgmt.ActionCancelRun, datasetResource(run.Query.Dataset))
+	metadata, err := p.readResults(r, who, &run)
 	v.Found = len(run.Results)
-	var err error
-	if v.Results, err = p.results(r, who, &run); err != nil {
+	if err == nil {
+		v.Results, err = p.results(r, who, &run, metadata)
+	}
+	if err != nil {
 		p.fail(w, r, err)
 		return
 	}
 	p.show(w, r, http.StatusOK, searchView{Title: v.Class + " in " + v.Dataset, Who: &who, Run: v})
+}
+
+// readResults reads what a run found, and what the page shows of the metadata, by video: all of it
+// can be 64 MB.
+func (p *searchPage) readResults(r *http.Request, who httpadapter.Principal, run *audiosearch.Run) (map[string][]metadataView, error) {
+	now, found, err := p.service.EachResult(r.Context(), who.Organization, run.Query.Dataset, run.ID)
+	if err != nil || now.State != run.State { // it has ended since: the page asks again
+		return nil, err
+	}
+	metadata := make(map[string][]metadataView)
+	for result, err := range found {
+		if err != nil {
+			return nil, err
+		}
+		if _, known := metadata[result.VideoID]; !known {
+			metadata[result.VideoID] = showMetadata(result.Metadata)
+		}
+		result.Metadata = nil
+		run.Results = append(run.Results, result)
+	}
+	return metadata, nil
+}
+
+// What the page shows of a video's metadata.
+const (
+	shownKeys  = 50
+	shownBytes = 500 // of a key or a value
+)
+
+// showMetadata is the beginning of metadata, for people. It keeps nothing of the rest in memory.
+func showMetadata(m audiosearch.Metadata) []metadataView {
+	shorten := func(text string) string {
+		if len(text) <= shownBytes {
+			return strings.Clone(text)
+		}
+		return strings.ToValidUTF8(text[:shownBytes], "") + "…"
+	}
+	var shown []metadataView
+	for i, key := range slices.Sorted(maps.Keys(m)) {
+		if i == shownKeys {
+			return append(shown, metadataView{"…", fmt.Sprintf("and %d more", len(m)-shownKeys)})
+		}
+		text := m[key].Text()
+		if m[key].Kind() == audiosearch.ScalarNull {
+			text = "–"
+		}
+		shown = append(shown, metadataView{shorten(key), shorten(text)})
+	}
+	return shown
 }
 
 // stateInWords says where a run stands.
@@ -152,7 +205,7 @@ func placesOf(results []audiosearch.Result) []place {
 }
 
 // results describes where something was found.
-func (p *searchPage) results(r *http.Request, who httpadapter.Principal, run *audiosearch.Run) ([]resultView, error) {
+func (p *searchPage) results(r *http.Request, who httpadapter.Principal, run *audiosearch.Run, metadata map[string][]metadataView) ([]resultView, error) {
 	dataset := run.Query.Dataset
 	scorings := make(map[string]audiosearch.Scoring)
 	var views []resultView
@@ -184,14 +237,7 @@ func (p *searchPage) results(r *http.Request, who httpadapter.Principal, run *au
 		} else if mediaType(found.Path) == oggSound {
 			v.Length = seconds(scoring.Duration)
 		}
-		for _, key := range slices.Sorted(maps.Keys(found.Metadata)) {
-			value := found.Metadata[key]
-			text := value.Text()
-			if value.Kind() == audiosearch.ScalarNull {
-				text = "–"
-			}
-			v.Metadata = append(v.Metadata, metadataView{key, text})
-		}
+		v.Metadata = metadata[found.VideoID]
 		views = append(views, v)
 	}
 	return views, nil
@@ -204,7 +250,7 @@ func seconds(d time.Duration) string {
 
 // runStatus is what the script of the page asks for while a search runs.
 func (p *searchPage) runStatus(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
-	run, ok := p.run(w, r, who, authmgmt.ActionGetRun)
+	run, ok := p.run(w, r, who, r.URL.Query(), authmgmt.ActionGetRun)
 	if !ok {
 		return
 	}
@@ -217,10 +263,11 @@ func (p *searchPage) runStatus(w http.ResponseWriter, r *http.Request, who httpa
 
 // cancel ends a search, and shows what became of it.
 func (p *searchPage) cancel(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
-	if _, ok := p.form(w, r); !ok {
+	form, ok := p.form(w, r, maxForm)
+	if !ok {
 		return
 	}
-	run, ok := p.run(w, r, who, authmgmt.ActionCancelRun)
+	run, ok := p.run(w, r, who, form, authmgmt.ActionCancelRun)
 	if !ok {
 		return
 	}

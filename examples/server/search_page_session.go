@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/base64"
 	"errors"
+	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -21,13 +22,23 @@ type loginView struct {
 	Dataset, Run string
 }
 
-// maxForm bounds a form that is sent, in bytes.
-const maxForm = 64 << 10
+// What a form has at most, in bytes.
+const (
+	maxForm  = 64 << 10
+	maxLogin = 8 << 10 // nobody is known yet
+)
 
-// form reads a form that was sent, and answers if it cannot be read.
-func (p *searchPage) form(w http.ResponseWriter, r *http.Request) (url.Values, bool) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	err := r.ParseForm()
+// form reads a form that was sent, and answers if it cannot be read. What is too long is
+// not read to its end, and what is no form not at all: in a form with files those would
+// go to the disk.
+func (p *searchPage) form(w http.ResponseWriter, r *http.Request, most int64) (url.Values, bool) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if (err != nil || kind != "application/x-www-form-urlencoded") && r.ContentLength != 0 {
+		p.refuse(w, r, http.StatusUnsupportedMediaType, "This is not how the form of this page is sent.")
+		return nil, false
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, most)
+	err = r.ParseForm()
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
@@ -71,7 +82,7 @@ func (p *searchPage) showLogin(w http.ResponseWriter, r *http.Request, v loginVi
 
 // login verifies an access token and keeps it in the cookie.
 func (p *searchPage) login(w http.ResponseWriter, r *http.Request) {
-	form, ok := p.form(w, r)
+	form, ok := p.form(w, r, maxLogin)
 	if !ok {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -51,6 +52,16 @@ func open(t *testing.T) (*services, *failing) {
 
 func TestReadyOnlyWhileTheStoreAnswers(t *testing.T) {
 	s, store := open(t)
+	if s.writes == nil {
+		t.Error("nobody asks SQLite whether writes succeed")
+	}
+	var full atomic.Bool // asked by goroutines that an answer does not wait for
+	s.writes = func(context.Context) error {
+		if full.Load() {
+			return errors.New("disk full, host=db")
+		}
+		return nil
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	handler, err := routes(ctx, new(settings), s, discard())
@@ -70,6 +81,11 @@ func TestReadyOnlyWhileTheStoreAnswers(t *testing.T) {
 	check("/readyz", http.StatusServiceUnavailable)
 	check("/healthz", http.StatusOK)
 	store.err = nil
+	check("/readyz", http.StatusOK)
+	full.Store(true)
+	check("/readyz", http.StatusServiceUnavailable)
+	check("/healthz", http.StatusOK)
+	full.Store(false)
 	check("/readyz", http.StatusOK)
 	cancel()
 	check("/readyz", http.StatusServiceUnavailable)

@@ -10,17 +10,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
-	"time"
 
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
 // databaseFile is the name of the database in the data folder.
 const databaseFile = "mortise.db"
-
-// busyTimeout is how long a request waits for a lock that another process holds. Many HTTP clients give up after 5 s; they shall hear
-// that the storage is unavailable before that.
-const busyTimeout = 4 * time.Second
 
 // openSQLite is the storage of -data: one file in a folder, which is made if it is missing. Several servers on one machine may
 // share it.
@@ -30,7 +25,7 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 	} else if err != nil {
 		return nil, usagef("-data: %w", err)
 	}
-	db, err := sqlite.Open(ctx, filepath.Join(folder, databaseFile), &sqlite.Options{BusyTimeout: busyTimeout})
+	db, err := sqlite.Open(ctx, filepath.Join(folder, databaseFile), nil)
 	if errors.Is(err, sqlite.ErrUnusable) {
 		return nil, usagef("-data: %w", err)
 	}
@@ -43,6 +38,7 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 		vault:    db.Vault(),
 		audio:    newAudioBackend(db.AudioSearch(), log),
 		kept:     "in the folder " + folder,
+		writes:   db.Ping,
 		close:    db.Close,
 	}, nil
 }

@@ -22,7 +22,6 @@ func newTriggerService(s *settings, b *triggerBackend, log *slog.Logger) (*trigg
 	service, err := trigger.New(b.store, b.queue, &trigger.Options{
 		Directory: b.organizations,
 		Keys:      b.keys,
-		Observer:  trigger.ObserverFunc(logFailed(log)),
 		Logger:    log,
 	})
 	if err != nil {
@@ -56,14 +55,5 @@ func logEvent(log *slog.Logger) func(ctx context.Context, e trigger.Event) (trig
 	return func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
 		log.InfoContext(ctx, "trigger event", "event", e.ID, "organization", e.Organization)
 		return trigger.Outcome{Summary: "Logged. This server was started without -trigger-exec."}, nil
-	}
-}
-
-// logFailed logs that an event was given up. What its last attempt said is in the history: it may quote what nobody wants in logs.
-func logFailed(log *slog.Logger) func(ctx context.Context, o trigger.Observation) {
-	return func(ctx context.Context, o trigger.Observation) {
-		if o.Kind == trigger.KindFailed {
-			log.ErrorContext(ctx, "trigger event failed for good", "event", o.EventID, "organization", o.Organization, "attempts", o.Attempt)
-		}
 	}
 }

@@ -31,7 +31,7 @@ func newVaultService(s *settings, store vault.Store, credentials *authmgmt.Servi
 	if err != nil {
 		return nil, err
 	}
-	service, err := vault.New(store, keyring, &vault.Options{MaxValue: maxVaultValue})
+	service, err := vault.New(store, keyring, &vault.Options{MaxValue: maxVaultValue, Logger: log})
 	if err != nil {
 		return nil, fmt.Errorf("make the vault: %w", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"sync"
 
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -20,6 +20,7 @@ const sandboxPrefix = "/sandbox"
 // the same access tokens, and has the vaults of the provisioning document, without their records.
 type vaultSandbox struct {
 	service *vault.Service
+	store   *sandboxStore
 	routes  *httpadapter.Handler
 }
 
@@ -38,7 +39,8 @@ func newVaultSandbox(auth httpadapter.Authenticator, opts *httpadapter.VaultOpti
 	if err != nil {
 		return nil, err
 	}
-	service, err := vault.New(&sandboxStore{sandboxTables: db.Vault()}, keyring, &vault.Options{MaxValue: maxVaultValue})
+	store := &sandboxStore{sandboxTables: db.Vault(), kept: make(map[string]int)}
+	service, err := vault.New(store, keyring, &vault.Options{MaxValue: maxVaultValue, Logger: opts.Logger})
 	if err != nil {
 		return nil, fmt.Errorf("make the vault's sandbox: %w", err)
 	}
@@ -46,11 +48,15 @@ func newVaultSandbox(auth httpadapter.Authenticator, opts *httpadapter.VaultOpti
 	if err != nil {
 		return nil, fmt.Errorf("mount the vault's sandbox: %w", err)
 	}
-	return &vaultSandbox{service: service, routes: routes}, nil
+	return &vaultSandbox{service: service, store: store, routes: routes}, nil
 }
 
-// maxSandbox bounds what a sandbox holds, in bytes of sealed values: it shares the memory of the program.
-const maxSandbox = 32 << 20
+// What a sandbox keeps, in bytes: it shares the memory of the program.
+const (
+	maxSandbox  = 8 << 20 // of one organization; none has less because of the others
+	sandboxRow  = 768     // of a row beside its sealed value, about
+	sandboxGone = 384     // of that stay after a deletion, for the token is never given again
+)
 
 // sandboxTables is another name of the type, for a field of its own name would hide the method Vault.
 type sandboxTables = memory.Vault
@@ -58,27 +64,66 @@ type sandboxTables = memory.Vault
 // sandboxStore takes values until it is full, and keeps no audit trail of what is shown.
 type sandboxStore struct {
 	*sandboxTables
-	size atomic.Int64
+
+	mu   sync.Mutex
+	kept map[string]int // bytes by organization
 }
 
-var errSandboxFull = errors.New("the sandbox is full until the next start")
+// take counts bytes of an organization, or returns [vault.ErrFull].
+func (s *sandboxStore) take(organization string, size int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept[organization]+size > maxSandbox {
+		return fmt.Errorf("the sandbox is full until something is deleted, or the next start: %w", vault.ErrFull)
+	}
+	s.kept[organization] += size
+	return nil
+}
+
+// giveBack counts bytes no longer.
+func (s *sandboxStore) giveBack(organization string, size int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept[organization] -= size
+}
+
+func sandboxSize(r *vault.Row) int { return len(r.Sealed.Ciphertext) + sandboxRow }
 
 // InsertTokens implements [vault.Tokens].
 func (s *sandboxStore) InsertTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-	const overhead = 512 // of a row, about
-	size := int64(0)
+	size := 0
 	for i := range rows {
-		size += int64(len(rows[i].Sealed.Ciphertext)) + overhead
+		size += sandboxSize(&rows[i])
 	}
-	if s.size.Add(size) > maxSandbox {
-		s.size.Add(-size)
-		return nil, errSandboxFull
+	if err := s.take(org, size); err != nil {
+		return nil, err
 	}
 	tokens, err := s.sandboxTables.InsertTokens(ctx, org, id, revision, rows)
 	if err != nil {
-		s.size.Add(-size)
+		s.giveBack(org, size)
+		return nil, err
 	}
-	return tokens, err
+	for i := range tokens {
+		if tokens[i] != rows[i].Token { // the value was there
+			s.giveBack(org, sandboxSize(&rows[i]))
+		}
+	}
+	return tokens, nil
+}
+
+// DeleteToken implements [vault.Tokens].
+func (s *sandboxStore) DeleteToken(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
+	rows, err := s.Rows(ctx, org, id, []string{token})
+	if errors.Is(err, vault.ErrNotFound) {
+		return vault.ErrTokenNotFound
+	}
+	if err == nil {
+		err = s.sandboxTables.DeleteToken(ctx, org, id, token, a)
+	}
+	if err == nil {
+		s.giveBack(org, sandboxSize(&rows[0])-sandboxGone)
+	}
+	return err
 }
 
 // AddAuditEvent implements [vault.Audit].

@@ -18,7 +18,8 @@ type backends struct {
 	authmgmt authmgmtBackend
 	vault    vault.Store
 	audio    audioBackend
-	kept     string // where the data is, as in "in the folder x"
+	kept     string                          // where the data is, as in "in the folder x"
+	writes   func(ctx context.Context) error // whether what is written arrives; nil if nothing can keep it from that
 	close    func() error
 }
 
@@ -108,6 +109,7 @@ type services struct {
 	authmgmt *authmgmtService
 	vault    *vaultService
 	audio    *audioService
+	writes   storageWrites
 }
 
 // member is what every service must have to be mounted, watched and run.
@@ -122,6 +124,23 @@ type member interface {
 func (s *services) all() []member {
 	return []member{s.trigger, s.authmgmt, s.vault, s.audio}
 }
+
+// needed lists what must answer for the program to be ready.
+func (s *services) needed() (all []pinger) {
+	for _, m := range s.all() {
+		all = append(all, m)
+	}
+	if s.writes != nil {
+		all = append(all, s.writes)
+	}
+	return all
+}
+
+// storageWrites asks the storage whether writes succeed: the services ask whether reads do.
+type storageWrites func(ctx context.Context) error
+
+func (storageWrites) name() string                     { return "storage" }
+func (w storageWrites) ping(ctx context.Context) error { return w(ctx) }
 
 // wire makes the services.
 func wire(s *settings, b *backends, key *rootKey, log *slog.Logger) (*services, error) {
@@ -141,5 +160,5 @@ func wire(s *settings, b *backends, key *rootKey, log *slog.Logger) (*services, 
 	if err != nil {
 		return nil, err
 	}
-	return &services{trigger: triggers, authmgmt: credentials, vault: vaults, audio: search}, nil
+	return &services{trigger: triggers, authmgmt: credentials, vault: vaults, audio: search, writes: b.writes}, nil
 }

@@ -1,7 +1,6 @@
 package reference_test
 
 import (
-	"context"
 	"html"
 	"net/http"
 	"net/http/httptest"
@@ -13,13 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
-
-func authorizeAll(context.Context, httpadapter.Principal, authmgmt.Action, authmgmt.Resource) error {
-	return nil
-}
 
 var commandPattern = regexp.MustCompile(`(?s)<h4>Request</h4>\s*<div class="code"><pre><code>(.*?)</code></pre>`)
 

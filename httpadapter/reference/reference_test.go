@@ -28,7 +28,7 @@ func triggers(t *testing.T) (*httpadapter.Handler, string) {
 	key, _, err := service.IssueKey(t.Context(), "acme", "")
 	require.NoError(t, err)
 	h, err := httpadapter.NewTrigger(service, httpadapter.Bearer(httpadapter.TriggerKeys(service)), &httpadapter.TriggerOptions{
-		Options: httpadapter.Options{Authorize: authorizeAll}, History: true, CollectionField: true,
+		History: true, CollectionField: true,
 	})
 	require.NoError(t, err)
 	return h, key

@@ -35,11 +35,11 @@ var rows = []row{
 	{pkg: "audiosearch/audiosearchtest", code: []string{"audiosearch", "audiosearch/wav", "storage/memory", sharedRules, "internal/fault"}},
 
 	// Plugs: their domain. columnar is what backends keep and rank scores with.
-	{pkg: "vault/localkeys", code: []string{"vault"}, tests: []string{"vault/vaulttest", "storage/memory"}},
+	{pkg: "vault/localkeys", code: []string{"vault", "internal/..."}, tests: []string{"vault/vaulttest", "storage/memory"}},
 	{pkg: "vault/tink/...", code: []string{"vault"}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}, module: true},
 	{pkg: "audiosearch/astfeatures"},
 	{pkg: "audiosearch/wav", code: []string{"audiosearch"}},
-	{pkg: "audiosearch/columnar", code: []string{"audiosearch"}},
+	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "internal/..."}},
 	{pkg: "audiosearch/signal", code: []string{"audiosearch"}, tests: mediaTests},
 	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch"}, tests: mediaTests},
 	{pkg: "audiosearch/oip", code: []string{"audiosearch", "audiosearch/astfeatures"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},

@@ -3,7 +3,6 @@ package conformance
 import (
 	"context"
 	"os"
-	"sync"
 	"testing"
 	"time"
 )
@@ -13,19 +12,31 @@ func Moment(d time.Duration) time.Time {
 	return time.Date(2024, 3, 14, 15, 9, 26, 535_897_000, time.UTC).Add(d)
 }
 
-// Glimpse is how long a rule looks for what must not happen. A slow machine can make it overlook that, never invent it.
-const Glimpse = 100 * time.Millisecond
-
 // envImpatient is set in the processes of mutants.
 const envImpatient = "MORTISE_IMPATIENT"
+
+// impatient reports whether this is the process of a mutant.
+func impatient() bool { return os.Getenv(envImpatient) != "" }
+
+const moment = 100 * time.Millisecond
+
+// Glimpse is how long a rule looks for what must not happen. A slow machine can make it
+// overlook that, never invent it. With a mutant it happens, and ends the glimpse: so
+// there it is long, and a slow machine overlooks nothing.
+func Glimpse() time.Duration {
+	if impatient() {
+		return time.Minute
+	}
+	return moment
+}
 
 // patience is how long a rule waits for what must happen. It only ends a test that has failed already. A mutant has to fail, and gets less
 // of it.
 func patience() time.Duration {
-	if os.Getenv(envImpatient) != "" {
+	if impatient() {
 		return 2 * time.Second
 	}
-	return 30 * time.Second
+	return 2 * time.Minute
 }
 
 // Await returns the next value of a channel.
@@ -73,27 +84,54 @@ func Until(t *testing.T, what string, yes func() bool) {
 // Nothing requires that a channel stays silent for a glimpse.
 func Nothing[T any](t *testing.T, from <-chan T, what string) {
 	t.Helper()
-	timer := time.NewTimer(Glimpse)
-	defer timer.Stop()
+	silent(t, from, what, nil)
+}
+
+// rested holds a call of Rest.
+var rested = make(chan struct{}, 1)
+
+// Rest is called by a mutant when a consumer found nothing to do.
+func Rest() {
 	select {
-	case <-from:
-		t.Fatalf("must not happen: %s", what)
-	case <-timer.C:
+	case rested <- struct{}{}:
+	default:
 	}
 }
 
-// Together calls f n times at once and waits for all of them.
-func Together(n int, f func(i int)) {
-	var ready, all sync.WaitGroup
-	ready.Add(n)
-	for i := range n {
-		all.Go(func() {
-			ready.Done()
-			ready.Wait()
-			f(i)
-		})
+// forgetRest forgets calls of Rest.
+func forgetRest() {
+	select {
+	case <-rested:
+	default:
 	}
-	all.Wait()
+}
+
+// Idle requires that a channel stays silent for a moment, in which the consumer that
+// feeds it comes to rest. A mutant that breaks a rule only if the consumer rests says by
+// [Rest] when it does.
+func Idle[T any](t *testing.T, from <-chan T, what string) {
+	t.Helper()
+	silent(t, from, what, rested)
+}
+
+// silent requires that a channel stays silent for a moment, or until enough has a value.
+// With a mutant these are many moments, which last the longer the less the process gets
+// to run.
+func silent[T any](t *testing.T, from <-chan T, what string, enough <-chan struct{}) {
+	t.Helper()
+	moments, each := 1, moment
+	if impatient() {
+		moments, each = 500, moment/10
+	}
+	for range moments {
+		select {
+		case <-from:
+			t.Fatalf("must not happen: %s", what)
+		case <-enough:
+			return
+		case <-time.After(each):
+		}
+	}
 }
 
 // NoErrors fails the test for the first error in errs.

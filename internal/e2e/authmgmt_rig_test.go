@@ -20,6 +20,7 @@ import (
 const (
 	clientsPath     = "/api/v1/auth-management/clients"
 	invitationsPath = "/api/v1/auth-management/user-invitations"
+	issuedPath      = "/api/v1/auth-management/tokens"
 	acceptPath      = "/api/v1/auth-management/accept-invitation/"
 	loginPath       = "/api/v0/login"
 )

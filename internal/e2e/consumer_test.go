@@ -78,6 +78,7 @@ import (
 	"net/http/httptest"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -90,7 +91,7 @@ func main() {
 	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
 	check(err)
 	auth := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
-		return httpadapter.Principal{Organization: "acme"}, nil
+		return httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}, nil
 	})
 	handler, err := httpadapter.NewTrigger(service, auth, nil)
 	check(err)

@@ -35,12 +35,14 @@ func testCommitNotSynced(t *testing.T, p program) {
 		accepted := l.offerAll(s, 4, 5, 1000) + l.offerAll(s, 1, 5, 1000)
 		if which == "" {
 			assert.Zero(t, accepted, "no fsync has succeeded")
+			s.awaitReady(false, "fsync fails")
 		}
-		s.checkUp("fsync fails")
+		s.checkReads("fsync fails")
 		l.check(s)
 		failed := strings.Count(detach(), "(INJECTED)")
 		require.Positive(t, failed, "strace has not let anything fail")
 		t.Logf("%d of 25 accepted, %d fsyncs failed", accepted, failed)
+		s.awaitReady(true, "the disk works again")
 		assert.Equal(t, 6, l.offerAll(s, 2, 3, 1000), "the disk works again")
 	}
 	l.checkCompleted(s)

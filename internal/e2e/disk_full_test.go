@@ -43,15 +43,17 @@ func testDiskFillsUp(t *testing.T, p program) {
 	assert.Positive(t, accepted, "what there was room for")
 	assert.Less(t, accepted, offers, "the disk is full")
 	fill(t, rest)
-	s.checkUp("disk full")
+	s.checkReads("disk full")
 	assert.Zero(t, l.offerAll(s, 4, 2, 100_000))
 	l.offerAll(s, 4, 2, 1) // there may be room for these in files that SQLite has already
 	l.check(s)
 	time.Sleep(time.Second) // the workers try to go on, and cannot
-	s.checkUp("disk full")
+	s.checkReads("disk full")
+	s.awaitReady(false, "disk full") // when the last room in the files is used up
 
 	require.NoError(t, os.Remove(ballast))
 	require.NoError(t, os.Remove(rest))
+	s.awaitReady(true, "there is room again")
 	assert.True(t, l.offer(s, 100_000), "there is room again")
 	assert.Equal(t, 8, l.offerAll(s, 4, 2, 1000))
 	l.checkCompleted(s)

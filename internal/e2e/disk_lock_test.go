@@ -116,7 +116,7 @@ func testLockedByWriter(t *testing.T, p program) {
 		})
 	}
 	l.check(s) // reads do not wait
-	s.checkUp("locked")
+	s.checkReads("locked")
 	left, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, body := l.next(1000)
@@ -127,9 +127,11 @@ func testLockedByWriter(t *testing.T, p program) {
 	_, err = http.DefaultTransport.RoundTrip(r)
 	require.ErrorIs(t, err, context.DeadlineExceeded, "a client may leave")
 	waiting.Wait()
-	s.checkUp("locked")
+	s.checkReads("locked")
+	s.awaitReady(false, "locked")
 
 	release()
+	s.awaitReady(true, "the lock is gone")
 	assert.True(t, l.offer(s, 1000), "the lock is gone")
 	assert.Equal(t, 8, l.offerAll(s, 4, 2, 1000))
 	t.Logf("slowest answer %v", l.slowest)

@@ -42,13 +42,15 @@ func testReadOnlyWhileRunning(t *testing.T, p program) {
 		set(files...)
 		assert.Zero(t, l.offerAll(s, 4, 2, 1000), "%v cannot be written", files)
 		if files[len(files)-1] == "mortise.db-wal" {
-			s.checkUp("read-only")
+			s.checkReads("read-only")
+			s.awaitReady(false, "read-only")
 			l.check(s)
 			s.await("a worker to fail", func() bool { return strings.Count(s.stderr.String(), "cannot claim jobs") > warnings })
 		} else {
 			s.checkAlive("read-only")
 		}
 		clear(files...)
+		s.awaitReady(true, "it can be written again")
 		assert.True(t, l.offer(s, 1000), "%v can be written again", files)
 	}
 

@@ -22,8 +22,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// busyLimit is how long a request may take when a lock is in the way: the server's busy timeout, 4 s, and slack.
-const busyLimit = 4*time.Second + 5*time.Second
+// busyLimit is when a request counts as one that hangs. The wait for a lock ends after 3 s; how
+// long the rest takes is the machine's.
+const busyLimit = 30 * time.Second
 
 // cannot ends a test that this machine does not allow. In CI it has to run.
 func cannot(t *testing.T, what string, err error, out []byte) {
@@ -189,10 +190,24 @@ func (l *ledger) checkAfterRestarts(p program, s *server, args ...string) {
 	s.stop()
 }
 
-// checkUp: the process says that it lives, and that it is ready: reads are answered, whatever has become of writes.
+// checkUp: the process lives, and is ready.
 func (s *server) checkUp(what string) {
 	s.t.Helper()
-	for _, path := range []string{"/healthz", "/readyz", "/triggers?limit=1"} {
+	s.checkReads(what)
+	assert.Equal(s.t, http.StatusOK, s.do("GET", "/readyz", "", "").status, what)
+}
+
+// awaitReady waits until the server says that it is ready, or that it is not: whether
+// writes succeed is found out within seconds.
+func (s *server) awaitReady(ready bool, what string) {
+	s.t.Helper()
+	s.await("readiness: "+what, func() bool { return (s.do("GET", "/readyz", "", "").status == http.StatusOK) == ready })
+}
+
+// checkReads: the process lives, and reads are answered, whatever has become of writes.
+func (s *server) checkReads(what string) {
+	s.t.Helper()
+	for _, path := range []string{"/healthz", "/triggers?limit=1"} {
 		assert.Equal(s.t, http.StatusOK, s.do("GET", path, goodKey, "").status, "%s: %s", what, path)
 	}
 }

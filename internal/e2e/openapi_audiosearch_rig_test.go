@@ -40,6 +40,14 @@ func (s searchAPIStore) Dataset(ctx context.Context, org, id string) (audiosearc
 	return s.searchMemory.Dataset(ctx, org, id)
 }
 
+// CreateRun finds no room for a run if that is what fails.
+func (s searchAPIStore) CreateRun(ctx context.Context, r audiosearch.Run, most int) error {
+	if s.fault("room") != nil {
+		return audiosearch.ErrTooManyRuns
+	}
+	return s.searchMemory.CreateRun(ctx, r, most)
+}
+
 // searchAPIModel scores nothing: the scores stand in the store.
 type searchAPIModel struct{ classes []audiosearch.Class }
 

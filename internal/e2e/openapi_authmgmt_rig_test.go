@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
@@ -16,6 +17,7 @@ type authMgmtRig struct {
 	*openapiRig
 	service *authmgmt.Service
 	tokens  map[string]string
+	issued  map[string]uuid.UUID // their IDs
 	admit   error
 	grant   error
 }
@@ -49,23 +51,30 @@ func (s authMgmtStore) Invitation(ctx context.Context, org, id string) (authmgmt
 
 func newAuthMgmtRig(t *testing.T) *authMgmtRig {
 	t.Helper()
-	r := &authMgmtRig{openapiRig: &openapiRig{t: t, answered: make(map[string]map[string]bool)}, tokens: make(map[string]string)}
+	r := &authMgmtRig{openapiRig: &openapiRig{t: t, answered: make(map[string]map[string]bool)}, tokens: make(map[string]string), issued: make(map[string]uuid.UUID)}
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	r.service, err = authmgmt.New(authMgmtStore{db.AuthMgmt(), r.fault}, authmgmt.InvitationKey{1}, &authmgmt.Options{
-		AcceptURL: "https://api.example.com" + httpadapter.AcceptPath, Directory: db.AuthMgmt(), Logger: silent,
+	key, err := authmgmt.NewInvitationKey([]byte("not random, and nobody's key !?>"))
+	require.NoError(t, err)
+	r.service, err = authmgmt.New(authMgmtStore{db.AuthMgmt(), r.fault}, &authmgmt.Options{
+		InvitationKey: key,
+		AcceptURL:     "https://api.example.com" + httpadapter.AcceptPath, Directory: db.AuthMgmt(), Logger: silent,
 		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Person) error { return r.admit },
 		Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "shown once", r.grant },
 	})
 	require.NoError(t, err)
 	r.rbac(true)
-	for name, roles := range map[string][]authmgmt.Role{"full": nil, "admin": {{ID: "admin"}}, "viewer": {{ID: "viewer"}}} {
-		r.tokens[name], _, err = r.service.IssueToken(t.Context(), "acme", operator, authmgmt.NewToken{Subject: name, Roles: roles})
+	for name, roles := range map[string][]authmgmt.Role{"full": nil, "admin": {{ID: "admin"}}, "viewer": {{ID: "viewer"}}, "spare": {{ID: "viewer"}}} {
+		var token authmgmt.Token
+		r.tokens[name], token, err = r.service.IssueToken(t.Context(), "acme", operator, authmgmt.NewToken{
+			Subject: name, Roles: roles, FullAccess: len(roles) == 0, Lifetime: authmgmt.NoExpiry,
+		})
 		require.NoError(t, err)
+		r.issued[name] = token.ID
 	}
 	r.key = r.tokens["full"]
 	h, err := httpadapter.NewAuthMgmt(r.service, httpadapter.Bearer(httpadapter.AccessTokens(r.service)), &httpadapter.AuthMgmtOptions{
-		Options: r.options(), Clients: true, Invitations: true, AcceptPage: true, Login: true,
+		Options: r.options(), Clients: true, Invitations: true, Tokens: true, AcceptPage: true, Login: true,
 	})
 	require.NoError(t, err)
 	r.serve(h)
@@ -79,7 +88,7 @@ func (r *authMgmtRig) rbac(enabled bool) {
 	require.NoError(r.t, r.service.SetRBAC(context.Background(), "acme", operator, enabled))
 }
 
-const authMgmtSecret = "cs-EXAMPLE-EXAMPLE-EXAMPLE-EXAMPLE-EXAMPLE"
+const authMgmtSecret = "cs-EXAMPLE-0123456789-EXAMPLE-0123456789"
 
 // client makes one, with a secret if it is to log in.
 func (r *authMgmtRig) client(id, secret string) {
@@ -87,15 +96,17 @@ func (r *authMgmtRig) client(id, secret string) {
 	if secret == "" {
 		secret = authMgmtSecret + id
 	}
-	_, err := r.service.ImportClient(r.t.Context(), "acme", operator, authmgmt.NewClient{ID: id, Name: id}, secret)
+	_, err := r.service.ImportClient(r.t.Context(), "acme", operator, authmgmt.NewClient{ID: id, Name: id, FullAccess: true}, secret)
 	require.NoError(r.t, err)
 }
 
 func (r *authMgmtRig) invite(id string, roles ...authmgmt.Role) (path string) {
 	r.t.Helper()
 	i, err := r.service.ImportInvitation(r.t.Context(), "acme", operator, authmgmt.NewInvitation{
-		ID: id, Inviter: "Grace", Email: id + "@example.com", Name: "Ada", Roles: roles,
+		ID: id, Inviter: "Grace", Email: id + "@example.com", Name: "Ada", Roles: roles, FullAccess: len(roles) == 0,
 	})
 	require.NoError(r.t, err)
-	return httpadapter.AcceptPath + r.service.LinkToken(&i)
+	link, err := r.service.LinkToken(r.t.Context(), &i)
+	require.NoError(r.t, err)
+	return httpadapter.AcceptPath + link
 }

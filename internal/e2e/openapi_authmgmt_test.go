@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
@@ -22,6 +23,7 @@ func TestOpenAPIOfAuthMgmtIsValid(t *testing.T) {
 const (
 	clientsAt     = "/api/v1/auth-management/clients"
 	invitationsAt = "/api/v1/auth-management/user-invitations"
+	issuedAt      = "/api/v1/auth-management/tokens"
 	loginAt       = "/api/v0/login"
 	htmlType      = "text/html; charset=utf-8"
 )
@@ -36,7 +38,7 @@ func TestOpenAPIOfAuthMgmtHoldsForRealRequests(t *testing.T) {
 		r.invite(id)
 	}
 	pages := r.pages()
-	for _, list := range [][]exchange{r.updates(), r.managedClients(), r.managedInvitations(), r.logins(), pages} {
+	for _, list := range [][]exchange{r.updates(), r.managedClients(), r.managedInvitations(), r.issuedTokens(), r.logins(), pages} {
 		for _, x := range list {
 			t.Run(x.operation+"/"+x.name, func(t *testing.T) {
 				r.t = t
@@ -214,6 +216,22 @@ func (r *authMgmtRig) managedInvitations() []exchange {
 		exchange{operation: "deleteUserInvitation", name: "one", method: "DELETE", path: invitationsAt + "/i2", status: 200, mediaType: "none"},
 		exchange{operation: "deleteUserInvitation", name: "again", method: "DELETE", path: invitationsAt + "/i2", status: 404},
 		exchange{operation: "deleteUserInvitation", name: "long ID", method: "DELETE", path: tooLong, status: 422, undocumented: true},
+	)
+}
+
+func (r *authMgmtRig) issuedTokens() []exchange {
+	mine, others := issuedAt+"/"+r.issued["spare"].String(), issuedAt+"/"+r.issued["full"].String()
+	asAdmin := map[string]string{"Authorization": "Bearer " + r.tokens["admin"]}
+	list := r.common("listTokens", "GET", issuedAt, "")
+	list = append(list, r.common("revokeToken", "DELETE", mine, "")...)
+	return append(list,
+		exchange{operation: "listTokens", name: "all", method: "GET", path: issuedAt, status: 200},
+		exchange{operation: "listTokens", name: "page", method: "GET", path: issuedAt + "?offset=1&limit=1", status: 200},
+		exchange{operation: "listTokens", name: "limit", method: "GET", path: issuedAt + "?limit=0", status: 422, undocumented: true},
+		exchange{operation: "revokeToken", name: "no ID", method: "DELETE", path: issuedAt + "/ops", status: 422, undocumented: true},
+		exchange{operation: "revokeToken", name: "unknown", method: "DELETE", path: issuedAt + "/" + uuid.Max.String(), status: 404},
+		exchange{operation: "revokeToken", name: "one", method: "DELETE", path: mine, header: asAdmin, status: 200, mediaType: "none"},
+		exchange{operation: "revokeToken", name: "full access", method: "DELETE", path: others, header: asAdmin, status: 403},
 	)
 }
 

@@ -26,7 +26,7 @@ func readme(t *testing.T) string {
 // TestReadmeEmbeddingCompiles builds the embeddings of the README as they stand there.
 func TestReadmeEmbeddingCompiles(t *testing.T) {
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
-	require.Len(t, blocks, 4)
+	require.Len(t, blocks, 5)
 	program := `package main
 
 import (
@@ -55,9 +55,10 @@ var (
 	group     *errgroup.Group
 	check     func(error)
 	auth      httpadapter.Authenticator
+	roles     = authmgmt.DefaultCatalogue()
+	signedIn  func(*http.Request) (who struct{ Tenant, ID, Role string }, ok bool)
 	processor trigger.Processor
 	db        *memory.DB
-	key       authmgmt.InvitationKey
 	grant     func(context.Context, authmgmt.Acceptance) (string, error)
 	schema    vault.Schema
 )
@@ -65,7 +66,7 @@ var (
 func main() {}
 `
 	for i, block := range blocks {
-		program += fmt.Sprintf("\nfunc block%d() {\n%s}\n", i, block[1])
+		program += fmt.Sprintf("\nfunc block%d() {\n%s\n_ = auth\n}\n", i, block[1])
 	}
 	source := filepath.Join(t.TempDir(), "main.go")
 	require.NoError(t, os.WriteFile(source, []byte(program), 0o600))

@@ -122,7 +122,7 @@ wait
 	})
 	took := s.stop()
 	assert.Greater(t, took, 7*time.Second, "the command has 8 s")
-	assert.Less(t, took, 10*time.Second)
+	assert.Less(t, took, time.Minute, "it would go on for longer")
 	for _, pid := range []int{leader, child} {
 		s.await("the process group to be gone", func() bool { return !alive(pid) })
 	}

@@ -150,7 +150,9 @@ func (p program) startIn(t *testing.T, dir string, env []string, args ...string)
 		case <-s.exited:
 			return true
 		default:
-			return strings.Contains(s.stdout.String(), "\n")
+			// What a start has to warn of is logged before, and may arrive later: it is
+			// another pipe.
+			return strings.Contains(s.stdout.String(), "\n") && strings.Contains(s.stderr.String(), `"msg":"storage opened"`)
 		}
 	})
 	line, _, _ := strings.Cut(s.stdout.String(), "\n")

@@ -119,7 +119,7 @@ func pasteDemo(s *server) {
 		require.NoError(t, err, "%s: %s", line, out)
 		outputs = append(outputs, string(out))
 	}
-	require.Len(t, outputs, 17)
+	require.Len(t, outputs, 18)
 
 	var submitted, read event
 	var history struct{ Triggers []event }
@@ -145,8 +145,14 @@ func pasteDemo(s *server) {
 	require.NoError(t, json.Unmarshal([]byte(outputs[5]), &login), outputs[5])
 	require.NoError(t, json.Unmarshal([]byte(outputs[6]), &renamed), outputs[6])
 	require.NoError(t, json.Unmarshal([]byte(outputs[7]), &invited), outputs[7])
-	checkVaultOfDemo(s, outputs[9:])
-	checkSearchOfDemo(s, outputs[13:])
+	listed, status, _ := strings.Cut(outputs[9], "\n")
+	assert.Equal(t, "200\n", status, outputs[9])
+	var ended tokenList
+	require.NoError(t, json.Unmarshal([]byte(listed), &ended), outputs[9])
+	require.Len(t, ended.Data, 1)
+	assert.NotNil(t, s.issuedToken(token, ended.Data[0].ID).RevokedAt)
+	checkVaultOfDemo(s, outputs[10:])
+	checkSearchOfDemo(s, outputs[14:])
 	last, status, _ := strings.Cut(outputs[8], "\n")
 	require.NoError(t, json.Unmarshal([]byte(last), &cancelled), outputs[8])
 	assert.Equal(t, "200\n", status)

@@ -16,7 +16,7 @@ type one struct {
 	at  time.Time
 }
 
-func (o *one) Claim(_ context.Context, _ uuid.UUID, now, until time.Time, _ int) ([]string, error) {
+func (o *one) Claim(_ context.Context, _ uuid.UUID, now, until time.Time, _ int, _ ...string) ([]string, error) {
 	if o.job == "" || o.at.After(now) {
 		return nil, nil
 	}

@@ -61,8 +61,8 @@ type slowTable struct {
 	ends   []time.Time
 }
 
-func (s *slowTable) Claim(ctx context.Context, tok uuid.UUID, now, until time.Time, n int) ([]lease, error) {
-	l, err := s.table.Claim(ctx, tok, now, until, n)
+func (s *slowTable) Claim(ctx context.Context, tok uuid.UUID, now, until time.Time, n int, except ...string) ([]lease, error) {
+	l, err := s.table.Claim(ctx, tok, now, until, n, except...)
 	if len(l) > 0 {
 		s.ends = append(s.ends, until)
 		time.Sleep(s.claim)

@@ -17,7 +17,7 @@ import (
 
 // Table is the part of a domain's Leases interface that the engine needs. L is a lease.
 type Table[L any] interface {
-	Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]L, error)
+	Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]L, error)
 	Extend(ctx context.Context, lease L, until time.Time) error
 	Release(ctx context.Context, lease L, at time.Time) error
 	Remove(ctx context.Context, lease L, dead bool) error
@@ -50,6 +50,8 @@ type Engine[L any] struct {
 	table Table[L]
 	opts  Options
 	wake  chan struct{} // holds a token if a job may be due
+	org   func(L) string
+	more  chan struct{} // as wake, for who waits with all workers busy
 
 	mu      sync.Mutex
 	nextDue time.Time // earliest moment at which a job given back here is due again; zero: unknown
@@ -72,7 +74,7 @@ func New[L any](table Table[L], o Options) *Engine[L] {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Engine[L]{table: table, opts: o, wake: make(chan struct{}, 1)}
+	return &Engine[L]{table: table, opts: o, wake: make(chan struct{}, 1), more: make(chan struct{}, 1)}
 }
 
 // Now returns the time by the engine's clock.
@@ -80,8 +82,13 @@ func (e *Engine[L]) Now() time.Time { return e.opts.Now().UTC().Truncate(time.Mi
 
 // Wake makes an idle consumer look for jobs now.
 func (e *Engine[L]) Wake() {
+	signal(e.wake)
+	signal(e.more)
+}
+
+func signal(c chan struct{}) {
 	select {
-	case e.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -101,6 +108,10 @@ func (e *Engine[L]) Consume(ctx context.Context, workers int, handle func(contex
 		defer e.opts.Subscribe(e.Wake)()
 	}
 
+	held := newHolders(workers)
+	if e.org != nil && workers > 1 {
+		running.Go(func() { e.consumeOthers(ctx, held, handle) })
+	}
 	failing := false
 	for {
 		slots := takeSlots(ctx, free)
@@ -120,8 +131,13 @@ func (e *Engine[L]) Consume(ctx context.Context, workers int, handle func(contex
 			free <- struct{}{}
 		}
 		for _, l := range leases {
+			org := e.organization(l)
+			held.add(org, 1)
 			running.Go(func() {
-				give := sync.OnceFunc(func() { free <- struct{}{} })
+				give := sync.OnceFunc(func() {
+					held.add(org, -1)
+					free <- struct{}{}
+				})
 				defer give() // whatever the handler does, runtime.Goexit included
 				v, held := e.handle(ctx, l, until, handle, true)
 				// The next job need not wait until the verdict on this one is written; but verdicts must not pile up either.
@@ -208,7 +224,7 @@ func (e *Engine[L]) ConsumeOne(ctx context.Context, handle func(context.Context,
 }
 
 // claim returns leases and their end.
-func (e *Engine[L]) claim(ctx context.Context, limit int) ([]L, time.Time, error) {
+func (e *Engine[L]) claim(ctx context.Context, limit int, except ...string) ([]L, time.Time, error) {
 	now := e.Now()
 	e.mu.Lock()
 	if !e.nextDue.After(now) {
@@ -219,7 +235,7 @@ func (e *Engine[L]) claim(ctx context.Context, limit int) ([]L, time.Time, error
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	until := now.Add(e.opts.TTL)
-	leases, err := e.table.Claim(ctx, uuid.New(), now, until, limit)
+	leases, err := e.table.Claim(ctx, uuid.New(), now, until, limit, except...)
 	return leases, until, err
 }
 

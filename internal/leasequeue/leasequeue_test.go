@@ -169,9 +169,9 @@ type interrupted struct {
 	end func()
 }
 
-func (i interrupted) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]lease, error) {
+func (i interrupted) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]lease, error) {
 	i.end()
-	return i.table.Claim(ctx, token, now, until, limit)
+	return i.table.Claim(ctx, token, now, until, limit, except...)
 }
 
 func TestClaimIsNotCutOff(t *testing.T) {

@@ -120,8 +120,8 @@ type afterClaim struct {
 	happens func()
 }
 
-func (a afterClaim) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]lease, error) {
-	leases, err := a.table.Claim(ctx, token, now, until, limit)
+func (a afterClaim) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]lease, error) {
+	leases, err := a.table.Claim(ctx, token, now, until, limit, except...)
 	a.happens()
 	return leases, err
 }

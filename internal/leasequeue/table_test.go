@@ -77,7 +77,7 @@ func (tb *table) left() int {
 	return len(tb.at)
 }
 
-func (tb *table) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) (claimed []lease, err error) {
+func (tb *table) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) (claimed []lease, err error) {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
 	tb.calls = append(tb.calls, "Claim")

@@ -17,6 +17,31 @@ const MinImported = 32
 // MaxLength bounds what is accepted as a secret, in bytes, before it is digested.
 const MaxLength = 1024
 
+// minDifferent is the least number of different bytes of a secret that was made
+// elsewhere. One of 32 random hexadecimal digits has fewer once in 10,000 times, one of
+// 64 of them, or of 32 random letters and digits, never.
+const minDifferent = 10
+
+// ImportProblem says what is wrong with a secret that was made elsewhere, "" if nothing
+// is. It cannot tell whether it is random, only that it is not.
+func ImportProblem(text string) string {
+	if len(text) < MinImported || len(text) > MaxLength {
+		return fmt.Sprintf("must be %d to %d bytes long", MinImported, MaxLength)
+	}
+	var seen [256]bool
+	different := 0
+	for _, b := range []byte(text) {
+		if !seen[b] {
+			seen[b] = true
+			different++
+		}
+	}
+	if different < minDifferent {
+		return fmt.Sprintf("must be random: it has fewer than %d different characters", minDifferent)
+	}
+	return ""
+}
+
 // Digest is what is kept of a secret: its SHA-256.
 type Digest = [sha256.Size]byte
 

@@ -41,6 +41,25 @@ func TestIssueWithTooLittleRandomness(t *testing.T) {
 	assert.Empty(t, text)
 }
 
+func TestImportProblem(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Repeat("0123456789", 4)[:31]:     "must be 32 to 1024 bytes long",
+		strings.Repeat("0123456789", 103)[:32]:   "",
+		strings.Repeat("0123456789", 103)[:1024]: "",
+		strings.Repeat("0123456789", 103)[:1025]: "must be 32 to 1024 bytes long",
+		strings.Repeat("a", 32):                  "must be random: it has fewer than 10 different characters",
+		strings.Repeat("012345678", 4):           "must be random: it has fewer than 10 different characters",
+		strings.Repeat("\xff\xfe", 16):           "must be random: it has fewer than 10 different characters",
+	} {
+		assert.Equal(t, want, secret.ImportProblem(text), "%q", text)
+	}
+	for range 100 {
+		text, err := secret.Issue(rand.Reader, "")
+		require.NoError(t, err)
+		require.Empty(t, secret.ImportProblem(text))
+	}
+}
+
 func TestSum(t *testing.T) {
 	for _, length := range []int{0, 1, 32, 127, 128, 129, 1024, 5000} {
 		text := strings.Repeat("\x00k", length)[:length]

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
@@ -31,13 +32,17 @@ func (a *AudioSearch) Queue(opts *audiosearch.LeaseOptions) audiosearch.Queue {
 // audioTables is what the domain audiosearch keeps.
 type audioTables struct {
 	datasets map[ownedID]*audioDataset
-	runs     map[int64]*audiosearch.Run
+	runs     map[int64]*audioRun
+	waiting  map[string]int // runs that have not ended, by organization
 	jobs     audioJobs
 }
 
-// audioDataset is a dataset with its videos.
+// audioDataset is a dataset with its videos. A search may take long, and gives way to
+// other organizations meanwhile, so that a dataset has a lock of its own: nobody waits
+// for it who has the lock of the database, or a turn.
 type audioDataset struct {
-	dataset audiosearch.Dataset
+	mu      sync.RWMutex
+	dataset audiosearch.Dataset // never changed
 	videos  map[string]*audioVideo
 	rows    audioRows
 }
@@ -49,32 +54,39 @@ type audioVideo struct {
 	scorings []audiosearch.Scoring // by different models; without Classes if rows has scores
 }
 
-// read calls f with a dataset, under the lock for reading.
+// read calls f with a dataset, under its lock for reading.
 func (a *AudioSearch) read(ctx context.Context, org, id string, f func(*audioDataset) error) error {
-	if err := ctx.Err(); err != nil {
+	d, err := a.find(ctx, org, id)
+	if err != nil {
 		return err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	return a.db.audio.find(org, id, f)
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return f(d)
 }
 
 // write is read under the lock for writing.
 func (a *AudioSearch) write(ctx context.Context, org, id string, f func(*audioDataset) error) error {
-	if err := ctx.Err(); err != nil {
+	d, err := a.find(ctx, org, id)
+	if err != nil {
 		return err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	return a.db.audio.find(org, id, f)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return f(d)
 }
 
-func (t *audioTables) find(org, id string, f func(*audioDataset) error) error {
-	d, ok := t.datasets[ownedID{org, id}]
-	if !ok {
-		return audiosearch.ErrDatasetNotFound
+func (a *AudioSearch) find(ctx context.Context, org, id string) (*audioDataset, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	return f(d)
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	d, ok := a.db.audio.datasets[ownedID{org, id}]
+	if !ok {
+		return nil, audiosearch.ErrDatasetNotFound
+	}
+	return d, nil
 }
 
 // CreateDataset implements [audiosearch.Datasets].
@@ -94,10 +106,10 @@ func (a *AudioSearch) CreateDataset(ctx context.Context, d audiosearch.Dataset) 
 
 // Dataset implements [audiosearch.Datasets].
 func (a *AudioSearch) Dataset(ctx context.Context, org, id string) (d audiosearch.Dataset, err error) {
-	err = a.read(ctx, org, id, func(found *audioDataset) error {
+	found, err := a.find(ctx, org, id)
+	if err == nil {
 		d = found.dataset
-		return nil
-	})
+	}
 	return d, err
 }
 
@@ -120,10 +132,16 @@ func (a *AudioSearch) ListDatasets(ctx context.Context, org, after string, limit
 
 // DeleteDataset implements [audiosearch.Datasets].
 func (a *AudioSearch) DeleteDataset(ctx context.Context, org, id string) error {
-	return a.write(ctx, org, id, func(*audioDataset) error {
-		delete(a.db.audio.datasets, ownedID{org, id})
-		return nil
-	})
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	if _, ok := a.db.audio.datasets[ownedID{org, id}]; !ok {
+		return audiosearch.ErrDatasetNotFound
+	}
+	delete(a.db.audio.datasets, ownedID{org, id}) // calls that found it go on as if they had come before
+	return nil
 }
 
 // PutVideos implements [audiosearch.Catalog].

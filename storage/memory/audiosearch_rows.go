@@ -2,6 +2,8 @@ package memory
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -78,20 +80,29 @@ func (r *audioRows) order(a, b uint32) int {
 	return strings.Compare(r.ids[a], r.ids[b])
 }
 
-// Compact implements [audiosearch.Compactor]. A step takes in a dataset's scores by one model.
+// Compact implements [audiosearch.Compactor]. A step takes in a dataset's scores by one
+// model. A dataset that somebody uses just then is left for another time: its searches
+// may be long.
 func (a *AudioSearch) Compact(ctx context.Context) (more bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	for _, d := range a.db.audio.datasets {
-		for _, scores := range d.rows.scores {
-			if scores.Wasted() {
-				scores.Compact()
-				return true, nil
-			}
+	a.db.mu.RLock()
+	datasets := slices.Collect(maps.Values(a.db.audio.datasets))
+	a.db.mu.RUnlock()
+	return slices.ContainsFunc(datasets, (*audioDataset).compact), nil
+}
+
+func (d *audioDataset) compact() bool {
+	if !d.mu.TryLock() {
+		return false
+	}
+	defer d.mu.Unlock()
+	for _, scores := range d.rows.scores {
+		if scores.Wasted() {
+			scores.Compact()
+			return true
 		}
 	}
-	return false, nil
+	return false
 }

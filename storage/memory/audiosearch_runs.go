@@ -3,6 +3,7 @@ package memory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -11,31 +12,63 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
+// audioRun is a run with what its attempts found.
+type audioRun struct {
+	run  audiosearch.Run
+	sets map[uuid.UUID]*audioResults
+}
+
 // CreateRun implements [audiosearch.Runs].
-func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run) error {
+func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run, most int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r = r.Clone()
+	r = withoutResults(&r)
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
-	if _, ok := a.db.audio.runs[r.ID]; ok {
+	t := &a.db.audio
+	if _, ok := t.runs[r.ID]; ok {
 		return audiosearch.ErrRunExists
 	}
-	a.db.audio.runs[r.ID] = &r
+	if t.waiting[r.Organization] >= most {
+		return audiosearch.ErrTooManyRuns
+	}
+	if r.ResultSet != uuid.Nil {
+		return errNoResultSet
+	}
+	t.runs[r.ID] = &audioRun{run: r, sets: make(map[uuid.UUID]*audioResults)}
+	t.count(&r, 1)
 	return nil
 }
 
+var errNoResultSet = errors.New("memory: a run names a set of results into which nothing was put")
+
+// count keeps the number of an organization's runs that have not ended.
+func (t *audioTables) count(r *audiosearch.Run, n int) {
+	if r.State == audiosearch.StateTerminated {
+		return
+	}
+	if t.waiting[r.Organization] += n; t.waiting[r.Organization] == 0 {
+		delete(t.waiting, r.Organization)
+	}
+}
+
 // findRun returns a run of the organization.
-func (t *audioTables) findRun(org string, id int64) (*audiosearch.Run, error) {
+func (t *audioTables) findRun(org string, id int64) (*audioRun, error) {
 	r, ok := t.runs[id]
-	if !ok || r.Organization != org {
+	if !ok || r.run.Organization != org {
 		return nil, audiosearch.ErrRunNotFound
 	}
 	return r, nil
 }
 
-// withoutResults is a copy of a run as callers get it.
+// removeRun forgets a run and what it found.
+func (t *audioTables) removeRun(id int64) {
+	t.count(&t.runs[id].run, -1)
+	delete(t.runs, id)
+}
+
+// withoutResults is a copy of a run as it is stored.
 func withoutResults(r *audiosearch.Run) audiosearch.Run {
 	bare := *r
 	bare.Results = nil
@@ -53,7 +86,7 @@ func (a *AudioSearch) Run(ctx context.Context, org string, id int64) (audiosearc
 	if err != nil {
 		return audiosearch.Run{}, err
 	}
-	return withoutResults(r), nil
+	return r.run.Clone(), nil
 }
 
 // UpdateRun implements [audiosearch.Runs].
@@ -63,35 +96,31 @@ func (a *AudioSearch) UpdateRun(ctx context.Context, org string, id int64, updat
 	}
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
-	stored, err := a.db.audio.findRun(org, id)
+	t := &a.db.audio
+	stored, err := t.findRun(org, id)
 	if err != nil {
 		return err
 	}
-	theirs := withoutResults(stored)
+	theirs := stored.run.Clone()
 	if err := update(&theirs); err != nil {
 		return err
 	}
-	changed := theirs.Clone()
-	changed.Organization, changed.ID, changed.CreatedAt = stored.Organization, stored.ID, stored.CreatedAt
-	if changed.Results == nil {
-		changed.Results = stored.Results
+	changed := withoutResults(&theirs)
+	changed.Organization, changed.ID, changed.CreatedAt = stored.run.Organization, stored.run.ID, stored.run.CreatedAt
+	if changed.ResultSet != uuid.Nil && stored.sets[changed.ResultSet] == nil {
+		return errNoResultSet
 	}
-	*stored = changed
+	t.count(&stored.run, -1)
+	stored.run = changed
+	t.count(&stored.run, 1)
+	if changed.State == audiosearch.StateTerminated {
+		for set := range stored.sets {
+			if set != changed.ResultSet {
+				delete(stored.sets, set)
+			}
+		}
+	}
 	return nil
-}
-
-// RunResults implements [audiosearch.Runs].
-func (a *AudioSearch) RunResults(ctx context.Context, org string, id int64) ([]audiosearch.Result, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
-	r, err := a.db.audio.findRun(org, id)
-	if err != nil {
-		return nil, err
-	}
-	return audiosearch.CloneResults(r.Results), nil
 }
 
 // StaleRuns implements [audiosearch.Runs].
@@ -103,14 +132,18 @@ func (a *AudioSearch) StaleRuns(ctx context.Context, before time.Time, limit int
 	defer a.db.mu.RUnlock()
 	var stale []audiosearch.Run
 	for _, r := range a.db.audio.runs {
-		if r.State != audiosearch.StateTerminated && r.UpdatedAt.Before(before) {
-			stale = append(stale, withoutResults(r))
+		if r.run.State != audiosearch.StateTerminated && r.run.UpdatedAt.Before(before) {
+			stale = append(stale, r.run)
 		}
 	}
 	slices.SortFunc(stale, func(x, y audiosearch.Run) int {
 		return cmp.Or(x.UpdatedAt.Compare(y.UpdatedAt), cmp.Compare(x.ID, y.ID))
 	})
-	return stale[:min(limit, len(stale))], nil
+	stale = stale[:min(limit, len(stale))]
+	for i := range stale {
+		stale[i] = stale[i].Clone()
+	}
+	return stale, nil
 }
 
 // PruneRuns implements [audiosearch.RunPruner].
@@ -122,78 +155,41 @@ func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int
 	defer a.db.mu.Unlock()
 	n := 0
 	for id, r := range a.db.audio.runs {
-		if n < limit && r.State == audiosearch.StateTerminated && r.FinishedAt.Before(before) {
-			delete(a.db.audio.runs, id)
+		if n < limit && r.run.State == audiosearch.StateTerminated && r.run.FinishedAt.Before(before) {
+			a.db.audio.removeRun(id)
 			n++
 		}
 	}
 	return n, nil
 }
 
-// audioJobs and audioJob are the table of jobs and a row of it.
-type (
-	audioJobs = jobTable[int64, audiosearch.Job]
-	audioJob  = job[int64, audiosearch.Job]
-)
-
-// NotifyJobs implements [audiosearch.JobNotifier].
-func (a *AudioSearch) NotifyJobs(wake func()) (stop func()) { return a.db.audioWakers.add(wake) }
-
-// AddJob implements [audiosearch.Leases].
-func (a *AudioSearch) AddJob(ctx context.Context, j audiosearch.Job, at time.Time) error {
+// TrimRuns implements [audiosearch.RunPruner].
+func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (int, error) {
 	if err := ctx.Err(); err != nil {
-		return err
-	}
-	a.db.mu.Lock()
-	added := a.db.audio.jobs.add(j.RunID, j, at)
-	a.db.mu.Unlock()
-	if added {
-		a.db.audioWakers.wake()
-	}
-	return nil
-}
-
-// Claim implements [audiosearch.Leases].
-func (a *AudioSearch) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]audiosearch.Lease, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+		return 0, err
 	}
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
-	var leases []audiosearch.Lease
-	for _, j := range a.db.audio.jobs.claim(token, now, until, limit) {
-		leases = append(leases, audiosearch.Lease{Job: j.job, Token: token, Deliveries: j.deliveries})
+	ended := make(map[string][]*audiosearch.Run)
+	for _, r := range a.db.audio.runs {
+		if r.run.State == audiosearch.StateTerminated {
+			ended[r.run.Organization] = append(ended[r.run.Organization], &r.run)
+		}
 	}
-	return leases, nil
-}
-
-// Extend implements [audiosearch.Leases].
-func (a *AudioSearch) Extend(ctx context.Context, l audiosearch.Lease, until time.Time) error {
-	return a.held(ctx, l, func(jobs *audioJobs, j *audioJob) { jobs.extend(j, until) })
-}
-
-// Release implements [audiosearch.Leases].
-func (a *AudioSearch) Release(ctx context.Context, l audiosearch.Lease, at time.Time) error {
-	return a.held(ctx, l, func(jobs *audioJobs, j *audioJob) { jobs.release(j, at) })
-}
-
-// Remove implements [audiosearch.Leases].
-func (a *AudioSearch) Remove(ctx context.Context, l audiosearch.Lease) error {
-	return a.held(ctx, l, func(jobs *audioJobs, j *audioJob) { jobs.remove(j, false) })
-}
-
-// held calls f with the job, if l still holds it.
-func (a *AudioSearch) held(ctx context.Context, l audiosearch.Lease, f func(*audioJobs, *audioJob)) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	n := 0
+	for _, runs := range ended {
+		if len(runs) <= keep {
+			continue
+		}
+		slices.SortFunc(runs, func(x, y *audiosearch.Run) int { // oldest first
+			return cmp.Or(x.FinishedAt.Compare(y.FinishedAt), cmp.Compare(x.ID, y.ID))
+		})
+		for _, r := range runs[:len(runs)-keep] {
+			if n < limit {
+				a.db.audio.removeRun(r.ID)
+				n++
+			}
+		}
 	}
-	a.db.mu.Lock()
-	defer a.db.mu.Unlock()
-	jobs := &a.db.audio.jobs
-	j := jobs.held(l.Job.RunID, l.Token)
-	if j == nil {
-		return audiosearch.ErrLeaseLost
-	}
-	f(jobs, j)
-	return nil
+	return n, nil
 }

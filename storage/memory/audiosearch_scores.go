@@ -96,14 +96,14 @@ func (a *AudioSearch) Search(ctx context.Context, org, dataset string, q audiose
 	err = a.read(ctx, org, dataset, func(d *audioDataset) error {
 		var selected *columnar.Selection
 		if len(q.Filters) > 0 {
-			if selected, err = d.rows.columns.Select(q.Filters); err != nil {
+			if selected, err = d.rows.columns.Select(ctx, q.Filters); err != nil {
 				return err
 			}
 		}
 		page := columnar.Page{Offset: q.Offset, Limit: q.Limit, MinScore: q.MinScore}
-		found := d.rows.scores[q.Model].Rank(q.Class, selected, columnar.NewRanking(page, d.rows.order))
-		if len(found) == 0 {
-			return nil
+		found, err := d.rows.scores[q.Model].Rank(ctx, q.Class, selected, columnar.NewRanking(page, d.rows.order))
+		if err != nil || len(found) == 0 {
+			return err
 		}
 		hits = make([]audiosearch.Hit, len(found))
 		for i, h := range found {
@@ -117,7 +117,7 @@ func (a *AudioSearch) Search(ctx context.Context, org, dataset string, q audiose
 // Unscored implements [audiosearch.ScoreStore].
 func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (u audiosearch.Unscored, err error) {
 	err = a.read(ctx, org, dataset, func(d *audioDataset) error {
-		selected, err := d.rows.columns.Select(q.Filters)
+		selected, err := d.rows.columns.Select(ctx, q.Filters)
 		if err != nil {
 			return err
 		}

@@ -53,18 +53,27 @@ func (a *AuthMgmt) AuditEvents(ctx context.Context, org string, q authmgmt.Audit
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
 		return authmgmt.AuditPage{}, err
 	}
-	a.db.mu.RLock()
-	defer a.db.mu.RUnlock()
+	var after *authmgmt.AuditPosition
+	if !q.Before.IsZero() {
+		after = &q.Before
+	}
+	trail := func() []authmgmt.AuditEvent { return a.db.authmgmt.audit[org] }
 	var page authmgmt.AuditPage
-	for _, e := range slices.Backward(a.db.authmgmt.audit[org]) {
-		if !q.Matches(&e) {
-			continue
-		}
-		if len(page.Events) == q.Limit {
+	err := newestFirst(ctx, a.db, after, trail, (*authmgmt.AuditEvent).Position, func(e *authmgmt.AuditEvent) (more bool) {
+		switch {
+		case e.At.Before(q.From):
+			return false
+		case !q.Matches(e):
+			return true
+		case len(page.Events) == q.Limit:
 			page.Next = page.Events[q.Limit-1].Position()
-			break
+			return false
 		}
 		page.Events = append(page.Events, e.Clone())
+		return true
+	})
+	if err != nil {
+		return authmgmt.AuditPage{}, err
 	}
 	return page, nil
 }

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -9,14 +10,17 @@ import (
 
 // jobTable is the table of leased jobs of one domain: K identifies a job, J is what the domain calls one.
 type jobTable[K comparable, J any] struct {
-	all map[K]*job[K, J]
-	due jobHeap[K, J]
-	seq uint64
+	all  map[K]*job[K, J]
+	orgs map[string]*jobHeap[K, J]
+	ring []string // the organizations that have jobs which are not dead, in order
+	last string   // the organization that was served last
+	seq  uint64
 }
 
 // job is one row of the table. at is when it can be claimed: the time given to add or release, or the end of its lease.
 type job[K comparable, J any] struct {
 	id         K
+	org        string
 	job        J
 	at         time.Time
 	seq        uint64 // of arrival or of the latest release: decides between equal times
@@ -26,7 +30,7 @@ type job[K comparable, J any] struct {
 	index      int // in the heap; -1 when not in it
 }
 
-// jobHeap holds the jobs that are not dead, soonest claimable first.
+// jobHeap holds the jobs of an organization that are not dead, soonest claimable first.
 type jobHeap[K comparable, J any] []*job[K, J]
 
 func (h jobHeap[K, J]) Len() int { return len(h) }
@@ -55,31 +59,44 @@ func (h *jobHeap[K, J]) Pop() any {
 }
 
 // add reports false if the job was there.
-func (t *jobTable[K, J]) add(id K, j J, at time.Time) bool {
+func (t *jobTable[K, J]) add(id K, org string, j J, at time.Time) bool {
 	if _, ok := t.all[id]; ok {
 		return false
 	}
 	if t.all == nil {
-		t.all = make(map[K]*job[K, J])
+		t.all, t.orgs = make(map[K]*job[K, J]), make(map[string]*jobHeap[K, J])
 	}
 	t.seq++
-	added := &job[K, J]{id: id, job: j, at: at, seq: t.seq}
+	added := &job[K, J]{id: id, org: org, job: j, at: at, seq: t.seq}
 	t.all[id] = added
-	heap.Push(&t.due, added)
+	jobs, ok := t.orgs[org]
+	if !ok {
+		jobs = &jobHeap[K, J]{}
+		t.orgs[org] = jobs
+		i, _ := slices.BinarySearch(t.ring, org)
+		t.ring = slices.Insert(t.ring, i, org)
+	}
+	heap.Push(jobs, added)
 	return true
 }
 
-// claim returns the jobs that it gave the token to.
-func (t *jobTable[K, J]) claim(token uuid.UUID, now, until time.Time, limit int) (claimed []*job[K, J]) {
-	for len(claimed) < limit && len(t.due) > 0 {
-		first := t.due[0]
-		if first.at.After(now) {
-			break
+// claim returns the jobs that it gave the token to: one of each organization, from the
+// one behind the one that was served last, and again.
+func (t *jobTable[K, J]) claim(token uuid.UUID, now, until time.Time, limit int, except []string) (claimed []*job[K, J]) {
+	at, _ := slices.BinarySearch(t.ring, t.last+"\x00") // the least name behind it
+	for idle := 0; len(claimed) < limit && idle < len(t.ring); at++ {
+		org := t.ring[at%len(t.ring)]
+		jobs := t.orgs[org]
+		first := (*jobs)[0]
+		if first.at.After(now) || slices.Contains(except, org) {
+			idle++
+			continue
 		}
 		first.at, first.token = until, token
 		first.deliveries++
-		heap.Fix(&t.due, first.index)
+		heap.Fix(jobs, first.index)
 		claimed = append(claimed, first)
+		t.last, idle = org, 0
 	}
 	return claimed
 }
@@ -95,19 +112,24 @@ func (t *jobTable[K, J]) held(id K, token uuid.UUID) *job[K, J] {
 
 func (t *jobTable[K, J]) extend(j *job[K, J], until time.Time) {
 	j.at = until
-	heap.Fix(&t.due, j.index)
+	heap.Fix(t.orgs[j.org], j.index)
 }
 
 func (t *jobTable[K, J]) release(j *job[K, J], at time.Time) {
 	// Behind the others that are claimable at the same time, or a job given back at once would hold them up.
 	t.seq++
 	j.at, j.token, j.seq = at, uuid.Nil, t.seq
-	heap.Fix(&t.due, j.index)
+	heap.Fix(t.orgs[j.org], j.index)
 }
 
 // remove ends the job. A dead one stays, where nobody claims it.
 func (t *jobTable[K, J]) remove(j *job[K, J], dead bool) {
-	heap.Remove(&t.due, j.index)
+	jobs := t.orgs[j.org]
+	if heap.Remove(jobs, j.index); jobs.Len() == 0 {
+		delete(t.orgs, j.org)
+		i, _ := slices.BinarySearch(t.ring, j.org)
+		t.ring = slices.Delete(t.ring, i, i+1)
+	}
 	j.dead, j.token = dead, uuid.Nil
 	if !dead {
 		delete(t.all, j.id)

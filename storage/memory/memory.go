@@ -1,7 +1,9 @@
 // Package memory keeps everything in RAM. It is the reference: what the conformance suites demand, it does in the plainest way,
 // so it is also the place to read what an interface means. A process that ends loses everything.
 //
-// Every call is atomic and sees all calls that returned before it. What goes in and what comes out are copies.
+// Every call is atomic and sees all calls that returned before it. What goes in and what
+// comes out are copies. Only a listing that passes over thousands of rows lets others
+// write meanwhile, so it shows each row as of some moment of the call.
 package memory
 
 import (
@@ -10,7 +12,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -55,7 +56,8 @@ func Open(_ context.Context, _ *Options) (*DB, error) {
 		},
 		audio: audioTables{
 			datasets: make(map[ownedID]*audioDataset),
-			runs:     make(map[int64]*audiosearch.Run),
+			runs:     make(map[int64]*audioRun),
+			waiting:  make(map[string]int),
 		},
 		wakers:      wakers{all: make(map[*func()]bool)},
 		audioWakers: wakers{all: make(map[*func()]bool)},

@@ -105,43 +105,51 @@ func (t *Trigger) Update(ctx context.Context, org string, id uuid.UUID, update f
 
 // List implements [trigger.Store].
 func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || q.Limit <= 0 {
 		return trigger.Page{}, err
 	}
-	t.db.mu.RLock()
-	defer t.db.mu.RUnlock()
-	o, ok := t.db.trigger.orgs[org]
-	if !ok || q.Limit <= 0 {
-		return trigger.Page{}, nil
-	}
 	if q.IdempotencyKey != "" {
-		return o.listKey(&q), nil
+		return t.listKey(org, &q), nil
 	}
-	end := len(o.order)
+	var after *trigger.Position
 	if !q.Before.IsZero() {
-		end = sort.Search(len(o.order), func(i int) bool { return o.order[i].Position().Compare(q.Before) <= 0 })
+		after = &q.Before
+	}
+	events := func() []*trigger.Event {
+		if o, ok := t.db.trigger.orgs[org]; ok {
+			return o.order
+		}
+		return nil
 	}
 	var page trigger.Page
-	for i := end - 1; i >= 0; i-- {
-		e := o.order[i]
-		if e.SubmittedAt.Before(q.From) {
-			break
-		}
-		if !q.Matches(e) {
-			continue
-		}
-		if len(page.Events) == q.Limit {
-			page.Next = page.Events[q.Limit-1].Position()
-			break
-		}
-		page.Events = append(page.Events, e.Clone())
+	err := newestFirst(ctx, t.db, after, events, func(e **trigger.Event) trigger.Position { return (*e).Position() },
+		func(e **trigger.Event) (more bool) {
+			switch {
+			case (*e).SubmittedAt.Before(q.From):
+				return false
+			case !q.Matches(*e):
+				return true
+			case len(page.Events) == q.Limit:
+				page.Next = page.Events[q.Limit-1].Position()
+				return false
+			}
+			page.Events = append(page.Events, (*e).Clone())
+			return true
+		})
+	if err != nil {
+		return trigger.Page{}, err
 	}
 	return page, nil
 }
 
 // listKey is List for the one event that can have the key.
-func (o *triggerOrg) listKey(q *trigger.Query) trigger.Page {
-	var page trigger.Page
+func (t *Trigger) listKey(org string, q *trigger.Query) (page trigger.Page) {
+	t.db.mu.RLock()
+	defer t.db.mu.RUnlock()
+	o, ok := t.db.trigger.orgs[org]
+	if !ok {
+		return page
+	}
 	if id, ok := o.byKey[q.IdempotencyKey]; ok && q.Matches(o.events[id]) {
 		page.Events = []trigger.Event{o.events[id].Clone()}
 	}

@@ -30,7 +30,7 @@ func (t *Trigger) Add(ctx context.Context, j trigger.Job, at time.Time) error {
 
 // addJob reports false if the job was there.
 func (t *triggerTables) addJob(j trigger.Job, at time.Time) bool {
-	return t.jobs.add(jobID{j.EventID, j.Generation}, j, at)
+	return t.jobs.add(jobID{j.EventID, j.Generation}, j.Organization, j, at)
 }
 
 // forgetDead removes the dead jobs of an event, of all its generations.
@@ -65,14 +65,14 @@ func (t *Trigger) CreateAndAdd(ctx context.Context, e trigger.Event, keySince ti
 func (t *Trigger) NotifyJobs(wake func()) (stop func()) { return t.db.wakers.add(wake) }
 
 // Claim implements [trigger.Leases].
-func (t *Trigger) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]trigger.Lease, error) {
+func (t *Trigger) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]trigger.Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()
 	var leases []trigger.Lease
-	for _, j := range t.db.trigger.jobs.claim(token, now, until, limit) {
+	for _, j := range t.db.trigger.jobs.claim(token, now, until, limit, except) {
 		leases = append(leases, trigger.Lease{Job: j.job, Token: token, Deliveries: j.deliveries})
 	}
 	return leases, nil

@@ -142,18 +142,27 @@ func (s *Vault) AuditEvents(ctx context.Context, org string, q vault.AuditQuery)
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
 		return vault.AuditPage{}, err
 	}
-	s.db.mu.RLock()
-	defer s.db.mu.RUnlock()
+	var after *vault.AuditPosition
+	if !q.Before.IsZero() {
+		after = &q.Before
+	}
+	trail := func() []vault.AuditEvent { return s.db.vault.audit[org] }
 	var page vault.AuditPage
-	for _, e := range slices.Backward(s.db.vault.audit[org]) {
-		if !q.Matches(&e) {
-			continue
-		}
-		if len(page.Events) == q.Limit {
+	err := newestFirst(ctx, s.db, after, trail, (*vault.AuditEvent).Position, func(e *vault.AuditEvent) (more bool) {
+		switch {
+		case e.At.Before(q.From):
+			return false
+		case !q.Matches(e):
+			return true
+		case len(page.Events) == q.Limit:
 			page.Next = page.Events[q.Limit-1].Position()
-			break
+			return false
 		}
 		page.Events = append(page.Events, e.Clone())
+		return true
+	})
+	if err != nil {
+		return vault.AuditPage{}, err
 	}
 	return page, nil
 }

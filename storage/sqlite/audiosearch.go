@@ -62,7 +62,7 @@ func (a *AudioSearch) CreateDataset(ctx context.Context, d audiosearch.Dataset) 
 func (a *AudioSearch) Dataset(ctx context.Context, org, id string) (audiosearch.Dataset, error) {
 	d := audiosearch.Dataset{Organization: org, ID: id}
 	var found audioDataset
-	err := a.db.find(ctx, datasetByID, []any{org, id}, func(r *row) error {
+	err := a.db.find(ctx, org, datasetByID, []any{org, id}, func(r *row) error {
 		d.CreatedAt = r.moment(3)
 		return found.scan(r)
 	})
@@ -75,7 +75,7 @@ func (a *AudioSearch) Dataset(ctx context.Context, org, id string) (audiosearch.
 // ListDatasets implements [audiosearch.Datasets].
 func (a *AudioSearch) ListDatasets(ctx context.Context, org, after string, limit int) ([]audiosearch.Dataset, error) {
 	var datasets []audiosearch.Dataset
-	err := a.db.list(ctx, datasetsAfter, []any{org, after, max(limit, 0)}, func(r *row) error {
+	err := a.db.list(ctx, org, datasetsAfter, []any{org, after, max(limit, 0)}, func(r *row) error {
 		datasets = append(datasets, audiosearch.Dataset{Organization: org, ID: r.text(0), CreatedAt: r.moment(1)})
 		return nil
 	})

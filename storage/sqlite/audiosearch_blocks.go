@@ -65,7 +65,16 @@ func (v *view) readBlocks(ctx context.Context, c *conn, blocks, dead string, arg
 	if err != nil {
 		return err
 	}
+	turn, err := columnar.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer turn.End()
 	return c.query(ctx, blocks, args, func(r *row) error {
+		const costOfByte = 10 // nanoseconds, about
+		if err := turn.Step(costOfByte * len(cell[[]byte](r, 6))); err != nil {
+			return err
+		}
 		m := v.models[cell[int64](r, 0)]
 		if m == nil {
 			m = &scored{name: r.text(1), classes: classesOf(cell[[]byte](r, 2)), more: make(map[uint32][]spot)}

@@ -24,6 +24,14 @@ const (
 
 // Compact implements [audiosearch.Compactor].
 func (a *AudioSearch) Compact(ctx context.Context) (more bool, err error) {
+	dropped := false // apart from the rest: neither keeps the other waiting
+	err = a.db.writer.write(ctx, func(tx *tx) (err error) {
+		dropped, err = tx.dropResults()
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
 	err = a.db.writer.write(ctx, func(tx *tx) (err error) {
 		for _, step := range [...]func() (bool, error){tx.sweep, tx.forget, tx.pack} {
 			if more, err = step(); more || err != nil {
@@ -32,7 +40,7 @@ func (a *AudioSearch) Compact(ctx context.Context) (more bool, err error) {
 		}
 		return nil
 	})
-	return more && err == nil, err
+	return (more || dropped) && err == nil, err
 }
 
 // forget cuts the list of a dataset's changes. Who remembers an older revision has to read the dataset anew.

@@ -28,11 +28,12 @@ func (a *AudioSearch) AddJob(ctx context.Context, j audiosearch.Job, at time.Tim
 func (a *AudioSearch) NotifyJobs(wake func()) (stop func()) { return a.db.audioJobs.listen(wake) }
 
 // Claim implements [audiosearch.Leases].
-func (a *AudioSearch) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]audiosearch.Lease, error) {
-	return claimJobs(ctx, a.db, audioJobs, token, now, until, limit, func(r *row) audiosearch.Lease {
+func (a *AudioSearch) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]audiosearch.Lease, error) {
+	c := &claim{audioJobs, now, until, limit, except}
+	return claimJobs(ctx, a.db, &a.db.audioTurns, c, token, func(r *row, first int) audiosearch.Lease {
 		return audiosearch.Lease{
-			Job:   audiosearch.Job{RunID: cell[int64](r, 0), Organization: r.text(1)},
-			Token: token, Deliveries: r.number(2),
+			Job:   audiosearch.Job{RunID: cell[int64](r, first), Organization: r.text(first + 1)},
+			Token: token, Deliveries: r.number(first + 2),
 		}
 	})
 }

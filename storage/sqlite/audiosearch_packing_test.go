@@ -335,7 +335,7 @@ func checkAudioTables(t *testing.T, db *DB) {
 		{"a chunk", "SELECT count(*) FROM audiosearch_chunks WHERE seq / 1024 NOT IN (SELECT seq FROM audiosearch_blocks WHERE packed = 1)"},
 		{"a deleted dataset", "SELECT count(*) FROM audiosearch_datasets WHERE organization IS NULL"},
 	} {
-		require.NoError(t, db.find(context.Background(), c.query, nil, func(r *row) error {
+		require.NoError(t, db.find(context.Background(), noOrg, c.query, nil, func(r *row) error {
 			require.Zero(t, r.number(0), "%s that should not be", c.what)
 			return nil
 		}), c.query)

@@ -32,9 +32,14 @@ func plannedAudioSearch(t *testing.T) *DB {
 			"audiosearch_segments SELECT i, x'00' FROM n WHERE i % 2 = 0",
 			"audiosearch_chunks SELECT i * 1024, x'00' FROM n WHERE i % 2 = 1",
 			"audiosearch_runs SELECT i, 'org' || (i % 3), '', '{}', iif(i % 20, 'TERMINATED', 'QUEUED'), '', '', 0, 0, 0, i, i, i," +
-				" iif(i % 20, i, NULL), NULL FROM n",
+				" iif(i % 20, i, NULL), NULL, i FROM n",
+			"audiosearch_result_sets SELECT i, iif(i % 20, i, NULL), x'00' FROM n",
+			"audiosearch_found_results SELECT i, 0, '[]' FROM n",
+			"audiosearch_found_videos SELECT i, 'video' || i, 'path' || i, i FROM n",
+			"audiosearch_found_metadata SELECT i, 'org' || (i % 3), CAST(i AS BLOB), 1 FROM n",
+			"audiosearch_found_texts SELECT i, '{}' FROM n",
 			"audiosearch_results SELECT i, '[]' FROM n",
-			"audiosearch_jobs SELECT i, i, 'org', i, NULL, 0 FROM n",
+			"audiosearch_jobs SELECT i, i, 'org' || (i % 3), i, NULL, 0, i % 2 FROM n",
 		} {
 			if _, err := tx.exec(rows + statement); err != nil {
 				return err
@@ -127,12 +132,44 @@ func TestPlansOfAudioSearch(t *testing.T) {
 		{updateRun, rowid, false},
 		{runByID, rowid, false},
 		{staleRuns, "audiosearch_runs_open (updated_at<?)", false},
-		{putResults, "", false},
-		{resultsOf, "x " + rowid, false},
-		{pruneRuns, "audiosearch_runs_finished (finished_at<?)", false},
-		{pruneResults, "audiosearch_runs_finished (finished_at<?)", false},
-		{audioJobs.claimable, "audiosearch_jobs_due", false},
-		{audioJobs.take, "audiosearch_jobs_due", false},
+		{runTaken, rowid, false},
+		{waitingRun, "audiosearch_runs_waiting (organization=?)", false},
+		{finishedRuns, "audiosearch_runs_finished (finished_at<?)", false},
+		{nextOfEnded, "audiosearch_runs_ended (organization>?)", false},
+		{firstTooMany, "audiosearch_runs_ended (organization=?)", false},
+		{tooMany, "audiosearch_runs_ended (organization=?)", false},
+		{anyOld, "", false},
+		{removeRuns, rowid, false},
+		{removeOld, rowid, false},
+		{leaveSets, "audiosearch_result_sets_1 (run=?)", false},
+		{oldResultsOf, rowid, false},
+		{setOfRun, "s USING COVERING INDEX sqlite_autoindex_audiosearch_result_sets_1 (run=? AND token=?)", false},
+		{setByName, "audiosearch_result_sets_1 (run=? AND token=?)", false},
+		{insertSet, "", false},
+		{leaveOthers, "audiosearch_result_sets_1 (run=?)", false},
+		{metadataSeq, "audiosearch_found_metadata_1 (organization=? AND digest=?)", false},
+		{insertMetadata, "", false},
+		{insertText, "", false},
+		{hasFoundVideo, "PRIMARY KEY (result_set=? AND id=?)", false},
+		{insertFoundVideo, "", false},
+		{countVideos, rowid, false},
+		{videosOfSet, "PRIMARY KEY (result_set=?)", false},
+		{putRow, "", false},
+		{cutRows, "audiosearch_found_results_1 (result_set=? AND place>?)", false},
+		{rowOfResults, "f USING INDEX sqlite_autoindex_audiosearch_found_results_1 (result_set=? AND place=?)", false},
+		{foundVideo, "v USING PRIMARY KEY (result_set=? AND id=?)", false},
+		{leftSet, "audiosearch_result_sets_1 (run=?)", false},
+		{removeResults, rowid, false},
+		{someVideos, "PRIMARY KEY (result_set=?)", false},
+		{removeVideo, "PRIMARY KEY (result_set=? AND id=?)", false},
+		{freeMetadata, rowid, false},
+		{freeText, rowid, false},
+		{removeSet, rowid, false},
+		{audioJobs.ready, "audiosearch_jobs_later (claimable_at<?)", false},
+		{audioJobs.next, "audiosearch_jobs_ready (organization>?)", false},
+		{audioJobs.first, "audiosearch_jobs_ready (organization>?)", false},
+		{audioJobs.jobs, "audiosearch_jobs_ready (organization=? AND claimable_at<?)", false},
+		{audioJobs.take, rowid, false},
 		{audioJobs.extend, "audiosearch_jobs_1 (run=?)", false},
 		{audioJobs.release, "audiosearch_jobs_1 (run=?)", false},
 		{audioJobs.remove, "audiosearch_jobs_1 (run=?)", false},
@@ -155,14 +192,14 @@ func smallAudioScan(line string) bool {
 			return true
 		}
 	}
-	return line == "SCAN json_each VIRTUAL TABLE INDEX 1:"
+	return line == "SCAN json_each VIRTUAL TABLE INDEX 1:" || line == "SCAN audiosearch_results" // for the first row
 }
 
 // TestNumbersInTables: what statements and the tables' definitions know by heart.
 func TestNumbersInTables(t *testing.T) {
 	db := plannedAudioSearch(t)
 	definition := func(index string) (text string) {
-		require.NoError(t, db.find(t.Context(), "SELECT sql FROM sqlite_schema WHERE name = ?", []any{index}, func(r *row) error {
+		require.NoError(t, db.find(t.Context(), noOrg, "SELECT sql FROM sqlite_schema WHERE name = ?", []any{index}, func(r *row) error {
 			text = r.text(0)
 			return nil
 		}))

@@ -1,12 +1,13 @@
 package sqlite
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
@@ -15,55 +16,55 @@ const (
 	// runChanges are those that an update of a run may change.
 	runChanges = "actor, query, state, termination, message, done, total, attempts, updated_at, started_at, finished_at, trace"
 	runColumns = "id, organization, created_at, " + runChanges
+	runRow     = "SELECT " + runColumns + ", (SELECT token FROM audiosearch_result_sets WHERE seq = result_set) FROM audiosearch_runs"
 
-	insertRun  = "INSERT INTO audiosearch_runs (" + runColumns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
-	updateRun  = "UPDATE audiosearch_runs SET (" + runChanges + ") = (?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
-	runByID    = "SELECT " + runColumns + " FROM audiosearch_runs WHERE organization = ? AND id = ?"
-	staleRuns  = "SELECT " + runColumns + " FROM audiosearch_runs WHERE state <> 'TERMINATED' AND updated_at < ? ORDER BY updated_at, id LIMIT ?"
-	putResults = "INSERT INTO audiosearch_results (run, results) VALUES (?,?) ON CONFLICT DO UPDATE SET results = excluded.results"
-	resultsOf  = "SELECT x.results FROM audiosearch_runs r LEFT JOIN audiosearch_results x ON x.run = r.id WHERE r.organization = ? AND r.id = ?"
-
-	prunedRuns   = "(SELECT id FROM audiosearch_runs WHERE finished_at < ? ORDER BY finished_at LIMIT ?)"
-	pruneResults = "DELETE FROM audiosearch_results WHERE run IN " + prunedRuns
-	pruneRuns    = "DELETE FROM audiosearch_runs WHERE id IN " + prunedRuns
+	insertRun  = "INSERT INTO audiosearch_runs (" + runColumns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	runTaken   = "SELECT 1 FROM audiosearch_runs WHERE id = ?"
+	updateRun  = "UPDATE audiosearch_runs SET (" + runChanges + ", result_set) = (?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
+	runByID    = runRow + " WHERE organization = ? AND id = ?"
+	staleRuns  = runRow + " WHERE state <> 'TERMINATED' AND updated_at < ? ORDER BY updated_at, id LIMIT ?"
+	waitingRun = "SELECT 1 FROM audiosearch_runs WHERE organization = ? AND state <> 'TERMINATED' LIMIT 1 OFFSET ?"
 )
 
 // CreateRun implements [audiosearch.Runs].
-func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run) error {
+func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run, most int) error {
 	changing, err := runArgs(&r)
 	if err != nil {
 		return err
 	}
-	results, err := resultsText(r.Results)
+	if r.ResultSet != uuid.Nil {
+		return errNoResultSet
+	}
+	id, org, args := r.ID, r.Organization, append([]any{r.ID, r.Organization, micros(r.CreatedAt)}, changing...)
+	room := func(query func(text string, args []any, each func(*row) error) error) error {
+		if most < 1 {
+			return audiosearch.ErrTooManyRuns
+		}
+		return query(waitingRun, []any{org, most - 1}, func(*row) error { return audiosearch.ErrTooManyRuns })
+	}
+	// Whoever has too many does not come as far as the writer.
+	err = room(func(text string, args []any, each func(*row) error) error {
+		return a.db.find(ctx, org, text, args, each)
+	})
 	if err != nil {
 		return err
 	}
-	id, args := r.ID, append([]any{r.ID, r.Organization, micros(r.CreatedAt)}, changing...)
 	return a.db.writer.write(ctx, func(tx *tx) error {
-		created, err := tx.exec(insertRun, args...)
-		if err == nil && created == 0 {
-			err = audiosearch.ErrRunExists
+		if taken, err := tx.number(runTaken, id); err != nil || taken != 0 {
+			return cmp.Or(err, audiosearch.ErrRunExists)
 		}
-		if err != nil {
+		if err := room(tx.query); err != nil {
 			return err
 		}
-		return tx.putResults(id, results)
+		_, err := tx.exec(insertRun, args...)
+		return err
 	})
-}
-
-// putResults stores the results of a run, unless they are nil.
-func (t *tx) putResults(run int64, results any) error {
-	if results == nil {
-		return nil
-	}
-	_, err := t.exec(putResults, run, results)
-	return err
 }
 
 // Run implements [audiosearch.Runs].
 func (a *AudioSearch) Run(ctx context.Context, org string, id int64) (audiosearch.Run, error) {
 	var found audiosearch.Run
-	err := a.db.find(ctx, runByID, []any{org, id}, func(r *row) error { return scanRun(r, &found) })
+	err := a.db.find(ctx, org, runByID, []any{org, id}, func(r *row) error { return scanRun(r, &found) })
 	if err == nil && found.ID == 0 {
 		err = audiosearch.ErrRunNotFound
 	}
@@ -85,49 +86,37 @@ func (a *AudioSearch) UpdateRun(ctx context.Context, org string, id int64, updat
 			return err
 		}
 		var args []any
-		var results any
+		var state audiosearch.State
+		var token uuid.UUID
 		err = tx.host(func() (err error) {
 			if err := update(&was); err != nil {
 				return err
 			}
-			if args, err = runArgs(&was); err != nil {
-				return err
-			}
-			results, err = resultsText(was.Results)
+			state, token = was.State, was.ResultSet
+			args, err = runArgs(&was)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(updateRun, append(args, id)...); err != nil {
+		set, err := tx.namedSet(id, token)
+		if err != nil {
 			return err
 		}
-		return tx.putResults(id, results)
-	})
-}
-
-// RunResults implements [audiosearch.Runs].
-func (a *AudioSearch) RunResults(ctx context.Context, org string, id int64) ([]audiosearch.Result, error) {
-	var results []audiosearch.Result
-	found := false
-	err := a.db.find(ctx, resultsOf, []any{org, id}, func(r *row) (err error) {
-		found = true
-		results, err = scanResults(r, 0)
+		if _, err := tx.exec(updateRun, append(args, set, id)...); err != nil {
+			return err
+		}
+		if state == audiosearch.StateTerminated {
+			_, err = tx.exec(leaveOthers, id, set)
+		}
 		return err
 	})
-	if err == nil && !found {
-		err = audiosearch.ErrRunNotFound
-	}
-	if err != nil {
-		return nil, err
-	}
-	return results, nil
 }
 
 // StaleRuns implements [audiosearch.Runs].
 func (a *AudioSearch) StaleRuns(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error) {
 	var runs []audiosearch.Run
-	err := a.db.list(ctx, staleRuns, []any{ceilMicros(before), max(limit, 0)}, func(r *row) error {
+	err := a.db.list(ctx, noOrg, staleRuns, []any{ceilMicros(before), max(limit, 0)}, func(r *row) error {
 		runs = append(runs, audiosearch.Run{})
 		return scanRun(r, &runs[len(runs)-1])
 	})
@@ -135,28 +124,6 @@ func (a *AudioSearch) StaleRuns(ctx context.Context, before time.Time, limit int
 		return nil, err
 	}
 	return runs, nil
-}
-
-// PruneRuns implements [audiosearch.RunPruner].
-func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int) (removed int, err error) {
-	for removed < limit {
-		step := min(pruneStep, limit-removed)
-		var n int64
-		err := a.db.writer.write(ctx, func(tx *tx) (err error) {
-			if _, err = tx.exec(pruneResults, ceilMicros(before), step); err != nil {
-				return err
-			}
-			n, err = tx.exec(pruneRuns, ceilMicros(before), step)
-			return err
-		})
-		if err != nil {
-			return removed, err
-		}
-		if removed += int(n); n < int64(step) {
-			break
-		}
-	}
-	return removed, ctx.Err()
 }
 
 // runArgs returns the values of runChanges. They hold nothing that the caller could change.
@@ -182,66 +149,11 @@ func scanRun(r *row, run *audiosearch.Run) (err error) {
 			return err
 		}
 	}
+	if !r.null(15) {
+		r.blob(15, run.ResultSet[:])
+	}
 	if err := json.Unmarshal(r.bytes(4), &run.Query); err != nil {
 		return fmt.Errorf("sqlite: a row is damaged: column 4 is no query: %w", err)
 	}
 	return nil
-}
-
-// storedResults is how results are stored: a video may be in a thousand of them, and its metadata stands once.
-type storedResults struct {
-	Metadata []audiosearch.Metadata
-	Results  []storedResult
-}
-
-type storedResult struct {
-	audiosearch.Result
-	Metadata int `json:",omitempty"` // its place in the list, from 1; 0: nil
-}
-
-// resultsText writes results as JSON. It is nil for nil.
-func resultsText(results []audiosearch.Result) (any, error) {
-	if results == nil {
-		return nil, nil
-	}
-	stored := storedResults{Results: make([]storedResult, len(results))}
-	places := make(map[string]int) // of the metadata of videos
-	for i, r := range results {
-		stored.Results[i].Result = r
-		if r.Metadata == nil {
-			continue
-		}
-		place, known := places[r.VideoID]
-		if !known || !maps.Equal(stored.Metadata[place-1], r.Metadata) {
-			stored.Metadata = append(stored.Metadata, r.Metadata)
-			place = len(stored.Metadata)
-			places[r.VideoID] = place
-		}
-		stored.Results[i].Metadata = place
-	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(stored); err != nil {
-		return nil, fmt.Errorf("sqlite: write the results of a run: %w", err)
-	}
-	return b.String(), nil
-}
-
-func scanResults(r *row, i int) ([]audiosearch.Result, error) {
-	if r.null(i) {
-		return nil, nil
-	}
-	var stored storedResults
-	if err := json.Unmarshal(r.bytes(i), &stored); err != nil {
-		return nil, fmt.Errorf("sqlite: a row is damaged: column %d holds no results: %w", i, err)
-	}
-	results := make([]audiosearch.Result, len(stored.Results))
-	for i, s := range stored.Results {
-		results[i] = s.Result
-		if s.Metadata > 0 && s.Metadata <= len(stored.Metadata) {
-			results[i].Metadata = maps.Clone(stored.Metadata[s.Metadata-1])
-		}
-	}
-	return results, nil
 }

@@ -175,7 +175,7 @@ type storedScoring struct {
 func (a *AudioSearch) Scoring(ctx context.Context, org, dataset, video, model string) (audiosearch.Scoring, error) {
 	var s storedScoring
 	found := false
-	err := a.db.find(ctx, scoringOf, []any{org, dataset, video, model}, func(r *row) error {
+	err := a.db.find(ctx, org, scoringOf, []any{org, dataset, video, model}, func(r *row) error {
 		found = true
 		return s.scan(r)
 	})
@@ -227,7 +227,7 @@ func (a *AudioSearch) WindowScores(ctx context.Context, org, dataset, video, mod
 	var s storedScoring
 	var scores [][]uint16
 	found := false
-	err := a.db.lister.use(ctx, a.db.busy, func(c *conn) error {
+	err := a.db.lister.use(ctx, a.db.busy, org, func(c *conn) error {
 		s, scores, found = storedScoring{}, nil, false
 		// As long as this statement is not at its end, the others see the same state of the database.
 		return c.query(unbounded, scoringOf, []any{org, dataset, video, model}, func(r *row) (err error) {

@@ -25,13 +25,14 @@ const (
 // Search implements [audiosearch.ScoreStore].
 func (a *AudioSearch) Search(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 	var hits []audiosearch.Hit
-	err := a.look(ctx, org, dataset, func(c *conn, v *view) error {
-		selected, err := v.selection(q.Filters)
+	err := a.lookSelected(ctx, org, dataset, q.Filters, func(c *conn, v *view, selected *columnar.Selection) error {
+		turn, err := columnar.Begin(ctx)
 		if err != nil {
 			return err
 		}
+		defer turn.End()
 		page := columnar.Page{Offset: q.Offset, Limit: q.Limit, MinScore: q.MinScore}
-		s := &search{Ranking: columnar.NewRanking(page, v.compare), view: v, ctx: ctx, conn: c}
+		s := &search{Ranking: columnar.NewRanking(page, v.compare), view: v, turn: turn, conn: c}
 		for s.Next() {
 			for _, m := range v.models {
 				class, found := slices.BinarySearch(m.classes, q.Class)
@@ -57,18 +58,18 @@ func (a *AudioSearch) Search(ctx context.Context, org, dataset string, q audiose
 }
 
 // selection returns the videos that pass filters, nil for all.
-func (v *view) selection(filters []audiosearch.Filter) (*columnar.Selection, error) {
+func (v *view) selection(ctx context.Context, filters []audiosearch.Filter) (*columnar.Selection, error) {
 	if len(filters) == 0 {
 		return nil, nil
 	}
-	return v.columns.Select(filters)
+	return v.columns.Select(ctx, filters)
 }
 
 // search is a ranking that reads scores from the file.
 type search struct {
 	*columnar.Ranking
 	view *view
-	ctx  context.Context
+	turn *columnar.Turn
 	conn *conn
 }
 
@@ -138,7 +139,8 @@ func (r *reading) run() error {
 	r.write()
 	next := 0
 	err := r.conn.query(unbounded, r.statement, []any{string(r.list)}, func(row *row) error {
-		if err := r.ctx.Err(); err != nil {
+		const cost = 20_000 // nanoseconds, to read a block and offer its windows, about
+		if err := r.turn.Step(cost); err != nil {
 			return err
 		}
 		if next == len(r.order) {

@@ -38,13 +38,9 @@ const (
 // Unscored implements [audiosearch.ScoreStore].
 func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audiosearch.UnscoredQuery) (audiosearch.Unscored, error) {
 	var u audiosearch.Unscored
-	err := a.look(ctx, org, dataset, func(c *conn, v *view) error {
-		selected, err := v.columns.Select(q.Filters)
-		if err != nil {
-			return err
-		}
+	err := a.lookSelected(ctx, org, dataset, q.Filters, func(c *conn, v *view, selected *columnar.Selection) error {
 		partly := make(map[uint32]bool)
-		err = c.query(ctx, partlyScored, []any{v.dataset, q.Model}, func(r *row) error {
+		err := c.query(ctx, partlyScored, []any{v.dataset, q.Model}, func(r *row) error {
 			if row, ok := v.rows[cell[int64](r, 0)]; ok {
 				partly[row] = true
 			}
@@ -52,6 +48,11 @@ func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audio
 		})
 		if err != nil {
 			return err
+		}
+		if selected == nil { // all of them
+			if selected, err = v.columns.Select(ctx, nil); err != nil {
+				return err
+			}
 		}
 		u = audiosearch.Unscored{Matched: selected.Len()}
 		for _, at := range v.unscored(selected, &q, partly) {

@@ -154,10 +154,10 @@ func (a *AudioSearch) ListVideos(ctx context.Context, org, dataset, after string
 }
 
 // videos reads the rows of a statement that begins with datasetVideos.
-func (a *AudioSearch) videos(ctx context.Context, statement string, args ...any) ([]audiosearch.Video, error) {
+func (a *AudioSearch) videos(ctx context.Context, statement, org string, args ...any) ([]audiosearch.Video, error) {
 	var videos []audiosearch.Video
 	found := false
-	err := a.db.list(ctx, statement, args, func(r *row) error {
+	err := a.db.list(ctx, org, statement, append([]any{org}, args...), func(r *row) error {
 		found = true
 		if r.null(0) {
 			return nil

@@ -114,7 +114,16 @@ const (
 )
 
 func (v *view) readVideos(ctx context.Context, c *conn, statement string, args ...any) error {
+	turn, err := columnar.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer turn.End()
 	return c.query(ctx, statement, args, func(r *row) error {
+		const cost, costOfByte = 2000, 20 // nanoseconds, about
+		if err := turn.Step(cost + costOfByte*len(r.text(2))); err != nil {
+			return err
+		}
 		seq, id := cell[int64](r, 0), r.text(1)
 		row := v.row(seq)
 		size := videoBytes + len(id) + metadataBytes*len(r.text(2))

@@ -3,7 +3,11 @@ package sqlite
 import (
 	"container/list"
 	"context"
+	"slices"
 	"sync"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
 )
 
 // views are the datasets that this process remembers, those that were searched last.
@@ -16,8 +20,13 @@ type views struct {
 }
 
 // sharedView is a view that searches share: they read it together, and one at a time changes it.
+//
+// Who waits for whom: first the view, then a connection, then a turn (columnar.Turn). Who
+// has a connection waits for no view, and who has a turn for neither, so that the long
+// searches of an organization keep waiting those of the same dataset at most. A
+// connection is held while scores are read, and not while filters search long texts.
 type sharedView struct {
-	sync.RWMutex
+	viewLock
 	*view
 	bytes int // as counted in views
 }
@@ -58,60 +67,117 @@ func (vs *views) count(v *sharedView, bytes int) {
 // look calls read with a dataset as it is now: a view of it, and a connection that sees the same. It is ErrDatasetNotFound if there is none. An
 // error of read's costs the connection, so it is for failures only.
 func (a *AudioSearch) look(ctx context.Context, org, dataset string, read func(*conn, *view) error) error {
-	var d audioDataset
-	for done := false; !done; {
-		err := a.db.lister.use(ctx, a.db.busy, func(c *conn) error {
-			d, done = audioDataset{}, true
-			// As long as this statement is not at its end, all others see the same state of the database.
-			return c.query(unbounded, datasetByID, []any{org, dataset}, func(r *row) (err error) {
-				if err := d.scan(r); err != nil {
-					return err
-				}
-				done, err = a.db.views.with(ctx, c, &d, read)
-				return err
-			})
-		})
-		if err := d.found(err); err != nil {
+	return a.lookSelected(ctx, org, dataset, nil, func(c *conn, v *view, _ *columnar.Selection) error { return read(c, v) })
+}
+
+// lookSelected is look that also selects the videos that pass filters; without any it is nil.
+func (a *AudioSearch) lookSelected(ctx context.Context, org, dataset string, filters []audiosearch.Filter, read func(*conn, *view, *columnar.Selection) error) error {
+	l := &looking{AudioSearch: a, org: org, dataset: dataset, filters: filters, read: read}
+	if err := l.find(ctx); err != nil {
+		return err
+	}
+	// What is selected counts if nothing has changed until there is a connection. If that
+	// does not come true, it is done with the connection in hand.
+	const tries = 3
+	for try := 1; ; try++ {
+		done, err := l.look(ctx, try > tries)
+		if done || err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
-// with calls read with the view of a dataset at a revision. It reports false if somebody has a later one already: then the caller is to
-// look again.
-func (vs *views) with(ctx context.Context, c *conn, d *audioDataset, read func(*conn, *view) error) (bool, error) {
-	v := vs.get(d.seq)
-	if done, err := v.at(d.revision, c, read); done {
-		return true, err
-	}
-	if err := vs.update(ctx, c, v, d); err != nil {
+// looking is a call of lookSelected.
+type looking struct {
+	*AudioSearch
+	org, dataset string
+	filters      []audiosearch.Filter
+	read         func(*conn, *view, *columnar.Selection) error
+
+	at audioDataset // as last seen
+}
+
+// find looks for the dataset.
+func (l *looking) find(ctx context.Context) error {
+	l.at = audioDataset{}
+	err := l.db.find(ctx, l.org, datasetByID, []any{l.org, l.dataset}, l.at.scan)
+	return l.at.found(err)
+}
+
+// look is one try. It reports false if the view was not of the state that the connection
+// sees, and brings it there.
+func (l *looking) look(ctx context.Context, late bool) (done bool, err error) {
+	v := l.db.views.get(l.at.seq)
+	if err := v.lock(ctx, false); err != nil {
 		return false, err
 	}
-	return v.at(d.revision, c, read)
+	done, err = func() (bool, error) {
+		defer v.unlock()
+		if v.revision < l.at.revision {
+			return false, nil
+		}
+		late = late || !l.searchesTexts()
+		var selected *columnar.Selection
+		if !late {
+			if selected, err = v.selection(ctx, l.filters); err != nil {
+				return false, err
+			}
+		}
+		return l.connected(ctx, func(c *conn) (bool, error) {
+			if l.at.seq != v.dataset || l.at.revision != v.revision {
+				return false, nil
+			}
+			if late {
+				if selected, err = v.selection(ctx, l.filters); err != nil {
+					return false, err
+				}
+			}
+			return true, l.read(c, v.view, selected)
+		})
+	}()
+	if done || err != nil {
+		return done, err
+	}
+	return false, l.update(ctx, v)
 }
 
-// at calls read if the view is of the revision.
-func (v *sharedView) at(revision int64, c *conn, read func(*conn, *view) error) (done bool, err error) {
-	v.RLock()
-	defer v.RUnlock()
-	if v.revision != revision {
-		return false, nil
-	}
-	return true, read(c, v.view)
+func (l *looking) searchesTexts() bool {
+	return slices.ContainsFunc(l.filters, func(f audiosearch.Filter) bool { return f.Op == audiosearch.OpContains })
 }
 
-// update brings a view to a revision, or leaves it as it is if it has a later one.
-func (vs *views) update(ctx context.Context, c *conn, v *sharedView, d *audioDataset) error {
-	v.Lock()
-	defer v.Unlock()
-	if v.revision >= d.revision {
-		return nil
-	}
-	if err := v.view.update(ctx, c, d); err != nil {
-		v.view = newView(d.seq)
+// connected calls do with a connection that sees the dataset as l.at tells then.
+func (l *looking) connected(ctx context.Context, do func(*conn) (bool, error)) (done bool, err error) {
+	err = l.db.lister.use(ctx, l.db.busy, l.org, func(c *conn) error {
+		l.at, done = audioDataset{}, false
+		// As long as this statement is not at its end, all others see the same state of
+		// the database.
+		return c.query(unbounded, datasetByID, []any{l.org, l.dataset}, func(r *row) (err error) {
+			if err := l.at.scan(r); err != nil {
+				return err
+			}
+			done, err = do(c)
+			return err
+		})
+	})
+	return done, l.at.found(err)
+}
+
+// update brings a view to the state that a connection sees, unless it is there.
+func (l *looking) update(ctx context.Context, v *sharedView) error {
+	if err := v.lock(ctx, true); err != nil {
 		return err
 	}
-	vs.count(v, v.view.bytes)
-	return nil
+	defer v.unlock()
+	_, err := l.connected(ctx, func(c *conn) (bool, error) {
+		if l.at.seq != v.dataset || v.revision >= l.at.revision {
+			return true, nil // the dataset is another one by now, or somebody was faster
+		}
+		if err := v.view.update(ctx, c, &l.at); err != nil {
+			v.view = newView(v.dataset)
+			return false, err
+		}
+		l.db.views.count(v, v.view.bytes)
+		return true, nil
+	})
+	return err
 }

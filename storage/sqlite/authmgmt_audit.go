@@ -52,7 +52,7 @@ func (a *AuthMgmt) AuditEvents(ctx context.Context, org string, q authmgmt.Audit
 	}
 	var events []authmgmt.AuditEvent
 	statement, args := auditStatement(org, &q)
-	err := a.db.list(ctx, statement, args, func(r *row) error {
+	err := a.db.list(ctx, org, statement, args, func(r *row) error {
 		var e authmgmt.AuditEvent
 		if err := scanAudit(r, &e); err != nil {
 			return err

@@ -58,7 +58,7 @@ func BenchmarkAuthMgmtUpdateClient(b *testing.B) {
 func benchUpdates(b *testing.B, name string) (update submitter, path string) {
 	path = filepath.Join(b.TempDir(), name)
 	tables := openAt(b, path, nil).AuthMgmt()
-	service, err := authmgmt.New(tables, invitationKey, &authmgmt.Options{Directory: tables})
+	service, err := authmgmt.New(tables, &authmgmt.Options{Directory: tables})
 	require.NoError(b, err)
 	require.NoError(b, service.SetRBAC(b.Context(), "acme", root, true))
 	for i := range benchClients {

@@ -57,17 +57,17 @@ func (a *AuthMgmt) CreateClient(ctx context.Context, c authmgmt.Client, e authmg
 
 // Client implements [authmgmt.Clients].
 func (a *AuthMgmt) Client(ctx context.Context, org, id string) (authmgmt.Client, error) {
-	return a.client(ctx, clientByID, org, id)
+	return a.client(ctx, org, clientByID, org, id)
 }
 
 // ClientBySecret implements [authmgmt.Clients].
 func (a *AuthMgmt) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
-	return a.client(ctx, clientBySecret, digest[:])
+	return a.client(ctx, noOrg, clientBySecret, digest[:])
 }
 
-func (a *AuthMgmt) client(ctx context.Context, query string, args ...any) (authmgmt.Client, error) {
+func (a *AuthMgmt) client(ctx context.Context, org, query string, args ...any) (authmgmt.Client, error) {
 	var found []authmgmt.Client
-	err := a.db.find(ctx, query, args, func(r *row) error { return appendClient(&found, r) })
+	err := a.db.find(ctx, org, query, args, func(r *row) error { return appendClient(&found, r) })
 	return one(found, err)
 }
 
@@ -143,7 +143,7 @@ func clientChanges(kept, given *authmgmt.Client) (fresh [][]byte, changes []chan
 // ListClients implements [authmgmt.Clients].
 func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
 	var page authmgmt.ClientPage
-	err := a.db.list(ctx, clientsOf, []any{org, max(p.Limit, 0), p.Offset, org}, func(r *row) error {
+	err := a.db.list(ctx, org, clientsOf, []any{org, max(p.Limit, 0), p.Offset, org}, func(r *row) error {
 		page.Total = r.number(11)
 		return appendClient(&page.Clients, r)
 	})

@@ -82,7 +82,7 @@ func (a *AuthMgmt) CreateInvitation(ctx context.Context, i authmgmt.Invitation, 
 // Invitation implements [authmgmt.Invitations].
 func (a *AuthMgmt) Invitation(ctx context.Context, org, id string) (authmgmt.Invitation, error) {
 	var found []authmgmt.Invitation
-	err := a.db.find(ctx, invitationByID, []any{org, id}, func(r *row) error { return appendInvitation(&found, r) })
+	err := a.db.find(ctx, org, invitationByID, []any{org, id}, func(r *row) error { return appendInvitation(&found, r) })
 	return one(found, err)
 }
 
@@ -124,7 +124,7 @@ func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt ti
 	}
 	args := slices.Concat(which, []any{max(p.Limit, 0), p.Offset}, which)
 	var page authmgmt.InvitationPage
-	err := a.db.list(ctx, query, args, func(r *row) error {
+	err := a.db.list(ctx, org, query, args, func(r *row) error {
 		page.Total = r.number(17)
 		return appendInvitation(&page.Invitations, r)
 	})
@@ -137,7 +137,7 @@ func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt ti
 // DueGrants implements [authmgmt.Invitations].
 func (a *AuthMgmt) DueGrants(ctx context.Context, now time.Time, limit int) ([]authmgmt.Invitation, error) {
 	var due []authmgmt.Invitation
-	err := a.db.list(ctx, dueGrants, []any{now.UnixMicro(), max(limit, 0)}, func(r *row) error { return appendInvitation(&due, r) })
+	err := a.db.list(ctx, noOrg, dueGrants, []any{now.UnixMicro(), max(limit, 0)}, func(r *row) error { return appendInvitation(&due, r) })
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ const (
 // Organization implements [authmgmt.Directory].
 func (a *AuthMgmt) Organization(ctx context.Context, org string) (authmgmt.Organization, error) {
 	var found []authmgmt.Organization
-	err := a.db.find(ctx, rbacOf, []any{org}, func(r *row) error {
+	err := a.db.find(ctx, org, rbacOf, []any{org}, func(r *row) error {
 		found = append(found, authmgmt.Organization{ID: org, RBAC: r.number(0) != 0})
 		return nil
 	})
@@ -66,7 +66,7 @@ func (a *AuthMgmt) KeyCheck(ctx context.Context, value [32]byte) ([32]byte, erro
 		return nil
 	}
 	// Every start asks, and only the first one of all has to write.
-	err := a.db.find(ctx, keyCheck, nil, read)
+	err := a.db.find(ctx, noOrg, keyCheck, nil, read)
 	if err == nil && !found {
 		err = a.db.writer.write(ctx, func(tx *tx) error {
 			if _, err := tx.exec(insertKeyCheck, value[:]); err != nil {

@@ -22,7 +22,7 @@ func TestPruneAuthMgmtSteps(t *testing.T) {
 		rows+"authmgmt_invitations SELECT 'acme', 'accepted' || i, 'x', 'x', i, 'x', '', 0, i, 0, 0, NULL, i, 'x', NULL, 0, 0, 0, NULL FROM n",
 	)
 	numbers := func(query string) (found [2]int) {
-		require.NoError(t, db.find(t.Context(), query, nil, func(r *row) error {
+		require.NoError(t, db.find(t.Context(), noOrg, query, nil, func(r *row) error {
 			found = [2]int{r.number(0), r.number(1)}
 			return nil
 		}))

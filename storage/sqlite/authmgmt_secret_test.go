@@ -77,8 +77,8 @@ func TestSecretsAtRest(t *testing.T) {
 	tables := openAt(t, path, nil).AuthMgmt()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	granted := 0
-	service, err := authmgmt.New(tables, invitationKey, &authmgmt.Options{
-		Directory: tables, AcceptURL: "https://app.example.com/join/", Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
+	service, err := authmgmt.New(tables, &authmgmt.Options{
+		Directory: tables, AcceptURL: "https://app.example.com/join/", InvitationKey: invitationKey, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
 		Grant: func(context.Context, authmgmt.Acceptance) (string, error) {
 			if granted++; granted == 1 {
 				return "", errors.New("not yet")
@@ -88,7 +88,7 @@ func TestSecretsAtRest(t *testing.T) {
 	})
 	require.NoError(t, err)
 	known := useEverything(t, service, func() { now = now.Add(time.Hour) })
-	known["the invitation key"] = invitationKey[:]
+	known["the invitation key"] = []byte(invitationKeyText)
 	known["the reply"] = []byte("reply-to-the-person")
 
 	// To read the files here would drop the locks that SQLite holds on them, and to close the database would do away with the log.
@@ -128,12 +128,14 @@ func useEverything(t *testing.T, s *authmgmt.Service, later func()) map[string][
 		return text
 	}
 	link := func(name string, i *authmgmt.Invitation) string {
-		_, secret, ok := strings.Cut(s.LinkToken(i), ".")
+		token, err := s.LinkToken(t.Context(), i)
+		require.NoError(t, err)
+		_, secret, ok := strings.Cut(token, ".")
 		require.True(t, ok)
 		b, err := base64.RawURLEncoding.DecodeString(secret)
 		require.NoError(t, err)
 		known[name], known[name+", its bytes"] = []byte(secret), b
-		return s.LinkToken(i)
+		return token
 	}
 	ctx := t.Context()
 	must := func(err error) { t.Helper(); require.NoError(t, err) }
@@ -144,7 +146,7 @@ func useEverything(t *testing.T, s *authmgmt.Service, later func()) map[string][
 	c, first, err := s.CreateClient(ctx, "acme", root, authmgmt.NewClient{Name: "Robot", Roles: []authmgmt.Role{{ID: "viewer"}}})
 	must(err)
 	text("the first secret", first)
-	_, err = s.ImportClient(ctx, "acme", root, authmgmt.NewClient{ID: "old", Name: "Old"}, text("an imported secret", imported(1)))
+	_, err = s.ImportClient(ctx, "acme", root, authmgmt.NewClient{ID: "old", Name: "Old", FullAccess: true}, text("an imported secret", imported(1)))
 	must(err)
 	access, token, err := s.Login(ctx, c.ID, first)
 	must(err)
@@ -155,10 +157,10 @@ func useEverything(t *testing.T, s *authmgmt.Service, later func()) map[string][
 	must(err)
 	_, err = s.VerifyToken(ctx, text("a wrong token", "wrong, and long enough to be searched, too"))
 	require.ErrorIs(t, err, authmgmt.ErrInvalidToken)
-	own, _, err := s.IssueToken(ctx, "acme", root, authmgmt.NewToken{Subject: "ada"})
+	own, _, err := s.IssueToken(ctx, "acme", root, authmgmt.NewToken{Subject: "ada", FullAccess: true})
 	must(err)
 	text("a token of its own", own)
-	_, err = s.ImportToken(ctx, "acme", root, authmgmt.NewToken{Subject: "bob"}, text("an imported token", imported(2)))
+	_, err = s.ImportToken(ctx, "acme", root, authmgmt.NewToken{Subject: "bob", FullAccess: true}, text("an imported token", imported(2)))
 	must(err)
 	c, second, err := s.RotateSecret(ctx, "acme", root, c.ID, 0)
 	must(err)
@@ -174,7 +176,7 @@ func useEverything(t *testing.T, s *authmgmt.Service, later func()) map[string][
 	must(err)
 	must(s.DeleteClient(ctx, "acme", root, c.ID))
 
-	i, err := s.Invite(ctx, "acme", root, authmgmt.NewInvitation{Email: "ada@example.com", Name: "Ada"})
+	i, err := s.Invite(ctx, "acme", root, authmgmt.NewInvitation{Email: "ada@example.com", Name: "Ada", FullAccess: true})
 	must(err)
 	link("the first link", &i)
 	i, err = s.ResendInvitation(ctx, "acme", root, i.ID)
@@ -185,7 +187,7 @@ func useEverything(t *testing.T, s *authmgmt.Service, later func()) map[string][
 	granted, err := s.RunOnce(ctx)
 	must(err)
 	require.Equal(t, 1, granted)
-	i, err = s.ImportInvitation(ctx, "acme", root, authmgmt.NewInvitation{ID: "old", Email: "bob@example.com", Name: "Bob"})
+	i, err = s.ImportInvitation(ctx, "acme", root, authmgmt.NewInvitation{ID: "old", Email: "bob@example.com", Name: "Bob", FullAccess: true})
 	must(err)
 	link("an imported link", &i)
 	must(s.CancelInvitation(ctx, "acme", root, "old"))

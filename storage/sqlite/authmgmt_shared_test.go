@@ -16,9 +16,20 @@ import (
 )
 
 var (
-	invitationKey = authmgmt.InvitationKey{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32}
+	invitationKey = mustKey(invitationKeyText)
 	root          = authmgmt.Caller{Subject: "root", Access: authmgmt.FullAccess()}
 )
+
+// invitationKeyText is not random, and nobody's.
+const invitationKeyText = "not random, and nobody's key !?>"
+
+func mustKey(text string) authmgmt.InvitationKey {
+	key, err := authmgmt.NewInvitationKey([]byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return key
+}
 
 // TestTwoDatabasesInvite: two values of DB over one file, as two processes have them, of which several callers each ask for the same at
 // once. One of all gets it.
@@ -29,8 +40,8 @@ func TestTwoDatabasesInvite(t *testing.T) {
 	for i := range services {
 		tables := openAt(t, path, nil).AuthMgmt()
 		var err error
-		services[i], err = authmgmt.New(tables, invitationKey, &authmgmt.Options{
-			Directory: tables, AcceptURL: "https://app.example.com/join/",
+		services[i], err = authmgmt.New(tables, &authmgmt.Options{
+			Directory: tables, AcceptURL: "https://app.example.com/join/", InvitationKey: invitationKey,
 			Grant: func(context.Context, authmgmt.Acceptance) (string, error) {
 				granted.Add(1)
 				return "welcome", nil
@@ -72,10 +83,11 @@ func TestTwoDatabasesInvite(t *testing.T) {
 	for round := range rounds {
 		invited := race(func(s *authmgmt.Service, n int) (authmgmt.Invitation, error) {
 			email := []string{"Ada%d@example.com", "ada%d@EXAMPLE.com"}[n/2%2]
-			return s.Invite(t.Context(), "acme", root, authmgmt.NewInvitation{Email: fmt.Sprintf(email, round), Name: "Ada"})
+			return s.Invite(t.Context(), "acme", root, authmgmt.NewInvitation{Email: fmt.Sprintf(email, round), Name: "Ada", FullAccess: true})
 		}, authmgmt.ErrPendingInvitation)
 		require.Len(t, invited, 1, "invitations of one address")
-		link := services[0].LinkToken(&invited[0])
+		link, err := services[0].LinkToken(t.Context(), &invited[0])
+		require.NoError(t, err)
 		accepted := race(func(s *authmgmt.Service, n int) (authmgmt.Invitation, error) {
 			a, err := s.Accept(t.Context(), link, authmgmt.Person{Subject: fmt.Sprint("person", n)})
 			return a.Invitation, err
@@ -102,7 +114,8 @@ func TestTwoDatabasesKeyCheck(t *testing.T) {
 		var errs [8]error
 		start := make(chan struct{})
 		for i := range errs {
-			s, err := authmgmt.New(openAt(t, path, nil).AuthMgmt(), authmgmt.InvitationKey{byte(i%2 + 1)}, nil)
+			key := mustKey([]string{invitationKeyText, "another, not random, and nobody's"[:32]}[i%2])
+			s, err := authmgmt.New(openAt(t, path, nil).AuthMgmt(), &authmgmt.Options{InvitationKey: key})
 			require.NoError(t, err)
 			wg.Go(func() {
 				<-start

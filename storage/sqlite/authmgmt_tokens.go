@@ -62,7 +62,7 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt
 func (a *AuthMgmt) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Token, error) {
 	var t authmgmt.Token
 	found := false
-	err := a.db.find(ctx, tokenByDigest, []any{digest[:]}, func(r *row) error {
+	err := a.db.find(ctx, noOrg, tokenByDigest, []any{digest[:]}, func(r *row) error {
 		found = true
 		return scanToken(r, &t)
 	})
@@ -114,7 +114,7 @@ func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, up
 // ListTokens implements [authmgmt.Tokens].
 func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
 	var page authmgmt.TokenPage
-	err := a.db.list(ctx, tokensOf, []any{org, max(p.Limit, 0), p.Offset, org}, func(r *row) error {
+	err := a.db.list(ctx, org, tokensOf, []any{org, max(p.Limit, 0), p.Offset, org}, func(r *row) error {
 		page.Total = r.number(10)
 		if r.null(0) {
 			return nil

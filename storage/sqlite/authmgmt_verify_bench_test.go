@@ -19,7 +19,7 @@ func benchAuthMgmt(b *testing.B, name string) (*DB, *authmgmt.Service) {
 	db, err := Open(b.Context(), filepath.Join(b.TempDir(), name), nil)
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = db.Close() })
-	s, err := authmgmt.New(db.AuthMgmt(), authmgmt.InvitationKey{1}, nil)
+	s, err := authmgmt.New(db.AuthMgmt(), nil)
 	require.NoError(b, err)
 	return db, s
 }
@@ -95,7 +95,7 @@ func BenchmarkAuthMgmtVerify(b *testing.B) {
 	}{
 		{name: "verify", do: func(i int) error { _, err := s.VerifyToken(b.Context(), texts[i]); return err }},
 		{name: "token", do: func(i int) error { _, err := db.AuthMgmt().TokenByDigest(b.Context(), digests[i]); return err }},
-		{name: "own-point", do: one(func(args []any, each func(*row) error) error { return db.find(b.Context(), point, args, each) })},
+		{name: "own-point", do: one(func(args []any, each func(*row) error) error { return db.find(b.Context(), noOrg, point, args, each) })},
 		{name: "raw-point", do: one(func(args []any, each func(*row) error) error { return raw.query(unbounded, point, args, each) })},
 	}
 	round := func(first int) {

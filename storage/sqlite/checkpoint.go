@@ -73,16 +73,10 @@ func (c *checkpointer) shorten() {
 	deadline := time.NewTimer(logPause)
 	defer deadline.Stop()
 	for _, r := range []*reader{c.db.lister, c.db.finder} { // so that a long list costs only lists
-		for range cap(r.conns) {
-			select {
-			case idle := <-r.conns:
-				defer func() { r.conns <- idle }()
-			case <-deadline.C:
-				return
-			case <-c.stop:
-				return
-			}
+		if !r.turns.pause(deadline.C, c.stop) {
+			return
 		}
+		defer r.turns.resume()
 	}
 	done := make(chan struct{})
 	select {

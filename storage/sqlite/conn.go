@@ -117,7 +117,7 @@ func (c *conn) exec(ctx context.Context, text string, args ...any) (changed int6
 }
 
 // query calls each for every row. A lock that another process holds shows before the first row.
-func (c *conn) query(ctx context.Context, text string, args []any, each func(*row) error) error {
+func (c *conn) query(ctx context.Context, text string, args []any, each func(*row) error) (err error) {
 	s, err := c.stmt(text)
 	if err != nil {
 		return err
@@ -126,18 +126,21 @@ func (c *conn) query(ctx context.Context, text string, args []any, each func(*ro
 	if err != nil {
 		return err
 	}
+	// Also if each panics: a statement that stays open holds the connection to what was
+	// stored then.
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	r := &row{values: make([]driver.Value, len(rows.Columns()))}
 	for {
 		if err := ctx.Err(); err != nil {
-			return errors.Join(err, rows.Close())
+			return err
 		}
 		if err := rows.Next(r.values); errors.Is(err, io.EOF) {
-			return rows.Close()
+			return nil
 		} else if err != nil {
-			return errors.Join(err, rows.Close())
+			return err
 		}
 		if err := errors.Join(each(r), r.err); err != nil {
-			return errors.Join(err, rows.Close())
+			return err
 		}
 	}
 }

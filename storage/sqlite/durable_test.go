@@ -64,7 +64,7 @@ func TestReadersCannotWrite(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	err = db.find(t.Context(), "DELETE FROM trigger_events", nil, func(*row) error { return nil })
+	err = db.find(t.Context(), noOrg, "DELETE FROM trigger_events", nil, func(*row) error { return nil })
 	require.ErrorContains(t, err, "readonly")
 }
 

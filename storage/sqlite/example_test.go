@@ -2,7 +2,6 @@ package sqlite_test
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -78,14 +77,11 @@ func ExampleDB_AuthMgmt() {
 	check(err)
 	defer func() { _ = os.RemoveAll(folder) }()
 	path := filepath.Join(folder, "mortise.db")
-	var key authmgmt.InvitationKey
-	_, err = rand.Read(key[:]) // a host reads it from its settings: it is the same at every start
-	check(err)
 	root := authmgmt.Caller{Subject: "root", Access: authmgmt.FullAccess()}
 
 	db, err := sqlite.Open(ctx, path, nil)
 	check(err)
-	service, err := authmgmt.New(db.AuthMgmt(), key, nil)
+	service, err := authmgmt.New(db.AuthMgmt(), nil)
 	check(err)
 	c, secret, err := service.CreateClient(ctx, "acme", root, authmgmt.NewClient{Name: "Search page", Roles: []authmgmt.Role{{ID: "viewer"}}})
 	check(err)
@@ -96,7 +92,7 @@ func ExampleDB_AuthMgmt() {
 	db, err = sqlite.Open(ctx, path, nil)
 	check(err)
 	defer func() { _ = db.Close() }()
-	service, err = authmgmt.New(db.AuthMgmt(), key, nil)
+	service, err = authmgmt.New(db.AuthMgmt(), nil)
 	check(err)
 	for _, role := range []string{"viewer", "editor"} {
 		_, err = service.UpdateClient(ctx, "acme", root, c.ID, authmgmt.ClientUpdate{Roles: &[]authmgmt.Role{{ID: role}}})

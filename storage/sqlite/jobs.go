@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,16 +12,24 @@ import (
 
 // jobTable is a domain's table of jobs. It has the columns seq, organization, claimable_at, token and deliveries, those that a job is known by
 // (its key), and dead if there are dead letters.
+//
+// A job is ready when it was claimable at some time, and is not held. Claims make jobs
+// ready first, and look only at those then: in an index by organization, so that they
+// step from one organization to the next without a look at jobs between or at
+// organizations whose jobs all wait for something.
 type jobTable struct {
 	lost error // tells who holds a lease no more
 
-	insert    string // for the key, an organization and a time
-	claimable string // those claimable at a time, so many at most: their keys, organizations, and deliveries with the coming one
-	take      string // sets the time and the token of those that claimable returns for a time and a limit
-	extend    string // sets the time of a job that is held, by key and token
-	release   string // the same, and gives it back
-	bury      string // by key and token
-	remove    string // by key and token
+	insert  string // for the key, an organization, a time, and whether it is ready
+	ready   string // makes those ready that are not and that are claimable at a time, so many at most
+	next    string // the first job that is ready of the first organization behind one, in the order of names: organization and time
+	first   string // the same from an organization on
+	jobs    string // those of an organization that are ready and claimable at a time, so many at most: seqs, keys, organizations, and deliveries with the coming one
+	take    string // sets the time and the token of the one of a seq
+	extend  string // sets the time of a job that is held, by key and token
+	release string // the same, and gives it back
+	bury    string // by key and token
+	remove  string // by key and token
 }
 
 // newJobTable makes the statements for a table.
@@ -31,49 +41,124 @@ func newJobTable(table string, deadLetters bool, lost error, key ...string) *job
 		alive, and = "dead = 0", " AND "
 		deadColumn, deadValue = ", dead", ",0"
 	}
-	due := " FROM " + table + " WHERE " + alive + and + "claimable_at <= ? ORDER BY claimable_at, seq LIMIT ?"
+	from := " FROM " + table + " WHERE " + alive + and
+	next := "SELECT organization, claimable_at" + from + "ready = 1 AND organization %s ? ORDER BY organization, claimable_at, seq LIMIT 1"
 	held := " WHERE " + strings.Join(key, " = ? AND ") + " = ? AND token = ?" + and + alive
 	return &jobTable{
 		lost: lost,
-		insert: "INSERT INTO " + table + " (" + columns + ", organization, claimable_at, deliveries" + deadColumn + ") VALUES (" +
-			strings.Repeat("?,", len(key)) + "?,?,0" + deadValue + ") ON CONFLICT DO NOTHING",
-		claimable: "SELECT " + columns + ", organization, deliveries + 1" + due,
-		take:      "UPDATE " + table + " SET claimable_at = ?, token = ?, deliveries = deliveries + 1 WHERE seq IN (SELECT seq" + due + ")",
-		extend:    "UPDATE " + table + " SET claimable_at = ?" + held,
-		release:   "UPDATE " + table + " SET claimable_at = ?, token = NULL, seq = (SELECT max(seq) + 1 FROM " + table + ")" + held,
-		bury:      "UPDATE " + table + " SET dead = 1, token = NULL" + held,
-		remove:    "DELETE FROM " + table + held,
+		insert: "INSERT INTO " + table + " (" + columns + ", organization, claimable_at, ready, deliveries" + deadColumn + ") VALUES (" +
+			strings.Repeat("?,", len(key)) + "?,?,?,0" + deadValue + ") ON CONFLICT DO NOTHING",
+		ready: "UPDATE " + table + " SET ready = 1 WHERE seq IN (SELECT seq" + from + "ready = 0 AND claimable_at <= ? ORDER BY claimable_at LIMIT ?)",
+		next:  fmt.Sprintf(next, ">"),
+		first: fmt.Sprintf(next, ">="),
+		jobs: "SELECT seq, " + columns + ", organization, deliveries + 1" + from +
+			"ready = 1 AND organization = ? AND claimable_at <= ? ORDER BY claimable_at, seq LIMIT ?",
+		take:    "UPDATE " + table + " SET claimable_at = ?, token = ?, deliveries = deliveries + 1, ready = 0 WHERE seq = ?",
+		extend:  "UPDATE " + table + " SET claimable_at = ?" + held,
+		release: "UPDATE " + table + " SET claimable_at = ?, token = NULL, ready = 0, seq = (SELECT max(seq) + 1 FROM " + table + ")" + held,
+		bury:    "UPDATE " + table + " SET dead = 1, token = NULL" + held,
+		remove:  "DELETE FROM " + table + held,
 	}
 }
 
 // addJob adds a job in a transaction, whose end wakes those who wait for one: also when the caller has left by then.
 func (t *tx) addJob(jobs *jobTable, added *notifier, org string, at time.Time, key ...any) error {
-	n, err := t.exec(jobs.insert, append(key, org, at.UnixMicro())...)
+	ready := 0
+	if !at.After(time.Now()) {
+		ready = 1
+	}
+	n, err := t.exec(jobs.insert, append(key, org, at.UnixMicro(), ready)...)
 	if n > 0 {
 		t.op.wakes = added
 	}
 	return err
 }
 
-// claimJobs takes jobs, and has each of them read by scan, from a row of claimable.
-func claimJobs[L any](ctx context.Context, db *DB, jobs *jobTable, token uuid.UUID, now, until time.Time, limit int, scan func(*row) L) ([]L, error) {
+// jobTurns is whose turn it is. Only the writer uses it.
+type jobTurns struct{ last string } // the organization that was served last
+
+// claim is a call of claimJobs.
+type claim struct {
+	*jobTable
+	now, until time.Time
+	limit      int
+	except     []string
+}
+
+// claimJobs takes jobs, and has each of them read by scan, from a row of jobs without its seq.
+func claimJobs[L any](
+	ctx context.Context, db *DB, turns *jobTurns, c *claim, token uuid.UUID, scan func(r *row, first int) L,
+) ([]L, error) {
 	var leases []L
 	err := db.writer.write(ctx, func(tx *tx) error {
 		leases = nil
-		err := tx.query(jobs.claimable, []any{now.UnixMicro(), max(limit, 0)}, func(r *row) error {
-			leases = append(leases, scan(r))
-			return nil
-		})
-		if err != nil || len(leases) == 0 {
+		const most = 1000 // are made ready in one claim: more than that can be claimed at once
+		if _, err := tx.exec(c.ready, c.now.UnixMicro(), most); err != nil {
 			return err
 		}
-		_, err = tx.exec(jobs.take, until.UnixMicro(), token[:], now.UnixMicro(), limit)
-		return err
+		orgs, err := c.inTurn(tx, turns.last)
+		if err != nil {
+			return err
+		}
+		type found struct {
+			seq   int64
+			lease L
+		}
+		jobs := make([][]found, len(orgs))
+		for i, org := range orgs {
+			err := tx.query(c.jobs, []any{org, c.now.UnixMicro(), c.limit - len(orgs) + 1}, func(r *row) error {
+				jobs[i] = append(jobs[i], found{cell[int64](r, 0), scan(r, 1)})
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		for round, more := 0, true; more && len(leases) < c.limit; round++ {
+			more = false
+			for i := range jobs {
+				if round >= len(jobs[i]) || len(leases) == c.limit {
+					continue
+				}
+				if _, err := tx.exec(c.take, c.until.UnixMicro(), token[:], jobs[i][round].seq); err != nil {
+					return err
+				}
+				leases, turns.last, more = append(leases, jobs[i][round].lease), orgs[i], true
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return leases, nil
+}
+
+// inTurn returns the organizations that have claimable jobs, at most as many as the
+// limit, from the one behind the last on.
+func (c *claim) inTurn(tx *tx, last string) (orgs []string, err error) {
+	after, statement, wrapped := last, c.next, false
+	for len(orgs) < c.limit {
+		org, at, found := "", int64(0), false
+		err := tx.query(statement, []any{after}, func(r *row) error {
+			org, at, found = r.text(0), cell[int64](r, 1), true
+			return nil
+		})
+		switch {
+		case err != nil:
+			return nil, err
+		case !found && !wrapped:
+			after, statement, wrapped = "", c.first, true
+			continue
+		case !found || wrapped && org > last:
+			return orgs, nil
+		}
+		if at <= c.now.UnixMicro() && !slices.Contains(c.except, org) {
+			orgs = append(orgs, org)
+		}
+		after, statement = org, c.next
+	}
+	return orgs, nil
 }
 
 // changeHeld runs a statement that changes a job if the lease still holds it. args end with the job's key and the lease's token.

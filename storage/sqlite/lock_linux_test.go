@@ -24,7 +24,7 @@ func lockFile(t *testing.T, path string) (heal func()) {
 		const writeLock, recoverLock = 120, 122
 		return syscall.FcntlFlock(uintptr(f), setOpenFileLock, &syscall.Flock_t{Type: kind, Start: writeLock, Len: recoverLock - writeLock + 1})
 	}
-	require.Eventually(t, func() bool { return set(syscall.F_WRLCK) == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return set(syscall.F_WRLCK) == nil }, time.Minute, time.Millisecond)
 	_, err = syscall.Pwrite(f, make([]byte, 96), 0) // both copies of the header
 	require.NoError(t, err)
 	return sync.OnceFunc(func() { require.NoError(t, set(syscall.F_UNLCK)) })

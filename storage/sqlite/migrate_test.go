@@ -44,6 +44,19 @@ func released(t *testing.T, upTo int, domains ...string) fs.FS {
 	return files
 }
 
+// newest are the versions of a file that is up to date, as "domain version".
+func newest(t *testing.T) (versions []string) {
+	t.Helper()
+	steps, err := readSteps(migrations)
+	require.NoError(t, err)
+	for i, s := range steps {
+		if i+1 == len(steps) || steps[i+1].domain != s.domain {
+			versions = append(versions, fmt.Sprint(s.domain, " ", s.version))
+		}
+	}
+	return versions
+}
+
 // migrationConn is a connection to the file as Open's is. The test's end closes it.
 func migrationConn(t *testing.T, path string) *conn {
 	t.Helper()
@@ -87,13 +100,13 @@ func TestMigrateFresh(t *testing.T) {
 	conn := migrationConn(t, filepath.Join(t.TempDir(), "test.db"))
 	require.NoError(t, migrate(t.Context(), conn, migrations))
 	fresh := schema(t, conn)
-	require.Contains(t, fresh, "trigger 2")
+	require.Subset(t, fresh, newest(t))
 	require.NoError(t, migrate(t.Context(), conn, migrations), "a second time")
 	require.Equal(t, fresh, schema(t, conn))
 
 	// Step by step it becomes the same.
 	steps := migrationConn(t, filepath.Join(t.TempDir(), "test.db"))
-	for version := range 3 {
+	for version := range 10 {
 		require.NoError(t, migrate(t.Context(), steps, released(t, version)))
 	}
 	require.Equal(t, fresh, schema(t, steps))
@@ -114,6 +127,9 @@ func TestMigrateOld(t *testing.T) {
 		SubmittedAt: time.UnixMicro(1_700_000_000_000_001).UTC(), Attempts: 3, LastError: "no", IdempotencyKey: "k",
 		FinishedAt: time.UnixMicro(-5).UTC(),
 	}, e)
+	page, err := tables.List(t.Context(), "acme", trigger.Query{Source: "api", Status: trigger.StatusFailed, Limit: 1})
+	require.NoError(t, err)
+	require.Equal(t, []trigger.Event{e}, page.Events, "the indexes that came later have it")
 	stored, created, err := tables.Create(t.Context(), trigger.Event{
 		ID: uuid.UUID{8}, Organization: "acme", Status: trigger.StatusReceived, Instructions: "New.", IdempotencyKey: "k",
 	}, time.Time{})
@@ -140,7 +156,7 @@ func writeOld(t *testing.T, path string) {
 // TestMigrateNewer: a file of a newer program is refused, and is the same afterwards, byte for byte.
 func TestMigrateNewer(t *testing.T) {
 	for name, newer := range map[string]string{
-		"a newer version":   "UPDATE mortise_versions SET version = 3",
+		"a newer version":   "UPDATE mortise_versions SET version = 1000",
 		"an unknown domain": "INSERT INTO mortise_versions (domain, version) VALUES ('chat', 1)",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -269,7 +285,7 @@ func TestMigrateTogether(t *testing.T) {
 					wg.Go(func() {
 						<-start
 						var err error
-						opened[i], err = Open(t.Context(), path, nil)
+						opened[i], err = Open(t.Context(), path, &Options{BusyTimeout: time.Minute})
 						assert.NoError(t, err)
 					})
 				}
@@ -282,7 +298,7 @@ func TestMigrateTogether(t *testing.T) {
 				}
 				conn := migrationConn(t, path)
 				require.Equal(t, []string{"8"}, column(t, conn, "SELECT count(*) FROM trigger_jobs"))
-				require.Equal(t, []string{"audiosearch 2", "authmgmt 1", "trigger 2", "vault 1"}, column(t, conn, "SELECT domain || ' ' || version FROM mortise_versions"))
+				require.Equal(t, newest(t), column(t, conn, "SELECT domain || ' ' || version FROM mortise_versions"))
 				for _, db := range opened {
 					if db != nil {
 						require.NoError(t, db.Close())

@@ -78,6 +78,11 @@ func TestNoSpace(t *testing.T) {
 		wg.Wait()
 		t.Logf("full: %v, failed: %d", full, failed)
 		require.Equal(t, full, failed > 0)
+		if full {
+			limit(1) // no room at all, not for the smallest write
+		}
+		// Nobody writes any more: it is found out by asking.
+		require.Eventually(t, func() bool { return (db.Ping(t.Context()) != nil) == full }, time.Minute, 10*time.Millisecond)
 	}
 	limit(math.MaxUint64)
 	require.NoError(t, db.Close())

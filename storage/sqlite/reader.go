@@ -9,8 +9,10 @@ import (
 )
 
 // reader reads on connections of its own, each query from a snapshot of its own. What a write acknowledged before is in it.
+// The organizations share the connections fairly, see turns.
 type reader struct {
 	source source
+	turns  *turns
 	conns  chan *conn  // those that are free; nil stands for one that is not connected
 	moved  atomic.Bool // the file was not in its place a moment ago
 	once   sync.Once
@@ -18,7 +20,7 @@ type reader struct {
 }
 
 func newReader(s source, n int) *reader {
-	r := &reader{source: s, conns: make(chan *conn, n), ended: make(chan struct{})}
+	r := &reader{source: s, turns: newTurns(n), conns: make(chan *conn, n), ended: make(chan struct{})}
 	for range n {
 		r.conns <- nil
 	}
@@ -29,6 +31,7 @@ func newReader(s source, n int) *reader {
 func (r *reader) close() (err error) {
 	r.once.Do(func() {
 		close(r.ended)
+		r.turns.pause(nil, nil)
 		for range cap(r.conns) {
 			if c := <-r.conns; c != nil {
 				err = errors.Join(err, c.close())
@@ -38,46 +41,53 @@ func (r *reader) close() (err error) {
 	return err
 }
 
-// find runs a query that an index answers at once, and calls each for every row. ctx bounds the waiting before it.
-func (db *DB) find(ctx context.Context, text string, args []any, each func(*row) error) error {
-	return db.finder.query(ctx, unbounded, db.busy, text, args, each)
+// find runs a query of an organization that an index answers at once, and calls each for
+// every row. ctx bounds the waiting before it.
+func (db *DB) find(ctx context.Context, org, text string, args []any, each func(*row) error) error {
+	return db.finder.query(ctx, unbounded, db.busy, org, text, args, each)
 }
 
-// list runs a query that may take long, and calls each for every row.
-func (db *DB) list(ctx context.Context, text string, args []any, each func(*row) error) error {
-	return db.lister.query(ctx, ctx, db.busy, text, args, each)
+// list runs a query of an organization that may take long, and calls each for every row.
+// It must find all rows before it returns the first, or each of them at once: within a
+// row it cannot be ended but before the first.
+func (db *DB) list(ctx context.Context, org, text string, args []any, each func(*row) error) error {
+	return db.lister.query(ctx, ctx, db.busy, org, text, args, each)
 }
 
-// query waits for a free connection and for locks until ctx ends, for locks no longer than busy. running bounds the query itself.
-func (r *reader) query(ctx, running context.Context, busy time.Duration, text string, args []any, each func(*row) error) error {
-	return r.use(ctx, busy, func(c *conn) error { return c.query(running, text, args, each) })
+// query waits for its turn and for locks until ctx ends, for locks no longer than busy.
+// running bounds the query itself.
+func (r *reader) query(
+	ctx, running context.Context, busy time.Duration, org, text string, args []any, each func(*row) error,
+) error {
+	return r.use(ctx, busy, org, func(c *conn) error { return c.query(running, text, args, each) })
 }
 
-// use calls do with a free connection, again while the file is locked. It waits as query does.
-func (r *reader) use(ctx context.Context, busy time.Duration, do func(*conn) error) error {
+// use calls do with a connection when it is the organization's turn, again while the file
+// is locked. It waits as query does. What belongs to no organization gives an empty name.
+func (r *reader) use(ctx context.Context, busy time.Duration, org string, do func(*conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	var c *conn
 	select {
 	case <-r.ended:
 		return ErrClosed
 	default:
 	}
-	select {
-	case <-r.ended:
-		return ErrClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	case c = <-r.conns:
+	if err := r.turns.take(ctx, r.ended, org); err != nil {
+		return err
 	}
+	c := <-r.conns // one for each place
 	var err error
+	returned := false
 	defer func() {
-		if err != nil && c != nil && !isBusy(err) { // one that found the file broken may not see that it is whole again
+		// One that found the file broken may not see that it is whole again, and who
+		// knows in what a panic left it.
+		if c != nil && (!returned || err != nil && !isBusy(err)) {
 			_ = c.close()
 			c = nil
 		}
 		r.conns <- c
+		r.turns.give(org)
 	}()
 	err = retryBusy(ctx, r.ended, time.Now().Add(busy), func() (err error) {
 		if r.moved.Load() {
@@ -92,5 +102,6 @@ func (r *reader) use(ctx context.Context, busy time.Duration, do func(*conn) err
 		}
 		return do(c)
 	})
+	returned = true
 	return err
 }

@@ -3,60 +3,104 @@ package sqlite
 import (
 	"context"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// manyEvents opens a database with n events of acme, of which only the newest has the source "rare".
-func manyEvents(t *testing.T, n int) *DB {
-	t.Helper()
+// TestListEndsWithContext: also in the middle of a query.
+func TestListEndsWithContext(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
-		_, err := tx.exec("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)"+
-			" INSERT INTO trigger_events (id, organization, submitted_at, source, instructions, status, attempts, last_error, generation)"+
-			" SELECT randomblob(16), 'acme', i, iif(i = ?, 'rare', 'api'), 'x', 2, 0, '', 0 FROM n", n, n)
-		return err
-	}))
-	return db
+	const endless = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
+	for range cap(db.lister.conns) + 1 { // a connection is given up by it, not the pool
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		err = db.list(ctx, noOrg, endless, nil, func(*row) error { return nil })
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		cancel()
+	}
+	page, err := db.Trigger().List(t.Context(), "acme", trigger.Query{Limit: 10})
+	require.NoError(t, err)
+	require.Empty(t, page.Events)
 }
 
-// TestListEndsWithContext: also when the first event is found at once and the next one never.
-func TestListEndsWithContext(t *testing.T) {
-	db := manyEvents(t, 100_000)
-	page, err := db.Trigger().List(t.Context(), "acme", trigger.Query{Source: "rare", Limit: 10})
-	require.NoError(t, err)
-	require.Len(t, page.Events, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-	defer cancel()
-	_, err = db.Trigger().List(ctx, "acme", trigger.Query{Source: "rare", Limit: 10})
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	page, err = db.Trigger().List(t.Context(), "acme", trigger.Query{Limit: 10}) // the connection was given up, not the pool
-	require.NoError(t, err)
-	require.Len(t, page.Events, 10)
-}
-
-// TestListsHoldUpNobody: however many lists run, what an index answers is answered.
+// TestListsHoldUpNobody: however many lists run, what an index answers is answered; and
+// however many of one organization do, so are the lists of another.
 func TestListsHoldUpNobody(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	var held []*conn
-	for range cap(db.lister.conns) {
-		held = append(held, <-db.lister.conns)
+	list := func(org string) error { // of somebody who does not wait
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		_, err := db.Trigger().List(ctx, org, trigger.Query{Limit: 1})
+		return err
 	}
+	endless, end := context.WithCancel(t.Context())
+	defer end()
+	var running sync.WaitGroup
+	start := func(org string) {
+		begun := make(chan struct{})
+		running.Go(func() {
+			assert.ErrorIs(t, db.lister.use(endless, time.Second, org, func(*conn) error {
+				close(begun)
+				<-endless.Done()
+				return endless.Err()
+			}), context.Canceled)
+		})
+		<-begun
+	}
+	for range db.lister.turns.most() {
+		start("acme")
+	}
+	require.ErrorIs(t, list("acme"), context.DeadlineExceeded, "it has as many as it can")
+	_, err = db.Trigger().List(t.Context(), "other", trigger.Query{Limit: 1})
+	require.NoError(t, err)
+	_, err = db.Trigger().Unqueued(t.Context(), time.Now(), 1)
+	require.NoError(t, err)
+
+	start("other")
+	require.ErrorIs(t, list("a third one"), context.DeadlineExceeded)
 	_, err = db.Trigger().KeyByDigest(t.Context(), [32]byte{})
 	require.ErrorIs(t, err, trigger.ErrNotFound)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	_, err = db.Trigger().List(ctx, "acme", trigger.Query{Limit: 1})
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	for _, c := range held {
-		db.lister.conns <- c
+	end()
+	running.Wait()
+	_, err = db.Trigger().List(t.Context(), "acme", trigger.Query{Limit: 1})
+	require.NoError(t, err)
+}
+
+// TestPanicInARead: the connection sees what is stored afterwards. A statement that was
+// left open would hold it to what was there then.
+func TestPanicInARead(t *testing.T) {
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	const domains = "SELECT domain FROM mortise_versions"
+	count := func() (n int) {
+		require.NoError(t, db.find(t.Context(), noOrg, domains, nil, func(*row) error {
+			n++
+			return nil
+		}))
+		return n
+	}
+	before := count()
+	require.Greater(t, before, 1)
+	for range cap(db.finder.conns) {
+		require.PanicsWithValue(t, "no", func() {
+			_ = db.find(t.Context(), noOrg, domains, nil, func(*row) error { panic("no") })
+		})
+	}
+	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+		_, err := tx.exec("INSERT INTO mortise_versions (domain, version) VALUES ('chat', 1)")
+		return err
+	}))
+	for range 2 * cap(db.finder.conns) {
+		require.Equal(t, before+1, count())
 	}
 }

@@ -164,7 +164,7 @@ const (
 func TestTwoProcesses(t *testing.T) {
 	folder := t.TempDir()
 	if path := os.Getenv(childPath); path != "" { // the second process
-		db := openAt(t, path, nil)
+		db := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute})
 		c, err := contend(t.Context(), db.Trigger(), 8, 50)
 		require.NoError(t, err)
 		answer, err := json.Marshal(c)
@@ -180,7 +180,7 @@ func TestTwoProcesses(t *testing.T) {
 	var childOutput []byte
 	var wg sync.WaitGroup
 	wg.Go(func() { childOutput, childErr = child.CombinedOutput() })
-	db := openAt(t, path, nil)
+	db := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute})
 	var mine, its contender
 	for childRuns, done := true, make(chan struct{}); childRuns; {
 		if mine.Written == nil {
@@ -211,7 +211,7 @@ func TestTwoProcesses(t *testing.T) {
 // added through another queue at once.
 func TestJobsOfOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
-	here, elsewhere := openAt(t, path, nil), openAt(t, path, nil)
+	here, elsewhere := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}), openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute})
 	got := make(chan trigger.Job, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	var consumer sync.WaitGroup

@@ -31,7 +31,9 @@ import (
 
 // Options are the settings of Open. The zero value means the defaults.
 type Options struct {
-	// BusyTimeout is how long a call waits for a lock that another process holds, unless its context ends before: 10 s.
+	// BusyTimeout is how long a call waits for a lock that another process holds, unless
+	// its context ends before: 3 s. Many HTTP clients give up after 5 s; they shall hear
+	// before that.
 	BusyTimeout time.Duration
 
 	// SkipCheck leaves out the integrity check of Open (PRAGMA quick_check), which reads the whole file: 1 to 2 s a GB if it is in memory, and as
@@ -52,8 +54,12 @@ type DB struct {
 
 	triggerJobs, audioJobs notifier // of jobs that were added
 
+	triggerTurns, audioTurns jobTurns
+
 	clients knownClients
 	views   views
+
+	oldResults chan struct{} // holds one while somebody reads results of an older file, see oldRunResults
 
 	checkpointer *checkpointer
 	closing      sync.Once
@@ -79,7 +85,7 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 		o = *opts
 	}
 	if o.BusyTimeout <= 0 {
-		o.BusyTimeout = 10 * time.Second
+		o.BusyTimeout = 3 * time.Second
 	}
 	if o.AudioSearchMemory <= 0 {
 		o.AudioSearchMemory = 256 << 20
@@ -116,10 +122,12 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 		return fail(err)
 	}
 	conns := max(4, runtime.NumCPU())
-	db := &DB{busy: o.BusyTimeout, views: views{limit: o.AudioSearchMemory}, finder: newReader(read, conns), lister: newReader(read, conns/2)}
+	lists := conns/2 + 1 // half the processors for the lists of one organization, and one connection for the others, see turns
+	db := &DB{busy: o.BusyTimeout, views: views{limit: o.AudioSearchMemory}, finder: newReader(read, conns), lister: newReader(read, lists),
+		oldResults: make(chan struct{}, 1)}
 	// From here on a reader is connected. With the last connection of all, SQLite would take down the files beside the database, and
 	// the writer drops its own whenever something fails.
-	if err := db.find(ctx, "SELECT domain FROM mortise_versions", nil, func(*row) error { return nil }); err != nil {
+	if err := db.find(ctx, noOrg, "SELECT domain FROM mortise_versions", nil, func(*row) error { return nil }); err != nil {
 		return fail(errors.Join(err, db.finder.close(), c.close()))
 	}
 	db.writer = startWriter(write, c, o.BusyTimeout)

@@ -3,9 +3,6 @@ package sqlite
 import (
 	"context"
 	"errors"
-	"math"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -108,7 +105,7 @@ func (t *tx) event(e *trigger.Event, query string, args ...any) (found bool, err
 func (t *Trigger) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
 	var e trigger.Event
 	found := false
-	err := t.db.find(ctx, eventByID, []any{id[:]}, func(r *row) error {
+	err := t.db.find(ctx, org, eventByID, []any{id[:]}, func(r *row) error {
 		found = true
 		return scanEvent(r, &e)
 	})
@@ -122,9 +119,9 @@ func (t *Trigger) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Ev
 }
 
 // events lists events.
-func (t *Trigger) events(ctx context.Context, query string, args ...any) ([]trigger.Event, error) {
+func (t *Trigger) events(ctx context.Context, org, query string, args ...any) ([]trigger.Event, error) {
 	var events []trigger.Event
-	err := t.db.list(ctx, query, args, func(r *row) error {
+	err := t.db.list(ctx, org, query, args, func(r *row) error {
 		var e trigger.Event
 		if err := scanEvent(r, &e); err != nil {
 			return err
@@ -177,59 +174,6 @@ func (t *Trigger) Update(ctx context.Context, org string, id uuid.UUID, update f
 	})
 }
 
-// List implements [trigger.Store].
-func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
-	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return trigger.Page{}, err
-	}
-	statement, args := listStatement(org, &q)
-	events, err := t.events(ctx, statement, args...)
-	if err != nil {
-		return trigger.Page{}, err
-	}
-	slices.SortFunc(events, func(a, b trigger.Event) int { return a.Position().Compare(b.Position()) })
-	if len(events) <= q.Limit {
-		return trigger.Page{Events: events}, nil
-	}
-	return trigger.Page{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
-}
-
-// listStatement returns the query of List, which looks for one event more than the page holds. It finds all of them before it returns the
-// first, in no order: the driver ends a query with its context only until the first row.
-func listStatement(org string, q *trigger.Query) (statement string, args []any) {
-	where := []string{"organization = ?"}
-	args = []any{org}
-	and := func(condition string, values ...any) {
-		where, args = append(where, condition), append(args, values...)
-	}
-	if q.Status != "" {
-		and("status = ?", slices.Index(statuses[:], q.Status)) // -1, which no event has, if there is no such status
-		if q.Status != trigger.StatusCompleted {
-			and("status <> " + completed) // so that the index of these is used
-		}
-	}
-	if q.Source != "" {
-		and("source = ?", q.Source)
-	}
-	if q.IdempotencyKey != "" {
-		and("idempotency_key = ?", q.IdempotencyKey)
-	}
-	if !q.From.IsZero() {
-		and("submitted_at >= ?", ceilMicros(q.From))
-	}
-	// Of the two upper bounds only the narrower one, or SQLite would begin each page at the wider.
-	switch before := ceilMicros(q.Before.SubmittedAt); {
-	case !q.To.IsZero() && (q.Before.IsZero() || ceilMicros(q.To) <= before):
-		and("submitted_at < ?", ceilMicros(q.To))
-	case !q.Before.IsZero() && q.Before.SubmittedAt.UnixMicro() == before:
-		and("(submitted_at, id) < (?, ?)", before, q.Before.ID[:])
-	case !q.Before.IsZero(): // between two microseconds
-		and("submitted_at < ?", before)
-	}
-	page := "SELECT rowid AS found FROM trigger_events WHERE " + strings.Join(where, " AND ") + " ORDER BY submitted_at DESC, id DESC LIMIT ?"
-	return "WITH page AS MATERIALIZED (" + page + ") SELECT " + eventColumns + " FROM page CROSS JOIN trigger_events ON rowid = found", append(args, min(q.Limit, math.MaxInt-1)+1)
-}
-
 // ceilMicros rounds a bound up to the precision of the column, which selects the same events.
 func ceilMicros(t time.Time) int64 {
 	m := t.UnixMicro()
@@ -244,7 +188,7 @@ const unqueuedEvents = "SELECT " + eventColumns + " FROM trigger_events WHERE un
 
 // Unqueued implements [trigger.Store].
 func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
-	return t.events(ctx, unqueuedEvents, ceilMicros(before), max(limit, 0))
+	return t.events(ctx, noOrg, unqueuedEvents, ceilMicros(before), max(limit, 0))
 }
 
 const (

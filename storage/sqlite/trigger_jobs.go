@@ -48,11 +48,12 @@ func (t *Trigger) CreateAndAdd(ctx context.Context, e trigger.Event, keySince ti
 }
 
 // Claim implements [trigger.Leases].
-func (t *Trigger) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]trigger.Lease, error) {
-	return claimJobs(ctx, t.db, triggerJobs, token, now, until, limit, func(r *row) trigger.Lease {
+func (t *Trigger) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]trigger.Lease, error) {
+	c := &claim{triggerJobs, now, until, limit, except}
+	return claimJobs(ctx, t.db, &t.db.triggerTurns, c, token, func(r *row, first int) trigger.Lease {
 		l := trigger.Lease{Token: token}
-		r.blob(0, l.Job.EventID[:])
-		l.Job.Generation, l.Job.Organization, l.Deliveries = r.number(1), r.text(2), r.number(3)
+		r.blob(first, l.Job.EventID[:])
+		l.Job.Generation, l.Job.Organization, l.Deliveries = r.number(first+1), r.text(first+2), r.number(first+3)
 		return l
 	})
 }

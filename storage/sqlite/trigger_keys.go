@@ -32,14 +32,19 @@ func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
 
 // KeyByDigest implements [trigger.Keys].
 func (t *Trigger) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.APIKey, error) {
-	keys, err := t.keys(ctx, keyByDigest, digest[:])
+	var k trigger.APIKey
+	found := false
+	err := t.db.find(ctx, noOrg, keyByDigest, []any{digest[:]}, func(r *row) error {
+		found = true
+		return scanKey(r, &k)
+	})
+	if err == nil && !found {
+		err = trigger.ErrNotFound
+	}
 	if err != nil {
 		return trigger.APIKey{}, err
 	}
-	if len(keys) == 0 {
-		return trigger.APIKey{}, trigger.ErrNotFound
-	}
-	return keys[0], nil
+	return k, nil
 }
 
 // UpdateKey implements [trigger.Keys].
@@ -75,12 +80,8 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 
 // ListKeys implements [trigger.Keys].
 func (t *Trigger) ListKeys(ctx context.Context, org string) ([]trigger.APIKey, error) {
-	return t.keys(ctx, keysOf, org)
-}
-
-func (t *Trigger) keys(ctx context.Context, query string, args ...any) ([]trigger.APIKey, error) {
 	var keys []trigger.APIKey
-	err := t.db.find(ctx, query, args, func(r *row) error {
+	err := t.db.list(ctx, org, keysOf, []any{org}, func(r *row) error {
 		var k trigger.APIKey
 		if err := scanKey(r, &k); err != nil {
 			return err

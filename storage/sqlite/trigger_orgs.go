@@ -22,7 +22,7 @@ const (
 func (t *Trigger) Organization(ctx context.Context, org string) (trigger.Organization, error) {
 	o := trigger.Organization{ID: org}
 	found := false
-	err := t.db.find(ctx, organizationByID, []any{org}, func(r *row) error {
+	err := t.db.find(ctx, org, organizationByID, []any{org}, func(r *row) error {
 		found = true
 		return scanOrganization(r, &o)
 	})

@@ -32,7 +32,7 @@ const (
 func (s *Vault) Vault(ctx context.Context, org, id string) (vault.Vault, error) {
 	v := vault.Vault{Organization: org, ID: id}
 	found := false
-	err := s.db.find(ctx, vaultByID, []any{org, id}, func(r *row) error {
+	err := s.db.find(ctx, org, vaultByID, []any{org, id}, func(r *row) error {
 		found = true
 		v.Revision, v.CreatedAt, v.UpdatedAt = int64(r.number(0)), r.moment(1), r.moment(2)
 		var stored storedSchema

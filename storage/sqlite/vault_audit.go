@@ -62,7 +62,7 @@ func (s *Vault) AuditEvents(ctx context.Context, org string, q vault.AuditQuery)
 	}
 	var events []vault.AuditEvent
 	statement, args := vaultAuditStatement(org, &q)
-	err := s.db.list(ctx, statement, args, func(r *row) error {
+	err := s.db.list(ctx, org, statement, args, func(r *row) error {
 		var e vault.AuditEvent
 		if err := scanVaultAudit(r, &e); err != nil {
 			return err

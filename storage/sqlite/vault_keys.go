@@ -19,15 +19,17 @@ const (
 
 	sealedUnder = "SELECT 1 FROM vault_scopes s CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed" +
 		" ON t.scope = s.seq AND t.deterministic IN (0, 1) AND t.sealed = ? LIMIT 1"
-	vaultKeyUsage = "SELECT sealed, count(*), sum(deterministic), 0 FROM vault_tokens INDEXED BY vault_tokens_sealed" +
+	// Everything is counted before the first row, see list.
+	vaultKeyUsage = "WITH counted AS MATERIALIZED (SELECT sealed, count(*), sum(deterministic), 0 FROM vault_tokens INDEXED BY vault_tokens_sealed" +
 		" WHERE sealed IS NOT NULL GROUP BY sealed" +
-		" UNION ALL SELECT version, count(*), NULL, 1 FROM vault_fingerprints INDEXED BY vault_fingerprints_row GROUP BY version"
+		" UNION ALL SELECT version, count(*), NULL, 1 FROM vault_fingerprints INDEXED BY vault_fingerprints_row GROUP BY version)" +
+		" SELECT * FROM counted"
 )
 
 // Keys implements [vault.Keys].
 func (s *Vault) Keys(ctx context.Context) ([]vault.Key, error) {
 	var keys []vault.Key
-	err := s.db.find(ctx, vaultKeys, nil, func(r *row) error {
+	err := s.db.find(ctx, noOrg, vaultKeys, nil, func(r *row) error {
 		keys = append(keys, scanVaultKey(r))
 		return nil
 	})
@@ -54,7 +56,7 @@ func (s *Vault) RegisterKey(ctx context.Context, k vault.Key) (vault.Key, error)
 	}
 	id := []any{string(k.Purpose), k.Version}
 	// Every start asks, and only the first one of all has to write.
-	err := s.db.find(ctx, vaultKeyByID, id, read)
+	err := s.db.find(ctx, noOrg, vaultKeyByID, id, read)
 	if err == nil && !found {
 		check := bytes.Clone(k.Check[:])
 		err = s.db.writer.write(ctx, func(tx *tx) error {
@@ -144,7 +146,7 @@ func (k knownKeys) retired(p vault.Purpose, version int) bool {
 // KeyUsage implements [vault.Keys].
 func (s *Vault) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
 	usage := vault.KeyUsage{Fingerprints: make(map[int]int), Sealed: make(map[int]int)}
-	err := s.db.list(ctx, vaultKeyUsage, nil, func(r *row) error {
+	err := s.db.list(ctx, noOrg, vaultKeyUsage, nil, func(r *row) error {
 		version, n := r.number(0), r.number(1)
 		if r.number(3) == 1 {
 			usage.Fingerprints[version] = n

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
@@ -77,7 +78,7 @@ func TestVaultProcesses(t *testing.T) {
 	}
 	folder := t.TempDir()
 	path, answer := filepath.Join(folder, "test.db"), filepath.Join(folder, "answer.json")
-	store := openAt(t, path, nil).Vault()
+	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault()
 	_, err := vaultService(t, store, 1).CreateVault(t.Context(), "acme", "ops", "v1", vault.Schema{Tables: []vault.Table{{
 		Name: "persons", Columns: []vault.Column{{Name: "email", Tokenization: vault.Deterministic, Format: "email"}},
 	}}})
@@ -149,7 +150,7 @@ const batch = 20
 
 // insertBeside inserts values until the rotation is done, the same ones as another process at the same moment. It returns the tokens.
 func insertBeside(t *testing.T, path, name, other string) map[int]string {
-	store := openAt(t, path, nil).Vault()
+	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault()
 	service := vaultService(t, store, 1, 2)
 	tokens := make(map[int]string)
 	switched := false
@@ -189,7 +190,7 @@ func rotateBeside(t *testing.T, path string) {
 			reach(t, path, retired) // nobody is to wait for it
 		}
 	}()
-	store := openAt(t, path, nil).Vault()
+	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault()
 	everyone := func(what string) {
 		for _, name := range []string{mine, its} {
 			require.True(t, await(t, path, what+name), "another process has failed")

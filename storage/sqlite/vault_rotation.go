@@ -48,7 +48,7 @@ func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after vault
 func (s *Vault) rotationRows(ctx context.Context, statement string, version int, after vault.RowID, limit int) ([]vault.Row, error) {
 	var rows []vault.Row
 	args := []any{after.Organization, after.Vault, after.Token, version, max(limit, 0)}
-	err := s.db.list(ctx, statement, args, func(r *row) error {
+	err := s.db.list(ctx, noOrg, statement, args, func(r *row) error {
 		rows = append(rows, scanVaultRow(r))
 		return nil
 	})

@@ -42,7 +42,7 @@ func someRow(scope, token string, fingerprint int) vault.Row {
 
 func numbers(t *testing.T, db *DB, query string) (found []int) {
 	t.Helper()
-	require.NoError(t, db.find(t.Context(), query, nil, func(r *row) error {
+	require.NoError(t, db.find(t.Context(), noOrg, query, nil, func(r *row) error {
 		found = append(found, r.number(0))
 		return nil
 	}))
@@ -242,7 +242,7 @@ func TestRotationPages(t *testing.T) {
 func TestMigrateBeforeVault(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	conn := migrationConn(t, path)
-	require.NoError(t, migrate(t.Context(), conn, released(t, 2, "trigger", "authmgmt")))
+	require.NoError(t, migrate(t.Context(), conn, released(t, 1000, "trigger", "authmgmt")))
 	before := schema(t, conn)
 	require.NotContains(t, before, "vault 1")
 	for range 2 {

@@ -73,7 +73,7 @@ func (s *Vault) FindTokens(ctx context.Context, org, id string, revision int64, 
 		statement, args = findTokens, []any{org, id, lookupsText(lookups), fingerprints}
 	}
 	stored, found := int64(0), false
-	err := s.db.find(ctx, statement, args, func(r *row) error {
+	err := s.db.find(ctx, org, statement, args, func(r *row) error {
 		if at := r.number(0); at >= 0 {
 			tokens[at] = r.text(1)
 		} else {
@@ -138,7 +138,7 @@ func hexList(texts []string) string {
 // findToken is FindTokens for a single fingerprint.
 func (s *Vault) findToken(ctx context.Context, org, id string, revision int64, l *vault.Lookup) ([][]string, error) {
 	stored, found, token := int64(0), false, ""
-	err := s.db.find(ctx, findToken, []any{org, id, l.Scope, l.Version, l.Fingerprints[0][:]}, func(r *row) error {
+	err := s.db.find(ctx, org, findToken, []any{org, id, l.Scope, l.Version, l.Fingerprints[0][:]}, func(r *row) error {
 		stored, found, token = int64(r.number(0)), true, r.text(1)
 		return nil
 	})
@@ -157,7 +157,7 @@ func (s *Vault) findToken(ctx context.Context, org, id string, revision int64, l
 func (s *Vault) Rows(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
 	rows := make([]vault.Row, len(tokens))
 	found := false
-	err := s.db.find(ctx, rowsOfTokens, []any{org, id, hexList(tokens)}, func(r *row) error {
+	err := s.db.find(ctx, org, rowsOfTokens, []any{org, id, hexList(tokens)}, func(r *row) error {
 		if at := r.number(8); at >= 0 {
 			rows[at] = scanVaultRow(r)
 		} else {
@@ -172,7 +172,7 @@ func (s *Vault) Rows(ctx context.Context, org, id string, tokens []string) ([]va
 func (s *Vault) ListRows(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error) {
 	var rows []vault.Row
 	found := false
-	err := s.db.list(ctx, rowsAfterToken, []any{org, id, after, max(limit, 0)}, func(r *row) error {
+	err := s.db.list(ctx, org, rowsAfterToken, []any{org, id, after, max(limit, 0)}, func(r *row) error {
 		if r.number(8) >= 0 {
 			rows = append(rows, scanVaultRow(r))
 		} else {

@@ -30,6 +30,7 @@ type writer struct {
 	ctx     context.Context // ends when close is called
 	cancel  context.CancelFunc
 	stopped chan struct{} // closed when the goroutine has ended
+	health  health
 
 	// The rest belongs to the goroutine.
 	conn  *conn // nil: the last one failed
@@ -256,22 +257,34 @@ func (w *writer) oneByOne() {
 // time need not wait for another fsync. On an error nothing of it is stored; started tells whether the transaction began.
 func (w *writer) transact(n int, more func() bool) (started bool, err error) {
 	if err := w.begin(w.group[0].due); err != nil {
+		if !errors.Is(err, ErrClosed) {
+			w.health.note(time.Now(), err)
+		}
 		return false, err
 	}
+	wrote := false
 	for i := 0; i < n || more(); i++ {
 		o := w.group[i]
 		t := &tx{conn: w.conn, op: o}
 		w.now = o
 		o.err = o.run(t)
 		w.now = nil
+		wrote = wrote || t.wrote
 		if o.err != nil && (t.wrote || t.failed || o.broken) {
+			if isFault(o.err) {
+				w.health.note(time.Now(), o.err)
+			}
 			w.discard()
 			return true, o.err
 		}
 	}
 	if _, err := w.conn.exec(unbounded, "COMMIT"); err != nil {
+		w.health.note(time.Now(), err)
 		w.discard()
 		return true, err
+	}
+	if wrote { // or the disk was not asked
+		w.health.note(time.Now(), nil)
 	}
 	return true, nil
 }

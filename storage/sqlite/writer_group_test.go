@@ -85,7 +85,7 @@ func TestFailedTransaction(t *testing.T) {
 			assert.True(t, created, "stored by itself, before its transaction")
 		}
 	}
-	for _, do := range []func(){stored(before), func() {
+	for i, do := range []func(){stored(before), func() {
 		err := db.writer.write(t.Context(), func(tx *tx) error {
 			if _, err := tx.exec("INSERT INTO trigger_organizations (id, setup_complete) VALUES ('half', 1)"); err != nil {
 				return err
@@ -99,7 +99,8 @@ func TestFailedTransaction(t *testing.T) {
 		assert.ErrorContains(t, err, "UNIQUE")
 	}, stored(after)} {
 		wg.Go(do)
-		time.Sleep(20 * time.Millisecond) // in this order
+		// In this order.
+		require.Eventually(t, func() bool { return len(db.writer.ops) == i+1 }, time.Minute, time.Millisecond)
 	}
 	close(leave)
 	wg.Wait()

@@ -22,7 +22,7 @@ import (
 // The race detector sees to the latter: he changes all of it.
 func TestWriteLeave(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
-	db := openAt(t, path, nil)
+	db := openAt(t, path, &sqlite.Options{BusyTimeout: 5 * time.Minute})
 	tables := db.Trigger()
 	kept := create(t, db, newEvent())
 	release := holdWrite(t, path)
@@ -102,7 +102,7 @@ func TestWriteLeave(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("worst time from the end of the context to the answer: %v", time.Duration(worst.Load()))
-	require.Less(t, time.Duration(worst.Load()), 5*time.Second, "they waited for the lock")
+	require.Less(t, time.Duration(worst.Load()), time.Minute, "they waited for the lock")
 	release()
 	create(t, db, newEvent()) // all that stood before it has run
 	got, err := tables.Get(t.Context(), "acme", kept.ID)

@@ -120,8 +120,8 @@ func (l *faultyLeases) Add(ctx context.Context, j trigger.Job, at time.Time) err
 	return l.faults.call("Leases.Add", func() error { return l.inner.Add(ctx, j, at) })
 }
 
-func (l *faultyLeases) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]trigger.Lease, error) {
-	return callFor(l.faults, "Leases.Claim", func() ([]trigger.Lease, error) { return l.inner.Claim(ctx, token, now, until, limit) })
+func (l *faultyLeases) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]trigger.Lease, error) {
+	return callFor(l.faults, "Leases.Claim", func() ([]trigger.Lease, error) { return l.inner.Claim(ctx, token, now, until, limit, except...) })
 }
 
 func (l *faultyLeases) Extend(ctx context.Context, lease trigger.Lease, until time.Time) error {

@@ -21,8 +21,8 @@ type (
 	sharedQueue  struct{ trigger.Queue }
 )
 
-func (l sharedLeases) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]sharedLease, error) {
-	claimed, err := l.Leases.Claim(ctx, token, now, until, limit)
+func (l sharedLeases) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]sharedLease, error) {
+	claimed, err := l.Leases.Claim(ctx, token, now, until, limit, except...)
 	var leases []sharedLease
 	for _, one := range claimed {
 		leases = append(leases, sharedLease(one))
@@ -83,10 +83,11 @@ func jobDomain() *queuetest.Domain[trigger.Job] {
 			j.Generation++
 			return j
 		},
-		LeaseLost:   trigger.ErrLeaseLost,
-		IsFailure:   isFailure,
-		DeadLetters: true,
-		AddName:     "Add",
+		Organization: func(j trigger.Job) string { return j.Organization },
+		LeaseLost:    trigger.ErrLeaseLost,
+		IsFailure:    isFailure,
+		DeadLetters:  true,
+		AddName:      "Add",
 		Own: map[string]queuetest.Sentence{
 			"leases/gone":        {ID: "leases/gone", Text: "If the job is gone or dead, Extend, Release and Remove change nothing and return ErrLeaseLost."},
 			"leases/durable":     {ID: "leases/durable", Text: "Jobs outlive the process: waiting ones with their time, held ones until their lease ends, dead ones as dead, and none that is done."},

@@ -195,11 +195,11 @@ func (m *mutant) Add(ctx context.Context, j trigger.Job, at time.Time) error {
 	return m.jobs.Add(ctx, j, at)
 }
 
-func (m *mutant) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]trigger.Lease, error) {
+func (m *mutant) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]trigger.Lease, error) {
 	if err := m.fail(); err != nil {
 		return nil, err
 	}
-	claimed, err := m.jobs.Claim(ctx, token, now, until, limit)
+	claimed, err := m.jobs.Claim(ctx, token, now, until, limit, except...)
 	var leases []trigger.Lease
 	for _, l := range claimed {
 		leases = append(leases, trigger.Lease(l))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -181,7 +182,7 @@ var otherMutants = []broken{
 			refused := f(&o)
 			ready := o.Clone()
 			_ = m.Trigger.UpdateOrganization(ctx, org, func(stored *trigger.Organization) error { stored.SetupComplete = o.SetupComplete; return nil })
-			time.Sleep(time.Millisecond)
+			conformance.Seam()
 			_ = m.Trigger.UpdateOrganization(ctx, org, func(stored *trigger.Organization) error { *stored = ready; return nil })
 			return refused
 		}
@@ -232,7 +233,7 @@ var otherMutants = []broken{
 				for _, k := range keys {
 					if k.ID == id {
 						refused := f(&k)
-						time.Sleep(time.Millisecond)
+						conformance.Seam()
 						_ = m.Trigger.UpdateKey(ctx, org, id, func(stored *trigger.APIKey) error { *stored = k; return nil })
 						return refused
 					}

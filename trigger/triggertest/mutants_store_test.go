@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -196,7 +197,7 @@ var updateMutants = []broken{
 		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
 			e, err := m.Trigger.Get(ctx, org, id)
 			called := f(&e)
-			time.Sleep(time.Millisecond)
+			conformance.Seam()
 			_ = m.Trigger.Update(ctx, org, id, func(stored *trigger.Event) error { *stored = e; return nil })
 			if err != nil {
 				return err
@@ -275,7 +276,7 @@ var updateMutants = []broken{
 			}); err != nil {
 				return err
 			}
-			time.Sleep(time.Millisecond)
+			conformance.Seam()
 			return m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error { e.LastError = after.LastError; return nil })
 		}
 	}},

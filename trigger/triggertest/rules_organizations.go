@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -178,29 +177,14 @@ var organizationRules = []rule{
 				return nil
 			}
 			require.NoError(t, s.Organizations.UpdateOrganization(t.Context(), orgA, flip))
-			var writing atomic.Int32
-			var errs [4]error
-			writing.Store(int32(len(errs) / 2))
-			conformance.Together(len(errs), func(i int) {
-				if i%2 == 0 {
-					defer writing.Add(-1)
-					for range 50 {
-						if errs[i] = s.Organizations.UpdateOrganization(t.Context(), orgA, flip); errs[i] != nil {
-							return
-						}
-					}
-					return
+			conformance.Watch(t, 4, func(int) error {
+				o, err := s.Organizations.Organization(t.Context(), orgA)
+				if err == nil && (len(o.Collections) != 1 || o.Collections[0].Ready != o.SetupComplete) {
+					err = errors.New("setup state and collections are of different times")
 				}
-				for writing.Load() > 0 {
-					o, err := s.Organizations.Organization(t.Context(), orgA)
-					if err == nil && (len(o.Collections) != 1 || o.Collections[0].Ready != o.SetupComplete) {
-						err = errors.New("setup state and collections are of different times")
-					}
-					if errs[i] = err; err != nil {
-						return
-					}
-				}
+				return err
+			}, 100, func(int) {
+				require.NoError(t, s.Organizations.UpdateOrganization(t.Context(), orgA, flip))
 			})
-			conformance.NoErrors(t, errs[:])
 		}},
 }

@@ -2,6 +2,7 @@ package triggertest
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -111,11 +112,20 @@ var txLeaseRules = []rule{
 			for i := range events {
 				events[i] = plainEvent(orgA, 0)
 			}
-			conformance.Together(n, func(i int) {
+			var cutOff sync.WaitGroup
+			cutOff.Add(n / 2)
+			conformance.Together(n+1, func(i int) {
+				if i == n { // for a mutant, that waits until all who are to be cut off are
+					cutOff.Wait()
+					return
+				}
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				if i%2 == 0 {
-					go cancel()
+					go func() {
+						defer cutOff.Done()
+						cancel()
+					}()
 				}
 				// Whether a call that was cut off took effect is unknown; what counts is that event and job agree.
 				_, _, _ = s.Leases.(trigger.TxLeases).CreateAndAdd(ctx, events[i], window(), events[i].Job(), events[i].SubmittedAt)

@@ -2,6 +2,7 @@ package triggertest
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ var txQueueRules = []rule{
 			d := queuetest.NewDiary[trigger.Job](nil)
 			s.jobs().Consume(t, 1, d.Handle)
 			for range 3 {
-				conformance.Nothing(t, d.News, "a delivery from an empty queue") // so that an idle consumer has to be woken
+				conformance.Idle(t, d.News, "a delivery from an empty queue") // so that an idle consumer has to be woken
 				e := plainEvent(orgA, 0)
 				stored, created, err := s.createAndEnqueue(t, e, window())
 				require.NoError(t, err)
@@ -94,11 +95,20 @@ var txQueueRules = []rule{
 			for i := range events {
 				events[i] = plainEvent(orgA, 0)
 			}
-			conformance.Together(n, func(i int) {
+			var cutOff sync.WaitGroup
+			cutOff.Add(n / 2)
+			conformance.Together(n+1, func(i int) {
+				if i == n { // for a mutant, that waits until all who are to be cut off are
+					cutOff.Wait()
+					return
+				}
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				if i%2 == 0 {
-					go cancel()
+					go func() {
+						defer cutOff.Done()
+						cancel()
+					}()
 				}
 				// Whether a call that was cut off took effect is unknown; what counts is that event and job agree.
 				_, _, _ = s.Queue.(trigger.TxQueue).CreateAndEnqueue(ctx, events[i], window(), events[i].Job())

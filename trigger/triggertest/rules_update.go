@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"strconv"
-	"sync"
 	"testing"
 	"time"
 
@@ -222,44 +221,24 @@ var updateRules = []rule{
 				}
 				return nil
 			}
-			done := make(chan struct{})
-			stop := sync.OnceFunc(func() { close(done) })
-			defer stop()
-			var readers sync.WaitGroup
-			var errs [4]error
-			for i := range errs {
-				readers.Go(func() {
-					for {
-						select {
-						case <-done:
-							return
-						default:
-						}
-						var read trigger.Event
-						if i%2 == 0 {
-							read, errs[i] = s.Store.Get(t.Context(), orgA, e.ID)
-						} else if page, err := s.Store.List(t.Context(), orgA, trigger.Query{Limit: 1}); err != nil || len(page.Events) != 1 {
-							errs[i] = fmt.Errorf("List returned %d events: %w", len(page.Events), err)
-						} else {
-							read = page.Events[0]
-						}
-						if errs[i] == nil {
-							errs[i] = whole(read)
-						}
-						if errs[i] != nil {
-							return
-						}
+			conformance.Watch(t, 4, func(i int) error {
+				if i%2 == 0 {
+					read, err := s.Store.Get(t.Context(), orgA, e.ID)
+					if err == nil {
+						err = whole(read)
 					}
-				})
-			}
-			for range 100 {
+					return err
+				}
+				page, err := s.Store.List(t.Context(), orgA, trigger.Query{Limit: 1})
+				if err != nil || len(page.Events) != 1 {
+					return fmt.Errorf("List returned %d events: %w", len(page.Events), err)
+				}
+				return whole(page.Events[0])
+			}, 100, func(int) {
 				s.update(t, e, func(e *trigger.Event) {
 					e.Attempts++
 					e.LastError = strconv.Itoa(e.Attempts)
 				})
-			}
-			stop()
-			readers.Wait()
-			conformance.NoErrors(t, errs[:])
+			})
 		}},
 }

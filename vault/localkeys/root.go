@@ -1,19 +1,15 @@
 package localkeys
 
 import (
-	"encoding/base64"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
-	"strings"
-	"unicode"
+
+	"github.com/seed-6363c74e/mortise/internal/keytext"
 )
 
 // RootSize is the size of a root key, in bytes.
-const RootSize = 32
+const RootSize = keytext.Size
 
 // Root is a root key. It prints as [redacted] through every verb, as JSON and in logs, also as a field of something else. The zero value is no
 // key, and is refused everywhere.
@@ -22,89 +18,42 @@ type Root struct {
 	bytes func() *[RootSize]byte
 }
 
-// What a root key must be. Neither error, nor any that wraps one, holds the key.
-var (
-	errSize = fmt.Errorf("localkeys: a root key must be %d random bytes", RootSize)
-	errText = fmt.Errorf("localkeys: a root key must be written as %d bytes in hex (%d digits) or base64, as openssl rand -hex %[1]d prints them", RootSize, 2*RootSize)
-	errZero = errors.New("localkeys: the root key is zeros only")
-)
-
 // NewRoot returns a root key of exactly 32 bytes, which it copies.
 func NewRoot(key []byte) (Root, error) {
-	if len(key) != RootSize {
-		return Root{}, fmt.Errorf("%w, not %d", errSize, len(key))
+	bytes, err := keytext.New(key)
+	if err != nil {
+		return Root{}, fmt.Errorf("localkeys: a root key %w", err)
 	}
-	bytes := [RootSize]byte(key)
-	if bytes == ([RootSize]byte{}) {
-		return Root{}, errZero
-	}
-	return Root{func() *[RootSize]byte { return &bytes }}, nil
+	return newRoot(bytes), nil
 }
+
+func newRoot(bytes [RootSize]byte) Root { return Root{func() *[RootSize]byte { return &bytes }} }
 
 // ParseRoot reads a root key that is written as hex or base64 (RFC 4648, either alphabet, padded or not), with white space around it.
 func ParseRoot(text string) (Root, error) {
-	text = strings.TrimSpace(text)
-	key, err := hex.DecodeString(text)
+	bytes, err := keytext.Parse(text)
 	if err != nil {
-		if key, err = decodeBase64(text); err != nil {
-			return Root{}, errText
-		}
+		return Root{}, fmt.Errorf("localkeys: a root key %w", err)
 	}
-	if len(key) != RootSize {
-		return Root{}, fmt.Errorf("%w; this one has %d bytes", errText, len(key))
-	}
-	return NewRoot(key)
-}
-
-func decodeBase64(text string) ([]byte, error) {
-	if strings.ContainsFunc(text, unicode.IsSpace) { // package base64 skips line breaks, which are no part of a key
-		return nil, errText
-	}
-	encoding := base64.StdEncoding
-	if strings.ContainsAny(text, "-_") {
-		encoding = base64.URLEncoding
-	}
-	if !strings.HasSuffix(text, "=") {
-		encoding = encoding.WithPadding(base64.NoPadding)
-	}
-	return encoding.Strict().DecodeString(text)
+	return newRoot(bytes), nil
 }
 
 // RootFromEnv reads a root key from an environment variable, as [ParseRoot] does.
 func RootFromEnv(name string) (Root, error) {
-	text, ok := os.LookupEnv(name)
-	if !ok {
-		return Root{}, fmt.Errorf("localkeys: the environment has no %s", name)
-	}
-	root, err := ParseRoot(text)
+	bytes, err := keytext.FromEnv(name)
 	if err != nil {
-		return Root{}, fmt.Errorf("%s: %w", name, err)
+		return Root{}, fmt.Errorf("localkeys: the root key of %s: %w", name, err)
 	}
-	return root, nil
+	return newRoot(bytes), nil
 }
-
-// maxFile bounds what is read of a key file, in bytes. Whoever names another file by mistake need not wait for all of it.
-const maxFile = 4096
 
 // RootFromFile reads a root key from a file, as [ParseRoot] does.
 func RootFromFile(path string) (Root, error) {
-	f, err := os.Open(path)
+	bytes, err := keytext.FromFile(path)
 	if err != nil {
-		return Root{}, fmt.Errorf("localkeys: %w", err)
+		return Root{}, fmt.Errorf("localkeys: the root key of %s: %w", path, err)
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return Root{}, fmt.Errorf("localkeys: %w", err)
-	}
-	if len(text) > maxFile {
-		return Root{}, fmt.Errorf("%s: %w", path, errText)
-	}
-	root, err := ParseRoot(string(text))
-	if err != nil {
-		return Root{}, fmt.Errorf("%s: %w", path, err)
-	}
-	return root, nil
+	return newRoot(bytes), nil
 }
 
 const redacted = "[redacted]"

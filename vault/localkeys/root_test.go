@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/internal/keytext"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -60,10 +61,10 @@ func TestRootsThatAreNone(t *testing.T) {
 	}
 	for _, n := range []int{0, 1, 16, 31, 33, 64} {
 		_, err := NewRoot(bytes.Repeat([]byte{1}, n))
-		require.ErrorIs(t, err, errSize)
+		require.ErrorIs(t, err, keytext.ErrSize)
 	}
 	_, err := NewRoot(make([]byte, 32))
-	require.ErrorIs(t, err, errZero)
+	require.ErrorIs(t, err, keytext.ErrZero)
 	_, err = RootFromEnv("MORTISE_TEST_NO_SUCH_VARIABLE")
 	require.Error(t, err)
 	_, err = RootFromFile(filepath.Join(t.TempDir(), "nope"))
@@ -73,7 +74,7 @@ func TestRootsThatAreNone(t *testing.T) {
 	long := filepath.Join(t.TempDir(), "long")
 	require.NoError(t, os.WriteFile(long, bytes.Repeat([]byte(" "), 5000), 0o600))
 	_, err = RootFromFile(long)
-	require.ErrorIs(t, err, errText)
+	require.ErrorIs(t, err, keytext.ErrText)
 }
 
 func TestRootIsACopy(t *testing.T) {

@@ -2,6 +2,7 @@ package vaulttest
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"testing"
@@ -13,7 +14,8 @@ import (
 
 // Options are the settings of [New]. The zero value means the defaults.
 type Options struct {
-	// Service are further settings of the service. Now is set by the fake; Observer is called too.
+	// Service are further settings of the service. Now is set by the fake; Observer is
+	// called too; Logger discards by default.
 	Service vault.Options
 }
 
@@ -49,6 +51,9 @@ func New(t testing.TB, opts *Options) *Fake {
 	faults := &Faults{Before: f.fail}
 	o.Service.Now = f.Now
 	o.Service.Observer = &recorder{f, o.Service.Observer}
+	if o.Service.Logger == nil {
+		o.Service.Logger = slog.New(slog.DiscardHandler)
+	}
 	if f.Service, err = vault.New(faults.Store(f.store), faults.Keyring(&f.keys), &o.Service); err != nil {
 		t.Fatalf("vaulttest: make the service: %v", err)
 	}

@@ -184,7 +184,7 @@ func losing(lose func(*testing.T, vault.Store)) func(*testing.T, vaulttest.Backe
 var reopenMutants = []broken{
 	{name: "loses everything", breaks: []string{"store/durable", "store/durable-absence", "store/durable-constraints"}, mutate: func(*mutant) {}, reopen: empty},
 	{name: "loses the audit trail", breaks: []string{"store/durable"}, mutate: func(*mutant) {}, reopen: losing(func(t *testing.T, s vault.Store) {
-		_, err := s.PruneAudit(t.Context(), time.Now(), 1)
+		_, err := s.PruneAudit(t.Context(), time.Now(), 1000)
 		require.NoError(t, err)
 	})},
 	{name: "loses a fingerprint", breaks: []string{"store/durable"}, mutate: func(m *mutant) {}, reopen: losing(func(_ *testing.T, s vault.Store) {

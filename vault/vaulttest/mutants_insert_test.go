@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -15,9 +17,19 @@ func inserting(change func(m *mutant, insert insertTokens) insertTokens) func(*m
 	return func(m *mutant) { m.insertTokens = change(m, m.insertTokens) }
 }
 
+// late makes an insertion the last of calls that race: those that do not wait for it have
+// ended when it begins.
+func late(insert insertTokens) insertTokens {
+	return func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
+		conformance.Seam()
+		return insert(ctx, org, id, revision, rows)
+	}
+}
+
 // swallowing makes InsertTokens say that it stored what it refuses with an error.
 func swallowing(refusal error) func(*mutant) {
 	return inserting(func(_ *mutant, insert insertTokens) insertTokens {
+		insert = late(insert)
 		return func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
 			tokens, err := insert(ctx, org, id, revision, rows)
 			if !errors.Is(err, refusal) {
@@ -100,7 +112,10 @@ var insertMutants = []broken{
 	{name: "adds no fingerprint to a token that is there", breaks: []string{
 		"tokens/insert-adds-missing-fingerprints", "store/durable", "tokens/one-token-during-a-rotation",
 	}, mutate: inserting(func(m *mutant, insert insertTokens) insertTokens {
+		var mu sync.Mutex
 		return func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
+			mu.Lock() // so that each finds what those before it have inserted
+			defer mu.Unlock()
 			var own []vault.Row
 			for i := range rows {
 				r := rows[i].Clone()
@@ -130,6 +145,7 @@ var insertMutants = []broken{
 		}
 		insert, find := m.insertTokens, m.findTokens
 		m.insertTokens = func(ctx context.Context, org, id string, _ int64, rows []vault.Row) ([]string, error) {
+			conformance.Seam() // until the vault has changed
 			return insert(ctx, org, id, revision(ctx, org, id), rows)
 		}
 		m.findTokens = func(ctx context.Context, org, id string, _ int64, lookups []vault.Lookup) ([][]string, error) {

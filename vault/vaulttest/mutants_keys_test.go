@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -176,6 +177,7 @@ var retireMutants = []broken{
 		"keys/retire-needs-a-successor", "keys/retire-seal-in-use", "keys/one-stays-required", "keys/retire-while-inserting",
 	}, mutate: retiring(func(_ *mutant, retire retireKey) retireKey {
 		return func(ctx context.Context, p vault.Purpose, version, successor int) error {
+			conformance.Seam() // until all have inserted
 			if err := retire(ctx, p, version, successor); !errors.Is(err, vault.ErrKeyInUse) {
 				return err
 			}

@@ -152,7 +152,10 @@ func (m *mutant) stored(ctx context.Context, id vault.RowID) vault.Sealed {
 // resealMutants are wrong about ciphertexts of other versions.
 var resealMutants = []broken{
 	{name: "reseals whatever is there", breaks: []string{"rotation/reseal-what-is-as-it-was", "rotation/reseal-at-once", "rotation/reseal-many"}, mutate: resealing(func(m *mutant, reseal reseal) reseal {
+		var mu sync.Mutex
 		return func(ctx context.Context, rows []vault.Resealed) (int, error) {
+			mu.Lock() // so that each finds what those before it have resealed
+			defer mu.Unlock()
 			own := slices.Clone(rows)
 			for i := range own {
 				own[i].From = m.stored(ctx, own[i].Row)

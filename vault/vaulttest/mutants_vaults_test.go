@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -120,6 +121,7 @@ var scopeMutants = []broken{
 		"vaults/left-scope-in-use", "vaults/left-scope-of-random-rows", "vaults/left-scope-after-rotation", "vaults/left-scope-while-inserting", "store/durable-constraints",
 	}, mutate: putting(func(_ *mutant, put putVault) putVault {
 		return func(ctx context.Context, v vault.Vault, _ []string, a vault.AuditEvent) error {
+			conformance.Seam() // until all have inserted
 			return put(ctx, v, nil, a)
 		}
 	})},
@@ -183,17 +185,21 @@ var scopeMutants = []broken{
 			return put(ctx, v, left, a)
 		}
 	})},
-	{name: "looks at scopes before it locks the vault", breaks: []string{"vaults/left-scope-while-inserting"}, mutate: putting(func(m *mutant, put putVault) putVault {
-		return func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
-			for _, r := range m.rowsOf(ctx, v.Organization, v.ID) {
-				if r.Deterministic && slices.Contains(left, r.Scope) {
-					return vault.ErrScopeInUse
+	{name: "looks at scopes before it locks the vault", breaks: []string{"vaults/left-scope-while-inserting"}, mutate: func(m *mutant) {
+		putting(func(m *mutant, put putVault) putVault {
+			return func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
+				for _, r := range m.rowsOf(ctx, v.Organization, v.ID) {
+					if r.Deterministic && slices.Contains(left, r.Scope) {
+						return vault.ErrScopeInUse
+					}
 				}
+				conformance.Seam()
+				conformance.Seam() // until all have inserted
+				return put(ctx, v, nil, a)
 			}
-			dither()
-			return put(ctx, v, nil, a)
-		}
-	})},
+		})(m)
+		m.insertTokens = late(m.insertTokens)
+	}},
 }
 
 // raceMutants look first and act later.
@@ -202,7 +208,7 @@ var raceMutants = []broken{
 		return func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
 			stored, err := m.db.Vault(ctx, v.Organization, v.ID)
 			free := errors.Is(err, vault.ErrNotFound) && v.Revision == 1 || err == nil && stored.Revision == v.Revision-1
-			dither()
+			conformance.Seam()
 			if err = put(ctx, v, left, a); free && (errors.Is(err, vault.ErrExists) || errors.Is(err, vault.ErrConflict)) {
 				return nil
 			}
@@ -224,7 +230,7 @@ var raceMutants = []broken{
 					}
 				}
 			}
-			dither()
+			conformance.Seam()
 			tokens, err := insert(ctx, org, id, revision, rows)
 			for i := range tokens {
 				if own[i] == "" {
@@ -241,7 +247,7 @@ var raceMutants = []broken{
 			for _, r := range m.rowsOf(ctx, org, id) {
 				free = free && r.Token != rows[0].Token
 			}
-			dither()
+			conformance.Seam()
 			tokens, err := insert(ctx, org, id, revision, rows)
 			if free && len(rows) == 1 && errors.As(err, new(*vault.TakenError)) {
 				return []string{rows[0].Token}, nil
@@ -254,7 +260,7 @@ var raceMutants = []broken{
 		m.deleteToken = func(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
 			rows, err := m.db.Rows(ctx, org, id, []string{token})
 			there := err == nil && rows[0].Token != ""
-			dither()
+			conformance.Seam()
 			if err := del(ctx, org, id, token, a); !there || !errors.Is(err, vault.ErrTokenNotFound) {
 				return err
 			}
@@ -273,7 +279,7 @@ var raceMutants = []broken{
 				}
 				tokens = append(tokens, one...)
 				if i < 10 {
-					dither()
+					conformance.Seam()
 				}
 			}
 			return tokens, nil
@@ -284,7 +290,7 @@ var raceMutants = []broken{
 			if err := m.db.AddAuditEvent(ctx, a); err != nil {
 				return err
 			}
-			dither()
+			conformance.Seam()
 			return put(ctx, v, left, vault.AuditEvent{})
 		}
 	})},
@@ -294,7 +300,7 @@ var raceMutants = []broken{
 		register := m.registerKey
 		m.registerKey = func(ctx context.Context, k vault.Key) (vault.Key, error) {
 			known, _ := m.db.Keys(ctx)
-			dither()
+			conformance.Seam()
 			if len(known) == 0 {
 				mu.Lock()
 				first[k.Version] = true
@@ -314,7 +320,7 @@ var raceMutants = []broken{
 		m.retireKey = func(ctx context.Context, p vault.Purpose, version, successor int) error {
 			keys, _ := m.db.Keys(ctx)
 			good := version != successor && slices.ContainsFunc(keys, func(k vault.Key) bool { return k.Purpose == p && k.Version == successor && k.Required })
-			dither()
+			conformance.Seam()
 			err := retire(ctx, p, version, successor)
 			if p == vault.FingerprintKey && good && errors.Is(err, vault.ErrKeyInUse) {
 				return nil
@@ -323,10 +329,12 @@ var raceMutants = []broken{
 		}
 	}},
 	{name: "counts rows before it retires", breaks: []string{"keys/retire-while-inserting"}, mutate: func(m *mutant) {
+		m.insertTokens = late(m.insertTokens)
 		retire := m.retireKey
 		m.retireKey = func(ctx context.Context, p vault.Purpose, version, successor int) error {
 			usage, _ := m.db.KeyUsage(ctx)
-			dither()
+			conformance.Seam()
+			conformance.Seam() // until all have inserted
 			err := retire(ctx, p, version, successor)
 			if p == vault.SealKey && usage.Sealed[version] == 0 && errors.Is(err, vault.ErrKeyInUse) {
 				return nil

@@ -2,8 +2,6 @@ package vaulttest_test
 
 import (
 	"context"
-	"runtime"
-	"time"
 
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -192,12 +190,6 @@ func (m *mutant) renamed(change func(string) string) {
 		}
 		return rows(ctx, change(org), change(id), own)
 	}
-}
-
-// dither lets others run, so that a race that can be lost is lost.
-func dither() {
-	runtime.Gosched()
-	time.Sleep(2 * time.Millisecond)
 }
 
 // rowsOf returns all rows of a vault.

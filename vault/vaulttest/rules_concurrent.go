@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -186,34 +185,14 @@ var concurrentRules = []rule{
 	{Rule{"store/reads-are-whole", "A caller sees all effects of another's call or none: batches, deleted tokens, and changes of a vault with their events."}, 0,
 		func(t *testing.T, s *subject) {
 			v := s.customers(t)
-			done := make(chan struct{})
-			stop := sync.OnceFunc(func() { close(done) })
-			defer stop()
-			var readers sync.WaitGroup
-			var errs [4]error
-			for i := range errs {
-				readers.Go(func() {
-					for errs[i] == nil {
-						select {
-						case <-done:
-							return
-						default:
-							errs[i] = s.whole(t, i)
-						}
-					}
-				})
-			}
-			for batch := range 40 {
+			conformance.Watch(t, 4, func(i int) error { return s.whole(t, i) }, 40, func(batch int) {
 				rows := make([]vault.Row, wholeBatch)
 				for i := range rows {
 					rows[i] = row(fmt.Sprintf("t%03d-%d", batch, i), email, fmt.Sprint(batch, "-", i), 1)
 				}
 				s.adds(t, v, rows...)
 				s.addVault(t, newVault(orgB, fmt.Sprint("v", batch)))
-			}
-			stop()
-			readers.Wait()
-			conformance.NoErrors(t, errs[:])
+			})
 		}},
 }
 

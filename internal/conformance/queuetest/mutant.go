@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // Mutant is a job queue whose methods can be replaced. A new one is faithful.
 type Mutant[J Job] struct {
 	Add        func(ctx context.Context, j J, at time.Time) error
-	Claim      func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]Lease[J], error)
+	Claim      func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]Lease[J], error)
 	Extend     func(ctx context.Context, l Lease[J], until time.Time) error
 	Release    func(ctx context.Context, l Lease[J], at time.Time) error
 	Remove     func(ctx context.Context, l Lease[J], dead bool) error
@@ -69,10 +71,22 @@ func Mistakes[J Job](d *Domain[J]) []Mistake[J] {
 
 // EveryLease applies change to all leases that Claim returns.
 func (m *Mutant[J]) EveryLease(change func(*Lease[J])) {
-	m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]Lease[J], error) {
-		leases, err := m.leases.Claim(ctx, token, now, until, limit)
+	m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]Lease[J], error) {
+		leases, err := m.leases.Claim(ctx, token, now, until, limit, except...)
 		for i := range leases {
 			change(&leases[i])
+		}
+		return leases, err
+	}
+}
+
+// restAtNothing makes a claim that finds nothing known to [conformance.Idle].
+func (m *Mutant[J]) restAtNothing() {
+	claim := m.Claim
+	m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]Lease[J], error) {
+		leases, err := claim(ctx, token, now, until, limit)
+		if err == nil && len(leases) == 0 {
+			conformance.Rest()
 		}
 		return leases, err
 	}

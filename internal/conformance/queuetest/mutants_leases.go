@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,8 +19,8 @@ func leaseMistakes[J Job](d *Domain[J]) []Mistake[J] {
 			m.EveryLease(func(l *Lease[J]) { l.Deliveries = 1 })
 		}},
 		{"fails to claim nothing", []string{"leases/claim-empty"}, func(m *Mutant[J]) {
-			m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]Lease[J], error) {
-				leases, err := m.leases.Claim(ctx, token, now, until, limit)
+			m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]Lease[J], error) {
+				leases, err := m.leases.Claim(ctx, token, now, until, limit, except...)
 				if len(leases) == 0 {
 					err = errors.New("there is nothing")
 				}
@@ -41,42 +42,71 @@ func leaseMistakes[J Job](d *Domain[J]) []Mistake[J] {
 			}
 		}},
 		{"holds nothing", []string{"leases/claim-holds-until", "leases/claim-concurrent-left"}, func(m *Mutant[J]) {
-			m.Claim = func(ctx context.Context, token uuid.UUID, now, _ time.Time, limit int) ([]Lease[J], error) {
-				return m.leases.Claim(ctx, token, now, now, min(limit, 1))
+			m.Claim = func(ctx context.Context, token uuid.UUID, now, _ time.Time, limit int, except ...string) ([]Lease[J], error) {
+				return m.leases.Claim(ctx, token, now, now, min(limit, 1), except...)
 			}
 		}},
 		{"claims what others just claimed", []string{"leases/claim-concurrent", "queue/two-consumers"}, func(m *Mutant[J]) {
 			var mu sync.Mutex
-			var turns int
 			var last []Lease[J]
-			m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]Lease[J], error) {
+			m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]Lease[J], error) {
 				mu.Lock()
 				defer mu.Unlock()
-				if turns++; turns%3 == 0 && len(last) > 0 {
+				if len(last) > 0 {
 					again := last[:1]
 					again[0].Token = token
 					last = nil
 					return again, nil
 				}
-				leases, err := m.leases.Claim(ctx, token, now, until, limit)
+				leases, err := m.leases.Claim(ctx, token, now, until, limit, except...)
 				last = slices.Clone(leases)
 				return leases, err
 			}
 		}},
 		{"remembers that there was nothing", []string{"queue/enqueued-by-others", "leases/add-time"}, func(m *Mutant[J]) {
+			defer m.restAtNothing()
 			var nothing atomic.Bool
-			m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]Lease[J], error) {
+			m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]Lease[J], error) {
 				if nothing.Load() {
 					return nil, nil
 				}
-				leases, err := m.leases.Claim(ctx, token, now, until, limit)
+				leases, err := m.leases.Claim(ctx, token, now, until, limit, except...)
 				nothing.Store(err == nil && len(leases) == 0)
 				return leases, err
 			}
 		}},
+		{"serves who has the most jobs", []string{"leases/claim-turns"}, func(m *Mutant[J]) {
+			m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]Lease[J], error) {
+				all, err := m.leases.Claim(ctx, token, now, until, 100, except...)
+				n := make(map[string]int)
+				for _, l := range all {
+					n[d.Organization(l.Job)]++
+				}
+				slices.SortStableFunc(all, func(a, b Lease[J]) int { return n[d.Organization(b.Job)] - n[d.Organization(a.Job)] })
+				for _, l := range all[min(limit, len(all)):] {
+					err = errors.Join(err, m.leases.Release(ctx, l, now))
+				}
+				return all[:min(limit, len(all))], err
+			}
+		}},
+		{"forgets who was served", []string{"leases/claim-turns"}, func(m *Mutant[J]) {
+			m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]Lease[J], error) {
+				all, err := m.leases.Claim(ctx, token, now, until, 100, except...)
+				slices.SortStableFunc(all, func(a, b Lease[J]) int { return strings.Compare(d.Organization(a.Job), d.Organization(b.Job)) })
+				for _, l := range all[min(limit, len(all)):] {
+					err = errors.Join(err, m.leases.Release(ctx, l, now))
+				}
+				return all[:min(limit, len(all))], err
+			}
+		}},
+		{"leaves nobody out", []string{"leases/claim-except"}, func(m *Mutant[J]) {
+			m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, _ ...string) ([]Lease[J], error) {
+				return m.leases.Claim(ctx, token, now, until, limit)
+			}
+		}},
 		{"claims without limit", []string{"leases/claim-limit"}, func(m *Mutant[J]) {
-			m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, _ int) ([]Lease[J], error) {
-				return m.leases.Claim(ctx, token, now, until, 100)
+			m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, _ int, except ...string) ([]Lease[J], error) {
+				return m.leases.Claim(ctx, token, now, until, 100, except...)
 			}
 		}},
 	}
@@ -123,11 +153,11 @@ func holderMistakes[J Job](lost error) []Mistake[J] {
 			var mu sync.Mutex
 			var latest time.Time
 			ends := make(map[uuid.UUID]time.Time)
-			m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]Lease[J], error) {
+			m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]Lease[J], error) {
 				mu.Lock()
 				defer mu.Unlock()
 				latest, ends[token] = now, until
-				return m.leases.Claim(ctx, token, now, until, limit)
+				return m.leases.Claim(ctx, token, now, until, limit, except...)
 			}
 			m.Extend = func(ctx context.Context, l Lease[J], until time.Time) error {
 				mu.Lock()

@@ -6,6 +6,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // subscriptions are those of a mutant that does not leave them to its table.
@@ -45,14 +49,33 @@ func (s *subscriptions) without(wake *func()) func() {
 func notifierMistakes[J Job]() []Mistake[J] {
 	return []Mistake[J]{
 		{"tells of no job", []string{"jobnotifier/add", "jobnotifier/every-subscription", "jobnotifier/wakes-every-queue"}, func(m *Mutant[J]) {
+			m.restAtNothing()
 			m.NotifyJobs = func(func()) func() { return func() {} }
 		}},
 		{"tells of a job before it is there", []string{"jobnotifier/add", "jobnotifier/wakes-every-queue"}, func(m *Mutant[J]) {
 			s := new(subscriptions)
 			m.NotifyJobs = func(wake func()) func() { return s.subscribe(&wake, s.without(&wake)) }
+			var mu sync.Mutex
+			var told chan struct{} // closed by a claim that began after notify
+			m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]Lease[J], error) {
+				mu.Lock()
+				mine := told
+				told = nil
+				mu.Unlock()
+				leases, err := m.leases.Claim(ctx, token, now, until, limit, except...)
+				if mine != nil {
+					close(mine)
+				}
+				return leases, err
+			}
+			m.restAtNothing()
 			m.Add = func(ctx context.Context, j J, at time.Time) error {
+				mu.Lock()
 				s.notify()
-				time.Sleep(50 * time.Millisecond)
+				claimed := make(chan struct{})
+				told = claimed
+				mu.Unlock()
+				conformance.Hold(claimed)
 				return m.leases.Add(ctx, j, at)
 			}
 		}},
@@ -77,7 +100,7 @@ func notifierMistakes[J Job]() []Mistake[J] {
 			})
 			m.NotifyJobs = func(wake func()) func() {
 				before := *all.Load()
-				time.Sleep(time.Millisecond)
+				conformance.Seam()
 				after := append(slices.Clone(before), wake)
 				all.Store(&after)
 				return func() {}
@@ -91,7 +114,7 @@ func notifierMistakes[J Job]() []Mistake[J] {
 		}},
 		{"does not wait for calls of wake in stop", []string{"jobnotifier/stop"}, func(m *Mutant[J]) {
 			m.NotifyJobs = func(wake func()) func() {
-				return m.leases.NotifyJobs(func() { time.AfterFunc(20*time.Millisecond, wake) })
+				return m.leases.NotifyJobs(func() { go wake() })
 			}
 		}},
 		{"stops every subscription", []string{"jobnotifier/stop-ends-its-own"}, func(m *Mutant[J]) {

@@ -128,6 +128,7 @@ func consumeMistakes[J Job]() []Mistake[J] {
 			})
 		}},
 		{"looks once", []string{"queue/delivers-while-idle"}, func(m *Mutant[J]) {
+			m.restAtNothing()
 			m.Consume = func(ctx context.Context, _ int, handle Handler[J]) error {
 				for more := true; more && ctx.Err() == nil; {
 					more, _ = m.queue.ConsumeOne(ctx, handle)

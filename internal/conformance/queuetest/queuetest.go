@@ -54,7 +54,7 @@ type Handler[J Job] = func(context.Context, Delivery[J]) Verdict
 // Leases is a domain's table of jobs, which its own doc comments describe.
 type Leases[J Job] interface {
 	Add(ctx context.Context, j J, at time.Time) error
-	Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int) ([]Lease[J], error)
+	Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]Lease[J], error)
 	Extend(ctx context.Context, l Lease[J], until time.Time) error
 	Release(ctx context.Context, l Lease[J], at time.Time) error
 	Remove(ctx context.Context, l Lease[J], dead bool) error // a domain without dead letters passes over dead
@@ -73,11 +73,12 @@ type Queue[J Job] interface {
 
 // Domain is what the rules have to know of a domain.
 type Domain[J Job] struct {
-	NewJob      func(org string) J                         // returns a job that nobody knows
-	Sibling     func(j J) J                                // returns another job, as like the given one as two can be
-	IsFailure   func(t *testing.T, call string, err error) // requires an error that is none of the domain's sentinels
-	LeaseLost   error                                      // the sentinel for a lease that is no longer held
-	DeadLetters bool                                       // Remove and verdicts can keep a job as a dead letter
+	Organization func(j J) string
+	NewJob       func(org string) J                         // returns a job that nobody knows
+	Sibling      func(j J) J                                // returns another job, as like the given one as two can be
+	IsFailure    func(t *testing.T, call string, err error) // requires an error that is none of the domain's sentinels
+	LeaseLost    error                                      // the sentinel for a lease that is no longer held
+	DeadLetters  bool                                       // Remove and verdicts can keep a job as a dead letter
 
 	AddName string              // of the method of Leases that adds a job
 	Own     map[string]Sentence // what the domain says in its own words, by the ID of the rule in this package

@@ -116,6 +116,47 @@ func leaseRules[J Job](add string) []Rule[J] {
 				require.ElementsMatch(t, want[3:], jobs(s.Claim(t, time.Hour, 2*time.Hour, 3)))
 			}},
 
+		{Sentence{"leases/claim-turns", "Claim takes organizations in turn, from one claim to the next, however many jobs of one have been waiting for longer."}, NeedLeases,
+			func(t *testing.T, s *Subject[J]) {
+				many := func(org string, n int, at time.Duration) {
+					for i := range n {
+						s.Add(t, s.NewJob(org), at+time.Duration(i))
+					}
+				}
+				many(orgA, 30, 0)
+				s.Claim(t, time.Minute, time.Hour, 2)
+				many(orgB, 1, time.Second)
+				one, two := s.Claim(t, time.Minute, time.Hour, 1), s.Claim(t, time.Minute, time.Hour, 1)
+				require.ElementsMatch(t, []string{orgA, orgB}, s.organizations(one, two), "a claim of one job, and the next")
+
+				many(orgB, 4, time.Second)
+				many("org-c", 2, 2*time.Second)
+				three := s.organizations(s.Claim(t, time.Minute, time.Hour, 3))
+				require.ElementsMatch(t, []string{orgA, orgB, "org-c"}, three, "a claim of three jobs")
+				var alone []string
+				for range 3 {
+					alone = append(alone, s.organizations(s.Claim(t, time.Minute, time.Hour, 1))...)
+				}
+				require.ElementsMatch(t, three, alone, "three claims of one job each")
+				require.Equal(t, []string{orgA, orgA, orgA, orgA, orgB, orgB}, s.organizations(s.Claim(t, time.Minute, time.Hour, 6)))
+			}},
+
+		{Sentence{"leases/claim-except", "The jobs of the organizations in except stay as they are."}, NeedLeases,
+			func(t *testing.T, s *Subject[J]) {
+				except := func(orgs ...string) []Lease[J] {
+					leases, err := s.Leases.Claim(t.Context(), uuid.New(), conformance.Moment(time.Minute), conformance.Moment(time.Hour), 10, orgs...)
+					require.NoError(t, err)
+					return leases
+				}
+				a, b := s.Add(t, s.NewJob(orgA), 0), s.Add(t, s.NewJob(orgB), time.Second)
+				require.Empty(t, except(orgA, orgB))
+				require.Equal(t, []J{b}, jobs(except("nobody", orgA)))
+				require.Empty(t, except(orgA))
+				l := except("nobody")
+				require.Equal(t, []J{a}, jobs(l))
+				require.Equal(t, 1, l[0].Deliveries)
+			}},
+
 		{Sentence{"leases/claim-concurrent", "No job is in two claims at once."}, NeedLeases,
 			func(t *testing.T, s *Subject[J]) {
 				const n, workers = 120, 16

@@ -1,7 +1,6 @@
 package queuetest
 
 import (
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,7 +75,7 @@ func jobNotifierRules[J Job](add string) []Rule[J] {
 
 		{Sentence{"jobnotifier/stop", "Once stop has returned, no call of wake is running, and none comes any more."}, needNotifier,
 			func(t *testing.T, s *Subject[J]) {
-				var stopped atomic.Bool
+				over := make(chan struct{}) // closed once stop has returned
 				began, late := make(chan struct{}, 1), make(chan struct{}, 1)
 				put := func(to chan struct{}) {
 					select {
@@ -86,16 +85,17 @@ func jobNotifierRules[J Job](add string) []Rule[J] {
 				}
 				stop := s.Leases.NotifyJobs(func() {
 					put(began)
-					time.Sleep(conformance.Glimpse / 4) // longer than a wake should take, so that stop comes amid it
-					if stopped.Load() {
+					select {
+					case <-over:
 						put(late)
+					case <-time.After(conformance.Glimpse() / 4): // longer than a wake should take, so that stop comes amid it
 					}
 				})
 				added := make(chan error, 1)
 				go func() { added <- s.Leases.Add(t.Context(), s.newJob(), conformance.Moment(0)) }()
 				conformance.Await(t, began, "wake after a job was added")
 				stop()
-				stopped.Store(true)
+				close(over)
 				require.NoError(t, conformance.Await(t, added, "the job to be added"))
 				s.Add(t, s.newJob(), 0)
 				conformance.Nothing(t, late, "wake ran after stop had returned")
@@ -129,7 +129,7 @@ func jobNotifierRules[J Job](add string) []Rule[J] {
 				d := NewDiary[J](nil)
 				consumeOn(t.Context(), t, here, 1, d.Handle)
 				for _, q := range []Queue[J]{there, here, there} {
-					conformance.Nothing(t, d.News, "a delivery from an empty table")
+					conformance.Idle(t, d.News, "a delivery from an empty table")
 					j := s.newJob()
 					require.NoError(t, q.Enqueue(t.Context(), j))
 					require.Equal(t, j, d.Next(t).Job)

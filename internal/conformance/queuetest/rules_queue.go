@@ -36,7 +36,7 @@ func queueRules[J Job]() []Rule[J] {
 				d := NewDiary[J](nil)
 				s.Consume(t, 2, d.Handle)
 				for range 3 {
-					conformance.Nothing(t, d.News, "a delivery from an empty queue")
+					conformance.Idle(t, d.News, "a delivery from an empty queue")
 					j := s.Enqueue(t, s.newJob())
 					require.Equal(t, j, d.Next(t).Job)
 				}
@@ -90,7 +90,7 @@ func queueRules[J Job]() []Rule[J] {
 
 		{Sentence{"queue/retry-after", "A job that is not done is delivered again, but not before After has passed."}, NeedQueue,
 			func(t *testing.T, s *Subject[J]) {
-				const after = 300 * time.Millisecond
+				after := 3 * conformance.Glimpse()
 				j := s.Enqueue(t, s.newJob())
 				times := make(chan time.Time, 2)
 				d := NewDiary(func(_ context.Context, d Delivery[J]) Verdict {
@@ -160,7 +160,7 @@ func queueRules[J Job]() []Rule[J] {
 				d := NewDiary[J](nil)
 				consumeOn(t.Context(), t, here, 1, d.Handle)
 				for range 3 {
-					conformance.Nothing(t, d.News, "a delivery from an empty table")
+					conformance.Idle(t, d.News, "a delivery from an empty table")
 					j := s.newJob()
 					require.NoError(t, there.Enqueue(t.Context(), j))
 					require.Equal(t, j, d.Next(t).Job)

@@ -2,6 +2,7 @@ package queuetest
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,8 +29,22 @@ type Call struct {
 	Do   func(ctx context.Context) error
 }
 
-// orgA is the organization of jobs.
-const orgA = "org-a"
+// orgA is the organization of jobs, if one is enough.
+const (
+	orgA = "org-a"
+	orgB = "org-b"
+)
+
+// organizations returns whose jobs leases are, sorted.
+func (s *Subject[J]) organizations(claims ...[]Lease[J]) (orgs []string) {
+	for _, leases := range claims {
+		for _, l := range leases {
+			orgs = append(orgs, s.Organization(l.Job))
+		}
+	}
+	slices.Sort(orgs)
+	return orgs
+}
 
 // newJob returns a job that nobody knows.
 func (s *Subject[J]) newJob() J { return s.NewJob(orgA) }

@@ -11,18 +11,16 @@ const requestIDHeader = "X-Request-Id"
 
 type requestIDKey struct{}
 
-// RequestID returns what the answer will have as x-request-id, "" for services whose answers have none. It works with the context of a
-// request that has reached a [Handler]: in hooks, observers, and what a domain service calls.
+// RequestID returns what the answer will have as x-request-id. It works with the context
+// of a request that has reached a [Handler]: in hooks, observers, and what a domain
+// service calls. Elsewhere it returns "".
 func RequestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
 }
 
-// identify gives a request its ID, and the answer the header, if answers of this service have one. A header that the host has set stays.
-func (h *Handler) identify(w http.ResponseWriter, r *http.Request) *http.Request {
-	if !h.requestIDs {
-		return r
-	}
+// identify gives a request its ID, and the answer the header. A header that the host has set stays.
+func identify(w http.ResponseWriter, r *http.Request) *http.Request {
 	header := w.Header()
 	id := header.Get(requestIDHeader)
 	if id == "" {

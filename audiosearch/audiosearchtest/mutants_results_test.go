@@ -1,0 +1,142 @@
+package audiosearchtest_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+var resultMutants = []broken{
+	{name: "sorts results", breaks: []string{"results/read"}, mutate: func(m *mutant) {
+		m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+			results, err := m.db.RunResults(ctx, org, run, from)
+			slices.SortFunc(results, func(a, b audiosearch.Result) int { return cmp.Compare(b.Score, a.Score) })
+			return results, err
+		}
+	}},
+	{name: "takes no moderation for 0", breaks: []string{"results/read"}, mutate: func(m *mutant) {
+		m.everyResult(func(_ int, r *audiosearch.Result) {
+			if r.Moderation != nil && *r.Moderation == 0 {
+				r.Moderation = nil
+			}
+		})
+	}},
+	{name: "takes path and metadata from the results", breaks: []string{"results/read"}, mutate: func(m *mutant) {
+		own := make(map[int64][]audiosearch.Result)
+		m.putResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+			own[run] = audiosearch.CloneResults(results)
+			return m.db.PutResults(ctx, org, run, set, results)
+		}
+		m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+			results, err := m.db.RunResults(ctx, org, run, from)
+			for i := range results {
+				results[i].Path, results[i].Metadata = own[run][from+i].Path, own[run][from+i].Metadata
+			}
+			return results, err
+		}
+	}},
+	{name: "misses results", breaks: []string{"results/none"}, mutate: func(m *mutant) {
+		m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+			results, err := m.db.RunResults(ctx, org, run, from)
+			if err == nil && len(results) == 0 {
+				err = audiosearch.ErrRunNotFound
+			}
+			return results, err
+		}
+	}},
+	{name: "keeps few results", breaks: []string{"results/pages", "results/put-again"}, mutate: func(m *mutant) {
+		m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+			results, err := m.db.RunResults(ctx, org, run, from)
+			return results[:min(len(results), max(255-from, 0))], err
+		}
+	}},
+	{name: "returns all results at once", breaks: []string{"results/pages"}, mutate: func(m *mutant) {
+		m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+			var all []audiosearch.Result
+			for {
+				page, err := m.db.RunResults(ctx, org, run, from+len(all))
+				if err != nil || len(page) == 0 {
+					return all, err
+				}
+				all = append(all, page...)
+			}
+		}
+	}},
+	{name: "shows what is not named yet", breaks: []string{"results/unseen"}, mutate: func(m *mutant) {
+		m.putResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+			err := m.db.PutResults(ctx, org, run, set, results)
+			if err == nil {
+				err = m.db.UpdateRun(ctx, org, run, func(r *audiosearch.Run) error {
+					r.ResultSet = set
+					return nil
+				})
+			}
+			return err
+		}
+	}},
+	{name: "has one set for all runs", breaks: []string{"results/sets-are-apart"}, mutate: func(m *mutant) {
+		put := make(map[uuid.UUID][]audiosearch.Result)
+		m.putResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+			put[set] = audiosearch.CloneResults(results)
+			return m.db.PutResults(ctx, org, run, set, results)
+		}
+		m.runResults = func(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+			r, err := m.db.Run(ctx, org, run)
+			results := put[r.ResultSet]
+			return results[min(from, len(results)):], err
+		}
+	}},
+	{name: "adds results to those of the set", breaks: []string{"results/put-again"}, mutate: func(m *mutant) {
+		put := make(map[uuid.UUID][]audiosearch.Result)
+		m.putResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+			put[set] = append(put[set], results...)
+			return m.db.PutResults(ctx, org, run, set, put[set])
+		}
+	}},
+	{name: "shows videos as the catalog has them now", breaks: []string{"results/as-they-were"}, mutate: func(m *mutant) {
+		m.everyResult(func(_ int, r *audiosearch.Result) {
+			if v, err := m.db.Video(context.Background(), "org-a", "set-a", r.VideoID); err != nil || v.Path == r.Path {
+				r.Metadata = v.Metadata
+			}
+		})
+	}},
+	{name: "takes results of runs that have ended", breaks: []string{"results/ended"}, mutate: func(m *mutant) {
+		m.putFound = func(ctx context.Context, org string, run int64, set uuid.UUID, videos []audiosearch.Video) error {
+			err := m.db.PutResultVideos(ctx, org, run, set, videos)
+			if errors.Is(err, audiosearch.ErrFinished) {
+				err = nil
+			}
+			return err
+		}
+	}},
+	{name: "takes results without their videos", breaks: []string{"results/no-video"}, mutate: func(m *mutant) {
+		m.putResults = func(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+			var videos []audiosearch.Video
+			for _, r := range results {
+				videos = append(videos, audiosearch.Video{ID: r.VideoID})
+			}
+			if err := m.db.PutResultVideos(ctx, org, run, set, videos); err != nil {
+				return err
+			}
+			return m.db.PutResults(ctx, org, run, set, results)
+		}
+	}},
+	{name: "lets runs name sets that are not there", breaks: []string{"results/unknown-set", "results/others-go"}, mutate: func(m *mutant) {
+		m.updateRun = func(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+			err := m.db.UpdateRun(ctx, org, id, update)
+			if err != nil && !errors.Is(err, audiosearch.ErrRunNotFound) {
+				err = m.db.UpdateRun(ctx, org, id, func(r *audiosearch.Run) error {
+					err := update(r)
+					r.ResultSet = uuid.Nil
+					return err
+				})
+			}
+			return err
+		}
+	}},
+}

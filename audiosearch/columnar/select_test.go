@@ -1,0 +1,153 @@
+package columnar
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// library has videos with a long text each, ten cameras, a shelf that goes with the
+// camera, and a number.
+func library(videos int) *Columns {
+	var c Columns
+	for row := range uint32(videos) {
+		c.Set(row, audiosearch.Metadata{
+			"camera": audiosearch.String(fmt.Sprint("camera ", row%10)),
+			"shelf":  audiosearch.String(fmt.Sprint("shelf ", row%10)),
+			"number": audiosearch.Int(int64(row)),
+			"notes":  audiosearch.String(fmt.Sprintf("%s %d", strings.Repeat("a", 60_000), row)),
+		})
+	}
+	return &c
+}
+
+func contains(key, value string) audiosearch.Filter {
+	return audiosearch.Filter{Key: key, Op: audiosearch.OpContains, Value: value}
+}
+
+// TestValuesLookedAt counts the values that texts are searched in.
+func TestValuesLookedAt(t *testing.T) {
+	const videos = 400
+	c := library(videos)
+	looks := make(map[string]int)
+	c.looked = func(value string) { looks[value]++ }
+	equal := func(key, value string) audiosearch.Filter { return audiosearch.Filter{Key: key, Value: value} }
+	number := func(op audiosearch.Op, value string) audiosearch.Filter {
+		return audiosearch.Filter{Key: "number", Op: op, Value: value}
+	}
+	tests := []struct {
+		name    string
+		filters []audiosearch.Filter
+		looks   int
+		found   int
+	}{
+		{"alone", nil, videos, videos},
+		{"no camera", []audiosearch.Filter{equal("camera", "camera 11")}, 0, 0},
+		{"two cameras", []audiosearch.Filter{equal("camera", "camera 1"), equal("camera", "camera 2")}, 0, 0},
+		{"a camera without that shelf", []audiosearch.Filter{equal("camera", "camera 1"), equal("shelf", "shelf 2")}, 0, 0},
+		{"a camera that is not to be", []audiosearch.Filter{equal("camera", "camera 1"), {Key: "camera", Op: audiosearch.OpNotEqual, Value: "camera 1"}}, 0, 0},
+		{"no number between", []audiosearch.Filter{number(">", "5"), number("<", "6")}, 0, 0},
+		{"the narrower bounds count", []audiosearch.Filter{number(">", "-1"), number(">=", "7"), number("<=", "900"), number("<", "9"), number("<=", "9")}, 2, 2},
+		{"a value that is a number and contains", []audiosearch.Filter{equal("number", "17"), contains("number", "7"), number(">", "16.9")}, 2, 1},
+		{"a value that does not contain", []audiosearch.Filter{equal("number", "17"), contains("number", "8")}, 1, 0},
+		{"no key", []audiosearch.Filter{equal("lens", "wide")}, 0, 0},
+		{"few", []audiosearch.Filter{number("<", "3"), equal("camera", "camera 1")}, 1, 1},
+		{"a tenth", []audiosearch.Filter{equal("camera", "camera 1")}, videos / 10, videos / 10},
+		{"a small dictionary first", []audiosearch.Filter{contains("camera", "era 3"), contains("camera", "cam")}, 10 + videos/10, videos / 10},
+		{"which leaves nothing", []audiosearch.Filter{contains("camera", "era 3"), contains("camera", "era 4")}, 10, 0},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			clear(looks)
+			c.kept.forget()
+			filters := test.filters
+			for i := range 90 { // all of which match
+				filters = append(filters, contains("notes", strings.Repeat("a", 60-i%50)))
+			}
+			selected, err := c.Select(t.Context(), filters)
+			require.NoError(t, err)
+			require.Equal(t, test.found, selected.Len())
+			require.Len(t, looks, test.looks)
+			for value, n := range looks {
+				require.Equal(t, 1, n, "looks at a value for all its filters: %.20s", value)
+			}
+		})
+	}
+}
+
+// endsAfter is a context that ends after so many looks at it.
+type endsAfter struct {
+	context.Context
+	looks atomic.Int64
+}
+
+func (c *endsAfter) Err() error {
+	if c.looks.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func ending(t *testing.T, looks int64) *endsAfter {
+	c := &endsAfter{Context: t.Context()}
+	c.looks.Store(looks)
+	return c
+}
+
+// TestContextThatEnds ends contexts in the middle of the work, and counts what is done after that.
+func TestContextThatEnds(t *testing.T) {
+	c := library(400)
+	looks := 0
+	c.looked = func(string) { looks++ }
+	for _, filters := range [][]audiosearch.Filter{
+		{contains("notes", "a")},
+		{contains("notes", "a"), {Key: "camera", Value: "camera 1"}},
+	} {
+		looks = 0
+		_, err := c.Select(ending(t, 3), filters) // one look before, one for each long value
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, 3, looks)
+	}
+
+	var wide Columns
+	var scores Scores
+	const videos = 140_000
+	for row := range uint32(videos) {
+		wide.Set(row, audiosearch.Metadata{"n": audiosearch.Int(int64(row)), "even": audiosearch.Bool(row%2 == 0)})
+		scores.Put(row, []audiosearch.Class{0}, [][]uint16{{uint16(row)}})
+	}
+	less := []audiosearch.Filter{{Key: "n", Op: audiosearch.OpLess, Value: "139999"}}
+	many := append(less, audiosearch.Filter{Key: "even", Op: audiosearch.OpNotEqual, Value: "x"})
+	for name, filters := range map[string][]audiosearch.Filter{"all": nil, "less": less, "many": many} {
+		for _, page := range []Page{{Limit: 10}, {Offset: 100_000, Limit: 10}} {
+			rank := func(ctx context.Context) (*Ranking, error) {
+				wide.kept.forget()
+				var selected *Selection
+				if filters != nil {
+					var err error
+					selected, err = wide.Select(t.Context(), filters)
+					require.NoError(t, err)
+				}
+				r := NewRanking(page, cmp.Compare[uint32])
+				_, err := scores.Rank(ctx, 0, selected, r)
+				return r, err
+			}
+			all := ending(t, 1<<40)
+			_, err := rank(all)
+			require.NoError(t, err)
+			needed := 1<<40 - all.looks.Load()
+			require.Greater(t, needed, int64(1), "%s, %+v: looks at the context", name, page)
+			for looks := int64(0); looks < needed; looks += 1 + needed/10 {
+				_, err := rank(ending(t, looks))
+				require.ErrorIs(t, err, context.Canceled, "%s, %+v, %d of %d", name, page, looks, needed)
+			}
+		}
+	}
+}

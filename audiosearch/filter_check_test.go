@@ -1,0 +1,38 @@
+package audiosearch
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestFilterCheck(t *testing.T) {
+	m := Metadata{"title": String("night in the north"), "year": Int(2024), "gone": {}}
+	part := func(key, value string) Filter { return Filter{Key: key, Value: value, Op: OpContains} }
+	for want, lists := range map[bool][][]Filter{
+		true: {
+			nil,
+			{part("title", "night"), part("title", "north"), part("title", "t"), part("title", ""), part("title", "in")},
+			{part("year", "02"), {Key: "year", Value: "2024.0", Op: OpGreaterOrEqual}, {Key: "title", Value: "x", Op: OpNotEqual}},
+		},
+		false: {
+			{part("title", "night"), part("title", "south")},
+			{part("title", "night"), part("year", "5")},
+			{part("gone", "")}, {part("none", "")}, {{Key: "gone", Value: "x", Op: OpNotEqual}},
+			{part("title", "night"), {Key: "year", Value: "2024", Op: OpLess}},
+			{part("title", strings.Repeat("n", 64))},
+		},
+	} {
+		for _, filters := range lists {
+			passes, err := newFilterCheck(filters).passes(t.Context(), m)
+			require.NoError(t, err)
+			require.Equal(t, want, passes, "%v", filters)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := newFilterCheck(nil).passes(ended, m)
+	require.ErrorIs(t, err, context.Canceled)
+}

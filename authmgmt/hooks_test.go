@@ -1,0 +1,120 @@
+package authmgmt_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+)
+
+// hooks are everything that a host can plug in. What is named by broken panics with what
+// it was given.
+type hooks struct{ broken string }
+
+func (h *hooks) call(name string, given any) {
+	if h.broken == name {
+		panic(given)
+	}
+}
+
+func (h *hooks) Organization(_ context.Context, org string) (authmgmt.Organization, error) {
+	h.call("Organization", org)
+	return authmgmt.Organization{ID: org, RBAC: true}, nil
+}
+
+func (h *hooks) Observe(_ context.Context, o authmgmt.Observation) { h.call("Observe", o) }
+
+func (h *hooks) admit(_ context.Context, i authmgmt.Invitation, _ authmgmt.Person) error {
+	h.call("Admit", i.Email)
+	return nil
+}
+
+func (h *hooks) deliver(_ context.Context, _ authmgmt.Invitation, url string) error {
+	h.call("Deliver", url)
+	return nil
+}
+
+func (h *hooks) grant(_ context.Context, a authmgmt.Acceptance) (string, error) {
+	h.call("Grant", a.Invitation.Email)
+	return "welcome", nil
+}
+
+// A panic of a hook is logged with its stack, and nothing of what it was given. A
+// directory or an Admit that panics is one that is away; a grant or a delivery that
+// panics has failed; an observer's panic changes nothing. The service works on.
+func TestPanicsOfHooks(t *testing.T) {
+	for _, broken := range []string{"", "Organization", "Observe", "Admit", "Deliver", "Grant"} {
+		t.Run(broken, func(t *testing.T) {
+			db, err := memory.Open(t.Context(), nil)
+			require.NoError(t, err)
+			h, logs, now := &hooks{broken}, new(syncBuffer), begin
+			s, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{
+				InvitationKey: testKey,
+				Directory:     h, Observer: h, Admit: h.admit, Deliver: h.deliver, Grant: h.grant, AcceptURL: "https://app.example.com/join/",
+				Logger: slog.New(slog.NewTextHandler(logs, nil)), Now: func() time.Time { return now },
+			})
+			require.NoError(t, err)
+			// failsOnce makes a call again, after the hook was repaired, if it is the one
+			// that fails.
+			failsOnce := func(hook string, want error, call func() error) {
+				t.Helper()
+				err := call()
+				if broken == hook {
+					require.ErrorIs(t, err, want)
+					require.NotContains(t, err.Error(), "ada@example.com")
+					h.broken = ""
+					now = now.Add(time.Hour)
+					err = call()
+				}
+				require.NoError(t, err)
+			}
+
+			var i authmgmt.Invitation
+			failsOnce("Organization", authmgmt.ErrUnavailable, func() (err error) {
+				i, err = s.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "ada@example.com", Name: "Ada", Roles: roles("viewer")})
+				return err
+			})
+			link, err := s.LinkToken(t.Context(), &i)
+			require.NoError(t, err)
+			switch broken {
+			case "Admit":
+				failsOnce("Admit", authmgmt.ErrUnavailable, func() error {
+					_, err := s.Accept(t.Context(), link, authmgmt.Person{})
+					assert.NotErrorIs(t, err, authmgmt.ErrNotAdmitted, "nobody has said so")
+					return err
+				})
+			case "Grant":
+				_, err := s.Accept(t.Context(), link, authmgmt.Person{})
+				require.ErrorIs(t, err, authmgmt.ErrGrantPending)
+				now = now.Add(time.Hour)
+				granted, err := s.RunOnce(t.Context())
+				require.NoError(t, err, "Run goes on")
+				require.Zero(t, granted)
+				h.broken = ""
+				now = now.Add(time.Hour)
+				granted, err = s.RunOnce(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, 1, granted)
+			default:
+				accepted, err := s.Accept(t.Context(), link, authmgmt.Person{})
+				require.NoError(t, err)
+				require.Equal(t, "welcome", accepted.Reply)
+			}
+			if broken == "" {
+				require.Empty(t, logs.String())
+				return
+			}
+			assert.Contains(t, logs.String(), "level=ERROR")
+			assert.Contains(t, logs.String(), "hooks).call", "its stack")
+			for _, given := range []string{"ada@example.com", link} {
+				assert.NotContains(t, logs.String(), given)
+			}
+		})
+	}
+}

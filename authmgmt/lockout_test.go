@@ -1,0 +1,138 @@
+package authmgmt_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// Nobody locks out somebody who holds more: each way to take something away, by each
+// caller, from each target.
+func TestNobodyLocksOutSuperiors(t *testing.T) {
+	catalogue, err := authmgmt.NewCatalogue(map[string][]authmgmt.Action{
+		"viewer": {authmgmt.ActionGetClient},
+		"editor": {authmgmt.ActionGetClient, authmgmt.ActionInsertRecords},
+		"admin":  {authmgmt.AnyAction},
+		"none":   nil, // every caller with a role may give it
+	})
+	require.NoError(t, err)
+	with := func(subject string, held ...authmgmt.Role) authmgmt.Caller {
+		return authmgmt.Caller{Subject: subject, Access: catalogue.Access(held...)}
+	}
+	opts := authmgmt.Options{Catalogue: catalogue}
+	adminOfClients := authmgmt.Role{ID: "admin", Resource: authmgmt.ResourceClient}
+	viewerOfClients := authmgmt.Role{ID: "viewer", Resource: authmgmt.ResourceClient}
+	callers := []authmgmt.Caller{
+		full, with("admin", authmgmt.Role{ID: "admin"}), with("admin of clients", adminOfClients),
+		with("editor", authmgmt.Role{ID: "editor"}), nobody,
+	}
+	for _, target := range []struct {
+		name  string
+		holds []authmgmt.Role
+		may   []bool // as callers
+	}{
+		{"full access", nil, []bool{true, false, false, false, false}},
+		{"admin", roles("admin"), []bool{true, true, false, false, false}},
+		{"editor and viewer", roles("editor", "viewer"), []bool{true, true, false, true, false}},
+		{"admin of clients", []authmgmt.Role{adminOfClients}, []bool{true, true, true, false, false}},
+		{"viewer of clients", []authmgmt.Role{viewerOfClients}, []bool{true, true, true, true, false}},
+		{"viewer and admin of clients", append(roles("viewer"), adminOfClients), []bool{true, true, false, false, false}},
+		{"a role that the catalogue has no more", roles("gone"), []bool{true, false, false, false, false}},
+	} {
+		for i, by := range callers {
+			for _, way := range lockouts {
+				t.Run(way.name+": "+target.name+" by "+by.Subject, func(t *testing.T) {
+					r := newRig(t, opts)
+					id := way.make(t, r, target.holds)
+					before := len(r.trail(t, "acme"))
+					err := way.take(t.Context(), r, "acme", by, id)
+					if target.may[i] {
+						require.NoError(t, err)
+						assert.Len(t, r.trail(t, "acme"), before+1)
+						return
+					}
+					assert.Equal(t, authmgmt.ErrForbidden, err)
+					assert.Len(t, r.trail(t, "acme"), before, "nothing was changed")
+				})
+			}
+		}
+	}
+	// What is not there, or not here, is told before who may.
+	for _, way := range lockouts {
+		t.Run(way.name+": unknown", func(t *testing.T) {
+			r := newRig(t, opts)
+			id := way.make(t, r, nil)
+			assert.Equal(t, authmgmt.ErrNotFound, way.take(t.Context(), r, "globex", nobody, id), "of another organization")
+			assert.Equal(t, authmgmt.ErrNotFound, way.take(t.Context(), r, "acme", nobody, uuid.Max.String()))
+		})
+	}
+}
+
+// lockout is a way to take away what somebody holds.
+type lockout struct {
+	name string
+	make func(t *testing.T, r *rig, holds []authmgmt.Role) (id string)
+	take func(ctx context.Context, r *rig, org string, by authmgmt.Caller, id string) error
+}
+
+var lockouts = []lockout{
+	{"narrow a client", storeClient, func(ctx context.Context, r *rig, org string, by authmgmt.Caller, id string) error {
+		_, err := r.UpdateClient(ctx, org, by, id, authmgmt.ClientUpdate{Roles: &[]authmgmt.Role{{ID: "none"}}})
+		return err
+	}},
+	{"delete a client", storeClient, func(ctx context.Context, r *rig, org string, by authmgmt.Caller, id string) error {
+		return r.DeleteClient(ctx, org, by, id)
+	}},
+	{"rotate a secret", storeClient, func(ctx context.Context, r *rig, org string, by authmgmt.Caller, id string) error {
+		_, _, err := r.RotateSecret(ctx, org, by, id, -1)
+		return err
+	}},
+	{"revoke a secret", storeClient, func(ctx context.Context, r *rig, org string, by authmgmt.Caller, id string) error {
+		secret := uuid.Max
+		if c, err := r.Client(ctx, org, id); err == nil {
+			secret = c.Secrets[0].ID
+		}
+		return r.RevokeSecret(ctx, org, by, id, secret)
+	}},
+	{"revoke a token", func(t *testing.T, r *rig, holds []authmgmt.Role) string {
+		token := authmgmt.Token{ID: uuid.New(), Organization: "acme", Subject: "s", Roles: holds, CreatedAt: r.now()}
+		require.NoError(t, r.store.CreateToken(t.Context(), token, authmgmt.AuditEvent{}))
+		return token.ID.String()
+	}, revokeToken},
+	{"revoke a client's token", func(t *testing.T, r *rig, holds []authmgmt.Role) string {
+		c, secret := r.newClient(t)
+		_, token := r.login(t, c.ID, secret)
+		require.NoError(t, r.store.UpdateClient(t.Context(), "acme", c.ID, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
+			c.Roles = holds
+			return authmgmt.AuditEvent{}, nil
+		}))
+		return token.ID.String()
+	}, revokeToken},
+}
+
+// storeClient stores a client with these roles, whatever the catalogue has.
+func storeClient(t *testing.T, r *rig, holds []authmgmt.Role) string {
+	c, _ := r.newClient(t)
+	require.NoError(t, r.store.UpdateClient(t.Context(), "acme", c.ID, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
+		c.Roles = holds
+		return authmgmt.AuditEvent{}, nil
+	}))
+	return c.ID
+}
+
+func revokeToken(ctx context.Context, r *rig, org string, by authmgmt.Caller, id string) error {
+	return r.RevokeToken(ctx, org, by, uuid.MustParse(id))
+}
+
+// TestCancelTakesNothingFromAnybody: nobody has yet what a pending invitation gives.
+func TestCancelTakesNothingFromAnybody(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	i := r.invite(t, "alan@example.com") // with full access
+	require.NoError(t, r.CancelInvitation(t.Context(), "acme", nobody, i.ID))
+	require.Equal(t, authmgmt.ErrNotFound, r.CancelInvitation(t.Context(), "acme", nobody, i.ID))
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// countingListener counts what its connections take in.
+type countingListener struct {
+	net.Listener
+	taken atomic.Int64
+}
+
+func (l *countingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return &countingConn{c, l}, err
+}
+
+type countingConn struct {
+	net.Conn
+	l *countingListener
+}
+
+func (c *countingConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.l.taken.Add(int64(n))
+	return n, err
+}
+
+// pageServer is the program's handler behind a connection, with a session of a full
+// access token. Its folder for temporary files is empty.
+type pageServer struct {
+	url      string
+	listener *countingListener
+	cookie   string
+	temp     string
+	pages    []string // of the program: all but what the services answer
+}
+
+func servePages(t *testing.T) *pageServer {
+	t.Helper()
+	s, _ := open(t)
+	if err := apply(t, s, tokenDocument(docToken, "")); err != nil {
+		t.Fatal(err)
+	}
+	settings := testSettings()
+	settings.docs = true
+	handler, err := routes(t.Context(), settings, s, discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pageServer{temp: t.TempDir(), pages: []string{"/", "/docs", "/openapi.json", "/healthz", "/readyz"}}
+	t.Setenv("TMPDIR", p.temp)
+	for path := range s.audio.page.routes {
+		p.pages = append(p.pages, searchPath+path)
+	}
+	p.pages = append(p.pages, searchPath+"/nothing")
+	slices.Sort(p.pages)
+	server := httptest.NewUnstartedServer(handler)
+	p.listener = &countingListener{Listener: server.Listener}
+	server.Listener = p.listener
+	server.Start()
+	t.Cleanup(server.Close)
+	p.url = server.URL
+	login := p.send(t, http.MethodPost, searchPath+"/login", "", strings.NewReader(url.Values{"token": {docToken}}.Encode()), formType)
+	p.cookie, _, _ = strings.Cut(login.Header.Get("Set-Cookie"), ";")
+	if login.StatusCode != http.StatusSeeOther || p.cookie == "" {
+		t.Fatalf("no login: %d", login.StatusCode)
+	}
+	return p
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+// send sends a request on a connection of its own.
+func (p *pageServer) send(t *testing.T, method, path, cookie string, body io.Reader, mediaType string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, p.url+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close = true
+	r.Header.Set("Content-Type", mediaType)
+	if cookie != "" {
+		r.Header.Set("Cookie", cookie)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	t.Cleanup(func() { _ = resp.Body.Close() })
+	return resp
+}
+
+const boundary = "b0undary"
+
+// file is a form with a file of that size.
+func file(size int64) io.Reader {
+	head := "--" + boundary + "\r\nContent-Disposition: form-data; name=\"dataset\"; filename=\"f\"\r\n\r\n"
+	return io.MultiReader(strings.NewReader(head), io.LimitReader(endlessZeros{}, size), strings.NewReader("\r\n--"+boundary+"--\r\n"))
+}
+
+type endlessZeros struct{}
+
+func (endlessZeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}
+
+// TestPagesReadNoBody: a form with a file of 64 MB fills neither memory nor disk,
+// whatever page it is sent to and by whom. What net/http takes of a body before it ends
+// the connection is all that is taken.
+func TestPagesReadNoBody(t *testing.T) {
+	const (
+		size = 64 << 20
+		most = 1 << 20 // net/http takes 256 KiB, twice at most, and what its buffers hold
+	)
+	p := servePages(t)
+	for _, path := range p.pages {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			for name, cookie := range map[string]string{"nobody": "", "a visitor": p.cookie} {
+				before := p.listener.taken.Load()
+				resp := p.send(t, method, path, cookie, file(size), "multipart/form-data; boundary="+boundary)
+				if took := p.listener.taken.Load() - before; took > most || resp.StatusCode == http.StatusServiceUnavailable {
+					t.Errorf("%s %s by %s: %d, %d bytes were taken", method, path, name, resp.StatusCode, took)
+				}
+				if left, err := os.ReadDir(p.temp); err != nil || len(left) > 0 {
+					t.Fatalf("%s %s by %s: on the disk: %v, %v", method, path, name, left, err)
+				}
+			}
+		}
+	}
+}
+
+// TestFormsAreBounded: what the forms of the search page take, and that nothing is read
+// of what is sent in another way, or before it is known who sends it.
+func TestFormsAreBounded(t *testing.T) {
+	p := servePages(t)
+	long := func(size int) string { return "class=" + strings.Repeat("x", size) }
+	for _, test := range []struct {
+		path, cookie, mediaType, body string
+		want                          int
+	}{
+		{"/login", "", formType, long(maxLogin), http.StatusRequestEntityTooLarge},
+		{"/login", "", formType + "; charset=utf-8", "token=x", http.StatusUnauthorized},
+		{"/login", "", "multipart/form-data; boundary=" + boundary, "x", http.StatusUnsupportedMediaType},
+		{"/login", "", "text/plain", "token=" + docToken, http.StatusUnsupportedMediaType},
+		{"/login", "", "", "token=" + docToken, http.StatusUnsupportedMediaType},
+		{"/login", "", "", "", http.StatusUnauthorized},
+		{"/start", "", formType, long(maxForm), http.StatusUnauthorized},
+		{"/start", "", "text/plain", "x", http.StatusUnauthorized},
+		{"/start", p.cookie, formType, long(maxForm), http.StatusRequestEntityTooLarge},
+		{"/start", p.cookie, formType, long(maxForm / 2), http.StatusUnprocessableEntity},
+		{"/start", p.cookie, "multipart/form-data; boundary=" + boundary, "x", http.StatusUnsupportedMediaType},
+		{"/cancel", "", formType, long(maxForm), http.StatusUnauthorized},
+		{"/cancel", p.cookie, formType, long(maxForm), http.StatusRequestEntityTooLarge},
+		{"/cancel", p.cookie, "multipart/form-data; boundary=" + boundary, "x", http.StatusUnsupportedMediaType},
+		{"/cancel", p.cookie, formType, "dataset=d&run=1", http.StatusNotFound},
+		{"/logout", p.cookie, formType, long(maxForm), http.StatusSeeOther},
+	} {
+		resp := p.send(t, http.MethodPost, searchPath+test.path, test.cookie, strings.NewReader(test.body), test.mediaType)
+		if resp.StatusCode != test.want {
+			t.Errorf("%s %q of %d bytes: %d, want %d", test.path, test.mediaType, len(test.body), resp.StatusCode, test.want)
+		}
+	}
+}
+
+// TestBodyless: a handler that needs no body gets none, whatever it calls.
+func TestBodyless(t *testing.T) {
+	r := httptest.NewRequest(http.MethodPost, "/x?dataset=d", strings.NewReader("dataset=e"))
+	r.Header.Set("Content-Type", formType)
+	r = bodyless(r)
+	if got := r.FormValue("dataset"); got != "d" || r.ContentLength != 0 {
+		t.Errorf("%q, %d", got, r.ContentLength)
+	}
+}

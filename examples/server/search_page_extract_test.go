@@ -1,0 +1,215 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/wav"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+)
+
+// extractRig has two organizations with a video each, whose files were the same once.
+type extractRig struct {
+	t    *testing.T
+	s    *services
+	dir  string
+	kept *extracts
+	cuts int
+}
+
+var organizations = []string{"acme", "rival"}
+
+func newExtractRig(t *testing.T) *extractRig {
+	t.Helper()
+	r := &extractRig{t: t, dir: t.TempDir(), kept: newExtracts()}
+	b := openStorageFor(t, &settings{memory: true, config: filepath.Join(r.dir, "two.json")})
+	var err error
+	if r.s, err = wire(testSettings(), b, testKey(), discard()); err != nil {
+		t.Fatal(err)
+	}
+	then := time.Now().Add(-time.Hour)
+	var documents []string
+	for _, org := range organizations {
+		r.record(org, 440, then)
+		documents = append(documents, fmt.Sprintf(`{"id":%q,"datasets":[{"id":"d","videos":[{"id":"v","path":"%s.wav"}]}]}`, org, org))
+	}
+	if err := apply(t, r.s, `{"organizations":[`+strings.Join(documents, ",")+`]}`); err != nil {
+		t.Fatal(err)
+	}
+	r.score()
+	return r
+}
+
+// record writes the file of an organization.
+func (r *extractRig) record(org string, frequency float64, at time.Time) {
+	r.t.Helper()
+	samples := make([]float32, 12*16000)
+	for i := range samples {
+		samples[i] = float32(0.5 * math.Sin(2*math.Pi*frequency*float64(i)/16000))
+	}
+	var b bytes.Buffer
+	if err := wav.Encode(&b, 16000, samples); err != nil {
+		r.t.Fatal(err)
+	}
+	file := filepath.Join(r.dir, org+".wav")
+	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.Chtimes(file, at, at); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func (r *extractRig) score() {
+	r.t.Helper()
+	for _, org := range organizations {
+		got, err := r.s.audio.service.Ingest(r.t.Context(), org, "d")
+		if err != nil || len(got.Problems) > 0 {
+			r.t.Fatal(err, got.Problems)
+		}
+	}
+}
+
+// ask is the request of an organization for what is cut out of its file: the whole of it, here.
+func (r *extractRig) ask(org string) *httptest.ResponseRecorder {
+	r.t.Helper()
+	w := httptest.NewRecorder()
+	who := httpadapter.Principal{Organization: org, Access: authmgmt.FullAccess()}
+	always := func(*audiosearch.Scoring, time.Duration) bool { return true }
+	r.s.audio.page.sendExtract(w, httptest.NewRequest(http.MethodGet, "/search/sound?dataset=d&video=v&at=0", nil).WithContext(r.t.Context()), who,
+		extract{"sound", r.kept, always, func(_ context.Context, file string, _ time.Duration) ([]byte, error) {
+			r.cuts++
+			return os.ReadFile(file)
+		}})
+	return w
+}
+
+// own asks, and checks that the answer is what is in the organization's file.
+func (r *extractRig) own(org string) {
+	r.t.Helper()
+	want, err := os.ReadFile(filepath.Join(r.dir, org+".wav"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if w := r.ask(org); w.Code != http.StatusOK || !bytes.Equal(w.Body.Bytes(), want) {
+		r.t.Errorf("%s: %d, %d bytes, which are not its file", org, w.Code, w.Body.Len())
+	}
+}
+
+// TestExtractsOfOthers: two organizations had the same file once, and one is replaced in
+// place. Each gets what is cut out of its own, in whatever order they ask, and nothing is
+// cut out of a file that was not scored.
+func TestExtractsOfOthers(t *testing.T) {
+	for name, first := range map[string][]string{"owner first": {"acme", "rival"}, "other first": {"rival", "acme"}} {
+		t.Run(name, func(t *testing.T) {
+			r := newExtractRig(t)
+			r.record("rival", 880, time.Now())
+			for _, org := range first {
+				if org == "acme" {
+					r.own(org)
+					continue
+				}
+				w := r.ask(org)
+				if w.Code != http.StatusConflict || !strings.Contains(w.Body.String(), "was changed after it was searched") {
+					t.Errorf("%d: %s", w.Code, w.Body)
+				}
+			}
+			if r.cuts != 1 {
+				t.Errorf("%d were made", r.cuts)
+			}
+			r.score()
+			for range 2 {
+				r.own("rival")
+				r.own("acme")
+			}
+			if r.cuts != 2 {
+				t.Errorf("%d were made", r.cuts)
+			}
+		})
+	}
+	t.Run("kept", func(t *testing.T) { // from before the file was replaced
+		r := newExtractRig(t)
+		r.own("acme")
+		r.own("rival")
+		if r.cuts != 2 {
+			t.Errorf("%d were made: what is cut out for one organization is not for another", r.cuts)
+		}
+		r.record("rival", 880, time.Now())
+		r.score()
+		r.own("rival")
+		r.own("acme")
+	})
+	t.Run("meanwhile", func(t *testing.T) { // written to while it is read
+		r := newExtractRig(t)
+		w := httptest.NewRecorder()
+		who := httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}
+		r.s.audio.page.sendExtract(w, httptest.NewRequest(http.MethodGet, "/search/sound?dataset=d&video=v&at=0", nil), who,
+			extract{"sound", r.kept, isSegment, func(context.Context, string, time.Duration) ([]byte, error) {
+				r.record("acme", 880, time.Now())
+				return []byte("half of each"), nil
+			}})
+		if w.Code != http.StatusConflict || len(r.kept.kept) > 0 {
+			t.Errorf("%d, %d kept", w.Code, len(r.kept.kept))
+		}
+	})
+}
+
+// TestExtractsRefusedForNow: who comes to a long line is told when to ask again.
+func TestExtractsRefusedForNow(t *testing.T) {
+	r := newExtractRig(t)
+	for err, want := range map[error]int{errCrowded: http.StatusTooManyRequests, errWaited: http.StatusServiceUnavailable, errOtherFile: http.StatusConflict,
+		os.ErrInvalid: http.StatusNotFound} {
+		w := httptest.NewRecorder()
+		r.s.audio.page.failExtract(w, httptest.NewRequest(http.MethodGet, "/search/sound", nil), extractKey{}, "sound", fmt.Errorf("wrapped: %w", err))
+		if later := w.Header().Get("Retry-After") != ""; w.Code != want || later != (want == 429 || want == 503) {
+			t.Errorf("%v: %d, %v", err, w.Code, w.Header())
+		}
+	}
+}
+
+// TestAbandonedExtractEnds: the program of a request ends when its caller has left, be it
+// a request for a range as players send them.
+func TestAbandonedExtractEnds(t *testing.T) {
+	r := newExtractRig(t)
+	begun, ended := make(chan struct{}), make(chan struct{})
+	e := extract{"sound", r.kept, isSegment, func(ctx context.Context, _ string, _ time.Duration) ([]byte, error) {
+		close(begun)
+		<-ctx.Done()
+		close(ended)
+		return nil, ctx.Err()
+	}}
+	who := httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { r.s.audio.page.sendExtract(w, req, who, e) }))
+	defer server.Close()
+	ctx, leave := context.WithCancel(t.Context())
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/search/sound?dataset=d&video=v&at=0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Range", "bytes=1000-")
+	done := make(chan error)
+	go func() {
+		resp, err := http.DefaultClient.Do(request)
+		if err == nil {
+			err = resp.Body.Close()
+		}
+		done <- err
+	}()
+	<-begun
+	leave()
+	<-ended
+	if err := <-done; err == nil {
+		t.Error("it was answered")
+	}
+}

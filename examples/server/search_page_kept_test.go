@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestExtractsKept: the latest are kept, in bounded memory, and each is made once.
+func TestExtractsKept(t *testing.T) {
+	p := newExtracts()
+	made := 0
+	image := func(i int, size int) []byte {
+		t.Helper()
+		image, err := p.get(t.Context(), extractKey{at: time.Duration(i)}, func(context.Context) ([]byte, error) {
+			made++
+			return make([]byte, size), nil
+		})
+		if err != nil || len(image) != size {
+			t.Fatalf("%d bytes, %v", len(image), err)
+		}
+		return image
+	}
+	const size = extractsBytes / 4
+	for range 3 {
+		for i := range 4 {
+			image(i, size)
+		}
+	}
+	if made != 4 {
+		t.Errorf("%d made, want 4", made)
+	}
+	image(4, size) // in the place of the first
+	image(1, size)
+	if image(0, size); made != 6 {
+		t.Errorf("%d made, want 6", made)
+	}
+	image(5, 2*extractsBytes) // too large to be kept
+	if p.bytes > extractsBytes || len(p.kept) != len(p.order) {
+		t.Errorf("%d bytes, %d of %d kept", p.bytes, len(p.kept), len(p.order))
+	}
+	failure := errors.New("no")
+	for range 2 {
+		_, err := p.get(t.Context(), extractKey{at: -1}, func(context.Context) ([]byte, error) { made++; return nil, failure })
+		if !errors.Is(err, failure) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if made != 9 {
+		t.Errorf("%d made, want 9: a failure is not kept", made)
+	}
+}
+
+// TestExtractsMadeOnce: all who want the same one share its making, which ends when the
+// last of them leaves.
+func TestExtractsMadeOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newExtracts()
+		key := extractKey{organization: "acme"}
+		made, ended := 0, 0
+		hang := func(ctx context.Context) ([]byte, error) {
+			made++
+			<-ctx.Done()
+			ended++
+			return nil, ctx.Err()
+		}
+		var leave []context.CancelFunc
+		var group sync.WaitGroup
+		for range 3 {
+			ctx, cancel := context.WithCancel(t.Context())
+			leave = append(leave, cancel)
+			group.Go(func() {
+				if _, err := e.get(ctx, key, hang); !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v", err)
+				}
+			})
+		}
+		synctest.Wait()
+		leave[0]()
+		leave[2]()
+		synctest.Wait()
+		if made != 1 || ended != 0 {
+			t.Fatalf("%d made, %d ended", made, ended)
+		}
+		leave[1]()
+		group.Wait()
+		synctest.Wait()
+		if made != 1 || ended != 1 || len(e.making) != 0 || e.places.free != allPlaces {
+			t.Errorf("%d made, %d ended, %d being made, %d places", made, ended, len(e.making), e.places.free)
+		}
+		// What was abandoned is no answer for the next one.
+		content, err := e.get(t.Context(), key, func(context.Context) ([]byte, error) { return []byte("x"), nil })
+		if string(content) != "x" || err != nil {
+			t.Errorf("%q, %v", content, err)
+		}
+		_, err = e.get(t.Context(), extractKey{}, func(context.Context) ([]byte, error) { panic("on the way") })
+		if err == nil || !strings.Contains(err.Error(), "on the way") || e.places.free != allPlaces {
+			t.Errorf("%v, %d places", err, e.places.free)
+		}
+	})
+}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// TestShowMetadata: the page shows the beginning of much metadata, and says that there is more.
+func TestShowMetadata(t *testing.T) {
+	m := audiosearch.Metadata{"nil": {}, "long": audiosearch.String(strings.Repeat("é", shownBytes))}
+	shown := showMetadata(m)
+	if len(shown) != 2 || shown[0].Key != "long" || shown[0].Value != strings.Repeat("é", shownBytes/2)+"…" || shown[1].Value != "–" {
+		t.Errorf("shown: %v", shown)
+	}
+	for i := range 1000 {
+		m[fmt.Sprintf("key %03d", i)] = audiosearch.Int(int64(i))
+	}
+	shown = showMetadata(m)
+	if len(shown) != shownKeys+1 || shown[0] != (metadataView{"key 000", "0"}) || shown[shownKeys].Value != "and 952 more" {
+		t.Errorf("shown: %v", shown)
+	}
+}

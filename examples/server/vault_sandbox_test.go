@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// sandboxRig is a sandbox with the same vault for two organizations.
+type sandboxRig struct {
+	t *testing.T
+	*vaultSandbox
+}
+
+func newSandboxRig(t *testing.T) *sandboxRig {
+	t.Helper()
+	s, err := wire(testSettings(), storages["memory"](t), testKey(), discard())
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := vault.Schema{Tables: []vault.Table{{Name: "t", Columns: []vault.Column{{Name: "c", Tokenization: vault.Deterministic}}}}}
+	for range 2 {
+		for _, org := range organizations {
+			if err := s.vault.sandbox.provision(t.Context(), org, "v1", schema); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return &sandboxRig{t, s.vault.sandbox}
+}
+
+// long is a value that few of fill the sandbox.
+func long(i int) []vault.Item {
+	return []vault.Item{{Table: "t", Column: "c", Value: vault.NewValue(fmt.Sprintf("%0*d", maxVaultValue, i))}}
+}
+
+func (r *sandboxRig) insert(org string, items []vault.Item) ([]string, error) {
+	return r.service.Insert(r.t.Context(), org, "ops", "v1", items)
+}
+
+// fill inserts values until there is no room, and returns their tokens.
+func (r *sandboxRig) fill(org string, from int) (tokens []string) {
+	r.t.Helper()
+	const most = maxSandbox / maxVaultValue
+	for i := range most + 1 {
+		token, err := r.insert(org, long(from+i))
+		if err == nil {
+			tokens = append(tokens, token...)
+			continue
+		}
+		if !errors.Is(err, vault.ErrFull) || errors.Is(err, vault.ErrUnavailable) {
+			r.t.Fatalf("after %d values: %v", i, err)
+		}
+		return tokens
+	}
+	r.t.Fatal("it is never full")
+	return nil
+}
+
+// TestSandboxIsBounded: the sandbox takes values of an organization until they are too
+// many, and then goes on to answer for those that it has. What is shown of them leaves no
+// trail in memory.
+func TestSandboxIsBounded(t *testing.T) {
+	r := newSandboxRig(t)
+	tokens := r.fill("acme", 0)
+	const most = maxSandbox / maxVaultValue
+	if len(tokens) < most*9/10 {
+		t.Errorf("full after %d values", len(tokens))
+	}
+	again, err := r.insert("acme", long(0)) // is there
+	if err != nil || again[0] != tokens[0] {
+		t.Errorf("%v, %v", again, err)
+	}
+	found, err := r.service.Tokenize(t.Context(), "acme", "v1", long(0))
+	if err != nil || found[0] != tokens[0] {
+		t.Fatal(found, err)
+	}
+	if _, err := r.service.Detokenize(t.Context(), "acme", "ops", "v1", []vault.TokenItem{{Token: tokens[0]}}, nil); err != nil {
+		t.Error(err)
+	}
+	page, err := r.service.AuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized})
+	if err != nil || len(page.Events) != 0 {
+		t.Errorf("%v, %v", page.Events, err)
+	}
+
+	// The others have as much room as if nobody were there.
+	if theirs := r.fill("rival", 0); len(theirs) != len(tokens) {
+		t.Errorf("%d values of another organization, %d of the first", len(theirs), len(tokens))
+	}
+}
+
+// TestSandboxGivesBack: what is deleted makes room, once, and so does what was not stored
+// in the end. But a token is never given again, so something stays of it.
+func TestSandboxGivesBack(t *testing.T) {
+	r := newSandboxRig(t)
+	tokens := r.fill("acme", 0)
+	for range 2 {
+		err := r.service.Delete(t.Context(), "acme", "ops", "v1", tokens[0])
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, vault.ErrTokenNotFound) {
+			t.Fatal(err)
+		}
+	}
+	if more := r.fill("acme", 1000); len(more) != 1 {
+		t.Errorf("room for %d after one was deleted", len(more))
+	}
+	if err := r.service.Delete(t.Context(), "rival", "ops", "v1", tokens[1]); !errors.Is(err, vault.ErrTokenNotFound) {
+		t.Errorf("got %v", err)
+	}
+	if err := r.service.Delete(t.Context(), "acme", "ops", "none", tokens[1]); !errors.Is(err, vault.ErrTokenNotFound) && !errors.Is(err, vault.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+
+	// Rows that are stored, those that the store had, and those that it did not take.
+	store := r.store
+	v, err := store.Vault(t.Context(), "rival", "v1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := func(token string, fingerprint byte) vault.Row {
+		return vault.Row{Organization: "rival", Vault: "v1", Token: token, Scope: "t.c", Deterministic: true, Sealed: vault.Sealed{Version: 1, Ciphertext: make([]byte, 100)},
+			Fingerprints: []vault.VersionedFingerprint{{Version: 1, Fingerprint: vault.Fingerprint{fingerprint}}}}
+	}
+	for _, step := range []struct {
+		rows []vault.Row
+		kept int
+	}{
+		{[]vault.Row{row("a", 1), row("b", 1), row("c", 2)}, 2}, // the second is the value of the first
+		{[]vault.Row{row("d", 1)}, 2},
+		{[]vault.Row{row("e", 5), row("a", 6)}, 2}, // a token that is taken
+		{[]vault.Row{row("e", 5)}, 3},
+	} {
+		_, err := store.InsertTokens(t.Context(), "rival", "v1", v.Revision, step.rows)
+		var taken *vault.TakenError
+		if err != nil && !errors.As(err, &taken) {
+			t.Fatal(err)
+		}
+		if got := store.kept["rival"]; got != step.kept*(100+sandboxRow) {
+			t.Errorf("%d bytes, want those of %d rows", got, step.kept)
+		}
+	}
+	for _, token := range []string{"a", "c", "e"} {
+		if err := r.service.Delete(t.Context(), "rival", "ops", "v1", token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := store.kept["rival"]; got != 3*sandboxGone {
+		t.Errorf("%d bytes after all was deleted", got)
+	}
+}

@@ -1,0 +1,61 @@
+package httpadapter
+
+import (
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// issuedToken is what is known of an access token as it goes over the wire: all but its
+// text, which nobody has but its holder.
+type issuedToken struct {
+	ID        uuid.UUID        `json:"token_id"`
+	Subject   string           `json:"subject"`
+	Client    *string          `json:"client_id"` // null: it stands for itself
+	Roles     []RoleAssignment `json:"roles"`     // none: full access
+	CreatedAt Timestamp        `json:"created_at"`
+	ExpiresAt Timestamp        `json:"expires_at"` // null: never
+	RevokedAt Timestamp        `json:"revoked_at"` // null: not revoked
+}
+
+func newIssuedToken(t *authmgmt.Token) issuedToken {
+	return issuedToken{
+		ID: t.ID, Subject: t.Subject, Client: orNull(t.Client), Roles: roleAssignments(t.Roles), CreatedAt: Timestamp(t.CreatedAt),
+		ExpiresAt: Timestamp(t.ExpiresAt), RevokedAt: Timestamp(t.RevokedAt),
+	}
+}
+
+// listTokens serves the operation of that name. Tokens that have ended are listed as long
+// as they are stored: who looks for one that should not be there wants to see that it has
+// ended.
+func (a *authMgmtAdapter) listTokens(c *call) response {
+	var d decoder
+	q := paging(&d, c.r)
+	if failed := a.checked(c, &d, ""); failed != nil {
+		return *failed
+	}
+	page, err := a.service.ListTokens(c.r.Context(), c.principal.Organization, q)
+	if err != nil {
+		return a.fail(c, err)
+	}
+	list := listBody[issuedToken]{Data: make([]issuedToken, len(page.Tokens)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
+	for i := range page.Tokens {
+		list.Data[i] = newIssuedToken(&page.Tokens[i])
+	}
+	return response{status: http.StatusOK, body: mustJSON(list)}
+}
+
+// revokeToken serves the operation of that name. One that has ended already is no error.
+func (a *authMgmtAdapter) revokeToken(c *call) response {
+	var d decoder
+	id := newParams(&d, c.r).pathUUID(c.r, "token_id")
+	if failed := a.checked(c, &d, ""); failed != nil { // a role for one client is none for its tokens
+		return *failed
+	}
+	if err := a.service.RevokeToken(c.r.Context(), c.principal.Organization, c.caller(), id); err != nil {
+		return a.fail(c, err)
+	}
+	return response{status: http.StatusOK}
+}

@@ -1,0 +1,57 @@
+package httpadapter
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/hook"
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// recoverHook is deferred by a function that calls a hook of the host's. A panic is
+// logged and becomes the function's error, but for http.ErrAbortHandler, which goes on to
+// the server. A nil err is for hooks whose panic changes nothing.
+func (h *Handler) recoverHook(ctx context.Context, name string, err *error) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	panicked := hook.Panicked(ctx, h.opts.Logger, name, p, "service", h.name)
+	if err != nil {
+		*err = panicked
+	}
+}
+
+// whoIsAsking asks the host's Authenticator.
+func (h *Handler) whoIsAsking(r *http.Request) (p Principal, err error) {
+	defer h.recoverHook(r.Context(), "the authenticator", &err)
+	return h.auth.Authenticate(r)
+}
+
+// askPolicy asks the host's Authorize.
+func (h *Handler) askPolicy(c *call, action authmgmt.Action, resource authmgmt.Resource) (err error) {
+	defer h.recoverHook(c.r.Context(), "Authorize", &err)
+	return h.opts.Authorize(c.r.Context(), c.principal, action, resource)
+}
+
+// observe tells the host's Observer.
+func (h *Handler) observe(ctx context.Context, o RequestObservation) {
+	defer h.recoverHook(ctx, "the observer", nil)
+	h.opts.Observer.ObserveRequest(ctx, o)
+}
+
+// askRedaction asks the host's Redaction. If it panics, the vault makes an error of it;
+// aborted is set if that was to end the request.
+func (a *vaultAdapter) askRedaction(c *call, f vault.Field, aborted *bool) vault.Redaction {
+	defer func() {
+		if p := recover(); p != nil {
+			*aborted = p == http.ErrAbortHandler
+			panic(p)
+		}
+	}()
+	return a.redaction(c.r.Context(), c.principal, f)
+}

@@ -1,0 +1,106 @@
+package httpadapter_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+)
+
+// triggerRequest is a request that succeeds if it may.
+type triggerRequest struct{ operation, method, path, body string }
+
+// triggerRequests has one of each operation, on an event that there is.
+func triggerRequests(id string) []triggerRequest {
+	return []triggerRequest{
+		{"submitApiTrigger", "POST", "/triggers", `{"instructions":"x"}`},
+		{"listTriggers", "GET", "/triggers", ""},
+		{"getTrigger", "GET", "/triggers/" + id, ""},
+	}
+}
+
+func (q triggerRequest) send(h http.Handler, token string) *httptest.ResponseRecorder {
+	req := httptest.NewRequest(q.method, q.path, strings.NewReader(q.body))
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	return w
+}
+
+// What each role may do, where a host mounts the triggers with access tokens.
+func TestTriggerRoles(t *testing.T) {
+	r, credentials := newRig(t, nil), newAuthRig(t, nil, nil)
+	h, err := httpadapter.NewTrigger(r.service, httpadapter.Bearer(httpadapter.AccessTokens(credentials.service)),
+		&httpadapter.TriggerOptions{History: true})
+	require.NoError(t, err)
+	id := r.submit(`{"instructions":"secret"}`).String()
+	viewer := "listTriggers getTrigger "
+	editor := viewer + "submitApiTrigger "
+	for _, c := range []struct {
+		allowed string
+		role    authmgmt.Role
+	}{
+		{viewer, authmgmt.Role{ID: "viewer"}},
+		{editor, authmgmt.Role{ID: "editor"}},
+		{editor, authmgmt.Role{ID: "admin"}},
+		{viewer, authmgmt.Role{ID: "viewer", Resource: "trigger"}},
+		{editor, authmgmt.Role{ID: "editor", Resource: "trigger"}},
+		{"getTrigger ", authmgmt.Role{ID: "admin", Resource: "trigger", ResourceInstance: id}},
+		{"", authmgmt.Role{ID: "admin", Resource: "trigger", ResourceInstance: "d1"}},
+		{"", authmgmt.Role{ID: "admin", Resource: "vault"}},
+	} {
+		token, _, err := credentials.service.IssueToken(t.Context(), "acme", root,
+			authmgmt.NewToken{Subject: "client:ci", Roles: []authmgmt.Role{c.role}})
+		require.NoError(t, err)
+		requireTriggerRights(t, h, token, id, c.allowed)
+	}
+}
+
+// requireTriggerRights checks that the bearer of the token can do what is allowed, and
+// nothing else.
+func requireTriggerRights(t *testing.T, h http.Handler, token, id, allowed string) {
+	t.Helper()
+	for _, q := range triggerRequests(id) {
+		w := q.send(h, token)
+		if strings.Contains(allowed, q.operation+" ") {
+			require.Less(t, w.Code, 300, "%s: %s", q.operation, w.Body)
+			continue
+		}
+		requireError(t, w, http.StatusForbidden, "forbidden")
+		require.NotContains(t, w.Body.String(), "secret")
+	}
+}
+
+// A principal whose access nobody has set may do nothing; an API key may do everything; a
+// host's policy replaces both.
+func TestTriggerAccess(t *testing.T) {
+	const all = "submitApiTrigger listTriggers getTrigger "
+	r := newRig(t, nil)
+	id := r.submit(`{"instructions":"secret"}`).String()
+	requireTriggerRights(t, r.handler, r.key, id, all)
+
+	bare := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
+		return httpadapter.Principal{Organization: "acme", Subject: "somebody"}, nil
+	})
+	opts := &httpadapter.TriggerOptions{History: true}
+	h, err := httpadapter.NewTrigger(r.service, bare, opts)
+	require.NoError(t, err)
+	requireTriggerRights(t, h, "", id, "")
+
+	opts.Authorize = func(_ context.Context, _ httpadapter.Principal, action authmgmt.Action, _ authmgmt.Resource) error {
+		if action == authmgmt.ActionGetTrigger {
+			return httpadapter.ErrForbidden
+		}
+		return nil
+	}
+	h, err = httpadapter.NewTrigger(r.service, bare, opts)
+	require.NoError(t, err)
+	requireTriggerRights(t, h, "", id, "submitApiTrigger listTriggers ")
+}

@@ -1,0 +1,92 @@
+package needles
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func all(needles []string, text string) bool {
+	return !slices.ContainsFunc(needles, func(n string) bool { return !strings.Contains(text, n) })
+}
+
+// TestAllIn compares with package strings: few letters, so that strings are parts, ends
+// and beginnings of one another.
+func TestAllIn(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	random := func(most int) string {
+		b := make([]byte, r.IntN(most+1))
+		for i := range b {
+			b[i] = "ab\x00\xff"[r.IntN(2+r.IntN(3))]
+		}
+		return string(b)
+	}
+	found := 0
+	for range 20_000 {
+		var words []string
+		for range r.IntN(8) {
+			words = append(words, random(1+r.IntN(40)%7))
+		}
+		if r.IntN(3) == 0 { // no longer few and short
+			words = append(words, strings.Repeat("a", 1+r.IntN(60)), "b"+random(5))
+		}
+		s := New(words)
+		for range 4 {
+			text := random(40) + strings.Join(words[:r.IntN(len(words)+1)], random(2)) + random(3)
+			want := all(words, text)
+			require.Equal(t, want, s.AllIn(text), "%q in %q", words, text)
+			if want {
+				found++
+			}
+		}
+	}
+	require.Greater(t, found, 10_000)
+}
+
+// TestPartsAreNotLookedFor shows that a string that is part of another costs nothing.
+func TestPartsAreNotLookedFor(t *testing.T) {
+	long := strings.Repeat("ab", 20) + "c"
+	s := New([]string{"a", "ab", "bab", "babc", long, long, "c", "x"})
+	require.Equal(t, 2, s.words, "the long one and x")
+	require.True(t, s.AllIn("x"+long))
+	require.False(t, s.AllIn(long))
+}
+
+func FuzzAllIn(f *testing.F) {
+	f.Add("ab,b,abab,", "xabab")
+	f.Fuzz(func(t *testing.T, list, text string) {
+		words := strings.Split(list, ",")
+		require.Equal(t, all(words, text), New(words).AllIn(text))
+		words = append(words, strings.Repeat("a", 40))
+		require.Equal(t, all(words, text+words[0]), New(words).AllIn(text+words[0]))
+	})
+}
+
+// BenchmarkAllIn has texts that are made to cost the most: many beginnings of strings,
+// which are all there at the end.
+func BenchmarkAllIn(b *testing.B) {
+	for _, size := range []int{8, 31, 63, 600, 4096} {
+		var words []string
+		for i := range 100 {
+			words = append(words, strings.Repeat("a", size-3)+fmt.Sprintf("%03d", i))
+		}
+		text := strings.Repeat("a", 60<<10)
+		b.Run(fmt.Sprintf("size=%d", size), func(b *testing.B) {
+			s := New(words)
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				s.AllIn(text)
+			}
+		})
+		b.Run(fmt.Sprintf("strings/size=%d", size), func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				strings.Contains(text, words[0])
+			}
+		})
+	}
+}

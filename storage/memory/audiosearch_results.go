@@ -1,0 +1,122 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// audioResults is a set of results.
+type audioResults struct {
+	videos  map[string]audiosearch.Video
+	results []audiosearch.Result // without what stands in videos
+}
+
+// What a page of results has at most.
+const (
+	pageResults  = 100
+	pageMetadata = 1 << 20 // bytes
+)
+
+// PutResultVideos implements [audiosearch.ResultStore].
+func (a *AudioSearch) PutResultVideos(ctx context.Context, org string, run int64, set uuid.UUID, videos []audiosearch.Video) error {
+	return a.put(ctx, org, run, set, func(r *audioRun, s *audioResults) error {
+		var catalog map[string]*audioVideo
+		if d, ok := a.db.audio.datasets[ownedID{org, r.run.Query.Dataset}]; ok {
+			catalog = d.videos
+		}
+		for _, v := range videos {
+			if _, ok := s.videos[v.ID]; ok {
+				continue
+			}
+			// Runs share what the catalog has: stored metadata is replaced, not changed.
+			if now, ok := catalog[v.ID]; ok && v.Metadata != nil && maps.Equal(v.Metadata, now.video.Metadata) {
+				v.Metadata = now.video.Metadata
+			} else {
+				v.Metadata = maps.Clone(v.Metadata)
+			}
+			s.videos[v.ID] = v
+		}
+		return nil
+	})
+}
+
+// PutResults implements [audiosearch.ResultStore].
+func (a *AudioSearch) PutResults(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+	return a.put(ctx, org, run, set, func(_ *audioRun, s *audioResults) error {
+		own := make([]audiosearch.Result, len(results))
+		for i, r := range results {
+			if _, ok := s.videos[r.VideoID]; !ok {
+				return errors.New("memory: a result is of a video that its set does not have")
+			}
+			r.Path, r.Metadata = "", nil
+			own[i] = r
+		}
+		s.results = audiosearch.CloneResults(own)
+		return nil
+	})
+}
+
+// put changes a set of a run that has not ended.
+func (a *AudioSearch) put(ctx context.Context, org string, run int64, set uuid.UUID, change func(*audioRun, *audioResults) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	r, err := a.db.audio.findRun(org, run)
+	if err != nil {
+		return err
+	}
+	if r.run.State == audiosearch.StateTerminated {
+		return audiosearch.ErrFinished
+	}
+	s, ok := r.sets[set]
+	if !ok {
+		s = &audioResults{videos: make(map[string]audiosearch.Video)}
+	}
+	if err := change(r, s); err != nil {
+		return err
+	}
+	r.sets[set] = s
+	return nil
+}
+
+// RunResults implements [audiosearch.ResultStore].
+func (a *AudioSearch) RunResults(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	r, err := a.db.audio.findRun(org, run)
+	if err != nil {
+		return nil, err
+	}
+	s, ok := r.sets[r.run.ResultSet]
+	if !ok || from < 0 || from >= len(s.results) {
+		return nil, nil
+	}
+	var page []audiosearch.Result
+	seen, bytes := make(map[string]bool), 0
+	for _, result := range s.results[from:min(from+pageResults, len(s.results))] {
+		v := s.videos[result.VideoID]
+		if !seen[v.ID] {
+			seen[v.ID] = true
+			size := 0
+			for key, value := range v.Metadata {
+				size += len(key) + len(value.Text())
+			}
+			if bytes += size; bytes > pageMetadata && len(page) > 0 {
+				break
+			}
+		}
+		result.Path, result.Metadata = v.Path, v.Metadata
+		page = append(page, result)
+	}
+	return audiosearch.CloneResults(page), nil
+}

@@ -1,0 +1,53 @@
+package memory
+
+import (
+	"context"
+	"sort"
+)
+
+// listingStep is how many rows a listing looks at before others have their turn: a
+// fraction of a millisecond.
+const listingStep = 4096
+
+// position is the place of a row in a listing. Compare is negative for one that comes
+// first, which is the newer one.
+type position[P any] interface{ Compare(P) int }
+
+// newestFirst calls look for rows that are kept oldest first, from the newest one on, or
+// from what follows a position, until look has seen enough. all returns the rows; it and
+// look are called under the lock.
+//
+// The lock is left after each step: a filter that few of many rows pass would hold up the
+// writes of all organizations. So a long listing shows each row as it was at some moment
+// of the call, and not all at the same one.
+func newestFirst[T any, P position[P]](
+	ctx context.Context, db *DB, after *P, all func() []T, at func(*T) P, look func(*T) (more bool),
+) error {
+	step := func() (more bool) {
+		db.mu.RLock()
+		defer db.mu.RUnlock()
+		rows := all()
+		if after != nil { // also because rows may have come and gone since the last step
+			rows = rows[:sort.Search(len(rows), func(i int) bool { return at(&rows[i]).Compare(*after) <= 0 })]
+		}
+		first := max(0, len(rows)-listingStep)
+		for i := len(rows) - 1; i >= first; i-- {
+			if !look(&rows[i]) {
+				return false
+			}
+		}
+		if first > 0 {
+			last := at(&rows[first])
+			after = &last
+		}
+		return first > 0
+	}
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if !step() {
+			return nil
+		}
+	}
+}

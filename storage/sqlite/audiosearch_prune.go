@@ -1,0 +1,100 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+const (
+	// What the runs of a list have found goes later, see dropResults. Not so what stands where
+	// older programs put it: that can be large, so few runs go at a time while there is any.
+	removeRuns     = "DELETE FROM audiosearch_runs WHERE id IN (SELECT value FROM json_each(?))"
+	removeOld      = "DELETE FROM audiosearch_results WHERE run IN (SELECT value FROM json_each(?))"
+	leaveSets      = "UPDATE audiosearch_result_sets SET run = NULL WHERE run IN (SELECT value FROM json_each(?))"
+	anyOld         = "SELECT 1 FROM audiosearch_results LIMIT 1"
+	pruneStepOfOld = 4
+
+	finishedRuns = "SELECT id FROM audiosearch_runs WHERE finished_at < ? ORDER BY finished_at LIMIT ?"
+	endedRuns    = "FROM audiosearch_runs WHERE state = 'TERMINATED' AND organization "
+	nextOfEnded  = "SELECT organization " + endedRuns + ">= ? ORDER BY organization LIMIT 1"
+	firstTooMany = "SELECT finished_at, id " + endedRuns + "= ? ORDER BY finished_at DESC, id DESC LIMIT 1 OFFSET ?"
+	tooMany      = "SELECT id " + endedRuns + "= ?1 AND (finished_at < ?2 OR finished_at IS ?2 AND id <= ?3" +
+		" OR ?2 IS NOT NULL AND finished_at IS NULL) ORDER BY finished_at, id LIMIT ?4"
+)
+
+// PruneRuns implements [audiosearch.RunPruner].
+func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int) (removed int, err error) {
+	return a.removeRuns(ctx, finishedRuns, limit, ceilMicros(before))
+}
+
+// TrimRuns implements [audiosearch.RunPruner].
+func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (removed int, err error) {
+	for from := ""; removed < limit; {
+		org, found := "", false
+		err := a.db.list(ctx, noOrg, nextOfEnded, []any{from}, func(r *row) error {
+			org, found = r.text(0), true
+			return nil
+		})
+		if err != nil || !found {
+			return removed, err
+		}
+		var bound []any
+		err = a.db.list(ctx, noOrg, firstTooMany, []any{org, max(keep, 0)}, func(r *row) error {
+			bound = []any{r.values[0], cell[int64](r, 1)}
+			return nil
+		})
+		if err != nil {
+			return removed, err
+		}
+		if bound != nil {
+			// Whoever ends a run meanwhile, those up to the bound are too many all the same.
+			n, err := a.removeRuns(ctx, tooMany, limit-removed, append([]any{org}, bound...)...)
+			if removed += n; err != nil {
+				return removed, err
+			}
+		}
+		from = org + "\x00" // the next text there can be
+	}
+	return removed, ctx.Err()
+}
+
+// removeRuns removes at most limit of the runs that a query lists, whose last argument is how many
+// it lists.
+func (a *AudioSearch) removeRuns(ctx context.Context, query string, limit int, args ...any) (removed int, err error) {
+	for removed < limit {
+		var n, step int
+		err := a.db.writer.write(ctx, func(tx *tx) error {
+			step = min(pruneStep, limit-removed)
+			old, err := tx.number(anyOld)
+			if err != nil {
+				return err
+			}
+			if old != 0 {
+				step = min(step, pruneStepOfOld)
+			}
+			var ids []int64
+			err = tx.query(query, append(args[:len(args):len(args)], step), func(r *row) error {
+				ids = append(ids, cell[int64](r, 0))
+				return nil
+			})
+			if n = len(ids); err != nil || n == 0 {
+				return err
+			}
+			list, err := json.Marshal(ids)
+			if err != nil {
+				return err
+			}
+			return tx.apply([]change{
+				{leaveSets, []any{string(list)}}, {removeOld, []any{string(list)}}, {removeRuns, []any{string(list)}},
+			})
+		})
+		if err != nil {
+			return removed, err
+		}
+		if removed += n; n < step {
+			break
+		}
+	}
+	return removed, ctx.Err()
+}

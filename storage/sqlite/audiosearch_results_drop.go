@@ -1,0 +1,87 @@
+package sqlite
+
+// What is removed at a time.
+const (
+	removedAtOnce = 500 // rows of sets that nobody needs
+	freedAtOnce   = 8   // texts of metadata among them
+)
+
+const (
+	leftSet       = "SELECT seq FROM audiosearch_result_sets WHERE run IS NULL LIMIT 1"
+	removeResults = "DELETE FROM audiosearch_found_results WHERE rowid IN (SELECT rowid FROM audiosearch_found_results WHERE result_set = ? LIMIT ?)"
+	someVideos    = "SELECT id, metadata FROM audiosearch_found_videos WHERE result_set = ? LIMIT ?"
+	removeVideo   = "DELETE FROM audiosearch_found_videos WHERE result_set = ? AND id = ?"
+	freeMetadata  = "DELETE FROM audiosearch_found_metadata WHERE seq = ? AND videos = 0"
+	freeText      = "DELETE FROM audiosearch_found_texts WHERE metadata = ?"
+	removeSet     = "DELETE FROM audiosearch_result_sets WHERE seq = ?"
+)
+
+// dropResults removes some of the sets that nobody needs.
+func (t *tx) dropResults() (did bool, err error) {
+	for rows, texts := removedAtOnce, freedAtOnce; rows > 0 && texts > 0; {
+		set, err := t.number(leftSet)
+		if err != nil || set == 0 {
+			return did, err
+		}
+		did = true
+		n, err := t.exec(removeResults, set, rows)
+		if err != nil {
+			return false, err
+		}
+		if rows -= int(n); rows == 0 {
+			break
+		}
+		videos, err := t.someVideos(set, rows)
+		if err != nil {
+			return false, err
+		}
+		for _, v := range videos {
+			freed, err := t.dropVideo(set, v)
+			if err != nil {
+				return false, err
+			}
+			if rows--; freed {
+				if texts--; texts == 0 {
+					return true, nil
+				}
+			}
+		}
+		if rows > 0 {
+			if _, err := t.exec(removeSet, set); err != nil {
+				return false, err
+			}
+			rows--
+		}
+	}
+	return did, nil
+}
+
+// setVideo is a video of a set that goes.
+type setVideo struct {
+	id       string
+	metadata int64 // 0: none
+}
+
+func (t *tx) someVideos(set int64, most int) (videos []setVideo, err error) {
+	err = t.query(someVideos, []any{set, most}, func(r *row) error {
+		videos = append(videos, setVideo{r.text(0), cell[int64](r, 1)})
+		return nil
+	})
+	return videos, err
+}
+
+// dropVideo removes a video from a set, and its metadata if no other set has it.
+func (t *tx) dropVideo(set int64, v setVideo) (freed bool, err error) {
+	if _, err := t.exec(removeVideo, set, v.id); err != nil || v.metadata == 0 {
+		return false, err
+	}
+	if _, err := t.exec(countVideos, -1, v.metadata); err != nil {
+		return false, err
+	}
+	n, err := t.exec(freeMetadata, v.metadata)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	_, err = t.exec(freeText, v.metadata)
+	return true, err
+}

@@ -1,0 +1,94 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// storedResult is a result within a row.
+type storedResult struct {
+	Video      string        `json:"v"`
+	Start      time.Duration `json:"s"`
+	End        time.Duration `json:"e"`
+	Image      string        `json:"i"`
+	ImageAt    time.Duration `json:"a"`
+	Score      float64       `json:"c"`
+	Moderation *float64      `json:"m,omitempty"`
+}
+
+// PutResults implements [audiosearch.ResultStore].
+func (a *AudioSearch) PutResults(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
+	var rows []string
+	videos := make(map[string]bool)
+	for from := 0; from < len(results); from += resultsInRow {
+		part := make([]storedResult, 0, resultsInRow)
+		for _, r := range results[from:min(from+resultsInRow, len(results))] {
+			part = append(part, storedResult{r.VideoID, r.Start, r.End, r.Keyframe.ImageID, r.Keyframe.At, r.Score, r.Moderation})
+			videos[r.VideoID] = true
+		}
+		text, err := plainJSON(part)
+		if err != nil {
+			return fmt.Errorf("sqlite: write the results of a run: %w", err)
+		}
+		rows = append(rows, text)
+	}
+	for from := 0; from == 0 || from < len(rows); from += rowsAtOnce {
+		part := rows[from:min(from+rowsAtOnce, len(rows))]
+		err := a.db.writer.write(ctx, func(tx *tx) error {
+			seq, err := tx.openSet(org, run, set)
+			if err != nil {
+				return err
+			}
+			if from == 0 {
+				if err := tx.hasVideos(seq, videos); err != nil {
+					return err
+				}
+				if _, err := tx.exec(cutRows, seq, len(rows)*resultsInRow); err != nil {
+					return err
+				}
+			}
+			for i, text := range part {
+				if _, err := tx.exec(putRow, seq, (from+i)*resultsInRow, text); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hasVideos returns an error unless a set has all of the videos.
+func (t *tx) hasVideos(set int64, videos map[string]bool) error {
+	found := 0
+	err := t.query(videosOfSet, []any{set}, func(r *row) error {
+		if videos[r.text(0)] {
+			found++
+		}
+		return nil
+	})
+	if err == nil && found < len(videos) {
+		err = errNoVideo
+	}
+	return err
+}
+
+// plainJSON encodes v without escaping <, > and &.
+func plainJSON(v any) (string, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}

@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// What RunResults returns at a time.
+const (
+	bytesOfAPage = 1 << 20 // of metadata
+	resultsAPage = resultsInRow
+)
+
+const (
+	rowOfResults = "SELECT r.result_set, f.place, f.results FROM audiosearch_runs r LEFT JOIN audiosearch_found_results f ON f.result_set = r.result_set" +
+		" AND f.place = (SELECT max(place) FROM audiosearch_found_results WHERE result_set = r.result_set AND place <= ?3) WHERE r.organization = ?1 AND r.id = ?2"
+	foundVideo = "SELECT v.path, v.metadata, t.text FROM audiosearch_found_videos v LEFT JOIN audiosearch_found_texts t ON t.metadata = v.metadata" +
+		" WHERE v.result_set = ? AND v.id = ?"
+)
+
+// RunResults implements [audiosearch.ResultStore].
+func (a *AudioSearch) RunResults(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
+	from = max(from, 0)
+	var set int64
+	var stored []storedResult
+	found := false
+	err := a.db.find(ctx, org, rowOfResults, []any{org, run, from}, func(r *row) error {
+		found, set = true, cell[int64](r, 0)
+		if r.null(2) {
+			return nil
+		}
+		if err := json.Unmarshal(r.bytes(2), &stored); err != nil {
+			return fmt.Errorf("sqlite: a row is damaged: column 2 holds no results: %w", err)
+		}
+		stored = stored[min(from-r.number(1), len(stored)):]
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, audiosearch.ErrRunNotFound
+	case set == 0:
+		return a.oldRunResults(ctx, org, run, from)
+	}
+	p := page{most: resultsAPage}
+	videos := make(map[string]audiosearch.Result)
+	for _, s := range stored {
+		r, known := videos[s.Video]
+		size := 0
+		if !known {
+			if r, size, err = a.foundVideo(ctx, org, set, s.Video); err != nil {
+				// The run may have been forgotten between the two reads.
+				if _, gone := a.Run(ctx, org, run); gone != nil {
+					err = gone
+				}
+				return nil, err
+			}
+			videos[s.Video] = r
+		}
+		r.Start, r.End, r.Score, r.Moderation = s.Start, s.End, s.Score, s.Moderation
+		r.Keyframe = audiosearch.Keyframe{ImageID: s.Image, At: s.ImageAt}
+		if !p.add(r, size) {
+			break
+		}
+	}
+	return p.results, nil
+}
+
+// foundVideo returns what results have of a video of a set, and how long the text of its
+// metadata is.
+func (a *AudioSearch) foundVideo(ctx context.Context, org string, set int64, id string) (result audiosearch.Result, size int, err error) {
+	found := false
+	err = a.db.find(ctx, org, foundVideo, []any{set, id}, func(r *row) error {
+		found = r.null(1) == r.null(2)
+		result.VideoID, result.Path, size = id, r.text(0), len(r.text(2))
+		return scanMetadata(r, 2, &result.Metadata)
+	})
+	if err == nil && !found {
+		err = errors.New("sqlite: a row is damaged: results lack their video")
+	}
+	return result, size, err
+}
+
+// page takes results until there are enough.
+type page struct {
+	most    int
+	bytes   int // of metadata
+	results []audiosearch.Result
+}
+
+// add takes a result with so many more bytes of metadata, unless the page is full.
+func (p *page) add(r audiosearch.Result, size int) bool {
+	p.bytes += size
+	if len(p.results) > 0 && (len(p.results) == p.most || p.bytes > bytesOfAPage) {
+		return false
+	}
+	p.results = append(p.results, r)
+	return true
+}

@@ -1,0 +1,206 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// endedRun stores a run that found a segment of each video.
+func endedRun(t *testing.T, db *AudioSearch, org string, id int64, videos []audiosearch.Video) {
+	t.Helper()
+	run := audiosearch.Run{Organization: org, ID: id, State: audiosearch.StateRunning}
+	require.NoError(t, db.CreateRun(t.Context(), run, 1000))
+	set, results := uuid.New(), make([]audiosearch.Result, len(videos))
+	for i, v := range videos {
+		results[i].VideoID = v.ID
+	}
+	require.NoError(t, db.PutResultVideos(t.Context(), org, id, set, videos))
+	require.NoError(t, db.PutResults(t.Context(), org, id, set, results))
+	require.NoError(t, db.UpdateRun(t.Context(), org, id, func(r *audiosearch.Run) error {
+		r.State, r.Termination, r.ResultSet = audiosearch.StateTerminated, audiosearch.Success, set
+		r.FinishedAt = time.UnixMicro(id).UTC()
+		return nil
+	}))
+}
+
+// rows returns how many rows each table of results has.
+func (db *DB) resultRows(t *testing.T) (rows [5]int) {
+	t.Helper()
+	for i, table := range []string{"result_sets", "found_results", "found_videos", "found_metadata", "found_texts"} {
+		require.NoError(t, db.find(t.Context(), noOrg, "SELECT count(*) FROM audiosearch_"+table, nil, func(r *row) error {
+			rows[i] = r.number(0)
+			return nil
+		}))
+	}
+	return rows
+}
+
+// compactAll compacts until there is nothing more to do.
+func compactAll(t *testing.T, db *AudioSearch) (steps int) {
+	t.Helper()
+	for more := true; more; steps++ {
+		var err error
+		more, err = db.Compact(t.Context())
+		require.NoError(t, err)
+	}
+	return steps
+}
+
+// TestMetadataOfResultsIsStoredOnce: for all runs of an organization, and as long as one
+// of them needs it. What nobody needs goes in steps.
+func TestMetadataOfResultsIsStoredOnce(t *testing.T) {
+	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, file.Close()) })
+	db := file.AudioSearch()
+	const videos = 100
+	var found []audiosearch.Video
+	for i := range videos {
+		found = append(found, audiosearch.Video{ID: fmt.Sprint(i), Path: "p", Metadata: audiosearch.Metadata{
+			"k": audiosearch.String(strings.Repeat("x", 10_000) + fmt.Sprint(i/2)), // two have the same
+		}})
+	}
+	for id := range int64(3) {
+		endedRun(t, db, "acme", id+1, found)
+	}
+	require.Equal(t, [5]int{3, 6, 3 * videos, videos / 2, videos / 2}, file.resultRows(t))
+	endedRun(t, db, "other", 4, found[:1])
+	require.Equal(t, [5]int{4, 7, 3*videos + 1, videos/2 + 1, videos/2 + 1}, file.resultRows(t))
+
+	n, err := db.TrimRuns(t.Context(), 1, 1000)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	compactAll(t, db)
+	require.Equal(t, [5]int{2, 3, videos + 1, videos/2 + 1, videos/2 + 1}, file.resultRows(t))
+	results, err := db.RunResults(t.Context(), "acme", 3, 0)
+	require.NoError(t, err)
+	require.Equal(t, found[0].Metadata, results[0].Metadata)
+
+	n, err = db.PruneRuns(t.Context(), time.Now(), 1000)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	require.Greater(t, compactAll(t, db), videos/2/freedAtOnce)
+	require.Equal(t, [5]int{}, file.resultRows(t))
+}
+
+// TestAbandonedResultsGo: those of attempts that did not end, when the run has.
+func TestAbandonedResultsGo(t *testing.T) {
+	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, file.Close()) })
+	db := file.AudioSearch()
+	v := []audiosearch.Video{{ID: "v", Metadata: audiosearch.Metadata{"k": audiosearch.Int(1)}}}
+	require.NoError(t, db.CreateRun(t.Context(), audiosearch.Run{Organization: "acme", ID: 1, State: audiosearch.StateRunning}, 1))
+	require.NoError(t, db.PutResultVideos(t.Context(), "acme", 1, uuid.New(), v))
+	compactAll(t, db)
+	require.Equal(t, [5]int{1, 0, 1, 1, 1}, file.resultRows(t), "the run may still name it")
+	require.NoError(t, db.UpdateRun(t.Context(), "acme", 1, func(r *audiosearch.Run) error {
+		r.State = audiosearch.StateTerminated
+		return nil
+	}))
+	compactAll(t, db)
+	require.Equal(t, [5]int{}, file.resultRows(t))
+}
+
+// TestMetadataGoesWhileItIsFoundAgain: between the look whether it is there, and the transaction.
+func TestMetadataGoesWhileItIsFoundAgain(t *testing.T) {
+	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, file.Close()) })
+	db := file.AudioSearch()
+	v := []audiosearch.Video{{ID: "v", Metadata: audiosearch.Metadata{"k": audiosearch.Int(1)}}}
+	endedRun(t, db, "acme", 1, v)
+	_, err = db.TrimRuns(t.Context(), 0, 1)
+	require.NoError(t, err)
+	require.NoError(t, db.CreateRun(t.Context(), audiosearch.Run{Organization: "acme", ID: 2, State: audiosearch.StateRunning}, 1))
+	busy, found := make(chan struct{}), make(chan error)
+	go func() {
+		found <- file.writer.write(context.Background(), func(tx *tx) error {
+			close(busy)
+			for len(file.writer.ops) == 0 { // until it is found again
+				runtime.Gosched()
+			}
+			_, err := tx.dropResults()
+			return err
+		})
+	}()
+	<-busy
+	set := uuid.New()
+	require.NoError(t, db.PutResultVideos(t.Context(), "acme", 2, set, v))
+	require.NoError(t, <-found)
+	require.NoError(t, db.PutResults(t.Context(), "acme", 2, set, []audiosearch.Result{{VideoID: "v"}}))
+	require.NoError(t, db.UpdateRun(t.Context(), "acme", 2, func(r *audiosearch.Run) error {
+		r.ResultSet = set
+		return nil
+	}))
+	results, err := db.RunResults(t.Context(), "acme", 2, 0)
+	require.NoError(t, err)
+	require.Equal(t, v[0].Metadata, results[0].Metadata)
+}
+
+// TestResultsOfAnOlderFile: they are read a page at a time, and go with their run.
+func TestResultsOfAnOlderFile(t *testing.T) {
+	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, file.Close()) })
+	db := file.AudioSearch()
+	var text strings.Builder
+	text.WriteString(`{"Metadata":[{"k":1.0,"s":"<"},{}],"Results":[`)
+	for i := range 250 {
+		if i > 0 {
+			text.WriteByte(',')
+		}
+		fmt.Fprintf(&text, `{"VideoID":"v%d","Path":"p","Start":%d,"End":2,"Keyframe":{"ImageID":"v@1","At":1000000},"Score":0.5,"Moderation":0.25,"Metadata":%d}`, i, i, i%3)
+	}
+	text.WriteString("]}\n")
+	for id := range int64(10) {
+		require.NoError(t, db.CreateRun(t.Context(), audiosearch.Run{
+			Organization: "acme", ID: id + 1, State: audiosearch.StateTerminated, Termination: audiosearch.Success, FinishedAt: time.UnixMicro(id + 1),
+		}, 1))
+		require.NoError(t, file.writer.write(t.Context(), func(tx *tx) error {
+			_, err := tx.exec("INSERT INTO audiosearch_results (run, results) VALUES (?,?)", id+1, text.String())
+			return err
+		}))
+	}
+	var all []audiosearch.Result
+	for {
+		page, err := db.RunResults(t.Context(), "acme", 1, len(all))
+		require.NoError(t, err)
+		if len(page) == 0 {
+			break
+		}
+		require.LessOrEqual(t, len(page), 100)
+		all = append(all, page...)
+	}
+	require.Len(t, all, 250)
+	quarter := 0.25
+	number, err := audiosearch.ParseScalar([]byte("1.0"))
+	require.NoError(t, err)
+	require.Equal(t, audiosearch.Result{
+		VideoID: "v1", Path: "p", Metadata: audiosearch.Metadata{"k": number, "s": audiosearch.String("<")}, Start: 1, End: 2,
+		Keyframe: audiosearch.Keyframe{ImageID: "v@1", At: time.Millisecond}, Score: 0.5, Moderation: &quarter,
+	}, all[1])
+	require.Nil(t, all[0].Metadata)
+	_, err = db.RunResults(t.Context(), "other", 1, 0)
+	require.ErrorIs(t, err, audiosearch.ErrRunNotFound)
+
+	n, err := db.TrimRuns(t.Context(), 1, 1000)
+	require.NoError(t, err)
+	require.Equal(t, 9, n)
+	left := 0
+	require.NoError(t, file.find(t.Context(), noOrg, "SELECT count(*) FROM audiosearch_results", nil, func(r *row) error {
+		left = r.number(0)
+		return nil
+	}))
+	require.Equal(t, 1, left)
+}

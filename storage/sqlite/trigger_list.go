@@ -1,0 +1,81 @@
+package sqlite
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// List implements [trigger.Store].
+func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+		return trigger.Page{}, err
+	}
+	statement, args := listStatement(org, &q)
+	events, err := t.events(ctx, org, statement, args...)
+	if err != nil {
+		return trigger.Page{}, err
+	}
+	slices.SortFunc(events, func(a, b trigger.Event) int { return a.Position().Compare(b.Position()) })
+	if len(events) <= q.Limit {
+		return trigger.Page{Events: events}, nil
+	}
+	return trigger.Page{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+}
+
+// listStatement returns the query of List, which looks for one event more than the page
+// holds. It finds all of them before it returns the first, in no order: the driver ends a
+// query with its context only until the first row.
+//
+// It reads an index, and no more of it than it returns. The indexes begin with the
+// organization, the source (one of them), and the status. Without a status the listings
+// of all statuses are merged: there are few.
+func listStatement(org string, q *trigger.Query) (statement string, args []any) {
+	bind := func(value any) (parameter string) {
+		args = append(args, value)
+		return "?" + strconv.Itoa(len(args))
+	}
+	where := []string{"organization = " + bind(org)}
+	and := func(condition string) { where = append(where, condition) }
+	if q.Source != "" {
+		and("source = " + bind(q.Source))
+	}
+	if q.IdempotencyKey != "" {
+		and("idempotency_key = " + bind(q.IdempotencyKey))
+	}
+	if !q.From.IsZero() {
+		and("submitted_at >= " + bind(ceilMicros(q.From)))
+	}
+	// Of the two upper bounds only the narrower one, or SQLite would begin each page at the wider.
+	switch before := ceilMicros(q.Before.SubmittedAt); {
+	case !q.To.IsZero() && (q.Before.IsZero() || ceilMicros(q.To) <= before):
+		and("submitted_at < " + bind(ceilMicros(q.To)))
+	case !q.Before.IsZero() && q.Before.SubmittedAt.UnixMicro() == before:
+		and("(submitted_at, id) < (" + bind(before) + ", " + bind(q.Before.ID[:]) + ")")
+	case !q.Before.IsZero(): // between two microseconds
+		and("submitted_at < " + bind(before))
+	}
+	const columns = "SELECT rowid AS found, submitted_at, id FROM trigger_events WHERE "
+	var listings []string
+	switch {
+	case q.Status != "": // -1, which no event has, if there is no such status
+		and("status = " + strconv.Itoa(slices.Index(statuses[:], q.Status)))
+		listings = []string{columns + strings.Join(where, " AND ")}
+	case q.IdempotencyKey != "": // which one event has at most
+		listings = []string{columns + strings.Join(where, " AND ")}
+	default:
+		for status := range statuses {
+			listings = append(listings, columns+strings.Join(where, " AND ")+" AND status = "+strconv.Itoa(status))
+		}
+	}
+	page := strings.Join(listings, " UNION ALL ") + " ORDER BY submitted_at DESC, id DESC LIMIT " + bind(min(q.Limit, math.MaxInt-1)+1)
+	return "WITH page AS MATERIALIZED (" + page + ")" + eventsOfPage, args
+}
+
+// eventsOfPage goes with a table "page" of rowids. That has columns of an event's names, too.
+var eventsOfPage = " SELECT e." + strings.ReplaceAll(eventColumns, ", ", ", e.") +
+	" FROM page CROSS JOIN trigger_events e ON e.rowid = found"

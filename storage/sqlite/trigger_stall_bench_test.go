@@ -1,0 +1,159 @@
+package sqlite
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// BenchmarkListStall measures what an organization waits for its lists and submissions
+// while ten clients of another one, which has 10^6 events, ask for the lists that are
+// hardest to find, 20 times a second each; beside the same without them, in turns.
+//
+//	go test ./storage/sqlite -run '^$' -bench ListStall -benchtime 10x
+//
+// Each turn is a second of each.
+func BenchmarkListStall(b *testing.B) {
+	const history, clients = 1_000_000, 10
+	db := filledStall(b, history)
+	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), &trigger.Options{Directory: db.Trigger()})
+	require.NoError(b, err)
+	worst := worstLists(history)
+	var others latencies
+	var quiet, beside stallTimes
+	for b.Loop() {
+		quiet.measure(b, service)
+		ctx, stop := context.WithCancel(b.Context())
+		var running sync.WaitGroup
+		for client := range clients {
+			running.Go(func() { others.ask(ctx, b, service, worst, client) })
+		}
+		beside.measure(b, service)
+		stop()
+		running.Wait()
+	}
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	b.ReportMetric(ms(quiet.lists.at(0.5)), "quiet-list-ms")
+	b.ReportMetric(ms(beside.lists.at(0.5)), "list-ms")
+	b.ReportMetric(ms(quiet.lists.at(0.99)), "quiet-list-p99-ms")
+	b.ReportMetric(ms(beside.lists.at(0.99)), "list-p99-ms")
+	b.ReportMetric(ms(quiet.submits.at(0.5)), "quiet-submit-ms")
+	b.ReportMetric(ms(beside.submits.at(0.5)), "submit-ms")
+	b.ReportMetric(ms(beside.submits.at(0.99)), "submit-p99-ms")
+	b.ReportMetric(float64(beside.submits.at(0.5))/float64(quiet.submits.at(0.5)), "submit-of-quiet")
+	b.ReportMetric(ms(others.at(0.5)), "others-ms")
+	b.ReportMetric(float64(len(others.all))/float64(b.N), "others/s")
+	b.ReportMetric(0, "ns/op")
+}
+
+// filledStall opens a database with so many events of acme, and a hundredth of it of other.
+func filledStall(b *testing.B, history int) *DB {
+	db, err := Open(b.Context(), filepath.Join(b.TempDir(), "test.db"), nil)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, db.Close()) })
+	// All but a few are completed, from the API, and everything else is at the far end of
+	// the history.
+	const fill = "WITH RECURSIVE n (i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2)" +
+		" INSERT INTO trigger_events (id, organization, submitted_at, source, instructions, status, attempts, last_error, generation)" +
+		" SELECT unhex(printf('%012x7000', i) || hex(randomblob(8))), ?3, i * 1000, iif(i < 20, 'rare', 'api')," +
+		" 'Update the API reference: the endpoint /v2/orders now takes a currency field.', iif(i < 100, 3, 2), 0, '', 0 FROM n"
+	const step = 50_000
+	for from := 0; from < history; from += step {
+		require.NoError(b, db.writer.write(b.Context(), func(tx *tx) error {
+			_, err := tx.exec(fill, from, min(from+step, history), "acme")
+			return err
+		}))
+	}
+	require.NoError(b, db.writer.write(b.Context(), func(tx *tx) error {
+		_, err := tx.exec(fill, 0, history/100, "other")
+		return err
+	}))
+	require.NoError(b, db.Trigger().UpdateOrganization(b.Context(), "other", func(o *trigger.Organization) error {
+		o.SetupComplete = true
+		o.SetCollection(uuid.UUID{1}, true)
+		return nil
+	}))
+	return db
+}
+
+// worstLists are those that pass over everything, if nothing helps.
+func worstLists(history int) []trigger.Query {
+	at := func(i int) time.Time { return time.UnixMicro(int64(i) * 1000) }
+	deep := trigger.Position{SubmittedAt: at(200), ID: uuid.UUID{0xff}}
+	return []trigger.Query{
+		{Source: "unknown"},
+		{Source: "rare"},
+		{Source: "rare", Status: trigger.StatusCompleted},
+		{Source: "api", Status: trigger.StatusFailed},
+		{Status: trigger.StatusProcessing, From: at(10), To: at(history)},
+		{Source: "unknown", Status: trigger.StatusCompleted, From: at(10), To: at(history)},
+		{Before: deep},
+		{Before: deep, Source: "api"},
+		{Before: deep, Status: trigger.StatusCompleted},
+		{Source: "rare", To: at(history / 2)},
+	}
+}
+
+// latencies are what calls took.
+type latencies struct {
+	mu  sync.Mutex
+	all []time.Duration
+}
+
+func (l *latencies) add(since time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, time.Since(since))
+}
+
+// at returns the one below which so many are.
+func (l *latencies) at(part float64) time.Duration {
+	slices.Sort(l.all)
+	return l.all[min(int(part*float64(len(l.all))), len(l.all)-1)]
+}
+
+// ask is a client that asks 20 times a second until ctx ends, and no more often when
+// answers are late.
+func (l *latencies) ask(ctx context.Context, b *testing.B, service *trigger.Service, queries []trigger.Query, first int) {
+	ticker := time.NewTicker(time.Second / 20)
+	defer ticker.Stop()
+	for i := first; ; i++ {
+		begun := time.Now()
+		if _, err := service.List(ctx, "acme", queries[i%len(queries)]); ctx.Err() != nil {
+			return
+		} else if err != nil {
+			b.Error(err)
+		}
+		l.add(begun)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// stallTimes are what the other organization waits.
+type stallTimes struct{ lists, submits latencies }
+
+// measure lists and submits in turn for a second.
+func (s *stallTimes) measure(b *testing.B, service *trigger.Service) {
+	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		begun := time.Now()
+		_, err := service.List(b.Context(), "other", trigger.Query{Source: "api", Status: trigger.StatusCompleted})
+		require.NoError(b, err)
+		s.lists.add(begun)
+		begun = time.Now()
+		_, err = service.Submit(b.Context(), "other", trigger.Submission{Instructions: "Document the --json flag."})
+		require.NoError(b, err)
+		s.submits.add(begun)
+	}
+}

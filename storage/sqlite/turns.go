@@ -1,0 +1,175 @@
+package sqlite
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// turns shares a number of places among organizations, so that what one of them asks for
+// does not hold up the others. An organization has at most all places but one: the last
+// one is for the others, who then need not wait for its queries to end. (Of a single
+// place it has that.) Who finds no place waits: a place that becomes free goes to the
+// organization that has the fewest, among those to the one whose turn is longest due, and
+// there to the caller who came first. So how long an organization waits depends on how
+// many others ask, and not on how much they ask.
+//
+// There is no bound on who waits: those are callers' goroutines, which the callers have
+// to bound, and their contexts end the waiting.
+//
+// What belongs to no organization has its turn like any other, see noOrg.
+type turns struct {
+	mu     sync.Mutex
+	places int
+	free   int
+	paused bool
+	empty  chan struct{}     // of a pause: closed when all places are free
+	shares map[string]*share // of the organizations that have a place, or wait for one
+	queue  []*share          // of those that wait, the one whose turn is longest due first
+}
+
+// noOrg stands in place of an organization for maintenance, and for lookups by the digest
+// of a secret.
+const noOrg = ""
+
+// share is what an organization has of the places.
+type share struct {
+	org     string
+	has     int
+	waiting []chan struct{} // in the order of arrival; each is closed when the caller has a place
+}
+
+func newTurns(places int) *turns {
+	return &turns{places: places, free: places, shares: make(map[string]*share)}
+}
+
+// most is how many places one organization can have.
+func (t *turns) most() int { return max(1, t.places-1) }
+
+// take waits for a place. The caller gives it back, unless there is an error: ctx's, or
+// ErrClosed if ended is closed.
+func (t *turns) take(ctx context.Context, ended <-chan struct{}, org string) error {
+	t.mu.Lock()
+	s := t.shares[org]
+	if s == nil {
+		s = &share{org: org}
+		t.shares[org] = s
+	}
+	// If others wait for a place that is free, then because they have as many as they can.
+	if !t.paused && t.free > 0 && s.has < t.most() {
+		t.free--
+		s.has++
+		t.mu.Unlock()
+		return nil
+	}
+	granted := make(chan struct{})
+	if s.waiting = append(s.waiting, granted); len(s.waiting) == 1 {
+		t.queue = append(t.queue, s)
+	}
+	t.mu.Unlock()
+	err := error(ErrClosed)
+	select {
+	case <-granted:
+		return nil
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-ended:
+	}
+	t.leave(s, granted)
+	return err
+}
+
+// leave ends the waiting of a caller, who may have got a place in this moment.
+func (t *turns) leave(s *share, granted chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.Index(s.waiting, granted)
+	if i < 0 {
+		t.release(s)
+		return
+	}
+	if s.waiting = slices.Delete(s.waiting, i, i+1); len(s.waiting) == 0 {
+		i = slices.Index(t.queue, s)
+		t.queue = slices.Delete(t.queue, i, i+1)
+	}
+	t.drop(s)
+}
+
+// give gives a place back.
+func (t *turns) give(org string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.release(t.shares[org])
+}
+
+func (t *turns) release(s *share) {
+	s.has--
+	t.free++
+	t.drop(s)
+	if t.paused && t.free == t.places {
+		close(t.empty)
+	}
+	t.grant()
+}
+
+// drop forgets an organization that has nothing and waits for nothing.
+func (t *turns) drop(s *share) {
+	if s.has == 0 && len(s.waiting) == 0 {
+		delete(t.shares, s.org)
+	}
+}
+
+// grant hands out what is free.
+func (t *turns) grant() {
+	for !t.paused && t.free > 0 {
+		next := -1
+		for i, s := range t.queue {
+			if s.has < t.most() && (next < 0 || s.has < t.queue[next].has) {
+				if next = i; s.has == 0 { // as have all but so many as there are places
+					break
+				}
+			}
+		}
+		if next < 0 {
+			return
+		}
+		s := t.queue[next]
+		t.queue = slices.Delete(t.queue, next, next+1)
+		t.free--
+		s.has++
+		close(s.waiting[0])
+		if s.waiting = slices.Delete(s.waiting, 0, 1); len(s.waiting) > 0 {
+			t.queue = append(t.queue, s)
+		}
+	}
+}
+
+// pause hands out nothing any more, and waits until nobody has a place, or else for one
+// of the channels, which may be nil: then it reports false, and the pause is over. resume
+// ends it otherwise. One caller at a time may pause.
+func (t *turns) pause(deadline <-chan time.Time, stop <-chan struct{}) bool {
+	t.mu.Lock()
+	t.paused, t.empty = true, make(chan struct{})
+	if t.free == t.places {
+		close(t.empty)
+	}
+	empty := t.empty
+	t.mu.Unlock()
+	select {
+	case <-empty:
+		return true
+	case <-deadline:
+	case <-stop:
+	}
+	t.resume()
+	return false
+}
+
+// resume ends a pause.
+func (t *turns) resume() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.paused = false
+	t.grant()
+}

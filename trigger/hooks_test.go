@@ -1,0 +1,240 @@
+package trigger_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+)
+
+// secretText stands in the instructions of every event here, and must be in no log.
+const secretText = "the plan for Q3"
+
+// hooks are everything that a host can plug in. What is named by broken panics with what
+// it was given.
+type hooks struct {
+	*memory.Trigger
+	broken   string
+	attempts int
+}
+
+func (h *hooks) call(name string) {
+	if h.broken == name {
+		panic("cannot work on " + secretText)
+	}
+}
+
+func (h *hooks) Organization(ctx context.Context, org string) (trigger.Organization, error) {
+	h.call("Organization")
+	return h.Trigger.Organization(ctx, org)
+}
+
+func (h *hooks) Observe(context.Context, trigger.Observation) { h.call("Observe") }
+
+func (h *hooks) Inject(_ context.Context, carrier map[string]string) {
+	carrier["traceparent"] = "00"
+	h.call("Inject")
+}
+
+func (h *hooks) Start(ctx context.Context, _ string, _ map[string]string) (context.Context, func(error)) {
+	h.call("Start")
+	return ctx, func(error) { h.call("end") }
+}
+
+// Process fails the first attempt and succeeds then.
+func (h *hooks) Process(context.Context, trigger.Event) (trigger.Outcome, error) {
+	if h.attempts++; h.attempts > 1 {
+		return trigger.Outcome{}, nil
+	}
+	h.call("Process")
+	return trigger.Outcome{}, errors.New("not yet")
+}
+
+func (h *hooks) backoff(int) time.Duration {
+	h.call("Backoff")
+	return time.Second
+}
+
+func (h *hooks) publicError(err error) string {
+	h.call("PublicError")
+	return "public: " + err.Error()
+}
+
+// A panic of a hook is logged with its stack, and nothing of the event. A directory that
+// panics is one that is away; a panic of the Processor is a failed attempt; all others
+// change nothing but what they would have said.
+func TestPanicsOfHooks(t *testing.T) {
+	for broken, lastError := range map[string]string{
+		"":             "public: not yet",
+		"Organization": "",
+		"Observe":      "public: not yet",
+		"Inject":       "public: not yet",
+		"Start":        "public: not yet",
+		"end":          "public: not yet",
+		"Process":      "public: the processor panicked: cannot work on " + secretText,
+		"Backoff":      "public: not yet",
+		"PublicError":  "The attempt failed.",
+	} {
+		t.Run(broken, func(t *testing.T) {
+			var logged lockedBuffer
+			log := slog.New(slog.NewTextHandler(&logged, nil))
+			db, err := memory.Open(t.Context(), nil)
+			require.NoError(t, err)
+			h := &hooks{Trigger: db.Trigger(), broken: broken}
+			clock := new(triggertest.Clock)
+			s, err := trigger.New(db.Trigger(), trigger.LeaseQueue(db.Trigger(), &trigger.LeaseOptions{Now: clock.Now}), &trigger.Options{
+				Directory: h, Observer: h, Tracer: h, PublicError: h.publicError, Logger: log, Now: clock.Now,
+			})
+			require.NoError(t, err)
+			w, err := trigger.NewWorker(s, h, &trigger.WorkerOptions{Backoff: h.backoff})
+			require.NoError(t, err)
+			require.NoError(t, s.UpdateOrganization(t.Context(), "acme", func(o *trigger.Organization) error {
+				o.SetupComplete = true
+				o.SetCollection([16]byte{1}, true)
+				return nil
+			}))
+
+			e, err := s.Submit(t.Context(), "acme", trigger.Submission{Instructions: secretText})
+			if broken == "Organization" {
+				require.ErrorIs(t, err, trigger.ErrUnavailable)
+				h.broken = ""
+				e, err = s.Submit(t.Context(), "acme", trigger.Submission{Instructions: secretText})
+				lastError = "public: not yet"
+			}
+			require.NoError(t, err)
+			for range 2 {
+				more, err := w.RunOnce(t.Context())
+				require.NoError(t, err)
+				require.True(t, more)
+				clock.Advance(time.Minute)
+			}
+			e = get(t, s, e.ID)
+			assert.Equal(t, trigger.StatusCompleted, e.Status)
+			assert.Equal(t, lastError, e.LastError)
+			if broken == "" {
+				assert.Empty(t, logged.String())
+				return
+			}
+			assert.Contains(t, logged.String(), "level=ERROR")
+			assert.Contains(t, logged.String(), "hooks).call", "its stack")
+			assert.NotContains(t, logged.String(), secretText)
+		})
+	}
+}
+
+// lockedBuffer is written by a worker and read by the test.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// A worker that runs outlives the panics of everything that is plugged into it, and all
+// its events end.
+func TestWorkerOutlivesPanics(t *testing.T) {
+	var logged lockedBuffer
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	observer := &hooks{Trigger: db.Trigger(), broken: "Observe"}
+	log := slog.New(slog.NewTextHandler(&logged, nil))
+	s, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), &trigger.Options{Observer: observer, Tracer: &hooks{broken: "end"}, Logger: log})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	var left sync.WaitGroup
+	left.Add(2 * 6)
+	w, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+		left.Done()
+		panic(secretText)
+	}), &trigger.WorkerOptions{Concurrency: 2, MaxAttempts: 2, Backoff: func(int) time.Duration { panic("backoff") }})
+	require.NoError(t, err)
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	for range 6 {
+		_, err := s.Submit(t.Context(), "acme", trigger.Submission{Instructions: secretText})
+		require.NoError(t, err)
+	}
+	left.Wait() // each event twice: nothing that panicked has held up the worker
+	stop()
+	require.NoError(t, <-ended)
+	for e, err := range s.All(t.Context(), "acme", trigger.Query{}) {
+		require.NoError(t, err)
+		assert.Equal(t, trigger.StatusFailed, e.Status)
+	}
+	assert.Equal(t, 6, strings.Count(logged.String(), "an event was given up"))
+}
+
+// A dead letter is logged at WARN: which event, whose, after how many attempts. Why
+// stands in the history.
+func TestDeadLetterIsLogged(t *testing.T) {
+	for name, failure := range map[string]error{"permanent": trigger.Permanent(errors.New(secretText)), "in the end": errors.New(secretText)} {
+		var logged bytes.Buffer
+		f := triggertest.New(t, &triggertest.Options{
+			Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) { return trigger.Outcome{}, failure }),
+			Worker:    trigger.WorkerOptions{MaxAttempts: 2},
+			Service:   trigger.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))},
+		})
+		e := submit(t, f.Service, secretText)
+		for f.Drain(t.Context()); get(t, f.Service, e.ID).Status != trigger.StatusFailed; f.Drain(t.Context()) {
+			assert.Empty(t, logged.String(), "an attempt that is tried again is none")
+			f.Advance(time.Minute)
+		}
+		assert.Equal(t, 1, strings.Count(logged.String(), "\n"), name)
+		assert.Contains(t, logged.String(), "level=WARN msg=\"an event was given up\" event="+e.ID.String()+" organization=acme attempts=", name)
+		assert.NotContains(t, logged.String(), secretText)
+		assert.Equal(t, secretText, get(t, f.Service, e.ID).LastError)
+	}
+}
+
+// PublicError decides what the history shows of a failure, when it is written. It is
+// bounded like the errors themselves.
+func TestPublicError(t *testing.T) {
+	errDial := errors.New("dial tcp 10.0.3.7:5432: connection refused")
+	for name, test := range map[string]struct {
+		public func(error) string
+		want   string
+	}{
+		"none":     {nil, errDial.Error()},
+		"mapped":   {func(err error) string { return map[bool]string{true: "The wiki is away."}[errors.Is(err, errDial)] }, "The wiki is away."},
+		"nothing":  {func(error) string { return "" }, ""},
+		"too long": {func(error) string { return strings.Repeat("é", 3000) }, strings.Repeat("é", 1024) + "..."},
+		"no UTF-8": {func(error) string { return "\xff" }, "\uFFFD"},
+	} {
+		var observed error
+		f := triggertest.New(t, &triggertest.Options{
+			Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+				return trigger.Outcome{}, trigger.Permanent(errDial)
+			}),
+			Service: trigger.Options{PublicError: test.public, Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
+				if o.Kind == trigger.KindFailed {
+					observed = o.Err
+				}
+			})},
+		})
+		e := submit(t, f.Service, "a")
+		f.Drain(t.Context())
+		assert.Equal(t, test.want, get(t, f.Service, e.ID).LastError, name)
+		assert.ErrorIs(t, observed, errDial, "the observer hears what it was")
+	}
+}

@@ -1,0 +1,131 @@
+package vault_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// hooks are a keyring and a tokenizer whose method of a name panics with what it was given.
+type hooks struct {
+	vault.Keyring
+	vault.Formats
+	broken string
+}
+
+const secretValue = "Ada Lovelace"
+
+func (h *hooks) call(name string) {
+	if h.broken == name {
+		panic("cannot do " + secretValue)
+	}
+}
+
+func (h *hooks) Versions(ctx context.Context) (vault.Versions, error) {
+	h.call("Versions")
+	return h.Keyring.Versions(ctx)
+}
+
+func (h *hooks) Fingerprint(ctx context.Context, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+	h.call("Fingerprint")
+	return h.Keyring.Fingerprint(ctx, version, s, values, dst)
+}
+
+func (h *hooks) Seal(ctx context.Context, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+	h.call("Seal")
+	return h.Keyring.Seal(ctx, s, token, plaintext)
+}
+
+func (h *hooks) Open(ctx context.Context, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+	h.call("Open")
+	return h.Keyring.Open(ctx, s, token, sealed)
+}
+
+func (h *hooks) CheckFormat(format string) error {
+	h.call("CheckFormat")
+	return h.Formats.CheckFormat(format)
+}
+
+func (h *hooks) Token(ctx context.Context, f vault.Field, value string, attempt int) (string, error) {
+	h.call("Token")
+	return h.Formats.Token(ctx, f, value, attempt)
+}
+
+func (h *hooks) Observe(context.Context, vault.Observation) { h.call("Observe") }
+
+func (h *hooks) allow(vault.Field) vault.Redaction {
+	h.call("allow")
+	return vault.PlainText
+}
+
+// A panic of a hook is logged with its stack. If the answer is needed, it is that of a
+// dependency that is away; an observer's changes nothing. What the hook was given is in
+// no log and in no error, and the service works on.
+func TestPanicsOfHooks(t *testing.T) {
+	calls := map[string]func(s *vault.Service, token string, a vault.Allow) error{
+		"ChangeSchema": func(s *vault.Service, _ string, _ vault.Allow) error {
+			_, err := s.ChangeSchema(t.Context(), "acme", "ops", "v1", func(*vault.Schema) error { return nil })
+			return err
+		},
+		"Insert": func(s *vault.Service, _ string, _ vault.Allow) error {
+			_, err := s.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", secretValue, "Grace"))
+			return err
+		},
+		"Tokenize": func(s *vault.Service, _ string, _ vault.Allow) error {
+			_, err := s.Tokenize(t.Context(), "acme", "v1", of("persons", "name", "Alan"))
+			return err
+		},
+		"Detokenize": func(s *vault.Service, token string, a vault.Allow) error {
+			_, err := s.Detokenize(t.Context(), "acme", "ops", "v1", asked(token), a)
+			return err
+		},
+		"Ping": func(s *vault.Service, _ string, _ vault.Allow) error { return s.Ping(t.Context()) },
+	}
+	for broken, fails := range map[string][]string{
+		"Versions":    {"Insert", "Tokenize", "Detokenize", "Ping"},
+		"Fingerprint": {"Insert", "Tokenize"},
+		"Seal":        {"Insert"},
+		"Token":       {"Insert"},
+		"Open":        {"Detokenize"},
+		"allow":       {"Detokenize"},
+		"CheckFormat": {"ChangeSchema"},
+		"Observe":     {},
+	} {
+		t.Run(broken, func(t *testing.T) {
+			for name, call := range calls {
+				var logged bytes.Buffer
+				db, err := memory.Open(t.Context(), nil)
+				require.NoError(t, err)
+				h := &hooks{Keyring: keyring(t, 1)}
+				s, err := vault.New(db.Vault(), h, &vault.Options{Tokenizer: h, Observer: h, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+				require.NoError(t, err)
+				_, err = s.CreateVault(t.Context(), "acme", "ops", "v1", schema)
+				require.NoError(t, err)
+				token := insert(t, s, of("persons", "name", "Alan"))[0]
+
+				h.broken = broken
+				err = call(s, token, h.allow)
+				if slices.Contains(fails, name) {
+					require.ErrorIs(t, err, vault.ErrUnavailable, name)
+					require.NotContains(t, err.Error(), secretValue)
+				} else {
+					require.NoError(t, err, name)
+				}
+				if slices.Contains(fails, name) || broken == "Observe" && name != "Ping" {
+					require.Contains(t, logged.String(), "level=ERROR", name)
+					require.Contains(t, logged.String(), "hooks).call", "the stack of "+name)
+				}
+				require.NotContains(t, logged.String(), secretValue)
+				h.broken = ""
+				require.NoError(t, call(s, token, h.allow), name)
+			}
+		})
+	}
+}
