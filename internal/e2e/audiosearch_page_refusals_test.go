@@ -147,10 +147,10 @@ func testPageSounds(t *testing.T, s *server, _ *media) {
 }
 
 // testPageCancel: who may cancel has a button for it.
-func testPageCancel(t *testing.T, s *server, m *media) {
-	m.wav("long.wav", halfAnHour()...) // another file, which is to be scored again
-	p := program(s.cmd.Path)
-	s = p.start(t, nil, "-config", m.path("acme.json")).guardMedia(m)
+func testPageCancel(t *testing.T, p program) {
+	m := newMedia(t)
+	m.wav("long.wav", halfAnHour()...) // that is to be scored yet
+	s := p.start(t, nil, "-config", m.document(clip{"long", "long.wav", nil})).guardMedia(m)
 	b := newBrowser(t, s)
 	b.login(editorToken)
 	a := b.follow("/search/start", url.Values{"dataset": {"d1"}, "class": {"White noise"}})
