@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -58,6 +60,48 @@ func TestStoreHangs(t *testing.T) {
 	r.video("a", 3000, nil, nil)
 	run := r.search(audiosearch.Query{Class: loud})
 	assert.Equal(t, []any{audiosearch.InternalError, 2}, []any{run.Termination, run.Attempts}, run.Message)
+}
+
+// TestLargeVideosAreReadInTurns: searches that find much metadata leave processors to
+// others; those that find little wait for nobody.
+func TestLargeVideosAreReadInTurns(t *testing.T) {
+	places := max(1, runtime.GOMAXPROCS(0)/2)
+	searches := places + 10
+	for text, want := range map[string]int{"little": searches, strings.Repeat("much", 15_000): places} {
+		synctest.Test(t, func(t *testing.T) {
+			type readKey struct{}
+			var second atomic.Int32 // searches at their second video
+			proceed := make(chan struct{})
+			db := newMemory(t)
+			store := &hookedStore{Store: db.AudioSearch()}
+			r := newRigOn(t, db, store, nil)
+			for _, id := range []string{"a", "b"} {
+				r.video(id, 3000, map[int]byte{0: 200}, audiosearch.Metadata{"text": audiosearch.String(text)})
+			}
+			r.ingest()
+			store.scoring = func(ctx context.Context) error {
+				if read, ok := ctx.Value(readKey{}).(*atomic.Int32); ok && read.Add(1) == 2 {
+					second.Add(1)
+					<-proceed
+				}
+				return nil
+			}
+			var all sync.WaitGroup
+			for range searches {
+				all.Go(func() {
+					ctx := context.WithValue(t.Context(), readKey{}, new(atomic.Int32))
+					found, err := r.Search(ctx, org, "", audiosearch.Query{Dataset: "d", Class: loud, Limit: 10})
+					assert.NoError(t, err)
+					assert.Len(t, found.Results, 4)
+				})
+			}
+			synctest.Wait()
+			assert.EqualValues(t, want, second.Load())
+			close(proceed)
+			all.Wait()
+			assert.EqualValues(t, searches, second.Load())
+		})
+	}
 }
 
 // TestSearchSaysUnavailable: whatever the scorer does.

@@ -114,13 +114,32 @@ func ceilScore(min float64) uint16 {
 func (s *Service) describe(ctx context.Context, org string, q *Query, m *Model, hits []Hit, keep *foundVideos) (results []Result, complete bool, err error) {
 	videos, check := make(map[string]knownVideo), newFilterCheck(q.Filters)
 	results, complete = make([]Result, 0, len(hits)), true
+	// Searches that found a thousand videos with much metadata would read them on all
+	// processors, and others would wait for one.
+	turn, err := turns.Begin(s.reading.With(ctx, org))
+	if err != nil {
+		return nil, false, err
+	}
+	defer turn.End()
+	cost := 0 // of the video that was read last, in nanoseconds, about; the next one is likely to be alike
 	for _, hit := range hits {
 		k, ok := videos[hit.Video]
 		if !ok {
-			var video Video
-			if video, k, err = s.foundVideo(ctx, org, q.Dataset, hit.Video, m.ID, check); err != nil {
+			if err := turn.Step(cost); err != nil {
 				return nil, false, err
 			}
+			var video Video
+			video, k, err = s.foundVideo(ctx, org, q.Dataset, hit.Video, m.ID)
+			turn.End() // what follows waits for other things
+			if err == nil && !k.gone {
+				var passes bool
+				passes, err = check.passes(ctx, video.Metadata)
+				k.gone = !passes
+			}
+			if err != nil {
+				return nil, false, err
+			}
+			cost = 2 * video.Metadata.size()
 			if !k.gone {
 				if err := keep.add(ctx, video); err != nil {
 					return nil, false, err
@@ -148,14 +167,8 @@ type knownVideo struct {
 	gone    bool // it is not there any more, or does not pass
 }
 
-// foundVideo reads a video in which something was found. Searches that found a thousand with much
-// metadata would do so on all processors, so they take turns at it.
-func (s *Service) foundVideo(ctx context.Context, org, dataset, id, model string, check *filterCheck) (v Video, k knownVideo, err error) {
-	t, err := turns.Begin(s.reading.With(ctx, org))
-	if err != nil {
-		return v, k, err
-	}
-	defer t.End()
+// foundVideo reads a video in which something was found.
+func (s *Service) foundVideo(ctx context.Context, org, dataset, id, model string) (v Video, k knownVideo, err error) {
 	v, err = s.store.Video(ctx, org, dataset, id)
 	if err == nil {
 		k.scoring, err = s.store.Scoring(ctx, org, dataset, id, model)
@@ -164,12 +177,8 @@ func (s *Service) foundVideo(ctx context.Context, org, dataset, id, model string
 		k.gone = true
 		return v, k, nil
 	}
-	if err != nil {
-		return v, k, unavailable("read a video", err)
-	}
-	passes, err := check.passes(ctx, v.Metadata)
-	k.path, k.gone = v.Path, !passes
-	return v, k, err
+	k.path = v.Path
+	return v, k, unavailable("read a video", err)
 }
 
 // keyframe returns the keyframe nearest to a time, the earlier one of two.

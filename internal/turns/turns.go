@@ -68,7 +68,8 @@ func Begin(ctx context.Context) (*Turn, error) {
 	return t, t.err
 }
 
-// End gives the place back. It may be called more than once.
+// End gives the place back. It may be called more than once, and the work may go on: the
+// next Step that is due waits for a place again.
 func (t *Turn) End() {
 	if t == nil || !t.held {
 		return
