@@ -210,20 +210,22 @@ func (s *Service) CancelInvitation(ctx context.Context, org string, by Caller, i
 // The caller must cover its roles: who has the link can have what it gives. One that is not pending is [ErrNotFound].
 func (s *Service) ResendInvitation(ctx context.Context, org string, by Caller, id string) (Invitation, error) {
 	start := s.opts.Now()
-	if err := s.needKey(ctx); err != nil {
-		return Invitation{}, err
+	var i Invitation
+	var e AuditEvent
+	err := s.needKey(ctx)
+	if err == nil {
+		i, e, err = s.changeInvitation(ctx, org, KindResent, by, id, func(i *Invitation, now time.Time) error {
+			if i.State(now) != InvitationPending {
+				return ErrNotFound
+			}
+			if !by.Access.Covers(i.Roles) {
+				return ErrForbidden
+			}
+			i.Generation++
+			i.ExpiresAt = now.Add(i.Lifetime)
+			return nil
+		})
 	}
-	i, e, err := s.changeInvitation(ctx, org, KindResent, by, id, func(i *Invitation, now time.Time) error {
-		if i.State(now) != InvitationPending {
-			return ErrNotFound
-		}
-		if !by.Access.Covers(i.Roles) {
-			return ErrForbidden
-		}
-		i.Generation++
-		i.ExpiresAt = now.Add(i.Lifetime)
-		return nil
-	})
 	s.observeChange(ctx, start, org, KindResent, by, id, &e, err)
 	if err == nil {
 		s.deliver(ctx, by, &i)

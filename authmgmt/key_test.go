@@ -198,6 +198,23 @@ func TestWrongKeyIsRefusedAtItsFirstUse(t *testing.T) {
 	assert.NoError(t, err, "the right key opens it still")
 }
 
+// That an invitation could not be resent for the key is observed like every other refusal.
+func TestResendWithAWrongKeyIsObserved(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	i := r.invite(t, "alan@example.com")
+	var seen []authmgmt.Observation
+	opts := withKey(otherKey)
+	opts.Observer = authmgmt.ObserverFunc(func(_ context.Context, o authmgmt.Observation) { seen = append(seen, o) })
+	s, err := authmgmt.New(r.store, opts)
+	require.NoError(t, err)
+	_, err = s.ResendInvitation(t.Context(), "acme", full, i.ID)
+	require.Equal(t, authmgmt.ErrWrongKey, err)
+	require.Len(t, seen, 1)
+	assert.Equal(t, authmgmt.KindResent, seen[0].Kind)
+	assert.Equal(t, i.ID, seen[0].Target)
+	assert.Equal(t, authmgmt.ErrWrongKey, seen[0].Err)
+}
+
 // The store is asked until the key has proved right, and then no more.
 func TestKeyIsCheckedOnce(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
