@@ -200,6 +200,26 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 	require.ElementsMatch(t, want, got)
 }
 
+// TestOpenAPIOfAuthMgmtSaysWhatMayBeTaken: the operations that give something or take it
+// away say that the caller must hold it. To cancel an invitation takes nothing from anybody.
+func TestOpenAPIOfAuthMgmtSaysWhatMayBeTaken(t *testing.T) {
+	p, known := classifyAuthMgmt(authmgmt.ErrForbidden)
+	require.True(t, known)
+	root := parsedAuthMgmt(t, describedAuthMgmt(t, everyAuthMgmtOption))
+	var bounded []string
+	for _, item := range at(root, "paths").Members() {
+		for _, op := range item.Members() {
+			r, _ := followRef(t, root, at(op, "responses", "403"))
+			if strings.Contains(string(at(r, "content").Raw()), p.message) {
+				bounded = append(bounded, at(op, "operationId").Text())
+			}
+		}
+	}
+	require.ElementsMatch(t, []string{
+		"updateClient", "createClient", "rotateClientSecret", "deleteClient", "createUserInvitation", "resendUserInvitation", "revokeToken",
+	}, bounded)
+}
+
 func compact(t *testing.T, v strictjson.Value) []byte {
 	t.Helper()
 	var text map[string]string
