@@ -20,8 +20,8 @@ import (
 // the host keeps outside of the store. Whoever has it and the store can accept every
 // pending invitation. It prints as [redacted]. The zero value is no key.
 type InvitationKey struct {
-	// A function, because fmt does not call the methods of unexported fields. (It follows
-	// a pointer, given a verb that does not fit.)
+	// A function, because fmt does not call the methods of unexported fields, and prints
+	// what a pointer leads to if a verb does not fit it.
 	bytes func() *[keytext.Size]byte
 }
 
@@ -39,16 +39,17 @@ func ParseInvitationKey(text string) (InvitationKey, error) {
 	return newInvitationKey(bytes, err, "an invitation key")
 }
 
-// InvitationKeyFromEnv reads a key from an environment variable, as [ParseInvitationKey] does.
+// InvitationKeyFromEnv reads a key from an environment variable, as [ParseInvitationKey]
+// does.
 func InvitationKeyFromEnv(name string) (InvitationKey, error) {
 	bytes, err := keytext.FromEnv(name)
-	return newInvitationKey(bytes, err, "the invitation key of "+name+":")
+	return newInvitationKey(bytes, err, "the invitation key of "+name)
 }
 
 // InvitationKeyFromFile reads a key from a file, as [ParseInvitationKey] does.
 func InvitationKeyFromFile(path string) (InvitationKey, error) {
 	bytes, err := keytext.FromFile(path)
-	return newInvitationKey(bytes, err, "the invitation key of "+path+":")
+	return newInvitationKey(bytes, err, "the invitation key of "+path)
 }
 
 func newInvitationKey(bytes [keytext.Size]byte, err error, which string) (InvitationKey, error) {
@@ -61,7 +62,7 @@ func newInvitationKey(bytes [keytext.Size]byte, err error, which string) (Invita
 	return InvitationKey{func() *[keytext.Size]byte { return &bytes }}, nil
 }
 
-var errPredictable = errors.New("must be random bytes, as openssl rand -hex 32 prints them, not ones of a pattern")
+var errPredictable = errors.New("must be random bytes, as openssl rand -hex 32 prints them; these follow a pattern")
 
 // IsZero reports whether k is no key.
 func (k InvitationKey) IsZero() bool { return k.bytes == nil }
@@ -123,7 +124,8 @@ func (s *Service) CheckKey(ctx context.Context) error {
 	return nil
 }
 
-// needKey is what comes before the key is used. A store that cannot check it has to be believed.
+// needKey is called before the key is used. If the store cannot check the key, it is taken
+// for the right one.
 func (s *Service) needKey(ctx context.Context) error {
 	if s.opts.AcceptURL == "" {
 		return errNoInvitations

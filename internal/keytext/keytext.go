@@ -16,8 +16,8 @@ import (
 // Size is the size of a key, in bytes.
 const Size = 32
 
-// What a key must be. The messages go on after the name of a key, and neither they nor
-// any that wraps them hold a key.
+// What a key must be. The messages of this package go on after the name of a key ("the
+// root key of KEY" "must be ..."). Neither they nor any that wraps them hold a key.
 var (
 	ErrSize = fmt.Errorf("must be %d random bytes", Size)
 	ErrText = fmt.Errorf("must be written as %d bytes in hex (%d digits) or base64, as openssl rand -hex %[1]d prints them", Size, 2*Size)
@@ -73,12 +73,12 @@ const maxFile = 4096
 func FromFile(path string) ([Size]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return [Size]byte{}, err
+		return [Size]byte{}, fmt.Errorf("cannot be read: %w", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
-		return [Size]byte{}, err
+		return [Size]byte{}, fmt.Errorf("cannot be read: %w", err)
 	}
 	if len(text) > maxFile {
 		return [Size]byte{}, ErrText
@@ -95,8 +95,8 @@ func FromEnv(name string) ([Size]byte, error) {
 	return Parse(text)
 }
 
-// Predictable reports whether a key is none that randomness gives: few different bytes,
-// or one after the other.
+// Predictable reports whether a key cannot be random: it has few different bytes, or each
+// byte is the one before plus the same number.
 func Predictable(key [Size]byte) bool {
 	different := make(map[byte]bool)
 	steps := make(map[byte]bool)

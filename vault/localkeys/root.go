@@ -42,7 +42,7 @@ func ParseRoot(text string) (Root, error) {
 func RootFromEnv(name string) (Root, error) {
 	bytes, err := keytext.FromEnv(name)
 	if err != nil {
-		return Root{}, fmt.Errorf("localkeys: the root key of %s: %w", name, err)
+		return Root{}, fmt.Errorf("localkeys: the root key of %s %w", name, err)
 	}
 	return newRoot(bytes), nil
 }
@@ -51,7 +51,7 @@ func RootFromEnv(name string) (Root, error) {
 func RootFromFile(path string) (Root, error) {
 	bytes, err := keytext.FromFile(path)
 	if err != nil {
-		return Root{}, fmt.Errorf("localkeys: the root key of %s: %w", path, err)
+		return Root{}, fmt.Errorf("localkeys: the root key of %s %w", path, err)
 	}
 	return newRoot(bytes), nil
 }
