@@ -129,13 +129,14 @@ func (s *Service) check(p *problems, u *ClientUpdate) {
 	}
 	if u.Roles == nil {
 		if u.FullAccess {
-			p.add("full_access", "must not be set unless Roles is, and empty")
+			p.add("full_access", "must not be set unless roles are given as an empty list")
 		}
 		return
 	}
 	p.roles(s.catalogue, *u.Roles)
 	p.both(*u.Roles, u.FullAccess)
-	if len(*u.Roles) == 0 && u.Context == (RolesContext{}) && !u.FullAccess { // of another context, what stays is seen in apply
+	// With a context, roles of others may stay. Only apply can see them.
+	if len(*u.Roles) == 0 && u.Context == (RolesContext{}) && !u.FullAccess {
 		p.neither()
 	}
 	if u.Context.kind == contextDataset {

@@ -23,8 +23,10 @@ var (
 	// ErrForbidden: the change would give or take away more than the caller holds. Ask
 	// somebody who holds it.
 	ErrForbidden = errors.New("authmgmt: the change gives or takes more than the caller holds")
-	// ErrRBACDisabled: roles were given, and the organization has no role-based access control. Enable it, or leave the roles out.
-	ErrRBACDisabled = errors.New("authmgmt: the organization has no role-based access control")
+	// ErrRBACDisabled: roles were given, and the Directory says that the organization has
+	// no role-based access control. Enable it with [Service.SetRBAC], or in a Directory of
+	// your own; or leave the roles out.
+	ErrRBACDisabled = errors.New("authmgmt: the organization has no role-based access control (see Service.SetRBAC)")
 	// ErrInvalidClient: the client ID or its secret is unknown, expired or revoked.
 	ErrInvalidClient = errors.New("authmgmt: invalid client credentials")
 	// ErrInvalidToken: the access token is unknown, expired or revoked.
@@ -42,8 +44,12 @@ var (
 )
 
 // Problem is one thing wrong with a request. Its message never repeats the request's content.
+//
+// Fields have the names that they have over HTTP, in messages too: "name",
+// "roles[2].role_id", "roles_context", "limit". The field FullAccess, which only Go has,
+// is "full_access".
 type Problem struct {
-	Field   string // "name", "roles[2].role_id", "roles_context", "limit", ...
+	Field   string
 	Message string
 }
 
@@ -118,9 +124,9 @@ func (p *problems) both(roles []Role, full bool) {
 	}
 }
 
-// neither refuses to give full access to what has no roles, unless somebody says so.
+// neither refuses what has neither roles nor full access.
 func (p *problems) neither() {
-	p.add("roles", "must be given, or FullAccess must be set")
+	p.add("roles", "must be given, or full_access must be set")
 }
 
 // size bounds how many roles there are, and their text.

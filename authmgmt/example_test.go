@@ -10,8 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-// exampleKey stands for 32 random bytes that the host keeps outside of its database.
-// exampleKey is what a host gets from InvitationKeyFromFile, say.
+// exampleKey stands for 32 random bytes that the host keeps outside of its database, and
+// reads with InvitationKeyFromFile, say.
 func exampleKey(text string) authmgmt.InvitationKey {
 	key, err := authmgmt.NewInvitationKey([]byte(text))
 	if err != nil {
@@ -179,7 +179,7 @@ func ExampleDirectory() {
 		fmt.Println(err)
 	}
 	// Output:
-	// authmgmt: the organization has no role-based access control
+	// authmgmt: the organization has no role-based access control (see Service.SetRBAC)
 	// <nil>
 }
 

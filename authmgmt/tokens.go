@@ -61,7 +61,10 @@ type NewToken struct {
 	Roles      []Role
 	FullAccess bool          // instead of Roles: everything within the organization
 	Lifetime   time.Duration // 0: Options.TokenLifetime; NoExpiry: for ever
-	Revoked    bool          // it has ended, and is stored so that it cannot be imported as one that has not
+
+	// Revoked says that it has ended. It is stored so that it cannot be imported as one
+	// that has not.
+	Revoked bool
 }
 
 // NoExpiry is the NewToken.Lifetime of a token that works until it is revoked.
@@ -106,7 +109,7 @@ func (s *Service) newToken(ctx context.Context, org string, by Caller, n NewToke
 	case n.Lifetime == 0:
 		n.Lifetime = s.opts.TokenLifetime
 	case n.Lifetime < 0 && n.Lifetime != NoExpiry:
-		p.add("lifetime", "must be above 0, 0 for the default, or NoExpiry")
+		p.add("lifetime", "must be positive, 0 for the default, or NoExpiry for none")
 	}
 	if err := p.err(); err != nil {
 		return "", Token{}, AuditEvent{}, err
