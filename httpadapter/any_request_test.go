@@ -95,15 +95,16 @@ var (
 		`{"email":"a@example.com","name":"Ada","roles":[]}`, `{"overlap_seconds":1}`, `{}`, `[]`, `null`, `7`, `"` + canary + `"`, ``,
 		parameters(ofName(canary)), parameters(ofEmail(canary), ofName(canary)), `{"records":[{"fields":{"name":"` + canary + `"}}]}`,
 		`{"records":[{"fields":{"email":"` + canary + `","card":"4111111111111111"}}]}`, `{"detokenizationParameters":[{"token":"x","redaction":"MASKED"}]}`,
-		`{"dataset_id":"calls","audio_class":"Dial tone","filters":[{"key":"site","op":"=","value":"` + canary + `"}]}`,
-		`{"dataset_id":"calls","audio_class":"Silence","limit":1000,"min_score":0.5}`, `{"dataset_id":"none","audio_class":"Dial tone"}`,
+		`{"dataset_id":"calls","audio_class":"Dial tone","metadata_filters":[{"key":"site","op":"=","value":"` + canary + `"}]}`,
+		`{"dataset_id":"calls","audio_class":"Silence","limit":1000,"metadata_filters":[{"key":"` + canary + `","op":">","value":"` + canary + `"}]}`, `{"dataset_id":"none","audio_class":"Dial tone"}`,
 		"grant_type=client_credentials&client_id=old&client_secret=" + canary, "grant_type=x&%zz",
 	}
 	madeMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "FOO"}
 	inBraces    = regexp.MustCompile(`\{[^}]*\}`)
 )
 
-// request returns a request to an operation of a service, or nil if net/http would not take it.
+// request returns a request to an operation of a service, or nil if net/http would not take
+// it.
 func (g *requestMaker) request(s *anyService) *http.Request {
 	op := pick(g, s.handler.Routes()).Operation
 	target := inBraces.ReplaceAllStringFunc(op.Pattern, func(wildcard string) string {
