@@ -11,7 +11,9 @@ import (
 
 // Person is who accepts an invitation, as far as the host knows.
 type Person struct {
-	Subject string // "" if the host knows nothing but that he has the link; the audit trail then names the invitation's email address
+	// Subject is "" if the host knows nothing but that they have the link. Then the audit
+	// trail names the invitation's email address.
+	Subject string
 }
 
 // Acceptance is an accepted invitation whose Grant is due.
@@ -167,7 +169,7 @@ func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Acce
 		return Accepted{Invitation: *i}, ErrGrantPending
 	}
 	attemptCtx := ctx
-	if attended { // the person may leave; what he accepted is handed out all the same
+	if attended { // the person may leave; what they accepted is handed out all the same
 		attemptCtx = context.WithoutCancel(ctx)
 	}
 	attempt, cancel := context.WithTimeout(attemptCtx, min(left, s.opts.GrantTimeout))

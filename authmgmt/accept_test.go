@@ -284,7 +284,7 @@ func TestUnattendedGrant(t *testing.T) {
 	assert.Equal(t, "welcome", accepted.Reply)
 }
 
-// A person who leaves in the middle does not take the grant with him.
+// A person who leaves in the middle does not take the grant with them.
 func TestGrantOutlivesTheRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	r := newRig(t, authmgmt.Options{Grant: func(attempt context.Context, _ authmgmt.Acceptance) (string, error) {

@@ -4,8 +4,9 @@ import "slices"
 
 // Access is what a caller is allowed. Its zero value allows nothing.
 //
-// Full access is not a role. It is what a stored credential without roles has, and it allows what no catalogue knows. An admin can do
-// everything that the catalogue is about, but can neither give full access nor take it away.
+// Full access is not a role. It is what a stored credential without roles has, and it
+// allows what no catalogue knows. An admin can do everything that the catalogue is about,
+// but can neither give full access nor take it away.
 type Access struct {
 	full      bool
 	catalogue *Catalogue
@@ -55,8 +56,8 @@ func (a Access) Covers(roles []Role) bool {
 	return len(roles) > 0
 }
 
-// mayReplace reports whether a caller with a may put the one roles in the place of the
-// others: it must hold what comes and what goes. What stays need not be covered.
+// mayReplace reports whether a caller with a may replace some roles by others: a must
+// cover what comes and what goes. What stays need not be covered.
 func (a Access) mayReplace(before, after []Role) bool {
 	if len(before) == 0 || len(after) == 0 {
 		return a.full

@@ -41,8 +41,8 @@ const (
 	ActionDeleteClient Action = "deleteClient"
 )
 
-// The actions on access tokens, by who may manage clients: they are done to a [Resource]
-// of type [ResourceClient], all of them.
+// The actions on access tokens, for those who may manage clients: the [Resource] is of type
+// [ResourceClient], without an ID.
 const (
 	ActionListTokens  Action = "listTokens"
 	ActionRevokeToken Action = "revokeToken"

@@ -30,8 +30,11 @@ var (
 // DefaultCatalogue has three roles. A viewer can list and read triggers, tokenize,
 // search, and read what was found; an editor can also submit triggers, insert, detokenize
 // to masked values, and cancel a search; an admin can do everything, clients and
-// invitations included. Who may tokenize can find out whether a value that they guess is
-// stored: [NewCatalogue] makes a viewer without [ActionTokenize].
+// invitations included.
+//
+// Those who may tokenize can find out whether a value that they guess is stored. To take
+// that from viewers, make a catalogue with [NewCatalogue] whose viewer has no
+// [ActionTokenize].
 func DefaultCatalogue() *Catalogue {
 	return &Catalogue{roles: map[string][]Action{
 		"viewer": viewerActions,
@@ -55,8 +58,8 @@ func NewCatalogue(roles map[string][]Action) (*Catalogue, error) {
 	return c, nil
 }
 
-// WithResources returns a copy that knows types of resources of the host's own, too.
-// Those of this package every catalogue knows.
+// WithResources returns a copy that also knows types of resources of the host's own.
+// Every catalogue knows those of this package.
 func (c *Catalogue) WithResources(types ...string) (*Catalogue, error) {
 	for _, t := range types {
 		if problem := name.Problem(t); problem != "" {
@@ -83,7 +86,8 @@ func (c *Catalogue) Check(r Role) error {
 		if problem := name.Problem(r.Resource); problem != "" {
 			return Problem{"resource", problem}
 		}
-		if types := c.Resources(); !slices.Contains(types, r.Resource) { // it would allow nothing, and nobody would say why
+		// A role on an unknown type would allow nothing, and nobody would say why.
+		if types := c.Resources(); !slices.Contains(types, r.Resource) {
 			return Problem{"resource", fmt.Sprintf("is not one of the types %s", quoted(types))}
 		}
 	}

@@ -52,7 +52,8 @@ func TestRolesOnUnknownTypesOfResources(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// What was stored before such roles were refused works on, and an update of other roles leaves it.
+// What was stored before such roles were refused works on, and an update of other roles
+// leaves it.
 func TestStoredRolesOnUnknownTypesStay(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	c, secret := r.newClient(t, "viewer")

@@ -12,7 +12,7 @@ type Client struct {
 	Organization string
 	ID           string
 	Name         string
-	Roles        []Role // none: full access, which NewClient.FullAccess or ClientUpdate.FullAccess asked for
+	Roles        []Role // none: full access
 	Secrets      []ClientSecret
 	CreatedAt    time.Time
 	UpdatedAt    time.Time // of the last change of name, roles or secrets

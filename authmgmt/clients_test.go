@@ -15,7 +15,7 @@ import (
 func TestCreateClient(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	given := append(roles("viewer", "viewer"), authmgmt.Role{ID: "editor", Resource: "dataset", ResourceInstance: "d1"})
-	c, secret, err := r.CreateClient(t.Context(), "acme", admin, authmgmt.NewClient{Name: "ci", Roles: given, FullAccess: len(given) == 0})
+	c, secret, err := r.CreateClient(t.Context(), "acme", admin, authmgmt.NewClient{Name: "ci", Roles: given})
 	require.NoError(t, err)
 	assert.Equal(t, "acme", c.Organization)
 	assert.Len(t, c.ID, 36)
@@ -30,7 +30,7 @@ func TestCreateClient(t *testing.T) {
 	_, err = r.Client(t.Context(), "globex", c.ID)
 	assert.Equal(t, authmgmt.ErrNotFound, err)
 
-	other, otherSecret, err := r.CreateClient(t.Context(), "acme", admin, authmgmt.NewClient{Name: "ci", Roles: given, FullAccess: len(given) == 0})
+	other, otherSecret, err := r.CreateClient(t.Context(), "acme", admin, authmgmt.NewClient{Name: "ci", Roles: given})
 	require.NoError(t, err, "names need not be unique")
 	assert.NotEqual(t, c.ID, other.ID)
 	assert.NotEqual(t, secret, otherSecret)
@@ -83,7 +83,7 @@ func fieldsOf(t *testing.T, err error) []string {
 	return fields
 }
 
-// Nobody gives away more than he holds, in whatever way.
+// Nobody gives away more than they hold, in whatever way.
 func TestNobodyRaisesAnybody(t *testing.T) {
 	type attempt struct {
 		name string
@@ -96,7 +96,7 @@ func TestNobodyRaisesAnybody(t *testing.T) {
 		}},
 		{"update a client", func(ctx context.Context, r *rig, by authmgmt.Caller, given []authmgmt.Role) error {
 			u := authmgmt.ClientUpdate{Roles: &given, FullAccess: len(given) == 0}
-			if len(given) > 0 { // beside what it has, which is nobody's to take here
+			if len(given) > 0 { // what it has stays: this is about giving
 				with := append([]authmgmt.Role{{ID: "viewer", Resource: "vault"}}, given...)
 				u.Roles = &with
 			}

@@ -190,9 +190,9 @@ func (s *Service) listInvitations(ctx context.Context, org string, pendingAt tim
 	return page, unavailable("list invitations", err)
 }
 
-// CancelInvitation ends a pending invitation: its link opens nothing any more. The caller need not
-// cover its roles: nobody has them yet, and a link that went astray is to be ended by whoever may.
-// One that is not pending is [ErrNotFound].
+// CancelInvitation ends a pending invitation: its link opens nothing any more. The caller
+// need not cover its roles: nobody has them yet, and whoever may cancel must be able to end
+// a link that went astray. One that is not pending is [ErrNotFound].
 func (s *Service) CancelInvitation(ctx context.Context, org string, by Caller, id string) error {
 	start := s.opts.Now()
 	_, e, err := s.changeInvitation(ctx, org, KindCancelled, by, id, func(i *Invitation, now time.Time) error {
@@ -251,7 +251,8 @@ func (s *Service) deliver(ctx context.Context, by Caller, i *Invitation) {
 	})
 }
 
-// guard calls a function of Options about an invitation. A panic is logged and becomes an error.
+// guard calls a function of Options about an invitation. A panic is logged and becomes an
+// error.
 func (s *Service) guard(ctx context.Context, name string, i *Invitation, f func() error) (err error) {
 	defer hook.Recover(ctx, s.opts.Logger, name, &err, "organization", i.Organization, "invitation", i.ID)
 	err = f()

@@ -47,7 +47,6 @@ func TestNothingIsGivenByOmission(t *testing.T) {
 		"update a client": func(r *rig, given []authmgmt.Role, fullAccess bool) error {
 			c, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: roles("viewer")})
 			require.NoError(t, err)
-			r.trail(t, "acme")
 			u := authmgmt.ClientUpdate{Roles: &given, FullAccess: fullAccess}
 			checked := r.CheckUpdate(u)
 			_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, u)

@@ -13,8 +13,8 @@ import (
 // RotateSecret makes a new secret for a client, which cannot be had again. The newest one before it goes on working until overlap has passed, or
 // until it ends by itself; 0 means Options.SecretOverlap, less than 0 ends it now. All others end at once, and the tokens that were got
 // with them. A token that was got before with the one that goes on lives out its own time. The caller must cover the client's roles: who has
-// the secret has what the client has.
-// The errors are [*ValidationError], [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
+// the secret has what the client has. The errors are [*ValidationError], [ErrNotFound],
+// [ErrForbidden] and [ErrUnavailable].
 func (s *Service) RotateSecret(ctx context.Context, org string, by Caller, id string, overlap time.Duration) (c Client, text string, err error) {
 	start := s.opts.Now()
 	var e AuditEvent
@@ -61,8 +61,8 @@ func (s *Service) rotate(ctx context.Context, org string, by Caller, id string, 
 }
 
 // RevokeSecret ends one secret of a client now, and the tokens that were got with it. A client without a secret is useless until one is
-// rotated in. The caller must cover its roles.
-// The errors are [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
+// rotated in. The caller must cover its roles. The errors are [ErrNotFound],
+// [ErrForbidden] and [ErrUnavailable].
 func (s *Service) RevokeSecret(ctx context.Context, org string, by Caller, id string, secretID uuid.UUID) error {
 	start := s.opts.Now()
 	_, e, err := s.changeClient(ctx, org, KindSecretRevoked, by, id, func(c *Client) error {

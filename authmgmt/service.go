@@ -51,7 +51,9 @@ type Options struct {
 	GrantTimeout time.Duration // of one attempt: 30 s; at most 1 h
 	GrantRetry   time.Duration // the wait after a first failure, doubled with each further one, up to an hour: 5 s
 
-	TokenLifetime time.Duration // of an access token that asks for no other: 1 h; one from Login ends with its secret at the latest
+	// TokenLifetime is that of an access token that asks for no other: 1 h. One from Login
+	// ends with its secret at the latest.
+	TokenLifetime time.Duration
 	TokenCache    time.Duration // how long VerifyToken may take another process's change for not made, at most 1 min; 0: each call asks the store
 	SecretOverlap time.Duration // how long the secret before keeps working after RotateSecret: 24 h
 	TokenPrefix   string        // of access tokens: "at-"
@@ -88,7 +90,8 @@ type Service struct {
 	keyFits   atomic.Bool // the store's invitations were made with the key
 }
 
-// Caller is who asks for a change. Nobody can give away, or end, more than their Access covers.
+// Caller is who asks for a change. Nobody can give away, or end, more than their Access
+// covers.
 type Caller struct {
 	Subject string // for the audit trail
 	Access  Access

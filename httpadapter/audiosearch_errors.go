@@ -29,8 +29,8 @@ func classifyAudioSearch(err error) (problem, bool) {
 
 const msgTooManyRuns = "Too many searches of your organization have not ended. Start this one again when some have."
 
-// afterSomeRuns is when it may be worth while to come back, in seconds: as a worker goes, some runs
-// have ended by then.
+// afterSomeRuns says when to come back, in seconds: by then a worker has usually ended some
+// runs.
 var afterSomeRuns = http.Header{"Retry-After": {"10"}}
 
 // searchFields are those of a search's body.

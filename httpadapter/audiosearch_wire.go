@@ -35,9 +35,9 @@ func newRunStatus(r *audiosearch.Run) runStatus {
 // writeAtOnce is how many bytes of a result gather before they are written.
 const writeAtOnce = 16 << 10
 
-// writeRunResult writes what a run found: its state alone before the end. It is written piece by
-// piece, for a run may have found a thousand segments of videos with much metadata, which each of
-// them repeats; and without reflection. The error is that of found.
+// writeRunResult writes what a run found: its state alone before the end. It writes piece
+// by piece, for a run may have found a thousand segments of videos with much metadata,
+// which each of them repeats; and without reflection. The error is that of found.
 func writeRunResult(w io.Writer, r *audiosearch.Run, found iter.Seq2[audiosearch.Result, error]) error {
 	b := []byte(`{"status":`)
 	if r.State != audiosearch.StateTerminated {

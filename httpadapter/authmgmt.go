@@ -116,7 +116,8 @@ func invitationOperation(action authmgmt.Action, method, pattern string, handle 
 	return managementOperation(action, authmgmt.ResourceInvitation, method, pattern, "There is no such pending invitation.", handle)
 }
 
-// tokenOperation is asked for as one on clients: a token is a client's, or does what one could.
+// tokenOperation is one on access tokens. It takes the same rights as one on clients: a
+// token is a client's, or can do what a client could.
 func tokenOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
 	return managementOperation(action, authmgmt.ResourceClient, method, pattern, "There is no such access token.", handle)
 }

@@ -42,7 +42,8 @@ func (m managementRequest) send(r *authRig, caller, id string, edits ...func(*ht
 	return r.as(caller, m.method, m.target(id), m.body, edits...)
 }
 
-// target is the path with an ID. That of a token is made of it, unless it is too long for any ID.
+// target is the path with an ID. That of a token is made of it, unless it is too long for
+// any ID.
 func (m managementRequest) target(id string) string {
 	if strings.HasPrefix(m.path, issued) && len(id) < 256 {
 		id = tokenID(id).String()
@@ -242,7 +243,8 @@ func TestLastRoleNeedsFullAccess(t *testing.T) {
 		{nil, `{"roles_context":"dataset:d1"}`, true},
 		{[]authmgmt.Role{viewerOf("d1")}, `{"roles":[],"roles_context":"dataset:d2"}`, false},
 		{[]authmgmt.Role{viewerOf("d1"), {ID: "viewer"}}, `{"roles":[],"roles_context":"dataset:d1"}`, false},
-		{nil, `{"roles":[{"role_id":"admin"}]}`, true}, // less than it has, which is not the caller's to take
+		// Less than it has, and the caller cannot take full access away.
+		{nil, `{"roles":[{"role_id":"admin"}]}`, true},
 		{[]authmgmt.Role{{ID: "editor"}}, `{"roles":[{"role_id":"admin"}]}`, false},
 	} {
 		id := fmt.Sprintf("c%d", len(r.bodySeen))
@@ -263,7 +265,8 @@ func TestLastRoleNeedsFullAccess(t *testing.T) {
 	}
 }
 
-// Nobody gives what he does not hold, not even to himself: all callers, all bodies, several clients that they could change.
+// Nobody gives what they do not hold, not even to themselves: all callers, all bodies,
+// several clients that they could change.
 func TestNobodyWidensAnybody(t *testing.T) {
 	assignments := []string{
 		``, `{"role_id":"admin"}`, `{"role_id":"editor"}`, `{"role_id":"viewer"}`, `{"role_id":"admin","resource":"dataset"}`,

@@ -35,7 +35,7 @@ func (a *authMgmtAdapter) clientUpdate(body *object) authmgmt.ClientUpdate {
 	bind(u.Context, given)
 	roles := plainRoles(given) // none: the service is told so
 	u.Roles = &roles
-	u.FullAccess = len(roles) == 0 // the document has it so
+	u.FullAccess = len(roles) == 0 // the specification demands it
 	return u
 }
 

@@ -111,8 +111,10 @@ func (a *authMgmtAdapter) email(o *object) string {
 	return email
 }
 
-// besideInvitee refuses what stands in the body and would be passed over for what stands in "invitee". No roles would mean full access,
-// so somebody who put them in the wrong place would give away more than he wrote. The roles of an answer, which has them twice, may stay.
+// besideInvitee refuses what stands in the body and would be passed over for what stands
+// in "invitee". No roles would mean full access, so those who put them in the wrong place
+// would give away more than they wrote. The roles of an answer, which has them twice, may
+// stay.
 func (a *authMgmtAdapter) besideInvitee(body *object, roles []authmgmt.Role) {
 	for _, name := range []string{"email", "name"} {
 		if v, given := body.v.Get(name); given && !isNull(v) {

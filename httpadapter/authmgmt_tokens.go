@@ -51,7 +51,8 @@ func (a *authMgmtAdapter) listTokens(c *call) response {
 func (a *authMgmtAdapter) revokeToken(c *call) response {
 	var d decoder
 	id := newParams(&d, c.r).pathUUID(c.r, "token_id")
-	if failed := a.checked(c, &d, ""); failed != nil { // a role for one client is none for its tokens
+	// Without an ID: a role that is bound to one client does not extend to its tokens.
+	if failed := a.checked(c, &d, ""); failed != nil {
 		return *failed
 	}
 	if err := a.service.RevokeToken(c.r.Context(), c.principal.Organization, c.caller(), id); err != nil {

@@ -29,7 +29,8 @@ func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
 	}
 	body := io.Reader(r.Body)
 	if r.ContentLength < 0 {
-		body = http.MaxBytesReader(nil, r.Body, limit) // without a writer: the rest of the body is seen to by writeUnread
+		// Without a writer, which would end the connection: writeUnread sees to the rest.
+		body = http.MaxBytesReader(nil, r.Body, limit)
 	}
 	var data []byte
 	var err error

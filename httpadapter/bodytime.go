@@ -15,7 +15,8 @@ import (
 // A server's own ReadTimeout ends such a read anyhow, and the connection with it. It
 // stays in force alone: net/http would lift it when it ends the goroutine's read.
 
-// timeless reports whether nothing but this package bounds the time that a request's body may take.
+// timeless reports whether nothing but this package bounds the time that a request's body
+// may take.
 func timeless(r *http.Request) bool {
 	server, ok := r.Context().Value(http.ServerContextKey).(*http.Server)
 	return ok && server.ReadTimeout <= 0

@@ -19,7 +19,8 @@ func RequestID(ctx context.Context) string {
 	return id
 }
 
-// identify gives a request its ID, and the answer the header. A header that the host has set stays.
+// identify gives a request its ID, and the answer the header. A header that the host has
+// set stays.
 func identify(w http.ResponseWriter, r *http.Request) *http.Request {
 	header := w.Header()
 	id := header.Get(requestIDHeader)

@@ -28,7 +28,9 @@ var (
 	jsonType        = []string{"application/json"}
 	bearerScheme    = []string{"Bearer"}
 	closeConnection = []string{"close"}
-	retryAfter      = []string{"5"} // seconds: longer than a lock is waited for, and short for a person
+
+	// In seconds: longer than a lock is waited for, and short for a person.
+	retryAfter = []string{"5"}
 )
 
 func (resp response) write(w http.ResponseWriter) {
@@ -54,7 +56,8 @@ func (resp response) write(w http.ResponseWriter) {
 	w.WriteHeader(resp.status)
 	if resp.stream != nil {
 		if resp.stream(w) != nil {
-			panic(http.ErrAbortHandler) // cuts the connection: a caller must not take a part for the whole
+			// It cuts the connection: a caller must not take a part for the whole.
+			panic(http.ErrAbortHandler)
 		}
 		return
 	}

@@ -109,7 +109,8 @@ func TestPoolingProxyKeepsCallersApart(t *testing.T) {
 					if ended {
 						pooled = dial(t, address)
 					} else if !strings.HasSuffix(name, "broken") {
-						pooled.send(attack.body) // it comes late, and is taken to have been the body
+						// It comes late, and is taken to have been the body.
+						pooled.send(attack.body)
 					}
 					pooled.requireOwn(s, msg)
 					require.NoError(t, pooled.conn.Close())

@@ -112,7 +112,7 @@ func (s *anyService) smuggled() string {
 		strconv.Itoa(len(s.body)) + "\r\n\r\n" + s.body
 }
 
-// unread are the beginnings of all requests that do not get their body read, or not to its end.
+// unread are the beginnings of all requests whose body is not read, or not to its end.
 func (s *anyService) unread() []earlyRequest {
 	readable := earlyRequest{s.read, "Content-Type: application/json\r\nAuthorization: Bearer " + s.bearer + "\r\n", s.broken, false}
 	return append([]earlyRequest{readable}, s.early...)
@@ -183,14 +183,16 @@ func TestLateBodyEndsTheConnection(t *testing.T) {
 	}
 }
 
-// requireLateEnd sends a request without the rest of its body, and that once it is too late.
+// requireLateEnd sends a request without the rest of its body, and the rest once it is too
+// late.
 func requireLateEnd(t *testing.T, s *anyService, address, host string, e earlyRequest, length, begun string) {
 	t.Helper()
 	msg := e.start + ", " + length + ", " + begun
 	c := dial(t, address)
 	c.send(e.head(length) + begun)
 	require.Equal(t, e.status, c.answer(msg).StatusCode, msg)
-	if host != "without Unwrap" { // there net/http waits for the client to end, after an answer that says so
+	// Without Unwrap net/http waits for the client to end, after an answer that says so.
+	if host != "without Unwrap" {
 		_, err := c.r.Peek(1)
 		require.ErrorIs(t, err, io.EOF, msg)
 	}

@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// A request may be refused before its body has been read. Left alone, net/http reads up to 256 KiB
-// of the body before it sends the answer, for as long as the client cares to take, and cuts a
-// longer one off, so that many clients see a broken connection in place of the answer. So the
-// answer is sent first, and then the rest is taken in, within these limits.
+// A request may be refused before its body has been read. Left alone, net/http reads up to
+// 256 KiB of the body before it sends the answer, for as long as the client cares to take,
+// and cuts a longer one off, so that many clients see a broken connection in place of the
+// answer. So the answer is sent first, and then the rest is taken in, within these limits.
 //
-// What comes after an answer must not be taken for the next request as long as it may be the body
-// of the last one: the connection goes on only if the body was read to its very end.
+// What comes after an answer must not be taken for the next request as long as it may be
+// the body of the last one: the connection goes on only if the body was read to its very
+// end.
 const (
 	drainBytes = 16 << 20
 	drainTime  = 2 * time.Second
@@ -53,18 +54,21 @@ func (h *Handler) writeUnread(w http.ResponseWriter, r *http.Request, resp respo
 		resp.write(w)
 		return
 	}
-	if r.Header.Get("Expect") != "" { // "100 Continue" was not sent: net/http ends the connection, once the body is there
+	// "100 Continue" was not sent. net/http ends the connection once the body is there.
+	if r.Header.Get("Expect") != "" {
 		setReadDeadline(w, time.Now().Add(h.drainTime()))
 		resp.write(w)
 		return
 	}
 	hijacker, ok := innermost(w).(http.Hijacker)
-	if resp.stream != nil || !ok || !enableFullDuplex(w) { // the end of a stream comes when the handler returns
+	// A stream is not sent first: its end comes only when the handler returns.
+	if resp.stream != nil || !ok || !enableFullDuplex(w) {
 		h.writeGuarded(w, r, resp)
 		return
 	}
 	complete := false
-	defer func() { // in full duplex net/http goes on reading requests wherever the last body was left
+	// In full duplex net/http goes on reading requests wherever the last body was left.
+	defer func() {
 		if !complete {
 			hangUp(hijacker)
 		}
@@ -114,8 +118,8 @@ func (resp response) writeLast(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) drainTime() time.Duration { return min(drainTime, h.opts.BodyTimeout) }
 
 // readToEnd reads what is left of a body, and reports whether it came to the end that was
-// announced. That of a body in chunks was not: what ends may be a host's reader that
-// hides the rest, and then net/http would read on in the middle of it.
+// announced. For a body in chunks none was: what ended may be a host's reader that hides
+// the rest, and net/http would read on in the middle of it.
 func readToEnd(r *http.Request, limit int64) bool {
 	n, err := io.Copy(io.Discard, io.LimitReader(r.Body, limit+1))
 	return err == nil && n <= limit && n == r.ContentLength
@@ -133,8 +137,8 @@ func hangUp(hijacker http.Hijacker) {
 	}
 }
 
-// linger closes a connection as one whose last answer shall arrive: to close it while the
-// client still sends would reset it, and the answer may be lost.
+// linger closes a connection so that its last answer arrives: to close it while the client
+// still sends would reset it, and the answer could be lost.
 func linger(conn net.Conn) {
 	defer conn.Close()
 	half, ok := conn.(interface{ CloseWrite() error })

@@ -197,7 +197,7 @@ func TestDeadLetterIsLogged(t *testing.T) {
 		})
 		e := submit(t, f.Service, secretText)
 		for f.Drain(t.Context()); get(t, f.Service, e.ID).Status != trigger.StatusFailed; f.Drain(t.Context()) {
-			assert.Empty(t, logged.String(), "an attempt that is tried again is none")
+			assert.Empty(t, logged.String(), "an attempt that is tried again is no dead letter")
 			f.Advance(time.Minute)
 		}
 		assert.Equal(t, 1, strings.Count(logged.String(), "\n"), name)

@@ -53,8 +53,9 @@ type Queue interface {
 	// backend is waited out.
 	//
 	// A queue that knows organizations apart, as those of [LeaseQueue] do, serves them in
-	// turn; and if one of them has all of several workers, a job of another one is handed
-	// out besides, so that it need not wait for a long one to end.
+	// turn. While one organization has all workers, of which there are two or more, one
+	// job of another organization is handed out besides them, so that it need not wait
+	// for a long one to end.
 	//
 	// The context given to handle carries ctx's values. It does not end with ctx, but with the delivery: when the lease is lost,
 	// its cause is [ErrLeaseLost], and the verdict is ignored.

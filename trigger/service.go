@@ -31,10 +31,11 @@ type Options struct {
 	MaxBytes          int           // most bytes of instructions and context together: 1 MiB
 	KeyPrefix         string        // of issued API keys: "sk-"
 
-	// PublicError says what the history shows of the failure of an attempt, as LastError of the
-	// event and last_error over HTTP. Its text is cut to 2 KiB; "" shows nothing. It is asked when
-	// the failure is written, of what the Processor returned, of a panic and of a timeout alike.
-	// The summary of an Outcome is shown as it is. Nil shows the error's text.
+	// PublicError says what the history shows of the failure of an attempt, as LastError
+	// of the event and last_error over HTTP. Its text is cut to 2 KiB; "" shows nothing.
+	// It is asked when the failure is written, of what the Processor returned, of a panic
+	// and of a timeout alike. The summary of an Outcome is shown as it is. Nil shows the
+	// error's text.
 	PublicError func(error) string
 
 	Now      func() time.Time // time.Now

@@ -40,7 +40,7 @@ var (
 
 // WorkerOptions are the settings of a Worker. The zero value means the defaults.
 type WorkerOptions struct {
-	Concurrency int           // attempts at a time: 4, and 1 more for the others while one organization has all of several
+	Concurrency int           // attempts at a time: 4, and sometimes 1 more (see Queue.Consume)
 	MaxAttempts int           // attempts before an event fails: 10
 	Timeout     time.Duration // of one attempt: 10 min
 	Drain       time.Duration // how long running attempts may go on after Run's context ended: 25 s
@@ -258,7 +258,8 @@ func (w *Worker) end(ctx context.Context, m mode, e *Event, outcome Outcome, fai
 
 	var text string
 	if failure != nil {
-		text = s.publicError(ctx, failure) // here, because it is the host's code and may do anything
+		// Here, and not in write: it is the host's code and may do anything.
+		text = s.publicError(ctx, failure)
 	}
 	write := func(stored *Event) error {
 		if stored.Status.Finished() || stored.Generation != e.Generation {

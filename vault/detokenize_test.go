@@ -52,7 +52,7 @@ func TestDetokenizeRedacts(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, nothing, values)
 	}
-	// What is no redaction is a mistake, the names that the HTTP interface has for them included.
+	// What is no redaction is a mistake. So are the names that redactions have over HTTP.
 	for _, unknown := range []vault.Redaction{"plain", "PlainText", "MASKED", "PLAIN_TEXT", "nonsense"} {
 		values, err = ask(always(unknown))
 		require.ErrorIs(t, err, vault.ErrInvalid)
@@ -177,7 +177,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// Who saw what is in the audit trail before he sees it, and never a value.
+// Who saw what is in the audit trail before they see it, and never a value.
 func TestAudit(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	tokens := insert(t, r.Service, append(of("persons", "email", "ada@example.com"), of("persons", "name", "Ada Lovelace")...))

@@ -33,7 +33,7 @@ var (
 	// ErrFormat: the value does not fit the format of its column.
 	ErrFormat = errors.New("vault: the value does not fit the column's format")
 	// ErrInvalid: an item is not well formed: it has no value, or says where it belongs
-	// in no way, by halves, or in two ways, or names a redaction that there is not.
+	// in no way, by halves, or in two ways, or names a redaction that does not exist.
 	ErrInvalid = errors.New("vault: the item is not well formed")
 	// ErrTooLong: a value is over Options.MaxValue.
 	ErrTooLong = errors.New("vault: the value is too long")
@@ -49,7 +49,8 @@ var (
 	ErrConflict = errors.New("vault: the schema was changed by somebody else")
 	// ErrExhausted: no free token of the column's format was found. Give the column a format with more room.
 	ErrExhausted = errors.New("vault: the format has no room for another token")
-	// ErrFull: the store keeps no more for the organization. Delete tokens that are not needed.
+	// ErrFull: the store keeps no more for the organization. Delete tokens that are not
+	// needed.
 	ErrFull = errors.New("vault: the store keeps no more for this organization")
 	// ErrCorrupt: what is stored under a token does not open: it was changed, or moved here from another place, or another key was
 	// loaded under the number of its own. Load the right key, restore the row from a backup, or delete the token.

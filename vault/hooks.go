@@ -62,7 +62,7 @@ func (s *Service) ask(ctx context.Context, allow Allow, f Field) (Redaction, err
 	case err != nil:
 		return "", unavailable("ask how much may be shown", err)
 	case r != "" && !r.known():
-		return "", fmt.Errorf("%w: Allow returned a redaction that there is not", ErrInvalid)
+		return "", fmt.Errorf("%w: Allow returned what is no redaction", ErrInvalid)
 	}
 	return r, nil
 }

@@ -242,7 +242,7 @@ func TestChangeSchemaErrors(t *testing.T) {
 	_, err = r.ChangeSchema(t.Context(), "other", "ops", "v1", func(*vault.Schema) error { return nil })
 	require.ErrorIs(t, err, vault.ErrNotFound)
 
-	// Somebody else is faster: the function runs again, on what he left.
+	// Somebody else is faster: the function runs again, on what they left.
 	calls := 0
 	v, err := r.ChangeSchema(t.Context(), "acme", "ops", "v1", func(s *vault.Schema) error {
 		if calls++; calls == 1 {

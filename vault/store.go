@@ -54,7 +54,7 @@ type Tokens interface {
 	// a retired version count for nothing and are not stored. It is a [*TakenError] if
 	// the tokens of rows that would be stored are there already, deleted ones included,
 	// or are those of earlier rows of the call that would be. A store that bounds what an
-	// organization keeps returns [ErrFull] when it is reached.
+	// organization keeps returns [ErrFull] when the bound is reached.
 	InsertTokens(ctx context.Context, org, vault string, revision int64, rows []Row) ([]string, error)
 
 	// Rows returns the rows of tokens, in their order, without Fingerprints. Where there is none, or it was deleted, the Row is zero. It is

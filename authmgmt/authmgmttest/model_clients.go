@@ -81,8 +81,8 @@ func (r *run) roles() []authmgmt.Role {
 	return roles
 }
 
-// fullAccess says whether full access is meant by giving these roles. Now and then that
-// makes no sense.
+// fullAccess says what to ask for beside these roles: full access if there are none. Now
+// and then it is the opposite, which is refused.
 func (r *run) fullAccess(roles []authmgmt.Role) bool {
 	return (len(roles) == 0) != (r.rand.IntN(20) == 0)
 }

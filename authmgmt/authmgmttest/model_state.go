@@ -185,8 +185,8 @@ func (m *model) createClient(org string, by *caller, n authmgmt.NewClient, text 
 }
 
 func (m *model) updateClient(org string, by *caller, id string, u authmgmt.ClientUpdate) error {
-	switch {
-	case u.FullAccess && (u.Roles == nil || len(*u.Roles) > 0), // what is it beside roles, or alone?
+	switch { // full access beside roles, or without saying that there are none
+	case u.FullAccess && (u.Roles == nil || len(*u.Roles) > 0),
 		u.Roles != nil && len(*u.Roles) == 0 && u.Context.String() == "" && !u.FullAccess:
 		return errInvalid
 	}

@@ -115,7 +115,8 @@ var txLeaseRules = []rule{
 			var cutOff sync.WaitGroup
 			cutOff.Add(n / 2)
 			conformance.Together(n+1, func(i int) {
-				if i == n { // for a mutant, that waits until all who are to be cut off are
+				// A mutant in Seam waits for this one to end: when all are cancelled.
+				if i == n {
 					cutOff.Wait()
 					return
 				}

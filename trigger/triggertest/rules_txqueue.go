@@ -36,7 +36,8 @@ var txQueueRules = []rule{
 			d := queuetest.NewDiary[trigger.Job](nil)
 			s.jobs().Consume(t, 1, d.Handle)
 			for range 3 {
-				conformance.Idle(t, d.News, "a delivery from an empty queue") // so that an idle consumer has to be woken
+				// So that an idle consumer has to be woken.
+				conformance.Idle(t, d.News, "a delivery from an empty queue")
 				e := plainEvent(orgA, 0)
 				stored, created, err := s.createAndEnqueue(t, e, window())
 				require.NoError(t, err)
@@ -98,7 +99,8 @@ var txQueueRules = []rule{
 			var cutOff sync.WaitGroup
 			cutOff.Add(n / 2)
 			conformance.Together(n+1, func(i int) {
-				if i == n { // for a mutant, that waits until all who are to be cut off are
+				// A mutant in Seam waits for this one to end: when all are cancelled.
+				if i == n {
 					cutOff.Wait()
 					return
 				}
