@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 const root = "../.."
@@ -21,6 +28,31 @@ func readme(t *testing.T) string {
 	b, err := os.ReadFile(filepath.Join(root, "README.md"))
 	require.NoError(t, err)
 	return string(b)
+}
+
+// TestReadmeRequest sends the request of the README to what its first embedding mounts.
+func TestReadmeRequest(t *testing.T) {
+	body := regexp.MustCompile(`/docs-api/triggers .*\\\n  -d '([^']*)'`).FindStringSubmatch(readme(t))
+	require.NotNil(t, body)
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
+	require.NoError(t, err)
+	auth := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
+		return httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}, nil
+	})
+	h, err := httpadapter.NewTrigger(service, auth, &httpadapter.TriggerOptions{History: true})
+	require.NoError(t, err)
+	for _, test := range []struct {
+		method, body string
+		want         int
+	}{{"POST", body[1], http.StatusAccepted}, {"GET", "", http.StatusOK}} {
+		r := httptest.NewRequest(test.method, "/triggers", strings.NewReader(test.body))
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		require.Equal(t, test.want, w.Code, w.Body)
+	}
 }
 
 // TestReadmeEmbeddingCompiles builds the embeddings of the README as they stand there.
