@@ -19,7 +19,7 @@ func TestProgramsAreLimited(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	// The limits are set just after the start, in their order. A usual program is still
 	// loading its libraries then.
-	p, err := j.start("/bin/sh", "-c", `until grep -q "data size *2147483648 " /proc/$$/limits; do :; done; cat /proc/$$/limits; (echo much >"`+file+`") 2>&-; echo wrote $?`)
+	p, err := j.start("/bin/sh", "-c", `n=0; until grep -q "data size *2147483648 " /proc/$$/limits || [ $((n+=1)) -gt 10000 ]; do :; done; cat /proc/$$/limits; (echo much >"`+file+`") 2>&-; echo wrote $?`)
 	require.NoError(t, err)
 	defer p.stop()
 	told, err := io.ReadAll(p)

@@ -80,23 +80,27 @@ func servePages(t *testing.T) *pageServer {
 
 const formType = "application/x-www-form-urlencoded"
 
-// send sends a request on a connection of its own.
+// send sends a request on a connection of its own. It does not ask for its end: a server
+// that closes it at once may cut off its answer while the body is still being sent.
 func (p *pageServer) send(t *testing.T, method, path, cookie string, body io.Reader, mediaType string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, p.url+path, body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Close = true
 	r.Header.Set("Content-Type", mediaType)
 	if cookie != "" {
 		r.Header.Set("Cookie", cookie)
 	}
-	resp, err := http.DefaultTransport.RoundTrip(r)
+	var transport http.Transport
+	resp, err := transport.RoundTrip(r)
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
-	t.Cleanup(func() { _ = resp.Body.Close() })
+	t.Cleanup(func() {
+		_ = resp.Body.Close()
+		transport.CloseIdleConnections()
+	})
 	return resp
 }
 

@@ -82,8 +82,8 @@ func TestLargeResults(t *testing.T) {
 
 const largeCollection = "0b1f5b7e-3f0e-4c6f-9f0a-1d2c3b4a5f60"
 
-// watchMemory returns a function that says how much memory the server has, and had at most since it
-// said so the last time.
+// watchMemory returns a function that says how much memory the server has, and had at
+// most since it said so the last time.
 func (s *server) watchMemory() func() string {
 	var mu sync.Mutex
 	most := 0
@@ -92,7 +92,10 @@ func (s *server) watchMemory() func() string {
 		if err != nil {
 			return 0
 		}
-		_, rest, _ := strings.Cut(string(text), "VmRSS:")
+		_, rest, ok := strings.Cut(string(text), "VmRSS:")
+		if !ok { // it has ended
+			return 0
+		}
 		kB, _ := strconv.Atoi(strings.Fields(rest)[0])
 		mu.Lock()
 		defer mu.Unlock()

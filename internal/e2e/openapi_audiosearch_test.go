@@ -28,9 +28,8 @@ func TestOpenAPIOfAudioSearchHoldsForRealRequests(t *testing.T) {
 	r := newSearchAPI(t)
 	var list []exchange
 	list = append(list, r.searches()...)
-	for operation, path := range map[string]string{"getSearchRunStatus": jobStatusAt, "getSearchRunResult": jobResultAt} {
-		list = append(list, r.readings(operation, path)...)
-	}
+	list = append(list, r.readings("getSearchRunStatus", jobStatusAt)...)
+	list = append(list, r.readings("getSearchRunResult", jobResultAt)...)
 	for _, x := range append(list, r.cancellations()...) {
 		t.Run(x.operation+"/"+x.name, func(t *testing.T) {
 			r.t = t

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -14,16 +15,22 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
-// told is a context that tells when somebody waits for its end.
+// told is a context that tells when a search with it waits for its turn.
 type told struct {
 	context.Context
 	waits chan struct{}
 }
 
+// Done is asked by whatever can wait, for a connection too. Only a turn is waited for by
+// turns.Turn.wait.
 func (c told) Done() <-chan struct{} {
-	select {
-	case c.waits <- struct{}{}:
-	default:
+	var callers [4]uintptr
+	caller, _ := runtime.CallersFrames(callers[:runtime.Callers(2, callers[:])]).Next()
+	if strings.HasSuffix(caller.Function, "turns.(*Turn).wait") {
+		select {
+		case c.waits <- struct{}{}:
+		default:
+		}
 	}
 	return c.Context.Done()
 }
@@ -71,7 +78,7 @@ func TestSearchesThatWaitForTheirTurn(t *testing.T) {
 			const searches = 8 // more than there are connections
 			ended := make(chan error, searches)
 			for range searches {
-				waits := make(chan struct{}, 100)
+				waits := make(chan struct{}, 1)
 				go func() { ended <- search(told{shared.With(ctx, "a"), waits}, "a", "long") }()
 				<-waits
 			}
