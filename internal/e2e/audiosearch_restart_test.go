@@ -152,7 +152,7 @@ func testSearchStopped(t *testing.T, p program) {
 		if end == syscall.SIGKILL {
 			s.kill()
 		} else {
-			assert.Less(t, s.stop(), 10*time.Second)
+			assert.Less(t, s.stop(), stopLimit)
 		}
 		for _, pid := range programs {
 			s.await("ffmpeg to be gone", func() bool { return !alive(pid) })

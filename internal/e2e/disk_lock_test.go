@@ -145,7 +145,7 @@ func testLockedByWriterBriefly(t *testing.T, p program) {
 	s.secrets = secrets()
 	l := newLedger()
 	release := hold(t, holdWrite, s.database())
-	time.AfterFunc(time.Second, release)
+	time.AfterFunc(500*time.Millisecond, release)
 	assert.Equal(t, 4, l.offerAll(s, 4, 1, 1000))
 	release()
 	l.checkCompleted(s)

@@ -54,7 +54,7 @@ func (r *openapiRig) fault(method string) error {
 
 // options make what every operation can answer short: small bodies and little patience.
 func (r *openapiRig) options() httpadapter.Options {
-	return httpadapter.Options{MaxBody: 4096, BodyTimeout: 200 * time.Millisecond, Logger: silent}
+	return httpadapter.Options{MaxBody: 4096, BodyTimeout: time.Second, Logger: silent}
 }
 
 // authorize forbids what the test wants to be forbidden.

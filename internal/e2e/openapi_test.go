@@ -129,7 +129,7 @@ func (r *triggerRig) history() (completed, failed string) {
 			}
 		}
 		return true
-	}, 20*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 	cancel()
 	<-stopped
 	require.NotEmpty(r.t, completed)
