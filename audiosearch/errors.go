@@ -19,8 +19,8 @@ var (
 	ErrExists = errors.New("audiosearch: the dataset exists already")
 	// ErrRunExists: a run of this ID exists already; the service picks another.
 	ErrRunExists = errors.New("audiosearch: the run exists already")
-	// ErrTooManyRuns: the organization has as many runs that have not ended as it may have
-	// ([Options.MaxWaiting]). Start again when some have ended.
+	// ErrTooManyRuns: the organization has as many runs that have not ended as it may
+	// have ([Options.MaxWaiting]). Start again when some have ended.
 	ErrTooManyRuns = errors.New("audiosearch: too many runs have not ended")
 	// ErrFinished: the run has ended, so there is nothing to cancel.
 	ErrFinished = errors.New("audiosearch: the run has ended")

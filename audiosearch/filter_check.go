@@ -7,7 +7,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
-// filterCheck tells which metadata pass filters, one video at a time. It is for one goroutine.
+// filterCheck tells which metadata pass filters, one video at a time. It is for one
+// goroutine.
 type filterCheck struct {
 	filters []Filter                // all but those of parts
 	parts   map[string]*needles.Set // what values are to contain, by key

@@ -11,8 +11,8 @@ import (
 )
 
 // foundVideos takes the videos of what a search found, each once, as the search comes
-// upon them. A run's go to the store as soon as there are some, for a thousand of them
-// may have 64 MB of metadata.
+// upon them. Those of a run go to the store in batches: a thousand of them may have 64 MB
+// of metadata.
 type foundVideos struct {
 	metadata map[string]Metadata // by ID; nil: nobody needs it here
 	put      func(ctx context.Context, videos []Video) error
@@ -22,7 +22,7 @@ type foundVideos struct {
 	bytes int     // of its metadata
 }
 
-// What is put at a time, about. It is encoded in memory.
+// About how much is put at a time. It is encoded in memory.
 const (
 	putBytes  = 1 << 20
 	putVideos = 100
@@ -99,7 +99,7 @@ func (rs *resultSet) putResults(ctx context.Context, results []Result) error {
 // errEnded: others have ended the run that an attempt is made at, or have forgotten it.
 var errEnded = errors.New("audiosearch: the run has ended meanwhile")
 
-// write is Worker.try.
+// write is Worker.try, with errEnded if the run has ended.
 func (rs *resultSet) write(ctx context.Context, put func(context.Context) error) error {
 	err := rs.w.try(ctx, func(ctx context.Context) error { return unavailable("store results", put(ctx)) })
 	if errors.Is(err, ErrFinished) || errors.Is(err, ErrRunNotFound) {

@@ -39,9 +39,9 @@ type Queue interface {
 	// the running calls of handle, applies their verdicts and returns nil. It returns an error only if it cannot go on; a passing failure of
 	// the backend is waited out.
 	//
-	// A queue that knows organizations apart, as those of [LeaseQueue] do, serves them in
-	// turn; and if one of them has all of several workers, a job of another one is handed
-	// out besides, so that it need not wait for a long one to end.
+	// A queue that can tell organizations apart, as that of [LeaseQueue] can, serves them
+	// in turn. While one organization has all of several workers, one job of another is
+	// handed out besides, so that it need not wait for a long one to end.
 	//
 	// The context given to handle carries ctx's values. It does not end with ctx, but with the delivery: when the lease is lost, its cause is
 	// [ErrLeaseLost], and the verdict is ignored.

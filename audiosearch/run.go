@@ -107,24 +107,26 @@ func CloneResults(results []Result) []Result {
 
 // Runs keeps the runs. All methods are safe for concurrent use, and atomic. What comes in and goes out is the caller's to change.
 type Runs interface {
-	// CreateRun stores a run. If there is one of this ID, of any organization, nothing is stored,
-	// and the error is [ErrRunExists]; if the organization has most runs already that have not
-	// ended, or more, it is [ErrTooManyRuns]. Of many calls at once no more pass than there is
-	// room for. A new run names no ResultSet.
+	// CreateRun stores a run. If there is one of this ID, of any organization, nothing
+	// is stored, and the error is [ErrRunExists]; if the organization has at least as
+	// many runs that have not ended as most says, it is [ErrTooManyRuns]. Of many calls
+	// at once no more pass than there is room for. A new run names no ResultSet.
 	CreateRun(ctx context.Context, r Run, most int) error
 
 	// Run returns a run, or [ErrRunNotFound].
 	Run(ctx context.Context, org string, id int64) (Run, error)
 
-	// UpdateRun changes a run, or returns [ErrRunNotFound]. update is pure and may be called more than once. If it returns an error, nothing is
-	// changed, and that error is returned. If it panics, nothing is changed either. What it does to organization, ID and
-	// CreatedAt is ignored. A ResultSet other than zero must be one into which something was put
-	// for this run ([ResultStore]), or nothing is changed, with an error that is no sentinel. When
-	// the run has ended, all other sets of it are forgotten.
+	// UpdateRun changes a run, or returns [ErrRunNotFound]. update is pure and may be
+	// called more than once. If it returns an error, nothing is changed, and that error
+	// is returned. If it panics, nothing is changed either. What it does to
+	// organization, ID and CreatedAt is ignored. A ResultSet other than zero must be
+	// one into which something was put for this run ([ResultStore]), or nothing is
+	// changed, with an error that is not a sentinel. When the run has ended, all other
+	// sets of it are forgotten.
 	UpdateRun(ctx context.Context, org string, id int64, update func(*Run) error) error
 
-	// StaleRuns returns at most limit runs of all organizations that have not ended and whose
-	// UpdatedAt is before the given time, oldest first. It is maintenance.
+	// StaleRuns returns at most limit runs of all organizations that have not ended and
+	// whose UpdatedAt is before the given time, oldest first. It is maintenance.
 	StaleRuns(ctx context.Context, before time.Time, limit int) ([]Run, error)
 }
 
@@ -133,8 +135,9 @@ type RunPruner interface {
 	// PruneRuns removes at most limit runs of all organizations that finished before the given time, with their results, and returns how many.
 	PruneRuns(ctx context.Context, before time.Time, limit int) (int, error)
 
-	// TrimRuns removes at most limit runs that have ended, with their results, and returns how
-	// many: of each organization those beyond the keep that finished last. Of two that finished at
-	// one time, the one with the smaller ID goes first. Runs that have not ended do not count.
+	// TrimRuns removes at most limit runs that have ended, with their results, and
+	// returns how many: of each organization it leaves the newest by FinishedAt, as
+	// many as keep says. Of two that finished at one time, the one with the smaller ID
+	// goes first. Runs that have not ended do not count.
 	TrimRuns(ctx context.Context, keep, limit int) (int, error)
 }

@@ -15,8 +15,8 @@ import (
 
 // Start begins a search in the background and returns its run. A [Worker] carries it out.
 //
-// Errors are [*ValidationError], [ErrDatasetNotFound], [ErrTooManyRuns] and [ErrUnavailable]; after
-// the last one a run may exist that nobody knows.
+// Errors are [*ValidationError], [ErrDatasetNotFound], [ErrTooManyRuns] and
+// [ErrUnavailable]; after the last one a run may exist that nobody knows.
 func (s *Service) Start(ctx context.Context, org, actor string, q Query) (Run, error) {
 	d, err := s.check(ctx, org, &q)
 	if err != nil {
@@ -74,7 +74,8 @@ func (s *Service) checkKeys(ctx context.Context, org string, q *Query, p *proble
 	}
 	keys := make([]string, 0, len(q.Filters))
 	for _, f := range q.Filters {
-		if isKey(f.Key) && len(f.Key) <= MaxFilterBytes { // what no video can have, a store may not be able to ask for
+		// A store may not be able to ask for what no video can have.
+		if isKey(f.Key) && len(f.Key) <= MaxFilterBytes {
 			keys = append(keys, f.Key)
 		}
 	}
@@ -191,8 +192,8 @@ func (s *Service) Status(ctx context.Context, org, dataset string, id int64) (Ru
 	return r, nil
 }
 
-// Results returns a run, with all its results if it ended with Success. The errors are those of
-// Status. [Service.EachResult] does not hold all of them in memory.
+// Results returns a run, with all its results if it ended with Success. The errors are
+// those of Status. [Service.EachResult] does not hold all of them in memory.
 func (s *Service) Results(ctx context.Context, org, dataset string, id int64) (Run, error) {
 	r, found, err := s.EachResult(ctx, org, dataset, id)
 	if err != nil || r.Termination != Success {
@@ -213,10 +214,11 @@ func (s *Service) Results(ctx context.Context, org, dataset string, id int64) (R
 	return r, nil
 }
 
-// EachResult returns a run, and its results one after the other if it ended with Success. They are
-// read a few at a time while the caller goes through them, who may take any time over each: nothing
-// of the store's is held meanwhile. So an error may come in the middle, [ErrRunNotFound] if the run
-// is forgotten just then; it is the last that comes. The errors of the call are those of Status.
+// EachResult returns a run, and its results one after the other if it ended with
+// Success. They are read a few at a time while the caller goes through them. The caller
+// may take any time over each: nothing of the store is held meanwhile. So an error may
+// come in the middle, [ErrRunNotFound] if the run is forgotten just then; nothing comes
+// after it. The errors of the call are those of Status.
 func (s *Service) EachResult(ctx context.Context, org, dataset string, id int64) (Run, iter.Seq2[Result, error], error) {
 	r, err := s.Status(ctx, org, dataset, id)
 	if err != nil || r.Termination != Success {
@@ -315,7 +317,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	return forget(func(limit int) (int, error) { return pruner.PruneRuns(ctx, before, limit) })
 }
 
-// trim forgets the runs of organizations that have too many which have ended, if the store can.
+// trim forgets ended runs of organizations that have too many of them, if the store can.
 func (s *Service) trim(ctx context.Context) (int, error) {
 	pruner, ok := s.store.(RunPruner)
 	if !ok {

@@ -121,7 +121,8 @@ func (s *Service) describe(ctx context.Context, org string, q *Query, m *Model, 
 		return nil, false, err
 	}
 	defer turn.End()
-	cost := 0 // of the video that was read last, in nanoseconds, about; the next one is likely to be alike
+	// About what the last video took, in nanoseconds: the next one is likely to be alike.
+	cost := 0
 	for _, hit := range hits {
 		k, ok := videos[hit.Video]
 		if !ok {

@@ -16,11 +16,11 @@ import (
 // Options are the optional parts and settings of a Service. The zero value means the defaults.
 //
 // A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
-// happens and logged with its stack at ERROR. That of a [Scorer] is answered like a
-// scorer that is away ([ErrUnavailable]), that of a [Media] or a [Files] costs the video;
-// without the answer of a [Moderator] there is no score, without that of a Backoff the
-// default one holds; that of an Observer or a Tracer changes nothing. Stores and queues
-// must not panic.
+// happens and logged with its stack at ERROR. After a panic of a [Scorer] the answer is
+// that of a scorer that is away ([ErrUnavailable]). One of a [Media] or a [Files] costs
+// the video. After one of a [Moderator] there are no moderation scores, and after one of
+// a Backoff the default one is used. One of an Observer or a Tracer changes nothing.
+// Stores and queues must not panic.
 type Options struct {
 	Media     Media     // nil: no video can be scored here; searches find what others scored
 	Files     Files     // where the bytes are; required with Media. [Folder] is one.
@@ -31,7 +31,10 @@ type Options struct {
 	MaxDuration time.Duration // of a video: 24 h; a longer one cannot be searched
 	Ingesting   int           // videos scored at a time, for all runs together: the number of processors
 	MaxWaiting  int           // runs of an organization that have not ended: 1000; Start makes no more
-	KeepRuns    int           // runs of an organization that have ended: 10,000; a Worker forgets older ones if the store is a [RunPruner]
+
+	// KeepRuns is how many runs of an organization that have ended are kept: 10,000. A
+	// Worker forgets older ones if the store is a [RunPruner].
+	KeepRuns int
 
 	// Stall is how long scoring a video may show no progress before it is given up: 2 min. Open is that for Files.Local, which may download the
 	// video, and for Media.Probe, which may have to read all of it to find its keyframes: 1 h each. Grace is how long they, or a Scorer, may ignore the
@@ -54,8 +57,8 @@ type Service struct {
 
 	flights flights       // videos that are being scored
 	slots   chan struct{} // one for each video that may be
-	turns   *turns.Turns  // what searches compute with
-	reading *turns.Turns  // at which they read the videos that they found
+	turns   *turns.Turns  // the processors, for what searches compute
+	reading *turns.Turns  // half of them, for reading the videos that searches found
 
 	mu      sync.Mutex
 	running map[int64]*attempt // runs that workers of this service have

@@ -20,7 +20,7 @@ var ErrShutdown = errors.New("audiosearch: the worker is shutting down")
 
 // WorkerOptions are the settings of a Worker. The zero value means the defaults.
 type WorkerOptions struct {
-	Concurrency int           // runs at a time: 4, and 1 more for the others while one organization has all of several
+	Concurrency int           // runs at a time: 4; see [Queue.Consume] for one more
 	MaxAttempts int           // attempts before a run is given up: 8
 	Drain       time.Duration // how long running attempts may go on after Run's context ended: 5 s. What they have scored stays.
 	Watch       time.Duration // how often a running attempt writes how far it is, and looks whether it is to be cancelled: 1 s
@@ -222,7 +222,7 @@ func (w *Worker) attempt(held, draining context.Context, r *Run) (found Found, e
 func (w *Worker) search(ctx context.Context, r *Run, far *progress) (Found, error) {
 	q, set := r.Query, &resultSet{w: w, run: r}
 	keep := &foundVideos{begin: set.begin, put: set.putVideos}
-	if w.service.moderates(&q) { // whoever judges segments may ask what their videos are
+	if w.service.moderates(&q) { // a Moderator sees the metadata
 		keep.metadata = make(map[string]Metadata)
 	}
 	found, err := w.service.search(ctx, r.Organization, &q, keep, far.set)

@@ -84,8 +84,8 @@ func videosOf(results []audiosearch.Result) []audiosearch.Video {
 // manyRuns is more than any rule makes.
 const manyRuns = 1000
 
-// createRun stores a run that must be new, and returns it. If it has results, they are put into a
-// set, which it names.
+// createRun stores a run that must be new, and returns it. If it has results, they are
+// put into a set, which it names.
 func (s *subject) createRun(t *testing.T, r audiosearch.Run) audiosearch.Run {
 	t.Helper()
 	if r.Results == nil {

@@ -272,7 +272,8 @@ var staleMutants = []broken{
 	{name: "keeps so many of all organizations", breaks: []string{"runpruner/trim"}, mutate: func(m *mutant) {
 		m.trimRuns = func(ctx context.Context, keep, limit int) (int, error) {
 			n, err := m.db.TrimRuns(ctx, keep, limit)
-			more, _ := m.db.PruneRuns(ctx, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), limit) // the oldest, wherever
+			oldest := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			more, _ := m.db.PruneRuns(ctx, oldest, limit)
 			return n + more, err
 		}
 	}},

@@ -105,7 +105,9 @@ var conflictRules = []rule{
 	{Rule{"scores/conflict-concurrent", "While the path of a video changes to and fro, no scores of one path are ever those of a video that has the other."}, needScores,
 		func(t *testing.T, s *subject) {
 			at := [2]audiosearch.Video{s.withVideos(t, "v")[0], {ID: "v", Path: "moved.mp4"}}
-			of := [2]string{modelX, modelY} // so that what is stored for one path does not hide that of the other
+			// Models of their own, so that what is stored for one path does not hide
+			// that of the other.
+			of := [2]string{modelX, modelY}
 			none := func(i int) {
 				require.Empty(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Model: of[i], Class: 7}), "scores of the other path")
 			}

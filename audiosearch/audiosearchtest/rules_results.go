@@ -183,7 +183,7 @@ var resultSetRules = []rule{
 			sameResults(t, r.Results, s.results(t, r))
 		}},
 
-	{Rule{"results/no-video", "PutResults of a result whose video the set lacks is an error that is no sentinel."}, needRuns,
+	{Rule{"results/no-video", "PutResults of a result whose video the set lacks is an error that is not a sentinel."}, needRuns,
 		func(t *testing.T, s *subject) {
 			r := s.createRun(t, plainRun(orgA, 0))
 			set := uuid.New()
@@ -193,7 +193,7 @@ var resultSetRules = []rule{
 			require.NoError(t, s.Results.PutResults(t.Context(), orgA, r.ID, set, someResults()[:1]))
 		}},
 
-	{Rule{"results/unknown-set", "An update that names a set into which nothing was put for the run changes nothing, with an error that is no sentinel."}, needRuns,
+	{Rule{"results/unknown-set", "An update that names a set into which nothing was put for the run changes nothing, with an error that is not a sentinel."}, needRuns,
 		func(t *testing.T, s *subject) {
 			r, other := s.createRun(t, plainRun(orgA, 0)), s.createRun(t, plainRun(orgA, 0))
 			for _, set := range []uuid.UUID{uuid.New(), s.putSet(t, other, someResults())} {

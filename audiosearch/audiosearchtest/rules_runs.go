@@ -114,7 +114,7 @@ func (s *subject) isUnknown(t *testing.T, org string, id int64) {
 
 // waitingRules are the rules of the bound of CreateRun.
 var waitingRules = []rule{
-	{Rule{"runs/create-bounded", "If the organization has most runs that have not ended, CreateRun stores nothing and returns ErrTooManyRuns; " +
+	{Rule{"runs/create-bounded", "If the organization has as many runs that have not ended as CreateRun is to allow, it stores nothing and returns ErrTooManyRuns; " +
 		"runs that have ended and those of other organizations do not count."}, needRuns,
 		func(t *testing.T, s *subject) {
 			create := func(org string, most int) (audiosearch.Run, error) {

@@ -165,7 +165,7 @@ func (s *subject) trim(t *testing.T, keep, limit int) int {
 
 // trimRules are the rules of TrimRuns.
 var trimRules = []rule{
-	{Rule{"runpruner/trim", "TrimRuns removes, of each organization, the runs beyond the keep that finished last, with their results, and returns how many."}, needRuns | needRunPruner,
+	{Rule{"runpruner/trim", "TrimRuns leaves, of each organization, as many of the runs that finished last as it is to keep, removes the others with their results, and returns how many."}, needRuns | needRunPruner,
 		func(t *testing.T, s *subject) {
 			require.Zero(t, s.trim(t, 0, 10))
 			var runs []audiosearch.Run

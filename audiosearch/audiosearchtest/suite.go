@@ -155,14 +155,14 @@ func (s *subject) lacks(needs need) string {
 		{needDatasets, s.Datasets != nil, "the backend has no Datasets"},
 		{needCatalogField, s.Catalog != nil, "the backend has no Catalog"},
 		{needScoresField, s.Scores != nil, "the backend has no Scores"},
-		{needCompactor, compactor, "its Scores are no Compactor"},
+		{needCompactor, compactor, "its Scores are not a Compactor"},
 		{needRuns, s.Runs != nil, "the backend has no Runs"},
 		{needRuns, s.Results != nil, "the backend has no Results"},
-		{needRunPruner, runPruner, "its Runs are no RunPruner"},
+		{needRunPruner, runPruner, "its Runs are not a RunPruner"},
 		{needLeases, s.Leases != nil, "the backend has no Leases"},
-		{needJobNotifier, jobNotifier, "its Leases are no JobNotifier"},
+		{needJobNotifier, jobNotifier, "its Leases are not a JobNotifier"},
 		{needQueue, s.Queue != nil, "the backend has no Queue"},
-		{needStepQueue, stepQueue, "its Queue is no StepQueue"},
+		{needStepQueue, stepQueue, "its Queue is not a StepQueue"},
 	} {
 		if needs&n.need != 0 && !n.met {
 			return n.reason

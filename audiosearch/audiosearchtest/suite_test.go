@@ -106,7 +106,7 @@ func TestSkipping(t *testing.T) {
 
 	output, passed = proof().Run(t, "only what must be", "compactor/ends", "runpruner/limit", "jobnotifier/add", "stepqueue/one-job")
 	require.True(t, passed, output)
-	for _, reason := range []string{"its Scores are no Compactor", "its Runs are no RunPruner", "its Leases are no JobNotifier", "its Queue is no StepQueue"} {
+	for _, reason := range []string{"its Scores are not a Compactor", "its Runs are not a RunPruner", "its Leases are not a JobNotifier", "its Queue is not a StepQueue"} {
 		require.Contains(t, output, " because "+reason)
 	}
 

@@ -29,18 +29,21 @@
 //   - only the protocol "file" is allowed, and only kinds of files that hold the sound themselves. Playlists, scripts for the concatenation of files and
 //     the like are refused by what is in them, whatever their names are;
 //   - a QuickTime file that refers to others is read without them;
-//   - time, output, keyframes, pixels and single allocations are bounded. On Linux a program can write to no file, has at most 64 of them
-//     open, and at most 2 GiB of memory (a gap of hours in the sound takes up to 1 GB). Elsewhere its memory is not bounded: a host that
-//     fears for it sets a limit for itself (cgroup, MemoryMax of systemd), which its children share;
+//   - time, output, keyframes, pixels and single allocations are bounded. On Linux a program
+//     can write to no file, has at most 64 files open, and at most 2 GiB of memory (a gap of
+//     hours in the sound takes up to 1 GB). Elsewhere its memory is not bounded: a host that
+//     fears for it sets a limit for itself (cgroup, MemoryMax of systemd), which its children
+//     share;
 //   - the programs run in an environment with nothing but PATH and the language, in a process group of their own, which is killed when the
 //     context ends, when time is up, when the caller stops reading, and on Linux when this process dies.
 //
 // They run with this program's rights all the same: a flaw in ffmpeg can read what this
-// program can read. Who takes files from strangers lets Options.FFmpeg and
-// Options.FFprobe name programs that start the real ones with less, such as a script with
-// bubblewrap:
+// program can read. If you take files from strangers, let Options.FFmpeg and
+// Options.FFprobe name programs that start the real ones with fewer rights, such as a
+// script with bubblewrap:
 //
 //	#!/bin/sh
-//	exec bwrap --unshare-all --die-with-parent --new-session --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
-//	  --ro-bind /etc/alternatives /etc/alternatives --proc /proc --dev /dev /usr/bin/ffmpeg "$@"
+//	exec bwrap --unshare-all --die-with-parent --new-session --proc /proc --dev /dev \
+//	  --ro-bind /usr /usr --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
+//	  --ro-bind /etc/alternatives /etc/alternatives /usr/bin/ffmpeg "$@"
 package ffmpeg

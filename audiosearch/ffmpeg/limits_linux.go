@@ -12,15 +12,15 @@ var limits = []struct {
 	resource int
 	most     uint64
 }{
-	{syscall.RLIMIT_FSIZE, 0},      // no file grows
-	{syscall.RLIMIT_CORE, 0},       // nor does one come of its end
-	{syscall.RLIMIT_NOFILE, 64},    // nor can it open many
-	{syscall.RLIMIT_DATA, 2 << 30}, // memory that it writes to; twice what a usual file takes at worst
+	{syscall.RLIMIT_FSIZE, 0},      // of a file that it writes to
+	{syscall.RLIMIT_CORE, 0},       // of a core dump
+	{syscall.RLIMIT_NOFILE, 64},    // open files
+	{syscall.RLIMIT_DATA, 2 << 30}, // memory; twice what a usual file takes at worst
 }
 
-// limit sets the limits of a process that has just begun. It runs until then, but it is
-// busy with its own start. Where the system or the host is stricter, that stays; and a
-// system that does not let us goes on without.
+// limit sets the limits of a process that has just begun, and is still busy with its own
+// start. Stricter limits of the system or the host stay. If the system refuses, the
+// process goes on without.
 func limit(p *os.Process) {
 	for _, l := range limits {
 		to := syscall.Rlimit{Cur: l.most, Max: l.most}

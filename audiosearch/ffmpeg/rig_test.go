@@ -87,7 +87,8 @@ func newAsking(t testing.TB, options *Options) *Media {
 	t.Helper()
 	m, err := New(options)
 	require.NoError(t, err)
-	m.unlimited = options != nil && options.FFmpeg+options.FFprobe != "" // scripts that note what they do
+	// Programs of a test's own are scripts that note what they do.
+	m.unlimited = options != nil && options.FFmpeg+options.FFprobe != ""
 	return m
 }
 

@@ -55,8 +55,8 @@ func (f *File) Claim(ctx context.Context, token uuid.UUID, now, until time.Time,
 	return leases, f.commit(record{Jobs: due})
 }
 
-// inTurn puts jobs in order: one of each organization, from the one behind the one that
-// was served last, and again.
+// inTurn puts jobs in order: one of each organization, beginning after the one that was
+// served last, then the next of each, and so on.
 func (f *File) inTurn(due []row) []row {
 	turn := make(map[string]int) // by organization: how many of its jobs came before
 	rounds := make([]int, len(due))
@@ -65,7 +65,8 @@ func (f *File) inTurn(due []row) []row {
 		order[i], rounds[i] = i, turn[j.Job.Organization]
 		turn[j.Job.Organization]++
 	}
-	before := func(i int) bool { return due[i].Job.Organization <= f.served } // then it has to wait for the others
+	// An organization up to the one that was served last waits for those behind it.
+	before := func(i int) bool { return due[i].Job.Organization <= f.served }
 	slices.SortStableFunc(order, func(a, b int) int {
 		switch {
 		case rounds[a] != rounds[b]:

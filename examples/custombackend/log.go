@@ -28,7 +28,7 @@ type File struct {
 	size   int64 // of the log's good part
 	events map[eventKey]trigger.Event
 	jobs   map[string]row // by Job.ID
-	served string         // the organization that a job was claimed of last
+	served string         // the organization whose job was claimed last
 }
 
 // eventKey has the organization in it: another one's event is no event.

@@ -143,8 +143,8 @@ func readOrganization(o docObject, ids *uniqueNames) organizationDoc {
 // header can carry.
 func (o docObject) secret(key string) string { return o.secretOr(key, false) }
 
-// secretOr reads a credential that may be easily guessed if it is revoked: one that an
-// earlier version took has to go.
+// secretOr reads a credential. One that is revoked may be easily guessed: an earlier
+// version may have taken it.
 func (o docObject) secretOr(key string, revoked bool) string {
 	text, ok := o.text(key, true)
 	if !ok {

@@ -106,7 +106,8 @@ func TestDocumentAppliedAsAWhole(t *testing.T) {
 	refuseWhole(t, "organization, ours", `{"id":"\u0001mortise"}`)
 }
 
-// refuseWhole starts the program on an empty folder, with a good organization and a bad one.
+// refuseWhole starts the program on an empty folder, with a good organization and a bad
+// one.
 func refuseWhole(t *testing.T, what, bad string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -23,8 +23,8 @@ type pinger interface {
 	ping(ctx context.Context) error
 }
 
-// readyz answers 200 only while the stores of all services answer, what is written
-// arrives, and ctx, which ends with the first signal, has not ended.
+// readyz answers 200 only while the stores of all services answer, writes succeed, and
+// ctx, which ends with the first signal, has not ended.
 func readyz(ctx context.Context, members []pinger, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")

@@ -9,13 +9,12 @@ import (
 // changed nor revived, but for setup_complete, rbac_enabled, the readiness of collections and "revoked": true, which always follow the
 // document. What is not in the document stays. Applying it again changes nothing.
 //
-// What a service refuses of the document alone has been found by rehearse. Each service
-// first checks the document against what it holds, so that a contradiction to that
-// changes nothing anywhere. Two contradictions show only when it is too late for that: a
-// column that would come back into a group that it had tokens without, and a value for
-// which a format has no token left. Vaults come first, so that no credential works by
-// then; and as nothing is done twice, the document can be applied again once it is
-// corrected.
+// The document has been rehearsed, so no service refuses it for itself. Each service
+// first checks it against what is stored, so that a contradiction to that changes
+// nothing anywhere. Two contradictions show only later: a column that would come back
+// into a group that it had tokens without, and a value for which a format has no token
+// left. So vaults come first, before any credential works. Nothing is done twice, so
+// the document can be applied again once it is corrected.
 func provision(ctx context.Context, s *services, doc *document, log *slog.Logger) error {
 	if doc == nil {
 		return nil

@@ -125,8 +125,9 @@ func (a *authmgmtService) applyDocument(ctx context.Context, doc *document) erro
 	return nil
 }
 
-// applyToken imports a token, or warns if it is there and does not mean what the document says. One to be revoked is stored all the same:
-// so no document can bring it back. One that nobody could import any more is ended if it is there.
+// applyToken imports a token, or warns if it is there and does not mean what the
+// document says. One to be revoked is stored all the same: so no document can bring it
+// back. One that nobody could import any more is ended if it is there.
 func (a *authmgmtService) applyToken(ctx context.Context, doc *document, org string, t *accessTokenDoc) error {
 	if t.revoked && secret.ImportProblem(t.token) != "" {
 		stored, err := a.checkToken(ctx, doc, org, t)

@@ -9,9 +9,8 @@ import (
 )
 
 // rehearse applies a document to services that hold nothing, and forgets them. So
-// whatever a service refuses of what the document says is told before anything is stored,
-// be it something that the reader does not know of. What is left are contradictions to
-// what is stored.
+// whatever a service refuses is told before anything is stored, even if the reader of the
+// document does not know of it. What is left are contradictions to what is stored.
 func rehearse(ctx context.Context, doc *document) error {
 	if doc == nil {
 		return nil
@@ -31,8 +30,8 @@ func rehearse(ctx context.Context, doc *document) error {
 	return errors.Join(err, back.close())
 }
 
-// refusal makes an error of services that fail in nothing the operator's, as they are
-// told of other mistakes in the document.
+// refusal makes a mistake in the document of an error in a rehearsal: services that hold
+// nothing fail for no other reason.
 func (d *document) refusal(ctx context.Context, err error) error {
 	var usage *usageError
 	if err == nil || ctx.Err() != nil || errors.As(err, &usage) {

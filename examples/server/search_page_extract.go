@@ -67,8 +67,8 @@ func (p *searchPage) sendExtract(w http.ResponseWriter, r *http.Request, who htt
 // errOtherFile: the scores are of another file than the one that is there now.
 var errOtherFile = errors.New("the file is not the one that was scored")
 
-// cutOut makes an extract of the file at a path, if that is the one that was scored: the
-// cut would show something else otherwise, and be kept as what was found.
+// cutOut makes an extract of the file at a path if that is the one that was scored.
+// Otherwise the extract would show something else than what was found.
 func (p *searchPage) cutOut(ctx context.Context, key extractKey, path string,
 	cut func(ctx context.Context, file string, at time.Duration) ([]byte, error)) ([]byte, error) {
 	name, release, err := p.files.Local(ctx, key.organization, path)
@@ -87,7 +87,8 @@ func (p *searchPage) cutOut(ctx context.Context, key extractKey, path string,
 	return content, err
 }
 
-// sameFile looks whether a file is still what it was, as far as its size and its time tell.
+// sameFile looks whether a file is still what it was, as far as its size and its time
+// tell.
 func sameFile(name string, scored extractKey) error {
 	info, err := os.Stat(name)
 	switch {

@@ -81,7 +81,8 @@ func (r *extractRig) score() {
 	}
 }
 
-// ask is the request of an organization for what is cut out of its file: the whole of it, here.
+// ask is the request of an organization for what is cut out of its file: the whole of
+// it, here.
 func (r *extractRig) ask(org string) *httptest.ResponseRecorder {
 	r.t.Helper()
 	w := httptest.NewRecorder()

@@ -24,8 +24,8 @@ type extracts struct {
 }
 
 // extractKey names an extract: whose it is, and of what file. So nobody gets what was cut
-// out of the file of another organization, though the two were the same once, and a file
-// that changes has others.
+// out of the file of another organization, even if the two were the same once, and a file
+// that changes has other extracts.
 type extractKey struct {
 	organization, dataset, video string
 	digest                       [32]byte // of the file as it was scored
@@ -106,7 +106,8 @@ func (e *extracts) inPlace(ctx context.Context, organization string, cut func(co
 	}
 	defer e.places.giveBack(organization)
 	defer func() {
-		if p := recover(); p != nil { // this is not the goroutine of a request, which net/http would save
+		// net/http recovers panics on the goroutine of a request only.
+		if p := recover(); p != nil {
 			content, err = nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()

@@ -8,7 +8,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// TestShowMetadata: the page shows the beginning of much metadata, and says that there is more.
+// TestShowMetadata: the page shows the beginning of much metadata, and says that there
+// is more.
 func TestShowMetadata(t *testing.T) {
 	m := audiosearch.Metadata{"nil": {}, "long": audiosearch.String(strings.Repeat("é", shownBytes))}
 	shown := showMetadata(m)

@@ -61,11 +61,12 @@ func TestPlacesInTurn(t *testing.T) {
 		w.begin(ctx, "b", 3)
 		w.begin(ctx, "c", 1)
 		first := []string{"a", "a", "b"}
-		w.end("a", append(first, "a")...)                     // who has waited longest
-		w.end("a", append(first, "a", "b")...)                // and then one of each in turn
-		w.end("b", append(first, "a", "b", "c")...)           // c was the last to come
-		w.end("c", append(first, "a", "b", "c", "a")...)      // a is the first again
-		w.end("a", append(first, "a", "b", "c", "a", "b")...) // the last of b, though three of a still wait
+		w.end("a", append(first, "a")...)                // who has waited longest
+		w.end("a", append(first, "a", "b")...)           // and then one of each in turn
+		w.end("b", append(first, "a", "b", "c")...)      // c was the last to come
+		w.end("c", append(first, "a", "b", "c", "a")...) // a is the first again
+		// The last of b comes, though three of a still wait.
+		w.end("a", append(first, "a", "b", "c", "a", "b")...)
 		w.end("b", append(first, "a", "b", "c", "a", "b", "a")...)
 		w.end("b", append(first, "a", "b", "c", "a", "b", "a")...) // a has all that it may have
 		w.end("a", append(first, "a", "b", "c", "a", "b", "a", "a")...)

@@ -112,8 +112,8 @@ func (p *searchPage) showRun(w http.ResponseWriter, r *http.Request, who httpada
 	p.show(w, r, http.StatusOK, searchView{Title: v.Class + " in " + v.Dataset, Who: &who, Run: v})
 }
 
-// readResults reads what a run found, and what the page shows of the metadata, by video: all of it
-// can be 64 MB.
+// readResults reads what a run found, and what the page shows of the metadata, by
+// video: all of it can be 64 MB.
 func (p *searchPage) readResults(r *http.Request, who httpadapter.Principal, run *audiosearch.Run) (map[string][]metadataView, error) {
 	now, found, err := p.service.EachResult(r.Context(), who.Organization, run.Query.Dataset, run.ID)
 	if err != nil || now.State != run.State { // it has ended since: the page asks again
@@ -139,7 +139,8 @@ const (
 	shownBytes = 500 // of a key or a value
 )
 
-// showMetadata is the beginning of metadata, for people. It keeps nothing of the rest in memory.
+// showMetadata is the beginning of metadata, for people. It keeps nothing of the rest
+// in memory.
 func showMetadata(m audiosearch.Metadata) []metadataView {
 	shorten := func(text string) string {
 		if len(text) <= shownBytes {

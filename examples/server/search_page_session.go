@@ -25,12 +25,12 @@ type loginView struct {
 // What a form has at most, in bytes.
 const (
 	maxForm  = 64 << 10
-	maxLogin = 8 << 10 // nobody is known yet
+	maxLogin = 8 << 10 // of somebody who is not known yet
 )
 
 // form reads a form that was sent, and answers if it cannot be read. What is too long is
-// not read to its end, and what is no form not at all: in a form with files those would
-// go to the disk.
+// not read to its end. A body of another type is not read at all: net/http would write
+// the files of a multipart form to the disk.
 func (p *searchPage) form(w http.ResponseWriter, r *http.Request, most int64) (url.Values, bool) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if (err != nil || kind != "application/x-www-form-urlencoded") && r.ContentLength != 0 {

@@ -55,7 +55,7 @@ func newVaultSandbox(auth httpadapter.Authenticator, opts *httpadapter.VaultOpti
 const (
 	maxSandbox  = 8 << 20 // of one organization; none has less because of the others
 	sandboxRow  = 768     // of a row beside its sealed value, about
-	sandboxGone = 384     // of that stay after a deletion, for the token is never given again
+	sandboxGone = 384     // of a deleted row: its token stays, for it is never given again
 )
 
 // sandboxTables is another name of the type, for a field of its own name would hide the method Vault.

@@ -19,7 +19,7 @@ type backends struct {
 	vault    vault.Store
 	audio    audioBackend
 	kept     string                          // where the data is, as in "in the folder x"
-	writes   func(ctx context.Context) error // whether what is written arrives; nil if nothing can keep it from that
+	writes   func(ctx context.Context) error // whether writes succeed; nil if they always do
 	close    func() error
 }
 
@@ -136,7 +136,8 @@ func (s *services) needed() (all []pinger) {
 	return all
 }
 
-// storageWrites asks the storage whether writes succeed: the services ask whether reads do.
+// storageWrites asks the storage whether writes succeed: the services ask whether reads
+// do.
 type storageWrites func(ctx context.Context) error
 
 func (storageWrites) name() string                     { return "storage" }

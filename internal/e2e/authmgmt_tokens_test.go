@@ -101,7 +101,8 @@ func testIssuedTokens(t *testing.T, start func(args ...string) *server) {
 	assert.Equal(t, http.StatusOK, s.status("GET", issuedPath, rootToken))
 }
 
-// testIssuedTokensOfTwoServers: a token that is revoked on one server is refused by both at once.
+// testIssuedTokensOfTwoServers: a token that is revoked on one server is refused by
+// both at once.
 func testIssuedTokensOfTwoServers(t *testing.T, p program) {
 	dir, config := t.TempDir(), writeOrganizations(t, "")
 	one, two := p.startIn(t, dir, nil, "-config", config), p.startIn(t, dir, nil, "-config", config)

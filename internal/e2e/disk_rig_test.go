@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// busyLimit is when a request counts as one that hangs. The wait for a lock ends after 3 s; how
-// long the rest takes is the machine's.
+// busyLimit is when a request counts as one that hangs. The wait for a lock ends after
+// 3 s; how long the rest takes depends on the machine.
 const busyLimit = 30 * time.Second
 
 // cannot ends a test that this machine does not allow. In CI it has to run.

@@ -1,12 +1,13 @@
 package e2e
 
-// wantMatrix is what TestMatrix wants: a row for each operation and what it is done to, a
-// column for each caller. "updateClient open" takes the last role away; "full" is something
-// that holds or gives full access, "viewer/client" a viewer's role on clients.
+// wantMatrix is what TestMatrix wants: a row for each operation and what it is done to,
+// a column for each caller. "updateClient open" takes the last role away; "full" is
+// something that holds or gives full access, "viewer/client" a viewer's role on
+// clients.
 //
-// 401 comes first. Whoever may not do the operation at all is told 403. Then what is another
-// organization's is 404 like what is unknown. Whoever would give or take more than they hold
-// is told 403.
+// 401 comes first. Whoever may not do the operation at all is told 403. Then what is
+// another organization's is 404 like what is unknown. Whoever would give or take more
+// than they hold is told 403.
 const wantMatrix = `
 A none
 B garbage
