@@ -175,21 +175,26 @@ func (p *searchPage) refuse(w http.ResponseWriter, r *http.Request, status int, 
 	p.show(w, r, status, searchView{Title: "This does not work", Text: text})
 }
 
+// retryLater is refuse for what works a little later.
+func (p *searchPage) retryLater(w http.ResponseWriter, r *http.Request, status int, text string) {
+	w.Header().Set("Retry-After", "5")
+	p.refuse(w, r, status, text)
+}
+
 // fail answers an error of the service.
 func (p *searchPage) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, audiosearch.ErrDatasetNotFound), errors.Is(err, audiosearch.ErrRunNotFound), errors.Is(err, audiosearch.ErrVideoNotFound):
 		p.refuse(w, r, http.StatusNotFound, "There is no such search, dataset or video. It may have been deleted.")
 	case errors.Is(err, audiosearch.ErrTooManyRuns):
-		w.Header().Set("Retry-After", "10")
-		p.refuse(w, r, http.StatusTooManyRequests, "Too many searches have not ended. Try again when some have.")
+		p.retryLater(w, r, http.StatusTooManyRequests, "Too many searches have not ended. Try again when some have.")
 	case errors.Is(err, audiosearch.ErrBadMedia):
 		p.refuse(w, r, http.StatusNotFound, "The file of this video cannot be read at the moment.")
 	default:
 		if r.Context().Err() == nil {
 			p.log.ErrorContext(r.Context(), "search page: request failed", "path", r.URL.Path, "error", err)
 		}
-		p.refuse(w, r, http.StatusServiceUnavailable, "The service is temporarily unavailable. Try again in a moment.")
+		p.retryLater(w, r, http.StatusServiceUnavailable, "The service is temporarily unavailable. Try again in a moment.")
 	}
 }
 

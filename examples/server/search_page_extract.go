@@ -117,9 +117,3 @@ func (p *searchPage) failExtract(w http.ResponseWriter, r *http.Request, key ext
 		p.refuse(w, r, http.StatusNotFound, "This "+what+" cannot be made at the moment.")
 	}
 }
-
-// retryLater is refuse for what works a little later.
-func (p *searchPage) retryLater(w http.ResponseWriter, r *http.Request, status int, text string) {
-	w.Header().Set("Retry-After", "5")
-	p.refuse(w, r, status, text)
-}

@@ -179,6 +179,21 @@ func TestExtractsRefusedForNow(t *testing.T) {
 	}
 }
 
+// TestFailuresOfThePage: what may work a little later says when to ask again.
+func TestFailuresOfThePage(t *testing.T) {
+	page := newExtractRig(t).s.audio.page
+	for err, want := range map[error]int{
+		audiosearch.ErrRunNotFound: http.StatusNotFound, audiosearch.ErrBadMedia: http.StatusNotFound,
+		audiosearch.ErrTooManyRuns: http.StatusTooManyRequests, audiosearch.ErrUnavailable: http.StatusServiceUnavailable,
+	} {
+		w := httptest.NewRecorder()
+		page.fail(w, httptest.NewRequest(http.MethodGet, "/search", nil), fmt.Errorf("wrapped: %w", err))
+		if later := w.Header().Get("Retry-After") != ""; w.Code != want || later != (want == 429 || want == 503) {
+			t.Errorf("%v: %d, %v", err, w.Code, w.Header())
+		}
+	}
+}
+
 // TestAbandonedExtractEnds: the program of a request ends when its caller has left, be it
 // a request for a range as players send them.
 func TestAbandonedExtractEnds(t *testing.T) {
