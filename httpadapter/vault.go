@@ -30,7 +30,8 @@ type VaultOptions struct {
 	Delete     bool // adds DELETE /v1/vaults/{vaultID}/tokens/{token}
 
 	// Redaction bounds how much of a field's values a caller sees, below what they are
-	// authorized to. Nil does not. An answer that is no redaction shows nothing.
+	// authorized to. Nil does not. The answer "" shows nothing; another one that is no
+	// redaction is logged and answered with 503.
 	Redaction func(ctx context.Context, p Principal, f vault.Field) vault.Redaction
 
 	// Base addresses of this service and of its sandbox, which is a second service with a store and a keyring of its own. Both stand beside the

@@ -89,7 +89,6 @@ func TestDetokenizeRedactionOfFields(t *testing.T) {
 		{vault.Masked, "full", "a********@example.com", "Augusta Ada"},
 		{vault.Redacted, "full", "*REDACTED*", "Augusta Ada"},
 		{"", "full", "*REDACTED*", "Augusta Ada"},
-		{"everything", "full", "*REDACTED*", "Augusta Ada"},
 		{vault.PlainText, "editor", "a********@example.com", "A********a"},
 		{vault.Masked, "editor", "a********@example.com", "A********a"},
 		{vault.Redacted, "editor", "*REDACTED*", "A********a"},
@@ -100,6 +99,11 @@ func TestDetokenizeRedactionOfFields(t *testing.T) {
 		require.Contains(t, w.Body.String(), `"value":"`+c.email+`"`, c)
 		require.Contains(t, w.Body.String(), `"value":"`+c.name+`"`, c)
 	}
+	bound = "MASKED" // the name that it has over HTTP
+	w := r.as("full", http.MethodPost, detokenize, detokenization(ofToken(email, "")))
+	require.Equal(t, http.StatusServiceUnavailable, w.Code)
+	require.NotContains(t, w.Body.String(), "ada")
+	require.Contains(t, r.log.String(), "what is no redaction")
 	bound = vault.Redacted
 	requireProblems(t, r.post(detokenize, detokenization(ofToken(name, "PLAIN_TEXT"), ofToken(email, "MASKED"))), http.StatusForbidden,
 		problemAt{1, "", "redaction_not_allowed"})
