@@ -23,7 +23,7 @@ func (f *File) Add(ctx context.Context, j trigger.Job, at time.Time) error {
 	if _, ok := f.jobs[j.ID()]; ok {
 		return nil
 	}
-	return f.commit(record{Jobs: []row{{Job: j, At: at}}})
+	return f.commit(record{Jobs: []row{{Job: j, At: at, Seq: f.seq + 1}}})
 }
 
 // Claim implements [trigger.Leases].
@@ -39,7 +39,7 @@ func (f *File) Claim(ctx context.Context, token uuid.UUID, now, until time.Time,
 			due = append(due, j)
 		}
 	}
-	slices.SortFunc(due, func(a, b row) int { return a.At.Compare(b.At) })
+	slices.SortFunc(due, func(a, b row) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Seq, b.Seq)) })
 	due = f.inTurn(due)
 	due = due[:min(limit, len(due))]
 	if len(due) == 0 {
@@ -96,7 +96,7 @@ func (f *File) Extend(ctx context.Context, l trigger.Lease, until time.Time) err
 // Release implements [trigger.Leases].
 func (f *File) Release(ctx context.Context, l trigger.Lease, at time.Time) error {
 	return f.held(ctx, l, func(j row) record {
-		j.At, j.Token = at, uuid.Nil
+		j.At, j.Seq, j.Token = at, f.seq+1, uuid.Nil
 		return record{Jobs: []row{j}}
 	})
 }

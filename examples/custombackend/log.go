@@ -28,6 +28,7 @@ type File struct {
 	size   int64 // of the log's good part
 	events map[eventKey]trigger.Event
 	jobs   map[string]row // by Job.ID
+	seq    uint64         // the greatest of them
 	served string         // the organization whose job was claimed last
 }
 
@@ -37,10 +38,13 @@ type eventKey struct {
 	id  uuid.UUID
 }
 
-// row is a job of the lease table. At is when it can be claimed: the time given to Add or Release, or the end of its lease.
+// row is a job of the lease table. At is when it can be claimed: the time given to Add or
+// Release, or the end of its lease. Seq numbers additions and releases, and decides
+// between equal times.
 type row struct {
 	Job        trigger.Job
 	At         time.Time
+	Seq        uint64
 	Token      uuid.UUID
 	Deliveries int
 	Dead       bool
@@ -118,6 +122,7 @@ func (f *File) apply(r record) {
 	}
 	for _, j := range r.Jobs {
 		f.jobs[j.Job.ID()] = j
+		f.seq = max(f.seq, j.Seq)
 	}
 	delete(f.jobs, r.Gone)
 }

@@ -143,6 +143,11 @@ func holderMistakes[J Job](lost error) []Mistake[J] {
 		{"releases at once", []string{"leases/release", "leases/released-lease"}, func(m *Mutant[J]) {
 			m.Release = func(ctx context.Context, l Lease[J], _ time.Time) error { return m.leases.Release(ctx, l, time.Time{}) }
 		}},
+		{"gives out first what was given back", []string{"leases/claim-order-of-equals"}, func(m *Mutant[J]) {
+			m.Release = func(ctx context.Context, l Lease[J], at time.Time) error {
+				return m.leases.Release(ctx, l, at.Add(-time.Microsecond))
+			}
+		}},
 		{"keeps the holder after a release", []string{"leases/released-lease"}, func(m *Mutant[J]) { m.Release = m.leases.Extend }},
 		{"keeps removed jobs for ever", []string{"leases/remove"}, func(m *Mutant[J]) {
 			m.Remove = func(ctx context.Context, l Lease[J], _ bool) error {

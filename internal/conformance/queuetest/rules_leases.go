@@ -116,6 +116,22 @@ func leaseRules[J Job](add string) []Rule[J] {
 				require.ElementsMatch(t, want[3:], jobs(s.Claim(t, time.Hour, 2*time.Hour, 3)))
 			}},
 
+		{Sentence{"leases/claim-order-of-equals", "Of an organization's jobs that became claimable at one time, Claim takes those first that were added or released first."}, NeedLeases,
+			func(t *testing.T, s *Subject[J]) {
+				var want []J
+				for range 8 {
+					want = append(want, s.Add(t, s.newJob(), 0))
+				}
+				first := s.Claim(t, 0, time.Hour, 1)
+				require.Equal(t, want[:1], jobs(first))
+				require.NoError(t, s.Leases.Release(t.Context(), first[0], conformance.Moment(0)))
+				var got []J
+				for range want {
+					got = append(got, jobs(s.Claim(t, 0, time.Hour, 1))...)
+				}
+				require.Equal(t, append(want[1:], want[0]), got)
+			}},
+
 		{Sentence{"leases/claim-turns", "Claim takes organizations in turn, from one claim to the next, however many jobs of one have been waiting for longer."}, NeedLeases,
 			func(t *testing.T, s *Subject[J]) {
 				many := func(org string, n int, at time.Duration) {
