@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // countingListener counts what its connections take in.
@@ -175,6 +177,46 @@ func TestFormsAreBounded(t *testing.T) {
 			t.Errorf("%s %q of %d bytes: %d, want %d", test.path, test.mediaType, len(test.body), resp.StatusCode, test.want)
 		}
 	}
+}
+
+// TestBrokenFormsEndTheConnection: what comes after a body that cannot be read to its end
+// is no request, whatever page it was sent to.
+func TestBrokenFormsEndTheConnection(t *testing.T) {
+	p := servePages(t)
+	for _, path := range p.pages {
+		for _, method := range []string{http.MethodGet, http.MethodPost} {
+			for _, cookie := range []string{"", p.cookie} {
+				for name, body := range map[string]string{
+					"no length": "ZZ\r\n", "cut off": "5\r\nclass\r\n1x\r\n",
+					"bad trailer": "0\r\nfoo bar\r\n\r\n", "bad trailer after": "5\r\nclass\r\n0\r\nfoo bar\r\n\r\n",
+				} {
+					answers := p.sendRaw(t, method+" "+path+" HTTP/1.1\r\nHost: x\r\nCookie: "+cookie+"\r\nContent-Type: "+formType+
+						"\r\nTransfer-Encoding: chunked\r\n\r\n"+body+"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+					if n := strings.Count(answers, "HTTP/1.1 "); n != 1 {
+						t.Errorf("%s %s, %s: %d answers", method, path, name, n)
+					}
+				}
+			}
+		}
+	}
+}
+
+// sendRaw sends a text on a connection of its own, and returns all that comes.
+func (p *pageServer) sendRaw(t *testing.T, text string) string {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(30 * time.Second)) // an error shows below
+	_, _ = io.WriteString(c, text)
+	_ = c.(*net.TCPConn).CloseWrite()
+	answers, err := io.ReadAll(c)
+	if errors.Is(err, os.ErrDeadlineExceeded) { // a reset is an end, too
+		t.Fatal(err)
+	}
+	return string(answers)
 }
 
 // TestBodyless: a handler that needs no body gets none, whatever it calls.

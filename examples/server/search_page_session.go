@@ -39,6 +39,10 @@ func (p *searchPage) form(w http.ResponseWriter, r *http.Request, most int64) (u
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, most)
 	err = r.ParseForm()
+	if err != nil {
+		// net/http does not see through the reader above that the body was not read to its end.
+		w.Header().Set("Connection", "close")
+	}
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
