@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -13,7 +14,7 @@ import (
 // audioResults is a set of results.
 type audioResults struct {
 	videos  map[string]audiosearch.Video
-	results []audiosearch.Result // without what stands in videos
+	results []audiosearch.Result // without Path and Metadata, which videos have
 }
 
 // What a page of results has at most.
@@ -24,30 +25,51 @@ const (
 
 // PutResultVideos implements [audiosearch.ResultStore].
 func (a *AudioSearch) PutResultVideos(ctx context.Context, org string, run int64, set uuid.UUID, videos []audiosearch.Video) error {
-	return a.put(ctx, org, run, set, func(r *audioRun, s *audioResults) error {
-		var catalog map[string]*audioVideo
-		if d, ok := a.db.audio.datasets[ownedID{org, r.run.Query.Dataset}]; ok {
-			catalog = d.videos
-		}
-		for _, v := range videos {
-			if _, ok := s.videos[v.ID]; ok {
-				continue
+	own, err := a.ownVideos(ctx, org, run, videos)
+	if err != nil {
+		return err
+	}
+	return a.put(ctx, org, run, set, func(s *audioResults) error {
+		for _, v := range own {
+			if _, ok := s.videos[v.ID]; !ok {
+				s.videos[v.ID] = v
 			}
-			// Runs share what the catalog has: stored metadata is replaced, not changed.
-			if now, ok := catalog[v.ID]; ok && v.Metadata != nil && maps.Equal(v.Metadata, now.video.Metadata) {
-				v.Metadata = now.video.Metadata
-			} else {
-				v.Metadata = maps.Clone(v.Metadata)
-			}
-			s.videos[v.ID] = v
 		}
 		return nil
 	})
 }
 
+// ownVideos returns copies of videos that a run found. Their metadata is the catalog's own
+// if it is the same: runs share that, because stored metadata is replaced and not changed.
+func (a *AudioSearch) ownVideos(ctx context.Context, org string, run int64, videos []audiosearch.Video) ([]audiosearch.Video, error) {
+	r, err := a.Run(ctx, org, run)
+	if err != nil {
+		return nil, err
+	}
+	own := slices.Clone(videos)
+	// Before put locks the database: see audioDataset.
+	err = a.read(ctx, org, r.Query.Dataset, func(d *audioDataset) error {
+		for i, v := range own {
+			if now, ok := d.videos[v.ID]; ok && v.Metadata != nil && maps.Equal(v.Metadata, now.video.Metadata) {
+				own[i].Metadata = now.video.Metadata
+			} else {
+				own[i].Metadata = maps.Clone(v.Metadata)
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, audiosearch.ErrDatasetNotFound) { // it was deleted since the search
+		for i := range own {
+			own[i].Metadata = maps.Clone(own[i].Metadata)
+		}
+		err = nil
+	}
+	return own, err
+}
+
 // PutResults implements [audiosearch.ResultStore].
 func (a *AudioSearch) PutResults(ctx context.Context, org string, run int64, set uuid.UUID, results []audiosearch.Result) error {
-	return a.put(ctx, org, run, set, func(_ *audioRun, s *audioResults) error {
+	return a.put(ctx, org, run, set, func(s *audioResults) error {
 		own := make([]audiosearch.Result, len(results))
 		for i, r := range results {
 			if _, ok := s.videos[r.VideoID]; !ok {
@@ -62,7 +84,7 @@ func (a *AudioSearch) PutResults(ctx context.Context, org string, run int64, set
 }
 
 // put changes a set of a run that has not ended.
-func (a *AudioSearch) put(ctx context.Context, org string, run int64, set uuid.UUID, change func(*audioRun, *audioResults) error) error {
+func (a *AudioSearch) put(ctx context.Context, org string, run int64, set uuid.UUID, change func(*audioResults) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -79,7 +101,7 @@ func (a *AudioSearch) put(ctx context.Context, org string, run int64, set uuid.U
 	if !ok {
 		s = &audioResults{videos: make(map[string]audiosearch.Video)}
 	}
-	if err := change(r, s); err != nil {
+	if err := change(s); err != nil {
 		return err
 	}
 	r.sets[set] = s
