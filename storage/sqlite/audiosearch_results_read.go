@@ -18,8 +18,9 @@ const (
 const (
 	rowOfResults = "SELECT r.result_set, f.place, f.results FROM audiosearch_runs r LEFT JOIN audiosearch_found_results f ON f.result_set = r.result_set" +
 		" AND f.place = (SELECT max(place) FROM audiosearch_found_results WHERE result_set = r.result_set AND place <= ?3) WHERE r.organization = ?1 AND r.id = ?2"
-	foundVideo = "SELECT v.path, v.metadata, t.text FROM audiosearch_found_videos v LEFT JOIN audiosearch_found_texts t ON t.metadata = v.metadata" +
-		" WHERE v.result_set = ? AND v.id = ?"
+	// The number of a set may be given to another one, of another organization, once it is gone.
+	foundVideo = "SELECT v.path, v.metadata, t.text FROM audiosearch_result_sets s JOIN audiosearch_found_videos v ON v.result_set = s.seq" +
+		" LEFT JOIN audiosearch_found_texts t ON t.metadata = v.metadata WHERE s.seq = ? AND s.run = ? AND v.id = ?"
 )
 
 // RunResults implements [audiosearch.ResultStore].
@@ -53,7 +54,7 @@ func (a *AudioSearch) RunResults(ctx context.Context, org string, run int64, fro
 		r, known := videos[s.Video]
 		size := 0
 		if !known {
-			if r, size, err = a.foundVideo(ctx, org, set, s.Video); err != nil {
+			if r, size, err = a.foundVideo(ctx, org, run, set, s.Video); err != nil {
 				// The run may have been forgotten between the two reads.
 				if _, gone := a.Run(ctx, org, run); gone != nil {
 					err = gone
@@ -71,11 +72,11 @@ func (a *AudioSearch) RunResults(ctx context.Context, org string, run int64, fro
 	return p.results, nil
 }
 
-// foundVideo returns what results have of a video of a set, and how long the text of its
-// metadata is.
-func (a *AudioSearch) foundVideo(ctx context.Context, org string, set int64, id string) (result audiosearch.Result, size int, err error) {
+// foundVideo returns what results have of a video of a run's set, and how long the text of
+// its metadata is.
+func (a *AudioSearch) foundVideo(ctx context.Context, org string, run, set int64, id string) (result audiosearch.Result, size int, err error) {
 	found := false
-	err = a.db.find(ctx, org, foundVideo, []any{set, id}, func(r *row) error {
+	err = a.db.find(ctx, org, foundVideo, []any{set, run, id}, func(r *row) error {
 		found = r.null(1) == r.null(2)
 		result.VideoID, result.Path, size = id, r.text(0), len(r.text(2))
 		return scanMetadata(r, 2, &result.Metadata)

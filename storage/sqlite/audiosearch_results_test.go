@@ -33,7 +33,7 @@ func endedRun(t *testing.T, db *AudioSearch, org string, id int64, videos []audi
 	}))
 }
 
-// rows returns how many rows each table of results has.
+// resultRows returns how many rows each table of results has.
 func (db *DB) resultRows(t *testing.T) (rows [5]int) {
 	t.Helper()
 	for i, table := range []string{"result_sets", "found_results", "found_videos", "found_metadata", "found_texts"} {
@@ -56,8 +56,8 @@ func compactAll(t *testing.T, db *AudioSearch) (steps int) {
 	return steps
 }
 
-// TestMetadataOfResultsIsStoredOnce: for all runs of an organization, and as long as one
-// of them needs it. What nobody needs goes in steps.
+// TestMetadataOfResultsIsStoredOnce: once for all runs of an organization, and as long as
+// one of them needs it. What nobody needs goes in steps.
 func TestMetadataOfResultsIsStoredOnce(t *testing.T) {
 	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestMetadataOfResultsIsStoredOnce(t *testing.T) {
 	require.Equal(t, [5]int{}, file.resultRows(t))
 }
 
-// TestAbandonedResultsGo: those of attempts that did not end, when the run has.
+// TestAbandonedResultsGo: what attempts put that did not end goes when the run has ended.
 func TestAbandonedResultsGo(t *testing.T) {
 	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
@@ -112,7 +112,8 @@ func TestAbandonedResultsGo(t *testing.T) {
 	require.Equal(t, [5]int{}, file.resultRows(t))
 }
 
-// TestMetadataGoesWhileItIsFoundAgain: between the look whether it is there, and the transaction.
+// TestMetadataGoesWhileItIsFoundAgain: it goes between the look whether it is there and the
+// transaction.
 func TestMetadataGoesWhileItIsFoundAgain(t *testing.T) {
 	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
@@ -203,4 +204,50 @@ func TestResultsOfAnOlderFile(t *testing.T) {
 		return nil
 	}))
 	require.Equal(t, 1, left)
+}
+
+// thenOnce is a context that calls do at one call of Err.
+type thenOnce struct {
+	context.Context
+	calls int // of Err until then
+	do    func()
+}
+
+func (c *thenOnce) Err() error {
+	if c.calls--; c.calls == 0 {
+		c.do()
+	}
+	return c.Context.Err()
+}
+
+// TestResultsThatGoWhileTheyAreRead: another organization's results may have the number of
+// the set by then. They are not shown.
+func TestResultsThatGoWhileTheyAreRead(t *testing.T) {
+	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, file.Close()) })
+	db := file.AudioSearch()
+	video := func(path string) []audiosearch.Video { return []audiosearch.Video{{ID: "v", Path: path}} }
+	gone := 0
+	for calls := 1; calls < 5; calls++ {
+		ours, theirs := int64(2*calls), int64(2*calls+1)
+		endedRun(t, db, "acme", ours, video("ours"))
+		ctx := &thenOnce{t.Context(), calls, func() {
+			_, err := db.TrimRuns(t.Context(), 0, 10)
+			require.NoError(t, err)
+			compactAll(t, db)
+			endedRun(t, db, "other", theirs, video("theirs"))
+		}}
+		results, err := db.RunResults(ctx, "acme", ours, 0)
+		if err != nil {
+			require.ErrorIs(t, err, audiosearch.ErrRunNotFound)
+			gone++
+		} else {
+			require.Equal(t, "ours", results[0].Path)
+		}
+		_, err = db.TrimRuns(t.Context(), 0, 10)
+		require.NoError(t, err)
+		compactAll(t, db)
+	}
+	require.Positive(t, gone)
 }
