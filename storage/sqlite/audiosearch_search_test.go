@@ -2,11 +2,13 @@ package sqlite
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -260,5 +262,50 @@ func TestSearchOfDamagedRows(t *testing.T) {
 			_, err := db.AudioSearch().Search(t.Context(), "acme", "d", q)
 			require.ErrorIs(t, err, errLayout, "%s, %v", damage, filters)
 		}
+	}
+}
+
+// changing is a context that calls change whenever somebody is about to wait for its end.
+type changing struct {
+	context.Context
+	change func()
+}
+
+func (c changing) Done() <-chan struct{} {
+	c.change()
+	return c.Context.Done()
+}
+
+// TestSearchOfWhatChanges: a search ends although the dataset changes whenever it waits.
+func TestSearchOfWhatChanges(t *testing.T) {
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, db.Close()) }()
+	tables := db.AudioSearch()
+	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
+	for _, filters := range [][]audiosearch.Filter{
+		nil,
+		{{Key: "title", Op: audiosearch.OpContains, Value: "title"}, {Key: "title", Op: audiosearch.OpNotEqual, Value: "x"}},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var changes atomic.Int64
+		change := func() {
+			n := changes.Load()
+			if n > 200 { // it would go on for ever
+				cancel()
+			}
+			err := tables.PutVideos(t.Context(), "acme", "d", []audiosearch.Video{{
+				ID: "v", Path: "p", Metadata: audiosearch.Metadata{"title": audiosearch.String(fmt.Sprint("title ", n))},
+			}})
+			if err == nil { // a goroutine of the driver's may come when the test is over
+				changes.Add(1)
+			}
+		}
+		change()
+		u, err := tables.Unscored(changing{ctx, change}, "acme", "d", audiosearch.UnscoredQuery{Model: "m", Filters: filters, Limit: 1})
+		require.NoError(t, err)
+		require.Equal(t, 1, u.Matched)
+		require.Greater(t, changes.Load(), int64(4))
+		cancel()
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// viewLock lets readers in together, and one who changes alone, in the order in which
-// they come. Who waits for it leaves when their context ends.
+// viewLock lets readers in together and a writer alone, in the order in which they come.
+// Whoever waits for it leaves when their context ends.
 type viewLock struct {
 	mu      sync.Mutex
 	readers int
@@ -20,7 +20,7 @@ type viewWaiter struct {
 	in     chan struct{} // closed when it is let in
 }
 
-// lock waits. The caller calls unlock if there is no error.
+// lock waits until the caller is let in. The caller calls unlock, unless there is an error.
 func (l *viewLock) lock(ctx context.Context, writes bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -51,6 +51,15 @@ func (l *viewLock) unlock() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.release()
+}
+
+// share makes a reader of the writer, and so lets in the readers who are next.
+func (l *viewLock) share() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.writing = false
+	l.readers++
+	l.admit()
 }
 
 func (l *viewLock) release() {

@@ -19,12 +19,13 @@ type views struct {
 	limit int
 }
 
-// sharedView is a view that searches share: they read it together, and one at a time changes it.
+// sharedView is a view that searches share: they read it together, and one at a time
+// changes it.
 //
-// Who waits for whom: first the view, then a connection, then a turn (columnar.Turn). Who
-// has a connection waits for no view, and who has a turn for neither, so that the long
-// searches of an organization keep waiting those of the same dataset at most. A
-// connection is held while scores are read, and not while filters search long texts.
+// A search waits first for the view, then for a connection, and last for a turn
+// (columnar.Turn), and never in another order. So the long searches of an organization
+// hold up no search of another dataset. A connection is held while scores are read, and
+// not while filters search long texts.
 type sharedView struct {
 	viewLock
 	*view
@@ -70,17 +71,24 @@ func (a *AudioSearch) look(ctx context.Context, org, dataset string, read func(*
 	return a.lookSelected(ctx, org, dataset, nil, func(c *conn, v *view, _ *columnar.Selection) error { return read(c, v) })
 }
 
-// lookSelected is look that also selects the videos that pass filters; without any it is nil.
-func (a *AudioSearch) lookSelected(ctx context.Context, org, dataset string, filters []audiosearch.Filter, read func(*conn, *view, *columnar.Selection) error) error {
+// lookSelected is look that also selects the videos that pass filters; nil if there are no
+// filters.
+func (a *AudioSearch) lookSelected(
+	ctx context.Context, org, dataset string, filters []audiosearch.Filter, read func(*conn, *view, *columnar.Selection) error,
+) error {
 	l := &looking{AudioSearch: a, org: org, dataset: dataset, filters: filters, read: read}
 	if err := l.find(ctx); err != nil {
 		return err
 	}
-	// What is selected counts if nothing has changed until there is a connection. If that
-	// does not come true, it is done with the connection in hand.
+	// What is selected counts only if the dataset has not changed until there is a
+	// connection. Where it changes all the time, this ends with what one connection sees.
 	const tries = 3
 	for try := 1; ; try++ {
-		done, err := l.look(ctx, try > tries)
+		look := l.look
+		if try > tries {
+			look = l.lookOnce
+		}
+		done, err := look(ctx)
 		if done || err != nil {
 			return err
 		}
@@ -106,7 +114,7 @@ func (l *looking) find(ctx context.Context) error {
 
 // look is one try. It reports false if the view was not of the state that the connection
 // sees, and brings it there.
-func (l *looking) look(ctx context.Context, late bool) (done bool, err error) {
+func (l *looking) look(ctx context.Context) (done bool, err error) {
 	v := l.db.views.get(l.at.seq)
 	if err := v.lock(ctx, false); err != nil {
 		return false, err
@@ -116,7 +124,7 @@ func (l *looking) look(ctx context.Context, late bool) (done bool, err error) {
 		if v.revision < l.at.revision {
 			return false, nil
 		}
-		late = late || !l.searchesTexts()
+		late := !l.searchesTexts() // selects with the connection in hand
 		var selected *columnar.Selection
 		if !late {
 			if selected, err = v.selection(ctx, l.filters); err != nil {
@@ -141,11 +149,40 @@ func (l *looking) look(ctx context.Context, late bool) (done bool, err error) {
 	return false, l.update(ctx, v)
 }
 
+// lookOnce brings the view to the state that a connection sees and reads it with the same
+// connection. It reports false if the dataset is another one by now.
+func (l *looking) lookOnce(ctx context.Context) (done bool, err error) {
+	v := l.db.views.get(l.at.seq)
+	if err := v.lock(ctx, true); err != nil {
+		return false, err
+	}
+	defer v.unlock()
+	shared := false
+	return l.connected(ctx, func(c *conn) (bool, error) {
+		// A lock of another process may have made it begin again.
+		if l.at.seq != v.dataset || shared && l.at.revision != v.revision {
+			return false, nil
+		}
+		if !shared {
+			if err := l.bring(ctx, c, v); err != nil {
+				return false, err
+			}
+			v.share()
+			shared = true
+		}
+		selected, err := v.selection(ctx, l.filters)
+		if err != nil {
+			return false, err
+		}
+		return true, l.read(c, v.view, selected)
+	})
+}
+
 func (l *looking) searchesTexts() bool {
 	return slices.ContainsFunc(l.filters, func(f audiosearch.Filter) bool { return f.Op == audiosearch.OpContains })
 }
 
-// connected calls do with a connection that sees the dataset as l.at tells then.
+// connected calls do with a connection, having set l.at to the dataset that it sees.
 func (l *looking) connected(ctx context.Context, do func(*conn) (bool, error)) (done bool, err error) {
 	err = l.db.lister.use(ctx, l.db.busy, l.org, func(c *conn) error {
 		l.at, done = audioDataset{}, false
@@ -162,22 +199,30 @@ func (l *looking) connected(ctx context.Context, do func(*conn) (bool, error)) (
 	return done, l.at.found(err)
 }
 
-// update brings a view to the state that a connection sees, unless it is there.
+// update brings a view to the state that a connection sees.
 func (l *looking) update(ctx context.Context, v *sharedView) error {
 	if err := v.lock(ctx, true); err != nil {
 		return err
 	}
 	defer v.unlock()
 	_, err := l.connected(ctx, func(c *conn) (bool, error) {
-		if l.at.seq != v.dataset || v.revision >= l.at.revision {
-			return true, nil // the dataset is another one by now, or somebody was faster
+		if l.at.seq != v.dataset { // the dataset is another one by now
+			return true, nil
 		}
-		if err := v.view.update(ctx, c, &l.at); err != nil {
-			v.view = newView(v.dataset)
-			return false, err
-		}
-		l.db.views.count(v, v.view.bytes)
-		return true, nil
+		return true, l.bring(ctx, c, v)
 	})
 	return err
+}
+
+// bring is update with a connection, for who has locked the view.
+func (l *looking) bring(ctx context.Context, c *conn, v *sharedView) error {
+	if v.revision >= l.at.revision { // somebody was faster
+		return nil
+	}
+	if err := v.view.update(ctx, c, &l.at); err != nil {
+		v.view = newView(v.dataset)
+		return err
+	}
+	l.db.views.count(v, v.view.bytes)
+	return nil
 }
