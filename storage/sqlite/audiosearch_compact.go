@@ -24,7 +24,8 @@ const (
 
 // Compact implements [audiosearch.Compactor].
 func (a *AudioSearch) Compact(ctx context.Context) (more bool, err error) {
-	dropped := false // apart from the rest: neither keeps the other waiting
+	// In a transaction apart from the rest, so that neither keeps the other waiting.
+	var dropped, did bool
 	err = a.db.writer.write(ctx, func(tx *tx) (err error) {
 		dropped, err = tx.dropResults()
 		return err
@@ -34,13 +35,16 @@ func (a *AudioSearch) Compact(ctx context.Context) (more bool, err error) {
 	}
 	err = a.db.writer.write(ctx, func(tx *tx) (err error) {
 		for _, step := range [...]func() (bool, error){tx.sweep, tx.forget, tx.pack} {
-			if more, err = step(); more || err != nil {
+			if did, err = step(); did || err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return (more || dropped) && err == nil, err
+	if err != nil { // the writer may still be at it
+		return false, err
+	}
+	return did || dropped, nil
 }
 
 // forget cuts the list of a dataset's changes. Who remembers an older revision has to read the dataset anew.

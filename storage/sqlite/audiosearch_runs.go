@@ -27,7 +27,7 @@ const (
 )
 
 // CreateRun implements [audiosearch.Runs].
-func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run, most int) error {
+func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run, maxWaiting int) error {
 	changing, err := runArgs(&r)
 	if err != nil {
 		return err
@@ -37,10 +37,15 @@ func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run, most int
 	}
 	id, org, args := r.ID, r.Organization, append([]any{r.ID, r.Organization, micros(r.CreatedAt)}, changing...)
 	room := func(query func(text string, args []any, each func(*row) error) error) error {
-		if most < 1 {
-			return audiosearch.ErrTooManyRuns
+		full := maxWaiting < 1
+		err := query(waitingRun, []any{org, max(maxWaiting, 1) - 1}, func(*row) error {
+			full = true // as an error it would cost the connection
+			return nil
+		})
+		if err == nil && full {
+			err = audiosearch.ErrTooManyRuns
 		}
-		return query(waitingRun, []any{org, most - 1}, func(*row) error { return audiosearch.ErrTooManyRuns })
+		return err
 	}
 	// Whoever has too many does not come as far as the writer.
 	err = room(func(text string, args []any, each func(*row) error) error {
