@@ -13,19 +13,24 @@ import (
 // jobTable is a domain's table of jobs. It has the columns seq, organization, claimable_at, token and deliveries, those that a job is known by
 // (its key), and dead if there are dead letters.
 //
-// A job is ready when it was claimable at some time, and is not held. Claims make jobs
-// ready first, and look only at those then: in an index by organization, so that they
-// step from one organization to the next without a look at jobs between or at
-// organizations whose jobs all wait for something.
+// A job is ready if it has become claimable and is not held. A claim first makes jobs
+// ready, and then looks at those only. Their index begins with the organization, so that
+// a claim steps from one organization to the next without a look at the jobs between, or
+// at organizations of which no job is ready.
 type jobTable struct {
 	lost error // tells who holds a lease no more
 
-	insert  string // for the key, an organization, a time, and whether it is ready
-	ready   string // makes those ready that are not and that are claimable at a time, so many at most
-	next    string // the first job that is ready of the first organization behind one, in the order of names: organization and time
-	first   string // the same from an organization on
-	jobs    string // those of an organization that are ready and claimable at a time, so many at most: seqs, keys, organizations, and deliveries with the coming one
-	take    string // sets the time and the token of the one of a seq
+	// For the key, an organization, a time, and whether it is ready.
+	insert string
+
+	// For a claim. ready makes jobs ready that are claimable at a time, so many at most. next
+	// returns the organization and the time of the first ready job of the first organization
+	// behind one, in the order of names; first does so from that organization on. jobs returns
+	// those of an organization that are ready and claimable at a time, so many at most: their
+	// seqs, keys, organizations, and deliveries with the coming one. take sets the time and
+	// the token of a job by its seq.
+	ready, next, first, jobs, take string
+
 	extend  string // sets the time of a job that is held, by key and token
 	release string // the same, and gives it back
 	bury    string // by key and token
@@ -74,8 +79,8 @@ func (t *tx) addJob(jobs *jobTable, added *notifier, org string, at time.Time, k
 	return err
 }
 
-// jobTurns is whose turn it is. Only the writer uses it.
-type jobTurns struct{ last string } // the organization that was served last
+// jobTurns knows which organization was served last. Only the writer uses it.
+type jobTurns struct{ last string }
 
 // claim is a call of claimJobs.
 type claim struct {
@@ -90,10 +95,12 @@ func claimJobs[L any](
 	ctx context.Context, db *DB, turns *jobTurns, c *claim, token uuid.UUID, scan func(r *row, first int) L,
 ) ([]L, error) {
 	var leases []L
-	err := db.writer.write(ctx, func(tx *tx) error {
-		leases = nil
-		const most = 1000 // are made ready in one claim: more than that can be claimed at once
-		if _, err := tx.exec(c.ready, c.now.UnixMicro(), most); err != nil {
+	var more bool
+	step := func(tx *tx) error {
+		leases, more = nil, false
+		const atOnce = 1000
+		n, err := tx.exec(c.ready, c.now.UnixMicro(), atOnce)
+		if more = n == atOnce; more || err != nil { // others write in between
 			return err
 		}
 		orgs, err := c.inTurn(tx, turns.last)
@@ -114,8 +121,8 @@ func claimJobs[L any](
 				return err
 			}
 		}
-		for round, more := 0, true; more && len(leases) < c.limit; round++ {
-			more = false
+		for round, left := 0, true; left && len(leases) < c.limit; round++ {
+			left = false
 			for i := range jobs {
 				if round >= len(jobs[i]) || len(leases) == c.limit {
 					continue
@@ -123,15 +130,19 @@ func claimJobs[L any](
 				if _, err := tx.exec(c.take, c.until.UnixMicro(), token[:], jobs[i][round].seq); err != nil {
 					return err
 				}
-				leases, turns.last, more = append(leases, jobs[i][round].lease), orgs[i], true
+				leases, turns.last, left = append(leases, jobs[i][round].lease), orgs[i], true
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		return nil, err
 	}
-	return leases, nil
+	for {
+		if err := db.writer.write(ctx, step); err != nil {
+			return nil, err
+		}
+		if !more {
+			return leases, nil
+		}
+	}
 }
 
 // inTurn returns the organizations that have claimable jobs, at most as many as the
