@@ -11,21 +11,18 @@ import (
 // goroutine.
 type filterCheck struct {
 	filters []Filter                // all but those of parts
-	parts   map[string]*needles.Set // what values are to contain, by key
+	parts   map[string][]string     // what values are to contain, by key
+	sets    map[string]*needles.Set // of parts, made when they are needed
 }
 
 func newFilterCheck(filters []Filter) *filterCheck {
-	c := &filterCheck{parts: make(map[string]*needles.Set)}
-	parts := make(map[string][]string)
+	c := &filterCheck{parts: make(map[string][]string), sets: make(map[string]*needles.Set)}
 	for _, f := range filters {
 		if f.Op == OpContains {
-			parts[f.Key] = append(parts[f.Key], f.Value)
+			c.parts[f.Key] = append(c.parts[f.Key], f.Value)
 		} else {
 			c.filters = append(c.filters, f)
 		}
-	}
-	for key, all := range parts {
-		c.parts[key] = needles.New(all)
 	}
 	return c
 }
@@ -42,7 +39,14 @@ func (c *filterCheck) passes(ctx context.Context, m Metadata) (bool, error) {
 			return false, nil
 		}
 	}
-	for key, set := range c.parts {
+	for key, parts := range c.parts {
+		set := c.sets[key]
+		if set == nil {
+			if set, err = needles.New(parts, t.Step); err != nil {
+				return false, err
+			}
+			c.sets[key] = set
+		}
 		s := m[key]
 		const costOfByte = 5 // nanoseconds, about
 		if err := t.Step(costOfByte * len(s.text)); err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/internal/needles"
+	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
 // keyFilters are the filters of one key. A value is looked at once for all of them.
@@ -14,19 +15,20 @@ type keyFilters struct {
 
 	equal    []string // to be that, each of them
 	notEqual []string
-	numbers  []bound  // those that leave least: one from below, one from above
+	numbers  []bound  // the tightest ones: one from below, one from above
 	parts    []string // to be contained
 }
 
-// bound is a number that values are to be more than, or less.
+// bound is a lower or an upper bound of numbers.
 type bound struct {
 	audiosearch.Predicate
 	number audiosearch.Decimal
-	below  bool // values are to be more
-	strict bool // or equal does not do
+	below  bool // it is a lower bound
+	strict bool // the number itself is out
 }
 
-// implies reports whether what is within b is within another bound from the same side.
+// implies reports whether whatever is within b is also within another bound from the same
+// side.
 func (b *bound) implies(other *bound) bool {
 	if order := b.number.Compare(other.number); order != 0 {
 		return order > 0 == b.below
@@ -34,8 +36,8 @@ func (b *bound) implies(other *bound) bool {
 	return b.strict || !other.strict
 }
 
-// keyFilters puts the filters of each key together, in the order of their first ones. It
-// reports false if nothing can pass, because nobody has a key.
+// keyFilters puts the filters of each key together, the keys in the order of their first
+// filters. It reports false if nothing can pass, because no row has a key.
 func (c *Columns) keyFilters(filters []audiosearch.Filter) (all []keyFilters, possible bool, err error) {
 	possible = true
 	for _, f := range filters {
@@ -68,7 +70,7 @@ func (c *Columns) keyFilters(filters []audiosearch.Filter) (all []keyFilters, po
 	return all, possible, nil
 }
 
-// addNumber keeps the bound unless there is one from the same side that leaves no more.
+// addNumber adds a bound, unless there is one from the same side that is as tight.
 func (k *keyFilters) addNumber(f audiosearch.Filter, p audiosearch.Predicate) {
 	n := bound{Predicate: p, strict: f.Op == audiosearch.OpGreater || f.Op == audiosearch.OpLess}
 	n.below = f.Op == audiosearch.OpGreater || f.Op == audiosearch.OpGreaterOrEqual
@@ -82,19 +84,19 @@ func (k *keyFilters) addNumber(f audiosearch.Filter, p audiosearch.Predicate) {
 	}
 }
 
-// conditions returns the filters as conditions, but for parts unless one value is left.
-// It reports false if no value passes.
-func (k *keyFilters) conditions(looked func(string)) (list []condition, possible bool) {
+// conditions returns the filters as conditions. Those of parts are among them only if they
+// leave one value. It reports false if no value passes.
+func (k *keyFilters) conditions(t *turns.Turn, looked func(string)) (list []condition, possible bool, err error) {
 	if len(k.equal) > 0 {
-		n, possible := k.one(looked)
-		return []condition{n}, possible
+		n, possible, err := k.one(t, looked)
+		return []condition{n}, possible, err
 	}
 	if len(k.numbers) > 0 {
 		n := condition{kind: ranged, id: k.id, column: k.column, numbers: k.numbers, codes: k.column.numbers(k.numbers)}
 		n.count()
 		list, possible = append(list, n), n.values > 0
 		if !possible {
-			return nil, false
+			return nil, false, nil
 		}
 	}
 	if len(k.notEqual) > 0 {
@@ -106,38 +108,39 @@ func (k *keyFilters) conditions(looked func(string)) (list []condition, possible
 			}
 		}
 		if n.rows <= 0 {
-			return nil, false
+			return nil, false, nil
 		}
 		if len(n.excluded) > 0 || len(k.numbers) == 0 {
 			list = append(list, n)
 		}
 	}
-	return list, true
+	return list, true, nil
 }
 
-// one is conditions where there is one value that may pass.
-func (k *keyFilters) one(looked func(string)) (n condition, possible bool) {
+// one is conditions for filters that leave one value at most.
+func (k *keyFilters) one(t *turns.Turn, looked func(string)) (n condition, possible bool, err error) {
 	text := k.equal[0]
 	code, known := k.column.codes[text]
 	if !known || k.column.holders[code].count() == 0 || slices.ContainsFunc(k.equal, func(s string) bool { return s != text }) ||
 		slices.Contains(k.notEqual, text) {
-		return n, false
+		return n, false, nil
 	}
 	e := &k.column.entries[code]
 	for _, p := range k.numbers {
 		if !e.numeric || !p.MatchDecimal(e.number) {
-			return n, false
+			return n, false, nil
 		}
 	}
 	if len(k.parts) > 0 {
-		if looked != nil {
-			looked(text)
+		parts, err := needles.New(k.parts, t.Step)
+		if err != nil {
+			return n, false, err
 		}
-		if !needles.New(k.parts).AllIn(text) {
-			return n, false
+		if found, err := k.look(t, parts, code, looked); !found || err != nil {
+			return n, false, err
 		}
 	}
-	return k.column.equal(k.id, code), true
+	return k.column.equal(k.id, code), true, nil
 }
 
 // equal returns the condition that a value is the one of a code.

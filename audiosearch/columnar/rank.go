@@ -12,7 +12,7 @@ import (
 
 // Rank offers the windows of the selected videos that have scores of a class to a
 // ranking, as often as it wants them, and returns the page. A nil selection has all
-// videos. The error is the context's; meanwhile it gives way as [Turn] says.
+// videos. It gives way as [Turn] says. The error is the context's.
 func (s *Scores) Rank(ctx context.Context, class audiosearch.Class, selected *Selection, r *Ranking) ([]Hit, error) {
 	t, err := turns.Begin(ctx)
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Scores) Rank(ctx context.Context, class audiosearch.Class, selected *Se
 }
 
 // scan looks at the scores first, and then whether the videos of good ones are selected.
-// It ends early after the end of the turn.
+// Once the context has ended, it returns early.
 func (t *table) scan(turn *turns.Turn, column int, selected *Selection, r *Ranking) {
 	for i := range t.chunks {
 		if turn.Step(costOfChunk) != nil {

@@ -5,9 +5,12 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
-// search leaves the rows whose values contain all parts that filters of a key demand.
+// search removes the rows whose values lack a part that filters of a key demand.
 func (s *Selection) search(t *turns.Turn, k *keyFilters) error {
-	parts := needles.New(k.parts) // takes less than a look at one long value for each filter
+	parts, err := needles.New(k.parts, t.Step)
+	if err != nil {
+		return err
+	}
 	all := float64(k.column.effort())
 	if s.rows != nil || len(s.conditions) > 0 && s.effort(float64(s.conditions[0].rows)) < all {
 		if err := s.put(t); err != nil || s.rows.count == 0 {

@@ -34,13 +34,13 @@ const (
 )
 
 // Select returns the rows that pass all filters; no filters, all rows. The selection
-// holds until the next Set or Remove. The error is that of a filter that
-// [audiosearch.Filter.Predicate] refuses, or the context's: a look at many values takes
-// long, and gives way meanwhile as [Turn] says.
+// holds until the next Set or Remove. A look at many values takes long, so it gives way
+// as [Turn] says. The error is the context's, or that of a filter that
+// [audiosearch.Filter.Predicate] refuses.
 //
-// The filters that an index answers come first. Texts are searched only in values of the
-// videos that are left then, or in all values of the key if that is less, each once for
-// all filters of the key; and not at all if no video is left.
+// The filters that an index answers come first. If they leave no video, no text is
+// searched. Otherwise texts are searched in the values of the videos that are left, or in
+// all values of the key if those are fewer: each value once for all filters of the key.
 func (c *Columns) Select(ctx context.Context, filters []audiosearch.Filter) (*Selection, error) {
 	if len(filters) == 0 || len(filters) == 1 && (filters[0].Op == audiosearch.OpEqual || filters[0].Op == "") {
 		return c.selection(nil, filters) // there is a set already
@@ -91,7 +91,9 @@ func (c *Columns) selection(t *turns.Turn, filters []audiosearch.Filter) (*Selec
 	for i := 0; i < len(keys) && possible; i++ {
 		k := &keys[i]
 		var list []condition
-		list, possible = k.conditions(c.looked)
+		if list, possible, err = k.conditions(t, c.looked); err != nil {
+			return nil, err
+		}
 		s.conditions = append(s.conditions, list...)
 		if len(k.parts) > 0 && len(k.equal) == 0 {
 			texts = append(texts, k)

@@ -18,7 +18,7 @@ type Selection struct {
 // Contains reports whether a row is selected.
 func (s *Selection) Contains(row uint32) bool { return s.contains(nil, row) }
 
-// contains is Contains that gives way. It reports false after the end of the turn.
+// contains is Contains that gives way. Once the context has ended, it reports false.
 func (s *Selection) contains(t *turns.Turn, row uint32) bool {
 	switch {
 	case s == nil:

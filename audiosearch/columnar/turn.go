@@ -7,16 +7,17 @@ import (
 )
 
 // Turn is a piece of work that may take long. The contexts that [audiosearch.Service]
-// hands to a store make organizations take turns: Step waits for a place on a processor
-// once the work is no longer light, and after a few milliseconds it gives the place to
-// the next one and waits for another. Select and Rank do so by themselves.
+// hands to a store make organizations take turns. Once the work is no longer light, Step
+// waits for a place on a processor. After a few milliseconds it gives the place to the
+// next one and waits for another. Select and Rank do so by themselves.
 //
-// Who has a place waits for nothing else: what they need, locks and connections, they
-// have before. A Turn is for one goroutine.
+// Take locks and connections before the work begins: whoever has a place must not wait for
+// them, because their holder may be waiting for a place. A Turn is for one goroutine.
 type Turn struct{ turn *turns.Turn }
 
-// Begin begins a piece of work. With a context that is not a service's it never waits.
-// The error is the context's. It must not be called by who has begun another one.
+// Begin begins a piece of work. With a context that is not a service's it never waits for
+// a place. The error is the context's. Whoever has begun one must end it before they begin
+// another, or call Select or Rank.
 func Begin(ctx context.Context) (*Turn, error) {
 	t, err := turns.Begin(ctx)
 	if err != nil {
@@ -25,8 +26,8 @@ func Begin(ctx context.Context) (*Turn, error) {
 	return &Turn{t}, nil
 }
 
-// Step is to be called before or after each part of the work, which should not be over
-// 100 microseconds, with the nanoseconds that it takes, about. The error is the
+// Step is called before or after each part of the work with the nanoseconds that the part
+// takes, about. A part should take no more than 100 microseconds. The error is the
 // context's: then the work is to end.
 func (t *Turn) Step(nanoseconds int) error { return t.turn.Step(nanoseconds) }
 

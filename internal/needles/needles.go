@@ -1,12 +1,12 @@
-// Package needles tells whether texts contain all of some strings, in time that grows
-// with the text and not with the number of strings, whatever they are: the search of
-// package strings can be made to compare a long string at nearly every place of a text.
+// Package needles tells whether a text contains all strings of a set. Whatever the strings
+// are, the time grows with the length of the text and not with their number. Package
+// strings can be made to compare a long string at nearly every place of a text.
 package needles
 
 import "strings"
 
 // Set is a set of strings to look for: an automaton (Aho and Corasick, "Efficient String
-// Matching", 1975), of which a node that most often has one child takes 20 bytes. It is
+// Matching", 1975). A node takes 20 bytes, as nearly all have one child at most. A Set is
 // for one goroutine.
 type Set struct {
 	few   []string // looked for one by one instead, because they are few and short
@@ -20,38 +20,52 @@ type Set struct {
 	round   uint32
 }
 
-// node is a beginning of a string.
+// node is a prefix of a string.
 type node struct {
-	fail  int32 // its longest proper end that is a node
+	fail  int32 // its longest proper suffix that is a node
 	child int32 // the only child; 0: there is none, or wide has them
-	wide  int32 // where the children stand in Set.wide, and one more; 0: there is one at most
-	word  int32 // the string that it is, and one more; 0: it is none
+	wide  int32 // 1 + where the children stand in Set.wide; 0: there is one at most
+	word  int32 // the number of the string that it is, from 1; 0: it is none
 	char  byte  // that leads to the child
 }
 
 const (
 	maxFew   = 3
-	maxShort = 32 // bytes: package strings compares so many at a place by few instructions
+	maxShort = 32 // bytes, which package strings compares by few instructions
+
+	costOfByte = 10 // nanoseconds, about, to enter a byte of a string
+	costOfNode = 20 // the same to finish a node
 )
 
-// New returns the set of some strings. They may repeat, be empty, and be parts of one another.
-func New(all []string) *Set {
+// New returns the set of some strings. They may repeat, be empty, and be parts of one
+// another.
+//
+// It calls step with the nanoseconds, about, of each part of the work that comes next, and
+// returns an error of step's at once: many long strings take tens of milliseconds.
+func New(all []string, step func(nanoseconds int) error) (*Set, error) {
 	s := &Set{}
-	short := true
+	short, size := true, 0
 	for _, n := range all {
 		s.longest = max(s.longest, len(n))
 		short = short && len(n) <= maxShort
+		size += len(n)
 	}
 	if short && len(all) <= maxFew {
 		s.few = all
-		return s
+		return s, nil
 	}
-	s.nodes, s.wide = []node{{wide: 1}}, make([][256]int32, 1)
+	s.nodes, s.wide = make([]node, 1, 1+size), make([][256]int32, 1)
+	s.nodes[0].wide = 1
 	for _, n := range all {
+		if err := step(costOfByte * len(n)); err != nil {
+			return nil, err
+		}
 		s.enter(n)
 	}
-	s.finish()
-	return s
+	if err := s.finish(step); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func (s *Set) child(at int32, c byte) int32 {
@@ -100,11 +114,12 @@ func (s *Set) adopt(at int32, c byte, child int32) {
 	}
 }
 
-// finish finds where each node fails to, and forgets the words that are parts of others:
-// where they are, is the other. So a node at which a word ends is that word.
-func (s *Set) finish() {
+// finish finds where each node fails to. It forgets the words that are parts of others: a
+// text that contains the other contains them too. So when a text reaches the end of a
+// word, the automaton is at the node of that word, and at no longer one.
+func (s *Set) finish(step func(nanoseconds int) error) error {
 	order := make([]int32, 1, len(s.nodes)) // breadth first
-	ends := make([]int32, len(s.nodes))     // by node: its longest proper end that is a word
+	ends := make([]int32, len(s.nodes))     // by node: its longest proper suffix that is a word
 	part := make([]bool, s.words+1)
 	each := func(at int32, f func(c byte, child int32)) {
 		n := s.nodes[at]
@@ -121,6 +136,12 @@ func (s *Set) finish() {
 		}
 	}
 	for i := 0; i < len(order); i++ {
+		const some = 1024 // nodes between two steps
+		if i%some == 0 {
+			if err := step(costOfNode * some); err != nil {
+				return err
+			}
+		}
 		at := order[i]
 		each(at, func(c byte, child int32) {
 			order = append(order, child)
@@ -159,6 +180,7 @@ func (s *Set) finish() {
 	if starts > 1 {
 		s.first = -1
 	}
+	return nil
 }
 
 // next returns where a byte leads to.
