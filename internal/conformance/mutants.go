@@ -38,8 +38,8 @@ type Mutants struct {
 }
 
 // Prove fails the test if a mutant passes a rule that it breaks, if the failure does not
-// print the rule, or if no mutant breaks a rule. Each has one try: a mutant that needs a
-// race loses it by construction, see [Seam].
+// print the rule, or if a rule is broken by no mutant. A mutant has one try: where its
+// mistake shows only in a race, [Seam] makes it lose the race always.
 func (m *Mutants) Prove(t *testing.T) {
 	caught := make(map[string]bool)
 	for name, breaks := range m.Breaks {

@@ -17,10 +17,10 @@ type race struct {
 	begun, finished []int // each one's latest step
 	ended           []bool
 
-	since  []int         // what had begun when somebody began to wait, latest
+	since  []int         // begun as it was when somebody last began to wait
 	atSeam int           // how many wait in Seam
 	open   chan struct{} // closed to let them go on
-	seen   chan struct{} // closed to let on the one that waits in look, if not nil
+	seen   chan struct{} // closed to let the one in look go on; nil: nobody is there
 }
 
 func newRace(n int) *race {
@@ -60,10 +60,10 @@ func (r *race) past(n int) int {
 	return past
 }
 
-// letOn lets on those who have waited enough. The caller holds the lock.
+// letOn lets those go on who have waited enough. The caller holds the lock.
 func (r *race) letOn() {
 	all := len(r.begun)
-	// Who waits has finished no step since, so that nobody counts twice.
+	// Whoever waits has finished no step since, so nobody is counted twice.
 	if r.atSeam > 0 && r.atSeam+r.past(all) >= all {
 		close(r.open)
 		r.open, r.atSeam = make(chan struct{}), 0
@@ -77,7 +77,7 @@ func (r *race) letOn() {
 // wait notes that somebody begins to wait.
 func (r *race) wait() { r.since = slices.Clone(r.begun) }
 
-// look returns when all but the last one have finished a step, or cannot before this one goes on.
+// look returns when each but the last one has finished a step, or waits in Seam.
 func (r *race) look(t *testing.T) {
 	t.Helper()
 	r.mu.Lock()
@@ -95,23 +95,22 @@ func (r *race) look(t *testing.T) {
 	}
 }
 
-// racing is the race that is on in the process of a mutant. Elsewhere it is nil, so that
-// nothing comes between the calls of a backend that is right, and no lock of this package
-// hides a data race.
+// racing is the race that is on in the process of a mutant. Elsewhere it is nil, and Seam
+// does nothing: the lock that it takes could hide a data race.
 var racing atomic.Pointer[race]
 
 // stuck is how long those who race wait for each other, on a machine with other things to do too.
 const stuck = 5 * time.Minute
 
-// seamMissed is printed when nobody let a mutant on.
-const seamMissed = "a mutant waited in vain to be let on"
+// seamMissed is printed when a mutant waited too long.
+const seamMissed = "a mutant waited in vain to go on"
 
-// Seam is called by a mutant between two steps that are one in a backend that is right.
-// It returns when all others that race with the caller, in [Together] or [Watch], are in
-// Seam too, have ended, or have gone a whole step on: so that they come between always,
-// not now and then. Without a race it returns at once.
+// Seam is called by a mutant between two steps that are one step in a faithful backend. It
+// returns when each of the others that race with the caller, in [Together] or [Watch], is
+// in Seam too, has ended, or has finished a whole step. So the others always come between,
+// and not only now and then. Without a race it returns at once.
 //
-// The caller holds no lock that the others need, and is one of those that race.
+// The caller is one of those that race, and holds no lock that the others need.
 func Seam() {
 	r := racing.Load()
 	if r == nil {
@@ -126,7 +125,7 @@ func Seam() {
 	Hold(open)
 }
 
-// Hold is Seam for a mutant that knows what lets it on.
+// Hold is Seam for a mutant that knows what it has to wait for.
 func Hold(until <-chan struct{}) {
 	timer := time.NewTimer(stuck)
 	defer timer.Stop()
@@ -158,8 +157,8 @@ func Together(n int, f func(i int)) {
 }
 
 // Watch calls look again and again in some goroutines, while it calls act for each step
-// from 0 on. After each step it waits until every watcher has looked, so that none misses
-// what a step leaves. The first error of look ends it, and fails the test.
+// from 0 on. After each step it waits until every watcher has looked, so that all of them
+// see what the step left. The first error of look ends it and fails the test.
 func Watch(t *testing.T, watchers int, look func(watcher int) error, steps int, act func(step int)) {
 	t.Helper()
 	r := newRace(watchers + 1)
@@ -179,7 +178,7 @@ func Watch(t *testing.T, watchers int, look func(watcher int) error, steps int, 
 					over.Store(true)
 				}
 				r.finish(i)
-				runtime.Gosched() // or it keeps the one core that there may be
+				runtime.Gosched() // there may be one core only
 			}
 		})
 	}

@@ -11,7 +11,8 @@ import (
 // mutantProcess makes the test's process one of a mutant's.
 func mutantProcess(t *testing.T) { t.Setenv(envImpatient, "1") }
 
-// TestSeamInTogether: who reads, and writes later, loses all updates but one, every time.
+// TestSeamInTogether: if all read first and write later, all updates but one are lost,
+// every time.
 func TestSeamInTogether(t *testing.T) {
 	mutantProcess(t)
 	for range 50 {
@@ -28,7 +29,7 @@ func TestSeamInTogether(t *testing.T) {
 	}
 }
 
-// TestSeamTwice: who waits once more lets those go first that do not.
+// TestSeamTwice: one that waits once more goes on after those that do not.
 func TestSeamTwice(t *testing.T) {
 	mutantProcess(t)
 	for range 50 {
@@ -68,8 +69,8 @@ func TestSeamInWatch(t *testing.T) {
 	}
 }
 
-// TestSeamOfWatchers: a watcher that reads twice has each whole step between, and two
-// such do not hold each other up.
+// TestSeamOfWatchers: a whole step comes between the two reads of a watcher, and two
+// watchers that read so do not hold each other up.
 func TestSeamOfWatchers(t *testing.T) {
 	mutantProcess(t)
 	const steps = 30
@@ -88,8 +89,8 @@ func TestSeamOfWatchers(t *testing.T) {
 	require.Zero(t, same.Load(), "looks that no step came between")
 }
 
-// TestWatch: nobody misses what a step leaves, in a process of no mutant. A seam without
-// a race is none.
+// TestWatch: outside of a mutant's process, too, every watcher sees what each step leaves,
+// and Seam returns at once.
 func TestWatch(t *testing.T) {
 	const steps = 30
 	var state int64

@@ -1,9 +1,9 @@
 // Package conformance runs the conformance suites of the domains (triggertest.Run,
 // authmgmttest.Run), and proves that they find what they are for: a mutant is a backend
 // with a mistake, and every rule must be broken by one. It also runs the random sequences
-// of their property tests (RunModel), and waits for what rules wait for. A mutant that
-// needs a race to be found calls Seam between its two steps, and so loses the race
-// always. Package queuetest holds the rules that the job queues of all domains have.
+// of their property tests (RunModel), and waits for what rules wait for. A mutant whose
+// mistake shows only in a race calls Seam between its two steps, and so always loses the
+// race. Package queuetest holds the rules that the job queues of all domains have.
 package conformance
 
 import (

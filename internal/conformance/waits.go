@@ -20,9 +20,9 @@ func impatient() bool { return os.Getenv(envImpatient) != "" }
 
 const moment = 100 * time.Millisecond
 
-// Glimpse is how long a rule looks for what must not happen. A slow machine can make it
-// overlook that, never invent it. With a mutant it happens, and ends the glimpse: so
-// there it is long, and a slow machine overlooks nothing.
+// Glimpse is how long a rule looks for what must not happen. On a slow machine a rule may
+// overlook it, but never sees what is not there. With a mutant it happens, which ends the
+// glimpse; so there it may be long, and a slow machine overlooks nothing.
 func Glimpse() time.Duration {
 	if impatient() {
 		return time.Minute
@@ -107,7 +107,7 @@ func forgetRest() {
 }
 
 // Idle requires that a channel stays silent for a moment, in which the consumer that
-// feeds it comes to rest. A mutant that breaks a rule only if the consumer rests says by
+// feeds it comes to rest. A mutant that breaks a rule only while the consumer rests calls
 // [Rest] when it does.
 func Idle[T any](t *testing.T, from <-chan T, what string) {
 	t.Helper()
@@ -115,8 +115,8 @@ func Idle[T any](t *testing.T, from <-chan T, what string) {
 }
 
 // silent requires that a channel stays silent for a moment, or until enough has a value.
-// With a mutant these are many moments, which last the longer the less the process gets
-// to run.
+// With a mutant it waits for many short moments instead of one, so that the wait grows if
+// the process gets little time to run.
 func silent[T any](t *testing.T, from <-chan T, what string, enough <-chan struct{}) {
 	t.Helper()
 	moments, each := 1, moment

@@ -51,7 +51,7 @@ type Engine[L any] struct {
 	opts  Options
 	wake  chan struct{} // holds a token if a job may be due
 	org   func(L) string
-	more  chan struct{} // as wake, for who waits with all workers busy
+	more  chan struct{} // as wake, for consumeOthers
 
 	mu      sync.Mutex
 	nextDue time.Time // earliest moment at which a job given back here is due again; zero: unknown

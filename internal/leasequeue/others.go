@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Share tells the engine which organization a lease is of. Then Consume hands out one job
-// more than it has workers while they are several and one organization has them all: a
-// job of another one.
+// Share tells the engine which organization a lease is of. Then, while one organization
+// has all of several workers, Consume hands out one more job: one of another organization.
 func (e *Engine[L]) Share(org func(L) string) *Engine[L] {
 	e.org = org
 	return e
@@ -21,10 +20,10 @@ func (e *Engine[L]) organization(l L) string {
 	return e.org(l)
 }
 
-// holders counts the workers that organizations have.
+// holders counts how many workers each organization has.
 type holders struct {
 	workers int
-	changed chan struct{} // holds a token if somebody has more or less
+	changed chan struct{} // holds a token if a count has changed
 
 	mu    sync.Mutex
 	busy  int
@@ -45,7 +44,7 @@ func (h *holders) add(org string, n int) {
 	signal(h.changed)
 }
 
-// only returns the organization that has all workers, if there is one.
+// only returns the organization that has all workers, if one has.
 func (h *holders) only() (org string, all bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -57,8 +56,8 @@ func (h *holders) only() (org string, all bool) {
 	return "", false
 }
 
-// consumeOthers handles jobs of others, one at a time, while one organization has all
-// workers, until ctx ends.
+// consumeOthers handles jobs of other organizations, one at a time, whenever one
+// organization has all workers. It returns when ctx has ended.
 func (e *Engine[L]) consumeOthers(ctx context.Context, held *holders, handle func(context.Context, L) Verdict) {
 	for ctx.Err() == nil {
 		poll := time.NewTimer(time.Hour)
@@ -84,7 +83,8 @@ func (e *Engine[L]) consumeOthers(ctx context.Context, held *holders, handle fun
 	}
 }
 
-// handleOther handles a job. The handler may end its goroutine.
+// handleOther handles a job on a goroutine of its own, which the handler may end
+// (runtime.Goexit).
 func (e *Engine[L]) handleOther(ctx context.Context, l L, until time.Time, handle func(context.Context, L) Verdict) {
 	var ended sync.WaitGroup
 	ended.Go(func() {

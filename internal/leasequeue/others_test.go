@@ -45,8 +45,8 @@ func (o ofOrgs) Claim(ctx context.Context, token uuid.UUID, now, until time.Time
 	return leases, err
 }
 
-// TestOneOrganizationHasAllWorkers: a job of another one is handed out besides, one at a
-// time, and no other of the same.
+// TestOneOrganizationHasAllWorkers: jobs of other organizations are handed out besides,
+// one at a time, and no more of the same one.
 func TestOneOrganizationHasAllWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := ofOrgs{newTable("a/1", "a/2", "a/3", "a/4", "a/5")}
@@ -107,7 +107,7 @@ func TestOneOrganizationHasAllWorkers(t *testing.T) {
 	})
 }
 
-// TestOneWorker: a single one is all there is.
+// TestOneWorker: beside a single worker no job is handed out.
 func TestOneWorker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tb := ofOrgs{newTable("a/1", "b/1")}

@@ -1,8 +1,8 @@
 // Package turns shares the processors between organizations: what takes long is done in
 // slices of a few milliseconds, and between them it is somebody else's turn.
 //
-// Who has a place must not wait for anything that somebody may hold who waits for a
-// place: a lock, or a connection. So a place comes last: first the locks, then the place.
+// Whoever has a place must not wait for a lock or a connection, because its holder may be
+// waiting for a place. So take locks and connections first, and the place last.
 package turns
 
 import (
@@ -21,13 +21,13 @@ type Turns struct {
 	lines []*line // the organizations that wait; the first one is next
 }
 
-// line is what waits of one organization, the first one next.
+// line is the work of one organization that waits for a place.
 type line struct {
 	org     string
-	waiting []chan struct{} // closed with a place
+	waiting []chan struct{} // in the order of arrival; each is closed when it gets a place
 }
 
-// New returns turns with so many places.
+// New returns Turns with the given number of places, at least one.
 func New(places int) *Turns { return &Turns{free: max(places, 1)} }
 
 type key struct{}
@@ -37,20 +37,19 @@ type ask struct {
 	org   string
 }
 
-// With returns a context in which what is begun takes turns of the organization.
+// With returns a context: work that is begun with it takes turns of the organization.
 func (t *Turns) With(ctx context.Context, org string) context.Context {
 	return context.WithValue(ctx, key{}, ask{t, org})
 }
 
-// The bounds of what is done without a look at the context, and in one turn.
 const (
-	look  = 100_000 // nanoseconds, as Step is told them
-	slice = 4 * time.Millisecond
+	look  = 100_000              // nanoseconds of work, as Step is told, between looks at the context
+	slice = 4 * time.Millisecond // of work in one turn
 )
 
-// Turn is a piece of work, which has a place when it has been going on for the tenth of a
-// millisecond. So what is light never waits. It is for one goroutine. Nil is one that
-// never ends and never gives way.
+// Turn is a piece of work. It takes a place once Step was told of a tenth of a millisecond
+// of work, so that light work never waits. It is for one goroutine. A nil Turn never ends
+// and never gives way.
 type Turn struct {
 	ask
 	ctx   context.Context
@@ -60,7 +59,8 @@ type Turn struct {
 	err   error
 }
 
-// Begin begins a piece of work. It must not be called by who has begun another one.
+// Begin begins a piece of work. It takes no place yet. Whoever has begun one must end it
+// before they begin another.
 func Begin(ctx context.Context) (*Turn, error) {
 	t := &Turn{ctx: ctx, since: time.Now()}
 	t.ask, _ = ctx.Value(key{}).(ask)
@@ -80,9 +80,9 @@ func (t *Turn) End() {
 	t.turns.mu.Unlock()
 }
 
-// Step notes that so many nanoseconds of work have been done, or are next, about, and
-// waits for a place if it is time. It returns an error when the context has ended: from
-// then on always, and the place is gone then.
+// Step notes that about so many nanoseconds of work have been done, or come next, and
+// waits for a place if it is time. Once the context has ended, it gives the place back and
+// returns the context's error, now and at each later call.
 func (t *Turn) Step(nanoseconds int) error {
 	if t == nil {
 		return nil
@@ -119,8 +119,8 @@ func (t *Turn) Step(nanoseconds int) error {
 	return t.err
 }
 
-// wait takes a place, behind all who wait, and gives back one before if there is one to
-// give. The caller has locked mu.
+// wait gives back the place if the turn is holding one, and takes a place behind all who
+// wait. The caller has locked mu; wait unlocks it.
 func (t *Turn) wait(holding bool) {
 	s := t.turns
 	if !holding && s.free > 0 {
@@ -150,7 +150,7 @@ func (t *Turn) wait(holding bool) {
 	t.since = time.Now()
 }
 
-// give gives a place to who is next.
+// give gives a place to whoever is next. The caller has locked mu.
 func (s *Turns) give() {
 	if len(s.lines) == 0 {
 		s.free++
@@ -164,7 +164,7 @@ func (s *Turns) give() {
 	}
 }
 
-// leave is for who waits no longer.
+// leave ends the waiting for a place.
 func (s *Turns) leave(org string, place chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

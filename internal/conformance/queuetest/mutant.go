@@ -80,11 +80,11 @@ func (m *Mutant[J]) EveryLease(change func(*Lease[J])) {
 	}
 }
 
-// restAtNothing makes a claim that finds nothing known to [conformance.Idle].
+// restAtNothing tells [conformance.Idle] of each claim that finds nothing.
 func (m *Mutant[J]) restAtNothing() {
 	claim := m.Claim
 	m.Claim = func(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]Lease[J], error) {
-		leases, err := claim(ctx, token, now, until, limit)
+		leases, err := claim(ctx, token, now, until, limit, except...)
 		if err == nil && len(leases) == 0 {
 			conformance.Rest()
 		}

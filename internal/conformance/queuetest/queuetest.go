@@ -73,7 +73,7 @@ type Queue[J Job] interface {
 
 // Domain is what the rules have to know of a domain.
 type Domain[J Job] struct {
-	Organization func(j J) string
+	Organization func(j J) string                           // returns whose job it is
 	NewJob       func(org string) J                         // returns a job that nobody knows
 	Sibling      func(j J) J                                // returns another job, as like the given one as two can be
 	IsFailure    func(t *testing.T, call string, err error) // requires an error that is none of the domain's sentinels

@@ -29,7 +29,7 @@ type Call struct {
 	Do   func(ctx context.Context) error
 }
 
-// orgA is the organization of jobs, if one is enough.
+// The organizations of jobs: orgA where one is enough.
 const (
 	orgA = "org-a"
 	orgB = "org-b"
