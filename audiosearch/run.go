@@ -107,11 +107,12 @@ func CloneResults(results []Result) []Result {
 
 // Runs keeps the runs. All methods are safe for concurrent use, and atomic. What comes in and goes out is the caller's to change.
 type Runs interface {
-	// CreateRun stores a run. If there is one of this ID, of any organization, nothing
-	// is stored, and the error is [ErrRunExists]; if the organization has at least as
-	// many runs that have not ended as most says, it is [ErrTooManyRuns]. Of many calls
-	// at once no more pass than there is room for. A new run names no ResultSet.
-	CreateRun(ctx context.Context, r Run, most int) error
+	// CreateRun stores a run, which names no ResultSet. If there is one of this ID, of
+	// any organization, nothing is stored, and the error is [ErrRunExists]. If the
+	// organization has maxWaiting runs or more that have not ended, nothing is stored,
+	// and the error is [ErrTooManyRuns]. However many calls there are at once, no more
+	// pass than there is room for.
+	CreateRun(ctx context.Context, r Run, maxWaiting int) error
 
 	// Run returns a run, or [ErrRunNotFound].
 	Run(ctx context.Context, org string, id int64) (Run, error)

@@ -33,8 +33,9 @@
 //
 // For package [github.com/seed-6363c74e/mortise/audiosearch]:
 //
-//   - audiosearch.Store keeps datasets, videos, scores, runs and their results. It is one interface of five parts: a search reads videos and
-//     scores at one moment, and a run names its results in the step that ends it.
+//   - audiosearch.Store keeps datasets, videos, scores, runs and their results. It is one
+//     interface of five parts: a search reads videos and scores at one moment, and a run
+//     names its results in the step that ends it.
 //   - audiosearch.Queue delivers the jobs of runs, or audiosearch.Leases and audiosearch.LeaseQueue, as for triggers.
 //   - audiosearch.RunPruner, audiosearch.Compactor and audiosearch.JobNotifier are optional abilities: to forget, to tidy up, to wake consumers.
 //
@@ -109,37 +110,41 @@
 // What a search found can be large: up to 64 MB of metadata. So it comes in pieces before
 // the run ends, and the transaction that ends the run only names it. Encode before you
 // take a lock or a connection, and keep a video's metadata once, not once for each
-// result; storage/sqlite keeps equal metadata of an organization once for all runs. What
-// was put and never named must go some time, in bounded steps: a Compactor is a good
-// place.
+// result. Package storage/sqlite keeps equal metadata of an organization once for all
+// runs. Remove what was put and never named, in bounded steps: a Compactor is a good
+// place for that.
 //
 // # Wrappers
 //
-// A type of the host's that stands round a Store, to count calls or to encrypt, has only the optional interfaces that it
-// implements itself, and no backend takes it for its own in Shares: its Create must not be passed by. Whoever wants to keep the shared
-// transaction wraps store and queue together, passes CreateAndEnqueue through his own code, and answers Shares for his own store, as
-// the wrappers of trigger/triggertest do. There is deliberately no way to unwrap a store.
+// A type of the host's that stands round a Store, to count calls or to encrypt, has only
+// the optional interfaces that it implements itself, and no backend takes it for its own
+// in Shares: its Create must not be passed by. To keep the shared transaction, wrap store
+// and queue together, pass CreateAndEnqueue through your own code, and answer Shares for
+// your own store, as the wrappers of trigger/triggertest do. There is deliberately no way
+// to unwrap a store.
 //
 // # Durability
 //
-// What a call acknowledged must outlive the process, and the machine if the backend says so. Where every commit costs an fsync, put
-// the calls that wait into one transaction: package [github.com/seed-6363c74e/mortise/storage/sqlite] shows how, and what it takes for
-// one caller's failure to stay his own. A caller whose context has ended has left: his update function must not run any more, and
-// nothing that he passed may be read. What he asked for may still happen.
+// What a call acknowledged must outlive the process, and the machine if the backend says
+// so. Where every commit costs an fsync, put the calls that wait into one transaction:
+// package [github.com/seed-6363c74e/mortise/storage/sqlite] shows how, and what it takes
+// so that one caller's failure does not become another's. A caller whose context has
+// ended has left: their update function must not run any more, and nothing that they
+// passed may be read. What they asked for may still happen.
 //
 // # Leases
 //
-// A job is claimable from a time on. Claim picks those of each organization that have
-// been for longest, one organization after the other, so that one with many jobs does not
-// hold up the others. It remembers whom it served last; in memory is enough. An index on
-// (organization, the time, the order of arrival) lets it step from one organization to
-// the next without a look at the jobs between. It sets the time of a job to the end of
-// the lease, counts the delivery, and writes the claim's token beside it; in one
-// statement, or so that two claims at once never pick the same row. Extend, Release and
-// Remove do their work only where the token is still the same, and return
-// trigger.ErrLeaseLost where it is not. Nothing else is needed: a consumer that dies
-// stops extending, and its jobs become claimable by themselves. A dead job stays as a row
-// that no Claim returns and that Add does not replace.
+// A job is claimable from a time on. Claim serves one organization after the other, so
+// that one with many jobs does not hold up the others, and picks those jobs of each that
+// have been claimable for longest. It remembers which organization it served last; in
+// memory is enough. An index on (organization, the time, the order of arrival) lets it
+// step from one organization to the next without a look at the jobs between. It sets the
+// time of a job to the end of the lease, counts the delivery, and writes the claim's token
+// beside it; in one statement, or so that two claims at once never pick the same row.
+// Extend, Release and Remove do their work only where the token is still the same, and
+// return trigger.ErrLeaseLost where it is not. Nothing else is needed: a consumer that
+// dies stops extending, and its jobs become claimable by themselves. A dead job stays as a
+// row that no Claim returns and that Add does not replace.
 //
 // An idle consumer looks at the table twice a second, and at once when a job was added through its own queue. A backend that is a
 // trigger.JobNotifier wakes the consumers of every queue over the table: it keeps one list of wake functions for each open

@@ -33,13 +33,17 @@ type Leases interface {
 	Add(ctx context.Context, j Job, at time.Time) error
 
 	// Claim takes at most limit jobs that are claimable at now, that is, at now or before
-	// it, and holds them until the given time. It takes organizations in turn, from one
-	// claim to the next: even if one has 10,000 jobs waiting, another one's job comes as
-	// soon as each organization before it in the round has had one. The jobs of the
-	// organizations in except are not taken. Of the jobs of an organization those
-	// claimable for the longest time come first, and among equals those added or released
-	// first, so that a job that is given back at once holds up no other. No job is in two
-	// claims at once. until is after now.
+	// it, and holds them until the given time, which is after now. No job is in two
+	// claims at once.
+	//
+	// Organizations take turns, one job each, and the turns go on from one claim to the
+	// next. So an organization with one job waits for at most one job of each other
+	// organization, even if one of those has 10,000. The jobs of the organizations in
+	// except are not taken.
+	//
+	// Of the jobs of an organization, those claimable for the longest time come first.
+	// Among equals, those added or released first come first, so that a job that is given
+	// back at once holds up no other.
 	Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]Lease, error)
 
 	// Extend moves the end of a lease.

@@ -9,8 +9,9 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// Faults makes what it wraps fail as its hooks say, so that an embedder can see what his own program does then. The zero value injects
-// nothing. Set the hooks before the first call; they must be safe for concurrent use if the wrappers are used concurrently.
+// Faults makes what it wraps fail as its hooks say, so that you can see what your own
+// program does then. The zero value injects nothing. Set the hooks before the first call;
+// they must be safe for concurrent use if the wrappers are used concurrently.
 //
 // An op is the part and the method, as in "Store.Search", "Leases.Claim" or "Scorer.Score". [Outage], [Nth] and [Sometimes] make hooks, and
 // [On] bounds one to some ops. A hook may also panic, block or call other parts of the program: whatever can happen while a part is called.

@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A stranger cannot name an internal type, so none may stand where he must: in what the packages of the core module export.
+// A stranger cannot name an internal type, so none may stand where they must: in what the
+// packages of the core module export.
 func TestNoInternalTypeIsExported(t *testing.T) {
 	tr := readTree(t)
 	var packages []string

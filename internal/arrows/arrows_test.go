@@ -80,8 +80,8 @@ func TestNestedModules(t *testing.T) {
 
 func TestTopLevel(t *testing.T) {
 	tr := readTree(t)
-	// Only what is committed or about to be: a developer may keep what he likes beside it. The look at git's index tells go test's
-	// cache of results that this test depends on it.
+	// Only what is committed or about to be: developers may keep what they like beside it.
+	// The look at git's index tells go test's cache of results that this test depends on it.
 	_, _ = os.Stat(filepath.Join(tr.root, ".git", "index"))
 	cmd := exec.Command("git", "ls-files")
 	cmd.Dir = tr.root

@@ -1,7 +1,7 @@
 // Package hook meets a panic of what a host has plugged in (an observer, a directory, a
 // scorer) in one way for all domains: it is recovered where it happens and logged with
-// its stack at ERROR. A hook whose answer is needed fails then like a dependency that is
-// away; a panic of an observer or a tracer changes nothing.
+// its stack at ERROR. If the hook's answer is needed, the call fails as if a dependency
+// were away. A panic of an observer or a tracer changes nothing.
 package hook
 
 import (
@@ -50,8 +50,8 @@ func Panicked(ctx context.Context, log *slog.Logger, name string, value any, att
 	return e
 }
 
-// Probe calls the method that everybody will call of an error, where a panic of it can
-// still be caught: a nil pointer that was returned as an error is the classic.
+// Probe calls the Error method of a hook's error here, where a panic of it can still be
+// recovered. A nil pointer that was returned as an error is the usual case.
 func Probe(err error) {
 	if err != nil {
 		_ = err.Error()
@@ -65,7 +65,8 @@ const maxFrames = 64
 // Unlike that of runtime/debug it shows no arguments, which may be secrets.
 func stack() string {
 	pcs := make([]uintptr, maxFrames)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // without Callers, stack and Panicked
+	const skip = 3 // Callers, stack and Panicked
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(skip, pcs)])
 	var b strings.Builder
 	for {
 		f, more := frames.Next()

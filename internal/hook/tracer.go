@@ -5,7 +5,7 @@ import (
 	"log/slog"
 )
 
-// Tracer is that of the domains.
+// Tracer has the methods of the domains' Tracer interfaces.
 type Tracer interface {
 	Inject(ctx context.Context, carrier map[string]string)
 	Start(ctx context.Context, op string, carrier map[string]string) (context.Context, func(error))

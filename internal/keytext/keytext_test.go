@@ -30,7 +30,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A file is read no further than a key's can be long, so that a key before much else is none.
+// A file that is longer than a key's can be is refused, also if it begins with a key.
 func TestFromFile(t *testing.T) {
 	key := hex.EncodeToString([]byte("not random, and nobody's key !?>"))
 	path := filepath.Join(t.TempDir(), "key")

@@ -17,13 +17,13 @@ const MinImported = 32
 // MaxLength bounds what is accepted as a secret, in bytes, before it is digested.
 const MaxLength = 1024
 
-// minDifferent is the least number of different bytes of a secret that was made
-// elsewhere. One of 32 random hexadecimal digits has fewer once in 10,000 times, one of
-// 64 of them, or of 32 random letters and digits, never.
+// minDifferent is how many different bytes a secret that was made elsewhere must have. Of
+// secrets of 32 random hexadecimal digits, one in 10,000 has fewer; of those with 64 such
+// digits, or with 32 random letters and digits, practically none.
 const minDifferent = 10
 
 // ImportProblem says what is wrong with a secret that was made elsewhere, "" if nothing
-// is. It cannot tell whether it is random, only that it is not.
+// is. It cannot tell that a secret is random, only that some are not.
 func ImportProblem(text string) string {
 	if len(text) < MinImported || len(text) > MaxLength {
 		return fmt.Sprintf("must be %d to %d bytes long", MinImported, MaxLength)

@@ -37,9 +37,9 @@ type audioTables struct {
 	jobs     audioJobs
 }
 
-// audioDataset is a dataset with its videos. A search may take long, and gives way to
-// other organizations meanwhile, so that a dataset has a lock of its own: nobody waits
-// for it who has the lock of the database, or a turn.
+// audioDataset is a dataset with its videos. It has a lock of its own, because a search
+// may take long and gives way to other organizations meanwhile. Whoever has the lock of
+// the database, or a turn, must not wait for that of a dataset.
 type audioDataset struct {
 	mu      sync.RWMutex
 	dataset audiosearch.Dataset // never changed
@@ -140,7 +140,8 @@ func (a *AudioSearch) DeleteDataset(ctx context.Context, org, id string) error {
 	if _, ok := a.db.audio.datasets[ownedID{org, id}]; !ok {
 		return audiosearch.ErrDatasetNotFound
 	}
-	delete(a.db.audio.datasets, ownedID{org, id}) // calls that found it go on as if they had come before
+	// Calls that have found it already go on as if they had come before.
+	delete(a.db.audio.datasets, ownedID{org, id})
 	return nil
 }
 

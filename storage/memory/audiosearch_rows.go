@@ -80,9 +80,8 @@ func (r *audioRows) order(a, b uint32) int {
 	return strings.Compare(r.ids[a], r.ids[b])
 }
 
-// Compact implements [audiosearch.Compactor]. A step takes in a dataset's scores by one
-// model. A dataset that somebody uses just then is left for another time: its searches
-// may be long.
+// Compact implements [audiosearch.Compactor]. A step compacts a dataset's scores by one
+// model. It passes over datasets that are in use: their searches may be long.
 func (a *AudioSearch) Compact(ctx context.Context) (more bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err

@@ -19,7 +19,7 @@ type audioRun struct {
 }
 
 // CreateRun implements [audiosearch.Runs].
-func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run, most int) error {
+func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run, maxWaiting int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run, most int
 	if _, ok := t.runs[r.ID]; ok {
 		return audiosearch.ErrRunExists
 	}
-	if t.waiting[r.Organization] >= most {
+	if t.waiting[r.Organization] >= maxWaiting {
 		return audiosearch.ErrTooManyRuns
 	}
 	if r.ResultSet != uuid.Nil {
@@ -43,7 +43,7 @@ func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run, most int
 
 var errNoResultSet = errors.New("memory: a run names a set of results into which nothing was put")
 
-// count keeps the number of an organization's runs that have not ended.
+// count adds n to the number of the organization's runs that have not ended, if r has not.
 func (t *audioTables) count(r *audiosearch.Run, n int) {
 	if r.State == audiosearch.StateTerminated {
 		return

@@ -11,9 +11,9 @@ import (
 // jobTable is the table of leased jobs of one domain: K identifies a job, J is what the domain calls one.
 type jobTable[K comparable, J any] struct {
 	all  map[K]*job[K, J]
-	orgs map[string]*jobHeap[K, J]
-	ring []string // the organizations that have jobs which are not dead, in order
-	last string   // the organization that was served last
+	orgs map[string]*jobHeap[K, J] // those that have jobs which are not dead
+	ring []string                  // the organizations in orgs, sorted
+	last string                    // the organization that was served last
 	seq  uint64
 }
 
@@ -80,8 +80,8 @@ func (t *jobTable[K, J]) add(id K, org string, j J, at time.Time) bool {
 	return true
 }
 
-// claim returns the jobs that it gave the token to: one of each organization, from the
-// one behind the one that was served last, and again.
+// claim returns the jobs that it gave the token to: one of each organization in turn, from
+// the one behind the one that was served last.
 func (t *jobTable[K, J]) claim(token uuid.UUID, now, until time.Time, limit int, except []string) (claimed []*job[K, J]) {
 	at, _ := slices.BinarySearch(t.ring, t.last+"\x00") // the least name behind it
 	for idle := 0; len(claimed) < limit && idle < len(t.ring); at++ {

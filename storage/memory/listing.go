@@ -5,21 +5,21 @@ import (
 	"sort"
 )
 
-// listingStep is how many rows a listing looks at before others have their turn: a
-// fraction of a millisecond.
+// listingStep is how many rows a listing looks at before it leaves the lock to others.
+// They take a fraction of a millisecond.
 const listingStep = 4096
 
-// position is the place of a row in a listing. Compare is negative for one that comes
-// first, which is the newer one.
+// position is the place of a row in a listing. Compare is negative if the row comes before
+// the other one, which is older.
 type position[P any] interface{ Compare(P) int }
 
-// newestFirst calls look for rows that are kept oldest first, from the newest one on, or
-// from what follows a position, until look has seen enough. all returns the rows; it and
-// look are called under the lock.
+// newestFirst calls look for rows, the newest first, until look returns false. It begins
+// at the newest row, or behind a position. all returns the rows, oldest first. all and look
+// are called under the lock.
 //
-// The lock is left after each step: a filter that few of many rows pass would hold up the
-// writes of all organizations. So a long listing shows each row as it was at some moment
-// of the call, and not all at the same one.
+// It leaves the lock after each step. Otherwise a filter that few of many rows pass would
+// hold up the writes of all organizations. So a long listing shows each row as it was at
+// some moment of the call, and not all as they were at the same moment.
 func newestFirst[T any, P position[P]](
 	ctx context.Context, db *DB, after *P, all func() []T, at func(*T) P, look func(*T) (more bool),
 ) error {
@@ -27,7 +27,7 @@ func newestFirst[T any, P position[P]](
 		db.mu.RLock()
 		defer db.mu.RUnlock()
 		rows := all()
-		if after != nil { // also because rows may have come and gone since the last step
+		if after != nil { // rows may have come and gone since the last step
 			rows = rows[:sort.Search(len(rows), func(i int) bool { return at(&rows[i]).Compare(*after) <= 0 })]
 		}
 		first := max(0, len(rows)-listingStep)

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// between is a context that calls do whenever it is asked whether it has ended.
+// between is a context that calls do at each call of Err.
 type between struct {
 	context.Context
 	do func()

@@ -2,8 +2,8 @@
 // so it is also the place to read what an interface means. A process that ends loses everything.
 //
 // Every call is atomic and sees all calls that returned before it. What goes in and what
-// comes out are copies. Only a listing that passes over thousands of rows lets others
-// write meanwhile, so it shows each row as of some moment of the call.
+// comes out are copies. One thing is not atomic: a listing that passes over thousands of
+// rows lets others write meanwhile, and shows each row as it was at some moment of the call.
 package memory
 
 import (

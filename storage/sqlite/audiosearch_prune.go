@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// What the runs of a list have found goes later, see dropResults. Not so what stands where
-	// older programs put it: that can be large, so few runs go at a time while there is any.
+	// What the runs of a list have found goes later, see dropResults. What older programs have
+	// stored goes at once. It can be large, so few runs go at a time while there is any.
 	removeRuns     = "DELETE FROM audiosearch_runs WHERE id IN (SELECT value FROM json_each(?))"
 	removeOld      = "DELETE FROM audiosearch_results WHERE run IN (SELECT value FROM json_each(?))"
 	leaveSets      = "UPDATE audiosearch_result_sets SET run = NULL WHERE run IN (SELECT value FROM json_each(?))"
@@ -48,7 +48,7 @@ func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (removed in
 			return removed, err
 		}
 		if bound != nil {
-			// Whoever ends a run meanwhile, those up to the bound are too many all the same.
+			// If runs end meanwhile, those up to the bound are too many all the same.
 			n, err := a.removeRuns(ctx, tooMany, limit-removed, append([]any{org}, bound...)...)
 			if removed += n; err != nil {
 				return removed, err

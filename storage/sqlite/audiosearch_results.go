@@ -15,8 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// Everything is encoded before the writer has it, and it gets a bounded part at a time:
-// others write in between.
+// Everything is encoded before it goes to the writer. The writer gets a bounded part at a
+// time, so that others write in between.
 const (
 	textsAtOnce  = 256 << 10 // bytes of metadata that is new
 	videosAtOnce = 100
@@ -81,7 +81,8 @@ func (a *AudioSearch) PutResultVideos(ctx context.Context, org string, run int64
 			return fmt.Errorf("sqlite: write the metadata of a video: %w", err)
 		}
 	}
-	for first := true; first || len(rows) > 0; first = false { // also if there are none: the run may not be there
+	// Also if there are no videos: the run may not be there.
+	for first := true; first || len(rows) > 0; first = false {
 		n, size := 0, 0
 		for n < min(len(rows), videosAtOnce) && (n == 0 || size+len(rows[n].text) <= textsAtOnce) {
 			size += len(rows[n].text)
@@ -108,8 +109,8 @@ func (a *AudioSearch) PutResultVideos(ctx context.Context, org string, run int64
 	return nil
 }
 
-// metadataDigest tells metadata apart by keys, kinds and texts. To encode them as JSON
-// takes much longer.
+// metadataDigest is the digest of keys, kinds and texts. It takes much less time than to
+// encode them as JSON.
 func metadataDigest(m audiosearch.Metadata) (digest [sha256.Size]byte) {
 	h := sha256.New()
 	var number [8]byte
@@ -139,7 +140,7 @@ func (a *AudioSearch) putFoundVideos(ctx context.Context, org string, run int64,
 			if metadata[i], err = tx.number(metadataSeq, org, v.digest[:]); err != nil {
 				return err
 			}
-			if metadata[i] == 0 && v.text == "" { // before anything is written, which would have to be rolled back
+			if metadata[i] == 0 && v.text == "" { // nothing is written yet that would have to be rolled back
 				return errTextGone
 			}
 		}

@@ -16,7 +16,8 @@ const (
 	removeSet     = "DELETE FROM audiosearch_result_sets WHERE seq = ?"
 )
 
-// dropResults removes some of the sets that nobody needs.
+// dropResults removes some rows of the sets that nobody needs, and reports whether there
+// were any.
 func (t *tx) dropResults() (did bool, err error) {
 	for rows, texts := removedAtOnce, freedAtOnce; rows > 0 && texts > 0; {
 		set, err := t.number(leftSet)

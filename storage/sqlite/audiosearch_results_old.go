@@ -25,8 +25,8 @@ type oldResults struct {
 // pageOfOld is how many results are returned at a time. For each page the whole text is read.
 const pageOfOld = 100
 
-// oldRunResults returns a page of results of before. One caller reads such a text at a
-// time: it can be large.
+// oldRunResults returns a page of such results. One caller at a time reads a text, which
+// can be large.
 func (a *AudioSearch) oldRunResults(ctx context.Context, org string, run int64, from int) ([]audiosearch.Result, error) {
 	select {
 	case a.db.oldResults <- struct{}{}:

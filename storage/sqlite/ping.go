@@ -11,17 +11,17 @@ import (
 	codes "modernc.org/sqlite/lib"
 )
 
-// How long the outcome of a write says how the next one would end.
+// How long Ping trusts the outcome of a write, one that went well and one that failed.
 const (
 	goodFor = 5 * time.Second
 	badFor  = time.Second
 )
 
-// Ping reports whether writes succeed, by how the last one ended. If that was a while
-// ago, 5 s where it went well and 1 s where it failed, it makes one of its own, which all
-// callers share that come meanwhile: a row of the table of versions is written as it is.
-// So a full disk, or one that fails, is noticed within seconds while anybody writes or
-// asks; and so is its end. With an error of ctx, it is not known.
+// Ping returns nil if writes succeed. It goes by how the last write ended. If that was 5 s
+// ago, or 1 s for a write that failed, it makes a write of its own, which all callers share
+// that come meanwhile: it writes a row of the table of versions as it is. So it notices
+// within seconds that the disk is full or fails, and that it works again. An error of ctx
+// tells nothing about the disk.
 func (db *DB) Ping(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (db *DB) Ping(ctx context.Context) error {
 	}
 }
 
-// probe is a small write. It changes nothing, and is on the disk all the same.
+// probe makes a small write. It changes nothing, but reaches the disk all the same.
 func (db *DB) probe() error {
 	return db.writer.write(context.Background(), func(t *tx) error {
 		_, err := t.exec("UPDATE mortise_versions SET version = version WHERE domain = (SELECT min(domain) FROM mortise_versions)")
@@ -88,7 +88,8 @@ func (h *health) ask(now time.Time, probe func() error) (*probing, error) {
 		defer h.mu.Unlock()
 		h.probing = nil
 		if err != nil {
-			h.at, h.last = time.Now(), err // one that did not even begin is a failure, too
+			// The writer does not note a write that did not even begin.
+			h.at, h.last = time.Now(), err
 			p.err = fmt.Errorf("sqlite: a write has failed: %w", err)
 		}
 		close(p.done)
@@ -96,8 +97,8 @@ func (h *health) ask(now time.Time, probe func() error) (*probing, error) {
 	return p, nil
 }
 
-// isFault reports whether an error says that the file, or the disk, does not do what it
-// should. Others are of what was to be written.
+// isFault reports whether an error comes from the file or the disk, and not from what was
+// to be written.
 func isFault(err error) bool {
 	var e *modernc.Error
 	if !errors.As(err, &e) {

@@ -68,8 +68,8 @@ func TestPingAsksSeldom(t *testing.T) {
 	require.Nil(t, p)
 }
 
-// TestPing: whoever asks leaves the file as large as it was, does not wait longer than
-// ctx lasts, and hears that the file is closed.
+// TestPing: the file stays as large as it was, Ping ends with ctx, and it fails when the
+// file is closed.
 func TestPing(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestPing(t *testing.T) {
 	}
 	require.Equal(t, before, pages())
 
-	// A statement that fails by what it says is no fault of the disk's.
+	// A statement that the database refuses is no fault of the disk.
 	require.Error(t, db.writer.write(t.Context(), func(tx *tx) error {
 		_, err := tx.exec("INSERT INTO mortise_versions (domain) VALUES (NULL)")
 		return err

@@ -42,14 +42,14 @@ func (r *reader) close() (err error) {
 }
 
 // find runs a query of an organization that an index answers at once, and calls each for
-// every row. ctx bounds the waiting before it.
+// every row. ctx bounds only the waiting before the query.
 func (db *DB) find(ctx context.Context, org, text string, args []any, each func(*row) error) error {
 	return db.finder.query(ctx, unbounded, db.busy, org, text, args, each)
 }
 
 // list runs a query of an organization that may take long, and calls each for every row.
-// It must find all rows before it returns the first, or each of them at once: within a
-// row it cannot be ended but before the first.
+// ctx ends the query before the first row, and between rows. So a query that takes long
+// must find all rows before it returns the first.
 func (db *DB) list(ctx context.Context, org, text string, args []any, each func(*row) error) error {
 	return db.lister.query(ctx, ctx, db.busy, org, text, args, each)
 }
@@ -80,8 +80,8 @@ func (r *reader) use(ctx context.Context, busy time.Duration, org string, do fun
 	var err error
 	returned := false
 	defer func() {
-		// One that found the file broken may not see that it is whole again, and who
-		// knows in what a panic left it.
+		// One that found the file broken may not see that it is whole again. After a panic,
+		// nobody knows in what state it is.
 		if c != nil && (!returned || err != nil && !isBusy(err)) {
 			_ = c.close()
 			c = nil

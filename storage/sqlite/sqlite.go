@@ -32,8 +32,8 @@ import (
 // Options are the settings of Open. The zero value means the defaults.
 type Options struct {
 	// BusyTimeout is how long a call waits for a lock that another process holds, unless
-	// its context ends before: 3 s. Many HTTP clients give up after 5 s; they shall hear
-	// before that.
+	// its context ends before: 3 s. So there is an answer before the 5 s after which many
+	// HTTP clients give up.
 	BusyTimeout time.Duration
 
 	// SkipCheck leaves out the integrity check of Open (PRAGMA quick_check), which reads the whole file: 1 to 2 s a GB if it is in memory, and as
@@ -59,7 +59,7 @@ type DB struct {
 	clients knownClients
 	views   views
 
-	oldResults chan struct{} // holds one while somebody reads results of an older file, see oldRunResults
+	oldResults chan struct{} // one caller at a time, see oldRunResults
 
 	checkpointer *checkpointer
 	closing      sync.Once
@@ -122,7 +122,9 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 		return fail(err)
 	}
 	conns := max(4, runtime.NumCPU())
-	lists := conns/2 + 1 // half the processors for the lists of one organization, and one connection for the others, see turns
+	// Half the processors for the lists of one organization, and one connection for the
+	// others, see turns.
+	lists := conns/2 + 1
 	db := &DB{busy: o.BusyTimeout, views: views{limit: o.AudioSearchMemory}, finder: newReader(read, conns), lister: newReader(read, lists),
 		oldResults: make(chan struct{}, 1)}
 	// From here on a reader is connected. With the last connection of all, SQLite would take down the files beside the database, and

@@ -31,9 +31,9 @@ func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigge
 // holds. It finds all of them before it returns the first, in no order: the driver ends a
 // query with its context only until the first row.
 //
-// It reads an index, and no more of it than it returns. The indexes begin with the
-// organization, the source (one of them), and the status. Without a status the listings
-// of all statuses are merged: there are few.
+// It reads an index, and no more of it than it returns. There are two indexes: one begins
+// with the organization and the status, the other with the organization, the source and
+// the status. Without a status, the listings of all statuses are merged: there are few.
 func listStatement(org string, q *trigger.Query) (statement string, args []any) {
 	bind := func(value any) (parameter string) {
 		args = append(args, value)
@@ -76,6 +76,7 @@ func listStatement(org string, q *trigger.Query) (statement string, args []any) 
 	return "WITH page AS MATERIALIZED (" + page + ")" + eventsOfPage, args
 }
 
-// eventsOfPage goes with a table "page" of rowids. That has columns of an event's names, too.
+// eventsOfPage reads the events of a table "page" of rowids. Columns are qualified because
+// that table has some of the same names.
 var eventsOfPage = " SELECT e." + strings.ReplaceAll(eventColumns, ", ", ", e.") +
 	" FROM page CROSS JOIN trigger_events e ON e.rowid = found"

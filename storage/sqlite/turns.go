@@ -8,17 +8,17 @@ import (
 )
 
 // turns shares a number of places among organizations, so that what one of them asks for
-// does not hold up the others. An organization has at most all places but one: the last
-// one is for the others, who then need not wait for its queries to end. (Of a single
-// place it has that.) Who finds no place waits: a place that becomes free goes to the
-// organization that has the fewest, among those to the one whose turn is longest due, and
-// there to the caller who came first. So how long an organization waits depends on how
-// many others ask, and not on how much they ask.
+// does not hold up the others. An organization has at most all places but one. The last
+// one is for the others, who then need not wait for its queries to end. (If there is a
+// single place, anybody may have it.) A caller who finds no place waits. A place that
+// becomes free goes to the organization that has the fewest places; among equals, to the
+// one that has waited for its turn longest; and there to the caller who came first. So how
+// long an organization waits depends on how many others ask, and not on how much they ask.
 //
-// There is no bound on who waits: those are callers' goroutines, which the callers have
-// to bound, and their contexts end the waiting.
+// Any number of callers may wait. They are goroutines of the host's, which bounds them,
+// and their contexts end the waiting.
 //
-// What belongs to no organization has its turn like any other, see noOrg.
+// What belongs to no organization takes turns as an organization does, see noOrg.
 type turns struct {
 	mu     sync.Mutex
 	places int
@@ -56,7 +56,8 @@ func (t *turns) take(ctx context.Context, ended <-chan struct{}, org string) err
 		s = &share{org: org}
 		t.shares[org] = s
 	}
-	// If others wait for a place that is free, then because they have as many as they can.
+	// Nobody is passed by: if others wait although a place is free, they have as many as they
+	// may have.
 	if !t.paused && t.free > 0 && s.has < t.most() {
 		t.free--
 		s.has++
@@ -80,7 +81,7 @@ func (t *turns) take(ctx context.Context, ended <-chan struct{}, org string) err
 	return err
 }
 
-// leave ends the waiting of a caller, who may have got a place in this moment.
+// leave ends the waiting of a caller, and gives back the place if it came at the same moment.
 func (t *turns) leave(s *share, granted chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -126,7 +127,7 @@ func (t *turns) grant() {
 		next := -1
 		for i, s := range t.queue {
 			if s.has < t.most() && (next < 0 || s.has < t.queue[next].has) {
-				if next = i; s.has == 0 { // as have all but so many as there are places
+				if next = i; s.has == 0 { // none can have fewer
 					break
 				}
 			}
@@ -145,9 +146,9 @@ func (t *turns) grant() {
 	}
 }
 
-// pause hands out nothing any more, and waits until nobody has a place, or else for one
-// of the channels, which may be nil: then it reports false, and the pause is over. resume
-// ends it otherwise. One caller at a time may pause.
+// pause hands out no more places and waits until nobody has one. It reports false, and the
+// pause is over, if one of the channels, which may be nil, is ready before that. Otherwise
+// resume ends the pause. One caller at a time may pause.
 func (t *turns) pause(deadline <-chan time.Time, stop <-chan struct{}) bool {
 	t.mu.Lock()
 	t.paused, t.empty = true, make(chan struct{})

@@ -69,7 +69,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestTurnsLeave: who does not wait any more leaves nothing behind, and takes no place with them.
+// TestTurnsLeave: a caller who stops waiting leaves nothing behind and keeps no place.
 func TestTurnsLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(1)
@@ -90,7 +90,7 @@ func TestTurnsLeave(t *testing.T) {
 		close(ended)
 		require.ErrorIs(t, <-errs, ErrClosed)
 
-		// One that got the place while their context ended, as another one waits.
+		// One who got the place while their context ended, as another one waits.
 		go func() { errs <- turns.take(t.Context(), nil, "c") }()
 		synctest.Wait()
 		turns.leave(turns.shares["a"], make(chan struct{}))
@@ -101,8 +101,8 @@ func TestTurnsLeave(t *testing.T) {
 	})
 }
 
-// TestTurnsPause: a pause waits for those who have places, others for its end, also if it
-// is broken off.
+// TestTurnsPause: a pause waits for those who have places. Others wait for its end. If it
+// is broken off, it is over.
 func TestTurnsPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(3)
@@ -130,8 +130,8 @@ func TestTurnsPause(t *testing.T) {
 	})
 }
 
-// TestTurnsTogether: whatever happens at once, nobody has too much, and everybody who
-// does not leave has a turn.
+// TestTurnsTogether: whatever happens at once, no organization has too many places, and
+// each caller who does not leave gets one.
 func TestTurnsTogether(t *testing.T) {
 	const places = 3
 	turns := newTurns(places)

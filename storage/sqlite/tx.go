@@ -30,7 +30,8 @@ func (t *tx) query(text string, args []any, each func(*row) error) error {
 	return err
 }
 
-// host runs code of the caller's, unless he has left. Only here may an operation touch what belongs to the caller.
+// host runs code of the caller's, unless the caller has left. Only here may an operation
+// touch what belongs to the caller.
 func (t *tx) host(f func() error) (err error) {
 	t.op.mu.Lock()
 	defer t.op.mu.Unlock()

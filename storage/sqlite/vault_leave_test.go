@@ -15,8 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// TestVaultLeave: a caller whose context ends while his operation runs can do with his arguments as he likes. The race detector sees to it:
-// he writes to all of them.
+// TestVaultLeave: a caller whose context ends while their operation runs can do with the
+// arguments as they like. The race detector sees to it: the caller writes to all of them.
 func TestVaultLeave(t *testing.T) {
 	_, tables := openVault(t)
 	left := 0

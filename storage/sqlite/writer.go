@@ -54,7 +54,7 @@ type op struct {
 	broken   bool // do panicked or ended the goroutine: it must not run again
 
 	mu   sync.Mutex // held while code of the caller's runs
-	gone bool       // the caller has left: his code must not run any more
+	gone bool       // the caller has left: their code must not run any more
 }
 
 // The reasons why code of a caller's has not run to its end.

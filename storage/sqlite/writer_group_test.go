@@ -31,7 +31,8 @@ func TestGather(t *testing.T) {
 	require.False(t, w.gather())
 }
 
-// TestHostAfterLeave: code of a caller's who has left between the begin of his operation and his code does not run.
+// TestHostAfterLeave: the code of a caller does not run if the caller has left after the
+// operation began and before that code.
 func TestHostAfterLeave(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)

@@ -18,8 +18,9 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// TestWriteLeave: a caller whose context ends while his operation waits is answered at once, and nothing of his is touched any more.
-// The race detector sees to the latter: he changes all of it.
+// TestWriteLeave: a caller whose context ends while their operation waits is answered at
+// once, and nothing of theirs is touched any more. The race detector sees to the latter:
+// the caller changes all of it.
 func TestWriteLeave(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db := openAt(t, path, &sqlite.Options{BusyTimeout: 5 * time.Minute})
@@ -120,7 +121,8 @@ func TestWriteLeave(t *testing.T) {
 	}
 }
 
-// TestWriteLeaveRunning: a caller whose update function runs when his context ends is answered when it has ended.
+// TestWriteLeaveRunning: a caller whose update function runs when the context ends is
+// answered when the function has ended.
 func TestWriteLeaveRunning(t *testing.T) {
 	db := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil)
 	e := create(t, db, newEvent())

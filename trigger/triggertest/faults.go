@@ -9,9 +9,9 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// Faults makes the backends that it wraps fail as its hooks say, so that an embedder can see what his own program does then. The
-// zero value injects nothing. Set the hooks before the first call; they must be safe for concurrent use if the wrappers are used
-// concurrently.
+// Faults makes the backends that it wraps fail as its hooks say, so that you can see what
+// your own program does then. The zero value injects nothing. Set the hooks before the
+// first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
 // An op is the interface and the method, as in "Store.Create", "Queue.Enqueue", "Leases.Claim", "Directory.Organization" or
 // "Keys.CreateKey". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic, block or

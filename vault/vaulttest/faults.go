@@ -10,9 +10,9 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// Faults makes the backends that it wraps fail as its hooks say, so that an embedder can see what his own program does then. The
-// zero value injects nothing. Set the hooks before the first call; they must be safe for concurrent use if the wrappers are used
-// concurrently.
+// Faults makes the backends that it wraps fail as its hooks say, so that you can see what
+// your own program does then. The zero value injects nothing. Set the hooks before the
+// first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
 // An op is the interface and the method, as in "Vaults.PutVault", "Tokens.InsertTokens", "Keys.RegisterKey", "Rotation.Reseal",
 // "Audit.AddAuditEvent" or "Keyring.Fingerprint". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one to some ops. A hook may

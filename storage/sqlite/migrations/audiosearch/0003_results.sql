@@ -1,5 +1,5 @@
--- What runs found stands in sets. An attempt fills one before its run ends, and then the run names it. Results of before this version stay in
--- audiosearch_results until their runs go.
+-- What runs found stands in sets. An attempt fills one before its run ends, and then the
+-- run names it. Results of older versions stay in audiosearch_results until their runs go.
 
 ALTER TABLE audiosearch_runs ADD COLUMN result_set INTEGER; -- NULL: none
 

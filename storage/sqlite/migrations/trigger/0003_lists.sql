@@ -1,5 +1,6 @@
--- Every filter of a listing, and every combination of them, is a stretch of an index. A listing without a status is those of all
--- statuses, merged; so an event is in two indexes when it is stored, as before, and no filter reads events that it leaves out.
+-- Every combination of filters of a listing is a stretch of an index, so that no listing
+-- reads events that it leaves out. A listing without a status merges those of all
+-- statuses. So an event is in two indexes when it is stored, as before.
 
 DROP INDEX trigger_events_listing;
 

@@ -1,5 +1,6 @@
--- Claims take organizations in turn. They step from one organization to the next in an index of the jobs that are ready:
--- claimable at some time, and not held. What is not ready waits in an index of its own for a claim to make it so.
+-- Claims take organizations in turn. They step from one organization to the next in an
+-- index of the jobs that are ready: those that have become claimable and are not held.
+-- The others stand in an index of their own, until a claim makes them ready.
 
 ALTER TABLE trigger_jobs ADD COLUMN ready INTEGER NOT NULL DEFAULT 1; -- 0: held, or to be claimable later
 
