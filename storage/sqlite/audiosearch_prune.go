@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// What the runs of a list have found goes later, see dropResults. What older programs have
-	// stored goes at once. It can be large, so few runs go at a time while there is any.
+	// What the runs of a list have found goes later, see dropResults. What older programs
+	// have stored goes at once. It can be large, so few runs go at a time while there is
+	// any.
 	removeRuns     = "DELETE FROM audiosearch_runs WHERE id IN (SELECT value FROM json_each(?))"
 	removeOld      = "DELETE FROM audiosearch_results WHERE run IN (SELECT value FROM json_each(?))"
 	leaveSets      = "UPDATE audiosearch_result_sets SET run = NULL WHERE run IN (SELECT value FROM json_each(?))"

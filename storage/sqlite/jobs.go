@@ -23,12 +23,12 @@ type jobTable struct {
 	// For the key, an organization, a time, and whether it is ready.
 	insert string
 
-	// For a claim. ready makes jobs ready that are claimable at a time, so many at most. next
-	// returns the organization and the time of the first ready job of the first organization
-	// behind one, in the order of names; first does so from that organization on. jobs returns
-	// those of an organization that are ready and claimable at a time, so many at most: their
-	// seqs, keys, organizations, and deliveries with the coming one. take sets the time and
-	// the token of a job by its seq.
+	// For a claim. ready makes jobs ready that are claimable at a time, so many at most.
+	// next returns the organization and the time of the first ready job of the first
+	// organization behind one, in the order of names; first does so from that
+	// organization on. jobs returns those of an organization that are ready and claimable
+	// at a time, so many at most: their seqs, keys, organizations, and deliveries with the
+	// coming one. take sets the time and the token of a job by its seq.
 	ready, next, first, jobs, take string
 
 	extend  string // sets the time of a job that is held, by key and token

@@ -56,8 +56,8 @@ func (t *turns) take(ctx context.Context, ended <-chan struct{}, org string) err
 		s = &share{org: org}
 		t.shares[org] = s
 	}
-	// Nobody is passed by: if others wait although a place is free, they have as many as they
-	// may have.
+	// Nobody is passed by: if others wait although a place is free, they have as many as
+	// they may have.
 	if !t.paused && t.free > 0 && s.has < t.most() {
 		t.free--
 		s.has++
@@ -81,7 +81,8 @@ func (t *turns) take(ctx context.Context, ended <-chan struct{}, org string) err
 	return err
 }
 
-// leave ends the waiting of a caller, and gives back the place if it came at the same moment.
+// leave ends the waiting of a caller, and gives back the place if it came at the same
+// moment.
 func (t *turns) leave(s *share, granted chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
