@@ -20,7 +20,7 @@ func (h *Handler) recoverHook(ctx context.Context, name string, err *error) {
 	if p == http.ErrAbortHandler {
 		panic(p)
 	}
-	panicked := hook.Panicked(ctx, h.opts.Logger, name, p, "service", h.name)
+	panicked := hook.Panicked(ctx, h.opts.Logger, name, p, "service", h.name, "request_id", RequestID(ctx))
 	if err != nil {
 		*err = panicked
 	}

@@ -142,6 +142,7 @@ func TestPanicsOfHooks(t *testing.T) {
 					text := logged.String()[before:]
 					require.Contains(t, text, `level=ERROR msg="a hook panicked"`, service)
 					require.Contains(t, text, "panickyHost).call", "its stack")
+					require.Contains(t, text, "request_id="+w.Header().Get("X-Request-Id"))
 					require.NotContains(t, text+w.Body.String(), "session of ada")
 				}
 				h.value = http.ErrAbortHandler
