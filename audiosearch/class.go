@@ -19,7 +19,7 @@ func ParseClass(name string) (Class, error) {
 		return strings.Compare(classNames[c], name)
 	})
 	if !found {
-		return 0, ErrUnknownClass
+		return 0, fmt.Errorf("%w: %.100q", ErrUnknownClass, name)
 	}
 	return classesByName[i], nil
 }

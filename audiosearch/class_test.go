@@ -2,6 +2,7 @@ package audiosearch_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -39,6 +40,7 @@ func TestClassNames(t *testing.T) {
 	for _, name := range []string{"", "speech", "Speech ", "Dial Tone", "\x00", "Zzz"} {
 		_, err := audiosearch.ParseClass(name)
 		require.ErrorIs(t, err, audiosearch.ErrUnknownClass, name)
+		require.EqualError(t, err, fmt.Sprintf("audiosearch: no such sound class: %q", name))
 	}
 	_, err := json.Marshal(audiosearch.Class(audiosearch.NumClasses))
 	require.ErrorIs(t, err, audiosearch.ErrUnknownClass)

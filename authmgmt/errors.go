@@ -38,7 +38,7 @@ var (
 	// ErrUnattended is what a host's [Options.Grant] returns if it can do its work only while the person waits for the reply.
 	ErrUnattended = errors.New("authmgmt: nobody waits for the reply")
 	// ErrWrongKey: the store's invitations were made with another InvitationKey. Start with that one.
-	ErrWrongKey = errors.New("authmgmt: the store's invitations were made with another key")
+	ErrWrongKey = errors.New("authmgmt: the store's invitations were made with another key: start with that one")
 	// ErrUnavailable: the store failed. Whether the change took effect is unknown; look, and try again.
 	ErrUnavailable = errors.New("authmgmt: the store is unavailable")
 )

@@ -231,7 +231,7 @@ func ExampleKeyChecker() {
 	fmt.Println(second.CheckKey(ctx))
 	// Output:
 	// <nil>
-	// authmgmt: the store's invitations were made with another key
+	// authmgmt: the store's invitations were made with another key: start with that one
 }
 
 // countingStore stands for a host's own wrapper round a store. A store is one interface of four parts.

@@ -316,7 +316,7 @@ func TestInvitationKeys(t *testing.T) {
 		require.ErrorContains(t, err, "authmgmt: the invitation key of MORTISE_TEST_KEY must", name)
 	}
 	_, err := authmgmt.InvitationKeyFromEnv("MORTISE_TEST_NO_SUCH_VARIABLE")
-	assert.EqualError(t, err, "authmgmt: the invitation key of MORTISE_TEST_NO_SUCH_VARIABLE is not in the environment")
+	assert.EqualError(t, err, "authmgmt: the invitation key of MORTISE_TEST_NO_SUCH_VARIABLE is not in the environment: set it to the key, 32 random bytes as openssl rand -hex 32 prints them")
 	_, err = authmgmt.InvitationKeyFromFile(file + "x")
 	assert.ErrorIs(t, err, os.ErrNotExist)
 	assert.ErrorContains(t, err, "authmgmt: the invitation key of "+file+"x cannot be read: ")

@@ -58,7 +58,7 @@ var (
 	// ErrUnknownKey: what is stored needs a version of a key that is not loaded. Load it.
 	ErrUnknownKey = errors.New("vault: a key version is not loaded")
 	// ErrWrongKey: a version of a key is not the one that the store began with. Start with that one.
-	ErrWrongKey = errors.New("vault: the store was begun with another key")
+	ErrWrongKey = errors.New("vault: the store was begun with another key: start with that one")
 	// ErrKeyRetired: a version of a key was retired. Make another one the primary version.
 	ErrKeyRetired = errors.New("vault: the key version is retired")
 	// ErrKeyInUse: the version of a key is still needed. Finish the rotation first.

@@ -90,7 +90,7 @@ func FromFile(path string) ([Size]byte, error) {
 func FromEnv(name string) ([Size]byte, error) {
 	text, ok := os.LookupEnv(name)
 	if !ok {
-		return [Size]byte{}, errors.New("is not in the environment")
+		return [Size]byte{}, errors.New("is not in the environment: set it to the key, 32 random bytes as openssl rand -hex 32 prints them")
 	}
 	return Parse(text)
 }

@@ -66,7 +66,7 @@ func TestRootsThatAreNone(t *testing.T) {
 	_, err := NewRoot(make([]byte, 32))
 	require.ErrorIs(t, err, keytext.ErrZero)
 	_, err = RootFromEnv("MORTISE_TEST_NO_SUCH_VARIABLE")
-	require.EqualError(t, err, "localkeys: the root key of MORTISE_TEST_NO_SUCH_VARIABLE is not in the environment")
+	require.EqualError(t, err, "localkeys: the root key of MORTISE_TEST_NO_SUCH_VARIABLE is not in the environment: set it to the key, 32 random bytes as openssl rand -hex 32 prints them")
 	_, err = RootFromFile(filepath.Join(t.TempDir(), "nope"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 	_, err = RootFromFile(t.TempDir())
