@@ -22,8 +22,11 @@ type Found struct {
 	set     uuid.UUID // where a run's results are
 }
 
-// Search searches at once, and returns what was found. It scores first the matching videos that have no scores, which can take long; [Service.Ingest]
-// beforehand spares that. The errors are those of Start.
+// Search searches at once, and returns what was found. It scores first the matching
+// videos that have no scores, which can take long; [Service.Ingest] beforehand spares
+// that. It makes no run.
+//
+// Errors are *ValidationError, [ErrDatasetNotFound] and [ErrUnavailable].
 func (s *Service) Search(ctx context.Context, org, actor string, q Query) (Found, error) {
 	start := time.Now()
 	if _, err := s.check(ctx, org, &q); err != nil {
