@@ -144,7 +144,8 @@ func classifyAuthMgmt(err error) (problem, bool) {
 	case errors.Is(err, authmgmt.ErrNotFound):
 		return problem{kind: notFound}, true
 	case errors.Is(err, authmgmt.ErrForbidden):
-		return problem{kind: forbidden, message: "These credentials do not hold what the change would give or take away."}, true
+		return problem{kind: forbidden, message: "These credentials do not hold what the change would give or take away; " +
+			"no roles mean full access. Ask somebody who holds it."}, true
 	case errors.Is(err, authmgmt.ErrRBACDisabled):
 		return problem{kind: forbidden, message: "The organization has no role-based access control, so no roles can be assigned."}, true
 	case errors.Is(err, authmgmt.ErrPendingInvitation):

@@ -142,6 +142,8 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 		}
 		add(&want, resp.status, resp.body)
 	}
+	large := replyDetail(bodyTooLarge(1 << 20))
+	add(&want, large.status, large.body)
 	for _, err := range []error{authmgmt.ErrForbidden, authmgmt.ErrRBACDisabled, authmgmt.ErrPendingInvitation} {
 		p, known := classifyAuthMgmt(err)
 		require.True(t, known)

@@ -2,6 +2,7 @@ package httpadapter
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -25,7 +26,7 @@ func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
 		limit = min(limit, c.op.maxBody)
 	}
 	if r.ContentLength > limit {
-		return nil, c.refuse(problem{kind: tooLarge})
+		return nil, c.refuse(bodyTooLarge(limit))
 	}
 	body := io.Reader(r.Body)
 	if r.ContentLength < 0 {
@@ -45,7 +46,7 @@ func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
 		c.left = none
 		return data, nil
 	case errors.As(err, &tooLong):
-		return nil, c.refuse(problem{kind: tooLarge})
+		return nil, c.refuse(bodyTooLarge(limit))
 	}
 	c.left = broken
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -53,6 +54,11 @@ func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
 	}
 	// cut off, or broken chunks: a document that ends too early
 	return nil, c.refuse(problem{kind: invalid, details: []Detail{{Loc: []any{"body", len(data)}, Msg: msgJSON, Type: "json_invalid"}}})
+}
+
+// bodyTooLarge is a body over the limit, in bytes.
+func bodyTooLarge(limit int64) problem {
+	return problem{kind: tooLarge, message: fmt.Sprintf("The body is larger than the %d bytes that this service accepts.", limit)}
 }
 
 // refuse answers a failure in the operation's shape.

@@ -34,7 +34,7 @@ func (h *Handler) limitBody(w http.ResponseWriter, r *http.Request) bool {
 		return true
 	}
 	h.hidden.Do(func() {
-		h.opts.Logger.WarnContext(r.Context(), "a ResponseWriter without Unwrap hides its deadlines: slow bodies cost more to end",
+		h.opts.Logger.WarnContext(r.Context(), "a ResponseWriter without Unwrap hides its deadlines, so slow bodies cost more to end: give it an Unwrap method",
 			"service", h.name, "writer", fmt.Sprintf("%T", w))
 	})
 	return server.ReadTimeout > 0

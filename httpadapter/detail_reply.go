@@ -7,7 +7,7 @@ type detailText struct {
 	Detail string `json:"detail"`
 }
 
-// detailTexts are the words for the kinds that all services know.
+// detailTexts are the words for the kinds that all services know, but for [bodyTooLarge].
 var detailTexts = map[kind]string{
 	unavailable:          "The service is temporarily unavailable. Send the request again later.",
 	unauthenticated:      "The access token is missing, invalid, expired or revoked.",
@@ -15,7 +15,6 @@ var detailTexts = map[kind]string{
 	notFound:             "There is nothing at this address.",
 	methodNotAllowed:     "This address does not answer to this method. The Allow header names those it does.",
 	unsupportedMediaType: "Send the body as application/json in UTF-8, not compressed.",
-	tooLarge:             "The body is larger than this service accepts.",
 	requestTimeout:       "The body did not arrive in time.",
 }
 

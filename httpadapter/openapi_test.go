@@ -253,6 +253,10 @@ func TestOpenAPIErrorExamplesAreTheTables(t *testing.T) {
 		want = append(want, answer{resp.status, string(resp.body)})
 	}
 	for kind := range triggerCodes {
+		if kind == tooLarge {
+			table(bodyTooLarge(1 << 20))
+			continue
+		}
 		table(problem{kind: kind})
 	}
 	for _, err := range []error{trigger.ErrNotConfigured, trigger.ErrNoEligibleCollection, trigger.ErrIdempotencyKeyReused,

@@ -189,15 +189,16 @@ func triggerDetails(failure *trigger.ValidationError) (problem, bool) {
 	return p, true
 }
 
-// triggerCodes are the trigger service's words for the kinds that all services know.
+// triggerCodes are the trigger service's words for the kinds that all services know. The
+// message of tooLarge is that of [bodyTooLarge].
 var triggerCodes = map[kind]triggerErrorBody{
 	unavailable:          {"runtime_store_unavailable", "Trigger intake is temporarily unavailable. Send the request again later."},
-	unauthenticated:      {"authentication_failed", "The API key is missing, invalid or revoked."},
+	unauthenticated:      {"authentication_failed", "The API key or access token is missing, invalid, expired or revoked."},
 	forbidden:            {"forbidden", "These credentials do not allow this operation."},
 	notFound:             {"not_found", "There is nothing at this address."},
 	methodNotAllowed:     {"method_not_allowed", "This address does not answer to this method. The Allow header names those it does."},
 	unsupportedMediaType: {"unsupported_media_type", "Send the body as application/json in UTF-8, not compressed."},
-	tooLarge:             {"payload_too_large", "The body is larger than this service accepts."},
+	tooLarge:             {"payload_too_large", ""},
 	requestTimeout:       {"request_timeout", "The body did not arrive in time."},
 }
 

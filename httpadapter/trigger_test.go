@@ -207,6 +207,7 @@ func TestOrderOfChecks(t *testing.T) {
 	requireError(t, w, http.StatusUnsupportedMediaType, "unsupported_media_type")
 	w = r.do(http.MethodPost, "/triggers", untouched{t}, func(req *http.Request) { req.ContentLength = 2 << 20 })
 	requireError(t, w, http.StatusRequestEntityTooLarge, "payload_too_large")
+	require.Contains(t, w.Body.String(), "larger than the 1048576 bytes")
 	long := `{"instructions":"` + strings.Repeat("x", 1<<20) // malformed as well
 	requireError(t, r.post(long), http.StatusRequestEntityTooLarge, "payload_too_large")
 	requireError(t, r.post(long, func(req *http.Request) { req.ContentLength = -1 }), http.StatusRequestEntityTooLarge, "payload_too_large")
