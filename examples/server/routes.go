@@ -34,6 +34,11 @@ func routes(ctx context.Context, s *settings, all *services, log *slog.Logger) (
 	sandbox := http.StripPrefix(sandboxPrefix, all.vault.sandbox.routes)
 	// Not a ServeMux: it would redirect unclean paths, which the services refuse.
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor == 1 && r.ProtoMinor == 0 {
+			// net/http knows nothing of its Transfer-Encoding, and would take the body for the
+			// next request (RFC 9112 section 6.1).
+			w.Header().Set("Connection", "close")
+		}
 		page, ok := pages[r.URL.Path]
 		switch {
 		case !ok && strings.HasPrefix(r.URL.Path, sandboxPrefix+"/"):

@@ -67,6 +67,7 @@ func servePages(t *testing.T) *pageServer {
 	p.pages = append(p.pages, searchPath+"/nothing")
 	slices.Sort(p.pages)
 	server := httptest.NewUnstartedServer(handler)
+	server.Config = newServer(handler, discard())
 	p.listener = &countingListener{Listener: server.Listener}
 	server.Listener = p.listener
 	server.Start()
@@ -197,6 +198,23 @@ func TestBrokenFormsEndTheConnection(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestOldRequestsEndTheConnection: of an HTTP/1.0 request's Transfer-Encoding net/http
+// knows nothing.
+func TestOldRequestsEndTheConnection(t *testing.T) {
+	p := servePages(t)
+	starts := []string{"OPTIONS *"}
+	for _, path := range append(p.pages, "/triggers", sandboxPrefix+"/x") {
+		starts = append(starts, "GET "+path, "POST "+path, "OPTIONS "+path)
+	}
+	for _, start := range starts {
+		answers := p.sendRaw(t, start+" HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n"+
+			"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+		if n := strings.Count(answers, "HTTP/1."); n != 1 {
+			t.Errorf("%s: %d answers", start, n)
 		}
 	}
 }

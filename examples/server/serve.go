@@ -25,15 +25,7 @@ const (
 // serve answers requests and runs the workers until ctx ends, then finishes what is in flight. ready is called once connections
 // are accepted.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, s *services, log *slog.Logger, ready func() error) error {
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute,
-		WriteTimeout:      2 * time.Minute,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
+	server := newServer(handler, log)
 	g, running := errgroup.WithContext(ctx)
 	g.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -62,6 +54,21 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, s *
 	})
 	g.Go(ready)
 	return g.Wait()
+}
+
+// newServer bounds what a client may take, in time and in bytes.
+func newServer(handler http.Handler, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       time.Minute,
+		WriteTimeout:      2 * time.Minute,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+
+		DisableGeneralOptionsHandler: true, // it keeps connections that routes ends
+	}
 }
 
 // inTime returns what start returns. Once ctx has ended, start has leaveAfter left. What hangs then, a disk most likely, is left behind:
