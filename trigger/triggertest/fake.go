@@ -18,7 +18,7 @@ type Options struct {
 	Processor trigger.Processor // what Drain runs; the default succeeds with an empty Outcome
 
 	// SeparateQueue keeps jobs apart from events, as a broker does: an event is stored first and queued then, and the queue alone
-	// can fail. By default both are written in one transaction, as memory, sqlite and postgres do.
+	// can fail. By default both are written in one transaction, as memory and sqlite do.
 	SeparateQueue bool
 
 	// Directory makes the service ask whether an organization is set up: make it so with Service.UpdateOrganization. By default
