@@ -33,8 +33,9 @@ type Options struct {
 
 	// BodyTimeout is for the arrival of a body: 30 s. A host's ResponseWriter should have
 	// an Unwrap method, as http.ResponseController wants it. Behind one that has none,
-	// which is logged once, the answer still comes in time and says that the connection
-	// ends, but the connection stays until the client ends it, or sends what is missing.
+	// which each Handler logs once, the answer still comes in time and says that the
+	// connection ends, but the connection may stay until the client ends it, or sends what
+	// is missing.
 	// If the http.Server has a ReadTimeout, that one holds there in place of BodyTimeout,
 	// and ends the connection, too.
 	BodyTimeout time.Duration
