@@ -39,6 +39,9 @@ func (a *AudioSearch) oldRunResults(ctx context.Context, org string, run int64, 
 		text = r.bytes(0)
 		return nil
 	})
+	if err == nil && text == nil { // it has none, or was forgotten since it was looked up
+		_, err = a.Run(ctx, org, run)
+	}
 	if err != nil || text == nil {
 		return nil, err
 	}

@@ -165,13 +165,7 @@ func TestResultsOfAnOlderFile(t *testing.T) {
 	}
 	text.WriteString("]}\n")
 	for id := range int64(10) {
-		require.NoError(t, db.CreateRun(t.Context(), audiosearch.Run{
-			Organization: "acme", ID: id + 1, State: audiosearch.StateTerminated, Termination: audiosearch.Success, FinishedAt: time.UnixMicro(id + 1),
-		}, 1))
-		require.NoError(t, file.writer.write(t.Context(), func(tx *tx) error {
-			_, err := tx.exec("INSERT INTO audiosearch_results (run, results) VALUES (?,?)", id+1, text.String())
-			return err
-		}))
+		oldRun(t, file, id+1, text.String())
 	}
 	var all []audiosearch.Result
 	for {
@@ -204,6 +198,44 @@ func TestResultsOfAnOlderFile(t *testing.T) {
 		return nil
 	}))
 	require.Equal(t, 1, left)
+}
+
+// oldRun stores a run that ended long ago, with its results as they were stored then.
+func oldRun(t *testing.T, file *DB, id int64, results string) {
+	t.Helper()
+	require.NoError(t, file.AudioSearch().CreateRun(t.Context(), audiosearch.Run{
+		Organization: "acme", ID: id, State: audiosearch.StateTerminated, Termination: audiosearch.Success, FinishedAt: time.UnixMicro(id),
+	}, 1))
+	require.NoError(t, file.writer.write(t.Context(), func(tx *tx) error {
+		_, err := tx.exec("INSERT INTO audiosearch_results (run, results) VALUES (?,?)", id, results)
+		return err
+	}))
+}
+
+// TestOldResultsThatGoWhileTheyAreRead: nobody takes what came before for all there was.
+func TestOldResultsThatGoWhileTheyAreRead(t *testing.T) {
+	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, file.Close()) })
+	db := file.AudioSearch()
+	gone := 0
+	for calls := 1; calls < 5; calls++ {
+		oldRun(t, file, int64(calls), `{"Metadata":[],"Results":[{"VideoID":"v"}]}`)
+		ctx := &thenOnce{t.Context(), calls, func() {
+			_, err := db.TrimRuns(t.Context(), 0, 10)
+			require.NoError(t, err)
+		}}
+		results, err := db.RunResults(ctx, "acme", int64(calls), 0)
+		if err != nil {
+			require.ErrorIs(t, err, audiosearch.ErrRunNotFound)
+			gone++
+		} else {
+			require.Len(t, results, 1, calls)
+		}
+		_, err = db.TrimRuns(t.Context(), 0, 10)
+		require.NoError(t, err)
+	}
+	require.Positive(t, gone)
 }
 
 // thenOnce is a context that calls do at one call of Err.
