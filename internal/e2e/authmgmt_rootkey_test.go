@@ -203,16 +203,7 @@ func testRootKeyIsSynced(t *testing.T, p program) {
 	s := program(traced).start(t, nil, "-config", empty)
 	s.kill() // strace ends with it
 	var order []string
-	begun := make(map[string]string) // calls that another thread's interrupted, by thread
-	for line := range strings.Lines(string(read(t, trace))) {
-		thread, call, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if before, ok := strings.CutSuffix(call, "<unfinished ...>"); ok {
-			begun[thread] = before
-			continue
-		}
-		if _, after, ok := strings.Cut(call, " resumed>"); ok {
-			call = begun[thread] + after
-		}
+	for _, call := range tracedCalls(string(read(t, trace))) {
 		for what, is := range map[string]*regexp.Regexp{
 			"file": traceOfFile, "link": traceOfLink, "folder": traceOfFolder, "database": traceOfDatabase, "listening": traceOfListening,
 		} {
@@ -230,6 +221,35 @@ func testRootKeyIsSynced(t *testing.T, p program) {
 	folder := link + slices.Index(order[link:], "folder")
 	assert.NotContains(t, order[link:folder], "database", "the database began with a key whose name was not on the disk: %v", order)
 	assert.Contains(t, order[folder:], "database", "the test does not see how the database begins with the key: %v", order)
+}
+
+// tracedCalls returns the calls of a trace by strace, each in one piece: one that another
+// thread's interrupted stands on two lines.
+func tracedCalls(trace string) (calls []string) {
+	begun := make(map[string]string) // by thread
+	for line := range strings.Lines(trace) {
+		thread, call, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if before, ok := strings.CutSuffix(call, " <unfinished ...>"); ok {
+			begun[thread] = before
+			continue
+		}
+		if _, after, ok := strings.Cut(call, " resumed>"); ok {
+			call = begun[thread] + after
+		}
+		calls = append(calls, call)
+	}
+	return calls
+}
+
+func TestTracedCalls(t *testing.T) {
+	t.Parallel()
+	calls := tracedCalls(`7  fsync(3</data/vault.key.new-1> <unfinished ...>
+8  write(1<pipe:[5]>, "listening", 9) = 9
+7  <... fsync resumed>)                    = 0
+`)
+	require.Len(t, calls, 2)
+	assert.Regexp(t, traceOfListening, calls[0])
+	assert.Regexp(t, traceOfFile, calls[1])
 }
 
 var (
