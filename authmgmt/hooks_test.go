@@ -3,6 +3,7 @@ package authmgmt_test
 import (
 	"context"
 	"log/slog"
+	"net"
 	"testing"
 	"time"
 
@@ -117,4 +118,33 @@ func TestPanicsOfHooks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestErrorsThatPanic: an error whose methods panic, such as a nil pointer that was
+// returned as an error, is a panic of the hook. It does not end Run.
+func TestErrorsThatPanic(t *testing.T) {
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	var broken error = (*net.OpError)(nil)
+	now := begin
+	s, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{
+		InvitationKey: testKey, AcceptURL: "https://app.example.com/join/", Logger: slog.New(slog.DiscardHandler),
+		Now:   func() time.Time { return now },
+		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Person) error { return broken },
+		Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "", (*net.OpError)(nil) },
+	})
+	require.NoError(t, err)
+	i, err := s.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "ada@example.com", Name: "Ada", Roles: roles("viewer")})
+	require.NoError(t, err)
+	link, err := s.LinkToken(t.Context(), &i)
+	require.NoError(t, err)
+	_, err = s.Accept(t.Context(), link, authmgmt.Person{})
+	require.ErrorIs(t, err, authmgmt.ErrUnavailable)
+	broken = nil
+	_, err = s.Accept(t.Context(), link, authmgmt.Person{})
+	require.ErrorIs(t, err, authmgmt.ErrGrantPending)
+	now = now.Add(time.Hour)
+	granted, err := s.RunOnce(t.Context())
+	require.NoError(t, err)
+	require.Zero(t, granted)
 }

@@ -73,5 +73,7 @@ func (s *Service) checkRBAC(ctx context.Context, org string, roles []Role) error
 // organization asks the directory.
 func (s *Service) organization(ctx context.Context, org string) (o Organization, err error) {
 	defer hook.Recover(ctx, s.opts.Logger, "the directory", &err)
-	return s.opts.Directory.Organization(ctx, org)
+	o, err = s.opts.Directory.Organization(ctx, org)
+	hook.Probe(err)
+	return o, err
 }

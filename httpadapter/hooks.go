@@ -29,13 +29,17 @@ func (h *Handler) recoverHook(ctx context.Context, name string, err *error) {
 // whoIsAsking asks the host's Authenticator.
 func (h *Handler) whoIsAsking(r *http.Request) (p Principal, err error) {
 	defer h.recoverHook(r.Context(), "the authenticator", &err)
-	return h.auth.Authenticate(r)
+	p, err = h.auth.Authenticate(r)
+	hook.Probe(err)
+	return p, err
 }
 
 // askPolicy asks the host's Authorize.
 func (h *Handler) askPolicy(c *call, action authmgmt.Action, resource authmgmt.Resource) (err error) {
 	defer h.recoverHook(c.r.Context(), "Authorize", &err)
-	return h.opts.Authorize(c.r.Context(), c.principal, action, resource)
+	err = h.opts.Authorize(c.r.Context(), c.principal, action, resource)
+	hook.Probe(err)
+	return err
 }
 
 // observe tells the host's Observer.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -33,6 +34,9 @@ func (h *panickyHost) call(name string) {
 
 func (h *panickyHost) Authenticate(*http.Request) (httpadapter.Principal, error) {
 	h.call("Authenticate")
+	if h.broken == "the authenticator's error" {
+		return httpadapter.Principal{}, (*net.OpError)(nil)
+	}
 	return httpadapter.Principal{Organization: "acme", Subject: "ada", Access: authmgmt.FullAccess()}, nil
 }
 
@@ -41,6 +45,9 @@ func (h *panickyHost) authorize(_ context.Context, _ httpadapter.Principal, acti
 		h.call("Authorize reveal")
 	} else {
 		h.call("Authorize")
+	}
+	if h.broken == "the error of Authorize" {
+		return (*net.OpError)(nil)
 	}
 	return nil
 }
@@ -152,6 +159,18 @@ func TestPanicsOfHooks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An error of a hook whose methods panic is a panic of the hook.
+func TestErrorsThatPanic(t *testing.T) {
+	logged, h := new(lockedBuffer), new(panickyHost)
+	for service, send := range h.mountAll(t, slog.New(slog.NewTextHandler(logged, nil))) {
+		for _, h.broken = range []string{"the authenticator's error", "the error of Authorize"} {
+			require.Equal(t, http.StatusServiceUnavailable, send().Code, "%s: %s", service, h.broken)
+		}
+		h.broken = ""
+	}
+	require.Contains(t, logged.String(), `level=ERROR msg="a hook panicked"`)
 }
 
 // What is plugged into the services is no different: 503 if the answer was needed.

@@ -85,7 +85,9 @@ func (s *Service) checkOrganization(ctx context.Context, org string, collection 
 // organization asks the directory.
 func (s *Service) organization(ctx context.Context, org string) (o Organization, err error) {
 	defer hook.Recover(ctx, s.opts.Logger, "the directory", &err)
-	return s.directory.Organization(ctx, org)
+	o, err = s.directory.Organization(ctx, org)
+	hook.Probe(err)
+	return o, err
 }
 
 // UpdateOrganization changes an organization, creating it if it is new. The Directory given to New must be an [Organizations];

@@ -19,22 +19,30 @@ const keyringHook = "the keyring"
 
 func (k *safeKeyring) Versions(ctx context.Context) (v Versions, err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
-	return k.keyring.Versions(ctx)
+	v, err = k.keyring.Versions(ctx)
+	hook.Probe(err)
+	return v, err
 }
 
 func (k *safeKeyring) Fingerprint(ctx context.Context, version int, s Scope, values []string, dst []Fingerprint) (err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
-	return k.keyring.Fingerprint(ctx, version, s, values, dst)
+	err = k.keyring.Fingerprint(ctx, version, s, values, dst)
+	hook.Probe(err)
+	return err
 }
 
 func (k *safeKeyring) Seal(ctx context.Context, s Scope, token string, plaintext []byte) (sealed Sealed, err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
-	return k.keyring.Seal(ctx, s, token, plaintext)
+	sealed, err = k.keyring.Seal(ctx, s, token, plaintext)
+	hook.Probe(err)
+	return sealed, err
 }
 
 func (k *safeKeyring) Open(ctx context.Context, s Scope, token string, sealed Sealed) (plaintext []byte, err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
-	return k.keyring.Open(ctx, s, token, sealed)
+	plaintext, err = k.keyring.Open(ctx, s, token, sealed)
+	hook.Probe(err)
+	return plaintext, err
 }
 
 // safeTokenizer is the host's tokenizer with its panics as errors.
@@ -47,12 +55,16 @@ const tokenizerHook = "the tokenizer"
 
 func (t *safeTokenizer) CheckFormat(format string) (err error) {
 	defer hook.Recover(context.Background(), t.log, tokenizerHook, &err)
-	return t.tokenizer.CheckFormat(format)
+	err = t.tokenizer.CheckFormat(format)
+	hook.Probe(err)
+	return err
 }
 
 func (t *safeTokenizer) Token(ctx context.Context, f Field, value string, attempt int) (token string, err error) {
 	defer hook.Recover(ctx, t.log, tokenizerHook, &err)
-	return t.tokenizer.Token(ctx, f, value, attempt)
+	token, err = t.tokenizer.Token(ctx, f, value, attempt)
+	hook.Probe(err)
+	return token, err
 }
 
 // ask asks how much of a field's values may be shown.

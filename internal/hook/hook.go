@@ -6,6 +6,7 @@ package hook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -50,13 +51,19 @@ func Panicked(ctx context.Context, log *slog.Logger, name string, value any, att
 	return e
 }
 
-// Probe calls the Error method of a hook's error here, where a panic of it can still be
-// recovered. A nil pointer that was returned as an error is the usual case.
+// Probe calls the methods of a hook's error here, where a panic of them can still be
+// recovered: Error, and what errors.Is and errors.As call. A nil pointer that was returned
+// as an error is the usual case.
 func Probe(err error) {
-	if err != nil {
-		_ = err.Error()
+	if err == nil {
+		return
 	}
+	_ = err.Error()
+	var p *PanicError
+	_ = errors.Is(err, errProbe) || errors.As(err, &p)
 }
+
+var errProbe = errors.New("no error has this one in its tree")
 
 // maxFrames bounds a stack.
 const maxFrames = 64

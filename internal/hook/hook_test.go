@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,6 +54,7 @@ func TestRecoverRuntimeErrors(t *testing.T) {
 	for _, f := range []func() error{
 		func() error { _ = nobody.Handler(); return nil },
 		func() error { hook.Probe((*nilError)(nil)); return nil },
+		func() error { hook.Probe((*net.OpError)(nil)); return nil }, // in Unwrap alone
 	} {
 		logged, err := call(t, f)
 		require.EqualError(t, err, "the tokenizer panicked: runtime error: invalid memory address or nil pointer dereference")
