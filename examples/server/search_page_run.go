@@ -119,13 +119,13 @@ func (p *searchPage) readResults(r *http.Request, who httpadapter.Principal, run
 	if err != nil || now.State != run.State { // it has ended since: the page asks again
 		return nil, err
 	}
-	metadata := make(map[string][]metadataView)
+	metadata, left := make(map[string][]metadataView), shownInAll
 	for result, err := range found {
 		if err != nil {
 			return nil, err
 		}
 		if _, known := metadata[result.VideoID]; !known {
-			metadata[result.VideoID] = showMetadata(result.Metadata)
+			metadata[result.VideoID] = showMetadata(result.Metadata, &left)
 		}
 		result.Metadata = nil
 		run.Results = append(run.Results, result)
@@ -136,12 +136,13 @@ func (p *searchPage) readResults(r *http.Request, who httpadapter.Principal, run
 // What the page shows of a video's metadata.
 const (
 	shownKeys  = 50
-	shownBytes = 500 // of a key or a value
+	shownBytes = 500     // of a key or a value
+	shownInAll = 2 << 20 // bytes, on a page; the best results come first
 )
 
-// showMetadata is the beginning of metadata, for people. It keeps nothing of the rest
-// in memory.
-func showMetadata(m audiosearch.Metadata) []metadataView {
+// showMetadata is the beginning of metadata, for people, of at most as many bytes as are
+// left, about. It keeps nothing of the rest in memory.
+func showMetadata(m audiosearch.Metadata, left *int) []metadataView {
 	shorten := func(text string) string {
 		if len(text) <= shownBytes {
 			return strings.Clone(text)
@@ -150,14 +151,16 @@ func showMetadata(m audiosearch.Metadata) []metadataView {
 	}
 	var shown []metadataView
 	for i, key := range slices.Sorted(maps.Keys(m)) {
-		if i == shownKeys {
-			return append(shown, metadataView{"…", fmt.Sprintf("and %d more", len(m)-shownKeys)})
+		if i == shownKeys || *left <= 0 {
+			return append(shown, metadataView{"…", fmt.Sprintf("and %d more", len(m)-i)})
 		}
 		text := m[key].Text()
 		if m[key].Kind() == audiosearch.ScalarNull {
 			text = "–"
 		}
-		shown = append(shown, metadataView{shorten(key), shorten(text)})
+		view := metadataView{shorten(key), shorten(text)}
+		*left -= len(view.Key) + len(view.Value)
+		shown = append(shown, view)
 	}
 	return shown
 }
