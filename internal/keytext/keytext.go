@@ -52,7 +52,8 @@ func Parse(text string) ([Size]byte, error) {
 }
 
 func decodeBase64(text string) ([]byte, error) {
-	if strings.ContainsFunc(text, unicode.IsSpace) { // package base64 skips line breaks, which are no part of a key
+	// Package base64 skips line breaks, which are no part of a key.
+	if strings.ContainsFunc(text, unicode.IsSpace) {
 		return nil, ErrText
 	}
 	encoding := base64.StdEncoding

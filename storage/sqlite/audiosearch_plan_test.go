@@ -192,7 +192,8 @@ func smallAudioScan(line string) bool {
 			return true
 		}
 	}
-	return line == "SCAN json_each VIRTUAL TABLE INDEX 1:" || line == "SCAN audiosearch_results" // for the first row
+	// The second one is for the first row.
+	return line == "SCAN json_each VIRTUAL TABLE INDEX 1:" || line == "SCAN audiosearch_results"
 }
 
 // TestNumbersInTables: what statements and the tables' definitions know by heart.

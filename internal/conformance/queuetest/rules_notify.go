@@ -88,7 +88,8 @@ func jobNotifierRules[J Job](add string) []Rule[J] {
 					select {
 					case <-over:
 						put(late)
-					case <-time.After(conformance.Glimpse() / 4): // longer than a wake should take, so that stop comes amid it
+					// Longer than a wake should take, so that stop comes amid it.
+					case <-time.After(conformance.Glimpse() / 4):
 					}
 				})
 				added := make(chan error, 1)
