@@ -9,6 +9,7 @@ import (
 	"go/types"
 	"io"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -37,12 +38,12 @@ func TestNoInternalTypeIsExported(t *testing.T) {
 	}
 	exports := make(map[string]string)
 	for _, line := range goList(t, tr, args...) {
-		path, file, _ := strings.Cut(line, "=")
-		exports[path] = file
+		pkg, file, _ := strings.Cut(line, "=")
+		exports[pkg] = file
 	}
-	imp := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	imp := importer.ForCompiler(token.NewFileSet(), "gc", func(pkg string) (io.ReadCloser, error) { return os.Open(exports[pkg]) })
 	for _, pkg := range packages {
-		checked, err := imp.Import(core + "/" + pkg)
+		checked, err := imp.Import(path.Join(core, pkg))
 		require.NoError(t, err)
 		for _, leak := range leaks(checked) {
 			t.Errorf("%s: %s", pkg, leak)

@@ -22,17 +22,20 @@ type row struct {
 // The domains are the floor. Plugs and backends stand on them, the HTTP adapter beside the backends, and only the examples and the
 // end-to-end tests see everything. Nobody imports those two.
 var rows = []row{
+	// The queue contract, which stands under everything.
+	{pkg: root, tests: []string{"storage/queuetest", "storage/memory", "trigger", "internal/..."}},
+
 	// Domains: the helpers in internal/, never each other.
-	{pkg: "trigger", code: []string{"internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
+	{pkg: "trigger", code: []string{root, "internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
 	{pkg: "vault", code: []string{"internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
 	{pkg: "authmgmt", code: []string{"internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
-	{pkg: "audiosearch", code: []string{"internal/..."}, tests: mediaTests},
+	{pkg: "audiosearch", code: []string{root, "internal/..."}, tests: mediaTests},
 
 	// Conformance suites and fakes: their domain, what the fakes run on, and what all suites share.
-	{pkg: "trigger/triggertest", code: []string{"trigger", "storage/memory", sharedRules, "internal/fault"}},
+	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "vault/vaulttest", code: []string{"vault", "vault/localkeys", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "authmgmt/authmgmttest", code: []string{"authmgmt", "storage/memory", sharedRules, "internal/fault"}},
-	{pkg: "audiosearch/audiosearchtest", code: []string{"audiosearch", "audiosearch/wav", "storage/memory", sharedRules, "internal/fault"}},
+	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/wav", "storage/memory", sharedRules, "internal/fault"}},
 
 	// Plugs: their domain. columnar is what backends keep and rank scores with.
 	{pkg: "vault/localkeys", code: []string{"vault", "internal/..."}, tests: []string{"vault/vaulttest", "storage/memory"}},
@@ -47,10 +50,12 @@ var rows = []row{
 
 	// Backends: the domains whose interfaces they implement. Those in a nested module stay out of internal/: it is not theirs.
 	{pkg: "storage", tests: backendTests},
+	{pkg: "storage/queuetest", code: []string{root, sharedRules}, tests: []string{"storage/memory", "internal/fault"}},
 	{pkg: "storage/memory", code: slices.Concat(domains, []string{"audiosearch/columnar", "internal/..."}), tests: backendTests},
 	{pkg: "storage/sqlite/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: backendTests, module: true},
 	{pkg: "storage/postgres/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: backendTests, module: true},
-	{pkg: "storage/jetstream/...", code: domains, tests: backendTests, module: true},
+	{pkg: "storage/river/...", code: []string{root}, tests: backendTests, module: true},
+	{pkg: "storage/jetstream/...", code: []string{root}, tests: backendTests, module: true},
 
 	// The HTTP adapter: the domains, never a backend.
 	{pkg: "httpadapter/...", code: slices.Concat(domains, []string{"internal/..."}), tests: slices.Concat(backendTests, mediaTests)},
@@ -68,12 +73,15 @@ var rows = []row{
 }
 
 var (
-	domains      = []string{"trigger", "vault", "authmgmt", "audiosearch"}
-	suites       = []string{"trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
+	domains      = []string{root, "trigger", "vault", "authmgmt", "audiosearch"}
+	suites       = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
 	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar"})
 	mediaTests   = []string{"audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "storage/memory"}
 	nobody       = []string{"examples/...", "internal/e2e/..."} // who imports these
 )
+
+// root is the package in the module's own folder.
+const root = "."
 
 // sharedRules is what several suites say. It may import what suites may of other people's modules.
 const sharedRules = "internal/conformance/..."
@@ -88,7 +96,8 @@ var thirdParty = struct{ code, suites, tests []string }{
 	tests:  []string{"github.com/google/uuid", "github.com/stretchr/testify"},
 }
 
-// topLevel is all that may stand in the root of the repository.
+// topLevel is all that may stand in the root of the repository, beside the Go files of the root
+// package.
 var topLevel = []string{
 	"trigger", "vault", "authmgmt", "audiosearch", "httpadapter", "storage", "examples", "internal", ".ci",
 	"go.mod", "go.sum", "go.work", "README.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", ".gitignore", ".gitattributes",

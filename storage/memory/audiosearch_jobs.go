@@ -11,8 +11,8 @@ import (
 
 // audioJobs and audioJob are the table of jobs and a row of it.
 type (
-	audioJobs = jobTable[int64, audiosearch.Job]
-	audioJob  = job[int64, audiosearch.Job]
+	audioJobs = oldJobTable[int64, audiosearch.Job]
+	audioJob  = oldJob[int64, audiosearch.Job]
 )
 
 // NotifyJobs implements [audiosearch.JobNotifier].

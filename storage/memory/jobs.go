@@ -1,144 +1,170 @@
 package memory
 
 import (
-	"container/heap"
+	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
-// jobTable is the table of leased jobs of one domain: K identifies a job, J is what the domain calls one.
-type jobTable[K comparable, J any] struct {
-	all  map[K]*job[K, J]
-	orgs map[string]*jobHeap[K, J] // those that have jobs which are not dead
-	ring []string                  // the organizations in orgs, sorted
-	last string                    // the organization that was served last
-	seq  uint64
+// Queue returns a queue over this database's jobs, of all kinds. Options may be nil. A
+// service and its workers share one, and so may all services over the database.
+func (db *DB) Queue(opts *mortise.LeaseOptions) *mortise.LeaseQueue {
+	return mortise.NewLeaseQueue(db.Jobs(), opts)
 }
 
-// job is one row of the table. at is when it can be claimed: the time given to add or release, or the end of its lease.
-type job[K comparable, J any] struct {
-	id         K
-	org        string
-	job        J
-	at         time.Time
-	seq        uint64 // of arrival or of the latest release: decides between equal times
-	token      uuid.UUID
-	deliveries int
-	dead       bool
-	index      int // in the heap; -1 when not in it
+// Jobs returns the table of jobs, of all kinds.
+func (db *DB) Jobs() *Jobs { return &Jobs{db: db} }
+
+// Jobs implements [mortise.Leases], [mortise.Sharer] and [mortise.JobNotifier].
+type Jobs struct{ db *DB }
+
+var (
+	_ mortise.Leases      = (*Jobs)(nil)
+	_ mortise.Sharer      = (*Jobs)(nil)
+	_ mortise.JobNotifier = (*Jobs)(nil)
+)
+
+// Shares implements [mortise.Sharer].
+func (t *Jobs) Shares(store any) bool {
+	switch s := store.(type) {
+	case *Trigger:
+		return s.db == t.db
+	case *AudioSearch:
+		return s.db == t.db
+	}
+	return false
 }
 
-// jobHeap holds the jobs of an organization that are not dead, soonest claimable first.
-type jobHeap[K comparable, J any] []*job[K, J]
+// NotifyJobs implements [mortise.JobNotifier].
+func (t *Jobs) NotifyJobs(wake func(kind string)) (stop func()) { return t.db.notified.add(wake) }
 
-func (h jobHeap[K, J]) Len() int { return len(h) }
-func (h jobHeap[K, J]) Less(i, j int) bool {
-	if c := h[i].at.Compare(h[j].at); c != 0 {
-		return c < 0
+// Add implements [mortise.Leases].
+func (t *Jobs) Add(ctx context.Context, j mortise.Job) error {
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	return h[i].seq < h[j].seq
-}
-func (h jobHeap[K, J]) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i, j
-}
-func (h *jobHeap[K, J]) Push(x any) {
-	j := x.(*job[K, J])
-	j.index = len(*h)
-	*h = append(*h, j)
-}
-func (h *jobHeap[K, J]) Pop() any {
-	old := *h
-	j := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	j.index = -1
-	return j
+	t.db.mu.Lock()
+	added := t.db.addJob(j)
+	t.db.mu.Unlock()
+	if added {
+		t.db.notified.tell(j.Kind)
+	}
+	return nil
 }
 
-// add reports false if the job was there.
-func (t *jobTable[K, J]) add(id K, org string, j J, at time.Time) bool {
-	if _, ok := t.all[id]; ok {
-		return false
+// Cancel implements [mortise.Leases].
+func (t *Jobs) Cancel(ctx context.Context, j mortise.Job) error {
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	if t.all == nil {
-		t.all, t.orgs = make(map[K]*job[K, J]), make(map[string]*jobHeap[K, J])
+	t.db.mu.Lock()
+	defer t.db.mu.Unlock()
+	if kept, ok := t.db.jobs.all[keyOf(j)]; ok && !kept.dead && kept.token == uuid.Nil {
+		t.db.jobs.remove(kept, false)
 	}
-	t.seq++
-	added := &job[K, J]{id: id, org: org, job: j, at: at, seq: t.seq}
-	t.all[id] = added
-	jobs, ok := t.orgs[org]
-	if !ok {
-		jobs = &jobHeap[K, J]{}
-		t.orgs[org] = jobs
-		i, _ := slices.BinarySearch(t.ring, org)
-		t.ring = slices.Insert(t.ring, i, org)
+	return nil
+}
+
+// Claim implements [mortise.Leases].
+func (t *Jobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
-	heap.Push(jobs, added)
-	return true
+	t.db.mu.Lock()
+	defer t.db.mu.Unlock()
+	var leases []mortise.Lease
+	for _, j := range t.db.jobs.claim(&c, t.db.jobTime()) {
+		l := mortise.Lease{Job: j.job, Deliveries: j.deliveries, Token: c.Token}
+		l.Job.Trace = maps.Clone(l.Job.Trace)
+		leases = append(leases, l)
+	}
+	return leases, nil
+}
+
+// Extend implements [mortise.Holder].
+func (t *Jobs) Extend(ctx context.Context, l mortise.Lease, ttl time.Duration) error {
+	return t.held(ctx, l, func(j *job) { t.db.jobs.extend(j, t.db.jobTime().Add(ttl)) })
+}
+
+// Release implements [mortise.Holder].
+func (t *Jobs) Release(ctx context.Context, l mortise.Lease, after time.Duration) error {
+	return t.held(ctx, l, func(j *job) { t.db.jobs.release(j, t.db.jobTime().Add(after)) })
+}
+
+// Remove implements [mortise.Holder].
+func (t *Jobs) Remove(ctx context.Context, l mortise.Lease, dead bool) error {
+	return t.held(ctx, l, func(j *job) { t.db.jobs.remove(j, dead) })
+}
+
+// held calls f with the job, if l still holds it.
+func (t *Jobs) held(ctx context.Context, l mortise.Lease, f func(*job)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t.db.mu.Lock()
+	defer t.db.mu.Unlock()
+	j := t.db.jobs.held(l)
+	if j == nil {
+		return mortise.ErrLeaseLost
+	}
+	f(j)
+	return nil
+}
+
+// jobTime returns the time by the clock of the jobs.
+func (db *DB) jobTime() time.Time { return db.now().UTC().Truncate(time.Microsecond) }
+
+// addJob reports false if the job was there. The caller holds the lock, and tells of the
+// job when it has given that back.
+func (db *DB) addJob(j mortise.Job) bool {
+	at := j.At
+	if at.IsZero() {
+		at = db.jobTime()
+	}
+	j.At, j.Trace = time.Time{}, maps.Clone(j.Trace)
+	return db.jobs.add(j, at)
+}
+
+// endJob removes the job if the lease still holds it. The caller holds the lock.
+func (db *DB) endJob(l mortise.Lease, dead bool) {
+	if j := db.jobs.held(l); j != nil {
+		db.jobs.remove(j, dead)
+	}
 }
 
 // claim returns the jobs that it gave the token to: one of each organization in turn, from
 // the one behind the one that was served last.
-func (t *jobTable[K, J]) claim(token uuid.UUID, now, until time.Time, limit int, except []string) (claimed []*job[K, J]) {
-	at, _ := slices.BinarySearch(t.ring, t.last+"\x00") // the least name behind it
-	for idle := 0; len(claimed) < limit && idle < len(t.ring); at++ {
-		org := t.ring[at%len(t.ring)]
-		jobs := t.orgs[org]
-		first := (*jobs)[0]
-		if first.at.After(now) || slices.Contains(except, org) {
+func (t *jobTable) claim(c *mortise.Claim, now time.Time) (claimed []*job) {
+	orgs := t.lines[c.Kinds[0]].names()
+	if len(c.Kinds) > 1 {
+		orgs = nil
+		for _, kind := range c.Kinds {
+			orgs = append(orgs, t.lines[kind].names()...)
+		}
+		slices.Sort(orgs)
+		orgs = slices.Compact(orgs)
+	}
+	turn := slices.Min(c.Kinds)
+	last := t.last[turn]
+	at, _ := slices.BinarySearch(orgs, last+"\x00") // the least name behind it
+	for idle := 0; len(claimed) < c.Limit && idle < len(orgs); at++ {
+		org := orgs[at%len(orgs)]
+		first := t.first(c.Kinds, org)
+		if first.at.After(now) || slices.Contains(c.Except, org) {
 			idle++
 			continue
 		}
-		first.at, first.token = until, token
+		first.token = c.Token
 		first.deliveries++
-		heap.Fix(jobs, first.index)
+		t.extend(first, now.Add(c.TTL))
 		claimed = append(claimed, first)
-		t.last, idle = org, 0
+		last, idle = org, 0
 	}
+	t.last[turn] = last
 	return claimed
-}
-
-// held returns the job that the token holds, nil if it holds it no more.
-func (t *jobTable[K, J]) held(id K, token uuid.UUID) *job[K, J] {
-	j, ok := t.all[id]
-	if !ok || j.dead || j.token != token || token == uuid.Nil {
-		return nil
-	}
-	return j
-}
-
-func (t *jobTable[K, J]) extend(j *job[K, J], until time.Time) {
-	j.at = until
-	heap.Fix(t.orgs[j.org], j.index)
-}
-
-func (t *jobTable[K, J]) release(j *job[K, J], at time.Time) {
-	// Behind the others that are claimable at the same time, or a job given back at once would hold them up.
-	t.seq++
-	j.at, j.token, j.seq = at, uuid.Nil, t.seq
-	heap.Fix(t.orgs[j.org], j.index)
-}
-
-// remove ends the job. A dead one stays, where nobody claims it.
-func (t *jobTable[K, J]) remove(j *job[K, J], dead bool) {
-	jobs := t.orgs[j.org]
-	if heap.Remove(jobs, j.index); jobs.Len() == 0 {
-		delete(t.orgs, j.org)
-		i, _ := slices.BinarySearch(t.ring, j.org)
-		t.ring = slices.Delete(t.ring, i, i+1)
-	}
-	j.dead, j.token = dead, uuid.Nil
-	if !dead {
-		delete(t.all, j.id)
-	}
-}
-
-// forget removes a dead job.
-func (t *jobTable[K, J]) forget(id K) {
-	if j, ok := t.all[id]; ok && j.dead {
-		delete(t.all, id)
-	}
 }

@@ -9,6 +9,7 @@ package memory
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -17,8 +18,10 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// Options are the settings of Open. There are none yet.
-type Options struct{}
+// Options are the settings of Open. The zero value means the defaults.
+type Options struct {
+	Now func() time.Time // the clock of the jobs: time.Now
+}
 
 // DB is a database in RAM. It is safe for concurrent use.
 type DB struct {
@@ -27,14 +30,24 @@ type DB struct {
 	authmgmt authmgmtTables
 	vault    vaultTables
 	audio    audioTables
+	jobs     jobTable
+
+	now      func() time.Time
+	notified notified // not guarded by mu
 
 	wakers      wakers // of trigger's jobs; not guarded by mu
 	audioWakers wakers // of audiosearch's jobs; not guarded by mu
 }
 
 // Open returns an empty database. Options may be nil. It never fails; it has the shape that every backend's Open has.
-func Open(_ context.Context, _ *Options) (*DB, error) {
+func Open(_ context.Context, opts *Options) (*DB, error) {
+	now := time.Now
+	if opts != nil && opts.Now != nil {
+		now = opts.Now
+	}
 	return &DB{
+		now:  now,
+		jobs: newJobTable(),
 		trigger: triggerTables{
 			orgs:     make(map[string]*triggerOrg),
 			unqueued: make(map[uuid.UUID]*trigger.Event),
@@ -91,7 +104,7 @@ type triggerTables struct {
 	orgs     map[string]*triggerOrg
 	unqueued map[uuid.UUID]*trigger.Event // received events whose UnqueuedSince is set
 	keys     map[[32]byte]*trigger.APIKey
-	jobs     jobTable[jobID, trigger.Job]
+	jobs     oldJobTable[jobID, trigger.Job]
 }
 
 // triggerOrg is one organization's part of it.

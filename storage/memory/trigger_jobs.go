@@ -80,8 +80,8 @@ func (t *Trigger) Claim(ctx context.Context, token uuid.UUID, now, until time.Ti
 
 // triggerJobs and triggerJob are the table of jobs and a row of it.
 type (
-	triggerJobs = jobTable[jobID, trigger.Job]
-	triggerJob  = job[jobID, trigger.Job]
+	triggerJobs = oldJobTable[jobID, trigger.Job]
+	triggerJob  = oldJob[jobID, trigger.Job]
 )
 
 // Extend implements [trigger.Leases].

@@ -9,7 +9,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-var audioJobs = newJobTable("audiosearch_jobs", false, audiosearch.ErrLeaseLost, "run")
+var audioJobs = newOldJobTable("audiosearch_jobs", false, audiosearch.ErrLeaseLost, "run")
 
 // Queue returns a queue over this database's jobs. Options may be nil. A job wakes the idle consumers of this process at once, and
 // those of other processes at their next poll (LeaseOptions.Poll).
@@ -20,7 +20,7 @@ func (a *AudioSearch) Queue(opts *audiosearch.LeaseOptions) audiosearch.Queue {
 // AddJob implements [audiosearch.Leases].
 func (a *AudioSearch) AddJob(ctx context.Context, j audiosearch.Job, at time.Time) error {
 	return a.db.writer.write(ctx, func(tx *tx) error {
-		return tx.addJob(audioJobs, &a.db.audioJobs, j.Organization, at, j.RunID)
+		return tx.oldAddJob(audioJobs, &a.db.audioJobs, j.Organization, at, j.RunID)
 	})
 }
 
@@ -29,8 +29,8 @@ func (a *AudioSearch) NotifyJobs(wake func()) (stop func()) { return a.db.audioJ
 
 // Claim implements [audiosearch.Leases].
 func (a *AudioSearch) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]audiosearch.Lease, error) {
-	c := &claim{audioJobs, now, until, limit, except}
-	return claimJobs(ctx, a.db, &a.db.audioTurns, c, token, func(r *row, first int) audiosearch.Lease {
+	c := &oldClaim{audioJobs, now, until, limit, except}
+	return oldClaimJobs(ctx, a.db, &a.db.audioTurns, c, token, func(r *row, first int) audiosearch.Lease {
 		return audiosearch.Lease{
 			Job:   audiosearch.Job{RunID: cell[int64](r, first), Organization: r.text(first + 1)},
 			Token: token, Deliveries: r.number(first + 2),
@@ -54,5 +54,5 @@ func (a *AudioSearch) Remove(ctx context.Context, l audiosearch.Lease) error {
 }
 
 func (a *AudioSearch) held(ctx context.Context, l audiosearch.Lease, statement string, args ...any) error {
-	return a.db.changeHeld(ctx, audioJobs, statement, append(args, l.Job.RunID, l.Token[:])...)
+	return a.db.oldChangeHeld(ctx, audioJobs, statement, append(args, l.Job.RunID, l.Token[:])...)
 }

@@ -1,142 +1,184 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/seed-6363c74e/mortise"
 )
 
-// jobTable is a domain's table of jobs. It has the columns seq, organization, claimable_at, token and deliveries, those that a job is known by
-// (its key), and dead if there are dead letters.
-//
+// Queue returns a queue over this database's jobs, of all kinds. Options may be nil. A job
+// wakes the idle consumers of this process at once, and those of other processes at their
+// next poll (LeaseOptions.Poll).
+func (db *DB) Queue(opts *mortise.LeaseOptions) *mortise.LeaseQueue {
+	return mortise.NewLeaseQueue(db.Jobs(), opts)
+}
+
+// Jobs returns the table of jobs, of all kinds.
+func (db *DB) Jobs() *Jobs { return &Jobs{db: db} }
+
+// Jobs implements [mortise.Leases], [mortise.Sharer] and [mortise.JobNotifier].
+type Jobs struct{ db *DB }
+
+var (
+	_ mortise.Leases      = (*Jobs)(nil)
+	_ mortise.Sharer      = (*Jobs)(nil)
+	_ mortise.JobNotifier = (*Jobs)(nil)
+)
+
+// Shares implements [mortise.Sharer].
+func (t *Jobs) Shares(store any) bool {
+	switch s := store.(type) {
+	case *Trigger:
+		return s.db == t.db
+	case *AudioSearch:
+		return s.db == t.db
+	}
+	return false
+}
+
+// NotifyJobs implements [mortise.JobNotifier].
+func (t *Jobs) NotifyJobs(wake func(kind string)) (stop func()) { return t.db.added.listen(wake) }
+
 // A job is ready if it has become claimable and is not held. A claim first makes jobs
-// ready, and then looks at those only. Their index begins with the organization, so that
-// a claim steps from one organization to the next without a look at the jobs between, or
-// at organizations of which no job is ready.
-type jobTable struct {
-	lost error // tells who holds a lease no more
+// ready, and then looks at those only. Their index begins with the kind and the
+// organization, so that a claim steps from one organization to the next without a look at
+// the jobs between, or at organizations of which no job is ready.
+const (
+	insertJob = "INSERT INTO mortise_jobs (id, kind, organization, claimable_at, ready, deliveries, dead, trace)" +
+		" VALUES (?,?,?,?,?,0,0,?) ON CONFLICT DO NOTHING"
 
-	// For the key, an organization, a time, and whether it is ready.
-	insert string
+	// Makes jobs ready that are claimable at a time, so many at most.
+	readyJobs = "UPDATE mortise_jobs SET ready = 1 WHERE seq IN (SELECT seq FROM mortise_jobs" +
+		" WHERE dead = 0 AND ready = 0 AND claimable_at <= ? ORDER BY claimable_at LIMIT ?)"
 
-	// For a claim. ready makes jobs ready that are claimable at a time, so many at most.
-	// next returns the organization and the time of the first ready job of the first
-	// organization behind one, in the order of names; first does so from that
-	// organization on. jobs returns those of an organization that are ready and claimable
-	// at a time, so many at most: their seqs, keys, organizations, and deliveries with the
-	// coming one. take sets the time and the token of a job by its seq.
-	ready, next, first, jobs, take string
+	// The organization, and the time of its first ready job, of the first organization
+	// behind one, in the order of names; or from that one on.
+	nextOrg   = "SELECT organization, claimable_at" + readyOfKind + "> ?" + firstReady
+	firstOrg  = "SELECT organization, claimable_at" + readyOfKind + ">= ?" + firstReady
+	firstJobs = "SELECT seq, claimable_at, id, deliveries + 1, trace" + readyOfKind +
+		"= ? AND claimable_at <= ? ORDER BY claimable_at, seq LIMIT ?"
+	readyOfKind = " FROM mortise_jobs WHERE dead = 0 AND ready = 1 AND kind = ? AND organization "
+	firstReady  = " ORDER BY organization, claimable_at, seq LIMIT 1"
 
-	extend  string // sets the time of a job that is held, by key and token
-	release string // the same, and gives it back
-	bury    string // by key and token
-	remove  string // by key and token
+	takeJob = "UPDATE mortise_jobs SET claimable_at = ?, token = ?, deliveries = deliveries + 1, ready = 0 WHERE seq = ?"
+
+	jobByID = " WHERE id = ? AND kind = ? AND organization = ? AND dead = 0"
+	jobHeld = jobByID + " AND token = ?"
+
+	cancelJob  = "DELETE FROM mortise_jobs" + jobByID + " AND token IS NULL"
+	extendJob  = "UPDATE mortise_jobs SET claimable_at = ?" + jobHeld
+	releaseJob = "UPDATE mortise_jobs SET claimable_at = ?, token = NULL, ready = 0, seq = (SELECT max(seq) + 1 FROM mortise_jobs)" + jobHeld
+	removeJob  = "DELETE FROM mortise_jobs" + jobHeld
+	buryJob    = "UPDATE mortise_jobs SET dead = 1, token = NULL" + jobHeld
+)
+
+// jobTime returns the time by the clock of the jobs, as it is stored.
+func (db *DB) jobTime() int64 { return db.now().UnixMicro() }
+
+// newJob is a job to be added: copies of what a caller passed.
+type newJob struct {
+	job   mortise.Job
+	trace any
 }
 
-// newJobTable makes the statements for a table.
-func newJobTable(table string, deadLetters bool, lost error, key ...string) *jobTable {
-	columns := strings.Join(key, ", ")
-	alive, and := "", ""
-	deadColumn, deadValue := "", ""
-	if deadLetters {
-		alive, and = "dead = 0", " AND "
-		deadColumn, deadValue = ", dead", ",0"
-	}
-	from := " FROM " + table + " WHERE " + alive + and
-	next := "SELECT organization, claimable_at" + from + "ready = 1 AND organization %s ? ORDER BY organization, claimable_at, seq LIMIT 1"
-	held := " WHERE " + strings.Join(key, " = ? AND ") + " = ? AND token = ?" + and + alive
-	return &jobTable{
-		lost: lost,
-		insert: "INSERT INTO " + table + " (" + columns + ", organization, claimable_at, ready, deliveries" + deadColumn + ") VALUES (" +
-			strings.Repeat("?,", len(key)) + "?,?,?,0" + deadValue + ") ON CONFLICT DO NOTHING",
-		ready: "UPDATE " + table + " SET ready = 1 WHERE seq IN (SELECT seq" + from + "ready = 0 AND claimable_at <= ? ORDER BY claimable_at LIMIT ?)",
-		next:  fmt.Sprintf(next, ">"),
-		first: fmt.Sprintf(next, ">="),
-		jobs: "SELECT seq, " + columns + ", organization, deliveries + 1" + from +
-			"ready = 1 AND organization = ? AND claimable_at <= ? ORDER BY claimable_at, seq LIMIT ?",
-		take:    "UPDATE " + table + " SET claimable_at = ?, token = ?, deliveries = deliveries + 1, ready = 0 WHERE seq = ?",
-		extend:  "UPDATE " + table + " SET claimable_at = ?" + held,
-		release: "UPDATE " + table + " SET claimable_at = ?, token = NULL, ready = 0, seq = (SELECT max(seq) + 1 FROM " + table + ")" + held,
-		bury:    "UPDATE " + table + " SET dead = 1, token = NULL" + held,
-		remove:  "DELETE FROM " + table + held,
-	}
+func newJobOf(j *mortise.Job) *newJob {
+	n := &newJob{job: *j, trace: traceText(j.Trace)}
+	n.job.Trace = nil
+	return n
 }
 
-// addJob adds a job in a transaction, whose end wakes those who wait for one: also when the caller has left by then.
-func (t *tx) addJob(jobs *jobTable, added *notifier, org string, at time.Time, key ...any) error {
-	ready := 0
-	if !at.After(time.Now()) {
+// addJob adds a job in a transaction, whose end wakes those who wait for one: also when
+// the caller has left by then.
+func (t *tx) addJob(db *DB, n *newJob) error {
+	at, ready, now := n.job.At.UnixMicro(), 0, db.jobTime()
+	if n.job.At.IsZero() {
+		at = now
+	}
+	if at <= now {
 		ready = 1
 	}
-	n, err := t.exec(jobs.insert, append(key, org, at.UnixMicro(), ready)...)
-	if n > 0 {
-		t.op.wakes = added
+	added, err := t.exec(insertJob, n.job.ID, n.job.Kind, n.job.Organization, at, ready, n.trace)
+	if added > 0 {
+		t.op.added = n.job.Kind
 	}
 	return err
 }
 
-// jobTurns knows which organization was served last. Only the writer uses it.
-type jobTurns struct{ last string }
-
-// claim is a call of claimJobs.
-type claim struct {
-	*jobTable
-	now, until time.Time
-	limit      int
-	except     []string
+// endJob removes a job if the lease still holds it, and reports whether it did.
+func (t *tx) endJob(l *mortise.Lease, dead bool) (ended bool, err error) {
+	statement := removeJob
+	if dead {
+		statement = buryJob
+	}
+	n, err := t.exec(statement, heldArgs(l)...)
+	return n > 0, err
 }
 
-// claimJobs takes jobs, and has each of them read by scan, from a row of jobs without its seq.
-func claimJobs[L any](
-	ctx context.Context, db *DB, turns *jobTurns, c *claim, token uuid.UUID, scan func(r *row, first int) L,
-) ([]L, error) {
-	var leases []L
+// heldArgs are the values of jobHeld, after others.
+func heldArgs(l *mortise.Lease, before ...any) []any {
+	return append(before, l.Job.ID, l.Job.Kind, l.Job.Organization, l.Token[:])
+}
+
+// Add implements [mortise.Leases].
+func (t *Jobs) Add(ctx context.Context, j mortise.Job) error {
+	n := newJobOf(&j)
+	return t.db.writer.write(ctx, func(tx *tx) error { return tx.addJob(t.db, n) })
+}
+
+// Cancel implements [mortise.Leases].
+func (t *Jobs) Cancel(ctx context.Context, j mortise.Job) error {
+	return t.db.writer.write(ctx, func(tx *tx) error {
+		_, err := tx.exec(cancelJob, j.ID, j.Kind, j.Organization)
+		return err
+	})
+}
+
+// Extend implements [mortise.Holder].
+func (t *Jobs) Extend(ctx context.Context, l mortise.Lease, ttl time.Duration) error {
+	return t.later(ctx, &l, extendJob, ttl)
+}
+
+// Release implements [mortise.Holder].
+func (t *Jobs) Release(ctx context.Context, l mortise.Lease, after time.Duration) error {
+	return t.later(ctx, &l, releaseJob, after)
+}
+
+// later runs a statement that makes a job claimable later, if the lease still holds it.
+func (t *Jobs) later(ctx context.Context, l *mortise.Lease, statement string, after time.Duration) error {
+	return t.db.writer.write(ctx, func(tx *tx) error {
+		changed, err := tx.exec(statement, heldArgs(l, t.db.jobTime()+after.Microseconds())...)
+		if err == nil && changed == 0 {
+			err = mortise.ErrLeaseLost
+		}
+		return err
+	})
+}
+
+// Remove implements [mortise.Holder].
+func (t *Jobs) Remove(ctx context.Context, l mortise.Lease, dead bool) error {
+	return t.db.writer.write(ctx, func(tx *tx) error {
+		ended, err := tx.endJob(&l, dead)
+		if err == nil && !ended {
+			err = mortise.ErrLeaseLost
+		}
+		return err
+	})
+}
+
+// Claim implements [mortise.Leases].
+func (t *Jobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+	c.Kinds, c.Except = slices.Clone(c.Kinds), slices.Clone(c.Except)
+	var leases []mortise.Lease
 	var more bool
-	step := func(tx *tx) error {
-		leases, more = nil, false
-		const atOnce = 1000
-		n, err := tx.exec(c.ready, c.now.UnixMicro(), atOnce)
-		if more = n == atOnce; more || err != nil { // others write in between
-			return err
-		}
-		orgs, err := c.inTurn(tx, turns.last)
-		if err != nil {
-			return err
-		}
-		type found struct {
-			seq   int64
-			lease L
-		}
-		jobs := make([][]found, len(orgs))
-		for i, org := range orgs {
-			err := tx.query(c.jobs, []any{org, c.now.UnixMicro(), c.limit - len(orgs) + 1}, func(r *row) error {
-				jobs[i] = append(jobs[i], found{cell[int64](r, 0), scan(r, 1)})
-				return nil
-			})
-			if err != nil {
-				return err
-			}
-		}
-		for round, left := 0, true; left && len(leases) < c.limit; round++ {
-			left = false
-			for i := range jobs {
-				if round >= len(jobs[i]) || len(leases) == c.limit {
-					continue
-				}
-				if _, err := tx.exec(c.take, c.until.UnixMicro(), token[:], jobs[i][round].seq); err != nil {
-					return err
-				}
-				leases, turns.last, left = append(leases, jobs[i][round].lease), orgs[i], true
-			}
-		}
-		return nil
+	step := func(tx *tx) (err error) {
+		leases, more, err = tx.claimJobs(&c, t.db.jobTime(), &t.db.jobTurns)
+		return err
 	}
 	for {
-		if err := db.writer.write(ctx, step); err != nil {
+		if err := t.db.writer.write(ctx, step); err != nil {
 			return nil, err
 		}
 		if !more {
@@ -145,40 +187,122 @@ func claimJobs[L any](
 	}
 }
 
-// inTurn returns the organizations that have claimable jobs, at most as many as the
+// jobTurns knows which organization was served last, by the least of the kinds that were
+// claimed. Only the writer uses it.
+type jobTurns struct{ last map[string]string }
+
+// foundJob is a job that a claim may take.
+type foundJob struct {
+	seq, at int64
+	lease   mortise.Lease
+}
+
+// claimJobs takes jobs. If more is true it has taken none, and is to be called again, so
+// that others write in between.
+func (t *tx) claimJobs(c *mortise.Claim, now int64, turns *jobTurns) (leases []mortise.Lease, more bool, err error) {
+	const atOnce = 1000
+	n, err := t.exec(readyJobs, now, atOnce)
+	if n == atOnce || err != nil {
+		return nil, true, err
+	}
+	turn := slices.Min(c.Kinds)
+	orgs, err := t.orgsInTurn(c, now, turns.last[turn])
+	if err != nil {
+		return nil, false, err
+	}
+	jobs := make([][]foundJob, len(orgs))
+	for i, org := range orgs {
+		if jobs[i], err = t.firstJobs(c, now, org, c.Limit-len(orgs)+1); err != nil {
+			return nil, false, err
+		}
+	}
+	until := now + c.TTL.Microseconds()
+	for round, left := 0, true; left && len(leases) < c.Limit; round++ {
+		left = false
+		for i := range jobs {
+			if round >= len(jobs[i]) || len(leases) == c.Limit {
+				continue
+			}
+			j := &jobs[i][round]
+			if _, err := t.exec(takeJob, until, c.Token[:], j.seq); err != nil {
+				return nil, false, err
+			}
+			leases, left = append(leases, j.lease), true
+			turns.served(turn, orgs[i])
+		}
+	}
+	return leases, false, nil
+}
+
+func (t *jobTurns) served(turn, org string) {
+	if t.last == nil {
+		t.last = make(map[string]string)
+	}
+	t.last[turn] = org
+}
+
+// orgsInTurn returns the organizations that have claimable jobs, at most as many as the
 // limit, from the one behind the last on.
-func (c *claim) inTurn(tx *tx, last string) (orgs []string, err error) {
-	after, statement, wrapped := last, c.next, false
-	for len(orgs) < c.limit {
-		org, at, found := "", int64(0), false
-		err := tx.query(statement, []any{after}, func(r *row) error {
-			org, at, found = r.text(0), cell[int64](r, 1), true
-			return nil
-		})
+func (t *tx) orgsInTurn(c *mortise.Claim, now int64, last string) (orgs []string, err error) {
+	after, statement, wrapped := last, nextOrg, false
+	for len(orgs) < c.Limit {
+		org, at, found, err := t.nextOrg(c.Kinds, statement, after)
 		switch {
 		case err != nil:
 			return nil, err
 		case !found && !wrapped:
-			after, statement, wrapped = "", c.first, true
+			after, statement, wrapped = "", firstOrg, true
 			continue
 		case !found || wrapped && org > last:
 			return orgs, nil
 		}
-		if at <= c.now.UnixMicro() && !slices.Contains(c.except, org) {
+		if at <= now && !slices.Contains(c.Except, org) {
 			orgs = append(orgs, org)
 		}
-		after, statement = org, c.next
+		after, statement = org, nextOrg
 	}
 	return orgs, nil
 }
 
-// changeHeld runs a statement that changes a job if the lease still holds it. args end with the job's key and the lease's token.
-func (db *DB) changeHeld(ctx context.Context, jobs *jobTable, statement string, args ...any) error {
-	return db.writer.write(ctx, func(tx *tx) error {
-		changed, err := tx.exec(statement, args...)
-		if err == nil && changed == 0 {
-			err = jobs.lost
+// nextOrg asks for each kind, and returns the first organization.
+func (t *tx) nextOrg(kinds []string, statement, after string) (org string, at int64, found bool, err error) {
+	for _, kind := range kinds {
+		err := t.query(statement, []any{kind, after}, func(r *row) error {
+			o, its := r.text(0), cell[int64](r, 1)
+			if found && o == org {
+				at = min(at, its)
+			} else if !found || o < org {
+				org, at, found = o, its, true
+			}
+			return nil
+		})
+		if err != nil {
+			return "", 0, false, err
 		}
-		return err
-	})
+	}
+	return org, at, found, nil
+}
+
+// firstJobs returns the jobs of an organization in the order in which they are to be
+// claimed, so many at most.
+func (t *tx) firstJobs(c *mortise.Claim, now int64, org string, limit int) (jobs []foundJob, err error) {
+	for _, kind := range c.Kinds {
+		err := t.query(firstJobs, []any{kind, org, now, limit}, func(r *row) (err error) {
+			l := mortise.Lease{Deliveries: r.number(3), Token: c.Token}
+			l.Job.Kind, l.Job.Organization, l.Job.ID = kind, org, r.text(2)
+			if !r.null(4) {
+				l.Job.Trace, err = traceMap(r.text(4))
+			}
+			jobs = append(jobs, foundJob{seq: cell[int64](r, 0), at: cell[int64](r, 1), lease: l})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(c.Kinds) > 1 {
+		slices.SortFunc(jobs, func(a, b foundJob) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.seq, b.seq)) })
+		jobs = jobs[:min(limit, len(jobs))]
+	}
+	return jobs, nil
 }

@@ -97,6 +97,14 @@ func versions(ctx context.Context, conn *conn) (map[string]int, error) {
 	return found, err
 }
 
+// ofJobs is 1 for the table of jobs, which comes first: migrations of domains move rows to it.
+func ofJobs(s step) int {
+	if s.domain == "jobs" {
+		return 1
+	}
+	return 0
+}
+
 // readSteps returns the migrations by domain and version. The versions of a domain are 1, 2, 3, ... without a gap.
 func readSteps(files fs.FS) ([]step, error) {
 	names, err := fs.Glob(files, "migrations/*/*.sql")
@@ -117,7 +125,7 @@ func readSteps(files fs.FS) ([]step, error) {
 		steps = append(steps, step{domain: path.Base(path.Dir(name)), version: version, script: string(script)})
 	}
 	slices.SortFunc(steps, func(a, b step) int {
-		return cmp.Or(strings.Compare(a.domain, b.domain), a.version-b.version)
+		return cmp.Or(ofJobs(b)-ofJobs(a), strings.Compare(a.domain, b.domain), a.version-b.version)
 	})
 	for i, s := range steps {
 		want := 1

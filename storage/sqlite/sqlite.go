@@ -43,6 +43,8 @@ type Options struct {
 	// AudioSearchMemory bounds the memory for the metadata of datasets that were searched, in bytes, about: 256 MB. Those that were not searched for
 	// the longest time are forgotten, and read again when they are. The dataset searched last stays, whatever its size.
 	AudioSearchMemory int
+
+	Now func() time.Time // the clock of the jobs: time.Now
 }
 
 // DB is an open database file. It is safe for concurrent use.
@@ -52,9 +54,13 @@ type DB struct {
 	lister *reader // for what may take long, so that it does not keep the others waiting
 	writer *writer
 
+	now      func() time.Time // the clock of the jobs
+	added    *jobNotifier     // of jobs that were added
+	jobTurns jobTurns
+
 	triggerJobs, audioJobs notifier // of jobs that were added
 
-	triggerTurns, audioTurns jobTurns
+	triggerTurns, audioTurns oldJobTurns
 
 	clients knownClients
 	views   views
@@ -89,6 +95,9 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	}
 	if o.AudioSearchMemory <= 0 {
 		o.AudioSearchMemory = 256 << 20
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if path == "" {
 		return nil, errors.New("sqlite: Open needs the path of a file")
@@ -126,13 +135,13 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	// others, see turns.
 	lists := conns/2 + 1
 	db := &DB{busy: o.BusyTimeout, views: views{limit: o.AudioSearchMemory}, finder: newReader(read, conns), lister: newReader(read, lists),
-		oldResults: make(chan struct{}, 1)}
+		oldResults: make(chan struct{}, 1), now: o.Now, added: new(jobNotifier)}
 	// From here on a reader is connected. With the last connection of all, SQLite would take down the files beside the database, and
 	// the writer drops its own whenever something fails.
 	if err := db.find(ctx, noOrg, "SELECT domain FROM mortise_versions", nil, func(*row) error { return nil }); err != nil {
 		return fail(errors.Join(err, db.finder.close(), c.close()))
 	}
-	db.writer = startWriter(write, c, o.BusyTimeout)
+	db.writer = startWriter(write, c, o.BusyTimeout, db.added)
 	db.checkpointer = startCheckpointer(db, logLimit)
 	return db, nil
 }

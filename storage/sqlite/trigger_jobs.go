@@ -9,7 +9,7 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-var triggerJobs = newJobTable("trigger_jobs", true, trigger.ErrLeaseLost, "event", "generation")
+var triggerJobs = newOldJobTable("trigger_jobs", true, trigger.ErrLeaseLost, "event", "generation")
 
 // Add implements [trigger.Leases].
 func (t *Trigger) Add(ctx context.Context, j trigger.Job, at time.Time) error {
@@ -17,7 +17,7 @@ func (t *Trigger) Add(ctx context.Context, j trigger.Job, at time.Time) error {
 }
 
 func (t *Trigger) addJob(tx *tx, j trigger.Job, at time.Time) error {
-	return tx.addJob(triggerJobs, &t.db.triggerJobs, j.Organization, at, j.EventID[:], j.Generation)
+	return tx.oldAddJob(triggerJobs, &t.db.triggerJobs, j.Organization, at, j.EventID[:], j.Generation)
 }
 
 // NotifyJobs implements [trigger.JobNotifier].
@@ -49,8 +49,8 @@ func (t *Trigger) CreateAndAdd(ctx context.Context, e trigger.Event, keySince ti
 
 // Claim implements [trigger.Leases].
 func (t *Trigger) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]trigger.Lease, error) {
-	c := &claim{triggerJobs, now, until, limit, except}
-	return claimJobs(ctx, t.db, &t.db.triggerTurns, c, token, func(r *row, first int) trigger.Lease {
+	c := &oldClaim{triggerJobs, now, until, limit, except}
+	return oldClaimJobs(ctx, t.db, &t.db.triggerTurns, c, token, func(r *row, first int) trigger.Lease {
 		l := trigger.Lease{Token: token}
 		r.blob(first, l.Job.EventID[:])
 		l.Job.Generation, l.Job.Organization, l.Deliveries = r.number(first+1), r.text(first+2), r.number(first+3)
@@ -77,5 +77,5 @@ func (t *Trigger) Remove(ctx context.Context, l trigger.Lease, dead bool) error 
 }
 
 func (t *Trigger) held(ctx context.Context, l trigger.Lease, statement string, args ...any) error {
-	return t.db.changeHeld(ctx, triggerJobs, statement, append(args, l.Job.EventID[:], l.Job.Generation, l.Token[:])...)
+	return t.db.oldChangeHeld(ctx, triggerJobs, statement, append(args, l.Job.EventID[:], l.Job.Generation, l.Token[:])...)
 }

@@ -24,6 +24,7 @@ const maxGroup = 256
 type writer struct {
 	source source
 	busy   time.Duration
+	added  *jobNotifier // told of the jobs that were added
 	ops    chan *op
 	tasks  chan func(*conn) // to be done between two transactions
 
@@ -48,6 +49,7 @@ type op struct {
 	do     func(*tx) error // may run twice
 	err    error
 	wakes  *notifier  // to notify once this is committed; nil for none
+	added  string     // the kind of a job that was added, to be told of once this is committed
 	result chan error // buffered
 
 	panicked any  // what do panicked with
@@ -65,8 +67,8 @@ var (
 )
 
 // startWriter returns a writer that begins on c.
-func startWriter(s source, c *conn, busy time.Duration) *writer {
-	w := &writer{source: s, conn: c, busy: busy, ops: make(chan *op, maxGroup), tasks: make(chan func(*conn)), stopped: make(chan struct{})}
+func startWriter(s source, c *conn, busy time.Duration, added *jobNotifier) *writer {
+	w := &writer{source: s, conn: c, busy: busy, added: added, ops: make(chan *op, maxGroup), tasks: make(chan func(*conn)), stopped: make(chan struct{})}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
 	go w.run()
 	return w
@@ -162,6 +164,9 @@ func (w *writer) answer(n int) {
 	for _, o := range w.group[:n] {
 		if o.err == nil && o.wakes != nil {
 			o.wakes.notify()
+		}
+		if o.err == nil && o.added != "" {
+			w.added.notify(o.added)
 		}
 	}
 	for _, o := range w.group[:n] {
@@ -338,7 +343,7 @@ func (o *op) run(t *tx) (err error) {
 	if err := o.ctx.Err(); err != nil {
 		return err
 	}
-	o.wakes = nil
+	o.wakes, o.added = nil, ""
 	return o.do(t)
 }
 

@@ -1,0 +1,278 @@
+package mortise
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// consumer is a call of Consume.
+type consumer struct {
+	queue   *LeaseQueue
+	kinds   []string
+	handler Handler
+	held    *holders
+
+	woken chan struct{} // holds a token if a job may be due
+	more  chan struct{} // the same, for consumeOthers
+
+	mu      sync.Mutex
+	nextDue time.Time // earliest known moment at which a job is due; zero: unknown
+}
+
+func (c *consumer) takes(kind string) bool { return slices.Contains(c.kinds, kind) }
+
+// added is told of each job that the table adds.
+func (c *consumer) added(kind string) {
+	if c.takes(kind) {
+		c.wake()
+	}
+}
+
+// wake makes the consumer look for jobs now if it is idle.
+func (c *consumer) wake() {
+	signal(c.woken)
+	signal(c.more)
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// due notes when a job is claimable, and wakes the consumer if it waits for longer than
+// that.
+func (c *consumer) due(at time.Time) {
+	c.mu.Lock()
+	sooner := c.nextDue.IsZero() || at.Before(c.nextDue)
+	if sooner {
+		c.nextDue = at
+	}
+	c.mu.Unlock()
+	if sooner {
+		c.wake()
+	}
+}
+
+// consume claims and handles jobs until ctx ends, then waits for the running handlers.
+func (c *consumer) consume(ctx context.Context) error {
+	workers := c.held.workers
+	free := make(chan struct{}, workers)
+	for range workers {
+		free <- struct{}{}
+	}
+	settling := make(chan struct{}, workers)
+	var running sync.WaitGroup
+	defer running.Wait()
+	if workers > 1 {
+		running.Go(func() { c.consumeOthers(ctx) })
+	}
+	failing := false
+	for {
+		slots := takeSlots(ctx, free)
+		if slots == 0 {
+			return nil
+		}
+		leases, until, err := c.claim(ctx, slots)
+		if err != nil && ctx.Err() == nil && !failing {
+			c.queue.opts.Logger.WarnContext(ctx, "cannot claim jobs; trying on", "error", err)
+		}
+		failing = err != nil
+		if ctx.Err() != nil {
+			c.giveBack(ctx, leases)
+			return nil
+		}
+		for range slots - len(leases) {
+			free <- struct{}{}
+		}
+		for _, l := range leases {
+			c.held.add(l.Job.Organization, 1)
+			running.Go(func() {
+				give := sync.OnceFunc(func() {
+					c.held.add(l.Job.Organization, -1)
+					free <- struct{}{}
+				})
+				defer give() // whatever the handler does, runtime.Goexit included
+				v, held := c.handle(ctx, l, until, true)
+				// The next job need not wait until the verdict on this one is written; but verdicts must not pile up either.
+				settling <- struct{}{}
+				defer func() { <-settling }()
+				give()
+				if held {
+					_ = c.queue.settle(context.WithoutCancel(ctx), l, v) // logged
+				}
+			})
+		}
+		switch {
+		case len(leases) == slots: // there may be more, for an idle consumer beside this one
+			c.queue.wake(c, c.kinds...)
+		case len(leases) == 0:
+			if !c.idle(ctx) {
+				return nil
+			}
+		}
+	}
+}
+
+// giveBack releases what was claimed when ctx had ended already.
+func (c *consumer) giveBack(ctx context.Context, leases []Lease) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	for _, l := range leases {
+		_ = c.queue.settle(ctx, l, Verdict{}) // logged
+	}
+}
+
+// takeSlots waits for a free slot and takes all that are free. It returns 0 when ctx has ended.
+func takeSlots(ctx context.Context, free chan struct{}) int {
+	if ctx.Err() != nil {
+		return 0
+	}
+	select {
+	case <-ctx.Done():
+		return 0
+	case <-free:
+	}
+	n := 1
+	for {
+		select {
+		case <-free:
+			n++
+		default:
+			return n
+		}
+	}
+}
+
+// idle waits until a job may be due. It returns false when ctx has ended.
+func (c *consumer) idle(ctx context.Context) bool {
+	wait := c.queue.opts.Poll
+	c.mu.Lock()
+	if !c.nextDue.IsZero() {
+		wait = max(min(wait, time.Until(c.nextDue)), time.Millisecond)
+	}
+	c.mu.Unlock()
+
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-c.woken:
+	case <-timer.C:
+	}
+	return true
+}
+
+// claim returns leases and their end.
+func (c *consumer) claim(ctx context.Context, limit int, except ...string) ([]Lease, time.Time, error) {
+	now := time.Now()
+	c.mu.Lock()
+	if !c.nextDue.After(now) {
+		c.nextDue = time.Time{}
+	}
+	c.mu.Unlock()
+	// A claim that was cut off halfway would hold its jobs until the lease ends, so it does not end with ctx.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer cancel()
+	ttl := c.queue.opts.TTL
+	leases, err := c.queue.leases.Claim(ctx, Claim{Token: uuid.New(), Kinds: c.kinds, Except: except, Limit: limit, TTL: ttl})
+	return leases, now.Add(ttl), err
+}
+
+// handle calls the handler with one lease, which ends at until. held is false if the lease
+// was lost meanwhile: then the verdict does not count.
+func (c *consumer) handle(ctx context.Context, l Lease, until time.Time, heartbeat bool) (v Verdict, held bool) {
+	holding, lose := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer lose(nil)
+	var beating sync.WaitGroup
+	handling, handled := context.WithCancel(holding)
+	defer handled()
+	if heartbeat {
+		beating.Go(func() { c.queue.beat(handling, l, until, lose) })
+	}
+	v = c.handler(holding, Delivery(l))
+	handled()
+	beating.Wait()
+	return v, holding.Err() == nil
+}
+
+// holders counts how many workers each organization has.
+type holders struct {
+	workers int
+	changed chan struct{} // holds a token if a count has changed
+
+	mu    sync.Mutex
+	busy  int
+	byOrg map[string]int
+}
+
+func newHolders(workers int) *holders {
+	return &holders{workers: workers, changed: make(chan struct{}, 1), byOrg: make(map[string]int)}
+}
+
+func (h *holders) add(org string, n int) {
+	h.mu.Lock()
+	h.busy += n
+	if h.byOrg[org] += n; h.byOrg[org] == 0 {
+		delete(h.byOrg, org)
+	}
+	h.mu.Unlock()
+	signal(h.changed)
+}
+
+// only returns the organization that has all workers, if one has.
+func (h *holders) only() (org string, all bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.busy == h.workers && len(h.byOrg) == 1 {
+		for org := range h.byOrg {
+			return org, true
+		}
+	}
+	return "", false
+}
+
+// consumeOthers handles jobs of other organizations, one at a time, whenever one
+// organization has all workers. It returns when ctx has ended.
+func (c *consumer) consumeOthers(ctx context.Context) {
+	for ctx.Err() == nil {
+		poll := time.NewTimer(time.Hour)
+		if org, all := c.held.only(); all {
+			leases, until, err := c.claim(ctx, 1, org)
+			if ctx.Err() != nil {
+				c.giveBack(ctx, leases)
+				return
+			}
+			if err == nil && len(leases) > 0 {
+				c.handleOther(ctx, leases[0], until)
+				continue
+			}
+			poll.Reset(c.queue.opts.Poll)
+		}
+		select {
+		case <-ctx.Done():
+		case <-c.held.changed:
+		case <-c.more:
+		case <-poll.C:
+		}
+		poll.Stop()
+	}
+}
+
+// handleOther handles a job on a goroutine of its own, which the handler may end
+// (runtime.Goexit).
+func (c *consumer) handleOther(ctx context.Context, l Lease, until time.Time) {
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		if v, held := c.handle(ctx, l, until, true); held {
+			_ = c.queue.settle(context.WithoutCancel(ctx), l, v) // logged
+		}
+	})
+	ended.Wait()
+}

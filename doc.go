@@ -1,0 +1,31 @@
+// Package mortise is the root of an embeddable library for services written in Go. Its
+// parts are packages of their own, each of which a service can use alone:
+//
+//   - [github.com/seed-6363c74e/mortise/trigger] accepts requests to update documentation
+//     and sees each one through.
+//   - [github.com/seed-6363c74e/mortise/vault] hands out deterministic tokens for
+//     sensitive values.
+//   - [github.com/seed-6363c74e/mortise/authmgmt] manages machine credentials and
+//     invitations.
+//   - [github.com/seed-6363c74e/mortise/audiosearch] finds sounds in a collection of
+//     videos.
+//
+// Package [github.com/seed-6363c74e/mortise/httpadapter] serves them over HTTP. Package
+// [github.com/seed-6363c74e/mortise/storage] says how to write a backend, and the packages
+// below it are backends.
+//
+// # The queue
+//
+// This package itself holds one thing: the contract between those who have work to be
+// done later (trigger, audiosearch, and a host with kinds of its own) and those who
+// deliver it.
+//
+// A [Job] names work and carries nothing of it, so a job may be lost, or come twice, and
+// nothing is lost or done twice: what is to be done, and whether it is done, stands in the
+// store of its domain. A [Queue] delivers jobs at least once. All kinds of jobs go through
+// one Queue, so an adapter to a broker is written once.
+//
+// A backend that is a table does not write a Queue. It implements [Leases], and
+// [NewLeaseQueue] makes the queue of it, with polling, heartbeats and retries. Package
+// [github.com/seed-6363c74e/mortise/storage/queuetest] has the rules that prove both.
+package mortise

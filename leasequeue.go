@@ -1,0 +1,228 @@
+package mortise
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+)
+
+// LeaseOptions are the settings of a LeaseQueue. The zero value means the defaults.
+type LeaseOptions struct {
+	TTL       time.Duration // how long a claim holds without a heartbeat: 15 s
+	Heartbeat time.Duration // how often a running job's lease is extended: a third of TTL
+	Poll      time.Duration // how often an idle consumer looks for jobs added by other processes: 500 ms
+	Logger    *slog.Logger  // slog.Default()
+}
+
+// LeaseQueue is the queue over a table of leases.
+//
+// A consumer claims due jobs for TTL, extends the lease while the handler runs, and ends
+// the claim by the handler's verdict. A consumer that dies stops extending, and another
+// one claims the job when the lease has ended.
+//
+// Jobs added through it wake its own consumers at once, and if the table is a
+// [JobNotifier], those of all queues over the same open database. Jobs added elsewhere are
+// found at the next poll.
+type LeaseQueue struct {
+	leases Leases
+	opts   LeaseOptions
+
+	notifier JobNotifier // the table, if it wakes the consumers itself
+
+	mu        sync.Mutex
+	consumers []*consumer
+}
+
+var (
+	_ StepQueue    = (*LeaseQueue)(nil)
+	_ Sharer       = (*LeaseQueue)(nil)
+	_ LossReporter = (*LeaseQueue)(nil)
+)
+
+// NewLeaseQueue returns the queue over a table. Options may be nil.
+func NewLeaseQueue(leases Leases, opts *LeaseOptions) *LeaseQueue {
+	q := &LeaseQueue{leases: leases}
+	if opts != nil {
+		q.opts = *opts
+	}
+	o := &q.opts
+	if o.TTL <= 0 {
+		o.TTL = 15 * time.Second
+	}
+	if o.Heartbeat <= 0 || o.Heartbeat >= o.TTL {
+		o.Heartbeat = o.TTL / 3
+	}
+	if o.Poll <= 0 {
+		o.Poll = 500 * time.Millisecond
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	q.notifier, _ = leases.(JobNotifier)
+	return q
+}
+
+// Enqueue implements [Queue].
+func (q *LeaseQueue) Enqueue(ctx context.Context, j Job) error {
+	if err := j.Check(); err != nil {
+		return err
+	}
+	if err := q.leases.Add(ctx, j); err != nil {
+		return err
+	}
+	switch {
+	case j.At.After(time.Now()):
+		q.due(j.Kind, j.At)
+	case q.notifier == nil: // waking a consumer a second time would cost a claim that finds nothing
+		q.wake(nil, j.Kind)
+	}
+	return nil
+}
+
+// Cancel implements [Queue].
+func (q *LeaseQueue) Cancel(ctx context.Context, j Job) error {
+	if err := j.Check(); err != nil {
+		return err
+	}
+	return q.leases.Cancel(ctx, j)
+}
+
+// Shares implements [Sharer]: it asks the table, and is false if that is not a Sharer.
+func (q *LeaseQueue) Shares(store any) bool {
+	s, ok := q.leases.(Sharer)
+	return ok && s.Shares(store)
+}
+
+// LostJobs implements [LossReporter]: it asks the table, and is zero if that is not a
+// LossReporter.
+func (q *LeaseQueue) LostJobs(ctx context.Context) (time.Time, error) {
+	if r, ok := q.leases.(LossReporter); ok {
+		return r.LostJobs(ctx)
+	}
+	return time.Time{}, nil
+}
+
+// ConsumeOne implements [StepQueue]. It does not extend the lease.
+func (q *LeaseQueue) ConsumeOne(ctx context.Context, kinds []string, handle Handler) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	c := &consumer{queue: q, kinds: kinds, handler: handle}
+	leases, until, err := c.claim(ctx, 1)
+	if err != nil || len(leases) == 0 {
+		return false, err
+	}
+	v, _ := c.handle(ctx, leases[0], until, false)
+	return true, q.settle(context.WithoutCancel(ctx), leases[0], v)
+}
+
+// errNoKinds refuses what would take nothing for ever.
+var errNoKinds = errors.New("mortise: a consumer needs the kinds of jobs that it takes")
+
+// Consume implements [Queue].
+func (q *LeaseQueue) Consume(ctx context.Context, opts ConsumeOptions, handle Handler) error {
+	if len(opts.Kinds) == 0 {
+		return errNoKinds
+	}
+	c := &consumer{queue: q, kinds: slices.Clone(opts.Kinds), handler: handle,
+		woken: make(chan struct{}, 1), more: make(chan struct{}, 1), held: newHolders(max(opts.Workers, 1))}
+	q.mu.Lock()
+	q.consumers = append(q.consumers, c)
+	q.mu.Unlock()
+	defer func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.consumers = slices.DeleteFunc(q.consumers, func(other *consumer) bool { return other == c })
+	}()
+	if q.notifier != nil {
+		// Before the first claim, or a job that is added just after it would wait for the next poll.
+		defer q.notifier.NotifyJobs(c.added)()
+	}
+	return c.consume(ctx)
+}
+
+// wake makes idle consumers of any of the kinds look for jobs now, but not the one that
+// asks for it.
+func (q *LeaseQueue) wake(not *consumer, kinds ...string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, c := range q.consumers {
+		if c != not && slices.ContainsFunc(kinds, c.takes) {
+			c.wake()
+		}
+	}
+}
+
+// due tells the consumers when a job is due.
+func (q *LeaseQueue) due(kind string, at time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, c := range q.consumers {
+		if c.takes(kind) {
+			c.due(at)
+		}
+	}
+}
+
+// settleTimeout bounds the writing of a verdict, which does not end with the consumer's context.
+const settleTimeout = 5 * time.Second
+
+// settle applies a verdict. If it cannot be written, the lease ends by itself and the job comes again.
+func (q *LeaseQueue) settle(ctx context.Context, l Lease, v Verdict) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	var err error
+	switch v.Kind {
+	case VerdictEnded:
+		return nil
+	case VerdictDone, VerdictDead:
+		err = q.leases.Remove(ctx, l, v.Kind == VerdictDead)
+	default:
+		after := max(v.After, 0)
+		if err = q.leases.Release(ctx, l, after); err == nil {
+			q.due(l.Job.Kind, time.Now().Add(after))
+		}
+	}
+	if err != nil && !errors.Is(err, ErrLeaseLost) {
+		q.opts.Logger.WarnContext(ctx, "cannot end a lease; the job will come again", "job", l.Job.String(), "error", err)
+		return err
+	}
+	return nil
+}
+
+// beat extends the lease until ctx, which ends with the handler, is over. It calls lose
+// when the lease is lost, or may be.
+func (q *LeaseQueue) beat(ctx context.Context, l Lease, until time.Time, lose context.CancelCauseFunc) {
+	ticker := time.NewTicker(q.opts.Heartbeat)
+	defer ticker.Stop()
+	margin := min(q.opts.TTL/10, time.Second) // so that the handler hears of it before somebody else can claim the job
+	end := time.NewTimer(time.Until(until) - margin)
+	defer end.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-end.C:
+			lose(ErrLeaseLost)
+			return
+		case <-ticker.C:
+		}
+		now := time.Now()
+		extending, cancel := context.WithTimeout(ctx, min(q.opts.Heartbeat, settleTimeout))
+		err := q.leases.Extend(extending, l, q.opts.TTL)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			until = now.Add(q.opts.TTL)
+			end.Reset(time.Until(until) - margin)
+		case errors.Is(err, ErrLeaseLost):
+			lose(ErrLeaseLost)
+			return
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package mortise
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// ErrLeaseLost means that a job is not held by the lease any more: the lease ended and
+// somebody else has claimed the job, or the job is gone.
+var ErrLeaseLost = errors.New("mortise: the lease is lost")
+
+// Lease is a job held by one consumer until a time.
+type Lease struct {
+	Job        Job
+	Deliveries int       // how often the job has been claimed, this time included
+	Token      uuid.UUID // of the Claim that gave the lease: together with the job it says who holds it
+}
+
+// Leases is a table of jobs of all kinds: what a backend implements to become a [Queue] by
+// way of [NewLeaseQueue]. Each job is claimable from a time on. A claim holds it for a
+// while, after which anybody may claim it.
+//
+// All methods are safe for concurrent use, by several processes too if the backend is
+// shared, and each is atomic. Times are those of the backend's own clock, with
+// microseconds: a server's where there is one, so that the clocks of its clients need not
+// agree. Any failure but ErrLeaseLost, a context that has ended included, is an error that
+// is not ErrLeaseLost.
+//
+// Jobs are the receiver's own: what comes in and goes out is the caller's to change. Those
+// that come in are valid ([Job.Check]). Only the organization of a job says whose it is:
+// these methods serve the queue, which is maintenance.
+type Leases interface {
+	// Add stores a job, claimable from its At on, or from now on if that is zero. A job
+	// that is there, a dead one included, is left as it is, and there is no error.
+	Add(ctx context.Context, j Job) error
+
+	// Cancel removes a job that nobody holds. A job that is held, dead, or not there is
+	// left as it is, and there is no error.
+	Cancel(ctx context.Context, j Job) error
+
+	// Claim takes at most c.Limit jobs that are claimable now, and holds them for c.TTL.
+	// No job is in two claims at once. The At of a job that it returns is zero.
+	//
+	// Organizations take turns, one job each, and the turns go on from one claim to the
+	// next. So an organization with one job waits for at most one job of each other
+	// organization, even if one of those has 10,000.
+	//
+	// Of the jobs of an organization, those claimable for the longest time come first: a
+	// job that its holder left is claimable from the end of its lease on. Among equals,
+	// those added or released first come first, so that a job that is given back at once
+	// holds up no other. A claim does not change that order: a job that is claimed, and
+	// left, is still as old as it was.
+	Claim(ctx context.Context, c Claim) ([]Lease, error)
+
+	Holder
+}
+
+// Claim says what a claim takes.
+type Claim struct {
+	Token  uuid.UUID     // of the leases: a new one for each claim, never uuid.Nil
+	Kinds  []string      // only jobs of these kinds, at least one
+	Except []string      // no jobs of these organizations
+	Limit  int           // jobs at most, over 0
+	TTL    time.Duration // how long they are held, over 0
+}
+
+// Holder is what those may do who hold a job. Each method acts only for the present
+// holder. If the job was released, claimed again with another token, or is gone, it
+// changes nothing and returns [ErrLeaseLost]. A lease whose end has passed is still held
+// until somebody else claims the job. A lease with the token uuid.Nil never holds.
+type Holder interface {
+	// Extend moves the end of a lease to a time from now, be it later or earlier.
+	Extend(ctx context.Context, l Lease, ttl time.Duration) error
+
+	// Release gives the job back, claimable after a while.
+	Release(ctx context.Context, l Lease, after time.Duration) error
+
+	// Remove ends the job. If dead is true, it is kept as a dead letter that no Claim
+	// returns.
+	Remove(ctx context.Context, l Lease, dead bool) error
+}
+
+// JobNotifier is a Leases that tells its own process when jobs are added. A [LeaseQueue]
+// makes use of it: a job wakes the idle consumers of every queue over the table, not only
+// those of the queue that it was added through. Leases that are a [Sharer] should be one:
+// jobs that a store adds do not come by way of the queue.
+type JobNotifier interface {
+	// NotifyJobs makes the table call wake, with the job's kind, after each job that is
+	// added, by whichever method, once the job can be claimed; until stop is called. That
+	// holds for the jobs added through any value of the same open database. Those of other
+	// processes may be told too. A job that was there already, is to be claimable later,
+	// or is given back by Release, need not be told.
+	//
+	// wake may be called from any goroutine, by several at once, more than once for a job,
+	// and for no reason. It returns at once, and calls neither the table nor stop.
+	//
+	// There may be any number of subscriptions, and each hears of each job. stop ends its
+	// own one, and may be called more than once. Once it has returned, no call of wake is
+	// running, and none comes any more.
+	NotifyJobs(wake func(kind string)) (stop func())
+}
