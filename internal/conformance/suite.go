@@ -7,17 +7,21 @@
 package conformance
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Suite is a domain's suite.
 type Suite struct {
 	Name  string // of its package, for messages
 	Rules []Rule
+
+	limit time.Duration // of a rule; 0: deadline()
 }
 
 // Rule is one sentence of a contract, with what tries it on a fresh backend, or returns why it cannot.
@@ -26,22 +30,27 @@ type Rule struct {
 	Try      func(t *testing.T) (skipped string)
 }
 
-// Run tries every rule as a subtest named by its id. A rule that is broken prints its text. skip holds the ids of rules that are not tried,
-// each with a reason; an unknown id or an empty reason fails the test. At the end, Run logs which rules were skipped and why.
+// sentence is what a broken rule prints.
+func (r *Rule) sentence() string { return fmt.Sprintf("rule %s: %s", r.ID, r.Text) }
+
+// Run tries every rule as a subtest named by its id. A rule that is broken prints its text,
+// above what its check has to say. (With -v, every rule does.) A rule that does not end
+// ends the process, and prints its text and those of the rules that failed before.
+//
+// skip holds the ids of rules that are not tried, each with a reason; an unknown id or an
+// empty reason fails the test. At the end, Run logs which rules were skipped and why.
 func (s *Suite) Run(t *testing.T, skip map[string]string) {
 	t.Helper()
 	for _, complaint := range s.checkSkip(skip) {
 		t.Error(complaint)
 	}
 	skipped := make(map[string][]string)
+	watch := watchman{limit: cmp.Or(s.limit, deadline())}
 	for _, r := range s.Rules {
 		t.Run(r.ID, func(t *testing.T) {
 			forgetRest()
-			t.Cleanup(func() {
-				if t.Failed() {
-					t.Logf("rule %s: %s", r.ID, r.Text)
-				}
-			})
+			watch.over(t, r.sentence())
+			t.Log(r.sentence()) // before everything else; go test drops it if nothing fails
 			reason := skip[r.ID]
 			if strings.TrimSpace(reason) == "" {
 				reason = r.Try(t)

@@ -61,8 +61,10 @@ func Rules() []Rule {
 	return rules
 }
 
-// Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule that is broken prints its text. At the
-// end, Run logs which rules were skipped and why.
+// Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule that
+// is broken prints its text. One that does not end (within minutes) ends the test, and
+// prints its text and those of the rules that failed before. At the end, Run logs which
+// rules were skipped and why.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
 	suite := conformance.Suite{Name: "vaulttest"}
