@@ -68,6 +68,9 @@ var rows = []row{
 	{pkg: sharedRules},
 	{pkg: "internal/fault"},
 
+	// What the domains do alike about lost jobs.
+	{pkg: "internal/lostjobs", code: []string{root}},
+
 	// Helpers of the core module: each other.
 	{pkg: "internal/..."},
 }

@@ -1,0 +1,89 @@
+package lostjobs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise"
+)
+
+func TestUnknown(t *testing.T) {
+	var total time.Duration
+	d := mortise.Delivery{Deliveries: 1}
+	for ; d.Deliveries < 100; d.Deliveries++ {
+		v := Unknown(d)
+		if v.Kind == mortise.VerdictDone {
+			break
+		}
+		require.Equal(t, mortise.VerdictRetry, v.Kind)
+		total += v.After
+	}
+	require.Equal(t, 63*time.Second, total)
+	require.Equal(t, 7, d.Deliveries)
+	require.Equal(t, time.Second, Unknown(mortise.Delivery{}).After, "of a queue that does not count")
+}
+
+// rest is what is left to do: next returns the least of it.
+type rest struct {
+	mu    sync.Mutex
+	left  []int
+	asked int
+}
+
+func (r *rest) next(_ context.Context, limit int) ([]int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.asked++
+	return slices.Clone(r.left[:min(limit, len(r.left))]), nil
+}
+
+func (r *rest) do(_ context.Context, n int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left = slices.DeleteFunc(r.left, func(m int) bool { return m == n })
+	return nil
+}
+
+func TestEach(t *testing.T) {
+	later := time.Now().Add(time.Hour)
+	r := &rest{left: []int{1, 2, 3, 4, 5}}
+	n, err := Each(t.Context(), 2, later, r.next, r.do)
+	require.NoError(t, err)
+	require.Equal(t, 5, n)
+	require.Empty(t, r.left)
+	require.Equal(t, 3, r.asked)
+
+	r = &rest{left: []int{1, 2, 3, 4, 5}}
+	n, err = Each(t.Context(), 2, time.Now().Add(-time.Hour), r.next, r.do)
+	require.NoError(t, err)
+	require.Equal(t, 2, n, "one batch when the time is over")
+
+	r = &rest{left: []int{1, 2, 3, 4, 5}}
+	broken := errors.New("broken")
+	n, err = Each(t.Context(), 2, later, r.next, func(ctx context.Context, n int) error {
+		if n == 1 {
+			return broken
+		}
+		return r.do(ctx, n)
+	})
+	require.ErrorIs(t, err, broken)
+	require.Equal(t, 1, n)
+	require.Equal(t, 1, r.asked, "asked again after a failure")
+
+	r = &rest{left: make([]int, 500)}
+	calls := 0
+	_, err = Each(t.Context(), 500, later, r.next, func(context.Context, int) error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		calls++
+		return broken
+	})
+	require.ErrorIs(t, err, broken)
+	require.Less(t, calls, 50, "calls of what is broken")
+}
