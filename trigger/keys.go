@@ -22,7 +22,8 @@ type APIKey struct {
 	LastUsedAt   time.Time // to within a minute or two; zero: never
 }
 
-// Keys stores API keys. Copies, atomicity, times and errors are as for [Store].
+// Keys stores API keys. Copies, atomicity, times, errors, and callers who leave, are as for
+// [Store].
 type Keys interface {
 	// CreateKey stores a key, or returns [ErrExists] if there is one with its digest or its ID, of whatever organization.
 	CreateKey(ctx context.Context, k APIKey) error
@@ -30,10 +31,12 @@ type Keys interface {
 	// KeyByDigest returns a key, revoked or not, or [ErrNotFound]. It takes no organization: the key says which one is asking.
 	KeyByDigest(ctx context.Context, digest [32]byte) (APIKey, error)
 
-	// UpdateKey works as [Store.Update]; ID, Organization, Digest and CreatedAt cannot change.
+	// UpdateKey works as [Store.Update]; changes of ID, Organization, Digest and CreatedAt
+	// are ignored.
 	UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*APIKey) error) error
 
-	// ListKeys returns all keys of the organization, oldest first.
+	// ListKeys returns all keys of the organization, oldest first, those of one CreatedAt
+	// in any order.
 	ListKeys(ctx context.Context, org string) ([]APIKey, error)
 }
 

@@ -13,7 +13,7 @@ import (
 type Organization struct {
 	ID            string
 	SetupComplete bool
-	Collections   []Collection // doc collections, by ID
+	Collections   []Collection // doc collections, sorted by ID (as bytes)
 }
 
 // Collection is a body of documentation that requests may ask to update.
@@ -28,12 +28,16 @@ type Directory interface {
 	Organization(ctx context.Context, org string) (Organization, error)
 }
 
-// Organizations is a Directory that [Service.UpdateOrganization] can write.
+// Organizations is a Directory that [Service.UpdateOrganization] can write. Copies,
+// atomicity, errors, and callers who leave, are as for [Store].
 type Organizations interface {
 	Directory
 
-	// UpdateOrganization calls update with a copy of the organization, or a new one that has only its ID, and stores what it
-	// leaves; the ID cannot change. update is pure and may be called more than once; its error changes nothing and is returned.
+	// UpdateOrganization calls update with a copy of the organization, or a new one that
+	// has only its ID, and stores what it leaves: Collections sorted by ID (as bytes), of
+	// which it leaves no two with one ID. A change of the organization's ID is ignored.
+	// update is pure and may be called more than once; its error changes nothing and is
+	// returned.
 	UpdateOrganization(ctx context.Context, org string, update func(*Organization) error) error
 }
 

@@ -8,35 +8,50 @@ import (
 	"github.com/google/uuid"
 )
 
-// Store keeps events. Every method is safe for concurrent use, and atomic: another caller sees all of its effect or none. A
-// call that returned without error is durable, as far as the backend is. A call whose ctx has ended returns an error that is no
-// sentinel of this package.
+// Store keeps events. Every method is safe for concurrent use, and atomic: another caller
+// sees all of its effect or none. A call that returned without error is durable, as far as
+// the backend is. The failure of one call fails no other.
 //
-// Arguments and results are the receiver's own: a Store copies what it keeps and what it returns. Times keep microseconds.
-// Strings and raw JSON keep every byte, U+0000 included, and are compared as bytes. An event's ID is unique across organizations.
-// An unknown event, and an event of another organization, is
-// [ErrNotFound]. Any error but the sentinels of this package means "unavailable": the caller may try again.
+// A call whose ctx has ended returns an error that is no sentinel of this package. A caller
+// whose ctx ends while the call waits has left when it returns: their update function is
+// not called any more, and nothing that they passed is read. What they asked for happens
+// as a whole or not at all.
+//
+// Arguments and results are the receiver's own: a Store copies what it keeps and what it
+// returns. Times keep microseconds. Strings and raw JSON keep every byte, U+0000 included,
+// and are compared as bytes. Organizations, sources and idempotency keys have at most 255
+// bytes, all of which count. An event's ID is unique across organizations. An unknown
+// event, and an event of another organization, is [ErrNotFound]. Any error but the
+// sentinels of this package means "unavailable": the caller may try again.
 type Store interface {
-	// Create stores e, unless the organization has an event with the same idempotency key submitted at or after keySince, or an
-	// event with the same ID: then it returns that one, and created is false. An event with the same key submitted before keySince
-	// loses its key in the same transaction. An empty key never matches.
+	// Create stores e, unless the organization has an event with the same ID, or one with
+	// the same idempotency key submitted at or after keySince: then it returns that one,
+	// and created is false. Where both are there, it returns the one with the ID. An event
+	// with the same key submitted before keySince loses its key in the transaction that
+	// stores e. An empty key never matches. If another organization has an event with the
+	// same ID, Create changes nothing and returns an error that is no sentinel.
 	Create(ctx context.Context, e Event, keySince time.Time) (stored Event, created bool, err error)
 
 	// Get returns one event.
 	Get(ctx context.Context, org string, id uuid.UUID) (Event, error)
 
-	// Update calls update with a copy of the event and stores what it leaves. update is pure, may be called more than once, and
-	// may change every field but ID, Organization and SubmittedAt, whose changes are ignored. It must not call the store, which may be
-	// waiting for it. An error from update leaves the
-	// event as it was and is returned so that errors.Is finds it; so does a panic, which goes on to the caller. update never gives
-	// an event an idempotency key that another one has. It is not called for an event that is not there.
+	// Update calls update with a copy of the event and stores what it leaves. update is
+	// pure, may be called more than once, and may change every field but ID, Organization
+	// and SubmittedAt, whose changes are ignored. It must not call the store, which may be
+	// waiting for it. An error from update leaves the event as it was and is returned so
+	// that errors.Is finds it; so does a panic, which goes on to the caller. If update
+	// gives the event an idempotency key that another event of the organization has,
+	// nothing changes, and the error is no sentinel. update is not called for an event
+	// that is not there. An event that is removed meanwhile is not stored again.
 	Update(ctx context.Context, org string, id uuid.UUID, update func(*Event) error) error
 
-	// List returns the events that match q, newest first: by SubmittedAt, then by ID (as bytes), both descending.
+	// List returns the events that match q, newest first: by SubmittedAt, then by ID (as
+	// bytes), both descending.
 	List(ctx context.Context, org string, q Query) (Page, error)
 
-	// Unqueued returns at most limit events of all organizations that are received and whose UnqueuedSince is set and before
-	// the given time, longest waiting first. It is maintenance: no organization is asked for.
+	// Unqueued returns at most limit events of all organizations that are received and
+	// whose UnqueuedSince is set and before the given time, longest waiting first, those
+	// of one time in any order. It is maintenance: no organization is asked for.
 	Unqueued(ctx context.Context, before time.Time, limit int) ([]Event, error)
 }
 
@@ -48,7 +63,10 @@ type Query struct {
 	To             time.Time // submitted before
 	IdempotencyKey string
 	Before         Position // only events that follow this place in the listing; zero: from its start
-	Limit          int      // events a page, 1 to MaxPageSize; Service.List sets 50 for 0
+
+	// Limit is how many events a page may hold, at most MaxPageSize. To a Store, 0 is 0:
+	// the page is empty, and its Next is zero. Service.List takes 0 for 50.
+	Limit int
 }
 
 // MaxPageSize bounds Query.Limit.
@@ -106,8 +124,9 @@ func (p Position) Compare(other Position) int {
 
 // Pruner is a Store that can forget. [Service.Prune] needs it.
 type Pruner interface {
-	// Prune removes finished events of all organizations whose FinishedAt is before the given time, at most limit of them, and
-	// returns how many. Where jobs are kept in the same database, the dead ones of a removed event go with it. It is maintenance: no
-	// organization is asked for.
+	// Prune removes finished events of all organizations whose FinishedAt is before the
+	// given time, at most limit of them and whichever, and returns how many. Where jobs
+	// are kept in the same database, the dead ones of a removed event go with it. It is
+	// maintenance: no organization is asked for.
 	Prune(ctx context.Context, before time.Time, limit int) (removed int, err error)
 }

@@ -3,6 +3,7 @@ package custombackend
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -21,22 +22,38 @@ func (f *File) Create(ctx context.Context, e trigger.Event, keySince time.Time) 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var r record
-	for _, earlier := range f.events {
-		sameKey := e.IdempotencyKey != "" && earlier.IdempotencyKey == e.IdempotencyKey
+	for _, other := range f.events {
 		switch {
-		case earlier.Organization != e.Organization:
-		case earlier.ID == e.ID, sameKey && !earlier.SubmittedAt.Before(keySince):
-			return earlier.Clone(), false, nil
-		case sameKey:
-			earlier.IdempotencyKey = ""
-			r.Events = append(r.Events, earlier)
+		case other.ID == e.ID && other.Organization != e.Organization:
+			return trigger.Event{}, false, errIDTaken
+		case other.ID == e.ID:
+			return other.Clone(), false, nil
+		case sameKey(other, e):
+			r.Events = append(r.Events, other)
 		}
+	}
+	for i, earlier := range r.Events { // there is one at most
+		if !earlier.SubmittedAt.Before(keySince) {
+			return earlier.Clone(), false, nil
+		}
+		r.Events[i].IdempotencyKey = ""
 	}
 	r.Events = append(r.Events, e.Clone())
 	if err := f.commit(r); err != nil {
 		return trigger.Event{}, false, err
 	}
 	return e.Clone(), true, nil
+}
+
+// The failures of an ID and of a key that another event has.
+var (
+	errIDTaken  = errors.New("another organization has an event with this ID")
+	errKeyTaken = errors.New("another event has this idempotency key")
+)
+
+func sameKey(a, b trigger.Event) bool {
+	return a.IdempotencyKey != "" && a.IdempotencyKey == b.IdempotencyKey &&
+		a.Organization == b.Organization
 }
 
 // find returns an event. The caller holds mu.
@@ -70,12 +87,17 @@ func (f *File) Update(ctx context.Context, org string, id uuid.UUID, update func
 		return err
 	}
 	changed.ID, changed.Organization, changed.SubmittedAt = kept.ID, kept.Organization, kept.SubmittedAt
+	for _, other := range f.events {
+		if other.ID != id && sameKey(other, changed) {
+			return errKeyTaken
+		}
+	}
 	return f.commit(record{Events: []trigger.Event{changed.Clone()}})
 }
 
 // List implements [trigger.Store].
 func (f *File) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
-	if err := ctx.Err(); err != nil {
+	if err := ctx.Err(); err != nil || q.Limit <= 0 {
 		return trigger.Page{}, err
 	}
 	f.mu.Lock()
@@ -87,7 +109,7 @@ func (f *File) List(ctx context.Context, org string, q trigger.Query) (trigger.P
 		}
 	}
 	slices.SortFunc(page.Events, func(a, b trigger.Event) int { return a.Position().Compare(b.Position()) })
-	if q.Limit > 0 && len(page.Events) > q.Limit {
+	if len(page.Events) > q.Limit {
 		page.Events = page.Events[:q.Limit]
 		page.Next = page.Events[q.Limit-1].Position()
 	}

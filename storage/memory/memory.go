@@ -50,6 +50,7 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 		jobs: newJobTable(),
 		trigger: triggerTables{
 			orgs:     make(map[string]*triggerOrg),
+			ids:      make(map[uuid.UUID]string),
 			unqueued: make(map[uuid.UUID]*trigger.Event),
 			keys:     make(map[[32]byte]*trigger.APIKey),
 		},
@@ -102,6 +103,7 @@ func (t *Trigger) Queue(opts *trigger.LeaseOptions) trigger.Queue { return trigg
 // triggerTables is what the domain trigger keeps.
 type triggerTables struct {
 	orgs     map[string]*triggerOrg
+	ids      map[uuid.UUID]string         // the organization of each event
 	unqueued map[uuid.UUID]*trigger.Event // received events whose UnqueuedSince is set
 	keys     map[[32]byte]*trigger.APIKey
 	jobs     oldJobTable[jobID, trigger.Job]

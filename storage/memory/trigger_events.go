@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sort"
 	"time"
@@ -18,9 +19,18 @@ func (t *Trigger) Create(ctx context.Context, e trigger.Event, keySince time.Tim
 	}
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()
+	if org, ok := t.db.trigger.ids[e.ID]; ok && org != e.Organization {
+		return trigger.Event{}, false, errIDTaken
+	}
 	stored, created := t.db.trigger.create(e, keySince)
 	return stored, created, nil
 }
+
+// The failures of an ID and of a key that another event has.
+var (
+	errIDTaken  = errors.New("memory: another organization has an event with this ID")
+	errKeyTaken = errors.New("memory: another event has this idempotency key")
+)
 
 func (t *triggerTables) create(e trigger.Event, keySince time.Time) (trigger.Event, bool) {
 	org := t.org(e.Organization)
@@ -45,6 +55,7 @@ func (t *triggerTables) create(e trigger.Event, keySince time.Time) (trigger.Eve
 // index enters an event where its fields say.
 func (t *triggerTables) index(org *triggerOrg, e *trigger.Event) {
 	org.events[e.ID] = e
+	t.ids[e.ID] = e.Organization
 	if e.IdempotencyKey != "" {
 		org.byKey[e.IdempotencyKey] = e.ID
 	}
@@ -56,6 +67,7 @@ func (t *triggerTables) index(org *triggerOrg, e *trigger.Event) {
 // unindex undoes index.
 func (t *triggerTables) unindex(org *triggerOrg, e *trigger.Event) {
 	delete(org.events, e.ID)
+	delete(t.ids, e.ID)
 	delete(t.unqueued, e.ID)
 	if org.byKey[e.IdempotencyKey] == e.ID {
 		delete(org.byKey, e.IdempotencyKey)
@@ -97,6 +109,9 @@ func (t *Trigger) Update(ctx context.Context, org string, id uuid.UUID, update f
 		return err
 	}
 	changed.ID, changed.Organization, changed.SubmittedAt = kept.ID, kept.Organization, kept.SubmittedAt
+	if other, ok := o.byKey[changed.IdempotencyKey]; ok && other != id {
+		return errKeyTaken
+	}
 	t.db.trigger.unindex(o, kept)
 	*kept = changed.Clone() // in place, because order points to it
 	t.db.trigger.index(o, kept)

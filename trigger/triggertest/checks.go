@@ -1,7 +1,12 @@
 package triggertest
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,7 +66,9 @@ func (s *subject) create(t *testing.T, e trigger.Event) trigger.Event {
 	t.Helper()
 	stored, created, err := s.Store.Create(t.Context(), e, window())
 	require.NoError(t, err)
-	require.True(t, created, "Create did not create event %s", e.ID)
+	require.True(t, created,
+		"Create returned created false for a new event of organization %q with key %q",
+		e.Organization, e.IdempotencyKey)
 	return stored
 }
 
@@ -69,7 +76,7 @@ func (s *subject) create(t *testing.T, e trigger.Event) trigger.Event {
 func (s *subject) get(t *testing.T, e trigger.Event) trigger.Event {
 	t.Helper()
 	stored, err := s.Store.Get(t.Context(), e.Organization, e.ID)
-	require.NoError(t, err, "Get of event %s", e.ID)
+	require.NoError(t, err, "Get of an event that is there")
 	return stored
 }
 
@@ -93,7 +100,7 @@ func sameEvent(t *testing.T, want, got trigger.Event) {
 	if len(want.Trace) == 0 && len(got.Trace) == 0 {
 		want.Trace, got.Trace = nil, nil
 	}
-	require.Equal(t, want, got)
+	require.Equal(t, want, got, "the event as it must be, and as it is")
 }
 
 // sameTime compares two times and makes got identical to want, so that the rest can be compared as a whole.
@@ -111,6 +118,26 @@ func ids(events []trigger.Event) []uuid.UUID {
 		list = append(list, events[i].ID)
 	}
 	return list
+}
+
+// inOrder requires IDs in this order. A failure names each by its place in want.
+func inOrder(t *testing.T, want, got []uuid.UUID, what string, args ...any) {
+	t.Helper()
+	if slices.Equal(want, got) {
+		return
+	}
+	places := func(list []uuid.UUID) string {
+		var names []string
+		for _, id := range list {
+			name := "another"
+			if i := slices.Index(want, id); i >= 0 {
+				name = strconv.Itoa(i + 1)
+			}
+			names = append(names, name)
+		}
+		return cmp.Or(strings.Join(names, " "), "none")
+	}
+	t.Fatalf("%s: want %s, got %s", fmt.Sprintf(what, args...), places(want), places(got))
 }
 
 // spoil changes everything in an event that a shallow copy shares.

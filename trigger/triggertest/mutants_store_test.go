@@ -26,7 +26,8 @@ type broken struct {
 }
 
 func mutants() []broken {
-	return slices.Concat(createMutants, updateMutants, listMutants, sharedMutants(), jobMutants, otherMutants)
+	return slices.Concat(createMutants, nameMutants, updateMutants, leaveMutants,
+		listMutants, sharedMutants(), jobMutants, otherMutants)
 }
 
 var createMutants = []broken{

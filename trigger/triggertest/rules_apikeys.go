@@ -35,12 +35,21 @@ func (s *subject) hasKey(t *testing.T, want trigger.APIKey) {
 	sameKey(t, want, got)
 }
 
+// keyIDs returns the IDs of keys, in their order.
+func keyIDs(keys []trigger.APIKey) []uuid.UUID {
+	list := make([]uuid.UUID, 0, len(keys))
+	for i := range keys {
+		list = append(list, keys[i].ID)
+	}
+	return list
+}
+
 func sameKey(t *testing.T, want, got trigger.APIKey) {
 	t.Helper()
 	sameTime(t, "CreatedAt", want.CreatedAt, &got.CreatedAt)
 	sameTime(t, "RevokedAt", want.RevokedAt, &got.RevokedAt)
 	sameTime(t, "LastUsedAt", want.LastUsedAt, &got.LastUsedAt)
-	require.Equal(t, want, got)
+	require.Equal(t, want, got, "the key as it must be, and as it is")
 }
 
 // apiKeyRules are the rules of Keys.
@@ -62,12 +71,34 @@ var apiKeyRules = []rule{
 			for _, org := range []string{orgA, orgB} {
 				second := newKey(org, time.Hour)
 				second.Digest = first.Digest
-				require.ErrorIs(t, s.Keys.CreateKey(t.Context(), second), trigger.ErrExists)
+				err := s.Keys.CreateKey(t.Context(), second)
+				require.ErrorIs(t, err, trigger.ErrExists, "CreateKey with the digest of another key")
 				s.hasKey(t, first)
 			}
 			keys, err := s.Keys.ListKeys(t.Context(), orgB)
 			require.NoError(t, err)
-			require.Empty(t, keys)
+			require.Empty(t, keys, "keys of an organization that has none")
+		}},
+
+	{Rule{
+		"keys/create-same-id",
+		"CreateKey returns ErrExists if there is a key with the ID, of whatever " +
+			"organization, and changes nothing.",
+	}, needKeys,
+		func(t *testing.T, s *subject) {
+			first := s.addKey(t, newKey(orgA, 0))
+			for _, org := range []string{orgA, orgB} {
+				second := newKey(org, time.Hour)
+				second.ID = first.ID
+				err := s.Keys.CreateKey(t.Context(), second)
+				require.ErrorIs(t, err, trigger.ErrExists, "CreateKey with the ID of another key")
+				s.hasKey(t, first)
+				_, err = s.Keys.KeyByDigest(t.Context(), second.Digest)
+				require.ErrorIs(t, err, trigger.ErrNotFound, "KeyByDigest of a key that was refused")
+			}
+			keys, err := s.Keys.ListKeys(t.Context(), orgB)
+			require.NoError(t, err)
+			require.Empty(t, keys, "keys of an organization whose only one was refused")
 		}},
 
 	{Rule{"keys/create-concurrent", "CreateKey is atomic: of many at once with one digest, one is stored and the others return ErrExists."}, needKeys,
@@ -89,7 +120,7 @@ var apiKeyRules = []rule{
 					require.ErrorIs(t, err, trigger.ErrExists)
 				}
 			}
-			require.Equal(t, 1, winners, "keys stored")
+			require.Equal(t, 1, winners, "keys stored by %d calls at once with one digest", n)
 		}},
 
 	{Rule{"keys/by-digest-unknown", "KeyByDigest returns ErrNotFound for a digest that no key has."}, needKeys,
@@ -99,7 +130,7 @@ var apiKeyRules = []rule{
 				near := k.Digest
 				near[i] ^= 1
 				_, err := s.Keys.KeyByDigest(t.Context(), near)
-				require.ErrorIs(t, err, trigger.ErrNotFound)
+				require.ErrorIs(t, err, trigger.ErrNotFound, "KeyByDigest, with one bit of byte %d changed", i)
 			}
 			_, err := s.Keys.KeyByDigest(t.Context(), [32]byte{})
 			require.ErrorIs(t, err, trigger.ErrNotFound)
@@ -136,7 +167,7 @@ var apiKeyRules = []rule{
 			s.hasKey(t, bystander)
 			keys, err := s.Keys.ListKeys(t.Context(), orgB)
 			require.NoError(t, err)
-			require.Empty(t, keys)
+			require.Empty(t, keys, "keys of an organization that has none")
 		}},
 
 	{Rule{"keys/update-error-changes-nothing", "An error from update leaves the key as it was and is returned so that errors.Is finds it."}, needKeys,
@@ -183,7 +214,7 @@ var apiKeyRules = []rule{
 			conformance.NoErrors(t, errs[:])
 			got, err := s.Keys.KeyByDigest(t.Context(), k.Digest)
 			require.NoError(t, err)
-			require.Len(t, got.Name, workers*each)
+			require.Len(t, got.Name, workers*each, "dots in the name, of which each update added one")
 		}},
 
 	{Rule{"keys/list-oldest-first", "ListKeys returns all keys of the organization, revoked ones included, oldest first."}, needKeys,
@@ -199,17 +230,17 @@ var apiKeyRules = []rule{
 			other := s.addKey(t, newKey(orgB, 0))
 			got, err := s.Keys.ListKeys(t.Context(), orgA)
 			require.NoError(t, err)
-			require.Len(t, got, len(want))
+			inOrder(t, keyIDs(want[:]), keyIDs(got), "keys, the oldest first")
 			for i := range got {
 				sameKey(t, want[i], got[i])
 			}
 			got, err = s.Keys.ListKeys(t.Context(), orgB)
 			require.NoError(t, err)
-			require.Len(t, got, 1)
+			inOrder(t, []uuid.UUID{other.ID}, keyIDs(got), "keys of an organization that has one")
 			sameKey(t, other, got[0])
 			got, err = s.Keys.ListKeys(t.Context(), "org-c")
 			require.NoError(t, err)
-			require.Empty(t, got)
+			require.Empty(t, got, "keys of an organization that has none")
 		}},
 
 	{Rule{"keys/list-copies", "What ListKeys returns is the receiver's own."}, needKeys,
@@ -217,7 +248,7 @@ var apiKeyRules = []rule{
 			k := s.addKey(t, newKey(orgA, 0))
 			keys, err := s.Keys.ListKeys(t.Context(), orgA)
 			require.NoError(t, err)
-			require.Len(t, keys, 1)
+			require.Len(t, keys, 1, "keys of an organization that has one")
 			keys[0].Name = "spoiled"
 			again, err := s.Keys.ListKeys(t.Context(), orgA)
 			require.NoError(t, err)

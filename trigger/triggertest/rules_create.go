@@ -27,8 +27,8 @@ var createRules = []rule{
 			sameEvent(t, e, s.create(t, e))
 			got := s.get(t, e)
 			sameEvent(t, e, got)
-			require.Nil(t, got.Context)
-			require.Nil(t, got.Outcome)
+			require.Nil(t, got.Context, "the Context of an event that was given none")
+			require.Nil(t, got.Outcome, "the Outcome of an event that has none")
 			require.True(t, got.StartedAt.IsZero() && got.FinishedAt.IsZero() && got.UnqueuedSince.IsZero(), "a zero time came back as another one")
 		}},
 
@@ -125,7 +125,7 @@ var createRules = []rule{
 
 			again, created, err := s.Store.Create(t.Context(), want.Clone(), window())
 			require.NoError(t, err)
-			require.False(t, created)
+			require.False(t, created, "Create stored an event with the ID of one that is there")
 			spoil(&again)
 			sameEvent(t, want, s.get(t, want))
 		}},
@@ -138,24 +138,28 @@ var createRules = []rule{
 				second.ID = first.ID
 				stored, created, err := s.Store.Create(t.Context(), second, window())
 				require.NoError(t, err)
-				require.False(t, created)
+				require.False(t, created, "Create stored an event with the ID of one that is there")
 				sameEvent(t, first, stored)
 				sameEvent(t, first, s.get(t, first))
 			}
 		}},
 
-	{Rule{"store/create-same-id-elsewhere", "An event of another organization with the same ID is neither returned nor changed."}, needStore,
+	{Rule{
+		"store/create-same-id-elsewhere",
+		"Create with the ID of another organization's event changes nothing and " +
+			"returns an error that is no sentinel.",
+	}, needStore,
 		func(t *testing.T, s *subject) {
 			first := s.create(t, filledEvent(orgA))
-			second := plainEvent(orgB, time.Hour)
+			old := s.create(t, keyedEvent(orgB, "key", 0))
+			second := keyedEvent(orgB, "key", time.Hour)
 			second.ID = first.ID
-			// A backend may refuse the ID, since IDs are random; what it may not do is to answer with somebody else's event.
-			if stored, created, err := s.Store.Create(t.Context(), second, window()); err == nil {
-				require.True(t, created)
-				sameEvent(t, second, stored)
-				sameEvent(t, second, s.get(t, second))
-			}
+			_, _, err := s.Store.Create(t.Context(), second, moment(time.Minute))
+			isFailure(t, "Create with the ID of another organization's event", err)
 			sameEvent(t, first, s.get(t, first))
+			sameEvent(t, old, s.get(t, old))
+			_, err = s.Store.Get(t.Context(), orgB, second.ID)
+			require.ErrorIs(t, err, trigger.ErrNotFound, "Get of an event that Create has refused")
 		}},
 
 	{Rule{"store/create-concurrent", "Create is safe for concurrent use: no event is lost."}, needStore,

@@ -2,6 +2,7 @@ package triggertest
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -36,8 +37,8 @@ var keyRules = []rule{
 				s.update(t, first, func(e *trigger.Event) { e.Status = status })
 				stored, created, err := s.Store.Create(t.Context(), keyedEvent(orgA, first.IdempotencyKey, time.Hour), window())
 				require.NoError(t, err)
-				require.False(t, created, "the key of a %s event was not found", status)
-				require.Equal(t, first.ID, stored.ID)
+				require.False(t, created, "Create stored a second event with the key of a %s one", status)
+				sameEvent(t, s.get(t, first), stored)
 			}
 		}},
 
@@ -58,15 +59,24 @@ var keyRules = []rule{
 			sameEvent(t, third, s.get(t, third))
 		}},
 
-	{Rule{"store/create-key-is-exact", "Keys are the same if every byte is."}, needStore,
+	{Rule{
+		"store/create-id-before-key",
+		"If one event has the ID and another one the idempotency key, Create returns " +
+			"the one with the ID; both stay as they were, however old they are.",
+	}, needStore,
 		func(t *testing.T, s *subject) {
-			for _, key := range []string{"key", "Key", "KEY", "key%", "key_", "ke", "key1", "'key'", `k\ey`} {
-				s.create(t, keyedEvent(orgA, key, 0))
+			keyed := s.create(t, keyedEvent(orgA, "key", 0))
+			same := s.create(t, keyedEvent(orgA, "own", time.Hour))
+			for _, since := range []time.Duration{0, time.Microsecond, 2 * time.Hour} {
+				e := keyedEvent(orgA, "key", 3*time.Hour)
+				e.ID = same.ID
+				stored, created, err := s.Store.Create(t.Context(), e, moment(since))
+				require.NoError(t, err)
+				require.False(t, created, "Create stored an event whose ID is there")
+				sameEvent(t, same, stored)
+				sameEvent(t, same, s.get(t, same))
+				sameEvent(t, keyed, s.get(t, keyed))
 			}
-			page, err := s.Store.List(t.Context(), orgA, trigger.Query{IdempotencyKey: "Key", Limit: 10})
-			require.NoError(t, err)
-			require.Len(t, page.Events, 1)
-			require.Equal(t, "Key", page.Events[0].IdempotencyKey)
 		}},
 
 	{Rule{"store/create-concurrent-one-key", "Create is atomic: of many at once with one key, one creates its event and the others return it."}, needStore,
@@ -77,7 +87,8 @@ var keyRules = []rule{
 			old := keyedEvent(orgA, "key", 0)
 			s.create(t, old)
 			keyIsWonOnce(t, s, s.createPlainly)
-			require.Empty(t, s.get(t, old).IdempotencyKey)
+			require.Empty(t, s.get(t, old).IdempotencyKey,
+				"the key of the event submitted before keySince, after another one took it")
 		}},
 }
 
@@ -89,41 +100,55 @@ func (s *subject) createPlainly(t *testing.T, e trigger.Event, keySince time.Tim
 func keyFinds(t *testing.T, s *subject, create creator, keySince time.Time) {
 	t.Helper()
 	first := keyedEvent(orgA, "key", 0)
-	_, created, err := create(t, first, window())
-	require.NoError(t, err)
-	require.True(t, created)
+	isCreated(t, create, first, window(), "no other event has the key")
 
 	second := keyedEvent(orgA, "key", time.Hour)
-	stored, created, err := create(t, second, keySince)
-	require.NoError(t, err)
-	require.False(t, created)
-	sameEvent(t, first, stored)
+	isFound(t, create, second, keySince, first,
+		"the key belongs to an event that was submitted %v after keySince",
+		first.SubmittedAt.Sub(keySince))
 	sameEvent(t, first, s.get(t, first))
-	_, err = s.Store.Get(t.Context(), orgA, second.ID)
-	require.ErrorIs(t, err, trigger.ErrNotFound)
+	_, err := s.Store.Get(t.Context(), orgA, second.ID)
+	require.ErrorIs(t, err, trigger.ErrNotFound, "Get of the event that Create did not create")
 }
 
 // keyIsTaken creates an event at moment 0 and then another one with its key, whose window begins just after.
 func keyIsTaken(t *testing.T, s *subject, create creator) {
 	t.Helper()
 	first := keyedEvent(orgA, "key", 0)
-	_, created, err := create(t, first, window())
-	require.NoError(t, err)
-	require.True(t, created)
+	isCreated(t, create, first, window(), "no other event has the key")
 
-	second := keyedEvent(orgA, "key", time.Hour)
-	stored, created, err := create(t, second, moment(time.Microsecond))
-	require.NoError(t, err)
-	require.True(t, created)
-	sameEvent(t, second, stored)
+	second, keySince := keyedEvent(orgA, "key", time.Hour), moment(time.Microsecond)
+	isCreated(t, create, second, keySince,
+		"the key belongs to an event that was submitted a microsecond before keySince")
 	sameEvent(t, second, s.get(t, second))
 	first.IdempotencyKey = ""
 	sameEvent(t, first, s.get(t, first))
 
-	third, created, err := create(t, keyedEvent(orgA, "key", 2*time.Hour), moment(time.Microsecond))
-	require.NoError(t, err)
-	require.False(t, created, "the key is not the second event's")
-	require.Equal(t, second.ID, third.ID)
+	third := keyedEvent(orgA, "key", 2*time.Hour)
+	isFound(t, create, third, keySince, second,
+		"the key belongs to the second event, which took it from the first")
+}
+
+// isCreated requires that an event is created. why says in which case.
+func isCreated(t *testing.T, create creator, e trigger.Event, keySince time.Time, why string) {
+	t.Helper()
+	stored, created, err := create(t, e, keySince)
+	require.NoError(t, err, "Create, where %s", why)
+	require.True(t, created, "want a new event, got another one with created false, where %s", why)
+	sameEvent(t, e, stored)
+}
+
+// isFound requires that another event is returned instead of a new one.
+func isFound(
+	t *testing.T, create creator, e trigger.Event, keySince time.Time, want trigger.Event,
+	why string, args ...any,
+) {
+	t.Helper()
+	why = fmt.Sprintf(why, args...)
+	found, created, err := create(t, e, keySince)
+	require.NoError(t, err, "Create, where %s", why)
+	require.False(t, created, "want the event that is there, got created true, where %s", why)
+	sameEvent(t, want, found)
 }
 
 // keyIsWonOnce creates many events at once with the key "key", an hour after moment 0, in a window that excludes moment 0.
@@ -150,16 +175,15 @@ func keyIsWonOnce(t *testing.T, s *subject, create creator) (winner trigger.Even
 			winners++
 		}
 	}
-	require.Equal(t, 1, winners, "events created")
+	require.Equal(t, 1, winners, "events created by %d calls at once with one key", n)
 	for i := range events {
 		sameEvent(t, winner, stored[i])
 		if !created[i] {
 			_, err := s.Store.Get(t.Context(), orgA, events[i].ID)
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, trigger.ErrNotFound, "Get of an event that Create did not create")
 		}
 	}
-	page, err := s.Store.List(t.Context(), orgA, trigger.Query{IdempotencyKey: "key", Limit: 10})
-	require.NoError(t, err)
-	require.Equal(t, []uuid.UUID{winner.ID}, ids(page.Events))
+	inOrder(t, []uuid.UUID{winner.ID}, ids(s.list(t, orgA, trigger.Query{IdempotencyKey: "key"})),
+		"events with the key")
 	return winner
 }

@@ -28,10 +28,11 @@ func (s *subject) list(t *testing.T, org string, q trigger.Query) []trigger.Even
 var listRules = []rule{
 	{Rule{"store/list-empty", "List of an organization without events is one empty page, and no error."}, needStore,
 		func(t *testing.T, s *subject) {
-			require.Empty(t, s.list(t, orgA, trigger.Query{}))
+			require.Empty(t, s.list(t, orgA, trigger.Query{}), "events of an empty store")
 			s.create(t, plainEvent(orgA, 0))
-			require.Empty(t, s.list(t, orgB, trigger.Query{}))
-			require.Empty(t, s.list(t, orgA, trigger.Query{Status: trigger.StatusFailed}))
+			require.Empty(t, s.list(t, orgB, trigger.Query{}), "events of an organization that has none")
+			require.Empty(t, s.list(t, orgA, trigger.Query{Status: trigger.StatusFailed}),
+				"failed events, of which there are none")
 		}},
 
 	{Rule{"store/list-newest-first", "List returns the newest event first, by SubmittedAt."}, needStore,
@@ -40,7 +41,7 @@ var listRules = []rule{
 			for _, i := range []int{2, 0, 5, 1, 4, 3} {
 				want[5-i] = s.create(t, plainEvent(orgA, time.Duration(i)*time.Microsecond)).ID
 			}
-			require.Equal(t, want, ids(s.list(t, orgA, trigger.Query{})))
+			inOrder(t, want, ids(s.list(t, orgA, trigger.Query{})), "events, the newest first")
 		}},
 
 	{Rule{"store/list-equal-times-by-id", "Events submitted at the same time stand by ID (as bytes), the greatest first."}, needStore,
@@ -55,15 +56,18 @@ var listRules = []rule{
 				}
 			}
 			slices.SortFunc(want, func(a, b uuid.UUID) int { return bytes.Compare(b[:], a[:]) })
-			require.Equal(t, want, ids(s.list(t, orgA, trigger.Query{})))
+			inOrder(t, want, ids(s.list(t, orgA, trigger.Query{})),
+				"events of one time, the greatest ID first")
 		}},
 
 	{Rule{"store/list-of-organization", "List returns the events of one organization."}, needStore,
 		func(t *testing.T, s *subject) {
 			a, b := s.create(t, plainEvent(orgA, 0)), s.create(t, plainEvent(orgB, 0))
-			require.Equal(t, []uuid.UUID{a.ID}, ids(s.list(t, orgA, trigger.Query{})))
-			require.Equal(t, []uuid.UUID{b.ID}, ids(s.list(t, orgB, trigger.Query{})))
-			require.Empty(t, s.list(t, "", trigger.Query{}))
+			inOrder(t, []uuid.UUID{a.ID}, ids(s.list(t, orgA, trigger.Query{})),
+				"events of one organization")
+			inOrder(t, []uuid.UUID{b.ID}, ids(s.list(t, orgB, trigger.Query{})),
+				"events of the other organization")
+			require.Empty(t, s.list(t, "", trigger.Query{}), "events of an organization without a name")
 		}},
 
 	{Rule{"store/list-returns-whole-events", "List returns events with every field, and copies."}, needStore,
@@ -71,12 +75,12 @@ var listRules = []rule{
 			want := filledEvent(orgA)
 			s.create(t, want.Clone())
 			events := s.list(t, orgA, trigger.Query{})
-			require.Len(t, events, 1)
+			require.Len(t, events, 1, "events of an organization that has one")
 			sameEvent(t, want, events[0])
 			spoil(&events[0])
 			sameEvent(t, want, s.get(t, want))
 			byKey := s.list(t, orgA, trigger.Query{IdempotencyKey: want.IdempotencyKey})
-			require.Len(t, byKey, 1)
+			require.Len(t, byKey, 1, "events with the key")
 			sameEvent(t, want, byKey[0])
 			spoil(&byKey[0])
 			sameEvent(t, want, s.get(t, want))
@@ -88,23 +92,25 @@ var listRules = []rule{
 			s.create(t, plainEvent(orgA, time.Hour))
 			for _, status := range trigger.Statuses()[1:] {
 				s.update(t, e, func(e *trigger.Event) { e.Status = status })
-				require.Equal(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, trigger.Query{Status: status})))
-				require.Len(t, s.list(t, orgA, trigger.Query{Status: trigger.StatusReceived}), 1)
-				require.Len(t, s.list(t, orgA, trigger.Query{}), 2)
+				inOrder(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, trigger.Query{Status: status})),
+					"events that are %s", status)
+				require.Len(t, s.list(t, orgA, trigger.Query{Status: trigger.StatusReceived}), 1,
+					"events that are received, besides a %s one", status)
+				require.Len(t, s.list(t, orgA, trigger.Query{}), 2, "events of any status")
 			}
 		}},
 
 	{Rule{"store/list-by-source", "Query.Source selects the events of that source, byte for byte."}, needStore,
 		func(t *testing.T, s *subject) {
+			events := make(map[string]trigger.Event)
 			for _, source := range exactNames {
 				e := plainEvent(orgA, 0)
 				e.Source = source
-				s.create(t, e)
+				events[source] = s.create(t, e)
 			}
 			for _, source := range exactNames {
-				events := s.list(t, orgA, trigger.Query{Source: source})
-				require.Len(t, events, 1, "of source %q", source)
-				require.Equal(t, source, events[0].Source)
+				found := s.list(t, orgA, trigger.Query{Source: source})
+				inOrder(t, []uuid.UUID{events[source].ID}, ids(found), "events of source %q", source)
 			}
 		}},
 
@@ -113,11 +119,16 @@ var listRules = []rule{
 			s.create(t, plainEvent(orgA, 0))
 			s.create(t, keyedEvent(orgB, "key", 0))
 			e := s.create(t, keyedEvent(orgA, "key", 0))
-			require.Equal(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, trigger.Query{IdempotencyKey: "key"})))
-			require.Equal(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, trigger.Query{IdempotencyKey: "key", From: moment(0)})))
-			require.Empty(t, s.list(t, orgA, trigger.Query{IdempotencyKey: "key", From: moment(time.Microsecond)}))
+			inOrder(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, trigger.Query{IdempotencyKey: "key"})),
+				"events with the key")
+			at := trigger.Query{IdempotencyKey: "key", From: moment(0)}
+			inOrder(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, at)),
+				"events with the key, from their time on")
+			at.From = moment(time.Microsecond)
+			require.Empty(t, s.list(t, orgA, at), "events with the key, from a microsecond later on")
 			s.update(t, e, func(e *trigger.Event) { e.IdempotencyKey = "" })
-			require.Empty(t, s.list(t, orgA, trigger.Query{IdempotencyKey: "key"}))
+			require.Empty(t, s.list(t, orgA, trigger.Query{IdempotencyKey: "key"}),
+				"events with the key after an Update released it")
 		}},
 
 	{Rule{"store/list-from-to", "Query.From selects what was submitted at or after it, Query.To what was submitted before it."}, needStore,
@@ -134,7 +145,7 @@ var listRules = []rule{
 						want = slices.Clone(events[from:to])
 						slices.Reverse(want)
 					}
-					require.Equal(t, ids(want), ids(got), "from %d to %d microseconds", from, to)
+					inOrder(t, ids(want), ids(got), "events from %d to %d microseconds", from, to)
 				}
 			}
 		}},
@@ -147,9 +158,11 @@ var listRules = []rule{
 			}
 			for _, zone := range []*time.Location{time.FixedZone("east", 9*3600), time.FixedZone("west", -7*3600)} {
 				q := trigger.Query{From: events[1].SubmittedAt.In(zone), To: events[2].SubmittedAt.In(zone)}
-				require.Equal(t, []uuid.UUID{events[1].ID}, ids(s.list(t, orgA, q)), zone)
+				inOrder(t, []uuid.UUID{events[1].ID}, ids(s.list(t, orgA, q)),
+					"the second event by From and To, in time zone %s", zone)
 				q = trigger.Query{Before: trigger.Position{SubmittedAt: events[1].SubmittedAt.In(zone), ID: events[1].ID}}
-				require.Equal(t, []uuid.UUID{events[0].ID}, ids(s.list(t, orgA, q)), zone)
+				inOrder(t, []uuid.UUID{events[0].ID}, ids(s.list(t, orgA, q)),
+					"the events before the second, in time zone %s", zone)
 			}
 		}},
 
@@ -162,8 +175,8 @@ var listRules = []rule{
 			}
 			for range 300 {
 				org, q := randomQuery(random, events)
-				label := fmt.Sprintf("%s %+v", org, q)
-				require.Equal(t, ids(selected(events, org, q)), ids(s.pages(t, org, q)), label)
+				inOrder(t, ids(selected(events, org, q)), ids(s.pages(t, org, q)),
+					"events of %s by %+v", org, q)
 			}
 		}},
 }

@@ -29,7 +29,7 @@ var unqueuedRules = []rule{
 			}
 			got, err := s.Store.Unqueued(t.Context(), moment(time.Hour), 100)
 			require.NoError(t, err)
-			require.Equal(t, ids(events), ids(got))
+			inOrder(t, ids(events), ids(got), "events without a job, longest waiting first")
 			for i := range got {
 				sameEvent(t, events[i], got[i])
 				spoil(&got[i])
@@ -39,14 +39,14 @@ var unqueuedRules = []rule{
 
 	{Rule{"store/unqueued-before-is-strict", "Unqueued returns events whose UnqueuedSince is before the given time, not those at it."}, needStore,
 		func(t *testing.T, s *subject) {
-			e := s.create(t, waiting(orgA, 0))
+			s.create(t, waiting(orgA, 0))
 			for _, c := range []struct {
 				before time.Duration
 				want   int
 			}{{-time.Microsecond, 0}, {0, 0}, {time.Microsecond, 1}} {
 				got, err := s.Store.Unqueued(t.Context(), moment(c.before), 100)
 				require.NoError(t, err)
-				require.Len(t, got, c.want, "before %v of event %s", c.before, e.ID)
+				require.Len(t, got, c.want, "events before %v after their UnqueuedSince", c.before)
 			}
 		}},
 
@@ -60,8 +60,9 @@ var unqueuedRules = []rule{
 			}
 			got, err := s.Store.Unqueued(t.Context(), moment(time.Hour), 100)
 			require.NoError(t, err)
-			require.Len(t, got, 1)
-			require.Equal(t, trigger.StatusReceived, got[0].Status)
+			require.Len(t, got, 1,
+				"events without a job: of one in each status, and a received one that has a job")
+			require.Equal(t, trigger.StatusReceived, got[0].Status, "the status of an event without a job")
 		}},
 
 	{Rule{"store/unqueued-limit", "Unqueued returns at most limit events."}, needStore,
@@ -70,10 +71,10 @@ var unqueuedRules = []rule{
 			for i := range 5 {
 				want = append(want, s.create(t, waiting(orgA, time.Duration(i)*time.Second)).ID)
 			}
-			for limit := 1; limit <= 6; limit++ {
+			for limit := 0; limit <= 6; limit++ {
 				got, err := s.Store.Unqueued(t.Context(), moment(time.Hour), limit)
 				require.NoError(t, err)
-				require.Equal(t, want[:min(limit, 5)], ids(got))
+				inOrder(t, want[:min(limit, 5)], ids(got), "at most %d of 5 events without a job", limit)
 			}
 		}},
 
@@ -131,25 +132,28 @@ var pruneRules = []rule{
 				}
 				kept = append(kept, s.create(t, plainEvent(org, 0)))
 			}
-			require.Equal(t, len(gone), s.prune(t, time.Hour, 100))
-			require.Zero(t, s.prune(t, time.Hour, 100))
+			require.Equal(t, len(gone), s.prune(t, time.Hour, 100), "events removed")
+			require.Zero(t, s.prune(t, time.Hour, 100), "events removed by the same Prune again")
 			for _, e := range gone {
 				_, err := s.Store.Get(t.Context(), e.Organization, e.ID)
-				require.ErrorIs(t, err, trigger.ErrNotFound)
+				require.ErrorIs(t, err, trigger.ErrNotFound, "Get of a %s event that was pruned", e.Status)
 			}
 			for _, e := range kept {
 				sameEvent(t, e, s.get(t, e))
 			}
-			require.Len(t, s.list(t, orgA, trigger.Query{}), len(kept)/2)
+			require.Len(t, s.list(t, orgA, trigger.Query{}), len(kept)/2,
+				"events of an organization after Prune")
 		}},
 
 	{Rule{"pruner/before-is-strict", "Prune removes events whose FinishedAt is before the given time, not those at it."}, needStore | needPruner,
 		func(t *testing.T, s *subject) {
 			e := s.create(t, finishedEvent(orgA, 0))
-			require.Zero(t, s.prune(t, -time.Microsecond, 100))
-			require.Zero(t, s.prune(t, 0, 100))
+			require.Zero(t, s.prune(t, -time.Microsecond, 100),
+				"events removed that finished a microsecond after the time")
+			require.Zero(t, s.prune(t, 0, 100), "events removed that finished at the time itself")
 			sameEvent(t, e, s.get(t, e))
-			require.Equal(t, 1, s.prune(t, time.Microsecond, 100))
+			require.Equal(t, 1, s.prune(t, time.Microsecond, 100),
+				"events removed that finished a microsecond before the time")
 		}},
 
 	{Rule{"pruner/limit", "Prune removes at most limit events."}, needStore | needPruner,
@@ -157,10 +161,12 @@ var pruneRules = []rule{
 			for i := range 5 {
 				s.create(t, finishedEvent([]string{orgA, orgB}[i%2], 0))
 			}
-			require.Equal(t, 2, s.prune(t, time.Hour, 2))
-			require.Len(t, append(s.list(t, orgA, trigger.Query{}), s.list(t, orgB, trigger.Query{})...), 3)
-			require.Equal(t, 2, s.prune(t, time.Hour, 2))
-			require.Equal(t, 1, s.prune(t, time.Hour, 2))
+			require.Zero(t, s.prune(t, time.Hour, 0), "events removed with limit 0")
+			require.Equal(t, 2, s.prune(t, time.Hour, 2), "events removed of 5 with limit 2")
+			require.Len(t, append(s.list(t, orgA, trigger.Query{}), s.list(t, orgB, trigger.Query{})...), 3,
+				"events left of 5")
+			require.Equal(t, 2, s.prune(t, time.Hour, 2), "events removed of 3 with limit 2")
+			require.Equal(t, 1, s.prune(t, time.Hour, 2), "events removed of 1 with limit 2")
 		}},
 
 	{Rule{"pruner/frees-key", "A pruned event has no idempotency key any more."}, needStore | needPruner,
@@ -168,8 +174,9 @@ var pruneRules = []rule{
 			e := finishedEvent(orgA, 0)
 			e.IdempotencyKey = "key"
 			s.create(t, e)
-			require.Equal(t, 1, s.prune(t, time.Hour, 100))
-			require.Empty(t, s.list(t, orgA, trigger.Query{IdempotencyKey: "key"}))
+			require.Equal(t, 1, s.prune(t, time.Hour, 100), "events removed")
+			require.Empty(t, s.list(t, orgA, trigger.Query{IdempotencyKey: "key"}),
+				"events with the key of a pruned one")
 			s.create(t, keyedEvent(orgA, "key", 0))
 		}},
 }

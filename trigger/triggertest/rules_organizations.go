@@ -33,6 +33,15 @@ func (s *subject) setup(t *testing.T, org string, n int) trigger.Organization {
 	return want
 }
 
+// collectionIDs returns the IDs of collections, in their order.
+func collectionIDs(collections []trigger.Collection) []uuid.UUID {
+	list := make([]uuid.UUID, 0, len(collections))
+	for i := range collections {
+		list = append(list, collections[i].ID)
+	}
+	return list
+}
+
 // organization reads an organization that must be there.
 func (s *subject) organization(t *testing.T, org string) trigger.Organization {
 	t.Helper()
@@ -42,6 +51,20 @@ func (s *subject) organization(t *testing.T, org string) trigger.Organization {
 		o.Collections = nil
 	}
 	return o
+}
+
+// hasOrganization requires that an organization is stored as it is here.
+func (s *subject) hasOrganization(t *testing.T, want trigger.Organization, when string) {
+	t.Helper()
+	sameOrganization(t, want, s.organization(t, want.ID), when)
+}
+
+// sameOrganization compares the collections' order first, which it says in small numbers.
+func sameOrganization(t *testing.T, want, got trigger.Organization, when string) {
+	t.Helper()
+	inOrder(t, collectionIDs(want.Collections), collectionIDs(got.Collections),
+		"collections of %q %s", want.ID, when)
+	require.Equal(t, want, got, "the organization %s", when)
 }
 
 // organizationRules are the rules of Directory and Organizations.
@@ -69,14 +92,15 @@ var organizationRules = []rule{
 				seen = o.Clone()
 				return nil
 			}))
-			require.Equal(t, trigger.Organization{ID: orgA}, seen)
-			require.Equal(t, trigger.Organization{ID: orgA}, s.organization(t, orgA))
+			require.Equal(t, trigger.Organization{ID: orgA}, seen,
+				"what update was given for a new organization")
+			s.hasOrganization(t, trigger.Organization{ID: orgA}, "after an update that left it as it was")
 		}},
 
 	{Rule{"organizations/update-stores-what-it-leaves", "UpdateOrganization calls update with a copy of the organization and stores what it leaves."}, needOrganizations,
 		func(t *testing.T, s *subject) {
 			want := s.setup(t, orgA, 3)
-			require.Equal(t, want, s.organization(t, orgA))
+			s.hasOrganization(t, want, "after it was set up")
 			var seen trigger.Organization
 			require.NoError(t, s.Organizations.UpdateOrganization(t.Context(), orgA, func(o *trigger.Organization) error {
 				seen = o.Clone()
@@ -85,23 +109,65 @@ var organizationRules = []rule{
 				o.SetCollection(want.Collections[2].ID, !want.Collections[2].Ready)
 				return nil
 			}))
-			require.Equal(t, want, seen)
+			sameOrganization(t, want, seen, "as update was given it")
 			want.SetupComplete = false
 			want.Collections = want.Collections[1:]
 			want.Collections[1].Ready = !want.Collections[1].Ready
-			require.Equal(t, want, s.organization(t, orgA))
+			s.hasOrganization(t, want, "after an update")
 
 			require.NoError(t, s.Organizations.UpdateOrganization(t.Context(), orgA, func(o *trigger.Organization) error {
 				o.Collections = nil
 				return nil
 			}))
-			require.Empty(t, s.organization(t, orgA).Collections)
+			require.Empty(t, s.organization(t, orgA).Collections,
+				"collections after an update that left none")
 		}},
 
-	{Rule{"organizations/collections-by-id", "Collections stand by ID."}, needOrganizations,
+	{Rule{
+		"organizations/collections-by-id",
+		"UpdateOrganization stores Collections sorted by ID (as bytes), in whatever " +
+			"order update leaves them.",
+	}, needOrganizations,
 		func(t *testing.T, s *subject) {
-			for range 3 {
-				require.Equal(t, s.setup(t, orgA, 20).Collections, s.organization(t, orgA).Collections)
+			var given []trigger.Collection
+			for _, first := range []byte{0x80, 0x01, 0xff, 0x7f, 0x10, 0x00} {
+				given = append(given, trigger.Collection{ID: uuid.UUID{0: first, 6: 0x40, 8: 0x80, 15: 1}})
+			}
+			var want []uuid.UUID
+			for _, i := range []int{5, 1, 4, 3, 0, 2} {
+				want = append(want, given[i].ID)
+			}
+			var seen []trigger.Collection
+			for range 2 {
+				err := s.Organizations.UpdateOrganization(t.Context(), orgA,
+					func(o *trigger.Organization) error {
+						seen = slices.Clone(o.Collections)
+						o.Collections = slices.Clone(given)
+						return nil
+					})
+				require.NoError(t, err)
+				inOrder(t, want, collectionIDs(s.organization(t, orgA).Collections),
+					"collections that Organization returns, by ID")
+			}
+			inOrder(t, want, collectionIDs(seen), "collections that update is given, by ID")
+		}},
+
+	{Rule{
+		"organizations/update-keeps-id",
+		"A change of the organization's ID by update is ignored.",
+	}, needOrganizations,
+		func(t *testing.T, s *subject) {
+			for _, there := range []bool{false, true} {
+				err := s.Organizations.UpdateOrganization(t.Context(), orgA,
+					func(o *trigger.Organization) error {
+						o.ID, o.SetupComplete = orgB, there
+						return nil
+					})
+				require.NoError(t, err)
+				want := trigger.Organization{ID: orgA, SetupComplete: there}
+				s.hasOrganization(t, want, "after an update that changed its ID")
+				_, err = s.Organizations.Organization(t.Context(), orgB)
+				require.ErrorIs(t, err, trigger.ErrNotFound, "Organization of the ID that update left")
 			}
 		}},
 
@@ -109,7 +175,7 @@ var organizationRules = []rule{
 		func(t *testing.T, s *subject) {
 			want := s.setup(t, orgA, 2)
 			s.organization(t, orgA).Collections[0] = trigger.Collection{}
-			require.Equal(t, want, s.organization(t, orgA))
+			s.hasOrganization(t, want, "after a reader changed what Organization returned")
 			var kept *trigger.Organization
 			require.NoError(t, s.Organizations.UpdateOrganization(t.Context(), orgA, func(o *trigger.Organization) error {
 				kept = o
@@ -117,7 +183,7 @@ var organizationRules = []rule{
 			}))
 			kept.SetupComplete = false
 			kept.Collections[0] = trigger.Collection{}
-			require.Equal(t, want, s.organization(t, orgA))
+			s.hasOrganization(t, want, "after update's argument was changed")
 		}},
 
 	{Rule{"organizations/update-error-changes-nothing", "An error from update changes nothing and is returned."}, needOrganizations,
@@ -132,7 +198,7 @@ var organizationRules = []rule{
 				return refused
 			}
 			require.ErrorIs(t, s.Organizations.UpdateOrganization(t.Context(), orgA, refuse), refused)
-			require.Equal(t, want, s.organization(t, orgA))
+			s.hasOrganization(t, want, "after an update that failed")
 			require.ErrorIs(t, s.Organizations.UpdateOrganization(t.Context(), orgB, refuse), refused)
 			_, err := s.Organizations.Organization(t.Context(), orgB)
 			require.ErrorIs(t, err, trigger.ErrNotFound)
@@ -145,7 +211,7 @@ var organizationRules = []rule{
 				want[org] = s.setup(t, org, 1)
 			}
 			for _, org := range exactNames {
-				require.Equal(t, want[org], s.organization(t, org))
+				s.hasOrganization(t, want[org], "among others with similar names")
 			}
 		}},
 
@@ -165,7 +231,8 @@ var organizationRules = []rule{
 				}
 			})
 			conformance.NoErrors(t, errs[:])
-			require.Len(t, s.organization(t, orgA).Collections, workers*each)
+			require.Len(t, s.organization(t, orgA).Collections, workers*each,
+				"collections, of which each update added one")
 		}},
 
 	{Rule{"organizations/reads-are-whole", "Organization returns setup state and collections in one consistent read."}, needOrganizations,

@@ -39,9 +39,26 @@ var pageRules = []rule{
 				s.create(t, plainEvent(orgA, time.Duration(i/4)*time.Hour))
 			}
 			want := ids(s.list(t, orgA, trigger.Query{}))
-			require.Len(t, want, n)
+			require.Len(t, want, n, "events on one page of %d", trigger.MaxPageSize)
 			for _, limit := range []int{1, 2, 3, 4, 5, 7, n - 1, n, n + 1, trigger.MaxPageSize} {
-				require.Equal(t, want, ids(s.pages(t, orgA, trigger.Query{Limit: limit})), "limit %d", limit)
+				inOrder(t, want, ids(s.pages(t, orgA, trigger.Query{Limit: limit})),
+					"events in pages of %d", limit)
+			}
+		}},
+
+	{Rule{
+		"store/list-limit-zero",
+		"Limit 0 selects nothing: the page is empty and its Next is zero.",
+	}, needStore,
+		func(t *testing.T, s *subject) {
+			s.create(t, keyedEvent(orgA, "key", 0))
+			for _, q := range []trigger.Query{
+				{}, {IdempotencyKey: "key"}, {Status: trigger.StatusReceived},
+			} {
+				page, err := s.Store.List(t.Context(), orgA, q)
+				require.NoError(t, err)
+				require.Empty(t, page.Events, "events on a page of Limit 0")
+				require.True(t, page.Next.IsZero(), "Next is set after a page of Limit 0")
 			}
 		}},
 
@@ -90,7 +107,7 @@ var pageRules = []rule{
 				s.create(t, plainEvent(orgA, 10*time.Hour))
 				s.create(t, plainEvent(orgB, 0))
 			}
-			require.Equal(t, want, got)
+			inOrder(t, want, got, "events in pages of 3, while others arrive")
 		}},
 
 	{Rule{"store/list-pages-while-events-change", "A position stays where it is when its event changes."}, needStore,
@@ -106,6 +123,8 @@ var pageRules = []rule{
 				s.update(t, e, func(e *trigger.Event) { e.Status = trigger.StatusCompleted })
 			}
 			q.Before = first.Next
-			require.Equal(t, ids(want), slices.Concat(ids(first.Events), ids(s.pages(t, orgA, q))))
+			got := slices.Concat(ids(first.Events), ids(s.pages(t, orgA, q)))
+			inOrder(t, ids(want), got,
+				"received events in pages of 2, while those of the first page are completed")
 		}},
 }

@@ -157,7 +157,7 @@ func (s *subject) lacks(needs need) string {
 }
 
 func allRules() []rule {
-	return slices.Concat(createRules, keyRules, updateRules, listRules, pageRules, unqueuedRules, pruneRules,
-		organizationRules, apiKeyRules, sharedJobRules(), jobRules, txLeaseRules, txQueueRules,
-		contextRules, breakRules, reopenRules)
+	return slices.Concat(createRules, keyRules, nameRules, updateRules, listRules, pageRules,
+		unqueuedRules, pruneRules, organizationRules, apiKeyRules, sharedJobRules(),
+		jobRules, txLeaseRules, txQueueRules, contextRules, leaveRules, breakRules, reopenRules)
 }

@@ -1,0 +1,183 @@
+package triggertest_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// nameMutants take names for the same that are not, and IDs and keys for free that are taken.
+var nameMutants = []broken{
+	{name: "runs organization and key together", breaks: []string{"store/names-are-apart"}, mutate: func(m *mutant) {
+		joinsKeys(m, "")
+	}},
+	{name: "puts a slash between organization and key", breaks: []string{"store/names-are-apart"}, mutate: func(m *mutant) {
+		joinsKeys(m, "/")
+	}},
+	{name: "puts U+0000 between organization and key", breaks: []string{"store/names-are-apart"}, mutate: func(m *mutant) {
+		joinsKeys(m, "\x00")
+	}},
+	{name: "runs organization and source together", breaks: []string{"store/names-are-apart"}, mutate: func(m *mutant) {
+		var events []trigger.Event
+		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+			events = append(events, e.Clone())
+			return m.Trigger.Create(ctx, e, since)
+		}
+		m.list = func(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+			page, err := m.Trigger.List(ctx, org, q)
+			for _, e := range events {
+				if q.Source != "" && e.Organization != org && e.Organization+e.Source == org+q.Source {
+					page.Events = append(page.Events, e.Clone())
+				}
+			}
+			return page, err
+		}
+	}},
+	{name: "cuts organizations at 254 bytes", breaks: []string{"store/organizations-are-exact", "organizations/are-exact"}, mutate: func(m *mutant) {
+		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+			e.Organization = cut(e.Organization)
+			return m.Trigger.Create(ctx, e, since)
+		}
+		m.updateOrganization = func(ctx context.Context, org string, f func(*trigger.Organization) error) error {
+			return m.Trigger.UpdateOrganization(ctx, cut(org), f)
+		}
+		m.organization = func(ctx context.Context, org string) (trigger.Organization, error) {
+			o, err := m.Trigger.Organization(ctx, cut(org))
+			o.ID = org
+			return o, err
+		}
+	}},
+	{name: "cuts idempotency keys at 254 bytes", breaks: []string{"store/create-key-is-exact"}, mutate: func(m *mutant) {
+		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+			e.IdempotencyKey = cut(e.IdempotencyKey)
+			return m.Trigger.Create(ctx, e, since)
+		}
+	}},
+	{name: "cuts sources at 254 bytes", breaks: []string{"store/list-by-source"}, mutate: func(m *mutant) {
+		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+			e.Source = cut(e.Source)
+			return m.Trigger.Create(ctx, e, since)
+		}
+		m.everyQuery(func(_ *string, q *trigger.Query) { q.Source = cut(q.Source) })
+	}},
+	{name: "lists keys of all organizations that begin so", breaks: []string{"keys/organizations-are-exact"}, mutate: func(m *mutant) {
+		m.listKeys = func(ctx context.Context, org string) ([]trigger.APIKey, error) {
+			var all []trigger.APIKey
+			for _, other := range []string{"acm", "acme", "acme/"} {
+				if len(other) >= len(org) && other[:len(org)] == org {
+					keys, _ := m.Trigger.ListKeys(ctx, other)
+					all = append(all, keys...)
+				}
+			}
+			return all, nil
+		}
+	}},
+
+	{name: "creates an ID of another organization", breaks: []string{"store/create-same-id-elsewhere"}, mutate: func(m *mutant) {
+		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+			id := e.ID
+			stored, created, err := m.Trigger.Create(ctx, e, since)
+			if err != nil {
+				e.ID = uuid.New()
+				stored, created, err = m.Trigger.Create(ctx, e, since)
+				stored.ID = id
+			}
+			return stored, created, err
+		}
+	}},
+	{name: "takes an old key before it looks at the ID", breaks: []string{"store/create-same-id-elsewhere", "store/create-id-before-key"}, mutate: func(m *mutant) {
+		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+			page, _ := m.Trigger.List(ctx, e.Organization, trigger.Query{IdempotencyKey: e.IdempotencyKey, To: since, Limit: 1})
+			for _, old := range page.Events {
+				if e.IdempotencyKey != "" {
+					_ = m.Trigger.Update(ctx, old.Organization, old.ID, func(e *trigger.Event) error { e.IdempotencyKey = ""; return nil })
+				}
+			}
+			return m.Trigger.Create(ctx, e, since)
+		}
+	}},
+	{name: "looks for the key before the ID", breaks: []string{"store/create-id-before-key"}, mutate: func(m *mutant) {
+		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+			page, _ := m.Trigger.List(ctx, e.Organization, trigger.Query{IdempotencyKey: e.IdempotencyKey, From: since, Limit: 1})
+			if e.IdempotencyKey != "" && len(page.Events) > 0 {
+				return page.Events[0], false, nil
+			}
+			return m.Trigger.Create(ctx, e, since)
+		}
+	}},
+	{name: "gives an event a key that is taken", breaks: []string{"store/update-taken-key"}, mutate: func(m *mutant) {
+		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+			err := m.Trigger.Update(ctx, org, id, f)
+			if err == nil || errors.Is(err, trigger.ErrNotFound) {
+				return err
+			}
+			return m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error {
+				err := f(e)
+				e.IdempotencyKey = ""
+				return err
+			})
+		}
+	}},
+	{name: "says ErrExists of a key that is taken", breaks: []string{"store/update-taken-key", "store/one-failure-of-many"}, mutate: func(m *mutant) {
+		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+			var refused error
+			err := m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error { refused = f(e); return refused })
+			if err != nil && refused == nil && !errors.Is(err, trigger.ErrNotFound) {
+				return trigger.ErrExists
+			}
+			return err
+		}
+	}},
+	{name: "takes limit 0 for no limit", breaks: []string{"store/list-limit-zero"}, mutate: func(m *mutant) {
+		m.everyQuery(func(_ *string, q *trigger.Query) {
+			if q.Limit == 0 {
+				q.Limit = 1000
+			}
+		})
+	}},
+
+	{name: "overwrites the key with the same ID", breaks: []string{"keys/create-same-id"}, mutate: func(m *mutant) {
+		m.createKey = func(ctx context.Context, k trigger.APIKey) error {
+			err := m.Trigger.CreateKey(ctx, k)
+			if _, unknown := m.Trigger.KeyByDigest(ctx, k.Digest); unknown != nil {
+				return nil
+			}
+			return err
+		}
+	}},
+	{name: "lets update rename an organization", breaks: []string{"organizations/update-keeps-id"}, mutate: func(m *mutant) {
+		m.updateOrganization = func(ctx context.Context, org string, f func(*trigger.Organization) error) error {
+			o, err := m.Trigger.Organization(ctx, org)
+			if err != nil {
+				o = trigger.Organization{ID: org}
+			}
+			if err := f(&o); err != nil {
+				return err
+			}
+			return m.Trigger.UpdateOrganization(ctx, o.ID, func(stored *trigger.Organization) error { *stored = o; return nil })
+		}
+	}},
+}
+
+func cut(name string) string { return name[:min(len(name), 254)] }
+
+// joinsKeys gives the mutant an index of idempotency keys in which the organization and the
+// key stand side by side.
+func joinsKeys(m *mutant, separator string) {
+	var index sync.Map
+	m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+		if e.IdempotencyKey == "" {
+			return m.Trigger.Create(ctx, e, since)
+		}
+		other, ok := index.LoadOrStore(e.Organization+separator+e.IdempotencyKey, e.Clone())
+		if ok {
+			return other.(trigger.Event).Clone(), false, nil
+		}
+		return m.Trigger.Create(ctx, e, since)
+	}
+}
