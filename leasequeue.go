@@ -110,6 +110,9 @@ func (q *LeaseQueue) ConsumeOne(ctx context.Context, kinds []string, handle Hand
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
+	if len(kinds) == 0 {
+		return false, errNoKinds
+	}
 	c := &consumer{queue: q, kinds: kinds, handler: handle}
 	leases, until, err := c.claim(ctx, 1)
 	if err != nil || len(leases) == 0 {

@@ -33,12 +33,14 @@ type Lease struct {
 // that come in are valid ([Job.Check]). Only the organization of a job says whose it is:
 // these methods serve the queue, which is maintenance.
 type Leases interface {
-	// Add stores a job, claimable from its At on, or from now on if that is zero. A job
-	// that is there, a dead one included, is left as it is, and there is no error.
+	// Add stores a job, claimable from its At on, or from now on if that is zero. An At
+	// that has passed counts for the order of jobs. A job that is there, a dead one
+	// included, is left as it is, and there is no error.
 	Add(ctx context.Context, j Job) error
 
-	// Cancel removes a job that nobody holds. A job that is held, dead, or not there is
-	// left as it is, and there is no error.
+	// Cancel removes a job that nobody holds, whatever its At. A job that is held (a lease
+	// whose end has passed still holds it, see Holder), dead, or not there is left as it
+	// is, and there is no error.
 	Cancel(ctx context.Context, j Job) error
 
 	// Claim takes at most c.Limit jobs that are claimable now, and holds them for c.TTL.

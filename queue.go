@@ -17,8 +17,9 @@ type Job struct {
 	ID           string    // which one: 1 to 255 of A-Z, a-z, 0-9, '_' and '-'
 	At           time.Time // not to be delivered before; zero: at once. In a Delivery it is zero.
 
-	// Trace is a trace carrier (W3C trace context, say), at most 1 KiB; nil for none. It
-	// is for brokers and those who watch them.
+	// Trace is a trace carrier (W3C trace context, say), at most 1 KiB. It is for brokers
+	// and those who watch them, and comes with the job as it was added. Nil or empty is
+	// none, and comes as either.
 	Trace map[string]string
 }
 
@@ -99,7 +100,8 @@ type Handler = func(ctx context.Context, d Delivery) Verdict
 type Queue interface {
 	// Enqueue adds a job. It is idempotent: a job that is in the queue, waiting or held,
 	// is left as it is, its At included. An error means that the job may or may not be
-	// there. That of a job that is not valid ([Job.Check]) says so.
+	// there. That of a job that is not valid ([Job.Check]) says so, and the job is not
+	// there.
 	Enqueue(ctx context.Context, j Job) error
 
 	// Cancel takes a job out of the queue that nobody holds, whatever its At says. One
@@ -112,7 +114,11 @@ type Queue interface {
 	// Consume hands jobs to handle until ctx ends: as many as are due at a time, but never
 	// more than opts.Workers. Then it takes no more, waits for the running calls of
 	// handle, applies their verdicts and returns nil. It returns an error only if it
-	// cannot go on. A passing failure of the backend is waited out.
+	// cannot go on, or if opts has no kinds. A passing failure of the backend is waited
+	// out.
+	//
+	// There may be any number of consumers at a time. Those of different kinds run side by
+	// side, and those of one kind share its jobs.
 	//
 	// A queue that knows organizations apart, as a [LeaseQueue] does, serves them in turn.
 	// While one organization has all workers, of which there are two or more, one job of
@@ -141,7 +147,8 @@ type StepQueue interface {
 	Queue
 
 	// ConsumeOne takes one job of the kinds that is due now, calls handle on the caller's
-	// goroutine, and applies the verdict. It reports false if no job was due.
+	// goroutine, with a context that carries ctx's values, and applies the verdict. It
+	// reports false if no job was due. Without kinds it returns an error.
 	ConsumeOne(ctx context.Context, kinds []string, handle Handler) (bool, error)
 }
 
