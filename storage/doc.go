@@ -96,6 +96,53 @@
 // gets anything in. Find out first which tokens are taken, then write: a TakenError changes nothing. Tokenizing is the hot path:
 // FindTokens answers a whole batch with one query, the revision included.
 //
+// # On a key-value store
+//
+// An ordered key-value store with transactions will do. What is a secondary index or a
+// unique constraint elsewhere is an entry of its own there, which is written in the
+// transaction of its row. A trigger backend needs these:
+//
+//	events                                  found by
+//	id                                      Get, Update, Create (the ID is unique)
+//	organization, submitted, id             List, backwards
+//	organization, idempotency key           Create, List: there is one event at most
+//	unqueued since, id                      Unqueued: received ones that want a job
+//	finished, id                            Prune: completed and failed ones
+//
+//	API keys
+//	digest                                  KeyByDigest, CreateKey (unique)
+//	id                                      UpdateKey, CreateKey (unique)
+//	organization, created, id               ListKeys
+//
+// and organizations by ID. What jobs need stands under Leases. List scans, and asks
+// trigger.Query.Matches for each event; more entries, with the status or the source behind
+// the organization, make filters that select little fast. Update may change anything, so
+// write one function that returns all entries of an event, call it with the event before
+// and after, delete what only the first has and put what only the second has.
+//
+// A key of several parts must tell where each part ends, and sort as its parts do. Side by
+// side, organization "a" with key "bc" is organization "ab" with key "c", and one reads
+// what is the other's. A separator that a part may hold only moves that: with a slash,
+// "a/b" with "c" is "a" with "b/c". A length in front tells them apart, but sorts short
+// names before long ones. This does both: write each byte 0x00 of a string as 0x00 0xFF,
+// and 0x00 0x01 behind its end. Times are their microseconds as eight bytes, big-endian,
+// with the sign bit flipped; IDs are 16 bytes. Where no order by name is asked for, a hash
+// of the name, which has a fixed length, will do as well.
+//
+// Updates are best optimistic: read the event and a number that each write of it counts
+// up, call update without a transaction or a lock, and then store in a short transaction
+// what it left, if the number is still the same; else begin again. Compare the number and
+// not the content. What is gone meanwhile is trigger.ErrNotFound and not stored again. So
+// a panic of update, or its runtime.Goexit, stays with its caller and holds up nobody.
+//
+// Such a store syncs to the disk at each commit, so let the calls that wait share one (see
+// Durability). With optimistic updates the goroutine that commits runs no code of others:
+// it is given rows and the numbers that they must have, and answers a caller whose number
+// is another one without a write. So one caller's failure fails nobody else, and a caller
+// may leave. What it is given must be copies, and what it reads must be copied before the
+// transaction ends, where the store lends its memory. Nobody waits for it within a
+// transaction of their own.
+//
 // # Scores
 //
 // One row for each segment and class costs 13 to 44 kB a segment with 527 classes; packed columns of 16 bits cost about 1 kB. A search reads one

@@ -24,7 +24,7 @@ type Audit interface {
 
 // AuditEvent says who did what to a vault. It never holds a value.
 type AuditEvent struct {
-	ID           uuid.UUID
+	ID           uuid.UUID // no two have one; callers see to it
 	Organization string
 	At           time.Time
 	Kind         Kind
@@ -60,7 +60,10 @@ type AuditQuery struct {
 	From   time.Time     // at or after
 	To     time.Time     // before
 	Before AuditPosition // only events that follow this place in the listing; zero: from its start
-	Limit  int           // events a page, 1 to MaxPageSize; a Service sets 50 for 0
+
+	// Limit is how many events a page may hold, at most MaxPageSize. To a Store, 0 is 0:
+	// the page is empty, and its Next is zero. A Service takes 0 for 50.
+	Limit int
 }
 
 // MaxPageSize bounds AuditQuery.Limit.

@@ -40,8 +40,10 @@ type Vaults interface {
 // Tokens is the part of a [Store] that keeps tokens. A token is unique within its vault, and is never given again, not even after it was
 // deleted.
 type Tokens interface {
-	// FindTokens returns the tokens of fingerprints: for each lookup a slice as long as its Fingerprints, with "" where there is none. It is
-	// [ErrNotFound] if there is no such vault, and [ErrStale] if its revision is another.
+	// FindTokens returns the tokens of fingerprints: for each lookup a slice as long as its
+	// Fingerprints, with "" where there is none. What it finds under a retired version is
+	// left open. It is [ErrNotFound] if there is no such vault, and [ErrStale] if its
+	// revision is another.
 	FindTokens(ctx context.Context, org, vault string, revision int64, lookups []Lookup) ([][]string, error)
 
 	// InsertTokens stores rows, all or none, and returns a token for each. A row with fingerprints, one of which is stored in its scope
@@ -54,7 +56,8 @@ type Tokens interface {
 	// a retired version count for nothing and are not stored. It is a [*TakenError] if
 	// the tokens of rows that would be stored are there already, deleted ones included,
 	// or are those of earlier rows of the call that would be. A store that bounds what an
-	// organization keeps returns [ErrFull] when the bound is reached.
+	// organization keeps returns [ErrFull] when the bound is reached. If several of these
+	// apply, it is one of them, whichever.
 	InsertTokens(ctx context.Context, org, vault string, revision int64, rows []Row) ([]string, error)
 
 	// Rows returns the rows of tokens, in their order, without Fingerprints. Where there is none, or it was deleted, the Row is zero. It is
@@ -65,8 +68,9 @@ type Tokens interface {
 	// without those that were deleted. It is [ErrNotFound] if there is no such vault.
 	ListRows(ctx context.Context, org, vault, after string, limit int) ([]Row, error)
 
-	// DeleteToken forgets the value and the fingerprints of a token, and stores the audit event. It is [ErrTokenNotFound] if there is no such
-	// token, or it was deleted before.
+	// DeleteToken forgets the value and the fingerprints of a token, and stores the audit
+	// event. It is [ErrTokenNotFound] if there is no such token, no such vault, or it was
+	// deleted before.
 	DeleteToken(ctx context.Context, org, vault, token string, a AuditEvent) error
 }
 

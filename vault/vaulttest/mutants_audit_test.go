@@ -77,6 +77,14 @@ var auditMutants = []broken{
 			}
 		})
 	}},
+	{name: "takes limit 0 for no limit", breaks: []string{"audit/limit-zero"},
+		mutate: func(m *mutant) {
+			m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) {
+				if q.Limit == 0 {
+					q.Limit = vault.MaxPageSize
+				}
+			})
+		}},
 	{name: "shows more events than asked for", breaks: []string{"audit/pages"}, mutate: func(m *mutant) {
 		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) { q.Limit++ })
 	}},

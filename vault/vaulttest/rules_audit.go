@@ -245,6 +245,19 @@ var auditQueryRules = []rule{
 			}
 		}},
 
+	{Rule{
+		"audit/limit-zero",
+		"Limit 0 selects nothing: the page is empty and its Next is zero.",
+	}, 0,
+		func(t *testing.T, s *subject) {
+			s.record(t, newEvent(orgA, vault.KindDetokenized, "x", 0))
+			for _, q := range []vault.AuditQuery{{}, {Vault: "x"}, {Kind: vault.KindDetokenized}} {
+				page := s.audit(t, orgA, q)
+				require.Empty(t, page.Events, "events on a page of Limit 0")
+				require.True(t, page.Next.IsZero(), "Next is set after a page of Limit 0")
+			}
+		}},
+
 	{Rule{"audit/next-is-zero-at-the-end", "AuditPage.Next is zero if this is the last page, a full one included."}, 0,
 		func(t *testing.T, s *subject) {
 			for i := range 6 {

@@ -104,7 +104,11 @@ var vaultRules = []rule{
 			s.hasVault(t, next)
 		}},
 
-	{Rule{"vaults/get-unknown", "Vault is ErrNotFound if there is no such vault; no other method knows it, either."}, 0,
+	{Rule{
+		"vaults/get-unknown",
+		"Vault is ErrNotFound if there is no such vault. So are the methods that find, insert " +
+			"and read tokens; DeleteToken is ErrTokenNotFound.",
+	}, 0,
 		func(t *testing.T, s *subject) {
 			s.noVault(t, orgA, "customers")
 			s.noVault(t, "", "")
