@@ -2,6 +2,7 @@ package queuetest_test
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -70,11 +71,16 @@ func proof() *conformance.Mutants {
 	return m
 }
 
+// TestMutants: each broken backend fails the rules that it breaks, and the failure prints
+// the rule. There is one for every rule.
+func TestMutants(t *testing.T) { proof().Prove(t) }
+
 // TestSkipping: what is skipped is counted with its reason, and a Skip that makes no sense
 // fails the suite.
 func TestSkipping(t *testing.T) {
-	output, passed := proof().Run(t, "broker", "queue/turns", "queue/beside", "queue/cancel", "queue/failure",
-		"queue/durable", "leases/extend", "stepqueue/kinds", "sharer/strangers", "lossreporter/steady")
+	output, passed := proof().Run(t, "broker", "queue/turns", "queue/beside", "queue/cancel",
+		"queue/failure", "queue/durable", "leases/extend", "stepqueue/kinds", "sharer/strangers",
+		"lossreporter/steady")
 	require.True(t, passed, output)
 	for _, reason := range []string{
 		"the backend has no Leases", "the harness has no Reopen", "the harness has no Break",
@@ -105,10 +111,14 @@ type broken struct {
 	name   string
 	breaks []string
 	mutate func(m *mutant)
+	reopen func(t *testing.T, b queuetest.Backend) queuetest.Backend // nil: as it was
 }
 
 // mutants returns all of them.
-func mutants() []broken { return nil }
+func mutants() []broken {
+	return slices.Concat(addMutants, cancelMutants, alikeMutants(), claimMutants, orderMutants,
+		holderMutants, raceMutants, notifierMutants, queueMutants, consumeMutants)
+}
 
 // plainQueue hides what a queue can do beyond Queue.
 type plainQueue struct{ mortise.Queue }
@@ -117,7 +127,11 @@ type plainQueue struct{ mortise.Queue }
 func harnesses() map[string]queuetest.Harness {
 	all := make(map[string]queuetest.Harness)
 	for _, m := range mutants() {
-		all[m.name] = harness(m.mutate)
+		h := harness(m.mutate)
+		if m.reopen != nil {
+			h.Reopen = m.reopen
+		}
+		all[m.name] = h
 	}
 	unknown := "it knows no organizations"
 	all["broker"] = queuetest.Harness{

@@ -1,0 +1,184 @@
+package queuetest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-6363c74e/mortise"
+)
+
+// claimMutants are those of Claim.
+var claimMutants = []broken{
+	{name: "does not count deliveries",
+		breaks: []string{"leases/deliveries", "queue/retry", "stepqueue/verdicts"},
+		mutate: func(m *mutant) { m.everyLease(func(l *mortise.Lease) { l.Deliveries = 1 }) }},
+	{name: "fails to claim nothing", breaks: []string{"leases/claim-empty"},
+		mutate: func(m *mutant) {
+			m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+				leases, err := m.inner.Claim(ctx, c)
+				if len(leases) == 0 {
+					err = errors.New("there is nothing")
+				}
+				return leases, err
+			}
+		}},
+	{name: "claims jobs of any kind",
+		breaks: []string{"leases/claim-kinds", "queue/kinds", "stepqueue/kinds"},
+		mutate: func(m *mutant) {
+			var mu sync.Mutex
+			var known []string
+			m.everyJob(func(j *mortise.Job) {
+				mu.Lock()
+				defer mu.Unlock()
+				known = append(known, j.Kind)
+			})
+			m.everyClaim(func(c *mortise.Claim) {
+				mu.Lock()
+				defer mu.Unlock()
+				c.Kinds = append(slices.Clone(c.Kinds), known...)
+			})
+		}},
+	{name: "claims jobs of the first kind",
+		breaks: []string{"leases/claim-kinds", "queue/several-kinds"},
+		mutate: func(m *mutant) { m.everyClaim(func(c *mortise.Claim) { c.Kinds = c.Kinds[:1] }) }},
+	{name: "claims one kind after the other", breaks: []string{"leases/claim-turns-of-kinds"},
+		mutate: func(m *mutant) {
+			m.claim = func(ctx context.Context, c mortise.Claim) (all []mortise.Lease, err error) {
+				for _, kind := range c.Kinds {
+					one := c
+					one.Kinds, one.Limit = []string{kind}, c.Limit-len(all)
+					leases, failed := m.inner.Claim(ctx, one)
+					all, err = append(all, leases...), errors.Join(err, failed)
+				}
+				return all, err
+			}
+		}},
+	{name: "holds nothing", breaks: []string{"leases/claim-holds", "leases/claim-concurrent-left"},
+		mutate: func(m *mutant) {
+			m.everyClaim(func(c *mortise.Claim) { c.TTL, c.Limit = 0, 1 })
+		}},
+	{name: "claims what others just claimed",
+		breaks: []string{"leases/claim-concurrent", "queue/two-consumers"},
+		mutate: func(m *mutant) {
+			var mu sync.Mutex
+			var last []mortise.Lease
+			m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+				mu.Lock()
+				defer mu.Unlock()
+				if len(last) > 0 {
+					again := last[:1]
+					again[0].Token = c.Token
+					last = nil
+					return again, nil
+				}
+				leases, err := m.inner.Claim(ctx, c)
+				last = slices.Clone(leases)
+				return leases, err
+			}
+		}},
+	{name: "remembers that there was nothing",
+		breaks: []string{"queue/enqueued-by-others", "leases/add-time"},
+		mutate: func(m *mutant) {
+			var nothing atomic.Bool
+			m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+				if nothing.Load() {
+					return nil, nil
+				}
+				leases, err := m.inner.Claim(ctx, c)
+				nothing.Store(err == nil && len(leases) == 0)
+				return leases, err
+			}
+			m.restAtNothing()
+		}},
+	{name: "claims without limit", breaks: []string{"leases/claim-limit"},
+		mutate: func(m *mutant) { m.everyClaim(func(c *mortise.Claim) { c.Limit = 100 }) }},
+	{name: "leaves nobody out", breaks: []string{"leases/claim-except", "queue/beside"},
+		mutate: func(m *mutant) { m.everyClaim(func(c *mortise.Claim) { c.Except = nil }) }},
+	{name: "takes nobody else's jobs", breaks: []string{"leases/claim-except", "queue/beside"},
+		mutate: func(m *mutant) {
+			m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+				if len(c.Except) > 0 {
+					return nil, nil
+				}
+				return m.inner.Claim(ctx, c)
+			}
+		}},
+}
+
+// orderMutants are those of whose job comes next.
+var orderMutants = []broken{
+	{name: "serves who has the most jobs", breaks: []string{"leases/claim-turns", "queue/turns"},
+		mutate: func(m *mutant) {
+			m.ordered(func(all []mortise.Lease) {
+				n := make(map[string]int)
+				for _, l := range all {
+					n[l.Job.Organization]++
+				}
+				slices.SortStableFunc(all, func(a, b mortise.Lease) int {
+					return n[b.Job.Organization] - n[a.Job.Organization]
+				})
+			})
+		}},
+	{name: "forgets who was served", breaks: []string{"leases/claim-turns", "queue/turns"},
+		mutate: func(m *mutant) {
+			m.ordered(func(all []mortise.Lease) {
+				slices.SortStableFunc(all, func(a, b mortise.Lease) int {
+					return strings.Compare(a.Job.Organization, b.Job.Organization)
+				})
+			})
+		}},
+	{name: "looks at the first hundred jobs", breaks: []string{"leases/claim-turns-of-many"},
+		mutate: func(m *mutant) {
+			var mu sync.Mutex
+			var added []string
+			m.everyJob(func(j *mortise.Job) {
+				mu.Lock()
+				defer mu.Unlock()
+				added = append(added, j.Organization)
+			})
+			m.everyClaim(func(c *mortise.Claim) {
+				mu.Lock()
+				defer mu.Unlock()
+				seen := min(100, len(added))
+				for _, org := range added[seen:] {
+					if !slices.Contains(added[:seen], org) {
+						c.Except = append(c.Except, org)
+					}
+				}
+			})
+		}},
+	{name: "gives out the newest first", breaks: []string{"leases/claim-order-of-equals"},
+		mutate: func(m *mutant) {
+			var n atomic.Int64
+			var arrival records[int64]
+			m.everyJob(func(j *mortise.Job) { arrival.set(*j, n.Add(1)) })
+			m.ordered(func(all []mortise.Lease) {
+				slices.SortStableFunc(all, func(a, b mortise.Lease) int {
+					first, _ := arrival.get(a.Job)
+					second, _ := arrival.get(b.Job)
+					return int(second - first)
+				})
+			})
+		}},
+	{name: "gives out first what was given back", breaks: []string{"leases/claim-order-of-equals"},
+		mutate: func(m *mutant) {
+			m.release = func(ctx context.Context, l mortise.Lease, after time.Duration) error {
+				return m.inner.Release(ctx, l, after-time.Microsecond)
+			}
+		}},
+	{name: "gives what it claims a new place", breaks: []string{"leases/claim-keeps-the-order"},
+		mutate: func(m *mutant) {
+			m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+				leases, err := m.inner.Claim(ctx, c)
+				for _, l := range leases {
+					err = errors.Join(err, m.inner.Release(ctx, l, c.TTL))
+				}
+				return leases, err
+			}
+		}},
+}
