@@ -16,7 +16,9 @@ import (
 //
 // So that a mutant fails, however long it all takes, it looks at its context's Err before
 // it waits, and not again. If it can leave, it calls [Rest] before that.
-func Leave(t *testing.T, hold func(f func()) error, call func(ctx context.Context) error) (err error) {
+func Leave(
+	t *testing.T, hold func(f func()) error, call func(ctx context.Context) error,
+) (err error) {
 	t.Helper()
 	inside, release := make(chan struct{}), make(chan struct{})
 	enter := sync.OnceFunc(func() { close(inside) })

@@ -45,22 +45,34 @@ func queued() func(ctx context.Context, do func(context.Context) error) error {
 var leaveMutants = []broken{
 	{name: "runs update functions of callers who have left", mutate: func(m *mutant) {
 		run := queued()
-		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+		m.update = func(
+			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
+		) error {
 			return run(ctx, func(ctx context.Context) error { return m.Trigger.Update(ctx, org, id, f) })
 		}
-		m.updateOrganization = func(ctx context.Context, org string, f func(*trigger.Organization) error) error {
-			return run(ctx, func(ctx context.Context) error { return m.Trigger.UpdateOrganization(ctx, org, f) })
+		m.updateOrganization = func(
+			ctx context.Context, org string, f func(*trigger.Organization) error,
+		) error {
+			return run(ctx, func(ctx context.Context) error {
+				return m.Trigger.UpdateOrganization(ctx, org, f)
+			})
 		}
-		m.updateKey = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.APIKey) error) error {
+		m.updateKey = func(
+			ctx context.Context, org string, id uuid.UUID, f func(*trigger.APIKey) error,
+		) error {
 			return run(ctx, func(ctx context.Context) error { return m.Trigger.UpdateKey(ctx, org, id, f) })
 		}
 	}, breaks: []string{"store/update-left", "organizations/update-left", "keys/update-left"}},
-	{name: "reads events of callers who have left", breaks: []string{"store/create-left"}, mutate: func(m *mutant) {
+	{name: "reads events of callers who have left", mutate: func(m *mutant) {
 		run := queued()
-		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+		m.update = func(
+			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
+		) error {
 			return run(ctx, func(ctx context.Context) error { return m.Trigger.Update(ctx, org, id, f) })
 		}
-		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (stored trigger.Event, created bool, err error) {
+		m.create = func(
+			ctx context.Context, e trigger.Event, since time.Time,
+		) (stored trigger.Event, created bool, err error) {
 			done := make(chan struct{})
 			err = run(ctx, func(ctx context.Context) (err error) {
 				defer close(done)
@@ -73,9 +85,11 @@ var leaveMutants = []broken{
 			<-done
 			return stored, created, nil
 		}
-	}},
+	}, breaks: []string{"store/create-left"}},
 	{name: "says ErrNotFound when a context has ended meanwhile", mutate: func(m *mutant) {
-		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+		m.update = func(
+			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
+		) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -86,9 +100,11 @@ var leaveMutants = []broken{
 			return err
 		}
 	}, breaks: []string{"store/update-left"}},
-	{name: "fails all updates of a group if one fails", breaks: []string{"store/one-failure-of-many"}, mutate: func(m *mutant) {
+	{name: "fails all updates of a group if one fails", mutate: func(m *mutant) {
 		var failed atomic.Bool
-		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+		m.update = func(
+			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
+		) error {
 			e, err := m.Trigger.Get(ctx, org, id)
 			if err != nil {
 				return err
@@ -109,9 +125,11 @@ var leaveMutants = []broken{
 			}
 			return m.Trigger.Update(ctx, org, id, f)
 		}
-	}},
-	{name: "stores an event again that was pruned", breaks: []string{"pruner/beside-update"}, mutate: func(m *mutant) {
-		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+	}, breaks: []string{"store/one-failure-of-many"}},
+	{name: "stores an event again that was pruned", mutate: func(m *mutant) {
+		m.update = func(
+			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
+		) error {
 			e, err := m.Trigger.Get(ctx, org, id)
 			if err != nil {
 				return err
@@ -120,11 +138,14 @@ var leaveMutants = []broken{
 				return err
 			}
 			conformance.Seam()
-			err = m.Trigger.Update(ctx, org, id, func(stored *trigger.Event) error { *stored = e; return nil })
+			err = m.Trigger.Update(ctx, org, id, func(stored *trigger.Event) error {
+				*stored = e
+				return nil
+			})
 			if errors.Is(err, trigger.ErrNotFound) {
 				_, _, err = m.Trigger.Create(ctx, e, time.Time{})
 			}
 			return err
 		}
-	}},
+	}, breaks: []string{"pruner/beside-update"}},
 }

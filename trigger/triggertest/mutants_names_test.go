@@ -13,18 +13,20 @@ import (
 
 // nameMutants take names for the same that are not, and IDs and keys for free that are taken.
 var nameMutants = []broken{
-	{name: "runs organization and key together", breaks: []string{"store/names-are-apart"}, mutate: func(m *mutant) {
+	{name: "runs organization and key together", mutate: func(m *mutant) {
 		joinsKeys(m, "")
-	}},
-	{name: "puts a slash between organization and key", breaks: []string{"store/names-are-apart"}, mutate: func(m *mutant) {
+	}, breaks: []string{"store/names-are-apart"}},
+	{name: "puts a slash between organization and key", mutate: func(m *mutant) {
 		joinsKeys(m, "/")
-	}},
-	{name: "puts U+0000 between organization and key", breaks: []string{"store/names-are-apart"}, mutate: func(m *mutant) {
+	}, breaks: []string{"store/names-are-apart"}},
+	{name: "puts U+0000 between organization and key", mutate: func(m *mutant) {
 		joinsKeys(m, "\x00")
-	}},
-	{name: "runs organization and source together", breaks: []string{"store/names-are-apart"}, mutate: func(m *mutant) {
+	}, breaks: []string{"store/names-are-apart"}},
+	{name: "runs organization and source together", mutate: func(m *mutant) {
 		var events []trigger.Event
-		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+		m.create = func(
+			ctx context.Context, e trigger.Event, since time.Time,
+		) (trigger.Event, bool, error) {
 			events = append(events, e.Clone())
 			return m.Trigger.Create(ctx, e, since)
 		}
@@ -37,13 +39,17 @@ var nameMutants = []broken{
 			}
 			return page, err
 		}
-	}},
-	{name: "cuts organizations at 254 bytes", breaks: []string{"store/organizations-are-exact", "organizations/are-exact"}, mutate: func(m *mutant) {
-		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+	}, breaks: []string{"store/names-are-apart"}},
+	{name: "cuts organizations at 254 bytes", mutate: func(m *mutant) {
+		m.create = func(
+			ctx context.Context, e trigger.Event, since time.Time,
+		) (trigger.Event, bool, error) {
 			e.Organization = cut(e.Organization)
 			return m.Trigger.Create(ctx, e, since)
 		}
-		m.updateOrganization = func(ctx context.Context, org string, f func(*trigger.Organization) error) error {
+		m.updateOrganization = func(
+			ctx context.Context, org string, f func(*trigger.Organization) error,
+		) error {
 			return m.Trigger.UpdateOrganization(ctx, cut(org), f)
 		}
 		m.organization = func(ctx context.Context, org string) (trigger.Organization, error) {
@@ -51,21 +57,31 @@ var nameMutants = []broken{
 			o.ID = org
 			return o, err
 		}
-	}},
-	{name: "cuts idempotency keys at 254 bytes", breaks: []string{"store/create-key-is-exact"}, mutate: func(m *mutant) {
-		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+	}, breaks: []string{"store/organizations-are-exact", "organizations/are-exact"}},
+	{name: "cuts idempotency keys at 254 bytes", mutate: func(m *mutant) {
+		m.create = func(
+			ctx context.Context, e trigger.Event, since time.Time,
+		) (trigger.Event, bool, error) {
 			e.IdempotencyKey = cut(e.IdempotencyKey)
 			return m.Trigger.Create(ctx, e, since)
 		}
-	}},
-	{name: "cuts sources at 254 bytes", breaks: []string{"store/list-by-source"}, mutate: func(m *mutant) {
-		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+	}, breaks: []string{"store/create-key-is-exact"}},
+	{name: "cuts sources at 254 bytes", mutate: func(m *mutant) {
+		m.create = func(
+			ctx context.Context, e trigger.Event, since time.Time,
+		) (trigger.Event, bool, error) {
 			e.Source = cut(e.Source)
 			return m.Trigger.Create(ctx, e, since)
 		}
 		m.everyQuery(func(_ *string, q *trigger.Query) { q.Source = cut(q.Source) })
-	}},
-	{name: "lists keys of all organizations that begin so", breaks: []string{"keys/organizations-are-exact"}, mutate: func(m *mutant) {
+	}, breaks: []string{"store/list-by-source"}},
+	{name: "cuts names of keys at 254 bytes", mutate: func(m *mutant) {
+		m.createKey = func(ctx context.Context, k trigger.APIKey) error {
+			k.Name = cut(k.Name)
+			return m.Trigger.CreateKey(ctx, k)
+		}
+	}, breaks: []string{"keys/create-stores"}},
+	{name: "lists keys of all organizations that begin so", mutate: func(m *mutant) {
 		m.listKeys = func(ctx context.Context, org string) ([]trigger.APIKey, error) {
 			var all []trigger.APIKey
 			for _, other := range []string{"acm", "acme", "acme/"} {
@@ -76,10 +92,12 @@ var nameMutants = []broken{
 			}
 			return all, nil
 		}
-	}},
+	}, breaks: []string{"keys/organizations-are-exact"}},
 
-	{name: "creates an ID of another organization", breaks: []string{"store/create-same-id-elsewhere"}, mutate: func(m *mutant) {
-		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+	{name: "creates an ID of another organization", mutate: func(m *mutant) {
+		m.create = func(
+			ctx context.Context, e trigger.Event, since time.Time,
+		) (trigger.Event, bool, error) {
 			id := e.ID
 			stored, created, err := m.Trigger.Create(ctx, e, since)
 			if err != nil {
@@ -89,29 +107,40 @@ var nameMutants = []broken{
 			}
 			return stored, created, err
 		}
-	}},
-	{name: "takes an old key before it looks at the ID", breaks: []string{"store/create-same-id-elsewhere", "store/create-id-before-key"}, mutate: func(m *mutant) {
-		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
-			page, _ := m.Trigger.List(ctx, e.Organization, trigger.Query{IdempotencyKey: e.IdempotencyKey, To: since, Limit: 1})
+	}, breaks: []string{"store/create-same-id-elsewhere"}},
+	{name: "takes an old key before it looks at the ID", mutate: func(m *mutant) {
+		m.create = func(
+			ctx context.Context, e trigger.Event, since time.Time,
+		) (trigger.Event, bool, error) {
+			q := trigger.Query{IdempotencyKey: e.IdempotencyKey, To: since, Limit: 1}
+			page, _ := m.Trigger.List(ctx, e.Organization, q)
 			for _, old := range page.Events {
 				if e.IdempotencyKey != "" {
-					_ = m.Trigger.Update(ctx, old.Organization, old.ID, func(e *trigger.Event) error { e.IdempotencyKey = ""; return nil })
+					_ = m.Trigger.Update(ctx, old.Organization, old.ID, func(e *trigger.Event) error {
+						e.IdempotencyKey = ""
+						return nil
+					})
 				}
 			}
 			return m.Trigger.Create(ctx, e, since)
 		}
-	}},
-	{name: "looks for the key before the ID", breaks: []string{"store/create-id-before-key"}, mutate: func(m *mutant) {
-		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
-			page, _ := m.Trigger.List(ctx, e.Organization, trigger.Query{IdempotencyKey: e.IdempotencyKey, From: since, Limit: 1})
+	}, breaks: []string{"store/create-same-id-elsewhere", "store/create-id-before-key"}},
+	{name: "looks for the key before the ID", mutate: func(m *mutant) {
+		m.create = func(
+			ctx context.Context, e trigger.Event, since time.Time,
+		) (trigger.Event, bool, error) {
+			q := trigger.Query{IdempotencyKey: e.IdempotencyKey, From: since, Limit: 1}
+			page, _ := m.Trigger.List(ctx, e.Organization, q)
 			if e.IdempotencyKey != "" && len(page.Events) > 0 {
 				return page.Events[0], false, nil
 			}
 			return m.Trigger.Create(ctx, e, since)
 		}
-	}},
-	{name: "gives an event a key that is taken", breaks: []string{"store/update-taken-key"}, mutate: func(m *mutant) {
-		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+	}, breaks: []string{"store/create-id-before-key"}},
+	{name: "gives an event a key that is taken", mutate: func(m *mutant) {
+		m.update = func(
+			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
+		) error {
 			err := m.Trigger.Update(ctx, org, id, f)
 			if err == nil || errors.Is(err, trigger.ErrNotFound) {
 				return err
@@ -122,26 +151,31 @@ var nameMutants = []broken{
 				return err
 			})
 		}
-	}},
-	{name: "says ErrExists of a key that is taken", breaks: []string{"store/update-taken-key", "store/one-failure-of-many"}, mutate: func(m *mutant) {
-		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+	}, breaks: []string{"store/update-taken-key"}},
+	{name: "says ErrExists of a key that is taken", mutate: func(m *mutant) {
+		m.update = func(
+			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
+		) error {
 			var refused error
-			err := m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error { refused = f(e); return refused })
+			err := m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error {
+				refused = f(e)
+				return refused
+			})
 			if err != nil && refused == nil && !errors.Is(err, trigger.ErrNotFound) {
 				return trigger.ErrExists
 			}
 			return err
 		}
-	}},
-	{name: "takes limit 0 for no limit", breaks: []string{"store/list-limit-zero"}, mutate: func(m *mutant) {
+	}, breaks: []string{"store/update-taken-key", "store/one-failure-of-many"}},
+	{name: "takes limit 0 for no limit", mutate: func(m *mutant) {
 		m.everyQuery(func(_ *string, q *trigger.Query) {
 			if q.Limit == 0 {
 				q.Limit = 1000
 			}
 		})
-	}},
+	}, breaks: []string{"store/list-limit-zero"}},
 
-	{name: "overwrites the key with the same ID", breaks: []string{"keys/create-same-id"}, mutate: func(m *mutant) {
+	{name: "overwrites the key with the same ID", mutate: func(m *mutant) {
 		m.createKey = func(ctx context.Context, k trigger.APIKey) error {
 			err := m.Trigger.CreateKey(ctx, k)
 			if _, unknown := m.Trigger.KeyByDigest(ctx, k.Digest); unknown != nil {
@@ -149,9 +183,11 @@ var nameMutants = []broken{
 			}
 			return err
 		}
-	}},
-	{name: "lets update rename an organization", breaks: []string{"organizations/update-keeps-id"}, mutate: func(m *mutant) {
-		m.updateOrganization = func(ctx context.Context, org string, f func(*trigger.Organization) error) error {
+	}, breaks: []string{"keys/create-same-id"}},
+	{name: "lets update rename an organization", mutate: func(m *mutant) {
+		m.updateOrganization = func(
+			ctx context.Context, org string, f func(*trigger.Organization) error,
+		) error {
 			o, err := m.Trigger.Organization(ctx, org)
 			if err != nil {
 				o = trigger.Organization{ID: org}
@@ -159,9 +195,12 @@ var nameMutants = []broken{
 			if err := f(&o); err != nil {
 				return err
 			}
-			return m.Trigger.UpdateOrganization(ctx, o.ID, func(stored *trigger.Organization) error { *stored = o; return nil })
+			return m.Trigger.UpdateOrganization(ctx, o.ID, func(stored *trigger.Organization) error {
+				*stored = o
+				return nil
+			})
 		}
-	}},
+	}, breaks: []string{"organizations/update-keeps-id"}},
 }
 
 func cut(name string) string { return name[:min(len(name), 254)] }
@@ -170,7 +209,9 @@ func cut(name string) string { return name[:min(len(name), 254)] }
 // key stand side by side.
 func joinsKeys(m *mutant, separator string) {
 	var index sync.Map
-	m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+	m.create = func(
+		ctx context.Context, e trigger.Event, since time.Time,
+	) (trigger.Event, bool, error) {
 		if e.IdempotencyKey == "" {
 			return m.Trigger.Create(ctx, e, since)
 		}

@@ -57,7 +57,7 @@ var apiKeyRules = []rule{
 	{Rule{"keys/create-stores", "CreateKey stores a key, every field of it; KeyByDigest returns it."}, needKeys,
 		func(t *testing.T, s *subject) {
 			plain, filled := newKey(orgA, 0), newKey(orgB, time.Microsecond)
-			plain.Name = ""
+			plain.Name, filled.Name = "", longName+"1"
 			filled.RevokedAt, filled.LastUsedAt = moment(time.Hour), moment(2*time.Microsecond)
 			s.addKey(t, plain)
 			s.addKey(t, filled)

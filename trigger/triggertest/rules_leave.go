@@ -17,7 +17,8 @@ import (
 )
 
 const leftText = "A caller whose context ends while the call waits has left: " +
-	"once it has returned, update is not called any more. The update is stored as a whole or not at all."
+	"once it has returned, update is not called any more. " +
+	"The update is stored as a whole or not at all."
 
 // leaveRules say what the calls of others have to do with a call: nothing.
 var leaveRules = []rule{
@@ -45,11 +46,12 @@ var leaveRules = []rule{
 			orgs := []string{orgA, orgB}
 			leaves(t, false, func(ctx context.Context, thing int, f func()) error {
 				id := uuid.New()
-				return s.Organizations.UpdateOrganization(ctx, orgs[thing], func(o *trigger.Organization) error {
+				more := func(o *trigger.Organization) error {
 					f()
 					o.SetCollection(id, true)
 					return nil
-				})
+				}
+				return s.Organizations.UpdateOrganization(ctx, orgs[thing], more)
 			}, func(thing int) int { return len(s.organization(t, orgs[thing]).Collections) })
 		}},
 
@@ -69,7 +71,12 @@ var leaveRules = []rule{
 			})
 		}},
 
-	{Rule{"store/create-left", "A caller whose context ends while the call waits has left: once Create has returned, nothing that it was given is read. The event is stored as a whole or not at all."}, needStore,
+	{Rule{
+		"store/create-left",
+		"A caller whose context ends while the call waits has left: once Create has " +
+			"returned, nothing that it was given is read. The event is stored as a whole " +
+			"or not at all.",
+	}, needStore,
 		func(t *testing.T, s *subject) {
 			other := s.create(t, plainEvent(orgA, 0))
 			more := func(f func()) error {
@@ -92,12 +99,17 @@ var leaveRules = []rule{
 			require.NoError(t, more(func() {}), "an Update after that") // comes after what was waiting
 			stored, created, after := s.Store.Create(t.Context(), want.Clone(), window())
 			require.NoError(t, after)
-			require.False(t, err == nil && created, "Create has returned no error, and has not stored its event")
+			require.False(t, err == nil && created,
+				"Create has returned no error, and has not stored its event")
 			sameEvent(t, want, stored)
 			sameEvent(t, want, s.get(t, want))
 		}},
 
-	{Rule{"store/one-failure-of-many", "The failure of one call fails no other: of many updates at once, some return an error, panic or take a key that is taken, and the others are stored."}, needStore,
+	{Rule{
+		"store/one-failure-of-many",
+		"The failure of one call fails no other: of many updates at once, some return " +
+			"an error, panic or take a key that is taken, and the others are stored.",
+	}, needStore,
 		func(t *testing.T, s *subject) {
 			s.create(t, keyedEvent(orgA, "taken", 0))
 			const n = 20
@@ -139,7 +151,10 @@ var leaveRules = []rule{
 			}
 		}},
 
-	{Rule{"pruner/beside-update", "An Update beside Prune does not store a removed event again."}, needStore | needPruner,
+	{Rule{
+		"pruner/beside-update",
+		"An Update beside Prune does not store a removed event again.",
+	}, needStore | needPruner,
 		func(t *testing.T, s *subject) {
 			for range 5 {
 				e := s.create(t, finishedEvent(orgA, 0))
@@ -158,15 +173,18 @@ var leaveRules = []rule{
 					})
 				})
 				require.NoError(t, pruned)
-				require.Equal(t, 1, removed, "events removed by a Prune beside updates that leave the event finished")
+				require.Equal(t, 1, removed,
+					"events removed by a Prune beside updates that leave the event finished")
 				for _, err := range errs {
 					if err != nil {
 						require.ErrorIs(t, err, trigger.ErrNotFound, "Update beside Prune")
 					}
 				}
 				_, err := s.Store.Get(t.Context(), orgA, e.ID)
-				require.ErrorIs(t, err, trigger.ErrNotFound, "Get of an event that Prune has removed beside an Update")
-				require.Empty(t, s.list(t, orgA, trigger.Query{}), "events listed after Prune has removed the only one")
+				require.ErrorIs(t, err, trigger.ErrNotFound,
+					"Get of an event that Prune has removed beside an Update")
+				require.Empty(t, s.list(t, orgA, trigger.Query{}),
+					"events listed after Prune has removed the only one")
 			}
 		}},
 }
@@ -174,7 +192,10 @@ var leaveRules = []rule{
 // leaves makes an update whose context ends while it waits for another one, of the same
 // thing or of another, and one after both. update calls an update function that calls f,
 // and count says how often a thing was updated.
-func leaves(t *testing.T, same bool, update func(ctx context.Context, thing int, f func()) error, count func(thing int) int) {
+func leaves(
+	t *testing.T, same bool,
+	update func(ctx context.Context, thing int, f func()) error, count func(thing int) int,
+) {
 	t.Helper()
 	held := 1
 	if same {
@@ -186,7 +207,8 @@ func leaves(t *testing.T, same bool, update func(ctx context.Context, thing int,
 			late.Store(true)
 		}
 	}
-	err := conformance.Leave(t, func(f func()) error { return update(t.Context(), held, f) }, func(ctx context.Context) error {
+	hold := func(f func()) error { return update(t.Context(), held, f) }
+	err := conformance.Leave(t, hold, func(ctx context.Context) error {
 		defer returned.Store(true)
 		return update(ctx, 0, func() {
 			look()
@@ -194,8 +216,10 @@ func leaves(t *testing.T, same bool, update func(ctx context.Context, thing int,
 			look()
 		})
 	})
-	require.NoError(t, update(t.Context(), 0, func() {}), "an update after that") // comes after what was waiting
-	require.False(t, late.Load(), "update was called, or was running, after its call had returned %v", err)
+	// One more comes after all that was waiting.
+	require.NoError(t, update(t.Context(), 0, func() {}), "an update after that")
+	require.False(t, late.Load(),
+		"update was called, or was running, after its call had returned %v", err)
 	stored := count(0) - 1
 	if same {
 		stored--

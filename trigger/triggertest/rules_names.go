@@ -14,7 +14,8 @@ import (
 // exactNames are names that are not the same, though a collation may think so. The last
 // ones have 255 bytes, and differ at the end.
 var exactNames = []string{
-	"acme", "ACME", "acme ", " acme", "acm", "acme/", "acm_", "acm%", "acm\u00e9", "acme\u0301", "a'c\"m\\e",
+	"acme", "ACME", "acme ", " acme", "acm", "acme/", "acm_", "acm%", "acm\u00e9", "acme\u0301",
+	"a'c\"m\\e",
 	longName + "1", longName + "2",
 }
 
@@ -25,7 +26,8 @@ var longName = strings.Repeat("n", 254)
 func joined() [][2]string {
 	pairs := [][2]string{{"a", "bc"}, {"ab", "c"}, {"abc", ""}}
 	for _, separator := range []string{"/", ":", "|", ".", "-", "_", " ", "\x00", "\x1f"} {
-		pairs = append(pairs, [2]string{"a", "b" + separator + "c"}, [2]string{"a" + separator + "b", "c"})
+		pairs = append(pairs,
+			[2]string{"a", "b" + separator + "c"}, [2]string{"a" + separator + "b", "c"})
 	}
 	return pairs
 }
@@ -68,7 +70,11 @@ var nameRules = []rule{
 			}
 		}},
 
-	{Rule{"store/names-are-apart", "An organization, an idempotency key and a source are names of their own: it does not matter what they read like when one is put after the other."}, needStore,
+	{Rule{
+		"store/names-are-apart",
+		"An organization, an idempotency key and a source are names of their own: it " +
+			"does not matter what they read like when one is put after the other.",
+	}, needStore,
 		func(t *testing.T, s *subject) {
 			events := make(map[[2]string]trigger.Event)
 			for _, pair := range joined() {
@@ -90,7 +96,10 @@ var nameRules = []rule{
 			}
 		}},
 
-	{Rule{"keys/organizations-are-exact", "Organizations are the same if every byte is, for API keys too."}, needKeys,
+	{Rule{
+		"keys/organizations-are-exact",
+		"Organizations are the same if every byte is, for API keys too.",
+	}, needKeys,
 		func(t *testing.T, s *subject) {
 			keys := make(map[string]trigger.APIKey)
 			for _, org := range exactNames {
