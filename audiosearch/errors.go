@@ -36,8 +36,6 @@ var (
 	ErrIncomplete = errors.New("audiosearch: the file is not complete")
 	// ErrNotScored: the video has no scores of the model yet. Ingest it.
 	ErrNotScored = errors.New("audiosearch: the video is not scored yet")
-	// ErrLeaseLost: another consumer has the job now.
-	ErrLeaseLost = errors.New("audiosearch: the lease was lost")
 	// ErrCancelled: the run was cancelled.
 	ErrCancelled = errors.New("audiosearch: the run was cancelled")
 	// ErrPermanent: trying again will not help. Errors are marked so by [Permanent].

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -149,69 +150,50 @@ func ExampleCompactor() {
 	// [{v 2 3}] <nil>
 }
 
-// A claimed job is held until its lease ends, then anybody may claim it, and the former holder can do nothing to it.
-func ExampleLeases() {
-	var leases audiosearch.Leases = newStore()
+// Run and job are one step: a run that is refused adds no job, and one that ends takes its
+// job along.
+func ExampleTxStore() {
+	db, err := memory.Open(context.Background(), nil)
+	check(err)
+	var store audiosearch.TxStore = db.AudioSearch()
 	ctx := context.Background()
-	until := noon.Add(15 * time.Second)
-	check(leases.AddJob(ctx, audiosearch.Job{Organization: "acme", RunID: 7}, noon))
+	run := audiosearch.Run{Organization: "acme", ID: 7, State: audiosearch.StateQueued, CreatedAt: noon, UpdatedAt: noon}
+	check(store.CreateRunAndAdd(ctx, run, 1, run.Job()))
+	fmt.Println(store.CreateRunAndAdd(ctx, run, 1, run.Job()))
 
-	first, err := leases.Claim(ctx, uuid.New(), noon, until, 10)
-	check(err)
-	none, err := leases.Claim(ctx, uuid.New(), noon, until, 10)
-	check(err)
-	fmt.Println(len(first), len(none))
-
-	second, err := leases.Claim(ctx, uuid.New(), until, until.Add(15*time.Second), 10)
-	check(err)
-	fmt.Println(leases.Remove(ctx, first[0]))
-	fmt.Println(second[0].Deliveries, leases.Remove(ctx, second[0]))
+	claim := func() []mortise.Lease {
+		kinds := []string{audiosearch.JobKind}
+		leases, err := db.Jobs().Claim(ctx, mortise.Claim{Token: uuid.New(), Kinds: kinds, Limit: 10, TTL: time.Minute})
+		check(err)
+		return leases
+	}
+	held := claim()
+	fmt.Println(len(held), held[0].Job)
+	check(store.UpdateRunAndRemove(ctx, "acme", 7, func(r *audiosearch.Run) error {
+		r.State = audiosearch.StateTerminated
+		return nil
+	}, held[0]))
+	fmt.Println(db.Jobs().Remove(ctx, held[0], false))
 	// Output:
-	// 1 0
-	// audiosearch: the lease was lost
-	// 2 <nil>
+	// audiosearch: the run exists already
+	// 1 audiosearch/"acme"/7
+	// mortise: the lease is lost
 }
 
-// Several queues over one table hear of each other's jobs where the table tells them.
-func ExampleJobNotifier() {
-	var leases audiosearch.JobNotifier = newStore()
-	stop := leases.NotifyJobs(func() { fmt.Println("a job was added") })
-	defer stop()
-	check(audiosearch.LeaseQueue(leases, nil).Enqueue(context.Background(), audiosearch.Job{Organization: "acme", RunID: 7}))
-	// Output:
-	// a job was added
-}
-
-// A job that is not done comes again, due after the wait.
+// A queue of any kind will do. Each run has a job of its own.
 func ExampleQueue() {
-	queue := newStore().Queue(nil)
+	db, err := memory.Open(context.Background(), nil)
+	check(err)
+	var queue audiosearch.Queue = db.Queue(nil)
 	ctx, cancel := context.WithCancel(context.Background())
-	check(queue.Enqueue(ctx, audiosearch.Job{Organization: "acme", RunID: 7}))
-	check(queue.Consume(ctx, 2, func(_ context.Context, d audiosearch.Delivery) audiosearch.Verdict {
-		fmt.Println("run", d.Job.ID(), "delivery", d.Deliveries)
-		if d.Deliveries == 1 {
-			return audiosearch.Verdict{After: time.Millisecond}
-		}
+	run := audiosearch.Run{Organization: "acme", ID: 7}
+	check(queue.Enqueue(ctx, run.Job()))
+	opts := mortise.ConsumeOptions{Kinds: []string{audiosearch.JobKind}, Workers: 2}
+	check(queue.Consume(ctx, opts, func(_ context.Context, d mortise.Delivery) mortise.Verdict {
+		fmt.Println("run", d.Job.ID, "delivery", d.Deliveries)
 		cancel()
-		return audiosearch.Verdict{Done: true}
+		return mortise.Verdict{Kind: mortise.VerdictDone}
 	}))
 	// Output:
 	// run 7 delivery 1
-	// run 7 delivery 2
-}
-
-// The step by hand is for tests.
-func ExampleStepQueue() {
-	queue := newStore().Queue(nil).(audiosearch.StepQueue)
-	ctx := context.Background()
-	check(queue.Enqueue(ctx, audiosearch.Job{Organization: "acme", RunID: 7}))
-	for range 2 {
-		more, err := queue.ConsumeOne(ctx, func(_ context.Context, d audiosearch.Delivery) audiosearch.Verdict {
-			return audiosearch.Verdict{Done: true}
-		})
-		fmt.Println(more, err)
-	}
-	// Output:
-	// true <nil>
-	// false <nil>
 }

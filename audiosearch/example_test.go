@@ -53,8 +53,7 @@ func Example() {
 	check(err)
 	scorer, err := signal.New(nil)
 	check(err)
-	store := db.AudioSearch()
-	service, err := audiosearch.New(store, store.Queue(nil), scorer, &audiosearch.Options{Media: media, Files: folder})
+	service, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), scorer, &audiosearch.Options{Media: media, Files: folder})
 	check(err)
 
 	ctx := context.Background()
@@ -159,9 +158,8 @@ func newService(opts audiosearch.Options, files ...string) (service *audiosearch
 	check(err)
 	folder, err := audiosearch.OpenFolder(dir)
 	check(err)
-	store := db.AudioSearch()
 	opts.Media, opts.Files = beeps{}, folder
-	service, err = audiosearch.New(store, store.Queue(nil), loudness{}, &opts)
+	service, err = audiosearch.New(db.AudioSearch(), db.Queue(nil), loudness{}, &opts)
 	check(err)
 	_, err = service.CreateDataset(context.Background(), "acme", "d")
 	check(err)

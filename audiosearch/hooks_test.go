@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -104,7 +105,7 @@ func hookedRig(t *testing.T, broken string) (*rig, *hooks, *lockedBuffer) {
 	t.Cleanup(func() { require.NoError(t, folder.Close()) })
 	h.Media, h.SameFiles = r.media, folder
 	log := slog.New(slog.NewTextHandler(logged, nil))
-	r.Service, err = audiosearch.New(r.db.AudioSearch(), r.db.AudioSearch().Queue(&audiosearch.LeaseOptions{Logger: log}), h, &audiosearch.Options{
+	r.Service, err = audiosearch.New(r.db.AudioSearch(), r.db.Queue(&mortise.LeaseOptions{Logger: log}), h, &audiosearch.Options{
 		Media: h, Files: h, Moderator: h, Observer: h, Tracer: h, Logger: log,
 	})
 	require.NoError(t, err)

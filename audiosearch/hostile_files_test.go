@@ -20,7 +20,7 @@ import (
 // modelled returns a service over the rig's store with another scorer.
 func (r *rig) modelled(scorer audiosearch.Scorer, media audiosearch.Media) *audiosearch.Service {
 	r.t.Helper()
-	s, err := audiosearch.New(r.db.AudioSearch(), r.db.AudioSearch().Queue(nil), scorer, &audiosearch.Options{Media: media, Files: mustFolder(r.t, r.dir)})
+	s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), scorer, &audiosearch.Options{Media: media, Files: mustFolder(r.t, r.dir)})
 	require.NoError(r.t, err)
 	return s
 }
@@ -152,7 +152,7 @@ func TestSlowIsNotStalled(t *testing.T) {
 				o.Stall = 2 * time.Minute
 				prepare(r, o)
 				var err error
-				r.Service, err = audiosearch.New(r.db.AudioSearch(), r.db.AudioSearch().Queue(nil), r.scorer, o)
+				r.Service, err = audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), r.scorer, o)
 				require.NoError(t, err)
 				r.video("a", 5000, nil, nil)
 				assert.Equal(t, audiosearch.Ingested{Scored: 1}, r.ingest())

@@ -76,7 +76,7 @@ func (h *hangingModel) Model(ctx context.Context) (audiosearch.Model, error) {
 // TestModelHangs: a scorer that does not say what it is costs an attempt, not for ever.
 func TestModelHangs(t *testing.T) {
 	r := newRig(t, nil)
-	s, err := audiosearch.New(r.db.AudioSearch(), r.db.AudioSearch().Queue(nil), new(hangingModel),
+	s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), new(hangingModel),
 		&audiosearch.Options{Media: r.media, Files: mustFolder(t, r.dir), Stall: 20 * time.Millisecond, Grace: 10 * time.Millisecond})
 	require.NoError(t, err)
 	run, err := s.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})

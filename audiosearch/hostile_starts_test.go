@@ -3,6 +3,7 @@ package audiosearch_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -186,13 +188,21 @@ func (h hookedRuns) CreateRun(ctx context.Context, r audiosearch.Run, most int) 
 // hookedQueue calls a function after Enqueue.
 type hookedQueue struct {
 	audiosearch.Queue
-	queued func(audiosearch.Job)
+	queued func(mortise.Job)
 }
 
-func (h hookedQueue) Enqueue(ctx context.Context, j audiosearch.Job) error {
+func (h hookedQueue) Enqueue(ctx context.Context, j mortise.Job) error {
 	err := h.Queue.Enqueue(ctx, j)
 	h.queued(j)
 	return err
+}
+
+// runOf returns the run of a job.
+func runOf(t *testing.T, j mortise.Job) int64 {
+	t.Helper()
+	id, err := strconv.ParseInt(j.ID, 10, 64)
+	require.NoError(t, err)
+	return id
 }
 
 // TestStartAndOthers: a caller that leaves once the run stands leaves it queued; a worker that is faster than Start is not set back.
@@ -204,8 +214,8 @@ func TestStartAndOthers(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, audiosearch.StateQueued, r.results(run.ID).State)
 
-	queue := hookedQueue{db.AudioSearch().Queue(nil), func(j audiosearch.Job) {
-		require.NoError(t, db.AudioSearch().UpdateRun(t.Context(), org, j.RunID, func(run *audiosearch.Run) error {
+	queue := hookedQueue{db.Queue(nil), func(j mortise.Job) {
+		require.NoError(t, db.AudioSearch().UpdateRun(t.Context(), org, runOf(t, j), func(run *audiosearch.Run) error {
 			run.State = audiosearch.StateRunning
 			return nil
 		}))
@@ -260,18 +270,5 @@ func TestTimesStayInOrder(t *testing.T) {
 	assert.False(t, run.FinishedAt.Before(run.StartedAt) || run.StartedAt.Before(run.CreatedAt) || run.UpdatedAt.Before(run.StartedAt), "%+v", run)
 	for _, at := range []time.Time{run.CreatedAt, run.StartedAt, run.FinishedAt, run.UpdatedAt} {
 		assert.Zero(t, at.Nanosecond()%1000)
-	}
-}
-
-// TestSweepOnceEach: a run that was just queued again shows a sign of life.
-func TestSweepOnceEach(t *testing.T) {
-	now := time.Now()
-	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) { o.Now = func() time.Time { return now } })
-	r.start(audiosearch.Query{Class: loud})
-	now = now.Add(2 * time.Minute)
-	for _, want := range []int{1, 0} {
-		n, err := r.worker.SweepOnce(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, want, n)
 	}
 }

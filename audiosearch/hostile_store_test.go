@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -135,7 +137,7 @@ func TestModelTooBig(t *testing.T) {
 	db := newMemory(t)
 	big := &fixedModel{model: audiosearch.Model{ID: "big", SampleRate: 384_000, Window: 10 * time.Minute, Hop: 10 * time.Minute,
 		Classes: []audiosearch.Class{loud}, Batch: 1024}} // a terabyte
-	s, err := audiosearch.New(db.AudioSearch(), db.AudioSearch().Queue(nil), big, nil)
+	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), big, nil)
 	require.NoError(t, err)
 	_, err = s.Model(t.Context())
 	require.Error(t, err)
@@ -144,7 +146,7 @@ func TestModelTooBig(t *testing.T) {
 // TestInvalidWhileScorerIsDown: what is wrong with the query itself counts first.
 func TestInvalidWhileScorerIsDown(t *testing.T) {
 	db := newMemory(t)
-	s, err := audiosearch.New(db.AudioSearch(), db.AudioSearch().Queue(nil), &fixedModel{err: errBroken}, nil)
+	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &fixedModel{err: errBroken}, nil)
 	require.NoError(t, err)
 	_, err = s.CreateDataset(t.Context(), org, "d")
 	require.NoError(t, err)
@@ -215,14 +217,15 @@ func TestGoneDuringRanking(t *testing.T) {
 	}
 }
 
-// pickyQueue refuses one job.
+// pickyQueue refuses one job; at first, all of them.
 type pickyQueue struct {
 	audiosearch.Queue
 	refused atomic.Int64
+	picky   atomic.Bool
 }
 
-func (q *pickyQueue) Enqueue(ctx context.Context, j audiosearch.Job) error {
-	if j.RunID == q.refused.Load() {
+func (q *pickyQueue) Enqueue(ctx context.Context, j mortise.Job) error {
+	if !q.picky.Load() || j.ID == strconv.FormatInt(q.refused.Load(), 10) {
 		return errBroken
 	}
 	return q.Queue.Enqueue(ctx, j)
@@ -232,7 +235,7 @@ func (q *pickyQueue) Enqueue(ctx context.Context, j audiosearch.Job) error {
 func TestSweepPassesOver(t *testing.T) {
 	r := newRig(t, nil)
 	now := time.Now()
-	queue := &pickyQueue{Queue: r.db.AudioSearch().Queue(nil)}
+	queue := &pickyQueue{Queue: r.db.Queue(nil)}
 	s, err := audiosearch.New(r.db.AudioSearch(), queue, r.scorer, &audiosearch.Options{Now: func() time.Time { return now }})
 	require.NoError(t, err)
 	w, err := audiosearch.NewWorker(s, nil)
@@ -246,6 +249,7 @@ func TestSweepPassesOver(t *testing.T) {
 		now = now.Add(time.Millisecond)
 	}
 	now = now.Add(2 * time.Minute)
+	queue.picky.Store(true)
 	n, err := w.SweepOnce(t.Context())
 	require.Error(t, err)
 	assert.Equal(t, 2, n)

@@ -164,13 +164,13 @@ func TestWithoutMedia(t *testing.T) {
 	r.video("a", 3000, nil, nil)
 	r.ingest()
 	r.video("b", 3000, nil, nil)
-	s, err := audiosearch.New(r.db.AudioSearch(), r.db.AudioSearch().Queue(nil), r.scorer, nil)
+	s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), r.scorer, nil)
 	require.NoError(t, err)
 	found, err := s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 	require.NoError(t, err)
 	assert.Len(t, found.Results, 2)
 	assert.Equal(t, []audiosearch.VideoProblem{{Video: "b", Message: "it is not scored yet, and this service scores none: have it scored by one that does"}}, found.Problems)
-	_, err = audiosearch.New(r.db.AudioSearch(), r.db.AudioSearch().Queue(nil), r.scorer, &audiosearch.Options{Media: r.media})
+	_, err = audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), r.scorer, &audiosearch.Options{Media: r.media})
 	require.Error(t, err, "Media without Files")
 }
 

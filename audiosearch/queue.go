@@ -2,57 +2,49 @@ package audiosearch
 
 import (
 	"context"
+	"fmt"
 	"strconv"
-	"time"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
-// Job asks for one run to be carried out. It names the run and carries nothing of it.
-type Job struct {
-	Organization string
-	RunID        int64
+// Queue is the queue of the jobs of runs.
+type Queue = mortise.Queue
+
+// JobKind is the kind of the jobs of runs.
+const JobKind = "audiosearch"
+
+// Job returns the job of the run. Its ID is the run's, in decimal. It is due at once,
+// unless the run is due later than its latest sign of life: then at DueAt.
+func (r *Run) Job() mortise.Job {
+	j := mortise.Job{
+		Kind: JobKind, Organization: r.Organization, ID: strconv.FormatInt(r.ID, 10), Trace: r.Trace,
+	}
+	if r.DueAt.After(r.UpdatedAt) {
+		j.At = r.DueAt
+	}
+	return j
 }
 
-// ID identifies the job.
-func (j Job) ID() string { return strconv.FormatInt(j.RunID, 10) }
-
-// Delivery is a job handed to a consumer.
-type Delivery struct {
-	Job        Job
-	Deliveries int // how often this job has been handed out, this time included
+// parseJobID returns the run of a job.
+func parseJobID(id string) (int64, error) {
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err == nil && n >= 1 && n <= MaxRunID && strconv.FormatInt(n, 10) == id {
+		return n, nil
+	}
+	return 0, fmt.Errorf("audiosearch: %.80q is not the ID of a run's job", id)
 }
 
-// Verdict is a consumer's answer to a Delivery. The zero value gives the job back, due at once, so that nothing is lost by omission.
-type Verdict struct {
-	Done  bool          // never deliver it again
-	After time.Duration // if not Done: not before this long from now
-}
+// TxStore is a Store that can add and remove jobs in its own transactions. The service
+// uses it if the queue is a [mortise.Sharer] that says so. Otherwise it stores first and
+// enqueues then, and a worker looks for what a crash left between.
+type TxStore interface {
+	// CreateRunAndAdd does CreateRun and, if that created the run, [mortise.Leases].Add,
+	// in one transaction.
+	CreateRunAndAdd(ctx context.Context, r Run, maxWaiting int, j mortise.Job) error
 
-// Queue delivers jobs at least once: a job is delivered until a verdict ends it, again after its consumer died, and possibly to two
-// consumers in a row if the first one stalls. Jobs come roughly in order of becoming due; a job that is retried never holds up others.
-// All methods are safe for concurrent use.
-type Queue interface {
-	// Enqueue adds a job, due at once. It is idempotent: a job whose ID is in the queue, waiting or running, is not added a second time. An
-	// error means that the job may or may not be there.
-	Enqueue(ctx context.Context, j Job) error
-
-	// Consume hands jobs to handle until ctx ends: as many as are due at a time, but never more than workers. Then it takes no more, waits for
-	// the running calls of handle, applies their verdicts and returns nil. It returns an error only if it cannot go on; a passing failure of
-	// the backend is waited out.
-	//
-	// A queue that can tell organizations apart, as that of [LeaseQueue] can, serves them
-	// in turn. While one organization has all of several workers, one job of another is
-	// handed out besides, so that it need not wait for a long one to end.
-	//
-	// The context given to handle carries ctx's values. It does not end with ctx, but with the delivery: when the lease is lost, its cause is
-	// [ErrLeaseLost], and the verdict is ignored.
-	Consume(ctx context.Context, workers int, handle func(context.Context, Delivery) Verdict) error
-}
-
-// StepQueue is a Queue that can be driven by hand. [Worker.RunOnce] needs it; queues made by [LeaseQueue] have it.
-type StepQueue interface {
-	Queue
-
-	// ConsumeOne takes one job that is due now, calls handle on the caller's goroutine, and applies the verdict. It reports false if no job was
-	// due.
-	ConsumeOne(ctx context.Context, handle func(context.Context, Delivery) Verdict) (bool, error)
+	// UpdateRunAndRemove does UpdateRun and, if that succeeded, [mortise.Holder].Remove,
+	// in one transaction. That the lease is lost is not an error: the run is changed all
+	// the same, and the job stays with its holder.
+	UpdateRunAndRemove(ctx context.Context, org string, id int64, update func(*Run) error, l mortise.Lease) error
 }

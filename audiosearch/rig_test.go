@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -154,6 +155,14 @@ func newRig(t *testing.T, change func(*audiosearch.Options, *audiosearch.WorkerO
 
 func newRigOn(t *testing.T, db *memory.DB, store audiosearch.Store, change func(*audiosearch.Options, *audiosearch.WorkerOptions)) *rig {
 	t.Helper()
+	queue := db.Queue(&mortise.LeaseOptions{Logger: slog.New(slog.DiscardHandler)})
+	return newRigOver(t, db, store, queue, change)
+}
+
+func newRigOver(t *testing.T, db *memory.DB, store audiosearch.Store, queue audiosearch.Queue,
+	change func(*audiosearch.Options, *audiosearch.WorkerOptions),
+) *rig {
+	t.Helper()
 	r := &rig{t: t, dir: t.TempDir(), db: db, scorer: new(volume), media: new(bytesMedia)}
 	folder, err := audiosearch.OpenFolder(r.dir)
 	require.NoError(t, err)
@@ -164,7 +173,7 @@ func newRigOn(t *testing.T, db *memory.DB, store audiosearch.Store, change func(
 	if change != nil {
 		change(opts, working)
 	}
-	r.Service, err = audiosearch.New(store, r.db.AudioSearch().Queue(&audiosearch.LeaseOptions{Logger: logger}), r.scorer, opts)
+	r.Service, err = audiosearch.New(store, queue, r.scorer, opts)
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.Service, working)
 	require.NoError(t, err)

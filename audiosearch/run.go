@@ -67,6 +67,15 @@ type Run struct {
 	StartedAt  time.Time // of the latest attempt; zero: none yet
 	FinishedAt time.Time // zero: not yet
 
+	// DueAt is when the run is next due: its creation, or the end of the wait for another
+	// attempt. While an attempt runs it is when that is over unless it shows another sign
+	// of life: a minute after the latest one. Zero once the run has ended.
+	DueAt time.Time
+
+	// CheckedAt is when the run's job was last known to be queued. Zero: that is not known.
+	// The service leaves it zero where run and job stand in one database.
+	CheckedAt time.Time
+
 	Trace map[string]string // carries a trace to the worker; nil: none
 
 	ResultSet uuid.UUID // names what it found, see [ResultStore]; zero: nothing yet
@@ -126,9 +135,11 @@ type Runs interface {
 	// sets of it are forgotten.
 	UpdateRun(ctx context.Context, org string, id int64, update func(*Run) error) error
 
-	// StaleRuns returns at most limit runs of all organizations that have not ended and
-	// whose UpdatedAt is before the given time, oldest first. It is maintenance.
-	StaleRuns(ctx context.Context, before time.Time, limit int) ([]Run, error)
+	// StaleRuns returns at most limit runs of all organizations that have not ended, whose
+	// CheckedAt is before checked, and whose DueAt is before due; those checked longest ago
+	// first. A zero CheckedAt or DueAt is before every time. A zero due selects runs
+	// whatever their DueAt. It is maintenance.
+	StaleRuns(ctx context.Context, checked, due time.Time, limit int) ([]Run, error)
 }
 
 // RunPruner is a Runs that can forget.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
@@ -23,16 +24,19 @@ func (s *Service) Start(ctx context.Context, org, actor string, q Query) (Run, e
 		return Run{}, err
 	}
 	now := latest(s.now(), d.CreatedAt) // or else it would pass for a run of a dataset of the same ID before
-	r := Run{Organization: org, Actor: actor, Query: q, State: StatePending, CreatedAt: now, UpdatedAt: now}
+	r := Run{Organization: org, Actor: actor, Query: q, State: StatePending, CreatedAt: now, UpdatedAt: now, DueAt: now}
 	if s.opts.Tracer != nil {
 		r.Trace = s.inject(ctx)
 	}
 	if err := s.create(ctx, &r); err != nil {
 		return Run{}, err
 	}
-	// The run stands. Whatever happens to the caller now, a worker will find it: at the latest when it looks for stale runs.
-	if err := s.enqueue(context.WithoutCancel(ctx), &r); err != nil {
-		s.opts.Logger.WarnContext(ctx, "run stored, but not queued; a worker will queue it", "run", r.ID, "error", err)
+	if s.tx == nil {
+		// The run stands. Whatever happens to the caller now, a worker will find it: at the
+		// latest when it looks for runs that are not known to be queued.
+		if err := s.enqueue(context.WithoutCancel(ctx), &r); err != nil {
+			s.opts.Logger.WarnContext(ctx, "run stored, but not queued; a worker will queue it", "run", r.ID, "error", err)
+		}
 	}
 	s.observe(ctx, Observation{Kind: KindStarted, Organization: org, Dataset: q.Dataset, RunID: r.ID, Actor: actor, Class: q.Class})
 	return r, nil
@@ -106,7 +110,8 @@ func (s *Service) inject(ctx context.Context) map[string]string {
 	return carrier
 }
 
-// create stores the run under an ID that is free.
+// create stores the run under an ID that is free. Where the queue shares the store it is
+// queued by that.
 func (s *Service) create(ctx context.Context, r *Run) error {
 	const tries = 10 // one in 2^53 is taken; more tries mean that the randomness is broken
 	for range tries {
@@ -114,7 +119,15 @@ func (s *Service) create(ctx context.Context, r *Run) error {
 		if r.ID, err = s.newRunID(); err != nil {
 			return unavailable("make a run ID", err)
 		}
-		err = s.store.CreateRun(ctx, r.Clone(), s.opts.MaxWaiting)
+		if err := r.Job().Check(); err != nil {
+			return fmt.Errorf("audiosearch: the run could not be queued: %w", err)
+		}
+		if s.tx != nil {
+			r.State = StateQueued
+			err = s.tx.CreateRunAndAdd(ctx, r.Clone(), s.opts.MaxWaiting, r.Job())
+		} else {
+			err = s.store.CreateRun(ctx, r.Clone(), s.opts.MaxWaiting)
+		}
 		if !errors.Is(err, ErrRunExists) {
 			return unavailable("store a run", err)
 		}
@@ -137,27 +150,58 @@ func (s *Service) newRunID() (int64, error) {
 // markTimeout bounds the writing of what became of a run.
 const markTimeout = 5 * time.Second
 
-// enqueue queues the job of a run, and notes that.
+// enqueue queues the job of a run, and notes that. r becomes the run as it is then.
 func (s *Service) enqueue(ctx context.Context, r *Run) error {
 	ctx, cancel := context.WithTimeout(ctx, markTimeout)
 	defer cancel()
-	if err := s.queue.Enqueue(ctx, Job{r.Organization, r.ID}); err != nil {
+	asked := s.now() // if the queue loses the job from now on, the run was queued before that
+	if err := s.queue.Enqueue(ctx, r.Job()); err != nil {
 		return unavailable("queue a run", err)
 	}
-	return s.update(ctx, r.Organization, r.ID, func(stored *Run) error {
+	err := s.update(ctx, r.Organization, r.ID, func(stored *Run) error {
 		if stored.State == StatePending {
-			stored.State = StateQueued
+			stored.State, stored.UpdatedAt = StateQueued, latest(s.now(), stored.UpdatedAt)
 		}
-		stored.UpdatedAt = latest(s.now(), stored.UpdatedAt)
+		if stored.State != StateTerminated {
+			s.noteQueued(stored, asked)
+		}
 		*r = stored.Clone()
 		return nil
 	})
+	if errors.Is(err, ErrRunNotFound) {
+		return nil // its job will see that there is nothing to do
+	}
+	return err
+}
+
+// noteQueued notes that the run's job is queued at a time. Where run and job stand in one
+// database nobody asks.
+func (s *Service) noteQueued(r *Run, at time.Time) {
+	if s.tx == nil {
+		r.CheckedAt = latest(at, r.CheckedAt)
+	}
 }
 
 func (s *Service) update(ctx context.Context, org string, id int64, change func(*Run) error) error {
-	// What change returns is the service's own, and passes as it is.
+	return tellApart(change, func(change func(*Run) error) error {
+		return s.store.UpdateRun(ctx, org, id, change)
+	})
+}
+
+// updateAndRemove is the same for TxStore.UpdateRunAndRemove.
+func (s *Service) updateAndRemove(
+	ctx context.Context, org string, id int64, change func(*Run) error, l mortise.Lease,
+) error {
+	return tellApart(change, func(change func(*Run) error) error {
+		return s.tx.UpdateRunAndRemove(ctx, org, id, change, l)
+	})
+}
+
+// tellApart passes what change returns as it is: it is the service's own, and not a
+// failure of the store.
+func tellApart(change func(*Run) error, store func(func(*Run) error) error) error {
 	var own error
-	err := s.store.UpdateRun(ctx, org, id, func(r *Run) error {
+	err := store(func(r *Run) error {
 		own = change(r)
 		return own
 	})
@@ -292,6 +336,7 @@ func (r *Run) end(now time.Time, how Termination, message string) {
 	r.State, r.Termination, r.Message = StateTerminated, how, message
 	r.UpdatedAt = now
 	r.FinishedAt = latest(now, r.StartedAt)
+	r.DueAt, r.CheckedAt = time.Time{}, time.Time{}
 }
 
 func terminated(r *Run, err error) Observation {

@@ -205,7 +205,7 @@ func TestCancel(t *testing.T) {
 	for name, cancel := range map[string]func(id int64) error{
 		"by this service": func(id int64) error { _, err := r.Cancel(t.Context(), org, "d", id, "ada"); return err },
 		"by another one": func(id int64) error {
-			other, err := audiosearch.New(r.db.AudioSearch(), r.db.AudioSearch().Queue(nil), r.scorer, nil)
+			other, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), r.scorer, nil)
 			require.NoError(t, err)
 			run, err := other.Cancel(t.Context(), org, "d", id, "ada")
 			assert.Equal(t, audiosearch.StateTerminating, run.State)

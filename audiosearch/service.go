@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
@@ -52,6 +53,7 @@ type Options struct {
 type Service struct {
 	store  Store
 	queue  Queue
+	tx     TxStore // store, if the queue's jobs can be part of its transactions; else nil
 	scorer Scorer
 	opts   Options
 
@@ -112,6 +114,13 @@ func New(store Store, queue Queue, scorer Scorer, opts *Options) (*Service, erro
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if sharer, ok := queue.(mortise.Sharer); ok {
+		if tx, ok := store.(TxStore); ok && sharer.Shares(store) {
+			s.tx = tx
+		} else {
+			o.Logger.Info("audiosearch: the queue does not share the store's transaction; a run is stored first and queued then")
+		}
 	}
 	s.slots = make(chan struct{}, o.Ingesting)
 	s.turns = turns.New(runtime.GOMAXPROCS(0))

@@ -9,17 +9,28 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
 // shakyStore fails now and then, before or after the work.
 type shakyStore struct {
 	audiosearch.Store
+	tx   audiosearch.TxStore
 	calm atomic.Bool
 }
+
+// sharingQueue is a queue whose jobs stand in the database of a store.
+type sharingQueue struct {
+	*mortise.LeaseQueue
+	store any
+}
+
+func (q sharingQueue) Shares(store any) bool { return store == q.store }
 
 func (s *shakyStore) shake() error {
 	if !s.calm.Load() && rand.IntN(12) == 0 {
@@ -38,6 +49,24 @@ func (s *shakyStore) UpdateRun(ctx context.Context, org string, id int64, update
 	return s.shake()
 }
 
+func (s *shakyStore) CreateRunAndAdd(
+	ctx context.Context, r audiosearch.Run, most int, j mortise.Job,
+) error {
+	return s.tx.CreateRunAndAdd(ctx, r, most, j)
+}
+
+func (s *shakyStore) UpdateRunAndRemove(
+	ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
+) error {
+	if err := s.shake(); err != nil {
+		return err
+	}
+	if err := s.tx.UpdateRunAndRemove(ctx, org, id, update, l); err != nil {
+		return err
+	}
+	return s.shake()
+}
+
 func (s *shakyStore) PutScoring(ctx context.Context, org, dataset, video, path string, scoring audiosearch.Scoring, columns [][]uint16) error {
 	if err := s.shake(); err != nil {
 		return err
@@ -48,10 +77,21 @@ func (s *shakyStore) PutScoring(ctx context.Context, org, dataset, video, path s
 	return s.shake()
 }
 
-// TestEveryRunEnds: two programs on one store, with failures, lost leases, restarts and cancellations. Each run ends, and what succeeded is right.
+// TestEveryRunEnds: two programs on one store, with failures, lost leases, restarts and
+// cancellations. Each run ends, and what succeeded is right; whether the queue shares the
+// store or not.
 func TestEveryRunEnds(t *testing.T) {
+	for name, shares := range map[string]bool{"one database": true, "two databases": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			everyRunEnds(t, shares)
+		})
+	}
+}
+
+func everyRunEnds(t *testing.T, shares bool) {
 	db := newMemory(t)
-	store := &shakyStore{Store: db.AudioSearch()}
+	store := &shakyStore{Store: db.AudioSearch(), tx: db.AudioSearch()}
 	store.calm.Store(true)
 	r := newRigOn(t, db, store, nil)
 	for _, id := range []string{"a", "b", "c"} {
@@ -69,11 +109,15 @@ func TestEveryRunEnds(t *testing.T) {
 	r.scorer.hook.Store(&hook)
 	logger := slog.New(slog.DiscardHandler)
 	program := func() (*audiosearch.Service, *audiosearch.Worker) {
-		queue := db.AudioSearch().Queue(&audiosearch.LeaseOptions{TTL: 30 * time.Millisecond, Poll: 5 * time.Millisecond, Logger: logger})
+		table := db.Queue(&mortise.LeaseOptions{TTL: 30 * time.Millisecond, Poll: 5 * time.Millisecond, Logger: logger})
+		var queue audiosearch.Queue = table
+		if shares {
+			queue = sharingQueue{table, store}
+		}
 		s, err := audiosearch.New(store, queue, r.scorer, &audiosearch.Options{Media: r.media, Files: mustFolder(t, r.dir), Logger: logger, Ingesting: 2})
 		require.NoError(t, err)
 		w, err := audiosearch.NewWorker(s, &audiosearch.WorkerOptions{Backoff: func(int) time.Duration { return time.Millisecond }, Watch: time.Millisecond,
-			Sweep: 10 * time.Millisecond, Stale: 50 * time.Millisecond, Drain: time.Millisecond, MaxAttempts: 1000})
+			Sweep: 10 * time.Millisecond, Drain: time.Millisecond, MaxAttempts: 1000})
 		require.NoError(t, err)
 		return s, w
 	}
@@ -148,7 +192,8 @@ func TestEveryRunEnds(t *testing.T) {
 	for k, v := range how {
 		t.Log(v, k)
 	}
-	leases, err := db.AudioSearch().Claim(t.Context(), [16]byte{1}, time.Now().Add(time.Hour), time.Now().Add(2*time.Hour), 1000)
+	kinds := []string{audiosearch.JobKind}
+	leases, err := db.Jobs().Claim(t.Context(), mortise.Claim{Token: uuid.New(), Kinds: kinds, Limit: 1000, TTL: time.Hour})
 	require.NoError(t, err)
 	t.Log("jobs left:", len(leases))
 }

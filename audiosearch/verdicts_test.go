@@ -2,6 +2,7 @@ package audiosearch_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -9,30 +10,36 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
 // handQueue is a StepQueue whose deliveries are seen, and can be lost.
 type handQueue struct {
-	jobs    []audiosearch.Job
-	lose    context.CancelCauseFunc // the delivery at hand
-	verdict audiosearch.Verdict     // the latest one
+	jobs       []mortise.Job
+	deliveries int                     // of the next delivery
+	lose       context.CancelCauseFunc // the delivery at hand
+	verdict    mortise.Verdict         // the latest one
 }
 
-func (q *handQueue) Enqueue(_ context.Context, j audiosearch.Job) error {
+func (q *handQueue) Enqueue(_ context.Context, j mortise.Job) error {
 	q.jobs = append(q.jobs, j)
 	return nil
 }
 
-func (q *handQueue) Consume(context.Context, int, func(context.Context, audiosearch.Delivery) audiosearch.Verdict) error {
+func (q *handQueue) Cancel(context.Context, mortise.Job) error { return errors.ErrUnsupported }
+
+func (q *handQueue) Consume(context.Context, mortise.ConsumeOptions, mortise.Handler) error {
 	return nil
 }
 
-func (q *handQueue) ConsumeOne(_ context.Context, handle func(context.Context, audiosearch.Delivery) audiosearch.Verdict) (bool, error) {
+func (q *handQueue) ConsumeOne(
+	_ context.Context, _ []string, handle mortise.Handler) (bool, error,
+) {
 	held, lose := context.WithCancelCause(context.Background())
 	defer lose(nil)
 	q.lose = lose
-	q.verdict = handle(held, audiosearch.Delivery{Job: q.jobs[0], Deliveries: 1})
+	q.verdict = handle(held, mortise.Delivery{Job: q.jobs[0], Deliveries: max(q.deliveries, 1)})
 	return true, nil
 }
 
@@ -51,7 +58,7 @@ func (b *brittle) UpdateRun(ctx context.Context, org string, id int64, update fu
 
 // TestVerdicts: what a worker answers, and what becomes of the run.
 func TestVerdicts(t *testing.T) {
-	const stale = 77 * time.Second
+	const aMinute = time.Minute // for which an attempt is taken to run after a sign of life
 	type bench struct {
 		*rig
 		queue *handQueue
@@ -73,53 +80,58 @@ func TestVerdicts(t *testing.T) {
 		watch    time.Duration // 10 ms
 		before   func(b *bench)
 		during   func(b *bench, ctx context.Context) error // in the scorer
-		verdict  audiosearch.Verdict
+		verdict  mortise.Verdict
 		state    audiosearch.State
 		how      audiosearch.Termination
 		attempts int
 	}{
-		"done":         {verdict: audiosearch.Verdict{Done: true}, state: "TERMINATED", how: "SUCCESS", attempts: 1},
-		"no such run":  {before: func(b *bench) { b.queue.jobs[0].RunID++ }, verdict: audiosearch.Verdict{Done: true}, state: "QUEUED"},
-		"cannot begin": {before: func(b *bench) { b.store.failures.Store(1) }, verdict: audiosearch.Verdict{After: time.Second}, state: "QUEUED"},
+		"done": {verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "SUCCESS", attempts: 1},
+		"no such run": {before: func(b *bench) { b.queue.jobs[0].ID = "9007199254740991" },
+			verdict: mortise.Verdict{After: time.Second}, state: "QUEUED"},
+		"no such run for a minute": {before: func(b *bench) { b.queue.jobs[0].ID, b.queue.deliveries = "9007199254740991", 7 },
+			verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "QUEUED"},
+		"no ID of a run": {before: func(b *bench) { b.queue.jobs[0].ID = "0" + b.queue.jobs[0].ID },
+			verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "QUEUED"},
+		"cannot begin": {before: func(b *bench) { b.store.failures.Store(1) }, verdict: mortise.Verdict{After: time.Second}, state: "QUEUED"},
 		"cannot end for a moment": {watch: time.Hour, during: func(b *bench, _ context.Context) error { b.store.failures.Store(1); return nil },
-			verdict: audiosearch.Verdict{Done: true}, state: "TERMINATED", how: "SUCCESS", attempts: 1},
+			verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "SUCCESS", attempts: 1},
 		"cannot end": {watch: time.Hour, during: func(b *bench, _ context.Context) error { b.store.failures.Store(100); return nil },
-			verdict: audiosearch.Verdict{After: time.Second}, state: "RUNNING", attempts: 1},
-		"failed": {during: func(*bench, context.Context) error { return errBroken }, verdict: audiosearch.Verdict{After: 7 * time.Second}, state: "QUEUED", attempts: 1},
+			verdict: mortise.Verdict{After: time.Second}, state: "RUNNING", attempts: 1},
+		"failed": {during: func(*bench, context.Context) error { return errBroken }, verdict: mortise.Verdict{After: 7 * time.Second}, state: "QUEUED", attempts: 1},
 		"lost": {during: func(b *bench, ctx context.Context) error {
-			b.queue.lose(audiosearch.ErrLeaseLost)
+			b.queue.lose(mortise.ErrLeaseLost)
 			return untilCut(b, ctx)
 		},
 			state: "RUNNING", attempts: 1},
 		"another attempt began": {during: func(b *bench, ctx context.Context) error {
 			change(b, func(run *audiosearch.Run) { run.Attempts = 2 })
 			return untilCut(b, ctx)
-		}, verdict: audiosearch.Verdict{After: stale}, state: "RUNNING", attempts: 2},
+		}, verdict: mortise.Verdict{After: aMinute}, state: "RUNNING", attempts: 2},
 		"ended by others": {during: func(b *bench, ctx context.Context) error {
 			change(b, func(run *audiosearch.Run) { run.State, run.Termination = "TERMINATED", "INTERNAL_ERROR" })
 			return untilCut(b, ctx)
-		}, verdict: audiosearch.Verdict{After: stale}, state: "TERMINATED", how: "INTERNAL_ERROR", attempts: 1},
+		}, verdict: mortise.Verdict{After: aMinute}, state: "TERMINATED", how: "INTERNAL_ERROR", attempts: 1},
 		"another attempt began in the last moment": {watch: time.Hour, during: func(b *bench, _ context.Context) error {
 			change(b, func(run *audiosearch.Run) { run.Attempts = 2 })
 			return nil
-		}, verdict: audiosearch.Verdict{Done: true}, state: "RUNNING", attempts: 2},
+		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "RUNNING", attempts: 2},
 		"ended by others in the last moment": {watch: time.Hour, during: func(b *bench, _ context.Context) error {
 			change(b, func(run *audiosearch.Run) { run.State, run.Termination = "TERMINATED", "INTERNAL_ERROR" })
 			return nil
-		}, verdict: audiosearch.Verdict{Done: true}, state: "TERMINATED", how: "INTERNAL_ERROR", attempts: 1},
+		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "INTERNAL_ERROR", attempts: 1},
 		"cancelled elsewhere, and failed": {watch: time.Hour, during: func(b *bench, _ context.Context) error {
 			change(b, func(run *audiosearch.Run) { run.State = "TERMINATING" })
 			return errBroken
-		}, verdict: audiosearch.Verdict{Done: true}, state: "TERMINATED", how: "CLIENT_ERROR", attempts: 1},
+		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "CLIENT_ERROR", attempts: 1},
 		"cancelled here": {watch: time.Hour, during: func(b *bench, ctx context.Context) error {
 			_, err := b.Cancel(context.Background(), org, "d", b.id, "")
 			require.NoError(b.t, err)
 			return untilCut(b, ctx)
-		}, verdict: audiosearch.Verdict{Done: true}, state: "TERMINATED", how: "CLIENT_ERROR", attempts: 1},
+		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "CLIENT_ERROR", attempts: 1},
 		"another model": {before: func(b *bench) {
 			id := "volume/deaf"
 			b.scorer.id.Store(&id)
-		}, verdict: audiosearch.Verdict{Done: true}, state: "TERMINATED", how: "CLIENT_ERROR", attempts: 1},
+		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "CLIENT_ERROR", attempts: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &bench{queue: new(handQueue), store: &brittle{Store: newMemory(t).AudioSearch()}}
@@ -131,7 +143,7 @@ func TestVerdicts(t *testing.T) {
 			if test.watch == 0 {
 				test.watch = 10 * time.Millisecond
 			}
-			w, err := audiosearch.NewWorker(s, &audiosearch.WorkerOptions{Watch: test.watch, Stale: stale, Backoff: func(int) time.Duration { return 7 * time.Second }})
+			w, err := audiosearch.NewWorker(s, &audiosearch.WorkerOptions{Watch: test.watch, Backoff: func(int) time.Duration { return 7 * time.Second }})
 			require.NoError(t, err)
 			b.video("a", 1000, nil, nil)
 			b.id = b.start(audiosearch.Query{Class: loud})
@@ -177,7 +189,7 @@ func TestShutdownBeforeAnAttempt(t *testing.T) {
 	cancel()
 	_, err = w.RunOnce(ctx)
 	require.NoError(t, err)
-	assert.Equal(t, audiosearch.Verdict{}, queue.verdict)
+	assert.Equal(t, mortise.Verdict{}, queue.verdict)
 	assert.Equal(t, []any{audiosearch.StateQueued, 0}, []any{r.results(run.ID).State, r.results(run.ID).Attempts})
 }
 
@@ -242,7 +254,7 @@ func (c *countingUpdates) UpdateRun(ctx context.Context, org string, id int64, u
 // TestClassGone: the run says what happened, in a sentence for people.
 func TestClassGone(t *testing.T) {
 	r := newRig(t, nil)
-	s, err := audiosearch.New(r.db.AudioSearch(), r.db.AudioSearch().Queue(nil), classLoser{r.scorer}, nil)
+	s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), classLoser{r.scorer}, nil)
 	require.NoError(t, err)
 	w, err := audiosearch.NewWorker(s, nil)
 	require.NoError(t, err)

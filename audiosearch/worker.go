@@ -10,9 +10,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/hook"
+	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 )
 
 // ErrShutdown is why an attempt ends when its worker does.
@@ -20,7 +23,7 @@ var ErrShutdown = errors.New("audiosearch: the worker is shutting down")
 
 // WorkerOptions are the settings of a Worker. The zero value means the defaults.
 type WorkerOptions struct {
-	Concurrency int           // runs at a time: 4; see [Queue.Consume] for one more
+	Concurrency int           // runs at a time: 4, and sometimes 1 more (see [mortise.Queue])
 	MaxAttempts int           // attempts before a run is given up: 8
 	Drain       time.Duration // how long running attempts may go on after Run's context ended: 5 s. What they have scored stays.
 	Watch       time.Duration // how often a running attempt writes how far it is, and looks whether it is to be cancelled: 1 s
@@ -29,9 +32,17 @@ type WorkerOptions struct {
 	// of up to a half.
 	Backoff func(attempt int) time.Duration
 
-	Sweep     time.Duration // how often runs without a job are looked for, and the store is tidied up: 15 s
-	Stale     time.Duration // how long a run may show no sign of life before it gets a job again: 1 min
-	Retention time.Duration // how long a finished run is kept; 0: for ever. The store must be a [RunPruner].
+	// Sweep is how often runs without a job are looked for, and the store is tidied up: 15 s.
+	Sweep time.Duration
+
+	// LostAfter is how long a run that has not ended stays unlooked at, after it was due
+	// and its job was last known to be queued, before its job may be lost and is added
+	// again: 1 h. It is never less than 16 min. Where run and job stand in one database, no
+	// job is lost, and nobody looks.
+	LostAfter time.Duration
+
+	// Retention is how long a finished run is kept; 0: for ever. The store must be a [RunPruner].
+	Retention time.Duration
 }
 
 // Worker carries out the runs of a Service. A run ends whatever happens: an attempt that fails, dies or hangs is followed by another one, up to
@@ -69,9 +80,10 @@ func NewWorker(s *Service, opts *WorkerOptions) (*Worker, error) {
 	if o.Sweep <= 0 {
 		o.Sweep = 15 * time.Second
 	}
-	if o.Stale <= 0 {
-		o.Stale = time.Minute
+	if o.LostAfter <= 0 {
+		o.LostAfter = time.Hour
 	}
+	o.LostAfter = max(o.LostAfter, aliveFor+lostjobs.Tolerance)
 	return w, nil
 }
 
@@ -100,81 +112,164 @@ func (w *Worker) Run(ctx context.Context) error {
 	g.Go(func() error { return w.sweep(sweeping) })
 	g.Go(func() error {
 		defer stopSweeping()
-		return w.service.queue.Consume(ctx, w.opts.Concurrency, func(held context.Context, d Delivery) Verdict {
+		opts := mortise.ConsumeOptions{Kinds: []string{JobKind}, Workers: w.opts.Concurrency}
+		return w.service.queue.Consume(ctx, opts, func(held context.Context, d mortise.Delivery) mortise.Verdict {
 			return w.handle(held, draining, d)
 		})
 	})
 	return g.Wait()
 }
 
-// RunOnce carries out one run that is due, on the caller's goroutine, and reports whether there was one. The queue must be a [StepQueue]; if it is
-// not, the error is errors.ErrUnsupported. It is for tests and simulations.
+// RunOnce carries out one run that is due, on the caller's goroutine, and reports whether
+// there was one. The queue must be a [mortise.StepQueue]; if it is not, the error is
+// errors.ErrUnsupported. It is for tests and simulations.
 func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
-	q, ok := w.service.queue.(StepQueue)
+	q, ok := w.service.queue.(mortise.StepQueue)
 	if !ok {
 		return false, errors.ErrUnsupported
 	}
-	return q.ConsumeOne(ctx, func(held context.Context, d Delivery) Verdict { return w.handle(held, ctx, d) })
+	return q.ConsumeOne(ctx, []string{JobKind}, func(held context.Context, d mortise.Delivery) mortise.Verdict {
+		return w.handle(held, ctx, d)
+	})
+}
+
+// Handle makes one attempt at the run that a delivery names, and says what becomes of the
+// job. [Worker.Run] does that for each delivery of the service's queue. A host that is
+// pushed jobs, by HTTP say, calls Handle itself, as often at a time as it likes, and
+// [Worker.SweepOnce] now and then.
+//
+// The attempt ends when ctx does. If the cause is [ErrShutdown], it does not count.
+// Otherwise it is as if the lease was lost: the verdict is VerdictRetry, and the queue is
+// expected to deliver the job again by itself.
+func (w *Worker) Handle(ctx context.Context, d mortise.Delivery) mortise.Verdict {
+	if ctx.Err() != nil {
+		return mortise.Verdict{}
+	}
+	held, lose := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer lose(nil)
+	draining, cut := context.WithCancelCause(context.Background())
+	defer cut(nil)
+	defer context.AfterFunc(ctx, func() {
+		if cause := context.Cause(ctx); errors.Is(cause, ErrShutdown) {
+			cut(cause)
+		} else {
+			lose(cause)
+		}
+	})()
+	return w.handle(held, draining, d)
 }
 
 // writePause is the wait before a job is delivered again whose run could not be read or written.
 const writePause = time.Second
 
-// errDrop: the job has nothing left to do.
-var errDrop = errors.New("audiosearch: nothing to do")
+// aliveFor is how long an attempt is taken to run after its latest sign of life.
+const aliveFor = time.Minute
+
+// Why no attempt is begun.
+var (
+	errDrop    = errors.New("audiosearch: nothing to do")
+	errRunning = errors.New("audiosearch: an attempt may be running")
+	errEnds    = errors.New("audiosearch: the run ends without another attempt")
+)
 
 // handle makes one attempt at a run. held ends with the lease, draining when running attempts have to end.
-func (w *Worker) handle(held, draining context.Context, d Delivery) Verdict {
+func (w *Worker) handle(held, draining context.Context, d mortise.Delivery) mortise.Verdict {
 	s := w.service
 	if draining.Err() != nil {
-		return Verdict{}
+		return mortise.Verdict{}
 	}
-	r, err := w.begin(held, d.Job)
+	id, err := parseJobID(d.Job.ID)
+	if err != nil {
+		s.opts.Logger.WarnContext(held, "a job is dropped", "error", err)
+		return mortise.Verdict{Kind: mortise.VerdictDone}
+	}
+	r, verdict, err := w.begin(held, d, id)
 	switch {
-	case errors.Is(err, errDrop), errors.Is(err, ErrRunNotFound):
-		return Verdict{Done: true}
+	case errors.Is(err, errDrop):
+		return mortise.Verdict{Kind: mortise.VerdictDone}
+	case errors.Is(err, ErrRunNotFound):
+		return lostjobs.Unknown(d)
+	case errors.Is(err, errRunning):
+		return mortise.Verdict{After: max(r.DueAt.Sub(s.now()), writePause)}
 	case err != nil:
-		s.opts.Logger.WarnContext(held, "cannot begin a run; trying again", "run", d.Job.RunID, "error", err)
-		return Verdict{After: writePause}
+		s.opts.Logger.WarnContext(held, "cannot begin a run; trying again", "run", id, "error", err)
+		return mortise.Verdict{After: writePause}
 	case r.State == StateTerminated:
 		s.logGivenUp(held, &r)
 		s.observe(held, terminated(&r, errors.New(r.Message)))
-		return Verdict{Done: true}
+		return verdict
 	}
 	s.observe(held, Observation{Kind: KindBegun, Organization: r.Organization, Dataset: r.Query.Dataset, RunID: r.ID, Actor: r.Actor, Class: r.Query.Class,
 		Attempt: r.Attempts, Duration: r.StartedAt.Sub(r.CreatedAt)})
 
 	found, failure := w.attempt(held, draining, &r)
 	if held.Err() != nil {
-		return Verdict{} // nobody listens: somebody else has the job now
+		return mortise.Verdict{} // nobody listens: somebody else has the job now
 	}
-	return w.end(held, &r, found, failure)
+	return w.end(held, d, &r, found, failure)
 }
 
-// begin counts the attempt before it is made, so that a run that kills its worker is given up in the end.
-func (w *Worker) begin(ctx context.Context, j Job) (Run, error) {
+// begin counts the attempt before it is made, so that a run that kills its worker is given
+// up in the end. If it ends the run instead, the verdict says what becomes of the job.
+func (w *Worker) begin(
+	ctx context.Context, d mortise.Delivery, id int64) (r Run, verdict mortise.Verdict, err error,
+) {
 	s := w.service
 	ctx, cancel := context.WithTimeout(ctx, markTimeout)
 	defer cancel()
-	var r Run
-	err := s.update(ctx, j.Organization, j.RunID, func(stored *Run) error {
-		now := latest(s.now(), stored.UpdatedAt)
-		switch {
-		case stored.State == StateTerminated:
-			return errDrop
-		case stored.State == StateTerminating:
-			stored.end(now, ClientError, messageCancelled)
-		case stored.Attempts >= w.opts.MaxAttempts:
-			stored.end(now, InternalError, "The search was given up: its worker died, or did not finish, each time it was tried. Start a new search; if that ends so too, "+
-				"ask the operator to look at the log.")
-		default:
-			stored.State, stored.StartedAt, stored.UpdatedAt = StateRunning, now, now
-			stored.Attempts++
+	org := d.Job.Organization
+	change := func(ending bool) func(*Run) error {
+		return func(stored *Run) error {
+			now := latest(s.now(), stored.UpdatedAt)
+			r = *stored
+			switch {
+			case stored.State == StateTerminated:
+				return errDrop
+			case stored.State == StateRunning && d.Deliveries == 1 && stored.DueAt.After(now):
+				return errRunning // the job was added anew
+			case stored.State == StateTerminating:
+				stored.end(now, ClientError, messageCancelled)
+			case stored.Attempts >= w.opts.MaxAttempts:
+				stored.end(now, InternalError, messageGivenUp)
+			default:
+				stored.State, stored.StartedAt, stored.UpdatedAt = StateRunning, now, now
+				stored.Attempts++
+				s.noteAlive(stored, now)
+			}
+			switch ends := stored.State == StateTerminated; {
+			case ends && !ending:
+				return errEnds
+			case ending && !ends:
+				return errRunning // others have changed it meanwhile
+			}
+			r = stored.Clone()
+			return nil
 		}
-		r = stored.Clone()
-		return nil
-	})
-	return r, err
+	}
+	if err = s.update(ctx, org, id, change(false)); errors.Is(err, errEnds) {
+		verdict, err = w.ending(ctx, d, org, id, change(true))
+	}
+	return r, verdict, err
+}
+
+const messageGivenUp = "The search was given up: its worker died, or did not finish, each time it was tried. " +
+	"Start a new search; if that ends so too, ask the operator to look at the log."
+
+// noteAlive notes a sign of life of an attempt, whose job is held.
+func (s *Service) noteAlive(r *Run, now time.Time) {
+	r.UpdatedAt, r.DueAt = now, now.Add(aliveFor)
+	s.noteQueued(r, now)
+}
+
+// ending writes the end of a run, and the end of its job in the same transaction if the
+// queue shares the store. The verdict says what is left to do.
+func (w *Worker) ending(
+	ctx context.Context, d mortise.Delivery, org string, id int64, change func(*Run) error,
+) (mortise.Verdict, error) {
+	if w.service.tx != nil && d.Token != uuid.Nil {
+		return mortise.Verdict{Kind: mortise.VerdictEnded}, w.service.updateAndRemove(ctx, org, id, change, d.Lease())
+	}
+	return mortise.Verdict{Kind: mortise.VerdictDone}, w.service.update(ctx, org, id, change)
 }
 
 // attempt is a run that a worker has.
@@ -294,7 +389,8 @@ func (w *Worker) watch(ctx context.Context, r *Run, far *progress, cancel contex
 			if stored.State == StateTerminated || stored.Attempts != r.Attempts {
 				return errDrop
 			}
-			stored.Done, stored.Total, stored.UpdatedAt = done, total, latest(s.now(), stored.UpdatedAt)
+			stored.Done, stored.Total = done, total
+			s.noteAlive(stored, latest(s.now(), stored.UpdatedAt))
 			return nil
 		})
 		if err != nil {

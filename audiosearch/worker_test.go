@@ -75,7 +75,7 @@ func TestScorerBreaksItsContract(t *testing.T) {
 	for _, rows := range [][]audiosearch.Scores{nil, {{0, 0}, {0, 0}}, {{0}}, {{0, 0, 0}}, {{0, 2}}, {{-1, 0}}, {{0, nan}}} {
 		r := newRig(t, nil)
 		r.video("a", 1000, nil, nil)
-		s, err := audiosearch.New(r.db.AudioSearch(), r.db.AudioSearch().Queue(nil), &wrongScorer{rows: rows}, &audiosearch.Options{Media: r.media, Files: mustFolder(t, r.dir)})
+		s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &wrongScorer{rows: rows}, &audiosearch.Options{Media: r.media, Files: mustFolder(t, r.dir)})
 		require.NoError(t, err)
 		_, err = s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 		require.ErrorIs(t, err, audiosearch.ErrUnavailable)
@@ -160,29 +160,6 @@ func TestShutdown(t *testing.T) {
 	r.media.hook.Store(nil)
 	r.drain(10)
 	assert.Len(t, r.results(id).Results, 4)
-}
-
-// TestStaleRunsGetTheirJobBack: the queue has lost it, or it was never queued.
-func TestStaleRunsGetTheirJobBack(t *testing.T) {
-	now := time.Now()
-	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) { o.Now = func() time.Time { return now } })
-	id := r.start(audiosearch.Query{Class: loud})
-	leases, err := r.db.AudioSearch().Claim(t.Context(), [16]byte{1}, now.Add(time.Hour), now.Add(2*time.Hour), 10)
-	require.NoError(t, err)
-	require.Len(t, leases, 1)
-	require.NoError(t, r.db.AudioSearch().Remove(t.Context(), leases[0]))
-	r.drain(10)
-	require.Equal(t, audiosearch.StateQueued, r.results(id).State, "the job is lost")
-
-	n, err := r.worker.SweepOnce(t.Context())
-	require.NoError(t, err)
-	assert.Zero(t, n, "it may still come")
-	now = now.Add(2 * time.Minute)
-	n, err = r.worker.SweepOnce(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, 1, n)
-	r.drain(10)
-	assert.Equal(t, audiosearch.Success, r.results(id).Termination)
 }
 
 // TestDatasetDeletedMeanwhile: the run ends, and says so.

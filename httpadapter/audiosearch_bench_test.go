@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -37,9 +38,11 @@ func (s *soundSink) RunResults(_ context.Context, _ string, _ int64, from int) (
 	return s.run.Results[from:min(from+100, len(s.run.Results))], nil
 }
 
-func (*soundSink) Enqueue(context.Context, audiosearch.Job) error { return nil }
+func (*soundSink) Enqueue(context.Context, mortise.Job) error { return nil }
 
-func (*soundSink) Consume(context.Context, int, func(context.Context, audiosearch.Delivery) audiosearch.Verdict) error {
+func (*soundSink) Cancel(context.Context, mortise.Job) error { return errors.ErrUnsupported }
+
+func (*soundSink) Consume(context.Context, mortise.ConsumeOptions, mortise.Handler) error {
 	return errors.ErrUnsupported
 }
 

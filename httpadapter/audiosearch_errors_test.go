@@ -15,7 +15,7 @@ import (
 func TestSearchProblemsOfTheService(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	s, err := audiosearch.New(db.AudioSearch(), db.AudioSearch().Queue(nil), describedScorer{}, nil)
+	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), describedScorer{}, nil)
 	require.NoError(t, err)
 	validation := func(problems ...error) error { // a real one, with other problems
 		_, err := s.CreateDataset(t.Context(), "acme", "")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -37,6 +38,7 @@ var everySearchOption = httpadapter.AudioSearchOptions{Cancel: true}
 // acme has bells, too, and rival theirs. The videos of calls are scored already.
 type soundRig struct {
 	t       testing.TB
+	db      *memory.DB
 	store   *faultySounds
 	scorer  *deafScorer
 	service *audiosearch.Service
@@ -191,12 +193,12 @@ func newSoundRig(t testing.TB, opts *httpadapter.AudioSearchOptions, service *au
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	r := &soundRig{t: t, store: &faultySounds{memorySounds: db.AudioSearch()}, scorer: new(deafScorer), log: new(lockedBuffer), seen: new(lockedObserver)}
+	r := &soundRig{t: t, db: db, store: &faultySounds{memorySounds: db.AudioSearch()}, scorer: new(deafScorer), log: new(lockedBuffer), seen: new(lockedObserver)}
 	if service == nil {
 		service = new(audiosearch.Options)
 	}
 	service.Logger = slog.New(slog.DiscardHandler)
-	r.service, err = audiosearch.New(r.store, db.AudioSearch().Queue(&audiosearch.LeaseOptions{Logger: service.Logger}), r.scorer, service)
+	r.service, err = audiosearch.New(r.store, db.Queue(&mortise.LeaseOptions{Logger: service.Logger}), r.scorer, service)
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.service, &audiosearch.WorkerOptions{MaxAttempts: 1})
 	require.NoError(t, err)

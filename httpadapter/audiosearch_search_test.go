@@ -213,7 +213,7 @@ func TestSearchValidation(t *testing.T) {
 		w := r.post(body, header("Content-Type", "application/json"))
 		t.Run(body[:min(len(body), 80)], func(t *testing.T) { requireDetails(t, w, want...) })
 	}
-	stale, err := r.store.StaleRuns(t.Context(), time.Now().Add(time.Hour), 1)
+	stale, err := r.store.StaleRuns(t.Context(), time.Now().Add(time.Hour), time.Time{}, 1)
 	require.NoError(t, err)
 	require.Empty(t, stale, "no run was begun")
 }

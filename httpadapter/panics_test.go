@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -215,7 +216,7 @@ func TestPanicsOfServices(t *testing.T) {
 
 	h.broken = ""
 	sounds := newSoundRig(t, nil, nil)
-	searches, err := audiosearch.New(sounds.store, sounds.store.Queue(&audiosearch.LeaseOptions{Logger: quiet}), panickyScorer{sounds.scorer, h},
+	searches, err := audiosearch.New(sounds.store, sounds.db.Queue(&mortise.LeaseOptions{Logger: quiet}), panickyScorer{sounds.scorer, h},
 		&audiosearch.Options{Logger: quiet, Observer: audiosearch.ObserverFunc(func(context.Context, audiosearch.Observation) { h.call("Observer") })})
 	require.NoError(t, err)
 	sounds.handler, err = httpadapter.NewAudioSearch(searches, h, nil)

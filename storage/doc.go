@@ -36,8 +36,11 @@
 //   - audiosearch.Store keeps datasets, videos, scores, runs and their results. It is one
 //     interface of five parts: a search reads videos and scores at one moment, and a run
 //     names its results in the step that ends it.
-//   - audiosearch.Queue delivers the jobs of runs, or audiosearch.Leases and audiosearch.LeaseQueue, as for triggers.
-//   - audiosearch.RunPruner, audiosearch.Compactor and audiosearch.JobNotifier are optional abilities: to forget, to tidy up, to wake consumers.
+//   - audiosearch.Queue is mortise.Queue. A backend that is a table implements
+//     mortise.Leases.
+//   - audiosearch.TxStore, audiosearch.RunPruner and audiosearch.Compactor are optional
+//     abilities of a Store: to add and remove jobs in its own transactions, to forget, to
+//     tidy up.
 //
 // By custom a backend has a function Open that returns a *DB, a method of DB for each domain (DB.Trigger), which returns a small
 // type with that domain's interfaces, and DB.Close.
@@ -212,7 +215,8 @@
 //   - vault.Keys and vault.Rotation: keys are the installation's, and a rotation goes through everything that is stored under one.
 //   - The method PruneAudit of vault.Audit: maintenance.
 //   - audiosearch.Runs.StaleRuns, audiosearch.RunPruner and audiosearch.Compactor: maintenance. The ID of a run is unique over all organizations.
-//   - trigger.Leases, audiosearch.Leases and the Consume methods of both queues: a worker serves every organization; the job names its own.
+//   - trigger.Leases, mortise.Leases and the Consume methods of both queues: a worker
+//     serves every organization; the job names its own.
 //
 // # Proof
 //

@@ -11,7 +11,7 @@ type Part string
 // The parts.
 const (
 	StorePart  Part = "Store"  // datasets, videos, scores and runs
-	QueuePart  Part = "Leases" // the job table: Start still stores runs, which the worker finds later
+	QueuePart  Part = "Leases" // the job table: Start still queues runs, as the store does it, and nobody gets them
 	ScorerPart Part = "Scorer" // the model: nothing can be scored, and no search begins
 )
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -87,8 +88,8 @@ func (s *subject) scoreCalls() []call {
 	}
 }
 
-// runCalls calls every method of Runs and ResultStore, and of RunPruner if it is one, for
-// a run that is there and has not ended.
+// runCalls calls every method of Runs and ResultStore, and of RunPruner and TxStore if it
+// is one, for a run that is there and has not ended.
 func (s *subject) runCalls(id int64) []call {
 	set := uuid.New()
 	calls := []call{
@@ -110,7 +111,7 @@ func (s *subject) runCalls(id int64) []call {
 			return err
 		}},
 		{"StaleRuns", func(ctx context.Context, _, _ string) error {
-			_, err := s.Runs.StaleRuns(ctx, moment(0), 10)
+			_, err := s.Runs.StaleRuns(ctx, moment(0), moment(0), 10)
 			return err
 		}},
 	}
@@ -121,6 +122,16 @@ func (s *subject) runCalls(id int64) []call {
 		}}, call{"TrimRuns", func(ctx context.Context, _, _ string) error {
 			_, err := p.TrimRuns(ctx, manyRuns, 10)
 			return err
+		}})
+	}
+	if tx, ok := s.Runs.(audiosearch.TxStore); ok {
+		calls = append(calls, call{"CreateRunAndAdd", func(ctx context.Context, org, _ string) error {
+			r := plainRun(org, 0)
+			return tx.CreateRunAndAdd(ctx, r, manyRuns, r.Job())
+		}}, call{"UpdateRunAndRemove", func(ctx context.Context, org, _ string) error {
+			r := plainRun(org, 0)
+			none := mortise.Lease{Job: r.Job(), Token: uuid.New()}
+			return tx.UpdateRunAndRemove(ctx, org, id, func(*audiosearch.Run) error { return nil }, none)
 		}})
 	}
 	return calls

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -33,7 +34,7 @@ func sentinels() []error {
 	return []error{
 		audiosearch.ErrDatasetNotFound, audiosearch.ErrVideoNotFound, audiosearch.ErrRunNotFound, audiosearch.ErrExists, audiosearch.ErrRunExists,
 		audiosearch.ErrFinished, audiosearch.ErrConflict, audiosearch.ErrUnknownClass, audiosearch.ErrFormat, audiosearch.ErrBadMedia,
-		audiosearch.ErrNotScored, audiosearch.ErrLeaseLost, audiosearch.ErrCancelled, audiosearch.ErrTooManyRuns,
+		audiosearch.ErrNotScored, mortise.ErrLeaseLost, audiosearch.ErrCancelled, audiosearch.ErrTooManyRuns,
 	}
 }
 

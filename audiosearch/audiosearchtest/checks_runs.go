@@ -2,6 +2,7 @@ package audiosearchtest
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -11,6 +12,9 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
+
+// newRunID returns an ID that no run has.
+func newRunID() int64 { return 1 + rand.Int64N(audiosearch.MaxRunID) }
 
 // plainRun returns a new run with nothing optional in it.
 func plainRun(org string, created time.Duration) audiosearch.Run {
@@ -31,6 +35,7 @@ func endedRun(org string, finished time.Duration) audiosearch.Run {
 	r.State, r.Termination, r.Message = audiosearch.StateTerminated, audiosearch.Success, "2 videos cannot be searched: \u00e9.mp4"
 	r.Done, r.Total, r.Attempts = 3, 5, 2
 	r.UpdatedAt, r.StartedAt, r.FinishedAt = moment(finished+2*time.Microsecond), moment(finished-time.Microsecond), moment(finished)
+	r.DueAt, r.CheckedAt = moment(finished+3*time.Microsecond), moment(finished-4*time.Microsecond)
 	r.Trace = map[string]string{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": ""}
 	r.Results = someResults()
 	return r
@@ -163,6 +168,8 @@ func sameRun(t *testing.T, want, got audiosearch.Run) {
 	sameTime(t, "UpdatedAt", want.UpdatedAt, &got.UpdatedAt)
 	sameTime(t, "StartedAt", want.StartedAt, &got.StartedAt)
 	sameTime(t, "FinishedAt", want.FinishedAt, &got.FinishedAt)
+	sameTime(t, "DueAt", want.DueAt, &got.DueAt)
+	sameTime(t, "CheckedAt", want.CheckedAt, &got.CheckedAt)
 	if len(want.Trace) == 0 && len(got.Trace) == 0 {
 		want.Trace, got.Trace = nil, nil
 	}

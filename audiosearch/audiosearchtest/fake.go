@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -62,12 +63,12 @@ func New(t testing.TB, opts *Options) *Fake {
 	if o.Worker.Backoff == nil {
 		o.Worker.Backoff = func(int) time.Duration { return time.Second }
 	}
-	db, err := memory.Open(context.Background(), nil)
+	db, err := memory.Open(context.Background(), &memory.Options{Now: f.Now})
 	if err != nil {
 		t.Fatalf("audiosearchtest: open memory: %v", err)
 	}
 	faults := &Faults{Before: f.fail}
-	queue := audiosearch.LeaseQueue(faults.Leases(db.AudioSearch()), &audiosearch.LeaseOptions{Now: f.Now, Logger: o.Service.Logger})
+	queue := mortise.NewLeaseQueue(faults.Leases(db.Jobs()), &mortise.LeaseOptions{Logger: o.Service.Logger})
 	o.Service.Now = f.Now
 	o.Service.Observer = &recorder{f, o.Service.Observer}
 	if f.Service, err = audiosearch.New(faults.Store(db.AudioSearch()), queue, faults.Scorer(o.Scorer), &o.Service); err != nil {

@@ -4,8 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/google/uuid"
-
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -16,8 +15,10 @@ import (
 // An op is the part and the method, as in "Store.Search", "Leases.Claim" or "Scorer.Score". [Outage], [Nth] and [Sometimes] make hooks, and
 // [On] bounds one to some ops. A hook may also panic, block or call other parts of the program: whatever can happen while a part is called.
 //
-// What is wrapped keeps its optional interfaces: [audiosearch.Compactor], [audiosearch.RunPruner] and [audiosearch.JobNotifier]. NotifyJobs
-// returns no error, so it is no op.
+// What is wrapped keeps its optional interfaces: [audiosearch.Compactor],
+// [audiosearch.RunPruner], [audiosearch.TxStore] and [mortise.JobNotifier]. Leases share a
+// wrapped Store if they share what it wraps. NotifyJobs and Shares return no error, so they
+// are no ops.
 type Faults struct {
 	// Before runs before the part is called. If it returns an error, that is the answer, and the part is not called.
 	Before func(op string) error
@@ -72,43 +73,68 @@ func (w *faultyScorer) Score(ctx context.Context, clips [][]float32) ([]audiosea
 	return callFor(w.faults, "Scorer.Score", func() ([]audiosearch.Scores, error) { return w.inner.Score(ctx, clips) })
 }
 
-// Leases wraps a table of leases. The ops are "Leases." and the name of the method, as in "Leases.AddJob".
-func (f *Faults) Leases(l audiosearch.Leases) audiosearch.Leases {
+// Leases wraps a table of leases. The ops are "Leases." and the name of the method, as in
+// "Leases.Add".
+func (f *Faults) Leases(l mortise.Leases) mortise.Leases {
 	w := &faultyLeases{l, f}
-	if n, ok := l.(audiosearch.JobNotifier); ok {
+	if n, ok := l.(mortise.JobNotifier); ok {
 		return &faultyNotifier{w, n}
 	}
 	return w
 }
 
 type faultyLeases struct {
-	inner  audiosearch.Leases
+	inner  mortise.Leases
 	faults *Faults
 }
 
-func (w *faultyLeases) AddJob(ctx context.Context, j audiosearch.Job, at time.Time) error {
-	return w.faults.call("Leases.AddJob", func() error { return w.inner.AddJob(ctx, j, at) })
+func (w *faultyLeases) Add(ctx context.Context, j mortise.Job) error {
+	return w.faults.call("Leases.Add", func() error { return w.inner.Add(ctx, j) })
 }
 
-func (w *faultyLeases) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]audiosearch.Lease, error) {
-	return callFor(w.faults, "Leases.Claim", func() ([]audiosearch.Lease, error) { return w.inner.Claim(ctx, token, now, until, limit, except...) })
+func (w *faultyLeases) Cancel(ctx context.Context, j mortise.Job) error {
+	return w.faults.call("Leases.Cancel", func() error { return w.inner.Cancel(ctx, j) })
 }
 
-func (w *faultyLeases) Extend(ctx context.Context, l audiosearch.Lease, until time.Time) error {
-	return w.faults.call("Leases.Extend", func() error { return w.inner.Extend(ctx, l, until) })
+func (w *faultyLeases) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+	return callFor(w.faults, "Leases.Claim", func() ([]mortise.Lease, error) { return w.inner.Claim(ctx, c) })
 }
 
-func (w *faultyLeases) Release(ctx context.Context, l audiosearch.Lease, at time.Time) error {
-	return w.faults.call("Leases.Release", func() error { return w.inner.Release(ctx, l, at) })
+func (w *faultyLeases) Extend(ctx context.Context, l mortise.Lease, ttl time.Duration) error {
+	return w.faults.call("Leases.Extend", func() error { return w.inner.Extend(ctx, l, ttl) })
 }
 
-func (w *faultyLeases) Remove(ctx context.Context, l audiosearch.Lease) error {
-	return w.faults.call("Leases.Remove", func() error { return w.inner.Remove(ctx, l) })
+func (w *faultyLeases) Release(ctx context.Context, l mortise.Lease, after time.Duration) error {
+	return w.faults.call("Leases.Release", func() error { return w.inner.Release(ctx, l, after) })
+}
+
+func (w *faultyLeases) Remove(ctx context.Context, l mortise.Lease, dead bool) error {
+	return w.faults.call("Leases.Remove", func() error { return w.inner.Remove(ctx, l, dead) })
+}
+
+// Shares implements [mortise.Sharer], for Leases that are one.
+func (w *faultyLeases) Shares(store any) bool {
+	sharer, ok := w.inner.(mortise.Sharer)
+	if wrapped, is := store.(interface{ unwrap() audiosearch.Store }); is {
+		store = wrapped.unwrap()
+	}
+	return ok && sharer.Shares(store)
+}
+
+// LostJobs implements [mortise.LossReporter], for Leases that are one.
+func (w *faultyLeases) LostJobs(ctx context.Context) (time.Time, error) {
+	reporter, ok := w.inner.(mortise.LossReporter)
+	if !ok {
+		return time.Time{}, nil
+	}
+	return callFor(w.faults, "Leases.LostJobs", func() (time.Time, error) { return reporter.LostJobs(ctx) })
 }
 
 type faultyNotifier struct {
 	*faultyLeases
-	notifier audiosearch.JobNotifier
+	notifier mortise.JobNotifier
 }
 
-func (n *faultyNotifier) NotifyJobs(wake func()) (stop func()) { return n.notifier.NotifyJobs(wake) }
+func (n *faultyNotifier) NotifyJobs(wake func(kind string)) (stop func()) {
+	return n.notifier.NotifyJobs(wake)
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -14,23 +15,49 @@ func (f *Faults) Store(s audiosearch.Store) audiosearch.Store {
 	w := &faultyStore{s, f}
 	compactor, compacts := s.(audiosearch.Compactor)
 	pruner, prunes := s.(audiosearch.RunPruner)
-	switch {
-	case compacts && prunes:
+	tx, adds := s.(audiosearch.TxStore)
+	c, p, t := faultyCompactor{compactor, f}, faultyPruner{pruner, f}, faultyTx{tx, f}
+	switch [3]bool{compacts, prunes, adds} {
+	case [3]bool{true, true, true}:
 		return &struct {
 			*faultyStore
 			faultyCompactor
 			faultyPruner
-		}{w, faultyCompactor{compactor, f}, faultyPruner{pruner, f}}
-	case compacts:
+			faultyTx
+		}{w, c, p, t}
+	case [3]bool{true, true, false}:
 		return &struct {
 			*faultyStore
 			faultyCompactor
-		}{w, faultyCompactor{compactor, f}}
-	case prunes:
+			faultyPruner
+		}{w, c, p}
+	case [3]bool{true, false, true}:
+		return &struct {
+			*faultyStore
+			faultyCompactor
+			faultyTx
+		}{w, c, t}
+	case [3]bool{false, true, true}:
 		return &struct {
 			*faultyStore
 			faultyPruner
-		}{w, faultyPruner{pruner, f}}
+			faultyTx
+		}{w, p, t}
+	case [3]bool{true, false, false}:
+		return &struct {
+			*faultyStore
+			faultyCompactor
+		}{w, c}
+	case [3]bool{false, true, false}:
+		return &struct {
+			*faultyStore
+			faultyPruner
+		}{w, p}
+	case [3]bool{false, false, true}:
+		return &struct {
+			*faultyStore
+			faultyTx
+		}{w, t}
 	}
 	return w
 }
@@ -39,6 +66,8 @@ type faultyStore struct {
 	inner  audiosearch.Store
 	faults *Faults
 }
+
+func (w *faultyStore) unwrap() audiosearch.Store { return w.inner }
 
 func (w *faultyStore) CreateDataset(ctx context.Context, d audiosearch.Dataset) error {
 	return w.faults.call("Store.CreateDataset", func() error { return w.inner.CreateDataset(ctx, d) })
@@ -120,11 +149,16 @@ func (w *faultyStore) RunResults(ctx context.Context, org string, run int64, fro
 	return callFor(w.faults, "Store.RunResults", func() ([]audiosearch.Result, error) { return w.inner.RunResults(ctx, org, run, from) })
 }
 
-func (w *faultyStore) StaleRuns(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error) {
-	return callFor(w.faults, "Store.StaleRuns", func() ([]audiosearch.Run, error) { return w.inner.StaleRuns(ctx, before, limit) })
+func (w *faultyStore) StaleRuns(
+	ctx context.Context, checked, due time.Time, limit int,
+) ([]audiosearch.Run, error) {
+	return callFor(w.faults, "Store.StaleRuns", func() ([]audiosearch.Run, error) {
+		return w.inner.StaleRuns(ctx, checked, due, limit)
+	})
 }
 
-// faultyCompactor and faultyPruner hold what a wrapped store has beyond [audiosearch.Store].
+// faultyCompactor, faultyPruner and faultyTx hold what a wrapped store has beyond
+// [audiosearch.Store].
 type faultyCompactor struct {
 	inner  audiosearch.Compactor
 	faults *Faults
@@ -145,4 +179,23 @@ func (w faultyPruner) PruneRuns(ctx context.Context, before time.Time, limit int
 
 func (w faultyPruner) TrimRuns(ctx context.Context, keep, limit int) (int, error) {
 	return callFor(w.faults, "Store.TrimRuns", func() (int, error) { return w.inner.TrimRuns(ctx, keep, limit) })
+}
+
+type faultyTx struct {
+	inner  audiosearch.TxStore
+	faults *Faults
+}
+
+func (w faultyTx) CreateRunAndAdd(
+	ctx context.Context, r audiosearch.Run, most int, j mortise.Job,
+) error {
+	return w.faults.call("Store.CreateRunAndAdd", func() error { return w.inner.CreateRunAndAdd(ctx, r, most, j) })
+}
+
+func (w faultyTx) UpdateRunAndRemove(
+	ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
+) error {
+	return w.faults.call("Store.UpdateRunAndRemove", func() error {
+		return w.inner.UpdateRunAndRemove(ctx, org, id, update, l)
+	})
 }

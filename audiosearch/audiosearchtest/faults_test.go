@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 )
@@ -18,6 +19,7 @@ type wholeStore interface {
 	audiosearch.Store
 	audiosearch.Compactor
 	audiosearch.RunPruner
+	audiosearch.TxStore
 }
 
 // everyOp makes each call that a wrapper can make, and returns their ops with the errors.
@@ -31,15 +33,19 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 	require.NoError(t, db.PutScoring(ctx, "o", "kept", "v", "v", sc, [][]uint16{{1}}))
 	require.NoError(t, db.CreateDataset(ctx, audiosearch.Dataset{Organization: "o", ID: "gone"}))
 	require.NoError(t, db.CreateRun(ctx, audiosearch.Run{Organization: "o", ID: 1}, 9))
-	job := int64(100)
-	claim := func() audiosearch.Lease {
-		job++
-		require.NoError(t, db.AddJob(ctx, audiosearch.Job{Organization: "o", RunID: job}, time.Time{}))
-		held, err := db.Claim(ctx, uuid.New(), time.Now(), time.Now().Add(time.Hour), 1)
+	n := int64(100)
+	job := func() mortise.Job {
+		n++
+		r := audiosearch.Run{Organization: "o", ID: n}
+		return r.Job()
+	}
+	claim := func() mortise.Lease {
+		require.NoError(t, db.jobs.Add(ctx, job()))
+		held, err := db.jobs.Claim(ctx, mortise.Claim{Token: uuid.New(), Kinds: []string{audiosearch.JobKind}, Limit: 1, TTL: time.Hour})
 		require.NoError(t, err)
 		return held[0]
 	}
-	s, l, m := f.Store(db).(wholeStore), f.Leases(db), f.Scorer(new(audiosearchtest.Sounds))
+	s, l, m := f.Store(db).(wholeStore), f.Leases(mutantLeases{db}), f.Scorer(new(audiosearchtest.Sounds))
 	try := func(op string, do func() error) { ops, errs = append(ops, op), append(errs, do()) }
 	try("Store.CreateDataset", func() error { return s.CreateDataset(ctx, audiosearch.Dataset{Organization: "o", ID: "new"}) })
 	try("Store.Dataset", func() error { _, err := s.Dataset(ctx, "o", "kept"); return err })
@@ -63,17 +69,33 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 	try("Store.PutResultVideos", func() error { return s.PutResultVideos(ctx, "o", 1, set, []audiosearch.Video{v}) })
 	try("Store.PutResults", func() error { return s.PutResults(ctx, "o", 1, set, nil) })
 	try("Store.RunResults", func() error { _, err := s.RunResults(ctx, "o", 1, 0); return err })
-	try("Store.StaleRuns", func() error { _, err := s.StaleRuns(ctx, time.Now(), 1); return err })
+	try("Store.StaleRuns", func() error { _, err := s.StaleRuns(ctx, time.Now(), time.Now(), 1); return err })
 	try("Store.PruneRuns", func() error { _, err := s.PruneRuns(ctx, time.Now(), 1); return err })
 	try("Store.TrimRuns", func() error { _, err := s.TrimRuns(ctx, 9, 1); return err })
-	try("Leases.AddJob", func() error { return l.AddJob(ctx, audiosearch.Job{RunID: 1}, time.Now().Add(time.Hour)) })
-	try("Leases.Claim", func() error { _, err := l.Claim(ctx, uuid.New(), time.Time{}, time.Now(), 1); return err })
-	try("Leases.Extend", func() error { return l.Extend(ctx, claim(), time.Now()) })
-	try("Leases.Release", func() error { return l.Release(ctx, claim(), time.Now().Add(time.Hour)) })
-	try("Leases.Remove", func() error { return l.Remove(ctx, claim()) })
+	try("Store.CreateRunAndAdd", func() error {
+		return s.CreateRunAndAdd(ctx, audiosearch.Run{Organization: "o", ID: 3}, 9, later(job()))
+	})
+	try("Store.UpdateRunAndRemove", func() error {
+		return s.UpdateRunAndRemove(ctx, "o", 1, func(*audiosearch.Run) error { return nil }, claim())
+	})
+	try("Leases.Add", func() error { return l.Add(ctx, later(job())) })
+	try("Leases.Cancel", func() error { return l.Cancel(ctx, job()) })
+	try("Leases.Claim", func() error {
+		_, err := l.Claim(ctx, mortise.Claim{Token: uuid.New(), Kinds: []string{audiosearch.JobKind}, Limit: 1, TTL: time.Hour})
+		return err
+	})
+	try("Leases.Extend", func() error { return l.Extend(ctx, claim(), time.Hour) })
+	try("Leases.Release", func() error { return l.Release(ctx, claim(), time.Hour) })
+	try("Leases.Remove", func() error { return l.Remove(ctx, claim(), false) })
 	try("Scorer.Model", func() error { _, err := m.Model(ctx); return err })
 	try("Scorer.Score", func() error { _, err := m.Score(ctx, [][]float32{{0}}); return err })
 	return ops, errs
+}
+
+// later returns a job that is due later.
+func later(j mortise.Job) mortise.Job {
+	j.At = time.Now().Add(time.Hour)
+	return j
 }
 
 func TestEveryCallPassesBothHooks(t *testing.T) {
@@ -124,37 +146,104 @@ func TestBeforeAndAfterTheEffect(t *testing.T) {
 
 func TestWrappersKeepOptionalInterfaces(t *testing.T) {
 	db, f := newMutant(t), new(audiosearchtest.Faults)
-	for name, test := range map[string]struct {
-		store            audiosearch.Store
-		compacts, prunes bool
-	}{
-		"both": {db, true, true},
-		"compacts": {struct {
-			audiosearch.Store
-			audiosearch.Compactor
-		}{db, db}, true, false},
-		"prunes": {struct {
-			audiosearch.Store
-			audiosearch.RunPruner
-		}{db, db}, false, true},
-		"neither": {struct{ audiosearch.Store }{db}, false, false},
+	for _, has := range []struct{ compacts, prunes, adds bool }{
+		{true, true, true}, {true, true, false}, {true, false, true}, {false, true, true},
+		{true, false, false}, {false, true, false}, {false, false, true}, {false, false, false},
 	} {
-		s := f.Store(test.store)
+		s := f.Store(storeWith(db, has.compacts, has.prunes, has.adds))
 		_, compacts := s.(audiosearch.Compactor)
 		_, prunes := s.(audiosearch.RunPruner)
-		assert.Equal(t, test.compacts, compacts, name)
-		assert.Equal(t, test.prunes, prunes, name)
+		_, adds := s.(audiosearch.TxStore)
+		assert.Equal(t, has, struct{ compacts, prunes, adds bool }{compacts, prunes, adds})
 	}
-	_, ok := f.Leases(struct{ audiosearch.Leases }{db}).(audiosearch.JobNotifier)
+	leases := mutantLeases{db}
+	_, ok := f.Leases(struct{ mortise.Leases }{leases}).(mortise.JobNotifier)
 	assert.False(t, ok)
-	notifier, ok := f.Leases(db).(audiosearch.JobNotifier)
+	notifier, ok := f.Leases(leases).(mortise.JobNotifier)
 	require.True(t, ok)
 	woken := 0
-	stop := notifier.NotifyJobs(func() { woken++ })
-	require.NoError(t, db.AddJob(t.Context(), audiosearch.Job{RunID: 1}, time.Now()))
+	stop := notifier.NotifyJobs(func(string) { woken++ })
+	r := audiosearch.Run{Organization: "o", ID: 1}
+	require.NoError(t, leases.Add(t.Context(), r.Job()))
 	stop()
 	assert.Equal(t, 1, woken)
 }
+
+// storeWith returns a store with some of the optional interfaces.
+func storeWith(db *mutant, compacts, prunes, adds bool) audiosearch.Store {
+	type (
+		bare = struct{ audiosearch.Store }
+		c    = audiosearch.Compactor
+		p    = audiosearch.RunPruner
+		x    = audiosearch.TxStore
+	)
+	s := bare{db}
+	switch [3]bool{compacts, prunes, adds} {
+	case [3]bool{true, true, true}:
+		return db
+	case [3]bool{true, true, false}:
+		return struct {
+			bare
+			c
+			p
+		}{s, db, db}
+	case [3]bool{true, false, true}:
+		return struct {
+			bare
+			c
+			x
+		}{s, db, db}
+	case [3]bool{false, true, true}:
+		return struct {
+			bare
+			p
+			x
+		}{s, db, db}
+	case [3]bool{true, false, false}:
+		return struct {
+			bare
+			c
+		}{s, db}
+	case [3]bool{false, true, false}:
+		return struct {
+			bare
+			p
+		}{s, db}
+	case [3]bool{false, false, true}:
+		return struct {
+			bare
+			x
+		}{s, db}
+	}
+	return s
+}
+
+// Wrapped leases share a wrapped store if they share what it wraps, and nothing else.
+func TestWrappersShare(t *testing.T) {
+	f, db, other := new(audiosearchtest.Faults), newMutant(t), newMutant(t)
+	sharer := f.Leases(mutantLeases{db}).(mortise.Sharer)
+	assert.True(t, sharer.Shares(f.Store(db)))
+	assert.True(t, sharer.Shares(db))
+	assert.False(t, sharer.Shares(f.Store(other)))
+	assert.False(t, f.Leases(struct{ mortise.Leases }{mutantLeases{db}}).(mortise.Sharer).Shares(f.Store(db)))
+
+	at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	lossy := f.Leases(lossyLeases{mutantLeases{db}, at}).(mortise.LossReporter)
+	lost, err := lossy.LostJobs(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, at, lost)
+	lost, err = f.Leases(mutantLeases{db}).(mortise.LossReporter).LostJobs(t.Context())
+	require.NoError(t, err)
+	assert.Zero(t, lost)
+}
+
+// lossyLeases have lost jobs.
+type lossyLeases struct {
+	mutantLeases
+	at time.Time
+}
+
+func (l lossyLeases) LostJobs(context.Context) (time.Time, error) { return l.at, nil }
 
 func TestHooks(t *testing.T) {
 	nth := audiosearchtest.On(audiosearchtest.Nth(2), "Store.Search", "Scorer")

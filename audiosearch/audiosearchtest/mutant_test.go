@@ -10,9 +10,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
-	"github.com/seed-6363c74e/mortise/internal/conformance/queuetest"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -45,11 +45,17 @@ type mutant struct {
 	putFound   func(context.Context, string, int64, uuid.UUID, []audiosearch.Video) error
 	putResults func(context.Context, string, int64, uuid.UUID, []audiosearch.Result) error
 	runResults func(context.Context, string, int64, int) ([]audiosearch.Result, error)
-	staleRuns  func(context.Context, time.Time, int) ([]audiosearch.Run, error)
+	staleRuns  func(context.Context, time.Time, time.Time, int) ([]audiosearch.Run, error)
 	pruneRuns  func(context.Context, time.Time, int) (int, error)
 	trimRuns   func(context.Context, int, int) (int, error)
 
-	jobs *queuetest.Mutant[audiosearch.Job] // the job queue
+	createAndAdd    func(context.Context, audiosearch.Run, int, mortise.Job) error
+	updateAndRemove func(context.Context, string, int64, func(*audiosearch.Run) error, mortise.Lease) error
+
+	jobs       *memory.Jobs
+	shares     func(store any) bool
+	queue      *mortise.LeaseQueue
+	notifyJobs func(wake func(kind string)) (stop func())
 
 	failure error // what broken methods return
 }
@@ -86,14 +92,21 @@ func newMutant(t *testing.T) *mutant {
 	m.pruneRuns = db.PruneRuns
 	m.trimRuns = db.TrimRuns
 	m.compact = func(ctx context.Context) (bool, error) { return false, ctx.Err() } // memory has nothing to tidy up
-	queue := audiosearch.LeaseQueue(m, &audiosearch.LeaseOptions{Poll: 10 * time.Millisecond})
-	m.jobs = queuetest.NewMutant(audiosearchtest.SharedLeases(db), audiosearchtest.SharedQueue(queue), m.fail)
+	m.createAndAdd = db.CreateRunAndAdd
+	m.updateAndRemove = db.UpdateRunAndRemove
+	m.jobs = memories.Jobs()
+	m.shares = func(store any) bool {
+		other, ok := store.(*mutant)
+		return ok && m.jobs.Shares(other.db)
+	}
+	m.notifyJobs = m.jobs.NotifyJobs
+	m.queue = mortise.NewLeaseQueue(mutantLeases{m}, nil)
 	return m
 }
 
 // backend returns the mutant as what the suite takes.
 func (m *mutant) backend() audiosearchtest.Backend {
-	return audiosearchtest.Backend{Datasets: m, Catalog: m, Scores: m, Runs: m, Results: m, Leases: m, Queue: mutantQueue{m}}
+	return audiosearchtest.Backend{Datasets: m, Catalog: m, Scores: m, Runs: m, Results: m, Leases: mutantLeases{m}, Queue: m.queue}
 }
 
 func (m *mutant) fail() error {
@@ -250,11 +263,13 @@ func (m *mutant) RunResults(ctx context.Context, org string, run int64, from int
 	return m.runResults(ctx, org, run, from)
 }
 
-func (m *mutant) StaleRuns(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error) {
+func (m *mutant) StaleRuns(
+	ctx context.Context, checked, due time.Time, limit int,
+) ([]audiosearch.Run, error) {
 	if err := m.fail(); err != nil {
 		return nil, err
 	}
-	return m.staleRuns(ctx, before, limit)
+	return m.staleRuns(ctx, checked, due, limit)
 }
 
 func (m *mutant) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {
@@ -271,66 +286,50 @@ func (m *mutant) TrimRuns(ctx context.Context, keep, limit int) (int, error) {
 	return m.trimRuns(ctx, keep, limit)
 }
 
-func (m *mutant) AddJob(ctx context.Context, j audiosearch.Job, at time.Time) error {
+func (m *mutant) CreateRunAndAdd(
+	ctx context.Context, r audiosearch.Run, most int, j mortise.Job,
+) error {
 	if err := m.fail(); err != nil {
 		return err
 	}
-	return m.jobs.Add(ctx, j, at)
+	return m.createAndAdd(ctx, r, most, j)
 }
 
-func (m *mutant) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]audiosearch.Lease, error) {
-	if err := m.fail(); err != nil {
-		return nil, err
-	}
-	claimed, err := m.jobs.Claim(ctx, token, now, until, limit, except...)
-	var leases []audiosearch.Lease
-	for _, l := range claimed {
-		leases = append(leases, audiosearch.Lease(l))
-	}
-	return leases, err
-}
-
-func (m *mutant) Extend(ctx context.Context, l audiosearch.Lease, until time.Time) error {
+func (m *mutant) UpdateRunAndRemove(
+	ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
+) error {
 	if err := m.fail(); err != nil {
 		return err
 	}
-	return m.jobs.Extend(ctx, queuetest.Lease[audiosearch.Job](l), until)
+	return m.updateAndRemove(ctx, org, id, update, l)
 }
 
-func (m *mutant) Release(ctx context.Context, l audiosearch.Lease, at time.Time) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	return m.jobs.Release(ctx, queuetest.Lease[audiosearch.Job](l), at)
+// mutantLeases are the mutant's jobs. They do what they should: their rules are those of
+// package storage/queuetest.
+type mutantLeases struct{ m *mutant }
+
+func (l mutantLeases) Add(ctx context.Context, j mortise.Job) error { return l.m.jobs.Add(ctx, j) }
+
+func (l mutantLeases) Cancel(ctx context.Context, j mortise.Job) error {
+	return l.m.jobs.Cancel(ctx, j)
 }
 
-func (m *mutant) Remove(ctx context.Context, l audiosearch.Lease) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	return m.jobs.Remove(ctx, queuetest.Lease[audiosearch.Job](l), false)
+func (l mutantLeases) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+	return l.m.jobs.Claim(ctx, c)
 }
 
-func (m *mutant) NotifyJobs(wake func()) (stop func()) { return m.jobs.NotifyJobs(wake) }
-
-// mutantQueue is the mutant's queue.
-type mutantQueue struct{ m *mutant }
-
-func (q mutantQueue) Enqueue(ctx context.Context, j audiosearch.Job) error {
-	return q.m.jobs.Enqueue(ctx, j)
+func (l mutantLeases) Extend(ctx context.Context, lease mortise.Lease, ttl time.Duration) error {
+	return l.m.jobs.Extend(ctx, lease, ttl)
 }
 
-func (q mutantQueue) Consume(ctx context.Context, workers int, handle func(context.Context, audiosearch.Delivery) audiosearch.Verdict) error {
-	return q.m.jobs.Consume(ctx, workers, handlerOf(handle))
+func (l mutantLeases) Release(ctx context.Context, lease mortise.Lease, after time.Duration) error {
+	return l.m.jobs.Release(ctx, lease, after)
 }
 
-func (q mutantQueue) ConsumeOne(ctx context.Context, handle func(context.Context, audiosearch.Delivery) audiosearch.Verdict) (bool, error) {
-	return q.m.jobs.ConsumeOne(ctx, handlerOf(handle))
+func (l mutantLeases) Remove(ctx context.Context, lease mortise.Lease, dead bool) error {
+	return l.m.jobs.Remove(ctx, lease, dead)
 }
 
-func handlerOf(handle func(context.Context, audiosearch.Delivery) audiosearch.Verdict) queuetest.Handler[audiosearch.Job] {
-	return func(ctx context.Context, d queuetest.Delivery[audiosearch.Job]) queuetest.Verdict {
-		v := handle(ctx, audiosearch.Delivery(d))
-		return queuetest.Verdict{Done: v.Done, After: v.After}
-	}
-}
+func (l mutantLeases) Shares(store any) bool { return l.m.shares(store) }
+
+func (l mutantLeases) NotifyJobs(wake func(kind string)) (stop func()) { return l.m.notifyJobs(wake) }

@@ -150,10 +150,22 @@ func (m *mutant) everyRun(change func(*audiosearch.Run)) {
 	})
 }
 
+// asked changes what StaleRuns is asked for.
+func (m *mutant) asked(change func(checked, due *time.Time, limit *int)) {
+	m.staleRuns = func(
+		ctx context.Context, checked, due time.Time, limit int,
+	) ([]audiosearch.Run, error) {
+		change(&checked, &due, &limit)
+		return m.db.StaleRuns(ctx, checked, due, limit)
+	}
+}
+
 // everyStale applies change to what StaleRuns returns.
 func (m *mutant) everyStale(change func([]audiosearch.Run) []audiosearch.Run) {
-	m.staleRuns = func(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error) {
-		runs, err := m.db.StaleRuns(ctx, before, limit)
+	m.staleRuns = func(
+		ctx context.Context, checked, due time.Time, limit int,
+	) ([]audiosearch.Run, error) {
+		runs, err := m.db.StaleRuns(ctx, checked, due, limit)
 		return change(runs), err
 	}
 }

@@ -10,10 +10,15 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// stale returns the IDs of the runs that StaleRuns returns.
-func (s *subject) stale(t *testing.T, before time.Duration, limit int) []int64 {
+// stale returns the IDs of the runs that StaleRuns returns, whatever their DueAt.
+func (s *subject) stale(t *testing.T, checked time.Duration, limit int) []int64 {
 	t.Helper()
-	runs, err := s.Runs.StaleRuns(t.Context(), moment(before), limit)
+	return s.staleDue(t, moment(checked), time.Time{}, limit)
+}
+
+func (s *subject) staleDue(t *testing.T, checked, due time.Time, limit int) []int64 {
+	t.Helper()
+	runs, err := s.Runs.StaleRuns(t.Context(), checked, due, limit)
 	require.NoError(t, err)
 	ids := make([]int64, 0, len(runs))
 	for _, r := range runs {
@@ -22,25 +27,31 @@ func (s *subject) stale(t *testing.T, before time.Duration, limit int) []int64 {
 	return ids
 }
 
-// runAt returns a run whose latest sign of life was at the moment.
-func runAt(org string, updated time.Duration) audiosearch.Run {
+// checkedRun returns a run whose job was last known to be queued at the moment.
+func checkedRun(org string, checked time.Duration) audiosearch.Run {
 	r := plainRun(org, -time.Hour)
-	r.UpdatedAt = moment(updated)
+	r.CheckedAt = moment(checked)
 	return r
 }
 
 // staleRules are the rules of StaleRuns.
 var staleRules = []rule{
-	{Rule{"runs/stale-oldest-first", "StaleRuns returns runs of all organizations, whole ones without results, by UpdatedAt, oldest first."}, needRuns,
+	{Rule{"runs/stale-oldest-first",
+		"StaleRuns returns runs of all organizations, whole ones without results, by " +
+			"CheckedAt, those checked longest ago first."}, needRuns,
 		func(t *testing.T, s *subject) {
 			require.Empty(t, s.stale(t, 0, 10))
 			want := make([]audiosearch.Run, 6)
 			for _, i := range []int{4, 1, 5, 0, 3, 2} {
 				want[i] = endedRun([]string{orgA, orgB, "org-c"}[i%3], 0)
-				want[i].State, want[i].CreatedAt, want[i].UpdatedAt = audiosearch.StateRunning, moment(-time.Duration(i)*time.Hour), moment(time.Duration(i)*time.Microsecond)
+				want[i].State, want[i].CreatedAt = audiosearch.StateRunning, moment(-time.Duration(i)*time.Hour)
+				want[i].CheckedAt, want[i].DueAt = moment(time.Duration(i)*time.Microsecond), moment(-time.Duration(i)*time.Minute)
+				if i == 0 {
+					want[i].CheckedAt = time.Time{}
+				}
 				want[i] = s.createRun(t, want[i])
 			}
-			got, err := s.Runs.StaleRuns(t.Context(), moment(time.Hour), 100)
+			got, err := s.Runs.StaleRuns(t.Context(), moment(time.Hour), moment(time.Hour), 100)
 			require.NoError(t, err)
 			require.Len(t, got, len(want))
 			for i := range got {
@@ -50,35 +61,84 @@ var staleRules = []rule{
 			}
 		}},
 
-	{Rule{"runs/stale-before-is-strict", "StaleRuns returns runs whose UpdatedAt is before the given time, not those at it."}, needRuns,
+	{Rule{"runs/stale-checked-is-strict",
+		"StaleRuns returns runs whose CheckedAt is before the given time, not those at " +
+			"it."}, needRuns,
 		func(t *testing.T, s *subject) {
-			r := s.createRun(t, runAt(orgA, 0))
+			r := s.createRun(t, checkedRun(orgA, 0))
 			require.Empty(t, s.stale(t, -time.Microsecond, 10))
 			require.Empty(t, s.stale(t, 0, 10))
 			require.Equal(t, []int64{r.ID}, s.stale(t, time.Microsecond, 10))
 		}},
 
-	{Rule{"runs/stale-not-ended", "StaleRuns returns runs that have not ended, in whatever state they are."}, needRuns,
+	{Rule{"runs/stale-due-is-strict",
+		"StaleRuns returns runs whose DueAt is before the given time, not those at it."}, needRuns,
 		func(t *testing.T, s *subject) {
-			var want []int64
-			for i, state := range []audiosearch.State{
-				audiosearch.StatePending, audiosearch.StateQueued, audiosearch.StateRunning, audiosearch.StateTerminating, audiosearch.StateTerminated,
-			} {
-				r := runAt(orgA, time.Duration(i)*time.Second)
-				r.State = state
+			for _, checked := range []time.Time{{}, moment(0)} {
+				r := plainRun(orgA, 0)
+				r.CheckedAt, r.DueAt = checked, moment(time.Hour)
 				s.createRun(t, r)
-				if state != audiosearch.StateTerminated {
-					want = append(want, r.ID)
+				for due, want := range map[time.Duration]int{-time.Microsecond: 0, 0: 0, time.Microsecond: 1} {
+					require.Len(t, s.staleDue(t, moment(1), moment(time.Hour+due), 10), want, "%v after its DueAt", due)
+				}
+				s.updateRun(t, r, func(r *audiosearch.Run) { r.State = audiosearch.StateTerminated })
+			}
+		}},
+
+	{Rule{"runs/stale-zero-times",
+		"A zero CheckedAt or DueAt is before every time, and a zero due selects runs " +
+			"whatever their DueAt."}, needRuns,
+		func(t *testing.T, s *subject) {
+			var runs []int64
+			for i, due := range []time.Time{{}, moment(1000 * time.Hour)} {
+				for j, checked := range []time.Time{{}, moment(0)} {
+					r := plainRun(orgA, 0)
+					r.ID, r.CheckedAt, r.DueAt = int64(1+i+2*j), checked, due
+					runs = append(runs, s.createRun(t, r).ID)
 				}
 			}
-			require.Equal(t, want, s.stale(t, time.Hour, 10))
+			never, once := []int64{runs[0], runs[2]}, []int64{runs[1], runs[3]}
+			earliest := time.Time{}.Add(time.Microsecond)
+			require.ElementsMatch(t, never, s.staleDue(t, earliest, time.Time{}, 10))
+			require.Equal(t, never[:1], s.staleDue(t, earliest, earliest, 10))
+			require.ElementsMatch(t, runs, s.staleDue(t, moment(time.Hour), time.Time{}, 10))
+			require.Equal(t, []int64{never[0], once[0]}, s.staleDue(t, moment(time.Hour), earliest, 10))
+		}},
+
+	{Rule{"runs/stale-not-ended",
+		"StaleRuns returns runs that have not ended, in whatever state they are."}, needRuns,
+		func(t *testing.T, s *subject) {
+			for _, checked := range []bool{true, false} {
+				var want []int64
+				for i, state := range []audiosearch.State{
+					audiosearch.StatePending, audiosearch.StateQueued, audiosearch.StateRunning, audiosearch.StateTerminating, audiosearch.StateTerminated,
+				} {
+					r := checkedRun(orgA, time.Duration(i)*time.Second)
+					if r.State = state; !checked {
+						r.CheckedAt = time.Time{}
+					}
+					s.createRun(t, r)
+					if state != audiosearch.StateTerminated {
+						want = append(want, r.ID)
+					}
+				}
+				require.ElementsMatch(t, want, s.stale(t, time.Hour, 10))
+				for _, id := range want {
+					s.updateRun(t, audiosearch.Run{Organization: orgA, ID: id}, func(r *audiosearch.Run) { r.State = audiosearch.StateTerminated })
+				}
+				require.Empty(t, s.stale(t, time.Hour, 10))
+			}
 		}},
 
 	{Rule{"runs/stale-limit", "StaleRuns returns at most limit runs."}, needRuns,
 		func(t *testing.T, s *subject) {
 			var want []int64
 			for i := range 5 {
-				want = append(want, s.createRun(t, runAt(orgA, time.Duration(i)*time.Second)).ID)
+				r := checkedRun(orgA, time.Duration(i)*time.Second)
+				if i == 0 {
+					r.CheckedAt = time.Time{}
+				}
+				want = append(want, s.createRun(t, r).ID)
 			}
 			for limit := 1; limit <= 6; limit++ {
 				require.Equal(t, want[:min(limit, 5)], s.stale(t, time.Hour, limit))
@@ -87,10 +147,14 @@ var staleRules = []rule{
 
 	{Rule{"runs/stale-follows-updates", "StaleRuns goes by the runs as they are now."}, needRuns,
 		func(t *testing.T, s *subject) {
-			r := s.createRun(t, runAt(orgA, 0))
-			s.updateRun(t, r, func(r *audiosearch.Run) { r.UpdatedAt = moment(2 * time.Hour) })
+			r := s.createRun(t, checkedRun(orgA, 0))
+			s.updateRun(t, r, func(r *audiosearch.Run) { r.CheckedAt = moment(2 * time.Hour) })
 			require.Empty(t, s.stale(t, time.Hour, 10))
 			require.Equal(t, []int64{r.ID}, s.stale(t, 3*time.Hour, 10))
+			s.updateRun(t, r, func(r *audiosearch.Run) { r.DueAt = moment(4 * time.Hour) })
+			require.Empty(t, s.staleDue(t, moment(3*time.Hour), moment(3*time.Hour), 10))
+			s.updateRun(t, r, func(r *audiosearch.Run) { r.CheckedAt = time.Time{} })
+			require.Equal(t, []int64{r.ID}, s.stale(t, -time.Hour, 10))
 			s.updateRun(t, r, func(r *audiosearch.Run) { r.State = audiosearch.StateTerminated })
 			require.Empty(t, s.stale(t, 3*time.Hour, 10))
 		}},

@@ -2,22 +2,25 @@
 //
 // [Run] is the conformance suite of backends: every testable sentence of the contracts of
 // [audiosearch.Datasets], [audiosearch.Catalog], [audiosearch.ScoreStore],
-// [audiosearch.Runs], [audiosearch.ResultStore], [audiosearch.Leases] and
-// [audiosearch.Queue], and of the optional interfaces that belong to them, is a rule with
-// an id of its own. [RunModel] compares a backend with a plain model of it, on random
-// datasets, filters and scores. A backend proves itself in a few lines:
+// [audiosearch.Runs] and [audiosearch.ResultStore], and of the optional interfaces that
+// belong to them, is a rule with an id of its own. [RunModel] compares a backend with a
+// plain model of it, on random datasets, filters and scores. A backend proves itself in a
+// few lines:
 //
 //	func TestConformance(t *testing.T) {
 //		h := audiosearchtest.Harness{Open: func(t *testing.T) audiosearchtest.Backend {
-//			db := open(t) // and t.Cleanup to close it
+//			db, jobs := open(t) // and t.Cleanup to close it
 //			return audiosearchtest.Backend{
-//				Datasets: db, Catalog: db, Scores: db, Runs: db, Results: db, Leases: db,
-//				Queue: audiosearch.LeaseQueue(db, nil),
+//				Datasets: db, Catalog: db, Scores: db, Runs: db, Results: db, Leases: jobs,
+//				Queue: mortise.NewLeaseQueue(jobs, nil),
 //			}
 //		}}
 //		audiosearchtest.Run(t, h)
 //		audiosearchtest.RunModel(t, h, nil)
 //	}
+//
+// Its jobs are those of all domains: package storage/queuetest has the rules of
+// [mortise.Leases] and [mortise.Queue].
 //
 // [RunScorer] and [RunMedia] are the suites of scorers and of decoders of media files.
 package audiosearchtest
@@ -26,24 +29,25 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
-	"github.com/seed-6363c74e/mortise/internal/conformance/queuetest"
 )
 
 // Backend is what a backend offers. The rules of a nil field are skipped and counted.
 // Those of Catalog need Datasets, and those of Scores need both. Those of Runs and
 // Results need each other. Rules of optional interfaces apply where a field implements
-// them: [audiosearch.Compactor] (Scores), [audiosearch.RunPruner] (Runs),
-// [audiosearch.JobNotifier] (Leases) and [audiosearch.StepQueue] (Queue).
+// them: [audiosearch.Compactor] (Scores), [audiosearch.RunPruner] and
+// [audiosearch.TxStore] (Runs), [mortise.Sharer] (Leases and Queue) and
+// [mortise.JobNotifier] (Leases). Those of TxStore need Leases.
 type Backend struct {
 	Datasets audiosearch.Datasets
 	Catalog  audiosearch.Catalog
 	Scores   audiosearch.ScoreStore
 	Runs     audiosearch.Runs
 	Results  audiosearch.ResultStore
-	Leases   audiosearch.Leases
-	Queue    audiosearch.Queue // runs on the real clock
+	Leases   mortise.Leases // in the same database, and on the real clock
+	Queue    mortise.Queue  // over Leases, mostly
 }
 
 // Harness tells the suite how to come by a backend.
@@ -91,27 +95,26 @@ func Run(t *testing.T, h Harness) {
 }
 
 // need is what a rule cannot do without.
-type need = queuetest.Need
+type need uint
 
 const (
-	needLeases      = queuetest.NeedLeases
-	needJobNotifier = queuetest.NeedJobNotifier
-	needQueue       = queuetest.NeedQueue
-	needStepQueue   = queuetest.NeedStepQueue
-	needReopen      = queuetest.NeedReopen
-	needBreak       = queuetest.NeedBreak
-)
-
-const (
-	needDatasets need = queuetest.FreeNeed << iota
+	needDatasets need = 1 << iota
 	needCatalogField
 	needScoresField
 	needCompactor
 	needRuns
 	needRunPruner
+	needLeases
+	needTxField
+	needLeasesSharer
+	needQueueSharer
+	needJobNotifier
+	needReopen
+	needBreak
 
 	needCatalog = needDatasets | needCatalogField
 	needScores  = needCatalog | needScoresField
+	needTx      = needRuns | needTxField | needLeases
 )
 
 // rule is a Rule with the check that proves it.
@@ -147,8 +150,10 @@ func (r *rule) try(t *testing.T, h *Harness) (skipped string) {
 func (s *subject) lacks(needs need) string {
 	_, compactor := s.Scores.(audiosearch.Compactor)
 	_, runPruner := s.Runs.(audiosearch.RunPruner)
-	_, jobNotifier := s.Leases.(audiosearch.JobNotifier)
-	_, stepQueue := s.Queue.(audiosearch.StepQueue)
+	_, tx := s.Runs.(audiosearch.TxStore)
+	_, leasesSharer := s.Leases.(mortise.Sharer)
+	_, queueSharer := s.Queue.(mortise.Sharer)
+	_, jobNotifier := s.Leases.(mortise.JobNotifier)
 	for _, n := range []struct {
 		need   need
 		met    bool
@@ -161,10 +166,12 @@ func (s *subject) lacks(needs need) string {
 		{needRuns, s.Runs != nil, "the backend has no Runs"},
 		{needRuns, s.Results != nil, "the backend has no Results"},
 		{needRunPruner, runPruner, "its Runs are not a RunPruner"},
+		{needTxField, tx, "its Runs are not a TxStore"},
 		{needLeases, s.Leases != nil, "the backend has no Leases"},
+		{needLeasesSharer, leasesSharer, "its Leases are not a Sharer"},
 		{needJobNotifier, jobNotifier, "its Leases are not a JobNotifier"},
-		{needQueue, s.Queue != nil, "the backend has no Queue"},
-		{needStepQueue, stepQueue, "its Queue is not a StepQueue"},
+		{needQueueSharer, s.Queue != nil, "the backend has no Queue"},
+		{needQueueSharer, queueSharer, "its Queue is not a Sharer"},
 	} {
 		if needs&n.need != 0 && !n.met {
 			return n.reason
@@ -177,5 +184,5 @@ func allRules() []rule {
 	return slices.Concat(datasetRules, datasetDeletionRules, catalogRules, catalogListRules, catalogScoringRules, missingKeyRules,
 		scoringRules, conflictRules, searchRules, filterRules, unscoredRules, windowRules, compactRules, scoreRaceRules,
 		runRules, waitingRules, runUpdateRules, resultRules, resultSetRules, staleRules, pruneRules, trimRules,
-		sharedJobRules(), jobRules, contextRules, breakRules, reopenRules)
+		txCreateRules, txUpdateRules, shareRules, contextRules, breakRules, reopenRules)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
@@ -22,7 +23,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(datasetMutants, catalogMutants, scoreMutants, searchMutants, filterMutants, unscoredMutants, raceMutants,
-		runMutants, resultMutants, staleMutants, sharedMutants(), jobMutants, otherMutants)
+		runMutants, resultMutants, staleMutants, pruneMutants, txMutants, otherMutants)
 }
 
 // harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.
@@ -98,17 +99,30 @@ func TestSkipping(t *testing.T) {
 	output, passed := proof().Run(t, "only a catalog")
 	require.True(t, passed, output)
 	for _, reason := range []string{
-		"the backend has no Scores", "the backend has no Runs", "the backend has no Leases", "the backend has no Queue",
+		"the backend has no Scores", "the backend has no Runs",
 		"the harness has no Reopen", "the harness has no Break", "no strings today: datasets/names-are-exact",
 	} {
 		require.Contains(t, output, " because "+reason)
 	}
 
-	output, passed = proof().Run(t, "only what must be", "compactor/ends", "runpruner/limit", "jobnotifier/add", "stepqueue/one-job")
+	output, passed = proof().Run(t, "only what must be", "compactor/ends", "runpruner/limit", "txstore/durable", "txstore/job-is-there", "txstore/leases-share",
+		"txstore/queue-shares", "txstore/notifies")
 	require.True(t, passed, output)
-	for _, reason := range []string{"its Scores are not a Compactor", "its Runs are not a RunPruner", "its Leases are not a JobNotifier", "its Queue is not a StepQueue"} {
+	for _, reason := range []string{"its Scores are not a Compactor", "its Runs are not a RunPruner", "its Runs are not a TxStore"} {
 		require.Contains(t, output, " because "+reason)
 	}
+
+	output, passed = proof().Run(t, "runs without jobs", "txstore/lease-lost")
+	require.True(t, passed, output)
+	require.Contains(t, output, " because the backend has no Leases")
+	output, passed = proof().Run(t, "a plain table", "txstore/leases-share", "txstore/notifies", "txstore/queue-shares")
+	require.True(t, passed, output)
+	for _, reason := range []string{"its Leases are not a Sharer", "its Leases are not a JobNotifier", "the backend has no Queue"} {
+		require.Contains(t, output, " because "+reason)
+	}
+	output, passed = proof().Run(t, "a plain queue", "txstore/queue-shares")
+	require.True(t, passed, output)
+	require.Contains(t, output, " because its Queue is not a Sharer")
 
 	output, passed = proof().Run(t, "bad skip")
 	require.False(t, passed)
@@ -138,9 +152,25 @@ func harnesses() map[string]audiosearchtest.Harness {
 		m := newMutant(t)
 		return audiosearchtest.Backend{
 			Datasets: m, Catalog: m, Scores: struct{ audiosearch.ScoreStore }{m}, Runs: struct{ audiosearch.Runs }{m}, Results: m,
-			Leases: struct{ audiosearch.Leases }{m}, Queue: struct{ audiosearch.Queue }{mutantQueue{m}},
+			Leases: struct{ mortise.Leases }{mutantLeases{m}}, Queue: struct{ mortise.Queue }{m.queue},
 		}
 	}}
+	for name, jobs := range map[string]func(*mutant, *audiosearchtest.Backend){
+		"runs without jobs": func(*mutant, *audiosearchtest.Backend) {},
+		"a plain table": func(m *mutant, b *audiosearchtest.Backend) {
+			b.Leases = struct{ mortise.Leases }{mutantLeases{m}}
+		},
+		"a plain queue": func(m *mutant, b *audiosearchtest.Backend) {
+			b.Leases, b.Queue = mutantLeases{m}, struct{ mortise.Queue }{m.queue}
+		},
+	} {
+		all[name] = audiosearchtest.Harness{Open: func(t *testing.T) audiosearchtest.Backend {
+			m := newMutant(t)
+			b := audiosearchtest.Backend{Runs: m, Results: m}
+			jobs(m, &b)
+			return b
+		}}
+	}
 	bad := all["only a catalog"]
 	bad.Skip = map[string]string{"datasets/no-such-rule": "because", "datasets/get-unknown": " "}
 	all["bad skip"] = bad

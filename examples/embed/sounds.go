@@ -29,8 +29,8 @@ func addSounds(ctx context.Context, r chi.Router, folder *audiosearch.Folder) (*
 	if err := errors.Join(wavErr, ffmpegErr, signalErr); err != nil {
 		return nil, nil, err
 	}
-	store := db.AudioSearch()
-	service, err := audiosearch.New(store, store.Queue(nil), scorer, &audiosearch.Options{Media: audiosearch.FirstMedia(wavs, others), Files: folder})
+	opts := &audiosearch.Options{Media: audiosearch.FirstMedia(wavs, others), Files: folder}
+	service, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), scorer, opts)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -45,6 +45,7 @@ func TestIngestionTriesAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		store.times = times
+		text.Reset() // it says that the queue does not share a store of the test's own
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- s.audio.ingestion.run(ctx) }()

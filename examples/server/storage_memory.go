@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -18,7 +19,7 @@ func openMemory(ctx context.Context, log *slog.Logger) (*backends, error) {
 		trigger:  newTriggerBackend(db.Trigger(), log),
 		authmgmt: newAuthMgmtBackend(db.AuthMgmt()),
 		vault:    db.Vault(),
-		audio:    newAudioBackend(db.AudioSearch(), log),
+		audio:    audioBackend{store: db.AudioSearch(), queue: db.Queue(&mortise.LeaseOptions{Logger: log})},
 		kept:     "in memory, and ends with the process",
 		close:    db.Close,
 	}, nil

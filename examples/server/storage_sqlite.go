@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"syscall"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
@@ -36,7 +37,7 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 		trigger:  newTriggerBackend(db.Trigger(), log),
 		authmgmt: newAuthMgmtBackend(db.AuthMgmt()),
 		vault:    db.Vault(),
-		audio:    newAudioBackend(db.AudioSearch(), log),
+		audio:    audioBackend{store: db.AudioSearch(), queue: db.Queue(&mortise.LeaseOptions{Logger: log})},
 		kept:     "in the folder " + folder,
 		writes:   db.Ping,
 		close:    db.Close,

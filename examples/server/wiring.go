@@ -73,16 +73,6 @@ type audioBackend struct {
 	files *mediaFolder
 }
 
-// audioTables is what a storage of ours has for the audio search, in one value.
-type audioTables interface {
-	audiosearch.Store
-	Queue(opts *audiosearch.LeaseOptions) audiosearch.Queue
-}
-
-func newAudioBackend(t audioTables, log *slog.Logger) audioBackend {
-	return audioBackend{store: t, queue: t.Queue(&audiosearch.LeaseOptions{Logger: log})}
-}
-
 // openStorage opens the storage that the operator asked for, and the folder of the videos.
 func openStorage(ctx context.Context, s *settings, log *slog.Logger) (b *backends, err error) {
 	if s.memory {

@@ -29,7 +29,7 @@ var rows = []row{
 	{pkg: "trigger", code: []string{root, "internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
 	{pkg: "vault", code: []string{"internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
 	{pkg: "authmgmt", code: []string{"internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
-	{pkg: "audiosearch", code: []string{root, "internal/..."}, tests: mediaTests},
+	{pkg: "audiosearch", code: []string{root, "internal/lostjobs", "internal/..."}, tests: mediaTests},
 
 	// Conformance suites and fakes: their domain, what the fakes run on, and what all suites share.
 	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fault"}},

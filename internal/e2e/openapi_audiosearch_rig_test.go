@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -78,7 +79,7 @@ func newSearchAPI(t *testing.T) *searchAPI {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	r.store = searchAPIStore{db.AudioSearch(), r.fault}
-	r.service, err = audiosearch.New(r.store, db.AudioSearch().Queue(&audiosearch.LeaseOptions{Logger: silent}), searchAPIModel{[]audiosearch.Class{silence}},
+	r.service, err = audiosearch.New(r.store, db.Queue(&mortise.LeaseOptions{Logger: silent}), searchAPIModel{[]audiosearch.Class{silence}},
 		&audiosearch.Options{Moderator: halfFit{}, Logger: silent})
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.service, nil)

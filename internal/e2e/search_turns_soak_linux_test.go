@@ -32,9 +32,9 @@ func (oneClass) Score(context.Context, [][]float32) ([]audiosearch.Scores, error
 }
 
 // searchBackend is a backend of searches.
-type searchBackend interface {
+type searchBackend struct {
 	audiosearch.Store
-	Queue(*audiosearch.LeaseOptions) audiosearch.Queue
+	queue audiosearch.Queue
 }
 
 // soakVideos fills a dataset "d" of an organization: long notes, a number and a camera
@@ -96,13 +96,13 @@ func TestSearchTurnsSoak(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		db, err := memory.Open(t.Context(), nil)
 		require.NoError(t, err)
-		soakSearches(t, db.AudioSearch())
+		soakSearches(t, searchBackend{db.AudioSearch(), db.Queue(nil)})
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "soak.db"), nil)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, db.Close()) }()
-		soakSearches(t, db.AudioSearch())
+		soakSearches(t, searchBackend{db.AudioSearch(), db.Queue(nil)})
 	})
 }
 
@@ -110,7 +110,7 @@ func soakSearches(t *testing.T, store searchBackend) {
 	const text = 55_000 // and the endings make 60 KB
 	soakVideos(t, store, "heavy", 400, text)
 	soakVideos(t, store, "light", 400, 100)
-	s, err := audiosearch.New(store, store.Queue(nil), oneClass{}, nil)
+	s, err := audiosearch.New(store.Store, store.queue, oneClass{}, nil)
 	require.NoError(t, err)
 	search := func(org string, filters ...audiosearch.Filter) {
 		_, err := s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: 0, Limit: 40, Filters: filters})
@@ -194,7 +194,7 @@ func soakSearches(t *testing.T, store searchBackend) {
 	}
 	for range 40 {
 		runs = append(runs, run())
-		if stale, err := store.StaleRuns(ctx, time.Now().Add(time.Hour), 100); err == nil && len(stale) < heavy {
+		if stale, err := store.StaleRuns(ctx, time.Now().Add(time.Hour), time.Time{}, 100); err == nil && len(stale) < heavy {
 			break // the heavy ones are nearly done
 		}
 	}

@@ -14,27 +14,22 @@ import (
 // AudioSearch returns what package audiosearch stores.
 func (db *DB) AudioSearch() *AudioSearch { return &AudioSearch{db: db} }
 
-// AudioSearch implements [audiosearch.Store], [audiosearch.Compactor], [audiosearch.RunPruner], [audiosearch.Leases] and [audiosearch.JobNotifier].
+// AudioSearch implements [audiosearch.Store], [audiosearch.TxStore],
+// [audiosearch.Compactor] and [audiosearch.RunPruner].
 type AudioSearch struct{ db *DB }
 
 var (
-	_ audiosearch.Store       = (*AudioSearch)(nil)
-	_ audiosearch.Compactor   = (*AudioSearch)(nil)
-	_ audiosearch.RunPruner   = (*AudioSearch)(nil)
-	_ audiosearch.JobNotifier = (*AudioSearch)(nil)
+	_ audiosearch.Store     = (*AudioSearch)(nil)
+	_ audiosearch.TxStore   = (*AudioSearch)(nil)
+	_ audiosearch.Compactor = (*AudioSearch)(nil)
+	_ audiosearch.RunPruner = (*AudioSearch)(nil)
 )
-
-// Queue returns a queue over this database's jobs. Options may be nil. A service and its workers share one.
-func (a *AudioSearch) Queue(opts *audiosearch.LeaseOptions) audiosearch.Queue {
-	return audiosearch.LeaseQueue(a, opts)
-}
 
 // audioTables is what the domain audiosearch keeps.
 type audioTables struct {
 	datasets map[ownedID]*audioDataset
 	runs     map[int64]*audioRun
 	waiting  map[string]int // runs that have not ended, by organization
-	jobs     audioJobs
 }
 
 // audioDataset is a dataset with its videos. It has a lock of its own, because a search

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -23,10 +24,30 @@ func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run, maxWaiti
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r = withoutResults(&r)
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
-	t := &a.db.audio
+	return a.db.audio.createRun(&r, maxWaiting)
+}
+
+// CreateRunAndAdd implements [audiosearch.TxStore].
+func (a *AudioSearch) CreateRunAndAdd(
+	ctx context.Context, r audiosearch.Run, maxWaiting int, j mortise.Job,
+) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.db.mu.Lock()
+	err := a.db.audio.createRun(&r, maxWaiting)
+	added := err == nil && a.db.addJob(j)
+	a.db.mu.Unlock()
+	if added {
+		a.db.notified.tell(j.Kind)
+	}
+	return err
+}
+
+func (t *audioTables) createRun(given *audiosearch.Run, maxWaiting int) error {
+	r := withoutResults(given)
 	if _, ok := t.runs[r.ID]; ok {
 		return audiosearch.ErrRunExists
 	}
@@ -96,7 +117,26 @@ func (a *AudioSearch) UpdateRun(ctx context.Context, org string, id int64, updat
 	}
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
-	t := &a.db.audio
+	return a.db.audio.updateRun(org, id, update)
+}
+
+// UpdateRunAndRemove implements [audiosearch.TxStore].
+func (a *AudioSearch) UpdateRunAndRemove(
+	ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
+) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	err := a.db.audio.updateRun(org, id, update)
+	if err == nil {
+		a.db.endJob(l, false)
+	}
+	return err
+}
+
+func (t *audioTables) updateRun(org string, id int64, update func(*audiosearch.Run) error) error {
 	stored, err := t.findRun(org, id)
 	if err != nil {
 		return err
@@ -124,7 +164,9 @@ func (a *AudioSearch) UpdateRun(ctx context.Context, org string, id int64, updat
 }
 
 // StaleRuns implements [audiosearch.Runs].
-func (a *AudioSearch) StaleRuns(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error) {
+func (a *AudioSearch) StaleRuns(
+	ctx context.Context, checked, due time.Time, limit int,
+) ([]audiosearch.Run, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -132,12 +174,13 @@ func (a *AudioSearch) StaleRuns(ctx context.Context, before time.Time, limit int
 	defer a.db.mu.RUnlock()
 	var stale []audiosearch.Run
 	for _, r := range a.db.audio.runs {
-		if r.run.State != audiosearch.StateTerminated && r.run.UpdatedAt.Before(before) {
+		if r.run.State != audiosearch.StateTerminated && before(r.run.CheckedAt, checked) &&
+			(due.IsZero() || before(r.run.DueAt, due)) {
 			stale = append(stale, r.run)
 		}
 	}
 	slices.SortFunc(stale, func(x, y audiosearch.Run) int {
-		return cmp.Or(x.UpdatedAt.Compare(y.UpdatedAt), cmp.Compare(x.ID, y.ID))
+		return cmp.Or(x.CheckedAt.Compare(y.CheckedAt), cmp.Compare(x.ID, y.ID))
 	})
 	stale = stale[:min(limit, len(stale))]
 	for i := range stale {
@@ -145,6 +188,9 @@ func (a *AudioSearch) StaleRuns(ctx context.Context, before time.Time, limit int
 	}
 	return stale, nil
 }
+
+// before reports whether a is before b, as a zero time always is.
+func before(a, b time.Time) bool { return a.IsZero() || a.Before(b) }
 
 // PruneRuns implements [audiosearch.RunPruner].
 func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int) (int, error) {

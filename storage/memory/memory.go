@@ -35,8 +35,7 @@ type DB struct {
 	now      func() time.Time
 	notified notified // not guarded by mu
 
-	wakers      wakers // of trigger's jobs; not guarded by mu
-	audioWakers wakers // of audiosearch's jobs; not guarded by mu
+	wakers wakers // of trigger's jobs; not guarded by mu
 }
 
 // Open returns an empty database. Options may be nil. It never fails; it has the shape that every backend's Open has.
@@ -73,8 +72,7 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 			runs:     make(map[int64]*audioRun),
 			waiting:  make(map[string]int),
 		},
-		wakers:      wakers{all: make(map[*func()]bool)},
-		audioWakers: wakers{all: make(map[*func()]bool)},
+		wakers: wakers{all: make(map[*func()]bool)},
 	}, nil
 }
 

@@ -6,14 +6,15 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// AudioSearch implements [audiosearch.Store], [audiosearch.RunPruner], [audiosearch.Compactor] and [audiosearch.JobNotifier].
+// AudioSearch implements [audiosearch.Store], [audiosearch.TxStore],
+// [audiosearch.RunPruner] and [audiosearch.Compactor].
 type AudioSearch struct{ db *DB }
 
 var (
-	_ audiosearch.Store       = (*AudioSearch)(nil)
-	_ audiosearch.RunPruner   = (*AudioSearch)(nil)
-	_ audiosearch.Compactor   = (*AudioSearch)(nil)
-	_ audiosearch.JobNotifier = (*AudioSearch)(nil)
+	_ audiosearch.Store     = (*AudioSearch)(nil)
+	_ audiosearch.TxStore   = (*AudioSearch)(nil)
+	_ audiosearch.RunPruner = (*AudioSearch)(nil)
+	_ audiosearch.Compactor = (*AudioSearch)(nil)
 )
 
 // AudioSearch returns what package audiosearch stores.

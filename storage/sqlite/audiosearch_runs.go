@@ -5,30 +5,54 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
 const (
 	// runChanges are those that an update of a run may change.
-	runChanges = "actor, query, state, termination, message, done, total, attempts, updated_at, started_at, finished_at, trace"
+	runChanges = "actor, query, state, termination, message, done, total, attempts, updated_at, started_at, finished_at, trace, due_at, checked_at"
 	runColumns = "id, organization, created_at, " + runChanges
 	runRow     = "SELECT " + runColumns + ", (SELECT token FROM audiosearch_result_sets WHERE seq = result_set) FROM audiosearch_runs"
 
-	insertRun  = "INSERT INTO audiosearch_runs (" + runColumns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	insertRun  = "INSERT INTO audiosearch_runs (" + runColumns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 	runTaken   = "SELECT 1 FROM audiosearch_runs WHERE id = ?"
-	updateRun  = "UPDATE audiosearch_runs SET (" + runChanges + ", result_set) = (?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
+	updateRun  = "UPDATE audiosearch_runs SET (" + runChanges + ", result_set) = (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
 	runByID    = runRow + " WHERE organization = ? AND id = ?"
-	staleRuns  = runRow + " WHERE state <> 'TERMINATED' AND updated_at < ? ORDER BY updated_at, id LIMIT ?"
 	waitingRun = "SELECT 1 FROM audiosearch_runs WHERE organization = ? AND state <> 'TERMINATED' LIMIT 1 OFFSET ?"
+
+	// For a limit, a time of being due, and one of checks. Runs that were never checked are
+	// few where anybody asks, and stand among all that have not ended.
+	staleRuns = "SELECT * FROM (" + neverChecked + ") UNION ALL SELECT * FROM (" + checkedRuns + ") LIMIT ?1"
+
+	neverChecked = runRow + " INDEXED BY audiosearch_runs_waiting" +
+		" WHERE state <> 'TERMINATED' AND checked_at IS NULL AND" + dueBefore + " ORDER BY organization LIMIT ?1"
+	checkedRuns = runRow + " WHERE state <> 'TERMINATED' AND checked_at < ?3 AND" + dueBefore + " ORDER BY checked_at, id LIMIT ?1"
+	dueBefore   = " (due_at IS NULL OR due_at < ?2)"
 )
 
 // CreateRun implements [audiosearch.Runs].
 func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run, maxWaiting int) error {
-	changing, err := runArgs(&r)
+	return a.createRun(ctx, &r, maxWaiting, nil)
+}
+
+// CreateRunAndAdd implements [audiosearch.TxStore].
+func (a *AudioSearch) CreateRunAndAdd(
+	ctx context.Context, r audiosearch.Run, maxWaiting int, j mortise.Job,
+) error {
+	return a.createRun(ctx, &r, maxWaiting, newJobOf(&j))
+}
+
+// createRun adds a job, if there is one, to the run that it makes.
+func (a *AudioSearch) createRun(
+	ctx context.Context, r *audiosearch.Run, maxWaiting int, job *newJob,
+) error {
+	changing, err := runArgs(r)
 	if err != nil {
 		return err
 	}
@@ -61,8 +85,10 @@ func (a *AudioSearch) CreateRun(ctx context.Context, r audiosearch.Run, maxWaiti
 		if err := room(tx.query); err != nil {
 			return err
 		}
-		_, err := tx.exec(insertRun, args...)
-		return err
+		if _, err := tx.exec(insertRun, args...); err != nil || job == nil {
+			return err
+		}
+		return tx.addJob(a.db, job)
 	})
 }
 
@@ -81,47 +107,68 @@ func (a *AudioSearch) Run(ctx context.Context, org string, id int64) (audiosearc
 
 // UpdateRun implements [audiosearch.Runs].
 func (a *AudioSearch) UpdateRun(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
+	return a.db.writer.write(ctx, func(tx *tx) error { return tx.updateRun(org, id, update) })
+}
+
+// UpdateRunAndRemove implements [audiosearch.TxStore].
+func (a *AudioSearch) UpdateRunAndRemove(
+	ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
+) error {
 	return a.db.writer.write(ctx, func(tx *tx) error {
-		var was audiosearch.Run
-		err := tx.query(runByID, []any{org, id}, func(r *row) error { return scanRun(r, &was) })
-		if err == nil && was.ID == 0 {
-			err = audiosearch.ErrRunNotFound
-		}
-		if err != nil {
-			return err
-		}
-		var args []any
-		var state audiosearch.State
-		var token uuid.UUID
-		err = tx.host(func() (err error) {
-			if err := update(&was); err != nil {
-				return err
-			}
-			state, token = was.State, was.ResultSet
-			args, err = runArgs(&was)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		set, err := tx.namedSet(id, token)
-		if err != nil {
-			return err
-		}
-		if _, err := tx.exec(updateRun, append(args, set, id)...); err != nil {
-			return err
-		}
-		if state == audiosearch.StateTerminated {
-			_, err = tx.exec(leaveOthers, id, set)
+		err := tx.updateRun(org, id, update)
+		if err == nil {
+			_, err = tx.endJob(&l, false)
 		}
 		return err
 	})
 }
 
+func (t *tx) updateRun(org string, id int64, update func(*audiosearch.Run) error) error {
+	var was audiosearch.Run
+	err := t.query(runByID, []any{org, id}, func(r *row) error { return scanRun(r, &was) })
+	if err == nil && was.ID == 0 {
+		err = audiosearch.ErrRunNotFound
+	}
+	if err != nil {
+		return err
+	}
+	var args []any
+	var state audiosearch.State
+	var token uuid.UUID
+	err = t.host(func() (err error) {
+		if err := update(&was); err != nil {
+			return err
+		}
+		state, token = was.State, was.ResultSet
+		args, err = runArgs(&was)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	set, err := t.namedSet(id, token)
+	if err != nil {
+		return err
+	}
+	if _, err := t.exec(updateRun, append(args, set, id)...); err != nil {
+		return err
+	}
+	if state == audiosearch.StateTerminated {
+		_, err = t.exec(leaveOthers, id, set)
+	}
+	return err
+}
+
 // StaleRuns implements [audiosearch.Runs].
-func (a *AudioSearch) StaleRuns(ctx context.Context, before time.Time, limit int) ([]audiosearch.Run, error) {
+func (a *AudioSearch) StaleRuns(
+	ctx context.Context, checked, due time.Time, limit int,
+) ([]audiosearch.Run, error) {
+	dueBefore := int64(math.MaxInt64)
+	if !due.IsZero() {
+		dueBefore = ceilMicros(due)
+	}
 	var runs []audiosearch.Run
-	err := a.db.list(ctx, noOrg, staleRuns, []any{ceilMicros(before), max(limit, 0)}, func(r *row) error {
+	err := a.db.list(ctx, noOrg, staleRuns, []any{max(limit, 0), dueBefore, ceilMicros(checked)}, func(r *row) error {
 		runs = append(runs, audiosearch.Run{})
 		return scanRun(r, &runs[len(runs)-1])
 	})
@@ -138,7 +185,7 @@ func runArgs(r *audiosearch.Run) ([]any, error) {
 		return nil, fmt.Errorf("sqlite: write the query of a run: %w", err)
 	}
 	return []any{r.Actor, string(query), string(r.State), string(r.Termination), r.Message, r.Done, r.Total, r.Attempts,
-		micros(r.UpdatedAt), micros(r.StartedAt), micros(r.FinishedAt), traceText(r.Trace)}, nil
+		micros(r.UpdatedAt), micros(r.StartedAt), micros(r.FinishedAt), traceText(r.Trace), micros(r.DueAt), micros(r.CheckedAt)}, nil
 }
 
 // scanRun reads a row of runColumns.
@@ -148,14 +195,15 @@ func scanRun(r *row, run *audiosearch.Run) (err error) {
 		Actor: r.text(3), State: audiosearch.State(r.text(5)), Termination: audiosearch.Termination(r.text(6)), Message: r.text(7),
 		Done: r.number(8), Total: r.number(9), Attempts: r.number(10),
 		UpdatedAt: r.moment(11), StartedAt: r.moment(12), FinishedAt: r.moment(13),
+		DueAt: r.moment(15), CheckedAt: r.moment(16),
 	}
 	if !r.null(14) {
 		if run.Trace, err = traceMap(r.text(14)); err != nil {
 			return err
 		}
 	}
-	if !r.null(15) {
-		r.blob(15, run.ResultSet[:])
+	if !r.null(17) {
+		r.blob(17, run.ResultSet[:])
 	}
 	if err := json.Unmarshal(r.bytes(4), &run.Query); err != nil {
 		return fmt.Errorf("sqlite: a row is damaged: column 4 is no query: %w", err)

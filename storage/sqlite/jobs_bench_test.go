@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // BenchmarkClaim claims four jobs and gives them back, among many jobs of one
@@ -33,18 +35,18 @@ func BenchmarkClaim(b *testing.B) {
 			require.NoError(b, db.writer.write(b.Context(), func(tx *tx) error {
 				later := time.Now().Add(time.Hour).UnixMicro()
 				_, err := tx.exec(fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 0 WHERE ?1 > 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)"+
-					" INSERT INTO audiosearch_jobs (run, organization, claimable_at, deliveries, ready)"+
-					" SELECT i + 1, printf('org%%06d', i %% ?2), iif(i < ?3, i, %d), 0, i < ?3 FROM n", later), c.jobs, c.orgs, c.ripe)
+					" INSERT INTO mortise_jobs (id, kind, organization, claimable_at, deliveries, dead, ready)"+
+					" SELECT i + 1, 'search', printf('org%%06d', i %% ?2), iif(i < ?3, i, %d), 0, 0, i < ?3 FROM n", later), c.jobs, c.orgs, c.ripe)
 				return err
 			}))
-			tables := db.AudioSearch()
+			table := db.Jobs()
 			for b.Loop() {
-				leases, err := tables.Claim(b.Context(), uuid.New(), time.Now(), time.Now().Add(time.Minute), 4)
+				leases, err := table.Claim(b.Context(), mortise.Claim{Token: uuid.New(), Kinds: []string{"search"}, Limit: 4, TTL: time.Minute})
 				require.NoError(b, err)
 				require.Len(b, leases, min(4, c.ripe))
 				b.StopTimer()
 				for _, l := range leases {
-					require.NoError(b, tables.Release(b.Context(), l, time.Now()))
+					require.NoError(b, table.Release(b.Context(), l, 0))
 				}
 				b.StartTimer()
 			}

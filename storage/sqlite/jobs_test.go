@@ -2,30 +2,67 @@ package sqlite
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
-// TestManyJobsBecomeClaimable: the job of another organization has its turn in the first
-// claim, however many have become claimable before it.
-func TestManyJobsBecomeClaimable(t *testing.T) {
+// withJobs opens a database with jobs 1 to n of a kind, of acme but for the last one. They
+// became claimable in this order, in 1970.
+func withJobs(t *testing.T, n int) *DB {
+	t.Helper()
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
-		_, err := tx.exec("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500)" +
-			" INSERT INTO audiosearch_jobs (run, organization, claimable_at, deliveries, ready)" +
-			" SELECT i, iif(i < 2500, 'acme', 'other'), i, 0, 0 FROM n")
+		_, err := tx.exec("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)"+
+			" INSERT INTO mortise_jobs (id, kind, organization, claimable_at, deliveries, dead, ready)"+
+			" SELECT i, 'search', iif(i < ?1, 'acme', 'other'), i, 0, 0, 0 FROM n", n)
 		return err
 	}))
-	leases, err := db.AudioSearch().Claim(t.Context(), uuid.New(), time.UnixMicro(10_000), time.Now(), 3)
+	return db
+}
+
+// TestManyJobsBecomeClaimable: the job of another organization has its turn in the first
+// claim, however many have become claimable before it.
+func TestManyJobsBecomeClaimable(t *testing.T) {
+	db := withJobs(t, 2500)
+	claim := mortise.Claim{Token: uuid.New(), Kinds: []string{"search"}, Limit: 3, TTL: time.Hour}
+	leases, err := db.Jobs().Claim(t.Context(), claim)
 	require.NoError(t, err)
-	var runs []int64
+	var ids []string
 	for _, l := range leases {
-		runs = append(runs, l.Job.RunID)
+		ids = append(ids, l.Job.ID)
 	}
-	require.ElementsMatch(t, []int64{1, 2, 2500}, runs)
+	require.ElementsMatch(t, []string{"1", "2", "2500"}, ids)
+}
+
+// TestPlansOfJobs: as TestPlans.
+func TestPlansOfJobs(t *testing.T) {
+	db := withJobs(t, 2500)
+	for _, c := range []struct{ statement, uses string }{
+		{insertJob, ""},
+		{readyJobs, "mortise_jobs_later (claimable_at<?)"},
+		{nextOrg, "mortise_jobs_ready (kind=? AND organization>?)"},
+		{firstOrg, "mortise_jobs_ready (kind=? AND organization>?)"},
+		{firstJobs, "mortise_jobs_ready (kind=? AND organization=? AND claimable_at<?)"},
+		{takeJob, "USING INTEGER PRIMARY KEY (rowid=?)"},
+		{cancelJob, "mortise_jobs_id (id=? AND kind=? AND organization=?)"},
+		{extendJob, "mortise_jobs_id (id=? AND kind=? AND organization=?)"},
+		{releaseJob, "mortise_jobs_id (id=? AND kind=? AND organization=?)"},
+		{removeJob, "mortise_jobs_id (id=? AND kind=? AND organization=?)"},
+		{buryJob, "mortise_jobs_id (id=? AND kind=? AND organization=?)"},
+	} {
+		plan := db.plan(t, c.statement)
+		t.Log(c.statement, "\n    ", strings.Join(plan, "\n     "))
+		// max(seq) of release is the last row; SQLite calls it a search.
+		requireNoScan(t, c.statement, plan)
+		requireNoSort(t, c.statement, plan)
+		require.Contains(t, strings.Join(plan, "\n"), c.uses, c.statement)
+	}
 }

@@ -54,6 +54,7 @@ func newest(t *testing.T) (versions []string) {
 			versions = append(versions, fmt.Sprint(s.domain, " ", s.version))
 		}
 	}
+	slices.Sort(versions) // as they are listed
 	return versions
 }
 

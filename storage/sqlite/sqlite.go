@@ -58,9 +58,9 @@ type DB struct {
 	added    *jobNotifier     // of jobs that were added
 	jobTurns jobTurns
 
-	triggerJobs, audioJobs notifier // of jobs that were added
+	triggerJobs notifier // of jobs that were added
 
-	triggerTurns, audioTurns oldJobTurns
+	triggerTurns oldJobTurns
 
 	clients knownClients
 	views   views

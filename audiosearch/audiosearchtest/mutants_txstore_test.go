@@ -1,0 +1,155 @@
+package audiosearchtest_test
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
+)
+
+// everyAdd replaces CreateRunAndAdd by a CreateRun and something after it.
+func (m *mutant) everyAdd(then func(ctx context.Context, j mortise.Job, created error) error) {
+	m.createAndAdd = func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
+		return then(ctx, j, m.db.CreateRun(context.WithoutCancel(ctx), r, most))
+	}
+}
+
+// everyEnd replaces UpdateRunAndRemove by an UpdateRun and something after it.
+func (m *mutant) everyEnd(then func(ctx context.Context, l mortise.Lease, updated error) error) {
+	m.updateAndRemove = func(
+		ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
+	) error {
+		return then(ctx, l, m.db.UpdateRun(context.WithoutCancel(ctx), org, id, update))
+	}
+}
+
+// addIf adds the job of a run that was not created because of an error.
+func addIf(reason error) func(*mutant) {
+	return func(m *mutant) {
+		m.everyAdd(func(ctx context.Context, j mortise.Job, created error) error {
+			if created == nil || errors.Is(created, reason) {
+				return errors.Join(created, m.jobs.Add(ctx, j))
+			}
+			return created
+		})
+	}
+}
+
+var txMutants = []broken{
+	{name: "adds no jobs",
+		breaks: []string{"txstore/create-and-add", "txstore/notifies", "txstore/durable"},
+		mutate: func(m *mutant) {
+			m.everyAdd(func(_ context.Context, _ mortise.Job, created error) error { return created })
+		}},
+	{name: "adds jobs that are due at once",
+		breaks: []string{"txstore/create-and-add"}, mutate: func(m *mutant) {
+			m.createAndAdd = func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
+				j.At = time.Time{}
+				return m.db.CreateRunAndAdd(ctx, r, most, j)
+			}
+		}},
+	{name: "adds the job of a run that is there",
+		breaks: []string{"txstore/exists-adds-nothing"}, mutate: addIf(audiosearch.ErrRunExists)},
+	{name: "adds the job of a run too many",
+		breaks: []string{"txstore/too-many-adds-nothing"}, mutate: addIf(audiosearch.ErrTooManyRuns)},
+	{name: "adds jobs that are there",
+		breaks: []string{"txstore/job-is-there"}, mutate: func(m *mutant) {
+			m.everyAdd(func(ctx context.Context, j mortise.Job, created error) error {
+				if created != nil {
+					return created
+				}
+				return errors.Join(m.jobs.Cancel(ctx, j), m.jobs.Add(ctx, j))
+			})
+		}},
+	{name: "minds jobs that are there",
+		breaks: []string{"txstore/job-is-there"}, mutate: func(m *mutant) {
+			added := make(map[string]bool)
+			m.createAndAdd = func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
+				leases, err := m.jobs.Claim(ctx, mortise.Claim{Token: [16]byte{1}, Kinds: []string{j.Kind}, Limit: 1, TTL: time.Nanosecond})
+				if err != nil || len(leases) > 0 && !added[j.ID] {
+					return errors.Join(err, errBroken)
+				}
+				added[j.ID] = true
+				return m.db.CreateRunAndAdd(ctx, r, most, j)
+			}
+		}},
+	{name: "tells nobody", breaks: []string{"txstore/notifies"}, mutate: func(m *mutant) {
+		m.notifyJobs = func(func(string)) func() { return func() {} }
+	}},
+	{name: "stores and adds in two steps",
+		breaks: []string{"txstore/create-both-or-neither"}, mutate: func(m *mutant) {
+			m.everyAdd(func(ctx context.Context, j mortise.Job, created error) error {
+				conformance.Seam() // until all calls that are cut off are
+				if created != nil {
+					return created
+				}
+				return m.jobs.Add(ctx, j)
+			})
+		}},
+
+	{name: "removes no jobs",
+		breaks: []string{"txstore/update-and-remove", "txstore/update-both-or-neither"},
+		mutate: func(m *mutant) {
+			m.everyEnd(func(_ context.Context, _ mortise.Lease, updated error) error { return updated })
+		}},
+	{name: "buries jobs", breaks: []string{"txstore/update-and-remove"}, mutate: func(m *mutant) {
+		m.everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
+			if updated == nil {
+				_ = m.jobs.Remove(ctx, l, true)
+			}
+			return updated
+		})
+	}},
+	{name: "removes jobs whatever update says",
+		breaks: []string{"txstore/update-refused"}, mutate: func(m *mutant) {
+			m.everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
+				_ = m.jobs.Remove(ctx, l, false)
+				return updated
+			})
+		}},
+	{name: "minds a lost lease", breaks: []string{"txstore/lease-lost"}, mutate: func(m *mutant) {
+		m.everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
+			if updated != nil {
+				return updated
+			}
+			return m.jobs.Remove(ctx, l, false)
+		})
+	}},
+	{name: "changes nothing without a lease",
+		breaks: []string{"txstore/lease-lost"}, mutate: func(m *mutant) {
+			m.updateAndRemove = func(
+				ctx context.Context, org string, id int64, update func(*audiosearch.Run) error, l mortise.Lease,
+			) error {
+				if m.jobs.Extend(ctx, l, time.Hour) != nil {
+					return nil
+				}
+				return m.db.UpdateRunAndRemove(ctx, org, id, update, l)
+			}
+		}},
+	{name: "changes and removes in two steps",
+		breaks: []string{"txstore/update-both-or-neither"}, mutate: func(m *mutant) {
+			m.everyEnd(func(ctx context.Context, l mortise.Lease, updated error) error {
+				conformance.Seam()
+				if updated == nil {
+					_ = m.jobs.Remove(ctx, l, false)
+				}
+				return updated
+			})
+		}},
+
+	{name: "shares everything",
+		breaks: []string{"txstore/leases-share", "txstore/queue-shares"}, mutate: func(m *mutant) {
+			m.shares = func(any) bool { return true }
+		}},
+	{name: "shares all runs of its kind",
+		breaks: []string{"txstore/leases-share", "txstore/queue-shares"}, mutate: func(m *mutant) {
+			m.shares = func(store any) bool { _, ok := store.(*mutant); return ok }
+		}},
+	{name: "shares nothing",
+		breaks: []string{"txstore/leases-share", "txstore/queue-shares"}, mutate: func(m *mutant) {
+			m.shares = func(any) bool { return false }
+		}},
+}
