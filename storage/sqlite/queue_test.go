@@ -1,0 +1,45 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/storage/queuetest"
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
+)
+
+// TestQueue is the conformance suite of queues.
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	files := make(map[any]*opened)
+	open := func(t *testing.T, path string) queuetest.Backend {
+		var now atomic.Pointer[func() time.Time]
+		setNow := func(f func() time.Time) {
+			if f == nil {
+				f = time.Now
+			}
+			now.Store(&f)
+		}
+		setNow(nil)
+		db := openAt(t, path, &sqlite.Options{
+			BusyTimeout: 50 * time.Millisecond, Now: func() time.Time { return (*now.Load())() },
+		})
+		jobs := db.Jobs()
+		files[jobs] = &opened{db, path}
+		return queuetest.Backend{Leases: jobs, Queue: db.Queue(nil), SetNow: setNow}
+	}
+	queuetest.Run(t, queuetest.Harness{
+		Open: func(t *testing.T) queuetest.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },
+		Reopen: func(t *testing.T, b queuetest.Backend) queuetest.Backend {
+			require.NoError(t, files[b.Leases].db.Close())
+			return open(t, files[b.Leases].path)
+		},
+		Break: func(t *testing.T, b queuetest.Backend) (heal func()) {
+			return lockFile(t, files[b.Leases].path)
+		},
+	})
+}
