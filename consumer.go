@@ -19,8 +19,8 @@ type consumer struct {
 	woken chan struct{} // holds a token if a job may be due
 	more  chan struct{} // the same, for consumeOthers
 
-	mu      sync.Mutex
-	nextDue time.Time // earliest known moment at which a job is due; zero: unknown
+	mu   sync.Mutex
+	dues []time.Time // when jobs are known to become due, soonest first
 }
 
 func (c *consumer) takes(kind string) bool { return slices.Contains(c.kinds, kind) }
@@ -45,16 +45,21 @@ func signal(c chan struct{}) {
 	}
 }
 
+// maxDues bounds what a consumer notes. Jobs that are due later than so many others are
+// found at a poll.
+const maxDues = 1000
+
 // due notes when a job is claimable, and wakes the consumer if it waits for longer than
 // that.
 func (c *consumer) due(at time.Time) {
 	c.mu.Lock()
-	sooner := c.nextDue.IsZero() || at.Before(c.nextDue)
-	if sooner {
-		c.nextDue = at
+	i, known := slices.BinarySearchFunc(c.dues, at, time.Time.Compare)
+	if !known {
+		c.dues = slices.Insert(c.dues, i, at)
+		c.dues = c.dues[:min(len(c.dues), maxDues)]
 	}
 	c.mu.Unlock()
-	if sooner {
+	if i == 0 && !known {
 		c.wake()
 	}
 }
@@ -153,8 +158,8 @@ func takeSlots(ctx context.Context, free chan struct{}) int {
 func (c *consumer) idle(ctx context.Context) bool {
 	wait := c.queue.opts.Poll
 	c.mu.Lock()
-	if !c.nextDue.IsZero() {
-		wait = max(min(wait, time.Until(c.nextDue)), time.Millisecond)
+	if len(c.dues) > 0 {
+		wait = max(min(wait, time.Until(c.dues[0])), time.Millisecond)
 	}
 	c.mu.Unlock()
 
@@ -173,9 +178,7 @@ func (c *consumer) idle(ctx context.Context) bool {
 func (c *consumer) claim(ctx context.Context, limit int, except ...string) ([]Lease, time.Time, error) {
 	now := time.Now()
 	c.mu.Lock()
-	if !c.nextDue.After(now) {
-		c.nextDue = time.Time{}
-	}
+	c.dues = slices.DeleteFunc(c.dues, func(at time.Time) bool { return !at.After(now) })
 	c.mu.Unlock()
 	// A claim that was cut off halfway would hold its jobs until the lease ends, so it does not end with ctx.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)

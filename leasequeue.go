@@ -25,7 +25,8 @@ type LeaseOptions struct {
 //
 // Jobs added through it wake its own consumers at once, and if the table is a
 // [JobNotifier], those of all queues over the same open database. Jobs added elsewhere are
-// found at the next poll.
+// found at the next poll. An idle consumer also knows when the jobs become due that were
+// enqueued for later, or are to be retried, through its queue since it began.
 type LeaseQueue struct {
 	leases Leases
 	opts   LeaseOptions
