@@ -157,13 +157,15 @@ func ExampleTxStore() {
 	check(err)
 	var store audiosearch.TxStore = db.AudioSearch()
 	ctx := context.Background()
-	run := audiosearch.Run{Organization: "acme", ID: 7, State: audiosearch.StateQueued, CreatedAt: noon, UpdatedAt: noon}
+	run := audiosearch.Run{Organization: "acme", ID: 7, State: audiosearch.StateQueued,
+		CreatedAt: noon, UpdatedAt: noon}
 	check(store.CreateRunAndAdd(ctx, run, 1, run.Job()))
 	fmt.Println(store.CreateRunAndAdd(ctx, run, 1, run.Job()))
 
 	claim := func() []mortise.Lease {
 		kinds := []string{audiosearch.JobKind}
-		leases, err := db.Jobs().Claim(ctx, mortise.Claim{Token: uuid.New(), Kinds: kinds, Limit: 10, TTL: time.Minute})
+		leases, err := db.Jobs().Claim(ctx, mortise.Claim{Token: uuid.New(), Kinds: kinds, Limit: 10,
+			TTL: time.Minute})
 		check(err)
 		return leases
 	}

@@ -53,7 +53,8 @@ func Example() {
 	check(err)
 	scorer, err := signal.New(nil)
 	check(err)
-	service, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), scorer, &audiosearch.Options{Media: media, Files: folder})
+	service, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), scorer,
+		&audiosearch.Options{Media: media, Files: folder})
 	check(err)
 
 	ctx := context.Background()

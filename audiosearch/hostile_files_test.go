@@ -20,7 +20,8 @@ import (
 // modelled returns a service over the rig's store with another scorer.
 func (r *rig) modelled(scorer audiosearch.Scorer, media audiosearch.Media) *audiosearch.Service {
 	r.t.Helper()
-	s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), scorer, &audiosearch.Options{Media: media, Files: mustFolder(r.t, r.dir)})
+	s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), scorer,
+		&audiosearch.Options{Media: media, Files: mustFolder(r.t, r.dir)})
 	require.NoError(r.t, err)
 	return s
 }

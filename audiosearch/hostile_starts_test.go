@@ -215,10 +215,11 @@ func TestStartAndOthers(t *testing.T) {
 	assert.Equal(t, audiosearch.StateQueued, r.results(run.ID).State)
 
 	queue := hookedQueue{db.Queue(nil), func(j mortise.Job) {
-		require.NoError(t, db.AudioSearch().UpdateRun(t.Context(), org, runOf(t, j), func(run *audiosearch.Run) error {
-			run.State = audiosearch.StateRunning
-			return nil
-		}))
+		require.NoError(t, db.AudioSearch().UpdateRun(t.Context(), org, runOf(t, j),
+			func(run *audiosearch.Run) error {
+				run.State = audiosearch.StateRunning
+				return nil
+			}))
 	}}
 	s, err := audiosearch.New(db.AudioSearch(), queue, r.scorer, nil)
 	require.NoError(t, err)

@@ -170,7 +170,8 @@ func TestWithoutMedia(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, found.Results, 2)
 	assert.Equal(t, []audiosearch.VideoProblem{{Video: "b", Message: "it is not scored yet, and this service scores none: have it scored by one that does"}}, found.Problems)
-	_, err = audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), r.scorer, &audiosearch.Options{Media: r.media})
+	_, err = audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), r.scorer,
+		&audiosearch.Options{Media: r.media})
 	require.Error(t, err, "Media without Files")
 }
 

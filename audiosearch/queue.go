@@ -46,5 +46,7 @@ type TxStore interface {
 	// UpdateRunAndRemove does UpdateRun and, if that succeeded, [mortise.Holder].Remove,
 	// in one transaction. That the lease is lost is not an error: the run is changed all
 	// the same, and the job stays with its holder.
-	UpdateRunAndRemove(ctx context.Context, org string, id int64, update func(*Run) error, l mortise.Lease) error
+	UpdateRunAndRemove(
+		ctx context.Context, org string, id int64, update func(*Run) error, l mortise.Lease,
+	) error
 }

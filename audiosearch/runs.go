@@ -17,14 +17,18 @@ import (
 // Start begins a search in the background and returns its run. A [Worker] carries it out.
 //
 // Errors are [*ValidationError], [ErrDatasetNotFound], [ErrTooManyRuns] and
-// [ErrUnavailable]; after the last one a run may exist that nobody knows.
+// [ErrUnavailable]; after the last one a run may exist that nobody knows. An organization
+// that no job can have ([mortise.Job]) is an error that is none of these.
 func (s *Service) Start(ctx context.Context, org, actor string, q Query) (Run, error) {
 	d, err := s.check(ctx, org, &q)
 	if err != nil {
 		return Run{}, err
 	}
 	now := latest(s.now(), d.CreatedAt) // or else it would pass for a run of a dataset of the same ID before
-	r := Run{Organization: org, Actor: actor, Query: q, State: StatePending, CreatedAt: now, UpdatedAt: now, DueAt: now}
+	r := Run{
+		Organization: org, Actor: actor, Query: q, State: StatePending,
+		CreatedAt: now, UpdatedAt: now, DueAt: now,
+	}
 	if s.opts.Tracer != nil {
 		r.Trace = s.inject(ctx)
 	}
@@ -35,7 +39,8 @@ func (s *Service) Start(ctx context.Context, org, actor string, q Query) (Run, e
 		// The run stands. Whatever happens to the caller now, a worker will find it: at the
 		// latest when it looks for runs that are not known to be queued.
 		if err := s.enqueue(context.WithoutCancel(ctx), &r); err != nil {
-			s.opts.Logger.WarnContext(ctx, "run stored, but not queued; a worker will queue it", "run", r.ID, "error", err)
+			s.opts.Logger.WarnContext(ctx, "run stored, but not queued; a worker will queue it",
+				"run", r.ID, "error", err)
 		}
 	}
 	s.observe(ctx, Observation{Kind: KindStarted, Organization: org, Dataset: q.Dataset, RunID: r.ID, Actor: actor, Class: q.Class})

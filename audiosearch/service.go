@@ -119,7 +119,8 @@ func New(store Store, queue Queue, scorer Scorer, opts *Options) (*Service, erro
 		if tx, ok := store.(TxStore); ok && sharer.Shares(store) {
 			s.tx = tx
 		} else {
-			o.Logger.Info("audiosearch: the queue does not share the store's transaction; a run is stored first and queued then")
+			o.Logger.Info("audiosearch: the queue does not share the store's transaction; " +
+				"a run is stored first and queued then")
 		}
 	}
 	s.slots = make(chan struct{}, o.Ingesting)

@@ -109,7 +109,8 @@ func everyRunEnds(t *testing.T, shares bool) {
 	r.scorer.hook.Store(&hook)
 	logger := slog.New(slog.DiscardHandler)
 	program := func() (*audiosearch.Service, *audiosearch.Worker) {
-		table := db.Queue(&mortise.LeaseOptions{TTL: 30 * time.Millisecond, Poll: 5 * time.Millisecond, Logger: logger})
+		table := db.Queue(&mortise.LeaseOptions{TTL: 30 * time.Millisecond, Poll: 5 * time.Millisecond,
+			Logger: logger})
 		var queue audiosearch.Queue = table
 		if shares {
 			queue = sharingQueue{table, store}
@@ -193,7 +194,8 @@ func everyRunEnds(t *testing.T, shares bool) {
 		t.Log(v, k)
 	}
 	kinds := []string{audiosearch.JobKind}
-	leases, err := db.Jobs().Claim(t.Context(), mortise.Claim{Token: uuid.New(), Kinds: kinds, Limit: 1000, TTL: time.Hour})
+	leases, err := db.Jobs().Claim(t.Context(), mortise.Claim{Token: uuid.New(), Kinds: kinds,
+		Limit: 1000, TTL: time.Hour})
 	require.NoError(t, err)
 	t.Log("jobs left:", len(leases))
 }

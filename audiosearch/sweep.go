@@ -14,7 +14,8 @@ func (w *Worker) sweep(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if _, err := w.SweepOnce(ctx); err != nil && ctx.Err() == nil {
-			w.service.opts.Logger.WarnContext(ctx, "sweep failed; trying again", "in", w.opts.Sweep, "error", err)
+			w.service.opts.Logger.WarnContext(ctx, "sweep failed; trying again",
+				"in", w.opts.Sweep, "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -85,19 +85,25 @@ func TestVerdicts(t *testing.T) {
 		how      audiosearch.Termination
 		attempts int
 	}{
-		"done": {verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "SUCCESS", attempts: 1},
+		"done": {verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED",
+			how: "SUCCESS", attempts: 1},
 		"no such run": {before: func(b *bench) { b.queue.jobs[0].ID = "9007199254740991" },
 			verdict: mortise.Verdict{After: time.Second}, state: "QUEUED"},
-		"no such run for a minute": {before: func(b *bench) { b.queue.jobs[0].ID, b.queue.deliveries = "9007199254740991", 7 },
+		"no such run for a minute": {before: func(b *bench) {
+			b.queue.jobs[0].ID, b.queue.deliveries = "9007199254740991", 7
+		},
 			verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "QUEUED"},
 		"no ID of a run": {before: func(b *bench) { b.queue.jobs[0].ID = "0" + b.queue.jobs[0].ID },
 			verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "QUEUED"},
-		"cannot begin": {before: func(b *bench) { b.store.failures.Store(1) }, verdict: mortise.Verdict{After: time.Second}, state: "QUEUED"},
+		"cannot begin": {before: func(b *bench) { b.store.failures.Store(1) },
+			verdict: mortise.Verdict{After: time.Second}, state: "QUEUED"},
 		"cannot end for a moment": {watch: time.Hour, during: func(b *bench, _ context.Context) error { b.store.failures.Store(1); return nil },
-			verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "SUCCESS", attempts: 1},
+			verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "SUCCESS",
+			attempts: 1},
 		"cannot end": {watch: time.Hour, during: func(b *bench, _ context.Context) error { b.store.failures.Store(100); return nil },
 			verdict: mortise.Verdict{After: time.Second}, state: "RUNNING", attempts: 1},
-		"failed": {during: func(*bench, context.Context) error { return errBroken }, verdict: mortise.Verdict{After: 7 * time.Second}, state: "QUEUED", attempts: 1},
+		"failed": {during: func(*bench, context.Context) error { return errBroken },
+			verdict: mortise.Verdict{After: 7 * time.Second}, state: "QUEUED", attempts: 1},
 		"lost": {during: func(b *bench, ctx context.Context) error {
 			b.queue.lose(mortise.ErrLeaseLost)
 			return untilCut(b, ctx)
@@ -110,7 +116,8 @@ func TestVerdicts(t *testing.T) {
 		"ended by others": {during: func(b *bench, ctx context.Context) error {
 			change(b, func(run *audiosearch.Run) { run.State, run.Termination = "TERMINATED", "INTERNAL_ERROR" })
 			return untilCut(b, ctx)
-		}, verdict: mortise.Verdict{After: aMinute}, state: "TERMINATED", how: "INTERNAL_ERROR", attempts: 1},
+		}, verdict: mortise.Verdict{After: aMinute}, state: "TERMINATED", how: "INTERNAL_ERROR",
+			attempts: 1},
 		"another attempt began in the last moment": {watch: time.Hour, during: func(b *bench, _ context.Context) error {
 			change(b, func(run *audiosearch.Run) { run.Attempts = 2 })
 			return nil
@@ -118,20 +125,24 @@ func TestVerdicts(t *testing.T) {
 		"ended by others in the last moment": {watch: time.Hour, during: func(b *bench, _ context.Context) error {
 			change(b, func(run *audiosearch.Run) { run.State, run.Termination = "TERMINATED", "INTERNAL_ERROR" })
 			return nil
-		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "INTERNAL_ERROR", attempts: 1},
+		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED",
+			how: "INTERNAL_ERROR", attempts: 1},
 		"cancelled elsewhere, and failed": {watch: time.Hour, during: func(b *bench, _ context.Context) error {
 			change(b, func(run *audiosearch.Run) { run.State = "TERMINATING" })
 			return errBroken
-		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "CLIENT_ERROR", attempts: 1},
+		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED",
+			how: "CLIENT_ERROR", attempts: 1},
 		"cancelled here": {watch: time.Hour, during: func(b *bench, ctx context.Context) error {
 			_, err := b.Cancel(context.Background(), org, "d", b.id, "")
 			require.NoError(b.t, err)
 			return untilCut(b, ctx)
-		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "CLIENT_ERROR", attempts: 1},
+		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED",
+			how: "CLIENT_ERROR", attempts: 1},
 		"another model": {before: func(b *bench) {
 			id := "volume/deaf"
 			b.scorer.id.Store(&id)
-		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED", how: "CLIENT_ERROR", attempts: 1},
+		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED",
+			how: "CLIENT_ERROR", attempts: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := &bench{queue: new(handQueue), store: &brittle{Store: newMemory(t).AudioSearch()}}
@@ -143,7 +154,8 @@ func TestVerdicts(t *testing.T) {
 			if test.watch == 0 {
 				test.watch = 10 * time.Millisecond
 			}
-			w, err := audiosearch.NewWorker(s, &audiosearch.WorkerOptions{Watch: test.watch, Backoff: func(int) time.Duration { return 7 * time.Second }})
+			w, err := audiosearch.NewWorker(s, &audiosearch.WorkerOptions{Watch: test.watch,
+				Backoff: func(int) time.Duration { return 7 * time.Second }})
 			require.NoError(t, err)
 			b.video("a", 1000, nil, nil)
 			b.id = b.start(audiosearch.Query{Class: loud})

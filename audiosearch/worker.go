@@ -113,9 +113,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	g.Go(func() error {
 		defer stopSweeping()
 		opts := mortise.ConsumeOptions{Kinds: []string{JobKind}, Workers: w.opts.Concurrency}
-		return w.service.queue.Consume(ctx, opts, func(held context.Context, d mortise.Delivery) mortise.Verdict {
+		handle := func(held context.Context, d mortise.Delivery) mortise.Verdict {
 			return w.handle(held, draining, d)
-		})
+		}
+		return w.service.queue.Consume(ctx, opts, handle)
 	})
 	return g.Wait()
 }
@@ -128,9 +129,10 @@ func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
 	if !ok {
 		return false, errors.ErrUnsupported
 	}
-	return q.ConsumeOne(ctx, []string{JobKind}, func(held context.Context, d mortise.Delivery) mortise.Verdict {
+	handle := func(held context.Context, d mortise.Delivery) mortise.Verdict {
 		return w.handle(held, ctx, d)
-	})
+	}
+	return q.ConsumeOne(ctx, []string{JobKind}, handle)
 }
 
 // Handle makes one attempt at the run that a delivery names, and says what becomes of the
@@ -252,8 +254,9 @@ func (w *Worker) begin(
 	return r, verdict, err
 }
 
-const messageGivenUp = "The search was given up: its worker died, or did not finish, each time it was tried. " +
-	"Start a new search; if that ends so too, ask the operator to look at the log."
+const messageGivenUp = "The search was given up: its worker died, or did not finish, " +
+	"each time it was tried. Start a new search; if that ends so too, " +
+	"ask the operator to look at the log."
 
 // noteAlive notes a sign of life of an attempt, whose job is held.
 func (s *Service) noteAlive(r *Run, now time.Time) {
@@ -267,7 +270,8 @@ func (w *Worker) ending(
 	ctx context.Context, d mortise.Delivery, org string, id int64, change func(*Run) error,
 ) (mortise.Verdict, error) {
 	if w.service.tx != nil && d.Token != uuid.Nil {
-		return mortise.Verdict{Kind: mortise.VerdictEnded}, w.service.updateAndRemove(ctx, org, id, change, d.Lease())
+		err := w.service.updateAndRemove(ctx, org, id, change, d.Lease())
+		return mortise.Verdict{Kind: mortise.VerdictEnded}, err
 	}
 	return mortise.Verdict{Kind: mortise.VerdictDone}, w.service.update(ctx, org, id, change)
 }

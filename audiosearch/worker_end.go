@@ -19,7 +19,8 @@ func (w *Worker) end(
 		return mortise.Verdict{Kind: mortise.VerdictDone}
 	}
 	if errors.Is(failure, errDrop) {
-		return mortise.Verdict{After: aliveFor} // another attempt decides; if it has done so then, the job ends
+		// Another attempt decides. If it has done so then, the job ends.
+		return mortise.Verdict{After: aliveFor}
 	}
 	var how Termination
 	var message string

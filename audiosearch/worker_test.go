@@ -75,7 +75,8 @@ func TestScorerBreaksItsContract(t *testing.T) {
 	for _, rows := range [][]audiosearch.Scores{nil, {{0, 0}, {0, 0}}, {{0}}, {{0, 0, 0}}, {{0, 2}}, {{-1, 0}}, {{0, nan}}} {
 		r := newRig(t, nil)
 		r.video("a", 1000, nil, nil)
-		s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &wrongScorer{rows: rows}, &audiosearch.Options{Media: r.media, Files: mustFolder(t, r.dir)})
+		s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &wrongScorer{rows: rows},
+			&audiosearch.Options{Media: r.media, Files: mustFolder(t, r.dir)})
 		require.NoError(t, err)
 		_, err = s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 		require.ErrorIs(t, err, audiosearch.ErrUnavailable)

@@ -21,7 +21,8 @@ func fuzzedSearches(f *testing.F) *audioSearchAdapter {
 	f.Helper()
 	db, err := memory.Open(f.Context(), nil)
 	require.NoError(f, err)
-	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), describedScorer{}, &audiosearch.Options{MaxLimit: fuzzItems, MaxFilters: 2})
+	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), describedScorer{},
+		&audiosearch.Options{MaxLimit: fuzzItems, MaxFilters: 2})
 	require.NoError(f, err)
 	return newAudioSearchAdapter(s)
 }

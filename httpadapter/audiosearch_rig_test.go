@@ -193,12 +193,14 @@ func newSoundRig(t testing.TB, opts *httpadapter.AudioSearchOptions, service *au
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	r := &soundRig{t: t, db: db, store: &faultySounds{memorySounds: db.AudioSearch()}, scorer: new(deafScorer), log: new(lockedBuffer), seen: new(lockedObserver)}
+	r := &soundRig{t: t, db: db, store: &faultySounds{memorySounds: db.AudioSearch()},
+		scorer: new(deafScorer), log: new(lockedBuffer), seen: new(lockedObserver)}
 	if service == nil {
 		service = new(audiosearch.Options)
 	}
 	service.Logger = slog.New(slog.DiscardHandler)
-	r.service, err = audiosearch.New(r.store, db.Queue(&mortise.LeaseOptions{Logger: service.Logger}), r.scorer, service)
+	r.service, err = audiosearch.New(r.store,
+		db.Queue(&mortise.LeaseOptions{Logger: service.Logger}), r.scorer, service)
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.service, &audiosearch.WorkerOptions{MaxAttempts: 1})
 	require.NoError(t, err)

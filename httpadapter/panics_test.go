@@ -216,7 +216,8 @@ func TestPanicsOfServices(t *testing.T) {
 
 	h.broken = ""
 	sounds := newSoundRig(t, nil, nil)
-	searches, err := audiosearch.New(sounds.store, sounds.db.Queue(&mortise.LeaseOptions{Logger: quiet}), panickyScorer{sounds.scorer, h},
+	searches, err := audiosearch.New(sounds.store,
+		sounds.db.Queue(&mortise.LeaseOptions{Logger: quiet}), panickyScorer{sounds.scorer, h},
 		&audiosearch.Options{Logger: quiet, Observer: audiosearch.ObserverFunc(func(context.Context, audiosearch.Observation) { h.call("Observer") })})
 	require.NoError(t, err)
 	sounds.handler, err = httpadapter.NewAudioSearch(searches, h, nil)

@@ -10,8 +10,11 @@ type Part string
 
 // The parts.
 const (
-	StorePart  Part = "Store"  // datasets, videos, scores and runs
-	QueuePart  Part = "Leases" // the job table: Start still queues runs, as the store does it, and nobody gets them
+	StorePart Part = "Store" // datasets, videos, scores and runs
+
+	// The job table. Start still queues runs, as the store does it, and nobody gets them.
+	QueuePart Part = "Leases"
+
 	ScorerPart Part = "Scorer" // the model: nothing can be scored, and no search begins
 )
 

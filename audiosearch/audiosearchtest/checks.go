@@ -34,7 +34,8 @@ func sentinels() []error {
 	return []error{
 		audiosearch.ErrDatasetNotFound, audiosearch.ErrVideoNotFound, audiosearch.ErrRunNotFound, audiosearch.ErrExists, audiosearch.ErrRunExists,
 		audiosearch.ErrFinished, audiosearch.ErrConflict, audiosearch.ErrUnknownClass, audiosearch.ErrFormat, audiosearch.ErrBadMedia,
-		audiosearch.ErrNotScored, mortise.ErrLeaseLost, audiosearch.ErrCancelled, audiosearch.ErrTooManyRuns,
+		audiosearch.ErrNotScored, mortise.ErrLeaseLost, audiosearch.ErrCancelled,
+		audiosearch.ErrTooManyRuns,
 	}
 }
 

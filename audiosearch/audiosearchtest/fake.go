@@ -68,7 +68,8 @@ func New(t testing.TB, opts *Options) *Fake {
 		t.Fatalf("audiosearchtest: open memory: %v", err)
 	}
 	faults := &Faults{Before: f.fail}
-	queue := mortise.NewLeaseQueue(faults.Leases(db.Jobs()), &mortise.LeaseOptions{Logger: o.Service.Logger})
+	queue := mortise.NewLeaseQueue(faults.Leases(db.Jobs()),
+		&mortise.LeaseOptions{Logger: o.Service.Logger})
 	o.Service.Now = f.Now
 	o.Service.Observer = &recorder{f, o.Service.Observer}
 	if f.Service, err = audiosearch.New(faults.Store(db.AudioSearch()), queue, faults.Scorer(o.Scorer), &o.Service); err != nil {

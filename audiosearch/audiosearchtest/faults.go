@@ -97,7 +97,9 @@ func (w *faultyLeases) Cancel(ctx context.Context, j mortise.Job) error {
 }
 
 func (w *faultyLeases) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
-	return callFor(w.faults, "Leases.Claim", func() ([]mortise.Lease, error) { return w.inner.Claim(ctx, c) })
+	return callFor(w.faults, "Leases.Claim", func() ([]mortise.Lease, error) {
+		return w.inner.Claim(ctx, c)
+	})
 }
 
 func (w *faultyLeases) Extend(ctx context.Context, l mortise.Lease, ttl time.Duration) error {
@@ -127,7 +129,9 @@ func (w *faultyLeases) LostJobs(ctx context.Context) (time.Time, error) {
 	if !ok {
 		return time.Time{}, nil
 	}
-	return callFor(w.faults, "Leases.LostJobs", func() (time.Time, error) { return reporter.LostJobs(ctx) })
+	return callFor(w.faults, "Leases.LostJobs", func() (time.Time, error) {
+		return reporter.LostJobs(ctx)
+	})
 }
 
 type faultyNotifier struct {

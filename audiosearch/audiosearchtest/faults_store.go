@@ -189,7 +189,9 @@ type faultyTx struct {
 func (w faultyTx) CreateRunAndAdd(
 	ctx context.Context, r audiosearch.Run, most int, j mortise.Job,
 ) error {
-	return w.faults.call("Store.CreateRunAndAdd", func() error { return w.inner.CreateRunAndAdd(ctx, r, most, j) })
+	return w.faults.call("Store.CreateRunAndAdd", func() error {
+		return w.inner.CreateRunAndAdd(ctx, r, most, j)
+	})
 }
 
 func (w faultyTx) UpdateRunAndRemove(

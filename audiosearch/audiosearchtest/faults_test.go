@@ -41,11 +41,13 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 	}
 	claim := func() mortise.Lease {
 		require.NoError(t, db.jobs.Add(ctx, job()))
-		held, err := db.jobs.Claim(ctx, mortise.Claim{Token: uuid.New(), Kinds: []string{audiosearch.JobKind}, Limit: 1, TTL: time.Hour})
+		held, err := db.jobs.Claim(ctx, mortise.Claim{Token: uuid.New(),
+			Kinds: []string{audiosearch.JobKind}, Limit: 1, TTL: time.Hour})
 		require.NoError(t, err)
 		return held[0]
 	}
-	s, l, m := f.Store(db).(wholeStore), f.Leases(mutantLeases{db}), f.Scorer(new(audiosearchtest.Sounds))
+	s, l, m := f.Store(db).(wholeStore), f.Leases(mutantLeases{db}),
+		f.Scorer(new(audiosearchtest.Sounds))
 	try := func(op string, do func() error) { ops, errs = append(ops, op), append(errs, do()) }
 	try("Store.CreateDataset", func() error { return s.CreateDataset(ctx, audiosearch.Dataset{Organization: "o", ID: "new"}) })
 	try("Store.Dataset", func() error { _, err := s.Dataset(ctx, "o", "kept"); return err })
@@ -69,7 +71,10 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 	try("Store.PutResultVideos", func() error { return s.PutResultVideos(ctx, "o", 1, set, []audiosearch.Video{v}) })
 	try("Store.PutResults", func() error { return s.PutResults(ctx, "o", 1, set, nil) })
 	try("Store.RunResults", func() error { _, err := s.RunResults(ctx, "o", 1, 0); return err })
-	try("Store.StaleRuns", func() error { _, err := s.StaleRuns(ctx, time.Now(), time.Now(), 1); return err })
+	try("Store.StaleRuns", func() error {
+		_, err := s.StaleRuns(ctx, time.Now(), time.Now(), 1)
+		return err
+	})
 	try("Store.PruneRuns", func() error { _, err := s.PruneRuns(ctx, time.Now(), 1); return err })
 	try("Store.TrimRuns", func() error { _, err := s.TrimRuns(ctx, 9, 1); return err })
 	try("Store.CreateRunAndAdd", func() error {
@@ -81,7 +86,8 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 	try("Leases.Add", func() error { return l.Add(ctx, later(job())) })
 	try("Leases.Cancel", func() error { return l.Cancel(ctx, job()) })
 	try("Leases.Claim", func() error {
-		_, err := l.Claim(ctx, mortise.Claim{Token: uuid.New(), Kinds: []string{audiosearch.JobKind}, Limit: 1, TTL: time.Hour})
+		_, err := l.Claim(ctx, mortise.Claim{Token: uuid.New(), Kinds: []string{audiosearch.JobKind},
+			Limit: 1, TTL: time.Hour})
 		return err
 	})
 	try("Leases.Extend", func() error { return l.Extend(ctx, claim(), time.Hour) })
@@ -225,7 +231,8 @@ func TestWrappersShare(t *testing.T) {
 	assert.True(t, sharer.Shares(f.Store(db)))
 	assert.True(t, sharer.Shares(db))
 	assert.False(t, sharer.Shares(f.Store(other)))
-	assert.False(t, f.Leases(struct{ mortise.Leases }{mutantLeases{db}}).(mortise.Sharer).Shares(f.Store(db)))
+	plain := struct{ mortise.Leases }{mutantLeases{db}}
+	assert.False(t, f.Leases(plain).(mortise.Sharer).Shares(f.Store(db)))
 
 	at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	lossy := f.Leases(lossyLeases{mutantLeases{db}, at}).(mortise.LossReporter)

@@ -50,7 +50,9 @@ type mutant struct {
 	trimRuns   func(context.Context, int, int) (int, error)
 
 	createAndAdd    func(context.Context, audiosearch.Run, int, mortise.Job) error
-	updateAndRemove func(context.Context, string, int64, func(*audiosearch.Run) error, mortise.Lease) error
+	updateAndRemove func(
+		context.Context, string, int64, func(*audiosearch.Run) error, mortise.Lease,
+	) error
 
 	jobs       *memory.Jobs
 	shares     func(store any) bool
@@ -106,7 +108,8 @@ func newMutant(t *testing.T) *mutant {
 
 // backend returns the mutant as what the suite takes.
 func (m *mutant) backend() audiosearchtest.Backend {
-	return audiosearchtest.Backend{Datasets: m, Catalog: m, Scores: m, Runs: m, Results: m, Leases: mutantLeases{m}, Queue: m.queue}
+	return audiosearchtest.Backend{Datasets: m, Catalog: m, Scores: m, Runs: m, Results: m,
+		Leases: mutantLeases{m}, Queue: m.queue}
 }
 
 func (m *mutant) fail() error {
@@ -332,4 +335,6 @@ func (l mutantLeases) Remove(ctx context.Context, lease mortise.Lease, dead bool
 
 func (l mutantLeases) Shares(store any) bool { return l.m.shares(store) }
 
-func (l mutantLeases) NotifyJobs(wake func(kind string)) (stop func()) { return l.m.notifyJobs(wake) }
+func (l mutantLeases) NotifyJobs(wake func(kind string)) (stop func()) {
+	return l.m.notifyJobs(wake)
+}

@@ -95,7 +95,9 @@ var pruneMutants = []broken{
 			}
 		}},
 	{name: "trims without limit", breaks: []string{"runpruner/trim-limit"}, mutate: func(m *mutant) {
-		m.trimRuns = func(ctx context.Context, keep, _ int) (int, error) { return m.db.TrimRuns(ctx, keep, 1000) }
+		m.trimRuns = func(ctx context.Context, keep, _ int) (int, error) {
+			return m.db.TrimRuns(ctx, keep, 1000)
+		}
 	}},
 }
 
@@ -125,9 +127,12 @@ var otherMutants = []broken{
 			return m.db.CreateRun(context.Background(), r, most)
 		}
 	}, breaks: []string{
-		"datasets/ended-context", "catalog/ended-context", "scores/ended-context", "compactor/ended-context", "runs/ended-context",
+		"datasets/ended-context", "catalog/ended-context", "scores/ended-context",
+		"compactor/ended-context", "runs/ended-context",
 	}},
-	{name: "says not found when it fails", mutate: func(m *mutant) { m.failure = errors.Join(errBroken, audiosearch.ErrDatasetNotFound) }, breaks: []string{
+	{name: "says not found when it fails", mutate: func(m *mutant) {
+		m.failure = errors.Join(errBroken, audiosearch.ErrDatasetNotFound)
+	}, breaks: []string{
 		"datasets/failure", "catalog/failure", "scores/failure", "compactor/failure", "runs/failure",
 	}},
 }

@@ -253,14 +253,18 @@ var staleMutants = []broken{
 				ctx context.Context, checked, due time.Time, limit int,
 			) ([]audiosearch.Run, error) {
 				runs, err := m.db.StaleRuns(ctx, checked, due, limit)
-				return slices.DeleteFunc(runs, func(r audiosearch.Run) bool { return r.DueAt.IsZero() && !due.IsZero() }), err
+				return slices.DeleteFunc(runs, func(r audiosearch.Run) bool {
+					return r.DueAt.IsZero() && !due.IsZero()
+				}), err
 			}
 		}},
 	{name: "returns running runs only",
 		breaks: []string{"runs/stale-not-ended", "runs/stale-follows-updates"},
 		mutate: func(m *mutant) {
 			m.everyStale(func(runs []audiosearch.Run) []audiosearch.Run {
-				return slices.DeleteFunc(runs, func(r audiosearch.Run) bool { return r.State != audiosearch.StateRunning })
+				return slices.DeleteFunc(runs, func(r audiosearch.Run) bool {
+					return r.State != audiosearch.StateRunning
+				})
 			})
 		}},
 	{name: "returns runs that have ended",

@@ -68,7 +68,8 @@ var txMutants = []broken{
 		breaks: []string{"txstore/job-is-there"}, mutate: func(m *mutant) {
 			added := make(map[string]bool)
 			m.createAndAdd = func(ctx context.Context, r audiosearch.Run, most int, j mortise.Job) error {
-				leases, err := m.jobs.Claim(ctx, mortise.Claim{Token: [16]byte{1}, Kinds: []string{j.Kind}, Limit: 1, TTL: time.Nanosecond})
+				leases, err := m.jobs.Claim(ctx, mortise.Claim{Token: [16]byte{1}, Kinds: []string{j.Kind},
+					Limit: 1, TTL: time.Nanosecond})
 				if err != nil || len(leases) > 0 && !added[j.ID] {
 					return errors.Join(err, errBroken)
 				}

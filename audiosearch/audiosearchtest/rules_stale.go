@@ -45,7 +45,8 @@ var staleRules = []rule{
 			for _, i := range []int{4, 1, 5, 0, 3, 2} {
 				want[i] = endedRun([]string{orgA, orgB, "org-c"}[i%3], 0)
 				want[i].State, want[i].CreatedAt = audiosearch.StateRunning, moment(-time.Duration(i)*time.Hour)
-				want[i].CheckedAt, want[i].DueAt = moment(time.Duration(i)*time.Microsecond), moment(-time.Duration(i)*time.Minute)
+				want[i].CheckedAt, want[i].DueAt = moment(time.Duration(i)*time.Microsecond),
+					moment(-time.Duration(i)*time.Minute)
 				if i == 0 {
 					want[i].CheckedAt = time.Time{}
 				}
@@ -79,7 +80,8 @@ var staleRules = []rule{
 				r.CheckedAt, r.DueAt = checked, moment(time.Hour)
 				s.createRun(t, r)
 				for due, want := range map[time.Duration]int{-time.Microsecond: 0, 0: 0, time.Microsecond: 1} {
-					require.Len(t, s.staleDue(t, moment(1), moment(time.Hour+due), 10), want, "%v after its DueAt", due)
+					require.Len(t, s.staleDue(t, moment(1), moment(time.Hour+due), 10), want,
+						"%v after its DueAt", due)
 				}
 				s.updateRun(t, r, func(r *audiosearch.Run) { r.State = audiosearch.StateTerminated })
 			}
@@ -111,7 +113,8 @@ var staleRules = []rule{
 			for _, checked := range []bool{true, false} {
 				var want []int64
 				for i, state := range []audiosearch.State{
-					audiosearch.StatePending, audiosearch.StateQueued, audiosearch.StateRunning, audiosearch.StateTerminating, audiosearch.StateTerminated,
+					audiosearch.StatePending, audiosearch.StateQueued, audiosearch.StateRunning,
+					audiosearch.StateTerminating, audiosearch.StateTerminated,
 				} {
 					r := checkedRun(orgA, time.Duration(i)*time.Second)
 					if r.State = state; !checked {
@@ -124,7 +127,8 @@ var staleRules = []rule{
 				}
 				require.ElementsMatch(t, want, s.stale(t, time.Hour, 10))
 				for _, id := range want {
-					s.updateRun(t, audiosearch.Run{Organization: orgA, ID: id}, func(r *audiosearch.Run) { r.State = audiosearch.StateTerminated })
+					s.updateRun(t, audiosearch.Run{Organization: orgA, ID: id},
+						func(r *audiosearch.Run) { r.State = audiosearch.StateTerminated })
 				}
 				require.Empty(t, s.stale(t, time.Hour, 10))
 			}

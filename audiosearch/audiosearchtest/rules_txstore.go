@@ -87,7 +87,8 @@ var txCreateRules = []rule{
 			for _, org := range []string{orgA, orgB} {
 				again := plainRun(org, time.Hour)
 				again.ID = want.ID
-				require.ErrorIs(t, s.tx().CreateRunAndAdd(t.Context(), again, manyRuns, again.Job()), audiosearch.ErrRunExists)
+				require.ErrorIs(t, s.tx().CreateRunAndAdd(t.Context(), again, manyRuns, again.Job()),
+					audiosearch.ErrRunExists)
 			}
 			s.hasRun(t, want)
 			require.Empty(t, s.claim(t), "jobs")
@@ -99,7 +100,8 @@ var txCreateRules = []rule{
 		func(t *testing.T, s *subject) {
 			s.createRun(t, plainRun(orgA, 0))
 			r := plainRun(orgA, 0)
-			require.ErrorIs(t, s.tx().CreateRunAndAdd(t.Context(), r, 1, r.Job()), audiosearch.ErrTooManyRuns)
+			require.ErrorIs(t, s.tx().CreateRunAndAdd(t.Context(), r, 1, r.Job()),
+				audiosearch.ErrTooManyRuns)
 			s.isUnknown(t, orgA, r.ID)
 			require.Empty(t, s.claim(t), "jobs")
 		}},
@@ -119,7 +121,8 @@ var txCreateRules = []rule{
 		}},
 
 	{Rule{"txstore/notifies",
-		"A table that is a JobNotifier tells of the jobs that CreateRunAndAdd adds."}, needTx | needJobNotifier,
+		"A table that is a JobNotifier tells of the jobs that CreateRunAndAdd adds."},
+		needTx | needJobNotifier,
 		func(t *testing.T, s *subject) {
 			kinds := make(chan string, 1000)
 			defer s.Leases.(mortise.JobNotifier).NotifyJobs(func(kind string) { kinds <- kind })()
@@ -195,11 +198,12 @@ var txUpdateRules = []rule{
 			otherLease := s.addRun(t, other)
 			l := s.addRun(t, r)
 			var seen audiosearch.Run
-			require.NoError(t, s.tx().UpdateRunAndRemove(t.Context(), orgA, r.ID, func(stored *audiosearch.Run) error {
-				seen = stored.Clone()
-				stored.State, stored.Message = audiosearch.StateTerminated, "It ended."
-				return nil
-			}, l))
+			require.NoError(t, s.tx().UpdateRunAndRemove(t.Context(), orgA, r.ID,
+				func(stored *audiosearch.Run) error {
+					seen = stored.Clone()
+					stored.State, stored.Message = audiosearch.StateTerminated, "It ended."
+					return nil
+				}, l))
 			sameRun(t, r, seen)
 			r.State, r.Message = audiosearch.StateTerminated, "It ended."
 			s.hasRun(t, r)
@@ -242,10 +246,11 @@ var txUpdateRules = []rule{
 			none := second
 			none.Token = uuid.Nil
 			for i, l := range []mortise.Lease{first, none} {
-				require.NoError(t, s.tx().UpdateRunAndRemove(t.Context(), orgA, r.ID, func(stored *audiosearch.Run) error {
-					stored.Attempts = i + 1
-					return nil
-				}, l))
+				require.NoError(t, s.tx().UpdateRunAndRemove(t.Context(), orgA, r.ID,
+					func(stored *audiosearch.Run) error {
+						stored.Attempts = i + 1
+						return nil
+					}, l))
 				r.Attempts = i + 1
 				s.hasRun(t, r)
 				s.holds(t, second, true)
@@ -289,10 +294,11 @@ var txUpdateRules = []rule{
 		func(t *testing.T, s *subject) {
 			ended, open := plainRun(orgA, 0), plainRun(orgA, 0)
 			l := s.addRun(t, ended)
-			require.NoError(t, s.tx().UpdateRunAndRemove(t.Context(), orgA, ended.ID, func(r *audiosearch.Run) error {
-				r.State = audiosearch.StateTerminated
-				return nil
-			}, l))
+			require.NoError(t, s.tx().UpdateRunAndRemove(t.Context(), orgA, ended.ID,
+				func(r *audiosearch.Run) error {
+					r.State = audiosearch.StateTerminated
+					return nil
+				}, l))
 			ended.State = audiosearch.StateTerminated
 			require.NoError(t, s.tx().CreateRunAndAdd(t.Context(), open, manyRuns, open.Job()))
 			s.reopen(t)
@@ -318,10 +324,12 @@ func (s *subject) shares(t *testing.T, sharer mortise.Sharer) {
 // shareRules are the rules of a Sharer beside a TxStore.
 var shareRules = []rule{
 	{Rule{"txstore/leases-share",
-		"Shares of Leases reports whether a TxStore adds and removes jobs of theirs."}, needTx | needLeasesSharer,
+		"Shares of Leases reports whether a TxStore adds and removes jobs of theirs."},
+		needTx | needLeasesSharer,
 		func(t *testing.T, s *subject) { s.shares(t, s.Leases.(mortise.Sharer)) }},
 
 	{Rule{"txstore/queue-shares",
-		"Shares of a Queue reports whether a TxStore adds and removes jobs of it."}, needTx | needQueueSharer,
+		"Shares of a Queue reports whether a TxStore adds and removes jobs of it."},
+		needTx | needQueueSharer,
 		func(t *testing.T, s *subject) { s.shares(t, s.Queue.(mortise.Sharer)) }},
 }

@@ -105,19 +105,23 @@ func TestSkipping(t *testing.T) {
 		require.Contains(t, output, " because "+reason)
 	}
 
-	output, passed = proof().Run(t, "only what must be", "compactor/ends", "runpruner/limit", "txstore/durable", "txstore/job-is-there", "txstore/leases-share",
+	output, passed = proof().Run(t, "only what must be", "compactor/ends", "runpruner/limit",
+		"txstore/durable", "txstore/job-is-there", "txstore/leases-share",
 		"txstore/queue-shares", "txstore/notifies")
 	require.True(t, passed, output)
-	for _, reason := range []string{"its Scores are not a Compactor", "its Runs are not a RunPruner", "its Runs are not a TxStore"} {
+	for _, reason := range []string{"its Scores are not a Compactor", "its Runs are not a RunPruner",
+		"its Runs are not a TxStore"} {
 		require.Contains(t, output, " because "+reason)
 	}
 
 	output, passed = proof().Run(t, "runs without jobs", "txstore/lease-lost")
 	require.True(t, passed, output)
 	require.Contains(t, output, " because the backend has no Leases")
-	output, passed = proof().Run(t, "a plain table", "txstore/leases-share", "txstore/notifies", "txstore/queue-shares")
+	output, passed = proof().Run(t, "a plain table", "txstore/leases-share", "txstore/notifies",
+		"txstore/queue-shares")
 	require.True(t, passed, output)
-	for _, reason := range []string{"its Leases are not a Sharer", "its Leases are not a JobNotifier", "the backend has no Queue"} {
+	for _, reason := range []string{"its Leases are not a Sharer",
+		"its Leases are not a JobNotifier", "the backend has no Queue"} {
 		require.Contains(t, output, " because "+reason)
 	}
 	output, passed = proof().Run(t, "a plain queue", "txstore/queue-shares")

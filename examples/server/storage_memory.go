@@ -19,8 +19,9 @@ func openMemory(ctx context.Context, log *slog.Logger) (*backends, error) {
 		trigger:  newTriggerBackend(db.Trigger(), log),
 		authmgmt: newAuthMgmtBackend(db.AuthMgmt()),
 		vault:    db.Vault(),
-		audio:    audioBackend{store: db.AudioSearch(), queue: db.Queue(&mortise.LeaseOptions{Logger: log})},
-		kept:     "in memory, and ends with the process",
-		close:    db.Close,
+		audio: audioBackend{store: db.AudioSearch(),
+			queue: db.Queue(&mortise.LeaseOptions{Logger: log})},
+		kept:  "in memory, and ends with the process",
+		close: db.Close,
 	}, nil
 }

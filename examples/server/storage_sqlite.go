@@ -37,10 +37,11 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 		trigger:  newTriggerBackend(db.Trigger(), log),
 		authmgmt: newAuthMgmtBackend(db.AuthMgmt()),
 		vault:    db.Vault(),
-		audio:    audioBackend{store: db.AudioSearch(), queue: db.Queue(&mortise.LeaseOptions{Logger: log})},
-		kept:     "in the folder " + folder,
-		writes:   db.Ping,
-		close:    db.Close,
+		audio: audioBackend{store: db.AudioSearch(),
+			queue: db.Queue(&mortise.LeaseOptions{Logger: log})},
+		kept:   "in the folder " + folder,
+		writes: db.Ping,
+		close:  db.Close,
 	}, nil
 }
 

@@ -79,7 +79,8 @@ func newSearchAPI(t *testing.T) *searchAPI {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	r.store = searchAPIStore{db.AudioSearch(), r.fault}
-	r.service, err = audiosearch.New(r.store, db.Queue(&mortise.LeaseOptions{Logger: silent}), searchAPIModel{[]audiosearch.Class{silence}},
+	r.service, err = audiosearch.New(r.store, db.Queue(&mortise.LeaseOptions{Logger: silent}),
+		searchAPIModel{[]audiosearch.Class{silence}},
 		&audiosearch.Options{Moderator: halfFit{}, Logger: silent})
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.service, nil)

@@ -194,7 +194,8 @@ func soakSearches(t *testing.T, store searchBackend) {
 	}
 	for range 40 {
 		runs = append(runs, run())
-		if stale, err := store.StaleRuns(ctx, time.Now().Add(time.Hour), time.Time{}, 100); err == nil && len(stale) < heavy {
+		stale, err := store.StaleRuns(ctx, time.Now().Add(time.Hour), time.Time{}, 100)
+		if err == nil && len(stale) < heavy {
 			break // the heavy ones are nearly done
 		}
 	}

@@ -16,7 +16,8 @@ var sounds = audiosearchtest.Harness{Open: func(t *testing.T) audiosearchtest.Ba
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	tables := db.AudioSearch()
 	return audiosearchtest.Backend{
-		Datasets: tables, Catalog: tables, Scores: tables, Runs: tables, Results: tables, Leases: db.Jobs(), Queue: db.Queue(nil),
+		Datasets: tables, Catalog: tables, Scores: tables, Runs: tables, Results: tables,
+		Leases: db.Jobs(), Queue: db.Queue(nil),
 	}
 }}
 

@@ -187,7 +187,8 @@ func smallAudioScan(line string) bool {
 	// The second one is for the first row. The third one is asked for lost jobs only, and
 	// the others pass on what that finds.
 	return line == "SCAN json_each VIRTUAL TABLE INDEX 1:" || line == "SCAN audiosearch_results" ||
-		line == "SCAN audiosearch_runs USING INDEX audiosearch_runs_waiting" || strings.HasPrefix(line, "SCAN (subquery-")
+		line == "SCAN audiosearch_runs USING INDEX audiosearch_runs_waiting" ||
+		strings.HasPrefix(line, "SCAN (subquery-")
 }
 
 // TestNumbersInTables: what statements and the tables' definitions know by heart.

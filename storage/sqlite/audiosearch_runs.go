@@ -16,24 +16,31 @@ import (
 
 const (
 	// runChanges are those that an update of a run may change.
-	runChanges = "actor, query, state, termination, message, done, total, attempts, updated_at, started_at, finished_at, trace, due_at, checked_at"
+	runChanges = "actor, query, state, termination, message, done, total, attempts," +
+		" updated_at, started_at, finished_at, trace, due_at, checked_at"
 	runColumns = "id, organization, created_at, " + runChanges
 	runRow     = "SELECT " + runColumns + ", (SELECT token FROM audiosearch_result_sets WHERE seq = result_set) FROM audiosearch_runs"
 
-	insertRun  = "INSERT INTO audiosearch_runs (" + runColumns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
-	runTaken   = "SELECT 1 FROM audiosearch_runs WHERE id = ?"
-	updateRun  = "UPDATE audiosearch_runs SET (" + runChanges + ", result_set) = (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
+	insertRun = "INSERT INTO audiosearch_runs (" + runColumns + ")" +
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+	runTaken  = "SELECT 1 FROM audiosearch_runs WHERE id = ?"
+	updateRun = "UPDATE audiosearch_runs SET (" + runChanges + ", result_set)" +
+		" = (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
 	runByID    = runRow + " WHERE organization = ? AND id = ?"
 	waitingRun = "SELECT 1 FROM audiosearch_runs WHERE organization = ? AND state <> 'TERMINATED' LIMIT 1 OFFSET ?"
 
 	// For a limit, a time of being due, and one of checks. Runs that were never checked are
 	// few where anybody asks, and stand among all that have not ended.
-	staleRuns = "SELECT * FROM (" + neverChecked + ") UNION ALL SELECT * FROM (" + checkedRuns + ") LIMIT ?1"
+	staleRuns = "SELECT * FROM (" + neverChecked + ")" +
+		" UNION ALL SELECT * FROM (" + checkedRuns + ") LIMIT ?1"
 
 	neverChecked = runRow + " INDEXED BY audiosearch_runs_waiting" +
-		" WHERE state <> 'TERMINATED' AND checked_at IS NULL AND" + dueBefore + " ORDER BY organization LIMIT ?1"
-	checkedRuns = runRow + " WHERE state <> 'TERMINATED' AND checked_at < ?3 AND" + dueBefore + " ORDER BY checked_at, id LIMIT ?1"
-	dueBefore   = " (due_at IS NULL OR due_at < ?2)"
+		" WHERE state <> 'TERMINATED' AND checked_at IS NULL AND" + dueBefore +
+		" ORDER BY organization LIMIT ?1"
+	checkedRuns = runRow +
+		" WHERE state <> 'TERMINATED' AND checked_at < ?3 AND" + dueBefore +
+		" ORDER BY checked_at, id LIMIT ?1"
+	dueBefore = " (due_at IS NULL OR due_at < ?2)"
 )
 
 // CreateRun implements [audiosearch.Runs].
@@ -168,7 +175,8 @@ func (a *AudioSearch) StaleRuns(
 		dueBefore = ceilMicros(due)
 	}
 	var runs []audiosearch.Run
-	err := a.db.list(ctx, noOrg, staleRuns, []any{max(limit, 0), dueBefore, ceilMicros(checked)}, func(r *row) error {
+	args := []any{max(limit, 0), dueBefore, ceilMicros(checked)}
+	err := a.db.list(ctx, noOrg, staleRuns, args, func(r *row) error {
 		runs = append(runs, audiosearch.Run{})
 		return scanRun(r, &runs[len(runs)-1])
 	})
@@ -185,7 +193,8 @@ func runArgs(r *audiosearch.Run) ([]any, error) {
 		return nil, fmt.Errorf("sqlite: write the query of a run: %w", err)
 	}
 	return []any{r.Actor, string(query), string(r.State), string(r.Termination), r.Message, r.Done, r.Total, r.Attempts,
-		micros(r.UpdatedAt), micros(r.StartedAt), micros(r.FinishedAt), traceText(r.Trace), micros(r.DueAt), micros(r.CheckedAt)}, nil
+		micros(r.UpdatedAt), micros(r.StartedAt), micros(r.FinishedAt), traceText(r.Trace),
+		micros(r.DueAt), micros(r.CheckedAt)}, nil
 }
 
 // scanRun reads a row of runColumns.

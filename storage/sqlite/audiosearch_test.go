@@ -19,7 +19,8 @@ func sounds() audiosearchtest.Harness {
 		tables := db.AudioSearch()
 		files[tables] = &opened{db, path}
 		return audiosearchtest.Backend{
-			Datasets: tables, Catalog: tables, Scores: tables, Runs: tables, Results: tables, Leases: db.Jobs(), Queue: db.Queue(nil),
+			Datasets: tables, Catalog: tables, Scores: tables, Runs: tables, Results: tables,
+			Leases: db.Jobs(), Queue: db.Queue(nil),
 		}
 	}
 	return audiosearchtest.Harness{

@@ -36,12 +36,15 @@ func BenchmarkClaim(b *testing.B) {
 				later := time.Now().Add(time.Hour).UnixMicro()
 				_, err := tx.exec(fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 0 WHERE ?1 > 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)"+
 					" INSERT INTO mortise_jobs (id, kind, organization, claimable_at, deliveries, dead, ready)"+
-					" SELECT i + 1, 'search', printf('org%%06d', i %% ?2), iif(i < ?3, i, %d), 0, 0, i < ?3 FROM n", later), c.jobs, c.orgs, c.ripe)
+					" SELECT i + 1, 'search', printf('org%%06d', i %% ?2), iif(i < ?3, i, %d), 0, 0, i < ?3"+
+					" FROM n",
+					later), c.jobs, c.orgs, c.ripe)
 				return err
 			}))
 			table := db.Jobs()
 			for b.Loop() {
-				leases, err := table.Claim(b.Context(), mortise.Claim{Token: uuid.New(), Kinds: []string{"search"}, Limit: 4, TTL: time.Minute})
+				leases, err := table.Claim(b.Context(), mortise.Claim{Token: uuid.New(),
+					Kinds: []string{"search"}, Limit: 4, TTL: time.Minute})
 				require.NoError(b, err)
 				require.Len(b, leases, min(4, c.ripe))
 				b.StopTimer()
