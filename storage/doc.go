@@ -220,9 +220,16 @@
 //
 // # Proof
 //
-// Packages [github.com/seed-6363c74e/mortise/trigger/triggertest], [github.com/seed-6363c74e/mortise/authmgmt/authmgmttest],
-// [github.com/seed-6363c74e/mortise/vault/vaulttest] and [github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest] have the conformance suites: every sentence of a contract that can be tested is a rule, and a failing rule prints the sentence. A backend passes it with a harness of a few lines. Give it Reopen
-// if the data outlives the process, and Break if you can make the backend fail: the tests of storage/sqlite hold its locks as another process would.
+// The conformance suites are in packages
+// [github.com/seed-6363c74e/mortise/trigger/triggertest],
+// [github.com/seed-6363c74e/mortise/authmgmt/authmgmttest],
+// [github.com/seed-6363c74e/mortise/vault/vaulttest],
+// [github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest], and for queues and tables
+// of jobs [github.com/seed-6363c74e/mortise/storage/queuetest]. Every sentence of a contract
+// that can be tested is a rule, and a failing rule prints the sentence. A backend passes it
+// with a harness of a few lines. Give it Reopen if the data outlives the process, and Break
+// if you can make the backend fail: the tests of storage/sqlite hold its locks as another
+// process would.
 //
 //	func TestTrigger(t *testing.T) {
 //		triggertest.Run(t, triggertest.Harness{Open: open, Reopen: reopen})

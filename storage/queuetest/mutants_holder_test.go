@@ -141,6 +141,8 @@ var holderMutants = []broken{
 
 // raceMutants are those of calls that come at once, or are cut off.
 var raceMutants = []broken{
+	{name: "cancels in two steps", breaks: []string{"leases/cancel-concurrent"},
+		mutate: (*mutant).cancelsInTwoSteps},
 	{name: "fails all calls of a group", breaks: []string{"leases/failures-alone"},
 		mutate: func(m *mutant) {
 			m.inGroup(func(_ context.Context, _ mortise.Lease, own, others error) error {
@@ -196,6 +198,32 @@ var raceMutants = []broken{
 				return ctx.Err()
 			}
 		}},
+}
+
+// cancelsInTwoSteps looks whether a job is held, and removes it then. Claims come between.
+func (m *mutant) cancelsInTwoSteps() {
+	var held records[mortise.Lease]
+	looked := make(chan struct{})
+	first := sync.OnceFunc(func() { close(looked) })
+	m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+		conformance.Hold(looked)
+		leases, err := m.inner.Claim(ctx, c)
+		for _, l := range leases {
+			held.set(l.Job, l)
+		}
+		return leases, err
+	}
+	m.cancel = func(ctx context.Context, j mortise.Job) error {
+		if _, ok := held.get(j); ok {
+			return nil
+		}
+		first()
+		conformance.Seam()
+		if l, ok := held.get(j); ok {
+			return m.inner.Remove(ctx, l, false)
+		}
+		return m.inner.Cancel(ctx, j)
+	}
 }
 
 // inGroup makes each Extend wait for the calls beside it. outcome is told how it ended, and

@@ -2,6 +2,7 @@ package queuetest
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -66,6 +67,34 @@ var claimRaceRules = []rule{
 				total += len(got[i])
 			}
 			require.Equal(t, 1, total, "leases of one job")
+		}},
+
+	{Rule{"leases/cancel-concurrent", "Cancel is atomic: of a Claim and a Cancel of one job at " +
+		"once, either the claim holds it, or it is gone."},
+		needTable, func(t *testing.T, s *subject) {
+			const n = 12
+			var jobs [n]mortise.Job
+			for i := range jobs {
+				jobs[i] = s.add(t, newJob(), 0)
+			}
+			var held [n][]mortise.Lease
+			var errs [2 * n]error
+			conformance.Together(2*n, func(i int) {
+				if i%2 == 0 {
+					errs[i] = s.Leases.Cancel(t.Context(), jobs[i/2])
+					return
+				}
+				held[i/2], errs[i] = s.Leases.Claim(t.Context(),
+					mortise.Claim{Token: uuid.New(), Kinds: []string{kindA}, Limit: 1, TTL: time.Hour})
+			})
+			conformance.NoErrors(t, errs[:])
+			var left []string
+			for _, l := range slices.Concat(held[:]...) {
+				s.extend(t, l, 0, time.Minute)
+				left = append(left, l.Job.String())
+			}
+			s.none(t, time.Minute-time.Microsecond)
+			require.ElementsMatch(t, left, leased(s.claim(t, time.Minute, time.Hour, n)))
 		}},
 
 	{Rule{"leases/failures-alone", "Of many calls at once, one that fails fails alone."},
