@@ -13,7 +13,7 @@ func (w *Worker) sweep(ctx context.Context) error {
 	ticker := time.NewTicker(w.opts.Sweep)
 	defer ticker.Stop()
 	for {
-		if _, err := w.SweepOnce(ctx); err != nil && ctx.Err() == nil {
+		if _, err := w.sweepOnce(ctx, lostjobs.Many); err != nil && ctx.Err() == nil {
 			w.service.opts.Logger.WarnContext(ctx, "sweep failed; trying again",
 				"in", w.opts.Sweep, "error", err)
 		}
@@ -30,9 +30,11 @@ func (w *Worker) sweep(ctx context.Context) error {
 // organization with too many ([Options.KeepRuns]), and old ones if told to. It returns how
 // many runs it queued; those that had a job are among them, and nothing happens to those.
 // [Worker.Run] calls it.
-func (w *Worker) SweepOnce(ctx context.Context) (queued int, err error) {
+func (w *Worker) SweepOnce(ctx context.Context) (queued int, err error) { return w.sweepOnce(ctx, 1) }
+
+func (w *Worker) sweepOnce(ctx context.Context, atOnce int) (queued int, err error) {
 	s := w.service
-	queued, err = w.queueLost(ctx)
+	queued, err = w.queueLost(ctx, atOnce)
 	errs := []error{err}
 	if _, err := s.trim(ctx); err != nil {
 		errs = append(errs, err)
@@ -55,7 +57,7 @@ func (w *Worker) SweepOnce(ctx context.Context) (queued int, err error) {
 
 // queueLost queues the runs whose job may be missing: adding one that is there changes
 // nothing. Each is looked at once a LostAfter, however many wait.
-func (w *Worker) queueLost(ctx context.Context) (queued int, err error) {
+func (w *Worker) queueLost(ctx context.Context, atOnce int) (queued int, err error) {
 	s := w.service
 	if s.tx != nil {
 		return 0, nil
@@ -63,12 +65,13 @@ func (w *Worker) queueLost(ctx context.Context) (queued int, err error) {
 	const batch = 500
 	until := time.Now().Add(w.opts.Sweep)
 	queue := func(checked, due time.Time) error {
-		next := func(ctx context.Context, limit int) ([]Run, error) {
-			runs, err := s.store.StaleRuns(ctx, checked, due, limit)
-			return runs, unavailable("look for runs whose job may be lost", err)
-		}
-		n, err := lostjobs.Each(ctx, batch, until, next, func(ctx context.Context, r Run) error {
-			return s.enqueue(ctx, &r)
+		n, err := lostjobs.Each(ctx, lostjobs.Work[Run]{
+			Next: func(ctx context.Context, limit int) ([]Run, error) {
+				runs, err := s.store.StaleRuns(ctx, checked, due, limit)
+				return runs, unavailable("look for runs whose job may be lost", err)
+			},
+			Do:    func(ctx context.Context, r Run) error { return s.enqueue(ctx, &r) },
+			Batch: batch, Until: until, AtOnce: atOnce,
 		})
 		queued += n
 		return err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -36,13 +37,20 @@ func (sink) List(context.Context, string, trigger.Query) (trigger.Page, error) {
 	return trigger.Page{}, nil
 }
 func (sink) Unqueued(context.Context, time.Time, int) ([]trigger.Event, error) { return nil, nil }
-func (sink) Enqueue(context.Context, trigger.Job) error                        { return nil }
-func (sink) Consume(context.Context, int, func(context.Context, trigger.Delivery) trigger.Verdict) error {
+func (sink) Stale(context.Context, time.Time, time.Time, int) ([]trigger.Event, error) {
+	return nil, nil
+}
+func (sink) Enqueue(context.Context, mortise.Job) error { return nil }
+func (sink) Cancel(context.Context, mortise.Job) error  { return nil }
+func (sink) Consume(context.Context, mortise.ConsumeOptions, mortise.Handler) error {
 	return nil
 }
-func (sink) Shares(trigger.Store) bool { return true }
-func (sink) CreateAndEnqueue(_ context.Context, e trigger.Event, _ time.Time, _ trigger.Job) (trigger.Event, bool, error) {
+func (sink) Shares(any) bool { return true }
+func (sink) CreateAndAdd(_ context.Context, e trigger.Event, _ time.Time, _ mortise.Job) (trigger.Event, bool, error) {
 	return e, true, nil
+}
+func (sink) UpdateAndRemove(context.Context, string, uuid.UUID, func(*trigger.Event) error, mortise.Lease, bool) error {
+	return nil
 }
 
 // keyTable is the same table of key digests for both sides.

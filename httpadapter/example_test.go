@@ -18,7 +18,7 @@ import (
 func Example() {
 	ctx := context.Background()
 	db, _ := memory.Open(ctx, nil)
-	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), &trigger.Options{Keys: db.Trigger()})
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger()})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func ExampleAuthenticator() {
 // Several services under one prefix are joined, and the host mounts one handler.
 func ExampleJoin() {
 	db, _ := memory.Open(context.Background(), nil)
-	service, _ := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
+	service, _ := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	nobody := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 	})
@@ -85,7 +85,7 @@ func ExampleJoin() {
 func ExampleObserver() {
 	counts := make(map[string]int)
 	db, _ := memory.Open(context.Background(), nil)
-	service, _ := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
+	service, _ := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	nobody := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 	})

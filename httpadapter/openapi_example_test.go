@@ -14,7 +14,7 @@ import (
 // The document follows the options that a service is mounted with.
 func ExampleOpenAPI() {
 	db, _ := memory.Open(context.Background(), nil)
-	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), &trigger.Options{Keys: db.Trigger()})
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger()})
 	if err != nil {
 		log.Fatal(err)
 	}

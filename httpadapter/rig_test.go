@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -76,19 +77,15 @@ func (f *flaky) Organization(ctx context.Context, org string) (trigger.Organizat
 
 // flakyQueue does not share the store's transaction, so that a failing enqueue is seen.
 type flakyQueue struct {
-	queue trigger.Queue
-	err   error
+	mortise.Queue
+	err error
 }
 
-func (q *flakyQueue) Enqueue(ctx context.Context, j trigger.Job) error {
+func (q *flakyQueue) Enqueue(ctx context.Context, j mortise.Job) error {
 	if q.err != nil {
 		return q.err
 	}
-	return q.queue.Enqueue(ctx, j)
-}
-
-func (q *flakyQueue) Consume(ctx context.Context, n int, handle func(context.Context, trigger.Delivery) trigger.Verdict) error {
-	return q.queue.Consume(ctx, n, handle)
+	return q.Queue.Enqueue(ctx, j)
 }
 
 func newRig(t *testing.T, opts *httpadapter.TriggerOptions) *rig {
@@ -97,7 +94,7 @@ func newRig(t *testing.T, opts *httpadapter.TriggerOptions) *rig {
 	require.NoError(t, err)
 	r := &rig{t: t, log: new(lockedBuffer)}
 	r.store = &flaky{Trigger: db.Trigger()}
-	r.queue = &flakyQueue{queue: db.Trigger().Queue(nil)}
+	r.queue = &flakyQueue{Queue: db.Queue(nil)}
 	logger := slog.New(slog.NewJSONHandler(r.log, nil))
 	r.service, err = trigger.New(r.store, r.queue, &trigger.Options{Directory: r.store, Keys: r.store, Logger: logger})
 	require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -19,9 +20,9 @@ func Example() {
 
 	var (
 		store  trigger.Store  = db.Trigger()
-		leases trigger.Leases = db.Trigger()
+		leases mortise.Leases = db.Jobs()
 	)
-	service, err := trigger.New(store, trigger.LeaseQueue(leases, nil), nil)
+	service, err := trigger.New(store, mortise.NewLeaseQueue(leases, nil), nil)
 	if err != nil {
 		panic(err)
 	}

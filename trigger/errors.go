@@ -27,8 +27,6 @@ var (
 	ErrInvalidKey = errors.New("trigger: invalid API key")
 	// ErrNotFailed: only a failed event can be retried by hand.
 	ErrNotFailed = errors.New("trigger: only a failed event can be retried")
-	// ErrLeaseLost: another consumer holds the job now, or it is gone.
-	ErrLeaseLost = errors.New("trigger: the lease of the job is lost")
 	// ErrExists: an API key with this digest is stored already.
 	ErrExists = errors.New("trigger: already exists")
 )

@@ -43,6 +43,14 @@ type Event struct {
 	StartedAt   time.Time // start of the latest attempt
 	FinishedAt  time.Time
 
+	// DueAt is when the event is next due: its submission, or the end of the wait for a
+	// retry. While an attempt runs it is when the attempt must be over.
+	DueAt time.Time
+
+	// CheckedAt is when the event's job was last known to be queued. The service leaves it
+	// zero where event and job stand in one database.
+	CheckedAt time.Time
+
 	Attempts  int      // attempts begun in this generation, those ended by a shutdown not counted
 	LastError string   // what the latest failed attempt said; kept when a later one succeeds
 	Outcome   *Outcome // set when completed
@@ -58,11 +66,6 @@ type Event struct {
 type Outcome struct {
 	Summary string          // one or two sentences for a person
 	Data    json.RawMessage // optional, any JSON value
-}
-
-// Job returns the job of the event's present generation.
-func (e *Event) Job() Job {
-	return Job{Organization: e.Organization, EventID: e.ID, Generation: e.Generation}
 }
 
 // Clone returns a deep copy. Backends that keep events in memory use it at their boundary.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -42,7 +43,7 @@ func ExamplePruner() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
 	ctx := context.Background()
-	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	check(err)
 	_, err = service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."})
 	check(err)
@@ -64,32 +65,6 @@ func ExamplePruner() {
 	// 1 <nil>
 }
 
-// A claimed job is held until its lease ends, then anybody may claim it, and the former holder can do nothing to it.
-func ExampleLeases() {
-	db, err := memory.Open(context.Background(), nil)
-	check(err)
-	ctx := context.Background()
-	var leases trigger.Leases = db.Trigger()
-	noon := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	until := noon.Add(15 * time.Second)
-	check(leases.Add(ctx, trigger.Job{Organization: "acme", EventID: uuid.Max}, noon))
-
-	first, err := leases.Claim(ctx, uuid.New(), noon, until, 10)
-	check(err)
-	none, err := leases.Claim(ctx, uuid.New(), noon, until, 10)
-	check(err)
-	fmt.Println(len(first), len(none))
-
-	second, err := leases.Claim(ctx, uuid.New(), until, until.Add(15*time.Second), 10)
-	check(err)
-	fmt.Println(leases.Remove(ctx, first[0], false))
-	fmt.Println(second[0].Deliveries, leases.Remove(ctx, second[0], false))
-	// Output:
-	// 1 0
-	// trigger: the lease of the job is lost
-	// 2 <nil>
-}
-
 // event is one that a backend could be given.
 func event(instructions string) trigger.Event {
 	return trigger.Event{
@@ -98,60 +73,29 @@ func event(instructions string) trigger.Event {
 	}
 }
 
-// The job table of memory stands beside its events, so both are written at once.
-func ExampleTxLeases() {
+// The jobs of memory stand beside its events, so both are written at once.
+func ExampleTxStore() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
 	ctx := context.Background()
-	var leases trigger.TxLeases = db.Trigger()
-	fmt.Println(leases.Shares(db.Trigger()))
+	var store trigger.TxStore = db.Trigger()
+	fmt.Println(db.Queue(nil).Shares(store))
 
 	e := event("Document the release.")
-	_, created, err := leases.CreateAndAdd(ctx, e, time.Time{}, e.Job(), e.SubmittedAt)
+	_, created, err := store.CreateAndAdd(ctx, e, time.Time{}, e.Job())
 	check(err)
-	claimed, err := leases.Claim(ctx, uuid.New(), time.Now(), time.Now().Add(time.Minute), 10)
+	claim := mortise.Claim{Token: uuid.New(), Kinds: []string{trigger.JobKind}, Limit: 10, TTL: time.Minute}
+	claimed, err := db.Jobs().Claim(ctx, claim)
 	check(err)
-	fmt.Println(created, claimed[0].Job.EventID == e.ID)
+	fmt.Println(created, claimed[0].Job.ID == e.Job().ID)
+
+	check(store.UpdateAndRemove(ctx, "acme", e.ID, func(e *trigger.Event) error {
+		e.Status = trigger.StatusCompleted
+		return nil
+	}, claimed[0], false))
+	fmt.Println(db.Jobs().Extend(ctx, claimed[0], time.Minute))
 	// Output:
 	// true
 	// true true
-}
-
-// A queue made of such a table has the transaction too. The service uses it by itself.
-func ExampleTxQueue() {
-	db, err := memory.Open(context.Background(), nil)
-	check(err)
-	ctx := context.Background()
-	queue, ok := trigger.LeaseQueue(db.Trigger(), nil).(trigger.TxQueue)
-	fmt.Println(ok, queue.Shares(db.Trigger()))
-
-	e := event("Document the release.")
-	_, created, err := queue.CreateAndEnqueue(ctx, e, time.Time{}, e.Job())
-	fmt.Println(created, err)
-	_, created, err = queue.CreateAndEnqueue(ctx, e, time.Time{}, e.Job())
-	fmt.Println(created, err)
-	// Output:
-	// true true
-	// true <nil>
-	// false <nil>
-}
-
-// Tests drive such a queue by hand, without waiting.
-func ExampleStepQueue() {
-	db, err := memory.Open(context.Background(), nil)
-	check(err)
-	ctx := context.Background()
-	queue := trigger.LeaseQueue(db.Trigger(), nil).(trigger.StepQueue)
-	check(queue.Enqueue(ctx, trigger.Job{Organization: "acme", EventID: uuid.Max}))
-	for range 2 {
-		found, err := queue.ConsumeOne(ctx, func(_ context.Context, d trigger.Delivery) trigger.Verdict {
-			fmt.Println("took", d.Job.ID())
-			return trigger.Verdict{Kind: trigger.VerdictDone}
-		})
-		fmt.Println(found, err)
-	}
-	// Output:
-	// took ffffffff-ffff-ffff-ffff-ffffffffffff/0
-	// true <nil>
-	// false <nil>
+	// mortise: the lease is lost
 }

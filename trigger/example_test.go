@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -23,7 +24,7 @@ func check(err error) {
 func newService(opts *trigger.Options) *trigger.Service {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), opts)
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), opts)
 	check(err)
 	return service
 }
@@ -33,7 +34,7 @@ func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	db, err := memory.Open(ctx, nil)
 	check(err)
-	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	check(err)
 
 	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
@@ -63,7 +64,7 @@ func Example() {
 func ExampleNew() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), &trigger.Options{
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{
 		IdempotencyWindow: time.Hour,
 		MaxBytes:          64 << 10,
 	})
@@ -156,7 +157,7 @@ func ExampleStore() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
 	store := auditedStore{db.Trigger()}
-	service, err := trigger.New(store, db.Trigger().Queue(nil), nil)
+	service, err := trigger.New(store, db.Queue(nil), nil)
 	check(err)
 	_, err = service.Submit(context.Background(), "acme", trigger.Submission{Instructions: "Document the release."})
 	check(err)
@@ -172,25 +173,28 @@ func (s auditedStore) Create(ctx context.Context, e trigger.Event, keySince time
 	return stored, created, err
 }
 
-// A table of leases becomes a queue by LeaseQueue. Jobs are handed out until a verdict ends them.
-func ExampleQueue() {
+// A host that is pushed jobs, by HTTP say, gives each of them to Handle, and tells by the
+// verdict what it wants.
+func ExampleWorker_Handle() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	var queue trigger.Queue = trigger.LeaseQueue(db.Trigger(), nil)
-	ctx, stop := context.WithCancel(context.Background())
-	check(queue.Enqueue(ctx, trigger.Job{Organization: "acme", EventID: uuid.Max}))
-	err = queue.Consume(ctx, 1, func(_ context.Context, d trigger.Delivery) trigger.Verdict {
-		fmt.Println(d.Job.ID(), "delivery", d.Deliveries)
-		if d.Deliveries == 1 {
-			return trigger.Verdict{Kind: trigger.VerdictRetry}
-		}
-		stop()
-		return trigger.Verdict{Kind: trigger.VerdictDone}
-	})
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	check(err)
+	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+		return trigger.Outcome{Summary: "Wrote the page."}, nil
+	}), nil)
+	check(err)
+	ctx := context.Background()
+	e, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."})
+	check(err)
+
+	verdict := worker.Handle(ctx, mortise.Delivery{Job: e.Job(), Deliveries: 1})
+	fmt.Println(verdict.Kind == mortise.VerdictDone)
+	e, err = service.Get(ctx, "acme", e.ID)
+	fmt.Println(e.Status, err)
 	// Output:
-	// ffffffff-ffff-ffff-ffff-ffffffffffff/0 delivery 1
-	// ffffffff-ffff-ffff-ffff-ffffffffffff/0 delivery 2
+	// true
+	// completed <nil>
 }
 
 func ExampleObserver() {
@@ -269,7 +273,7 @@ func ExampleDirectory() {
 func ExampleKeys() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), &trigger.Options{Keys: db.Trigger()})
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger()})
 	check(err)
 	ctx := context.Background()
 	key, record, err := service.IssueKey(ctx, "acme", "release pipeline")

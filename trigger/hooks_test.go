@@ -89,11 +89,10 @@ func TestPanicsOfHooks(t *testing.T) {
 		t.Run(broken, func(t *testing.T) {
 			var logged lockedBuffer
 			log := slog.New(slog.NewTextHandler(&logged, nil))
-			db, err := memory.Open(t.Context(), nil)
-			require.NoError(t, err)
-			h := &hooks{Trigger: db.Trigger(), broken: broken}
 			clock := new(triggertest.Clock)
-			s, err := trigger.New(db.Trigger(), trigger.LeaseQueue(db.Trigger(), &trigger.LeaseOptions{Now: clock.Now}), &trigger.Options{
+			db := openMemoryAt(t, clock.Now)
+			h := &hooks{Trigger: db.Trigger(), broken: broken}
+			s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{
 				Directory: h, Observer: h, Tracer: h, PublicError: h.publicError, Logger: log, Now: clock.Now,
 			})
 			require.NoError(t, err)
@@ -159,7 +158,7 @@ func TestWorkerOutlivesPanics(t *testing.T) {
 	require.NoError(t, err)
 	observer := &hooks{Trigger: db.Trigger(), broken: "Observe"}
 	log := slog.New(slog.NewTextHandler(&logged, nil))
-	s, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), &trigger.Options{Observer: observer, Tracer: &hooks{broken: "end"}, Logger: log})
+	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Observer: observer, Tracer: &hooks{broken: "end"}, Logger: log})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	var left sync.WaitGroup

@@ -113,7 +113,7 @@ func (readOnly) Organization(context.Context, string) (trigger.Organization, err
 
 func TestReadOnlyDirectory(t *testing.T) {
 	db := openMemory(t)
-	s, err := trigger.New(db, db.Queue(nil), &trigger.Options{Directory: readOnly{}})
+	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Directory: readOnly{}})
 	require.NoError(t, err)
 	submit(t, s, "a")
 	err = s.UpdateOrganization(t.Context(), "acme", func(*trigger.Organization) error { return nil })

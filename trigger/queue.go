@@ -2,83 +2,56 @@ package trigger
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
-// Job asks for one event to be processed. It names the event and carries nothing of it.
-type Job struct {
-	Organization string
-	EventID      uuid.UUID
-	Generation   int
+// Queue is the queue of the jobs of events.
+type Queue = mortise.Queue
+
+// JobKind is the kind of the jobs of events.
+const JobKind = "trigger"
+
+// Job returns the job of the event's present generation. Its ID is the event's, a hyphen,
+// and the generation.
+func (e *Event) Job() mortise.Job {
+	return mortise.Job{
+		Kind: JobKind, Organization: e.Organization, ID: e.ID.String() + "-" + strconv.Itoa(e.Generation),
+		Trace: e.Trace,
+	}
 }
 
-// ID identifies the job: event and generation, as "UUID/N".
-func (j Job) ID() string { return j.EventID.String() + "/" + strconv.Itoa(j.Generation) }
-
-// Delivery is a job handed to a consumer.
-type Delivery struct {
-	Job        Job
-	Deliveries int // how often this job has been handed out, this time included
+// parseJobID returns the event and the generation of a job.
+func parseJobID(id string) (event uuid.UUID, generation int, err error) {
+	const length = 36
+	if len(id) > length+1 && id[length] == '-' {
+		if event, err = uuid.Parse(id[:length]); err == nil {
+			generation, err = strconv.Atoi(id[length+1:])
+		}
+		if err == nil && event.String()+"-"+strconv.Itoa(generation) == id {
+			return event, generation, nil
+		}
+	}
+	return uuid.Nil, 0, fmt.Errorf("trigger: %.80q is not the ID of an event's job", id)
 }
 
-// VerdictKind says what a consumer made of a delivery.
-type VerdictKind uint8
+// TxStore is a Store that can add and remove jobs in its own transaction. The service uses
+// it if the queue is a [mortise.Sharer] that says so. Otherwise it stores first and
+// enqueues then, and the sweeper looks for what a crash left between.
+type TxStore interface {
+	Store
 
-// The verdicts.
-const (
-	VerdictRetry VerdictKind = iota // deliver it again after Verdict.After; the zero value, so that nothing is lost by omission
-	VerdictDone                     // never deliver it again
-	VerdictDead                     // never deliver it again, and keep it as a dead letter where the queue can
-)
+	// CreateAndAdd does Create and, if that created the event, [mortise.Leases].Add, in
+	// one transaction.
+	CreateAndAdd(ctx context.Context, e Event, keySince time.Time, j mortise.Job) (stored Event, created bool, err error)
 
-// Verdict is a consumer's answer to a Delivery.
-type Verdict struct {
-	Kind  VerdictKind
-	After time.Duration // with VerdictRetry: not before this long from now
-}
-
-// Queue delivers jobs at least once: a job is delivered until a verdict ends it, again after its consumer died, and possibly to
-// two consumers in a row if the first one stalls. Jobs come roughly in order of becoming due; a job that is retried never holds
-// up others. All methods are safe for concurrent use.
-type Queue interface {
-	// Enqueue adds a job, due at once. It is idempotent: a job whose ID is in the queue, waiting or running, is not added a second
-	// time. An error means that the job may or may not be there.
-	Enqueue(ctx context.Context, j Job) error
-
-	// Consume hands jobs to handle until ctx ends: as many as are due at a time, but never more than workers. Then it takes no more, waits for the running calls
-	// of handle, applies their verdicts and returns nil. It returns an error only if it cannot go on; a passing failure of the
-	// backend is waited out.
-	//
-	// A queue that knows organizations apart, as those of [LeaseQueue] do, serves them in
-	// turn. While one organization has all workers, of which there are two or more, one
-	// job of another organization is handed out besides them, so that it need not wait
-	// for a long one to end.
-	//
-	// The context given to handle carries ctx's values. It does not end with ctx, but with the delivery: when the lease is lost,
-	// its cause is [ErrLeaseLost], and the verdict is ignored.
-	Consume(ctx context.Context, workers int, handle func(context.Context, Delivery) Verdict) error
-}
-
-// TxQueue is a Queue that can add a job in the same transaction in which an event is stored.
-type TxQueue interface {
-	Queue
-
-	// Shares reports whether s keeps its events where this queue keeps its jobs. A store that a host has wrapped in a type of its own
-	// is not recognized: then events are stored first and queued then, and the sweeper closes the gap.
-	Shares(s Store) bool
-
-	// CreateAndEnqueue does [Store.Create] and, if that created the event, [Queue.Enqueue], both or neither.
-	CreateAndEnqueue(ctx context.Context, e Event, keySince time.Time, j Job) (stored Event, created bool, err error)
-}
-
-// StepQueue is a Queue that can be driven by hand. [Worker.RunOnce] needs it; queues made by [LeaseQueue] have it.
-type StepQueue interface {
-	Queue
-
-	// ConsumeOne takes one job that is due now, calls handle on the caller's goroutine, and applies the verdict. It reports false
-	// if no job was due.
-	ConsumeOne(ctx context.Context, handle func(context.Context, Delivery) Verdict) (bool, error)
+	// UpdateAndRemove does Update and, if that succeeded, [mortise.Holder].Remove, in one
+	// transaction. That the lease is lost is not an error: the event is changed all the
+	// same, and the job stays with its holder.
+	UpdateAndRemove(ctx context.Context, org string, id uuid.UUID, update func(*Event) error, l mortise.Lease, dead bool) error
 }

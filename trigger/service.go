@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
 )
 
@@ -49,7 +50,7 @@ type Options struct {
 type Service struct {
 	store     Store
 	queue     Queue
-	tx        TxQueue // queue, if it shares the store's transaction; else nil
+	tx        TxStore // store, if the queue's jobs can be part of its transactions; else nil
 	directory Directory
 	keys      Keys
 	opts      Options
@@ -88,8 +89,8 @@ func New(store Store, queue Queue, opts *Options) (*Service, error) {
 	if s.opts.Logger == nil {
 		s.opts.Logger = slog.Default()
 	}
-	if tx, ok := queue.(TxQueue); ok {
-		if tx.Shares(store) {
+	if sharer, ok := queue.(mortise.Sharer); ok {
+		if tx, ok := store.(TxStore); ok && sharer.Shares(store) {
 			s.tx = tx
 		} else {
 			s.opts.Logger.Info("trigger: the queue does not share the store's transaction; an event is stored first and queued then")
@@ -186,7 +187,7 @@ func (s *Service) Retry(ctx context.Context, org string, id uuid.UUID) (Event, e
 		stored.Generation++
 		stored.Attempts = 0
 		stored.StartedAt, stored.FinishedAt = time.Time{}, time.Time{}
-		stored.UnqueuedSince = now
+		stored.UnqueuedSince, stored.DueAt = now, now
 		e = stored.Clone()
 		return nil
 	})
@@ -232,8 +233,19 @@ func (s *Service) Ping(ctx context.Context) error {
 
 // update is Store.Update, with the errors of the update function told from those of the store.
 func (s *Service) update(ctx context.Context, org string, id uuid.UUID, update func(*Event) error) error {
+	return tellApart(update, func(update func(*Event) error) error { return s.store.Update(ctx, org, id, update) })
+}
+
+// updateAndRemove is the same for TxStore.UpdateAndRemove.
+func (s *Service) updateAndRemove(
+	ctx context.Context, org string, id uuid.UUID, update func(*Event) error, l mortise.Lease, dead bool,
+) error {
+	return tellApart(update, func(update func(*Event) error) error { return s.tx.UpdateAndRemove(ctx, org, id, update, l, dead) })
+}
+
+func tellApart(update func(*Event) error, store func(func(*Event) error) error) error {
 	var refused error
-	err := s.store.Update(ctx, org, id, func(e *Event) error {
+	err := store(func(e *Event) error {
 		refused = update(e)
 		return refused
 	})

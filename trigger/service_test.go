@@ -42,20 +42,23 @@ func get(t *testing.T, s *trigger.Service, id uuid.UUID) trigger.Event {
 	return e
 }
 
-func openMemory(t *testing.T) *memory.Trigger {
+func openMemory(t *testing.T) *memory.DB { return openMemoryAt(t, time.Now) }
+
+// openMemoryAt opens a database whose jobs go by a clock.
+func openMemoryAt(t *testing.T, now func() time.Time) *memory.DB {
 	t.Helper()
-	db, err := memory.Open(t.Context(), nil)
+	db, err := memory.Open(t.Context(), &memory.Options{Now: now})
 	require.NoError(t, err)
-	return db.Trigger()
+	return db
 }
 
 func TestNewNeedsItsParts(t *testing.T) {
 	db := openMemory(t)
 	_, err := trigger.New(nil, db.Queue(nil), nil)
 	require.Error(t, err)
-	_, err = trigger.New(db, nil, nil)
+	_, err = trigger.New(db.Trigger(), nil, nil)
 	require.Error(t, err)
-	s, err := trigger.New(db, db.Queue(nil), nil)
+	s, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	require.NoError(t, err)
 	_, err = trigger.NewWorker(s, nil, nil)
 	require.Error(t, err)
@@ -191,7 +194,7 @@ func TestPrune(t *testing.T) {
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 
 	db := openMemory(t)
-	s, err := trigger.New(struct{ trigger.Store }{db}, db.Queue(nil), nil)
+	s, err := trigger.New(struct{ trigger.Store }{db.Trigger()}, db.Queue(nil), nil)
 	require.NoError(t, err)
 	_, err = s.Prune(t.Context(), limit)
 	require.ErrorIs(t, err, errors.ErrUnsupported)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -44,12 +45,12 @@ func (r seeded) Read(b []byte) (int, error) {
 func (s *simulation) boot(i int) {
 	p := &process{sim: s, index: i}
 	faults := &triggertest.Faults{Before: p.before, After: p.after}
-	leases := faults.Leases(s.db)
+	leases := faults.Leases(auditedJobs{s.db.jobs, s.db})
 	if !s.shared {
-		leases = struct{ trigger.Leases }{leases}
+		leases = struct{ mortise.Leases }{leases}
 	}
 	logger := slog.New(slog.DiscardHandler)
-	queue := faults.Queue(trigger.LeaseQueue(leases, &trigger.LeaseOptions{TTL: simTTL, Now: s.clock.Now, Logger: logger}))
+	queue := faults.Queue(mortise.NewLeaseQueue(leases, &mortise.LeaseOptions{TTL: simTTL, Logger: logger}))
 	var err error
 	p.service, err = trigger.New(faults.Store(s.db), queue, &trigger.Options{
 		Now: s.clock.Now, Rand: seeded{s.rng}, Logger: logger, IdempotencyWindow: simWindow, Observer: trigger.ObserverFunc(p.observe),
@@ -218,7 +219,7 @@ func (s *simulation) send(p *process, c *submission, word string) {
 // delivery is one RunOnce of a worker, carried by its context.
 type delivery struct {
 	shutdown context.CancelFunc
-	job      trigger.Job // what it claimed
+	job      mortise.Job // what it claimed
 	attempt  int         // the attempt for which the Processor was entered; 0: not yet
 }
 

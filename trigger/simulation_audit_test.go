@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -37,18 +39,25 @@ type eventRecord struct {
 // every write.
 type auditedDB struct {
 	*memory.Trigger
-	sim *simulation
+	jobs *memory.Jobs
+	sim  *simulation
+}
+
+// auditedJobs are its jobs.
+type auditedJobs struct {
+	*memory.Jobs
+	db *auditedDB
 }
 
 func newAuditedDB(s *simulation) *auditedDB {
-	db, err := memory.Open(context.Background(), nil)
+	db, err := memory.Open(context.Background(), &memory.Options{Now: func() time.Time { return s.clock.Now() }})
 	if err != nil {
 		panic(err)
 	}
-	return &auditedDB{db.Trigger(), s}
+	return &auditedDB{db.Trigger(), db.Jobs(), s}
 }
 
-func (db *auditedDB) Shares(s trigger.Store) bool { return s == trigger.Store(db) }
+func (j auditedJobs) Shares(store any) bool { return store == any(j.db) }
 
 func (db *auditedDB) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
 	stored, created, err := db.Trigger.Create(ctx, e, keySince)
@@ -56,8 +65,8 @@ func (db *auditedDB) Create(ctx context.Context, e trigger.Event, keySince time.
 	return stored, created, err
 }
 
-func (db *auditedDB) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j trigger.Job, at time.Time) (trigger.Event, bool, error) {
-	stored, created, err := db.Trigger.CreateAndAdd(ctx, e, keySince, j, at)
+func (db *auditedDB) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job) (trigger.Event, bool, error) {
+	stored, created, err := db.Trigger.CreateAndAdd(ctx, e, keySince, j)
 	db.created(ctx, &stored, created)
 	return stored, created, err
 }
@@ -81,8 +90,23 @@ func (db *auditedDB) created(ctx context.Context, e *trigger.Event, created bool
 }
 
 func (db *auditedDB) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+	return db.audit(ctx, org, id, func() error { return db.Trigger.Update(ctx, org, id, update) })
+}
+
+func (db *auditedDB) UpdateAndRemove(
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
+) error {
+	err := db.audit(ctx, org, id, func() error { return db.Trigger.UpdateAndRemove(ctx, org, id, update, l, dead) })
+	if err == nil {
+		db.checkRemoved(l)
+	}
+	return err
+}
+
+// audit checks what a call changes of an event.
+func (db *auditedDB) audit(ctx context.Context, org string, id uuid.UUID, call func() error) error {
 	before, _ := db.Get(context.Background(), org, id)
-	err := db.Trigger.Update(ctx, org, id, update)
+	err := call()
 	db.sim.written = nil
 	if err != nil {
 		return err
@@ -97,10 +121,10 @@ func (db *auditedDB) Update(ctx context.Context, org string, id uuid.UUID, updat
 	if err := db.sim.checkChange(&before, &after); err != nil {
 		db.sim.broken("%s: %v", r.name, err)
 	}
-	if d, ok := ctx.Value(deliveryKey{}).(*delivery); ok && d.job.EventID == id {
+	if d, ok := ctx.Value(deliveryKey{}).(*delivery); ok && strings.HasPrefix(d.job.ID, id.String()) {
 		switch {
-		case d.job.Generation != after.Generation:
-			db.sim.broken("%s is in generation %d, changed by a job of %d", r.name, after.Generation, d.job.Generation)
+		case d.job.ID != after.Job().ID:
+			db.sim.broken("%s is in generation %d, changed by job %s", r.name, after.Generation, d.job.ID)
 		case d.attempt != 0 && after.Status != trigger.StatusCompleted && d.attempt != before.Attempts:
 			db.sim.broken("%s is in attempt %d, and the failure of attempt %d is written", r.name, before.Attempts, d.attempt)
 		}
@@ -141,8 +165,8 @@ func (s *simulation) checkChange(before, after *trigger.Event) error {
 }
 
 // Claim notes for the simulation which job a worker got.
-func (db *auditedDB) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]trigger.Lease, error) {
-	claimed, err := db.Trigger.Claim(ctx, token, now, until, limit, except...)
+func (j auditedJobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+	claimed, err := j.Jobs.Claim(ctx, c)
 	if d, ok := ctx.Value(deliveryKey{}).(*delivery); ok && len(claimed) == 1 {
 		d.job = claimed[0].Job
 	}
@@ -150,16 +174,20 @@ func (db *auditedDB) Claim(ctx context.Context, token uuid.UUID, now, until time
 }
 
 // Remove checks that no job goes before its work is done: nothing would ever bring it back.
-func (db *auditedDB) Remove(ctx context.Context, l trigger.Lease, dead bool) error {
-	err := db.Trigger.Remove(ctx, l, dead)
-	if err != nil {
-		return err
+func (j auditedJobs) Remove(ctx context.Context, l mortise.Lease, dead bool) error {
+	err := j.Jobs.Remove(ctx, l, dead)
+	if err == nil {
+		j.db.checkRemoved(l)
 	}
-	e, err := db.Get(context.Background(), l.Job.Organization, l.Job.EventID)
-	if err == nil && !e.Status.Finished() && e.Generation == l.Job.Generation {
+	return err
+}
+
+func (db *auditedDB) checkRemoved(l mortise.Lease) {
+	id := uuid.MustParse(l.Job.ID[:36])
+	e, err := db.Get(context.Background(), l.Job.Organization, id)
+	if err == nil && !e.Status.Finished() && e.Job().ID == l.Job.ID {
 		db.sim.broken("%s is %s and loses its job", db.sim.name(e.ID), e.Status)
 	}
-	return nil
 }
 
 // process is the Processor of a simulated worker.

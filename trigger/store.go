@@ -49,10 +49,24 @@ type Store interface {
 	// bytes), both descending.
 	List(ctx context.Context, org string, q Query) (Page, error)
 
+	Unfinished
+}
+
+// Unfinished is what the sweeper asks a Store. It is maintenance: no organization is asked
+// for.
+type Unfinished interface {
 	// Unqueued returns at most limit events of all organizations that are received and
 	// whose UnqueuedSince is set and before the given time, longest waiting first, those
-	// of one time in any order. It is maintenance: no organization is asked for.
+	// of one time in any order.
 	Unqueued(ctx context.Context, before time.Time, limit int) ([]Event, error)
+
+	// Stale returns at most limit events of all organizations that are not finished, whose
+	// UnqueuedSince is not set, whose CheckedAt is before checked, and whose DueAt is
+	// before due; those checked longest ago first, those of one time in any order. A zero
+	// CheckedAt or DueAt is before every time. A zero due selects events whatever their
+	// DueAt. A [TxStore] may leave out events with a zero CheckedAt whose job is not in it:
+	// no service makes such.
+	Stale(ctx context.Context, checked, due time.Time, limit int) ([]Event, error)
 }
 
 // Query selects events of one organization. Zero fields but Limit select everything.

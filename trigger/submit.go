@@ -55,7 +55,7 @@ func (s *Service) submit(ctx context.Context, org string, sub Submission, now ti
 	e = Event{
 		Organization: org, Status: StatusReceived, Source: sub.Source,
 		Instructions: sub.Instructions, Context: sub.Context, Collection: sub.Collection,
-		SubmittedAt: now, IdempotencyKey: sub.IdempotencyKey, Trace: s.trace(ctx),
+		SubmittedAt: now, DueAt: now, IdempotencyKey: sub.IdempotencyKey, Trace: s.trace(ctx),
 	}
 	keySince := now.Add(-s.opts.IdempotencyWindow)
 	if e.IdempotencyKey != "" {
@@ -129,7 +129,7 @@ func (s *Service) findKey(ctx context.Context, e *Event, keySince time.Time) (Ev
 func (s *Service) create(ctx context.Context, e *Event, keySince time.Time) (Event, bool, error) {
 	if s.tx != nil {
 		e.UnqueuedSince = time.Time{}
-		return s.tx.CreateAndEnqueue(ctx, *e, keySince, e.Job())
+		return s.tx.CreateAndAdd(ctx, *e, keySince, e.Job())
 	}
 	e.UnqueuedSince = e.SubmittedAt
 	return s.store.Create(ctx, *e, keySince)
@@ -154,12 +154,22 @@ func (s *Service) markQueued(ctx context.Context, e *Event) error {
 			return errGone
 		}
 		stored.UnqueuedSince = time.Time{}
+		s.noteChecked(stored)
+		e.CheckedAt = stored.CheckedAt
 		return nil
 	})
 	if errors.Is(err, ErrNotFound) {
 		return errGone
 	}
 	return err
+}
+
+// noteChecked notes that the event's job is queued now. Where event and job stand in one
+// database nobody asks.
+func (s *Service) noteChecked(e *Event) {
+	if s.tx == nil {
+		e.CheckedAt = latest(s.now(), e.CheckedAt)
+	}
 }
 
 // enqueueNew queues the job of an event that this call created. If that fails, the event is marked failed, so that it never

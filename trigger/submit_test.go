@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -196,13 +197,14 @@ func TestSubmitWhenTheTransactionFails(t *testing.T) {
 // faulty is a service whose queue is not in the store's transaction, with hooks on all its parts.
 func faulty(t *testing.T, o trigger.Options) (*trigger.Service, *triggertest.Faults, *triggertest.Clock) {
 	t.Helper()
-	db, faults, clock := openMemory(t), new(triggertest.Faults), new(triggertest.Clock)
-	queue := trigger.LeaseQueue(struct{ trigger.Leases }{db}, &trigger.LeaseOptions{Now: clock.Now})
+	faults, clock := new(triggertest.Faults), new(triggertest.Clock)
+	db := openMemoryAt(t, clock.Now)
+	queue := mortise.NewLeaseQueue(struct{ mortise.Leases }{db.Jobs()}, nil)
 	o.Now = clock.Now
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s, err := trigger.New(faults.Store(db), faults.Queue(queue), &o)
+	s, err := trigger.New(faults.Store(db.Trigger()), faults.Queue(queue), &o)
 	require.NoError(t, err)
 	return s, faults, clock
 }

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 )
 
 // SweeperOptions are the settings of a Sweeper. The zero value means the defaults.
@@ -17,12 +20,19 @@ type SweeperOptions struct {
 	After time.Duration // how long an event must have been without a job: 30 s, well over the time a Submit takes
 	Batch int           // events a look: 500
 
+	// LostAfter is how long an event that is not finished stays unlooked at, after it was
+	// due and its job was last known to be queued, before its job may be lost and is added
+	// again: 1 h. It is never less than 15 min, and that of a Worker's sweeper never less
+	// than the longest attempt and 15 min. Where event and job stand in one database, no
+	// job is lost, and nobody looks.
+	LostAfter time.Duration
+
 	// Retention is how long a finished event stays in the history; 0 keeps it for ever. The store must be a [Pruner].
 	Retention time.Duration
 }
 
-// Sweeper closes the gap that a crash can leave between storing an event and queueing its job: it queues events that have none.
-// It also writes the noted uses of API keys, marks events whose enqueue failed, and prunes the history if told to. A [Worker]
+// Sweeper closes the gap that a crash can leave between storing an event and queueing its job: it queues events that have none,
+// and those whose job the queue may have lost. It also writes the noted uses of API keys, marks events whose enqueue failed, and prunes the history if told to. A [Worker]
 // runs one; any number may run beside each other.
 type Sweeper struct {
 	service *Service
@@ -47,6 +57,10 @@ func NewSweeper(s *Service, opts *SweeperOptions) (*Sweeper, error) {
 	if w.opts.Batch <= 0 {
 		w.opts.Batch = 500
 	}
+	if w.opts.LostAfter <= 0 {
+		w.opts.LostAfter = time.Hour
+	}
+	w.opts.LostAfter = max(w.opts.LostAfter, lostjobs.Tolerance)
 	return w, nil
 }
 
@@ -55,7 +69,7 @@ func (w *Sweeper) Run(ctx context.Context) error {
 	ticker := time.NewTicker(w.opts.Every)
 	defer ticker.Stop()
 	for {
-		if _, err := w.RunOnce(ctx); err != nil && ctx.Err() == nil {
+		if _, err := w.sweep(ctx, lostjobs.Many); err != nil && ctx.Err() == nil {
 			w.service.opts.Logger.WarnContext(ctx, "sweep failed; trying again", "in", w.opts.Every, "error", err)
 		}
 		select {
@@ -71,11 +85,17 @@ func (w *Sweeper) Run(ctx context.Context) error {
 	}
 }
 
-// RunOnce sweeps once and returns how many events it queued.
-func (w *Sweeper) RunOnce(ctx context.Context) (queued int, err error) {
+// RunOnce sweeps once and returns how many events it queued. Those whose job may have been lost are among them, whether it was or
+// not.
+func (w *Sweeper) RunOnce(ctx context.Context) (queued int, err error) { return w.sweep(ctx, 1) }
+
+func (w *Sweeper) sweep(ctx context.Context, atOnce int) (queued int, err error) {
 	s := w.service
 	errs := []error{w.markAbandoned(ctx)}
 	queued, err = w.queueForgotten(ctx)
+	errs = append(errs, err)
+	again, err := w.queueLost(ctx, atOnce)
+	queued += again
 	errs = append(errs, err, s.FlushKeyUse(ctx))
 	if w.opts.Retention > 0 {
 		_, err := s.Prune(ctx, s.now().Add(-w.opts.Retention))
@@ -117,6 +137,59 @@ func (w *Sweeper) queueForgotten(ctx context.Context) (queued int, err error) {
 		}
 	}
 	return queued, failure
+}
+
+// queueLost queues the events again whose job may be lost: adding one that is there changes nothing. Each is looked at once a
+// LostAfter, however many wait.
+func (w *Sweeper) queueLost(ctx context.Context, atOnce int) (queued int, err error) {
+	s := w.service
+	if s.tx != nil {
+		return 0, nil
+	}
+	now := s.now()
+	queue := func(checked, due time.Time) error {
+		n, err := lostjobs.Each(ctx, lostjobs.Work[Event]{
+			Next: func(ctx context.Context, limit int) ([]Event, error) {
+				events, err := s.store.Stale(ctx, checked, due, limit)
+				return events, unavailable("look for events whose job may be lost", err)
+			},
+			Do: s.enqueueAgain, Batch: w.opts.Batch, Until: time.Now().Add(w.opts.Every), AtOnce: atOnce,
+		})
+		queued += n
+		return err
+	}
+	before := now.Add(-w.opts.LostAfter)
+	err = queue(before, before)
+	lost, lossErr := lostjobs.Since(ctx, s.queue)
+	if lossErr == nil && !lost.IsZero() {
+		if lost.After(now) {
+			lost = now
+		}
+		lossErr = queue(lost, time.Time{})
+	}
+	return queued, errors.Join(err, lossErr)
+}
+
+// enqueueAgain queues the job of an event that had one, for when it is due.
+func (s *Service) enqueueAgain(ctx context.Context, e Event) error {
+	j := e.Job()
+	if e.DueAt.After(s.now()) {
+		j.At = e.DueAt
+	}
+	if err := s.queue.Enqueue(ctx, j); err != nil {
+		return fmt.Errorf("%w: queue event: %w", ErrUnavailable, err)
+	}
+	err := s.update(ctx, e.Organization, e.ID, func(stored *Event) error {
+		if stored.Generation != e.Generation || stored.Status.Finished() {
+			return errDrop
+		}
+		s.noteChecked(stored)
+		return nil
+	})
+	if errors.Is(err, errDrop) || errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // putOff sends an event that could not be queued behind the others that wait, so that those the queue refuses for ever do not fill

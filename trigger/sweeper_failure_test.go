@@ -13,30 +13,32 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// precise notes the times given to Release that are finer than a store keeps.
-type precise struct {
-	trigger.Leases
+// preciseStore notes the latest query, and the times of events that are finer than a
+// store keeps.
+type preciseStore struct {
+	trigger.Store
+	q   trigger.Query
 	mu  sync.Mutex
 	bad []time.Time
 }
 
-func (p *precise) Release(ctx context.Context, l trigger.Lease, at time.Time) error {
-	p.mu.Lock()
-	if at.Nanosecond()%1000 != 0 {
-		p.bad = append(p.bad, at)
-	}
-	p.mu.Unlock()
-	return p.Leases.Release(ctx, l, at)
-}
-
-// preciseStore notes the latest query.
-type preciseStore struct {
-	trigger.Store
-	q trigger.Query
+func (p *preciseStore) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+	return p.Store.Update(ctx, org, id, func(e *trigger.Event) error {
+		err := update(e)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, at := range []time.Time{e.StartedAt, e.FinishedAt, e.DueAt, e.CheckedAt, e.UnqueuedSince} {
+			if at.Nanosecond()%1000 != 0 {
+				p.bad = append(p.bad, at)
+			}
+		}
+		return err
+	})
 }
 
 func (p *preciseStore) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
@@ -47,9 +49,8 @@ func (p *preciseStore) List(ctx context.Context, org string, q trigger.Query) (t
 // TestBackendsGetMicroseconds: no backend is given a time that it would have to cut.
 func TestBackendsGetMicroseconds(t *testing.T) {
 	db := openMemory(t)
-	p := &precise{Leases: db}
-	ps := &preciseStore{Store: db}
-	s, err := trigger.New(ps, trigger.LeaseQueue(p, nil), nil)
+	ps := &preciseStore{Store: db.Trigger()}
+	s, err := trigger.New(ps, db.Queue(nil), nil)
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, returning(errWork), nil)
 	require.NoError(t, err)
@@ -58,16 +59,16 @@ func TestBackendsGetMicroseconds(t *testing.T) {
 		_, err = w.RunOnce(t.Context())
 		require.NoError(t, err)
 	}
-	assert.Empty(t, p.bad, "Release was given times finer than microseconds")
+	assert.Empty(t, ps.bad, "times finer than microseconds")
 	_, err = s.List(t.Context(), "acme", trigger.Query{From: time.Unix(1, 500)})
 	require.NoError(t, err)
 	assert.Zero(t, ps.q.From.Nanosecond()%1000, "From")
 }
 
 // pickyQueue refuses one organization for ever.
-type pickyQueue struct{ trigger.Queue }
+type pickyQueue struct{ mortise.Queue }
 
-func (q *pickyQueue) Enqueue(ctx context.Context, j trigger.Job) error {
+func (q *pickyQueue) Enqueue(ctx context.Context, j mortise.Job) error {
 	if j.Organization == "bad" {
 		return errors.New("refused")
 	}
@@ -76,14 +77,14 @@ func (q *pickyQueue) Enqueue(ctx context.Context, j trigger.Job) error {
 
 // TestSweeperGetsPastRefusedEvents: events that the queue refuses for ever do not fill every sweep.
 func TestSweeperGetsPastRefusedEvents(t *testing.T) {
-	db := openMemory(t)
 	clock := new(triggertest.Clock)
-	q := &pickyQueue{Queue: db.Queue(&trigger.LeaseOptions{Now: clock.Now})}
-	s, err := trigger.New(db, q, &trigger.Options{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)})
+	db := openMemoryAt(t, clock.Now)
+	q := &pickyQueue{Queue: db.Queue(nil)}
+	s, err := trigger.New(db.Trigger(), q, &trigger.Options{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	mk := func(org string) trigger.Event {
 		e := trigger.Event{ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: "api", Instructions: "x", SubmittedAt: clock.Now(), UnqueuedSince: clock.Now()}
-		_, _, err := db.Create(t.Context(), e, time.Time{})
+		_, _, err := db.Trigger().Create(t.Context(), e, time.Time{})
 		require.NoError(t, err)
 		clock.Advance(time.Second)
 		return e
@@ -124,7 +125,7 @@ func TestFlushKeepsALaterUse(t *testing.T) {
 		}
 		return nil
 	}}
-	s, err := trigger.New(db, db.Queue(nil), &trigger.Options{Now: clock.Now, Keys: faults.Keys(db)})
+	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Now: clock.Now, Keys: faults.Keys(db.Trigger())})
 	require.NoError(t, err)
 	key, _, err := s.IssueKey(t.Context(), "acme", "")
 	require.NoError(t, err)
@@ -154,8 +155,8 @@ func TestSweeperMarksAtItsEnd(t *testing.T) {
 		return nil
 	}}
 	lg := slog.New(slog.DiscardHandler)
-	elsewhere := openMemory(t) // so that the queue alone can fail
-	s, err := trigger.New(faults.Store(db), faults.Queue(elsewhere.Queue(&trigger.LeaseOptions{Now: clock.Now})), &trigger.Options{Now: clock.Now, Logger: lg})
+	elsewhere := openMemoryAt(t, clock.Now) // so that the queue alone can fail
+	s, err := trigger.New(faults.Store(db.Trigger()), faults.Queue(elsewhere.Queue(nil)), &trigger.Options{Now: clock.Now, Logger: lg})
 	require.NoError(t, err)
 	sw, _ := trigger.NewSweeper(s, nil)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -172,8 +173,8 @@ func TestSweeperRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := openMemory(t)
 		var faults triggertest.Faults
-		queue := trigger.LeaseQueue(struct{ trigger.Leases }{db}, nil)
-		s, err := trigger.New(db, faults.Queue(queue), &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+		queue := mortise.NewLeaseQueue(struct{ mortise.Leases }{db.Jobs()}, nil)
+		s, err := trigger.New(db.Trigger(), faults.Queue(queue), &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		crash(t, s, &faults, "a")
 		w, err := trigger.NewSweeper(s, &trigger.SweeperOptions{Every: time.Minute, After: time.Second})

@@ -7,16 +7,19 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/hook"
+	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 )
 
 // Processor does the work that an event asks for. It must be safe for concurrent use and idempotent: an event can come more than
 // once, and while an earlier attempt that lost its lease is still winding down.
 //
 // It should return soon after ctx ends; context.Cause says why it ended: [ErrTimeout],
-// [ErrShutdown] or [ErrLeaseLost]. An error means another attempt later, unless it is
+// [ErrShutdown] or [mortise.ErrLeaseLost]. An error means another attempt later, unless it is
 // wrapped by [Permanent]; [RetryAfter] says when. A panic counts as an error, and is
 // logged with its stack.
 //
@@ -40,7 +43,7 @@ var (
 
 // WorkerOptions are the settings of a Worker. The zero value means the defaults.
 type WorkerOptions struct {
-	Concurrency int           // attempts at a time: 4, and sometimes 1 more (see Queue.Consume)
+	Concurrency int           // attempts at a time: 4, and sometimes 1 more (see [mortise.Queue])
 	MaxAttempts int           // attempts before an event fails: 10
 	Timeout     time.Duration // of one attempt: 10 min
 	Drain       time.Duration // how long running attempts may go on after Run's context ended: 25 s
@@ -92,7 +95,15 @@ func NewWorker(s *Service, p Processor, opts *WorkerOptions) (*Worker, error) {
 	}
 	var err error
 	w.sweeper, err = NewSweeper(s, &o.Sweep)
+	if err == nil {
+		w.sweeper.opts.LostAfter = max(w.sweeper.opts.LostAfter, w.longest()+lostjobs.Tolerance)
+	}
 	return w, err
+}
+
+// longest is how long an attempt takes at most, the writing of its end included.
+func (w *Worker) longest() time.Duration {
+	return w.opts.Timeout + w.opts.Grace + maxWrites*(markTimeout+writePause)
 }
 
 func defaultBackoff(attempt int) time.Duration {
@@ -121,7 +132,8 @@ func (w *Worker) Run(ctx context.Context) error {
 	g.Go(func() error { return w.sweeper.Run(sweeping) })
 	g.Go(func() error {
 		defer stopSweeping()
-		return w.service.queue.Consume(ctx, w.opts.Concurrency, func(held context.Context, d Delivery) Verdict {
+		opts := mortise.ConsumeOptions{Kinds: []string{JobKind}, Workers: w.opts.Concurrency, MaxHandle: w.longest()}
+		return w.service.queue.Consume(ctx, opts, func(held context.Context, d mortise.Delivery) mortise.Verdict {
 			return w.handle(held, d, mode{draining: draining, run: w.runAside, pause: writePause})
 		})
 	})
@@ -129,20 +141,47 @@ func (w *Worker) Run(ctx context.Context) error {
 }
 
 // RunOnce processes one event that is due, on the caller's goroutine and without sweeping, and reports whether there was one.
-// The queue must be a [StepQueue]; if it is not, the error is errors.ErrUnsupported. It is for tests and simulations.
+// The queue must be a [mortise.StepQueue]; if it is not, the error is errors.ErrUnsupported. It is for tests and simulations.
 func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
-	q, ok := w.service.queue.(StepQueue)
+	q, ok := w.service.queue.(mortise.StepQueue)
 	if !ok {
 		return false, errors.ErrUnsupported
 	}
-	return q.ConsumeOne(ctx, func(held context.Context, d Delivery) Verdict {
+	return q.ConsumeOne(ctx, []string{JobKind}, func(held context.Context, d mortise.Delivery) mortise.Verdict {
 		return w.handle(held, d, mode{draining: ctx, run: w.runHere})
 	})
 }
 
-// errDrop: the job has nothing left to do. errSuperseded: another attempt at it has begun, or this one was written down already.
+// Handle makes one attempt at the event that a delivery names, and says what becomes of
+// the job. [Worker.Run] calls it for each delivery of the service's queue. A host that is
+// pushed jobs, by HTTP say, calls it itself, as often at a time as it likes, and runs a
+// [Sweeper] beside.
+//
+// The attempt ends when ctx does. If the cause is [ErrShutdown], it does not count.
+// Otherwise it is as if the lease was lost: the verdict is VerdictRetry, and the queue is
+// expected to deliver the job again by itself.
+func (w *Worker) Handle(ctx context.Context, d mortise.Delivery) mortise.Verdict {
+	held, lose := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer lose(nil)
+	draining, cut := context.WithCancelCause(context.Background())
+	defer cut(nil)
+	defer context.AfterFunc(ctx, func() {
+		if cause := context.Cause(ctx); errors.Is(cause, ErrShutdown) {
+			cut(cause)
+		} else {
+			lose(cause)
+		}
+	})()
+	return w.handle(held, d, mode{draining: draining, run: w.runAside, pause: writePause})
+}
+
+// errDrop: the job has nothing left to do. errUnknown: the store does not know of the job yet, or no more. errRunning: the job
+// was added anew, and an earlier attempt may still be running. errSuperseded: another attempt at it has begun, or this one was
+// written down already.
 var (
 	errDrop       = errors.New("trigger: nothing to do")
+	errUnknown    = errors.New("trigger: the event is not known")
+	errRunning    = errors.New("trigger: an attempt may be running")
 	errSuperseded = errors.New("trigger: another attempt has begun")
 )
 
@@ -157,22 +196,31 @@ type mode struct {
 }
 
 // handle makes one attempt at a delivery. held ends with the lease.
-func (w *Worker) handle(held context.Context, d Delivery, m mode) Verdict {
+func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortise.Verdict {
 	s := w.service
 	if m.draining.Err() != nil {
-		return Verdict{Kind: VerdictRetry}
+		return mortise.Verdict{}
 	}
-	e, err := w.begin(held, d)
+	id, generation, err := parseJobID(d.Job.ID)
+	if err != nil {
+		s.opts.Logger.WarnContext(held, "a job is dropped", "error", err)
+		return mortise.Verdict{Kind: mortise.VerdictDone}
+	}
+	e, err := w.begin(held, d, id, generation)
 	switch {
-	case errors.Is(err, errDrop) || errors.Is(err, ErrNotFound):
-		return Verdict{Kind: VerdictDone}
+	case errors.Is(err, errDrop):
+		return mortise.Verdict{Kind: mortise.VerdictDone}
+	case errors.Is(err, errUnknown), errors.Is(err, ErrNotFound):
+		return lostjobs.Unknown(d)
+	case errors.Is(err, errRunning):
+		return mortise.Verdict{After: max(e.DueAt.Sub(s.now()), writePause)}
 	case err != nil:
-		s.opts.Logger.WarnContext(held, "cannot begin an attempt; trying again", "event", d.Job.EventID, "error", err)
-		return Verdict{Kind: VerdictRetry, After: writePause}
+		s.opts.Logger.WarnContext(held, "cannot begin an attempt; trying again", "event", id, "error", err)
+		return mortise.Verdict{After: writePause}
 	case e.Status == StatusFailed:
 		s.logDead(held, &e)
 		s.observe(held, Observation{Kind: KindFailed, Organization: e.Organization, EventID: e.ID, Attempt: e.Attempts, Err: errors.New(e.LastError)})
-		return Verdict{Kind: VerdictDead}
+		return mortise.Verdict{Kind: mortise.VerdictDead}
 	}
 	s.observe(held, Observation{Kind: KindStarted, Organization: e.Organization, EventID: e.ID, Attempt: e.Attempts, Duration: e.StartedAt.Sub(e.SubmittedAt)})
 
@@ -193,34 +241,41 @@ func (w *Worker) handle(held context.Context, d Delivery, m mode) Verdict {
 	if held.Err() != nil {
 		if err == nil {
 			// The work is done. If no other attempt has said so yet, this one may.
-			w.end(context.WithoutCancel(held), m, &e, outcome, nil, false)
+			w.end(context.WithoutCancel(held), m, d, &e, outcome, nil, false)
 		}
-		return Verdict{Kind: VerdictRetry} // which nobody listens to: somebody else has the job now
+		return mortise.Verdict{} // which nobody listens to: somebody else has the job now
 	}
-	return w.end(held, m, &e, outcome, err, errors.Is(context.Cause(ctx), ErrShutdown) || m.draining.Err() != nil)
+	return w.end(held, m, d, &e, outcome, err, errors.Is(context.Cause(ctx), ErrShutdown) || m.draining.Err() != nil)
 }
 
 // begin counts the attempt before it runs, so that an event that kills its worker is given up in the end.
-func (w *Worker) begin(ctx context.Context, d Delivery) (Event, error) {
+func (w *Worker) begin(ctx context.Context, d mortise.Delivery, id uuid.UUID, generation int) (Event, error) {
 	s := w.service
 	now := s.now()
 	ctx, cancel := context.WithTimeout(ctx, markTimeout)
 	defer cancel()
-	if s.isAbandoned(d.Job.EventID) {
-		if err := s.giveUp(ctx, d.Job.Organization, d.Job.EventID); err == nil {
-			s.forgive(d.Job.EventID)
+	if s.isAbandoned(id) {
+		if err := s.giveUp(ctx, d.Job.Organization, id); err == nil {
+			s.forgive(id)
 			return Event{}, errDrop
 		} else if !errors.Is(err, errQueued) {
 			return Event{}, err
 		}
-		s.forgive(d.Job.EventID)
+		s.forgive(id)
 	}
 	var e Event
-	err := s.update(ctx, d.Job.Organization, d.Job.EventID, func(stored *Event) error {
-		if stored.Status.Finished() || stored.Generation != d.Job.Generation {
+	err := s.update(ctx, d.Job.Organization, id, func(stored *Event) error {
+		e = stored.Clone()
+		switch {
+		case stored.Generation < generation:
+			return errUnknown
+		case stored.Status.Finished() || stored.Generation > generation:
 			return errDrop
+		case stored.Status == StatusProcessing && d.Deliveries == 1 && stored.DueAt.After(now):
+			return errRunning
 		}
 		stored.UnqueuedSince = time.Time{}
+		s.noteChecked(stored)
 		if stored.Attempts >= w.opts.MaxAttempts {
 			stored.Status = StatusFailed
 			stored.FinishedAt = latest(now, stored.StartedAt)
@@ -231,6 +286,7 @@ func (w *Worker) begin(ctx context.Context, d Delivery) (Event, error) {
 			stored.Status = StatusProcessing
 			stored.Attempts++
 			stored.StartedAt = now
+			stored.DueAt = now.Add(w.longest()).Truncate(time.Microsecond)
 		}
 		e = stored.Clone()
 		return nil
@@ -240,20 +296,22 @@ func (w *Worker) begin(ctx context.Context, d Delivery) (Event, error) {
 
 // end writes down what came of an attempt and says what becomes of the job. A write that fails is tried again while the lease
 // holds, so that finished work is not done twice because the store was away for a moment.
-func (w *Worker) end(ctx context.Context, m mode, e *Event, outcome Outcome, failure error, shutdown bool) Verdict {
+func (w *Worker) end(
+	ctx context.Context, m mode, d mortise.Delivery, e *Event, outcome Outcome, failure error, shutdown bool,
+) mortise.Verdict {
 	s := w.service
 	now := s.now()
-	verdict := Verdict{Kind: VerdictDone}
+	verdict := mortise.Verdict{Kind: mortise.VerdictDone}
 	o := Observation{Kind: KindCompleted, Organization: e.Organization, EventID: e.ID, Attempt: e.Attempts, Duration: now.Sub(e.StartedAt), Err: failure}
 	var permanent *permanentError
 	switch {
 	case failure == nil:
 	case shutdown && !errors.As(failure, &permanent):
-		o.Kind, verdict = KindRetrying, Verdict{Kind: VerdictRetry}
+		o.Kind, verdict = KindRetrying, mortise.Verdict{}
 	case errors.As(failure, &permanent) || e.Attempts >= w.opts.MaxAttempts:
-		o.Kind, verdict = KindFailed, Verdict{Kind: VerdictDead}
+		o.Kind, verdict = KindFailed, mortise.Verdict{Kind: mortise.VerdictDead}
 	default:
-		o.Kind, verdict = KindRetrying, Verdict{Kind: VerdictRetry, After: w.wait(failure, e.Attempts)}
+		o.Kind, verdict = KindRetrying, mortise.Verdict{After: w.wait(failure, e.Attempts)}
 	}
 
 	var text string
@@ -280,6 +338,8 @@ func (w *Worker) end(ctx context.Context, m mode, e *Event, outcome Outcome, fai
 			stored.LastError = text
 		default:
 			stored.Status = StatusReceived
+			stored.DueAt = now.Add(verdict.After).Truncate(time.Microsecond)
+			s.noteChecked(stored)
 			if shutdown {
 				stored.Attempts--
 			} else {
@@ -288,17 +348,23 @@ func (w *Worker) end(ctx context.Context, m mode, e *Event, outcome Outcome, fai
 		}
 		return nil
 	}
-	err := w.write(ctx, m, e, write)
+	var lease *mortise.Lease // to be ended in the same transaction
+	dead := verdict.Kind == mortise.VerdictDead
+	if s.tx != nil && d.Token != uuid.Nil && o.Kind != KindRetrying {
+		l := d.Lease()
+		lease, verdict.Kind = &l, mortise.VerdictEnded
+	}
+	err := w.write(ctx, m, e, write, lease, dead)
 	switch {
 	case errors.Is(err, errDrop) || errors.Is(err, ErrNotFound):
-		return Verdict{Kind: VerdictDone}
+		return mortise.Verdict{Kind: mortise.VerdictDone}
 	case errors.Is(err, errSuperseded):
-		return Verdict{Kind: VerdictRetry} // the event is not finished, so its job must not be lost, whoever holds it
+		return mortise.Verdict{} // the event is not finished, so its job must not be lost, whoever holds it
 	case err != nil:
 		s.opts.Logger.WarnContext(ctx, "cannot write what came of an attempt; the event will be processed again", "event", e.ID, "error", err)
-		return Verdict{Kind: VerdictRetry, After: writePause}
+		return mortise.Verdict{After: writePause}
 	}
-	if verdict.Kind == VerdictDead {
+	if dead {
 		s.logDead(ctx, e)
 	}
 	s.observe(ctx, o)
@@ -315,11 +381,17 @@ func (s *Service) logDead(ctx context.Context, e *Event) {
 // maxWrites is how often the end of an attempt is tried to be written.
 const maxWrites = 5
 
-// write is Service.update with a bound for each try, and with more tries until the lease is lost or the worker has to end.
-func (w *Worker) write(ctx context.Context, m mode, e *Event, update func(*Event) error) error {
+// write is Service.update, or updateAndRemove if there is a lease, with a bound for each try, and with more tries until the
+// lease is lost or the worker has to end.
+func (w *Worker) write(ctx context.Context, m mode, e *Event, update func(*Event) error, lease *mortise.Lease, dead bool) error {
 	for try := 1; ; try++ {
 		bounded, cancel := context.WithTimeout(ctx, markTimeout)
-		err := w.service.update(bounded, e.Organization, e.ID, update)
+		var err error
+		if lease == nil {
+			err = w.service.update(bounded, e.Organization, e.ID, update)
+		} else {
+			err = w.service.updateAndRemove(bounded, e.Organization, e.ID, update, *lease, dead)
+		}
 		cancel()
 		if !errors.Is(err, ErrUnavailable) || try == maxWrites || ctx.Err() != nil || try > 1 && m.draining.Err() != nil {
 			return err

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -78,9 +79,9 @@ func (h *hangStore) Update(ctx context.Context, org string, id uuid.UUID, u func
 func TestRunEndsThoughTheStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := openMemory(t)
-		hs := &hangStore{Store: db}
+		hs := &hangStore{Store: db.Trigger()}
 		logger := slog.New(slog.DiscardHandler)
-		s, err := trigger.New(hs, db.Queue(&trigger.LeaseOptions{Logger: logger}), &trigger.Options{Logger: logger})
+		s, err := trigger.New(hs, db.Queue(&mortise.LeaseOptions{Logger: logger}), &trigger.Options{Logger: logger})
 		require.NoError(t, err)
 		w, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
 			hs.hang.Store(true)
@@ -111,10 +112,10 @@ func TestSuccessSurvivesAFailedWrite(t *testing.T) {
 		}
 		return nil
 	}}
-	db := openMemory(t)
 	clock := new(triggertest.Clock)
+	db := openMemoryAt(t, clock.Now)
 	logger := slog.New(slog.DiscardHandler)
-	s, err := trigger.New(faults.Store(db), trigger.LeaseQueue(faults.Leases(db), &trigger.LeaseOptions{Now: clock.Now}), &trigger.Options{Now: clock.Now, Logger: logger})
+	s, err := trigger.New(faults.Store(db.Trigger()), mortise.NewLeaseQueue(faults.Leases(db.Jobs()), nil), &trigger.Options{Now: clock.Now, Logger: logger})
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		calls++
@@ -174,9 +175,9 @@ func TestRunOnceOfAnEndedContext(t *testing.T) {
 
 // TestJobsAreDueByTheQueuesClock: the clock of the service may be ahead of that of the queue.
 func TestJobsAreDueByTheQueuesClock(t *testing.T) {
-	db := openMemory(t)
 	clock := new(triggertest.Clock) // queue
-	s, err := trigger.New(db, trigger.LeaseQueue(db, &trigger.LeaseOptions{Now: clock.Now}), &trigger.Options{Now: func() time.Time { return clock.Now().Add(time.Minute) }})
+	db := openMemoryAt(t, clock.Now)
+	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Now: func() time.Time { return clock.Now().Add(time.Minute) }})
 	require.NoError(t, err)
 	w, _ := trigger.NewWorker(s, returning(nil), nil)
 	submit(t, s, "a")

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -93,8 +94,7 @@ func TestEventsTimesStayInOrder(t *testing.T) {
 
 func TestJobsWithNothingToDo(t *testing.T) {
 	db, ran := openMemory(t), 0
-	q := db.Queue(nil)
-	s, err := trigger.New(db, q, nil)
+	s, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		ran++
@@ -105,19 +105,30 @@ func TestJobsWithNothingToDo(t *testing.T) {
 	_, err = w.RunOnce(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 1, ran)
-	for name, j := range map[string]trigger.Job{
-		"finished":           {Organization: "acme", EventID: e.ID},
-		"other generation":   {Organization: "acme", EventID: e.ID, Generation: 1},
-		"other organization": {Organization: "other", EventID: e.ID},
-		"unknown":            {Organization: "acme", EventID: uuid.New()},
+	job := func(org, id string) mortise.Job { return mortise.Job{Kind: trigger.JobKind, Organization: org, ID: id} }
+	const minute = 63 * time.Second // 1 + 2 + 4 + 8 + 16 + 32 s
+	for _, c := range []struct {
+		name  string
+		job   mortise.Job
+		waits time.Duration
+	}{
+		{"finished", e.Job(), 0},
+		{"no event's", job("acme", "nothing"), 0},
+		{"no generation", job("acme", e.ID.String()+"-"), 0},
+		{"a generation as nobody writes it", job("acme", e.ID.String()+"-00"), 0},
+		{"a generation to come", job("acme", e.ID.String()+"-1"), minute},
+		{"other organization", job("other", e.ID.String()+"-0"), minute},
+		{"unknown", job("acme", uuid.NewString()+"-0"), minute},
 	} {
-		require.NoError(t, q.Enqueue(t.Context(), j))
-		found, err := w.RunOnce(t.Context())
-		require.NoError(t, err)
-		require.True(t, found, name)
-		left, err := db.Claim(t.Context(), uuid.New(), time.Now().Add(time.Hour), time.Now(), 1)
-		require.NoError(t, err)
-		assert.Empty(t, left, name)
+		var waited time.Duration
+		d := mortise.Delivery{Job: c.job, Deliveries: 1}
+		v := w.Handle(t.Context(), d)
+		for ; v.Kind == mortise.VerdictRetry && d.Deliveries < 100; v = w.Handle(t.Context(), d) {
+			waited += v.After
+			d.Deliveries++
+		}
+		assert.Equal(t, mortise.VerdictDone, v.Kind, c.name)
+		assert.Equal(t, c.waits, waited, c.name)
 	}
 	assert.Equal(t, 1, ran)
 }
@@ -149,7 +160,7 @@ func TestRetryLeavesTheOldJobBehind(t *testing.T) {
 
 func TestRunOnceNeedsSteps(t *testing.T) {
 	db := openMemory(t)
-	s, err := trigger.New(db, struct{ trigger.Queue }{db.Queue(nil)}, nil)
+	s, err := trigger.New(db.Trigger(), struct{ mortise.Queue }{db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, returning(nil), nil)
 	require.NoError(t, err)

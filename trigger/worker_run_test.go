@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -38,9 +39,9 @@ func run(t *testing.T, o trigger.WorkerOptions, p trigger.ProcessorFunc) *runnin
 		return nil
 	}}
 	logger := slog.New(slog.DiscardHandler)
-	queue := trigger.LeaseQueue(faults.Leases(db), &trigger.LeaseOptions{Logger: logger})
+	queue := mortise.NewLeaseQueue(faults.Leases(db.Jobs()), &mortise.LeaseOptions{Logger: logger})
 	var err error
-	r.service, err = trigger.New(faults.Store(db), queue, &trigger.Options{Keys: db, Logger: logger})
+	r.service, err = trigger.New(faults.Store(db.Trigger()), queue, &trigger.Options{Keys: db.Trigger(), Logger: logger})
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(r.service, p, &o)
 	require.NoError(t, err)
@@ -193,7 +194,7 @@ func TestShutdownDoesNotCount(t *testing.T) {
 			return trigger.Outcome{}, ctx.Err()
 		}
 		db := openMemory(t)
-		s, err := trigger.New(db, db.Queue(nil), &trigger.Options{Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
+		s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
 			observed = append(observed, o.Kind)
 		})})
 		require.NoError(t, err)
@@ -215,7 +216,7 @@ func TestShutdownDoesNotCount(t *testing.T) {
 			assert.Zero(t, now.Attempts)
 			assert.Empty(t, now.LastError)
 		}
-		found, err := db.Claim(t.Context(), [16]byte{1}, time.Now(), time.Now().Add(time.Second), 1)
+		found, err := db.Jobs().Claim(t.Context(), mortise.Claim{Token: [16]byte{1}, Kinds: []string{trigger.JobKind}, Limit: 1, TTL: time.Second})
 		require.NoError(t, err)
 		assert.Len(t, found, 1, "another worker can have it at once")
 		assert.NotContains(t, observed, trigger.KindFailed)
@@ -257,7 +258,7 @@ func TestLostLeaseEndsTheAttempt(t *testing.T) {
 		time.Sleep(20 * time.Second)
 		synctest.Wait()
 		require.Len(t, causes, 1, "a lease that cannot be extended until its end is lost")
-		require.ErrorIs(t, causes[0], trigger.ErrLeaseLost)
+		require.ErrorIs(t, causes[0], mortise.ErrLeaseLost)
 		heal()
 		time.Sleep(2 * time.Minute)
 		done := get(t, r.service, e.ID)
@@ -282,18 +283,18 @@ func TestWorkerOutlivesAnOutage(t *testing.T) {
 }
 
 // deadQueue is a queue that cannot go on.
-type deadQueue struct{ trigger.Queue }
+type deadQueue struct{ mortise.Queue }
 
 var errDead = errors.New("the queue is dead")
 
-func (deadQueue) Consume(context.Context, int, func(context.Context, trigger.Delivery) trigger.Verdict) error {
+func (deadQueue) Consume(context.Context, mortise.ConsumeOptions, mortise.Handler) error {
 	return errDead
 }
 
 func TestRunEndsWithItsQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := openMemory(t)
-		s, err := trigger.New(db, deadQueue{db.Queue(nil)}, nil)
+		s, err := trigger.New(db.Trigger(), deadQueue{db.Queue(nil)}, nil)
 		require.NoError(t, err)
 		w, err := trigger.NewWorker(s, returning(nil), nil)
 		require.NoError(t, err)

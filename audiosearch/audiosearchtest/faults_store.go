@@ -67,7 +67,8 @@ type faultyStore struct {
 	faults *Faults
 }
 
-func (w *faultyStore) unwrap() audiosearch.Store { return w.inner }
+// Behind implements fault.Wrapper: Shares asks for the store behind a wrapper.
+func (w *faultyStore) Behind() any { return w.inner }
 
 func (w *faultyStore) CreateDataset(ctx context.Context, d audiosearch.Dataset) error {
 	return w.faults.call("Store.CreateDataset", func() error { return w.inner.CreateDataset(ctx, d) })

@@ -7,28 +7,64 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/queuetest"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
+// reopen closes a file and opens it again.
+func reopen(t *testing.T, f *File) *File {
+	t.Helper()
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return open(t, f.log.Name())
+}
+
+func open(t *testing.T, path string) *File {
+	t.Helper()
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
 func TestConformance(t *testing.T) {
-	open := func(t *testing.T, path string) triggertest.Backend {
-		f, err := Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { f.Close() })
-		return triggertest.Backend{Store: f, Leases: f, Queue: trigger.LeaseQueue(f, nil)}
+	backend := func(f *File) triggertest.Backend {
+		return triggertest.Backend{Store: f, Leases: f, Queue: mortise.NewLeaseQueue(f, nil)}
 	}
 	triggertest.Run(t, triggertest.Harness{
-		Open: func(t *testing.T) triggertest.Backend { return open(t, filepath.Join(t.TempDir(), "events.log")) },
+		Open: func(t *testing.T) triggertest.Backend {
+			return backend(open(t, filepath.Join(t.TempDir(), "events.log")))
+		},
 		Reopen: func(t *testing.T, b triggertest.Backend) triggertest.Backend {
-			f := b.Store.(*File)
-			if err := f.Close(); err != nil {
-				t.Fatal(err)
+			return backend(reopen(t, b.Store.(*File)))
+		},
+	})
+}
+
+func TestQueue(t *testing.T) {
+	backend := func(f *File) queuetest.Backend {
+		setNow := func(now func() time.Time) {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if f.Now = now; now == nil {
+				f.Now = time.Now
 			}
-			return open(t, f.log.Name())
+		}
+		return queuetest.Backend{Leases: f, Queue: mortise.NewLeaseQueue(f, nil), SetNow: setNow}
+	}
+	queuetest.Run(t, queuetest.Harness{
+		Open: func(t *testing.T) queuetest.Backend {
+			return backend(open(t, filepath.Join(t.TempDir(), "events.log")))
+		},
+		Reopen: func(t *testing.T, b queuetest.Backend) queuetest.Backend {
+			return backend(reopen(t, b.Leases.(*File)))
 		},
 	})
 }
@@ -42,20 +78,11 @@ func TestTornRecord(t *testing.T) {
 	}
 	submit := func() {
 		t.Helper()
-		s, err := trigger.New(f, trigger.LeaseQueue(f, nil), nil)
+		s, err := trigger.New(f, mortise.NewLeaseQueue(f, nil), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Submit(t.Context(), "acme", trigger.Submission{Instructions: "Describe it."}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	reopen := func() {
-		t.Helper()
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if f, err = Open(path); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,13 +93,13 @@ func TestTornRecord(t *testing.T) {
 		if err := os.Truncate(path, cut); err != nil {
 			t.Fatal(err)
 		}
-		reopen()
+		f = reopen(t, f)
 		if len(f.events) == 0 || len(f.jobs) == 0 {
 			t.Fatalf("cut at %d: the first event is lost", cut)
 		}
 	}
 	submit()
-	reopen()
+	f = reopen(t, f)
 	if len(f.events) != 2 {
 		t.Fatalf("%d events after a torn record and another submission, want 2", len(f.events))
 	}
@@ -91,7 +118,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer f.Close()
-	service, err := trigger.New(f, trigger.LeaseQueue(f, nil), nil)
+	service, err := trigger.New(f, mortise.NewLeaseQueue(f, nil), nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,54 +3,95 @@ package custombackend
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise"
 )
 
-var _ trigger.Leases = (*File)(nil)
+var (
+	_ mortise.Leases = (*File)(nil)
+	_ mortise.Sharer = (*File)(nil)
+)
 
-// Add implements [trigger.Leases].
-func (f *File) Add(ctx context.Context, j trigger.Job, at time.Time) error {
+// Shares implements [mortise.Sharer]: events and jobs stand in one file.
+func (f *File) Shares(store any) bool { return store == any(f) }
+
+// jobKey says which job it is: each part counts.
+type jobKey struct{ Kind, Organization, ID string }
+
+func keyOf(j mortise.Job) jobKey { return jobKey{j.Kind, j.Organization, j.ID} }
+
+// Add implements [mortise.Leases].
+func (f *File) Add(ctx context.Context, j mortise.Job) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, ok := f.jobs[j.ID()]; ok {
-		return nil
+	if rows := f.newRows(j); rows != nil {
+		return f.commit(record{Jobs: rows})
 	}
-	return f.commit(record{Jobs: []row{{Job: j, At: at, Seq: f.seq + 1}}})
+	return nil
 }
 
-// Claim implements [trigger.Leases].
-func (f *File) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]trigger.Lease, error) {
+// newRows returns the row of a new job, nil if the job is there.
+func (f *File) newRows(j mortise.Job) []row {
+	if _, ok := f.jobs[keyOf(j)]; ok {
+		return nil
+	}
+	at := j.At
+	if at.IsZero() {
+		at = f.now()
+	}
+	j.At, j.Trace = time.Time{}, maps.Clone(j.Trace)
+	return []row{{Job: j, At: at, Seq: f.seq + 1}}
+}
+
+// Cancel implements [mortise.Leases].
+func (f *File) Cancel(ctx context.Context, j mortise.Job) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if kept, ok := f.jobs[keyOf(j)]; !ok || kept.Dead || kept.Token != uuid.Nil {
+		return nil
+	}
+	return f.commit(record{Gone: []jobKey{keyOf(j)}})
+}
+
+// Claim implements [mortise.Leases].
+func (f *File) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	now := f.now()
 	var due []row
 	for _, j := range f.jobs {
-		if !j.Dead && !j.At.After(now) && !slices.Contains(except, j.Job.Organization) {
+		if !j.Dead && !j.At.After(now) && slices.Contains(c.Kinds, j.Job.Kind) && !slices.Contains(c.Except, j.Job.Organization) {
 			due = append(due, j)
 		}
 	}
 	slices.SortFunc(due, func(a, b row) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Seq, b.Seq)) })
 	due = f.inTurn(due)
-	due = due[:min(limit, len(due))]
+	due = due[:min(c.Limit, len(due))]
 	if len(due) == 0 {
 		return nil, nil
 	}
 	f.served = due[len(due)-1].Job.Organization
-	var leases []trigger.Lease
+	var leases []mortise.Lease
 	for i := range due {
-		due[i].At, due[i].Token = until, token
+		due[i].At, due[i].Token = now.Add(c.TTL), c.Token
 		due[i].Deliveries++
-		leases = append(leases, trigger.Lease{Job: due[i].Job, Token: token, Deliveries: due[i].Deliveries})
+		l := mortise.Lease{Job: due[i].Job, Deliveries: due[i].Deliveries, Token: c.Token}
+		l.Job.Trace = maps.Clone(l.Job.Trace)
+		leases = append(leases, l)
 	}
 	return leases, f.commit(record{Jobs: due})
 }
@@ -85,43 +126,55 @@ func (f *File) inTurn(due []row) []row {
 	return sorted
 }
 
-// Extend implements [trigger.Leases].
-func (f *File) Extend(ctx context.Context, l trigger.Lease, until time.Time) error {
+// Extend implements [mortise.Holder].
+func (f *File) Extend(ctx context.Context, l mortise.Lease, ttl time.Duration) error {
 	return f.held(ctx, l, func(j row) record {
-		j.At = until
+		j.At = f.now().Add(ttl)
 		return record{Jobs: []row{j}}
 	})
 }
 
-// Release implements [trigger.Leases].
-func (f *File) Release(ctx context.Context, l trigger.Lease, at time.Time) error {
+// Release implements [mortise.Holder].
+func (f *File) Release(ctx context.Context, l mortise.Lease, after time.Duration) error {
 	return f.held(ctx, l, func(j row) record {
-		j.At, j.Seq, j.Token = at, f.seq+1, uuid.Nil
+		j.At, j.Seq, j.Token = f.now().Add(after), f.seq+1, uuid.Nil
 		return record{Jobs: []row{j}}
 	})
 }
 
-// Remove implements [trigger.Leases].
-func (f *File) Remove(ctx context.Context, l trigger.Lease, dead bool) error {
-	return f.held(ctx, l, func(j row) record {
-		if !dead {
-			return record{Gone: j.Job.ID()}
-		}
-		j.Dead, j.Token = true, uuid.Nil
-		return record{Jobs: []row{j}}
-	})
+// Remove implements [mortise.Holder].
+func (f *File) Remove(ctx context.Context, l mortise.Lease, dead bool) error {
+	return f.held(ctx, l, func(j row) record { return removal(j, dead) })
+}
+
+// removal is the record of a job that ends.
+func removal(j row, dead bool) record {
+	if !dead {
+		return record{Gone: []jobKey{keyOf(j.Job)}}
+	}
+	j.Dead, j.Token = true, uuid.Nil
+	return record{Jobs: []row{j}}
 }
 
 // held commits a change of a job, if l still holds it.
-func (f *File) held(ctx context.Context, l trigger.Lease, change func(row) record) error {
+func (f *File) held(ctx context.Context, l mortise.Lease, change func(row) record) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	j, ok := f.jobs[l.Job.ID()]
-	if !ok || j.Dead || j.Token != l.Token {
-		return trigger.ErrLeaseLost
+	j, held := f.heldRow(l)
+	if !held {
+		return mortise.ErrLeaseLost
 	}
 	return f.commit(change(j))
 }
+
+// heldRow returns the job of a lease, and whether that holds it.
+func (f *File) heldRow(l mortise.Lease) (row, bool) {
+	j, ok := f.jobs[keyOf(l.Job)]
+	return j, ok && !j.Dead && j.Token == l.Token && l.Token != uuid.Nil
+}
+
+// now is the clock of the jobs.
+func (f *File) now() time.Time { return f.Now().UTC().Truncate(time.Microsecond) }

@@ -1,5 +1,6 @@
 // Package custombackend is a backend of one's own, as small as one can be that loses nothing when its process dies: maps in memory, and a log
-// file from which they are built again. It implements [trigger.Store] and [trigger.Leases], and proves it with the conformance suite.
+// file from which they are built again. It implements [trigger.Store] and
+// [mortise.Leases], and proves it with the conformance suites.
 //
 // What it does not do: two processes on one file, forgetting (the file only grows), and syncing to the disk, so that a power
 // failure may lose the last calls. What it does is enough for a tool on one machine, and shows what every backend must keep.
@@ -18,18 +19,21 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // File is a backend in one file. It is safe for concurrent use.
 type File struct {
+	Now func() time.Time // the clock of the jobs; time.Now after Open
+
 	mu     sync.Mutex
 	log    *os.File
 	size   int64 // of the log's good part
 	events map[eventKey]trigger.Event
-	jobs   map[string]row // by Job.ID
-	seq    uint64         // the greatest of them
-	served string         // the organization whose job was claimed last
+	jobs   map[jobKey]row
+	seq    uint64 // the greatest of them
+	served string // the organization whose job was claimed last
 }
 
 // eventKey has the organization in it: another one's event is no event.
@@ -38,11 +42,11 @@ type eventKey struct {
 	id  uuid.UUID
 }
 
-// row is a job of the lease table. At is when it can be claimed: the time given to Add or
-// Release, or the end of its lease. Seq numbers additions and releases, and decides
+// row is a job of the lease table. At is when it can be claimed: its own At, when it was
+// released, or the end of its lease. Seq numbers additions and releases, and decides
 // between equal times.
 type row struct {
-	Job        trigger.Job
+	Job        mortise.Job
 	At         time.Time
 	Seq        uint64
 	Token      uuid.UUID
@@ -54,7 +58,7 @@ type row struct {
 type record struct {
 	Events []trigger.Event
 	Jobs   []row
-	Gone   string // the ID of a job that ended
+	Gone   []jobKey // jobs that ended
 }
 
 // Open opens the file, or creates it.
@@ -63,7 +67,7 @@ func Open(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{log: log, events: make(map[eventKey]trigger.Event), jobs: make(map[string]row)}
+	f := &File{log: log, Now: time.Now, events: make(map[eventKey]trigger.Event), jobs: make(map[jobKey]row)}
 	if err := f.replay(); err != nil {
 		log.Close()
 		return nil, fmt.Errorf("replay %s: %w", path, err)
@@ -121,8 +125,10 @@ func (f *File) apply(r record) {
 		f.events[eventKey{e.Organization, e.ID}] = e
 	}
 	for _, j := range r.Jobs {
-		f.jobs[j.Job.ID()] = j
+		f.jobs[keyOf(j.Job)] = j
 		f.seq = max(f.seq, j.Seq)
 	}
-	delete(f.jobs, r.Gone)
+	for _, key := range r.Gone {
+		delete(f.jobs, key)
+	}
 }

@@ -9,13 +9,28 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-var _ trigger.Store = (*File)(nil)
+var _ trigger.TxStore = (*File)(nil)
 
 // Create implements [trigger.Store].
 func (f *File) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+	return f.create(ctx, e, keySince)
+}
+
+// CreateAndAdd implements [trigger.TxStore].
+func (f *File) CreateAndAdd(
+	ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job,
+) (trigger.Event, bool, error) {
+	return f.create(ctx, e, keySince, j)
+}
+
+// create writes the event and its jobs in one record.
+func (f *File) create(
+	ctx context.Context, e trigger.Event, keySince time.Time, jobs ...mortise.Job,
+) (trigger.Event, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return trigger.Event{}, false, err
 	}
@@ -39,6 +54,9 @@ func (f *File) Create(ctx context.Context, e trigger.Event, keySince time.Time) 
 		r.Events[i].IdempotencyKey = ""
 	}
 	r.Events = append(r.Events, e.Clone())
+	for _, j := range jobs {
+		r.Jobs = append(r.Jobs, f.newRows(j)...)
+	}
 	if err := f.commit(r); err != nil {
 		return trigger.Event{}, false, err
 	}
@@ -76,6 +94,26 @@ func (f *File) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event
 
 // Update implements [trigger.Store].
 func (f *File) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+	return f.update(ctx, org, id, update, func() record { return record{} })
+}
+
+// UpdateAndRemove implements [trigger.TxStore].
+func (f *File) UpdateAndRemove(
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
+) error {
+	return f.update(ctx, org, id, update, func() record {
+		j, held := f.heldRow(l)
+		if !held {
+			return record{}
+		}
+		return removal(j, dead)
+	})
+}
+
+// update writes the changed event and what else there is in one record.
+func (f *File) update(
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, more func() record,
+) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	kept, err := f.find(ctx, org, id)
@@ -92,7 +130,9 @@ func (f *File) Update(ctx context.Context, org string, id uuid.UUID, update func
 			return errKeyTaken
 		}
 	}
-	return f.commit(record{Events: []trigger.Event{changed.Clone()}})
+	r := more()
+	r.Events = []trigger.Event{changed.Clone()}
+	return f.commit(r)
 }
 
 // List implements [trigger.Store].
@@ -132,5 +172,22 @@ func (f *File) Unqueued(ctx context.Context, before time.Time, limit int) ([]tri
 	slices.SortFunc(found, func(a, b trigger.Event) int {
 		return cmp.Or(a.UnqueuedSince.Compare(b.UnqueuedSince), b.Position().Compare(a.Position()))
 	})
+	return found[:min(limit, len(found))], nil
+}
+
+// Stale implements [trigger.Unfinished].
+func (f *File) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var found []trigger.Event
+	for _, e := range f.events {
+		if !e.Status.Finished() && e.UnqueuedSince.IsZero() && e.CheckedAt.Before(checked) && (due.IsZero() || e.DueAt.Before(due)) {
+			found = append(found, e.Clone())
+		}
+	}
+	slices.SortFunc(found, func(a, b trigger.Event) int { return a.CheckedAt.Compare(b.CheckedAt) })
 	return found[:min(limit, len(found))], nil
 }

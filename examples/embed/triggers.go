@@ -19,7 +19,7 @@ func addTriggers(ctx context.Context, r chi.Router, p trigger.Processor) (worker
 	if err != nil {
 		return nil, err
 	}
-	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -99,7 +99,7 @@ func newTriggers(t *testing.T) *httpadapter.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
+	s, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

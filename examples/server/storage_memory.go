@@ -16,7 +16,7 @@ func openMemory(ctx context.Context, log *slog.Logger) (*backends, error) {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
 	return &backends{
-		trigger:  newTriggerBackend(db.Trigger(), log),
+		trigger:  newTriggerBackend(db.Trigger(), db.Queue(&mortise.LeaseOptions{Logger: log})),
 		authmgmt: newAuthMgmtBackend(db.AuthMgmt()),
 		vault:    db.Vault(),
 		audio: audioBackend{store: db.AudioSearch(),

@@ -34,7 +34,7 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 		return nil, fmt.Errorf("-data: %w", err)
 	}
 	return &backends{
-		trigger:  newTriggerBackend(db.Trigger(), log),
+		trigger:  newTriggerBackend(db.Trigger(), db.Queue(&mortise.LeaseOptions{Logger: log})),
 		authmgmt: newAuthMgmtBackend(db.AuthMgmt()),
 		vault:    db.Vault(),
 		audio: audioBackend{store: db.AudioSearch(),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -28,7 +29,7 @@ type triggerBackend struct {
 	store         trigger.Store
 	organizations trigger.Organizations
 	keys          trigger.Keys
-	queue         trigger.Queue
+	queue         mortise.Queue
 }
 
 // triggerTables is what a storage of ours has for the trigger service, in one value.
@@ -36,11 +37,10 @@ type triggerTables interface {
 	trigger.Store
 	trigger.Organizations
 	trigger.Keys
-	Queue(opts *trigger.LeaseOptions) trigger.Queue
 }
 
-func newTriggerBackend(t triggerTables, log *slog.Logger) triggerBackend {
-	return triggerBackend{store: t, organizations: t, keys: t, queue: t.Queue(&trigger.LeaseOptions{Logger: log})}
+func newTriggerBackend(t triggerTables, queue mortise.Queue) triggerBackend {
+	return triggerBackend{store: t, organizations: t, keys: t, queue: queue}
 }
 
 // authmgmtBackend is what a storage has for the credentials service.

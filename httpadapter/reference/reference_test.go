@@ -23,7 +23,7 @@ func triggers(t *testing.T) (*httpadapter.Handler, string) {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), &trigger.Options{Keys: db.Trigger()})
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger()})
 	require.NoError(t, err)
 	key, _, err := service.IssueKey(t.Context(), "acme", "")
 	require.NoError(t, err)

@@ -88,7 +88,7 @@ func main() {
 	ctx := context.Background()
 	db, err := memory.Open(ctx, nil)
 	check(err)
-	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	check(err)
 	auth := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}, nil

@@ -23,7 +23,7 @@ func TestNothingOutlivesClose(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	require.NoError(t, err)
 	handler, err := httpadapter.NewTrigger(service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}, nil

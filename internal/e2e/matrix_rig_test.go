@@ -61,14 +61,14 @@ var matrixStorages = map[string]func(*testing.T) matrixStores{
 	"memory": func(t *testing.T) matrixStores {
 		db, err := memory.Open(t.Context(), nil)
 		require.NoError(t, err)
-		return matrixStores{db.Trigger(), db.Trigger().Queue(nil), db.AuthMgmt(), db.Vault(),
+		return matrixStores{db.Trigger(), db.Queue(nil), db.AuthMgmt(), db.Vault(),
 			db.AudioSearch(), db.Queue(nil)}
 	},
 	"SQLite": func(t *testing.T) matrixStores {
 		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "matrix.db"), nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		return matrixStores{db.Trigger(), db.Trigger().Queue(nil), db.AuthMgmt(), db.Vault(),
+		return matrixStores{db.Trigger(), db.Queue(nil), db.AuthMgmt(), db.Vault(),
 			db.AudioSearch(), db.Queue(nil)}
 	},
 }

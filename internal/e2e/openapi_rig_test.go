@@ -24,6 +24,7 @@ import (
 	validation "github.com/pb33f/libopenapi-validator/errors"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -120,7 +121,7 @@ func newTriggerRig(t *testing.T) *triggerRig {
 	require.NoError(t, err)
 	faults := &triggertest.Faults{Before: r.fault}
 	// The queue is apart from the store, so that an enqueue can fail alone.
-	r.queue = struct{ trigger.Queue }{faults.Queue(db.Trigger().Queue(nil))}
+	r.queue = struct{ mortise.Queue }{faults.Queue(db.Queue(nil))}
 	r.service, err = trigger.New(faults.Store(db.Trigger()), r.queue, &trigger.Options{
 		Directory: faults.Directory(db.Trigger()), Keys: faults.Keys(db.Trigger()), Logger: silent,
 	})

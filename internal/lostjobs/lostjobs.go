@@ -39,48 +39,77 @@ func Since(ctx context.Context, q mortise.Queue) (time.Time, error) {
 // store is taken for broken.
 const maxFailures = 10
 
-// Each calls do for everything that next returns, several at a time, and asks next again
-// until it returns fewer than batch, or until the time is over. It returns how many calls
-// of do succeeded, and an error for those that did not. After a failure next is not asked
-// again: it may return the same once more.
-func Each[T any](
-	ctx context.Context, batch int, until time.Time, next func(context.Context, int) ([]T, error), do func(context.Context, T) error,
-) (done int, err error) {
-	const atOnce = 16 // so that stores which put waiting calls into one transaction can
+// Work is what Each does.
+type Work[T any] struct {
+	Next  func(ctx context.Context, limit int) ([]T, error)
+	Do    func(ctx context.Context, one T) error
+	Batch int       // asked for at a time
+	Until time.Time // no batch begins after it
+
+	// AtOnce is how many calls of Do there are at a time. With 0 or 1 they are made on the
+	// caller's goroutine.
+	AtOnce int
+}
+
+// Many fits stores which put waiting calls into one transaction.
+const Many = 16
+
+// Each calls Do for everything that Next returns, and asks Next again until it returns
+// fewer than a batch, or until the time is over. It returns how many calls of Do succeeded,
+// and an error for those that did not. After a failure Next is not asked again: it may
+// return the same once more.
+func Each[T any](ctx context.Context, w Work[T]) (done int, err error) {
 	for {
-		found, err := next(ctx, batch)
+		found, err := w.Next(ctx, w.Batch)
 		if err != nil {
 			return done, err
 		}
-		var mu sync.Mutex
-		var failures []error
-		inARow := 0
+		b := batch{}
 		var g errgroup.Group
-		g.SetLimit(atOnce)
+		g.SetLimit(max(w.AtOnce, 1))
 		for _, one := range found {
-			mu.Lock()
-			broken := inARow >= maxFailures
-			mu.Unlock()
-			if broken || ctx.Err() != nil {
+			if b.broken() || ctx.Err() != nil {
 				break
 			}
+			if w.AtOnce <= 1 {
+				b.note(w.Do(ctx, one))
+				continue
+			}
 			g.Go(func() error {
-				err := do(ctx, one)
-				mu.Lock()
-				defer mu.Unlock()
-				if err != nil {
-					failures = append(failures, err)
-					inARow++
-				} else {
-					inARow = 0
-					done++
-				}
+				b.note(w.Do(ctx, one))
 				return nil
 			})
 		}
 		_ = g.Wait()
-		if len(failures) > 0 || len(found) < batch || ctx.Err() != nil || !time.Now().Before(until) {
-			return done, errors.Join(failures...)
+		done += b.done
+		if len(b.failures) > 0 || len(found) < w.Batch || ctx.Err() != nil || !time.Now().Before(w.Until) {
+			return done, errors.Join(b.failures...)
 		}
 	}
+}
+
+// batch is what came of the calls of a batch.
+type batch struct {
+	mu       sync.Mutex
+	done     int
+	failures []error
+	inARow   int
+}
+
+func (b *batch) note(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err != nil {
+		b.failures = append(b.failures, err)
+		b.inARow++
+		return
+	}
+	b.done++
+	b.inARow = 0
+}
+
+func (b *batch) broken() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.inARow >= maxFailures
 }

@@ -51,39 +51,45 @@ func (r *rest) do(_ context.Context, n int) error {
 }
 
 func TestEach(t *testing.T) {
-	later := time.Now().Add(time.Hour)
-	r := &rest{left: []int{1, 2, 3, 4, 5}}
-	n, err := Each(t.Context(), 2, later, r.next, r.do)
-	require.NoError(t, err)
-	require.Equal(t, 5, n)
-	require.Empty(t, r.left)
-	require.Equal(t, 3, r.asked)
-
-	r = &rest{left: []int{1, 2, 3, 4, 5}}
-	n, err = Each(t.Context(), 2, time.Now().Add(-time.Hour), r.next, r.do)
-	require.NoError(t, err)
-	require.Equal(t, 2, n, "one batch when the time is over")
-
-	r = &rest{left: []int{1, 2, 3, 4, 5}}
-	broken := errors.New("broken")
-	n, err = Each(t.Context(), 2, later, r.next, func(ctx context.Context, n int) error {
-		if n == 1 {
-			return broken
+	for _, atOnce := range []int{0, 1, Many} {
+		five := func() *rest { return &rest{left: []int{1, 2, 3, 4, 5}} }
+		each := func(r *rest, until time.Duration, do func(context.Context, int) error) (int, error) {
+			return Each(t.Context(), Work[int]{Next: r.next, Do: do, Batch: 2, Until: time.Now().Add(until), AtOnce: atOnce})
 		}
-		return r.do(ctx, n)
-	})
-	require.ErrorIs(t, err, broken)
-	require.Equal(t, 1, n)
-	require.Equal(t, 1, r.asked, "asked again after a failure")
+		r := five()
+		n, err := each(r, time.Hour, r.do)
+		require.NoError(t, err)
+		require.Equal(t, 5, n)
+		require.Empty(t, r.left)
+		require.Equal(t, 3, r.asked)
 
-	r = &rest{left: make([]int, 500)}
-	calls := 0
-	_, err = Each(t.Context(), 500, later, r.next, func(context.Context, int) error {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		calls++
-		return broken
-	})
-	require.ErrorIs(t, err, broken)
-	require.Less(t, calls, 50, "calls of what is broken")
+		r = five()
+		n, err = each(r, -time.Hour, r.do)
+		require.NoError(t, err)
+		require.Equal(t, 2, n, "one batch when the time is over")
+
+		r = five()
+		broken := errors.New("broken")
+		n, err = each(r, time.Hour, func(ctx context.Context, n int) error {
+			if n == 1 {
+				return broken
+			}
+			return r.do(ctx, n)
+		})
+		require.ErrorIs(t, err, broken)
+		require.Equal(t, 1, n)
+		require.Equal(t, 1, r.asked, "asked again after a failure")
+
+		r = &rest{left: make([]int, 500)}
+		calls := 0
+		_, err = Each(t.Context(), Work[int]{Next: r.next, Batch: 500, Until: time.Now().Add(time.Hour), AtOnce: atOnce,
+			Do: func(context.Context, int) error {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				calls++
+				return broken
+			}})
+		require.ErrorIs(t, err, broken)
+		require.Less(t, calls, maxFailures+Many+1, "calls of what is broken")
+	}
 }

@@ -34,8 +34,6 @@ type DB struct {
 
 	now      func() time.Time
 	notified notified // not guarded by mu
-
-	wakers wakers // of trigger's jobs; not guarded by mu
 }
 
 // Open returns an empty database. Options may be nil. It never fails; it has the shape that every backend's Open has.
@@ -72,7 +70,6 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 			runs:     make(map[int64]*audioRun),
 			waiting:  make(map[string]int),
 		},
-		wakers: wakers{all: make(map[*func()]bool)},
 	}, nil
 }
 
@@ -82,21 +79,15 @@ func (db *DB) Close() error { return nil }
 // Trigger returns what package trigger stores.
 func (db *DB) Trigger() *Trigger { return &Trigger{db: db} }
 
-// Trigger implements [trigger.Store], [trigger.Pruner], [trigger.Organizations], [trigger.Keys], [trigger.TxLeases] and
-// [trigger.JobNotifier].
+// Trigger implements [trigger.TxStore], [trigger.Pruner], [trigger.Organizations] and [trigger.Keys].
 type Trigger struct{ db *DB }
 
 var (
-	_ trigger.Store         = (*Trigger)(nil)
+	_ trigger.TxStore       = (*Trigger)(nil)
 	_ trigger.Pruner        = (*Trigger)(nil)
 	_ trigger.Organizations = (*Trigger)(nil)
 	_ trigger.Keys          = (*Trigger)(nil)
-	_ trigger.TxLeases      = (*Trigger)(nil)
-	_ trigger.JobNotifier   = (*Trigger)(nil)
 )
-
-// Queue returns a queue over this database's jobs. Options may be nil. A service and its workers share one.
-func (t *Trigger) Queue(opts *trigger.LeaseOptions) trigger.Queue { return trigger.LeaseQueue(t, opts) }
 
 // triggerTables is what the domain trigger keeps.
 type triggerTables struct {
@@ -104,7 +95,6 @@ type triggerTables struct {
 	ids      map[uuid.UUID]string         // the organization of each event
 	unqueued map[uuid.UUID]*trigger.Event // received events whose UnqueuedSince is set
 	keys     map[[32]byte]*trigger.APIKey
-	jobs     oldJobTable[jobID, trigger.Job]
 }
 
 // triggerOrg is one organization's part of it.

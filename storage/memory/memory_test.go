@@ -18,7 +18,7 @@ func TestTrigger(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
 		tables := db.Trigger()
-		return triggertest.Backend{Store: tables, Organizations: tables, Keys: tables, Leases: tables, Queue: tables.Queue(nil)}
+		return triggertest.Backend{Store: tables, Organizations: tables, Keys: tables, Leases: db.Jobs(), Queue: db.Queue(nil)}
 	}})
 }
 
@@ -31,7 +31,7 @@ func ExampleOpen() {
 	defer func() { _ = db.Close() }()
 
 	tables := db.Trigger()
-	service, err := trigger.New(tables, tables.Queue(nil), &trigger.Options{Directory: tables, Keys: tables})
+	service, err := trigger.New(tables, db.Queue(nil), &trigger.Options{Directory: tables, Keys: tables})
 	if err != nil {
 		panic(err)
 	}

@@ -2,33 +2,6 @@ package memory
 
 import "sync"
 
-// wakers are the functions that NotifyJobs was given.
-type wakers struct {
-	mu  sync.Mutex // held while they are called, so that stop waits for a call that has begun
-	all map[*func()]bool
-}
-
-// wake calls all of them. The caller does not hold the lock of the database.
-func (w *wakers) wake() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for wake := range w.all {
-		(*wake)()
-	}
-}
-
-// add makes wake one of them, until stop is called.
-func (w *wakers) add(wake func()) (stop func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.all[&wake] = true
-	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.all, &wake)
-	}
-}
-
 // notified are the functions that are told of new jobs.
 type notified struct {
 	mu  sync.Mutex // held while they are called, so that stop waits for a call that has begun

@@ -13,7 +13,7 @@ import (
 func TestPruneForgetsDeadJobs(t *testing.T) {
 	db, _ := Open(t.Context(), nil)
 	m := db.Trigger()
-	s, _ := trigger.New(m, m.Queue(nil), nil)
+	s, _ := trigger.New(m, db.Queue(nil), nil)
 	w, _ := trigger.NewWorker(s, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		return trigger.Outcome{}, trigger.Permanent(errors.New("x"))
 	}), nil)
@@ -22,7 +22,7 @@ func TestPruneForgetsDeadJobs(t *testing.T) {
 		_, _ = w.RunOnce(t.Context())
 	}
 	n, err := s.Prune(t.Context(), time.Now().Add(time.Hour))
-	if err != nil || n != 1000 || len(db.trigger.jobs.all) != 0 {
-		t.Errorf("pruned %d events, %v; job rows left: %d", n, err, len(db.trigger.jobs.all))
+	if err != nil || n != 1000 || len(db.jobs.all) != 0 {
+		t.Errorf("pruned %d events, %v; job rows left: %d", n, err, len(db.jobs.all))
 	}
 }

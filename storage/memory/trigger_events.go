@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -19,11 +20,7 @@ func (t *Trigger) Create(ctx context.Context, e trigger.Event, keySince time.Tim
 	}
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()
-	if org, ok := t.db.trigger.ids[e.ID]; ok && org != e.Organization {
-		return trigger.Event{}, false, errIDTaken
-	}
-	stored, created := t.db.trigger.create(e, keySince)
-	return stored, created, nil
+	return t.db.trigger.create(e, keySince)
 }
 
 // The failures of an ID and of a key that another event has.
@@ -32,15 +29,33 @@ var (
 	errKeyTaken = errors.New("memory: another event has this idempotency key")
 )
 
-func (t *triggerTables) create(e trigger.Event, keySince time.Time) (trigger.Event, bool) {
+// CreateAndAdd implements [trigger.TxStore].
+func (t *Trigger) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job) (trigger.Event, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return trigger.Event{}, false, err
+	}
+	t.db.mu.Lock()
+	stored, created, err := t.db.trigger.create(e, keySince)
+	added := created && t.db.addJob(j)
+	t.db.mu.Unlock()
+	if added {
+		t.db.notified.tell(j.Kind)
+	}
+	return stored, created, err
+}
+
+func (t *triggerTables) create(e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+	if org, ok := t.ids[e.ID]; ok && org != e.Organization {
+		return trigger.Event{}, false, errIDTaken
+	}
 	org := t.org(e.Organization)
 	if earlier, ok := org.events[e.ID]; ok {
-		return earlier.Clone(), false
+		return earlier.Clone(), false, nil
 	}
 	if id, ok := org.byKey[e.IdempotencyKey]; ok {
 		earlier := org.events[id]
 		if !earlier.SubmittedAt.Before(keySince) {
-			return earlier.Clone(), false
+			return earlier.Clone(), false, nil
 		}
 		earlier.IdempotencyKey = ""
 		delete(org.byKey, e.IdempotencyKey)
@@ -49,7 +64,7 @@ func (t *triggerTables) create(e trigger.Event, keySince time.Time) (trigger.Eve
 	at := sort.Search(len(org.order), func(i int) bool { return org.order[i].Position().Compare(kept.Position()) < 0 })
 	org.order = slices.Insert(org.order, at, &kept)
 	t.index(org, &kept)
-	return kept.Clone(), true
+	return kept.Clone(), true, nil
 }
 
 // index enters an event where its fields say.
@@ -96,7 +111,27 @@ func (t *Trigger) Update(ctx context.Context, org string, id uuid.UUID, update f
 	}
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()
-	o, ok := t.db.trigger.orgs[org]
+	return t.db.trigger.update(org, id, update)
+}
+
+// UpdateAndRemove implements [trigger.TxStore].
+func (t *Trigger) UpdateAndRemove(
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
+) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	t.db.mu.Lock()
+	defer t.db.mu.Unlock()
+	err := t.db.trigger.update(org, id, update)
+	if err == nil {
+		t.db.endJob(l, dead)
+	}
+	return err
+}
+
+func (t *triggerTables) update(org string, id uuid.UUID, update func(*trigger.Event) error) error {
+	o, ok := t.orgs[org]
 	if !ok {
 		return trigger.ErrNotFound
 	}
@@ -112,9 +147,9 @@ func (t *Trigger) Update(ctx context.Context, org string, id uuid.UUID, update f
 	if other, ok := o.byKey[changed.IdempotencyKey]; ok && other != id {
 		return errKeyTaken
 	}
-	t.db.trigger.unindex(o, kept)
+	t.unindex(o, kept)
 	*kept = changed.Clone() // in place, because order points to it
-	t.db.trigger.index(o, kept)
+	t.index(o, kept)
 	return nil
 }
 
@@ -198,6 +233,30 @@ func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]
 	return events, nil
 }
 
+// Stale implements [trigger.Unfinished].
+func (t *Trigger) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	t.db.mu.RLock()
+	defer t.db.mu.RUnlock()
+	var found []*trigger.Event
+	for _, o := range t.db.trigger.orgs {
+		for _, e := range o.order {
+			if !e.Status.Finished() && e.UnqueuedSince.IsZero() && e.CheckedAt.Before(checked) && (due.IsZero() || e.DueAt.Before(due)) {
+				found = append(found, e)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b *trigger.Event) int { return a.CheckedAt.Compare(b.CheckedAt) })
+	found = found[:min(max(limit, 0), len(found))]
+	events := make([]trigger.Event, 0, len(found))
+	for _, e := range found {
+		events = append(events, e.Clone())
+	}
+	return events, nil
+}
+
 // Prune implements [trigger.Pruner].
 func (t *Trigger) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
 	if err := ctx.Err(); err != nil {
@@ -212,10 +271,18 @@ func (t *Trigger) Prune(ctx context.Context, before time.Time, limit int) (int, 
 				return false
 			}
 			t.db.trigger.unindex(o, e)
-			t.db.trigger.forgetDead(e)
+			t.db.forgetDead(e)
 			removed++
 			return true
 		})
 	}
 	return removed, nil
+}
+
+// forgetDead removes the dead jobs of an event, of all its generations.
+func (db *DB) forgetDead(e *trigger.Event) {
+	j := *e
+	for j.Generation = 0; j.Generation <= e.Generation; j.Generation++ {
+		db.jobs.forgetDead(j.Job())
+	}
 }

@@ -287,7 +287,7 @@ func TestRefusalsShareAGroup(t *testing.T) {
 func TestMigrateBeforeAuthMgmt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	conn := migrationConn(t, path)
-	require.NoError(t, migrate(t.Context(), conn, released(t, 1000, "trigger")))
+	require.NoError(t, migrate(t.Context(), conn, released(t, 1000, "jobs", "trigger")))
 	before := schema(t, conn)
 	require.Contains(t, strings.Join(before, "\n"), "\ntrigger ")
 	require.NotContains(t, strings.Join(before, "\n"), "authmgmt")

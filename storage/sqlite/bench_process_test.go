@@ -26,7 +26,7 @@ func startProcessing(b *testing.B, concurrency int) *processed {
 	benchOrganization(b, db.Trigger())
 	p := &processed{started: make(chan time.Time, 1<<16)}
 	var err error
-	p.service, err = trigger.New(db.Trigger(), db.Trigger().Queue(nil), &trigger.Options{
+	p.service, err = trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{
 		Directory: db.Trigger(),
 		Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
 			if o.Kind == trigger.KindCompleted {

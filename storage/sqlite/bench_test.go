@@ -84,7 +84,7 @@ func benchOrganization(b *testing.B, orgs trigger.Organizations) {
 func benchService(b *testing.B) submitter {
 	db := openAt(b, filepath.Join(b.TempDir(), "ours.db"), nil)
 	benchOrganization(b, db.Trigger())
-	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), &trigger.Options{Directory: db.Trigger()})
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Directory: db.Trigger()})
 	require.NoError(b, err)
 	return func(ctx context.Context) error {
 		_, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: benchInstructions, Context: []byte(benchContext)})

@@ -21,7 +21,7 @@ func ExampleOpen() {
 
 	db, err := sqlite.Open(ctx, path, nil)
 	check(err)
-	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	check(err)
 	e, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the --json flag."})
 	check(err)
@@ -53,7 +53,7 @@ func ExampleDB_Backup() {
 	db, err := sqlite.Open(ctx, filepath.Join(folder, "mortise.db"), nil)
 	check(err)
 	defer func() { _ = db.Close() }()
-	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), nil)
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	check(err)
 	e, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the --json flag."})
 	check(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -137,7 +138,67 @@ func TestMigrateOld(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, created, "the old event has the key")
 	require.Equal(t, e, stored)
-	require.NoError(t, tables.Add(t.Context(), e.Job(), time.UnixMicro(1)))
+	require.NoError(t, db.Jobs().Add(t.Context(), e.Job()))
+}
+
+// TestMigrateJobs: the jobs of events come along into the one table, and events whose jobs
+// are elsewhere are known as such.
+func TestMigrateJobs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	require.NoError(t, create(path))
+	conn := connectTo(t, path, url.Values{"_journal": {"WAL"}})
+	require.NoError(t, migrate(t.Context(), conn, released(t, 4, "trigger")))
+	event := func(n byte, status int) uuid.UUID {
+		id := uuid.UUID{0xAB, 15: n}
+		_, err := conn.exec(t.Context(), "INSERT INTO trigger_events (id, organization, status, source, instructions, submitted_at, attempts, last_error, generation)"+
+			" VALUES (?, 'acme', ?, 'api', 'x', ?, 0, '', 3)", id[:], status, int64(n))
+		require.NoError(t, err)
+		return id
+	}
+	job := func(id uuid.UUID, at int64, ready int, token any, deliveries, dead int) {
+		_, err := conn.exec(t.Context(), "INSERT INTO trigger_jobs (event, generation, organization, claimable_at, ready, token, deliveries, dead)"+
+			" VALUES (?, 3, 'acme', ?, ?, ?, ?, ?)", id[:], at, ready, token, deliveries, dead)
+		require.NoError(t, err)
+	}
+	waiting, held, dead, elsewhere := event(1, 0), event(2, 1), event(3, 3), event(4, 0)
+	token := uuid.New()
+	job(waiting, 5, 1, nil, 0, 0)
+	job(held, 7, 0, token[:], 2, 0)
+	job(dead, 6, 1, nil, 4, 1)
+	require.NoError(t, conn.close())
+
+	at := time.UnixMicro(6)
+	db, err := Open(t.Context(), path, &Options{Now: func() time.Time { return at }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	claim := func() []mortise.Lease {
+		t.Helper()
+		c := mortise.Claim{Token: uuid.New(), Kinds: []string{trigger.JobKind}, Limit: 10, TTL: time.Hour}
+		leases, err := db.Jobs().Claim(t.Context(), c)
+		require.NoError(t, err)
+		return leases
+	}
+	jobOf := func(id uuid.UUID) mortise.Job {
+		return (&trigger.Event{ID: id, Organization: "acme", Generation: 3}).Job()
+	}
+	leases := claim()
+	require.Len(t, leases, 1)
+	require.Equal(t, jobOf(waiting), leases[0].Job)
+	require.NoError(t, db.Jobs().Extend(t.Context(), mortise.Lease{Job: jobOf(held), Token: token}, time.Microsecond), "its holder")
+	require.NoError(t, db.Jobs().Add(t.Context(), jobOf(dead)))
+	require.Empty(t, claim(), "what is dead stays so")
+	at = at.Add(time.Microsecond)
+	leases = claim()
+	require.Len(t, leases, 1)
+	require.Equal(t, jobOf(held), leases[0].Job)
+	require.Equal(t, 3, leases[0].Deliveries)
+
+	for id, checked := range map[uuid.UUID]time.Time{waiting: {}, held: {}, dead: {}, elsewhere: time.UnixMicro(4).UTC()} {
+		e, err := db.Trigger().Get(t.Context(), "acme", id)
+		require.NoError(t, err)
+		require.Equal(t, checked, e.CheckedAt)
+		require.Equal(t, id == dead, e.DueAt.IsZero())
+	}
 }
 
 // writeOld makes a file as the first version left it.
@@ -294,12 +355,12 @@ func TestMigrateTogether(t *testing.T) {
 				wg.Wait()
 				for _, db := range opened {
 					if assert.NotNil(t, db) {
-						assert.NoError(t, db.Trigger().Add(t.Context(), trigger.Job{EventID: uuid.New()}, time.UnixMicro(1)))
+						assert.NoError(t, db.Jobs().Add(t.Context(), mortise.Job{Kind: "k", Organization: "acme", ID: uuid.NewString()}))
 					}
 				}
 				conn := migrationConn(t, path)
-				require.Equal(t, []string{"8"}, column(t, conn, "SELECT count(*) FROM trigger_jobs"))
-				require.Equal(t, newest(t), column(t, conn, "SELECT domain || ' ' || version FROM mortise_versions"))
+				require.Equal(t, []string{"8"}, column(t, conn, "SELECT count(*) FROM mortise_jobs"))
+				require.ElementsMatch(t, newest(t), column(t, conn, "SELECT domain || ' ' || version FROM mortise_versions"))
 				for _, db := range opened {
 					if db != nil {
 						require.NoError(t, db.Close())

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -60,7 +59,7 @@ func TestNoSpace(t *testing.T) {
 					e := newEvent()
 					e.IdempotencyKey = e.ID.String()
 					e.Context = []byte(`"` + strings.Repeat("x", 2000) + `"`)
-					_, created, err := db.Trigger().CreateAndAdd(t.Context(), e, time.Time{}, e.Job(), e.SubmittedAt)
+					_, created, err := db.Trigger().CreateAndAdd(t.Context(), e, time.Time{}, e.Job())
 					_, readErr := db.Trigger().Get(t.Context(), "acme", first.ID)
 					mu.Lock()
 					assert.NoError(t, readErr)
@@ -92,10 +91,10 @@ func TestNoSpace(t *testing.T) {
 		require.NoError(t, err, "acknowledged and lost")
 		require.Equal(t, want, got)
 	}
-	leases, err := db.Trigger().Claim(t.Context(), uuid.New(), first.SubmittedAt, first.SubmittedAt.Add(time.Hour), 10000)
+	leases, err := db.Jobs().Claim(t.Context(), triggerClaim(10000))
 	require.NoError(t, err)
 	for _, l := range leases {
-		_, err := db.Trigger().Get(t.Context(), "acme", l.Job.EventID)
+		_, err := db.Trigger().Get(t.Context(), "acme", eventOf(l))
 		require.NoError(t, err, "a job without its event")
 	}
 	require.GreaterOrEqual(t, len(leases), len(acknowledged)-1)

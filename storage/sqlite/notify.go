@@ -2,37 +2,6 @@ package sqlite
 
 import "sync"
 
-// notifier tells those who listen that something has come.
-type notifier struct {
-	mu        sync.Mutex
-	listeners map[*func()]struct{}
-}
-
-// listen calls wake at each notify, until stop is called.
-func (n *notifier) listen(wake func()) (stop func()) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.listeners == nil {
-		n.listeners = make(map[*func()]struct{})
-	}
-	key := &wake
-	n.listeners[key] = struct{}{}
-	return func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		delete(n.listeners, key)
-	}
-}
-
-// notify calls the listeners, which do not block.
-func (n *notifier) notify() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for wake := range n.listeners {
-		(*wake)()
-	}
-}
-
 // jobNotifier tells those who listen of each kind of which a job has come.
 type jobNotifier struct {
 	mu        sync.Mutex

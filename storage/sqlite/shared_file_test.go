@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -27,7 +28,7 @@ type contender struct {
 	Worst   time.Duration
 }
 
-func contend(ctx context.Context, tables *sqlite.Trigger, writers, each int) (*contender, error) {
+func contend(ctx context.Context, db *sqlite.DB, writers, each int) (*contender, error) {
 	var c contender
 	var mu sync.Mutex
 	var failed error
@@ -43,7 +44,7 @@ func contend(ctx context.Context, tables *sqlite.Trigger, writers, each int) (*c
 			for range each {
 				e := newEvent()
 				begun := time.Now()
-				_, created, err := tables.CreateAndAdd(ctx, e, time.Time{}, e.Job(), e.SubmittedAt)
+				_, created, err := db.Trigger().CreateAndAdd(ctx, e, time.Time{}, e.Job())
 				if err == nil && !created {
 					err = errors.New("not created")
 				}
@@ -62,11 +63,11 @@ func contend(ctx context.Context, tables *sqlite.Trigger, writers, each int) (*c
 			for {
 				last := written.Load()
 				begun := time.Now()
-				leases, err := tables.Claim(ctx, uuid.New(), newEvent().SubmittedAt, newEvent().SubmittedAt.Add(time.Hour), 5)
+				leases, err := db.Jobs().Claim(ctx, triggerClaim(5))
 				note(begun, err)
 				mu.Lock()
 				for _, l := range leases {
-					c.Claimed = append(c.Claimed, l.Job.EventID)
+					c.Claimed = append(c.Claimed, eventOf(l))
 				}
 				mu.Unlock()
 				if err != nil || last && len(leases) == 0 {
@@ -82,7 +83,7 @@ func contend(ctx context.Context, tables *sqlite.Trigger, writers, each int) (*c
 }
 
 // checkContenders wants every event stored, and every job claimed once.
-func checkContenders(t *testing.T, tables *sqlite.Trigger, all ...*contender) {
+func checkContenders(t *testing.T, db *sqlite.DB, all ...*contender) {
 	t.Helper()
 	claims, total := make(map[uuid.UUID]int), 0
 	for i, c := range all {
@@ -92,14 +93,14 @@ func checkContenders(t *testing.T, tables *sqlite.Trigger, all ...*contender) {
 			claims[id]++
 		}
 	}
-	leases, err := tables.Claim(t.Context(), uuid.New(), newEvent().SubmittedAt, newEvent().SubmittedAt.Add(time.Hour), 10000)
+	leases, err := db.Jobs().Claim(t.Context(), triggerClaim(10000))
 	require.NoError(t, err)
 	for _, l := range leases { // that came after the last claim of them all
-		claims[l.Job.EventID]++
+		claims[eventOf(l)]++
 	}
 	for _, c := range all {
 		for _, id := range c.Written {
-			_, err := tables.Get(t.Context(), "acme", id)
+			_, err := db.Trigger().Get(t.Context(), "acme", id)
 			require.NoError(t, err, "an event is lost")
 			require.Equal(t, 1, claims[id], "claims of one job")
 		}
@@ -115,16 +116,16 @@ func TestTwoDatabases(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		var err error
-		a, err = contend(t.Context(), one.Trigger(), 8, 50)
+		a, err = contend(t.Context(), one, 8, 50)
 		assert.NoError(t, err)
 	})
 	wg.Go(func() {
 		var err error
-		b, err = contend(t.Context(), two.Trigger(), 8, 50)
+		b, err = contend(t.Context(), two, 8, 50)
 		assert.NoError(t, err)
 	})
 	wg.Wait()
-	checkContenders(t, one.Trigger(), a, b)
+	checkContenders(t, one, a, b)
 }
 
 // TestFairness: a single write is let in within the busy timeout, while another DB commits without a pause.
@@ -165,7 +166,7 @@ func TestTwoProcesses(t *testing.T) {
 	folder := t.TempDir()
 	if path := os.Getenv(childPath); path != "" { // the second process
 		db := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute})
-		c, err := contend(t.Context(), db.Trigger(), 8, 50)
+		c, err := contend(t.Context(), db, 8, 50)
 		require.NoError(t, err)
 		answer, err := json.Marshal(c)
 		require.NoError(t, err)
@@ -189,7 +190,7 @@ func TestTwoProcesses(t *testing.T) {
 				close(done)
 			}()
 		}
-		c, err := contend(t.Context(), db.Trigger(), 8, 10)
+		c, err := contend(t.Context(), db, 8, 10)
 		require.NoError(t, err)
 		mine.Written, mine.Claimed = append(mine.Written, c.Written...), append(mine.Claimed, c.Claimed...)
 		mine.Worst = max(mine.Worst, c.Worst)
@@ -204,7 +205,7 @@ func TestTwoProcesses(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(data, &its))
 	require.NotEmpty(t, its.Written)
-	checkContenders(t, db.Trigger(), &mine, &its)
+	checkContenders(t, db, &mine, &its)
 }
 
 // TestJobsOfOthers: an idle worker begins a job that another process has added, at its next poll (500 ms), and one that its own process has
@@ -212,13 +213,13 @@ func TestTwoProcesses(t *testing.T) {
 func TestJobsOfOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	here, elsewhere := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}), openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute})
-	got := make(chan trigger.Job, 1)
+	got := make(chan mortise.Job, 1)
 	ctx, stop := context.WithCancel(t.Context())
 	var consumer sync.WaitGroup
 	consumer.Go(func() {
-		assert.NoError(t, here.Trigger().Queue(nil).Consume(ctx, 1, func(_ context.Context, d trigger.Delivery) trigger.Verdict {
+		assert.NoError(t, here.Queue(nil).Consume(ctx, mortise.ConsumeOptions{Kinds: []string{trigger.JobKind}}, func(_ context.Context, d mortise.Delivery) mortise.Verdict {
 			got <- d.Job
-			return trigger.Verdict{Kind: trigger.VerdictDone}
+			return mortise.Verdict{Kind: mortise.VerdictDone}
 		}))
 	})
 	defer consumer.Wait()
@@ -227,7 +228,7 @@ func TestJobsOfOthers(t *testing.T) {
 		for range 3 {
 			time.Sleep(20 * time.Millisecond) // the consumer is idle again
 			job := newJob()
-			require.NoError(t, db.Trigger().Queue(nil).Enqueue(t.Context(), job))
+			require.NoError(t, db.Queue(nil).Enqueue(t.Context(), job))
 			begun := time.Now()
 			select {
 			case begun := <-got:

@@ -58,10 +58,6 @@ type DB struct {
 	added    *jobNotifier     // of jobs that were added
 	jobTurns jobTurns
 
-	triggerJobs notifier // of jobs that were added
-
-	triggerTurns oldJobTurns
-
 	clients knownClients
 	views   views
 

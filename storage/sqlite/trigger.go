@@ -6,22 +6,15 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// Trigger implements [trigger.Store], [trigger.Pruner], [trigger.Organizations], [trigger.Keys], [trigger.TxLeases] and
-// [trigger.JobNotifier].
+// Trigger implements [trigger.TxStore], [trigger.Pruner], [trigger.Organizations] and [trigger.Keys].
 type Trigger struct{ db *DB }
 
 var (
-	_ trigger.Store         = (*Trigger)(nil)
+	_ trigger.TxStore       = (*Trigger)(nil)
 	_ trigger.Pruner        = (*Trigger)(nil)
 	_ trigger.Organizations = (*Trigger)(nil)
 	_ trigger.Keys          = (*Trigger)(nil)
-	_ trigger.TxLeases      = (*Trigger)(nil)
-	_ trigger.JobNotifier   = (*Trigger)(nil)
 )
-
-// Queue returns a queue over this database's jobs. Options may be nil. A job wakes the idle consumers of this process at once, and
-// those of other processes at their next poll (LeaseOptions.Poll).
-func (t *Trigger) Queue(opts *trigger.LeaseOptions) trigger.Queue { return trigger.LeaseQueue(t, opts) }
 
 // micros is a time as it is stored: NULL for the zero time.
 func micros(t time.Time) any {

@@ -3,22 +3,24 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 const (
-	insertEvent = "INSERT INTO trigger_events (" + eventColumns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+	insertEvent = "INSERT INTO trigger_events (" + eventColumns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
 
 	eventByID  = "SELECT " + eventColumns + " FROM trigger_events WHERE id = ?"
 	eventByKey = "SELECT " + eventColumns + " FROM trigger_events WHERE organization = ? AND idempotency_key = ?"
 	releaseKey = "UPDATE trigger_events SET idempotency_key = NULL WHERE id = ?"
 
 	// An UPDATE renews the indexes of every column that it names, so the usual one names few.
-	updateProgress = "UPDATE trigger_events SET (" + progressColumns + ") = (?,?,?,?,?,?,?,?,?) WHERE id = ?"
+	updateProgress = "UPDATE trigger_events SET (" + progressColumns + ") = (?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
 	updateContent  = "UPDATE trigger_events SET (" + contentColumns + ") = (?,?,?,?,?,?,?) WHERE id = ?"
 )
 
@@ -135,43 +137,77 @@ func (t *Trigger) events(ctx context.Context, org, query string, args ...any) ([
 	return events, nil
 }
 
+// CreateAndAdd implements [trigger.TxStore].
+func (t *Trigger) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job) (trigger.Event, bool, error) {
+	c, err := newCreation(&e, keySince)
+	if err != nil {
+		return trigger.Event{}, false, err
+	}
+	n := newJobOf(&j)
+	err = t.db.writer.write(ctx, func(tx *tx) error {
+		if err := c.do(tx); err != nil || !c.created {
+			return err
+		}
+		return tx.addJob(t.db, n)
+	})
+	if err != nil {
+		return trigger.Event{}, false, err
+	}
+	return c.result(&e)
+}
+
 // Update implements [trigger.Store].
 func (t *Trigger) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+	return t.db.writer.write(ctx, func(tx *tx) error { return tx.updateEvent(org, id, update) })
+}
+
+// UpdateAndRemove implements [trigger.TxStore].
+func (t *Trigger) UpdateAndRemove(
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
+) error {
 	return t.db.writer.write(ctx, func(tx *tx) error {
-		var kept trigger.Event
-		found, err := tx.event(&kept, eventByID, id[:])
-		if err != nil {
+		if err := tx.updateEvent(org, id, update); err != nil {
 			return err
 		}
-		if !found || kept.Organization != org {
-			return trigger.ErrNotFound
-		}
-		var progress, content []any
-		err = tx.host(func() (err error) {
-			changed := kept.Clone()
-			if err := update(&changed); err != nil {
-				return err
-			}
-			if !sameContent(&kept, &changed) {
-				content = append(appendContent(nil, &changed), id[:])
-			}
-			if progress, err = appendProgress(nil, &changed); err != nil {
-				return err
-			}
-			progress = append(progress, id[:])
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if content != nil {
-			if _, err := tx.exec(updateContent, content...); err != nil {
-				return err
-			}
-		}
-		_, err = tx.exec(updateProgress, progress...)
+		_, err := tx.endJob(&l, dead)
 		return err
 	})
+}
+
+func (t *tx) updateEvent(org string, id uuid.UUID, update func(*trigger.Event) error) error {
+	var kept trigger.Event
+	found, err := t.event(&kept, eventByID, id[:])
+	if err != nil {
+		return err
+	}
+	if !found || kept.Organization != org {
+		return trigger.ErrNotFound
+	}
+	var progress, content []any
+	err = t.host(func() (err error) {
+		changed := kept.Clone()
+		if err := update(&changed); err != nil {
+			return err
+		}
+		if !sameContent(&kept, &changed) {
+			content = append(appendContent(nil, &changed), id[:])
+		}
+		if progress, err = appendProgress(nil, &changed); err != nil {
+			return err
+		}
+		progress = append(progress, id[:])
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if content != nil {
+		if _, err := t.exec(updateContent, content...); err != nil {
+			return err
+		}
+	}
+	_, err = t.exec(updateProgress, progress...)
+	return err
 }
 
 // ceilMicros rounds a bound up to the precision of the column, which selects the same events.
@@ -191,10 +227,51 @@ func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]
 	return t.events(ctx, noOrg, unqueuedEvents, ceilMicros(before), max(limit, 0))
 }
 
+// Of an event that was stored together with its job checked_at is NULL, and no index has
+// it. It is found by the job. So these cost nothing where the jobs stand in this database,
+// and nobody asks.
+var (
+	staleTogether = "SELECT " + eventOfJob + " FROM mortise_jobs AS j CROSS JOIN trigger_events AS e ON e.id = " + eventIDOfJob +
+		" WHERE j.kind = '" + trigger.JobKind + "' AND j.dead = 0 AND ?1 IS NOT NULL AND e.checked_at IS NULL AND " + staleEvent + " LIMIT ?3"
+	staleChecked = "SELECT " + eventColumns + " FROM trigger_events AS e" +
+		" WHERE checked_at < ?1 AND " + staleEvent + " ORDER BY checked_at LIMIT ?3"
+	staleEvent   = "e.status < " + completed + " AND e.unqueued_since IS NULL AND (?2 IS NULL OR e.due_at IS NULL OR e.due_at < ?2)"
+	eventIDOfJob = "unhex(substr(j.id, 1, 36), '-')"
+)
+
+// eventOfJob is eventColumns of the table e, which is joined with another one.
+var eventOfJob = "e." + strings.ReplaceAll(eventColumns, ", ", ", e.")
+
+// Stale implements [trigger.Unfinished].
+func (t *Trigger) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
+	args := []any{nil, nil, max(limit, 0)}
+	if !checked.IsZero() {
+		args[0] = ceilMicros(checked)
+	}
+	if !due.IsZero() {
+		args[1] = ceilMicros(due)
+	}
+	found, err := t.events(ctx, noOrg, staleTogether, args...)
+	if err != nil || len(found) >= limit {
+		return found, err
+	}
+	args[2] = limit - len(found)
+	rest, err := t.events(ctx, noOrg, staleChecked, args...)
+	if err != nil {
+		return nil, err
+	}
+	return append(found, rest...), nil
+}
+
 const (
-	pruned      = "(SELECT id FROM trigger_events WHERE finished_at < ? AND status >= " + completed + " ORDER BY finished_at, id LIMIT ?)"
-	pruneJobs   = "DELETE FROM trigger_jobs WHERE dead = 1 AND event IN " + pruned
-	pruneEvents = "DELETE FROM trigger_events WHERE id IN " + pruned
+	pruned = "SELECT id FROM trigger_events WHERE finished_at < ? AND status >= " + completed + " ORDER BY finished_at, id LIMIT ?"
+
+	// Those of an event stand beside each other: '.' follows '-'.
+	pruneJobs = "DELETE FROM mortise_jobs WHERE seq IN (SELECT j.seq FROM (SELECT " + idText + " AS event FROM (" + pruned + "))" +
+		" CROSS JOIN mortise_jobs AS j INDEXED BY mortise_jobs_id ON j.id > event || '-' AND j.id < event || '.' AND j.kind = '" + trigger.JobKind + "' AND j.dead = 1)"
+	pruneEvents = "DELETE FROM trigger_events WHERE id IN (" + pruned + ")"
+
+	idText = "lower(substr(hex(id),1,8)||'-'||substr(hex(id),9,4)||'-'||substr(hex(id),13,4)||'-'||substr(hex(id),17,4)||'-'||substr(hex(id),21))"
 )
 
 // pruneStep is how many events go at a time: other writes wait for so long.

@@ -18,7 +18,7 @@ const eventColumns = "id, organization, submitted_at, " + contentColumns + ", " 
 // contentColumns hardly ever change; progressColumns change with every attempt.
 const (
 	contentColumns  = "source, instructions, context, collection, idempotency_key, body_digest, trace"
-	progressColumns = "status, started_at, finished_at, attempts, last_error, outcome_summary, outcome_data, generation, unqueued_since"
+	progressColumns = "status, started_at, finished_at, attempts, last_error, outcome_summary, outcome_data, generation, unqueued_since, due_at, checked_at"
 )
 
 // statuses are the statuses by the numbers that are stored. The schema knows 2 by heart.
@@ -39,7 +39,7 @@ func statusNumber(s trigger.Status) (int, error) {
 
 // eventArgs returns the values of eventColumns, copies where the event's owner could change them.
 func eventArgs(e *trigger.Event) ([]any, error) {
-	args := make([]any, 0, 19)
+	args := make([]any, 0, 21)
 	args = append(args, bytes.Clone(e.ID[:]), e.Organization, e.SubmittedAt.UnixMicro())
 	args = appendContent(args, e)
 	return appendProgress(args, e)
@@ -63,7 +63,7 @@ func appendProgress(args []any, e *trigger.Event) ([]any, error) {
 		summary, data = e.Outcome.Summary, text(e.Outcome.Data, len(e.Outcome.Data) > 0)
 	}
 	return append(args, status, micros(e.StartedAt), micros(e.FinishedAt), e.Attempts, e.LastError, summary, data,
-		e.Generation, micros(e.UnqueuedSince)), nil
+		e.Generation, micros(e.UnqueuedSince), micros(e.DueAt), micros(e.CheckedAt)), nil
 }
 
 // sameContent reports whether the values of contentColumns are equal.
@@ -121,5 +121,6 @@ func scanEvent(r *row, e *trigger.Event) (err error) {
 		e.Outcome = &trigger.Outcome{Summary: r.text(15), Data: r.bytes(16)}
 	}
 	e.Generation, e.UnqueuedSince = r.number(17), r.moment(18)
+	e.DueAt, e.CheckedAt = r.moment(19), r.moment(20)
 	return nil
 }

@@ -24,7 +24,7 @@ import (
 func BenchmarkListStall(b *testing.B) {
 	const history, clients = 1_000_000, 10
 	db := filledStall(b, history)
-	service, err := trigger.New(db.Trigger(), db.Trigger().Queue(nil), &trigger.Options{Directory: db.Trigger()})
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Directory: db.Trigger()})
 	require.NoError(b, err)
 	worst := worstLists(history)
 	var others latencies

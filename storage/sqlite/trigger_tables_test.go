@@ -29,6 +29,8 @@ func TestUpdateOfOneField(t *testing.T) {
 		"LastError":      func(e *trigger.Event) { e.LastError = "no" },
 		"Outcome":        func(e *trigger.Event) { e.Outcome = &trigger.Outcome{Data: json.RawMessage(`1`)} },
 		"Generation":     func(e *trigger.Event) { e.Generation = 2 },
+		"DueAt":          func(e *trigger.Event) { e.DueAt = at },
+		"CheckedAt":      func(e *trigger.Event) { e.CheckedAt = at },
 		"UnqueuedSince":  func(e *trigger.Event) { e.UnqueuedSince = at },
 		"IdempotencyKey": func(e *trigger.Event) { e.IdempotencyKey = "k" },
 		"BodyDigest":     func(e *trigger.Event) { e.BodyDigest = [32]byte{4} },
@@ -46,26 +48,6 @@ func TestUpdateOfOneField(t *testing.T) {
 	}
 }
 
-// TestReleasedJobGoesBehind: among jobs that are claimable since the same time, one that was given back comes last.
-func TestReleasedJobGoesBehind(t *testing.T) {
-	tables := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil).Trigger()
-	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
-	first, second := newJob(), newJob()
-	require.NoError(t, tables.Add(t.Context(), first, at))
-	require.NoError(t, tables.Add(t.Context(), second, at))
-	claim := func() trigger.Lease {
-		leases, err := tables.Claim(t.Context(), uuid.New(), at, at.Add(time.Hour), 1)
-		require.NoError(t, err)
-		require.Len(t, leases, 1)
-		return leases[0]
-	}
-	l := claim()
-	require.Equal(t, first, l.Job)
-	require.NoError(t, tables.Release(t.Context(), l, at))
-	require.Equal(t, second, claim().Job)
-	require.Equal(t, first, claim().Job)
-}
-
 // TestPruneJobs: with an event go its dead jobs, however many events there are, and no job that may still run.
 func TestPruneJobs(t *testing.T) {
 	db := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil)
@@ -75,26 +57,26 @@ func TestPruneJobs(t *testing.T) {
 	for range n {
 		e := newEvent()
 		e.Status, e.FinishedAt = trigger.StatusFailed, at
-		_, _, err := tables.CreateAndAdd(t.Context(), e, time.Time{}, e.Job(), at)
+		_, _, err := tables.CreateAndAdd(t.Context(), e, time.Time{}, e.Job())
 		require.NoError(t, err)
 	}
-	leases, err := tables.Claim(t.Context(), uuid.New(), at, at.Add(time.Hour), n)
+	leases, err := db.Jobs().Claim(t.Context(), triggerClaim(n))
 	require.NoError(t, err)
 	require.Len(t, leases, n)
 	for _, l := range leases[1:] {
-		require.NoError(t, tables.Remove(t.Context(), l, true))
+		require.NoError(t, db.Jobs().Remove(t.Context(), l, true))
 	}
 	kept := newEvent()
-	_, _, err = tables.CreateAndAdd(t.Context(), kept, time.Time{}, kept.Job(), at)
+	_, _, err = tables.CreateAndAdd(t.Context(), kept, time.Time{}, kept.Job())
 	require.NoError(t, err)
 
 	removed, err := tables.Prune(t.Context(), at.Add(time.Microsecond), 1000)
 	require.NoError(t, err)
 	require.Equal(t, n, removed)
 	for _, l := range leases[1:] {
-		require.NoError(t, tables.Add(t.Context(), l.Job, at.Add(time.Hour))) // nothing is in its place
+		require.NoError(t, db.Jobs().Add(t.Context(), l.Job)) // nothing is in its place
 	}
-	found, err := tables.Claim(t.Context(), uuid.New(), at.Add(time.Hour), at.Add(2*time.Hour), 2*n)
+	found, err := db.Jobs().Claim(t.Context(), triggerClaim(2*n))
 	require.NoError(t, err)
-	require.Len(t, found, n+1, "the dead jobs, added again, the job that was held, and that of the event which stays")
+	require.Len(t, found, n, "the dead jobs, added again, and that of the event which stays")
 }

@@ -19,7 +19,7 @@ func TestTrigger(t *testing.T) {
 		db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
 		tables := db.Trigger()
 		files[tables] = &opened{db, path}
-		return triggertest.Backend{Store: tables, Organizations: tables, Keys: tables, Leases: tables, Queue: tables.Queue(nil)}
+		return triggertest.Backend{Store: tables, Organizations: tables, Keys: tables, Leases: db.Jobs(), Queue: db.Queue(nil)}
 	}
 	triggertest.Run(t, triggertest.Harness{
 		Open: func(t *testing.T) triggertest.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },

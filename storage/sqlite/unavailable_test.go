@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -40,7 +41,7 @@ func requireUnavailable(t *testing.T, err error) {
 	t.Helper()
 	require.Error(t, err)
 	for _, sentinel := range []error{
-		trigger.ErrNotFound, trigger.ErrExists, trigger.ErrLeaseLost, trigger.ErrNotFailed, trigger.ErrInvalidKey,
+		trigger.ErrNotFound, trigger.ErrExists, mortise.ErrLeaseLost, trigger.ErrNotFailed, trigger.ErrInvalidKey,
 		trigger.ErrIdempotencyKeyReused, trigger.ErrEnqueueFailed, trigger.ErrNotConfigured, trigger.ErrNoEligibleCollection,
 		trigger.ErrTimeout, trigger.ErrShutdown,
 	} {
@@ -131,21 +132,21 @@ func TestHeal(t *testing.T) {
 		_, err = tables.KeyByDigest(t.Context(), [32]byte{})
 		requireUnavailable(t, err)
 		requireUnavailable(t, tables.Update(t.Context(), "acme", e.ID, func(*trigger.Event) error { panic("called for what cannot be read") }))
-		_, err = tables.Claim(t.Context(), uuid.New(), time.Now(), time.Now().Add(time.Hour), 1)
+		_, err = db.Jobs().Claim(t.Context(), triggerClaim(1))
 		requireUnavailable(t, err)
-		requireUnavailable(t, tables.Extend(t.Context(), trigger.Lease{Job: e.Job(), Token: uuid.New()}, time.Now()))
+		requireUnavailable(t, db.Jobs().Extend(t.Context(), mortise.Lease{Job: e.Job(), Token: uuid.New()}, time.Hour))
 		heal()
 
 		got, err := tables.Get(t.Context(), "acme", e.ID)
 		require.NoError(t, err)
 		require.Equal(t, e, got)
 		later := newEvent()
-		_, created, err := tables.CreateAndAdd(t.Context(), later, time.Time{}, later.Job(), later.SubmittedAt)
+		_, created, err := tables.CreateAndAdd(t.Context(), later, time.Time{}, later.Job())
 		require.NoError(t, err)
 		require.True(t, created)
-		leases, err := tables.Claim(t.Context(), uuid.New(), later.SubmittedAt, later.SubmittedAt.Add(time.Hour), 10)
+		leases, err := db.Jobs().Claim(t.Context(), triggerClaim(10))
 		require.NoError(t, err)
 		require.Len(t, leases, 1)
-		require.NoError(t, tables.Remove(t.Context(), leases[0], false))
+		require.NoError(t, db.Jobs().Remove(t.Context(), leases[0], false))
 	}
 }

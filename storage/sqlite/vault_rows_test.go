@@ -242,7 +242,7 @@ func TestRotationPages(t *testing.T) {
 func TestMigrateBeforeVault(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	conn := migrationConn(t, path)
-	require.NoError(t, migrate(t.Context(), conn, released(t, 1000, "trigger", "authmgmt")))
+	require.NoError(t, migrate(t.Context(), conn, released(t, 1000, "jobs", "trigger", "authmgmt")))
 	before := schema(t, conn)
 	require.NotContains(t, before, "vault 1")
 	for range 2 {

@@ -48,7 +48,6 @@ type op struct {
 	due    time.Time       // when it is refused, if no transaction has begun by then
 	do     func(*tx) error // may run twice
 	err    error
-	wakes  *notifier  // to notify once this is committed; nil for none
 	added  string     // the kind of a job that was added, to be told of once this is committed
 	result chan error // buffered
 
@@ -162,9 +161,6 @@ func (w *writer) run() {
 // answer ends the first n operations of the group. Those that were committed wake whom they concern first.
 func (w *writer) answer(n int) {
 	for _, o := range w.group[:n] {
-		if o.err == nil && o.wakes != nil {
-			o.wakes.notify()
-		}
 		if o.err == nil && o.added != "" {
 			w.added.notify(o.added)
 		}
@@ -343,7 +339,7 @@ func (o *op) run(t *tx) (err error) {
 	if err := o.ctx.Err(); err != nil {
 		return err
 	}
-	o.wakes, o.added = nil, ""
+	o.added = ""
 	return o.do(t)
 }
 

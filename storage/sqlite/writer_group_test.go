@@ -92,8 +92,8 @@ func TestFailedTransaction(t *testing.T) {
 				return err
 			}
 			// It rolls the transaction back, as SQLITE_FULL does.
-			_, err := tx.exec("INSERT OR ROLLBACK INTO trigger_jobs (seq, event, generation, organization, claimable_at, deliveries, dead)" +
-				" VALUES (1, x'00', 0, '', 0, 0, 0), (1, x'01', 0, '', 0, 0, 0)")
+			_, err := tx.exec("INSERT OR ROLLBACK INTO mortise_jobs (seq, id, kind, organization, claimable_at, ready, deliveries, dead)" +
+				" VALUES (1, 'a', '', '', 0, 0, 0, 0), (1, 'b', '', '', 0, 0, 0, 0)")
 			return errors.Join(err, boom)
 		})
 		assert.ErrorIs(t, err, boom)

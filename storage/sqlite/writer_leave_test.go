@@ -82,7 +82,7 @@ func TestWriteLeave(t *testing.T) {
 			if i%2 == 0 {
 				_, _, err = tables.Create(ctx, e, time.Time{})
 			} else {
-				_, _, err = tables.CreateAndAdd(ctx, e, time.Time{}, e.Job(), e.SubmittedAt)
+				_, _, err = tables.CreateAndAdd(ctx, e, time.Time{}, e.Job())
 			}
 			for j := range e.Context {
 				e.Context[j] = 'x'
@@ -93,7 +93,7 @@ func TestWriteLeave(t *testing.T) {
 			return err
 		})
 		leave(func(ctx context.Context) error {
-			_, err := tables.Claim(ctx, uuid.New(), time.Now(), time.Now().Add(time.Hour), 10)
+			_, err := db.Jobs().Claim(ctx, triggerClaim(10))
 			return err
 		})
 		leave(func(ctx context.Context) error {
@@ -159,7 +159,7 @@ func TestWriteCancelHalf(t *testing.T) {
 				e := newEvent()
 				e.Trace = map[string]string{"a": "b"}
 				sent := e.Clone()
-				_, created, err := db.Trigger().CreateAndAdd(ctx, e, time.Time{}, e.Job(), e.SubmittedAt)
+				_, created, err := db.Trigger().CreateAndAdd(ctx, e, time.Time{}, e.Job())
 				clear(e.Context)
 				clear(e.Trace)
 				cancel()
@@ -178,11 +178,11 @@ func TestWriteCancelHalf(t *testing.T) {
 	wg.Wait()
 	require.NoError(t, db.Close())
 	db = openAt(t, path, nil)
-	leases, err := db.Trigger().Claim(t.Context(), uuid.New(), time.Now().AddDate(100, 0, 0), time.Now().AddDate(200, 0, 0), 10000)
+	leases, err := db.Jobs().Claim(t.Context(), triggerClaim(10000))
 	require.NoError(t, err)
 	jobs := make(map[uuid.UUID]bool)
 	for _, l := range leases {
-		jobs[l.Job.EventID] = true
+		jobs[eventOf(l)] = true
 	}
 	page, err := db.Trigger().List(t.Context(), "acme", trigger.Query{Limit: trigger.MaxPageSize})
 	require.NoError(t, err)
@@ -203,7 +203,7 @@ func TestWriteCancelHalf(t *testing.T) {
 func TestNotifyCancelled(t *testing.T) {
 	db := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil)
 	woken := make(chan struct{}, 1)
-	defer db.Trigger().NotifyJobs(func() {
+	defer db.Jobs().NotifyJobs(func(string) {
 		select {
 		case woken <- struct{}{}:
 		default:
@@ -212,14 +212,14 @@ func TestNotifyCancelled(t *testing.T) {
 	stored := 0
 	for i := range 200 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%40)*100*time.Microsecond)
-		err := db.Trigger().Add(ctx, newJob(), time.UnixMicro(1))
+		err := db.Jobs().Add(ctx, newJob())
 		cancel()
 		create(t, db, newEvent()) // all that stood before it has run
-		leases, claimErr := db.Trigger().Claim(t.Context(), uuid.New(), time.UnixMicro(1), time.UnixMicro(2), 10)
+		leases, claimErr := db.Jobs().Claim(t.Context(), triggerClaim(10))
 		require.NoError(t, claimErr)
 		require.LessOrEqual(t, len(leases), 1)
 		for _, l := range leases {
-			require.NoError(t, db.Trigger().Remove(t.Context(), l, false))
+			require.NoError(t, db.Jobs().Remove(t.Context(), l, false))
 			select {
 			case <-woken:
 			case <-time.After(time.Second):

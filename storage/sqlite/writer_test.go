@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -79,7 +80,7 @@ func TestGroupIsolation(t *testing.T) {
 		created[i].IdempotencyKey = fmt.Sprint("key ", i)
 		wg.Go(func() {
 			e := created[i]
-			_, ok, err := tables.CreateAndAdd(t.Context(), e, time.Time{}, e.Job(), e.SubmittedAt)
+			_, ok, err := tables.CreateAndAdd(t.Context(), e, time.Time{}, e.Job())
 			assert.NoError(t, err)
 			assert.True(t, ok)
 		})
@@ -132,7 +133,7 @@ func TestGroupIsolation(t *testing.T) {
 		wg.Go(func() {
 			err := tables.Update(t.Context(), "acme", uuid.New(), func(*trigger.Event) error { panic("called for nothing") })
 			assert.ErrorIs(t, err, trigger.ErrNotFound)
-			assert.ErrorIs(t, tables.Extend(t.Context(), trigger.Lease{Job: newJob(), Token: uuid.New()}, time.Now()), trigger.ErrLeaseLost)
+			assert.ErrorIs(t, db.Jobs().Extend(t.Context(), mortise.Lease{Job: newJob(), Token: uuid.New()}, time.Hour), mortise.ErrLeaseLost)
 		})
 	}
 	time.Sleep(50 * time.Millisecond) // they wait now
@@ -164,12 +165,19 @@ func TestGroupIsolation(t *testing.T) {
 	require.NoError(t, db.Close())
 	db = openAt(t, path, nil)
 	check(db.Trigger())
-	leases, err := db.Trigger().Claim(t.Context(), uuid.New(), time.Now().AddDate(100, 0, 0), time.Now().AddDate(200, 0, 0), 1000)
+	leases, err := db.Jobs().Claim(t.Context(), triggerClaim(1000))
 	require.NoError(t, err)
 	require.Len(t, leases, len(created))
 }
 
-func newJob() trigger.Job { return trigger.Job{Organization: "acme", EventID: uuid.New()} }
+func newJob() mortise.Job {
+	return mortise.Job{Kind: trigger.JobKind, Organization: "acme", ID: uuid.NewString() + "-0"}
+}
+
+// triggerClaim claims jobs of events for an hour.
+func triggerClaim(limit int) mortise.Claim {
+	return mortise.Claim{Token: uuid.New(), Kinds: []string{trigger.JobKind}, Limit: limit, TTL: time.Hour}
+}
 
 // TestPanicAlone: a panic, an exit and a broken constraint as the only operations of their groups, and one after another.
 func TestPanicAlone(t *testing.T) {
@@ -202,3 +210,6 @@ func TestPanicAlone(t *testing.T) {
 	_, err := organizations.Organization(t.Context(), "acme")
 	require.ErrorIs(t, err, trigger.ErrNotFound)
 }
+
+// eventOf returns the event of a job.
+func eventOf(l mortise.Lease) uuid.UUID { return uuid.MustParse(l.Job.ID[:36]) }

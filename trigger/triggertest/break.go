@@ -34,7 +34,8 @@ func (f *Fake) fail(op string) error {
 	part, _, _ := strings.Cut(op, ".")
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.broken[Part(part)] > 0 || op == "Leases.CreateAndAdd" && f.broken[StorePart] > 0 {
+	both := op == "Store.CreateAndAdd" || op == "Store.UpdateAndRemove"
+	if f.broken[Part(part)] > 0 || both && f.broken[QueuePart] > 0 {
 		return ErrInjected
 	}
 	return nil

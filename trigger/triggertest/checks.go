@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -51,6 +52,7 @@ func filledEvent(org string) trigger.Event {
 	e.Context = json.RawMessage(`{"repository": "docs", "pull_request": 7}`)
 	e.Collection = uuid.New()
 	e.StartedAt, e.FinishedAt, e.UnqueuedSince = moment(time.Microsecond), moment(3*time.Second), moment(2*time.Microsecond)
+	e.DueAt, e.CheckedAt = moment(4*time.Second), moment(5*time.Second+time.Microsecond)
 	e.Attempts, e.Generation = 3, 2
 	e.LastError = "the model did not answer"
 	e.Outcome = &trigger.Outcome{Summary: "Two pages changed.", Data: json.RawMessage(`[1, "two"]`)}
@@ -97,6 +99,8 @@ func sameEvent(t *testing.T, want, got trigger.Event) {
 	sameTime(t, "StartedAt", want.StartedAt, &got.StartedAt)
 	sameTime(t, "FinishedAt", want.FinishedAt, &got.FinishedAt)
 	sameTime(t, "UnqueuedSince", want.UnqueuedSince, &got.UnqueuedSince)
+	sameTime(t, "DueAt", want.DueAt, &got.DueAt)
+	sameTime(t, "CheckedAt", want.CheckedAt, &got.CheckedAt)
 	if len(want.Trace) == 0 && len(got.Trace) == 0 {
 		want.Trace, got.Trace = nil, nil
 	}
@@ -163,7 +167,7 @@ func spoil(e *trigger.Event) {
 func sentinels() []error {
 	return []error{
 		trigger.ErrNotFound, trigger.ErrNotConfigured, trigger.ErrNoEligibleCollection, trigger.ErrIdempotencyKeyReused,
-		trigger.ErrEnqueueFailed, trigger.ErrInvalidKey, trigger.ErrNotFailed, trigger.ErrLeaseLost, trigger.ErrExists,
+		trigger.ErrEnqueueFailed, trigger.ErrInvalidKey, trigger.ErrNotFailed, mortise.ErrLeaseLost, trigger.ErrExists,
 	}
 }
 

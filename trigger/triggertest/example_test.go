@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
@@ -65,7 +66,7 @@ func ExampleFaults() {
 	}
 	// The second Create is done, and its answer is lost.
 	faults := &triggertest.Faults{After: triggertest.On(triggertest.Nth(2), "Store.Create")}
-	queue := trigger.LeaseQueue(struct{ trigger.Leases }{db.Trigger()}, nil) // a queue of its own
+	queue := mortise.NewLeaseQueue(struct{ mortise.Leases }{db.Jobs()}, nil) // which does not share
 	service, err := trigger.New(faults.Store(db.Trigger()), queue, nil)
 	if err != nil {
 		panic(err)

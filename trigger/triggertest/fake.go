@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -62,18 +63,19 @@ func New(t testing.TB, opts *Options) *Fake {
 	if o.Service.Logger == nil {
 		o.Service.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	db, err := memory.Open(context.Background(), nil)
+	f := &Fake{Clock: new(Clock), broken: make(map[Part]int)}
+	db, err := memory.Open(context.Background(), &memory.Options{Now: f.Now})
 	if err != nil {
 		t.Fatalf("triggertest: open memory: %v", err)
 	}
-	f := &Fake{Clock: new(Clock), history: db.Trigger(), broken: make(map[Part]int)}
+	f.history = db.Trigger()
 	faults := &Faults{Before: f.fail}
 
-	leases := faults.Leases(f.history)
+	leases := faults.Leases(db.Jobs())
 	if o.SeparateQueue {
-		leases = struct{ trigger.Leases }{leases} // without CreateAndAdd
+		leases = struct{ mortise.Leases }{leases} // which does not share
 	}
-	queue := trigger.LeaseQueue(leases, &trigger.LeaseOptions{Now: f.Now, Logger: o.Service.Logger})
+	queue := mortise.NewLeaseQueue(leases, &mortise.LeaseOptions{Logger: o.Service.Logger})
 	if o.Directory {
 		o.Service.Directory = faults.Directory(f.history)
 	} else {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/fault"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -13,13 +15,13 @@ import (
 // your own program does then. The zero value injects nothing. Set the hooks before the
 // first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
-// An op is the interface and the method, as in "Store.Create", "Queue.Enqueue", "Leases.Claim", "Directory.Organization" or
-// "Keys.CreateKey". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic, block or
+// An op is the interface and the method, as in "Store.Create", "Queue.Enqueue",
+// "Leases.Claim", "Directory.Organization" or "Keys.CreateKey". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic, block or
 // call other parts of the program: whatever can happen while a backend is being called.
 //
-// What is wrapped keeps its optional interfaces: [trigger.Pruner], [trigger.Organizations], [trigger.TxQueue],
-// [trigger.StepQueue], [trigger.TxLeases] and [trigger.JobNotifier]. NotifyJobs returns no error, so it is no op: a call goes
-// straight to the backend.
+// What is wrapped keeps its optional interfaces: [trigger.TxStore], [trigger.Pruner],
+// [trigger.Organizations], and those of queues and leases. NotifyJobs, Shares and LostJobs
+// are not ops: a call goes straight to the backend.
 //
 // A store and a queue share a transaction only if both are wrapped or neither is: a backend does not know a wrapped store for its
 // own.
@@ -32,42 +34,34 @@ type Faults struct {
 	After func(op string) error
 }
 
-func (f *Faults) before(op string) error {
-	if f.Before == nil {
+// hooks ask the fields at each call, which a test may set anew.
+func (f *Faults) hooks() *fault.Hooks {
+	return &fault.Hooks{
+		Before: func(op string) error { return ask(f.Before, op) },
+		After:  func(op string) error { return ask(f.After, op) },
+	}
+}
+
+func ask(hook fault.Hook, op string) error {
+	if hook == nil {
 		return nil
 	}
-	return f.Before(op)
+	return hook(op)
 }
 
-func (f *Faults) after(op string) error {
-	if f.After == nil {
-		return nil
-	}
-	return f.After(op)
-}
+// Queue wraps a queue. The ops are "Queue.Enqueue", "Queue.Cancel", "Queue.Consume" and
+// "Queue.ConsumeOne". A failing Consume ends the Run of a worker; to let a queue fail under
+// a worker that goes on, wrap the Leases below it.
+func (f *Faults) Queue(q mortise.Queue) mortise.Queue { return f.hooks().Queue(q) }
 
-// call makes a call that returns only an error.
-func (f *Faults) call(op string, do func() error) error {
-	if err := f.before(op); err != nil {
-		return err
-	}
-	if err := do(); err != nil {
-		return err
-	}
-	return f.after(op)
-}
+// Leases wraps a table of jobs. The ops are "Leases.Add", "Leases.Cancel", "Leases.Claim",
+// "Leases.Extend", "Leases.Release" and "Leases.Remove".
+func (f *Faults) Leases(l mortise.Leases) mortise.Leases { return f.hooks().Leases(l) }
 
-// callFor makes a call that returns a value and an error.
-func callFor[T any](f *Faults, op string, do func() (T, error)) (result T, err error) {
-	err = f.call(op, func() error {
-		result, err = do()
-		return err
-	})
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return result, nil
+func (f *Faults) call(op string, do func() error) error { return f.hooks().Call(op, do) }
+
+func callFor[T any](f *Faults, op string, do func() (T, error)) (T, error) {
+	return fault.CallFor(f.hooks(), op, do)
 }
 
 // createResult is what Create and its like return beside the error.
@@ -84,11 +78,26 @@ func callCreate(f *Faults, op string, do func() (trigger.Event, bool, error)) (t
 	return c.event, c.isNew, err
 }
 
-// Store wraps a store. The ops are "Store.Create", "Store.Get", "Store.Update", "Store.List", "Store.Unqueued" and "Store.Prune".
+// Store wraps a store. The ops are "Store.Create", "Store.Get", "Store.Update",
+// "Store.List", "Store.Unqueued", "Store.Stale", "Store.Prune", "Store.CreateAndAdd" and
+// "Store.UpdateAndRemove".
 func (f *Faults) Store(s trigger.Store) trigger.Store {
 	w := &faultyStore{s, f}
-	if p, ok := s.(trigger.Pruner); ok {
-		return &faultyPruner{w, p}
+	p, isPruner := s.(trigger.Pruner)
+	tx, isTx := s.(trigger.TxStore)
+	switch {
+	case isPruner && isTx:
+		return &struct {
+			*faultyTx
+			faultyPruner
+		}{&faultyTx{w, tx}, faultyPruner{p, f}}
+	case isTx:
+		return &faultyTx{w, tx}
+	case isPruner:
+		return &struct {
+			*faultyStore
+			faultyPruner
+		}{w, faultyPruner{p, f}}
 	}
 	return w
 }
@@ -98,8 +107,8 @@ type faultyStore struct {
 	faults *Faults
 }
 
-// unwrap lets Shares ask for the store behind a wrapper.
-func (s *faultyStore) unwrap() trigger.Store { return s.inner }
+// Behind implements fault.Wrapper: Shares asks for the store behind a wrapper.
+func (s *faultyStore) Behind() any { return s.inner }
 
 func (s *faultyStore) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
 	return callCreate(s.faults, "Store.Create", func() (trigger.Event, bool, error) { return s.inner.Create(ctx, e, keySince) })
@@ -121,13 +130,36 @@ func (s *faultyStore) Unqueued(ctx context.Context, before time.Time, limit int)
 	return callFor(s.faults, "Store.Unqueued", func() ([]trigger.Event, error) { return s.inner.Unqueued(ctx, before, limit) })
 }
 
-type faultyPruner struct {
-	*faultyStore
-	pruner trigger.Pruner
+func (s *faultyStore) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
+	return callFor(s.faults, "Store.Stale", func() ([]trigger.Event, error) { return s.inner.Stale(ctx, checked, due, limit) })
 }
 
-func (s *faultyPruner) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
+type faultyPruner struct {
+	pruner trigger.Pruner
+	faults *Faults
+}
+
+func (s faultyPruner) Prune(ctx context.Context, before time.Time, limit int) (int, error) {
 	return callFor(s.faults, "Store.Prune", func() (int, error) { return s.pruner.Prune(ctx, before, limit) })
+}
+
+type faultyTx struct {
+	*faultyStore
+	tx trigger.TxStore
+}
+
+func (s *faultyTx) CreateAndAdd(
+	ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job,
+) (trigger.Event, bool, error) {
+	return callCreate(s.faults, "Store.CreateAndAdd", func() (trigger.Event, bool, error) {
+		return s.tx.CreateAndAdd(ctx, e, keySince, j)
+	})
+}
+
+func (s *faultyTx) UpdateAndRemove(
+	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
+) error {
+	return s.faults.call("Store.UpdateAndRemove", func() error { return s.tx.UpdateAndRemove(ctx, org, id, update, l, dead) })
 }
 
 // Directory wraps a directory. The ops are "Directory.Organization" and "Directory.UpdateOrganization".

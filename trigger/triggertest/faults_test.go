@@ -10,27 +10,35 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-func open(t *testing.T) *memory.Trigger {
+// backend is what a memory database gives.
+type backend struct {
+	*memory.Trigger
+	jobs  *memory.Jobs
+	queue *mortise.LeaseQueue
+}
+
+func open(t *testing.T) backend {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	return db.Trigger()
+	return backend{db.Trigger(), db.Jobs(), db.Queue(nil)}
 }
 
 // everyOp makes each call that a wrapper can make, and returns their ops with the errors.
-func everyOp(ctx context.Context, f *triggertest.Faults, db *memory.Trigger) (ops []string, errs []error) {
+func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []string, errs []error) {
 	note := func(op string, err error) { ops, errs = append(ops, op), append(errs, err) }
 	e := trigger.Event{ID: uuid.New(), Organization: "acme", Status: trigger.StatusReceived, Instructions: "a", SubmittedAt: time.Now()}
 	next := func() trigger.Event {
 		e.ID = uuid.New()
 		return e
 	}
-	store, queue, leases := f.Store(db), f.Queue(db.Queue(nil)), f.Leases(db)
+	store, queue, leases := f.Store(db.Trigger), f.Queue(db.queue), f.Leases(db.jobs)
 	kept := next()
 	_, _, _ = db.Create(ctx, kept, time.Time{})
 	k := trigger.APIKey{ID: uuid.New(), Organization: "acme", Digest: [32]byte{1}}
@@ -48,32 +56,42 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db *memory.Trigger) (op
 	_, err = store.(trigger.Pruner).Prune(ctx, time.Now(), 1)
 	note("Store.Prune", err)
 
+	_, err = store.Stale(ctx, time.Now(), time.Time{}, 1)
+	note("Store.Stale", err)
+	e = next()
+	_, _, err = store.(trigger.TxStore).CreateAndAdd(ctx, e, time.Time{}, e.Job())
+	note("Store.CreateAndAdd", err)
+	note("Store.UpdateAndRemove", store.(trigger.TxStore).UpdateAndRemove(ctx, "acme", kept.ID,
+		func(*trigger.Event) error { return nil }, mortise.Lease{Job: kept.Job()}, false))
+
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	handle := func(context.Context, trigger.Delivery) trigger.Verdict { return trigger.Verdict{} }
+	kinds := []string{trigger.JobKind}
+	handle := func(context.Context, mortise.Delivery) mortise.Verdict { return mortise.Verdict{} }
 	note("Queue.Enqueue", queue.Enqueue(ctx, kept.Job()))
-	note("Queue.Consume", queue.Consume(ended, 1, handle))
-	_, err = queue.(trigger.StepQueue).ConsumeOne(ctx, handle)
+	note("Queue.Cancel", queue.Cancel(ctx, kept.Job()))
+	note("Queue.Consume", queue.Consume(ended, mortise.ConsumeOptions{Kinds: kinds}, handle))
+	_, err = queue.(mortise.StepQueue).ConsumeOne(ctx, kinds, handle)
 	note("Queue.ConsumeOne", err)
-	e = next()
-	_, _, err = queue.(trigger.TxQueue).CreateAndEnqueue(ctx, e, time.Time{}, e.Job())
-	note("Queue.CreateAndEnqueue", err)
 
 	e = next()
-	note("Leases.Add", leases.Add(ctx, e.Job(), time.Now()))
-	_, err = leases.Claim(ctx, uuid.New(), time.Now(), time.Now(), 0)
+	note("Leases.Add", leases.Add(ctx, e.Job()))
+	note("Leases.Cancel", leases.Cancel(ctx, e.Job()))
+	_, err = leases.Claim(ctx, mortise.Claim{Token: uuid.New(), Kinds: kinds})
 	note("Leases.Claim", err)
-	claim := func() trigger.Lease {
-		_ = db.Add(ctx, kept.Job(), time.Time{})
-		held, _ := db.Claim(ctx, uuid.New(), time.Now().Add(time.Hour), time.Now().Add(time.Hour), 1)
-		return held[0]
+	claim := func() mortise.Lease {
+		e := next()
+		_ = db.jobs.Add(ctx, e.Job())
+		for {
+			held, _ := db.jobs.Claim(ctx, mortise.Claim{Token: uuid.New(), Kinds: kinds, Limit: 1, TTL: time.Hour})
+			if held[0].Job.ID == e.Job().ID {
+				return held[0]
+			}
+		}
 	}
-	note("Leases.Extend", leases.Extend(ctx, claim(), time.Now()))
-	note("Leases.Release", leases.Release(ctx, claim(), time.Now()))
+	note("Leases.Extend", leases.Extend(ctx, claim(), time.Hour))
+	note("Leases.Release", leases.Release(ctx, claim(), time.Hour))
 	note("Leases.Remove", leases.Remove(ctx, claim(), false))
-	e = next()
-	_, _, err = leases.(trigger.TxLeases).CreateAndAdd(ctx, e, time.Time{}, e.Job(), e.SubmittedAt)
-	note("Leases.CreateAndAdd", err)
 
 	directory := f.Directory(db)
 	_ = db.UpdateOrganization(ctx, "acme", func(*trigger.Organization) error { return nil })
@@ -122,18 +140,18 @@ func TestBeforeAndAfterTheEffect(t *testing.T) {
 	db := open(t)
 	outage, _ := triggertest.Outage()
 	e := trigger.Event{ID: uuid.New(), Organization: "acme", Instructions: "a"}
-	_, _, err := (&triggertest.Faults{Before: outage}).Store(db).Create(t.Context(), e, time.Time{})
+	_, _, err := (&triggertest.Faults{Before: outage}).Store(db.Trigger).Create(t.Context(), e, time.Time{})
 	require.ErrorIs(t, err, triggertest.ErrInjected)
 	_, err = db.Get(t.Context(), "acme", e.ID)
 	require.ErrorIs(t, err, trigger.ErrNotFound, "without effect")
-	stored, created, err := (&triggertest.Faults{After: outage}).Store(db).Create(t.Context(), e, time.Time{})
+	stored, created, err := (&triggertest.Faults{After: outage}).Store(db.Trigger).Create(t.Context(), e, time.Time{})
 	require.ErrorIs(t, err, triggertest.ErrInjected)
 	assert.False(t, created)
 	assert.Zero(t, stored, "an error brings nothing else")
 	_, err = db.Get(t.Context(), "acme", e.ID)
 	require.NoError(t, err, "it took effect")
 
-	_, err = (&triggertest.Faults{After: outage}).Store(db).Get(t.Context(), "acme", uuid.New())
+	_, err = (&triggertest.Faults{After: outage}).Store(db.Trigger).Get(t.Context(), "acme", uuid.New())
 	require.ErrorIs(t, err, trigger.ErrNotFound, "the backend's own error comes first")
 }
 
@@ -147,50 +165,43 @@ func TestWrappersKeepOptionalInterfaces(t *testing.T) {
 	assert.True(t, ok)
 	_, ok = f.Directory(struct{ trigger.Directory }{db}).(trigger.Organizations)
 	assert.False(t, ok)
-	for name, test := range map[string]struct {
-		leases       trigger.Leases
-		tx, notifier bool
-	}{
-		"both":     {db, true, true},
-		"tx":       {struct{ trigger.TxLeases }{db}, true, false},
-		"notifier": {struct{ trigger.JobNotifier }{db}, false, true},
-		"neither":  {struct{ trigger.Leases }{db}, false, false},
-	} {
-		leases := f.Leases(test.leases)
-		_, isTx := leases.(trigger.TxLeases)
-		notifier, isNotifier := leases.(trigger.JobNotifier)
-		assert.Equal(t, test.tx, isTx, name)
-		assert.Equal(t, test.notifier, isNotifier, name)
-		if isNotifier {
-			woken := 0
-			stop := notifier.NotifyJobs(func() { woken++ })
-			require.NoError(t, db.Add(t.Context(), trigger.Job{EventID: uuid.New()}, time.Now()))
-			stop()
-			assert.Equal(t, 1, woken, name)
-		}
-	}
+	_, ok = f.Store(db.Trigger).(trigger.TxStore)
+	assert.True(t, ok)
+	_, ok = f.Store(struct{ trigger.Store }{db}).(trigger.TxStore)
+	assert.False(t, ok)
+	both := f.Store(struct {
+		trigger.Store
+		trigger.Pruner
+	}{db, db})
+	_, ok = both.(trigger.Pruner)
+	assert.True(t, ok)
+	_, ok = both.(trigger.TxStore)
+	assert.False(t, ok)
+	_, ok = f.Store(struct{ trigger.TxStore }{db}).(trigger.TxStore)
+	assert.True(t, ok)
+	_, ok = f.Store(struct{ trigger.TxStore }{db}).(trigger.Pruner)
+	assert.False(t, ok)
 
-	full := db.Queue(nil)
-	for name, test := range map[string]struct {
-		queue    trigger.Queue
-		tx, step bool
-	}{
-		"both":    {full, true, true},
-		"tx":      {struct{ trigger.TxQueue }{full.(trigger.TxQueue)}, true, false},
-		"step":    {struct{ trigger.StepQueue }{full.(trigger.StepQueue)}, false, true},
-		"neither": {struct{ trigger.Queue }{full}, false, false},
-	} {
-		q := f.Queue(test.queue)
-		tx, isTx := q.(trigger.TxQueue)
-		_, isStep := q.(trigger.StepQueue)
-		assert.Equal(t, test.tx, isTx, name)
-		assert.Equal(t, test.step, isStep, name)
-		if isTx {
-			assert.True(t, tx.Shares(f.Store(f.Store(db))), "%s: wrapped, even twice, is the same store", name)
-			assert.False(t, tx.Shares(f.Store(open(t))), name)
-		}
+	notifier, ok := f.Leases(db.jobs).(mortise.JobNotifier)
+	require.True(t, ok)
+	woken := 0
+	stop := notifier.NotifyJobs(func(string) { woken++ })
+	require.NoError(t, db.jobs.Add(t.Context(), mortise.Job{Kind: "k", Organization: "acme", ID: "1"}))
+	stop()
+	assert.Equal(t, 1, woken)
+	_, ok = f.Leases(struct{ mortise.Leases }{db.jobs}).(mortise.JobNotifier)
+	assert.False(t, ok)
+
+	_, ok = f.Queue(db.queue).(mortise.StepQueue)
+	assert.True(t, ok)
+	_, ok = f.Queue(struct{ mortise.Queue }{db.queue}).(mortise.StepQueue)
+	assert.False(t, ok)
+	for name, shares := range map[string]mortise.Sharer{"queue": f.Queue(db.queue).(mortise.Sharer), "leases": f.Leases(db.jobs).(mortise.Sharer)} {
+		assert.True(t, shares.Shares(f.Store(f.Store(db.Trigger))), "%s: wrapped, even twice, is the same store", name)
+		assert.False(t, shares.Shares(f.Store(open(t).Trigger)), name)
+		assert.True(t, shares.Shares(db.Trigger), name)
 	}
-	assert.True(t, f.Leases(db).(trigger.TxLeases).Shares(f.Store(db)))
+	assert.False(t, f.Queue(struct{ mortise.Queue }{db.queue}).(mortise.Sharer).Shares(db.Trigger))
 }
 
 func TestHooks(t *testing.T) {

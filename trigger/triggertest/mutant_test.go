@@ -3,6 +3,7 @@ package triggertest_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -10,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/internal/conformance/queuetest"
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
@@ -36,12 +37,19 @@ type mutant struct {
 	updateKey   func(context.Context, string, uuid.UUID, func(*trigger.APIKey) error) error
 	listKeys    func(context.Context, string) ([]trigger.APIKey, error)
 
-	shares       func(trigger.Store) bool
-	createAndAdd func(context.Context, trigger.Event, time.Time, trigger.Job) (trigger.Event, bool, error)
+	stale           func(context.Context, time.Time, time.Time, int) ([]trigger.Event, error)
+	createAndAdd    func(context.Context, trigger.Event, time.Time, mortise.Job) (trigger.Event, bool, error)
+	updateAndRemove func(context.Context, string, uuid.UUID, func(*trigger.Event) error, mortise.Lease, bool) error
 
-	jobs    *queuetest.Mutant[trigger.Job] // the job queue
-	failure error                          // what broken methods return
-	queue   trigger.TxQueue
+	shares func(store any) bool
+	notify func(wake func(string)) (stop func())
+
+	jobs    *memory.Jobs
+	failure error // what broken methods return
+
+	mu     sync.Mutex
+	added  []mortise.Job   // by Leases.Add
+	leases []mortise.Lease // that Claim gave
 }
 
 var errBroken = errors.New("disk on fire")
@@ -50,15 +58,49 @@ var errBroken = errors.New("disk on fire")
 func newMutant(t *testing.T) *mutant {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	m := &mutant{Trigger: db.Trigger(), failure: errBroken}
-	m.queue = trigger.LeaseQueue(m, &trigger.LeaseOptions{Poll: 10 * time.Millisecond}).(trigger.TxQueue)
-	m.jobs = queuetest.NewMutant(triggertest.SharedLeases(m.Trigger), triggertest.SharedQueue(m.queue), m.fail)
-	return m
+	return &mutant{Trigger: db.Trigger(), jobs: db.Jobs(), failure: errBroken}
 }
 
 // backend returns the mutant as what the suite takes.
 func (m *mutant) backend() triggertest.Backend {
-	return triggertest.Backend{Store: m, Organizations: m, Keys: m, Leases: m, Queue: mutantQueue{m}}
+	jobs := mutantJobs{m.jobs, m}
+	return triggertest.Backend{Store: m, Organizations: m, Keys: m, Leases: jobs, Queue: mortise.NewLeaseQueue(jobs, nil)}
+}
+
+// mutantJobs is the mutant's table of jobs.
+type mutantJobs struct {
+	*memory.Jobs
+	m *mutant
+}
+
+func (j mutantJobs) Add(ctx context.Context, job mortise.Job) error {
+	j.m.mu.Lock()
+	defer j.m.mu.Unlock()
+	j.m.added = append(j.m.added, job)
+	return j.Jobs.Add(ctx, job)
+}
+
+func (j mutantJobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+	leases, err := j.Jobs.Claim(ctx, c)
+	j.m.mu.Lock()
+	defer j.m.mu.Unlock()
+	j.m.leases = append(j.m.leases, leases...)
+	return leases, err
+}
+
+func (j mutantJobs) Shares(store any) bool {
+	if j.m.shares != nil {
+		return j.m.shares(store)
+	}
+	other, ok := store.(*mutant)
+	return ok && j.Jobs.Shares(other.Trigger)
+}
+
+func (j mutantJobs) NotifyJobs(wake func(string)) (stop func()) {
+	if j.m.notify != nil {
+		return j.m.notify(wake)
+	}
+	return j.Jobs.NotifyJobs(wake)
 }
 
 func (m *mutant) fail() error {
@@ -188,90 +230,34 @@ func (m *mutant) ListKeys(ctx context.Context, org string) ([]trigger.APIKey, er
 	return m.Trigger.ListKeys(ctx, org)
 }
 
-func (m *mutant) Add(ctx context.Context, j trigger.Job, at time.Time) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	return m.jobs.Add(ctx, j, at)
-}
-
-func (m *mutant) Claim(ctx context.Context, token uuid.UUID, now, until time.Time, limit int, except ...string) ([]trigger.Lease, error) {
+func (m *mutant) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
 	if err := m.fail(); err != nil {
 		return nil, err
 	}
-	claimed, err := m.jobs.Claim(ctx, token, now, until, limit, except...)
-	var leases []trigger.Lease
-	for _, l := range claimed {
-		leases = append(leases, trigger.Lease(l))
+	if m.stale != nil {
+		return m.stale(ctx, checked, due, limit)
 	}
-	return leases, err
+	return m.Trigger.Stale(ctx, checked, due, limit)
 }
 
-func (m *mutant) Extend(ctx context.Context, l trigger.Lease, until time.Time) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	return m.jobs.Extend(ctx, queuetest.Lease[trigger.Job](l), until)
-}
-
-func (m *mutant) Release(ctx context.Context, l trigger.Lease, at time.Time) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	return m.jobs.Release(ctx, queuetest.Lease[trigger.Job](l), at)
-}
-
-func (m *mutant) Remove(ctx context.Context, l trigger.Lease, dead bool) error {
-	if err := m.fail(); err != nil {
-		return err
-	}
-	return m.jobs.Remove(ctx, queuetest.Lease[trigger.Job](l), dead)
-}
-
-func (m *mutant) Shares(s trigger.Store) bool {
-	if m.shares != nil {
-		return m.shares(s)
-	}
-	other, ok := s.(*mutant)
-	return ok && m.Trigger.Shares(other.Trigger)
-}
-
-func (m *mutant) CreateAndAdd(ctx context.Context, e trigger.Event, since time.Time, j trigger.Job, at time.Time) (trigger.Event, bool, error) {
+func (m *mutant) CreateAndAdd(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
 	if err := m.fail(); err != nil {
 		return trigger.Event{}, false, err
 	}
 	if m.createAndAdd != nil {
 		return m.createAndAdd(ctx, e, since, j)
 	}
-	return m.Trigger.CreateAndAdd(ctx, e, since, j, at)
+	return m.Trigger.CreateAndAdd(ctx, e, since, j)
 }
 
-func (m *mutant) NotifyJobs(wake func()) (stop func()) { return m.jobs.NotifyJobs(wake) }
-
-// mutantQueue is the mutant's queue. It is a type of its own because Store and TxQueue have no method in common but Shares.
-type mutantQueue struct{ m *mutant }
-
-func (q mutantQueue) Enqueue(ctx context.Context, j trigger.Job) error {
-	return q.m.jobs.Enqueue(ctx, j)
-}
-
-func (q mutantQueue) Consume(ctx context.Context, workers int, handle func(context.Context, trigger.Delivery) trigger.Verdict) error {
-	return q.m.jobs.Consume(ctx, workers, handlerOf(handle))
-}
-
-func (q mutantQueue) ConsumeOne(ctx context.Context, handle func(context.Context, trigger.Delivery) trigger.Verdict) (bool, error) {
-	return q.m.jobs.ConsumeOne(ctx, handlerOf(handle))
-}
-
-func handlerOf(handle func(context.Context, trigger.Delivery) trigger.Verdict) queuetest.Handler[trigger.Job] {
-	return func(ctx context.Context, d queuetest.Delivery[trigger.Job]) queuetest.Verdict {
-		v := handle(ctx, trigger.Delivery(d))
-		return queuetest.Verdict{Done: v.Kind != trigger.VerdictRetry, Dead: v.Kind == trigger.VerdictDead, After: v.After}
+func (m *mutant) UpdateAndRemove(
+	ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool,
+) error {
+	if err := m.fail(); err != nil {
+		return err
 	}
-}
-
-func (q mutantQueue) Shares(s trigger.Store) bool { return q.m.Shares(s) }
-
-func (q mutantQueue) CreateAndEnqueue(ctx context.Context, e trigger.Event, since time.Time, j trigger.Job) (trigger.Event, bool, error) {
-	return q.m.queue.CreateAndEnqueue(ctx, e, since, j)
+	if m.updateAndRemove != nil {
+		return m.updateAndRemove(ctx, org, id, f, l, dead)
+	}
+	return m.Trigger.UpdateAndRemove(ctx, org, id, f, l, dead)
 }

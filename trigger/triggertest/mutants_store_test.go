@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
@@ -26,8 +27,8 @@ type broken struct {
 }
 
 func mutants() []broken {
-	return slices.Concat(createMutants, nameMutants, updateMutants, leaveMutants,
-		listMutants, sharedMutants(), jobMutants, otherMutants)
+	return slices.Concat(createMutants, nameMutants, updateMutants, leaveMutants, listMutants, staleMutants,
+		txMutants, otherMutants)
 }
 
 var createMutants = []broken{
@@ -110,20 +111,20 @@ var createMutants = []broken{
 			return m.Trigger.Create(ctx, e, since)
 		}
 	}},
-	{name: "ignores keySince", breaks: []string{"store/create-key-before-window", "txleases/key-before-window", "store/create-concurrent-old-key"}, mutate: func(m *mutant) {
+	{name: "ignores keySince", breaks: []string{"store/create-key-before-window", "txstore/key-before-window", "store/create-concurrent-old-key"}, mutate: func(m *mutant) {
 		m.create = func(ctx context.Context, e trigger.Event, _ time.Time) (trigger.Event, bool, error) {
 			return m.Trigger.Create(ctx, e, time.Time{})
 		}
-		m.createAndAdd = func(ctx context.Context, e trigger.Event, _ time.Time, j trigger.Job) (trigger.Event, bool, error) {
-			return m.Trigger.CreateAndAdd(ctx, e, time.Time{}, j, e.SubmittedAt)
+		m.createAndAdd = func(ctx context.Context, e trigger.Event, _ time.Time, j mortise.Job) (trigger.Event, bool, error) {
+			return m.Trigger.CreateAndAdd(ctx, e, time.Time{}, j)
 		}
 	}},
-	{name: "takes keySince as exclusive", breaks: []string{"store/create-key-at-window-start", "txleases/same-key-adds-nothing", "txqueue/same-key-enqueues-nothing"}, mutate: func(m *mutant) {
+	{name: "takes keySince as exclusive", breaks: []string{"store/create-key-at-window-start", "txstore/same-key-adds-nothing"}, mutate: func(m *mutant) {
 		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
 			return m.Trigger.Create(ctx, e, since.Add(time.Microsecond))
 		}
-		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j trigger.Job) (trigger.Event, bool, error) {
-			return m.Trigger.CreateAndAdd(ctx, e, since.Add(time.Microsecond), j, e.SubmittedAt)
+		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
+			return m.Trigger.CreateAndAdd(ctx, e, since.Add(time.Microsecond), j)
 		}
 	}},
 	{name: "ignores keys", breaks: []string{"store/create-same-key", "store/create-concurrent-one-key", "store/list-by-key"}, mutate: func(m *mutant) {

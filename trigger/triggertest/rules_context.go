@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -33,9 +34,24 @@ func (s *subject) storeCalls(e trigger.Event) []call {
 			return err
 		}},
 		{"Unqueued", func(ctx context.Context) error { _, err := s.Store.Unqueued(ctx, moment(time.Hour), 10); return err }},
+		{"Stale", func(ctx context.Context) error {
+			_, err := s.Store.Stale(ctx, moment(time.Hour), time.Time{}, 10)
+			return err
+		}},
 	}
 	if p, ok := s.Store.(trigger.Pruner); ok {
 		calls = append(calls, call{"Prune", func(ctx context.Context) error { _, err := p.Prune(ctx, moment(-time.Hour), 10); return err }})
+	}
+	if tx, ok := s.Store.(trigger.TxStore); ok {
+		calls = append(calls,
+			call{"CreateAndAdd", func(ctx context.Context) error {
+				e := plainEvent(orgA, 0)
+				_, _, err := tx.CreateAndAdd(ctx, e, window(), e.Job())
+				return err
+			}},
+			call{"UpdateAndRemove", func(ctx context.Context) error {
+				return tx.UpdateAndRemove(ctx, orgA, e.ID, func(*trigger.Event) error { return nil }, mortise.Lease{Job: e.Job()}, false)
+			}})
 	}
 	return calls
 }

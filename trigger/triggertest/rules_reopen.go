@@ -72,14 +72,17 @@ var reopenRules = []rule{
 			s.hasKey(t, revoked)
 		}},
 
-	{Rule{"txleases/durable", "What CreateAndAdd did is durable, event and job."}, needTx | needReopen,
+	{Rule{"txstore/durable", "What CreateAndAdd and UpdateAndRemove did is durable, event and job."}, needTx | needReopen,
 		func(t *testing.T, s *subject) {
+			ended := s.held(t, orgA)
 			e := plainEvent(orgA, 0)
 			_, created, err := s.createAndAdd(t, e, window())
 			require.NoError(t, err)
 			require.True(t, created)
+			require.NoError(t, s.endBy(t.Context(), ended, fail, false))
 			s.reopen(t)
 			sameEvent(t, e, s.get(t, e))
-			require.Equal(t, e.Job(), s.jobs().ClaimOne(t, 0, time.Hour).Job)
+			require.Equal(t, trigger.StatusFailed, s.get(t, ended.event).Status)
+			s.hasJobs(t, e)
 		}},
 }

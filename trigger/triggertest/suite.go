@@ -1,13 +1,13 @@
 // Package triggertest proves backends of package trigger, and gives tests of programs that use it what they need.
 //
 // [Run] is the conformance suite: every testable sentence of the contracts of [trigger.Store], [trigger.Pruner],
-// [trigger.Organizations], [trigger.Keys], [trigger.Leases] and [trigger.Queue], and of the optional interfaces that belong to
-// them, is a rule with an id of its own. A backend proves itself in a few lines:
+// [trigger.Organizations], [trigger.Keys] and [trigger.TxStore] is a rule with an id of its own. (Queues and leases have a suite
+// of their own, package storage/queuetest.) A backend proves itself in a few lines:
 //
 //	func TestConformance(t *testing.T) {
 //		triggertest.Run(t, triggertest.Harness{Open: func(t *testing.T) triggertest.Backend {
 //			db := open(t) // and t.Cleanup to close it
-//			return triggertest.Backend{Store: db, Leases: db, Queue: trigger.LeaseQueue(db, nil)}
+//			return triggertest.Backend{Store: db, Leases: db.Jobs(), Queue: db.Queue(nil)}
 //		}})
 //	}
 package triggertest
@@ -16,20 +16,20 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
-	"github.com/seed-6363c74e/mortise/internal/conformance/queuetest"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // Backend is what a backend offers. The rules of a nil field are skipped and counted. Rules of optional interfaces apply where a
-// field implements them: [trigger.Pruner] (Store), [trigger.TxLeases] and [trigger.JobNotifier] (Leases), [trigger.TxQueue] and
-// [trigger.StepQueue] (Queue).
+// field implements them: [trigger.Pruner] and [trigger.TxStore] (Store), [mortise.JobNotifier] (Leases) and [mortise.Sharer]
+// (Queue).
 type Backend struct {
 	Store         trigger.Store
 	Organizations trigger.Organizations
 	Keys          trigger.Keys
-	Leases        trigger.Leases
-	Queue         trigger.Queue // runs on the real clock
+	Leases        mortise.Leases // the jobs that a TxStore adds and removes
+	Queue         mortise.Queue  // over Leases
 }
 
 // Harness tells the suite how to come by a backend.
@@ -77,24 +77,21 @@ func Run(t *testing.T, h Harness) {
 }
 
 // need is what a rule cannot do without.
-type need = queuetest.Need
+type need uint
 
 const (
-	needLeases      = queuetest.NeedLeases
-	needJobNotifier = queuetest.NeedJobNotifier
-	needQueue       = queuetest.NeedQueue
-	needStepQueue   = queuetest.NeedStepQueue
-	needReopen      = queuetest.NeedReopen
-	needBreak       = queuetest.NeedBreak
-)
-
-const (
-	needStore need = queuetest.FreeNeed << iota
+	needStore need = 1 << iota
 	needPruner
 	needOrganizations
 	needKeys
-	needTxLeases
-	needTxQueue
+	needTxStore
+	needLeases
+	needJobNotifier
+	needSharer
+	needReopen
+	needBreak
+
+	needTx = needStore | needTxStore | needLeases
 )
 
 // rule is a Rule with the check that proves it.
@@ -129,10 +126,9 @@ func (r *rule) try(t *testing.T, h *Harness) (skipped string) {
 // lacks says which of the needs the backend does not meet.
 func (s *subject) lacks(needs need) string {
 	_, pruner := s.Store.(trigger.Pruner)
-	_, txLeases := s.Leases.(trigger.TxLeases)
-	_, jobNotifier := s.Leases.(trigger.JobNotifier)
-	_, txQueue := s.Queue.(trigger.TxQueue)
-	_, stepQueue := s.Queue.(trigger.StepQueue)
+	_, txStore := s.Store.(trigger.TxStore)
+	_, jobNotifier := s.Leases.(mortise.JobNotifier)
+	_, sharer := s.Queue.(mortise.Sharer)
 	for _, n := range []struct {
 		need   need
 		met    bool
@@ -142,12 +138,10 @@ func (s *subject) lacks(needs need) string {
 		{needPruner, pruner, "its Store is no Pruner"},
 		{needOrganizations, s.Organizations != nil, "the backend has no Organizations"},
 		{needKeys, s.Keys != nil, "the backend has no Keys"},
+		{needTxStore, txStore, "its Store is not a TxStore"},
 		{needLeases, s.Leases != nil, "the backend has no Leases"},
-		{needTxLeases, txLeases, "its Leases are no TxLeases"},
-		{needJobNotifier, jobNotifier, "its Leases are no JobNotifier"},
-		{needQueue, s.Queue != nil, "the backend has no Queue"},
-		{needTxQueue, txQueue, "its Queue is no TxQueue"},
-		{needStepQueue, stepQueue, "its Queue is no StepQueue"},
+		{needJobNotifier, jobNotifier, "its Leases are not a JobNotifier"},
+		{needSharer, sharer, "its Queue is not a Sharer"},
 	} {
 		if needs&n.need != 0 && !n.met {
 			return n.reason
@@ -158,6 +152,6 @@ func (s *subject) lacks(needs need) string {
 
 func allRules() []rule {
 	return slices.Concat(createRules, keyRules, nameRules, updateRules, listRules, pageRules,
-		unqueuedRules, pruneRules, organizationRules, apiKeyRules, sharedJobRules(),
-		jobRules, txLeaseRules, txQueueRules, contextRules, leaveRules, breakRules, reopenRules)
+		unqueuedRules, staleRules, pruneRules, organizationRules, apiKeyRules, txStoreRules, txEndRules,
+		contextRules, leaveRules, breakRules, reopenRules)
 }

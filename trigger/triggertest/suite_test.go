@@ -38,7 +38,7 @@ func TestRules(t *testing.T) {
 		ids, texts = append(ids, r.ID), append(texts, r.Text)
 	}
 	conformance.CheckRules(t, ids, texts)
-	require.Contains(t, ids, "queue/dead", "the rules of queues that keep dead letters")
+	require.Contains(t, ids, "txstore/shares")
 }
 
 // envMutant names the mutant in a process that runs the suite in order to fail.
@@ -73,7 +73,7 @@ func TestSkipping(t *testing.T) {
 	output, passed := proof().Run(t, "only a store")
 	require.True(t, passed, output)
 	for _, reason := range []string{
-		"the backend has no Organizations", "the backend has no Keys", "the backend has no Leases", "the backend has no Queue",
+		"the backend has no Organizations", "the backend has no Keys", "its Store is not a TxStore",
 		"the harness has no Reopen", "the harness has no Break", "its Store is no Pruner", "no strings today: store/strings-keep-every-byte",
 	} {
 		require.Contains(t, output, " because "+reason)

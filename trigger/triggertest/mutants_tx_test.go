@@ -1,0 +1,234 @@
+package triggertest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+)
+
+// afresh is a Reopen that loses everything.
+func afresh(t *testing.T, _ triggertest.Backend) triggertest.Backend { return newMutant(t).backend() }
+
+// txMutants are those of whole backends, and of a TxStore.
+var txMutants = []broken{
+	{name: "shares with everybody", breaks: []string{"txstore/shares"}, mutate: func(m *mutant) {
+		m.shares = func(any) bool { return true }
+	}},
+	{name: "shares with nobody", breaks: []string{"txstore/shares"}, mutate: func(m *mutant) {
+		m.shares = func(any) bool { return false }
+	}},
+	{name: "tells of no job of CreateAndAdd", breaks: []string{"txstore/create-and-add-wakes"}, mutate: func(m *mutant) {
+		var creating atomic.Bool
+		m.notify = func(wake func(string)) func() {
+			return m.jobs.NotifyJobs(func(kind string) {
+				if !creating.Load() {
+					wake(kind)
+				}
+			})
+		}
+		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
+			creating.Store(true)
+			defer creating.Store(false)
+			return m.Trigger.CreateAndAdd(ctx, e, since, j)
+		}
+	}},
+	{name: "adds a job at the event's submission", breaks: []string{"txstore/create-and-add-later"}, mutate: func(m *mutant) {
+		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
+			j.At = e.SubmittedAt
+			return m.Trigger.CreateAndAdd(ctx, e, since, j)
+		}
+	}},
+	{name: "adds a job in any case", mutate: func(m *mutant) {
+		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
+			stored, created, err := m.Trigger.Create(ctx, e, since)
+			_ = m.jobs.Add(ctx, j)
+			return stored, created, err
+		}
+	}, breaks: []string{"txstore/same-key-adds-nothing", "txstore/same-id-adds-nothing", "txstore/concurrent-one-key"}},
+	{name: "creates without a job", mutate: func(m *mutant) {
+		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, _ mortise.Job) (trigger.Event, bool, error) {
+			return m.Trigger.Create(ctx, e, since)
+		}
+	}, breaks: []string{"txstore/create-and-add", "txstore/key-before-window", "txstore/durable"}},
+	{name: "adds a job twice with an event", breaks: []string{"txstore/job-is-there"}, mutate: func(m *mutant) {
+		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
+			j.ID += "0"
+			return m.Trigger.CreateAndAdd(ctx, e, since, j)
+		}
+	}},
+	{name: "ignores the context of CreateAndAdd", breaks: []string{"store/ended-context"}, mutate: func(m *mutant) {
+		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
+			return m.Trigger.CreateAndAdd(context.WithoutCancel(ctx), e, since, j)
+		}
+	}},
+	{name: "stores and adds in two steps", breaks: []string{"txstore/both-or-neither"}, mutate: func(m *mutant) {
+		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
+			stored, created, err := m.Trigger.Create(context.WithoutCancel(ctx), e, since)
+			conformance.Seam() // until all calls that are cut off are
+			if err == nil {
+				err = m.jobs.Add(ctx, j)
+			}
+			return stored, created, err
+		}
+	}},
+
+	{name: "removes in a second step", breaks: []string{"txstore/end-both-or-neither"}, mutate: func(m *mutant) {
+		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
+			if err := m.Trigger.Update(context.WithoutCancel(ctx), org, id, f); err != nil {
+				return err
+			}
+			conformance.Seam() // until all calls that are cut off are
+			return m.jobs.Remove(ctx, l, dead)
+		}
+	}},
+	{name: "updates and does not remove", breaks: []string{"txstore/update-and-remove", "txstore/update-and-remove-dead"}, mutate: func(m *mutant) {
+		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, _ mortise.Lease, _ bool) error {
+			return m.Trigger.Update(ctx, org, id, f)
+		}
+	}},
+	{name: "removes without a dead letter", breaks: []string{"txstore/update-and-remove-dead"}, mutate: func(m *mutant) {
+		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, _ bool) error {
+			return m.Trigger.UpdateAndRemove(ctx, org, id, f, l, false)
+		}
+	}},
+	{name: "removes although the update was refused", breaks: []string{"txstore/refused-update-removes-nothing"}, mutate: func(m *mutant) {
+		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
+			err := m.Trigger.Update(ctx, org, id, f)
+			_ = m.jobs.Remove(ctx, l, dead)
+			return err
+		}
+	}},
+	{name: "changes nothing for a lost lease", breaks: []string{"txstore/lost-lease-updates"}, mutate: func(m *mutant) {
+		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
+			if err := m.jobs.Extend(ctx, l, time.Hour); err != nil {
+				return err
+			}
+			return m.Trigger.UpdateAndRemove(ctx, org, id, f, l, dead)
+		}
+	}},
+	{name: "removes by the nil token", breaks: []string{"txstore/lost-lease-updates"}, mutate: func(m *mutant) {
+		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
+			err := m.Trigger.UpdateAndRemove(ctx, org, id, f, l, dead)
+			if l.Token == uuid.Nil {
+				_ = m.jobs.Cancel(ctx, l.Job)
+			}
+			return err
+		}
+	}},
+
+	{name: "loses its data", reopen: afresh, mutate: func(*mutant) {}, breaks: []string{
+		"store/durable", "organizations/durable", "keys/durable", "txstore/durable",
+	}},
+	{name: "ignores the context", mutate: func(m *mutant) {
+		m.create = func(_ context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+			return m.Trigger.Create(context.Background(), e, since)
+		}
+		m.organization = func(_ context.Context, org string) (trigger.Organization, error) {
+			return m.Trigger.Organization(context.Background(), org)
+		}
+		m.listKeys = func(_ context.Context, org string) ([]trigger.APIKey, error) {
+			return m.Trigger.ListKeys(context.Background(), org)
+		}
+	}, breaks: []string{"store/ended-context", "organizations/ended-context", "keys/ended-context"}},
+	{name: "says not found when it fails", mutate: func(m *mutant) { m.failure = errors.Join(errBroken, trigger.ErrNotFound) }, breaks: []string{
+		"store/failure", "organizations/failure", "keys/failure",
+	}},
+	{name: "keeps the dead jobs of what it prunes", breaks: []string{"pruner/dead-jobs"}, mutate: func(m *mutant) {
+		m.prune = keepingDead(m, func(mortise.Job) bool { return true })
+	}},
+	{name: "knows generations of one digit", breaks: []string{"pruner/dead-jobs"}, mutate: func(m *mutant) {
+		m.prune = keepingDead(m, func(j mortise.Job) bool { return len(j.ID)-strings.LastIndex(j.ID, "-") > 2 })
+	}},
+	{name: "prunes jobs that are held", breaks: []string{"pruner/dead-jobs"}, mutate: func(m *mutant) {
+		m.prune = func(ctx context.Context, at time.Time, limit int) (int, error) {
+			for _, l := range m.leases {
+				_ = m.jobs.Remove(ctx, l, false)
+			}
+			return m.Trigger.Prune(ctx, at, limit)
+		}
+	}},
+	{name: "brings pruned events back", breaks: []string{"pruner/durable"}, mutate: func(m *mutant) {
+		m.prune = func(context.Context, time.Time, int) (int, error) { return 1, nil }
+	}},
+}
+
+// keepingDead returns a Prune after which some of the dead jobs are there still.
+func keepingDead(m *mutant, keep func(mortise.Job) bool) func(context.Context, time.Time, int) (int, error) {
+	return func(ctx context.Context, at time.Time, limit int) (int, error) {
+		n, err := m.Trigger.Prune(ctx, at, limit)
+		for _, j := range m.added {
+			if keep(j) {
+				_ = m.jobs.Add(ctx, j)
+			}
+		}
+		again, _ := m.jobs.Claim(ctx, mortise.Claim{Token: uuid.New(), Kinds: []string{trigger.JobKind}, Limit: 100, TTL: time.Hour})
+		for _, l := range again {
+			_ = m.jobs.Remove(ctx, l, true)
+		}
+		return n, err
+	}
+}
+
+// changeStale returns a mutant whose Stale asks for all, and then selects by itself.
+func changeStale(change func(events []trigger.Event, checked, due time.Time, limit int) []trigger.Event) func(*mutant) {
+	return func(m *mutant) {
+		m.stale = func(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
+			all, err := m.Trigger.Stale(ctx, time.Now(), time.Time{}, 1000)
+			return change(all, checked, due, limit), err
+		}
+	}
+}
+
+// staleBy selects events as a faithful Stale does, by comparisons of its own.
+func staleBy(checked, due func(event, bound time.Time) bool) func([]trigger.Event, time.Time, time.Time, int) []trigger.Event {
+	return func(events []trigger.Event, c, d time.Time, limit int) []trigger.Event {
+		events = slices.DeleteFunc(events, func(e trigger.Event) bool { return !checked(e.CheckedAt, c) || !due(e.DueAt, d) })
+		return events[:min(limit, len(events))]
+	}
+}
+
+func before(event, bound time.Time) bool       { return event.Before(bound) }
+func orWhatever(event, bound time.Time) bool   { return bound.IsZero() || event.Before(bound) }
+func notAfter(event, bound time.Time) bool     { return !event.After(bound) }
+func whatever(time.Time, time.Time) bool       { return true }
+func setAndBefore(event, bound time.Time) bool { return !event.IsZero() && event.Before(bound) }
+
+var staleMutants = []broken{
+	{name: "stale: includes the bound of CheckedAt", breaks: []string{"store/stale-bounds"}, mutate: changeStale(staleBy(notAfter, orWhatever))},
+	{name: "stale: includes the bound of DueAt", breaks: []string{"store/stale-bounds"}, mutate: changeStale(staleBy(before, notAfter))},
+	{name: "stale: ignores DueAt", breaks: []string{"store/stale-bounds", "store/stale-whatever-due", "store/stale-follows-update"},
+		mutate: changeStale(staleBy(before, whatever))},
+	{name: "stale: takes a zero due by its word", breaks: []string{"store/stale-whatever-due"}, mutate: changeStale(staleBy(before, before))},
+	{name: "stale: leaves out what was never checked", breaks: []string{"store/stale-zero-is-before"},
+		mutate: changeStale(staleBy(setAndBefore, orWhatever))},
+	{name: "stale: newest first", breaks: []string{"store/stale-longest-first", "store/stale-limit", "store/stale-follows-update"},
+		mutate: changeStale(func(events []trigger.Event, c, d time.Time, limit int) []trigger.Event {
+			slices.Reverse(events)
+			return staleBy(before, orWhatever)(events, c, d, limit)
+		})},
+	{name: "stale: of one organization", breaks: []string{"store/stale-longest-first"},
+		mutate: changeStale(func(events []trigger.Event, c, d time.Time, limit int) []trigger.Event {
+			events = slices.DeleteFunc(events, func(e trigger.Event) bool { return e.Organization != "org-a" })
+			return staleBy(before, orWhatever)(events, c, d, limit)
+		})},
+	{name: "stale: without a limit", breaks: []string{"store/stale-limit"},
+		mutate: changeStale(func(events []trigger.Event, c, d time.Time, _ int) []trigger.Event {
+			return staleBy(before, orWhatever)(events, c, d, len(events))
+		})},
+	{name: "stale: only received ones", breaks: []string{"store/stale-only-unfinished"},
+		mutate: changeStale(func(events []trigger.Event, c, d time.Time, limit int) []trigger.Event {
+			events = slices.DeleteFunc(events, func(e trigger.Event) bool { return e.Status != trigger.StatusReceived })
+			return staleBy(before, orWhatever)(events, c, d, limit)
+		})},
+}
