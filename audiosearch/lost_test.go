@@ -280,6 +280,30 @@ func TestDueAfterAFailure(t *testing.T) {
 	})
 }
 
+// A shutdown that is written, and reported as failed, leaves the job: nobody else has it.
+func TestShutdownWrittenTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := newMemory(t)
+		store := &brittle{Store: db.AudioSearch()}
+		r := newRigOver(t, db, store, db.Queue(nil),
+			func(_ *audiosearch.Options, w *audiosearch.WorkerOptions) { w.Watch = time.Hour })
+		r.video("a", 1000, nil, nil)
+		id := r.start(audiosearch.Query{Class: loud})
+		ctx, shutdown := context.WithCancelCause(t.Context())
+		hook := func(ctx context.Context) error {
+			store.late.Store(1)
+			shutdown(audiosearch.ErrShutdown)
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		r.scorer.hook.Store(&hook)
+		d := mortise.Delivery(r.jobs()[0])
+		require.Equal(t, mortise.Verdict{}, r.worker.Handle(ctx, d))
+		run := r.results(id)
+		require.Equal(t, []any{audiosearch.StateQueued, 0}, []any{run.State, run.Attempts})
+	})
+}
+
 // A run whose job no queue takes is not stored.
 func TestOrganizationWithoutJobs(t *testing.T) {
 	for _, org := range []string{"", strings.Repeat("o", 256)} {

@@ -34,8 +34,8 @@ func (q *handQueue) Consume(context.Context, mortise.ConsumeOptions, mortise.Han
 }
 
 func (q *handQueue) ConsumeOne(
-	_ context.Context, _ []string, handle mortise.Handler) (bool, error,
-) {
+	_ context.Context, _ []string, handle mortise.Handler,
+) (bool, error) {
 	held, lose := context.WithCancelCause(context.Background())
 	defer lose(nil)
 	q.lose = lose
@@ -43,17 +43,21 @@ func (q *handQueue) ConsumeOne(
 	return true, nil
 }
 
-// brittle is a Store whose UpdateRun fails while it is told to.
+// brittle is a Store whose UpdateRun fails while it is told to, before it has done
+// anything, or afterwards.
 type brittle struct {
 	audiosearch.Store
-	failures atomic.Int64
+	failures, late atomic.Int64
 }
 
 func (b *brittle) UpdateRun(ctx context.Context, org string, id int64, update func(*audiosearch.Run) error) error {
 	if b.failures.Add(-1) >= 0 {
 		return errBroken
 	}
-	return b.Store.UpdateRun(ctx, org, id, update)
+	if err := b.Store.UpdateRun(ctx, org, id, update); err != nil || b.late.Add(-1) < 0 {
+		return err
+	}
+	return errBroken
 }
 
 // TestVerdicts: what a worker answers, and what becomes of the run.
@@ -121,7 +125,7 @@ func TestVerdicts(t *testing.T) {
 		"another attempt began in the last moment": {watch: time.Hour, during: func(b *bench, _ context.Context) error {
 			change(b, func(run *audiosearch.Run) { run.Attempts = 2 })
 			return nil
-		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "RUNNING", attempts: 2},
+		}, verdict: mortise.Verdict{After: aMinute}, state: "RUNNING", attempts: 2},
 		"ended by others in the last moment": {watch: time.Hour, during: func(b *bench, _ context.Context) error {
 			change(b, func(run *audiosearch.Run) { run.State, run.Termination = "TERMINATED", "INTERNAL_ERROR" })
 			return nil

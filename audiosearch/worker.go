@@ -214,8 +214,8 @@ func (w *Worker) handle(held, draining context.Context, d mortise.Delivery) mort
 // begin counts the attempt before it is made, so that a run that kills its worker is given
 // up in the end. If it ends the run instead, the verdict says what becomes of the job.
 func (w *Worker) begin(
-	ctx context.Context, d mortise.Delivery, id int64) (r Run, verdict mortise.Verdict, err error,
-) {
+	ctx context.Context, d mortise.Delivery, id int64,
+) (r Run, verdict mortise.Verdict, err error) {
 	s := w.service
 	ctx, cancel := context.WithTimeout(ctx, markTimeout)
 	defer cancel()

@@ -52,8 +52,12 @@ func (w *Worker) end(
 	err := w.try(ctx, func(ctx context.Context) (err error) {
 		ending := how != ""
 		write := func(stored *Run) error {
-			if stored.State == StateTerminated || stored.Attempts != r.Attempts {
+			after = stored.Clone()
+			switch {
+			case stored.State == StateTerminated:
 				return errDrop
+			case stored.Attempts != r.Attempts:
+				return errOvertaken
 			}
 			now := latest(s.now(), stored.UpdatedAt)
 			stored.UpdatedAt = now
@@ -69,6 +73,8 @@ func (w *Worker) end(
 					return errEnds
 				}
 				stored.end(now, ClientError, messageCancelled)
+			case ending: // nobody ends it any more
+				return errOvertaken
 			default:
 				stored.State, stored.DueAt = StateQueued, now.Add(verdict.After).Truncate(time.Microsecond)
 				s.noteQueued(stored, now)
@@ -91,6 +97,10 @@ func (w *Worker) end(
 	switch {
 	case errors.Is(err, errDrop), errors.Is(err, ErrRunNotFound):
 		return mortise.Verdict{Kind: mortise.VerdictDone}
+	case errors.Is(err, errOvertaken) && after.State == StateRunning:
+		return mortise.Verdict{After: aliveFor}
+	case errors.Is(err, errOvertaken):
+		return mortise.Verdict{After: max(after.DueAt.Sub(s.now()), 0)}
 	case err != nil:
 		s.opts.Logger.WarnContext(ctx, "cannot write what came of a search; it will be made again", "run", r.ID, "error", err)
 		return mortise.Verdict{After: writePause}
@@ -103,6 +113,11 @@ func (w *Worker) end(
 		Attempt: r.Attempts, Err: failure})
 	return verdict
 }
+
+// errOvertaken: the run is that of another attempt. Or this one was written down already,
+// as not to count, by a write that the store has reported as failed. The run has not ended,
+// so whoever holds the job must leave it.
+var errOvertaken = errors.New("audiosearch: the attempt is not the present one")
 
 // logGivenUp tells the operator of a run that has ended without an answer.
 func (s *Service) logGivenUp(ctx context.Context, r *Run) {
