@@ -170,6 +170,7 @@ var queueRules = []rule{
 			s.consume(t, 2, g.handle)
 			g.arrival("a job for the first worker")
 			g.arrival("a job for the second worker")
+			conformance.Nothing(t, g.inside, "a third job of that organization")
 			one := s.enqueue(t, jobOf(kindA, orgB))
 			require.Equal(t, one.String(), g.arrival("the other organization's job").String())
 			for range 5 {
