@@ -1,103 +1,140 @@
-// Package storage is documentation: how to write a backend. The backends are the packages below it.
+// Package storage is documentation: how to write a backend. The backends are the packages
+// below it.
 //
-// A backend is what a domain keeps its data in: a database, a file, a broker. The domain packages declare small interfaces, and a
-// backend implements those of the domains that it serves. The doc comment of an interface is its contract. Package
-// [github.com/seed-6363c74e/mortise/storage/memory] is the reference: it does everything in the plainest way, so it is the place
-// to read what a sentence of a contract means.
+// A backend is what a domain keeps its data in: a database, a file, a broker. The domain
+// packages declare small interfaces, and a backend implements those of the domains that
+// it serves. The doc comment of an interface is its contract. Package
+// [github.com/seed-6363c74e/mortise/storage/memory] is the reference: it does everything
+// in the plainest way, so it is the place to read what a sentence of a contract means.
 //
 // # The interfaces
+//
+// For the queue, which serves all domains, package
+// [github.com/seed-6363c74e/mortise] has the contract:
+//
+//   - mortise.Queue delivers jobs. A backend that is a table does not write one: it
+//     implements the six methods of mortise.Leases, and mortise.NewLeaseQueue makes the
+//     queue of it, with polling, heartbeats and retries. A broker implements Queue itself.
+//   - mortise.Sharer, mortise.JobNotifier and mortise.LossReporter are optional abilities
+//     of a Leases; Sharer and LossReporter are those of a Queue, too. See Transactions,
+//     Leases and Lost jobs below.
+//   - mortise.StepQueue is a Queue that tests drive by hand. A LeaseQueue is one.
 //
 // For package [github.com/seed-6363c74e/mortise/trigger]:
 //
 //   - trigger.Store keeps the events. Every backend needs it.
-//   - trigger.Pruner, an optional ability of a Store, forgets old events.
-//   - trigger.Queue delivers jobs. A backend that is a table does not write one: it implements the five methods of
-//     trigger.Leases, and trigger.LeaseQueue makes the queue of it, with polling, heartbeats and retries. A broker implements
-//     Queue itself.
-//   - trigger.TxLeases and trigger.JobNotifier are optional abilities of a Leases. See Transactions and Leases below.
-//   - trigger.Organizations and trigger.Keys are for hosts that have no place of their own for these.
+//   - trigger.TxStore and trigger.Pruner are optional abilities of a Store: to add and
+//     remove jobs in its own transactions, and to forget old events.
+//   - trigger.Organizations and trigger.Keys are for hosts that have no place of their
+//     own for these.
 //
 // Store and Queue need not come from one backend. Where they do, see Transactions below.
 //
 // For package [github.com/seed-6363c74e/mortise/authmgmt]:
 //
-//   - authmgmt.Store keeps clients with their secrets, access tokens, invitations, and the audit trail. It is one interface of four parts,
-//     because a change and its audit event are one transaction.
-//   - authmgmt.Pruner and authmgmt.KeyChecker are optional abilities of a Store: to forget, and to notice a wrong key.
-//   - authmgmt.Organizations is for hosts that have no place of their own for what they know of an organization.
+//   - authmgmt.Store keeps clients with their secrets, access tokens, invitations, and
+//     the audit trail. It is one interface of four parts, because a change and its audit
+//     event are one transaction.
+//   - authmgmt.Pruner and authmgmt.KeyChecker are optional abilities of a Store: to
+//     forget, and to notice a wrong key.
+//   - authmgmt.Organizations is for hosts that have no place of their own for what they
+//     know of an organization.
 //
 // For package [github.com/seed-6363c74e/mortise/vault]:
 //
-//   - vault.Store keeps vaults, tokens with their fingerprints, the audit trail, and what is known of the keys. It is one interface of
-//     five parts, because they share transactions.
+//   - vault.Store keeps vaults, tokens with their fingerprints, the audit trail, and what
+//     is known of the keys. It is one interface of five parts, because they share
+//     transactions.
 //
 // For package [github.com/seed-6363c74e/mortise/audiosearch]:
 //
 //   - audiosearch.Store keeps datasets, videos, scores, runs and their results. It is one
 //     interface of five parts: a search reads videos and scores at one moment, and a run
 //     names its results in the step that ends it.
-//   - audiosearch.Queue is mortise.Queue. A backend that is a table implements
-//     mortise.Leases.
 //   - audiosearch.TxStore, audiosearch.RunPruner and audiosearch.Compactor are optional
 //     abilities of a Store: to add and remove jobs in its own transactions, to forget, to
 //     tidy up.
 //
-// By custom a backend has a function Open that returns a *DB, a method of DB for each domain (DB.Trigger), which returns a small
-// type with that domain's interfaces, and DB.Close.
+// By custom a backend has a function Open that returns a *DB, and a method of DB for each
+// domain (DB.Trigger), which returns a small type with that domain's interfaces. DB.Jobs
+// returns the table of jobs, DB.Queue(options) the mortise.LeaseQueue over it. All services
+// and workers over one DB may share one queue: each takes the kinds of jobs that are its
+// own. DB.Close ends it.
 //
 // # Errors
 //
-// The sentinels of a domain, trigger.ErrNotFound say, mean what their comments say and nothing else. Return them as they are or
-// wrapped with %w. Every other error means "unavailable": the caller may try again, and the service answers so. So a lost
-// connection, a full disk or a context that has ended must never look like a sentinel: an event that could not be read is not an
-// event that does not exist. An error that an update function returned comes back so that errors.Is finds it.
+// The sentinels of a domain, trigger.ErrNotFound say, mean what their comments say and
+// nothing else. Return them as they are or wrapped with %w. Every other error means
+// "unavailable": the caller may try again, and the service answers so. So a lost
+// connection, a full disk or a context that has ended must never look like a sentinel: an
+// event that could not be read is not an event that does not exist. An error that an
+// update function returned comes back so that errors.Is finds it.
 //
 // # Times
 //
-// Times are UTC and keep microseconds; the services cut them to that before they call. A backend with coarser times cannot order
-// a listing. The zero time means "not yet" and comes back as the zero time, so keep it as NULL or as a number that nothing else
-// is. A backend reads no clock: every time that it compares with is an argument. That keeps several machines, and tests with a
-// clock of their own, in agreement.
+// Times are UTC and keep microseconds; the services cut them to that before they call. A
+// backend with coarser times cannot order a listing. The zero time means "not yet" and
+// comes back as the zero time, so keep it as NULL or as a number that nothing else is. A
+// store reads no clock: every time that it compares with is an argument. That keeps
+// several machines, and tests with a clock of their own, in agreement.
+//
+// The table of jobs is the exception. When a job is claimable, and when a lease ends, is
+// said by the clock of the backend: the server's where there is one (now() of the
+// database, TIME of Redis), so that the clocks of its clients need not agree. Read it in
+// the statement that uses it. storage/memory and storage/sqlite go by the clock of the
+// machine; their Options.Now is for tests, which move it, and for nothing else.
 //
 // # Bytes
 //
-// Strings and raw JSON come back byte for byte: spaces, the digits of numbers, the order of keys, duplicate keys, U+0000. A
-// database type that understands JSON changes it, and many text types refuse U+0000, so store both as bytes. Fingerprints and ciphertexts are
-// bytes anyway: neither stands in an error or a log line. Compare organizations
-// and idempotency keys as bytes too: a collation that folds case or ignores trailing spaces lets one organization read another
-// one's events. IDs are ordered as 16 bytes.
+// Strings and raw JSON come back byte for byte: spaces, the digits of numbers, the order
+// of keys, duplicate keys, U+0000. A database type that understands JSON changes it, and
+// many text types refuse U+0000, so store both as bytes. Fingerprints and ciphertexts are
+// bytes anyway: neither stands in an error or a log line. Compare organizations and
+// idempotency keys as bytes too: a collation that folds case or ignores trailing spaces
+// lets one organization read another one's events. IDs are ordered as 16 bytes.
 //
 // # Copies and concurrency
 //
-// Arguments and results belong to the caller. A backend in memory copies at its boundary (trigger.Event.Clone). Every method is
-// safe for concurrent use. An update function is pure and may be called more than once, so a backend may run it in an optimistic
-// loop or under a row lock. It must not be called for what does not exist. If it panics, nothing is stored and nothing stays
-// locked.
+// Arguments and results belong to the caller. A backend in memory copies at its boundary
+// (trigger.Event.Clone). Every method is safe for concurrent use. An update function is
+// pure and may be called more than once, so a backend may run it in an optimistic loop or
+// under a row lock. It must not be called for what does not exist. If it panics, nothing
+// is stored and nothing stays locked.
 //
 // # Transactions
 //
-// Each method is one transaction. trigger.Store.Create is the delicate one: it looks for the idempotency key, may take it from
-// an old event, and stores the new one, while others do the same with the same key. A unique constraint on organization and key,
-// over the events that have a key, settles it.
+// Each method is one transaction. trigger.Store.Create is the delicate one: it looks for
+// the idempotency key, may take it from an old event, and stores the new one, while
+// others do the same with the same key. A unique constraint on organization and key, over
+// the events that have a key, settles it.
 //
-// A backend that has events and jobs in one database should also be a trigger.TxLeases (or a trigger.TxQueue): then an
-// event and its job are stored together, and no crash can come between. Shares must say yes only to a Store of the same database.
-// Without it the service stores first and enqueues then, and the sweeper queues what a crash left behind.
+// A backend that keeps events, or runs, and jobs in one database should let its Store be
+// a trigger.TxStore, or an audiosearch.TxStore, and its Leases be a mortise.Sharer. Then
+// an event and its job are stored together, the event's end and the job's are, too, and
+// no crash can come between. Shares must say yes only to a Store of the same database. In
+// UpdateAndRemove and UpdateRunAndRemove a lost lease is no error: the update is stored,
+// and the job is left to its holder. A job that CreateAndAdd or CreateRunAndAdd adds is
+// told of as one of Leases.Add is. Without a TxStore the service stores first and
+// enqueues then: see Lost jobs.
 //
-// A change of authmgmt.Store and the audit event that its update function returns are stored together or not at all. Where update
-// functions run one after the other, the trail has the order of the changes: each event's Before is the After of the one before it. A
-// backend that runs them side by side (optimistic loops, as storage/sqlite does for clients that it knows) keeps that only for changes of
-// one thing.
+// A change of authmgmt.Store and the audit event that its update function returns are
+// stored together or not at all. Where update functions run one after the other, the
+// trail has the order of the changes: each event's Before is the After of the one before
+// it. A backend that runs them side by side (optimistic loops, as storage/sqlite does for
+// clients that it knows) keeps that only for changes of one thing.
 //
-// Two rules of authmgmt.Store are a backend's own to keep: a client's tokens end in the transaction that removes their secret, which
-// a foreign key with ON DELETE CASCADE does; and of two exclusive invitations of one address at the same moment one is refused, which
-// needs a lock, a serializable transaction, or one writer.
+// Two rules of authmgmt.Store are a backend's own to keep: a client's tokens end in the
+// transaction that removes their secret, which a foreign key with ON DELETE CASCADE does;
+// and of two exclusive invitations of one address at the same moment one is refused,
+// which needs a lock, a serializable transaction, or one writer.
 //
-// Of vault.Store, InsertTokens is the delicate one. The fingerprints of a value stand in a table of their own, unique on organization,
-// vault, scope, version and fingerprint: that gives two insertions of one value, by whatever processes, one token. The same transaction
-// looks at the vault's revision and at the versions of keys that are required or retired, so that neither a schema nor a key of yesterday
-// gets anything in. Find out first which tokens are taken, then write: a TakenError changes nothing. Tokenizing is the hot path:
-// FindTokens answers a whole batch with one query, the revision included.
+// Of vault.Store, InsertTokens is the delicate one. The fingerprints of a value stand in
+// a table of their own, unique on organization, vault, scope, version and fingerprint:
+// that gives two insertions of one value, by whatever processes, one token. The same
+// transaction looks at the vault's revision and at the versions of keys that are required
+// or retired, so that neither a schema nor a key of yesterday gets anything in. Find out
+// first which tokens are taken, then write: a TakenError changes nothing. Tokenizing is
+// the hot path: FindTokens answers a whole batch with one query, the revision included.
 //
 // # On a key-value store
 //
@@ -110,6 +147,7 @@
 //	organization, submitted, id             List, backwards
 //	organization, idempotency key           Create, List: there is one event at most
 //	unqueued since, id                      Unqueued: received ones that want a job
+//	checked, id                             Stale: unfinished ones that have a job
 //	finished, id                            Prune: completed and failed ones
 //
 //	API keys
@@ -117,7 +155,8 @@
 //	id                                      UpdateKey, CreateKey (unique)
 //	organization, created, id               ListKeys
 //
-// and organizations by ID. What jobs need stands under Leases. List scans, and asks
+// and organizations by ID. Events whose CheckedAt is zero need no entry for Stale where the
+// store is a TxStore. What jobs need stands under Leases. List scans, and asks
 // trigger.Query.Matches for each event; more entries, with the status or the source behind
 // the organization, make filters that select little fast. Update may change anything, so
 // write one function that returns all entries of an event, call it with the event before
@@ -148,12 +187,16 @@
 //
 // # Scores
 //
-// One row for each segment and class costs 13 to 44 kB a segment with 527 classes; packed columns of 16 bits cost about 1 kB. A search reads one
-// class over many videos, so scores stand by class, many segments in one piece, with the greatest score beside each piece: what cannot come
-// among the best need not be read. Metadata is asked for each video of a dataset, so it must not be parsed for that: package
-// [github.com/seed-6363c74e/mortise/audiosearch/columnar] holds it typed and dictionary-coded, ranks, and is what memory and sqlite build on. The rules that are
-// easy to get wrong: ties are ordered by video ID as bytes, then by segment; an offset may be anything; PutScoring replaces in one step, and
-// only if the video still has the path that was scored.
+// One row for each segment and class costs 13 to 44 kB a segment with 527 classes; packed
+// columns of 16 bits cost about 1 kB. A search reads one class over many videos, so
+// scores stand by class, many segments in one piece, with the greatest score beside each
+// piece: what cannot come among the best need not be read. Metadata is asked for each
+// video of a dataset, so it must not be parsed for that: package
+// [github.com/seed-6363c74e/mortise/audiosearch/columnar] holds it typed and
+// dictionary-coded, ranks, and is what memory and sqlite build on. The rules that are
+// easy to get wrong: ties are ordered by video ID as bytes, then by segment; an offset
+// may be anything; PutScoring replaces in one step, and only if the video still has the
+// path that was scored.
 //
 // # Results
 //
@@ -169,9 +212,10 @@
 // A type of the host's that stands round a Store, to count calls or to encrypt, has only
 // the optional interfaces that it implements itself, and no backend takes it for its own
 // in Shares: its Create must not be passed by. To keep the shared transaction, wrap store
-// and queue together, pass CreateAndEnqueue through your own code, and answer Shares for
-// your own store, as the wrappers of trigger/triggertest do. There is deliberately no way
-// to unwrap a store.
+// and queue together. The store's wrapper has CreateAndAdd and UpdateAndRemove of its own,
+// which call those of the store behind it. The queue's answers Shares for the wrapper, and
+// passes LostJobs on. The wrappers of trigger/triggertest and audiosearch/audiosearchtest
+// do so. There is deliberately no way to unwrap a store.
 //
 // # Durability
 //
@@ -184,39 +228,84 @@
 //
 // # Leases
 //
-// A job is claimable from a time on. Claim serves one organization after the other, so
-// that one with many jobs does not hold up the others, and picks those jobs of each that
-// have been claimable for longest. It remembers which organization it served last; in
-// memory is enough. An index on (organization, the time, the order of arrival) lets it
-// step from one organization to the next without a look at the jobs between. It sets the
-// time of a job to the end of the lease, counts the delivery, and writes the claim's token
-// beside it; in one statement, or so that two claims at once never pick the same row.
-// Extend, Release and Remove do their work only where the token is still the same, and
-// return trigger.ErrLeaseLost where it is not. Nothing else is needed: a consumer that
-// dies stops extending, and its jobs become claimable by themselves. A dead job stays as a
-// row that no Claim returns and that Add does not replace.
+// Kind, organization and ID together say which job it is. All three are compared as bytes,
+// and must not run together in a key: see On a key-value store. There is one table for all
+// kinds, those of hosts included; a backend knows none of them.
 //
-// An idle consumer looks at the table twice a second, and at once when a job was added through its own queue. A backend that is a
-// trigger.JobNotifier wakes the consumers of every queue over the table: it keeps one list of wake functions for each open
-// database, and calls them when a job has been committed, outside of what guards the table. If it hears of the jobs of other
-// processes, it calls them for those too. Polling goes on beside it, so a notice that is lost costs time and no job.
+// A job is claimable from a time on: its At, or the time at which it was added. Claim
+// takes jobs of the kinds that it is asked for. It serves one organization after the
+// other, so that one with many jobs does not hold up the others, and picks those jobs of
+// each that have been claimable for longest. It remembers which organization it served
+// last; in memory is enough. An index on (kind, organization, the time, the order of
+// arrival) lets it step from one organization to the next without a look at the jobs
+// between. It sets the time of a job to the end of the lease, counts the delivery, and
+// writes the claim's token beside it; in one statement, or so that two claims at once
+// never pick the same row. Extend, Release and Remove do their work only where the token
+// is still the same, and return mortise.ErrLeaseLost where it is not. Release takes the
+// token away. Nothing else is needed: a consumer that dies stops extending, and its jobs
+// become claimable by themselves. A dead job stays as a row that no Claim returns and
+// that Add does not replace.
+//
+// Cancel removes the row if it has no token and is not dead, whatever its time. A job whose
+// lease has run out still has its token: its holder may be at work, so it stays.
+//
+// An idle consumer looks at the table twice a second, and at once when a job was added
+// through its own queue. A backend that is a mortise.JobNotifier wakes the consumers of
+// every queue over the table: it keeps one list of wake functions for each open database,
+// and calls them with the kind of a job that has been committed, outside of what guards the
+// table. If it hears of the jobs of other processes, it calls them for those too. Polling
+// goes on beside it, so a notice that is lost costs time and no job.
+//
+// # Lost jobs
+//
+// Where the store is no TxStore of the queue, a crash may come between the event and its
+// job, and a broker may lose jobs that it has acknowledged. So a service looks for events
+// and runs whose job may be gone, and adds it again: nothing happens where it is there, for
+// Enqueue is idempotent. A store has this part in it:
+//
+//   - It keeps UnqueuedSince, DueAt and CheckedAt of events, and DueAt and CheckedAt of
+//     runs, as it is given them. It never sets them itself.
+//   - trigger.Store.Unqueued returns events that never got a job. A run that never got one
+//     has a zero CheckedAt, and StaleRuns returns it first.
+//   - trigger.Store.Stale and audiosearch.Runs.StaleRuns return those that are not
+//     finished, were due before one time, and whose job was last known to be queued
+//     before another one; those checked longest ago first. An index on (CheckedAt, DueAt)
+//     over those that are not finished answers it. The sweeper writes a new CheckedAt to
+//     each one that it has looked at, so that those that merely wait hide no lost one,
+//     however many they are.
+//
+// A service asks for stale ones an hour after they were due and checked (LostAfter), and
+// never sooner than the longest attempt and a quarter of an hour. A queue that knows of a
+// loss need not be waited for so long. It is a mortise.LossReporter, and says before
+// which time jobs were added that may be gone: what was checked before is queued again at
+// the next sweep. The time is compared with the clock of the services, so rather name one
+// that is some seconds too late.
+//
+// A job may also come before the transaction that made its event is committed, if a host
+// has the store write in a transaction of its own. A worker tries a job of an unknown event
+// again for a minute.
 //
 // # Organizations
 //
-// Every method takes the organization, and what belongs to another one reads exactly like what does not exist. The exceptions
-// are these. A host must not make them reachable for its own users.
+// Every method takes the organization, and what belongs to another one reads exactly like
+// what does not exist. The exceptions are these. A host must not make them reachable for
+// its own users.
 //
 //   - trigger.Keys.KeyByDigest: the key itself says which organization is asking.
-//   - trigger.Store.Unqueued: maintenance. The sweeper looks for events without a job, wherever they are.
+//   - trigger.Store.Unqueued and Stale: maintenance. The sweeper looks for events without
+//     a job, wherever they are.
 //   - trigger.Pruner.Prune: maintenance. Retention is the same for all.
-//   - authmgmt.Clients.ClientBySecret and authmgmt.Tokens.TokenByDigest: the secret itself says which organization is asking.
+//   - authmgmt.Clients.ClientBySecret and authmgmt.Tokens.TokenByDigest: the secret
+//     itself says which organization is asking.
 //   - authmgmt.Invitations.DueGrants, authmgmt.Pruner: maintenance.
 //   - authmgmt.KeyChecker: the key is the installation's.
-//   - vault.Keys and vault.Rotation: keys are the installation's, and a rotation goes through everything that is stored under one.
+//   - vault.Keys and vault.Rotation: keys are the installation's, and a rotation goes
+//     through everything that is stored under one.
 //   - The method PruneAudit of vault.Audit: maintenance.
-//   - audiosearch.Runs.StaleRuns, audiosearch.RunPruner and audiosearch.Compactor: maintenance. The ID of a run is unique over all organizations.
-//   - trigger.Leases, mortise.Leases and the Consume methods of both queues: a worker
-//     serves every organization; the job names its own.
+//   - audiosearch.Runs.StaleRuns, audiosearch.RunPruner and audiosearch.Compactor:
+//     maintenance. The ID of a run is unique over all organizations.
+//   - mortise.Leases and mortise.Queue.Consume: a worker serves every organization; the job
+//     names its own.
 //
 // # Proof
 //
@@ -224,14 +313,19 @@
 // [github.com/seed-6363c74e/mortise/trigger/triggertest],
 // [github.com/seed-6363c74e/mortise/authmgmt/authmgmttest],
 // [github.com/seed-6363c74e/mortise/vault/vaulttest],
-// [github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest], and for queues and tables
-// of jobs [github.com/seed-6363c74e/mortise/storage/queuetest]. Every sentence of a contract
-// that can be tested is a rule, and a failing rule prints the sentence. A backend passes it
-// with a harness of a few lines. Give it Reopen if the data outlives the process, and Break
-// if you can make the backend fail: the tests of storage/sqlite hold its locks as another
-// process would.
+// [github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest], and for queues and
+// tables of jobs [github.com/seed-6363c74e/mortise/storage/queuetest]. Every sentence of
+// a contract that can be tested is a rule, and a failing rule prints the sentence. A
+// backend passes it with a harness of a few lines. Give it Reopen if the data outlives
+// the process, and Break if you can make the backend fail: the tests of storage/sqlite
+// hold its locks as another process would. Give queuetest SetNow if the table of jobs has
+// a clock that can be moved: it is what Options.Now is there for.
 //
 //	func TestTrigger(t *testing.T) {
 //		triggertest.Run(t, triggertest.Harness{Open: open, Reopen: reopen})
 //	}
+//
+// The suites of the domains have the rules of their stores, those of TxStore included;
+// all that a queue or a table of jobs promises has its rules in queuetest, which runs
+// without any domain.
 package storage

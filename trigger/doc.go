@@ -1,8 +1,9 @@
 // Package trigger accepts requests to update documentation, keeps every accepted request in a history, and sees each one
 // through to a result.
 //
-// A request is free-text instructions plus optional JSON metadata. [Service.Submit] stores it as an [Event] and puts a [Job] on a
-// queue; a [Worker] takes the job and runs the embedder's [Processor], with retries, and writes what came of it into the history.
+// A request is free-text instructions plus optional JSON metadata. [Service.Submit] stores
+// it as an [Event] and puts its job ([Event.Job]) on a queue; a [Worker] takes the job and
+// runs the embedder's [Processor], with retries, and writes what came of it into the history.
 //
 // The promise: every accepted event is in the history and is processed at least once, whatever crashes. "At least once" means
 // that a Processor may see one event twice, so its work must be idempotent.
@@ -21,6 +22,8 @@
 //
 // # What a host must run
 //
-// One [Worker] wherever events are to be processed. A worker also runs the [Sweeper], which puts on the queue what a crash left
-// stored but not queued. A host whose workers live in other programs runs a Sweeper of its own.
+// One [Worker] wherever events are to be processed. A worker also runs the [Sweeper], which
+// puts on the queue what a crash left stored but not queued, and what the queue may have
+// lost. A host whose workers live in other programs, or which is pushed jobs
+// ([Worker.Handle]), runs a Sweeper of its own.
 package trigger
