@@ -47,8 +47,9 @@ type Leases interface {
 	// No job is in two claims at once. The At of a job that it returns is zero.
 	//
 	// Organizations take turns, one job each, and the turns go on from one claim to the
-	// next. So an organization with one job waits for at most one job of each other
-	// organization, even if one of those has 10,000.
+	// next of the same kinds; claims of other kinds take none of them away. So an
+	// organization with one job waits for at most one job of each other organization, even
+	// if one of those has 10,000.
 	//
 	// Of the jobs of an organization, those claimable for the longest time come first: a
 	// job that its holder left is claimable from the end of its lease on. Among equals,
@@ -63,7 +64,7 @@ type Leases interface {
 // Claim says what a claim takes.
 type Claim struct {
 	Token  uuid.UUID     // of the leases: a new one for each claim, never uuid.Nil
-	Kinds  []string      // only jobs of these kinds, at least one
+	Kinds  []string      // only jobs of these kinds, at least one; one that is there twice counts once
 	Except []string      // no jobs of these organizations
 	Limit  int           // jobs at most, over 0
 	TTL    time.Duration // how long they are held, over 0

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -79,12 +80,13 @@ func (f *File) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, err
 		}
 	}
 	slices.SortFunc(due, func(a, b row) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Seq, b.Seq)) })
-	due = f.inTurn(due)
+	turn := strings.Join(slices.Compact(slices.Sorted(slices.Values(c.Kinds))), " ")
+	due = inTurn(due, f.served[turn])
 	due = due[:min(c.Limit, len(due))]
 	if len(due) == 0 {
 		return nil, nil
 	}
-	f.served = due[len(due)-1].Job.Organization
+	f.served[turn] = due[len(due)-1].Job.Organization
 	var leases []mortise.Lease
 	for i := range due {
 		due[i].At, due[i].Token = now.Add(c.TTL), c.Token
@@ -98,7 +100,7 @@ func (f *File) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, err
 
 // inTurn puts jobs in order: one of each organization, beginning after the one that was
 // served last, then the next of each, and so on.
-func (f *File) inTurn(due []row) []row {
+func inTurn(due []row, served string) []row {
 	turn := make(map[string]int) // by organization: how many of its jobs came before
 	rounds := make([]int, len(due))
 	order := make([]int, len(due))
@@ -107,7 +109,7 @@ func (f *File) inTurn(due []row) []row {
 		turn[j.Job.Organization]++
 	}
 	// An organization up to the one that was served last waits for those behind it.
-	before := func(i int) bool { return due[i].Job.Organization <= f.served }
+	before := func(i int) bool { return due[i].Job.Organization <= served }
 	slices.SortStableFunc(order, func(a, b int) int {
 		switch {
 		case rounds[a] != rounds[b]:

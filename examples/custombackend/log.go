@@ -32,8 +32,8 @@ type File struct {
 	size   int64 // of the log's good part
 	events map[eventKey]trigger.Event
 	jobs   map[jobKey]row
-	seq    uint64 // the greatest of them
-	served string // the organization whose job was claimed last
+	seq    uint64            // the greatest of them
+	served map[string]string // the organization whose job was claimed last, by the kinds of the claim
 }
 
 // eventKey has the organization in it: another one's event is no event.
@@ -67,7 +67,7 @@ func Open(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{log: log, Now: time.Now, events: make(map[eventKey]trigger.Event), jobs: make(map[jobKey]row)}
+	f := &File{log: log, Now: time.Now, events: make(map[eventKey]trigger.Event), jobs: make(map[jobKey]row), served: make(map[string]string)}
 	if err := f.replay(); err != nil {
 		log.Close()
 		return nil, fmt.Errorf("replay %s: %w", path, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -137,6 +138,15 @@ func (db *DB) endJob(l mortise.Lease, dead bool) {
 	}
 }
 
+// turnOf names the turns that claims of the kinds take. They are their own: a claim of
+// other kinds may pass organizations by that these have jobs of.
+func turnOf(kinds []string) string {
+	if len(kinds) == 1 {
+		return kinds[0]
+	}
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(kinds))), " ")
+}
+
 // claim returns the jobs that it gave the token to: one of each organization in turn, from
 // the one behind the one that was served last.
 func (t *jobTable) claim(c *mortise.Claim, now time.Time) (claimed []*job) {
@@ -149,7 +159,7 @@ func (t *jobTable) claim(c *mortise.Claim, now time.Time) (claimed []*job) {
 		slices.Sort(orgs)
 		orgs = slices.Compact(orgs)
 	}
-	turn := slices.Min(c.Kinds)
+	turn := turnOf(c.Kinds)
 	last := t.last[turn]
 	at, _ := slices.BinarySearch(orgs, last+"\x00") // the least name behind it
 	for idle := 0; len(claimed) < c.Limit && idle < len(orgs); at++ {

@@ -46,6 +46,16 @@ var claimMutants = []broken{
 	{name: "claims jobs of the first kind",
 		breaks: []string{"leases/claim-kinds", "queue/several-kinds"},
 		mutate: func(m *mutant) { m.everyClaim(func(c *mortise.Claim) { c.Kinds = c.Kinds[:1] }) }},
+	{name: "claims twice what is asked for twice", breaks: []string{"leases/claim-kinds-twice"},
+		mutate: func(m *mutant) {
+			m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+				leases, err := m.inner.Claim(ctx, c)
+				if len(c.Kinds) == 2 && c.Kinds[0] == c.Kinds[1] {
+					leases = append(leases, leases...)
+				}
+				return leases, err
+			}
+		}},
 	{name: "claims one kind after the other", breaks: []string{"leases/claim-turns-of-kinds"},
 		mutate: func(m *mutant) {
 			m.claim = func(ctx context.Context, c mortise.Claim) (all []mortise.Lease, err error) {
@@ -131,6 +141,39 @@ var orderMutants = []broken{
 					return strings.Compare(a.Job.Organization, b.Job.Organization)
 				})
 			})
+		}},
+	{name: "takes the turns of all claims for one", breaks: []string{"leases/claim-turns-apart"},
+		mutate: func(m *mutant) {
+			var mu sync.Mutex
+			var orgs []string
+			last := ""
+			m.everyJob(func(j *mortise.Job) {
+				mu.Lock()
+				defer mu.Unlock()
+				orgs = slices.Compact(slices.Sorted(slices.Values(append(orgs, j.Organization))))
+			})
+			m.claim = func(ctx context.Context, c mortise.Claim) (leases []mortise.Lease, err error) {
+				mu.Lock()
+				defer mu.Unlock()
+				next, _ := slices.BinarySearch(orgs, last+"\x00")
+				for _, org := range slices.Concat(orgs[next:], orgs[:next]) {
+					if c.Limit > 1 || len(c.Except) > 0 {
+						break
+					}
+					one := c
+					one.Except = slices.DeleteFunc(slices.Clone(orgs), func(o string) bool { return o == org })
+					if leases, err = m.inner.Claim(ctx, one); err != nil || len(leases) > 0 {
+						break
+					}
+				}
+				if err == nil && len(leases) == 0 {
+					leases, err = m.inner.Claim(ctx, c)
+				}
+				if len(leases) > 0 {
+					last = leases[len(leases)-1].Job.Organization
+				}
+				return leases, err
+			}
 		}},
 	{name: "looks at the first hundred jobs", breaks: []string{"leases/claim-turns-of-many"},
 		mutate: func(m *mutant) {

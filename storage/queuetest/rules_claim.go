@@ -1,6 +1,7 @@
 package queuetest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -38,6 +39,14 @@ var claimRules = []rule{
 			require.Equal(t, names(b), of(kindB))
 			require.ElementsMatch(t, names(a, c), of("kind-c", kindA, "unknown"))
 			require.Empty(t, of(kindA, kindB, "kind-c"))
+		}},
+
+	{Rule{"leases/claim-kinds-twice", "A kind that a claim names twice counts once: the claim " +
+		"holds each of its jobs once."},
+		needTable, func(t *testing.T, s *subject) {
+			j := s.add(t, jobOf(kindA, orgA), 0)
+			c := mortise.Claim{Kinds: []string{kindA, kindA}, Limit: 10, TTL: time.Hour}
+			require.Equal(t, names(j), leased(s.claimAs(t, time.Minute, c)))
 		}},
 
 	{Rule{"leases/claim-holds", "A claim holds a job for its TTL; from then on anybody may " +
@@ -203,5 +212,28 @@ var turnRules = []rule{
 			require.ElementsMatch(t, []string{orgA, orgB}, order[2:4])
 			require.Equal(t, []string{orgA, orgA}, order[4:])
 			require.Equal(t, want, ofA)
+		}},
+
+	{Rule{"leases/claim-turns-apart", "Claims of other kinds, or of more or fewer of them, " +
+		"take no organization's turn away."},
+		needTable, func(t *testing.T, s *subject) {
+			orgs := []string{orgA, orgB, "org-c", "org-d"}
+			for i, org := range orgs {
+				kind := []string{kindA, kindB}[i%2] // so that every second one is served by claims of one kind
+				for range 20 {
+					s.add(t, jobOf(kind, org), 0)
+				}
+			}
+			served := make(map[string][]string) // by claims of which kinds
+			for range 2 * len(orgs) {
+				for _, kinds := range [][]string{{kindA}, {kindA, kindB}, {kindB}} {
+					c := mortise.Claim{Kinds: kinds, Limit: 1, TTL: time.Hour}
+					of := fmt.Sprint(kinds)
+					served[of] = append(served[of], organizations(s.claimAs(t, time.Minute, c))...)
+				}
+			}
+			require.Subset(t, served[fmt.Sprint([]string{kindA, kindB})], orgs)
+			require.Subset(t, served[fmt.Sprint([]string{kindA})], []string{orgA, "org-c"})
+			require.Subset(t, served[fmt.Sprint([]string{kindB})], []string{orgB, "org-d"})
 		}},
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
@@ -170,7 +171,7 @@ func (t *Jobs) Remove(ctx context.Context, l mortise.Lease, dead bool) error {
 
 // Claim implements [mortise.Leases].
 func (t *Jobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
-	c.Kinds, c.Except = slices.Clone(c.Kinds), slices.Clone(c.Except)
+	c.Kinds, c.Except = slices.Compact(slices.Sorted(slices.Values(c.Kinds))), slices.Clone(c.Except)
 	var leases []mortise.Lease
 	var more bool
 	step := func(tx *tx) (err error) {
@@ -187,8 +188,9 @@ func (t *Jobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Lease, err
 	}
 }
 
-// jobTurns knows which organization was served last, by the least of the kinds that were
-// claimed. Only the writer uses it.
+// jobTurns knows which organization was served last, by the kinds that were claimed: a
+// claim of other kinds may pass organizations by that these have jobs of. Only the writer
+// uses it.
 type jobTurns struct{ last map[string]string }
 
 // foundJob is a job that a claim may take.
@@ -198,14 +200,14 @@ type foundJob struct {
 }
 
 // claimJobs takes jobs. If more is true it has taken none, and is to be called again, so
-// that others write in between.
+// that others write in between. The kinds are sorted, each of them once.
 func (t *tx) claimJobs(c *mortise.Claim, now int64, turns *jobTurns) (leases []mortise.Lease, more bool, err error) {
 	const atOnce = 1000
 	n, err := t.exec(readyJobs, now, atOnce)
 	if n == atOnce || err != nil {
 		return nil, true, err
 	}
-	turn := slices.Min(c.Kinds)
+	turn := strings.Join(c.Kinds, " ")
 	orgs, err := t.orgsInTurn(c, now, turns.last[turn])
 	if err != nil {
 		return nil, false, err
