@@ -154,16 +154,20 @@ func takeSlots(ctx context.Context, free chan struct{}) int {
 	}
 }
 
-// idle waits until a job may be due. It returns false when ctx has ended.
-func (c *consumer) idle(ctx context.Context) bool {
+// poll is how long to wait for the next look for jobs.
+func (c *consumer) poll() time.Duration {
 	wait := c.queue.opts.Poll
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if len(c.dues) > 0 {
 		wait = max(min(wait, time.Until(c.dues[0])), time.Millisecond)
 	}
-	c.mu.Unlock()
+	return wait
+}
 
-	timer := time.NewTimer(wait)
+// idle waits until a job may be due. It returns false when ctx has ended.
+func (c *consumer) idle(ctx context.Context) bool {
+	timer := time.NewTimer(c.poll())
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
@@ -256,7 +260,7 @@ func (c *consumer) consumeOthers(ctx context.Context) {
 				c.handleOther(ctx, leases[0], until)
 				continue
 			}
-			poll.Reset(c.queue.opts.Poll)
+			poll.Reset(c.poll())
 		}
 		select {
 		case <-ctx.Done():

@@ -97,3 +97,38 @@ func TestOneWorker(t *testing.T) {
 		assert.Zero(t, tb.jobs())
 	})
 }
+
+// TestOthersAreDueOnTime: while one organization has all workers, a job of another one
+// that was enqueued for later, or is to be retried, is handed out when it is due, and not
+// at a poll.
+func TestOthersAreDueOnTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tb := newTable(t)
+		q := mortise.NewLeaseQueue(tb, rarely())
+		start := time.Now()
+		var came list[time.Duration]
+		c := consume(t, q, 2, func(_ context.Context, d mortise.Delivery) mortise.Verdict {
+			if d.Job.Organization == "a" {
+				time.Sleep(time.Hour)
+				return done
+			}
+			came.add(time.Since(start))
+			if d.Deliveries == 1 {
+				return mortise.Verdict{After: time.Minute}
+			}
+			return done
+		})
+		for _, id := range []string{"a-1", "a-2"} {
+			require.NoError(t, q.Enqueue(t.Context(), ofOrg(id)))
+		}
+		synctest.Wait()
+		later := ofOrg("b-1")
+		later.At = start.Add(time.Second)
+		require.NoError(t, q.Enqueue(t.Context(), later))
+		pass(10 * time.Minute)
+		assert.Equal(t, []time.Duration{time.Second, time.Second + time.Minute}, came.get())
+		c.cancel()
+		pass(time.Hour)
+		c.stop()
+	})
+}
