@@ -155,7 +155,7 @@ func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
 // Handle makes one attempt at the event that a delivery names, and says what becomes of
 // the job. [Worker.Run] calls it for each delivery of the service's queue. A host that is
 // pushed jobs, by HTTP say, calls it itself, as often at a time as it likes, and runs a
-// [Sweeper] beside.
+// [Sweeper] beside: examples/pushed does so.
 //
 // The attempt ends when ctx does. If the cause is [ErrShutdown], it does not count.
 // Otherwise it is as if the lease was lost: the verdict is VerdictRetry, and the queue is
