@@ -447,3 +447,42 @@ func TestHandle(t *testing.T) {
 		require.Equal(t, audiosearch.Success, r.results(id).Termination)
 	})
 }
+
+// refusingQueue takes one run only.
+type refusingQueue struct {
+	mortise.StepQueue
+	takes string
+	n     int
+}
+
+func (q *refusingQueue) Enqueue(ctx context.Context, j mortise.Job) error {
+	if j.ID != q.takes {
+		return errBroken
+	}
+	q.n++
+	return q.StepQueue.Enqueue(ctx, j)
+}
+
+// Runs that the queue refuses for ever do not hide one that it would take.
+func TestRefusedRunsHideNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := newMemory(t)
+		q := &refusingQueue{StepQueue: db.Queue(nil)}
+		r := newRigOver(t, db, db.AudioSearch(), q, nil)
+		for i := range 25 {
+			id := r.start(audiosearch.Query{Class: loud})
+			q.takes = strconv.FormatInt(id, 10) // the last one, that is
+			at := time.Now().UTC().Add(time.Duration(i) * time.Second)
+			require.NoError(t, db.AudioSearch().UpdateRun(t.Context(), org, id, func(run *audiosearch.Run) error {
+				run.State, run.CheckedAt = audiosearch.StateQueued, at
+				return nil
+			}))
+		}
+		time.Sleep(2 * time.Hour)
+		for range 5 {
+			_, err := r.worker.SweepOnce(t.Context())
+			require.Error(t, err)
+		}
+		require.Equal(t, 1, q.n)
+	})
+}

@@ -70,7 +70,8 @@ func (w *Worker) queueLost(ctx context.Context, atOnce int) (queued int, err err
 				runs, err := s.store.StaleRuns(ctx, checked, due, limit)
 				return runs, unavailable("look for runs whose job may be lost", err)
 			},
-			Do:    func(ctx context.Context, r Run) error { return s.enqueue(ctx, &r) },
+			Do: func(ctx context.Context, r Run) error { return s.enqueue(ctx, &r) },
+			ID: func(r Run) string { return r.Job().ID }, Failures: &w.failures,
 			Batch: batch, Until: until, AtOnce: atOnce,
 		})
 		queued += n

@@ -48,8 +48,9 @@ type WorkerOptions struct {
 // Worker carries out the runs of a Service. A run ends whatever happens: an attempt that fails, dies or hangs is followed by another one, up to
 // MaxAttempts.
 type Worker struct {
-	service *Service
-	opts    WorkerOptions
+	service  *Service
+	opts     WorkerOptions
+	failures lostjobs.Failures // to queue runs again
 }
 
 // NewWorker returns a worker. It fails only if the service is nil.

@@ -142,19 +142,20 @@ var errGone = errors.New("trigger: the event was given up")
 // is, and the sweeper will try again: so this is no ErrEnqueueFailed, which says that the event never runs. On errGone it has been
 // marked failed by the one who created it.
 func (s *Service) enqueue(ctx context.Context, e *Event) error {
+	asked := s.now() // if the queue loses the job from now on, the event was queued before that
 	if err := s.queue.Enqueue(ctx, e.Job()); err != nil {
 		return fmt.Errorf("%w: queue event: %w", ErrUnavailable, err)
 	}
-	return s.markQueued(ctx, e)
+	return s.markQueued(ctx, e, asked)
 }
 
-func (s *Service) markQueued(ctx context.Context, e *Event) error {
+func (s *Service) markQueued(ctx context.Context, e *Event, asked time.Time) error {
 	err := s.update(ctx, e.Organization, e.ID, func(stored *Event) error {
 		if stored.Generation != e.Generation || stored.Status == StatusFailed {
 			return errGone
 		}
 		stored.UnqueuedSince = time.Time{}
-		s.noteChecked(stored)
+		s.noteChecked(stored, asked)
 		e.CheckedAt = stored.CheckedAt
 		return nil
 	})
@@ -164,11 +165,11 @@ func (s *Service) markQueued(ctx context.Context, e *Event) error {
 	return err
 }
 
-// noteChecked notes that the event's job is queued now. Where event and job stand in one
-// database nobody asks.
-func (s *Service) noteChecked(e *Event) {
+// noteChecked notes that the event's job is queued at a time. Where event and job stand in
+// one database nobody asks.
+func (s *Service) noteChecked(e *Event, at time.Time) {
 	if s.tx == nil {
-		e.CheckedAt = latest(s.now(), e.CheckedAt)
+		e.CheckedAt = latest(at, e.CheckedAt)
 	}
 }
 
@@ -176,13 +177,14 @@ func (s *Service) noteChecked(e *Event) {
 // runs and its key is free; unless somebody else has queued it meanwhile, or the failure was no failure: then it is accepted. If
 // the mark fails too, nobody knows whether the event runs, and the answer is ErrUnavailable.
 func (s *Service) enqueueNew(ctx context.Context, e *Event) error {
+	asked := s.now()
 	qerr := s.queue.Enqueue(ctx, e.Job())
 	// From here on the answer must be written down even if the caller has gone away.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 	defer cancel()
 	if qerr == nil {
 		// Nobody but the creator gives an event up, so a mark that fails does no harm: the sweeper queues the job once more.
-		if err := s.markQueued(ctx, e); err != nil {
+		if err := s.markQueued(ctx, e, asked); err != nil {
 			s.opts.Logger.WarnContext(ctx, "event queued, but not noted as queued; the sweeper will look at it", "event", e.ID, "error", err)
 		}
 		return nil

@@ -35,8 +35,9 @@ type SweeperOptions struct {
 // and those whose job the queue may have lost. It also writes the noted uses of API keys, marks events whose enqueue failed, and prunes the history if told to. A [Worker]
 // runs one; any number may run beside each other.
 type Sweeper struct {
-	service *Service
-	opts    SweeperOptions
+	service  *Service
+	opts     SweeperOptions
+	failures lostjobs.Failures
 }
 
 // NewSweeper returns a sweeper. It fails only if the service is nil.
@@ -153,7 +154,7 @@ func (w *Sweeper) queueLost(ctx context.Context, atOnce int) (queued int, err er
 				events, err := s.store.Stale(ctx, checked, due, limit)
 				return events, unavailable("look for events whose job may be lost", err)
 			},
-			Do: s.enqueueAgain, Batch: w.opts.Batch, Until: time.Now().Add(w.opts.Every), AtOnce: atOnce,
+			Do: s.enqueueAgain, ID: func(e Event) string { return e.Job().ID }, Failures: &w.failures, Batch: w.opts.Batch, Until: time.Now().Add(w.opts.Every), AtOnce: atOnce,
 		})
 		queued += n
 		return err
@@ -172,6 +173,7 @@ func (w *Sweeper) queueLost(ctx context.Context, atOnce int) (queued int, err er
 
 // enqueueAgain queues the job of an event that had one, for when it is due.
 func (s *Service) enqueueAgain(ctx context.Context, e Event) error {
+	asked := s.now()
 	j := e.Job()
 	if e.DueAt.After(s.now()) {
 		j.At = e.DueAt
@@ -183,7 +185,7 @@ func (s *Service) enqueueAgain(ctx context.Context, e Event) error {
 		if stored.Generation != e.Generation || stored.Status.Finished() {
 			return errDrop
 		}
-		s.noteChecked(stored)
+		s.noteChecked(stored, asked)
 		return nil
 	})
 	if errors.Is(err, errDrop) || errors.Is(err, ErrNotFound) {

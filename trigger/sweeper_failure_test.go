@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -100,6 +101,68 @@ func TestSweeperGetsPastRefusedEvents(t *testing.T) {
 		_, _ = sw.RunOnce(t.Context())
 	}
 	assert.True(t, get(t, s, good.ID).UnqueuedSince.IsZero(), "never queued in 100 sweeps")
+}
+
+// TestSweeperGetsPastLostEventsThatAreRefused: the same of those whose job may be lost.
+func TestSweeperGetsPastLostEventsThatAreRefused(t *testing.T) {
+	clock := new(triggertest.Clock)
+	db := openMemoryAt(t, clock.Now)
+	q := &pickyQueue{Queue: db.Queue(nil)}
+	s, err := trigger.New(db.Trigger(), q, &trigger.Options{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	mk := func(org string) trigger.Event {
+		e := trigger.Event{ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: "api", Instructions: "x", SubmittedAt: clock.Now(), DueAt: clock.Now(), CheckedAt: clock.Now()}
+		_, _, err := db.Trigger().Create(t.Context(), e, time.Time{})
+		require.NoError(t, err)
+		clock.Advance(time.Second)
+		return e
+	}
+	for range 25 {
+		mk("bad")
+	}
+	good := mk("acme")
+	sw, err := trigger.NewSweeper(s, nil)
+	require.NoError(t, err)
+	clock.Advance(2 * time.Hour)
+	for range 10 {
+		clock.Advance(time.Minute)
+		_, err = sw.RunOnce(t.Context())
+		require.Error(t, err)
+	}
+	assert.True(t, get(t, s, good.ID).CheckedAt.After(good.CheckedAt), "never queued again in 10 sweeps")
+}
+
+// losingQueue loses a job while it is noted as queued.
+type losingQueue struct {
+	mortise.Queue
+	lost time.Time
+}
+
+func (q *losingQueue) Enqueue(ctx context.Context, j mortise.Job) error {
+	if q.lost.IsZero() {
+		time.Sleep(time.Second)
+		q.lost = time.Now()
+		time.Sleep(time.Second) // until the answer is here
+		return nil
+	}
+	return q.Queue.Enqueue(ctx, j)
+}
+
+func (q *losingQueue) LostJobs(context.Context) (time.Time, error) { return q.lost, nil }
+
+// TestLossBeforeTheJobIsNoted: a job that the queue has lost, and says so, before the event was noted as queued.
+func TestLossBeforeTheJobIsNoted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := openMemory(t)
+		s, err := trigger.New(db.Trigger(), &losingQueue{Queue: db.Queue(nil)}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		sw, err := trigger.NewSweeper(s, nil)
+		require.NoError(t, err)
+		submit(t, s, "a")
+		n, err := sw.RunOnce(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, n, "events that were queued again")
+	})
 }
 
 // TestRetryReturnsWhatIsStored: Retry returns the event as it is then.

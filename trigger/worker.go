@@ -161,6 +161,9 @@ func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
 // Otherwise it is as if the lease was lost: the verdict is VerdictRetry, and the queue is
 // expected to deliver the job again by itself.
 func (w *Worker) Handle(ctx context.Context, d mortise.Delivery) mortise.Verdict {
+	if ctx.Err() != nil {
+		return mortise.Verdict{}
+	}
 	held, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer lose(nil)
 	draining, cut := context.WithCancelCause(context.Background())
@@ -275,7 +278,7 @@ func (w *Worker) begin(ctx context.Context, d mortise.Delivery, id uuid.UUID, ge
 			return errRunning
 		}
 		stored.UnqueuedSince = time.Time{}
-		s.noteChecked(stored)
+		s.noteChecked(stored, now)
 		if stored.Attempts >= w.opts.MaxAttempts {
 			stored.Status = StatusFailed
 			stored.FinishedAt = latest(now, stored.StartedAt)
@@ -339,7 +342,7 @@ func (w *Worker) end(
 		default:
 			stored.Status = StatusReceived
 			stored.DueAt = now.Add(verdict.After).Truncate(time.Microsecond)
-			s.noteChecked(stored)
+			// CheckedAt stays that of the delivery: nobody knows whether the queue still has the job.
 			if shutdown {
 				stored.Attempts--
 			} else {

@@ -2,6 +2,7 @@ package trigger_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -184,4 +185,23 @@ func TestJobsAreDueByTheQueuesClock(t *testing.T) {
 	found, err := w.RunOnce(t.Context())
 	require.NoError(t, err)
 	assert.True(t, found)
+}
+
+// TestHandleOfAnEndedContext: no attempt is begun, and so none counted, if the delivery has ended already.
+func TestHandleOfAnEndedContext(t *testing.T) {
+	db := openMemory(t)
+	s, err := trigger.New(db.Trigger(), &pickyQueue{db.Queue(nil)}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	w, err := trigger.NewWorker(s, returning(nil), nil)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for i := range 100 {
+		e := submit(t, s, fmt.Sprint(i))
+		v := w.Handle(ctx, mortise.Delivery{Job: e.Job(), Deliveries: 1})
+		assert.Equal(t, mortise.Verdict{}, v)
+		e = get(t, s, e.ID)
+		require.Zero(t, e.Attempts)
+		require.Equal(t, trigger.StatusReceived, e.Status)
+	}
 }

@@ -3,8 +3,10 @@
 package lostjobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,6 +48,10 @@ type Work[T any] struct {
 	Batch int       // asked for at a time
 	Until time.Time // no batch begins after it
 
+	// ID tells what failed from the rest, for Failures, which remembers it.
+	ID       func(one T) string
+	Failures *Failures
+
 	// AtOnce is how many calls of Do there are at a time. With 0 or 1 they are made on the
 	// caller's goroutine.
 	AtOnce int
@@ -57,13 +63,16 @@ const Many = 16
 // Each calls Do for everything that Next returns, and asks Next again until it returns
 // fewer than a batch, or until the time is over. It returns how many calls of Do succeeded,
 // and an error for those that did not. After a failure Next is not asked again: it may
-// return the same once more.
+// return the same once more. What has failed comes last the next time, so that it does not
+// hide the rest.
 func Each[T any](ctx context.Context, w Work[T]) (done int, err error) {
 	for {
-		found, err := w.Next(ctx, w.Batch)
+		limit := w.Batch + w.Failures.count()
+		found, err := w.Next(ctx, limit)
 		if err != nil {
 			return done, err
 		}
+		inOrder(w.Failures, found, w.ID)
 		b := batch{}
 		var g errgroup.Group
 		g.SetLimit(max(w.AtOnce, 1))
@@ -72,19 +81,66 @@ func Each[T any](ctx context.Context, w Work[T]) (done int, err error) {
 				break
 			}
 			if w.AtOnce <= 1 {
-				b.note(w.Do(ctx, one))
+				b.note(w.try(ctx, one))
 				continue
 			}
 			g.Go(func() error {
-				b.note(w.Do(ctx, one))
+				b.note(w.try(ctx, one))
 				return nil
 			})
 		}
 		_ = g.Wait()
 		done += b.done
-		if len(b.failures) > 0 || len(found) < w.Batch || ctx.Err() != nil || !time.Now().Before(w.Until) {
+		if len(b.failures) > 0 || len(found) < limit || ctx.Err() != nil || !time.Now().Before(w.Until) {
 			return done, errors.Join(b.failures...)
 		}
+	}
+}
+
+func (w *Work[T]) try(ctx context.Context, one T) error {
+	err := w.Do(ctx, one)
+	w.Failures.note(w.ID(one), err)
+	return err
+}
+
+// Failures are what has failed at its latest try. The zero value is none.
+type Failures struct {
+	mu   sync.Mutex
+	last map[string]int // the number of the try
+	n    int
+}
+
+// maxNoted bounds Failures: so much more than a batch is asked for.
+const maxNoted = 1000
+
+func (f *Failures) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.last)
+}
+
+func (f *Failures) note(id string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.n++
+	delete(f.last, id)
+	switch {
+	case err == nil:
+		return
+	case f.last == nil:
+		f.last = make(map[string]int)
+	case len(f.last) == maxNoted: // some may be gone without another try
+		clear(f.last)
+	}
+	f.last[id] = f.n
+}
+
+// inOrder puts what has failed last, the latest failure at the end.
+func inOrder[T any](f *Failures, found []T, id func(T) string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.last) > 0 {
+		slices.SortStableFunc(found, func(a, b T) int { return cmp.Compare(f.last[id(a)], f.last[id(b)]) })
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -54,7 +55,7 @@ func TestEach(t *testing.T) {
 	for _, atOnce := range []int{0, 1, Many} {
 		five := func() *rest { return &rest{left: []int{1, 2, 3, 4, 5}} }
 		each := func(r *rest, until time.Duration, do func(context.Context, int) error) (int, error) {
-			return Each(t.Context(), Work[int]{Next: r.next, Do: do, Batch: 2, Until: time.Now().Add(until), AtOnce: atOnce})
+			return Each(t.Context(), Work[int]{ID: strconv.Itoa, Failures: new(Failures), Next: r.next, Do: do, Batch: 2, Until: time.Now().Add(until), AtOnce: atOnce})
 		}
 		r := five()
 		n, err := each(r, time.Hour, r.do)
@@ -82,7 +83,7 @@ func TestEach(t *testing.T) {
 
 		r = &rest{left: make([]int, 500)}
 		calls := 0
-		_, err = Each(t.Context(), Work[int]{Next: r.next, Batch: 500, Until: time.Now().Add(time.Hour), AtOnce: atOnce,
+		_, err = Each(t.Context(), Work[int]{ID: strconv.Itoa, Failures: new(Failures), Next: r.next, Batch: 500, Until: time.Now().Add(time.Hour), AtOnce: atOnce,
 			Do: func(context.Context, int) error {
 				r.mu.Lock()
 				defer r.mu.Unlock()
@@ -91,5 +92,38 @@ func TestEach(t *testing.T) {
 			}})
 		require.ErrorIs(t, err, broken)
 		require.Less(t, calls, maxFailures+Many+1, "calls of what is broken")
+	}
+}
+
+// TestFailuresHideNothing: what fails for ever, more of it than make a queue pass for
+// broken, does not keep the rest from its try; nor does it keep from its next one what has
+// failed once.
+func TestFailuresHideNothing(t *testing.T) {
+	for _, atOnce := range []int{1, Many} {
+		for _, batch := range []int{1, 20, 500} {
+			r := &rest{}
+			for n := range 60 {
+				r.left = append(r.left, n)
+			}
+			var mu sync.Mutex
+			tried := make(map[int]int)
+			w := Work[int]{ID: strconv.Itoa, Failures: new(Failures), Next: r.next, Batch: batch, Until: time.Now().Add(time.Hour), AtOnce: atOnce}
+			w.Do = func(ctx context.Context, n int) error {
+				mu.Lock()
+				tried[n]++
+				first := tried[n] == 1
+				mu.Unlock()
+				if n < 30 || n%2 == 0 && first {
+					return errors.New("refused")
+				}
+				return r.do(ctx, n)
+			}
+			for range 100 {
+				_, err := Each(t.Context(), w)
+				require.Error(t, err)
+			}
+			require.Len(t, r.left, 30)
+			require.LessOrEqual(t, w.Failures.count(), 30)
+		}
 	}
 }
