@@ -156,7 +156,9 @@ type StepQueue interface {
 //
 // Such a store has methods that write and add a job, or write and remove one, in one
 // transaction: trigger.TxStore and audiosearch.TxStore. A service uses them if Shares says
-// so. Otherwise it takes two steps, and looks for what a crash between them left behind.
+// so. Otherwise it takes two steps, and looks for what a crash between them left behind, and
+// for jobs that the queue has lost. It does not look where the jobs stand beside the work:
+// before a host moves from another queue to one that shares, it lets that run empty.
 type Sharer interface {
 	// Shares reports whether store, which is the Store of a domain, adds and removes jobs
 	// of this queue by the methods of its TxStore. A store that a host has wrapped in a

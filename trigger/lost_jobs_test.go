@@ -159,7 +159,7 @@ func TestSweeperTrustsASharedQueue(t *testing.T) {
 	})
 }
 
-type noStale struct{ trigger.TxStore }
+type noStale struct{ *memory.Trigger }
 
 func (noStale) Stale(context.Context, time.Time, time.Time, int) ([]trigger.Event, error) {
 	return nil, errors.New("nobody asks")
@@ -266,7 +266,6 @@ func TestLostAfterExceedsTheLongestAttempt(t *testing.T) {
 // sees them before the commit.
 type uncommitted struct {
 	trigger.Store
-	id        uuid.UUID // of the event that is not visible yet
 	committed bool
 }
 

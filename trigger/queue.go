@@ -40,17 +40,16 @@ func parseJobID(id string) (event uuid.UUID, generation int, err error) {
 	return uuid.Nil, 0, fmt.Errorf("trigger: %.80q is not the ID of an event's job", id)
 }
 
-// TxStore is a Store that can add and remove jobs in its own transaction. The service uses
-// it if the queue is a [mortise.Sharer] that says so. Otherwise it stores first and
-// enqueues then, and the sweeper looks for what a crash left between.
+// TxStore is the optional ability of a [Store] to add and remove jobs in its own
+// transaction. The service uses it if the queue is a [mortise.Sharer] that says so.
+// Otherwise it stores first and enqueues then, and the sweeper looks for what a crash left
+// between.
 type TxStore interface {
-	Store
-
-	// CreateAndAdd does Create and, if that created the event, [mortise.Leases].Add, in
+	// CreateAndAdd does [Store.Create] and, if that created the event, [mortise.Leases].Add, in
 	// one transaction.
 	CreateAndAdd(ctx context.Context, e Event, keySince time.Time, j mortise.Job) (stored Event, created bool, err error)
 
-	// UpdateAndRemove does Update and, if that succeeded, [mortise.Holder].Remove, in one
+	// UpdateAndRemove does [Store.Update] and, if that succeeded, [mortise.Holder].Remove, in one
 	// transaction. That the lease is lost is not an error: the event is changed all the
 	// same, and the job stays with its holder.
 	UpdateAndRemove(ctx context.Context, org string, id uuid.UUID, update func(*Event) error, l mortise.Lease, dead bool) error

@@ -13,7 +13,10 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-var _ trigger.TxStore = (*File)(nil)
+var (
+	_ trigger.Store   = (*File)(nil)
+	_ trigger.TxStore = (*File)(nil)
+)
 
 // Create implements [trigger.Store].
 func (f *File) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {

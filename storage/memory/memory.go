@@ -79,10 +79,12 @@ func (db *DB) Close() error { return nil }
 // Trigger returns what package trigger stores.
 func (db *DB) Trigger() *Trigger { return &Trigger{db: db} }
 
-// Trigger implements [trigger.TxStore], [trigger.Pruner], [trigger.Organizations] and [trigger.Keys].
+// Trigger implements [trigger.Store], [trigger.TxStore], [trigger.Pruner],
+// [trigger.Organizations] and [trigger.Keys].
 type Trigger struct{ db *DB }
 
 var (
+	_ trigger.Store         = (*Trigger)(nil)
 	_ trigger.TxStore       = (*Trigger)(nil)
 	_ trigger.Pruner        = (*Trigger)(nil)
 	_ trigger.Organizations = (*Trigger)(nil)

@@ -6,10 +6,12 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// Trigger implements [trigger.TxStore], [trigger.Pruner], [trigger.Organizations] and [trigger.Keys].
+// Trigger implements [trigger.Store], [trigger.TxStore], [trigger.Pruner],
+// [trigger.Organizations] and [trigger.Keys].
 type Trigger struct{ db *DB }
 
 var (
+	_ trigger.Store         = (*Trigger)(nil)
 	_ trigger.TxStore       = (*Trigger)(nil)
 	_ trigger.Pruner        = (*Trigger)(nil)
 	_ trigger.Organizations = (*Trigger)(nil)

@@ -177,9 +177,13 @@ func TestWrappersKeepOptionalInterfaces(t *testing.T) {
 	assert.True(t, ok)
 	_, ok = both.(trigger.TxStore)
 	assert.False(t, ok)
-	_, ok = f.Store(struct{ trigger.TxStore }{db}).(trigger.TxStore)
+	both = f.Store(struct {
+		trigger.Store
+		trigger.TxStore
+	}{db, db})
+	_, ok = both.(trigger.TxStore)
 	assert.True(t, ok)
-	_, ok = f.Store(struct{ trigger.TxStore }{db}).(trigger.Pruner)
+	_, ok = both.(trigger.Pruner)
 	assert.False(t, ok)
 
 	notifier, ok := f.Leases(db.jobs).(mortise.JobNotifier)
