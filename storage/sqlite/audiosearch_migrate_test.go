@@ -3,6 +3,7 @@ package sqlite
 import (
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -97,4 +98,39 @@ func TestMigrateRuns(t *testing.T) {
 	leases, err = jobs.Claim(t.Context(), claim)
 	require.NoError(t, err)
 	require.Empty(t, leases)
+}
+
+// TestMigrateRunsWithoutAJob: a run that has not ended and has no job gets one, whatever
+// became of the job that it had. Where the queue shares the store, nobody looks for it later.
+func TestMigrateRunsWithoutAJob(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	require.NoError(t, create(path))
+	conn := connectTo(t, path, url.Values{"_journal": {"WAL"}})
+	require.NoError(t, migrate(t.Context(), conn, released(t, 4, "audiosearch")))
+	at := time.Now().UTC().Add(-time.Minute).UnixMicro()
+	states := []audiosearch.State{audiosearch.StatePending, audiosearch.StateQueued,
+		audiosearch.StateRunning, audiosearch.StateTerminating}
+	var want []string
+	for i, state := range states {
+		_, err := conn.exec(t.Context(), `INSERT INTO audiosearch_runs
+			(id, organization, actor, query, state, termination, message, done, total, attempts,
+			created_at, updated_at)
+			VALUES (?, 'acme', 'ada', '{"Dataset":"d","Limit":40}', ?, '', '', 0, 0, 0, ?, ?)`,
+			int64(i+1), string(state), at, at)
+		require.NoError(t, err)
+		want = append(want, strconv.Itoa(i+1))
+	}
+	require.NoError(t, conn.close())
+
+	db, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	leases, err := db.Jobs().Claim(t.Context(), mortise.Claim{Token: uuid.New(),
+		Kinds: []string{audiosearch.JobKind}, Limit: 10, TTL: time.Hour})
+	require.NoError(t, err)
+	var got []string
+	for _, l := range leases {
+		got = append(got, l.Job.ID)
+	}
+	require.Equal(t, want, got)
 }

@@ -14,10 +14,11 @@ SET due_at = coalesce(
 )
 WHERE state <> 'TERMINATED';
 
--- Those that a program stored, but could not queue any more.
+-- Those that a program stored, but could not queue any more, and those that lost their job.
+-- The sweep of that time would have queued them.
 INSERT OR IGNORE INTO audiosearch_jobs (run, organization, claimable_at, token, deliveries, ready)
 SELECT id, organization, coalesce(due_at, 0), NULL, 0, 1
-FROM audiosearch_runs WHERE state = 'PENDING' ORDER BY due_at, id;
+FROM audiosearch_runs WHERE state <> 'TERMINATED' ORDER BY due_at, id;
 
 UPDATE audiosearch_runs SET state = 'QUEUED' WHERE state = 'PENDING';
 
