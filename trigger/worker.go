@@ -179,12 +179,13 @@ func (w *Worker) Handle(ctx context.Context, d mortise.Delivery) mortise.Verdict
 }
 
 // errDrop: the job has nothing left to do. errUnknown: the store does not know of the job yet, or no more. errRunning: the job
-// was added anew, and an earlier attempt may still be running. errSuperseded: another attempt at it has begun, or this one was
-// written down already.
+// was added anew, and an earlier attempt may still be running. errEnds: the event has had all its attempts; or, where it is to be
+// given up for that, it has not. errSuperseded: another attempt at it has begun, or this one was written down already.
 var (
 	errDrop       = errors.New("trigger: nothing to do")
 	errUnknown    = errors.New("trigger: the event is not known")
 	errRunning    = errors.New("trigger: an attempt may be running")
+	errEnds       = errors.New("trigger: no attempt is left")
 	errSuperseded = errors.New("trigger: another attempt has begun")
 )
 
@@ -209,7 +210,7 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 		s.opts.Logger.WarnContext(held, "a job is dropped", "error", err)
 		return mortise.Verdict{Kind: mortise.VerdictDone}
 	}
-	e, err := w.begin(held, d, id, generation)
+	e, verdict, err := w.begin(held, d, id, generation)
 	switch {
 	case errors.Is(err, errDrop):
 		return mortise.Verdict{Kind: mortise.VerdictDone}
@@ -223,7 +224,7 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 	case e.Status == StatusFailed:
 		s.logDead(held, &e)
 		s.observe(held, Observation{Kind: KindFailed, Organization: e.Organization, EventID: e.ID, Attempt: e.Attempts, Err: errors.New(e.LastError)})
-		return mortise.Verdict{Kind: mortise.VerdictDead}
+		return verdict
 	}
 	s.observe(held, Observation{Kind: KindStarted, Organization: e.Organization, EventID: e.ID, Attempt: e.Attempts, Duration: e.StartedAt.Sub(e.SubmittedAt)})
 
@@ -251,8 +252,11 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 	return w.end(held, m, d, &e, outcome, err, errors.Is(context.Cause(ctx), ErrShutdown) || m.draining.Err() != nil)
 }
 
-// begin counts the attempt before it runs, so that an event that kills its worker is given up in the end.
-func (w *Worker) begin(ctx context.Context, d mortise.Delivery, id uuid.UUID, generation int) (Event, error) {
+// begin counts the attempt before it runs, so that an event that kills its worker is given up in the end. Then the verdict says what
+// becomes of the job.
+func (w *Worker) begin(
+	ctx context.Context, d mortise.Delivery, id uuid.UUID, generation int,
+) (e Event, verdict mortise.Verdict, err error) {
 	s := w.service
 	now := s.now()
 	ctx, cancel := context.WithTimeout(ctx, markTimeout)
@@ -260,41 +264,52 @@ func (w *Worker) begin(ctx context.Context, d mortise.Delivery, id uuid.UUID, ge
 	if s.isAbandoned(id) {
 		if err := s.giveUp(ctx, d.Job.Organization, id); err == nil {
 			s.forgive(id)
-			return Event{}, errDrop
+			return Event{}, verdict, errDrop
 		} else if !errors.Is(err, errQueued) {
-			return Event{}, err
+			return Event{}, verdict, err
 		}
 		s.forgive(id)
 	}
-	var e Event
-	err := s.update(ctx, d.Job.Organization, id, func(stored *Event) error {
-		e = stored.Clone()
-		switch {
-		case stored.Generation < generation:
-			return errUnknown
-		case stored.Status.Finished() || stored.Generation > generation:
-			return errDrop
-		case stored.Status == StatusProcessing && d.Deliveries == 1 && stored.DueAt.After(now):
-			return errRunning
-		}
-		stored.UnqueuedSince = time.Time{}
-		s.noteChecked(stored, now)
-		if stored.Attempts >= w.opts.MaxAttempts {
-			stored.Status = StatusFailed
-			stored.FinishedAt = latest(now, stored.StartedAt)
-			if stored.LastError == "" {
-				stored.LastError = "the last attempt did not report its end: its worker may have died"
+	change := func(ending bool) func(*Event) error {
+		return func(stored *Event) error {
+			e = stored.Clone()
+			switch {
+			case stored.Generation < generation:
+				return errUnknown
+			case stored.Status.Finished() || stored.Generation > generation:
+				return errDrop
+			case stored.Status == StatusProcessing && d.Deliveries == 1 && stored.DueAt.After(now):
+				return errRunning
+			case ending != (stored.Attempts >= w.opts.MaxAttempts):
+				return errEnds
 			}
-		} else {
-			stored.Status = StatusProcessing
-			stored.Attempts++
-			stored.StartedAt = now
-			stored.DueAt = now.Add(w.longest()).Truncate(time.Microsecond)
+			stored.UnqueuedSince = time.Time{}
+			s.noteChecked(stored, now)
+			if ending {
+				stored.Status = StatusFailed
+				stored.FinishedAt = latest(now, stored.StartedAt)
+				if stored.LastError == "" {
+					stored.LastError = "the last attempt did not report its end: its worker may have died"
+				}
+			} else {
+				stored.Status = StatusProcessing
+				stored.Attempts++
+				stored.StartedAt = now
+				stored.DueAt = now.Add(w.longest()).Truncate(time.Microsecond)
+			}
+			e = stored.Clone()
+			return nil
 		}
-		e = stored.Clone()
-		return nil
-	})
-	return e, err
+	}
+	org := d.Job.Organization
+	if err = s.update(ctx, org, id, change(false)); !errors.Is(err, errEnds) {
+		return e, verdict, err
+	}
+	if s.tx != nil && d.Token != uuid.Nil {
+		err = s.updateAndRemove(ctx, org, id, change(true), d.Lease(), true)
+		return e, mortise.Verdict{Kind: mortise.VerdictEnded}, err
+	}
+	return e, mortise.Verdict{Kind: mortise.VerdictDead}, s.update(ctx, org, id, change(true))
 }
 
 // end writes down what came of an attempt and says what becomes of the job. A write that fails is tried again while the lease

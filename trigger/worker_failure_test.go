@@ -205,3 +205,25 @@ func TestHandleOfAnEndedContext(t *testing.T) {
 		require.Equal(t, trigger.StatusReceived, e.Status)
 	}
 }
+
+// TestGivenUpWithItsJob: an event whose last attempt died is given up, and its job buried, in one transaction where they share a
+// database. A crash then leaves no job of an event that has ended.
+func TestGivenUpWithItsJob(t *testing.T) {
+	db := openMemory(t)
+	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	w, err := trigger.NewWorker(s, returning(nil), &trigger.WorkerOptions{MaxAttempts: 1})
+	require.NoError(t, err)
+	e := submit(t, s, "a")
+	require.NoError(t, db.Trigger().Update(t.Context(), e.Organization, e.ID, func(e *trigger.Event) error {
+		e.Attempts = 1
+		return nil
+	}))
+	leases, err := db.Jobs().Claim(t.Context(), mortise.Claim{Token: uuid.New(), Kinds: []string{trigger.JobKind}, Limit: 1, TTL: time.Hour})
+	require.NoError(t, err)
+	require.Len(t, leases, 1)
+	v := w.Handle(t.Context(), mortise.Delivery(leases[0]))
+	require.Equal(t, trigger.StatusFailed, get(t, s, e.ID).Status)
+	assert.Equal(t, mortise.VerdictEnded, v.Kind)
+	require.ErrorIs(t, db.Jobs().Extend(t.Context(), leases[0], time.Hour), mortise.ErrLeaseLost, "the verdict was not carried out, and the job is held still")
+}
