@@ -54,8 +54,8 @@ type Leases interface {
 	// Of the jobs of an organization, those claimable for the longest time come first: a
 	// job that its holder left is claimable from the end of its lease on. Among equals,
 	// those added or released first come first, so that a job that is given back at once
-	// holds up no other. A claim does not change that order: a job that is claimed, and
-	// left, is still as old as it was.
+	// holds up no other. A claim does not change the order of equals: a job that is
+	// claimed, and left, comes before those that were added or released after it.
 	Claim(ctx context.Context, c Claim) ([]Lease, error)
 
 	Holder

@@ -99,7 +99,8 @@ type Handler = func(ctx context.Context, d Delivery) Verdict
 // All methods are safe for concurrent use.
 type Queue interface {
 	// Enqueue adds a job. It is idempotent: a job that is in the queue, waiting or held,
-	// is left as it is, its At included. An error means that the job may or may not be
+	// is left as it is, its At included. A queue that keeps dead letters may leave those as
+	// they are, too, and a [LeaseQueue] does. An error means that the job may or may not be
 	// there. That of a job that is not valid ([Job.Check]) says so, and the job is not
 	// there.
 	Enqueue(ctx context.Context, j Job) error

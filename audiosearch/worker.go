@@ -141,6 +141,9 @@ func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
 // pushed jobs, by HTTP say, calls Handle itself, as often at a time as it likes, and
 // [Worker.SweepOnce] now and then.
 //
+// A host counts the Deliveries of a job: if the first one finds the run running, it is taken
+// for a second job of the run, and put off until the run shows no sign of life any more.
+//
 // The attempt ends when ctx does. If the cause is [ErrShutdown], it does not count.
 // Otherwise it is as if the lease was lost: the verdict is VerdictRetry, and the queue is
 // expected to deliver the job again by itself.

@@ -43,12 +43,13 @@ type Event struct {
 	StartedAt   time.Time // start of the latest attempt
 	FinishedAt  time.Time
 
-	// DueAt is when the event is next due: its submission, or the end of the wait for a
-	// retry. While an attempt runs it is when the attempt must be over.
+	// DueAt is when the event is next due: its submission, its [Service.Retry], or the end
+	// of the wait for another attempt. While an attempt runs it is when the attempt must be
+	// over.
 	DueAt time.Time
 
-	// CheckedAt is when the event's job was last known to be queued. The service leaves it
-	// zero where event and job stand in one database.
+	// CheckedAt is when the event's job was last known to be queued. Zero: that is not
+	// known. The service leaves it zero where event and job stand in one database.
 	CheckedAt time.Time
 
 	Attempts  int      // attempts begun in this generation, those ended by a shutdown not counted

@@ -157,6 +157,11 @@ func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
 // pushed jobs, by HTTP say, calls it itself, as often at a time as it likes, and runs a
 // [Sweeper] beside: examples/pushed does so.
 //
+// Handle does not wait: an event whose retry is not due yet is attempted at once. So a host
+// that gets a VerdictRetry delivers the job after its After, and not before. It also counts
+// the Deliveries of a job: if the first one finds the event processing, it is taken for a
+// second job of the event, and put off until the attempt must be over.
+//
 // The attempt ends when ctx does. If the cause is [ErrShutdown], it does not count.
 // Otherwise it is as if the lease was lost: the verdict is VerdictRetry, and the queue is
 // expected to deliver the job again by itself.

@@ -1,9 +1,11 @@
 package queuetest_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -232,5 +234,28 @@ func (m *mutant) ordered(order func(all []mortise.Lease)) {
 			err = errors.Join(err, m.inner.Release(ctx, l, 0))
 		}
 		return all[:limit], err
+	}
+}
+
+// beginAnew makes the turns of some claims begin with the first organization by name.
+func (m *mutant) beginAnew(which func(mortise.Claim) bool) {
+	m.ordered(func(all []mortise.Lease) {
+		turns := make(map[string]int)
+		turn := make(map[string]int) // of each job
+		for _, l := range all {
+			turn[l.Job.String()] = turns[l.Job.Organization]
+			turns[l.Job.Organization]++
+		}
+		slices.SortFunc(all, func(a, b mortise.Lease) int {
+			return cmp.Or(cmp.Compare(turn[a.Job.String()], turn[b.Job.String()]),
+				strings.Compare(a.Job.Organization, b.Job.Organization))
+		})
+	})
+	anew := m.claim
+	m.claim = func(ctx context.Context, c mortise.Claim) ([]mortise.Lease, error) {
+		if which(c) {
+			return anew(ctx, c)
+		}
+		return m.inner.Claim(ctx, c)
 	}
 }

@@ -3,6 +3,7 @@ package queuetest_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -59,6 +60,25 @@ var addMutants = []broken{
 				traces.set(l.Job, l.Job.Trace)
 			})
 		}},
+	{name: "takes the trace of a job that is added again",
+		breaks: []string{"leases/add-keeps-the-rest"},
+		mutate: func(m *mutant) {
+			var traces records[map[string]string]
+			m.everyJob(func(j *mortise.Job) { traces.set(*j, maps.Clone(j.Trace)) })
+			m.everyLease(func(l *mortise.Lease) {
+				trace, _ := traces.get(l.Job)
+				l.Job.Trace = maps.Clone(trace)
+			})
+		}},
+	{name: "reads the clock on the wall", breaks: []string{"leases/add-time"},
+		mutate: func(m *mutant) {
+			m.everyJob(func(j *mortise.Job) {
+				if !j.At.IsZero() {
+					_, east := j.At.Zone()
+					j.At = j.At.Add(time.Duration(east) * time.Second)
+				}
+			})
+		}},
 	{name: "ignores the time of Add", breaks: []string{
 		"leases/add-time", "leases/claim-order", "leases/claim-order-of-a-batch", "queue/at",
 		"queue/enqueue-keeps-at",
@@ -97,7 +117,7 @@ var addMutants = []broken{
 		}
 	}},
 	{name: "moves a job that is added again",
-		breaks: []string{"leases/add-twice", "queue/enqueue-keeps-at"},
+		breaks: []string{"leases/add-twice", "leases/add-keeps-the-rest", "queue/enqueue-keeps-at"},
 		mutate: func(m *mutant) {
 			m.add = func(ctx context.Context, j mortise.Job) error {
 				_ = m.inner.Cancel(ctx, j)
@@ -239,6 +259,9 @@ var alikes = map[string]func(j mortise.Job) string{
 	},
 	"cuts long IDs": func(j mortise.Job) string {
 		return j.Kind + j.Organization + "/" + cut(j.ID, 254)
+	},
+	"joins kind and ID": func(j mortise.Job) string {
+		return j.Organization + "/" + j.Kind + "-" + j.ID
 	},
 	"keeps a byte of a number": func(j mortise.Job) string {
 		return strings.ReplaceAll(j.String(), "x-256", "x-0")

@@ -142,6 +142,16 @@ var orderMutants = []broken{
 				})
 			})
 		}},
+	{name: "begins anew for a claim of several jobs",
+		breaks: []string{"leases/claim-turns-of-batches"},
+		mutate: func(m *mutant) {
+			m.beginAnew(func(c mortise.Claim) bool { return c.Limit > 1 })
+		}},
+	{name: "begins anew for a claim that leaves somebody out",
+		breaks: []string{"leases/claim-turns-of-batches"},
+		mutate: func(m *mutant) {
+			m.beginAnew(func(c mortise.Claim) bool { return len(c.Except) > 0 })
+		}},
 	{name: "takes the turns of all claims for one", breaks: []string{"leases/claim-turns-apart"},
 		mutate: func(m *mutant) {
 			var mu sync.Mutex

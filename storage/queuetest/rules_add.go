@@ -38,12 +38,19 @@ var addRules = []rule{
 			}
 		}},
 
-	{Rule{"leases/add-time", "A job is claimable from its At on, not before."},
+	{Rule{"leases/add-time", "A job is claimable from its At on, in whatever time zone, not " +
+		"before."},
 		needTable, func(t *testing.T, s *subject) {
 			s.at(-time.Hour)
 			j := s.add(t, newJob(), 0)
 			s.none(t, -time.Microsecond)
 			s.take(t, j, 0, time.Minute)
+			away := newJob()
+			away.At = conformance.Moment(time.Hour).In(time.FixedZone("", -5*3600))
+			require.NoError(t, s.Leases.Add(t.Context(), away))
+			s.take(t, j, time.Hour-time.Microsecond, 2*time.Hour)
+			away.At = time.Time{}
+			s.take(t, away, time.Hour, 2*time.Hour)
 		}},
 
 	{Rule{"leases/add-now", "A job with a zero At is claimable from now on, by the clock of " +
@@ -67,6 +74,23 @@ var addRules = []rule{
 			require.NoError(t, s.Leases.Add(t.Context(), j))
 			s.none(t, time.Minute-time.Microsecond)
 			s.take(t, j, time.Minute, time.Hour)
+		}},
+
+	{Rule{"leases/add-keeps-the-rest", "A job that is added again keeps its trace, its " +
+		"deliveries, and its place among equals."},
+		needTable, func(t *testing.T, s *subject) {
+			j := newJob()
+			j.Trace = map[string]string{"added": "first"}
+			s.add(t, j, 0)
+			s.release(t, s.take(t, j, 0, time.Hour), 0, time.Minute)
+			s.add(t, newJob(), time.Minute)
+			again := j
+			again.Trace = map[string]string{"added": "again"}
+			s.add(t, again, time.Minute)
+			leases := s.claim(t, time.Minute, time.Hour, 1)
+			require.Equal(t, names(j), leased(leases))
+			sameJob(t, j, leases[0].Job)
+			require.Equal(t, 2, leases[0].Deliveries)
 		}},
 
 	{Rule{"leases/add-while-leased", "A job that is held is left as it is by Add."},

@@ -214,6 +214,27 @@ var turnRules = []rule{
 			require.Equal(t, want, ofA)
 		}},
 
+	{Rule{"leases/claim-turns-of-batches", "The turns go on from one claim of several jobs to " +
+		"the next, and from one that leaves organizations out."},
+		needTable, func(t *testing.T, s *subject) {
+			orgs := []string{orgA, orgB, "org-c", "org-d"}
+			for _, org := range orgs {
+				for range 20 {
+					s.add(t, jobOf(kindA, org), 0)
+				}
+			}
+			for _, c := range []mortise.Claim{
+				{Limit: 2, TTL: time.Hour},
+				{Limit: 1, TTL: time.Hour, Except: []string{"nobody"}},
+			} {
+				var served []string
+				for len(served) < len(orgs) {
+					served = append(served, organizations(s.claimAs(t, time.Minute, c))...)
+				}
+				require.ElementsMatch(t, orgs, served, "claims of %d, except %v", c.Limit, c.Except)
+			}
+		}},
+
 	{Rule{"leases/claim-turns-apart", "Claims of other kinds, or of more or fewer of them, " +
 		"take no organization's turn away."},
 		needTable, func(t *testing.T, s *subject) {

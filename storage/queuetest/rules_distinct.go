@@ -25,6 +25,7 @@ func alikes() (jobs []mortise.Job, kinds []string) {
 	pair(job(kindA, orgA, "3"), job(kindA, orgA, "4"))
 	pair(job(kindA, "a", "bc"), job(kindA, "ab", "c"))
 	pair(job("a", "bc", "5"), job("ab", "c", "5"))
+	pair(job("a", orgA, "b-c"), job("a-b", orgA, "c"))
 	pair(job(kindA, "a", "b_c"), job(kindA, "a_b", "c"))
 	pair(job(kindA, orgA, "x-0"), job(kindA, orgA, "x-256"))
 	pair(job(kindA, orgA, "id"), job(kindA, orgA, "ID"))
