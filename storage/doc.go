@@ -237,7 +237,7 @@
 // takes jobs of the kinds that it is asked for. It serves one organization after the
 // other, so that one with many jobs does not hold up the others, and picks those jobs of
 // each that have been claimable for longest. It remembers which organization it served
-// last; in memory is enough. An index on (kind, organization, the time, the order of
+// last, for each set of kinds that is claimed; in memory is enough. An index on (kind, organization, the time, the order of
 // arrival) lets it step from one organization to the next without a look at the jobs
 // between. It sets the time of a job to the end of the lease, counts the delivery, and
 // writes the claim's token beside it; in one statement, or so that two claims at once

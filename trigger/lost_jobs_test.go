@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -266,13 +267,13 @@ func TestLostAfterExceedsTheLongestAttempt(t *testing.T) {
 // sees them before the commit.
 type uncommitted struct {
 	trigger.Store
-	committed bool
+	committed atomic.Bool
 }
 
 type inTx struct{}
 
 func (s *uncommitted) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
-	if !s.committed && ctx.Value(inTx{}) == nil {
+	if !s.committed.Load() && ctx.Value(inTx{}) == nil {
 		return trigger.ErrNotFound
 	}
 	return s.Store.Update(ctx, org, id, update)
@@ -293,7 +294,7 @@ func TestSubmitInTheHostsTransaction(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- w.Run(ctx) }()
 		time.Sleep(40 * time.Second)
-		store.committed = true
+		store.committed.Store(true)
 		time.Sleep(30 * time.Second)
 		stop()
 		require.NoError(t, <-ended)
