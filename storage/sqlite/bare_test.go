@@ -46,9 +46,9 @@ func newBare(b *testing.B) *bare {
 	return &bare{
 		conn: conn, begin: prepare("BEGIN IMMEDIATE"), commit: prepare("COMMIT"), organization: organization,
 		event: prepare("INSERT INTO trigger_events (id, organization, submitted_at, source, instructions, context, collection, idempotency_key, body_digest, trace," +
-			" status, started_at, finished_at, attempts, last_error, outcome_summary, outcome_data, generation, unqueued_since)" +
-			" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
-		job: prepare("INSERT INTO trigger_jobs (event, generation, organization, claimable_at, deliveries, dead) VALUES (?,?,?,?,0,0)"),
+			" status, started_at, finished_at, attempts, last_error, outcome_summary, outcome_data, generation, unqueued_since, due_at)" +
+			" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"),
+		job: prepare("INSERT INTO mortise_jobs (id, kind, organization, claimable_at, ready, deliveries, dead) VALUES (?,?,?,?,1,0,0)"),
 	}
 }
 
@@ -78,11 +78,11 @@ func (s *bare) ready(ctx context.Context) error {
 func (s *bare) insert(id uuid.UUID, at int64) error {
 	ctx := context.Background()
 	_, err := s.event.ExecContext(ctx, id[:], "acme", at, "api", benchInstructions, benchContext, nil, nil, nil, nil,
-		0, nil, nil, 0, "", nil, nil, 0, nil)
+		0, nil, nil, 0, "", nil, nil, 0, nil, at)
 	if err != nil {
 		return err
 	}
-	_, err = s.job.ExecContext(ctx, id[:], 0, "acme", at)
+	_, err = s.job.ExecContext(ctx, id.String()+"-0", "trigger", "acme", at)
 	return err
 }
 
