@@ -104,7 +104,8 @@ func (c *consumer) consume(ctx context.Context) error {
 				})
 				defer give() // whatever the handler does, runtime.Goexit included
 				v, held := c.handle(ctx, l, until, true)
-				// The next job need not wait until the verdict on this one is written; but verdicts must not pile up either.
+				// The next job need not wait until the verdict on this one is written;
+				// but verdicts must not pile up either.
 				settling <- struct{}{}
 				defer func() { <-settling }()
 				give()
@@ -184,7 +185,8 @@ func (c *consumer) claim(ctx context.Context, limit int, except ...string) ([]Le
 	c.mu.Lock()
 	c.dues = slices.DeleteFunc(c.dues, func(at time.Time) bool { return !at.After(now) })
 	c.mu.Unlock()
-	// A claim that was cut off halfway would hold its jobs until the lease ends, so it does not end with ctx.
+	// A claim that was cut off halfway would hold its jobs until the lease ends, so it
+	// does not end with ctx.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	ttl := c.queue.opts.TTL

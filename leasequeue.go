@@ -142,7 +142,8 @@ func (q *LeaseQueue) Consume(ctx context.Context, opts ConsumeOptions, handle Ha
 		q.consumers = slices.DeleteFunc(q.consumers, func(other *consumer) bool { return other == c })
 	}()
 	if q.notifier != nil {
-		// Before the first claim, or a job that is added just after it would wait for the next poll.
+		// Before the first claim, or a job that is added just after it would wait for the
+		// next poll.
 		defer q.notifier.NotifyJobs(c.added)()
 	}
 	return c.consume(ctx)
@@ -174,7 +175,8 @@ func (q *LeaseQueue) due(kind string, at time.Time) {
 // settleTimeout bounds the writing of a verdict, which does not end with the consumer's context.
 const settleTimeout = 5 * time.Second
 
-// settle applies a verdict. If it cannot be written, the lease ends by itself and the job comes again.
+// settle applies a verdict. If it cannot be written, the lease ends by itself and the job
+// comes again.
 func (q *LeaseQueue) settle(ctx context.Context, l Lease, v Verdict) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()

@@ -12,6 +12,7 @@ require (
 	github.com/labstack/echo/v5 v5.3.1
 	github.com/seed-6363c74e/mortise v0.1.0
 	github.com/seed-6363c74e/mortise/storage/sqlite v0.1.0
+	github.com/stretchr/testify v1.12.1
 	golang.org/x/sync v0.24.0
 	mvdan.cc/sh/v3 v3.14.1
 )
@@ -44,7 +45,6 @@ require (
 	github.com/quic-go/qpack v0.6.0 // indirect
 	github.com/quic-go/quic-go v0.59.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
-	github.com/stretchr/testify v1.12.1 // indirect
 	github.com/twitchyliquid64/golang-asm v0.15.1 // indirect
 	github.com/ugorji/go/codec v1.3.1 // indirect
 	github.com/valyala/bytebufferpool v1.0.0 // indirect

@@ -237,15 +237,15 @@
 // takes jobs of the kinds that it is asked for. It serves one organization after the
 // other, so that one with many jobs does not hold up the others, and picks those jobs of
 // each that have been claimable for longest. It remembers which organization it served
-// last, for each set of kinds that is claimed; in memory is enough. An index on (kind, organization, the time, the order of
-// arrival) lets it step from one organization to the next without a look at the jobs
-// between. It sets the time of a job to the end of the lease, counts the delivery, and
-// writes the claim's token beside it; in one statement, or so that two claims at once
-// never pick the same row. Extend, Release and Remove do their work only where the token
-// is still the same, and return mortise.ErrLeaseLost where it is not. Release takes the
-// token away. Nothing else is needed: a consumer that dies stops extending, and its jobs
-// become claimable by themselves. A dead job stays as a row that no Claim returns and
-// that Add does not replace.
+// last, for each set of kinds that is claimed; in memory is enough. An index on (kind,
+// organization, the time, the order of arrival) lets it step from one organization to the
+// next without a look at the jobs between. It sets the time of a job to the end of the
+// lease, counts the delivery, and writes the claim's token beside it; in one statement,
+// or so that two claims at once never pick the same row. Extend, Release and Remove do
+// their work only where the token is still the same, and return mortise.ErrLeaseLost
+// where it is not. Release takes the token away. Nothing else is needed: a consumer that
+// dies stops extending, and its jobs become claimable by themselves. A dead job stays as
+// a row that no Claim returns and that Add does not replace.
 //
 // Cancel removes the row if it has no token and is not dead, whatever its time. A job whose
 // lease has run out still has its token: its holder may be at work, so it stays.
@@ -378,22 +378,23 @@
 //		return nil
 //	}
 //
-// The states in unfinished are available, pending, retryable, running and scheduled. River's
-// default has completed, too: then a job that was done could not be added anew until it is
-// cleaned out. A retry is a snooze and never an error, or River's attempts and backoff
-// compete with those of the domain. Since River 0.16 a snooze takes the attempt back and
-// counts snoozes in the job's metadata, so Deliveries is the sum of both. JobTimeout is a
-// minute by default, and would cut attempts off. River knows no heartbeat: a job whose
-// worker died is rescued by its age alone, an hour by default, and never before MaxHandle is
-// over. The leader rescues for the whole schema, so take the greatest MaxHandle of all
-// consumers. Two clients in one schema elect one leader, and a leader that does not know a
-// kind of job throws stuck ones away (riverqueue/river#342, #742, #1105): take a schema of
-// your own, or let the host's client work the jobs and call trigger.Worker.Handle. MaxWorkers
-// counts for one River queue: a consumer of several kinds needs a semaphore over all. Cancel
-// finds the job by its arguments (JobList) and calls JobDelete, which leaves a running one
-// alone (ErrJobRunning); JobCancel would not. With InsertTx, the Store can be a TxStore and the queue a
-// Sharer: only CreateAndAdd is called then, for deliveries have no token. MetadataSet is
-// there since River 0.39. Skipped: queue/turns and queue/beside, for River does not know
+// The states in unfinished are available, pending, retryable, running and scheduled.
+// River's default has completed, too: then a job that was done could not be added anew
+// until it is cleaned out. A retry is a snooze and never an error, or River's attempts
+// and backoff compete with those of the domain. Since River 0.16 a snooze takes the
+// attempt back and counts snoozes in the job's metadata, so Deliveries is the sum of
+// both. JobTimeout is a minute by default, and would cut attempts off. River knows no
+// heartbeat: a job whose worker died is rescued by its age alone, an hour by default, and
+// never before MaxHandle is over. The leader rescues for the whole schema, so take the
+// greatest MaxHandle of all consumers. Two clients in one schema elect one leader, and a
+// leader that does not know a kind of job throws stuck ones away (riverqueue/river#342,
+// #742, #1105): take a schema of your own, or let the host's client work the jobs and
+// call trigger.Worker.Handle. MaxWorkers counts for one River queue: a consumer of
+// several kinds needs a semaphore over all. Cancel finds the job by its arguments
+// (JobList) and calls JobDelete, which leaves a running one alone (ErrJobRunning);
+// JobCancel would not. With InsertTx, the Store can be a TxStore and the queue a Sharer:
+// only CreateAndAdd is called then, for deliveries have no token. MetadataSet is there
+// since River 0.39. Skipped: queue/turns and queue/beside, for River does not know
 // organizations.
 //
 // NATS JetStream, with one subject for each job:

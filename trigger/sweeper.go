@@ -32,9 +32,10 @@ type SweeperOptions struct {
 	Retention time.Duration
 }
 
-// Sweeper closes the gap that a crash can leave between storing an event and queueing its job: it queues events that have none,
-// and those whose job the queue may have lost. It also writes the noted uses of API keys, marks events whose enqueue failed, and prunes the history if told to. A [Worker]
-// runs one; any number may run beside each other.
+// Sweeper closes the gap that a crash can leave between storing an event and queueing its
+// job: it queues events that have none, and those whose job the queue may have lost. It
+// also writes the noted uses of API keys, marks events whose enqueue failed, and prunes
+// the history if told to. A [Worker] runs one; any number may run beside each other.
 type Sweeper struct {
 	service  *Service
 	opts     SweeperOptions
@@ -87,8 +88,8 @@ func (w *Sweeper) Run(ctx context.Context) error {
 	}
 }
 
-// RunOnce sweeps once and returns how many events it queued. Those whose job may have been lost are among them, whether it was or
-// not.
+// RunOnce sweeps once and returns how many events it queued. Those whose job may have
+// been lost are among them, whether it was or not.
 func (w *Sweeper) RunOnce(ctx context.Context) (queued int, err error) { return w.sweep(ctx, 1) }
 
 func (w *Sweeper) sweep(ctx context.Context, atOnce int) (queued int, err error) {
@@ -141,8 +142,8 @@ func (w *Sweeper) queueForgotten(ctx context.Context) (queued int, err error) {
 	return queued, failure
 }
 
-// queueLost queues the events again whose job may be lost: adding one that is there changes nothing. Each is looked at once a
-// LostAfter, however many wait.
+// queueLost queues the events again whose job may be lost: adding one that is there
+// changes nothing. Each is looked at once a LostAfter, however many wait.
 func (w *Sweeper) queueLost(ctx context.Context, atOnce int) (queued int, err error) {
 	s := w.service
 	if s.tx != nil {
@@ -155,7 +156,12 @@ func (w *Sweeper) queueLost(ctx context.Context, atOnce int) (queued int, err er
 				events, err := s.store.Stale(ctx, checked, due, limit)
 				return events, unavailable("look for events whose job may be lost", err)
 			},
-			Do: s.enqueueAgain, ID: func(e Event) string { return e.Job().ID }, Failures: &w.failures, Batch: w.opts.Batch, Until: time.Now().Add(w.opts.Every), AtOnce: atOnce,
+			Do:       s.enqueueAgain,
+			ID:       func(e Event) string { return e.Job().ID },
+			Failures: &w.failures,
+			Batch:    w.opts.Batch,
+			Until:    time.Now().Add(w.opts.Every),
+			AtOnce:   atOnce,
 		})
 		queued += n
 		return err
@@ -176,7 +182,7 @@ func (w *Sweeper) queueLost(ctx context.Context, atOnce int) (queued int, err er
 func (s *Service) enqueueAgain(ctx context.Context, e Event) error {
 	asked := s.now()
 	j := e.Job()
-	if e.DueAt.After(s.now()) {
+	if e.DueAt.After(asked) {
 		j.At = e.DueAt
 	}
 	if err := s.queue.Enqueue(ctx, j); err != nil {

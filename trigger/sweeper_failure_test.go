@@ -150,7 +150,8 @@ func (q *losingQueue) Enqueue(ctx context.Context, j mortise.Job) error {
 
 func (q *losingQueue) LostJobs(context.Context) (time.Time, error) { return q.lost, nil }
 
-// TestLossBeforeTheJobIsNoted: a job that the queue has lost, and says so, before the event was noted as queued.
+// TestLossBeforeTheJobIsNoted: a job that the queue has lost, and says so, before the
+// event was noted as queued.
 func TestLossBeforeTheJobIsNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := openMemory(t)

@@ -140,8 +140,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// RunOnce processes one event that is due, on the caller's goroutine and without sweeping, and reports whether there was one.
-// The queue must be a [mortise.StepQueue]; if it is not, the error is errors.ErrUnsupported. It is for tests and simulations.
+// RunOnce processes one event that is due, on the caller's goroutine and without
+// sweeping, and reports whether there was one. The queue must be a [mortise.StepQueue];
+// if it is not, the error is errors.ErrUnsupported. It is for tests and simulations.
 func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
 	q, ok := w.service.queue.(mortise.StepQueue)
 	if !ok {
@@ -183,9 +184,11 @@ func (w *Worker) Handle(ctx context.Context, d mortise.Delivery) mortise.Verdict
 	return w.handle(held, d, mode{draining: draining, run: w.runAside, pause: writePause})
 }
 
-// errDrop: the job has nothing left to do. errUnknown: the store does not know of the job yet, or no more. errRunning: the job
-// was added anew, and an earlier attempt may still be running. errEnds: the event has had all its attempts; or, where it is to be
-// given up for that, it has not. errSuperseded: another attempt at it has begun, or this one was written down already.
+// errDrop: the job has nothing left to do. errUnknown: the store does not know of the job
+// yet, or no more. errRunning: the job was added anew, and an earlier attempt may still
+// be running. errEnds: the event has had all its attempts; or, where it is to be given up
+// for that, it has not. errSuperseded: another attempt at it has begun, or this one was
+// written down already.
 var (
 	errDrop       = errors.New("trigger: nothing to do")
 	errUnknown    = errors.New("trigger: the event is not known")
@@ -257,8 +260,8 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 	return w.end(held, m, d, &e, outcome, err, errors.Is(context.Cause(ctx), ErrShutdown) || m.draining.Err() != nil)
 }
 
-// begin counts the attempt before it runs, so that an event that kills its worker is given up in the end. Then the verdict says what
-// becomes of the job.
+// begin counts the attempt before it runs, so that an event that kills its worker is
+// given up in the end. Then the verdict says what becomes of the job.
 func (w *Worker) begin(
 	ctx context.Context, d mortise.Delivery, id uuid.UUID, generation int,
 ) (e Event, verdict mortise.Verdict, err error) {
@@ -277,7 +280,7 @@ func (w *Worker) begin(
 	}
 	change := func(ending bool) func(*Event) error {
 		return func(stored *Event) error {
-			e = stored.Clone()
+			e.DueAt = stored.DueAt
 			switch {
 			case stored.Generation < generation:
 				return errUnknown
@@ -362,7 +365,8 @@ func (w *Worker) end(
 		default:
 			stored.Status = StatusReceived
 			stored.DueAt = now.Add(verdict.After).Truncate(time.Microsecond)
-			// CheckedAt stays that of the delivery: nobody knows whether the queue still has the job.
+			// CheckedAt stays that of the delivery: nobody knows whether the queue still
+			// has the job.
 			if shutdown {
 				stored.Attempts--
 			} else {
@@ -404,8 +408,8 @@ func (s *Service) logDead(ctx context.Context, e *Event) {
 // maxWrites is how often the end of an attempt is tried to be written.
 const maxWrites = 5
 
-// write is Service.update, or updateAndRemove if there is a lease, with a bound for each try, and with more tries until the
-// lease is lost or the worker has to end.
+// write is Service.update, or updateAndRemove if there is a lease, with a bound for each
+// try, and with more tries until the lease is lost or the worker has to end.
 func (w *Worker) write(ctx context.Context, m mode, e *Event, update func(*Event) error, lease *mortise.Lease, dead bool) error {
 	for try := 1; ; try++ {
 		bounded, cancel := context.WithTimeout(ctx, markTimeout)

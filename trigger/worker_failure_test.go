@@ -187,7 +187,8 @@ func TestJobsAreDueByTheQueuesClock(t *testing.T) {
 	assert.True(t, found)
 }
 
-// TestHandleOfAnEndedContext: no attempt is begun, and so none counted, if the delivery has ended already.
+// TestHandleOfAnEndedContext: no attempt is begun, and so none counted, if the delivery
+// has ended already.
 func TestHandleOfAnEndedContext(t *testing.T) {
 	db := openMemory(t)
 	s, err := trigger.New(db.Trigger(), &pickyQueue{db.Queue(nil)}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
@@ -206,8 +207,9 @@ func TestHandleOfAnEndedContext(t *testing.T) {
 	}
 }
 
-// TestGivenUpWithItsJob: an event whose last attempt died is given up, and its job buried, in one transaction where they share a
-// database. A crash then leaves no job of an event that has ended.
+// TestGivenUpWithItsJob: an event whose last attempt died is given up, and its job
+// buried, in one transaction where they share a database. A crash then leaves no job of
+// an event that has ended.
 func TestGivenUpWithItsJob(t *testing.T) {
 	db := openMemory(t)
 	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Logger: slog.New(slog.DiscardHandler)})

@@ -140,7 +140,8 @@ func (t *jobTable) extend(j *job, until time.Time) {
 }
 
 func (t *jobTable) release(j *job, at time.Time) {
-	// Behind the others that are claimable at the same time, or a job given back at once would hold them up.
+	// Behind the others that are claimable at the same time, or a job given back at once
+	// would hold them up.
 	t.seq++
 	j.at, j.token, j.seq = at, uuid.Nil, t.seq
 	heap.Fix(t.heapOf(j), j.index)

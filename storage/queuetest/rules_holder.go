@@ -84,7 +84,8 @@ var holderRules = []rule{
 				func(l mortise.Lease) { s.remove(t, l, true) },
 			} {
 				_, l := s.addAndTake(t, 0, time.Minute)
-				// The backend is shown a time after the lease's end, by a claim that takes another job.
+				// The backend is shown a time after the lease's end, by a claim that
+				// takes another job.
 				other := s.add(t, newJob(), -time.Hour)
 				later := s.claim(t, time.Hour, 2*time.Hour, 1)
 				require.Equal(t, names(other), leased(later))

@@ -84,7 +84,8 @@ var queueRules = []rule{
 			s.consume(t, 1, d.handle)
 			d.expect(t, past)
 			d.expect(t, later)
-			// A tenth less, for clocks of two machines and times cut to microseconds or milliseconds.
+			// A tenth less, for clocks of two machines and times cut to microseconds or
+			// milliseconds.
 			require.GreaterOrEqual(t, time.Since(begun), wait*9/10, "time until the delivery")
 		}},
 

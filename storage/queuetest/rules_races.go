@@ -40,7 +40,8 @@ var claimRaceRules = []rule{
 			for i := range got {
 				all = append(all, got[i]...)
 			}
-			// A claim may pass over rows that another one is just looking at, so that some are left here.
+			// A claim may pass over rows that another one is just looking at, so that
+			// some are left here.
 			for range n {
 				all = append(all, leased(s.claim(t, time.Minute, time.Hour, n))...)
 				if len(all) >= n {

@@ -16,8 +16,10 @@ import (
 // first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
 // An op is the interface and the method, as in "Store.Create", "Queue.Enqueue",
-// "Leases.Claim", "Directory.Organization" or "Keys.CreateKey". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic, block or
-// call other parts of the program: whatever can happen while a backend is being called.
+// "Leases.Claim", "Directory.Organization" or "Keys.CreateKey". [Outage], [Nth] and
+// [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic, block
+// or call other parts of the program: whatever can happen while a backend is being
+// called.
 //
 // What is wrapped keeps its optional interfaces: [trigger.TxStore], [trigger.Pruner],
 // [trigger.Organizations], and those of queues and leases. NotifyJobs, Shares and LostJobs

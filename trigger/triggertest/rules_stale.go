@@ -10,7 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// queuedEvent returns a new event that has a job elsewhere: checked at a moment, and due at another.
+// queuedEvent returns a new event that has a job elsewhere: checked at a moment, and due
+// at another.
 func queuedEvent(org string, checked, due time.Duration) trigger.Event {
 	e := plainEvent(org, 0)
 	e.CheckedAt, e.DueAt = moment(checked), moment(due)

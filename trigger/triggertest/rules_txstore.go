@@ -156,10 +156,12 @@ var txStoreRules = []rule{
 				events[i] = plainEvent(orgA, 0)
 			}
 			cutOff(t, len(events), func(ctx context.Context, i int) {
-				// Whether a call that was cut off took effect is unknown; what counts is that event and job agree.
+				// Whether a call that was cut off took effect is unknown; what counts is
+				// that event and job agree.
 				_, _, _ = s.Store.(trigger.TxStore).CreateAndAdd(ctx, events[i], window(), events[i].Job())
 			})
-			// A backend may still be finishing the transaction of a caller that has gone, so what is not there yet may come.
+			// A backend may still be finishing the transaction of a caller that has gone,
+			// so what is not there yet may come.
 			added := make(map[string]bool)
 			conformance.Until(t, "every event to have its job, and every job its event", func() bool {
 				for _, l := range s.claim(t) {

@@ -1,8 +1,9 @@
 // Package triggertest proves backends of package trigger, and gives tests of programs that use it what they need.
 //
-// [Run] is the conformance suite: every testable sentence of the contracts of [trigger.Store], [trigger.Pruner],
-// [trigger.Organizations], [trigger.Keys] and [trigger.TxStore] is a rule with an id of its own. (Queues and leases have a suite
-// of their own, package storage/queuetest.) A backend proves itself in a few lines:
+// [Run] is the conformance suite: every testable sentence of the contracts of
+// [trigger.Store], [trigger.Pruner], [trigger.Organizations], [trigger.Keys] and
+// [trigger.TxStore] is a rule with an id of its own. (Queues and leases have a suite of
+// their own, package storage/queuetest.) A backend proves itself in a few lines:
 //
 //	func TestConformance(t *testing.T) {
 //		triggertest.Run(t, triggertest.Harness{Open: func(t *testing.T) triggertest.Backend {
@@ -21,9 +22,9 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// Backend is what a backend offers. The rules of a nil field are skipped and counted. Rules of optional interfaces apply where a
-// field implements them: [trigger.Pruner] and [trigger.TxStore] (Store), [mortise.JobNotifier] (Leases) and [mortise.Sharer]
-// (Queue).
+// Backend is what a backend offers. The rules of a nil field are skipped and counted.
+// Rules of optional interfaces apply where a field implements them: [trigger.Pruner] and
+// [trigger.TxStore] (Store), [mortise.JobNotifier] (Leases) and [mortise.Sharer] (Queue).
 type Backend struct {
 	Store         trigger.Store
 	Organizations trigger.Organizations
