@@ -13,7 +13,7 @@ import (
 type LeaseOptions struct {
 	TTL       time.Duration // how long a claim holds without a heartbeat: 15 s
 	Heartbeat time.Duration // how often a running job's lease is extended: a third of TTL
-	Poll      time.Duration // how often an idle consumer looks for jobs added by other processes: 500 ms
+	Poll      time.Duration // how often an idle consumer looks for jobs: 500 ms
 	Logger    *slog.Logger  // slog.Default()
 }
 
@@ -204,7 +204,8 @@ func (q *LeaseQueue) settle(ctx context.Context, l Lease, v Verdict) error {
 func (q *LeaseQueue) beat(ctx context.Context, l Lease, until time.Time, lose context.CancelCauseFunc) {
 	ticker := time.NewTicker(q.opts.Heartbeat)
 	defer ticker.Stop()
-	margin := min(q.opts.TTL/10, time.Second) // so that the handler hears of it before somebody else can claim the job
+	// So that the handler hears of it before somebody else can claim the job.
+	margin := min(q.opts.TTL/10, time.Second)
 	end := time.NewTimer(time.Until(until) - margin)
 	defer end.Stop()
 	for {

@@ -16,7 +16,7 @@ var ErrLeaseLost = errors.New("mortise: the lease is lost")
 type Lease struct {
 	Job        Job
 	Deliveries int       // how often the job has been claimed, this time included
-	Token      uuid.UUID // of the Claim that gave the lease: together with the job it says who holds it
+	Token      uuid.UUID // of the Claim that gave the lease: with the job it says who holds it
 }
 
 // Leases is a table of jobs of all kinds: what a backend implements to become a [Queue] by
@@ -64,7 +64,7 @@ type Leases interface {
 // Claim says what a claim takes.
 type Claim struct {
 	Token  uuid.UUID     // of the leases: a new one for each claim, never uuid.Nil
-	Kinds  []string      // only jobs of these kinds, at least one; one that is there twice counts once
+	Kinds  []string      // only jobs of these kinds, at least one; a double counts once
 	Except []string      // no jobs of these organizations
 	Limit  int           // jobs at most, over 0
 	TTL    time.Duration // how long they are held, over 0

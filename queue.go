@@ -12,7 +12,7 @@ import (
 //
 // Kind, Organization and ID together say which job it is, and are compared as bytes.
 type Job struct {
-	Kind         string    // which work: 1 to 64 of a-z, 0-9, '_' and '-'; a domain has a constant for it
+	Kind         string    // which work: 1 to 64 of a-z, 0-9, '_' and '-', see JobKind of a domain
 	Organization string    // whose work: 1 to 255 bytes
 	ID           string    // which one: 1 to 255 of A-Z, a-z, 0-9, '_' and '-'
 	At           time.Time // not to be delivered before; zero: at once. In a Delivery it is zero.
@@ -76,10 +76,18 @@ type VerdictKind uint8
 
 // The verdicts.
 const (
-	VerdictRetry VerdictKind = iota // deliver it again, Verdict.After from now; the zero value, so that nothing is lost by omission
-	VerdictDone                     // never deliver it again
-	VerdictDead                     // never deliver it again, and keep it as a dead letter where the queue can
-	VerdictEnded                    // the consumer has removed the job itself, by its lease: see Sharer
+	// VerdictRetry: deliver it again, Verdict.After from now. It is the zero value, so that
+	// nothing is lost by omission.
+	VerdictRetry VerdictKind = iota
+
+	// VerdictDone: never deliver it again.
+	VerdictDone
+
+	// VerdictDead: never deliver it again, and keep it as a dead letter where the queue can.
+	VerdictDead
+
+	// VerdictEnded: the consumer has removed the job itself, by its lease. See [Sharer].
+	VerdictEnded
 )
 
 // Verdict is a consumer's answer to a Delivery.

@@ -79,7 +79,7 @@ func (w *Worker) queueLost(ctx context.Context, atOnce int) (queued int, err err
 	}
 	now := s.now()
 	errs := []error{
-		queue(time.Time{}.Add(time.Microsecond), now.Add(-aliveFor)), // those not known to be queued
+		queue(time.Time{}.Add(time.Microsecond), now.Add(-aliveFor)), // not known to be queued
 		queue(now.Add(-w.opts.LostAfter), now.Add(-w.opts.LostAfter)),
 	}
 	lost, err := lostjobs.Since(ctx, s.queue)

@@ -386,7 +386,8 @@ func (w *Worker) end(
 	case errors.Is(err, errDrop) || errors.Is(err, ErrNotFound):
 		return mortise.Verdict{Kind: mortise.VerdictDone}
 	case errors.Is(err, errSuperseded):
-		return mortise.Verdict{} // the event is not finished, so its job must not be lost, whoever holds it
+		// The event is not finished, so its job must not be lost, whoever holds it.
+		return mortise.Verdict{}
 	case err != nil:
 		s.opts.Logger.WarnContext(ctx, "cannot write what came of an attempt; the event will be processed again", "event", e.ID, "error", err)
 		return mortise.Verdict{After: writePause}

@@ -28,20 +28,7 @@ type Faults struct {
 	After func(op string) error
 }
 
-// hooks ask the fields at each call, which a test may set anew.
-func (f *Faults) hooks() *fault.Hooks {
-	return &fault.Hooks{
-		Before: func(op string) error { return ask(f.Before, op) },
-		After:  func(op string) error { return ask(f.After, op) },
-	}
-}
-
-func ask(hook fault.Hook, op string) error {
-	if hook == nil {
-		return nil
-	}
-	return hook(op)
-}
+func (f *Faults) hooks() *fault.Hooks { return fault.HooksAt(&f.Before, &f.After) }
 
 func (f *Faults) call(op string, do func() error) error { return f.hooks().Call(op, do) }
 

@@ -33,7 +33,7 @@ type File struct {
 	events map[eventKey]trigger.Event
 	jobs   map[jobKey]row
 	seq    uint64            // the greatest of them
-	served map[string]string // the organization whose job was claimed last, by the kinds of the claim
+	served map[string]string // whose job was claimed last, by the kinds of the claim
 }
 
 // eventKey has the organization in it: another one's event is no event.

@@ -7,7 +7,8 @@
 //
 //	service, err := trigger.New(db.Trigger(), &pushed.Queue{URL: url, Secret: secret}, nil)
 //	worker, err := trigger.NewWorker(service, processor, nil) // never Run: Handle is called
-//	handler, err := pushed.NewHandler(secret, map[string]mortise.Handler{trigger.JobKind: worker.Handle})
+//	handlers := map[string]mortise.Handler{trigger.JobKind: worker.Handle}
+//	handler, err := pushed.NewHandler(secret, handlers)
 //	sweeper, err := trigger.NewSweeper(service, nil) // go sweeper.Run(ctx)
 //
 // The push service must wait for an answer for longer than WorkerOptions.Timeout and Grace

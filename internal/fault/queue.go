@@ -13,6 +13,19 @@ type Hooks struct {
 	After  Hook // of a call without error: its error is the answer, although the call took effect
 }
 
+// HooksAt returns hooks that ask what stands there at each call: a test may set it anew.
+func HooksAt(before, after *Hook) *Hooks {
+	at := func(place *Hook) Hook {
+		return func(op string) error {
+			if *place == nil {
+				return nil
+			}
+			return (*place)(op)
+		}
+	}
+	return &Hooks{Before: at(before), After: at(after)}
+}
+
 // Call makes a call that returns only an error.
 func (h *Hooks) Call(op string, do func() error) error {
 	if h.Before != nil {

@@ -14,7 +14,7 @@ import (
 type jobTable struct {
 	all   map[jobKey]*job
 	lines map[string]*jobLines // of each kind that there were jobs of
-	last  map[string]string    // the organization that was served last, by the kinds that were claimed
+	last  map[string]string    // who was served last, by the kinds of the claim
 	seq   uint64
 }
 

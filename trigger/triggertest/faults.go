@@ -36,20 +36,7 @@ type Faults struct {
 	After func(op string) error
 }
 
-// hooks ask the fields at each call, which a test may set anew.
-func (f *Faults) hooks() *fault.Hooks {
-	return &fault.Hooks{
-		Before: func(op string) error { return ask(f.Before, op) },
-		After:  func(op string) error { return ask(f.After, op) },
-	}
-}
-
-func ask(hook fault.Hook, op string) error {
-	if hook == nil {
-		return nil
-	}
-	return hook(op)
-}
+func (f *Faults) hooks() *fault.Hooks { return fault.HooksAt(&f.Before, &f.After) }
 
 // Queue wraps a queue. The ops are "Queue.Enqueue", "Queue.Cancel", "Queue.Consume" and
 // "Queue.ConsumeOne". A failing Consume ends the Run of a worker; to let a queue fail under
