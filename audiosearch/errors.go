@@ -3,6 +3,7 @@ package audiosearch
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/go-multierror"
 )
@@ -70,6 +71,29 @@ func Permanent(err error) error {
 	}
 	return &markedError{err, ErrPermanent}
 }
+
+// RetryAfter marks an error of a [Scorer] as one that says when to try again, such as the
+// 429 or 503 of a model server: the next attempt at the run begins after so long, in place
+// of the worker's backoff. The attempt counts. Less than 0 is 0, and more than a day is a
+// day. An error that is [Permanent] as well ends the run all the same. RetryAfter of nil is
+// nil.
+func RetryAfter(err error, after time.Duration) error {
+	if err == nil {
+		return nil
+	}
+	return &retryAfterError{err, min(max(after, 0), maxRetryAfter)}
+}
+
+// maxRetryAfter bounds how long others may put off a run.
+const maxRetryAfter = 24 * time.Hour
+
+type retryAfterError struct {
+	err   error
+	after time.Duration
+}
+
+func (e *retryAfterError) Error() string { return e.err.Error() }
+func (e *retryAfterError) Unwrap() error { return e.err }
 
 // markedError has the text of err, and is mark as well.
 type markedError struct{ err, mark error }

@@ -42,7 +42,7 @@ func (w *Worker) end(
 	case r.Attempts >= w.opts.MaxAttempts:
 		how, message = InternalError, "The search failed each time it was tried. Start a new one later; if that ends so too, ask the operator to look at the log."
 	default:
-		verdict.After = max(w.backoff(r.Attempts), 0)
+		verdict.After = w.wait(failure, r.Attempts)
 	}
 	if failure != nil && !shutdown && how != ClientError {
 		s.opts.Logger.WarnContext(ctx, "an attempt at a search failed", "run", r.ID, "attempt", r.Attempts, "termination", string(how), "error", failure)
@@ -125,6 +125,15 @@ func (s *Service) logGivenUp(ctx context.Context, r *Run) {
 		s.opts.Logger.WarnContext(ctx, "a search was given up", "run", r.ID, "organization", r.Organization, "dataset", r.Query.Dataset,
 			"attempts", r.Attempts)
 	}
+}
+
+// wait says how long to wait for the next attempt.
+func (w *Worker) wait(failure error, attempt int) time.Duration {
+	var later *retryAfterError
+	if errors.As(failure, &later) {
+		return later.after
+	}
+	return max(w.backoff(attempt), 0)
 }
 
 // backoff asks Backoff. If it panics, the default one says how long to wait.
