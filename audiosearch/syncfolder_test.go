@@ -1,0 +1,315 @@
+package audiosearch_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// files is a folder of small files.
+func files(paths ...string) fstest.MapFS {
+	folder := fstest.MapFS{}
+	for _, p := range paths {
+		folder[p] = &fstest.MapFile{Data: []byte(p)}
+	}
+	return folder
+}
+
+func (r *rig) sync(folder fs.FS, opts *audiosearch.SyncOptions) audiosearch.Synced {
+	r.t.Helper()
+	synced, err := r.SyncFolder(r.t.Context(), org, "d", folder, opts)
+	require.NoError(r.t, err)
+	return synced
+}
+
+// catalog returns what is in the catalog: "id path metadata".
+func (r *rig) catalog() (lines []string) {
+	r.t.Helper()
+	for v, err := range r.Videos(r.t.Context(), org, "d") {
+		require.NoError(r.t, err)
+		line := v.ID + " " + v.Path
+		if x, ok := v.Metadata["x"]; ok {
+			line += " " + x.Text()
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+func (r *rig) put(id, path, x string) {
+	r.t.Helper()
+	v := audiosearch.Video{ID: id, Path: path}
+	if x != "" {
+		v.Metadata = audiosearch.Metadata{"x": audiosearch.String(x)}
+	}
+	require.NoError(r.t, r.PutVideos(r.t.Context(), org, "d", v))
+}
+
+func base(p string) string { return strings.TrimSuffix(path.Base(p), path.Ext(p)) }
+
+// TestSyncFolder: what is added, changed and gone; it deletes only if told; and a second
+// call finds everything unchanged.
+func TestSyncFolder(t *testing.T) {
+	r := newRig(t, nil)
+	folder := files("a.mp4", "b/c.WAV", "b/notes.txt", ".hidden/a.mp4", "b/._c.wav", "mp4")
+	assert.Equal(t, audiosearch.Synced{Added: []string{"a.mp4", "b/c.WAV"}}, r.sync(folder, nil))
+	assert.Equal(t, []string{"a.mp4 a.mp4", "b/c.WAV b/c.WAV"}, r.catalog())
+	assert.Equal(t, audiosearch.Synced{Unchanged: 2}, r.sync(folder, nil))
+
+	delete(folder, "a.mp4")
+	gone := audiosearch.Synced{Gone: []string{"a.mp4"}, Unchanged: 1}
+	assert.Equal(t, gone, r.sync(folder, nil))
+	assert.Len(t, r.catalog(), 2)
+	assert.Equal(t, gone, r.sync(folder, &audiosearch.SyncOptions{}), "still")
+	gone.Deleted = 1
+	assert.Equal(t, gone, r.sync(folder, &audiosearch.SyncOptions{Delete: true}))
+	assert.Equal(t, []string{"b/c.WAV b/c.WAV"}, r.catalog())
+	assert.Equal(t, audiosearch.Synced{Unchanged: 1},
+		r.sync(folder, &audiosearch.SyncOptions{Delete: true}))
+}
+
+// TestSyncMetadata: it is that of the function, or stays.
+func TestSyncMetadata(t *testing.T) {
+	r := newRig(t, nil)
+	r.put("a.mp4", "a.mp4", "kept")
+	folder := files("a.mp4", "b.mp4")
+	assert.Equal(t, audiosearch.Synced{Added: []string{"b.mp4"}, Unchanged: 1}, r.sync(folder, nil))
+	assert.Equal(t, []string{"a.mp4 a.mp4 kept", "b.mp4 b.mp4"}, r.catalog())
+
+	shared := audiosearch.Metadata{}
+	opts := &audiosearch.SyncOptions{Metadata: func(p string, info fs.FileInfo) (audiosearch.Metadata, error) {
+		shared["x"] = audiosearch.String(fmt.Sprint(p, info.Size()))
+		return shared, nil
+	}}
+	assert.Equal(t, audiosearch.Synced{Changed: []string{"a.mp4", "b.mp4"}}, r.sync(folder, opts))
+	assert.Equal(t, []string{"a.mp4 a.mp4 a.mp45", "b.mp4 b.mp4 b.mp45"}, r.catalog())
+	assert.Equal(t, audiosearch.Synced{Unchanged: 2}, r.sync(folder, opts))
+	folder["c.mp4"] = &fstest.MapFile{}
+	assert.Equal(t, audiosearch.Synced{Added: []string{"c.mp4"}, Unchanged: 2}, r.sync(folder, opts))
+	assert.Equal(t, "c.mp4 c.mp4 c.mp40", r.catalog()[2])
+}
+
+// TestSyncMetadataFails: the file is skipped, its video stays as it is, and others go on.
+func TestSyncMetadataFails(t *testing.T) {
+	r := newRig(t, nil)
+	r.put("bad.mp4", "bad.mp4", "old")
+	folder := files("bad.mp4", "good.mp4", "large.mp4", "panic.mp4")
+	opts := &audiosearch.SyncOptions{Metadata: func(p string, _ fs.FileInfo) (audiosearch.Metadata, error) {
+		switch p {
+		case "bad.mp4":
+			return nil, errors.New("it has no tags: tag it")
+		case "large.mp4":
+			return audiosearch.Metadata{"x": audiosearch.String(strings.Repeat("x", audiosearch.MaxMetadataBytes))}, nil
+		case "panic.mp4":
+			panic("oh")
+		}
+		return audiosearch.Metadata{"x": audiosearch.Int(1)}, nil
+	}}
+	got := r.sync(folder, opts)
+	assert.Equal(t, audiosearch.Synced{Added: []string{"good.mp4"}, Unseen: 1, Skipped: []audiosearch.FileProblem{
+		{Path: "bad.mp4", Message: "it has no metadata: it has no tags: tag it"},
+		{Path: "large.mp4", Message: "invalid request: metadata: must be at most 65536 bytes: have SyncOptions.Metadata return other"},
+		{Path: "panic.mp4", Message: "SyncOptions.Metadata panicked: a value of type string: mend it"},
+	}}, got)
+	assert.Equal(t, []string{"bad.mp4 bad.mp4 old", "good.mp4 good.mp4 1"}, r.catalog())
+}
+
+// TestSyncMoved: a file with an ID of its own takes its video along; one that trades
+// places with another, too.
+func TestSyncMoved(t *testing.T) {
+	r := newRig(t, nil)
+	opts := &audiosearch.SyncOptions{ID: base, Delete: true}
+	assert.Equal(t, audiosearch.Synced{Added: []string{"a", "b"}},
+		r.sync(files("x/a.mp4", "x/b.mp4"), opts))
+	r.put("a", "x/a.mp4", "kept")
+	assert.Equal(t, audiosearch.Synced{Changed: []string{"a"}, Unchanged: 1},
+		r.sync(files("y/a.mp4", "x/b.mp4"), opts))
+	assert.Equal(t, []string{"a y/a.mp4 kept", "b x/b.mp4"}, r.catalog())
+	assert.Equal(t, audiosearch.Synced{Changed: []string{"a", "b"}},
+		r.sync(files("x/a.mp4", "y/b.mp4"), opts), "all moved, none is gone")
+	assert.Equal(t, audiosearch.Synced{Unchanged: 2}, r.sync(files("x/a.mp4", "y/b.mp4"), opts))
+	opts.Metadata = func(p string, _ fs.FileInfo) (audiosearch.Metadata, error) {
+		return audiosearch.Metadata{"x": audiosearch.String(p)}, nil
+	}
+	assert.Equal(t, audiosearch.Synced{Changed: []string{"a", "b"}},
+		r.sync(files("z/a.mp4", "y/b.mp4"), opts))
+	assert.Equal(t, []string{"a z/a.mp4 z/a.mp4", "b y/b.mp4 y/b.mp4"}, r.catalog())
+}
+
+// TestSyncMovedWithoutMetadata: a video whose new place has none stays as it is.
+func TestSyncMovedWithoutMetadata(t *testing.T) {
+	r := newRig(t, nil)
+	r.put("a", "x/a.mp4", "old")
+	got := r.sync(files("y/a.mp4"), &audiosearch.SyncOptions{ID: base, Delete: true,
+		Metadata: func(string, fs.FileInfo) (audiosearch.Metadata, error) { return nil, errBroken }})
+	assert.Equal(t, audiosearch.Synced{Unseen: 1, Skipped: []audiosearch.FileProblem{
+		{Path: "y/a.mp4", Message: "it has no metadata: broken at /secret/place"},
+	}}, got)
+	assert.Equal(t, []string{"a x/a.mp4 old"}, r.catalog())
+}
+
+// TestSyncIDs: a file is one video, whoever entered it; and no two files have one ID.
+func TestSyncIDs(t *testing.T) {
+	r := newRig(t, nil)
+	r.put("1", "a.mp4", "")
+	r.put("2", "a.mp4", "") // twice, on purpose
+	r.put("b.mp4", "a.mp4", "")
+	got := r.sync(files("a.mp4", "b.mp4"), nil)
+	assert.Equal(t, audiosearch.Synced{Unchanged: 3, Skipped: []audiosearch.FileProblem{
+		{Path: "b.mp4", Message: "its ID is that of another video: have SyncOptions.ID give it one of its own"},
+	}}, got)
+
+	r = newRig(t, nil)
+	opts := &audiosearch.SyncOptions{ID: base, Delete: true}
+	twice := audiosearch.FileProblem{Path: "y/a.mp4", Message: "its ID is that of x/a.mp4: have SyncOptions.ID give each file one of its own"}
+	folder := files("x/a.mp4", "y/a.mp4", "y/b.mp4")
+	assert.Equal(t, audiosearch.Synced{Added: []string{"a", "b"}, Skipped: []audiosearch.FileProblem{twice}},
+		r.sync(folder, opts))
+	twice.Message = "its ID is that of another video: have SyncOptions.ID give it one of its own"
+	assert.Equal(t, audiosearch.Synced{Unchanged: 2, Skipped: []audiosearch.FileProblem{twice}},
+		r.sync(folder, opts))
+	delete(folder, "x/a.mp4")
+	assert.Equal(t, audiosearch.Synced{Changed: []string{"a"}, Unchanged: 1}, r.sync(folder, opts))
+
+	for id, want := range map[string]string{"": "must not be empty", strings.Repeat("n", 256): "at most 255", "\xff": "UTF-8"} {
+		got := r.sync(files("new.mp4", "y/a.mp4", "y/b.mp4"), &audiosearch.SyncOptions{ID: func(string) string { return id }})
+		require.Len(t, got.Skipped, 1)
+		assert.Contains(t, got.Skipped[0].Message, want)
+		assert.Equal(t, 2, got.Unchanged)
+	}
+}
+
+// TestSyncLongPaths: they have IDs that differ and stay.
+func TestSyncLongPaths(t *testing.T) {
+	r := newRig(t, nil)
+	long := strings.Repeat("é", 200)
+	deep := strings.Repeat(strings.Repeat("d", 199)+"/", 21)
+	folder := files(long+"1.mp4", long+"2.mp4", deep+"x.mp4")
+	first := r.sync(folder, nil)
+	require.Len(t, first.Added, 2)
+	for _, id := range first.Added {
+		assert.True(t, strings.HasPrefix(id, long[:210]+"~"), id)
+		assert.Len(t, id, 210+1+(sha256.Size*8+5)/6)
+	}
+	require.Len(t, first.Skipped, 1)
+	assert.Equal(t, "its path is too long: shorten the names of its folders", first.Skipped[0].Message)
+	again := r.sync(folder, nil)
+	assert.Equal(t, 2, again.Unchanged)
+	assert.Equal(t, first.Skipped, again.Skipped)
+}
+
+// TestSyncUnder: videos from elsewhere are not of the folder, and folders of one dataset
+// do not fight.
+func TestSyncUnder(t *testing.T) {
+	r := newRig(t, nil)
+	r.put("1", "callsign.mp4", "")
+	r.put("2", "calls/../talks/x.mp4", "")
+	r.put("3", "https://example.com/x.mp4", "")
+	r.put("4", "calls/x.xyz", "")
+	calls := &audiosearch.SyncOptions{Under: "calls", Delete: true, DeleteAll: true}
+	talks := &audiosearch.SyncOptions{Under: "talks/2024", Delete: true}
+	assert.Equal(t, audiosearch.Synced{Added: []string{"calls/a.mp4", "calls/b.mp4"}},
+		r.sync(files("a.mp4", "b.mp4"), calls))
+	assert.Equal(t, audiosearch.Synced{Added: []string{"talks/2024/a.mp4"}},
+		r.sync(files("a.mp4"), talks))
+	assert.Equal(t, audiosearch.Synced{Gone: []string{"calls/b.mp4"}, Deleted: 1, Unchanged: 1},
+		r.sync(files("a.mp4"), calls))
+	assert.Equal(t, audiosearch.Synced{Unchanged: 1}, r.sync(files("a.mp4"), talks))
+	assert.Equal(t, audiosearch.Synced{Gone: []string{"calls/a.mp4"}, Deleted: 1},
+		r.sync(files(), calls))
+	assert.Len(t, r.catalog(), 5)
+
+	all := r.sync(files("callsign.mp4"), &audiosearch.SyncOptions{})
+	assert.Equal(t, audiosearch.Synced{Gone: []string{"talks/2024/a.mp4"}, Unchanged: 1}, all, "what could be a file of the root")
+	taken := r.sync(files("a.mp4"), &audiosearch.SyncOptions{Under: "calls", ID: func(string) string { return "1" }})
+	require.Len(t, taken.Skipped, 1, "the ID of a video from elsewhere")
+	assert.Contains(t, r.catalog(), "1 callsign.mp4")
+
+	for _, under := range []string{"/", "/a", "a/", ".", "..", "a/../b", "a\x00", "\xff", strings.Repeat("a", 4096)} {
+		_, err := r.SyncFolder(t.Context(), org, "d", files("a.mp4"), &audiosearch.SyncOptions{Under: under})
+		var invalid *audiosearch.ValidationError
+		require.ErrorAs(t, err, &invalid, "%q", under)
+	}
+	_, err := r.SyncFolder(t.Context(), org, "d", nil, nil)
+	require.ErrorContains(t, err, "files: must not be nil")
+}
+
+// TestSyncOrganizations: the dataset of another organization stays as it is.
+func TestSyncOrganizations(t *testing.T) {
+	r := newRig(t, nil)
+	_, err := r.CreateDataset(t.Context(), "other", "d")
+	require.NoError(t, err)
+	require.NoError(t, r.PutVideos(t.Context(), "other", "d", audiosearch.Video{ID: "a.mp4", Path: "x.mp4"}))
+	opts := &audiosearch.SyncOptions{Delete: true, DeleteAll: true}
+	r.sync(files("a.mp4"), opts)
+	assert.Equal(t, audiosearch.Synced{Gone: []string{"a.mp4"}, Deleted: 1}, r.sync(files(), opts))
+	v, err := r.Video(t.Context(), "other", "d", "a.mp4")
+	require.NoError(t, err)
+	assert.Equal(t, "x.mp4", v.Path)
+	for _, other := range []string{"nobody", "d"} {
+		_, err = r.SyncFolder(t.Context(), other, "d", files("a.mp4"), nil)
+		require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
+	}
+}
+
+// TestSyncNothing: a folder that is not mounted deletes nothing, unless told so.
+func TestSyncNothing(t *testing.T) {
+	r := newRig(t, nil)
+	r.sync(files("a.mp4", "b.mp4"), nil)
+	before := r.catalog()
+	opts := &audiosearch.SyncOptions{Delete: true}
+	for _, empty := range []fs.FS{files(), files("README"), files("lost+found/.keep")} {
+		for _, o := range []*audiosearch.SyncOptions{nil, opts} {
+			synced, err := r.SyncFolder(t.Context(), org, "d", empty, o)
+			require.ErrorIs(t, err, audiosearch.ErrNoFiles)
+			assert.Zero(t, synced)
+		}
+	}
+	synced, err := r.SyncFolder(t.Context(), org, "d", files("other.mp4"), opts)
+	require.ErrorIs(t, err, audiosearch.ErrAllGone)
+	assert.Equal(t, audiosearch.Synced{Gone: []string{"a.mp4", "b.mp4"}}, synced, "nothing was added either")
+	assert.Equal(t, before, r.catalog())
+
+	opts.DeleteAll = true
+	assert.Equal(t, audiosearch.Synced{Added: []string{"other.mp4"}, Gone: []string{"a.mp4", "b.mp4"}, Deleted: 2},
+		r.sync(files("other.mp4"), opts))
+	assert.Equal(t, []string{"other.mp4 other.mp4"}, r.catalog())
+	r.sync(files(), opts)
+	assert.Empty(t, r.catalog())
+	assert.Zero(t, r.sync(files(), opts))
+}
+
+// TestSyncScores: a video that stays keeps its scores, one that is deleted loses them.
+func TestSyncScores(t *testing.T) {
+	r := newRig(t, nil)
+	r.video("a.mp4", 3000, nil, nil)
+	r.video("b.mp4", 3000, nil, nil)
+	r.ingest()
+	r.sync(files("a.mp4"), &audiosearch.SyncOptions{Delete: true, Metadata: func(string, fs.FileInfo) (audiosearch.Metadata, error) {
+		return audiosearch.Metadata{"x": audiosearch.Int(1)}, nil
+	}})
+	_, err := r.Scoring(t.Context(), org, "d", "a.mp4")
+	require.NoError(t, err)
+	_, err = r.Scoring(t.Context(), org, "d", "b.mp4")
+	require.ErrorIs(t, err, audiosearch.ErrNotScored)
+}
+
+// TestIsMediaFile: by the end of the path.
+func TestIsMediaFile(t *testing.T) {
+	for _, yes := range []string{"a.mp4", "A.MP4", "x y/z.flac", "a.b.Wav", "x.d/a.ogg"} {
+		assert.True(t, audiosearch.IsMediaFile(yes), yes)
+	}
+	for _, no := range []string{"", "mp4", ".mp4", "a.mp4/b", "a.mp4.part", ".x/a.mp4", "x/.a.mp4", "a.", "a.txt", "\xff"} {
+		assert.False(t, audiosearch.IsMediaFile(no), no)
+	}
+}
