@@ -18,6 +18,7 @@ type failingCatalog struct {
 	audiosearch.Store
 	lists, puts, deletes int // how many succeed
 	then                 func() error
+	listing              func(left int) // before ListVideos
 }
 
 func (f *failingCatalog) ListVideos(
@@ -25,6 +26,9 @@ func (f *failingCatalog) ListVideos(
 ) ([]audiosearch.Video, error) {
 	if f.lists--; f.lists < 0 {
 		return nil, f.then()
+	}
+	if f.listing != nil {
+		f.listing(f.lists)
 	}
 	return f.Store.ListVideos(ctx, org, dataset, after, limit)
 }
@@ -116,6 +120,21 @@ func TestSyncVideoGoesMeanwhile(t *testing.T) {
 	r.sync(files("a.mp4", "b.mp4"), nil)
 	got := r.sync(files("a.mp4"), &audiosearch.SyncOptions{Delete: true})
 	assert.Equal(t, audiosearch.Synced{Gone: []string{"b.mp4"}, Deleted: 1, Unchanged: 1}, got)
+}
+
+// TestSyncVideoComesMeanwhile: a file that somebody else has entered is not entered twice.
+func TestSyncVideoComesMeanwhile(t *testing.T) {
+	db := newMemory(t)
+	store := &failingCatalog{Store: db.AudioSearch(), lists: 2, puts: 1000}
+	r := newRigOn(t, db, store, nil)
+	store.listing = func(left int) {
+		if left == 0 { // the second reading
+			r.put("9", "a.mp4", "")
+		}
+	}
+	got := r.sync(files("a.mp4"), &audiosearch.SyncOptions{
+		Metadata: func(string, fs.FileInfo) (audiosearch.Metadata, error) { return nil, nil }})
+	assert.Equal(t, audiosearch.Synced{Unchanged: 1}, got)
 }
 
 // TestSyncContextEnds: at each place, with what was done until then.

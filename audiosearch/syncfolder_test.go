@@ -138,6 +138,10 @@ func TestSyncMoved(t *testing.T) {
 	assert.Equal(t, audiosearch.Synced{Changed: []string{"a", "b"}},
 		r.sync(files("x/a.mp4", "y/b.mp4"), opts), "all moved, none is gone")
 	assert.Equal(t, audiosearch.Synced{Unchanged: 2}, r.sync(files("x/a.mp4", "y/b.mp4"), opts))
+	assert.Equal(t, audiosearch.Synced{Changed: []string{"a"}, Gone: []string{"b"}, Deleted: 1},
+		r.sync(files("y/a.mp4"), opts), "not everything is gone")
+	assert.Equal(t, audiosearch.Synced{Added: []string{"b"}, Changed: []string{"a"}},
+		r.sync(files("x/a.mp4", "y/b.mp4"), opts))
 	opts.Metadata = func(p string, _ fs.FileInfo) (audiosearch.Metadata, error) {
 		return audiosearch.Metadata{"x": audiosearch.String(p)}, nil
 	}
@@ -150,8 +154,13 @@ func TestSyncMoved(t *testing.T) {
 func TestSyncMovedWithoutMetadata(t *testing.T) {
 	r := newRig(t, nil)
 	r.put("a", "x/a.mp4", "old")
+	calls := 0
 	got := r.sync(files("y/a.mp4"), &audiosearch.SyncOptions{ID: base, Delete: true,
-		Metadata: func(string, fs.FileInfo) (audiosearch.Metadata, error) { return nil, errBroken }})
+		Metadata: func(string, fs.FileInfo) (audiosearch.Metadata, error) {
+			calls++
+			return nil, errBroken
+		}})
+	assert.Equal(t, 1, calls)
 	assert.Equal(t, audiosearch.Synced{Unseen: 1, Skipped: []audiosearch.FileProblem{
 		{Path: "y/a.mp4", Message: "it has no metadata: broken at /secret/place"},
 	}}, got)
