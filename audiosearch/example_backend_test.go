@@ -90,10 +90,13 @@ func ExampleRuns() {
 	}))
 	r, err := runs.Run(ctx, "acme", 7)
 	fmt.Println(r.State, err)
+	open, err := runs.ListRuns(ctx, "acme", audiosearch.RunQuery{Open: true, Limit: 10})
+	fmt.Println(len(open), open[0].ID, err)
 	// Output:
 	// audiosearch: too many runs have not ended
 	// audiosearch: the run has ended
 	// PENDING <nil>
+	// 1 7 <nil>
 }
 
 // Results are put before a run ends, and seen when it names their set.

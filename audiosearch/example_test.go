@@ -304,3 +304,39 @@ func ExampleTracer() {
 	// begin audiosearch.run req-1
 	// end audiosearch.run <nil>
 }
+
+// What somebody has searched for, and what of it is still open, page by page.
+func ExampleService_ListRuns() {
+	service, done := newService(audiosearch.Options{}, "440")
+	defer done()
+	ctx := context.Background()
+	shout, err := audiosearch.ParseClass("Shout")
+	check(err)
+	for range 3 {
+		run, err := service.Start(ctx, "acme", "ada", audiosearch.Query{Dataset: "d", Class: shout})
+		check(err)
+		_, err = service.Start(ctx, "acme", "bob", audiosearch.Query{Dataset: "d", Class: shout})
+		check(err)
+		_, err = service.Cancel(ctx, "acme", "d", run.ID, "ada")
+		check(err)
+	}
+	q := audiosearch.RunQuery{Actor: "ada", Limit: 2}
+	for {
+		page, err := service.ListRuns(ctx, "acme", q)
+		check(err)
+		for _, r := range page.Runs {
+			fmt.Println(r.Actor, r.State, r.Message)
+		}
+		if page.Next.IsZero() {
+			break
+		}
+		q.Before = page.Next
+	}
+	open, err := service.ListRuns(ctx, "acme", audiosearch.RunQuery{Dataset: "d", Open: true})
+	fmt.Println(len(open.Runs), open.Runs[0].Actor, open.Runs[0].State, err)
+	// Output:
+	// ada TERMINATED The run was cancelled.
+	// ada TERMINATED The run was cancelled.
+	// ada TERMINATED The run was cancelled.
+	// 3 bob QUEUED <nil>
+}

@@ -360,10 +360,7 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	if !ok {
 		return 0, fmt.Errorf("audiosearch: the store cannot forget runs: %w", errors.ErrUnsupported)
 	}
-	before = before.UTC()
-	if cut := before.Truncate(time.Microsecond); cut.Before(before) {
-		before = cut.Add(time.Microsecond) // stored times have microseconds: this bound selects the same runs
-	}
+	before = ceilMicro(before)
 	return forget(func(limit int) (int, error) { return pruner.PruneRuns(ctx, before, limit) })
 }
 

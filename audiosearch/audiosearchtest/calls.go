@@ -110,6 +110,10 @@ func (s *subject) runCalls(id int64) []call {
 			_, err := s.Results.RunResults(ctx, org, id, 0)
 			return err
 		}},
+		{"ListRuns", func(ctx context.Context, org, _ string) error {
+			_, err := s.Runs.ListRuns(ctx, org, audiosearch.RunQuery{Limit: 10})
+			return err
+		}},
 		{"StaleRuns", func(ctx context.Context, _, _ string) error {
 			_, err := s.Runs.StaleRuns(ctx, moment(0), moment(0), 10)
 			return err

@@ -150,6 +150,14 @@ func (w *faultyStore) RunResults(ctx context.Context, org string, run int64, fro
 	return callFor(w.faults, "Store.RunResults", func() ([]audiosearch.Result, error) { return w.inner.RunResults(ctx, org, run, from) })
 }
 
+func (w *faultyStore) ListRuns(
+	ctx context.Context, org string, q audiosearch.RunQuery,
+) ([]audiosearch.Run, error) {
+	return callFor(w.faults, "Store.ListRuns", func() ([]audiosearch.Run, error) {
+		return w.inner.ListRuns(ctx, org, q)
+	})
+}
+
 func (w *faultyStore) StaleRuns(
 	ctx context.Context, checked, due time.Time, limit int,
 ) ([]audiosearch.Run, error) {

@@ -71,6 +71,10 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 	try("Store.PutResultVideos", func() error { return s.PutResultVideos(ctx, "o", 1, set, []audiosearch.Video{v}) })
 	try("Store.PutResults", func() error { return s.PutResults(ctx, "o", 1, set, nil) })
 	try("Store.RunResults", func() error { _, err := s.RunResults(ctx, "o", 1, 0); return err })
+	try("Store.ListRuns", func() error {
+		_, err := s.ListRuns(ctx, "o", audiosearch.RunQuery{Limit: 1})
+		return err
+	})
 	try("Store.StaleRuns", func() error {
 		_, err := s.StaleRuns(ctx, time.Now(), time.Now(), 1)
 		return err

@@ -45,6 +45,7 @@ type mutant struct {
 	putFound   func(context.Context, string, int64, uuid.UUID, []audiosearch.Video) error
 	putResults func(context.Context, string, int64, uuid.UUID, []audiosearch.Result) error
 	runResults func(context.Context, string, int64, int) ([]audiosearch.Result, error)
+	listRuns   func(context.Context, string, audiosearch.RunQuery) ([]audiosearch.Run, error)
 	staleRuns  func(context.Context, time.Time, time.Time, int) ([]audiosearch.Run, error)
 	pruneRuns  func(context.Context, time.Time, int) (int, error)
 	trimRuns   func(context.Context, int, int) (int, error)
@@ -90,6 +91,7 @@ func newMutant(t *testing.T) *mutant {
 	m.putFound = db.PutResultVideos
 	m.putResults = db.PutResults
 	m.runResults = db.RunResults
+	m.listRuns = db.ListRuns
 	m.staleRuns = db.StaleRuns
 	m.pruneRuns = db.PruneRuns
 	m.trimRuns = db.TrimRuns
@@ -264,6 +266,15 @@ func (m *mutant) RunResults(ctx context.Context, org string, run int64, from int
 		return nil, err
 	}
 	return m.runResults(ctx, org, run, from)
+}
+
+func (m *mutant) ListRuns(
+	ctx context.Context, org string, q audiosearch.RunQuery,
+) ([]audiosearch.Run, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.listRuns(ctx, org, q)
 }
 
 func (m *mutant) StaleRuns(

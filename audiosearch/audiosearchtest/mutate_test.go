@@ -148,6 +148,18 @@ func (m *mutant) everyRun(change func(*audiosearch.Run)) {
 		}
 		return runs
 	})
+	m.everyList(change)
+}
+
+// everyList applies change to all runs that ListRuns returns.
+func (m *mutant) everyList(change func(*audiosearch.Run)) {
+	m.listRuns = func(ctx context.Context, org string, q audiosearch.RunQuery) ([]audiosearch.Run, error) {
+		runs, err := m.db.ListRuns(ctx, org, q)
+		for i := range runs {
+			change(&runs[i])
+		}
+		return runs, err
+	}
 }
 
 // asked changes what StaleRuns is asked for.

@@ -90,6 +90,11 @@ var reopenRules = []rule{
 			sameResults(t, full.Results, s.results(t, full))
 			sameResults(t, someResults()[1:], s.results(t, changed))
 			require.Equal(t, []int64{changed.ID}, s.stale(t, time.Hour, 10))
+			for org, r := range map[string]audiosearch.Run{orgA: full, orgB: changed} {
+				listed := s.listRuns(t, org, audiosearch.RunQuery{State: r.State})
+				require.Len(t, listed, 1)
+				sameRun(t, r, listed[0])
+			}
 		}},
 
 	{Rule{"runpruner/durable", "What PruneRuns and TrimRuns removed stays removed."}, needRuns | needRunPruner | needReopen,

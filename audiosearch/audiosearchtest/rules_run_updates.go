@@ -138,8 +138,16 @@ var runUpdateRules = []rule{
 			}
 			s.updateRun(t, r, set(0))
 			look := func(i int) error {
-				if i%2 == 0 {
+				if i%3 < 2 {
 					got, err := s.Runs.Run(t.Context(), orgA, r.ID)
+					if i%3 == 1 {
+						var listed []audiosearch.Run
+						listed, err = s.Runs.ListRuns(t.Context(), orgA, audiosearch.RunQuery{Limit: 1})
+						if err == nil && len(listed) != 1 {
+							return fmt.Errorf("%d runs are listed", len(listed))
+						}
+						got = append(listed, got)[0]
+					}
 					if err == nil && fmt.Sprint(got.Done) != got.Message {
 						err = fmt.Errorf("half an update: done %d, message %q", got.Done, got.Message)
 					}
@@ -153,9 +161,9 @@ var runUpdateRules = []rule{
 				}
 				return err
 			}
-			conformance.Watch(t, 4, look, 100, func(n int) {
+			conformance.Watch(t, 6, look, 100, func(n int) {
 				s.updateRun(t, r, set(n))
-				require.NoError(t, errors.Join(look(0), look(1)))
+				require.NoError(t, errors.Join(look(0), look(1), look(2)))
 			})
 		}},
 }

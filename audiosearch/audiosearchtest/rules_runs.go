@@ -99,6 +99,7 @@ func (s *subject) isUnknown(t *testing.T, org string, id int64) {
 	t.Helper()
 	_, err := s.Runs.Run(t.Context(), org, id)
 	require.ErrorIs(t, err, audiosearch.ErrRunNotFound, "Run")
+	require.NotContains(t, runIDs(s.listRuns(t, org, audiosearch.RunQuery{})), id, "ListRuns")
 	_, err = s.Results.RunResults(t.Context(), org, id, 0)
 	require.ErrorIs(t, err, audiosearch.ErrRunNotFound, "RunResults")
 	err = s.Results.PutResultVideos(t.Context(), org, id, uuid.New(), someVideos())

@@ -183,6 +183,6 @@ func (s *subject) lacks(needs need) string {
 func allRules() []rule {
 	return slices.Concat(datasetRules, datasetDeletionRules, catalogRules, catalogListRules, catalogScoringRules, missingKeyRules,
 		scoringRules, conflictRules, searchRules, filterRules, unscoredRules, windowRules, compactRules, scoreRaceRules,
-		runRules, waitingRules, runUpdateRules, resultRules, resultSetRules, staleRules, pruneRules, trimRules,
+		runRules, waitingRules, runUpdateRules, runListRules, resultRules, resultSetRules, staleRules, pruneRules, trimRules,
 		txCreateRules, txUpdateRules, shareRules, contextRules, breakRules, reopenRules)
 }

@@ -23,7 +23,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(datasetMutants, catalogMutants, scoreMutants, searchMutants, filterMutants, unscoredMutants, raceMutants,
-		runMutants, resultMutants, staleMutants, pruneMutants, txMutants, otherMutants)
+		runMutants, runListMutants, resultMutants, staleMutants, pruneMutants, txMutants, otherMutants)
 }
 
 // harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.

@@ -29,7 +29,8 @@ var (
 type audioTables struct {
 	datasets map[ownedID]*audioDataset
 	runs     map[int64]*audioRun
-	waiting  map[string]int // runs that have not ended, by organization
+	order    map[string][]*audioRun // the runs of each organization, oldest first
+	waiting  map[string]int         // runs that have not ended, by organization
 }
 
 // audioDataset is a dataset with its videos. It has a lock of its own, because a search

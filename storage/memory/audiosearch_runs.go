@@ -57,7 +57,9 @@ func (t *audioTables) createRun(given *audiosearch.Run, maxWaiting int) error {
 	if r.ResultSet != uuid.Nil {
 		return errNoResultSet
 	}
-	t.runs[r.ID] = &audioRun{run: r, sets: make(map[uuid.UUID]*audioResults)}
+	stored := &audioRun{run: r, sets: make(map[uuid.UUID]*audioResults)}
+	t.runs[r.ID] = stored
+	t.list(stored)
 	t.count(&r, 1)
 	return nil
 }
@@ -83,7 +85,7 @@ func (t *audioTables) findRun(org string, id int64) (*audioRun, error) {
 	return r, nil
 }
 
-// removeRun forgets a run and what it found.
+// removeRun forgets a run and what it found. It stays listed until unlist.
 func (t *audioTables) removeRun(id int64) {
 	t.count(&t.runs[id].run, -1)
 	delete(t.runs, id)
@@ -199,12 +201,16 @@ func (a *AudioSearch) PruneRuns(ctx context.Context, before time.Time, limit int
 	}
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
-	n := 0
+	n, orgs := 0, make(map[string]bool)
 	for id, r := range a.db.audio.runs {
 		if n < limit && r.run.State == audiosearch.StateTerminated && r.run.FinishedAt.Before(before) {
 			a.db.audio.removeRun(id)
+			orgs[r.run.Organization] = true
 			n++
 		}
+	}
+	for org := range orgs {
+		a.db.audio.unlist(org)
 	}
 	return n, nil
 }
@@ -223,8 +229,8 @@ func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (int, error
 		}
 	}
 	n := 0
-	for _, runs := range ended {
-		if len(runs) <= keep {
+	for org, runs := range ended {
+		if len(runs) <= keep || n >= limit {
 			continue
 		}
 		slices.SortFunc(runs, func(x, y *audiosearch.Run) int { // oldest first
@@ -236,6 +242,7 @@ func (a *AudioSearch) TrimRuns(ctx context.Context, keep, limit int) (int, error
 				n++
 			}
 		}
+		a.db.audio.unlist(org)
 	}
 	return n, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -95,5 +96,49 @@ func TestListingsHoldUpNobody(t *testing.T) {
 	shown, err := vaults.AuditEvents(ctx, "acme", vault.AuditQuery{Kind: vault.Kind(authmgmt.KindClientDeleted), Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, shown.Events, 1)
+	require.Greater(t, steps, 3)
+}
+
+// TestListOfRunsHoldsUpNobody: the same for runs.
+func TestListOfRunsHoldsUpNobody(t *testing.T) {
+	const rows = 20_000
+	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	runs := db.AudioSearch()
+	var want []int64
+	for i := range rows {
+		// Every tenth run will go, among them the one at which a step ends.
+		r := audiosearch.Run{
+			Organization: "acme", ID: int64(i + 1), State: audiosearch.StateTerminated,
+			CreatedAt: at.Add(time.Duration(i)), FinishedAt: at,
+		}
+		if i%10 != 0 {
+			r.FinishedAt = at.Add(time.Hour)
+		}
+		if i%1000 == 1 {
+			r.Actor = "ada"
+			want = append([]int64{r.ID}, want...)
+		}
+		require.NoError(t, runs.CreateRun(t.Context(), r, rows))
+	}
+	steps, others, pruned := 0, int64(0), 0
+	ctx := between{t.Context(), func() { // would wait for ever, if the listing had the lock
+		steps++
+		others++
+		r := audiosearch.Run{Organization: "other", ID: rows + others, CreatedAt: at}
+		require.NoError(t, runs.CreateRun(t.Context(), r, rows))
+		n, err := runs.PruneRuns(t.Context(), at.Add(1), 500)
+		require.NoError(t, err)
+		pruned += n
+	}}
+	found, err := runs.ListRuns(ctx, "acme", audiosearch.RunQuery{Actor: "ada", Limit: 100})
+	require.NoError(t, err)
+	var got []int64
+	for _, r := range found {
+		got = append(got, r.ID)
+	}
+	require.Equal(t, want, got)
+	require.Positive(t, pruned)
 	require.Greater(t, steps, 3)
 }

@@ -68,6 +68,7 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 		audio: audioTables{
 			datasets: make(map[ownedID]*audioDataset),
 			runs:     make(map[int64]*audioRun),
+			order:    make(map[string][]*audioRun),
 			waiting:  make(map[string]int),
 		},
 	}, nil

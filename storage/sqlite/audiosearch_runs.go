@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,19 +16,24 @@ import (
 )
 
 const (
-	// runChanges are those that an update of a run may change.
-	runChanges = "actor, query, state, termination, message, done, total, attempts," +
+	// runChanges are those that an update of a run changes. It may change runRequest as
+	// well, which nobody does: most indexes are over that, and are left alone.
+	runChanges = "state, termination, message, done, total, attempts," +
 		" updated_at, started_at, finished_at, trace, due_at, checked_at"
-	runColumns = "id, organization, created_at, " + runChanges
-	runRow     = "SELECT " + runColumns + ", (SELECT token FROM audiosearch_result_sets WHERE seq = result_set) FROM audiosearch_runs"
+	runRequest = "actor, query, dataset"
+	runColumns = "id, organization, created_at, " + runRequest + ", " + runChanges
+	runSelect  = "SELECT " + runColumns +
+		", (SELECT token FROM audiosearch_result_sets WHERE seq = result_set)"
+	runRow = runSelect + " FROM audiosearch_runs"
 
 	insertRun = "INSERT INTO audiosearch_runs (" + runColumns + ")" +
-		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 	runTaken  = "SELECT 1 FROM audiosearch_runs WHERE id = ?"
 	updateRun = "UPDATE audiosearch_runs SET (" + runChanges + ", result_set)" +
-		" = (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
-	runByID    = runRow + " WHERE organization = ? AND id = ?"
-	waitingRun = "SELECT 1 FROM audiosearch_runs WHERE organization = ? AND state <> 'TERMINATED' LIMIT 1 OFFSET ?"
+		" = (?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
+	updateRequest = "UPDATE audiosearch_runs SET (" + runRequest + ") = (?,?,?) WHERE id = ?"
+	runByID       = runRow + " WHERE organization = ? AND id = ?"
+	waitingRun    = "SELECT 1 FROM audiosearch_runs WHERE organization = ? AND state <> 'TERMINATED' LIMIT 1 OFFSET ?"
 
 	// For a limit, a time of being due, and one of checks. Runs that were never checked are
 	// few where anybody asks, and stand among all that have not ended.
@@ -59,14 +65,15 @@ func (a *AudioSearch) CreateRunAndAdd(
 func (a *AudioSearch) createRun(
 	ctx context.Context, r *audiosearch.Run, maxWaiting int, job *newJob,
 ) error {
-	changing, err := runArgs(r)
+	request, err := requestArgs(r)
 	if err != nil {
 		return err
 	}
 	if r.ResultSet != uuid.Nil {
 		return errNoResultSet
 	}
-	id, org, args := r.ID, r.Organization, append([]any{r.ID, r.Organization, micros(r.CreatedAt)}, changing...)
+	id, org := r.ID, r.Organization
+	args := slices.Concat([]any{id, org, micros(r.CreatedAt)}, request, runArgs(r))
 	room := func(query func(text string, args []any, each func(*row) error) error) error {
 		full := maxWaiting < 1
 		err := query(waitingRun, []any{org, max(maxWaiting, 1) - 1}, func(*row) error {
@@ -132,14 +139,18 @@ func (a *AudioSearch) UpdateRunAndRemove(
 
 func (t *tx) updateRun(org string, id int64, update func(*audiosearch.Run) error) error {
 	var was audiosearch.Run
-	err := t.query(runByID, []any{org, id}, func(r *row) error { return scanRun(r, &was) })
+	var stored []any
+	err := t.query(runByID, []any{org, id}, func(r *row) error {
+		stored = []any{r.text(3), r.text(4), r.text(5)}
+		return scanRun(r, &was)
+	})
 	if err == nil && was.ID == 0 {
 		err = audiosearch.ErrRunNotFound
 	}
 	if err != nil {
 		return err
 	}
-	var args []any
+	var request, args []any
 	var state audiosearch.State
 	var token uuid.UUID
 	err = t.host(func() (err error) {
@@ -147,7 +158,8 @@ func (t *tx) updateRun(org string, id int64, update func(*audiosearch.Run) error
 			return err
 		}
 		state, token = was.State, was.ResultSet
-		args, err = runArgs(&was)
+		args = runArgs(&was)
+		request, err = requestArgs(&was)
 		return err
 	})
 	if err != nil {
@@ -159,6 +171,11 @@ func (t *tx) updateRun(org string, id int64, update func(*audiosearch.Run) error
 	}
 	if _, err := t.exec(updateRun, append(args, set, id)...); err != nil {
 		return err
+	}
+	if !slices.Equal(request, stored) {
+		if _, err := t.exec(updateRequest, append(request, id)...); err != nil {
+			return err
+		}
 	}
 	if state == audiosearch.StateTerminated {
 		_, err = t.exec(leaveOthers, id, set)
@@ -186,33 +203,38 @@ func (a *AudioSearch) StaleRuns(
 	return runs, nil
 }
 
-// runArgs returns the values of runChanges. They hold nothing that the caller could change.
-func runArgs(r *audiosearch.Run) ([]any, error) {
+// requestArgs returns the values of runRequest.
+func requestArgs(r *audiosearch.Run) ([]any, error) {
 	query, err := json.Marshal(r.Query)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: write the query of a run: %w", err)
 	}
-	return []any{r.Actor, string(query), string(r.State), string(r.Termination), r.Message, r.Done, r.Total, r.Attempts,
+	return []any{r.Actor, string(query), r.Query.Dataset}, nil
+}
+
+// runArgs returns the values of runChanges. They hold nothing that the caller could change.
+func runArgs(r *audiosearch.Run) []any {
+	return []any{string(r.State), string(r.Termination), r.Message, r.Done, r.Total, r.Attempts,
 		micros(r.UpdatedAt), micros(r.StartedAt), micros(r.FinishedAt), traceText(r.Trace),
-		micros(r.DueAt), micros(r.CheckedAt)}, nil
+		micros(r.DueAt), micros(r.CheckedAt)}
 }
 
 // scanRun reads a row of runColumns.
 func scanRun(r *row, run *audiosearch.Run) (err error) {
 	*run = audiosearch.Run{
-		ID: cell[int64](r, 0), Organization: r.text(1), CreatedAt: r.moment(2),
-		Actor: r.text(3), State: audiosearch.State(r.text(5)), Termination: audiosearch.Termination(r.text(6)), Message: r.text(7),
-		Done: r.number(8), Total: r.number(9), Attempts: r.number(10),
-		UpdatedAt: r.moment(11), StartedAt: r.moment(12), FinishedAt: r.moment(13),
-		DueAt: r.moment(15), CheckedAt: r.moment(16),
+		ID: cell[int64](r, 0), Organization: r.text(1), CreatedAt: r.moment(2), Actor: r.text(3),
+		State: audiosearch.State(r.text(6)), Termination: audiosearch.Termination(r.text(7)),
+		Message: r.text(8), Done: r.number(9), Total: r.number(10), Attempts: r.number(11),
+		UpdatedAt: r.moment(12), StartedAt: r.moment(13), FinishedAt: r.moment(14),
+		DueAt: r.moment(16), CheckedAt: r.moment(17),
 	}
-	if !r.null(14) {
-		if run.Trace, err = traceMap(r.text(14)); err != nil {
+	if !r.null(15) {
+		if run.Trace, err = traceMap(r.text(15)); err != nil {
 			return err
 		}
 	}
-	if !r.null(17) {
-		r.blob(17, run.ResultSet[:])
+	if !r.null(18) {
+		r.blob(18, run.ResultSet[:])
 	}
 	if err := json.Unmarshal(r.bytes(4), &run.Query); err != nil {
 		return fmt.Errorf("sqlite: a row is damaged: column 4 is no query: %w", err)

@@ -1,0 +1,240 @@
+package audiosearchtest_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+type runList = []audiosearch.Run
+
+// everyRunQuery applies change to what ListRuns is asked.
+func (m *mutant) everyRunQuery(change func(org *string, q *audiosearch.RunQuery)) {
+	m.listRuns = func(
+		ctx context.Context, org string, q audiosearch.RunQuery,
+	) ([]audiosearch.Run, error) {
+		change(&org, &q)
+		return m.db.ListRuns(ctx, org, q)
+	}
+}
+
+// everyRunList makes ListRuns sort and select by itself: list gets all runs of the
+// organization.
+func (m *mutant) everyRunList(list func(runs runList, q audiosearch.RunQuery) runList) {
+	m.listRuns = func(
+		ctx context.Context, org string, q audiosearch.RunQuery,
+	) ([]audiosearch.Run, error) {
+		runs, err := m.db.ListRuns(ctx, org, audiosearch.RunQuery{Limit: 10_000})
+		runs = list(runs, q)
+		return runs[:min(q.Limit, len(runs))], err
+	}
+}
+
+// selected returns the runs that q selects.
+func selected(runs runList, q audiosearch.RunQuery) (found runList) {
+	for i := range runs {
+		if q.Matches(&runs[i]) {
+			found = append(found, runs[i])
+		}
+	}
+	return found
+}
+
+// asItWas makes the mutant list runs by what an update has changed since.
+func (m *mutant) asItWas(keep func(was, is *audiosearch.Run)) {
+	made := make(map[int64]audiosearch.Run)
+	m.createRun = func(ctx context.Context, r audiosearch.Run, most int) error {
+		made[r.ID] = r.Clone()
+		return m.db.CreateRun(ctx, r, most)
+	}
+	m.everyRunList(func(runs runList, q audiosearch.RunQuery) (found runList) {
+		for _, r := range runs {
+			was, seen := made[r.ID], r
+			keep(&was, &seen)
+			if q.Matches(&seen) {
+				found = append(found, r)
+			}
+		}
+		return found
+	})
+}
+
+var runListMutants = []broken{
+	{name: "fails to list no runs",
+		breaks: []string{"runs/list-empty"}, mutate: func(m *mutant) {
+			m.listRuns = func(
+				ctx context.Context, org string, q audiosearch.RunQuery,
+			) ([]audiosearch.Run, error) {
+				runs, err := m.db.ListRuns(ctx, org, q)
+				if err == nil && len(runs) == 0 {
+					err = audiosearch.ErrRunNotFound
+				}
+				return runs, err
+			}
+		}},
+	{name: "lists oldest runs first", mutate: func(m *mutant) {
+		m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
+			slices.Reverse(runs)
+			return selected(runs, q)
+		})
+	}, breaks: []string{"runs/list-newest-first", "runs/list-ties-by-id", "runs/list-matches"}},
+	{name: "lists runs by their latest sign of life",
+		breaks: []string{"runs/list-newest-first"}, mutate: func(m *mutant) {
+			m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
+				slices.SortStableFunc(runs, func(a, b audiosearch.Run) int {
+					return b.UpdatedAt.Compare(a.UpdatedAt)
+				})
+				return selected(runs, q)
+			})
+		}},
+	{name: "lists the smallest ID first",
+		breaks: []string{"runs/list-ties-by-id"}, mutate: func(m *mutant) {
+			m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
+				slices.Reverse(runs)
+				slices.SortStableFunc(runs, func(a, b audiosearch.Run) int {
+					return b.CreatedAt.Compare(a.CreatedAt)
+				})
+				return selected(runs, q)
+			})
+		}},
+	{name: "knows IDs of 32 bits in lists",
+		breaks: []string{"runs/list-ties-by-id"}, mutate: func(m *mutant) {
+			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) { q.Before.ID = int64(int32(q.Before.ID)) })
+		}},
+	{name: "lists the runs of every organization",
+		breaks: []string{"runs/list-of-organization"}, mutate: func(m *mutant) {
+			m.everyRunQuery(func(org *string, _ *audiosearch.RunQuery) { *org = "acme" })
+		}},
+	{name: "lists the runs of organizations that are alike",
+		breaks: []string{"runs/list-of-organization"}, mutate: func(m *mutant) {
+			m.everyRunQuery(func(org *string, q *audiosearch.RunQuery) {
+				if q.Actor != "" {
+					*org = strings.TrimSpace(*org)
+				}
+			})
+		}},
+	{name: "lists runs without their query",
+		breaks: []string{"runs/list-whole"}, mutate: func(m *mutant) {
+			m.everyList(func(r *audiosearch.Run) { r.Query.Filters = nil })
+		}},
+	{name: "lists runs with results",
+		breaks: []string{"runs/list-whole"}, mutate: func(m *mutant) {
+			m.everyList(func(r *audiosearch.Run) { r.Results = []audiosearch.Result{} })
+		}},
+	{name: "lists the same runs twice",
+		breaks: []string{"runs/list-whole"}, mutate: func(m *mutant) {
+			var own []audiosearch.Run
+			m.listRuns = func(
+				ctx context.Context, org string, q audiosearch.RunQuery,
+			) ([]audiosearch.Run, error) {
+				if own == nil {
+					own, _ = m.db.ListRuns(ctx, org, q)
+				}
+				return slices.Clone(own), nil
+			}
+		}},
+	{name: "lists runs over datasets that are alike",
+		breaks: []string{"runs/list-by-dataset"}, mutate: func(m *mutant) {
+			m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
+				dataset := q.Dataset
+				q.Dataset = ""
+				return slices.DeleteFunc(selected(runs, q), func(r audiosearch.Run) bool {
+					return dataset != "" && !strings.EqualFold(r.Query.Dataset, dataset)
+				})
+			})
+		}},
+	{name: "ignores the dataset with an actor",
+		breaks: []string{"runs/list-by-dataset", "runs/list-by-actor"}, mutate: func(m *mutant) {
+			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
+				if q.Actor != "" && q.Dataset != "" {
+					q.Actor, q.Dataset = "", ""
+				}
+			})
+		}},
+	{name: "lists runs by the dataset of old",
+		breaks: []string{"runs/list-by-dataset"}, mutate: func(m *mutant) {
+			m.asItWas(func(was, is *audiosearch.Run) { is.Query.Dataset = was.Query.Dataset })
+		}},
+	{name: "lists runs by the actor of old",
+		breaks: []string{"runs/list-by-actor"}, mutate: func(m *mutant) {
+			m.asItWas(func(was, is *audiosearch.Run) { is.Actor = was.Actor })
+		}},
+	{name: "lists runs by the state of old",
+		breaks: []string{"runs/list-by-state"}, mutate: func(m *mutant) {
+			m.asItWas(func(was, is *audiosearch.Run) { is.State = was.State })
+		}},
+	{name: "takes open runs for those that run",
+		breaks: []string{"runs/list-by-state", "runs/list-matches"}, mutate: func(m *mutant) {
+			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
+				if q.Open && q.State == "" {
+					q.State = audiosearch.StateRunning
+				}
+			})
+		}},
+	{name: "ignores the state of open runs",
+		breaks: []string{"runs/list-empty", "runs/list-matches"}, mutate: func(m *mutant) {
+			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
+				if q.Open {
+					q.State = ""
+				}
+			})
+		}},
+	{name: "lists what was created after From",
+		breaks: []string{"runs/list-from", "runs/list-matches"}, mutate: func(m *mutant) {
+			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
+				if !q.From.IsZero() {
+					q.From = q.From.Add(time.Microsecond)
+				}
+			})
+		}},
+	{name: "compares runs by the clock on the wall",
+		breaks: []string{"runs/list-from"}, mutate: func(m *mutant) {
+			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
+				_, offset := q.Before.CreatedAt.Zone()
+				q.Before.CreatedAt = q.Before.CreatedAt.Add(time.Duration(offset) * time.Second)
+			})
+		}},
+	{name: "skips runs of equal times",
+		breaks: []string{"runs/list-pages", "runs/list-matches"}, mutate: func(m *mutant) {
+			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) { q.Before.ID = 0 })
+		}},
+	{name: "repeats runs of equal times",
+		breaks: []string{"runs/list-pages", "runs/list-matches"}, mutate: func(m *mutant) {
+			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
+				if !q.Before.IsZero() {
+					q.Before.ID = audiosearch.MaxRunID + 1
+				}
+			})
+		}},
+	{name: "lists one run more",
+		breaks: []string{"runs/list-pages"}, mutate: func(m *mutant) {
+			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) { q.Limit++ })
+		}},
+	{name: "pages runs by number",
+		breaks: []string{"runs/list-pages-while-runs-change"}, mutate: func(m *mutant) {
+			shown := 0
+			m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
+				if q.Before.IsZero() {
+					shown = 0
+				}
+				q.Before = audiosearch.RunPosition{}
+				found := selected(runs, q)
+				found = found[min(shown, len(found)):]
+				shown += min(q.Limit, len(found))
+				return found
+			})
+		}},
+	{name: "needs the run of a position",
+		breaks: []string{"runs/list-pages-while-runs-change"}, mutate: func(m *mutant) {
+			m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
+				before := q.Before
+				q.Before = audiosearch.RunPosition{}
+				found := selected(runs, q)
+				at := slices.IndexFunc(found, func(r audiosearch.Run) bool { return r.Position() == before })
+				return found[at+1:]
+			})
+		}},
+}
