@@ -59,8 +59,8 @@ func BenchmarkIngest(b *testing.B) {
 			for b.Loop() {
 				db, err := memory.Open(b.Context(), nil)
 				require.NoError(b, err)
-				opts := &audiosearch.Options{Media: media, Files: folder, Logger: slog.New(slog.DiscardHandler)}
-				s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), scorer, opts)
+				opts := &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder, Logger: slog.New(slog.DiscardHandler)}
+				s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), opts)
 				require.NoError(b, err)
 				_, err = s.CreateDataset(b.Context(), org, "d")
 				require.NoError(b, err)

@@ -1,68 +1,85 @@
 package audiosearch
 
 import (
-	"fmt"
-	"slices"
 	"strings"
+	"unicode"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// NumClasses is how many sound classes there are: those of AudioSet that models predict.
-const NumClasses = 527
+// Class is a sound class, by its name: "Dog", "Dial tone". "" is none. A [Model] brings the
+// classes that it predicts; package audioset has those of AudioSet. A class is 1 to 255
+// bytes of valid UTF-8 without U+0000, and names are the same if every byte is.
+type Class string
 
-// Class is a sound class, by its AudioSet index: 0 is "Speech", 526 is "Field recording". It is the index of the class in the output of
-// models trained on AudioSet, such as the Audio Spectrogram Transformer. In JSON and other text it is its name.
-type Class uint16
+// Valid reports whether a class may have this name.
+func (c Class) Valid() bool { return name.Problem(string(c)) == "" }
 
-// ParseClass returns the class of a name. Names are exact: "Dial tone", and not "dial tone". Otherwise the error is [ErrUnknownClass].
-func ParseClass(name string) (Class, error) {
-	i, found := slices.BinarySearchFunc(classesByName[:], name, func(c Class, name string) int {
-		return strings.Compare(classNames[c], name)
-	})
-	if !found {
-		return 0, fmt.Errorf("%w: %.100q", ErrUnknownClass, name)
+// Nearest returns that of some classes which a misspelt name most likely means: "Dog" for
+// "dog", "Dial tone" for "dialtone" or "Dail tone". "" says that none is near. It takes time
+// in proportion to the number of classes.
+func Nearest(misspelt string, classes []Class) Class {
+	if len(misspelt) > name.Max {
+		return ""
 	}
-	return classesByName[i], nil
+	wanted := folded(misspelt)
+	// Of a short name too little is left if two letters are wrong.
+	most := min(2, (len(wanted)-1)/3)
+	var nearest Class
+	for _, c := range classes {
+		have := folded(string(c))
+		if d := distance(wanted, have, most); d <= most {
+			if nearest, most = c, d-1; d == 0 {
+				break
+			}
+		}
+	}
+	return nearest
 }
 
-// Classes returns all classes in AudioSet order.
-func Classes() []Class {
-	all := make([]Class, NumClasses)
-	for i := range all {
-		all[i] = Class(i)
+// folded returns the letters and digits of a name, without their case.
+func folded(s string) []rune {
+	var kept []rune
+	for _, r := range s {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			kept = append(kept, unicode.ToLower(r))
+		}
 	}
-	return all
+	if len(kept) == 0 { // a name of signs only
+		kept = []rune(strings.TrimSpace(s))
+	}
+	return kept
 }
 
-// Valid reports whether there is such a class.
-func (c Class) Valid() bool { return c < NumClasses }
-
-// String returns the name, or "Class(n)" if there is no such class.
-func (c Class) String() string {
-	if !c.Valid() {
-		return fmt.Sprintf("Class(%d)", uint16(c))
+// distance returns how many letters are to be added, taken away, changed or swapped with
+// their neighbour to make b of a, or a number over most if they are more. (The optimal
+// string alignment distance, see Damerau, CACM 7(3), 1964.)
+func distance(a, b []rune, most int) int {
+	if d := len(a) - len(b); d > most || -d > most {
+		return most + 1
 	}
-	return classNames[c]
-}
-
-// MarshalText returns the name.
-func (c Class) MarshalText() ([]byte, error) {
-	if !c.Valid() {
-		return nil, fmt.Errorf("%w: index %d", ErrUnknownClass, uint16(c))
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
-	return []byte(classNames[c]), nil
-}
-
-// UnmarshalText is ParseClass.
-func (c *Class) UnmarshalText(text []byte) (err error) {
-	*c, err = ParseClass(string(text))
-	return err
-}
-
-// classesByName is sorted by name.
-var classesByName = func() (sorted [NumClasses]Class) {
-	for i := range sorted {
-		sorted[i] = Class(i)
+	for i := range a {
+		row[0] = i + 1
+		best := row[0]
+		for j := range b {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(last[j]+cost, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+			best = min(best, row[j+1])
+		}
+		if best > most {
+			return most + 1
+		}
+		before, last, row = last, row, before
 	}
-	slices.SortFunc(sorted[:], func(a, b Class) int { return strings.Compare(classNames[a], classNames[b]) })
-	return sorted
-}()
+	return last[len(b)]
+}

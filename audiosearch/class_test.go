@@ -1,49 +1,43 @@
 package audiosearch_test
 
 import (
-	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 )
 
-// TestClassOrder: the indices are AudioSet's, so that the outputs of models can be told apart.
-func TestClassOrder(t *testing.T) {
-	for index, name := range map[audiosearch.Class]string{
-		0: "Speech", 1: "Male speech, man speaking", 74: "Dog", 137: "Music", 388: "Alarm", 396: "Siren", 500: "Silence", 501: "Sine wave",
-		503: "Chirp tone", 505: "Pulse", 520: "White noise", 526: "Field recording",
-	} {
-		c, err := audiosearch.ParseClass(name)
-		require.NoError(t, err, name)
-		assert.Equal(t, index, c, name)
-		assert.Equal(t, name, index.String())
+func TestClassValid(t *testing.T) {
+	for _, c := range []audiosearch.Class{"Dog", " ", "Erithacus rubecula_Rotkehlchen", "é"} {
+		assert.True(t, c.Valid(), c)
+	}
+	for _, c := range []audiosearch.Class{"", "a\x00", "\xff", audiosearch.Class(strings.Repeat("n", 256))} {
+		assert.False(t, c.Valid(), c)
 	}
 }
 
-func TestClassNames(t *testing.T) {
-	all := audiosearch.Classes()
-	require.Len(t, all, audiosearch.NumClasses)
-	seen := make(map[string]bool)
-	for _, c := range all {
-		assert.False(t, seen[c.String()], c)
-		seen[c.String()] = true
-		text, err := json.Marshal(c)
-		require.NoError(t, err)
-		var back audiosearch.Class
-		require.NoError(t, json.Unmarshal(text, &back))
-		assert.Equal(t, c, back)
+func TestNearest(t *testing.T) {
+	all := audioset.Classes()
+	for misspelt, want := range map[string]audiosearch.Class{
+		"dog": "Dog", "DOG": "Dog", " Dog": "Dog", "dialtone": "Dial tone", "Dail tone": "Dial tone",
+		"Dial tones": "Dial tone", "white-noise": "White noise", "wite noise": "White noise",
+		"bow wow": "Bow-wow", "Sirene": "Siren", "Speech": "Speech",
+		"": "", "x": "", "Submarine race": "", "\x00": "", "\xff\xfe": "",
+		strings.Repeat("dog ", 100): "", strings.Repeat("n", 255): "",
+	} {
+		assert.Equal(t, want, audiosearch.Nearest(misspelt, all), "%.20q", misspelt)
 	}
-	for _, name := range []string{"", "speech", "Speech ", "Dial Tone", "\x00", "Zzz"} {
-		_, err := audiosearch.ParseClass(name)
-		require.ErrorIs(t, err, audiosearch.ErrUnknownClass, name)
-		require.EqualError(t, err, fmt.Sprintf("audiosearch: no such sound class: %q", name))
-	}
-	_, err := json.Marshal(audiosearch.Class(audiosearch.NumClasses))
-	require.ErrorIs(t, err, audiosearch.ErrUnknownClass)
-	assert.Equal(t, "Class(527)", audiosearch.Class(527).String())
-	require.ErrorIs(t, json.Unmarshal([]byte(`"Dogs"`), new(audiosearch.Class)), audiosearch.ErrUnknownClass)
+	assert.Empty(t, audiosearch.Nearest("dog", nil))
+	assert.Empty(t, audiosearch.Nearest("bat", []audiosearch.Class{"birds", "bats"}), "too short to guess")
+	assert.Equal(t, audiosearch.Class("bat"), audiosearch.Nearest("BAT", []audiosearch.Class{"bats", "bat"}), "the nearer one")
+	assert.Equal(t, audiosearch.Class("!!"), audiosearch.Nearest(" !!", []audiosearch.Class{"??", "!!"}))
+}
+
+func ExampleNearest() {
+	fmt.Println(audiosearch.Nearest("dial-tone", []audiosearch.Class{"Busy signal", "Dial tone"}))
+	// Output: Dial tone
 }

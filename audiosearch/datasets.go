@@ -2,11 +2,8 @@ package audiosearch
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"iter"
 	"maps"
-	"slices"
 
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
@@ -87,14 +84,14 @@ func (s *Service) PutVideos(ctx context.Context, org, dataset string, videos ...
 	seen := make(map[string]bool, len(videos))
 	stored := make([]Video, len(videos))
 	for i, v := range videos {
-		field := fmt.Sprintf("videos[%d].", i)
-		checkName(&p, field+"id", v.ID)
+		item := p.item("videos", i)
+		checkName(item, "id", v.ID)
 		if seen[v.ID] {
-			p.add(field+"id", ProblemInvalid, "must not come twice")
+			item.add("id", ProblemInvalid, "must not come twice")
 		}
 		seen[v.ID] = true
-		checkPath(&p, field+"path", v.Path)
-		v.Metadata.check(&p, field+"metadata")
+		checkPath(item, "path", v.Path)
+		v.Metadata.check(item, "metadata")
 		stored[i] = v
 		stored[i].Metadata = maps.Clone(v.Metadata)
 	}
@@ -122,8 +119,14 @@ func checkPath(p *problems, field, path string) {
 
 // Video returns a video, or [ErrVideoNotFound].
 func (s *Service) Video(ctx context.Context, org, dataset, id string) (Video, error) {
-	v, err := s.store.Video(ctx, org, dataset, id)
-	return v, unavailable("read a video", err)
+	found, _, err := s.store.Videos(ctx, org, dataset, []string{id})
+	if err == nil && len(found) == 0 {
+		err = ErrVideoNotFound
+	}
+	if err != nil {
+		return Video{}, unavailable("read a video", err)
+	}
+	return found[0], nil
 }
 
 // Videos returns the videos of a dataset by ID. An error is the last element.
@@ -136,58 +139,4 @@ func (s *Service) Videos(ctx context.Context, org, dataset string) iter.Seq2[Vid
 // DeleteVideo removes a video with its scores.
 func (s *Service) DeleteVideo(ctx context.Context, org, dataset, id string) error {
 	return unavailable("delete a video", s.store.DeleteVideo(ctx, org, dataset, id))
-}
-
-// Scoring returns what came of scoring a video by the present model, or [ErrNotScored].
-func (s *Service) Scoring(ctx context.Context, org, dataset, video string) (Scoring, error) {
-	m, err := s.model(ctx)
-	if err != nil {
-		return Scoring{}, err
-	}
-	scoring, err := s.store.Scoring(ctx, org, dataset, video, m.ID)
-	return scoring, unavailable("read a scoring", err)
-}
-
-// checkQuery fills in defaults and returns what is wrong with a query in itself.
-func (s *Service) checkQuery(q *Query) *problems {
-	p := new(problems)
-	if q.Limit == 0 {
-		q.Limit = min(DefaultLimit, s.opts.MaxLimit)
-	}
-	if q.Limit < 0 || q.Limit > s.opts.MaxLimit {
-		p.add("limit", ProblemInvalid, "must be 1 to %d", s.opts.MaxLimit)
-	}
-	if q.Offset < 0 {
-		p.add("offset", ProblemInvalid, "must be 0 or more")
-	}
-	if !q.Class.Valid() {
-		p.add("audio_class", ProblemInvalid, "is no sound class")
-	}
-	if !(q.MinScore >= 0 && q.MinScore <= 1) {
-		p.add("min_score", ProblemInvalid, "must be 0 to 1")
-	}
-	if len(q.Filters) > s.opts.MaxFilters {
-		p.add("metadata_filters", ProblemInvalid, "must be at most %d", s.opts.MaxFilters)
-		return p
-	}
-	q.Filters = slices.Clone(q.Filters)
-	for i := range q.Filters {
-		f := &q.Filters[i]
-		if f.Op == "" {
-			f.Op = OpEqual
-		}
-		if len(f.Key) > MaxFilterBytes {
-			p.add(fmt.Sprintf("metadata_filters[%d].key", i), ProblemTooLong, "string should have at most %d bytes", MaxFilterBytes)
-		}
-		_, err := f.Predicate()
-		if len(f.Value) > MaxFilterBytes {
-			p.add(fmt.Sprintf("metadata_filters[%d].value", i), ProblemTooLong, "string should have at most %d bytes", MaxFilterBytes)
-		} else if errors.Is(err, errNotANumber) {
-			p.add(fmt.Sprintf("metadata_filters[%d].value", i), ProblemNotANumber, "must be a number, because the operator is %s", f.Op)
-		}
-		if err != nil && !errors.Is(err, errNotANumber) {
-			p.add(fmt.Sprintf("metadata_filters[%d].op", i), ProblemInvalid, "is no operator")
-		}
-	}
-	return p
 }

@@ -20,16 +20,18 @@ func TestDigestBeats(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	require.NoError(t, os.Truncate(path, 9<<20))
 	beats := 0
-	_, err := digestFile(t.Context(), path, func() { beats++ })
+	_, _, err := digestFile(t.Context(), path, func() { beats++ })
 	require.NoError(t, err)
 	assert.Equal(t, 3, beats)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = digestFile(ended, path, func() {})
+	_, _, err = digestFile(ended, path, func() {})
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = digestFile(t.Context(), filepath.Dir(path), func() {})
-	require.Error(t, err)
-	assert.NotContains(t, err.Error(), filepath.Dir(path))
+	_, unread, err := digestFile(t.Context(), filepath.Dir(path), func() {})
+	require.NoError(t, err)
+	assert.Equal(t, unsearchable, unread.kind)
+	assert.False(t, unread.lasting)
+	assert.NotContains(t, unread.problem, filepath.Dir(path))
 }
 
 // TestFlightIsLeft: the last who leaves waits until the work has ended, and who comes meanwhile begins anew.
@@ -40,10 +42,10 @@ func TestFlightIsLeft(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		left := make(chan time.Time, 1)
 		go func() {
-			err := f.do(ctx, key, func(ctx context.Context) error {
+			_, err := f.do(ctx, key, func(ctx context.Context) (*outcome, error) {
 				<-ctx.Done()
 				time.Sleep(time.Second) // until it has let go
-				return ctx.Err()
+				return nil, ctx.Err()
 			})
 			assert.ErrorIs(t, err, context.Canceled)
 			left <- time.Now()
@@ -52,7 +54,8 @@ func TestFlightIsLeft(t *testing.T) {
 		start := time.Now()
 		leave()
 		synctest.Wait()
-		require.NoError(t, f.do(t.Context(), key, func(context.Context) error { return nil }), "not the one that is being cut off")
+		_, err := f.do(t.Context(), key, nothingDone)
+		require.NoError(t, err, "not the one that is being cut off")
 		assert.Equal(t, start, time.Now())
 		assert.Equal(t, start.Add(time.Second), <-left)
 		assert.Empty(t, f.all)
@@ -64,7 +67,8 @@ func TestFlightEndsItsGoroutine(t *testing.T) {
 	var f flights
 	ended := make(chan error, 1)
 	go func() {
-		ended <- f.do(t.Context(), flightKey{}, func(context.Context) error { exit(); return nil })
+		_, err := f.do(t.Context(), flightKey{}, func(context.Context) (*outcome, error) { exit(); return nil, nil })
+		ended <- err
 	}()
 	select {
 	case err := <-ended:
@@ -72,8 +76,11 @@ func TestFlightEndsItsGoroutine(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("do hangs")
 	}
-	require.NoError(t, f.do(t.Context(), flightKey{}, func(context.Context) error { return nil }))
+	_, err := f.do(t.Context(), flightKey{}, nothingDone)
+	require.NoError(t, err)
 }
+
+func nothingDone(context.Context) (*outcome, error) { return &outcome{kind: unchanged}, nil }
 
 // TestBecause: the reason of an end that came, and nothing else.
 func TestBecause(t *testing.T) {
@@ -99,10 +106,11 @@ func TestSpansAreWhole(t *testing.T) {
 func TestShortestSound(t *testing.T) {
 	m := Model{SampleRate: 16_000, Window: time.Second, Hop: time.Second}
 	in := &ingestion{model: m}
-	g := newSegmenter(Model{SampleRate: 16_000, Window: time.Second, Hop: time.Second, Batch: 1}, func(context.Context, [][]float32) error { return nil })
-	require.NoError(t, g.add(t.Context(), make([]float32, 1)))
-	require.NoError(t, g.finish(t.Context()))
-	scoring := in.scored(g)
+	g := newSegmenter(&Model{SampleRate: 16_000, Window: time.Second, Hop: time.Second, Batch: 1})
+	g.add(make([]float32, 1))
+	require.Len(t, g.last(), 1)
+	g.take(1)
+	scoring := in.describe(g)
 	start, end := scoring.Span(0)
 	assert.Less(t, start, end)
 }

@@ -3,6 +3,7 @@ package audiosearch
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/hashicorp/go-multierror"
@@ -27,8 +28,6 @@ var (
 	ErrFinished = errors.New("audiosearch: the run has ended")
 	// ErrConflict: the video was changed or deleted while its scores were made. Score it again.
 	ErrConflict = errors.New("audiosearch: the video was changed meanwhile")
-	// ErrUnknownClass: AudioSet has no class of this name.
-	ErrUnknownClass = errors.New("audiosearch: no such sound class")
 	// ErrFormat: a Media does not read this kind of file; another one may.
 	ErrFormat = errors.New("audiosearch: the kind of file is not supported")
 	// ErrBadMedia: there is something wrong with a file, and trying again will not help until the file changes.
@@ -107,9 +106,17 @@ type markedError struct{ err, mark error }
 func (e *markedError) Error() string   { return e.err.Error() }
 func (e *markedError) Unwrap() []error { return []error{e.err, e.mark} }
 
-// Problem is one thing wrong with an argument.
+// Problem is one thing wrong with an argument: with one of its fields, or with a part of
+// an item of a field that is a list. Fields have the names that they have over HTTP, if
+// they are there.
 type Problem struct {
-	Field   string // "audio_class", "limit", "metadata_filters[2].value", "id", ...
+	Field string // "audio_class", "limit", "metadata_filters", "id", ...
+
+	// Index is the item of the list, from 0, and Part what of it is wrong: "key", "value",
+	// "metadata", ... If Part is "", the problem is of the field as a whole, and Index is 0.
+	Index int
+	Part  string
+
 	Kind    ProblemKind
 	Message string
 }
@@ -126,8 +133,16 @@ const (
 	ProblemNotANumber       ProblemKind = "not_a_number"      // the value of a filter that compares numbers
 )
 
-// Error says which field has which problem.
-func (p Problem) Error() string { return p.Field + ": " + p.Message }
+// Path is where the problem is, as text to be read: "limit", "metadata_filters[2].key".
+func (p Problem) Path() string {
+	if p.Part == "" {
+		return p.Field
+	}
+	return p.Field + "[" + strconv.Itoa(p.Index) + "]." + p.Part
+}
+
+// Error says what has which problem.
+func (p Problem) Error() string { return p.Path() + ": " + p.Message }
 
 // ValidationError holds everything that is wrong with an argument, as a [multierror.Error] whose errors are of type [Problem].
 type ValidationError struct{ Problems *multierror.Error }
@@ -149,11 +164,30 @@ func (e *ValidationError) Unwrap() []error {
 }
 
 // problems collects what is wrong and becomes an error if anything is.
-type problems struct{ errs *multierror.Error }
+type problems struct {
+	errs *multierror.Error
+
+	// Of an item of a list: whose problems its own are, and where it stands.
+	whole *problems
+	list  string
+	index int
+}
+
+// item returns the problems of an item. Its fields are parts of the list.
+func (p *problems) item(list string, i int) *problems {
+	return &problems{whole: p, list: list, index: i}
+}
 
 func (p *problems) add(field string, kind ProblemKind, format string, args ...any) {
-	p.errs = multierror.Append(p.errs, Problem{Field: field, Kind: kind, Message: fmt.Sprintf(format, args...)})
+	one := Problem{Field: field, Kind: kind, Message: fmt.Sprintf(format, args...)}
+	if p.whole != nil {
+		one.Field, one.Index, one.Part = p.list, p.index, field
+		p = p.whole
+	}
+	p.append(one)
 }
+
+func (p *problems) append(one Problem) { p.errs = multierror.Append(p.errs, one) }
 
 func (p *problems) err() error {
 	if p.errs == nil {

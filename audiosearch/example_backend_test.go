@@ -31,7 +31,7 @@ func newStore() *memory.AudioSearch {
 // putScores stores the scores of a video's three segments.
 func putScores(store audiosearch.ScoreStore, column ...uint16) error {
 	return store.PutScoring(context.Background(), "acme", "d", "v", "v.mp4", audiosearch.Scoring{
-		Model: "m/1", At: noon, Duration: 14 * time.Second, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: 3, Classes: []audiosearch.Class{0},
+		Model: "m/1", At: noon, Duration: 14 * time.Second, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: 3, Classes: []audiosearch.Class{"0"},
 	}, [][]uint16{column})
 }
 
@@ -55,11 +55,11 @@ func ExampleCatalog() {
 	missing, err := catalog.MissingKeys(ctx, "acme", "d", []string{"season", "episode"})
 	fmt.Println(missing, err)
 	check(catalog.PutVideos(ctx, "acme", "d", []audiosearch.Video{{ID: "v", Path: "moved.mp4"}}))
-	_, err = store.Scoring(ctx, "acme", "d", "v", "m/1")
-	fmt.Println(err)
+	scorings, err := store.Scorings(ctx, "acme", "d", "m/1", []string{"v"})
+	fmt.Println(len(scorings), err)
 	// Output:
 	// [episode] <nil>
-	// audiosearch: the video is not scored yet
+	// 0 <nil>
 }
 
 func ExampleScoreStore() {
@@ -69,7 +69,7 @@ func ExampleScoreStore() {
 	fmt.Println(len(u.Videos), u.Matched, err)
 	check(putScores(scores, 100, 65535, 100))
 	hits, err := scores.Search(ctx, "acme", "d", audiosearch.ScoreQuery{
-		Model: "m/1", Class: 0, Limit: 2, Filters: []audiosearch.Filter{{Key: "season", Op: audiosearch.OpGreater, Value: "2.5"}},
+		Model: "m/1", Class: "0", Limit: 2, Filters: []audiosearch.Filter{{Key: "season", Op: audiosearch.OpGreater, Value: "2.5"}},
 	})
 	fmt.Println(hits, err)
 	// Output:
@@ -106,9 +106,9 @@ func ExampleResultStore() {
 	ctx := context.Background()
 	check(store.CreateRun(ctx, audiosearch.Run{Organization: "acme", ID: 7, State: audiosearch.StateRunning}, 1))
 	set := uuid.New()
-	v, err := store.Video(ctx, "acme", "d", "v")
+	videos, _, err := store.Videos(ctx, "acme", "d", []string{"v"})
 	check(err)
-	check(results.PutResultVideos(ctx, "acme", 7, set, []audiosearch.Video{v}))
+	check(results.PutResultVideos(ctx, "acme", 7, set, videos))
 	check(results.PutResults(ctx, "acme", 7, set, []audiosearch.Result{{VideoID: "v", Start: 2 * time.Second}}))
 	page, err := results.RunResults(ctx, "acme", 7, 0)
 	fmt.Println(len(page), err)
@@ -144,10 +144,10 @@ func ExampleCompactor() {
 	var compactor audiosearch.Compactor = store
 	for more := true; more; {
 		var err error
-		more, err = compactor.Compact(context.Background())
+		more, err = compactor.Compact(context.Background(), audiosearch.CompactOptions{})
 		check(err)
 	}
-	hits, err := store.Search(context.Background(), "acme", "d", audiosearch.ScoreQuery{Model: "m/1", Class: 0, Limit: 1})
+	hits, err := store.Search(context.Background(), "acme", "d", audiosearch.ScoreQuery{Model: "m/1", Class: "0", Limit: 1})
 	fmt.Println(hits, err)
 	// Output:
 	// [{v 2 3}] <nil>

@@ -53,8 +53,7 @@ func Example() {
 	check(err)
 	scorer, err := signal.New(nil)
 	check(err)
-	service, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), scorer,
-		&audiosearch.Options{Media: media, Files: folder})
+	service, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder})
 	check(err)
 
 	ctx := context.Background()
@@ -64,10 +63,8 @@ func Example() {
 		audiosearch.Video{ID: "1", Path: "call.wav", Metadata: audiosearch.Metadata{"line": audiosearch.Int(7)}},
 		audiosearch.Video{ID: "2", Path: "quiet.wav", Metadata: audiosearch.Metadata{"line": audiosearch.Int(8)}},
 	))
-	dialTone, err := audiosearch.ParseClass("Dial tone")
-	check(err)
 	run, err := service.Start(ctx, "acme", "ada", audiosearch.Query{
-		Dataset: "calls", Class: dialTone, Limit: 1,
+		Dataset: "calls", Class: "Dial tone", Limit: 1,
 		Filters: []audiosearch.Filter{{Key: "line", Op: audiosearch.OpLess, Value: "10"}},
 	})
 	check(err)
@@ -93,8 +90,10 @@ func Example() {
 type loudness struct{}
 
 func (loudness) Model(context.Context) (audiosearch.Model, error) {
-	shout, err := audiosearch.ParseClass("Shout")
-	return audiosearch.Model{ID: "loudness/1", SampleRate: 8000, Window: time.Second, Hop: time.Second, Classes: []audiosearch.Class{shout}}, err
+	return audiosearch.Model{
+		ID: "loudness/1", Family: "loudness", SampleRate: 8000, Window: time.Second, Hop: time.Second,
+		Classes: []audiosearch.Class{"Shout"},
+	}, nil
 }
 
 func (loudness) Score(_ context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
@@ -159,8 +158,8 @@ func newService(opts audiosearch.Options, files ...string) (service *audiosearch
 	check(err)
 	folder, err := audiosearch.OpenFolder(dir)
 	check(err)
-	opts.Media, opts.Files = beeps{}, folder
-	service, err = audiosearch.New(db.AudioSearch(), db.Queue(nil), loudness{}, &opts)
+	opts.Media, opts.Files, opts.Scorers = beeps{}, folder, []audiosearch.Scorer{loudness{}}
+	service, err = audiosearch.New(db.AudioSearch(), db.Queue(nil), &opts)
 	check(err)
 	_, err = service.CreateDataset(context.Background(), "acme", "d")
 	check(err)
@@ -233,9 +232,7 @@ func (everythingIsFine) Moderate(_ context.Context, _ string, results []audiosea
 func ExampleModerator() {
 	service, done := newService(audiosearch.Options{Moderator: everythingIsFine{}}, "440")
 	defer done()
-	shout, err := audiosearch.ParseClass("Shout")
-	check(err)
-	found, err := service.Search(context.Background(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: shout, Limit: 1})
+	found, err := service.Search(context.Background(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Shout", Limit: 1})
 	check(err)
 	fmt.Println(*found.Results[0].Moderation)
 	// Output:
@@ -293,10 +290,8 @@ func ExampleTracer() {
 	defer done()
 	worker, err := audiosearch.NewWorker(service, nil)
 	check(err)
-	shout, err := audiosearch.ParseClass("Shout")
-	check(err)
 	ctx := context.WithValue(context.Background(), requestID{}, "req-1")
-	_, err = service.Start(ctx, "acme", "ada", audiosearch.Query{Dataset: "d", Class: shout})
+	_, err = service.Start(ctx, "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Shout"})
 	check(err)
 	_, err = worker.RunOnce(context.Background())
 	check(err)
@@ -310,12 +305,10 @@ func ExampleService_ListRuns() {
 	service, done := newService(audiosearch.Options{}, "440")
 	defer done()
 	ctx := context.Background()
-	shout, err := audiosearch.ParseClass("Shout")
-	check(err)
 	for range 3 {
-		run, err := service.Start(ctx, "acme", "ada", audiosearch.Query{Dataset: "d", Class: shout})
+		run, err := service.Start(ctx, "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Shout"})
 		check(err)
-		_, err = service.Start(ctx, "acme", "bob", audiosearch.Query{Dataset: "d", Class: shout})
+		_, err = service.Start(ctx, "acme", "bob", audiosearch.Query{Dataset: "d", Class: "Shout"})
 		check(err)
 		_, err = service.Cancel(ctx, "acme", "d", run.ID, "ada")
 		check(err)

@@ -14,12 +14,17 @@ import (
 var errChanged = errors.New("the file was changed while it was being read: search again when it is complete")
 
 // statFile returns the part of a file's state that costs nothing.
-func statFile(path string) (FileState, error) {
+func statFile(path string) (FileState, *outcome) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return FileState{}, &videoError{err: fmt.Errorf("the file cannot be read, look at it and at who may: %w", withoutPath(err))}
+		return FileState{}, unreadable(err)
 	}
 	return FileState{Size: info.Size(), ModTime: info.ModTime().UTC().Truncate(time.Microsecond)}, nil
+}
+
+// unreadable is the outcome of a file that the system does not let us read.
+func unreadable(err error) *outcome {
+	return failed(fmt.Errorf("the file cannot be read, look at it and at who may: %w", withoutPath(err)))
 }
 
 // sameStat reports whether two states agree in what statFile returns.
@@ -28,25 +33,25 @@ func (f FileState) sameStat(other FileState) bool {
 }
 
 // digestFile reads the whole file.
-func digestFile(ctx context.Context, path string, beat func()) (digest [32]byte, err error) {
+func digestFile(ctx context.Context, path string, beat func()) (digest [32]byte, unread *outcome, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return digest, &videoError{err: fmt.Errorf("the file cannot be read, look at it and at who may: %w", withoutPath(err))}
+		return digest, unreadable(err), nil
 	}
 	defer f.Close()
 	h := sha256.New()
 	for {
 		if err := ctx.Err(); err != nil {
-			return digest, err
+			return digest, nil, err
 		}
 		const step = 4 << 20
 		_, err := io.CopyN(h, f, step)
 		beat()
 		if errors.Is(err, io.EOF) {
-			return [32]byte(h.Sum(nil)), nil
+			return [32]byte(h.Sum(nil)), nil, nil
 		}
 		if err != nil {
-			return digest, &videoError{err: fmt.Errorf("the file cannot be read, look at it and at who may: %w", withoutPath(err))}
+			return digest, unreadable(err), nil
 		}
 	}
 }

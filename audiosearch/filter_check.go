@@ -10,21 +10,31 @@ import (
 // filterCheck tells which metadata pass filters, one video at a time. It is for one
 // goroutine.
 type filterCheck struct {
-	filters []Filter                // all but those of parts
+	filters []keyedPredicate        // all but those of parts
 	parts   map[string][]string     // what values are to contain, by key
 	sets    map[string]*needles.Set // of parts, made when they are needed
 }
 
-func newFilterCheck(filters []Filter) *filterCheck {
+// keyedPredicate is a filter that is ready to be asked.
+type keyedPredicate struct {
+	key string
+	Predicate
+}
+
+func newFilterCheck(filters []Filter) (*filterCheck, error) {
 	c := &filterCheck{parts: make(map[string][]string), sets: make(map[string]*needles.Set)}
 	for _, f := range filters {
 		if f.Op == OpContains {
 			c.parts[f.Key] = append(c.parts[f.Key], f.Value)
-		} else {
-			c.filters = append(c.filters, f)
+			continue
 		}
+		p, err := f.Predicate()
+		if err != nil {
+			return nil, err
+		}
+		c.filters = append(c.filters, keyedPredicate{f.Key, p})
 	}
-	return c
+	return c, nil
 }
 
 // passes reports whether metadata pass all filters. It waits for the organization's turn.
@@ -35,7 +45,7 @@ func (c *filterCheck) passes(ctx context.Context, m Metadata) (bool, error) {
 	}
 	defer t.End()
 	for _, f := range c.filters {
-		if p, err := f.Predicate(); err != nil || !p.Match(m[f.Key]) {
+		if !f.Match(m[f.key]) {
 			return false, nil
 		}
 	}

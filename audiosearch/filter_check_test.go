@@ -26,13 +26,19 @@ func TestFilterCheck(t *testing.T) {
 		},
 	} {
 		for _, filters := range lists {
-			passes, err := newFilterCheck(filters).passes(t.Context(), m)
+			check, err := newFilterCheck(filters)
+			require.NoError(t, err)
+			passes, err := check.passes(t.Context(), m)
 			require.NoError(t, err)
 			require.Equal(t, want, passes, "%v", filters)
 		}
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := newFilterCheck(nil).passes(ended, m)
+	check, err := newFilterCheck(nil)
+	require.NoError(t, err)
+	_, err = check.passes(ended, m)
 	require.ErrorIs(t, err, context.Canceled)
+	_, err = newFilterCheck([]Filter{{Key: "year", Value: "x", Op: OpLess}})
+	require.ErrorIs(t, err, errNotANumber)
 }

@@ -19,14 +19,18 @@ type flight struct {
 	waiting int
 	cancel  context.CancelCauseFunc
 	done    chan struct{}
-	err     error // once done is closed
+	outcome *outcome // once done is closed
+	err     error    // the same
 }
 
 // errAbandoned is why a flight ends that nobody waits for.
 var errAbandoned = errors.New("audiosearch: nobody waits for it any more")
 
-// do returns what work returns. work runs once at a time for each key; its context has the values of the first caller.
-func (f *flights) do(ctx context.Context, key flightKey, work func(ctx context.Context) error) error {
+// do returns what work returns. work runs once at a time for each key; its context has the
+// values of the first caller.
+func (f *flights) do(
+	ctx context.Context, key flightKey, work func(ctx context.Context) (*outcome, error),
+) (*outcome, error) {
 	f.mu.Lock()
 	if f.all == nil {
 		f.all = make(map[flightKey]*flight)
@@ -47,7 +51,7 @@ func (f *flights) do(ctx context.Context, key flightKey, work func(ctx context.C
 				cancel(nil)
 				close(fl.done)
 			}()
-			fl.err = work(running)
+			fl.outcome, fl.err = work(running)
 		}()
 	}
 	fl.waiting++
@@ -55,7 +59,7 @@ func (f *flights) do(ctx context.Context, key flightKey, work func(ctx context.C
 
 	select {
 	case <-fl.done:
-		return fl.err
+		return fl.outcome, fl.err
 	case <-ctx.Done():
 	}
 	f.mu.Lock()
@@ -69,5 +73,5 @@ func (f *flights) do(ctx context.Context, key flightKey, work func(ctx context.C
 		fl.cancel(errAbandoned)
 		<-fl.done // work is watched, so it does not take for ever
 	}
-	return context.Cause(ctx)
+	return nil, context.Cause(ctx)
 }

@@ -105,10 +105,10 @@ func hookedRig(t *testing.T, broken string) (*rig, *hooks, *lockedBuffer) {
 	t.Cleanup(func() { require.NoError(t, folder.Close()) })
 	h.Media, h.SameFiles = r.media, folder
 	log := slog.New(slog.NewTextHandler(logged, nil))
-	r.Service, err = audiosearch.New(r.db.AudioSearch(),
-		r.db.Queue(&mortise.LeaseOptions{Logger: log}), h, &audiosearch.Options{
-			Media: h, Files: h, Moderator: h, Observer: h, Tracer: h, Logger: log,
-		})
+	r.Service, err = audiosearch.New(r.db.AudioSearch(), r.db.Queue(&mortise.LeaseOptions{Logger: log}), &audiosearch.Options{
+		Scorers: []audiosearch.Scorer{h},
+		Media:   h, Files: h, Moderator: h, Observer: h, Tracer: h, Logger: log,
+	})
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.Service, &audiosearch.WorkerOptions{
 		MaxAttempts: 2, Watch: time.Millisecond,

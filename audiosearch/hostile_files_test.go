@@ -20,8 +20,7 @@ import (
 // modelled returns a service over the rig's store with another scorer.
 func (r *rig) modelled(scorer audiosearch.Scorer, media audiosearch.Media) *audiosearch.Service {
 	r.t.Helper()
-	s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), scorer,
-		&audiosearch.Options{Media: media, Files: mustFolder(r.t, r.dir)})
+	s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: mustFolder(r.t, r.dir)})
 	require.NoError(r.t, err)
 	return s
 }
@@ -29,7 +28,7 @@ func (r *rig) modelled(scorer audiosearch.Scorer, media audiosearch.Media) *audi
 // TestModelIsChecked: what a scorer says of itself is not believed.
 func TestModelIsChecked(t *testing.T) {
 	r := newRig(t, nil)
-	good := audiosearch.Model{ID: "m", SampleRate: 1000, Window: 2 * time.Second, Hop: time.Second, Classes: []audiosearch.Class{loud, quiet}}
+	good := audiosearch.Model{ID: "m", Family: "m", SampleRate: 1000, Window: 2 * time.Second, Hop: time.Second, Classes: []audiosearch.Class{loud, quiet}}
 	for name, change := range map[string]func(*audiosearch.Model){
 		"no ID":         func(m *audiosearch.Model) { m.ID = "" },
 		"no rate":       func(m *audiosearch.Model) { m.SampleRate = 0 },
@@ -42,15 +41,16 @@ func TestModelIsChecked(t *testing.T) {
 		"batch":         func(m *audiosearch.Model) { m.Batch = 1025 },
 		"no class":      func(m *audiosearch.Model) { m.Classes = nil },
 		"twice":         func(m *audiosearch.Model) { m.Classes = []audiosearch.Class{loud, loud} },
-		"descending":    func(m *audiosearch.Model) { m.Classes = []audiosearch.Class{quiet, loud} },
-		"no such class": func(m *audiosearch.Model) { m.Classes = []audiosearch.Class{loud, 527} },
+		"nameless":      func(m *audiosearch.Model) { m.Classes = []audiosearch.Class{loud, ""} },
+		"no family":     func(m *audiosearch.Model) { m.Family = "" },
+		"too many":      func(m *audiosearch.Model) { m.Classes = manyClasses(audiosearch.MaxClasses + 1) },
 	} {
 		m := good
 		change(&m)
 		s := r.modelled(&fixedModel{model: m}, r.media)
 		_, err := s.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 		require.ErrorIs(t, err, audiosearch.ErrUnavailable, name)
-		require.ErrorIs(t, s.Ping(t.Context()), audiosearch.ErrUnavailable, name)
+		require.ErrorIs(t, s.PingScorers(t.Context()), audiosearch.ErrUnavailable, name)
 	}
 	r.video("a", 30_000, nil, nil)
 	for _, batch := range []int{0, -1} {
@@ -60,6 +60,15 @@ func TestModelIsChecked(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, audiosearch.Ingested{Scored: 1}, in)
 	}
+}
+
+// manyClasses returns so many classes, and loud the first.
+func manyClasses(n int) []audiosearch.Class {
+	classes := []audiosearch.Class{loud}
+	for i := 1; i < n; i++ {
+		classes = append(classes, audiosearch.Class(fmt.Sprint("sound ", i)))
+	}
+	return classes
 }
 
 // infoMedia is a Media of given information and samples.
@@ -75,7 +84,7 @@ func TestTimesAreWholeMilliseconds(t *testing.T) {
 	const ms, us = time.Millisecond, time.Microsecond
 	r := newRig(t, nil)
 	r.video("a", 1, nil, nil)
-	model := audiosearch.Model{SampleRate: 16_000, Window: 10*ms + 40*us, Hop: 5*ms + 40*us, Classes: []audiosearch.Class{loud, quiet}}
+	model := audiosearch.Model{Family: "f", SampleRate: 16_000, Window: 10*ms + 40*us, Hop: 5*ms + 40*us, Classes: []audiosearch.Class{loud, quiet}}
 	for i, test := range []struct {
 		info audiosearch.Info
 		want []time.Duration
@@ -153,7 +162,7 @@ func TestSlowIsNotStalled(t *testing.T) {
 				o.Stall = 2 * time.Minute
 				prepare(r, o)
 				var err error
-				r.Service, err = audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), r.scorer, o)
+				r.Service, err = audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), o)
 				require.NoError(t, err)
 				r.video("a", 5000, nil, nil)
 				assert.Equal(t, audiosearch.Ingested{Scored: 1}, r.ingest())

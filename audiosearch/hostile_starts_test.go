@@ -221,7 +221,7 @@ func TestStartAndOthers(t *testing.T) {
 				return nil
 			}))
 	}}
-	s, err := audiosearch.New(db.AudioSearch(), queue, r.scorer, nil)
+	s, err := audiosearch.New(db.AudioSearch(), queue, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
 	require.NoError(t, err)
 	run, err = s.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 	require.NoError(t, err)

@@ -23,18 +23,29 @@ import (
 // hookedStore calls functions around methods of a Store.
 type hookedStore struct {
 	audiosearch.Store
-	scoring func(ctx context.Context) error // before Scoring
+	scoring func(ctx context.Context) error // before Scorings
+	video   func(ctx context.Context)       // before Videos, which returns one at a time then
 	ranked  func()                          // after Search
 	compact func() bool
 }
 
-func (h *hookedStore) Scoring(ctx context.Context, org, dataset, video, model string) (audiosearch.Scoring, error) {
+func (h *hookedStore) Scorings(
+	ctx context.Context, org, dataset, model string, videos []string,
+) (map[string]audiosearch.Scoring, error) {
 	if h.scoring != nil {
 		if err := h.scoring(ctx); err != nil {
-			return audiosearch.Scoring{}, err
+			return nil, err
 		}
 	}
-	return h.Store.Scoring(ctx, org, dataset, video, model)
+	return h.Store.Scorings(ctx, org, dataset, model, videos)
+}
+
+func (h *hookedStore) Videos(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
+	if h.video != nil {
+		h.video(ctx)
+		ids = ids[:min(len(ids), 1)]
+	}
+	return h.Store.Videos(ctx, org, dataset, ids)
 }
 
 func (h *hookedStore) Search(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
@@ -45,7 +56,7 @@ func (h *hookedStore) Search(ctx context.Context, org, dataset string, q audiose
 	return hits, err
 }
 
-func (h *hookedStore) Compact(context.Context) (bool, error) {
+func (h *hookedStore) Compact(context.Context, audiosearch.CompactOptions) (bool, error) {
 	return h.compact != nil && h.compact(), nil
 }
 
@@ -81,12 +92,11 @@ func TestLargeVideosAreReadInTurns(t *testing.T) {
 				r.video(id, 3000, map[int]byte{0: 200}, audiosearch.Metadata{"text": audiosearch.String(text)})
 			}
 			r.ingest()
-			store.scoring = func(ctx context.Context) error {
+			store.video = func(ctx context.Context) {
 				if read, ok := ctx.Value(readKey{}).(*atomic.Int32); ok && read.Add(1) == 2 {
 					second.Add(1)
 					<-proceed
 				}
-				return nil
 			}
 			var all sync.WaitGroup
 			for range searches {
@@ -135,18 +145,17 @@ func (f *fixedModel) Model(context.Context) (audiosearch.Model, error) { return 
 // TestModelTooBig: a model whose batches fit into no memory is refused before it is tried.
 func TestModelTooBig(t *testing.T) {
 	db := newMemory(t)
-	big := &fixedModel{model: audiosearch.Model{ID: "big", SampleRate: 384_000, Window: 10 * time.Minute, Hop: 10 * time.Minute,
+	big := &fixedModel{model: audiosearch.Model{ID: "big", Family: "big", SampleRate: 384_000, Window: 10 * time.Minute, Hop: 10 * time.Minute,
 		Classes: []audiosearch.Class{loud}, Batch: 1024}} // a terabyte
-	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), big, nil)
+	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{big}})
 	require.NoError(t, err)
-	_, err = s.Model(t.Context())
-	require.Error(t, err)
+	require.ErrorContains(t, s.PingScorers(t.Context()), "too much for one batch")
 }
 
 // TestInvalidWhileScorerIsDown: what is wrong with the query itself counts first.
 func TestInvalidWhileScorerIsDown(t *testing.T) {
 	db := newMemory(t)
-	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &fixedModel{err: errBroken}, nil)
+	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{&fixedModel{err: errBroken}}})
 	require.NoError(t, err)
 	_, err = s.CreateDataset(t.Context(), org, "d")
 	require.NoError(t, err)
@@ -236,7 +245,7 @@ func TestSweepPassesOver(t *testing.T) {
 	r := newRig(t, nil)
 	now := time.Now()
 	queue := &pickyQueue{Queue: r.db.Queue(nil)}
-	s, err := audiosearch.New(r.db.AudioSearch(), queue, r.scorer, &audiosearch.Options{Now: func() time.Time { return now }})
+	s, err := audiosearch.New(r.db.AudioSearch(), queue, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}, Now: func() time.Time { return now }})
 	require.NoError(t, err)
 	w, err := audiosearch.NewWorker(s, nil)
 	require.NoError(t, err)

@@ -2,130 +2,131 @@ package audiosearch
 
 import (
 	"context"
-	"errors"
-	"strings"
-	"time"
-	"unicode/utf8"
 
-	"github.com/seed-6363c74e/mortise/internal/hook"
+	"golang.org/x/sync/errgroup"
 )
 
-// VideoProblem says why a video cannot be searched, or not all of it.
-type VideoProblem struct {
-	Video   string // its ID
-	Message string // what to do; names no folder of the machine
-	Partly  bool   // what is there of its sound is searched
+// Ingested is what came of looking at the videos of a dataset.
+type Ingested struct {
+	Scored    int            // videos that have new scores
+	Unchanged int            // videos whose scores are those of their files already
+	Problems  []VideoProblem // those that cannot be searched, or not all of them; the latter are counted above too
 }
 
-// videoError is a failure that concerns one video: others go on. Anything else concerns the service.
-type videoError struct {
-	err     error
-	lasting bool // until the file changes
-	partly  bool // there are scores all the same
-	old     bool // with partly: the scores were there before
+// Ingest looks at all videos of a dataset, and has those scored that are new or whose files
+// have changed, by each scorer. Changed scores replace the old ones in one step. A video that
+// cannot be scored is a problem, and not an error. If a scorer has a new model, that takes
+// the place of the current one of its family once it has scored what that one has. Ingest may
+// run beside searches, and any number of times. If a scorer is away, the others score, and the
+// error is [ErrUnavailable].
+func (s *Service) Ingest(ctx context.Context, org, dataset string) (Ingested, error) {
+	return s.ingest(ctx, org, dataset, s.opts.Ingesting)
 }
 
-func (e *videoError) Error() string { return videoMessage(e.err) }
-func (e *videoError) Unwrap() error { return e.err }
-
-// maxVideoMessage bounds what is said of one video, in bytes.
-const maxVideoMessage = 300
-
-// videoMessage is one line of bounded length.
-func videoMessage(err error) string {
-	text := strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "\uFFFD")), " ")
-	text = strings.TrimPrefix(text, "audiosearch: ")
-	if len(text) <= maxVideoMessage {
-		return text
+// ingest is Ingest, so many videos at a time.
+func (s *Service) ingest(ctx context.Context, org, dataset string, atOnce int) (Ingested, error) {
+	var total Ingested
+	scorers, away, err := s.toScore(ctx, org, dataset)
+	if err != nil {
+		return total, err
 	}
-	cut := maxVideoMessage
-	for !utf8.RuneStart(text[cut]) {
-		cut--
+	after := ""
+	for {
+		page, err := s.store.ListVideos(ctx, org, dataset, after, pageSize)
+		if err != nil {
+			return total, unavailable("list videos", err)
+		}
+		videos := make([]Video, len(page))
+		for i, v := range page {
+			videos[i] = Video{ID: v.ID, Path: v.Path}
+		}
+		came := make([]outcome, len(videos))
+		for i, r := range scorers {
+			one, err := s.ensureAll(ctx, org, dataset, videos, r.scorer, r.m, atOnce, func() {})
+			for v := range one {
+				if i == 0 {
+					came[v] = one[v]
+				} else {
+					came[v].join(&one[v])
+				}
+			}
+			if err != nil {
+				total.count(videos, came)
+				return total, err
+			}
+		}
+		total.count(videos, came)
+		if len(page) < pageSize {
+			break
+		}
+		after = page[len(page)-1].ID
 	}
-	return text[:cut] + "..."
-}
-
-// outcome is what came of looking at a video.
-type outcome struct {
-	unchanged bool // its scores are those of its file already
-	conflict  bool // it was changed or deleted meanwhile
-}
-
-// ensure has a video scored by the model, unless its scores are those of its file, and waits for it. The error is a *videoError, or one of the service.
-func (s *Service) ensure(ctx context.Context, org, dataset string, v Video, m Model) (outcome, error) {
-	if s.opts.Media == nil {
-		return outcome{}, s.known(ctx, org, dataset, v.ID, m.ID)
-	}
-	var out outcome
-	key := flightKey{org, dataset, v.ID, v.Path, m.ID}
-	err := s.flights.do(ctx, key, func(ctx context.Context) error {
-		select {
-		case s.slots <- struct{}{}:
-			defer func() { <-s.slots }()
-		case <-ctx.Done():
-			return context.Cause(ctx)
+	for _, r := range scorers {
+		if r.change == nil {
+			continue
 		}
-		start := time.Now()
-		in := &ingestion{service: s, org: org, dataset: dataset, video: v, model: m}
-		err := watched(ctx, s.opts.Open, s.opts.Grace, in.panicked(ctx), in.run)
-		if errors.Is(err, errStalled) && !in.scoring.Load() {
-			err = &videoError{err: errors.New("reading it showed no progress for too long: look at the file and where it is stored")}
-		}
-		var panicked *hook.PanicError
-		if errors.As(err, &panicked) && !in.scoring.Load() {
-			err = &videoError{err: errors.New("it broke the program that reads it: convert it, and ask the operator to look at the log")}
-		}
-		in.observe(ctx, err, time.Since(start))
-		return err
-	})
-	switch {
-	case err == nil:
-	case errors.Is(err, errUnchanged):
-		out.unchanged, err = true, nil
-	case errors.Is(err, ErrConflict):
-		out.conflict, err = true, nil
-	case ctx.Err() == nil:
-		var problem *videoError
-		if !errors.As(err, &problem) {
-			err = unavailable("score a video", err)
+		if _, err := s.change(ctx, org, dataset, *r.change); err != nil {
+			return total, err
 		}
 	}
-	return out, err
+	return total, away
 }
 
-// known says what a service without Media knows of a video that is not wholly scored.
-func (s *Service) known(ctx context.Context, org, dataset, video, model string) error {
-	stored, err := s.store.Scoring(ctx, org, dataset, video, model)
-	switch {
-	case errors.Is(err, ErrNotScored):
-		return &videoError{err: errors.New("it is not scored yet, and this service scores none: have it scored by one that does")}
-	case err != nil:
-		return unavailable("read a scoring", err)
-	case stored.Problem == "": // scored in this moment
-		return nil
+// join makes one outcome of those of a video by two scorers.
+func (o *outcome) join(other *outcome) {
+	if o.problem == "" {
+		o.problem = other.problem
 	}
-	return unchanged(&stored)
+	if other.kind == newlyScored || o.kind == unsearchable && other.kind == unchanged {
+		o.kind = other.kind
+	}
 }
 
-var errUnchanged = errors.New("audiosearch: the scores are those of the file")
+// count adds what came of videos.
+func (in *Ingested) count(videos []Video, came []outcome) {
+	for i := range came {
+		o := &came[i]
+		switch o.kind {
+		case newlyScored:
+			in.Scored++
+		case unchanged:
+			in.Unchanged++
+		}
+		if o.problem != "" {
+			in.Problems = append(in.Problems, VideoProblem{videos[i].ID, o.problem, o.partly()})
+		}
+	}
+}
 
-func (in *ingestion) observe(ctx context.Context, err error, took time.Duration) {
-	if errors.Is(err, errAbandoned) {
-		return
+// ensureAll has videos scored by a model, unless their scores are those of their files, so
+// many at a time, and waits for them. done is called after each, on any goroutine. An error is
+// one of the service; then videos that were not looked at count as moved.
+func (s *Service) ensureAll(
+	ctx context.Context, org, dataset string, videos []Video, p *plug, m Model, atOnce int, done func(),
+) ([]outcome, error) {
+	came := make([]outcome, len(videos))
+	g, together := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
+	for i, v := range videos {
+		came[i].kind = moved
+		if together.Err() != nil {
+			continue
+		}
+		in := &ingestion{service: s, org: org, dataset: dataset, video: v, scorer: p, model: m}
+		g.Go(func() error {
+			o, err := s.flights.do(together, flightKey{org, dataset, v.ID, v.Path, m.ID}, in.work)
+			if err == nil {
+				came[i] = *o
+				done()
+			} else if together.Err() == nil {
+				err = unavailable("score a video", err)
+			}
+			return err
+		})
 	}
-	o := Observation{Kind: KindIngested, Organization: in.org, Dataset: in.dataset, Video: in.video.ID, Position: in.position(), Duration: took}
-	var problem *videoError
-	switch {
-	case err == nil:
-		o.Length = o.Position
-	case errors.Is(err, errUnchanged):
-		o.Kind = KindUnchanged
-	case errors.As(err, &problem) && problem.old:
-		o.Kind, o.Err = KindUnchanged, err
-	case errors.As(err, &problem) && problem.partly:
-		o.Length, o.Err = o.Position, err
-	default:
-		o.Kind, o.Err = KindNotIngested, err
+	err := g.Wait()
+	if err == nil {
+		err = context.Cause(ctx)
 	}
-	in.service.observe(ctx, o)
+	return came, err
 }

@@ -4,238 +4,214 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
-// ingestion is the scoring of one video.
+// ingestion is the scoring of one video by one model.
 type ingestion struct {
 	service      *Service
 	org, dataset string
 	video        Video
+	scorer       *plug
 	model        Model
 
-	scoring atomic.Bool  // the scorer is at work: what takes long now is its fault
+	stage   atomic.Int32 // what takes long, or panics, now
 	samples atomic.Int64 // decoded
 
 	info     Info
 	reported time.Time // of the latest progress
 }
 
+// The stages of an ingestion say whose fault it is if it stands still.
+const (
+	reading int32 = iota // the file's, or that of what reads it
+	scoring              // the scorer's
+	storing              // the store's
+)
+
 func (in *ingestion) position() time.Duration { return in.model.duration(in.samples.Load()) }
 
 // scorerHook is what a panic of a Scorer is logged as.
 const scorerHook = "the scorer"
 
-// panicked returns what a panic becomes: of the scorer, or else of what reads the file.
+// panicked returns what a panic becomes.
 func (in *ingestion) panicked(ctx context.Context) func(p any) error {
 	return func(p any) error {
-		name := "the media"
-		if in.scoring.Load() {
-			name = scorerHook
-		}
+		name := [...]string{reading: "the media", scoring: scorerHook, storing: "the store"}[in.stage.Load()]
 		return hook.Panicked(ctx, in.service.opts.Logger, name, p, "organization", in.org, "dataset", in.dataset, "video", in.video.ID)
 	}
 }
 
-// run scores the video and stores what came of it. It returns errUnchanged if there was nothing to do.
-func (in *ingestion) run(ctx context.Context, beat func(time.Duration)) error {
+// work scores the video when there is a place for it, watched. An error is one of the service.
+func (in *ingestion) work(ctx context.Context) (*outcome, error) {
+	s := in.service
+	if s.opts.Media == nil {
+		return in.notHere(ctx)
+	}
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	start := time.Now()
+	came := make(chan *outcome, 1) // work that is left behind must not write where somebody reads
+	err := watched(ctx, s.opts.Open, s.opts.Grace, in.panicked(ctx), func(ctx context.Context, beat func(time.Duration)) error {
+		o, err := in.run(ctx, beat)
+		came <- o
+		return err
+	})
+	var o *outcome
+	var panicked *hook.PanicError
+	switch {
+	case err == nil:
+		o = <-came
+	case in.stage.Load() != reading:
+	case errors.Is(err, errStalled):
+		o, err = failed(errors.New("reading it showed no progress for too long: look at the file and where it is stored")), nil
+	case errors.As(err, &panicked):
+		o, err = failed(errors.New("it broke the program that reads it: convert it, and ask the operator to look at the log")), nil
+	}
+	in.observe(ctx, o, err, time.Since(start))
+	return o, err
+}
+
+// notHere is the outcome of a video that is not wholly scored in a service without Media.
+func (in *ingestion) notHere(ctx context.Context) (*outcome, error) {
+	stored, err := in.service.scoring(ctx, in.org, in.dataset, in.video.ID, in.model.ID)
+	switch {
+	case errors.Is(err, ErrNotScored):
+		return failed(errors.New("it is not scored yet, and this service scores none: have it scored by one that does")), nil
+	case err != nil:
+		return nil, err
+	case stored.Problem == "": // scored in this moment
+		return &outcome{kind: newlyScored}, nil
+	}
+	return known(&stored), nil
+}
+
+// run scores the video and stores what came of it.
+func (in *ingestion) run(ctx context.Context, beat func(time.Duration)) (*outcome, error) {
 	// A file that is being written is read again a few times: it may be complete by then.
 	const tries = 3
 	for try := 1; ; try++ {
-		if err := in.once(ctx, beat); !errors.Is(err, errChanged) || try == tries {
-			return err
+		in.stage.Store(reading)
+		beat(in.service.opts.Open)
+		file, release, err := in.service.opts.Files.Local(ctx, in.org, in.video.Path)
+		if err != nil {
+			return in.unread(ctx, err)
+		}
+		o, err := func() (*outcome, error) {
+			defer func() {
+				defer hook.Recover(ctx, in.service.opts.Logger, "the files", nil, "video", in.video.ID)
+				release()
+			}()
+			beat(in.service.opts.Stall)
+			return in.file(ctx, file, beat)
+		}()
+		if err != nil || o.kind != rewritten {
+			return o, err
+		}
+		if try == tries {
+			return failed(errChanged), nil
 		}
 	}
 }
 
-// once is one try of run.
-func (in *ingestion) once(ctx context.Context, beat func(time.Duration)) error {
-	in.scoring.Store(false)
-	beat(in.service.opts.Open)
-	file, release, err := in.service.opts.Files.Local(ctx, in.org, in.video.Path)
-	if err != nil {
-		return in.mediaError(ctx, err)
+// file is run with the local file at hand.
+func (in *ingestion) file(ctx context.Context, file string, beat func(time.Duration)) (*outcome, error) {
+	s := in.service
+	before, unread := statFile(file)
+	if unread != nil {
+		return unread, nil
 	}
-	defer func() {
-		defer hook.Recover(ctx, in.service.opts.Logger, "the files", nil, "video", in.video.ID)
-		release()
-	}()
-	beat(in.service.opts.Stall)
-	return in.file(ctx, file, beat)
+	in.stage.Store(storing)
+	stored, err := s.scoring(ctx, in.org, in.dataset, in.video.ID, in.model.ID)
+	tried := err == nil
+	if err != nil && !errors.Is(err, ErrNotScored) {
+		return nil, err
+	}
+	in.stage.Store(reading)
+	if tried && stored.File.sameStat(before) {
+		return known(&stored), nil
+	}
+	// A kind of file that nobody reads is not worth the reading of it all.
+	beat(s.opts.Open)
+	info, err := s.opts.Media.Probe(ctx, file)
+	beat(s.opts.Stall)
+	var bad *outcome
+	if err != nil {
+		if bad, err = in.unread(ctx, err); err != nil || !bad.lasting {
+			return bad, err
+		}
+	}
+	if before.Digest, unread, err = digestFile(ctx, file, func() { beat(s.opts.Stall) }); unread != nil || err != nil {
+		return unread, err
+	}
+	if tried && stored.File.Size == before.Size && stored.File.Digest == before.Digest {
+		return known(&stored), nil
+	}
+
+	in.info = info
+	var result scored
+	if bad == nil {
+		if result, bad, err = in.score(ctx, file, before.Digest, beat); err != nil {
+			return nil, err
+		}
+		if bad != nil && !bad.lasting {
+			return bad, nil
+		}
+	}
+	if err := in.sameModel(ctx); err != nil {
+		return nil, err
+	}
+	in.stage.Store(reading)
+	if files, ok := s.opts.Files.(SameFiles); ok && !files.Same(in.org, in.video.Path, file) {
+		return &outcome{kind: rewritten}, nil
+	}
+	after, unread := statFile(file)
+	if unread != nil {
+		return unread, nil
+	}
+	if !after.sameStat(before) {
+		return &outcome{kind: rewritten}, nil
+	}
+	in.stage.Store(storing)
+	return in.put(ctx, before, result, bad)
+}
+
+// put stores what came of scoring the file.
+func (in *ingestion) put(ctx context.Context, file FileState, result scored, bad *outcome) (*outcome, error) {
+	s, o := in.service, &outcome{kind: newlyScored}
+	if bad != nil {
+		o, result.Problem = bad, bad.problem
+	}
+	result.Model, result.File, result.At = in.model.ID, file, s.now()
+	err := s.store.PutScoring(ctx, in.org, in.dataset, in.video.ID, in.video.Path, result.Scoring, result.columns)
+	switch {
+	case errors.Is(err, ErrConflict):
+		return &outcome{kind: moved}, nil
+	case err != nil:
+		return nil, unavailable("store scores", err)
+	}
+	return o, nil
 }
 
 // errModelChanged: what was scored was scored by nobody knows which of two.
 var errModelChanged = fmt.Errorf("%w: the scorer's model changed meanwhile: try again", ErrUnavailable)
 
-// file is run with the local file at hand.
-func (in *ingestion) file(ctx context.Context, file string, beat func(time.Duration)) error {
-	s := in.service
-	before, err := statFile(file)
-	if err != nil {
-		return err
-	}
-	in.scoring.Store(true)
-	stored, err := s.store.Scoring(ctx, in.org, in.dataset, in.video.ID, in.model.ID)
-	known := err == nil
-	if err != nil && !errors.Is(err, ErrNotScored) {
-		return unavailable("read a scoring", err)
-	}
-	in.scoring.Store(false)
-	if known && stored.File.sameStat(before) {
-		return unchanged(&stored)
-	}
-	// A kind of file that nobody reads is not worth the reading of it all.
-	beat(s.opts.Open)
-	info, probeErr := s.opts.Media.Probe(ctx, file)
-	beat(s.opts.Stall)
-	var problem *videoError
-	if probeErr != nil {
-		if probeErr = in.mediaError(ctx, probeErr); !errors.As(probeErr, &problem) || !problem.lasting {
-			return probeErr
-		}
-	}
-	if before.Digest, err = digestFile(ctx, file, func() { beat(s.opts.Stall) }); err != nil {
-		return err
-	}
-	if known && stored.File.Size == before.Size && stored.File.Digest == before.Digest {
-		return unchanged(&stored)
-	}
-
-	in.info = info
-	var scoring Scoring
-	var columns [][]uint16
-	if err = probeErr; err == nil {
-		scoring, columns, err = in.score(ctx, file, beat)
-	}
-	switch {
-	case errors.As(err, &problem) && problem.partly:
-		scoring.Problem = problem.Error()
-	case errors.As(err, &problem) && problem.lasting:
-		scoring, columns = Scoring{Problem: problem.Error()}, nil
-	case err != nil:
-		return err
-	}
-	in.scoring.Store(true) // from here on the scorer and the store are to blame, not the file
-	if now, modelErr := s.model(ctx); modelErr != nil {
-		return modelErr
-	} else if now.ID != in.model.ID {
-		return errModelChanged
-	}
-	if files, ok := s.opts.Files.(SameFiles); ok {
-		in.scoring.Store(false)
-		if !files.Same(in.org, in.video.Path, file) {
-			return &videoError{err: errChanged}
-		}
-		in.scoring.Store(true)
-	}
-	if after, statErr := statFile(file); statErr != nil {
-		return statErr
-	} else if !after.sameStat(before) {
-		return &videoError{err: errChanged}
-	}
-	scoring.Model, scoring.File, scoring.At = in.model.ID, before, s.now()
-	if putErr := s.store.PutScoring(ctx, in.org, in.dataset, in.video.ID, in.video.Path, scoring, columns); putErr != nil {
-		return unavailable("store scores", putErr)
+// sameModel returns an error unless the scorer still has the model that the video was scored
+// by.
+func (in *ingestion) sameModel(ctx context.Context) error {
+	in.stage.Store(scoring)
+	now, err := in.scorer.model(ctx)
+	if err == nil && now.ID != in.model.ID {
+		err = errModelChanged
 	}
 	return err
-}
-
-func unchanged(stored *Scoring) error {
-	if stored.Problem != "" {
-		return &videoError{err: errors.New(stored.Problem), lasting: true, partly: stored.Scored(), old: stored.Scored()}
-	}
-	return errUnchanged
-}
-
-// score decodes the file and has it scored. With a videoError that is partly, there are scores as well.
-func (in *ingestion) score(ctx context.Context, file string, beat func(time.Duration)) (Scoring, [][]uint16, error) {
-	s := in.service
-	if in.info.Duration > s.opts.MaxDuration {
-		return Scoring{}, nil, in.tooLong()
-	}
-	in.samples.Store(0)
-	scores := newCollector(len(in.model.Classes))
-	segments := newSegmenter(in.model, func(ctx context.Context, clips [][]float32) error {
-		in.scoring.Store(true)
-		rows, err := s.scorer.Score(ctx, clips)
-		if err == nil {
-			err = scores.add(rows, len(clips))
-		}
-		if err != nil {
-			return &scorerError{err}
-		}
-		in.scoring.Store(false)
-		beat(s.opts.Stall)
-		return nil
-	})
-	var incomplete error
-	for block, err := range s.opts.Media.PCM(ctx, file, in.model.SampleRate) {
-		if errors.Is(err, ErrIncomplete) && segments.total > 0 {
-			incomplete = &videoError{err: err, lasting: true, partly: true}
-			break
-		}
-		if err != nil {
-			return Scoring{}, nil, in.mediaError(ctx, err)
-		}
-		if len(block) > 0 { // or else it is no progress
-			beat(s.opts.Stall)
-		}
-		for _, x := range block {
-			if x-x != 0 { // NaN or infinite
-				return Scoring{}, nil, &videoError{err: errors.New("its sound has samples that are no numbers: make it again"), lasting: true}
-			}
-		}
-		if err := segments.add(ctx, block); err != nil {
-			return Scoring{}, nil, err
-		}
-		in.samples.Store(segments.total)
-		if in.position() > s.opts.MaxDuration {
-			return Scoring{}, nil, in.tooLong()
-		}
-		in.progress(ctx)
-		if err := ctx.Err(); err != nil {
-			return Scoring{}, nil, context.Cause(ctx)
-		}
-	}
-	if ctx.Err() != nil { // a Media may end without a word then
-		return Scoring{}, nil, context.Cause(ctx)
-	}
-	if err := segments.finish(ctx); err != nil {
-		return Scoring{}, nil, err
-	}
-	if segments.scored == 0 {
-		return Scoring{}, nil, &videoError{err: errors.New("the file has no sound: leave it out, or give it a sound track"), lasting: true}
-	}
-	return in.scored(segments), scores.columns, incomplete
-}
-
-// scored describes what was scored, but for what file() adds.
-func (in *ingestion) scored(g *segmenter) Scoring {
-	// Spans are told from whole samples, so that they cannot drift from what was scored.
-	scoring := Scoring{
-		Duration: max(in.model.duration(g.total).Round(time.Millisecond), time.Millisecond),
-		Window:   in.model.duration(int64(g.window)),
-		Hop:      in.model.duration(int64(g.hop)),
-		Windows:  g.scored,
-		HasVideo: in.info.HasVideo && len(in.info.Keyframes) > 0,
-		Classes:  slices.Clone(in.model.Classes),
-	}
-	if scoring.HasVideo {
-		for _, at := range in.info.Keyframes {
-			scoring.Keyframes = append(scoring.Keyframes, max(at, 0).Round(time.Millisecond))
-		}
-		slices.Sort(scoring.Keyframes)
-		scoring.Keyframes = slices.Compact(scoring.Keyframes)
-	}
-	return scoring
-}
-
-func (in *ingestion) tooLong() error {
-	return &videoError{err: fmt.Errorf("it is longer than %v, which is the limit here: cut it into parts", in.service.opts.MaxDuration)}
 }
 
 // progress tells the observer how far it is, once a second.
@@ -245,26 +221,39 @@ func (in *ingestion) progress(ctx context.Context) {
 	}
 	in.reported = time.Now()
 	in.service.observe(ctx, Observation{Kind: KindIngesting, Organization: in.org, Dataset: in.dataset, Video: in.video.ID,
-		Position: in.position(), Length: in.info.Duration})
+		Model: in.model.ID, Position: in.position(), Length: in.info.Duration})
 }
 
-// mediaError says what an error of Files or Media means. If the context ended, that is the reason.
-func (in *ingestion) mediaError(ctx context.Context, err error) error {
+// unread is the outcome after an error of Files or Media. If the context ended, that is the
+// reason, and no outcome.
+func (in *ingestion) unread(ctx context.Context, err error) (*outcome, error) {
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	if err == ErrFormat { // which says nothing of what to do
 		err = errNoFormat
 	}
-	lasting := errors.Is(err, ErrBadMedia) || errors.Is(err, ErrIncomplete)
-	if !lasting {
-		err = withoutPath(err)
+	if errors.Is(err, ErrBadMedia) || errors.Is(err, ErrIncomplete) {
+		return broken(err), nil
 	}
-	return &videoError{err: err, lasting: lasting}
+	return failed(withoutPath(err)), nil
 }
 
-// scorerError is a failure of the scorer: it concerns all videos.
-type scorerError struct{ err error }
-
-func (e *scorerError) Error() string   { return "audiosearch: the scorer failed: " + e.err.Error() }
-func (e *scorerError) Unwrap() []error { return []error{e.err, ErrUnavailable} }
+// observe tells what came of it.
+func (in *ingestion) observe(ctx context.Context, o *outcome, err error, took time.Duration) {
+	if errors.Is(err, errAbandoned) {
+		return
+	}
+	seen := Observation{Kind: KindNotIngested, Organization: in.org, Dataset: in.dataset, Video: in.video.ID, Model: in.model.ID,
+		Position: in.position(), Duration: took, Err: err}
+	if err == nil {
+		seen.Err = o.err()
+		switch o.kind {
+		case newlyScored:
+			seen.Kind, seen.Length = KindIngested, seen.Position
+		case unchanged:
+			seen.Kind = KindUnchanged
+		}
+	}
+	in.service.observe(ctx, seen)
+}

@@ -1,43 +1,27 @@
 package audiosearch
 
 import (
-	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// model asks the scorer, and checks what it says.
-func (s *Service) model(ctx context.Context) (Model, error) {
-	answer := make(chan Model, 1) // a scorer that is left behind must not write where somebody reads
-	err := watched(ctx, s.opts.Stall, s.opts.Grace, s.panicked(ctx, scorerHook), func(ctx context.Context, _ func(time.Duration)) error {
-		m, err := s.scorer.Model(ctx)
-		answer <- m
-		return err
-	})
-	if err != nil {
-		return Model{}, unavailable("ask the scorer for its model", err)
-	}
-	m := <-answer
-	if err := m.check(); err != nil {
-		return Model{}, Permanent(fmt.Errorf("%w: %w", ErrUnavailable, err))
-	}
-	if m.Batch <= 0 {
-		m.Batch = 8
-	}
-	return m, nil
-}
+// MaxClasses is how many classes a model may predict.
+const MaxClasses = 10_000
 
-// The bounds of a model.
+// The other bounds of a model.
 const (
 	maxSampleRate = 384_000
 	maxWindow     = 10 * time.Minute
 	maxBatch      = 1024
 	maxSamples    = 64 << 20 // of a batch
+	usualBatch    = 8
 )
 
+// check returns what is wrong with what a scorer says of its model.
 func (m *Model) check() error {
 	problem := func(format string, args ...any) error {
 		return fmt.Errorf("the scorer's model is not usable: "+format, args...)
@@ -45,6 +29,8 @@ func (m *Model) check() error {
 	switch {
 	case name.Problem(m.ID) != "":
 		return problem("its ID %s", name.Problem(m.ID))
+	case name.Problem(m.Family) != "":
+		return problem("its Family %s", name.Problem(m.Family))
 	case m.SampleRate < 1 || m.SampleRate > maxSampleRate:
 		return problem("sample rate %d; it must be 1 to %d", m.SampleRate, maxSampleRate)
 	case m.Window <= 0 || m.Window > maxWindow:
@@ -59,13 +45,26 @@ func (m *Model) check() error {
 		return problem("%d windows of %v at %d Hz are too much for one batch", m.Batch, m.Window, m.SampleRate)
 	case len(m.Classes) == 0:
 		return problem("it predicts no class")
+	case len(m.Classes) > MaxClasses:
+		return problem("%d classes; they must be at most %d", len(m.Classes), MaxClasses)
 	}
-	for i, c := range m.Classes {
-		if !c.Valid() || i > 0 && c <= m.Classes[i-1] {
-			return problem("its classes must be valid and ascending")
+	seen := make(map[Class]bool, len(m.Classes))
+	for _, c := range m.Classes {
+		if p := name.Problem(string(c)); p != "" {
+			return problem("the name of a class %s", p)
 		}
+		if seen[c] {
+			return problem("it has the class %q twice", c)
+		}
+		seen[c] = true
 	}
 	return nil
+}
+
+// equal reports whether a scorer has said the same of its model twice.
+func (m *Model) equal(o *Model) bool {
+	return m.ID == o.ID && m.Family == o.Family && m.SampleRate == o.SampleRate && m.Window == o.Window &&
+		m.Hop == o.Hop && m.Batch == o.Batch && slices.Equal(m.Classes, o.Classes)
 }
 
 // samples returns how many samples a duration has.
@@ -80,7 +79,7 @@ func (m *Model) duration(samples int64) time.Duration {
 	return time.Duration(whole)*time.Second + time.Duration(rest*int64(time.Second)/rate)
 }
 
-// classNamesOf lists what a model predicts, for a message.
+// classNamesOf lists classes for a message.
 func classNamesOf(classes []Class) string {
 	const most = 40
 	names := make([]string, 0, most+1)
@@ -89,8 +88,8 @@ func classNamesOf(classes []Class) string {
 			names = append(names, fmt.Sprintf("and %d more", len(classes)-most))
 			break
 		}
-		names = append(names, c.String())
+		names = append(names, string(c))
 	}
 	slices.Sort(names[:min(len(names), most)])
-	return joinNames(names)
+	return strings.Join(names, "; ") // names may have commas
 }

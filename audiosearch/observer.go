@@ -45,6 +45,7 @@ type Observation struct {
 	Video        string // "" if it is not about a video
 	Actor        string // who asked, "" if it is not known
 	Class        Class  // of runs and searches
+	Model        string // the ID of that which scores or has scored; "" for runs
 	Termination  Termination
 	Attempt      int
 

@@ -21,8 +21,8 @@ import (
 
 // The rig's model hears two classes: how loud a segment is, and how quiet.
 const (
-	loud  audiosearch.Class = 8 // Shout
-	quiet audiosearch.Class = 500
+	loud  audiosearch.Class = "Loud"
+	quiet audiosearch.Class = "Quiet"
 	org                     = "acme"
 )
 
@@ -30,6 +30,7 @@ const (
 type volume struct {
 	id    atomic.Pointer[string]
 	calls atomic.Int64
+	clips atomic.Int64                                    // that were scored
 	hook  atomic.Pointer[func(ctx context.Context) error] // called before each batch
 }
 
@@ -38,7 +39,7 @@ func (v *volume) Model(context.Context) (audiosearch.Model, error) {
 	if other := v.id.Load(); other != nil {
 		id = *other
 	}
-	return audiosearch.Model{ID: id, SampleRate: 1000, Window: 2 * time.Second, Hop: time.Second, Classes: []audiosearch.Class{loud, quiet}, Batch: 3}, nil
+	return audiosearch.Model{ID: id, Family: "volume", SampleRate: 1000, Window: 2 * time.Second, Hop: time.Second, Classes: []audiosearch.Class{loud, quiet}, Batch: 3}, nil
 }
 
 func (v *volume) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
@@ -48,6 +49,7 @@ func (v *volume) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Sc
 			return nil, err
 		}
 	}
+	v.clips.Add(int64(len(clips)))
 	rows := make([]audiosearch.Scores, len(clips))
 	for i, clip := range clips {
 		var most float32
@@ -168,12 +170,12 @@ func newRigOver(t *testing.T, db *memory.DB, store audiosearch.Store, queue audi
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, folder.Close()) })
 	logger := slog.New(slog.DiscardHandler)
-	opts := &audiosearch.Options{Media: r.media, Files: folder, Logger: logger, Observer: audiosearch.ObserverFunc(r.observe)}
+	opts := &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}, Media: r.media, Files: folder, Logger: logger, Observer: audiosearch.ObserverFunc(r.observe)}
 	working := &audiosearch.WorkerOptions{Backoff: func(int) time.Duration { return 0 }, Watch: 10 * time.Millisecond}
 	if change != nil {
 		change(opts, working)
 	}
-	r.Service, err = audiosearch.New(store, queue, r.scorer, opts)
+	r.Service, err = audiosearch.New(store, queue, opts)
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.Service, working)
 	require.NoError(t, err)
@@ -240,6 +242,18 @@ func (r *rig) results(id int64) audiosearch.Run {
 	run, err := r.Results(r.t.Context(), org, "d", id)
 	require.NoError(r.t, err)
 	return run
+}
+
+// models returns the models that the dataset knows, and which are current.
+func (r *rig) models() map[string]bool {
+	r.t.Helper()
+	found, err := r.Models(r.t.Context(), org, "d")
+	require.NoError(r.t, err)
+	current := make(map[string]bool)
+	for _, m := range found {
+		current[m.ID] = m.Current
+	}
+	return current
 }
 
 // search starts a search, carries it out and returns the run.

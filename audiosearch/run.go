@@ -13,12 +13,16 @@ import (
 // Query is what a search asks for.
 type Query struct {
 	Dataset        string
-	Class          Class
+	Class          Class    // what to look for
 	Limit          int      // results at most; 0: 40
 	Offset         int      // results to leave out at the top
 	Filters        []Filter // on the metadata of videos, all of which must pass
 	MinScore       float64  // results below are left out; in [0,1]
 	SkipModeration bool
+
+	// Model asks for the scores by one model, by its ID. "": those by the current model of
+	// the first family that predicts the class, in the order of the scorers.
+	Model string `json:",omitempty"`
 }
 
 // DefaultLimit is how many results a query without a limit gets.

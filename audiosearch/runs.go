@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
@@ -20,7 +19,13 @@ import (
 // [ErrUnavailable]; after the last one a run may exist that nobody knows. An organization
 // that no job can have ([mortise.Job]) is an error that is none of these.
 func (s *Service) Start(ctx context.Context, org, actor string, q Query) (Run, error) {
-	d, err := s.check(ctx, org, &q)
+	p := s.checkQuery(&q)
+	d, err := s.store.Dataset(ctx, org, q.Dataset)
+	if err == nil {
+		_, err = s.check(ctx, org, &q, p, (*plug).quick)
+	} else if err = unavailable("read a dataset", err); p.err() != nil {
+		err = p.err()
+	}
 	if err != nil {
 		return Run{}, err
 	}
@@ -45,59 +50,6 @@ func (s *Service) Start(ctx context.Context, org, actor string, q Query) (Run, e
 	}
 	s.observe(ctx, Observation{Kind: KindStarted, Organization: org, Dataset: q.Dataset, RunID: r.ID, Actor: actor, Class: q.Class})
 	return r, nil
-}
-
-// check fills in the query's defaults, and returns everything that is wrong with it at once.
-func (s *Service) check(ctx context.Context, org string, q *Query) (Dataset, error) {
-	p := s.checkQuery(q)
-	if len(q.Filters) > s.opts.MaxFilters {
-		return Dataset{}, p.err()
-	}
-	d, err := s.store.Dataset(ctx, org, q.Dataset)
-	if err != nil {
-		if invalid := p.err(); invalid != nil {
-			return d, invalid
-		}
-		return d, unavailable("read a dataset", err)
-	}
-	m, err := s.model(ctx)
-	if err != nil {
-		if invalid := p.err(); invalid != nil {
-			return d, invalid
-		}
-		return d, err
-	}
-	if q.Class.Valid() && !m.Predicts(q.Class) {
-		p.add("audio_class", ProblemUnsupportedClass, "cannot be found by this server's scorer, which knows: %s", classNamesOf(m.Classes))
-	}
-	if err := s.checkKeys(ctx, org, q, p); err != nil {
-		return d, err
-	}
-	return d, p.err()
-}
-
-// checkKeys adds a problem for each filter whose key no video has.
-func (s *Service) checkKeys(ctx context.Context, org string, q *Query, p *problems) error {
-	if len(q.Filters) == 0 {
-		return nil
-	}
-	keys := make([]string, 0, len(q.Filters))
-	for _, f := range q.Filters {
-		// A store may not be able to ask for what no video can have.
-		if isKey(f.Key) && len(f.Key) <= MaxFilterBytes {
-			keys = append(keys, f.Key)
-		}
-	}
-	missing, err := s.store.MissingKeys(s.turns.With(ctx, org), org, q.Dataset, keys)
-	if err != nil {
-		return unavailable("look for metadata keys", err)
-	}
-	for i, f := range q.Filters {
-		if len(f.Key) <= MaxFilterBytes && (!isKey(f.Key) || slices.Contains(missing, f.Key)) {
-			p.add(fmt.Sprintf("metadata_filters[%d].key", i), ProblemUnknownKey, "no video of the dataset has this metadata key")
-		}
-	}
-	return nil
 }
 
 // maxCarrier bounds what a Tracer may store with a run, in bytes.
@@ -129,9 +81,9 @@ func (s *Service) create(ctx context.Context, r *Run) error {
 		}
 		if s.tx != nil {
 			r.State = StateQueued
-			err = s.tx.CreateRunAndAdd(ctx, r.Clone(), s.opts.MaxWaiting, r.Job())
+			err = s.tx.CreateRunAndAdd(ctx, *r, s.opts.MaxWaiting, r.Job())
 		} else {
-			err = s.store.CreateRun(ctx, r.Clone(), s.opts.MaxWaiting)
+			err = s.store.CreateRun(ctx, *r, s.opts.MaxWaiting)
 		}
 		if !errors.Is(err, ErrRunExists) {
 			return unavailable("store a run", err)
@@ -170,7 +122,7 @@ func (s *Service) enqueue(ctx context.Context, r *Run) error {
 		if stored.State != StateTerminated {
 			s.noteQueued(stored, asked)
 		}
-		*r = stored.Clone()
+		*r = *stored
 		return nil
 	})
 	if errors.Is(err, ErrRunNotFound) {
@@ -187,6 +139,7 @@ func (s *Service) noteQueued(r *Run, at time.Time) {
 	}
 }
 
+// update changes a run. What change sees and leaves is its own ([Runs]), so it may keep it.
 func (s *Service) update(ctx context.Context, org string, id int64, change func(*Run) error) error {
 	return tellApart(change, func(change func(*Run) error) error {
 		return s.store.UpdateRun(ctx, org, id, change)
@@ -316,7 +269,7 @@ func (s *Service) Cancel(ctx context.Context, org, dataset string, id int64, act
 		default:
 			stored.end(now, ClientError, messageCancelled)
 		}
-		r = stored.Clone()
+		r = *stored
 		return nil
 	})
 	if err != nil {

@@ -106,24 +106,27 @@ func TestProblemsOfQueries(t *testing.T) {
 		}
 		return all
 	}
+	ofFilter := func(i int, part string, kind audiosearch.ProblemKind) audiosearch.Problem {
+		return audiosearch.Problem{Field: "metadata_filters", Index: i, Part: part, Kind: kind}
+	}
 	assert.Equal(t, []audiosearch.Problem{
 		{Field: "limit", Kind: audiosearch.ProblemInvalid}, {Field: "offset", Kind: audiosearch.ProblemInvalid}, {Field: "min_score", Kind: audiosearch.ProblemInvalid},
-		{Field: "metadata_filters[1].value", Kind: audiosearch.ProblemNotANumber}, {Field: "metadata_filters[2].op", Kind: audiosearch.ProblemInvalid},
-		{Field: "audio_class", Kind: audiosearch.ProblemUnsupportedClass}, {Field: "metadata_filters[0].key", Kind: audiosearch.ProblemUnknownKey},
-	}, start(audiosearch.Query{Dataset: "d", Class: 7, Limit: 1001, Offset: -1, MinScore: math.NaN(), Filters: []audiosearch.Filter{
+		ofFilter(1, "value", audiosearch.ProblemNotANumber), ofFilter(2, "op", audiosearch.ProblemInvalid),
+		{Field: "audio_class", Kind: audiosearch.ProblemUnsupportedClass}, ofFilter(0, "key", audiosearch.ProblemUnknownKey),
+	}, start(audiosearch.Query{Dataset: "d", Class: "7", Limit: 1001, Offset: -1, MinScore: math.NaN(), Filters: []audiosearch.Filter{
 		{Key: "nobody", Value: "1"}, {Key: "k", Value: "x", Op: ">"}, {Key: "k", Op: "~"},
 	}}))
-	assert.Equal(t, []audiosearch.Problem{{Field: "audio_class", Kind: audiosearch.ProblemInvalid}}, start(audiosearch.Query{Dataset: "d", Class: 527}))
+	assert.Equal(t, []audiosearch.Problem{{Field: "audio_class", Kind: audiosearch.ProblemInvalid}}, start(audiosearch.Query{Dataset: "d"}), "none is no sound")
 	assert.Equal(t, []audiosearch.Problem{{Field: "metadata_filters", Kind: audiosearch.ProblemInvalid}},
 		start(audiosearch.Query{Dataset: "d", Class: loud, Filters: make([]audiosearch.Filter, 101)}))
 	for _, key := range []string{"", "\x00", "\xff"} {
-		assert.Equal(t, []audiosearch.Problem{{Field: "metadata_filters[0].key", Kind: audiosearch.ProblemUnknownKey}},
+		assert.Equal(t, []audiosearch.Problem{ofFilter(0, "key", audiosearch.ProblemUnknownKey)},
 			start(audiosearch.Query{Dataset: "d", Class: loud, Filters: []audiosearch.Filter{{Key: key, Value: "x"}}}))
 	}
 	long := strings.Repeat("x", audiosearch.MaxFilterBytes+1)
 	assert.Equal(t, []audiosearch.Problem{
-		{Field: "metadata_filters[0].value", Kind: audiosearch.ProblemTooLong}, {Field: "metadata_filters[1].key", Kind: audiosearch.ProblemTooLong},
-		{Field: "metadata_filters[2].value", Kind: audiosearch.ProblemTooLong}, {Field: "metadata_filters[2].op", Kind: audiosearch.ProblemInvalid},
+		ofFilter(0, "value", audiosearch.ProblemTooLong), ofFilter(1, "key", audiosearch.ProblemTooLong),
+		ofFilter(2, "value", audiosearch.ProblemTooLong), ofFilter(2, "op", audiosearch.ProblemInvalid),
 	}, start(audiosearch.Query{Dataset: "d", Class: loud, Filters: []audiosearch.Filter{
 		{Key: "k", Value: long, Op: ">"}, {Key: long, Value: "x"}, {Key: "k", Value: long, Op: "~"}, {Key: "k", Value: long[1:], Op: "contains"},
 	}}))
@@ -131,8 +134,10 @@ func TestProblemsOfQueries(t *testing.T) {
 	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 	_, err = r.Start(t.Context(), "other", "", audiosearch.Query{Dataset: "d", Class: loud})
 	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
-	_, err = r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: 7})
-	assert.ErrorContains(t, err, "Shout; Silence", "what it can find")
+	_, err = r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: "quite"})
+	require.ErrorContains(t, err, `did you mean "Quiet"?`)
+	_, err = r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: "7"})
+	assert.ErrorContains(t, err, "which knows: Loud; Quiet", "what it can find")
 }
 
 // TestWhoseRun: a run reads like none to another organization, and under another dataset.
@@ -205,7 +210,7 @@ func TestCancel(t *testing.T) {
 	for name, cancel := range map[string]func(id int64) error{
 		"by this service": func(id int64) error { _, err := r.Cancel(t.Context(), org, "d", id, "ada"); return err },
 		"by another one": func(id int64) error {
-			other, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), r.scorer, nil)
+			other, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
 			require.NoError(t, err)
 			run, err := other.Cancel(t.Context(), org, "d", id, "ada")
 			assert.Equal(t, audiosearch.StateTerminating, run.State)

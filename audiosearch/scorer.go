@@ -9,22 +9,28 @@ import (
 
 // Model says what a [Scorer] takes and gives.
 type Model struct {
-	// ID names the model and everything that its scores depend on: its kind, the version of the code that prepares its input, and a digest of
-	// its weights ("ast/1/sha256:...", "signal/3"). Scores are kept for each file and model ID; another ID means that all is scored again.
-	// It is a name: 1 to 255 bytes.
+	// ID names the model and everything that its scores depend on: its kind, the version of
+	// the code that prepares its input, and a digest of its weights
+	// ("ast/1/sha256:...", "signal/3"). Scores are kept for each file and model ID; another
+	// ID means that all is scored again. It is a name: 1 to 255 bytes.
 	ID string
+
+	// Family names the model without what changes when it is made better: "ast", "signal".
+	// Of the models of a family, searches read the scores of one at a time. A new one takes
+	// the place of the old one in a dataset when it has scored what the old one has. It is a
+	// name, like ID.
+	Family string
 
 	SampleRate int           // of the clips, in Hz
 	Window     time.Duration // length of a segment
 	Hop        time.Duration // from the start of a segment to that of the next one; at most Window
-	Classes    []Class       // those that it predicts, ascending
+	Classes    []Class       // those that it predicts, in the order of its scores: 1 to MaxClasses, each once
 	Batch      int           // clips that it likes to be given at a time; 0: 8
 }
 
 // Predicts reports whether the model gives scores for a class.
 func (m *Model) Predicts(c Class) bool {
-	_, found := slices.BinarySearch(m.Classes, c)
-	return found
+	return slices.Contains(m.Classes, c)
 }
 
 // Scores are the scores of one clip: one value in [0,1] for each of [Model.Classes], in that order.

@@ -2,7 +2,6 @@ package audiosearch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -18,73 +17,154 @@ type Found struct {
 	Results  []Result
 	Problems []VideoProblem // matching videos that could not be searched, or not all of them
 
+	// LeftOut is how many matching videos have no scores by the model that was searched,
+	// while its scorer is away, or not part of this service.
+	LeftOut int
+
 	matched int       // videos that passed the filters
 	set     uuid.UUID // where a run's results are
 }
 
-// Search searches at once, and returns what was found. It scores first the matching
-// videos that have no scores, which can take long; [Service.Ingest] beforehand spares
-// that. It makes no run.
+// Search searches at once, and returns what was found. It scores first the matching videos
+// that have no scores, which can take long; [Service.Ingest] beforehand spares that. While the
+// scorer of the model is away it searches what is scored, and says how much is left out. It
+// makes no run.
 //
 // Errors are *ValidationError, [ErrDatasetNotFound] and [ErrUnavailable].
 func (s *Service) Search(ctx context.Context, org, actor string, q Query) (Found, error) {
 	start := time.Now()
-	if _, err := s.check(ctx, org, &q); err != nil {
-		return Found{}, err
-	}
-	found, err := s.search(ctx, org, &q, &foundVideos{metadata: make(map[string]Metadata)}, func(int, int) {})
-	s.observe(ctx, Observation{Kind: KindSearched, Organization: org, Dataset: q.Dataset, Actor: actor, Class: q.Class, Duration: time.Since(start), Err: err})
-	return found, err
-}
-
-// search scores what is not wholly scored and ranks then.
-func (s *Service) search(ctx context.Context, org string, q *Query, keep *foundVideos, progress func(done, total int)) (Found, error) {
-	ctx = s.turns.With(ctx, org)
-	m, err := s.model(ctx)
+	p := s.checkQuery(&q)
+	src, err := s.check(ctx, org, &q, p, (*plug).model)
 	if err != nil {
 		return Found{}, err
 	}
-	if !m.Predicts(q.Class) {
-		var p problems
-		p.add("audio_class", ProblemUnsupportedClass, "cannot be found any more: the server has another scorer now")
-		return Found{}, p.err()
+	found, err := s.searchIn(ctx, org, &q, &src, &foundVideos{metadata: make(map[string]Metadata)}, func(int, int) {})
+	s.observe(ctx, Observation{Kind: KindSearched, Organization: org, Dataset: q.Dataset, Actor: actor, Class: q.Class,
+		Model: src.model, Duration: time.Since(start), Err: err})
+	return found, err
+}
+
+// searchIn scores what is not wholly scored by the model, if it can, and ranks then.
+func (s *Service) searchIn(
+	ctx context.Context, org string, q *Query, src *source, keep *foundVideos, progress func(done, total int),
+) (Found, error) {
+	ctx = s.turns.With(ctx, org)
+	if err := s.settle(ctx, org, q, src); err != nil {
+		return Found{}, err
 	}
-	var ingested Ingested
-	var matched int
+	found, err := s.complete(ctx, org, q, src, progress)
+	if err != nil {
+		return Found{}, err
+	}
+	if found.Results, err = s.rank(ctx, org, q, src.model, keep); err != nil {
+		return Found{}, err
+	}
+	s.moderate(ctx, org, q, found.Results)
+	if ctx.Err() != nil { // what was cut off is not finished
+		return Found{}, context.Cause(ctx)
+	}
+	if src.outdated {
+		s.outdated.add(datasetName{org, q.Dataset})
+	}
+	return found, nil
+}
+
+// settle makes the first model of a family the current one, before anything is scored by it. If
+// another service was faster, it chooses again.
+func (s *Service) settle(ctx context.Context, org string, q *Query, src *source) error {
+	const tries = 3
+	for try := 1; src.change != nil && src.change.From == ""; try++ {
+		if done, err := s.change(ctx, org, q.Dataset, *src.change); done || err != nil || try == tries {
+			return err
+		}
+		again, err := s.source(ctx, org, q)
+		if err != nil {
+			return err
+		}
+		*src = again
+	}
+	return nil
+}
+
+// source chooses where a query is answered from that was checked before.
+func (s *Service) source(ctx context.Context, org string, q *Query) (source, error) {
+	known, err := s.models(ctx, org, q.Dataset)
+	if err != nil {
+		return source{}, err
+	}
+	src, problem, err := s.choose(ctx, q, known, (*plug).model)
+	if err == nil && problem != nil {
+		var p problems
+		problem.Message = "cannot be found any more: the server has another scorer now"
+		p.append(*problem)
+		err = p.err()
+	}
+	return src, err
+}
+
+// complete has the matching videos scored that are not, if the scorer is there. It returns
+// what is left out.
+func (s *Service) complete(ctx context.Context, org string, q *Query, src *source, progress func(done, total int)) (found Found, err error) {
+	if src.scorer == nil {
+		u, err := s.store.Unscored(ctx, org, q.Dataset, UnscoredQuery{Model: src.model, Filters: q.Filters, Limit: 1})
+		progress(u.Matched-u.Without, u.Matched)
+		return Found{LeftOut: u.Without, matched: u.Matched}, unavailable("look for videos without scores", err)
+	}
 	// A video may be moved while it is scored. Then what is there now is scored.
 	const tries = 3
 	for try := 1; ; try++ {
 		var videos []Video
-		if videos, matched, err = s.unscored(ctx, org, q, &m); err != nil {
-			return Found{}, err
+		if videos, found.matched, err = s.unscored(ctx, org, q, src.model); err != nil {
+			return found, err
 		}
-		done := matched - len(videos)
-		progress(done, matched)
+		done := found.matched - len(videos)
+		progress(done, found.matched)
 		var more atomic.Int64
-		ingested, err = s.ensureAll(ctx, org, q.Dataset, videos, m, func() {
-			progress(done+int(more.Add(1)), matched)
+		came, err := s.ensureAll(ctx, org, q.Dataset, videos, src.scorer, src.m, s.opts.Ingesting, func() {
+			progress(done+int(more.Add(1)), found.matched)
 		})
 		if err != nil {
-			return Found{}, err
+			return found, err
 		}
-		if ingested.conflicts == 0 || try == tries {
+		if !slices.ContainsFunc(came, func(o outcome) bool { return o.kind == moved }) || try == tries {
+			var sum Ingested
+			sum.count(videos, came)
+			found.Problems = sum.Problems
 			break
 		}
 	}
-	results, err := s.rank(ctx, org, q, &m, keep)
-	if err != nil {
-		return Found{}, err
+	if src.change != nil && src.change.From != "" && len(q.Filters) == 0 { // it may have scored all by now
+		_, err = s.change(ctx, org, q.Dataset, *src.change)
 	}
-	s.moderate(ctx, org, q, results)
-	if ctx.Err() != nil { // what was cut off is not finished
-		return Found{}, context.Cause(ctx)
+	return found, err
+}
+
+// unscored returns the videos that match and are not wholly scored, with the little that
+// scoring them needs, and how many match at all.
+func (s *Service) unscored(ctx context.Context, org string, q *Query, model string) (videos []Video, matched int, err error) {
+	ask := UnscoredQuery{Model: model, Filters: q.Filters, Limit: pageSize}
+	for {
+		page, err := s.store.Unscored(ctx, org, q.Dataset, ask)
+		if err != nil {
+			return nil, 0, unavailable("look for videos without scores", err)
+		}
+		for _, v := range page.Videos {
+			videos = append(videos, Video{ID: v.ID, Path: v.Path})
+		}
+		if len(page.Videos) < ask.Limit {
+			return videos, page.Matched, nil
+		}
+		ask.After = page.Videos[len(page.Videos)-1].ID
 	}
-	return Found{Results: results, Problems: ingested.Problems, matched: matched}, nil
 }
 
 // rank asks the store for the best segments and describes them.
-func (s *Service) rank(ctx context.Context, org string, q *Query, m *Model, keep *foundVideos) ([]Result, error) {
-	ask := ScoreQuery{Model: m.ID, Class: q.Class, Filters: q.Filters, MinScore: ceilScore(q.MinScore), Offset: q.Offset, Limit: q.Limit}
+func (s *Service) rank(ctx context.Context, org string, q *Query, model string, keep *foundVideos) ([]Result, error) {
+	ask := ScoreQuery{Model: model, Class: q.Class, Filters: q.Filters, MinScore: ceilScore(q.MinScore), Offset: q.Offset, Limit: q.Limit}
+	check, err := newFilterCheck(q.Filters)
+	if err != nil {
+		return nil, err
+	}
 	// A video may be deleted, or scored anew, between the ranking and the reading. Then the ranking is made again.
 	const tries = 5
 	for try := 1; ; try++ {
@@ -95,7 +175,8 @@ func (s *Service) rank(ctx context.Context, org string, q *Query, m *Model, keep
 		if err := keep.restart(); err != nil {
 			return nil, err
 		}
-		results, complete, err := s.describe(ctx, org, q, m, hits, keep)
+		d := &describing{service: s, org: org, dataset: q.Dataset, model: model, check: check, keep: keep}
+		results, complete, err := d.describe(ctx, hits)
 		if err != nil || complete || try == tries {
 			return results, err
 		}
@@ -112,77 +193,99 @@ func ceilScore(min float64) uint16 {
 	return ScoreUnit
 }
 
-// describe makes results of hits, and gives keep their videos. complete is false if some
-// are not there any more.
-func (s *Service) describe(ctx context.Context, org string, q *Query, m *Model, hits []Hit, keep *foundVideos) (results []Result, complete bool, err error) {
-	videos, check := make(map[string]knownVideo), newFilterCheck(q.Filters)
-	results, complete = make([]Result, 0, len(hits)), true
-	// Searches that found a thousand videos with much metadata would read them on all
-	// processors, and others would wait for one.
-	turn, err := turns.Begin(s.reading.With(ctx, org))
-	if err != nil {
-		return nil, false, err
-	}
-	defer turn.End()
-	// About what the last video took, in nanoseconds: the next one is likely to be alike.
-	cost := 0
-	for _, hit := range hits {
-		k, ok := videos[hit.Video]
-		if !ok {
-			if err := turn.Step(cost); err != nil {
-				return nil, false, err
-			}
-			var video Video
-			video, k, err = s.foundVideo(ctx, org, q.Dataset, hit.Video, m.ID)
-			turn.End() // what follows waits for other things
-			if err == nil && !k.gone {
-				var passes bool
-				passes, err = check.passes(ctx, video.Metadata)
-				k.gone = !passes
-			}
-			if err != nil {
-				return nil, false, err
-			}
-			cost = 2 * video.Metadata.size()
-			if !k.gone {
-				if err := keep.add(ctx, video); err != nil {
-					return nil, false, err
-				}
-			}
-			videos[hit.Video] = k
-		}
-		if k.gone || hit.Window >= k.scoring.Windows {
-			complete = false
-			continue
-		}
-		start, end := k.scoring.Span(hit.Window)
-		results = append(results, Result{
-			VideoID: hit.Video, Path: k.path, Metadata: keep.metadata[hit.Video], Start: start, End: end,
-			Keyframe: k.scoring.keyframe(hit.Video, start), Score: float64(hit.Score) / ScoreUnit,
-		})
-	}
-	return results, complete, keep.flush(ctx)
+// describing makes results of hits.
+type describing struct {
+	service             *Service
+	org, dataset, model string
+	check               *filterCheck
+	keep                *foundVideos
+	videos              map[string]knownVideo
 }
 
 // knownVideo is what describes the segments of a video.
 type knownVideo struct {
 	path    string
 	scoring Scoring
-	gone    bool // it is not there any more, or does not pass
 }
 
-// foundVideo reads a video in which something was found.
-func (s *Service) foundVideo(ctx context.Context, org, dataset, id, model string) (v Video, k knownVideo, err error) {
-	v, err = s.store.Video(ctx, org, dataset, id)
-	if err == nil {
-		k.scoring, err = s.store.Scoring(ctx, org, dataset, id, model)
+// describe gives keep the videos of hits. complete is false if some are not there any more.
+func (d *describing) describe(ctx context.Context, hits []Hit) (results []Result, complete bool, err error) {
+	if err := d.read(ctx, hits); err != nil {
+		return nil, false, err
 	}
-	if errors.Is(err, ErrVideoNotFound) || errors.Is(err, ErrNotScored) {
-		k.gone = true
-		return v, k, nil
+	results, complete = make([]Result, 0, len(hits)), true
+	for _, hit := range hits {
+		k, ok := d.videos[hit.Video]
+		if !ok || hit.Window >= k.scoring.Windows {
+			complete = false
+			continue
+		}
+		start, end := k.scoring.Span(hit.Window)
+		results = append(results, Result{
+			VideoID: hit.Video, Path: k.path, Metadata: d.keep.metadata[hit.Video], Start: start, End: end,
+			Keyframe: k.scoring.keyframe(hit.Video, start), Score: float64(hit.Score) / ScoreUnit,
+		})
 	}
-	k.path = v.Path
-	return v, k, unavailable("read a video", err)
+	return results, complete, d.keep.flush(ctx)
+}
+
+// read reads the videos of hits, and what came of scoring them: each video once, and as many
+// at a time as the store gives.
+func (d *describing) read(ctx context.Context, hits []Hit) error {
+	s := d.service
+	var ids []string
+	seen := make(map[string]bool)
+	for _, hit := range hits {
+		if !seen[hit.Video] {
+			seen[hit.Video] = true
+			ids = append(ids, hit.Video)
+		}
+	}
+	d.videos = make(map[string]knownVideo, len(ids))
+	if len(ids) == 0 {
+		return nil
+	}
+	scorings, err := s.store.Scorings(ctx, d.org, d.dataset, d.model, ids)
+	if err != nil {
+		return unavailable("read scorings", err)
+	}
+	// Searches that found a thousand videos with much metadata would read them on all
+	// processors, and others would wait for one.
+	turn, err := turns.Begin(s.reading.With(ctx, d.org))
+	if err != nil {
+		return err
+	}
+	defer turn.End()
+	// About what the last videos took, in nanoseconds: the next ones are likely to be alike.
+	cost := 0
+	for len(ids) > 0 {
+		if err := turn.Step(cost); err != nil {
+			return err
+		}
+		videos, looked, err := s.store.Videos(ctx, d.org, d.dataset, ids)
+		turn.End() // what follows waits for other things
+		if err != nil {
+			return unavailable("read videos", err)
+		}
+		cost = 0
+		for _, v := range videos {
+			passes, err := d.check.passes(ctx, v.Metadata)
+			if err != nil {
+				return err
+			}
+			cost += 2 * v.Metadata.size()
+			scoring, ok := scorings[v.ID]
+			if !passes || !ok {
+				continue
+			}
+			d.videos[v.ID] = knownVideo{v.Path, scoring}
+			if err := d.keep.add(ctx, v); err != nil {
+				return err
+			}
+		}
+		ids = ids[min(max(looked, 1), len(ids)):]
+	}
+	return nil
 }
 
 // keyframe returns the keyframe nearest to a time, the earlier one of two.

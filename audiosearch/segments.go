@@ -1,83 +1,82 @@
 package audiosearch
 
-import (
-	"context"
-	"fmt"
-)
+import "fmt"
 
-// segmenter cuts a stream of samples into the windows of a model and has them scored, a batch at a time. It holds the samples of one batch, and
-// 16 bits for each score.
+// segmenter cuts a stream of samples into the windows of a model, a batch at a time. It holds
+// the samples of one batch.
 type segmenter struct {
-	model       Model
 	window, hop int // samples
-	score       func(ctx context.Context, clips [][]float32) error
 
-	buffer []float32 // samples from the start of the first window that is not scored yet
-	total  int64     // samples seen
-	scored int       // windows
+	buffer   []float32 // samples from the start of the first window that is not taken yet
+	total    int64     // samples seen
+	taken    int       // windows, skipped ones included
+	dropping int64     // samples that are still to be skipped
 }
 
-func newSegmenter(m Model, score func(ctx context.Context, clips [][]float32) error) *segmenter {
-	g := &segmenter{model: m, window: m.samples(m.Window), hop: m.samples(m.Hop), score: score}
+func newSegmenter(m *Model) *segmenter {
+	g := &segmenter{window: m.samples(m.Window), hop: m.samples(m.Hop)}
 	g.buffer = make([]float32, 0, (m.Batch-1)*g.hop+g.window)
 	return g
 }
 
-// add takes the next samples.
-func (g *segmenter) add(ctx context.Context, samples []float32) error {
-	g.total += int64(len(samples))
-	for len(samples) > 0 {
-		n := min(len(samples), cap(g.buffer)-len(g.buffer))
-		g.buffer = append(g.buffer, samples[:n]...)
+// add takes samples until there is a batch, and returns the others.
+func (g *segmenter) add(samples []float32) (rest []float32) {
+	if n := min(g.dropping, int64(len(samples))); n > 0 {
+		g.dropping -= n
+		g.total += n
 		samples = samples[n:]
-		if len(g.buffer) == cap(g.buffer) {
-			if err := g.flush(ctx); err != nil {
-				return err
-			}
-		}
 	}
-	return nil
+	n := min(len(samples), cap(g.buffer)-len(g.buffer))
+	g.buffer = append(g.buffer, samples[:n]...)
+	g.total += int64(n)
+	return samples[n:]
 }
 
-// flush scores the full windows of the buffer.
-func (g *segmenter) flush(ctx context.Context) error {
+// full reports whether there is a batch.
+func (g *segmenter) full() bool { return len(g.buffer) == cap(g.buffer) }
+
+// clips returns the whole windows that there are.
+func (g *segmenter) clips() [][]float32 {
 	var clips [][]float32
-	start := 0
-	for ; start+g.window <= len(g.buffer); start += g.hop {
+	for start := 0; start+g.window <= len(g.buffer); start += g.hop {
 		clips = append(clips, g.buffer[start:start+g.window:start+g.window])
 	}
-	if len(clips) == 0 {
-		return nil
-	}
-	if err := g.score(ctx, clips); err != nil {
-		return err
-	}
-	g.scored += len(clips)
-	g.buffer = g.buffer[:copy(g.buffer, g.buffer[start:])]
-	return nil
+	return clips
 }
 
-// finish scores what is left. The last window ends where the sound ends, and may be shorter.
-func (g *segmenter) finish(ctx context.Context) error {
-	if err := g.flush(ctx); err != nil {
-		return err
-	}
+// take forgets the first windows.
+func (g *segmenter) take(windows int) {
+	g.taken += windows
+	g.buffer = g.buffer[:copy(g.buffer, g.buffer[min(windows*g.hop, len(g.buffer)):])]
+}
+
+// last returns the last window when all samples have come and all whole windows were taken.
+// It ends where the sound ends, and may be shorter; nil: there is none.
+func (g *segmenter) last() []float32 {
 	// The samples up to the end of the window before are in the buffer too, unless it is the first one.
 	covered := 0
-	if g.scored > 0 {
+	if g.taken > 0 {
 		covered = g.window - g.hop
 	}
 	if len(g.buffer) <= covered {
 		return nil
 	}
-	if err := g.score(ctx, [][]float32{g.buffer}); err != nil {
-		return err
-	}
-	g.scored++
-	return nil
+	return g.buffer
 }
 
-// collector keeps scores as columns.
+// skip goes on with a window that is still to come.
+func (g *segmenter) skip(to int) {
+	if to <= g.taken {
+		return
+	}
+	samples := int64(to-g.taken) * int64(g.hop)
+	n := min(samples, int64(len(g.buffer)))
+	g.buffer = g.buffer[:copy(g.buffer, g.buffer[n:])]
+	g.dropping += samples - n
+	g.taken = to
+}
+
+// collector keeps scores as columns, 16 bits for each.
 type collector struct {
 	classes int
 	columns [][]uint16
@@ -85,6 +84,21 @@ type collector struct {
 
 func newCollector(classes int) *collector {
 	return &collector{classes: classes, columns: make([][]uint16, classes)}
+}
+
+// windows returns how many windows it has scores of.
+func (c *collector) windows() int {
+	if c.classes == 0 {
+		return 0
+	}
+	return len(c.columns[0])
+}
+
+// reset forgets the scores.
+func (c *collector) reset() {
+	for i := range c.columns {
+		c.columns[i] = c.columns[i][:0]
+	}
 }
 
 // add takes the scores of clips, after a look at whether the scorer kept its contract.

@@ -23,6 +23,11 @@ import (
 // a Backoff the default one is used. One of an Observer or a Tracer changes nothing.
 // Stores and queues must not panic.
 type Options struct {
+	// Scorers are the models that score videos here, of a Family each. A sound class belongs
+	// to the first one that predicts it. None: no video can be scored here; searches find
+	// what others scored.
+	Scorers []Scorer
+
 	Media     Media     // nil: no video can be scored here; searches find what others scored
 	Files     Files     // where the bytes are; required with Media. [Folder] is one.
 	Moderator Moderator // nil: results have no moderation score
@@ -30,6 +35,7 @@ type Options struct {
 	MaxLimit    int           // results of one search: 1000
 	MaxFilters  int           // of one search: 100
 	MaxDuration time.Duration // of a video: 24 h; a longer one cannot be searched
+	Part        time.Duration // sound of a video that is scored at a time, and kept if the process ends: 10 min
 	Ingesting   int           // videos scored at a time, for all runs together: the number of processors
 	MaxWaiting  int           // runs of an organization that have not ended: 1000; Start makes no more
 
@@ -51,27 +57,28 @@ type Options struct {
 
 // Service keeps datasets and searches them. It is safe for concurrent use.
 type Service struct {
-	store  Store
-	queue  Queue
-	tx     TxStore // store, if the queue's jobs can be part of its transactions; else nil
-	scorer Scorer
-	opts   Options
+	store Store
+	queue Queue
+	tx    TxStore // store, if the queue's jobs can be part of its transactions; else nil
+	opts  Options
 
-	flights flights       // videos that are being scored
-	slots   chan struct{} // one for each video that may be
-	turns   *turns.Turns  // the processors, for what searches compute
-	reading *turns.Turns  // half of them, for reading the videos that searches found
+	flights  flights       // videos that are being scored
+	plugs    []*plug       // the scorers
+	slots    chan struct{} // one for each video that may be
+	outdated outdated      // datasets whose current models have newer ones
+	turns    *turns.Turns  // the processors, for what searches compute
+	reading  *turns.Turns  // half of them, for reading the videos that searches found
 
 	mu      sync.Mutex
 	running map[int64]*attempt // runs that workers of this service have
 }
 
 // New returns a Service.
-func New(store Store, queue Queue, scorer Scorer, opts *Options) (*Service, error) {
-	if store == nil || queue == nil || scorer == nil {
-		return nil, errors.New("audiosearch: New needs a store, a queue and a scorer")
+func New(store Store, queue Queue, opts *Options) (*Service, error) {
+	if store == nil || queue == nil {
+		return nil, errors.New("audiosearch: New needs a store and a queue")
 	}
-	s := &Service{store: store, queue: queue, scorer: scorer, running: make(map[int64]*attempt)}
+	s := &Service{store: store, queue: queue, running: make(map[int64]*attempt)}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -87,6 +94,9 @@ func New(store Store, queue Queue, scorer Scorer, opts *Options) (*Service, erro
 	}
 	if o.MaxDuration <= 0 {
 		o.MaxDuration = 24 * time.Hour
+	}
+	if o.Part <= 0 {
+		o.Part = 10 * time.Minute
 	}
 	if o.Ingesting <= 0 {
 		o.Ingesting = runtime.GOMAXPROCS(0)
@@ -123,6 +133,13 @@ func New(store Store, queue Queue, scorer Scorer, opts *Options) (*Service, erro
 				"a run is stored first and queued then")
 		}
 	}
+	for _, scorer := range o.Scorers {
+		if scorer == nil {
+			return nil, errors.New("audiosearch: Options.Scorers has a nil")
+		}
+		s.plugs = append(s.plugs, &plug{scorer: scorer, service: s})
+	}
+	s.outdated.wake = make(chan struct{}, 1)
 	s.slots = make(chan struct{}, o.Ingesting)
 	s.turns = turns.New(runtime.GOMAXPROCS(0))
 	s.reading = turns.New(runtime.GOMAXPROCS(0) / 2)
@@ -138,17 +155,12 @@ func (s *Service) MaxFilters() int { return s.opts.MaxFilters }
 // now returns the time with the precision that stores keep.
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
 
-// Ping returns nil if the store and the scorer answer.
+// Ping returns nil if the store answers. A scorer that is away does not stop searches over
+// what is scored; [Service.PingScorers] asks the scorers.
 func (s *Service) Ping(ctx context.Context) error {
-	if _, err := s.model(ctx); err != nil {
-		return err
-	}
 	_, err := s.store.Dataset(ctx, "", "")
 	if errors.Is(err, ErrDatasetNotFound) {
 		return nil
 	}
 	return unavailable("ping", err)
 }
-
-// Model describes what searches can find: the scorer's model.
-func (s *Service) Model(ctx context.Context) (Model, error) { return s.model(ctx) }

@@ -115,7 +115,7 @@ func everyRunEnds(t *testing.T, shares bool) {
 		if shares {
 			queue = sharingQueue{table, store}
 		}
-		s, err := audiosearch.New(store, queue, r.scorer, &audiosearch.Options{Media: r.media, Files: mustFolder(t, r.dir), Logger: logger, Ingesting: 2})
+		s, err := audiosearch.New(store, queue, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}, Media: r.media, Files: mustFolder(t, r.dir), Logger: logger, Ingesting: 2})
 		require.NoError(t, err)
 		w, err := audiosearch.NewWorker(s, &audiosearch.WorkerOptions{Backoff: func(int) time.Duration { return time.Millisecond }, Watch: time.Millisecond,
 			Sweep: 10 * time.Millisecond, Drain: time.Millisecond, MaxAttempts: 1000})

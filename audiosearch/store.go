@@ -38,17 +38,22 @@ type Datasets interface {
 // Catalog keeps the videos of datasets. All methods are safe for concurrent use, and atomic; each returns [ErrDatasetNotFound] if there is no
 // such dataset. What comes in and goes out is the caller's to change.
 type Catalog interface {
-	// PutVideos stores videos, all or none, instead of those of the same IDs. No ID comes twice in one call. Where the path of a video changes,
-	// its scorings by all models are removed; where it does not, they stay.
+	// PutVideos stores videos, all or none, instead of those of the same IDs. No ID comes
+	// twice in one call. Where the path of a video changes, its scorings by all models are
+	// removed, and its parts ([PartStore]); where it does not, they stay.
 	PutVideos(ctx context.Context, org, dataset string, videos []Video) error
 
-	// Video returns a video, or [ErrVideoNotFound].
-	Video(ctx context.Context, org, dataset, id string) (Video, error)
+	// Videos returns videos by their IDs, in the order of the IDs, without those that are
+	// not there. No ID comes twice in one call. It looks for the first so many IDs, one at
+	// least, and says for how many: it stops at 1 MiB of metadata beside that of one video.
+	// The caller asks for the others again.
+	Videos(ctx context.Context, org, dataset string, ids []string) (found []Video, looked int, err error)
 
 	// ListVideos returns at most limit videos whose IDs are greater than after, byte by byte, in that order.
 	ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]Video, error)
 
-	// DeleteVideo removes a video with its scorings, or returns [ErrVideoNotFound].
+	// DeleteVideo removes a video with its scorings and parts, or returns
+	// [ErrVideoNotFound].
 	DeleteVideo(ctx context.Context, org, dataset, id string) error
 
 	// MissingKeys returns those of the keys that no video of the dataset has in its metadata, in the order given, as often as given. A key with null
@@ -76,7 +81,7 @@ type Scoring struct {
 	Windows   int             // how many segments; segment i begins at i*Hop
 	HasVideo  bool            // if not, there is a keyframe at the start of each segment
 	Keyframes []time.Duration // ascending, whole milliseconds
-	Classes   []Class         // that have scores, ascending
+	Classes   []Class         // that have scores, in the order of the model
 }
 
 // Scored reports whether there are scores.
@@ -127,25 +132,38 @@ type UnscoredQuery struct {
 	Limit   int      // over 0
 }
 
-// Unscored is a page of videos that are not wholly scored by a model: nobody tried, or there was a problem.
+// Unscored is a page of videos that are not wholly scored by a model: nobody tried, or there
+// was a problem.
 type Unscored struct {
 	Videos  []Video // by ID
 	Matched int     // how many videos pass the filters, scored ones and those of other pages included
+	Without int     // how many of those have no scores at all, those of other pages included
 }
 
 // ScoreStore keeps the scores of videos, by model, and ranks them. All methods are safe for concurrent use, and atomic; each returns
 // [ErrDatasetNotFound] if there is no such dataset.
 //
-// Scores stand in columns: a search reads those of one class, over many videos. Package columnar has what backends build on. What comes in and goes
-// out is the caller's to change.
+// Scores stand in columns: a search reads those of one class, over many videos. Package
+// columnar has what backends build on. What comes in and goes out is the caller's to change,
+// but for the Classes that come out. A backend keeps the names of classes with the model, and
+// numbers them for itself.
 type ScoreStore interface {
-	// PutScoring stores what came of scoring a video, instead of what the store has of the same video and model, in one step: a search sees
-	// the old scores or the new ones, never both or none. columns[i] holds the scores of scoring.Classes[i], one for each segment; it is nil with a
-	// Problem and no segments. If the video is gone, or its path is not the given one any more, nothing is stored, and the error is [ErrConflict].
+	// PutScoring stores what came of scoring a video, instead of what the store has of the
+	// same video and model, in one step: a search sees the old scores or the new ones,
+	// never both or none. columns is nil with a Problem and no segments. Otherwise
+	// columns[i] holds the scores of scoring.Classes[i], one for each of the last segments.
+	// Those of the segments before them, if there are any, stand in parts of the same
+	// video, path, model, digest, window, hop and classes ([PartStore]), as many as PutPart
+	// or Parts has said; they become part of the scoring, without being copied. All parts
+	// of the video and model are gone then. If the video is gone, its path is not the given
+	// one any more, or the parts are not there, nothing is stored, and the error is
+	// [ErrConflict].
 	PutScoring(ctx context.Context, org, dataset, video, path string, scoring Scoring, columns [][]uint16) error
 
-	// Scoring returns what came of scoring a video by a model, or [ErrNotScored]; also if there is no such video.
-	Scoring(ctx context.Context, org, dataset, video, model string) (Scoring, error)
+	// Scorings returns what came of scoring some videos by a model, by the IDs of the
+	// videos, without those that nobody has tried to score, or that are not there. Their
+	// Classes are for reading only: scorings share them.
+	Scorings(ctx context.Context, org, dataset, model string, videos []string) (map[string]Scoring, error)
 
 	// Search returns the best segments: score descending, ties by video ID ascending, byte by byte, then by segment ascending. It is exact on the stored scores.
 	Search(ctx context.Context, org, dataset string, q ScoreQuery) ([]Hit, error)
@@ -158,10 +176,85 @@ type ScoreStore interface {
 	WindowScores(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error)
 }
 
+// Part is scores of some segments of a video that is being scored. Nobody sees them before
+// the whole video is.
+type Part struct {
+	Video, Path string
+	Model       string        // its ID
+	Digest      [32]byte      // of the file, see [FileState]
+	Window, Hop time.Duration // of the model
+	Classes     []Class       // as in [Scoring]
+	First       int           // segment
+	At          time.Time
+}
+
+// PartStore keeps parts of scorings that are being made, so that hours of work outlive a
+// process. A video has those of one digest by each model at most. All methods are safe for
+// concurrent use, and atomic; each returns [ErrDatasetNotFound] if there is no such dataset,
+// and [ErrConflict] if the video is gone or its path is not the part's any more.
+type PartStore interface {
+	// PutPart stores a part and returns how many segments, from the first of the video on,
+	// stand in parts then. columns[i] holds the scores of Classes[i], one for each segment
+	// from First on. Parts follow each other without a gap: if First is more than what
+	// stands there, nothing is stored, and the error is [ErrConflict]; if it is less,
+	// somebody else has stored it, and nothing is stored. A First of 0 replaces parts that
+	// differ in digest, window, hop or classes.
+	PutPart(ctx context.Context, org, dataset string, p Part, columns [][]uint16) (stored int, err error)
+
+	// Parts returns what PutPart would if somebody else had stored the part: how many
+	// segments, from the first of the video on, stand in parts like this one. If there are
+	// any, they are in use as of At. First does not count.
+	Parts(ctx context.Context, org, dataset string, p Part) (stored int, err error)
+}
+
+// DatasetModel is a model that a dataset knows: it is or was the current one of its family,
+// or videos were scored by it.
+type DatasetModel struct {
+	ID         string
+	Family     string    // whose current model it is, or was last; "": it never was
+	Current    bool      // searches read its scores
+	ReplacedAt time.Time // when another one took its place; zero: none has
+	Classes    []Class   // that its latest scoring has scores of, for reading only; nil: there is none
+}
+
+// ModelChange makes a model the current one of its family.
+type ModelChange struct {
+	Family string
+	From   string // the ID of the present one; "": there is none
+	To     string // the ID of the new one
+	At     time.Time
+
+	// Incomplete changes to the new model though it lacks videos that the old one has.
+	Incomplete bool
+}
+
+// ModelStore keeps which models the searches of a dataset read: a current one for each
+// family. All methods are safe for concurrent use, and atomic; each returns
+// [ErrDatasetNotFound] if there is no such dataset.
+type ModelStore interface {
+	// Models returns the models that a dataset knows, by ID, byte by byte.
+	Models(ctx context.Context, org, dataset string) ([]DatasetModel, error)
+
+	// SetModel changes the current model of a family in one step; the one before is
+	// replaced then, and the new one is not any more. It changes nothing, and returns
+	// [ErrConflict], if From is not the current model, or if there is a video that has
+	// scores by From and no scoring by To, unless Incomplete. A backend may return it also
+	// because the dataset changed just then. From and To are never the same.
+	SetModel(ctx context.Context, org, dataset string, c ModelChange) error
+}
+
+// CompactOptions say what [Compactor.Compact] may remove. Zero times remove nothing.
+type CompactOptions struct {
+	PartsBefore    time.Time // parts that nobody has put or asked for since
+	ReplacedBefore time.Time // the scores by models that were replaced before; a current one keeps its
+}
+
 // Compactor is a ScoreStore that tidies up behind its writers. [Worker.Run] calls it.
 type Compactor interface {
-	// Compact does one bounded step of what is to be done, for any organization, and reports whether there is more. It changes no answer.
-	Compact(ctx context.Context) (more bool, err error)
+	// Compact does one bounded step of what is to be done, for any organization, and
+	// reports whether there is more. It changes no answer but by removing what the options
+	// say.
+	Compact(ctx context.Context, opts CompactOptions) (more bool, err error)
 }
 
 // Store is everything that a service keeps.
@@ -169,6 +262,9 @@ type Store interface {
 	Datasets
 	Catalog
 	ScoreStore
+	PartStore
+	ModelStore
 	Runs
 	ResultStore
+	Counter
 }

@@ -29,8 +29,13 @@ func (w *Worker) sweep(ctx context.Context) error {
 // may have lost, lets the store tidy up, and forgets runs that have ended: of an
 // organization with too many ([Options.KeepRuns]), and old ones if told to. It returns how
 // many runs it queued; those that had a job are among them, and nothing happens to those.
-// [Worker.Run] calls it.
-func (w *Worker) SweepOnce(ctx context.Context) (queued int, err error) { return w.sweepOnce(ctx, 1) }
+// Then it has datasets scored whose searches have found that a scorer has a new model, which
+// may take long. [Worker.Run] does all of that.
+func (w *Worker) SweepOnce(ctx context.Context) (queued int, err error) {
+	queued, err = w.sweepOnce(ctx, 1)
+	w.service.renew(ctx)
+	return queued, err
+}
 
 func (w *Worker) sweepOnce(ctx context.Context, atOnce int) (queued int, err error) {
 	s := w.service
@@ -46,13 +51,26 @@ func (w *Worker) sweepOnce(ctx context.Context, atOnce int) (queued int, err err
 	if c, ok := s.store.(Compactor); ok {
 		until := time.Now().Add(w.opts.Sweep) // while much is ingested there is always more
 		for more := true; more && ctx.Err() == nil && time.Now().Before(until); {
-			if more, err = c.Compact(ctx); err != nil {
+			if more, err = c.Compact(ctx, w.compactOptions()); err != nil {
 				errs = append(errs, unavailable("tidy up", err))
 				break
 			}
 		}
 	}
 	return queued, errors.Join(errs...)
+}
+
+// keepParts is how long the parts of a video that nobody goes on scoring are kept.
+const keepParts = 24 * time.Hour
+
+// compactOptions say what the store may remove.
+func (w *Worker) compactOptions() CompactOptions {
+	now := w.service.now()
+	o := CompactOptions{PartsBefore: now.Add(-keepParts)}
+	if w.opts.KeepReplaced > 0 {
+		o.ReplacedBefore = now.Add(-w.opts.KeepReplaced)
+	}
+	return o
 }
 
 // queueLost queues the runs whose job may be missing: adding one that is there changes

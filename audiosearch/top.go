@@ -3,6 +3,7 @@ package audiosearch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,36 +11,111 @@ import (
 	"unicode/utf8"
 )
 
+// Scoring returns what came of scoring a video by the current model of the first family by
+// which it was tried, in the order of the scorers, or [ErrNotScored].
+func (s *Service) Scoring(ctx context.Context, org, dataset, video string) (Scoring, error) {
+	all, err := s.scorings(ctx, org, dataset, video)
+	if err != nil {
+		return Scoring{}, err
+	}
+	return all[0], nil
+}
+
+// scorings returns what came of scoring a video by the current models that tried it, in the
+// order of the scorers, or ErrNotScored.
+func (s *Service) scorings(ctx context.Context, org, dataset, video string) ([]Scoring, error) {
+	known, err := s.models(ctx, org, dataset)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range s.plugs { // their order
+		if _, err := p.quick(ctx); ctx.Err() != nil {
+			return nil, unavailable("read a scoring", err)
+		}
+	}
+	var all []Scoring
+	for _, m := range s.inOrder(known) {
+		scoring, err := s.scoring(ctx, org, dataset, video, m.ID)
+		switch {
+		case err == nil:
+			all = append(all, scoring)
+		case !errors.Is(err, ErrNotScored):
+			return nil, err
+		}
+	}
+	if all == nil {
+		return nil, ErrNotScored
+	}
+	return all, nil
+}
+
+// scoring returns what came of scoring a video by a model, or ErrNotScored.
+func (s *Service) scoring(ctx context.Context, org, dataset, video, model string) (Scoring, error) {
+	found, err := s.store.Scorings(ctx, org, dataset, model, []string{video})
+	if err != nil {
+		return Scoring{}, unavailable("read a scoring", err)
+	}
+	scoring, ok := found[video]
+	if !ok {
+		return Scoring{}, ErrNotScored
+	}
+	return scoring, nil
+}
+
 // Heard is a sound class and how sure the model is to hear it.
 type Heard struct {
 	Class Class
 	Score float64 // in [0,1]: the best of all segments that touch the stretch
 }
 
-// Top returns what is heard in a stretch of a video: at most n classes, the surest first, ties in AudioSet order. The video must be scored, or the
-// error is [ErrNotScored].
+// Top returns what is heard in a stretch of a video: at most n classes, the surest first, ties
+// in the order of the scorers and their models. It reads the scores by the current models; a
+// class counts by the first of them that has it. The video must be scored, or the error is
+// [ErrNotScored].
 func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to time.Duration, n int) ([]Heard, error) {
 	var p problems
 	if from < 0 || to <= from {
 		p.add("to", ProblemInvalid, "must be after from, which must be 0 or more")
 	}
-	if n < 1 || n > NumClasses {
-		p.add("n", ProblemInvalid, "must be 1 to %d", NumClasses)
+	if n < 1 || n > MaxClasses {
+		p.add("n", ProblemInvalid, "must be 1 to %d", MaxClasses)
 	}
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	m, err := s.model(ctx)
+	scorings, err := s.scorings(ctx, org, dataset, video)
 	if err != nil {
 		return nil, err
 	}
-	scoring, err := s.store.Scoring(ctx, org, dataset, video, m.ID)
-	if err != nil {
-		return nil, unavailable("read a scoring", err)
+	var heard []Heard
+	seen := make(map[Class]bool)
+	for i := range scorings {
+		scoring := &scorings[i]
+		if !scoring.Scored() {
+			continue
+		}
+		best, err := s.best(ctx, org, dataset, video, scoring, from, to)
+		if err != nil {
+			return nil, err
+		}
+		for c, score := range best {
+			if class := scoring.Classes[c]; !seen[class] {
+				seen[class] = true
+				heard = append(heard, Heard{class, float64(score) / ScoreUnit})
+			}
+		}
 	}
-	if !scoring.Scored() {
+	if heard == nil {
 		return nil, ErrNotScored
 	}
+	slices.SortStableFunc(heard, func(a, b Heard) int { return cmp.Compare(b.Score, a.Score) })
+	return heard[:min(n, len(heard))], nil
+}
+
+// best returns the best scores of each class in a stretch of a video.
+func (s *Service) best(
+	ctx context.Context, org, dataset, video string, scoring *Scoring, from, to time.Duration,
+) ([]uint16, error) {
 	first := 0
 	if from >= scoring.Window {
 		first = int((from-scoring.Window)/scoring.Hop) + 1 // the first segment that ends after from
@@ -51,7 +127,7 @@ func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to 
 	best := make([]uint16, len(scoring.Classes))
 	const step = 1000 // segments at a time
 	for at := first; at < last; at += step {
-		rows, err := s.store.WindowScores(ctx, org, dataset, video, m.ID, at, min(at+step, last))
+		rows, err := s.store.WindowScores(ctx, org, dataset, video, scoring.Model, at, min(at+step, last))
 		if err != nil {
 			return nil, unavailable("read scores", err)
 		}
@@ -61,12 +137,7 @@ func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to 
 			}
 		}
 	}
-	heard := make([]Heard, len(best))
-	for i, score := range best {
-		heard[i] = Heard{scoring.Classes[i], float64(score) / ScoreUnit}
-	}
-	slices.SortStableFunc(heard, func(a, b Heard) int { return cmp.Compare(b.Score, a.Score) })
-	return heard[:min(n, len(heard))], nil
+	return best, nil
 }
 
 // imageID names a picture of a video.
@@ -89,6 +160,3 @@ func ParseImageID(id string) (video string, at time.Duration, ok bool) {
 
 // validText reports whether a text can be stored everywhere.
 func validText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
-
-// joinNames lists names that may have commas themselves.
-func joinNames(names []string) string { return strings.Join(names, "; ") }

@@ -152,7 +152,7 @@ func TestVerdicts(t *testing.T) {
 			b := &bench{queue: new(handQueue), store: &brittle{Store: newMemory(t).AudioSearch()}}
 			b.rig = newRig(t, nil)
 			b.store.Store = b.db.AudioSearch()
-			s, err := audiosearch.New(b.store, b.queue, classLoser{b.scorer}, &audiosearch.Options{Media: b.media, Files: mustFolder(t, b.dir)})
+			s, err := audiosearch.New(b.store, b.queue, &audiosearch.Options{Scorers: []audiosearch.Scorer{classLoser{b.scorer}}, Media: b.media, Files: mustFolder(t, b.dir)})
 			require.NoError(t, err)
 			b.Service = s
 			if test.watch == 0 {
@@ -195,7 +195,7 @@ func (c classLoser) Model(ctx context.Context) (audiosearch.Model, error) {
 func TestShutdownBeforeAnAttempt(t *testing.T) {
 	r := newRig(t, nil)
 	queue := new(handQueue)
-	s, err := audiosearch.New(r.db.AudioSearch(), queue, r.scorer, nil)
+	s, err := audiosearch.New(r.db.AudioSearch(), queue, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
 	require.NoError(t, err)
 	w, err := audiosearch.NewWorker(s, nil)
 	require.NoError(t, err)
@@ -270,7 +270,7 @@ func (c *countingUpdates) UpdateRun(ctx context.Context, org string, id int64, u
 // TestClassGone: the run says what happened, in a sentence for people.
 func TestClassGone(t *testing.T) {
 	r := newRig(t, nil)
-	s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), classLoser{r.scorer}, nil)
+	s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{classLoser{r.scorer}}})
 	require.NoError(t, err)
 	w, err := audiosearch.NewWorker(s, nil)
 	require.NoError(t, err)

@@ -75,21 +75,25 @@ func TestFlights(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var f flights
 		var works atomic.Int64
-		work := func(ctx context.Context) error {
+		work := func(ctx context.Context) (*outcome, error) {
 			works.Add(1)
 			select {
 			case <-ctx.Done():
-				return context.Cause(ctx)
+				return nil, context.Cause(ctx)
 			case <-time.After(time.Minute):
-				return nil
+				return nil, nil
 			}
 		}
 		left := errors.New("left")
 		impatient, leave := context.WithCancelCause(t.Context())
 		errs := make(chan error, 3)
-		go func() { errs <- f.do(impatient, flightKey{video: "a"}, work) }()
+		do := func(ctx context.Context) {
+			_, err := f.do(ctx, flightKey{video: "a"}, work)
+			errs <- err
+		}
+		go do(impatient)
 		synctest.Wait()
-		go func() { errs <- f.do(t.Context(), flightKey{video: "a"}, work) }()
+		go do(t.Context())
 		time.Sleep(30 * time.Second)
 		leave(left)
 		require.ErrorIs(t, <-errs, left, "who leaves does not wait")
@@ -97,7 +101,7 @@ func TestFlights(t *testing.T) {
 		assert.EqualValues(t, 1, works.Load())
 
 		alone, leave := context.WithCancelCause(t.Context())
-		go func() { errs <- f.do(alone, flightKey{video: "a"}, work) }()
+		go do(alone)
 		time.Sleep(time.Second)
 		leave(left)
 		require.ErrorIs(t, <-errs, left)

@@ -3,10 +3,7 @@ package audiosearch
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -43,6 +40,10 @@ type WorkerOptions struct {
 
 	// Retention is how long a finished run is kept; 0: for ever. The store must be a [RunPruner].
 	Retention time.Duration
+
+	// KeepReplaced is how long the scores by a model are kept after another one took its
+	// place in a dataset; 0: for ever. The store must be a [Compactor].
+	KeepReplaced time.Duration
 }
 
 // Worker carries out the runs of a Service. A run ends whatever happens: an attempt that fails, dies or hangs is followed by another one, up to
@@ -111,6 +112,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	var g errgroup.Group
 	sweeping, stopSweeping := context.WithCancel(ctx)
 	g.Go(func() error { return w.sweep(sweeping) })
+	g.Go(func() error {
+		w.service.renewing(sweeping)
+		return nil
+	})
 	g.Go(func() error {
 		defer stopSweeping()
 		opts := mortise.ConsumeOptions{Kinds: []string{JobKind}, Workers: w.opts.Concurrency}
@@ -248,7 +253,7 @@ func (w *Worker) begin(
 			case ending && !ends:
 				return errRunning // others have changed it meanwhile
 			}
-			r = stored.Clone()
+			r = *stored
 			return nil
 		}
 	}
@@ -323,12 +328,16 @@ func (w *Worker) attempt(held, draining context.Context, r *Run) (found Found, e
 
 // search searches, and puts what is found where the end of the run can name it.
 func (w *Worker) search(ctx context.Context, r *Run, far *progress) (Found, error) {
-	q, set := r.Query, &resultSet{w: w, run: r}
+	s, q, set := w.service, r.Query, &resultSet{w: w, run: r}
+	src, err := s.source(ctx, r.Organization, &q)
+	if err != nil {
+		return Found{}, err
+	}
 	keep := &foundVideos{begin: set.begin, put: set.putVideos}
-	if w.service.moderates(&q) { // a Moderator sees the metadata
+	if s.moderates(&q) { // a Moderator sees the metadata
 		keep.metadata = make(map[string]Metadata)
 	}
-	found, err := w.service.search(ctx, r.Organization, &q, keep, far.set)
+	found, err := s.searchIn(ctx, r.Organization, &q, &src, keep, far.set)
 	if err != nil || len(found.Results) == 0 {
 		return found, err
 	}
@@ -405,33 +414,4 @@ func (w *Worker) watch(ctx context.Context, r *Run, far *progress, cancel contex
 			far.again() // the next turn writes it
 		}
 	}
-}
-
-// messageProblems says in one line which videos were left out, and why.
-func messageProblems(problems []VideoProblem, matched int) string {
-	const most = 10
-	if len(problems) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	partly := 0
-	for _, p := range problems {
-		if p.Partly {
-			partly++
-		}
-	}
-	if none := len(problems) - partly; none > 0 {
-		fmt.Fprintf(&b, "%d of %d videos could not be searched. ", none, matched)
-	}
-	if partly > 0 {
-		fmt.Fprintf(&b, "%d of %d videos could be searched in part only. ", partly, matched)
-	}
-	for i, p := range problems {
-		if i == most {
-			fmt.Fprintf(&b, "And %d more.", len(problems)-most)
-			break
-		}
-		b.WriteString(strconv.Quote(p.Video) + ": " + strings.TrimSuffix(p.Message, ".") + ". ")
-	}
-	return strings.TrimSpace(b.String())
 }

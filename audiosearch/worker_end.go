@@ -3,6 +3,8 @@ package audiosearch
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +30,7 @@ func (w *Worker) end(
 	shutdown := false
 	switch {
 	case failure == nil:
-		how, message = Success, messageProblems(found.Problems, found.matched)
+		how, message = Success, found.message()
 	case errors.Is(failure, ErrCancelled):
 		how, message = ClientError, messageCancelled
 	case errors.Is(failure, ErrShutdown):
@@ -52,7 +54,7 @@ func (w *Worker) end(
 	err := w.try(ctx, func(ctx context.Context) (err error) {
 		ending := how != ""
 		write := func(stored *Run) error {
-			after = stored.Clone()
+			after = *stored
 			switch {
 			case stored.State == StateTerminated:
 				return errDrop
@@ -65,7 +67,7 @@ func (w *Worker) end(
 			case how == Success:
 				stored.end(now, how, message)
 				stored.ResultSet = found.set
-				stored.Done, stored.Total = found.matched, found.matched
+				stored.Done, stored.Total = found.matched-found.LeftOut, found.matched
 			case how != "":
 				stored.end(now, how, message)
 			case stored.State == StateTerminating: // asked for in the last moment
@@ -82,7 +84,7 @@ func (w *Worker) end(
 					stored.Attempts--
 				}
 			}
-			after = stored.Clone()
+			after = *stored
 			return nil
 		}
 		if !ending {
@@ -162,4 +164,35 @@ func (w *Worker) try(ctx context.Context, do func(context.Context) error) error 
 		case <-time.After(writePause / maxWrites):
 		}
 	}
+}
+
+// message says in one line which videos were left out, and why.
+func (f *Found) message() string {
+	const most = 10
+	problems, matched := f.Problems, f.matched
+	var b strings.Builder
+	if f.LeftOut > 0 {
+		fmt.Fprintf(&b, "%d of %d videos were left out: they are not scored yet, and the scorer of the other ones is not there. ",
+			f.LeftOut, matched)
+	}
+	partly := 0
+	for _, p := range problems {
+		if p.Partly {
+			partly++
+		}
+	}
+	if none := len(problems) - partly; none > 0 {
+		fmt.Fprintf(&b, "%d of %d videos could not be searched. ", none, matched)
+	}
+	if partly > 0 {
+		fmt.Fprintf(&b, "%d of %d videos could be searched in part only. ", partly, matched)
+	}
+	for i, p := range problems {
+		if i == most {
+			fmt.Fprintf(&b, "And %d more.", len(problems)-most)
+			break
+		}
+		b.WriteString(strconv.Quote(p.Video) + ": " + strings.TrimSuffix(p.Message, ".") + ". ")
+	}
+	return strings.TrimSpace(b.String())
 }

@@ -75,8 +75,7 @@ func TestScorerBreaksItsContract(t *testing.T) {
 	for _, rows := range [][]audiosearch.Scores{nil, {{0, 0}, {0, 0}}, {{0}}, {{0, 0, 0}}, {{0, 2}}, {{-1, 0}}, {{0, nan}}} {
 		r := newRig(t, nil)
 		r.video("a", 1000, nil, nil)
-		s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &wrongScorer{rows: rows},
-			&audiosearch.Options{Media: r.media, Files: mustFolder(t, r.dir)})
+		s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{&wrongScorer{rows: rows}}, Media: r.media, Files: mustFolder(t, r.dir)})
 		require.NoError(t, err)
 		_, err = s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 		require.ErrorIs(t, err, audiosearch.ErrUnavailable)
@@ -175,7 +174,8 @@ func TestDatasetDeletedMeanwhile(t *testing.T) {
 	assert.Equal(t, []any{audiosearch.ClientError, "The dataset was deleted while the search ran."}, []any{run.Termination, run.Message})
 }
 
-// TestModelChangedMeanwhile: another model means another scoring; a model without the class ends the run.
+// TestModelChangedMeanwhile: searches read the old scores until the new model has scored all
+// that the old one has.
 func TestModelChangedMeanwhile(t *testing.T) {
 	r := newRig(t, nil)
 	r.video("a", 5000, map[int]byte{10: 255}, nil)
@@ -183,6 +183,14 @@ func TestModelChangedMeanwhile(t *testing.T) {
 	calls := r.scorer.calls.Load()
 	other := "volume/2"
 	r.scorer.id.Store(&other)
+	run := r.search(audiosearch.Query{Class: loud})
+	assert.Len(t, run.Results, 4)
+	assert.Empty(t, run.Message, "nothing is left out")
+	assert.Equal(t, calls, r.scorer.calls.Load(), "by the old model, at once")
+	_, err := r.worker.SweepOnce(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, 2*calls, r.scorer.calls.Load())
+	assert.Equal(t, map[string]bool{"volume/1": false, "volume/2": true}, r.models())
 	assert.Len(t, r.search(audiosearch.Query{Class: loud}).Results, 4)
 	assert.Equal(t, 2*calls, r.scorer.calls.Load())
 }

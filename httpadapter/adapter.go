@@ -100,9 +100,10 @@ type Handler struct {
 	errors errorTable
 	opts   Options
 
-	features []string        // of the service's OpenAPI document, beyond what every handler has
-	servers  json.RawMessage // of the service's paths there, if they are not the document's
-	hidden   sync.Once       // warns of a ResponseWriter that hides its deadlines
+	features []string            // of the service's OpenAPI document, beyond what every handler has
+	enums    map[string][]string // schemas of that document that have other values here
+	servers  json.RawMessage     // of the service's paths there, if they are not the document's
+	hidden   sync.Once           // warns of a ResponseWriter that hides its deadlines
 }
 
 // operation is a row of a service's routing table.

@@ -2,9 +2,12 @@ package httpadapter
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
@@ -23,6 +26,11 @@ type AudioSearchOptions struct {
 	Options
 
 	Cancel bool // adds POST /api/v0/search/metadata-filters/job/cancel/{run_id}
+
+	// Classes are the values of audio_class, 1 to [audiosearch.MaxClasses], each once. None:
+	// the 527 of AudioSet, which the document lists. A host whose models have another
+	// vocabulary names it here.
+	Classes []audiosearch.Class
 }
 
 // NewAudioSearch mounts an audio search: POST /api/v0/search/metadata-filters/audio-sound starts a run, GET .../job/status/{run_id} tells how far
@@ -38,7 +46,10 @@ func NewAudioSearch(s *audiosearch.Service, auth Authenticator, opts *AudioSearc
 	if opts != nil {
 		o = *opts
 	}
-	a := newAudioSearchAdapter(s)
+	a, err := newAudioSearchAdapter(s, o.Classes)
+	if err != nil {
+		return nil, err
+	}
 	search := datasetOperation(authmgmt.ActionSearchSound, http.MethodPost, soundPath, a.search)
 	search.body = true
 	ops := []*operation{
@@ -53,6 +64,9 @@ func NewAudioSearch(s *audiosearch.Service, auth Authenticator, opts *AudioSearc
 	if err != nil {
 		return nil, err
 	}
+	if len(o.Classes) > 0 {
+		h.enums = map[string][]string{schemaSoundClass: a.names()}
+	}
 	a.h = h
 	return h, nil
 }
@@ -60,19 +74,46 @@ func NewAudioSearch(s *audiosearch.Service, auth Authenticator, opts *AudioSearc
 type audioSearchAdapter struct {
 	h       *Handler
 	service *audiosearch.Service
-	classes []string // the values of audio_class
-	ops     []string // the values of op
+	classes []audiosearch.Class        // the values of audio_class
+	known   map[audiosearch.Class]bool // the same
+	enum    string                     // what is said of another value
+	ops     []string                   // the values of op
 }
 
-func newAudioSearchAdapter(s *audiosearch.Service) *audioSearchAdapter {
-	a := &audioSearchAdapter{service: s}
-	for _, class := range audiosearch.Classes() {
-		a.classes = append(a.classes, class.String())
+// newAudioSearchAdapter returns an adapter that takes some classes, those of AudioSet if
+// there are none.
+func newAudioSearchAdapter(s *audiosearch.Service, classes []audiosearch.Class) (*audioSearchAdapter, error) {
+	if len(classes) == 0 {
+		classes = audioset.Classes()
+	}
+	if len(classes) > audiosearch.MaxClasses {
+		return nil, fmt.Errorf("httpadapter: AudioSearchOptions has %d Classes; they must be at most %d", len(classes), audiosearch.MaxClasses)
+	}
+	a := &audioSearchAdapter{service: s, classes: slices.Clone(classes), known: make(map[audiosearch.Class]bool)}
+	for _, c := range a.classes {
+		if !c.Valid() || a.known[c] {
+			return nil, fmt.Errorf("httpadapter: AudioSearchOptions.Classes has %q, which comes twice or can be no class", c)
+		}
+		a.known[c] = true
+	}
+	// Whoever sends a wrong name must not be sent megabytes for it.
+	const longest = 64 << 10
+	if a.enum = oneOf(a.names()); len(a.enum) > longest {
+		a.enum = fmt.Sprintf("Input should be one of the %d sound classes of this server", len(a.classes))
 	}
 	for _, op := range audiosearch.Ops() {
 		a.ops = append(a.ops, string(op))
 	}
-	return a
+	return a, nil
+}
+
+// names returns the values of audio_class.
+func (a *audioSearchAdapter) names() []string {
+	names := make([]string, len(a.classes))
+	for i, c := range a.classes {
+		names[i] = string(c)
+	}
+	return names
 }
 
 func datasetOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {

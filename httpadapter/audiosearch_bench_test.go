@@ -116,7 +116,7 @@ func benchSounds(b *testing.B) (*audiosearch.Service, *httpadapter.Handler, *htt
 			Keyframe: audiosearch.Keyframe{ImageID: id + "@" + strconv.FormatInt(at.Milliseconds(), 10), At: at},
 		})
 	}
-	service, err := audiosearch.New(sink, sink, new(deafScorer), nil)
+	service, err := audiosearch.New(sink, sink, &audiosearch.Options{Scorers: []audiosearch.Scorer{new(deafScorer)}})
 	check(err)
 	_, err = service.CreateDataset(b.Context(), "acme", "calls")
 	check(err)

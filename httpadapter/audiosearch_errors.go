@@ -3,7 +3,7 @@ package httpadapter
 import (
 	"errors"
 	"net/http"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -45,9 +45,12 @@ func audioSearchDetails(failure *audiosearch.ValidationError) (problem, bool) {
 		if !errors.As(err, &one) {
 			return problem{kind: unavailable}, false
 		}
-		loc, ok := searchLoc(one.Field)
-		if !ok {
+		if !slices.Contains(searchFields, one.Field) {
 			return problem{kind: unavailable}, false
+		}
+		loc := []any{"body", one.Field}
+		if one.Part != "" {
+			loc = append(loc, one.Index, one.Part)
 		}
 		if one.Kind == audiosearch.ProblemInvalid {
 			d.add(loc, "value_error", msgValue+one.Message)
@@ -56,28 +59,6 @@ func audioSearchDetails(failure *audiosearch.ValidationError) (problem, bool) {
 		}
 	}
 	return problem{kind: invalid, details: d.details}, true
-}
-
-// searchLoc is where a field such as "metadata_filters[2].key" stands in the body. ok is false if it does not stand there.
-func searchLoc(field string) (loc []any, ok bool) {
-	loc = []any{"body"}
-	for part := range strings.SplitSeq(field, ".") {
-		name, index, isItem := strings.Cut(strings.TrimSuffix(part, "]"), "[")
-		loc = append(loc, name)
-		if isItem {
-			i, err := strconv.Atoi(index)
-			if err != nil {
-				return nil, false
-			}
-			loc = append(loc, i)
-		}
-	}
-	for _, known := range searchFields {
-		if loc[1] == known {
-			return loc, true
-		}
-	}
-	return nil, false
 }
 
 // capitalized is a text of the service, which begins with a small ASCII letter, as a sentence of its own.

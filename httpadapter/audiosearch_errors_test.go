@@ -15,7 +15,7 @@ import (
 func TestSearchProblemsOfTheService(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), describedScorer{}, nil)
+	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{describedScorer{}}})
 	require.NoError(t, err)
 	validation := func(problems ...error) error { // a real one, with other problems
 		_, err := s.CreateDataset(t.Context(), "acme", "")
@@ -27,7 +27,9 @@ func TestSearchProblemsOfTheService(t *testing.T) {
 	one := func(field string, kind audiosearch.ProblemKind) audiosearch.Problem {
 		return audiosearch.Problem{Field: field, Kind: kind, Message: "is wrong"}
 	}
-	p, known := classifyAudioSearch(validation(one("audio_class", audiosearch.ProblemUnsupportedClass), one("metadata_filters[12].key", audiosearch.ProblemUnknownKey),
+	p, known := classifyAudioSearch(validation(one("audio_class", audiosearch.ProblemUnsupportedClass),
+		audiosearch.Problem{Field: "metadata_filters", Index: 12, Part: "key",
+			Kind: audiosearch.ProblemUnknownKey, Message: "is wrong"},
 		one("limit", audiosearch.ProblemInvalid), one("metadata_filters", audiosearch.ProblemInvalid)))
 	require.True(t, known)
 	require.Equal(t, problem{kind: invalid, details: []Detail{
@@ -38,7 +40,7 @@ func TestSearchProblemsOfTheService(t *testing.T) {
 	// What the caller has not sent is no mistake of his.
 	for _, err := range []error{
 		validation(one("min_score", audiosearch.ProblemInvalid)), validation(one("audio_class", audiosearch.ProblemInvalid), one("id", audiosearch.ProblemInvalid)),
-		validation(one("metadata_filters[x].key", audiosearch.ProblemInvalid)), validation(one("", audiosearch.ProblemInvalid)), validation(errors.New("no problem")),
+		validation(one("metadata_filters[2].key", audiosearch.ProblemInvalid)), validation(one("", audiosearch.ProblemInvalid)), validation(errors.New("no problem")),
 	} {
 		p, known := classifyAudioSearch(err)
 		require.Equal(t, problem{kind: unavailable}, p, err.Error())

@@ -21,10 +21,11 @@ func fuzzedSearches(f *testing.F) *audioSearchAdapter {
 	f.Helper()
 	db, err := memory.Open(f.Context(), nil)
 	require.NoError(f, err)
-	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), describedScorer{},
-		&audiosearch.Options{MaxLimit: fuzzItems, MaxFilters: 2})
+	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{describedScorer{}}, MaxLimit: fuzzItems, MaxFilters: 2})
 	require.NoError(f, err)
-	return newAudioSearchAdapter(s)
+	a, err := newAudioSearchAdapter(s, nil)
+	require.NoError(f, err)
+	return a
 }
 
 // FuzzAudioSoundSearch holds the reader of a search against encoding/json and the rules of the document, written once more.
@@ -79,9 +80,8 @@ func expectedQuery(t *testing.T, a *audioSearchAdapter, body []byte) (q audiosea
 	fine = true
 	q.Dataset, fine = fields["dataset_id"].(string)
 	class, isText := fields["audio_class"].(string)
-	index := slices.Index(a.classes, class)
-	fine = fine && isText && index >= 0
-	q.Class = audiosearch.Class(max(index, 0))
+	fine = fine && isText && slices.Contains(a.classes, audiosearch.Class(class))
+	q.Class = audiosearch.Class(class)
 	q.Limit, q.Offset = integer("limit", 1, fuzzItems), integer("offset", 0, math.MaxInt64)
 	if v, given := fields["skip_moderation"]; given {
 		skip, isBool := v.(bool)

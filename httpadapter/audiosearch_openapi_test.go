@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -26,15 +27,10 @@ var everySearchOption = AudioSearchOptions{Cancel: true}
 type describedScorer struct{}
 
 func (describedScorer) Model(context.Context) (audiosearch.Model, error) {
-	var classes []audiosearch.Class
-	for _, name := range []string{"Dial tone", "Silence"} {
-		class, err := audiosearch.ParseClass(name)
-		if err != nil {
-			return audiosearch.Model{}, err
-		}
-		classes = append(classes, class)
-	}
-	return audiosearch.Model{ID: "described", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second, Classes: classes}, nil
+	return audiosearch.Model{
+		ID: "described/1", Family: "described", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second,
+		Classes: []audiosearch.Class{"Dial tone", "Silence"},
+	}, nil
 }
 
 func (describedScorer) Score(context.Context, [][]float32) ([]audiosearch.Scores, error) {
@@ -46,8 +42,7 @@ func describedAudioSearch(t testing.TB, opts AudioSearchOptions) *Handler {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), describedScorer{},
-		&audiosearch.Options{Logger: slog.New(slog.DiscardHandler)})
+	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{describedScorer{}}, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	_, err = s.CreateDataset(t.Context(), "acme", "calls")
 	require.NoError(t, err)
@@ -99,9 +94,10 @@ func TestOpenAPIOfAudioSearchEnums(t *testing.T) {
 		}
 		return list
 	}
-	a := newAudioSearchAdapter(nil)
-	require.Len(t, a.classes, audiosearch.NumClasses)
-	require.Equal(t, a.classes, values("SoundClass", "enum"))
+	a, err := newAudioSearchAdapter(nil, nil)
+	require.NoError(t, err)
+	require.Len(t, a.classes, audioset.NumClasses)
+	require.Equal(t, a.names(), values("SoundClass", "enum"))
 	require.Equal(t, a.ops, values("MetadataFilter", "properties", "op", "enum"))
 	states := []audiosearch.State{audiosearch.StatePending, audiosearch.StateQueued, audiosearch.StateRunning, audiosearch.StateTerminating,
 		audiosearch.StateTerminated}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/httpadapter/reference"
 )
@@ -26,7 +26,7 @@ func TestReferenceOfAudioSearch(t *testing.T) {
 		"Dataset not found", "unsupported_class", "metadata_filters[].", "moderation_score", "results[].video.", "integer (int64)"} {
 		require.Contains(t, page, text)
 	}
-	for _, class := range audiosearch.Classes() {
-		require.Contains(t, page, `<li><code>"`+class.String()+`"</code></li>`)
+	for _, class := range audioset.Classes() {
+		require.Contains(t, page, `<li><code>"`+string(class)+`"</code></li>`)
 	}
 }

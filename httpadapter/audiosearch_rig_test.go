@@ -58,7 +58,7 @@ func (s *deafScorer) Model(context.Context) (audiosearch.Model, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return audiosearch.Model{
-		ID: "deaf/1", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second, Classes: []audiosearch.Class{dialTone, silence},
+		ID: "deaf/1", Family: "deaf", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second, Classes: []audiosearch.Class{dialTone, silence},
 	}, s.err
 }
 
@@ -73,15 +73,7 @@ func (s *deafScorer) fail(err error) {
 	s.err = err
 }
 
-var dialTone, silence = mustClass("Dial tone"), mustClass("Silence")
-
-func mustClass(name string) audiosearch.Class {
-	class, err := audiosearch.ParseClass(name)
-	if err != nil {
-		panic(err)
-	}
-	return class
-}
+const dialTone, silence audiosearch.Class = "Dial tone", "Silence"
 
 // memorySounds has another name than its methods.
 type memorySounds = memory.AudioSearch
@@ -199,8 +191,9 @@ func newSoundRig(t testing.TB, opts *httpadapter.AudioSearchOptions, service *au
 		service = new(audiosearch.Options)
 	}
 	service.Logger = slog.New(slog.DiscardHandler)
+	service.Scorers = []audiosearch.Scorer{r.scorer}
 	r.service, err = audiosearch.New(r.store,
-		db.Queue(&mortise.LeaseOptions{Logger: service.Logger}), r.scorer, service)
+		db.Queue(&mortise.LeaseOptions{Logger: service.Logger}), service)
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.service, &audiosearch.WorkerOptions{MaxAttempts: 1})
 	require.NoError(t, err)

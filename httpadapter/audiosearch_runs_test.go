@@ -121,22 +121,36 @@ func TestRunStates(t *testing.T) {
 
 // A run that fails has no results, and its message is for who asked.
 func TestRunThatFails(t *testing.T) {
+	const aBell = `{"dataset_id":"bells","audio_class":"Dial tone"}`
 	r := newSoundRig(t, nil, nil)
-	id := r.start(aSearch(``))
+	id := r.start(aBell)
 	r.scorer.fail(errors.New("the model server is down"))
 	r.work()
 	var status struct {
 		Type    string `json:"termination_type"`
 		Message string `json:"termination_message"`
 	}
-	require.NoError(t, json.Unmarshal(r.get(jobStatus+id+of("calls")).Body.Bytes(), &status))
+	require.NoError(t, json.Unmarshal(r.get(jobStatus+id+of("bells")).Body.Bytes(), &status))
 	require.Equal(t, "INTERNAL_ERROR", status.Type)
 	require.NotEmpty(t, status.Message)
-	requireBody(t, r.get(jobResult+id+of("calls")), http.StatusOK, `{"status":"INTERNAL_ERROR","search_target":"sound","results":[]}`)
-	// And nobody can begin another one.
-	requireDetail(t, r.post(aSearch(``)), http.StatusServiceUnavailable)
+	requireBody(t, r.get(jobResult+id+of("bells")), http.StatusOK, `{"status":"INTERNAL_ERROR","search_target":"sound","results":[]}`)
+	// What is scored is searched all the same.
+	id = r.start(aSearch(``))
+	r.work()
+	require.NoError(t, json.Unmarshal(r.get(jobStatus+id+of("calls")).Body.Bytes(), &status))
+	require.Equal(t, "SUCCESS", status.Type)
+}
+
+// Before a scorer has ever answered, nobody knows what can be found.
+func TestSearchBeforeTheScorerAnswers(t *testing.T) {
+	r := newSoundRig(t, nil, nil)
+	r.scorer.fail(errors.New("the model server is down"))
+	w := r.post(aSearch(``))
+	requireDetail(t, w, http.StatusServiceUnavailable)
+	require.NotContains(t, w.Body.String(), "model server")
 	require.Contains(t, r.log.String(), "the model server is down")
-	require.NotContains(t, r.post(aSearch(``)).Body.String(), "model server")
+	r.scorer.fail(nil)
+	require.Equal(t, http.StatusOK, r.post(aSearch(``)).Code)
 }
 
 func TestCancelRun(t *testing.T) {

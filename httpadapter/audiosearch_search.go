@@ -46,20 +46,21 @@ func (a *audioSearchAdapter) query(body *object) audiosearch.Query {
 	return q
 }
 
-// class reads audio_class. The message for a name that is none lists all names, as pydantic does: ten kilobytes, once in an answer.
+// class reads audio_class. The message for a name that is none lists all names, as pydantic
+// does: ten kilobytes for AudioSet, once in an answer.
 func (a *audioSearchAdapter) class(body *object) audiosearch.Class {
 	const field = "audio_class"
 	v, ok := body.field(field, required)
 	if !ok {
-		return 0
+		return ""
 	}
 	if v.Kind() == strictjson.String {
-		if class, err := audiosearch.ParseClass(v.Text()); err == nil {
+		if class := audiosearch.Class(v.Text()); a.known[class] {
 			return class
 		}
 	}
-	body.refuse(field, "enum", oneOf(a.classes))
-	return 0
+	body.refuse(field, "enum", a.enum)
+	return ""
 }
 
 // filter reads a metadata filter. Whether its value is a number is known only with the operator, which is why that comes last.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -68,8 +69,8 @@ func TestSearchFields(t *testing.T) {
 func TestSearchClasses(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
 	var names []string
-	for _, class := range audiosearch.Classes() {
-		name := class.String()
+	for _, class := range audioset.Classes() {
+		name := string(class)
 		quoted := "'" + name + "'"
 		if strings.Contains(name, "'") {
 			quoted = `"` + name + `"`

@@ -22,6 +22,9 @@ const onlyWith = "x-only-with"
 // What the files ask for.
 const featureCollectionField = "collectionField" // TriggerOptions.CollectionField
 
+// schemaSoundClass is the schema of audio_class.
+const schemaSoundClass = "SoundClass"
+
 // OpenAPI returns one OpenAPI 3.1 document, as indented JSON, of the operations that the handlers have mounted and what these need,
 // in the order of [Handler.Routes]. It is made to be called once, at the start.
 //
@@ -103,6 +106,7 @@ type describedService struct {
 	features map[string]bool
 	ops      []Operation
 	servers  json.RawMessage // of its paths, nil if they are the document's
+	enums    map[string][]string
 }
 
 func (s *describedService) include(h *Handler) {
@@ -116,5 +120,16 @@ func (s *describedService) include(h *Handler) {
 	}
 	for _, feature := range h.features {
 		s.features[feature] = true
+	}
+	for schema, values := range h.enums {
+		if s.enums[schema] == nil {
+			s.enums = map[string][]string{schema: slices.Clone(values)}
+			continue
+		}
+		for _, v := range values {
+			if !slices.Contains(s.enums[schema], v) {
+				s.enums[schema] = append(s.enums[schema], v)
+			}
+		}
 	}
 }

@@ -106,7 +106,7 @@ func (doc *openapiDocument) add(s *describedService, file []byte) error {
 			}
 		}
 	}
-	return doc.addComponents(root, used)
+	return doc.addComponents(root, used, s.enums)
 }
 
 func (doc *openapiDocument) addOperation(op Operation, described strictjson.Value, servers json.RawMessage) error {
@@ -126,8 +126,9 @@ func (doc *openapiDocument) addOperation(op Operation, described strictjson.Valu
 	return nil
 }
 
-// addComponents takes over the components in use, in the order of the file.
-func (doc *openapiDocument) addComponents(root strictjson.Value, used map[string]bool) error {
+// addComponents takes over the components in use, in the order of the file. Schemas that a
+// host gave other values become enumerations of those.
+func (doc *openapiDocument) addComponents(root strictjson.Value, used map[string]bool, enums map[string][]string) error {
 	for kind, members := range at(root, "components").Members() {
 		i := slices.IndexFunc(doc.components, func(c openapiComponents) bool { return kind.Equal(c.kind) })
 		if i < 0 {
@@ -139,7 +140,14 @@ func (doc *openapiDocument) addComponents(root strictjson.Value, used map[string
 			if !used["#/components/"+c.kind+"/"+name.Text()] {
 				continue
 			}
-			if err := c.members.merge("the component "+c.kind, name.Text(), member.Raw()); err != nil {
+			raw := member.Raw()
+			if values, ok := enums[name.Text()]; ok && c.kind == "schemas" {
+				var err error
+				if raw, err = jsonBody(map[string]any{"type": "string", "enum": values}); err != nil {
+					return err
+				}
+			}
+			if err := c.members.merge("the component "+c.kind, name.Text(), raw); err != nil {
 				return err
 			}
 		}

@@ -216,13 +216,15 @@ func TestPanicsOfServices(t *testing.T) {
 
 	h.broken = ""
 	sounds := newSoundRig(t, nil, nil)
-	searches, err := audiosearch.New(sounds.store,
-		sounds.db.Queue(&mortise.LeaseOptions{Logger: quiet}), panickyScorer{sounds.scorer, h},
-		&audiosearch.Options{Logger: quiet, Observer: audiosearch.ObserverFunc(func(context.Context, audiosearch.Observation) { h.call("Observer") })})
-	require.NoError(t, err)
-	sounds.handler, err = httpadapter.NewAudioSearch(searches, h, nil)
-	require.NoError(t, err)
 	for broken, status := range map[string]int{"": http.StatusOK, "Observer": http.StatusOK, "Model": http.StatusServiceUnavailable} {
+		queue := sounds.db.Queue(&mortise.LeaseOptions{Logger: quiet})
+		searches, err := audiosearch.New(sounds.store, queue, &audiosearch.Options{
+			Scorers: []audiosearch.Scorer{panickyScorer{sounds.scorer, h}}, Logger: quiet,
+			Observer: audiosearch.ObserverFunc(func(context.Context, audiosearch.Observation) { h.call("Observer") }),
+		})
+		require.NoError(t, err)
+		sounds.handler, err = httpadapter.NewAudioSearch(searches, h, nil)
+		require.NoError(t, err)
 		h.broken = broken
 		requireStatus(status, sounds.post(aSearch("")))
 	}

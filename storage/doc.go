@@ -49,9 +49,10 @@
 //
 // For package [github.com/seed-6363c74e/mortise/audiosearch]:
 //
-//   - audiosearch.Store keeps datasets, videos, scores, runs and their results. It is one
-//     interface of five parts: a search reads videos and scores at one moment, and a run
-//     names its results in the step that ends it.
+//   - audiosearch.Store keeps datasets, videos, scores, parts of scores that are being
+//     made, the current models, runs and their results, and counts them. It is one
+//     interface of several parts: a search reads videos and scores at one moment, parts
+//     become scores in one step, and a run names its results in the step that ends it.
 //   - audiosearch.TxStore, audiosearch.RunPruner and audiosearch.Compactor are optional
 //     abilities of a Store: to add and remove jobs in its own transactions, to forget, to
 //     tidy up.
@@ -198,6 +199,18 @@
 // easy to get wrong: ties are ordered by video ID as bytes, then by segment; an offset
 // may be anything; PutScoring replaces in one step, and only if the video still has the
 // path that was scored.
+//
+// A model has up to 10,000 classes, each with a name of up to 255 bytes. Keep a list of names
+// once, for all datasets that have scores by it, and number the classes for yourself: package
+// storage/sqlite keeps at most 1024 of them by one number, so that the chunks of a model have
+// room beside each other and no step of packing is large. Hand out the names as one list that
+// all scorings share: a copy for each would cost more than the scores of a short video.
+//
+// Parts of a scoring are not scores yet: no search, no list of unscored videos and no model
+// sees them. PutScoring makes them scores without copying them. So store them in the form that
+// they will have, and in the end note only where they are. SetModel compares two sets of
+// videos, which can be large: do that outside of the write, and write only if nothing has
+// changed meanwhile, or return ErrConflict.
 //
 // # Results
 //

@@ -15,7 +15,9 @@ const (
 	// The job table. Start still queues runs, as the store does it, and nobody gets them.
 	QueuePart Part = "Leases"
 
-	ScorerPart Part = "Scorer" // the model: nothing can be scored, and no search begins
+	// The model: nothing can be scored. Searches answer from what is stored; none begins if
+	// that is nothing.
+	ScorerPart Part = "Scorer"
 )
 
 // Break makes every call to a part fail with [ErrInjected], without effect, until heal is called. A part that was broken twice must be healed

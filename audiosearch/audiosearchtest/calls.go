@@ -2,6 +2,7 @@ package audiosearchtest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -44,8 +45,8 @@ func (s *subject) catalogCalls() []call {
 		{"PutVideos", func(ctx context.Context, org, dataset string) error {
 			return s.Catalog.PutVideos(ctx, org, dataset, []audiosearch.Video{v})
 		}},
-		{"Video", func(ctx context.Context, org, dataset string) error {
-			_, err := s.Catalog.Video(ctx, org, dataset, v.ID)
+		{"Videos", func(ctx context.Context, org, dataset string) error {
+			_, _, err := s.Catalog.Videos(ctx, org, dataset, []string{v.ID})
 			return err
 		}},
 		{"ListVideos", func(ctx context.Context, org, dataset string) error {
@@ -67,14 +68,14 @@ func (s *subject) scoreCalls() []call {
 	v := video("v", nil)
 	return []call{
 		{"PutScoring", func(ctx context.Context, org, dataset string) error {
-			return s.Scores.PutScoring(ctx, org, dataset, v.ID, v.Path, scoring(modelX, 2, 7), [][]uint16{{10, 20}})
+			return s.Scores.PutScoring(ctx, org, dataset, v.ID, v.Path, scoring(modelX, 2, "7"), [][]uint16{{10, 20}})
 		}},
-		{"Scoring", func(ctx context.Context, org, dataset string) error {
-			_, err := s.Scores.Scoring(ctx, org, dataset, v.ID, modelX)
+		{"Scorings", func(ctx context.Context, org, dataset string) error {
+			_, err := s.Scores.Scorings(ctx, org, dataset, modelX, []string{v.ID})
 			return err
 		}},
 		{"Search", func(ctx context.Context, org, dataset string) error {
-			_, err := s.Scores.Search(ctx, org, dataset, audiosearch.ScoreQuery{Model: modelX, Class: 7, Limit: 10})
+			_, err := s.Scores.Search(ctx, org, dataset, audiosearch.ScoreQuery{Model: modelX, Class: "7", Limit: 10})
 			return err
 		}},
 		{"Unscored", func(ctx context.Context, org, dataset string) error {
@@ -84,6 +85,37 @@ func (s *subject) scoreCalls() []call {
 		{"WindowScores", func(ctx context.Context, org, dataset string) error {
 			_, err := s.Scores.WindowScores(ctx, org, dataset, v.ID, modelX, 0, 10)
 			return err
+		}},
+	}
+}
+
+// partCalls calls every method of PartStore for the video v.
+func (s *subject) partCalls() []call {
+	p := partOf(video("v", nil), scoring(modelX, 2, "7"), 0)
+	return []call{
+		{"PutPart", func(ctx context.Context, org, dataset string) error {
+			_, err := s.Parts.PutPart(ctx, org, dataset, p, [][]uint16{{10, 20}})
+			return err
+		}},
+		{"Parts", func(ctx context.Context, org, dataset string) error {
+			_, err := s.Parts.Parts(ctx, org, dataset, p)
+			return err
+		}},
+	}
+}
+
+// modelCalls calls every method of ModelStore, each of which works as often as it is called.
+func (s *subject) modelCalls() []call {
+	families := 0
+	return []call{
+		{"Models", func(ctx context.Context, org, dataset string) error {
+			_, err := s.Models.Models(ctx, org, dataset)
+			return err
+		}},
+		{"SetModel", func(ctx context.Context, org, dataset string) error {
+			families++
+			c := audiosearch.ModelChange{Family: fmt.Sprint("family ", families), To: fmt.Sprint("model ", families), At: moment(0)}
+			return s.Models.SetModel(ctx, org, dataset, c)
 		}},
 	}
 }

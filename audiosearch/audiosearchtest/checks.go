@@ -33,7 +33,7 @@ func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
 func sentinels() []error {
 	return []error{
 		audiosearch.ErrDatasetNotFound, audiosearch.ErrVideoNotFound, audiosearch.ErrRunNotFound, audiosearch.ErrExists, audiosearch.ErrRunExists,
-		audiosearch.ErrFinished, audiosearch.ErrConflict, audiosearch.ErrUnknownClass, audiosearch.ErrFormat, audiosearch.ErrBadMedia,
+		audiosearch.ErrFinished, audiosearch.ErrConflict, audiosearch.ErrFormat, audiosearch.ErrBadMedia,
 		audiosearch.ErrNotScored, mortise.ErrLeaseLost, audiosearch.ErrCancelled,
 		audiosearch.ErrTooManyRuns,
 	}

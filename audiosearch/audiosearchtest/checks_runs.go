@@ -19,7 +19,7 @@ func newRunID() int64 { return 1 + rand.Int64N(audiosearch.MaxRunID) }
 // plainRun returns a new run with nothing optional in it.
 func plainRun(org string, created time.Duration) audiosearch.Run {
 	return audiosearch.Run{
-		Organization: org, ID: newRunID(), Actor: "alice", Query: audiosearch.Query{Dataset: setA, Class: 7, Limit: 40},
+		Organization: org, ID: newRunID(), Actor: "alice", Query: audiosearch.Query{Dataset: setA, Class: "7", Limit: 40},
 		State: audiosearch.StatePending, CreatedAt: moment(created), UpdatedAt: moment(created),
 	}
 }
@@ -29,7 +29,7 @@ func endedRun(org string, finished time.Duration) audiosearch.Run {
 	r := plainRun(org, finished-time.Hour)
 	r.Actor = "\u00e9 '\"\\ %"
 	r.Query = audiosearch.Query{
-		Dataset: setA, Class: audiosearch.NumClasses - 1, Limit: 1000, Offset: math.MaxInt32, MinScore: 1.0 / 3, SkipModeration: true,
+		Dataset: setA, Class: "Inside, small room \"é\" %", Limit: 1000, Offset: math.MaxInt32, MinScore: 1.0 / 3, SkipModeration: true,
 		Filters: []audiosearch.Filter{{Key: "\u00e9 '\"\\ %", Value: "a\x00b", Op: audiosearch.OpContains}, {Key: "k", Value: ""}, {Key: "k", Value: "1.0", Op: audiosearch.OpGreaterOrEqual}},
 	}
 	r.State, r.Termination, r.Message = audiosearch.StateTerminated, audiosearch.Success, "2 videos cannot be searched: \u00e9.mp4"

@@ -2,8 +2,10 @@ package audiosearchtest
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -86,10 +88,35 @@ func sameVideo(t *testing.T, want, got audiosearch.Video) {
 	require.Equal(t, want, got)
 }
 
+// oneVideo returns a video, or ErrVideoNotFound.
+func (s *subject) oneVideo(ctx context.Context, org, dataset, id string) (audiosearch.Video, error) {
+	found, _, err := s.Catalog.Videos(ctx, org, dataset, []string{id})
+	if err == nil && len(found) == 0 {
+		err = audiosearch.ErrVideoNotFound
+	}
+	if err != nil {
+		return audiosearch.Video{}, err
+	}
+	return found[0], nil
+}
+
+// oneScoring returns what came of scoring a video by a model, or ErrNotScored.
+func (s *subject) oneScoring(ctx context.Context, org, dataset, video, model string) (audiosearch.Scoring, error) {
+	found, err := s.Scores.Scorings(ctx, org, dataset, model, []string{video})
+	if err != nil {
+		return audiosearch.Scoring{}, err
+	}
+	scoring, ok := found[video]
+	if !ok {
+		return audiosearch.Scoring{}, audiosearch.ErrNotScored
+	}
+	return scoring, nil
+}
+
 // hasVideo requires that the dataset has the video as it is.
 func (s *subject) hasVideo(t *testing.T, org, dataset string, want audiosearch.Video) {
 	t.Helper()
-	got, err := s.Catalog.Video(t.Context(), org, dataset, want.ID)
+	got, err := s.oneVideo(t.Context(), org, dataset, want.ID)
 	require.NoError(t, err, "Video %q", want.ID)
 	sameVideo(t, want, got)
 }
@@ -130,6 +157,15 @@ func scoring(model string, windows int, classes ...audiosearch.Class) audiosearc
 		Duration: time.Duration(windows-1)*2*time.Second + 1234*time.Millisecond, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: windows,
 		HasVideo: true, Keyframes: []time.Duration{0, 1500 * time.Millisecond}, Classes: classes,
 	}
+}
+
+// vocabulary returns so many classes.
+func vocabulary(n int) []audiosearch.Class {
+	classes := make([]audiosearch.Class, n)
+	for i := range classes {
+		classes[i] = audiosearch.Class("sound " + strconv.Itoa(n-i)) // in no order of the alphabet
+	}
+	return classes
 }
 
 // problem returns the scoring of a file that cannot be searched.
@@ -184,16 +220,16 @@ func sameScoring(t *testing.T, want, got audiosearch.Scoring) {
 // hasScoring requires that a video has the scoring as it is.
 func (s *subject) hasScoring(t *testing.T, org, dataset, id string, want audiosearch.Scoring) {
 	t.Helper()
-	got, err := s.Scores.Scoring(t.Context(), org, dataset, id, want.Model)
-	require.NoError(t, err, "Scoring of %q", id)
+	got, err := s.oneScoring(t.Context(), org, dataset, id, want.Model)
+	require.NoError(t, err, "Scorings of %q", id)
 	sameScoring(t, want, got)
 }
 
 // notScored requires that there are no scores of a video by a model, nor a problem.
 func (s *subject) notScored(t *testing.T, org, dataset, id, model string) {
 	t.Helper()
-	_, err := s.Scores.Scoring(t.Context(), org, dataset, id, model)
-	require.ErrorIs(t, err, audiosearch.ErrNotScored, "Scoring of %q by %q", id, model)
+	_, err := s.oneScoring(t.Context(), org, dataset, id, model)
+	require.ErrorIs(t, err, audiosearch.ErrNotScored, "Scorings of %q by %q", id, model)
 	_, err = s.Scores.WindowScores(t.Context(), org, dataset, id, model, 0, 10)
 	require.ErrorIs(t, err, audiosearch.ErrNotScored, "WindowScores of %q by %q", id, model)
 }

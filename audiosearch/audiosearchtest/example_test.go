@@ -11,8 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 )
 
-// dog is the class "Dog", which AudioSet has at 74.
-const dog audiosearch.Class = 74
+// dog is one of AudioSet's classes.
+const dog audiosearch.Class = "Dog"
 
 // park is a dataset of one video, in which a dog is heard from the fourth second on.
 func park(t testing.TB) *audiosearchtest.Fake {
@@ -127,11 +127,13 @@ func ExampleFaults() {
 		}
 		return nil
 	}, "Scorer.Score")}
-	f := audiosearchtest.New(t, &audiosearchtest.Options{Scorer: faults.Scorer(new(audiosearchtest.Sounds))})
-	model, err := f.Model(context.Background())
-	fmt.Println(model.ID, err)
+	f := audiosearchtest.New(t, &audiosearchtest.Options{Service: audiosearch.Options{
+		Scorers: []audiosearch.Scorer{faults.Scorer(new(audiosearchtest.Sounds))},
+	}})
+	classes, err := f.Classes(context.Background())
+	fmt.Println(len(classes), err)
 	// Output:
-	// audiosearchtest/1 <nil>
+	// 527 <nil>
 }
 
 func ExampleOutage() {

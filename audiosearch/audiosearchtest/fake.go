@@ -16,13 +16,12 @@ import (
 // Options are the settings of [New]. The zero value means the defaults.
 type Options struct {
 	Tapes   map[string]Tape     // the videos that there are, by path; more come by Sounds.Record
-	Classes []audiosearch.Class // that the scorer knows, ascending; nil: all
-	Scorer  audiosearch.Scorer  // instead of Sounds
+	Classes []audiosearch.Class // that Sounds knows; nil: AudioSet's
 
 	// Worker are the settings of the fake's worker. It counts time by the fake's clock, but for Drain and Watch. Backoff is 1 s by default.
 	Worker audiosearch.WorkerOptions
 
-	// Service are further settings of the service. Now is set by the fake; Media and Files are Sounds unless both are set; Observer is called too;
+	// Service are further settings of the service. Now is set by the fake; Scorers are Sounds if there are none; Media and Files are Sounds unless both are set; Observer is called too;
 	// Logger discards by default.
 	Service audiosearch.Options
 }
@@ -51,8 +50,9 @@ func New(t testing.TB, opts *Options) *Fake {
 	for path, tape := range o.Tapes {
 		f.Sounds.Record(path, tape)
 	}
-	if o.Scorer == nil {
-		o.Scorer = f.Sounds
+	scorers := o.Service.Scorers
+	if len(scorers) == 0 {
+		scorers = []audiosearch.Scorer{f.Sounds}
 	}
 	if o.Service.Media == nil || o.Service.Files == nil {
 		o.Service.Media, o.Service.Files = f.Sounds, f.Sounds
@@ -70,9 +70,13 @@ func New(t testing.TB, opts *Options) *Fake {
 	faults := &Faults{Before: f.fail}
 	queue := mortise.NewLeaseQueue(faults.Leases(db.Jobs()),
 		&mortise.LeaseOptions{Logger: o.Service.Logger})
+	o.Service.Scorers = nil
+	for _, scorer := range scorers {
+		o.Service.Scorers = append(o.Service.Scorers, faults.Scorer(scorer))
+	}
 	o.Service.Now = f.Now
 	o.Service.Observer = &recorder{f, o.Service.Observer}
-	if f.Service, err = audiosearch.New(faults.Store(db.AudioSearch()), queue, faults.Scorer(o.Scorer), &o.Service); err != nil {
+	if f.Service, err = audiosearch.New(faults.Store(db.AudioSearch()), queue, &o.Service); err != nil {
 		t.Fatalf("audiosearchtest: make the service: %v", err)
 	}
 	if f.Worker, err = audiosearch.NewWorker(f.Service, &o.Worker); err != nil {

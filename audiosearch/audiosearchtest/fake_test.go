@@ -36,20 +36,20 @@ func TestFake(t *testing.T) {
 func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	heard := 0
 	f := audiosearchtest.New(t, &audiosearchtest.Options{
-		Classes: []audiosearch.Class{3, dog},
+		Classes: []audiosearch.Class{"Bark", dog},
 		Worker:  audiosearch.WorkerOptions{MaxAttempts: 1},
 		Service: audiosearch.Options{MaxLimit: 7, Observer: audiosearch.ObserverFunc(func(context.Context, audiosearch.Observation) { heard++ })},
 	})
 	assert.Equal(t, 7, f.MaxLimit())
-	m, err := f.Model(t.Context())
+	classes, err := f.Classes(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []audiosearch.Class{3, dog}, m.Classes)
+	assert.Equal(t, []audiosearch.Class{"Bark", dog}, classes)
 	_, err = f.CreateDataset(t.Context(), "acme", "d")
 	require.NoError(t, err)
-	_, err = f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: 4})
+	_, err = f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Cat"})
 	var invalid *audiosearch.ValidationError
 	require.ErrorAs(t, err, &invalid, "a class that it does not know")
-	run, err := f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: 3})
+	run, err := f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Bark"})
 	require.NoError(t, err)
 	heal := f.Break(audiosearchtest.ScorerPart)
 	f.Drain(t.Context())
@@ -79,7 +79,12 @@ func TestBreak(t *testing.T) {
 	heal()
 	assert.Equal(t, 2, f.Drain(t.Context()))
 	heal = f.Break(audiosearchtest.ScorerPart)
-	require.ErrorIs(t, start(), audiosearch.ErrUnavailable)
+	require.NoError(t, start(), "there are scores")
+	heal()
+
+	f = park(t)
+	heal = f.Break(audiosearchtest.ScorerPart)
+	require.ErrorIs(t, start(), audiosearch.ErrUnavailable, "nothing is scored")
 	heal()
 	require.NoError(t, start())
 }

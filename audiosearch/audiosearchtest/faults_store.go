@@ -90,8 +90,12 @@ func (w *faultyStore) PutVideos(ctx context.Context, org, dataset string, videos
 	return w.faults.call("Store.PutVideos", func() error { return w.inner.PutVideos(ctx, org, dataset, videos) })
 }
 
-func (w *faultyStore) Video(ctx context.Context, org, dataset, id string) (audiosearch.Video, error) {
-	return callFor(w.faults, "Store.Video", func() (audiosearch.Video, error) { return w.inner.Video(ctx, org, dataset, id) })
+func (w *faultyStore) Videos(ctx context.Context, org, dataset string, ids []string) (found []audiosearch.Video, looked int, err error) {
+	err = w.faults.call("Store.Videos", func() (err error) {
+		found, looked, err = w.inner.Videos(ctx, org, dataset, ids)
+		return err
+	})
+	return found, looked, err
 }
 
 func (w *faultyStore) ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]audiosearch.Video, error) {
@@ -110,8 +114,28 @@ func (w *faultyStore) PutScoring(ctx context.Context, org, dataset, video, path 
 	return w.faults.call("Store.PutScoring", func() error { return w.inner.PutScoring(ctx, org, dataset, video, path, s, columns) })
 }
 
-func (w *faultyStore) Scoring(ctx context.Context, org, dataset, video, model string) (audiosearch.Scoring, error) {
-	return callFor(w.faults, "Store.Scoring", func() (audiosearch.Scoring, error) { return w.inner.Scoring(ctx, org, dataset, video, model) })
+func (w *faultyStore) Scorings(
+	ctx context.Context, org, dataset, model string, videos []string,
+) (map[string]audiosearch.Scoring, error) {
+	return callFor(w.faults, "Store.Scorings", func() (map[string]audiosearch.Scoring, error) {
+		return w.inner.Scorings(ctx, org, dataset, model, videos)
+	})
+}
+
+func (w *faultyStore) PutPart(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+	return callFor(w.faults, "Store.PutPart", func() (int, error) { return w.inner.PutPart(ctx, org, dataset, p, columns) })
+}
+
+func (w *faultyStore) Parts(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+	return callFor(w.faults, "Store.Parts", func() (int, error) { return w.inner.Parts(ctx, org, dataset, p) })
+}
+
+func (w *faultyStore) Models(ctx context.Context, org, dataset string) ([]audiosearch.DatasetModel, error) {
+	return callFor(w.faults, "Store.Models", func() ([]audiosearch.DatasetModel, error) { return w.inner.Models(ctx, org, dataset) })
+}
+
+func (w *faultyStore) SetModel(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
+	return w.faults.call("Store.SetModel", func() error { return w.inner.SetModel(ctx, org, dataset, c) })
 }
 
 func (w *faultyStore) Search(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
@@ -158,6 +182,14 @@ func (w *faultyStore) ListRuns(
 	})
 }
 
+func (w *faultyStore) Stats(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+	return callFor(w.faults, "Store.Stats", func() (audiosearch.Stats, error) { return w.inner.Stats(ctx, org, most) })
+}
+
+func (w *faultyStore) Backlog(ctx context.Context, most int) (audiosearch.Backlog, error) {
+	return callFor(w.faults, "Store.Backlog", func() (audiosearch.Backlog, error) { return w.inner.Backlog(ctx, most) })
+}
+
 func (w *faultyStore) StaleRuns(
 	ctx context.Context, checked, due time.Time, limit int,
 ) ([]audiosearch.Run, error) {
@@ -173,8 +205,8 @@ type faultyCompactor struct {
 	faults *Faults
 }
 
-func (w faultyCompactor) Compact(ctx context.Context) (bool, error) {
-	return callFor(w.faults, "Store.Compact", func() (bool, error) { return w.inner.Compact(ctx) })
+func (w faultyCompactor) Compact(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
+	return callFor(w.faults, "Store.Compact", func() (bool, error) { return w.inner.Compact(ctx, opts) })
 }
 
 type faultyPruner struct {

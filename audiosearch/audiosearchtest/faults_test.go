@@ -27,7 +27,7 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 	t.Helper()
 	db := newMutant(t)
 	v := audiosearch.Video{ID: "v", Path: "v"}
-	sc := audiosearch.Scoring{Model: "m", Windows: 1, Window: time.Second, Hop: time.Second, Classes: []audiosearch.Class{1}}
+	sc := audiosearch.Scoring{Model: "m", Windows: 1, Window: time.Second, Hop: time.Second, Classes: []audiosearch.Class{"1"}}
 	require.NoError(t, db.CreateDataset(ctx, audiosearch.Dataset{Organization: "o", ID: "kept"}))
 	require.NoError(t, db.PutVideos(ctx, "o", "kept", []audiosearch.Video{v, {ID: "w", Path: "w"}}))
 	require.NoError(t, db.PutScoring(ctx, "o", "kept", "v", "v", sc, [][]uint16{{1}}))
@@ -54,16 +54,23 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 	try("Store.ListDatasets", func() error { _, err := s.ListDatasets(ctx, "o", "", 1); return err })
 	try("Store.DeleteDataset", func() error { return s.DeleteDataset(ctx, "o", "gone") })
 	try("Store.PutVideos", func() error { return s.PutVideos(ctx, "o", "kept", []audiosearch.Video{v}) })
-	try("Store.Video", func() error { _, err := s.Video(ctx, "o", "kept", "v"); return err })
+	try("Store.Videos", func() error { _, _, err := s.Videos(ctx, "o", "kept", []string{"v"}); return err })
 	try("Store.ListVideos", func() error { _, err := s.ListVideos(ctx, "o", "kept", "", 1); return err })
 	try("Store.DeleteVideo", func() error { return s.DeleteVideo(ctx, "o", "kept", "w") })
 	try("Store.MissingKeys", func() error { _, err := s.MissingKeys(ctx, "o", "kept", []string{"k"}); return err })
 	try("Store.PutScoring", func() error { return s.PutScoring(ctx, "o", "kept", "v", "v", sc, [][]uint16{{1}}) })
-	try("Store.Scoring", func() error { _, err := s.Scoring(ctx, "o", "kept", "v", "m"); return err })
+	try("Store.Scorings", func() error { _, err := s.Scorings(ctx, "o", "kept", "m", []string{"v"}); return err })
+	part := audiosearch.Part{Video: "v", Path: "v", Model: "m", Window: time.Second, Hop: time.Second, Classes: sc.Classes}
+	try("Store.PutPart", func() error { _, err := s.PutPart(ctx, "o", "kept", part, [][]uint16{{1}}); return err })
+	try("Store.Parts", func() error { _, err := s.Parts(ctx, "o", "kept", part); return err })
+	try("Store.Models", func() error { _, err := s.Models(ctx, "o", "kept"); return err })
+	try("Store.SetModel", func() error {
+		return s.SetModel(ctx, "o", "kept", audiosearch.ModelChange{Family: "f", To: "m"})
+	})
 	try("Store.Search", func() error { _, err := s.Search(ctx, "o", "kept", audiosearch.ScoreQuery{Limit: 1}); return err })
 	try("Store.Unscored", func() error { _, err := s.Unscored(ctx, "o", "kept", audiosearch.UnscoredQuery{Limit: 1}); return err })
 	try("Store.WindowScores", func() error { _, err := s.WindowScores(ctx, "o", "kept", "v", "m", 0, 1); return err })
-	try("Store.Compact", func() error { _, err := s.Compact(ctx); return err })
+	try("Store.Compact", func() error { _, err := s.Compact(ctx, audiosearch.CompactOptions{}); return err })
 	try("Store.CreateRun", func() error { return s.CreateRun(ctx, audiosearch.Run{Organization: "o", ID: 2}, 9) })
 	try("Store.Run", func() error { _, err := s.Run(ctx, "o", 1); return err })
 	try("Store.UpdateRun", func() error { return s.UpdateRun(ctx, "o", 1, func(*audiosearch.Run) error { return nil }) })
@@ -75,6 +82,8 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 		_, err := s.ListRuns(ctx, "o", audiosearch.RunQuery{Limit: 1})
 		return err
 	})
+	try("Store.Stats", func() error { _, err := s.Stats(ctx, "o", 1); return err })
+	try("Store.Backlog", func() error { _, err := s.Backlog(ctx, 1); return err })
 	try("Store.StaleRuns", func() error {
 		_, err := s.StaleRuns(ctx, time.Now(), time.Now(), 1)
 		return err

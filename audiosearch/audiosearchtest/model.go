@@ -19,10 +19,14 @@ type ModelOptions struct {
 	Seed      uint64 // of the first sequence, the next one has the next: MORTISE_SEED, 1, or a random one if MORTISE_SOAK=1
 }
 
-// RunModel makes random calls to a backend, and the same ones to a plain model of it: videos with metadata of every kind, scores with many
-// ties, replacements, deletions, compactions and reopenings. Every fifth step is a case: random filters, classes, pages and ranges, for which
-// Search, Unscored, WindowScores, Scoring, MissingKeys, ListVideos and Video must answer what the model does; that makes 500 cases, or 10,000
-// in a soak. A failure prints the seed and the steps. It needs Datasets, Catalog and Scores, and skips without. Options may be nil.
+// RunModel makes random calls to a backend, and the same ones to a plain model of it: videos
+// with metadata of every kind, scores with many ties, parts, replacements, deletions, changes
+// of the current model, compactions and reopenings. Every fifth step is a case: random
+// filters, classes, pages and ranges, for which Search, Unscored, WindowScores, Scorings,
+// Parts, Models, MissingKeys, ListVideos and Videos must answer what the model does; that
+// makes 500 cases, or 10,000 in a soak. A failure prints the seed and the steps. It needs
+// Datasets, Catalog and Scores, and skips without; Parts and Models are called if they are
+// there. Options may be nil.
 func RunModel(t *testing.T, h Harness, opts *ModelOptions) {
 	t.Helper()
 	var o ModelOptions
@@ -40,7 +44,8 @@ func RunModel(t *testing.T, h Harness, opts *ModelOptions) {
 	}
 	sequences := conformance.Sequences{Count: o.Sequences, Steps: o.Steps, Seed: o.Seed}
 	sequences.Run(t, func(t *testing.T, seed uint64, steps int) {
-		r := &run{t: t, subject: &subject{Backend: h.Open(t), h: &h}, rand: rand.New(rand.NewPCG(seed, 1)), model: make(map[place]oracleDataset)}
+		r := &run{t: t, subject: &subject{Backend: h.Open(t), h: &h}, rand: rand.New(rand.NewPCG(seed, 1)), model: make(map[place]oracleDataset),
+			known: make(map[place]*oracleModels)}
 		if reason := r.subject.lacks(needScores); reason != "" {
 			t.Skip(reason)
 		}
@@ -54,6 +59,7 @@ type run struct {
 	subject *subject
 	rand    *rand.Rand
 	model   map[place]oracleDataset
+	known   map[place]*oracleModels
 	values  []oracleValue // that many videos have
 	done    []string      // the steps, in words
 }
@@ -70,7 +76,8 @@ type op struct {
 }
 
 func (r *run) ops() []op {
-	return []op{{1, r.dataset}, {25, r.putVideos}, {6, r.deleteVideo}, {50, r.putScores}, {4, r.putProblem}, {4, r.putOutdated}, {5, r.compact}, {1, r.reopen}}
+	return []op{{1, r.dataset}, {25, r.putVideos}, {6, r.deleteVideo}, {50, r.putScores}, {4, r.putProblem}, {4, r.putOutdated},
+		{10, r.putPart}, {4, r.flip}, {6, r.setModel}, {6, r.compact}, {1, r.reopen}}
 }
 
 // steps does so many steps.
@@ -159,7 +166,7 @@ func (r *run) video(p place) string {
 
 // modelClasses are the classes of a sequence.
 func modelClasses() []audiosearch.Class {
-	return []audiosearch.Class{0, 1, 17, audiosearch.NumClasses - 1}
+	return []audiosearch.Class{"Dog", "dog", "Dog ", "D'%\u00e9"}
 }
 
 // pick returns one of some things.

@@ -3,7 +3,6 @@ package audiosearchtest
 import (
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
@@ -12,7 +11,7 @@ func (r *run) makeDataset(p place) {
 	r.say("dataset %v is created", p)
 	d := audiosearch.Dataset{Organization: p.org, ID: p.dataset, CreatedAt: moment(0)}
 	r.sameError("CreateDataset", nil, r.subject.Datasets.CreateDataset(r.t.Context(), d))
-	r.model[p] = oracleDataset{}
+	r.model[p], r.known[p] = oracleDataset{}, newOracleModels()
 }
 
 // dataset deletes a dataset and creates it again, now and then the first one, which has most of the videos.
@@ -33,12 +32,13 @@ func (r *run) putVideos() {
 		if put[id] != nil {
 			continue
 		}
-		v := &oracleVideo{path: pick(r, "x.mp4", "X.mp4", "a/x.mp4"), metadata: r.metadata(), scorings: make(map[string]*oracleScoring)}
+		v := &oracleVideo{path: pick(r, "x.mp4", "X.mp4", "a/x.mp4"), metadata: r.metadata(), scorings: make(map[string]*oracleScoring),
+			parts: make(map[string]*oracleParts)}
 		if old := d[id]; old != nil && r.rand.IntN(3) > 0 {
 			v.path = old.path
 		}
 		if old := d[id]; old != nil && v.path == old.path {
-			v.scorings = old.scorings
+			v.scorings, v.parts = old.scorings, old.parts
 		}
 		put[id] = v
 		videos = append(videos, v.video(id))
@@ -47,8 +47,17 @@ func (r *run) putVideos() {
 	r.sameError("the JSON of videos", nil, err)
 	r.say("in %v videos are put: %s", p, text)
 	r.sameError("PutVideos", nil, r.subject.Catalog.PutVideos(r.t.Context(), p.org, p.dataset, videos))
-	for id, v := range put {
-		d[id] = v
+	for _, video := range videos {
+		id := video.ID
+		old := d[id]
+		if d[id] = put[id]; old == nil || old.path == video.Path {
+			continue
+		}
+		for _, model := range []string{modelX, modelY} {
+			if o := old.parts[model]; o != nil {
+				r.countParts(p, id, model, o)
+			}
+		}
 	}
 }
 
@@ -83,23 +92,14 @@ func (r *run) putScores() {
 		if r.rand.IntN(200) == 0 {
 			n = 4000 + r.rand.IntN(300) // more than backends may keep together
 		}
-		classes := modelClasses()
-		r.rand.Shuffle(len(classes), func(i, j int) { classes[i], classes[j] = classes[j], classes[i] })
-		classes = classes[:1+r.rand.IntN(len(classes))]
-		slices.Sort(classes)
+		classes := r.someClasses()
 		s := &oracleScoring{scoring: scoring(model, n, classes...)}
 		s.scoring.HasVideo, s.scoring.Keyframes = r.rand.IntN(2) == 0, nil
 		if r.rand.IntN(8) == 0 {
 			s.scoring.Problem = "cut off"
 		}
-		s.scoring.At = moment(time.Duration(len(r.done)) * time.Second)
-		for range classes {
-			column := make([]uint16, n)
-			for i := range column {
-				column[i] = uint16(r.rand.IntN(highest))
-			}
-			s.columns = append(s.columns, column)
-		}
+		s.scoring.At = r.now()
+		s.columns = r.scores(n, len(classes), highest)
 		r.put(p, id, s)
 	}
 }
@@ -113,7 +113,7 @@ func (r *run) put(p place, id string, s *oracleScoring) {
 	if id == "" {
 		id = r.video(p)
 	}
-	r.say("in %v video %q is scored by %s: %d segments, classes %d, problem %q", p, id, s.scoring.Model, s.scoring.Windows, s.scoring.Classes, s.scoring.Problem)
+	r.say("in %v video %q is scored by %s: %d segments, classes %q, problem %q", p, id, s.scoring.Model, s.scoring.Windows, s.scoring.Classes, s.scoring.Problem)
 	v := r.model[p][id]
 	path, want := "x.mp4", error(audiosearch.ErrConflict)
 	if v != nil {
@@ -129,6 +129,7 @@ func (r *run) put(p place, id string, s *oracleScoring) {
 	err := r.subject.Scores.PutScoring(r.t.Context(), p.org, p.dataset, id, path, s.scoring, given)
 	if r.sameError("PutScoring", want, err) {
 		v.scorings[s.scoring.Model] = s
+		delete(v.parts, s.scoring.Model)
 	}
 }
 
@@ -137,23 +138,8 @@ func (r *run) putOutdated() {
 	p := r.place()
 	id := r.video(p)
 	r.say("in %v scores of video %q at another path come too late", p, id)
-	err := r.subject.Scores.PutScoring(r.t.Context(), p.org, p.dataset, id, "elsewhere.mp4", scoring(modelX, 1, 0), [][]uint16{{audiosearch.ScoreUnit}})
+	err := r.subject.Scores.PutScoring(r.t.Context(), p.org, p.dataset, id, "elsewhere.mp4", scoring(modelX, 1, "Dog"), [][]uint16{{audiosearch.ScoreUnit}})
 	r.sameError("PutScoring", audiosearch.ErrConflict, err)
-}
-
-// compact does some steps, if the backend is a Compactor.
-func (r *run) compact() {
-	c, ok := r.subject.Scores.(audiosearch.Compactor)
-	if !ok {
-		return
-	}
-	r.say("it is compacted")
-	for range 1 + r.rand.IntN(5) {
-		more, err := c.Compact(r.t.Context())
-		if r.sameError("Compact", nil, err); !more {
-			return
-		}
-	}
 }
 
 func (r *run) reopen() {

@@ -13,6 +13,8 @@ func (r *run) compare() {
 	r.compareSearch(p, filters)
 	r.compareUnscored(p, filters)
 	r.compareScoring(p)
+	r.compareParts(p)
+	r.compareModels(p)
 	r.compareKeys(p)
 	r.compareList(p)
 }
@@ -20,7 +22,7 @@ func (r *run) compare() {
 func (r *run) compareSearch(p place, filters []oracleFilter) {
 	q := audiosearch.ScoreQuery{Model: pick(r, modelX, modelX, modelX, modelY), Class: pick(r, modelClasses()...), Filters: domain(filters)}
 	if r.rand.IntN(30) == 0 {
-		q.Model, q.Class = pick(r, q.Model, "z/1"), pick(r, q.Class, 5)
+		q.Model, q.Class = pick(r, q.Model, "z/1"), pick(r, q.Class, "DOG")
 	}
 	all := r.model[p].ranking(q.Model, q.Class, filters, 0)
 	if len(all) > 0 && r.rand.IntN(2) == 0 {
@@ -51,11 +53,12 @@ func (r *run) compareUnscored(p place, filters []oracleFilter) {
 	if r.rand.IntN(2) == 0 {
 		q.After = r.video(p)
 	}
-	ids, matched := r.model[p].unscored(q.Model, filters)
+	ids, matched, without := r.model[p].unscored(q.Model, filters)
 	r.say("in %v the unscored ones are asked for, %#v", p, q)
 	got, err := r.subject.Scores.Unscored(r.t.Context(), p.org, p.dataset, q)
 	r.sameError("Unscored", nil, err)
 	r.same("Matched", matched, got.Matched)
+	r.same("Without", without, got.Without)
 	r.sameVideos("Unscored", p, page(ids, q.After, q.Limit), got.Videos)
 }
 
@@ -65,18 +68,18 @@ func (r *run) compareScoring(p place) {
 	from := r.rand.IntN(50) - 5
 	to := from + r.rand.IntN(50) - 2
 	r.say("in %v the scores of video %q by %s are read, segments %d to %d", p, id, model, from, to)
-	got, err := r.subject.Scores.Scoring(r.t.Context(), p.org, p.dataset, id, model)
+	got, err := r.subject.oneScoring(r.t.Context(), p.org, p.dataset, id, model)
 	rows, rowsErr := r.subject.Scores.WindowScores(r.t.Context(), p.org, p.dataset, id, model, from, to)
 	var s *oracleScoring
 	if v := r.model[p][id]; v != nil {
 		s = v.scorings[model]
 	}
 	if s == nil {
-		r.sameError("Scoring", audiosearch.ErrNotScored, err)
+		r.sameError("Scorings", audiosearch.ErrNotScored, err)
 		r.sameError("WindowScores", audiosearch.ErrNotScored, rowsErr)
 		return
 	}
-	r.sameError("Scoring", nil, err)
+	r.sameError("Scorings", nil, err)
 	sameScoring(r.t, s.scoring, got)
 	if !s.scoring.Scored() {
 		r.sameError("WindowScores", audiosearch.ErrNotScored, rowsErr)
@@ -117,10 +120,8 @@ func (r *run) compareVideos(p place) {
 	got, err := r.subject.Catalog.ListVideos(r.t.Context(), p.org, p.dataset, "", len(ids)+1)
 	r.sameError("ListVideos", nil, err)
 	r.sameVideos("ListVideos", p, ids, got)
+	r.compareBatches(p, ids)
 	for _, id := range ids {
-		v, err := r.subject.Catalog.Video(r.t.Context(), p.org, p.dataset, id)
-		r.sameError("Video", nil, err)
-		r.sameVideos("Video", p, []string{id}, []audiosearch.Video{v})
 		for _, model := range []string{modelX, modelY} {
 			rows, err := r.subject.Scores.WindowScores(r.t.Context(), p.org, p.dataset, id, model, 0, 10_000)
 			if s := r.model[p][id].scorings[model]; s != nil && s.scoring.Scored() {
@@ -129,6 +130,36 @@ func (r *run) compareVideos(p place) {
 				continue
 			}
 			r.sameError("WindowScores", audiosearch.ErrNotScored, err)
+		}
+	}
+}
+
+// compareBatches compares what is read of some videos at once, backwards.
+func (r *run) compareBatches(p place, ids []string) {
+	ids = slices.Clone(ids)
+	slices.Reverse(ids)
+	asked := append([]string{"nobody"}, ids...)
+	var got []audiosearch.Video
+	for left := asked; len(left) > 0; {
+		found, looked, err := r.subject.Catalog.Videos(r.t.Context(), p.org, p.dataset, left)
+		if r.sameError("Videos", nil, err); looked < 1 || looked > len(left) {
+			r.fail("Videos: it looked for %d of %d", looked, len(left))
+		}
+		got, left = append(got, found...), left[looked:]
+	}
+	r.sameVideos("Videos", p, ids, got)
+	for _, model := range []string{modelX, modelY} {
+		found, err := r.subject.Scores.Scorings(r.t.Context(), p.org, p.dataset, model, asked)
+		r.sameError("Scorings", nil, err)
+		for _, id := range asked {
+			sc, ok := found[id]
+			var want *oracleScoring
+			if v := r.model[p][id]; v != nil {
+				want = v.scorings[model]
+			}
+			if r.same("whether Scorings has "+id, want != nil, ok); ok {
+				sameScoring(r.t, want.scoring, sc)
+			}
 		}
 	}
 }

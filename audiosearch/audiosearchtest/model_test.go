@@ -38,6 +38,13 @@ func TestModelMutants(t *testing.T) {
 		"quotes strings", "reads numbers", "reads whatever looks like a number", "refuses and stores", "remembers keys for ever", "removes scorings with every change",
 		"returns no rows for what is not scored", "returns rows as columns", "returns unscored videos from the given one on", "returns unscored videos without metadata",
 		"scores what is not there", "sorts missing keys", "takes keys for paths", "takes null for a text", "takes problems for scores",
+		"changes models whatever is current", "changes to models that lack videos", "counts parts from the given one on",
+		"counts those that are not wholly scored", "does not look at the digest of parts", "does not take a question for use",
+		"forgets the parts when it stores", "has one current model", "keeps parts when it has stored them", "keeps parts when the path changes",
+		"leaves problems out of scorings", "makes do with the parts that are there", "never lets models lack videos", "never removes parts",
+		"never removes the scores of replaced models", "remembers for ever that a model was replaced", "removes parts at any time",
+		"removes the scores of replaced models at any time", "returns videos in an order of its own", "says how long a part is",
+		"sorts classes", "stores every part at the end", "stores parts after a gap", "trims the names of classes",
 	} {
 		require.Contains(t, harnesses(), name)
 		t.Run(name, func(t *testing.T) {

@@ -108,7 +108,9 @@ func afresh(t *testing.T, _ audiosearchtest.Backend) audiosearchtest.Backend {
 
 var otherMutants = []broken{
 	{name: "loses its data", reopen: afresh, mutate: func(*mutant) {}, breaks: []string{
-		"datasets/durable", "catalog/durable", "scores/durable", "runs/durable", "txstore/durable",
+		"datasets/durable", "catalog/durable", "scores/durable", "classes/durable", "parts/durable",
+		"models/durable", "runs/durable",
+		"txstore/durable",
 	}},
 	{name: "ignores the context", mutate: func(m *mutant) {
 		m.dataset = func(_ context.Context, org, id string) (audiosearch.Dataset, error) {
@@ -122,17 +124,25 @@ var otherMutants = []broken{
 		) ([]audiosearch.Hit, error) {
 			return m.db.Search(context.Background(), org, dataset, q)
 		}
-		m.compact = func(context.Context) (bool, error) { return false, nil }
+		m.parts = func(_ context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+			return m.db.Parts(context.Background(), org, dataset, p)
+		}
+		m.setModel = func(_ context.Context, org, dataset string, c audiosearch.ModelChange) error {
+			return m.db.SetModel(context.Background(), org, dataset, c)
+		}
+		m.compact = func(context.Context, audiosearch.CompactOptions) (bool, error) { return false, nil }
 		m.createRun = func(_ context.Context, r audiosearch.Run, most int) error {
 			return m.db.CreateRun(context.Background(), r, most)
 		}
 	}, breaks: []string{
 		"datasets/ended-context", "catalog/ended-context", "scores/ended-context",
-		"compactor/ended-context", "runs/ended-context",
+		"parts/ended-context", "models/ended-context", "compactor/ended-context",
+		"runs/ended-context",
 	}},
 	{name: "says not found when it fails", mutate: func(m *mutant) {
 		m.failure = errors.Join(errBroken, audiosearch.ErrDatasetNotFound)
 	}, breaks: []string{
-		"datasets/failure", "catalog/failure", "scores/failure", "compactor/failure", "runs/failure",
+		"datasets/failure", "catalog/failure", "scores/failure", "parts/failure", "models/failure", "compactor/failure",
+		"runs/failure",
 	}},
 }

@@ -81,10 +81,10 @@ var raceMutants = []broken{
 	}},
 
 	{name: "never finishes compacting", breaks: []string{"compactor/nothing-to-do", "compactor/ends"}, mutate: func(m *mutant) {
-		m.compact = func(context.Context) (bool, error) { return true, nil }
+		m.compact = func(context.Context, audiosearch.CompactOptions) (bool, error) { return true, nil }
 	}},
 	{name: "compacts scores away", mutate: func(m *mutant) {
-		m.compact = func(ctx context.Context) (bool, error) {
+		m.compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
 			for _, v := range m.all(ctx) {
 				m.removeScoring(ctx, "org-a", "set-a", v.ID)
 				break
@@ -94,7 +94,7 @@ var raceMutants = []broken{
 	}, breaks: []string{"compactor/changes-no-answer", "compactor/concurrent"}},
 	{name: "compacts in two steps", breaks: []string{"compactor/concurrent"}, mutate: func(m *mutant) {
 		var compacting, hidden atomic.Bool
-		m.compact = func(ctx context.Context) (bool, error) {
+		m.compact = func(ctx context.Context, opts audiosearch.CompactOptions) (bool, error) {
 			if compacting.CompareAndSwap(false, true) {
 				hidden.Store(true)
 				conformance.Seam()
@@ -110,7 +110,7 @@ var raceMutants = []broken{
 			return hits
 		})
 	}},
-	{name: "forgets what it compacted", breaks: []string{"compactor/durable"}, reopen: afresh, mutate: func(*mutant) {}},
+	{name: "forgets what it compacted", breaks: []string{"compactor/durable", "compactor/replaced-durable"}, reopen: afresh, mutate: func(*mutant) {}},
 }
 
 // all returns the videos of the suite's first dataset.

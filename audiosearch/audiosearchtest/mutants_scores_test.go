@@ -173,14 +173,26 @@ var scoreMutants = []broken{
 			return m.db.WindowScores(ctx, org, dataset, video, model, from, to)
 		}
 	}},
-	{name: "returns its own classes", breaks: []string{"scores/copies"}, mutate: func(m *mutant) {
-		own := make(map[string][]audiosearch.Class)
+	{name: "returns its own keyframes", breaks: []string{"scores/copies"}, mutate: func(m *mutant) {
+		own := make(map[string][]time.Duration)
 		m.everyScoring(func(s *audiosearch.Scoring) {
 			if own[s.Model] == nil {
-				own[s.Model] = s.Classes
+				own[s.Model] = s.Keyframes
 			}
-			s.Classes = own[s.Model]
+			s.Keyframes = own[s.Model]
 		})
+	}},
+	{name: "keeps the classes that it is given", breaks: []string{"scores/copies"}, mutate: func(m *mutant) {
+		given := make(map[string][]audiosearch.Class)
+		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {
+			given[video+s.Model] = s.Classes
+			return m.db.PutScoring(ctx, org, dataset, video, path, s, columns)
+		}
+		m.scoring = func(ctx context.Context, org, dataset, video, model string) (audiosearch.Scoring, error) {
+			s, err := m.db.Scoring(ctx, org, dataset, video, model)
+			s.Classes = given[video+model]
+			return s, err
+		}
 	}},
 	{name: "scores what is not there", breaks: []string{"scores/conflict-gone"}, mutate: func(m *mutant) {
 		m.putScoring = func(ctx context.Context, org, dataset, video, path string, s audiosearch.Scoring, columns [][]uint16) error {

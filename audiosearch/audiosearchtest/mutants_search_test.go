@@ -82,8 +82,8 @@ var searchMutants = []broken{
 	}},
 	{name: "reads the next class", breaks: []string{"scores/search-class", "scores/replace"}, mutate: func(m *mutant) {
 		m.everySearch(func(q *audiosearch.ScoreQuery) {
-			if q.Class == 7 {
-				q.Class = 8
+			if q.Class == "7" {
+				q.Class = "8"
 			}
 		}, nil)
 	}},

@@ -87,6 +87,7 @@ type oracleVideo struct {
 	path     string
 	metadata map[string]oracleValue
 	scorings map[string]*oracleScoring
+	parts    map[string]*oracleParts // by model
 }
 
 // oracleScoring is a scoring with its scores.
@@ -138,15 +139,20 @@ func (d oracleDataset) ranking(model string, class audiosearch.Class, filters []
 	return all
 }
 
-// unscored returns the IDs of the videos that pass the filters and are not wholly scored by a model, and how many pass.
-func (d oracleDataset) unscored(model string, filters []oracleFilter) (ids []string, matched int) {
+// unscored returns the IDs of the videos that pass the filters and are not wholly scored by
+// a model, how many pass, and how many of those have no scores.
+func (d oracleDataset) unscored(model string, filters []oracleFilter) (ids []string, matched, without int) {
 	all := d.matching(filters)
 	for _, id := range all {
-		if s := d[id].scorings[model]; s == nil || s.scoring.Problem != "" {
+		s := d[id].scorings[model]
+		if s == nil || s.scoring.Problem != "" {
 			ids = append(ids, id)
 		}
+		if s == nil || s.scoring.Windows == 0 {
+			without++
+		}
 	}
-	return ids, len(all)
+	return ids, len(all), without
 }
 
 // rows returns the scores of the segments of a video from one to another.

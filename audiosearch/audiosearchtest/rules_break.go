@@ -38,8 +38,8 @@ var breakRules = []rule{
 			v := s.withVideos(t, "v")[0]
 			heal := s.breakIt(t)
 			allFail(t.Context(), t, s.catalogCalls())
-			_, err := s.Catalog.Video(t.Context(), orgB, setA, "v")
-			isFailure(t, "Video that is not there", err)
+			_, err := s.oneVideo(t.Context(), orgB, setA, "v")
+			isFailure(t, "Videos of what is not there", err)
 			heal()
 			s.hasVideo(t, orgA, setA, v)
 			allWork(t, s.catalogCalls())
@@ -48,27 +48,27 @@ var breakRules = []rule{
 	{Rule{"scores/failure", brokenText}, needScores | needBreak,
 		func(t *testing.T, s *subject) {
 			v := s.withVideos(t, "v")[0]
-			s.score(t, orgA, setA, v, modelX, 7, 10, 20)
+			s.score(t, orgA, setA, v, modelX, "7", 10, 20)
 			heal := s.breakIt(t)
 			allFail(t.Context(), t, s.scoreCalls())
-			_, err := s.Scores.Scoring(t.Context(), orgA, setA, "v", modelY)
-			isFailure(t, "Scoring that is not there", err)
+			_, err := s.oneScoring(t.Context(), orgA, setA, "v", modelY)
+			isFailure(t, "Scorings of what is not there", err)
 			heal()
-			s.hasScoring(t, orgA, setA, "v", scoring(modelX, 2, 7))
-			require.Equal(t, []string{"v 1 20", "v 0 10"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7})))
+			s.hasScoring(t, orgA, setA, "v", scoring(modelX, 2, "7"))
+			require.Equal(t, []string{"v 1 20", "v 0 10"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7"})))
 			allWork(t, s.scoreCalls())
 		}},
 
 	{Rule{"compactor/failure", brokenText}, needScores | needCompactor | needBreak,
 		func(t *testing.T, s *subject) {
 			v := s.withVideos(t, "v")[0]
-			s.score(t, orgA, setA, v, modelX, 7, 10, 20)
+			s.score(t, orgA, setA, v, modelX, "7", 10, 20)
 			heal := s.breakIt(t)
-			_, err := s.Scores.(audiosearch.Compactor).Compact(t.Context())
+			_, err := s.Scores.(audiosearch.Compactor).Compact(t.Context(), audiosearch.CompactOptions{})
 			isFailure(t, "Compact", err)
 			heal()
 			s.compact(t)
-			require.Equal(t, []string{"v 1 20", "v 0 10"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7})))
+			require.Equal(t, []string{"v 1 20", "v 0 10"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7"})))
 		}},
 
 	{Rule{"runs/failure", brokenText}, needRuns | needBreak,

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// catalogRules are the rules of PutVideos, Video and DeleteVideo.
+// catalogRules are the rules of PutVideos, DeleteVideo, and of Videos for one ID.
 var catalogRules = []rule{
 	{Rule{"catalog/no-dataset", "Each method of Catalog returns ErrDatasetNotFound if there is no such dataset, or if another organization has it."}, needCatalog,
 		func(t *testing.T, s *subject) {
@@ -29,7 +29,7 @@ var catalogRules = []rule{
 			}
 		}},
 
-	{Rule{"catalog/put-and-get", "PutVideos stores videos, and Video returns each as it was: path, and metadata as it was written."}, needCatalog,
+	{Rule{"catalog/put-and-get", "PutVideos stores videos, and Videos returns each as it was: path, and metadata as it was written."}, needCatalog,
 		func(t *testing.T, s *subject) {
 			s.makeDataset(t, orgA, setA)
 			bare, full := video("bare", nil), video("full", everyKind())
@@ -67,14 +67,14 @@ var catalogRules = []rule{
 			require.Equal(t, []string{"other", "v", "w"}, videoIDs(s.list(t, orgA, setA, "", 10)))
 		}},
 
-	{Rule{"catalog/get-unknown", "A video that the dataset does not have is ErrVideoNotFound, for Video."}, needCatalog,
+	{Rule{"catalog/get-unknown", "Videos leaves out a video that the dataset does not have."}, needCatalog,
 		func(t *testing.T, s *subject) {
 			for _, in := range [][2]string{{orgA, setA}, {orgA, setB}, {orgB, setA}} {
 				s.makeDataset(t, in[0], in[1])
 				s.put(t, in[0], in[1], video("of "+in[0]+in[1], nil))
 			}
 			for _, id := range []string{"v", "", "of " + orgA + setB, "of " + orgB + setA} {
-				_, err := s.Catalog.Video(t.Context(), orgA, setA, id)
+				_, err := s.oneVideo(t.Context(), orgA, setA, id)
 				require.ErrorIs(t, err, audiosearch.ErrVideoNotFound, id)
 			}
 		}},
@@ -117,7 +117,7 @@ var catalogRules = []rule{
 			s.makeDataset(t, orgA, setA)
 			v := s.put(t, orgA, setA, video("v", everyKind()), video("w", nil))
 			require.NoError(t, s.Catalog.DeleteVideo(t.Context(), orgA, setA, "v"))
-			_, err := s.Catalog.Video(t.Context(), orgA, setA, "v")
+			_, err := s.oneVideo(t.Context(), orgA, setA, "v")
 			require.ErrorIs(t, err, audiosearch.ErrVideoNotFound)
 			require.Equal(t, []string{"w"}, videoIDs(s.list(t, orgA, setA, "", 10)))
 			s.put(t, orgA, setA, video("v", nil))
@@ -149,7 +149,7 @@ var catalogRules = []rule{
 			spoil(&given[0])
 			given[0].Path = "spoiled"
 			s.hasVideo(t, orgA, setA, want)
-			got, err := s.Catalog.Video(t.Context(), orgA, setA, "v")
+			got, err := s.oneVideo(t.Context(), orgA, setA, "v")
 			require.NoError(t, err)
 			spoil(&got)
 			s.hasVideo(t, orgA, setA, want)

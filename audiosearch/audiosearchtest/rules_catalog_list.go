@@ -105,7 +105,7 @@ var catalogListRules = []rule{
 			})
 			conformance.NoErrors(t, errs[:])
 			require.Len(t, s.list(t, orgA, setA, "", 100), workers+1)
-			got, err := s.Catalog.Video(t.Context(), orgA, setA, "shared")
+			got, err := s.oneVideo(t.Context(), orgA, setA, "shared")
 			require.NoError(t, err)
 			winner, err := strconv.Atoi(got.Path)
 			require.NoError(t, err)

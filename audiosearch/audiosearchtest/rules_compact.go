@@ -15,7 +15,7 @@ import (
 func (s *subject) compact(t *testing.T) {
 	t.Helper()
 	for range 100_000 {
-		more, err := s.Scores.(audiosearch.Compactor).Compact(t.Context())
+		more, err := s.Scores.(audiosearch.Compactor).Compact(t.Context(), audiosearch.CompactOptions{})
 		require.NoError(t, err)
 		if !more {
 			return
@@ -29,12 +29,12 @@ func (s *subject) answers(t *testing.T) []string {
 	t.Helper()
 	var all []string
 	for _, model := range []string{modelX, modelY} {
-		for _, class := range []audiosearch.Class{7, 8} {
+		for _, class := range []audiosearch.Class{"7", "8"} {
 			all = append(all, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Model: model, Class: class}))...)
 		}
 		for _, v := range s.list(t, orgA, setA, "", 1000) {
 			rows, err := s.Scores.WindowScores(t.Context(), orgA, setA, v.ID, model, 0, 1000)
-			sc, err2 := s.Scores.Scoring(t.Context(), orgA, setA, v.ID, model)
+			sc, err2 := s.oneScoring(t.Context(), orgA, setA, v.ID, model)
 			all = append(all, fmt.Sprint(v.ID, " ", rows, " ", err, " ", sc.Windows, " ", sc.Classes, " ", sc.Problem, " ", err2))
 		}
 		ids, matched := s.unscored(t, audiosearch.UnscoredQuery{Model: model})
@@ -75,13 +75,13 @@ var compactRules = []rule{
 						for i := range scores {
 							scores[i] = uint16(random.IntN(50))
 						}
-						s.putScoring(t, orgA, setA, v, scoring(model, n, 7, 8), columns(scores, 2))
+						s.putScoring(t, orgA, setA, v, scoring(model, n, "7", "8"), columns(scores, 2))
 					}
 				}
 				want := s.answers(t)
 				for step := 0; ; step++ {
 					require.Less(t, step, 10_000, "Compact always reports that there is more")
-					more, err := s.Scores.(audiosearch.Compactor).Compact(t.Context())
+					more, err := s.Scores.(audiosearch.Compactor).Compact(t.Context(), audiosearch.CompactOptions{})
 					require.NoError(t, err)
 					require.Equal(t, want, s.answers(t))
 					if !more {
@@ -95,11 +95,11 @@ var compactRules = []rule{
 		func(t *testing.T, s *subject) {
 			videos := s.withVideos(t, "a", "b", "c", "d", "e", "f", "g", "h")
 			for i, v := range videos {
-				s.score(t, orgA, setA, v, modelX, 7, uint16(i), 1, 2)
-				s.score(t, orgA, setA, v, modelX, 7, uint16(i))
+				s.score(t, orgA, setA, v, modelX, "7", uint16(i), 1, 2)
+				s.score(t, orgA, setA, v, modelX, "7", uint16(i))
 			}
 			s.compact(t)
-			more, err := s.Scores.(audiosearch.Compactor).Compact(t.Context())
+			more, err := s.Scores.(audiosearch.Compactor).Compact(t.Context(), audiosearch.CompactOptions{})
 			require.NoError(t, err)
 			require.False(t, more)
 		}},
@@ -112,26 +112,26 @@ var compactRules = []rule{
 			}
 			videos := s.withVideos(t, ids...)
 			for _, v := range videos {
-				s.score(t, orgA, setA, v, modelX, 7, 9, 9)
+				s.score(t, orgA, setA, v, modelX, "7", 9, 9)
 			}
 			want := 80
 			conformance.Watch(t, 3, func(i int) error {
 				if i < 2 {
-					_, err := s.Scores.(audiosearch.Compactor).Compact(t.Context())
+					_, err := s.Scores.(audiosearch.Compactor).Compact(t.Context(), audiosearch.CompactOptions{})
 					return err
 				}
-				found, err := s.Scores.Search(t.Context(), orgA, setA, audiosearch.ScoreQuery{Model: modelX, Class: 7, Limit: 1000})
+				found, err := s.Scores.Search(t.Context(), orgA, setA, audiosearch.ScoreQuery{Model: modelX, Class: "7", Limit: 1000})
 				if err == nil && len(found) != want {
 					return fmt.Errorf("found %d segments of %d", len(found), want)
 				}
 				return err
 			}, 5*len(videos), func(n int) {
-				s.score(t, orgA, setA, videos[n%len(videos)], modelX, 7, 9, uint16(n/len(videos)))
+				s.score(t, orgA, setA, videos[n%len(videos)], modelX, "7", 9, uint16(n/len(videos)))
 			})
 			s.compact(t)
 			for _, v := range videos {
 				require.Equal(t, [][]uint16{{9}, {4}}, s.windows(t, orgA, setA, v.ID, modelX, 0, 10))
 			}
-			require.Len(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7}), want)
+			require.Len(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7"}), want)
 		}},
 }

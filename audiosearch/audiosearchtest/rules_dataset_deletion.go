@@ -40,10 +40,10 @@ var datasetDeletionRules = []rule{
 				s.put(t, in[0], in[1], v)
 			}
 			require.NoError(t, s.Datasets.DeleteDataset(t.Context(), orgA, setA))
-			_, err := s.Catalog.Video(t.Context(), orgA, setA, "v")
+			_, err := s.oneVideo(t.Context(), orgA, setA, "v")
 			require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 			s.makeDataset(t, orgA, setA)
-			_, err = s.Catalog.Video(t.Context(), orgA, setA, "v")
+			_, err = s.oneVideo(t.Context(), orgA, setA, "v")
 			require.ErrorIs(t, err, audiosearch.ErrVideoNotFound)
 			require.Empty(t, s.list(t, orgA, setA, "", 10))
 			missing, err := s.Catalog.MissingKeys(t.Context(), orgA, setA, []string{"key"})
@@ -61,17 +61,17 @@ var datasetDeletionRules = []rule{
 			for _, in := range append(others, [2]string{orgA, setA}) {
 				s.makeDataset(t, in[0], in[1])
 				s.put(t, in[0], in[1], v)
-				s.score(t, in[0], in[1], v, modelX, 7, 10, 20)
+				s.score(t, in[0], in[1], v, modelX, "7", 10, 20)
 			}
 			require.NoError(t, s.Datasets.DeleteDataset(t.Context(), orgA, setA))
-			_, err := s.Scores.Search(t.Context(), orgA, setA, audiosearch.ScoreQuery{Model: modelX, Class: 7, Limit: 1})
+			_, err := s.Scores.Search(t.Context(), orgA, setA, audiosearch.ScoreQuery{Model: modelX, Class: "7", Limit: 1})
 			require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 			s.makeDataset(t, orgA, setA)
 			s.put(t, orgA, setA, v)
 			s.notScored(t, orgA, setA, "v", modelX)
-			require.Empty(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7}))
+			require.Empty(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7"}))
 			for _, in := range others {
-				require.Equal(t, []string{"v 1 20", "v 0 10"}, hits(s.search(t, in[0], in[1], audiosearch.ScoreQuery{Class: 7})))
+				require.Equal(t, []string{"v 1 20", "v 0 10"}, hits(s.search(t, in[0], in[1], audiosearch.ScoreQuery{Class: "7"})))
 			}
 		}},
 

@@ -34,10 +34,10 @@ func passes(t *testing.T, s *subject, cases []filterCase) {
 		}
 		v := video("is "+c.value, m)
 		s.put(t, orgA, setA, v)
-		s.score(t, orgA, setA, v, modelX, 7, 1)
+		s.score(t, orgA, setA, v, modelX, "7", 1)
 	}
 	for _, c := range cases {
-		found := s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7, Filters: []audiosearch.Filter{{Key: "k", Value: c.with, Op: c.op}}})
+		found := s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Filters: []audiosearch.Filter{{Key: "k", Value: c.with, Op: c.op}}})
 		got := slices.ContainsFunc(found, func(h audiosearch.Hit) bool { return h.Video == "is "+c.value })
 		require.Equal(t, c.pass, got, "whether %s passes k %s %q", c.value, c.op, c.with)
 	}
@@ -141,7 +141,7 @@ var filterRules = []rule{
 				{"n": audiosearch.Int(3), "c": audiosearch.String("blue")}, {"n": audiosearch.Int(4)}, {"c": audiosearch.String("red")},
 			} {
 				v := s.put(t, orgA, setA, video(string(rune('0'+i)), m))
-				s.score(t, orgA, setA, v, modelX, 7, uint16(i))
+				s.score(t, orgA, setA, v, modelX, "7", uint16(i))
 			}
 			f := func(key string, op audiosearch.Op, value string) audiosearch.Filter {
 				return audiosearch.Filter{Key: key, Op: op, Value: value}
@@ -158,7 +158,7 @@ var filterRules = []rule{
 				{[]audiosearch.Filter{f("n", eq, "1"), f("n", eq, "2")}, []string{}},
 				{slices.Repeat([]audiosearch.Filter{f("n", ge, "3")}, 100), []string{"3 0 3", "2 0 2"}},
 			} {
-				require.Equal(t, c.want, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7, Filters: c.filters})), "%v", c.filters)
+				require.Equal(t, c.want, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Filters: c.filters})), "%v", c.filters)
 			}
 		}},
 
@@ -167,14 +167,14 @@ var filterRules = []rule{
 			s.makeDataset(t, orgA, setA)
 			for i, key := range exactNames {
 				v := s.put(t, orgA, setA, video(key, audiosearch.Metadata{key: audiosearch.String("x"), "n": audiosearch.Int(int64(i))}))
-				s.score(t, orgA, setA, v, modelX, 7, 1)
+				s.score(t, orgA, setA, v, modelX, "7", 1)
 			}
 			for _, key := range exactNames {
-				require.Equal(t, []string{key + " 0 1"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7, Filters: []audiosearch.Filter{{Key: key, Value: "x"}}})))
+				require.Equal(t, []string{key + " 0 1"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Filters: []audiosearch.Filter{{Key: key, Value: "x"}}})))
 			}
 			for _, key := range []string{"nobody", "N", "", "%", "a.b"} {
 				for _, op := range audiosearch.Ops() {
-					require.Empty(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7, Filters: []audiosearch.Filter{{Key: key, Op: op, Value: "1"}}}), "%q", key)
+					require.Empty(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Filters: []audiosearch.Filter{{Key: key, Op: op, Value: "1"}}}), "%q", key)
 				}
 			}
 		}},
@@ -183,9 +183,9 @@ var filterRules = []rule{
 		func(t *testing.T, s *subject) {
 			videos := s.withVideos(t, "v", "w")
 			for _, v := range videos {
-				s.score(t, orgA, setA, v, modelX, 7, 10)
+				s.score(t, orgA, setA, v, modelX, "7", 10)
 			}
-			red := audiosearch.ScoreQuery{Class: 7, Filters: []audiosearch.Filter{{Key: "c", Value: "red"}}}
+			red := audiosearch.ScoreQuery{Class: "7", Filters: []audiosearch.Filter{{Key: "c", Value: "red"}}}
 			require.Empty(t, s.search(t, orgA, setA, red))
 			for _, c := range []struct{ colour, found string }{{"red", "v 0 10"}, {"blue", ""}, {"red", "v 0 10"}} {
 				s.put(t, orgA, setA, video("v", audiosearch.Metadata{"c": audiosearch.String(c.colour)}))

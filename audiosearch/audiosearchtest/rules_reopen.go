@@ -43,24 +43,24 @@ var reopenRules = []rule{
 		func(t *testing.T, s *subject) {
 			videos := s.withVideos(t, "a", "b", "c", "d")
 			for i, v := range videos {
-				s.score(t, orgA, setA, v, modelX, 7, 1000, uint16(i))
+				s.score(t, orgA, setA, v, modelX, "7", 1000, uint16(i))
 			}
-			s.score(t, orgA, setA, videos[0], modelX, 7, 500)
+			s.score(t, orgA, setA, videos[0], modelX, "7", 500)
 			s.putScoring(t, orgA, setA, videos[1], problem(modelX, "cut off"), nil)
 			s.put(t, orgA, setA, video("a", audiosearch.Metadata{"n": number("1.0")}), video("d", audiosearch.Metadata{"n": audiosearch.Int(2)}))
 			require.NoError(t, s.Catalog.DeleteVideo(t.Context(), orgA, setA, "c"))
 			want := []string{"d 0 1000", "a 0 500", "d 1 3"}
 			for range 2 {
 				s.reopen(t)
-				require.Equal(t, want, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7})))
-				require.Equal(t, want[1:2], hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7, Filters: []audiosearch.Filter{{Key: "n", Op: lt, Value: "2"}}})))
-				s.hasScoring(t, orgA, setA, "a", scoring(modelX, 1, 7))
+				require.Equal(t, want, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7"})))
+				require.Equal(t, want[1:2], hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Filters: []audiosearch.Filter{{Key: "n", Op: lt, Value: "2"}}})))
+				s.hasScoring(t, orgA, setA, "a", scoring(modelX, 1, "7"))
 				s.hasScoring(t, orgA, setA, "b", problem(modelX, "cut off"))
 				s.isUnscored(t, audiosearch.UnscoredQuery{}, 3, "b")
 				require.Equal(t, [][]uint16{{1000}, {3}}, s.windows(t, orgA, setA, "d", modelX, 0, 10))
 			}
-			s.score(t, orgA, setA, videos[1], modelX, 7, 700)
-			require.Equal(t, []string{"d 0 1000", "b 0 700"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7, Limit: 2})))
+			s.score(t, orgA, setA, videos[1], modelX, "7", 700)
+			require.Equal(t, []string{"d 0 1000", "b 0 700"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Limit: 2})))
 		}},
 
 	{Rule{"compactor/durable", "What was compacted outlives the process like everything else."}, needScores | needCompactor | needReopen,
@@ -68,7 +68,7 @@ var reopenRules = []rule{
 			videos := s.withVideos(t, "a", "b", "c", "d", "e", "f", "g", "h")
 			for n := range 3 {
 				for i, v := range videos {
-					s.score(t, orgA, setA, v, modelX, 7, uint16(10*n+i), 5)
+					s.score(t, orgA, setA, v, modelX, "7", uint16(10*n+i), 5)
 				}
 			}
 			s.compact(t)

@@ -222,7 +222,7 @@ var resultSetRules = []rule{
 			if c, ok := s.Scores.(audiosearch.Compactor); ok {
 				for more := true; more; {
 					var err error
-					more, err = c.Compact(t.Context())
+					more, err = c.Compact(t.Context(), audiosearch.CompactOptions{})
 					require.NoError(t, err)
 				}
 			}

@@ -14,7 +14,7 @@ import (
 // generations are scorings that replace each other: that number n has n%3+1 segments, all of the score 100+n%3, in n%3+1 classes.
 func generation(n int) (audiosearch.Scoring, [][]uint16) {
 	n %= 3
-	classes := []audiosearch.Class{7, 8, 9}[:n+1]
+	classes := []audiosearch.Class{"7", "8", "9"}[:n+1]
 	sc := scoring(modelX, n+1, classes...)
 	scores := make([][]uint16, len(classes))
 	for c := range scores {
@@ -33,7 +33,7 @@ var scoreRaceRules = []rule{
 			sc, scores := generation(0)
 			s.putScoring(t, orgA, setA, v, sc, scores)
 			conformance.Watch(t, 3, func(int) error {
-				found, err := s.Scores.Search(t.Context(), orgA, setA, audiosearch.ScoreQuery{Model: modelX, Class: 7, Limit: 10})
+				found, err := s.Scores.Search(t.Context(), orgA, setA, audiosearch.ScoreQuery{Model: modelX, Class: "7", Limit: 10})
 				if err != nil {
 					return err
 				}
@@ -52,7 +52,7 @@ var scoreRaceRules = []rule{
 			})
 		}},
 
-	{Rule{"scores/reads-are-whole", "Scoring, WindowScores and Unscored see all of a replacement or nothing of it."}, needScores,
+	{Rule{"scores/reads-are-whole", "Scorings, WindowScores and Unscored see all of a replacement or nothing of it."}, needScores,
 		func(t *testing.T, s *subject) {
 			v := s.withVideos(t, "v")[0]
 			sc, scores := generation(0)
@@ -60,7 +60,7 @@ var scoreRaceRules = []rule{
 			conformance.Watch(t, 3, func(i int) error {
 				switch i {
 				case 0:
-					sc, err := s.Scores.Scoring(t.Context(), orgA, setA, "v", modelX)
+					sc, err := s.oneScoring(t.Context(), orgA, setA, "v", modelX)
 					if err == nil && len(sc.Classes) != sc.Windows {
 						err = fmt.Errorf("half a replacement: %d segments, %d classes", sc.Windows, len(sc.Classes))
 					}
@@ -98,12 +98,12 @@ var scoreRaceRules = []rule{
 				sc, scores := generation(i)
 				own := videos[i+1]
 				errs[i] = errors.Join(
-					s.Scores.PutScoring(t.Context(), orgA, setA, own.ID, own.Path, scoring(modelX, 1, 1), [][]uint16{{uint16(i)}}),
+					s.Scores.PutScoring(t.Context(), orgA, setA, own.ID, own.Path, scoring(modelX, 1, "1"), [][]uint16{{uint16(i)}}),
 					s.Scores.PutScoring(t.Context(), orgA, setA, "shared", videos[0].Path, sc, scores))
 			})
 			conformance.NoErrors(t, errs[:])
-			require.Len(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 1}), workers)
-			found := s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7})
+			require.Len(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "1"}), workers)
+			found := s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7"})
 			require.NotEmpty(t, found)
 			sc, scores := generation(int(found[0].Score) - 100)
 			require.Len(t, found, sc.Windows)
@@ -117,10 +117,10 @@ var scoreRaceRules = []rule{
 			version := func(i int) audiosearch.Video {
 				return audiosearch.Video{ID: "v", Path: fmt.Sprint("path ", i), Metadata: audiosearch.Metadata{"n": audiosearch.Int(int64(i))}}
 			}
-			s.score(t, orgA, setA, s.put(t, orgA, setA, version(0)), modelX, 7, 0)
+			s.score(t, orgA, setA, s.put(t, orgA, setA, version(0)), modelX, "7", 0)
 			conformance.Watch(t, 2, func(i int) error {
 				found, err := s.Scores.Search(t.Context(), orgA, setA, audiosearch.ScoreQuery{
-					Model: modelX, Class: 7, Limit: 10, Filters: []audiosearch.Filter{{Key: "n", Value: fmt.Sprint(i)}},
+					Model: modelX, Class: "7", Limit: 10, Filters: []audiosearch.Filter{{Key: "n", Value: fmt.Sprint(i)}},
 				})
 				for _, h := range found {
 					if int(h.Score) != i {
@@ -129,7 +129,7 @@ var scoreRaceRules = []rule{
 				}
 				return err
 			}, 100, func(n int) {
-				s.score(t, orgA, setA, s.put(t, orgA, setA, version(n%2)), modelX, 7, uint16(n%2))
+				s.score(t, orgA, setA, s.put(t, orgA, setA, version(n%2)), modelX, "7", uint16(n%2))
 			})
 		}},
 
@@ -137,7 +137,7 @@ var scoreRaceRules = []rule{
 		func(t *testing.T, s *subject) {
 			v := s.withVideos(t, "v")[0]
 			conformance.Watch(t, 2, func(i int) error {
-				err := s.Scores.PutScoring(t.Context(), orgA, setA, v.ID, v.Path, scoring(modelX, 1, 7), [][]uint16{{uint16(i)}})
+				err := s.Scores.PutScoring(t.Context(), orgA, setA, v.ID, v.Path, scoring(modelX, 1, "7"), [][]uint16{{uint16(i)}})
 				if isConflict(err) || errors.Is(err, audiosearch.ErrDatasetNotFound) {
 					return nil
 				}
@@ -145,7 +145,7 @@ var scoreRaceRules = []rule{
 			}, 40, func(int) {
 				require.NoError(t, s.Datasets.DeleteDataset(t.Context(), orgA, setA))
 				s.makeDataset(t, orgA, setA)
-				require.Empty(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: 7}))
+				require.Empty(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7"}))
 				s.put(t, orgA, setA, v)
 			})
 		}},

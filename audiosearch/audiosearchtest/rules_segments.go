@@ -13,9 +13,9 @@ var windowRules = []rule{
 	{Rule{"scores/windows", "WindowScores returns one row a segment, with one value for each of the scoring's Classes."}, needScores,
 		func(t *testing.T, s *subject) {
 			videos := s.withVideos(t, "v", "w")
-			s.putScoring(t, orgA, setA, videos[0], scoring(modelX, 3, 0, 7, 526), [][]uint16{{1, 2, 3}, {10, 0, 30}, {100, 200, 65535}})
-			s.score(t, orgA, setA, videos[1], modelX, 8, 5)
-			s.score(t, orgA, setA, videos[0], modelY, 8, 6)
+			s.putScoring(t, orgA, setA, videos[0], scoring(modelX, 3, "0", "7", "526"), [][]uint16{{1, 2, 3}, {10, 0, 30}, {100, 200, 65535}})
+			s.score(t, orgA, setA, videos[1], modelX, "8", 5)
+			s.score(t, orgA, setA, videos[0], modelY, "8", 6)
 			want := [][]uint16{{1, 10, 100}, {2, 0, 200}, {3, 30, 65535}}
 			require.Equal(t, want, s.windows(t, orgA, setA, "v", modelX, 0, 3))
 			for from := range want {
@@ -30,7 +30,7 @@ var windowRules = []rule{
 	{Rule{"scores/windows-range", "The range of WindowScores is cut to what there is."}, needScores,
 		func(t *testing.T, s *subject) {
 			v := s.withVideos(t, "v")[0]
-			s.score(t, orgA, setA, v, modelX, 7, 10, 20, 30)
+			s.score(t, orgA, setA, v, modelX, "7", 10, 20, 30)
 			all := [][]uint16{{10}, {20}, {30}}
 			for _, c := range []struct {
 				from, to int
@@ -49,7 +49,7 @@ var windowRules = []rule{
 	{Rule{"scores/windows-not-scored", "WindowScores is ErrNotScored if there are no scores; also if there is no such video."}, needScores,
 		func(t *testing.T, s *subject) {
 			videos := s.withVideos(t, "v", "w")
-			s.score(t, orgA, setA, videos[0], modelX, 7, 10)
+			s.score(t, orgA, setA, videos[0], modelX, "7", 10)
 			s.putScoring(t, orgA, setA, videos[1], problem(modelX, "no sound"), nil)
 			for _, c := range [][2]string{{"v", modelY}, {"w", modelX}, {"nobody", modelX}} {
 				for _, to := range []int{0, 1} {

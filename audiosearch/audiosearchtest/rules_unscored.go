@@ -39,12 +39,12 @@ var unscoredRules = []rule{
 			s.isUnscored(t, audiosearch.UnscoredQuery{}, 0)
 			s.put(t, orgA, setA, video("v", nil), video("w", nil), video("x", nil), video("y", nil))
 			s.isUnscored(t, audiosearch.UnscoredQuery{}, 4, "v", "w", "x", "y")
-			s.score(t, orgA, setA, video("w", nil), modelX, 7, 10)
+			s.score(t, orgA, setA, video("w", nil), modelX, "7", 10)
 			s.putScoring(t, orgA, setA, video("x", nil), problem(modelX, "no sound"), nil)
-			s.score(t, orgA, setA, video("y", nil), modelY, 7, 10)
+			s.score(t, orgA, setA, video("y", nil), modelY, "7", 10)
 			s.isUnscored(t, audiosearch.UnscoredQuery{}, 4, "v", "x", "y")
 			s.isUnscored(t, audiosearch.UnscoredQuery{Model: modelY}, 4, "v", "w", "x")
-			s.putScoring(t, orgA, setA, video("w", nil), partly(modelX, "cut off", 1, 7), columns([]uint16{10}, 1))
+			s.putScoring(t, orgA, setA, video("w", nil), partly(modelX, "cut off", 1, "7"), columns([]uint16{10}, 1))
 			s.isUnscored(t, audiosearch.UnscoredQuery{}, 4, "v", "w", "x", "y")
 			s.isUnscored(t, audiosearch.UnscoredQuery{After: "v", Limit: 1}, 4, "w")
 			s.isUnscored(t, audiosearch.UnscoredQuery{Model: modelY}, 4, "v", "w", "x")
@@ -60,12 +60,12 @@ var unscoredRules = []rule{
 				want []string
 			}{
 				{"nothing", func() {}, []string{"v"}},
-				{"scores", func() { s.score(t, orgA, setA, v, modelX, 7, 10) }, nil},
+				{"scores", func() { s.score(t, orgA, setA, v, modelX, "7", 10) }, nil},
 				{"a problem instead", func() { s.putScoring(t, orgA, setA, v, problem(modelX, "cut"), nil) }, []string{"v"}},
 				{"scores of a part", func() {
-					s.putScoring(t, orgA, setA, v, partly(modelX, "cut", 1, 7), columns([]uint16{10}, 1))
+					s.putScoring(t, orgA, setA, v, partly(modelX, "cut", 1, "7"), columns([]uint16{10}, 1))
 				}, []string{"v"}},
-				{"scores instead", func() { s.score(t, orgA, setA, v, modelX, 7, 10) }, nil},
+				{"scores instead", func() { s.score(t, orgA, setA, v, modelX, "7", 10) }, nil},
 				{"other metadata", func() { s.put(t, orgA, setA, video("v", everyKind())) }, nil},
 				{"another path", func() { s.put(t, orgA, setA, audiosearch.Video{ID: "v", Path: "moved"}) }, []string{"v"}},
 			} {
@@ -83,7 +83,7 @@ var unscoredRules = []rule{
 				m := audiosearch.Metadata{"n": audiosearch.Int(int64(i)), "odd": audiosearch.Bool(i%2 == 1)}
 				v := s.put(t, orgA, setA, video(fmt.Sprint(i), m))
 				if i == 3 {
-					s.score(t, orgA, setA, v, modelX, 7, 10)
+					s.score(t, orgA, setA, v, modelX, "7", 10)
 				}
 			}
 			s.put(t, orgA, setA, video("x", audiosearch.Metadata{"n": {}}))
@@ -106,7 +106,7 @@ var unscoredRules = []rule{
 			}
 			for i, id := range orderedNames {
 				if i%3 == 1 {
-					s.score(t, orgA, setA, video(id, nil), modelX, 7, 10)
+					s.score(t, orgA, setA, video(id, nil), modelX, "7", 10)
 					continue
 				}
 				want = append(want, id)

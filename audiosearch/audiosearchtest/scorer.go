@@ -116,11 +116,19 @@ func alike(t *testing.T, want, got []audiosearch.Scores, what string) {
 	}
 }
 
+// isName requires what a name is: valid UTF-8 of 1 to 255 bytes, without U+0000.
+func isName(t *testing.T, s string) {
+	t.Helper()
+	require.True(t, audiosearch.Class(s).Valid(), "%q is no name", s)
+}
+
 // scorerRules are the rules of a Scorer.
 var scorerRules = []scorerRule{
 	{Rule{"scorer/model-id", "A model's ID is a name: 1 to 255 bytes."}, func(t *testing.T, s *scorerSubject) {
-		require.NotEmpty(t, s.model.ID)
-		require.LessOrEqual(t, len(s.model.ID), 255)
+		isName(t, s.model.ID)
+	}},
+	{Rule{"scorer/model-family", "A model's Family is a name: 1 to 255 bytes."}, func(t *testing.T, s *scorerSubject) {
+		isName(t, s.model.Family)
 	}},
 	{Rule{"scorer/model-times", "A model has a sample rate, a window, and a hop that is at most the window."}, func(t *testing.T, s *scorerSubject) {
 		require.Positive(t, s.model.SampleRate)
@@ -128,11 +136,14 @@ var scorerRules = []scorerRule{
 		require.LessOrEqual(t, s.model.Hop, s.model.Window)
 		require.GreaterOrEqual(t, s.model.Batch, 0)
 	}},
-	{Rule{"scorer/model-classes", "A model's classes are valid, and ascending."}, func(t *testing.T, s *scorerSubject) {
+	{Rule{"scorer/model-classes", "A model predicts 1 to MaxClasses classes, each valid and there once; their order is its own."}, func(t *testing.T, s *scorerSubject) {
 		require.NotEmpty(t, s.model.Classes)
-		for i, c := range s.model.Classes {
-			require.True(t, c.Valid(), "class %d", c)
-			require.True(t, i == 0 || s.model.Classes[i-1] < c, "class %d follows %d", c, s.model.Classes[max(0, i-1)])
+		require.LessOrEqual(t, len(s.model.Classes), audiosearch.MaxClasses)
+		seen := make(map[audiosearch.Class]bool, len(s.model.Classes))
+		for _, c := range s.model.Classes {
+			require.True(t, c.Valid(), "class %q", c)
+			require.False(t, seen[c], "class %q is there twice", c)
+			seen[c] = true
 		}
 	}},
 	{Rule{"scorer/one-for-each-clip", "Score returns one Scores for each clip, with one value in [0,1] for each class."}, func(t *testing.T, s *scorerSubject) {

@@ -3,7 +3,7 @@ package audiosearchtest_test
 import (
 	"context"
 	"math"
-	"slices"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,7 +17,7 @@ import (
 type meter struct{}
 
 func (meter) Model(context.Context) (audiosearch.Model, error) {
-	return audiosearch.Model{ID: "meter/1", SampleRate: 1000, Window: 2 * time.Second, Hop: time.Second, Classes: []audiosearch.Class{3, 500}, Batch: 4}, nil
+	return audiosearch.Model{ID: "meter/1", Family: "meter", SampleRate: 1000, Window: 2 * time.Second, Hop: time.Second, Classes: []audiosearch.Class{"loud", "high"}, Batch: 4}, nil
 }
 
 func (meter) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
@@ -104,8 +104,16 @@ func changing(change func(clip []float32, row audiosearch.Scores) audiosearch.Sc
 var scorerMutants = []scorerMutant{
 	{"has no name", []string{"scorer/model-id"}, describing(func(m *audiosearch.Model) { m.ID = "" })},
 	{"has a hop over its window", []string{"scorer/model-times"}, describing(func(m *audiosearch.Model) { m.Hop = m.Window + 1 })},
-	{"has classes in any order", []string{"scorer/model-classes"}, describing(func(m *audiosearch.Model) { slices.Reverse(m.Classes) })},
-	{"has more classes than scores", []string{"scorer/one-for-each-clip"}, describing(func(m *audiosearch.Model) { m.Classes = append(m.Classes, 501) })},
+	{"has no family", []string{"scorer/model-family"}, describing(func(m *audiosearch.Model) { m.Family = "" })},
+	{"has a family that is no text", []string{"scorer/model-family"}, describing(func(m *audiosearch.Model) { m.Family = "\xff" })},
+	{"predicts a class twice", []string{"scorer/model-classes"}, describing(func(m *audiosearch.Model) { m.Classes[1] = m.Classes[0] })},
+	{"predicts what has no name", []string{"scorer/model-classes"}, describing(func(m *audiosearch.Model) { m.Classes[1] = "" })},
+	{"predicts too much", []string{"scorer/model-classes"}, describing(func(m *audiosearch.Model) {
+		for i := range audiosearch.MaxClasses {
+			m.Classes = append(m.Classes, audiosearch.Class(strconv.Itoa(i)))
+		}
+	})},
+	{"has more classes than scores", []string{"scorer/one-for-each-clip"}, describing(func(m *audiosearch.Model) { m.Classes = append(m.Classes, "deep") })},
 	{"returns logits", []string{"scorer/one-for-each-clip", "scorer/short-clips"}, changing(func(_ []float32, row audiosearch.Scores) audiosearch.Scores {
 		row[0] = float32(math.Log(float64(row[0])))
 		return row

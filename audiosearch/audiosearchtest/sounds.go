@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 )
 
 // The times of the model that [Sounds] has.
@@ -164,14 +165,14 @@ func (s *Sounds) Model(ctx context.Context) (audiosearch.Model, error) {
 	if err := ctx.Err(); err != nil {
 		return audiosearch.Model{}, err
 	}
-	return audiosearch.Model{ID: "audiosearchtest/1", SampleRate: tapeRate, Window: Window, Hop: Hop, Classes: s.known(), Batch: 64}, nil
+	return audiosearch.Model{ID: "audiosearchtest/1", Family: "audiosearchtest", SampleRate: tapeRate, Window: Window, Hop: Hop, Classes: s.known(), Batch: 64}, nil
 }
 
 func (s *Sounds) known() []audiosearch.Class {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.classes == nil {
-		s.classes = audiosearch.Classes()
+		s.classes = audioset.Classes()
 	}
 	return slices.Clone(s.classes)
 }

@@ -2,7 +2,8 @@
 //
 // [Run] is the conformance suite of backends: every testable sentence of the contracts of
 // [audiosearch.Datasets], [audiosearch.Catalog], [audiosearch.ScoreStore],
-// [audiosearch.Runs] and [audiosearch.ResultStore], and of the optional interfaces that
+// [audiosearch.PartStore], [audiosearch.ModelStore], [audiosearch.Runs],
+// [audiosearch.ResultStore] and [audiosearch.Counter], and of the optional interfaces that
 // belong to them, is a rule with an id of its own. [RunModel] compares a backend with a
 // plain model of it, on random datasets, filters and scores. A backend proves itself in a
 // few lines:
@@ -11,8 +12,9 @@
 //		h := audiosearchtest.Harness{Open: func(t *testing.T) audiosearchtest.Backend {
 //			db, jobs := open(t) // and t.Cleanup to close it
 //			return audiosearchtest.Backend{
-//				Datasets: db, Catalog: db, Scores: db, Runs: db, Results: db, Leases: jobs,
-//				Queue: mortise.NewLeaseQueue(jobs, nil),
+//				Datasets: db, Catalog: db, Scores: db, Parts: db, Models: db,
+//				Runs: db, Results: db, Counter: db,
+//				Leases: jobs, Queue: mortise.NewLeaseQueue(jobs, nil),
 //			}
 //		}}
 //		audiosearchtest.Run(t, h)
@@ -35,17 +37,22 @@ import (
 )
 
 // Backend is what a backend offers. The rules of a nil field are skipped and counted.
-// Those of Catalog need Datasets, and those of Scores need both. Those of Runs and
-// Results need each other. Rules of optional interfaces apply where a field implements
-// them: [audiosearch.Compactor] (Scores), [audiosearch.RunPruner] and
-// [audiosearch.TxStore] (Runs), [mortise.Sharer] (Leases and Queue) and
-// [mortise.JobNotifier] (Leases). Those of TxStore need Leases.
+// Those of Catalog need Datasets, and those of Scores need both. Those of Parts and of
+// Models need Scores, and where they bear on each other, both. Those of Runs and Results
+// need each other, and those of Counter need what it counts: Runs, and Catalog mostly.
+// Rules of optional interfaces apply where a field implements them:
+// [audiosearch.Compactor] (Scores), [audiosearch.RunPruner] and [audiosearch.TxStore]
+// (Runs), [mortise.Sharer] (Leases and Queue) and [mortise.JobNotifier] (Leases). Those of
+// TxStore need Leases.
 type Backend struct {
 	Datasets audiosearch.Datasets
 	Catalog  audiosearch.Catalog
 	Scores   audiosearch.ScoreStore
+	Parts    audiosearch.PartStore
+	Models   audiosearch.ModelStore
 	Runs     audiosearch.Runs
 	Results  audiosearch.ResultStore
+	Counter  audiosearch.Counter
 	Leases   mortise.Leases // in the same database, and on the real clock
 	Queue    mortise.Queue  // over Leases, mostly
 }
@@ -101,6 +108,8 @@ const (
 	needDatasets need = 1 << iota
 	needCatalogField
 	needScoresField
+	needPartsField
+	needModelsField
 	needCompactor
 	needRuns
 	needRunPruner
@@ -111,9 +120,13 @@ const (
 	needJobNotifier
 	needReopen
 	needBreak
+	needCounterField
 
 	needCatalog = needDatasets | needCatalogField
 	needScores  = needCatalog | needScoresField
+	needParts   = needScores | needPartsField
+	needModels  = needScores | needModelsField
+	needCounter = needCatalog | needRuns | needCounterField
 	needTx      = needRuns | needTxField | needLeases
 )
 
@@ -162,9 +175,12 @@ func (s *subject) lacks(needs need) string {
 		{needDatasets, s.Datasets != nil, "the backend has no Datasets"},
 		{needCatalogField, s.Catalog != nil, "the backend has no Catalog"},
 		{needScoresField, s.Scores != nil, "the backend has no Scores"},
+		{needPartsField, s.Parts != nil, "the backend has no Parts"},
+		{needModelsField, s.Models != nil, "the backend has no Models"},
 		{needCompactor, compactor, "its Scores are not a Compactor"},
 		{needRuns, s.Runs != nil, "the backend has no Runs"},
 		{needRuns, s.Results != nil, "the backend has no Results"},
+		{needCounterField, s.Counter != nil, "the backend has no Counter"},
 		{needRunPruner, runPruner, "its Runs are not a RunPruner"},
 		{needTxField, tx, "its Runs are not a TxStore"},
 		{needLeases, s.Leases != nil, "the backend has no Leases"},
@@ -183,6 +199,8 @@ func (s *subject) lacks(needs need) string {
 func allRules() []rule {
 	return slices.Concat(datasetRules, datasetDeletionRules, catalogRules, catalogListRules, catalogScoringRules, missingKeyRules,
 		scoringRules, conflictRules, searchRules, filterRules, unscoredRules, windowRules, compactRules, scoreRaceRules,
-		runRules, waitingRules, runUpdateRules, runListRules, resultRules, resultSetRules, staleRules, pruneRules, trimRules,
+		classRules, batchRules, partRules, flipRules, partOtherRules, modelRules, modelOtherRules,
+		runRules, waitingRules, runUpdateRules, runListRules, statsRules, backlogRules, counterRules,
+		resultRules, resultSetRules, staleRules, pruneRules, trimRules,
 		txCreateRules, txUpdateRules, shareRules, contextRules, breakRules, reopenRules)
 }

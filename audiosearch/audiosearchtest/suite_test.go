@@ -23,7 +23,8 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(datasetMutants, catalogMutants, scoreMutants, searchMutants, filterMutants, unscoredMutants, raceMutants,
-		runMutants, runListMutants, resultMutants, staleMutants, pruneMutants, txMutants, otherMutants)
+		classMutants, batchMutants, partMutants, flipMutants, modelMutants,
+		runMutants, runListMutants, statsMutants, resultMutants, staleMutants, pruneMutants, txMutants, otherMutants)
 }
 
 // harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.
@@ -114,9 +115,16 @@ func TestSkipping(t *testing.T) {
 		require.Contains(t, output, " because "+reason)
 	}
 
-	output, passed = proof().Run(t, "runs without jobs", "txstore/lease-lost")
+	output, passed = proof().Run(t, "scores and nothing else", "parts/count", "models/list",
+		"parts/models-do-not-show", "scores/without")
+	require.True(t, passed, output)
+	require.Contains(t, output, " because the backend has no Parts")
+	require.Contains(t, output, " because the backend has no Models")
+
+	output, passed = proof().Run(t, "runs without jobs", "txstore/lease-lost", "counter/backlog")
 	require.True(t, passed, output)
 	require.Contains(t, output, " because the backend has no Leases")
+	require.Contains(t, output, " because the backend has no Counter")
 	output, passed = proof().Run(t, "a plain table", "txstore/leases-share", "txstore/notifies",
 		"txstore/queue-shares")
 	require.True(t, passed, output)
@@ -155,9 +163,14 @@ func harnesses() map[string]audiosearchtest.Harness {
 	all["only what must be"] = audiosearchtest.Harness{Open: func(t *testing.T) audiosearchtest.Backend {
 		m := newMutant(t)
 		return audiosearchtest.Backend{
-			Datasets: m, Catalog: m, Scores: struct{ audiosearch.ScoreStore }{m}, Runs: struct{ audiosearch.Runs }{m}, Results: m,
+			Datasets: m, Catalog: m, Scores: struct{ audiosearch.ScoreStore }{m}, Parts: m, Models: m,
+			Runs: struct{ audiosearch.Runs }{m}, Results: m, Counter: m,
 			Leases: struct{ mortise.Leases }{mutantLeases{m}}, Queue: struct{ mortise.Queue }{m.queue},
 		}
+	}}
+	all["scores and nothing else"] = audiosearchtest.Harness{Open: func(t *testing.T) audiosearchtest.Backend {
+		m := newMutant(t)
+		return audiosearchtest.Backend{Datasets: m, Catalog: m, Scores: m}
 	}}
 	for name, jobs := range map[string]func(*mutant, *audiosearchtest.Backend){
 		"runs without jobs": func(*mutant, *audiosearchtest.Backend) {},

@@ -79,7 +79,7 @@ func newBench(windows, each int) *bench {
 			m["share"] = audiosearch.String(fmt.Sprintf("%.8f", float64(row)*float64(each)/float64(windows)))
 		}
 		d.columns.Set(row, m)
-		d.scores.Put(row, []audiosearch.Class{0}, [][]uint16{d.plain[int(row)*each : int(row+1)*each]})
+		d.scores.Put(row, []audiosearch.Class{"0"}, [][]uint16{d.plain[int(row)*each : int(row+1)*each]})
 	}
 	return d
 }
@@ -99,7 +99,7 @@ func (d *bench) compare(b *testing.B, filters []audiosearch.Filter) {
 		if len(filters) > 0 {
 			selected, err = d.columns.Select(context.Background(), filters)
 		}
-		return ranked(d.scores.Rank(context.Background(), 0, selected, NewRanking(Page{Limit: 40}, cmp.Compare[uint32])))
+		return ranked(d.scores.Rank(context.Background(), "0", selected, NewRanking(Page{Limit: 40}, cmp.Compare[uint32])))
 	}
 	contenders := []struct {
 		name string

@@ -30,7 +30,7 @@ func ExampleColumns() {
 }
 
 func ExampleScores() {
-	dog, _ := audiosearch.ParseClass("Dog")
+	const dog audiosearch.Class = "Dog"
 	var scores columnar.Scores
 	scores.Put(0, []audiosearch.Class{dog}, [][]uint16{{100, 60000, 300}})
 	scores.Put(1, []audiosearch.Class{dog}, [][]uint16{{60000, 200}})

@@ -24,9 +24,9 @@ func (s *Scores) Rank(ctx context.Context, class audiosearch.Class, selected *Se
 			if table == nil {
 				continue
 			}
-			column, found := slices.BinarySearch(table.classes, class)
+			column := slices.Index(table.classes, class)
 			switch {
-			case !found:
+			case column < 0:
 			case selected.few(table, s.places.regular(uint32(number)+1), r.holds()):
 				scan := rowScan{places: &s.places, table: table, number: uint32(number) + 1, column: column, Ranking: r, turn: t}
 				selected.scan(&scan)

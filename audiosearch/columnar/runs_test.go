@@ -31,10 +31,10 @@ func TestScansOfRegularGroups(t *testing.T) {
 			for i := range column {
 				column[i] = uint16(r.IntN(spread))
 			}
-			s.Put(row, []audiosearch.Class{0}, [][]uint16{column})
+			s.Put(row, []audiosearch.Class{"0"}, [][]uint16{column})
 			if r.IntN(share) == 0 {
 				if rows.add(row); passes == nil || passes(row) {
-					passing[row] = scored{[]audiosearch.Class{0}, [][]uint16{column}}
+					passing[row] = scored{[]audiosearch.Class{"0"}, [][]uint16{column}}
 				}
 			}
 		}
@@ -48,6 +48,6 @@ func TestScansOfRegularGroups(t *testing.T) {
 			}
 			scan.set(&rows)
 		}
-		require.Equal(t, append([]Hit{}, rank(passing, 0, nil, page, compare)...), append([]Hit{}, ranking.Hits()...), "seed %d", seed)
+		require.Equal(t, append([]Hit{}, rank(passing, "0", nil, page, compare)...), append([]Hit{}, ranking.Hits()...), "seed %d", seed)
 	}
 }

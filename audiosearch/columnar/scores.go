@@ -14,8 +14,10 @@ type Scores struct {
 	videos int
 }
 
-// Put gives a video its scores, instead of those that it had. columns[i] has those of classes[i], which ascend, one for each window. A score that is
-// missing is 0. It keeps neither of them. There is room for 2^32 windows.
+// Put gives a video its scores, instead of those that it had. columns[i] has those of
+// classes[i], one for each window. No class comes twice. A score that is missing is 0. It
+// keeps classes, which the caller must not change any more, and not columns. There is room
+// for 2^32 windows.
 func (s *Scores) Put(row uint32, classes []audiosearch.Class, columns [][]uint16) {
 	s.Remove(row)
 	columns = columns[:min(len(columns), len(classes))]
@@ -28,7 +30,7 @@ func (s *Scores) Put(row uint32, classes []audiosearch.Class, columns [][]uint16
 			at = len(s.tables)
 			s.tables = append(s.tables, nil)
 		}
-		s.tables[at] = &table{classes: slices.Clone(classes)}
+		s.tables[at] = &table{classes: classes}
 	}
 	s.videos++
 	start := s.tables[at].put(row, columns)
@@ -55,7 +57,12 @@ func (s *Scores) Remove(row uint32) {
 }
 
 // Len returns how many videos have scores.
-func (s *Scores) Len() int { return s.videos }
+func (s *Scores) Len() int {
+	if s == nil {
+		return 0
+	}
+	return s.videos
+}
 
 // Has reports whether a video has scores.
 func (s *Scores) Has(row uint32) bool { return s.place(row).table != 0 }

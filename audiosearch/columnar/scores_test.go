@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 )
 
 // scored is what the oracle knows of a video.
@@ -52,7 +53,7 @@ func rank(videos map[uint32]scored, class audiosearch.Class, selected *Selection
 }
 
 func randomScored(r *rand.Rand, spread, windows int) scored {
-	classes := [][]audiosearch.Class{{0}, {0, 1, 5}, {1, 5}, {526}}[r.IntN(4)]
+	classes := [][]audiosearch.Class{{"0"}, {"0", "1", "5"}, {"1", "5"}, {"526"}}[r.IntN(4)]
 	columns := make([][]uint16, len(classes))
 	n := r.IntN(windows)
 	for i := range columns {
@@ -126,7 +127,7 @@ func TestScoresEqualTheOracle(t *testing.T) {
 					selected, err = all.Select(context.Background(), []audiosearch.Filter{{Key: "in", Value: "true"}})
 					require.NoError(t, err)
 				}
-				class := []audiosearch.Class{0, 1, 5, 526, 17}[r.IntN(5)]
+				class := []audiosearch.Class{"0", "1", "5", "526", "17"}[r.IntN(5)]
 				want := rank(videos, class, selected, page, compare)
 				got := ranked(s.Rank(context.Background(), class, selected, NewRanking(page, compare)))
 				require.Equal(t, len(want), len(got), "seed %d, %+v", seed, page)
@@ -141,7 +142,7 @@ func TestScoresEqualTheOracle(t *testing.T) {
 // TestScoresOfAllClassesAreSmall counts what the heap holds, too.
 func TestScoresOfAllClassesAreSmall(t *testing.T) {
 	columns := func(windows int) [][]uint16 {
-		all := make([][]uint16, audiosearch.NumClasses)
+		all := make([][]uint16, audioset.NumClasses)
 		for i := range all {
 			all[i] = make([]uint16, windows)
 		}
@@ -151,7 +152,7 @@ func TestScoresOfAllClassesAreSmall(t *testing.T) {
 		{5000, 1, 1300}, {5000, 125, 1300}, {60, 1, 1300}, {5000, 5000, 1300}, {1, 1, 4000},
 	} {
 		t.Run(fmt.Sprintf("%d by %d", c.windows, c.each), func(t *testing.T) {
-			long := columns(c.each)
+			long, classes := columns(c.each), audioset.Classes()
 			heap := func() int {
 				var m runtime.MemStats
 				runtime.GC()
@@ -162,10 +163,10 @@ func TestScoresOfAllClassesAreSmall(t *testing.T) {
 			before := heap()
 			s := &Scores{}
 			for row := range c.windows / c.each {
-				s.Put(uint32(row), audiosearch.Classes(), long)
+				s.Put(uint32(row), classes, long)
 			}
 			for row := 0; row < c.windows/c.each; row += 7 { // replaced in any order
-				s.Put(uint32(row), audiosearch.Classes(), long)
+				s.Put(uint32(row), classes, long)
 			}
 			s.Compact()
 			held := heap() - before
@@ -184,11 +185,11 @@ func TestScoresTidyUp(t *testing.T) {
 	var s Scores
 	one := [][]uint16{make([]uint16, 100)}
 	for row := range uint32(1000) {
-		s.Put(row, []audiosearch.Class{0}, one)
+		s.Put(row, []audiosearch.Class{"0"}, one)
 	}
 	most := s.Bytes()
 	for i := range uint32(100_000) {
-		s.Put(i%1000, []audiosearch.Class{0}, one)
+		s.Put(i%1000, []audiosearch.Class{"0"}, one)
 		require.LessOrEqual(t, s.Bytes(), 3*most)
 	}
 	for row := range uint32(999) {
@@ -196,7 +197,7 @@ func TestScoresTidyUp(t *testing.T) {
 	}
 	require.True(t, s.Bytes() < most/10, "%d of %d", s.Bytes(), most)
 	s.Compact()
-	s.Put(1, []audiosearch.Class{0}, one)
+	s.Put(1, []audiosearch.Class{"0"}, one)
 	require.False(t, s.Wasted())
 	s.Remove(1)
 	require.True(t, s.Wasted())
@@ -212,23 +213,23 @@ func TestScoresTidyUp(t *testing.T) {
 func TestScoresTakeAnything(t *testing.T) {
 	var s *Scores
 	ranking := NewRanking(Page{Limit: 5}, cmp.Compare[uint32])
-	require.Empty(t, ranked(s.Rank(context.Background(), 0, nil, ranking)))
+	require.Empty(t, ranked(s.Rank(context.Background(), "0", nil, ranking)))
 	require.False(t, s.Has(1))
 	require.Nil(t, s.Classes(1))
 	require.Nil(t, s.Windows(1, 0, 5))
 	s = &Scores{}
 	s.Remove(7)
 	s.Put(1, nil, [][]uint16{{1}})
-	s.Put(1, []audiosearch.Class{1, 2}, nil)
-	s.Put(1, []audiosearch.Class{1, 2}, [][]uint16{{}, {1}})
+	s.Put(1, []audiosearch.Class{"1", "2"}, nil)
+	s.Put(1, []audiosearch.Class{"1", "2"}, [][]uint16{{}, {1}})
 	require.False(t, s.Has(1))
-	s.Put(1, []audiosearch.Class{1, 2}, [][]uint16{{1, 2, 3}, {4}, {5}}) // too short, and one too many
+	s.Put(1, []audiosearch.Class{"1", "2"}, [][]uint16{{1, 2, 3}, {4}, {5}}) // too short, and one too many
 	require.Equal(t, [][]uint16{{1, 4}, {2, 0}, {3, 0}}, s.Windows(1, -5, 100))
 	require.Empty(t, s.Windows(1, 3, 2))
 	for _, page := range []Page{{Offset: -5, Limit: -5}, {}, {Offset: 10, Limit: 5}, {Offset: math.MaxInt, Limit: math.MaxInt}} {
-		require.Empty(t, ranked(s.Rank(context.Background(), 1, nil, NewRanking(page, cmp.Compare[uint32]))))
+		require.Empty(t, ranked(s.Rank(context.Background(), "1", nil, NewRanking(page, cmp.Compare[uint32]))))
 	}
-	require.Len(t, ranked(s.Rank(context.Background(), 1, nil, NewRanking(Page{Offset: 1, Limit: math.MaxInt}, cmp.Compare[uint32]))), 2)
+	require.Len(t, ranked(s.Rank(context.Background(), "1", nil, NewRanking(Page{Offset: 1, Limit: math.MaxInt}, cmp.Compare[uint32]))), 2)
 }
 
 // TestRankUnderFiltersEqualsTheOracle has enough videos for each way to go through a selection.
@@ -260,7 +261,7 @@ func TestRankUnderFiltersEqualsTheOracle(t *testing.T) {
 				for i := range column {
 					column[i] = uint16(r.Uint32())
 				}
-				videos[row] = scored{[]audiosearch.Class{3}, [][]uint16{column}}
+				videos[row] = scored{[]audiosearch.Class{"3"}, [][]uint16{column}}
 				s.Put(row, videos[row].classes, videos[row].columns)
 			}
 			for row := uint32(d.skipped); row < uint32(d.skipped+d.videos); row++ {
@@ -309,13 +310,13 @@ func TestRankUnderFiltersEqualsTheOracle(t *testing.T) {
 					}
 				}
 				for _, page := range []Page{{Offset: 3, Limit: 200, MinScore: 30_000}, {Offset: 9000, Limit: 10}} {
-					want := rank(passing, 3, nil, page, compare)
+					want := rank(passing, "3", nil, page, compare)
 					selected, err := c.Select(context.Background(), filters)
 					require.NoError(t, err)
-					require.Equal(t, append([]Hit{}, want...), append([]Hit{}, ranked(s.Rank(context.Background(), 3, selected, NewRanking(page, compare)))...), "%v, %+v", filters, page)
+					require.Equal(t, append([]Hit{}, want...), append([]Hit{}, ranked(s.Rank(context.Background(), "3", selected, NewRanking(page, compare)))...), "%v, %+v", filters, page)
 					if page.Offset == 3 { // put together first
 						selected.Len()
-						require.Equal(t, append([]Hit{}, want...), append([]Hit{}, ranked(s.Rank(context.Background(), 3, selected, NewRanking(page, compare)))...), "%v, %+v", filters, page)
+						require.Equal(t, append([]Hit{}, want...), append([]Hit{}, ranked(s.Rank(context.Background(), "3", selected, NewRanking(page, compare)))...), "%v, %+v", filters, page)
 					}
 				}
 			}

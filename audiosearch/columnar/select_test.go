@@ -121,7 +121,7 @@ func TestContextThatEnds(t *testing.T) {
 	const videos = 140_000
 	for row := range uint32(videos) {
 		wide.Set(row, audiosearch.Metadata{"n": audiosearch.Int(int64(row)), "even": audiosearch.Bool(row%2 == 0)})
-		scores.Put(row, []audiosearch.Class{0}, [][]uint16{{uint16(row)}})
+		scores.Put(row, []audiosearch.Class{"0"}, [][]uint16{{uint16(row)}})
 	}
 	less := []audiosearch.Filter{{Key: "n", Op: audiosearch.OpLess, Value: "139999"}}
 	many := append(less, audiosearch.Filter{Key: "even", Op: audiosearch.OpNotEqual, Value: "x"})
@@ -136,7 +136,7 @@ func TestContextThatEnds(t *testing.T) {
 					require.NoError(t, err)
 				}
 				r := NewRanking(page, cmp.Compare[uint32])
-				_, err := scores.Rank(ctx, 0, selected, r)
+				_, err := scores.Rank(ctx, "0", selected, r)
 				return r, err
 			}
 			all := ending(t, 1<<40)

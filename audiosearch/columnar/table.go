@@ -10,7 +10,7 @@ import (
 
 // table has the scores of videos that were scored with the same classes, window by window.
 type table struct {
-	classes []audiosearch.Class
+	classes []audiosearch.Class // the caller's
 	chunks  []chunk
 	videos  []span   // in order of start
 	firsts  []uint32 // by block: the video that its first window is of
@@ -196,7 +196,7 @@ func (t *table) clip() {
 }
 
 func (t *table) bytes() int {
-	n := 120 + 2*cap(t.classes) + 8*cap(t.videos) + 4*cap(t.firsts) + 56*cap(t.chunks)
+	n := 120 + 8*cap(t.videos) + 4*cap(t.firsts) + 56*cap(t.chunks)
 	for i := range t.chunks {
 		n += cap(t.chunks[i].scores) + 2*cap(t.chunks[i].maxima)
 	}

@@ -9,19 +9,19 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// The classes, by their AudioSet index.
+// The classes, by their names in AudioSet.
 const (
-	classDTMF       audiosearch.Class = 392 // Telephone dialing, DTMF
-	classDialTone   audiosearch.Class = 393
-	classBusy       audiosearch.Class = 394 // Busy signal
-	classSmoke      audiosearch.Class = 399 // Smoke detector, smoke alarm
-	classSilence    audiosearch.Class = 500
-	classSine       audiosearch.Class = 501 // Sine wave
-	classChirp      audiosearch.Class = 503 // Chirp tone
-	classPulse      audiosearch.Class = 505
-	classHum        audiosearch.Class = 516 // Mains hum
-	classWhiteNoise audiosearch.Class = 520
-	classPinkNoise  audiosearch.Class = 521
+	classDTMF       audiosearch.Class = "Telephone dialing, DTMF"
+	classDialTone   audiosearch.Class = "Dial tone"
+	classBusy       audiosearch.Class = "Busy signal"
+	classSmoke      audiosearch.Class = "Smoke detector, smoke alarm"
+	classSilence    audiosearch.Class = "Silence"
+	classSine       audiosearch.Class = "Sine wave"
+	classChirp      audiosearch.Class = "Chirp tone"
+	classPulse      audiosearch.Class = "Pulse"
+	classHum        audiosearch.Class = "Mains hum"
+	classWhiteNoise audiosearch.Class = "White noise"
+	classPinkNoise  audiosearch.Class = "Pink noise"
 )
 
 // detectors has what gives the score of each class, in the order of the classes.
@@ -43,7 +43,10 @@ var detectors = [...]struct {
 }
 
 // id names what the scores depend on. Whoever changes a score raises the number: kept scores are made again.
-const id = "signal/2"
+const (
+	id     = "signal/2"
+	family = "signal"
+)
 
 const (
 	window     = 10 * time.Second
@@ -99,7 +102,7 @@ func (s *Scorer) newClip() *clip {
 
 // Model describes the scorer. It never changes, and never fails.
 func (s *Scorer) Model(context.Context) (audiosearch.Model, error) {
-	m := audiosearch.Model{ID: id, SampleRate: sampleRate, Window: window, Hop: hop}
+	m := audiosearch.Model{ID: id, Family: family, SampleRate: sampleRate, Window: window, Hop: hop}
 	for _, d := range detectors {
 		m.Classes = append(m.Classes, d.class)
 	}

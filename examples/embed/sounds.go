@@ -29,8 +29,8 @@ func addSounds(ctx context.Context, r chi.Router, folder *audiosearch.Folder) (*
 	if err := errors.Join(wavErr, ffmpegErr, signalErr); err != nil {
 		return nil, nil, err
 	}
-	opts := &audiosearch.Options{Media: audiosearch.FirstMedia(wavs, others), Files: folder}
-	service, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), scorer, opts)
+	opts := &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: audiosearch.FirstMedia(wavs, others), Files: folder}
+	service, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), opts)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -53,7 +53,8 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 		return nil, fmt.Errorf("make the decoder of other files: %w", err)
 	}
 	in := newIngestion(log)
-	service, err := audiosearch.New(b.store, b.queue, scorer, &audiosearch.Options{
+	service, err := audiosearch.New(b.store, b.queue, &audiosearch.Options{
+		Scorers:  []audiosearch.Scorer{scorer},
 		Media:    audiosearch.FirstMedia(sounds, programs),
 		Files:    b.files,
 		Grace:    mediaGrace,

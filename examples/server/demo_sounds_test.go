@@ -18,15 +18,11 @@ func TestDemoSounds(t *testing.T) {
 	if err := s.audio.provisionDemoSounds(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for class, video := range map[string]string{
+	for class, video := range map[audiosearch.Class]string{
 		"Dial tone": "office-phone", "Telephone dialing, DTMF": "office-phone", "Busy signal": "office-phone", "Smoke detector, smoke alarm": "kitchen-alarm",
 		"Mains hum": "workshop", "White noise": "radio", "Pink noise": "radio", "Sine wave": "test-signals", "Chirp tone": "test-signals", "Silence": "night",
 	} {
-		c, err := audiosearch.ParseClass(class)
-		if err != nil {
-			t.Fatal(err)
-		}
-		found, err := s.audio.service.Search(t.Context(), demoOrganization, "", audiosearch.Query{Dataset: demoDataset, Class: c, MinScore: 0.9})
+		found, err := s.audio.service.Search(t.Context(), demoOrganization, "", audiosearch.Query{Dataset: demoDataset, Class: class, MinScore: 0.9})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,12 +74,12 @@ func (p *searchPage) choices(ctx context.Context, who httpadapter.Principal, v *
 		}
 		v.Datasets = append(v.Datasets, d.ID)
 	}
-	model, err := p.service.Model(ctx)
+	classes, err := p.service.Classes(ctx)
 	if err != nil {
 		return err
 	}
-	for _, c := range model.Classes {
-		v.Classes = append(v.Classes, c.String())
+	for _, c := range classes {
+		v.Classes = append(v.Classes, string(c))
 	}
 	slices.Sort(v.Classes)
 	v.Ops = audiosearch.Ops()
@@ -125,7 +125,7 @@ func readSearch(form url.Values) (v *formView, q audiosearch.Query, rows []int) 
 		v.Problems["dataset"] = "Choose a dataset."
 	}
 	var err error
-	if q.Class, err = audiosearch.ParseClass(v.Class); err != nil {
+	if q.Class = audiosearch.Class(v.Class); v.Class == "" {
 		v.Problems["class"] = "Choose a sound."
 	}
 	if v.Limit != "" {
@@ -167,10 +167,8 @@ func (v *formView) explain(invalid *audiosearch.ValidationError, rows []int) {
 		if !errors.As(err, &problem) {
 			continue
 		}
-		var filter int
-		if n, _ := fmt.Sscanf(problem.Field, "metadata_filters[%d]", &filter); n == 1 && filter < len(rows) {
-			_, part, _ := strings.Cut(problem.Field, "].")
-			v.Filters[rows[filter]].Problem = sentence("The "+part, problem.Message)
+		if problem.Field == "metadata_filters" && problem.Part != "" {
+			v.Filters[rows[problem.Index]].Problem = sentence("The "+problem.Part, problem.Message)
 			v.Problems["filters"] = "Some conditions cannot be met."
 			continue
 		}
@@ -182,7 +180,7 @@ func (v *formView) explain(invalid *audiosearch.ValidationError, rows []int) {
 		case "min_score":
 			v.Problems["score"] = sentence("The least score", problem.Message)
 		default:
-			v.Problems["form"] = sentence("The form", problem.Field+": "+problem.Message)
+			v.Problems["form"] = sentence("The form", problem.Error())
 		}
 	}
 }

@@ -93,11 +93,11 @@ func (p *searchPage) showRun(w http.ResponseWriter, r *http.Request, who httpada
 		return
 	}
 	v := &runView{
-		ID: run.ID, Dataset: run.Query.Dataset, Class: run.Query.Class.String(), Filters: run.Query.Filters,
+		ID: run.ID, Dataset: run.Query.Dataset, Class: string(run.Query.Class), Filters: run.Query.Filters,
 		State: stateInWords(&run), Done: run.Done, Total: run.Total, Message: run.Message,
 		Ended: run.State == audiosearch.StateTerminated, Failed: run.Termination == audiosearch.ClientError || run.Termination == audiosearch.InternalError,
 		Status: link("status", "dataset", run.Query.Dataset, "run", strconv.FormatInt(run.ID, 10)),
-		Again:  link("../search", "dataset", run.Query.Dataset, "class", run.Query.Class.String()),
+		Again:  link("../search", "dataset", run.Query.Dataset, "class", string(run.Query.Class)),
 	}
 	v.Cancel = !v.Ended && run.State != audiosearch.StateTerminating && who.Access.Allows(authmgmt.ActionCancelRun, datasetResource(run.Query.Dataset))
 	metadata, err := p.readResults(r, who, &run)

@@ -35,14 +35,15 @@ var rows = []row{
 	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "vault/vaulttest", code: []string{"vault", "vault/localkeys", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "authmgmt/authmgmttest", code: []string{"authmgmt", "storage/memory", sharedRules, "internal/fault"}},
-	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/wav", "storage/memory", sharedRules, "internal/fault"}},
+	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fault"}},
 
 	// Plugs: their domain. columnar is what backends keep and rank scores with.
 	{pkg: "vault/localkeys", code: []string{"vault", "internal/..."}, tests: []string{"vault/vaulttest", "storage/memory"}},
 	{pkg: "vault/tink/...", code: []string{"vault"}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}, module: true},
 	{pkg: "audiosearch/astfeatures"},
+	{pkg: "audiosearch/audioset", code: []string{"audiosearch"}},
 	{pkg: "audiosearch/wav", code: []string{"audiosearch"}},
-	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "internal/..."}},
+	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "internal/..."}, tests: []string{"audiosearch/audioset"}},
 	{pkg: "audiosearch/signal", code: []string{"audiosearch"}, tests: mediaTests},
 	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch"}, tests: mediaTests},
 	{pkg: "audiosearch/oip", code: []string{"audiosearch", "audiosearch/astfeatures"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
@@ -52,13 +53,13 @@ var rows = []row{
 	{pkg: "storage", tests: backendTests},
 	{pkg: "storage/queuetest", code: []string{root, sharedRules}, tests: []string{"storage/memory", "internal/fault"}},
 	{pkg: "storage/memory", code: slices.Concat(domains, []string{"audiosearch/columnar", "internal/..."}), tests: backendTests},
-	{pkg: "storage/sqlite/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: backendTests, module: true},
+	{pkg: "storage/sqlite/...", code: slices.Concat(domains, []string{"audiosearch/columnar", "audiosearch/audioset"}), tests: backendTests, module: true},
 	{pkg: "storage/postgres/...", code: slices.Concat(domains, []string{"audiosearch/columnar"}), tests: backendTests, module: true},
 	{pkg: "storage/river/...", code: []string{root}, tests: backendTests, module: true},
 	{pkg: "storage/jetstream/...", code: []string{root}, tests: backendTests, module: true},
 
 	// The HTTP adapter: the domains, never a backend.
-	{pkg: "httpadapter/...", code: slices.Concat(domains, []string{"internal/..."}), tests: slices.Concat(backendTests, mediaTests)},
+	{pkg: "httpadapter/...", code: slices.Concat(domains, []string{"audiosearch/audioset", "internal/..."}), tests: slices.Concat(backendTests, mediaTests)},
 
 	// Above all others.
 	{pkg: "examples/...", code: []string{anything}, module: true},
@@ -78,8 +79,8 @@ var rows = []row{
 var (
 	domains      = []string{root, "trigger", "vault", "authmgmt", "audiosearch"}
 	suites       = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
-	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar"})
-	mediaTests   = []string{"audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "storage/memory"}
+	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
+	mediaTests   = []string{"audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "storage/memory"}
 	nobody       = []string{"examples/...", "internal/e2e/..."} // who imports these
 )
 

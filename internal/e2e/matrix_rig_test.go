@@ -77,10 +77,10 @@ var matrixStorages = map[string]func(*testing.T) matrixStores{
 type matrixScorer struct{}
 
 func (matrixScorer) Model(context.Context) (audiosearch.Model, error) {
-	silence, err := audiosearch.ParseClass("Silence")
 	return audiosearch.Model{
-		ID: "matrix/1", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second, Classes: []audiosearch.Class{silence},
-	}, err
+		ID: "matrix/1", Family: "matrix", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second,
+		Classes: []audiosearch.Class{"Silence"},
+	}, nil
 }
 
 func (matrixScorer) Score(context.Context, [][]float32) ([]audiosearch.Scores, error) {
@@ -109,7 +109,7 @@ func newMatrixRig(t *testing.T, stores matrixStores) *matrixRig {
 	require.NoError(t, err)
 	r.vault, err = vault.New(stores.vault, keyring, nil)
 	require.NoError(t, err)
-	r.audio, err = audiosearch.New(stores.audio, stores.audioQueue, matrixScorer{}, &audiosearch.Options{Logger: quiet})
+	r.audio, err = audiosearch.New(stores.audio, stores.audioQueue, &audiosearch.Options{Scorers: []audiosearch.Scorer{matrixScorer{}}, Logger: quiet})
 	require.NoError(t, err)
 
 	r.mount()
@@ -271,9 +271,7 @@ func (r *matrixRig) value() (value, token string) {
 
 // run starts a search and returns its ID.
 func (r *matrixRig) run() string {
-	silence, err := audiosearch.ParseClass("Silence")
-	require.NoError(r.t, err)
-	run, err := r.audio.Start(r.t.Context(), "acme", "setup", audiosearch.Query{Dataset: "d1", Class: silence, Limit: 1})
+	run, err := r.audio.Start(r.t.Context(), "acme", "setup", audiosearch.Query{Dataset: "d1", Class: "Silence", Limit: 1})
 	require.NoError(r.t, err)
 	return fmt.Sprint(run.ID)
 }

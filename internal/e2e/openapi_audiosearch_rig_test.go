@@ -74,14 +74,11 @@ func (halfFit) Moderate(_ context.Context, _ string, results []audiosearch.Resul
 func newSearchAPI(t *testing.T) *searchAPI {
 	t.Helper()
 	r := &searchAPI{openapiRig: &openapiRig{t: t, key: "full", answered: make(map[string]map[string]bool)}}
-	silence, err := audiosearch.ParseClass("Silence")
-	require.NoError(t, err)
+	const silence audiosearch.Class = "Silence"
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	r.store = searchAPIStore{db.AudioSearch(), r.fault}
-	r.service, err = audiosearch.New(r.store, db.Queue(&mortise.LeaseOptions{Logger: silent}),
-		searchAPIModel{[]audiosearch.Class{silence}},
-		&audiosearch.Options{Moderator: halfFit{}, Logger: silent})
+	r.service, err = audiosearch.New(r.store, db.Queue(&mortise.LeaseOptions{Logger: silent}), &audiosearch.Options{Scorers: []audiosearch.Scorer{searchAPIModel{[]audiosearch.Class{silence}}}, Moderator: halfFit{}, Logger: silent})
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.service, nil)
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 )
 
 func TestOpenAPIOfAudioSearchIsValid(t *testing.T) {
@@ -150,5 +151,5 @@ func TestOpenAPIOfAudioSearchOutsideTheOperations(t *testing.T) {
 	require.Len(t, described, 2)
 	require.JSONEq(t, string(described[0]), string(r.run(exchange{method: "GET", path: "/api/v0/search", status: 404, undocumented: true})))
 	require.JSONEq(t, string(described[1]), string(r.run(exchange{method: "PUT", path: soundAt, status: 405, undocumented: true})))
-	require.Len(t, doc.Components.Schemas["SoundClass"].Enum, audiosearch.NumClasses)
+	require.Len(t, doc.Components.Schemas["SoundClass"].Enum, audioset.NumClasses)
 }

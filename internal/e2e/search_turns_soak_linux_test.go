@@ -24,7 +24,7 @@ import (
 type oneClass struct{}
 
 func (oneClass) Model(context.Context) (audiosearch.Model, error) {
-	return audiosearch.Model{ID: "m", SampleRate: 16000, Window: time.Second, Hop: time.Second, Classes: []audiosearch.Class{0}}, nil
+	return audiosearch.Model{ID: "m", Family: "m", SampleRate: 16000, Window: time.Second, Hop: time.Second, Classes: []audiosearch.Class{"0"}}, nil
 }
 
 func (oneClass) Score(context.Context, [][]float32) ([]audiosearch.Scores, error) {
@@ -54,7 +54,7 @@ func soakVideos(t *testing.T, s searchBackend, org string, videos, text int) {
 	}
 	scoring := audiosearch.Scoring{
 		Model: "m", At: time.Now().UTC(), Duration: time.Second, Window: time.Second, Hop: time.Second, Windows: 1,
-		Classes: []audiosearch.Class{0},
+		Classes: []audiosearch.Class{"0"},
 	}
 	for i, v := range all {
 		require.NoError(t, s.PutScoring(ctx, org, "d", v.ID, "p", scoring, [][]uint16{{uint16(i)}}))
@@ -110,10 +110,10 @@ func soakSearches(t *testing.T, store searchBackend) {
 	const text = 55_000 // and the endings make 60 KB
 	soakVideos(t, store, "heavy", 400, text)
 	soakVideos(t, store, "light", 400, 100)
-	s, err := audiosearch.New(store.Store, store.queue, oneClass{}, nil)
+	s, err := audiosearch.New(store.Store, store.queue, &audiosearch.Options{Scorers: []audiosearch.Scorer{oneClass{}}})
 	require.NoError(t, err)
 	search := func(org string, filters ...audiosearch.Filter) {
-		_, err := s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: 0, Limit: 40, Filters: filters})
+		_, err := s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: "0", Limit: 40, Filters: filters})
 		require.NoError(t, err)
 	}
 	search("heavy", audiosearch.Filter{Key: "camera", Value: "camera 1"})
@@ -172,7 +172,7 @@ func soakSearches(t *testing.T, store searchBackend) {
 	go func() { ended <- w.Run(ctx) }()
 	run := func() time.Duration {
 		began := time.Now()
-		r, err := s.Start(ctx, "light", "", audiosearch.Query{Dataset: "d", Class: 0, Limit: 40})
+		r, err := s.Start(ctx, "light", "", audiosearch.Query{Dataset: "d", Class: "0", Limit: 40})
 		require.NoError(t, err)
 		for r.State != audiosearch.StateTerminated {
 			time.Sleep(2 * time.Millisecond)
@@ -189,7 +189,7 @@ func soakSearches(t *testing.T, store searchBackend) {
 	t.Logf("another organization's run, alone: %s", spread(runs))
 	runs = nil
 	for range 40 {
-		_, err := s.Start(ctx, "heavy", "", audiosearch.Query{Dataset: "d", Class: 0, Limit: 40, Filters: worstFilters()})
+		_, err := s.Start(ctx, "heavy", "", audiosearch.Query{Dataset: "d", Class: "0", Limit: 40, Filters: worstFilters()})
 		require.NoError(t, err)
 	}
 	for range 40 {

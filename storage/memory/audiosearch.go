@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
@@ -31,6 +32,7 @@ type audioTables struct {
 	runs     map[int64]*audioRun
 	order    map[string][]*audioRun // the runs of each organization, oldest first
 	waiting  map[string]int         // runs that have not ended, by organization
+	classes  vocabularies
 }
 
 // audioDataset is a dataset with its videos. It has a lock of its own, because a search
@@ -41,13 +43,17 @@ type audioDataset struct {
 	dataset audiosearch.Dataset // never changed
 	videos  map[string]*audioVideo
 	rows    audioRows
+	models  audioModels
+	parted  map[string]bool // IDs of videos that may have parts
+	count   atomic.Int64    // of the videos, for who must not wait for mu
 }
 
 // audioVideo is a video with what models made of it.
 type audioVideo struct {
 	video    audiosearch.Video
 	row      uint32
-	scorings []audiosearch.Scoring // by different models; without Classes if rows has scores
+	scorings []audiosearch.Scoring  // by different models; without Classes if rows has scores
+	parts    map[string]*audioParts // by model
 }
 
 // read calls f with a dataset, under its lock for reading.
@@ -69,6 +75,7 @@ func (a *AudioSearch) write(ctx context.Context, org, id string, f func(*audioDa
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	defer func() { d.count.Store(int64(len(d.videos))) }()
 	return f(d)
 }
 
@@ -152,22 +159,39 @@ func (a *AudioSearch) PutVideos(ctx context.Context, org, dataset string, videos
 	})
 }
 
-// Video implements [audiosearch.Catalog].
-func (a *AudioSearch) Video(ctx context.Context, org, dataset, id string) (v audiosearch.Video, err error) {
+// maxVideosBytes is how much metadata Videos returns beside that of one video.
+const maxVideosBytes = 1 << 20
+
+// Videos implements [audiosearch.Catalog].
+func (a *AudioSearch) Videos(ctx context.Context, org, dataset string, ids []string) (found []audiosearch.Video, looked int, err error) {
 	err = a.read(ctx, org, dataset, func(d *audioDataset) error {
-		found, ok := d.videos[id]
-		if !ok {
-			return audiosearch.ErrVideoNotFound
+		size := 0
+		for _, id := range ids {
+			v, ok := d.videos[id]
+			if ok {
+				if size += metadataSize(v.video.Metadata); size > maxVideosBytes && len(found) > 0 {
+					break
+				}
+				found = append(found, cloneVideo(v.video))
+			}
+			looked++
 		}
-		v = cloneVideo(found.video)
 		return nil
 	})
-	return v, err
+	return found, looked, err
 }
 
 func cloneVideo(v audiosearch.Video) audiosearch.Video {
 	v.Metadata = maps.Clone(v.Metadata)
 	return v
+}
+
+// metadataSize returns how many bytes metadata are, about.
+func metadataSize(m audiosearch.Metadata) (n int) {
+	for key, value := range m {
+		n += len(key) + len(value.Text())
+	}
+	return n
 }
 
 // ListVideos implements [audiosearch.Catalog].

@@ -76,9 +76,13 @@ func (a *AudioSearch) PutResults(ctx context.Context, org string, run int64, set
 				return errors.New("memory: a result is of a video that its set does not have")
 			}
 			r.Path, r.Metadata = "", nil
+			if r.Moderation != nil {
+				score := *r.Moderation
+				r.Moderation = &score
+			}
 			own[i] = r
 		}
-		s.results = audiosearch.CloneResults(own)
+		s.results = own
 		return nil
 	})
 }

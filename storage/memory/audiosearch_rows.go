@@ -17,6 +17,17 @@ type audioRows struct {
 	free    []uint32
 	columns columnar.Columns
 	scores  map[string]*columnar.Scores // by model
+	tried   map[string]int              // how many videos have a scoring by each model
+}
+
+// count takes down that a video has a scoring by a model, or that it has none any more.
+func (r *audioRows) count(model string, change int) {
+	if r.tried == nil {
+		r.tried = make(map[string]int)
+	}
+	if r.tried[model] += change; r.tried[model] == 0 {
+		delete(r.tried, model)
+	}
 }
 
 // put stores a video instead of that of the same ID.
@@ -55,8 +66,9 @@ func (r *audioRows) remove(v *audioVideo) {
 func (r *audioRows) removeScores(v *audioVideo) {
 	for _, s := range v.scorings {
 		r.setScores(v, s.Model, nil, nil)
+		r.count(s.Model, -1)
 	}
-	v.scorings = nil
+	v.scorings, v.parts = nil, nil
 }
 
 // setScores replaces the scores of a video by a model; nil removes them.
@@ -82,21 +94,24 @@ func (r *audioRows) order(a, b uint32) int {
 
 // Compact implements [audiosearch.Compactor]. A step compacts a dataset's scores by one
 // model. It passes over datasets that are in use: their searches may be long.
-func (a *AudioSearch) Compact(ctx context.Context) (more bool, err error) {
+func (a *AudioSearch) Compact(ctx context.Context, opts audiosearch.CompactOptions) (more bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
 	a.db.mu.RLock()
 	datasets := slices.Collect(maps.Values(a.db.audio.datasets))
 	a.db.mu.RUnlock()
-	return slices.ContainsFunc(datasets, (*audioDataset).compact), nil
+	return slices.ContainsFunc(datasets, func(d *audioDataset) bool { return d.compact(&opts) }), nil
 }
 
-func (d *audioDataset) compact() bool {
+func (d *audioDataset) compact(opts *audiosearch.CompactOptions) bool {
 	if !d.mu.TryLock() {
 		return false
 	}
 	defer d.mu.Unlock()
+	if d.dropParts(opts.PartsBefore) || d.dropReplaced(opts.ReplacedBefore) {
+		return true
+	}
 	for _, scores := range d.rows.scores {
 		if scores.Wasted() {
 			scores.Compact()

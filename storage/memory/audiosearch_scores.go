@@ -11,6 +11,10 @@ import (
 // PutScoring implements [audiosearch.ScoreStore].
 func (a *AudioSearch) PutScoring(ctx context.Context, org, dataset, video, path string, scoring audiosearch.Scoring, columns [][]uint16) error {
 	stored := cloneScoring(scoring)
+	if scoring.Classes != nil {
+		stored.Classes = a.db.audio.classes.shared(scoring.Classes)
+	}
+	classes := stored.Classes
 	if scoring.Windows > 0 {
 		stored.Classes = nil // the scores have them
 	}
@@ -19,11 +23,20 @@ func (a *AudioSearch) PutScoring(ctx context.Context, org, dataset, video, path 
 		if !ok || v.video.Path != path {
 			return audiosearch.ErrConflict
 		}
-		d.rows.setScores(v, scoring.Model, scoring.Classes, columns)
+		all := v.joined(&scoring, columns)
+		if all == nil && scoring.Windows > 0 {
+			return audiosearch.ErrConflict
+		}
+		d.rows.setScores(v, scoring.Model, classes, all)
+		delete(v.parts, scoring.Model)
+		if scoring.Windows > 0 {
+			d.models.note(scoring.Model, classes)
+		}
 		if s := v.scoring(scoring.Model); s != nil {
 			*s = stored
 		} else {
 			v.scorings = append(v.scorings, stored)
+			d.rows.count(scoring.Model, 1)
 		}
 		return nil
 	})
@@ -31,7 +44,6 @@ func (a *AudioSearch) PutScoring(ctx context.Context, org, dataset, video, path 
 
 func cloneScoring(s audiosearch.Scoring) audiosearch.Scoring {
 	s.Keyframes = slices.Clone(s.Keyframes)
-	s.Classes = slices.Clone(s.Classes)
 	return s
 }
 
@@ -57,25 +69,26 @@ func (v *audioVideo) whole(model string) bool {
 	return s != nil && s.Problem == ""
 }
 
-// Scoring implements [audiosearch.ScoreStore].
-func (a *AudioSearch) Scoring(ctx context.Context, org, dataset, video, model string) (s audiosearch.Scoring, err error) {
+// Scorings implements [audiosearch.ScoreStore].
+func (a *AudioSearch) Scorings(ctx context.Context, org, dataset, model string, videos []string) (found map[string]audiosearch.Scoring, err error) {
 	err = a.read(ctx, org, dataset, func(d *audioDataset) error {
-		v, ok := d.videos[video]
-		if !ok {
-			return audiosearch.ErrNotScored
+		found = make(map[string]audiosearch.Scoring, len(videos))
+		for _, id := range videos {
+			v, ok := d.videos[id]
+			if !ok {
+				continue
+			}
+			if stored := v.scoring(model); stored != nil {
+				s := cloneScoring(*stored)
+				if scores := d.rows.scores[model]; scores.Has(v.row) {
+					s.Classes = scores.Classes(v.row)
+				}
+				found[id] = s
+			}
 		}
-		stored := v.scoring(model)
-		if stored == nil {
-			return audiosearch.ErrNotScored
-		}
-		s = *stored
-		if scores := d.rows.scores[model]; scores.Has(v.row) {
-			s.Classes = scores.Classes(v.row)
-		}
-		s = cloneScoring(s)
 		return nil
 	})
-	return s, err
+	return found, err
 }
 
 // WindowScores implements [audiosearch.ScoreStore].
@@ -122,6 +135,11 @@ func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audio
 			return err
 		}
 		u.Matched = selected.Len()
+		for row := range selected.Rows() {
+			if !d.rows.videos[row].scored(q.Model) {
+				u.Without++
+			}
+		}
 		u.Videos = d.page(q.After, q.Limit, func(yield func(*audioVideo) bool) {
 			for row := range selected.Rows() {
 				if v := d.rows.videos[row]; !v.whole(q.Model) && !yield(v) {

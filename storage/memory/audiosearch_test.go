@@ -16,7 +16,8 @@ var sounds = audiosearchtest.Harness{Open: func(t *testing.T) audiosearchtest.Ba
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	tables := db.AudioSearch()
 	return audiosearchtest.Backend{
-		Datasets: tables, Catalog: tables, Scores: tables, Runs: tables, Results: tables,
+		Datasets: tables, Catalog: tables, Scores: tables, Parts: tables, Models: tables,
+		Runs: tables, Results: tables, Counter: tables,
 		Leases: db.Jobs(), Queue: db.Queue(nil),
 	}
 }}

@@ -48,6 +48,25 @@ func (d *audioDataset) found(err error) error {
 	return err
 }
 
+// within calls read with a dataset and a connection, for both of which nothing changes
+// meanwhile. It may call read again, if another process holds the file. An error of read's
+// costs the connection, so it is for failures only.
+func (a *AudioSearch) within(ctx context.Context, org, dataset string, read func(*conn, *audioDataset) error) error {
+	var d audioDataset
+	err := a.db.lister.use(ctx, a.db.busy, org, func(c *conn) error {
+		d = audioDataset{}
+		// As long as this statement is not at its end, all others see the same state of
+		// the database.
+		return c.query(unbounded, datasetByID, []any{org, dataset}, func(r *row) error {
+			if err := d.scan(r); err != nil {
+				return err
+			}
+			return read(c, &d)
+		})
+	})
+	return d.found(err)
+}
+
 // CreateDataset implements [audiosearch.Datasets].
 func (a *AudioSearch) CreateDataset(ctx context.Context, d audiosearch.Dataset) error {
 	return a.db.writer.write(ctx, func(tx *tx) error {

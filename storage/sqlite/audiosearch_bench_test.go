@@ -67,7 +67,7 @@ func newSoundBench(b *testing.B, videos, windows int, evenly bool) *soundBench {
 						column[w] = audiosearch.ScoreUnit
 					}
 				}
-				args, err := newScoringArgs(&audiosearch.Scoring{Model: "m", Classes: []audiosearch.Class{74}, Windows: windows}, [][]uint16{column})
+				args, err := newScoringArgs(&audiosearch.Scoring{Model: "m", Classes: []audiosearch.Class{"74"}, Windows: windows}, [][]uint16{column})
 				if err != nil {
 					return err
 				}
@@ -82,7 +82,7 @@ func newSoundBench(b *testing.B, videos, windows int, evenly bool) *soundBench {
 			return c.note()
 		}))
 		for more := true; more; {
-			more, err = tables.Compact(b.Context())
+			more, err = tables.Compact(b.Context(), audiosearch.CompactOptions{})
 			require.NoError(b, err)
 		}
 	}
@@ -179,7 +179,7 @@ func BenchmarkAudioSearch(b *testing.B) {
 }
 
 func benchQuery(below int) audiosearch.ScoreQuery {
-	q := audiosearch.ScoreQuery{Model: "m", Class: 74, Limit: 40}
+	q := audiosearch.ScoreQuery{Model: "m", Class: "74", Limit: 40}
 	if below < 1000 {
 		q.Filters = []audiosearch.Filter{{Key: "n", Op: audiosearch.OpLess, Value: strconv.Itoa(below)}}
 	}
@@ -286,7 +286,7 @@ func (s *soundBench) changed(b *testing.B) {
 			return tables.PutVideos(b.Context(), "acme", "d", []audiosearch.Video{v})
 		}},
 		{name: "scores-µs", do: func(i int) error {
-			scoring := audiosearch.Scoring{Model: "m", Classes: []audiosearch.Class{74}, Windows: s.windows}
+			scoring := audiosearch.Scoring{Model: "m", Classes: []audiosearch.Class{"74"}, Windows: s.windows}
 			return tables.PutScoring(b.Context(), "acme", "d", benchVideo(i), benchVideo(i)+".wav", scoring, [][]uint16{column})
 		}},
 	}

@@ -11,23 +11,27 @@ import (
 )
 
 const (
-	blockColumns = "SELECT m.seq, m.model, m.classes, b.seq, b.packed, b.windows, b.layout, b.maxima"
+	blockColumns = "SELECT m.seq, b.seq, b.packed, b.windows, b.layout, b.maxima"
 	blocksOf     = blockColumns + " FROM audiosearch_models m CROSS JOIN audiosearch_blocks b ON b.model = m.seq WHERE m.dataset = ?"
 	blocksIn     = blockColumns + " FROM audiosearch_blocks b CROSS JOIN audiosearch_models m ON m.seq = b.model" +
 		" WHERE m.dataset = ? AND b.seq BETWEEN ? AND ?"
 	deadOf = "SELECT d.block, d.part FROM audiosearch_models m CROSS JOIN audiosearch_blocks b ON b.model = m.seq" +
 		" CROSS JOIN audiosearch_dead d ON d.block = b.seq WHERE m.dataset = ?1"
 	deadIn = "SELECT block, part FROM audiosearch_dead WHERE ?1 > 0 AND block BETWEEN ?2 AND ?3"
+
+	modelBySeq = "SELECT model, vocabulary, shelf FROM audiosearch_models WHERE seq = ?"
 )
 
-// scored is where the scores by one model are.
+// scored is where the scores by one model are, of a shelf of its classes.
 type scored struct {
-	name    string
-	classes []audiosearch.Class
-	blocks  []*block          // by their numbers
-	free    []int             // numbers without a block
-	spots   []spot            // by row: where the video's piece is; the zero value if it has none
-	more    map[uint32][]spot // by row: those of videos that have several, whose spot is inMore
+	seq    int64
+	name   string
+	shelf  int
+	all    *vocabulary       // of all shelves
+	blocks []*block          // by their numbers
+	free   []int             // numbers without a block
+	spots  []spot            // by row: where the video's piece is; the zero value if it has none
+	more   map[uint32][]spot // by row: those of videos that have several, whose spot is inMore
 }
 
 // block is a row of audiosearch_blocks.
@@ -72,17 +76,16 @@ func (v *view) readBlocks(ctx context.Context, c *conn, blocks, dead string, arg
 	defer turn.End()
 	return c.query(ctx, blocks, args, func(r *row) error {
 		const costOfByte = 10 // nanoseconds, about
-		if err := turn.Step(costOfByte * len(cell[[]byte](r, 6))); err != nil {
+		if err := turn.Step(costOfByte * len(cell[[]byte](r, 4))); err != nil {
 			return err
 		}
-		m := v.models[cell[int64](r, 0)]
-		if m == nil {
-			m = &scored{name: r.text(1), classes: classesOf(cell[[]byte](r, 2)), more: make(map[uint32][]spot)}
-			v.models[cell[int64](r, 0)] = m
+		m, err := v.model(c, cell[int64](r, 0))
+		if err != nil {
+			return err
 		}
-		b := &block{seq: cell[int64](r, 3), model: m, packed: r.number(4) != 0, rows: r.number(5), maxima: cell[[]byte](r, 7)}
-		parts, err := readLayout(cell[[]byte](r, 6), b.rows)
-		if err == nil && b.packed && len(b.maxima) != scoreBytes*len(m.classes) {
+		b := &block{seq: cell[int64](r, 1), model: m, packed: r.number(2) != 0, rows: r.number(3), maxima: cell[[]byte](r, 5)}
+		parts, err := readLayout(cell[[]byte](r, 4), b.rows)
+		if err == nil && b.packed && len(b.maxima) != scoreBytes*shelfSize(len(m.all.classes), m.shelf) {
 			err = errLayout
 		}
 		if err != nil {
@@ -98,6 +101,30 @@ func (v *view) readBlocks(ctx context.Context, c *conn, blocks, dead string, arg
 		v.addBlock(b)
 		return nil
 	})
+}
+
+// model returns a model by seq. There is no other one by this seq, ever.
+func (v *view) model(c *conn, seq int64) (*scored, error) {
+	if m := v.models[seq]; m != nil {
+		return m, nil
+	}
+	m := &scored{seq: seq, more: make(map[uint32][]spot)}
+	err := c.query(unbounded, modelBySeq, []any{seq}, func(r *row) (err error) {
+		m.name, m.shelf = r.text(0), r.number(2)
+		m.all, err = v.vocabularies.get(c, cell[int64](r, 1))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	v.models[seq] = m
+	return m, nil
+}
+
+// number returns the place of a class on the shelf.
+func (m *scored) number(class audiosearch.Class) (n int, found bool) {
+	n, found = m.all.numbers[class]
+	return n % blockRoom, found && n/blockRoom == m.shelf
 }
 
 func (v *view) addBlock(b *block) {
@@ -138,6 +165,10 @@ func (v *view) dropBlock(seq int64) {
 	m.free = append(m.free, b.number)
 	for i := range b.pieces {
 		m.dropSpots(b.pieces[i].Row, uint32(b.number)+1)
+	}
+	if len(m.free) == len(m.blocks) {
+		delete(v.models, m.seq)
+		v.bytes -= len(m.spots) * int(unsafe.Sizeof(spot{}))
 	}
 }
 

@@ -1,6 +1,10 @@
 package sqlite
 
-import "context"
+import (
+	"context"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
 
 const (
 	keptChanges    = 4096 // of a dataset, as many as the index of long lists is for are cut to this
@@ -14,16 +18,18 @@ const (
 	setForgotten  = "UPDATE audiosearch_datasets SET forgotten = ? WHERE seq = ?"
 
 	deletedDataset = "SELECT seq, revision, forgotten, created_at FROM audiosearch_datasets WHERE organization IS NULL LIMIT 1"
-	modelsOf       = "SELECT seq FROM audiosearch_models WHERE dataset = ? LIMIT 1"
+	modelsOf       = "SELECT seq, vocabulary FROM audiosearch_models WHERE dataset = ? LIMIT 1"
 	blocksToSweep  = "SELECT model, packed, loose, windows, live, seq FROM audiosearch_blocks WHERE model = ? ORDER BY seq LIMIT ?"
 	deleteModel    = "DELETE FROM audiosearch_models WHERE seq = ?"
 	firstVideos    = "SELECT seq FROM audiosearch_videos WHERE dataset = ? LIMIT ?"
 	sweepScorings  = "DELETE FROM audiosearch_scorings WHERE video = ?"
 	removeDataset  = "DELETE FROM audiosearch_datasets WHERE seq = ?"
+	removeCurrent  = "DELETE FROM audiosearch_current WHERE dataset = ?"
+	removeReplaced = "DELETE FROM audiosearch_replaced WHERE dataset = ?"
 )
 
 // Compact implements [audiosearch.Compactor].
-func (a *AudioSearch) Compact(ctx context.Context) (more bool, err error) {
+func (a *AudioSearch) Compact(ctx context.Context, opts audiosearch.CompactOptions) (more bool, err error) {
 	// In a transaction apart from the rest, so that neither keeps the other waiting.
 	var dropped, did bool
 	err = a.db.writer.write(ctx, func(tx *tx) (err error) {
@@ -34,7 +40,12 @@ func (a *AudioSearch) Compact(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	err = a.db.writer.write(ctx, func(tx *tx) (err error) {
-		for _, step := range [...]func() (bool, error){tx.sweep, tx.forget, tx.pack} {
+		for _, step := range [...]func() (bool, error){
+			tx.sweep, tx.forget,
+			func() (bool, error) { return tx.removeParts(opts.PartsBefore) },
+			func() (bool, error) { return tx.dropReplaced(opts.ReplacedBefore) },
+			tx.pack,
+		} {
 			if did, err = step(); did || err != nil {
 				return err
 			}
@@ -73,16 +84,16 @@ func (t *tx) sweep() (did bool, err error) {
 		return false, err
 	}
 	if upTo >= d.revision {
-		_, err = t.exec(removeDataset, d.seq)
+		err = t.apply([]change{{removeCurrent, []any{d.seq}}, {removeReplaced, []any{d.seq}}, {removeDataset, []any{d.seq}}})
 	}
 	return true, err
 }
 
 // sweepModel removes blocks of a model, or the model if there are none.
 func (t *tx) sweepModel(dataset int64) (did bool, err error) {
-	model := int64(0)
+	var model, vocabulary int64
 	err = t.query(modelsOf, []any{dataset}, func(r *row) error {
-		model = cell[int64](r, 0)
+		model, vocabulary = cell[int64](r, 0), cell[int64](r, 1)
 		return nil
 	})
 	if err != nil || model == 0 {
@@ -107,12 +118,13 @@ func (t *tx) sweepModel(dataset int64) (did bool, err error) {
 		}
 	}
 	if len(blocks) < segmentsAtOnce {
-		_, err = t.exec(deleteModel, model)
+		err = t.apply([]change{{deleteModel, []any{model}}, {freeVocabulary, []any{vocabulary}}})
 	}
 	return true, err
 }
 
-// sweepVideos removes videos with their scorings, whose scores are gone.
+// sweepVideos removes videos with their scorings, whose scores are gone. Their parts are left
+// for removeParts.
 func (t *tx) sweepVideos(dataset int64) (did bool, err error) {
 	var videos []int64
 	err = t.query(firstVideos, []any{dataset, removeAtOnce}, func(r *row) error {
@@ -120,7 +132,8 @@ func (t *tx) sweepVideos(dataset int64) (did bool, err error) {
 		return nil
 	})
 	for _, video := range videos {
-		if err := t.apply([]change{{sweepScorings, []any{video}}, {deleteVideo, []any{video}}}); err != nil {
+		err := t.apply([]change{{sweepScorings, []any{video}}, {leaveAllParts, []any{video}}, {deleteVideo, []any{video}}})
+		if err != nil {
 			return false, err
 		}
 	}

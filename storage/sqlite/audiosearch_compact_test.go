@@ -37,7 +37,7 @@ func TestChangesAreCut(t *testing.T) {
 	compact := func() (steps int) {
 		for more := true; more; steps++ {
 			var err error
-			more, err = db.AudioSearch().Compact(t.Context())
+			more, err = db.AudioSearch().Compact(t.Context(), audiosearch.CompactOptions{})
 			require.NoError(t, err)
 		}
 		return steps - 1
@@ -83,7 +83,7 @@ func TestDeletedDatasetGoes(t *testing.T) {
 				return err
 			}
 			for i := range videos {
-				s := audiosearch.Scoring{Model: fmt.Sprint("m", windows), Windows: windows, Classes: []audiosearch.Class{3}}
+				s := audiosearch.Scoring{Model: fmt.Sprint("m", windows), Windows: windows, Classes: []audiosearch.Class{"3"}}
 				args, err := newScoringArgs(&s, [][]uint16{make([]uint16, windows)})
 				if err != nil {
 					return err
@@ -102,7 +102,7 @@ func TestDeletedDatasetGoes(t *testing.T) {
 	score(10, 5*segmentWindows)
 	for more := true; more; {
 		var err error
-		more, err = tables.Compact(t.Context())
+		more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{})
 		require.NoError(t, err)
 	}
 	score(2*removeAtOnce, 1)
@@ -112,7 +112,7 @@ func TestDeletedDatasetGoes(t *testing.T) {
 	left := count("count(*) FROM audiosearch_videos")
 	for more := true; more; {
 		var err error
-		more, err = tables.Compact(t.Context())
+		more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{})
 		require.NoError(t, err)
 		require.LessOrEqual(t, windows-count("sum(windows) FROM audiosearch_blocks"), windowsAtOnce)
 		require.LessOrEqual(t, blocks-count("count(*) FROM audiosearch_blocks"), segmentsAtOnce)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
 const (
@@ -20,7 +18,10 @@ const (
 	segmentWindows = 1024
 
 	scoreBytes = 2
-	blockRoom  = 1024 // numbers of chunks for each block: more than there are classes
+
+	// blockRoom is how many numbers of chunks a block has. A row of audiosearch_models has
+	// as many classes at most, its shelf of those of the model.
+	blockRoom = 1024
 )
 
 // part is a run of windows of one video in a block.
@@ -145,23 +146,6 @@ func scanKeyframes(r *row, i int) ([]time.Duration, error) {
 		return nil, fmt.Errorf("sqlite: a row is damaged: column %d holds no times", i)
 	}
 	return times, nil
-}
-
-// classBlob writes classes as they are stored.
-func classBlob(classes []audiosearch.Class) []byte {
-	b := make([]byte, 0, 2*len(classes))
-	for _, c := range classes {
-		b = binary.LittleEndian.AppendUint16(b, uint16(c))
-	}
-	return b
-}
-
-func classesOf(b []byte) []audiosearch.Class {
-	var classes []audiosearch.Class
-	for ; len(b) >= 2; b = b[2:] {
-		classes = append(classes, audiosearch.Class(binary.LittleEndian.Uint16(b)))
-	}
-	return classes
 }
 
 // appendScores writes scores as they are stored.

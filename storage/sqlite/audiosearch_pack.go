@@ -12,7 +12,8 @@ const (
 	gatherAtOnce = 64  // rows that are looked at
 
 	// The numbers are chunkWindows and manySegments. They stand in the index, too.
-	modelDue = "SELECT seq, dataset, loose_live, loose_dead, segments, length(classes) / 2 FROM audiosearch_models" +
+	modelDue = "SELECT seq, dataset, loose_live, loose_dead, segments, shelf," +
+		" (SELECT classes FROM audiosearch_vocabularies v WHERE v.seq = vocabulary) FROM audiosearch_models" +
 		" WHERE loose_live >= 4334 OR loose_dead >= 4334 OR segments >= 256 LIMIT 1"
 	datasetBySeq = "SELECT seq, revision, forgotten, created_at FROM audiosearch_datasets WHERE seq = ?"
 	looseBlocks  = "SELECT model, packed, loose, windows, live, seq, layout FROM audiosearch_blocks" +
@@ -55,7 +56,7 @@ func (t *tx) pack() (did bool, err error) {
 	var dataset int64
 	err = t.query(modelDue, nil, func(r *row) error {
 		p.model, dataset = cell[int64](r, 0), cell[int64](r, 1)
-		p.live, p.dead, p.classes = r.number(2), r.number(3), r.number(5)
+		p.live, p.dead, p.classes = r.number(2), r.number(3), shelfSize(r.number(6), r.number(5))
 		return nil
 	})
 	if err != nil || p.model == 0 {

@@ -35,7 +35,9 @@ type soundModel struct {
 	path   string
 	dbs    [2]*DB
 	videos map[string]*heldVideo
-	gone   int // datasets that were deleted
+
+	current  string            // model of the family "f"
+	replaced map[string]string // families of models
 }
 
 func (m *soundModel) open(i int) {
@@ -88,8 +90,11 @@ func (m *soundModel) deleteVideo() {
 func (m *soundModel) putScoring() {
 	id, model := m.id(), pick(m, "one", "one", "two")
 	s := audiosearch.Scoring{Model: model, Window: 10, Hop: 2}
-	s.Classes = pick(m, []audiosearch.Class{1, 7}, []audiosearch.Class{7}, []audiosearch.Class{1, 7, 300})
+	s.Classes = pick(m, []audiosearch.Class{"1", "7"}, []audiosearch.Class{"7"}, []audiosearch.Class{"1", "7", "300"}, shelved)
 	s.Windows = pick(m, 0, 1, 1, 2, 30, 700, segmentWindows, segmentWindows+1, 3000, 6000)
+	if len(s.Classes) > blockRoom {
+		s.Windows %= 500
+	}
 	highest := pick(m, 3, 1000, audiosearch.ScoreUnit+1)
 	columns := make([][]uint16, len(s.Classes))
 	for i := range columns {
@@ -101,7 +106,11 @@ func (m *soundModel) putScoring() {
 	if m.rand.IntN(10) == 0 {
 		s, columns = audiosearch.Scoring{Model: model, Problem: "no sound"}, nil
 	}
-	err := m.tables().PutScoring(m.Context(), "acme", "d", id, "a.wav", s, columns)
+	last := columns
+	if s.Windows > 1 && m.rand.IntN(2) == 0 {
+		last = m.putParts(id, &s, columns)
+	}
+	err := m.tables().PutScoring(m.Context(), "acme", "d", id, "a.wav", s, last)
 	if v := m.videos[id]; v == nil || v.Path != "a.wav" {
 		require.ErrorIs(m, err, audiosearch.ErrConflict)
 		return
@@ -117,7 +126,7 @@ func (m *soundModel) putMany() {
 		if v := m.videos[id]; v == nil || v.Path != "a.wav" {
 			continue
 		}
-		s := audiosearch.Scoring{Model: "many", Classes: []audiosearch.Class{2}, Windows: 1}
+		s := audiosearch.Scoring{Model: "many", Classes: []audiosearch.Class{"2"}, Windows: 1}
 		columns := [][]uint16{{uint16(m.rand.IntN(5))}}
 		require.NoError(m, m.tables().PutScoring(m.Context(), "acme", "d", id, "a.wav", s, columns))
 		m.videos[id].scorings["many"] = heldScoring{s, columns}
@@ -126,14 +135,16 @@ func (m *soundModel) putMany() {
 
 func (m *soundModel) compact() {
 	for range 1 + m.rand.IntN(3) {
-		_, err := m.tables().Compact(m.Context())
+		_, err := m.tables().Compact(m.Context(), audiosearch.CompactOptions{})
 		require.NoError(m, err)
 	}
 }
 
-func (m *soundModel) compactAll() {
+func (m *soundModel) compactAll() { m.compactWith(audiosearch.CompactOptions{}) }
+
+func (m *soundModel) compactWith(opts audiosearch.CompactOptions) {
 	for range 1000 {
-		more, err := m.tables().Compact(m.Context())
+		more, err := m.tables().Compact(m.Context(), opts)
 		require.NoError(m, err)
 		if !more {
 			return
@@ -155,7 +166,8 @@ func (m *soundModel) deleteDataset() {
 	require.NoError(m, m.tables().DeleteDataset(m.Context(), "acme", "d"))
 	require.NoError(m, m.tables().CreateDataset(m.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	clear(m.videos)
-	m.gone++
+	clear(m.replaced)
+	m.current = ""
 }
 
 // forgetAll cuts the list of changes, as compaction does when it is long.
@@ -193,10 +205,10 @@ func (m *soundModel) filters() ([]audiosearch.Filter, []*heldVideo) {
 
 func (m *soundModel) search() {
 	filters, pass := m.filters()
-	q := audiosearch.ScoreQuery{Model: pick(m, "one", "two", "many"), Class: pick(m, audiosearch.Class(1), 7, 7, 2, 300), Filters: filters,
+	q := audiosearch.ScoreQuery{Model: pick(m, "one", "two", "many"), Class: pick(m, audiosearch.Class("1"), "7", "7", "2", "300", "1050"), Filters: filters,
 		MinScore: pick(m, uint16(0), 0, 2, 900, 60000), Offset: pick(m, 0, 0, 1, 37, 9000), Limit: pick(m, 1, 5, 40, 1000)}
 	if q.Model == "many" {
-		q.Class = 2
+		q.Class = "2"
 	}
 	var want []audiosearch.Hit
 	for _, v := range pass {
@@ -225,14 +237,18 @@ func (m *soundModel) unscored() {
 	filters, pass := m.filters()
 	q := audiosearch.UnscoredQuery{Model: pick(m, "one", "two"), Filters: filters, After: pick(m, "", "", m.id()), Limit: pick(m, 1, 3, 100)}
 	var want []string
+	without := 0
 	for _, v := range pass {
+		if s, ok := v.scorings[q.Model]; !ok || !s.Scored() {
+			without++
+		}
 		if s, ok := v.scorings[q.Model]; (!ok || s.Problem != "") && v.ID > q.After && len(want) < q.Limit {
 			want = append(want, v.ID)
 		}
 	}
 	got, err := m.tables().Unscored(m.Context(), "acme", "d", q)
 	require.NoError(m, err)
-	require.Equal(m, len(pass), got.Matched)
+	require.Equal(m, []int{len(pass), without}, []int{got.Matched, got.Without})
 	var ids []string
 	for _, v := range got.Videos {
 		ids = append(ids, v.ID)
@@ -291,7 +307,7 @@ func TestAudioSearchPacking(t *testing.T) {
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			m := &soundModel{T: t, path: filepath.Join(t.TempDir(), "test.db"), videos: make(map[string]*heldVideo)}
+			m := &soundModel{T: t, path: filepath.Join(t.TempDir(), "test.db"), videos: make(map[string]*heldVideo), replaced: make(map[string]string)}
 			m.rand = rand.New(rand.NewPCG(uint64(seed), 7))
 			for i := range m.dbs {
 				m.open(i)
@@ -305,10 +321,15 @@ func TestAudioSearchPacking(t *testing.T) {
 			steps := []func(){
 				m.putVideos, m.putVideos, m.deleteVideo, m.putScoring, m.putScoring, m.putScoring, m.putMany, m.compact, m.compactAll, m.reopen,
 				m.deleteDataset, m.forgetAll, m.search, m.search, m.search, m.unscored, m.missingKeys, m.windowScores,
+				m.setModel, m.dropReplaced, m.models, m.leaveParts,
 			}
 			for range 500 {
 				steps[m.rand.IntN(len(steps))]()
 			}
+			m.models()
+			m.leaveParts()
+			m.dropParts()
+			m.dropReplaced()
 			m.compactAll()
 			m.search()
 			checkAudioTables(t, m.dbs[0])
@@ -323,6 +344,16 @@ func checkAudioTables(t *testing.T, db *DB) {
 		{"a counter", "SELECT count(*) FROM audiosearch_models m WHERE (loose_live, loose_dead, segments) <>" +
 			" (SELECT coalesce(sum(iif(loose, live, 0)), 0), coalesce(sum(iif(loose, windows - live, 0)), 0), coalesce(sum(packed = 0), 0)" +
 			" FROM audiosearch_blocks b WHERE b.model = m.seq)"},
+		{"a number of scorings", "SELECT count(*) FROM audiosearch_models m WHERE scorings <>" +
+			" (SELECT count(*) FROM audiosearch_scorings s WHERE s.model = m.seq)"},
+		{"a vocabulary", "SELECT count(*) FROM audiosearch_vocabularies WHERE seq NOT IN (SELECT vocabulary FROM audiosearch_models)"},
+		{"a model without a vocabulary", "SELECT count(*) FROM audiosearch_models WHERE vocabulary NOT IN (SELECT seq FROM audiosearch_vocabularies)"},
+		{"an unfinished scoring", "SELECT count(*) FROM audiosearch_unfinished WHERE coalesce(video, 0) NOT IN (SELECT seq FROM audiosearch_videos)"},
+		{"a part", "SELECT count(*) FROM audiosearch_parts WHERE unfinished NOT IN (SELECT seq FROM audiosearch_unfinished)"},
+		{"a part's place", "SELECT count(*) FROM audiosearch_parts WHERE segment NOT IN (SELECT block FROM audiosearch_segments)" +
+			" OR segment IN (SELECT seq FROM audiosearch_blocks)"},
+		{"a current model", "SELECT count(*) FROM audiosearch_current WHERE dataset NOT IN (SELECT seq FROM audiosearch_datasets)"},
+		{"a replaced model", "SELECT count(*) FROM audiosearch_replaced WHERE dataset NOT IN (SELECT seq FROM audiosearch_datasets)"},
 		{"something to pack", "SELECT count(*) FROM audiosearch_models WHERE loose_live >= 4334 OR loose_dead >= 4334 OR segments >= 256"},
 		{"a model", "SELECT count(*) FROM audiosearch_models WHERE dataset NOT IN (SELECT seq FROM audiosearch_datasets)"},
 		{"a video", "SELECT count(*) FROM audiosearch_videos WHERE dataset NOT IN (SELECT seq FROM audiosearch_datasets)"},
@@ -331,7 +362,8 @@ func checkAudioTables(t *testing.T, db *DB) {
 		{"a scoring", "SELECT count(*) FROM audiosearch_scorings WHERE model NOT IN (SELECT seq FROM audiosearch_models)"},
 		{"a block", "SELECT count(*) FROM audiosearch_blocks WHERE model NOT IN (SELECT seq FROM audiosearch_models)"},
 		{"a part", "SELECT count(*) FROM audiosearch_dead WHERE block NOT IN (SELECT seq FROM audiosearch_blocks)"},
-		{"a segment", "SELECT count(*) FROM audiosearch_segments WHERE block NOT IN (SELECT seq FROM audiosearch_blocks WHERE packed = 0)"},
+		{"a segment", "SELECT count(*) FROM audiosearch_segments WHERE block NOT IN (SELECT seq FROM audiosearch_blocks WHERE packed = 0)" +
+			" AND block NOT IN (SELECT segment FROM audiosearch_parts)"},
 		{"a chunk", "SELECT count(*) FROM audiosearch_chunks WHERE seq / 1024 NOT IN (SELECT seq FROM audiosearch_blocks WHERE packed = 1)"},
 		{"a deleted dataset", "SELECT count(*) FROM audiosearch_datasets WHERE organization IS NULL"},
 	} {

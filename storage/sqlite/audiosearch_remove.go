@@ -5,6 +5,7 @@ const (
 	scoringsBy = "SELECT s.model, s.places FROM audiosearch_scorings s" +
 		" CROSS JOIN audiosearch_models m ON m.seq = s.model AND m.model = ?2 WHERE s.video = ?1"
 	deleteScoring = "DELETE FROM audiosearch_scorings WHERE video = ? AND model = ?"
+	uncount       = "UPDATE audiosearch_models SET scorings = scorings - 1 WHERE seq = ?"
 	blockBySeq    = "SELECT model, packed, loose, windows, live FROM audiosearch_blocks WHERE seq = ?"
 	updateBlock   = "UPDATE audiosearch_blocks SET (loose, live) = (?,?) WHERE seq = ?"
 	deleteBlock   = "DELETE FROM audiosearch_blocks WHERE seq = ?"
@@ -14,8 +15,12 @@ const (
 	insertDead    = "INSERT INTO audiosearch_dead (block, part) VALUES (?,?)"
 )
 
-// removeScorings removes the scorings of a video by all models.
+// removeScorings removes the scorings of a video by all models, and the parts of those that
+// are being made.
 func (c *datasetChange) removeScorings(video int64) error {
+	if _, err := c.exec(leaveAllParts, video); err != nil {
+		return err
+	}
 	return c.removeScoringsFound(video, scoringsOf, video)
 }
 
@@ -44,7 +49,7 @@ func (c *datasetChange) removeScoringsFound(video int64, query string, args ...a
 				return err
 			}
 		}
-		if _, err := c.exec(deleteScoring, video, s.model); err != nil {
+		if err := c.apply([]change{{deleteScoring, []any{video, s.model}}, {uncount, []any{s.model}}}); err != nil {
 			return err
 		}
 	}

@@ -50,7 +50,7 @@ func compactAll(t *testing.T, db *AudioSearch) (steps int) {
 	t.Helper()
 	for more := true; more; steps++ {
 		var err error
-		more, err = db.Compact(t.Context())
+		more, err = db.Compact(t.Context(), audiosearch.CompactOptions{})
 		require.NoError(t, err)
 	}
 	return steps

@@ -3,37 +3,65 @@ package sqlite
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
-	"time"
+	"slices"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
 const (
-	modelByName  = "SELECT seq FROM audiosearch_models WHERE dataset = ? AND model = ? AND window = ? AND hop = ? AND classes = ?"
-	insertModel  = "INSERT INTO audiosearch_models (dataset, model, window, hop, classes) VALUES (?,?,?,?,?)"
-	countLoose   = "UPDATE audiosearch_models SET loose_live = loose_live + ?, loose_dead = loose_dead + ?, segments = segments + ? WHERE seq = ?"
-	lastBlock    = "SELECT max(seq) FROM audiosearch_blocks"
-	insertBlock  = "INSERT INTO audiosearch_blocks (seq, model, packed, loose, windows, live, layout, maxima) VALUES (?,?,?,?,?,?,?,?)"
+	modelsByName = "SELECT m.seq FROM audiosearch_vocabularies v CROSS JOIN audiosearch_models m" +
+		" ON m.dataset = ?1 AND m.model = ?2 AND m.window = ?3 AND m.hop = ?4 AND m.vocabulary = v.seq" +
+		" WHERE v.digest = ?5 ORDER BY m.shelf"
+	insertModel = "INSERT INTO audiosearch_models (dataset, model, window, hop, vocabulary, shelf)" +
+		" SELECT ?1, ?2, ?3, ?4, seq, ?6 FROM audiosearch_vocabularies WHERE digest = ?5"
+	// Whoever stores scores by a replaced model has them removed again.
+	unsweepModel = "UPDATE audiosearch_replaced SET swept = 0 WHERE dataset = ? AND model = ?"
+
+	countLoose = "UPDATE audiosearch_models SET loose_live = loose_live + ?, loose_dead = loose_dead + ?," +
+		" segments = segments + ? WHERE seq = ?"
+	countScoring = "UPDATE audiosearch_models SET scorings = scorings + 1, latest = ?," +
+		" loose_live = loose_live + ?, segments = segments + ? WHERE seq = ?"
+	// Segments without a block are parts.
+	lastBlock = "SELECT max(coalesce((SELECT max(seq) FROM audiosearch_blocks), 0)," +
+		" coalesce((SELECT max(block) FROM audiosearch_segments), 0))"
+	insertBlock = "INSERT INTO audiosearch_blocks (seq, model, packed, loose, windows, live, layout, maxima)" +
+		" VALUES (?,?,?,?,?,?,?,?)"
 	insertScores = "INSERT INTO audiosearch_segments (block, scores) VALUES (?,?)"
 
 	scoringColumns = "size, modified_at, digest, at, problem, duration, windows, has_video, keyframes, places"
-	insertScoring  = "INSERT INTO audiosearch_scorings (video, model, " + scoringColumns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
-	scoringOf      = "SELECT s.model, m.model, m.window, m.hop, m.classes, " + scoringColumns + " FROM audiosearch_datasets d" +
-		" LEFT JOIN audiosearch_videos v ON v.dataset = d.seq AND v.id = ?3" +
-		" LEFT JOIN audiosearch_scorings s ON s.video = v.seq AND s.model IN" +
-		" (SELECT seq FROM audiosearch_models WHERE dataset = d.seq AND model = ?4)" + " LEFT JOIN audiosearch_models m ON m.seq = s.model" + ofDataset
+	insertScoring  = "INSERT INTO audiosearch_scorings (video, model, " + scoringColumns + ")" +
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"
 )
+
+// modelArgs are what the rows of a model are found by. They hold nothing that the caller
+// could change.
+type modelArgs struct {
+	key     []any // name, window, hop, digest of the classes
+	classes []audiosearch.Class
+}
+
+func newModelArgs(name string, window, hop int64, classes []audiosearch.Class) modelArgs {
+	return modelArgs{[]any{name, window, hop, digestOf(classes)}, slices.Clone(classes)}
+}
+
+// shelves returns how many rows a model of so many classes has.
+func shelves(classes int) int { return max(1, (classes+blockRoom-1)/blockRoom) }
+
+// shelfSize returns how many of so many classes stand on a shelf.
+func shelfSize(classes, shelf int) int { return max(0, min(blockRoom, classes-shelf*blockRoom)) }
 
 // scoringArgs are what a scoring is stored as. They hold nothing that the caller could change.
 type scoringArgs struct {
-	model    []any // name, window, hop, classes
-	scoring  []any // scoringColumns without the places
-	segments []segment
+	model    modelArgs
+	name     string
+	digest   []byte      // of the file
+	scoring  []any       // scoringColumns without the places
+	parted   int         // windows, the first ones, that stand in parts
+	segments [][]segment // by shelf; nil: there are no scores
 }
 
-// segment is some windows of a video that was scored just now.
+// segment is some windows of a video that was scored just now, of a shelf of classes.
 type segment struct {
 	first, rows int
 	scores      []byte // class by class
@@ -41,265 +69,219 @@ type segment struct {
 
 func newScoringArgs(s *audiosearch.Scoring, columns [][]uint16) (scoringArgs, error) {
 	args := scoringArgs{
-		model: []any{s.Model, int64(s.Window), int64(s.Hop), classBlob(s.Classes)},
-		scoring: []any{s.File.Size, micros(s.File.ModTime), bytes.Clone(s.File.Digest[:]), micros(s.At), text(s.Problem, s.Problem != ""),
-			s.Duration.Milliseconds(), s.Windows, s.HasVideo, keyframeBlob(s.Keyframes)},
+		model: newModelArgs(s.Model, int64(s.Window), int64(s.Hop), s.Classes),
+		name:  s.Model, digest: bytes.Clone(s.File.Digest[:]),
 	}
+	args.scoring = []any{s.File.Size, micros(s.File.ModTime), args.digest, micros(s.At),
+		text(s.Problem, s.Problem != ""), s.Duration.Milliseconds(), s.Windows, s.HasVideo, keyframeBlob(s.Keyframes)}
 	if !s.Scored() {
 		return args, nil
 	}
-	if len(columns) != len(s.Classes) {
-		return args, fmt.Errorf("sqlite: %d columns of scores for %d classes", len(columns), len(s.Classes))
+	windows, err := windowsOf(s.Classes, columns)
+	if err != nil {
+		return args, err
 	}
-	for _, column := range columns {
-		if len(column) != s.Windows {
-			return args, fmt.Errorf("sqlite: a column of %d scores for %d segments", len(column), s.Windows)
-		}
+	if args.parted = s.Windows - windows; args.parted < 0 {
+		return args, fmt.Errorf("sqlite: a column of %d scores for %d segments", windows, s.Windows)
 	}
-	for first := 0; first == 0 || first < s.Windows; first += segmentWindows { // one without windows too: it says that the video is scored
-		seg := segment{first: first, rows: min(segmentWindows, s.Windows-first)}
-		seg.scores = make([]byte, 0, scoreBytes*seg.rows*len(columns))
-		for _, column := range columns {
-			seg.scores = appendScores(seg.scores, column[first:first+seg.rows])
-		}
-		args.segments = append(args.segments, seg)
-	}
+	args.segments = newSegments(columns, args.parted)
 	return args, nil
 }
 
+// windowsOf returns how many scores the columns of some classes have.
+func windowsOf(classes []audiosearch.Class, columns [][]uint16) (windows int, err error) {
+	if len(columns) != len(classes) {
+		return 0, fmt.Errorf("sqlite: %d columns of scores for %d classes", len(columns), len(classes))
+	}
+	for i, column := range columns {
+		if i == 0 {
+			windows = len(column)
+		}
+		if len(column) != windows {
+			return 0, fmt.Errorf("sqlite: columns of %d and of %d scores", windows, len(column))
+		}
+	}
+	return windows, nil
+}
+
+// newSegments cuts columns, whose first score is that of a window of the video, into segments
+// by shelf. Each shelf has one at least if the window is the first of all: it says that the
+// video is scored.
+func newSegments(columns [][]uint16, first int) [][]segment {
+	segments := make([][]segment, shelves(len(columns)))
+	for shelf := range segments {
+		of := columns[shelf*blockRoom:][:shelfSize(len(columns), shelf)]
+		windows := 0
+		if len(of) > 0 {
+			windows = len(of[0])
+		}
+		for from := 0; from < windows || from+first == 0; from += segmentWindows {
+			s := segment{first: first + from, rows: min(segmentWindows, windows-from)}
+			s.scores = make([]byte, 0, scoreBytes*s.rows*len(of))
+			for _, column := range of {
+				s.scores = appendScores(s.scores, column[from:from+s.rows])
+			}
+			segments[shelf] = append(segments[shelf], s)
+		}
+	}
+	return segments
+}
+
 // PutScoring implements [audiosearch.ScoreStore].
-func (a *AudioSearch) PutScoring(ctx context.Context, org, dataset, video, path string, scoring audiosearch.Scoring, columns [][]uint16) error {
+func (a *AudioSearch) PutScoring(
+	ctx context.Context, org, dataset, video, path string, scoring audiosearch.Scoring, columns [][]uint16,
+) error {
 	args, err := newScoringArgs(&scoring, columns)
 	if err != nil {
 		return err
 	}
-	model := scoring.Model
 	return a.db.writer.write(ctx, func(tx *tx) error {
 		c, err := tx.changeDataset(org, dataset)
 		if err != nil {
 			return err
 		}
-		seq, v, err := c.video(video)
-		if err == nil && (seq == 0 || v.path != path) {
-			err = audiosearch.ErrConflict
-		}
+		seq, err := c.videoAt(video, path)
 		if err != nil {
 			return err
 		}
-		if err := c.removeScoringsBy(seq, model); err != nil {
+		u, err := c.unfinishedOf(seq, args.name)
+		if err != nil {
 			return err
 		}
-		if err := c.putScoring(seq, &args); err != nil {
+		parts, err := c.partsUpTo(u, &args)
+		if err != nil {
+			return err
+		}
+		if err := c.removeScoringsBy(seq, args.name); err != nil {
+			return err
+		}
+		if err := c.putScoring(seq, &args, parts...); err != nil {
+			return err
+		}
+		if err := c.takeParts(u, args.parted); err != nil {
 			return err
 		}
 		return c.note()
 	})
 }
 
-func (c *datasetChange) putScoring(video int64, args *scoringArgs) error {
-	model, err := c.model(args.model)
-	if err != nil {
-		return err
+// videoAt returns the number of a video, or ErrConflict if it is gone or has another path.
+func (c *datasetChange) videoAt(id, path string) (seq int64, err error) {
+	seq, v, err := c.video(id)
+	if err == nil && (seq == 0 || v.path != path) {
+		err = audiosearch.ErrConflict
 	}
-	var places []place
-	if len(args.segments) > 0 {
-		if places, err = c.putSegments(model, video, args.segments); err != nil {
-			return err
-		}
-	}
-	values := append([]any{video, model}, args.scoring...)
-	_, err = c.exec(insertScoring, append(values, blob(appendPlaces(nil, places), places != nil))...)
-	return err
-}
-
-// model returns the number of a model, and stores it if it is new.
-func (c *datasetChange) model(key []any) (seq int64, err error) {
-	args := append([]any{c.seq}, key...)
-	find := func() error {
-		return c.query(modelByName, args, func(r *row) error {
-			seq = cell[int64](r, 0)
-			return nil
-		})
-	}
-	if err := find(); err != nil || seq != 0 {
-		return seq, err
-	}
-	if _, err := c.exec(insertModel, args...); err != nil {
-		return 0, err
-	}
-	return seq, find()
-}
-
-// putSegments stores the scores of a video, each segment as a block.
-func (c *datasetChange) putSegments(model, video int64, segments []segment) ([]place, error) {
-	block, err := c.lastBlock()
-	if err != nil {
-		return nil, err
-	}
-	var places []place
-	windows := 0
-	for _, s := range segments {
-		block++
-		layout := appendLayout(nil, []part{{video: video, first: s.first, rows: s.rows}})
-		if _, err := c.exec(insertBlock, block, model, 0, 1, s.rows, s.rows, layout, nil); err != nil {
-			return nil, err
-		}
-		if _, err := c.exec(insertScores, block, s.scores); err != nil {
-			return nil, err
-		}
-		c.blocks = append(c.blocks, block)
-		places = append(places, place{block: block, rows: s.rows})
-		windows += s.rows
-	}
-	_, err = c.exec(countLoose, windows, 0, len(segments), model)
-	return places, err
-}
-
-func (t *tx) lastBlock() (seq int64, err error) {
-	err = t.query(lastBlock, nil, func(r *row) error {
-		seq = cell[int64](r, 0)
-		return nil
-	})
 	return seq, err
 }
 
-// storedScoring is a scoring with where its scores are.
-type storedScoring struct {
-	audiosearch.Scoring
-	model   int64
-	classes []byte
-	places  []place
-}
-
-// Scoring implements [audiosearch.ScoreStore].
-func (a *AudioSearch) Scoring(ctx context.Context, org, dataset, video, model string) (audiosearch.Scoring, error) {
-	var s storedScoring
-	found := false
-	err := a.db.find(ctx, org, scoringOf, []any{org, dataset, video, model}, func(r *row) error {
-		found = true
-		return s.scan(r)
-	})
-	if err := s.found(found, err); err != nil {
-		return audiosearch.Scoring{}, err
-	}
-	return s.Scoring, nil
-}
-
-// found returns an error unless the dataset was found, and the scoring.
-func (s *storedScoring) found(dataset bool, err error) error {
-	switch {
-	case err != nil:
+// putScoring stores a scoring of a video, that has none by the model. The first of its scores
+// may stand in parts already.
+func (c *datasetChange) putScoring(video int64, args *scoringArgs, parts ...storedPart) error {
+	models, err := c.models(&args.model)
+	if err != nil {
 		return err
-	case !dataset:
-		return audiosearch.ErrDatasetNotFound
-	case s.model == 0:
-		return audiosearch.ErrNotScored
+	}
+	for shelf, model := range models {
+		facts := args.scoring
+		if shelf > 0 {
+			facts = []any{0, nil, []byte{}, nil, nil, 0, 0, 0, nil} // they stand on the first one
+		}
+		var places any
+		if args.segments == nil {
+			if _, err := c.exec(countScoring, c.revision, 0, 0, model); err != nil {
+				return err
+			}
+		} else if places, err = c.putScores(video, model, shelf, args.segments[shelf], parts); err != nil {
+			return err
+		}
+		values := slices.Concat([]any{video, model}, facts, []any{places})
+		if _, err := c.exec(insertScoring, values...); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// scan reads a row of scoringOf: NULLs if there is none.
-func (s *storedScoring) scan(r *row) (err error) {
-	if r.null(0) {
-		return nil
+// putScores stores what a scoring has on a shelf, each segment as a block, and returns the
+// places as they are stored. Parts become blocks where they are.
+func (c *datasetChange) putScores(
+	video, model int64, shelf int, segments []segment, parts []storedPart,
+) (any, error) {
+	var blocks []storedPart
+	for _, p := range parts {
+		if p.shelf == shelf {
+			blocks = append(blocks, p)
+		}
 	}
-	s.model, s.classes = cell[int64](r, 0), cell[[]byte](r, 4)
-	s.Model, s.Window, s.Hop = r.text(1), time.Duration(cell[int64](r, 2)), time.Duration(cell[int64](r, 3))
-	s.Classes = classesOf(s.classes)
-	s.File.Size, s.File.ModTime = cell[int64](r, 5), r.moment(6)
-	r.blob(7, s.File.Digest[:])
-	s.At, s.Problem = r.moment(8), r.text(9)
-	s.Duration, s.Windows, s.HasVideo = time.Duration(r.number(10))*time.Millisecond, r.number(11), r.number(12) != 0
-	if s.Keyframes, err = scanKeyframes(r, 13); err != nil {
-		return err
-	}
-	s.places, err = readPlaces(cell[[]byte](r, 14))
-	return err
-}
-
-const (
-	segmentScores = "SELECT scores FROM audiosearch_segments WHERE block = ?"
-	chunkScores   = "SELECT seq % 1024, substr(scores, ?3, ?4) FROM audiosearch_chunks WHERE seq >= ?1 AND seq < ?2"
-)
-
-// WindowScores implements [audiosearch.ScoreStore].
-func (a *AudioSearch) WindowScores(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error) {
-	var s storedScoring
-	var scores [][]uint16
-	found := false
-	err := a.db.lister.use(ctx, a.db.busy, org, func(c *conn) error {
-		s, scores, found = storedScoring{}, nil, false
-		// As long as this statement is not at its end, the others see the same state of the database.
-		return c.query(unbounded, scoringOf, []any{org, dataset, video, model}, func(r *row) (err error) {
-			found = true
-			if err = s.scan(r); err == nil && s.model != 0 {
-				scores, err = s.windows(ctx, c, max(from, 0), min(to, s.Windows))
-			}
-			return err
-		})
-	})
-	if err == nil && !s.Scored() {
-		s.model = 0 // there are none
-	}
-	if err := s.found(found, err); err != nil {
+	added, err := c.putSegments(shelf, segments)
+	if err != nil {
 		return nil, err
 	}
-	return scores, nil
+	var places []byte
+	windows := 0
+	blocks = append(blocks, added...)
+	for _, b := range blocks {
+		layout := appendLayout(nil, []part{{video: video, first: b.first, rows: b.rows}})
+		if _, err := c.exec(insertBlock, b.segment, model, 0, 1, b.rows, b.rows, layout, nil); err != nil {
+			return nil, err
+		}
+		c.blocks = append(c.blocks, b.segment)
+		places = appendPlaces(places, []place{{block: b.segment, rows: b.rows}})
+		windows += b.rows
+	}
+	_, err = c.exec(countScoring, c.revision, windows, len(blocks), model)
+	return places, err
 }
 
-// windows reads the scores of a range of segments.
-func (s *storedScoring) windows(ctx context.Context, c *conn, from, to int) ([][]uint16, error) {
-	if from >= to {
-		return nil, nil
+// putSegments stores scores under the numbers of blocks that are yet to be.
+func (t *tx) putSegments(shelf int, segments []segment) ([]storedPart, error) {
+	last, err := t.lastBlock()
+	if err != nil {
+		return nil, err
 	}
-	n := len(s.Classes)
-	cells := make([]uint16, (to-from)*n)
-	scores := make([][]uint16, to-from)
-	for i := range scores {
-		scores[i] = cells[i*n : (i+1)*n : (i+1)*n]
-	}
-	first := 0 // window of the video where a place begins
-	for _, p := range s.places {
-		lo, hi := max(from, first), min(to, first+p.rows)
-		if lo < hi {
-			err := p.columns(ctx, c, n, lo-first, hi-first, func(class int, column []byte) error {
-				if class >= n || len(column) != scoreBytes*(hi-lo) {
-					return errLayout
-				}
-				for i := range hi - lo {
-					scores[lo-from+i][class] = binary.LittleEndian.Uint16(column[scoreBytes*i:])
-				}
-				return nil
-			})
-			if err != nil {
-				return nil, err
-			}
+	var stored []storedPart
+	for _, s := range segments {
+		last++
+		if _, err := t.exec(insertScores, last, s.scores); err != nil {
+			return nil, err
 		}
-		first += p.rows
+		stored = append(stored, storedPart{shelf: shelf, first: s.first, rows: s.rows, segment: last})
 	}
-	return scores, nil
+	return stored, nil
 }
 
-// columns calls each with the scores of every class for some windows of a place.
-func (p *place) columns(ctx context.Context, c *conn, classes, from, to int, each func(class int, column []byte) error) error {
-	segment := false
-	err := c.query(ctx, segmentScores, []any{p.block}, func(r *row) error {
-		segment = true
-		scores := cell[[]byte](r, 0)
-		if len(scores) != scoreBytes*classes*p.rows {
-			return errLayout
+func (t *tx) lastBlock() (seq int64, err error) { return t.number(lastBlock) }
+
+// models returns the numbers of a model, one for each shelf of its classes, and stores it if
+// it is new.
+func (c *datasetChange) models(args *modelArgs) ([]int64, error) {
+	if found, err := c.knownModels(args); err != nil || len(found) > 0 {
+		return found, err
+	}
+	names, err := namesText(args.classes)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.exec(insertVocabulary, args.key[3], len(args.classes), names); err != nil {
+		return nil, err
+	}
+	key := append([]any{c.seq}, args.key...)
+	for shelf := range shelves(len(args.classes)) {
+		if _, err := c.exec(insertModel, append(key[:len(key):len(key)], shelf)...); err != nil {
+			return nil, err
 		}
-		for class := range classes {
-			at := scoreBytes * class * p.rows
-			if err := each(class, scores[at+scoreBytes*from:at+scoreBytes*to]); err != nil {
-				return err
-			}
-		}
+	}
+	if _, err := c.exec(unsweepModel, c.seq, args.key[0]); err != nil {
+		return nil, err
+	}
+	return c.knownModels(args)
+}
+
+// knownModels is models without storing anything: nil if it is not known.
+func (c *datasetChange) knownModels(args *modelArgs) (seqs []int64, err error) {
+	err = c.query(modelsByName, append([]any{c.seq}, args.key...), func(r *row) error {
+		seqs = append(seqs, cell[int64](r, 0))
 		return nil
 	})
-	if err != nil || segment {
-		return err
-	}
-	args := []any{p.block * blockRoom, (p.block + 1) * blockRoom, scoreBytes*(p.start+from) + 1, scoreBytes * (to - from)}
-	return c.query(ctx, chunkScores, args, func(r *row) error { return each(r.number(0), cell[[]byte](r, 1)) })
+	return seqs, err
 }

@@ -35,12 +35,13 @@ func (a *AudioSearch) Search(ctx context.Context, org, dataset string, q audiose
 		s := &search{Ranking: columnar.NewRanking(page, v.compare), view: v, turn: turn, conn: c}
 		for s.Next() {
 			for _, m := range v.models {
-				class, found := slices.BinarySearch(m.classes, q.Class)
-				if m.name != q.Model || !found {
+				if m.name != q.Model {
 					continue
 				}
-				if err := s.offer(m, class, selected); err != nil {
-					return err
+				if class, found := m.number(q.Class); found {
+					if err := s.offer(m, class, selected); err != nil {
+						return err
+					}
 				}
 			}
 		}

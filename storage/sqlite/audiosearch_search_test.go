@@ -50,7 +50,7 @@ func TestSearchOfSelections(t *testing.T) {
 			}
 			for _, i := range random.Perm(len(videos)) {
 				scores[first+i] = uint16(random.IntN(500))
-				s := audiosearch.Scoring{Model: "m", Windows: 1, Classes: []audiosearch.Class{3}}
+				s := audiosearch.Scoring{Model: "m", Windows: 1, Classes: []audiosearch.Class{"3"}}
 				args, err := newScoringArgs(&s, [][]uint16{{scores[first+i]}})
 				if err != nil {
 					return err
@@ -66,7 +66,7 @@ func TestSearchOfSelections(t *testing.T) {
 			return c.note()
 		}))
 		for more := true; more; {
-			more, err = tables.Compact(t.Context())
+			more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{})
 			require.NoError(t, err)
 		}
 		first = end
@@ -79,7 +79,7 @@ func TestSearchOfSelections(t *testing.T) {
 		{Key: "number", Op: audiosearch.OpGreaterOrEqual, Value: "1000"}, {Key: "number", Value: "none"},
 	} {
 		for _, limit := range []int{1, 40, len(scores)} {
-			q := audiosearch.ScoreQuery{Model: "m", Class: 3, Filters: []audiosearch.Filter{f}, Limit: limit}
+			q := audiosearch.ScoreQuery{Model: "m", Class: "3", Filters: []audiosearch.Filter{f}, Limit: limit}
 			p, err := f.Predicate()
 			require.NoError(t, err)
 			want := []audiosearch.Hit{}
@@ -106,7 +106,7 @@ func TestSearchOfPieces(t *testing.T) {
 	tables := db.AudioSearch()
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	const videos = 70
-	classes := []audiosearch.Class{3, 9}
+	classes := []audiosearch.Class{"3", "9"}
 	video := func(i int) string { return fmt.Sprintf("v%02d", i) }
 	metadata := func(i int) audiosearch.Metadata {
 		return audiosearch.Metadata{"number": audiosearch.Int(int64(i)), "mod": audiosearch.Int(int64(i % 10))}
@@ -172,7 +172,7 @@ func TestSearchOfPieces(t *testing.T) {
 		}
 		compare()
 		for more := true; more; {
-			more, err = tables.Compact(t.Context())
+			more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{})
 			require.NoError(t, err)
 		}
 		compare()
@@ -208,18 +208,18 @@ func TestSearchOfNothing(t *testing.T) {
 	}
 	require.NoError(t, tables.PutVideos(t.Context(), "acme", "d", videos))
 	for i := range videos {
-		s := audiosearch.Scoring{Model: "m", Classes: []audiosearch.Class{3}}
+		s := audiosearch.Scoring{Model: "m", Classes: []audiosearch.Class{"3"}}
 		require.NoError(t, tables.PutScoring(t.Context(), "acme", "d", videos[i].ID, "p", s, [][]uint16{nil}))
 	}
 	for more := true; more; {
-		more, err = tables.Compact(t.Context())
+		more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{})
 		require.NoError(t, err)
 	}
 	require.Equal(t, []int{0}, numbers(t, db, "SELECT windows FROM audiosearch_blocks"))
 	for _, filters := range [][]audiosearch.Filter{
 		nil, {{Key: "number", Value: "7"}}, {{Key: "number", Op: audiosearch.OpLess, Value: "99"}},
 	} {
-		hits, err := tables.Search(t.Context(), "acme", "d", audiosearch.ScoreQuery{Model: "m", Class: 3, Filters: filters, Limit: 5})
+		hits, err := tables.Search(t.Context(), "acme", "d", audiosearch.ScoreQuery{Model: "m", Class: "3", Filters: filters, Limit: 5})
 		require.NoError(t, err)
 		require.Empty(t, hits)
 	}
@@ -245,7 +245,7 @@ func TestSearchOfDamagedRows(t *testing.T) {
 		require.NoError(t, db.AudioSearch().PutVideos(t.Context(), "acme", "d", others))
 		for more := true; more; {
 			var err error
-			more, err = db.AudioSearch().Compact(t.Context())
+			more, err = db.AudioSearch().Compact(t.Context(), audiosearch.CompactOptions{})
 			require.NoError(t, err)
 		}
 		require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
@@ -256,7 +256,7 @@ func TestSearchOfDamagedRows(t *testing.T) {
 			}
 			return nil
 		}))
-		q := audiosearch.ScoreQuery{Model: "m", Class: 5, Limit: heardVideos * heardWindows}
+		q := audiosearch.ScoreQuery{Model: "m", Class: "5", Limit: heardVideos * heardWindows}
 		for _, filters := range [][]audiosearch.Filter{nil, {{Key: "n", Op: audiosearch.OpLess, Value: "4"}}} {
 			q.Filters = filters
 			_, err := db.AudioSearch().Search(t.Context(), "acme", "d", q)

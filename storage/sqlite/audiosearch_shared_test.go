@@ -48,13 +48,32 @@ func hear(ctx context.Context, db *DB, video int, score uint16) error {
 	for i := range column {
 		column[i] = score
 	}
-	s := audiosearch.Scoring{Model: "m", Windows: heardWindows, Classes: []audiosearch.Class{3, 5}}
+	s := audiosearch.Scoring{Model: "m", Windows: heardWindows, Classes: []audiosearch.Class{"3", "5"}}
 	return db.AudioSearch().PutScoring(ctx, "acme", "d", heardVideo(video), "p", s, [][]uint16{column, column})
+}
+
+// hearInParts is hear that stores the first windows in parts.
+func hearInParts(ctx context.Context, db *DB, video int, score uint16) error {
+	column := make([]uint16, heardWindows)
+	for i := range column {
+		column[i] = score
+	}
+	p := audiosearch.Part{Video: heardVideo(video), Path: "p", Model: "m", Digest: [32]byte{byte(score), byte(score >> 8)},
+		Classes: []audiosearch.Class{"3", "5"}}
+	for _, windows := range []int{100, 50} {
+		stored, err := db.AudioSearch().PutPart(ctx, "acme", "d", p, [][]uint16{column[:windows], column[:windows]})
+		if err != nil {
+			return err
+		}
+		p.First = stored
+	}
+	s := audiosearch.Scoring{Model: "m", Windows: heardWindows, Classes: p.Classes, File: audiosearch.FileState{Digest: p.Digest}}
+	return db.AudioSearch().PutScoring(ctx, "acme", "d", p.Video, "p", s, [][]uint16{column[p.First:], column[p.First:]})
 }
 
 // heard returns the scores of the videos. It fails if one has windows of two states, or not all.
 func heard(t *testing.T, db *DB) map[string]uint16 {
-	hits, err := db.AudioSearch().Search(t.Context(), "acme", "d", audiosearch.ScoreQuery{Model: "m", Class: 5, Limit: 2 * heardVideos * heardWindows})
+	hits, err := db.AudioSearch().Search(t.Context(), "acme", "d", audiosearch.ScoreQuery{Model: "m", Class: "5", Limit: 2 * heardVideos * heardWindows})
 	if !assert.NoError(t, err) {
 		return nil
 	}
@@ -93,7 +112,7 @@ func TestSearchesSeeOneState(t *testing.T) {
 	}
 	others.Go(func() {
 		for ctx.Err() == nil {
-			_, err := dbs[0].AudioSearch().Compact(context.Background())
+			_, err := dbs[0].AudioSearch().Compact(context.Background(), audiosearch.CompactOptions{})
 			assert.NoError(t, err)
 		}
 	})
@@ -116,7 +135,7 @@ func TestSearchesSeeOneState(t *testing.T) {
 // childFile is the environment variable of the process of TestKilledWhilePacking.
 const childFile = "MORTISE_SQLITE_SOUNDS"
 
-// TestKilledWhilePacking: a process that scores, deletes and packs is killed at any moment. What is left is one of the states that it made,
+// TestKilledWhilePacking: a process that scores, in parts too, replaces and packs is killed at any moment. What is left is one of the states that it made,
 // and no counter is wrong.
 func TestKilledWhilePacking(t *testing.T) {
 	if path := os.Getenv(childFile); path != "" { // the process
@@ -124,8 +143,9 @@ func TestKilledWhilePacking(t *testing.T) {
 		require.NoError(t, err)
 		for n := uint16(1); ; n++ {
 			require.NoError(t, hear(t.Context(), db, rand.IntN(heardVideos), n))
+			require.NoError(t, hearInParts(t.Context(), db, rand.IntN(heardVideos), n))
 			if n%8 == 0 {
-				_, err := db.AudioSearch().Compact(t.Context())
+				_, err := db.AudioSearch().Compact(t.Context(), audiosearch.CompactOptions{})
 				require.NoError(t, err)
 			}
 		}
@@ -147,7 +167,7 @@ func TestKilledWhilePacking(t *testing.T) {
 		require.NoError(t, err)
 		t.Log(len(heard(t, after)), "videos are scored")
 		for more := true; more; {
-			more, err = after.AudioSearch().Compact(t.Context())
+			more, err = after.AudioSearch().Compact(t.Context(), audiosearch.CompactOptions{})
 			require.NoError(t, err)
 		}
 		heard(t, after)
@@ -173,7 +193,7 @@ func TestRememberedDatasets(t *testing.T) {
 	}
 	look := func(dataset string) {
 		t.Helper()
-		_, err := tables.Search(t.Context(), "acme", dataset, audiosearch.ScoreQuery{Model: "m", Class: 5, Limit: 1})
+		_, err := tables.Search(t.Context(), "acme", dataset, audiosearch.ScoreQuery{Model: "m", Class: "5", Limit: 1})
 		require.NoError(t, err)
 	}
 	for _, id := range []string{"e", "f"} {
@@ -196,14 +216,14 @@ func TestRememberedDatasets(t *testing.T) {
 	require.Greater(t, db.views.bytes, one)
 	for more := true; more; {
 		var err error
-		more, err = tables.Compact(t.Context())
+		more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{})
 		require.NoError(t, err)
 		look("d")
 	}
 	for i := range heardVideos {
 		require.NoError(t, tables.DeleteVideo(t.Context(), "acme", "d", heardVideo(i)))
 	}
-	_, err := tables.Compact(t.Context())
+	_, err := tables.Compact(t.Context(), audiosearch.CompactOptions{})
 	require.NoError(t, err)
 	look("d")
 	v := db.views.get(1)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 )
 
 // TestAudioSearchSize: after compaction a window takes 1300 bytes in the file at most, with its share of everything, however long the videos are.
@@ -35,7 +36,7 @@ func TestAudioSearchSize(t *testing.T) {
 				require.NoError(t, tables.PutVideos(t.Context(), "acme", "d", videos))
 				require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error { return putRandomScores(tx, videos, c.windows) }))
 				for more := true; more; {
-					more, err = tables.Compact(t.Context())
+					more, err = tables.Compact(t.Context(), audiosearch.CompactOptions{})
 					require.NoError(t, err)
 				}
 			}
@@ -58,7 +59,7 @@ func putRandomScores(tx *tx, videos []audiosearch.Video, windows int) error {
 	if err != nil {
 		return err
 	}
-	columns := make([][]uint16, audiosearch.NumClasses)
+	columns := make([][]uint16, audioset.NumClasses)
 	for i := range columns {
 		columns[i] = make([]uint16, windows)
 	}
@@ -71,7 +72,7 @@ func putRandomScores(tx *tx, videos []audiosearch.Video, windows int) error {
 		id := uuid.New()
 		s := audiosearch.Scoring{
 			Model: "ast/1/sha256:abcdef", File: audiosearch.FileState{Size: 123456, ModTime: someTime}, At: someTime,
-			Window: 10 * time.Second, Hop: 2 * time.Second, Windows: windows, Duration: 10 * time.Second, Classes: audiosearch.Classes(),
+			Window: 10 * time.Second, Hop: 2 * time.Second, Windows: windows, Duration: 10 * time.Second, Classes: audioset.Classes(),
 		}
 		copy(s.File.Digest[:], id[:])
 		args, err := newScoringArgs(&s, columns)

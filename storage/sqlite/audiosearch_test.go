@@ -19,7 +19,8 @@ func sounds() audiosearchtest.Harness {
 		tables := db.AudioSearch()
 		files[tables] = &opened{db, path}
 		return audiosearchtest.Backend{
-			Datasets: tables, Catalog: tables, Scores: tables, Runs: tables, Results: tables,
+			Datasets: tables, Catalog: tables, Scores: tables, Parts: tables, Models: tables,
+			Runs: tables, Results: tables, Counter: tables,
 			Leases: db.Jobs(), Queue: db.Queue(nil),
 		}
 	}

@@ -55,7 +55,9 @@ func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audio
 			}
 		}
 		u = audiosearch.Unscored{Matched: selected.Len()}
-		for _, at := range v.unscored(selected, &q, partly) {
+		first, without := v.unscored(selected, &q, partly)
+		u.Without = without
+		for _, at := range first {
 			err := c.query(unbounded, videoBySeq, []any{v.seqs[at]}, func(r *row) error {
 				video := audiosearch.Video{ID: r.text(0), Path: r.text(1)}
 				if err := scanMetadata(r, 2, &video.Metadata); err != nil {
@@ -76,23 +78,28 @@ func (a *AudioSearch) Unscored(ctx context.Context, org, dataset string, q audio
 	return u, nil
 }
 
-// unscored returns the first rows of a selection, by ID, that have no scores by the model, or are scored partly.
-func (v *view) unscored(selected *columnar.Selection, q *audiosearch.UnscoredQuery, partly map[uint32]bool) []uint32 {
+// unscored returns the first rows of a selection, by ID, that have no scores by the model,
+// or are scored partly, and how many of all have none.
+func (v *view) unscored(
+	selected *columnar.Selection, q *audiosearch.UnscoredQuery, partly map[uint32]bool,
+) (first []uint32, without int) {
 	var models []*scored
 	for _, m := range v.models {
-		if m.name == q.Model {
+		if m.name == q.Model && m.shelf == 0 { // who is scored has all of them
 			models = append(models, m)
 		}
 	}
 	limit := max(q.Limit, 0)
-	var first []uint32
 	cut := func() {
 		slices.SortFunc(first, v.compare)
 		first = first[:min(limit, len(first))]
 	}
 	for row := range selected.Rows() {
-		whole := !partly[row] && slices.ContainsFunc(models, func(m *scored) bool { return m.has(row) })
-		if whole || strings.Compare(v.ids[row], q.After) <= 0 {
+		scored := slices.ContainsFunc(models, func(m *scored) bool { return m.has(row) })
+		if !scored {
+			without++
+		}
+		if scored && !partly[row] || strings.Compare(v.ids[row], q.After) <= 0 {
 			continue
 		}
 		if first = append(first, row); len(first) >= 2*limit+1000 {
@@ -100,5 +107,5 @@ func (v *view) unscored(selected *columnar.Selection, q *audiosearch.UnscoredQue
 		}
 	}
 	cut()
-	return first
+	return first, without
 }

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,7 +18,9 @@ const (
 	updateVideo = "UPDATE audiosearch_videos SET (path, metadata) = (?,?) WHERE seq = ?"
 	deleteVideo = "DELETE FROM audiosearch_videos WHERE seq = ?"
 	videoByID   = "SELECT seq, path, metadata FROM audiosearch_videos WHERE dataset = ? AND id = ?"
-	videoOf     = datasetVideos + " LEFT JOIN audiosearch_videos v ON v.dataset = d.seq AND v.id = ?3" + ofDataset
+	// ?2 is a list of IDs, in JSON.
+	videosByID = "SELECT v.id, v.path, v.metadata, json_each.key FROM json_each(?2)" +
+		" CROSS JOIN audiosearch_videos v ON v.dataset = ?1 AND v.id = value"
 	videosAfter = datasetVideos + " LEFT JOIN audiosearch_videos v ON v.dataset = d.seq AND v.id > ?3" + ofDataset + " ORDER BY v.id LIMIT max(?4, 1)"
 	ofDataset   = " WHERE d.organization = ?1 AND d.id = ?2"
 	// A dataset without such a video gives a row of NULLs.
@@ -132,16 +135,42 @@ func (a *AudioSearch) DeleteVideo(ctx context.Context, org, dataset, id string) 
 	})
 }
 
-// Video implements [audiosearch.Catalog].
-func (a *AudioSearch) Video(ctx context.Context, org, dataset, id string) (audiosearch.Video, error) {
-	videos, err := a.videos(ctx, videoOf, org, dataset, id)
-	if err == nil && len(videos) == 0 {
-		err = audiosearch.ErrVideoNotFound
-	}
+// metadataAtOnce is how many bytes of metadata Videos returns, beside those of one video.
+const metadataAtOnce = 1 << 20
+
+// Videos implements [audiosearch.Catalog].
+func (a *AudioSearch) Videos(ctx context.Context, org, dataset string, ids []string) ([]audiosearch.Video, int, error) {
+	list, err := idList(ids)
 	if err != nil {
-		return audiosearch.Video{}, err
+		return nil, 0, err
 	}
-	return videos[0], nil
+	wanted := len(ids)
+	var found []audiosearch.Video
+	var looked int
+	err = a.within(ctx, org, dataset, func(c *conn, d *audioDataset) error {
+		found, looked = nil, wanted
+		bytes := 0
+		err := c.query(ctx, videosByID, []any{d.seq, list}, func(r *row) error {
+			v := audiosearch.Video{ID: r.text(0), Path: r.text(1)}
+			if err := scanMetadata(r, 2, &v.Metadata); err != nil {
+				return err
+			}
+			found = append(found, v)
+			if bytes += len(r.text(2)); bytes >= metadataAtOnce {
+				looked = r.number(3) + 1
+				return errEnough
+			}
+			return nil
+		})
+		if errors.Is(err, errEnough) {
+			err = nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return found, looked, nil
 }
 
 // ListVideos implements [audiosearch.Catalog].

@@ -31,16 +31,21 @@ type view struct {
 	models  map[int64]*scored
 	blocks  map[int64]*block // of all models
 	bytes   int              // of memory, about
+
+	vocabularies *vocabularies // that the process knows
 }
 
-func newView(dataset int64) *view {
-	return &view{dataset: dataset, rows: make(map[int64]uint32), models: make(map[int64]*scored), blocks: make(map[int64]*block)}
+func newView(dataset int64, known *vocabularies) *view {
+	return &view{
+		dataset: dataset, vocabularies: known,
+		rows: make(map[int64]uint32), models: make(map[int64]*scored), blocks: make(map[int64]*block),
+	}
 }
 
 // update brings the view to the revision that a connection sees. After an error it is of no use any more.
 func (v *view) update(ctx context.Context, c *conn, d *audioDataset) error {
 	if len(v.rows) == 0 || v.revision < d.forgotten {
-		*v = *newView(v.dataset)
+		*v = *newView(v.dataset, v.vocabularies)
 		if err := v.readVideos(ctx, c, videosOf, v.dataset); err != nil {
 			return err
 		}

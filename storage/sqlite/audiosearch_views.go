@@ -17,6 +17,8 @@ type views struct {
 	order list.List // of *sharedView, the one used last in front
 	bytes int
 	limit int
+
+	vocabularies vocabularies
 }
 
 // sharedView is a view that searches share: they read it together, and one at a time
@@ -43,7 +45,7 @@ func (vs *views) get(dataset int64) *sharedView {
 	if vs.bySeq == nil {
 		vs.bySeq = make(map[int64]*list.Element)
 	}
-	v := &sharedView{view: newView(dataset)}
+	v := &sharedView{view: newView(dataset, &vs.vocabularies)}
 	vs.bySeq[dataset] = vs.order.PushFront(v)
 	return v
 }
@@ -184,19 +186,13 @@ func (l *looking) searchesTexts() bool {
 
 // connected calls do with a connection, having set l.at to the dataset that it sees.
 func (l *looking) connected(ctx context.Context, do func(*conn) (bool, error)) (done bool, err error) {
-	err = l.db.lister.use(ctx, l.db.busy, l.org, func(c *conn) error {
-		l.at, done = audioDataset{}, false
-		// As long as this statement is not at its end, all others see the same state of
-		// the database.
-		return c.query(unbounded, datasetByID, []any{l.org, l.dataset}, func(r *row) (err error) {
-			if err := l.at.scan(r); err != nil {
-				return err
-			}
-			done, err = do(c)
-			return err
-		})
+	l.at = audioDataset{}
+	err = l.within(ctx, l.org, l.dataset, func(c *conn, d *audioDataset) (err error) {
+		l.at = *d
+		done, err = do(c)
+		return err
 	})
-	return done, l.at.found(err)
+	return done, err
 }
 
 // update brings a view to the state that a connection sees.
@@ -220,7 +216,7 @@ func (l *looking) bring(ctx context.Context, c *conn, v *sharedView) error {
 		return nil
 	}
 	if err := v.view.update(ctx, c, &l.at); err != nil {
-		v.view = newView(v.dataset)
+		v.view = newView(v.dataset, v.vocabularies)
 		return err
 	}
 	l.db.views.count(v, v.view.bytes)

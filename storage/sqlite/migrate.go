@@ -24,6 +24,12 @@ type step struct {
 	script  string
 }
 
+// codeSteps are what SQL cannot do of migrations, by domain and version. It is done after the
+// script, in the same transaction. As a script, it is never changed when it was released.
+var codeSteps = map[string]map[int]func(ctx context.Context, conn *conn) error{
+	"audiosearch": {7: nameClasses},
+}
+
 // migrate brings the tables of every domain up to date, all in one transaction, so that of two processes which open an old file at
 // once one does the work and the other finds it done.
 //
@@ -58,6 +64,11 @@ func migrate(ctx context.Context, conn *conn, files fs.FS) (err error) {
 		}
 		if _, err := conn.exec(ctx, s.script); err != nil {
 			return fmt.Errorf("migrate the tables of %q to version %d: %w", s.domain, s.version, err)
+		}
+		if code := codeSteps[s.domain][s.version]; code != nil {
+			if err := code(ctx, conn); err != nil {
+				return fmt.Errorf("migrate the rows of %q to version %d: %w", s.domain, s.version, err)
+			}
 		}
 		const note = "INSERT INTO mortise_versions (domain, version) VALUES (?, ?) ON CONFLICT DO UPDATE SET version = excluded.version"
 		if _, err := conn.exec(ctx, note, s.domain, s.version); err != nil {

@@ -1,8 +1,11 @@
-package audiosearch
+package audioset
 
-// classNames are the display names of AudioSet's 527 classes, in the order of its class_labels_indices.csv.
-// Source: Gemmeke et al., "Audio Set: An ontology and human-labeled dataset for audio events", ICASSP 2017.
-var classNames = [NumClasses]string{
+import "github.com/seed-6363c74e/mortise/audiosearch"
+
+// names are the display names of AudioSet's 527 classes, in the order of its
+// class_labels_indices.csv. Source: Gemmeke et al., "Audio Set: An ontology and human-labeled
+// dataset for audio events", ICASSP 2017.
+var names = [NumClasses]audiosearch.Class{
 	"Speech",
 	"Male speech, man speaking",
 	"Female speech, woman speaking",

@@ -1,0 +1,250 @@
+package audiosearchtest_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/conformance"
+)
+
+// Stats is that of the mutant.
+func (m *mutant) Stats(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+	if err := m.fail(); err != nil {
+		return audiosearch.Stats{}, err
+	}
+	return m.stats(ctx, org, most)
+}
+
+// Backlog is that of the mutant.
+func (m *mutant) Backlog(ctx context.Context, most int) (audiosearch.Backlog, error) {
+	if err := m.fail(); err != nil {
+		return audiosearch.Backlog{}, err
+	}
+	return m.backlog(ctx, most)
+}
+
+// everyStats applies change to what Stats returns.
+func (m *mutant) everyStats(change func(s *audiosearch.Stats, org string, most int)) {
+	m.stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+		s, err := m.db.Stats(ctx, org, most)
+		change(&s, org, most)
+		return s, err
+	}
+}
+
+// everyBacklog applies change to what Backlog returns.
+func (m *mutant) everyBacklog(change func(b *audiosearch.Backlog, most int)) {
+	m.backlog = func(ctx context.Context, most int) (audiosearch.Backlog, error) {
+		b, err := m.db.Backlog(ctx, most)
+		change(&b, most)
+		return b, err
+	}
+}
+
+// allRuns returns the runs of an organization, newest first.
+func (m *mutant) allRuns(org string) []audiosearch.Run {
+	runs, _ := m.db.ListRuns(context.Background(), org, audiosearch.RunQuery{Limit: 10_000})
+	return runs
+}
+
+var statsMutants = []broken{
+	{name: "does not know who has nothing",
+		breaks: []string{"counter/nothing"}, mutate: func(m *mutant) {
+			m.stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+				s, err := m.db.Stats(ctx, org, most)
+				if err == nil && s == (audiosearch.Stats{}) {
+					err = audiosearch.ErrDatasetNotFound
+				}
+				return s, err
+			}
+		}},
+	{name: "counts videos as often as they were put",
+		breaks: []string{"counter/videos"}, mutate: func(m *mutant) {
+			put := make(map[string]int)
+			m.putVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
+				put[org] += len(videos)
+				return m.db.PutVideos(ctx, org, dataset, videos)
+			}
+			m.everyStats(func(s *audiosearch.Stats, org string, most int) {
+				s.Videos = audiosearch.CountUpTo(put[org], most)
+			})
+		}},
+	{name: "counts the videos of a deleted dataset",
+		breaks: []string{"counter/videos"}, mutate: func(m *mutant) {
+			lost := make(map[string]int)
+			m.deleteDataset = func(ctx context.Context, org, id string) error {
+				videos, _ := m.db.ListVideos(ctx, org, id, "", 1000)
+				lost[org] += len(videos)
+				return m.db.DeleteDataset(ctx, org, id)
+			}
+			m.everyStats(func(s *audiosearch.Stats, org string, _ int) { s.Videos.N += lost[org] })
+		}},
+	{name: "counts what organizations have that are alike",
+		breaks: []string{"counter/of-organization"}, mutate: func(m *mutant) {
+			m.stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+				return m.db.Stats(ctx, strings.ToLower(org), most)
+			}
+		}},
+	{name: "takes what is stored for running",
+		breaks: []string{"counter/runs"}, mutate: func(m *mutant) {
+			m.everyStats(func(s *audiosearch.Stats, org string, _ int) {
+				for _, r := range m.allRuns(org) {
+					if r.State == audiosearch.StatePending {
+						s.Waiting.N--
+						s.Running.N++
+					}
+				}
+			})
+		}},
+	{name: "counts a run that was cancelled as an error of its own",
+		breaks: []string{"counter/runs"}, mutate: func(m *mutant) {
+			m.everyStats(func(s *audiosearch.Stats, _ string, _ int) {
+				s.InternalErrors.N += s.ClientErrors.N
+				s.ClientErrors.N = 0
+			})
+		}},
+	{name: "takes the oldest open run for the oldest waiting one",
+		breaks: []string{"counter/oldest-waiting"}, mutate: func(m *mutant) {
+			m.everyStats(func(s *audiosearch.Stats, org string, _ int) {
+				for _, r := range m.allRuns(org) {
+					if r.State != audiosearch.StateTerminated {
+						s.OldestWaiting = r.CreatedAt
+					}
+				}
+			})
+		}},
+	{name: "takes the newest waiting run for the oldest one",
+		breaks: []string{"counter/oldest-waiting"}, mutate: func(m *mutant) {
+			m.everyStats(func(s *audiosearch.Stats, org string, _ int) {
+				for _, r := range m.allRuns(org) {
+					if r.State == audiosearch.StatePending || r.State == audiosearch.StateQueued {
+						s.OldestWaiting = r.CreatedAt
+						return
+					}
+				}
+			})
+		}},
+	{name: "says more when it is just most",
+		breaks: []string{"counter/most"}, mutate: func(m *mutant) {
+			m.everyStats(func(s *audiosearch.Stats, _ string, most int) { s.Waiting.More = s.Waiting.N >= most })
+		}},
+	{name: "counts ended runs in all and then by how",
+		breaks: []string{"counter/most"}, mutate: func(m *mutant) {
+			m.everyStats(func(s *audiosearch.Stats, _ string, most int) {
+				s.ClientErrors = audiosearch.CountUpTo(s.ClientErrors.N, most-s.Succeeded.N)
+			})
+		}},
+	{name: "takes the videos of the first datasets for all",
+		breaks: []string{"counter/most-datasets"}, mutate: func(m *mutant) {
+			m.stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+				s, err := m.db.Stats(ctx, org, most)
+				if s.Datasets.More {
+					s.Videos = audiosearch.Count{N: 1}
+				}
+				return s, err
+			}
+		}},
+	{name: "counts runs that were forgotten",
+		breaks: []string{"counter/forgotten-runs"}, mutate: func(m *mutant) {
+			var ended int
+			m.everyStats(func(s *audiosearch.Stats, _ string, _ int) {
+				ended = max(ended, s.Succeeded.N)
+				s.Succeeded.N = ended
+			})
+		}},
+
+	{name: "has a backlog without the runs of one organization",
+		breaks: []string{"counter/backlog", "counter/backlog-most"}, mutate: func(m *mutant) {
+			m.everyBacklog(func(b *audiosearch.Backlog, most int) {
+				s, _ := m.db.Stats(context.Background(), "org-a", most)
+				b.Running.N -= s.Running.N
+			})
+		}},
+	{name: "takes a run to be cancelled for one that has ended",
+		breaks: []string{"counter/backlog"}, mutate: func(m *mutant) {
+			m.everyBacklog(func(b *audiosearch.Backlog, _ int) {
+				for _, org := range []string{"org-a", "org-b", "org-c", ""} {
+					for _, r := range m.allRuns(org) {
+						if r.State == audiosearch.StateTerminating {
+							b.Running.N--
+						}
+					}
+				}
+			})
+		}},
+	{name: "says when the next open run is due",
+		breaks: []string{"counter/backlog-next-due"}, mutate: func(m *mutant) {
+			m.everyBacklog(func(b *audiosearch.Backlog, _ int) { b.NextDue = m.nextDue("") })
+		}},
+	{name: "takes a run that is due at no time for the next one",
+		breaks: []string{"counter/backlog-next-due"}, mutate: func(m *mutant) {
+			m.everyBacklog(func(b *audiosearch.Backlog, _ int) {
+				for _, r := range m.allRuns("org-a") {
+					if r.State == audiosearch.StatePending && r.DueAt.IsZero() {
+						b.NextDue = time.Time{}
+					}
+				}
+			})
+		}},
+	{name: "forgets those that are queued when it says what is due",
+		breaks: []string{"counter/backlog-next-due"}, mutate: func(m *mutant) {
+			m.everyBacklog(func(b *audiosearch.Backlog, _ int) {
+				b.NextDue = m.nextDue(audiosearch.StatePending)
+			})
+		}},
+	{name: "has a backlog of one more",
+		breaks: []string{"counter/backlog-most"}, mutate: func(m *mutant) {
+			m.backlog = func(ctx context.Context, most int) (audiosearch.Backlog, error) {
+				return m.db.Backlog(ctx, most+1)
+			}
+		}},
+
+	{name: "counts one state after the other",
+		breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
+			m.stats = func(ctx context.Context, org string, most int) (audiosearch.Stats, error) {
+				s, err := m.db.Stats(ctx, org, most)
+				conformance.Seam()
+				later, _ := m.db.Stats(ctx, org, most)
+				s.Running = later.Running
+				return s, err
+			}
+		}},
+	{name: "counts all that is running, and then all that waits",
+		breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
+			m.backlog = func(ctx context.Context, most int) (audiosearch.Backlog, error) {
+				b, err := m.db.Backlog(ctx, most)
+				conformance.Seam()
+				later, _ := m.db.Backlog(ctx, most)
+				b.Waiting = later.Waiting
+				return b, err
+			}
+		}},
+	{name: "counts for nobody", breaks: []string{"counter/ended-context"}, mutate: func(m *mutant) {
+		m.backlog = func(_ context.Context, most int) (audiosearch.Backlog, error) {
+			return m.db.Backlog(context.Background(), most)
+		}
+	}},
+	{name: "says not found when it cannot count",
+		breaks: []string{"counter/failure"}, mutate: func(m *mutant) {
+			m.failure = errors.Join(errBroken, audiosearch.ErrDatasetNotFound)
+		}},
+	{name: "loses what it counted", reopen: afresh, mutate: func(*mutant) {},
+		breaks: []string{"counter/durable"}},
+}
+
+// nextDue returns when the next open run is due, by one idea of what is open.
+func (m *mutant) nextDue(state audiosearch.State) (next time.Time) {
+	for _, org := range []string{"org-a", "org-b", "org-c", ""} {
+		runs, _ := m.db.ListRuns(context.Background(), org,
+			audiosearch.RunQuery{Open: true, State: state, Limit: 10_000})
+		for _, r := range runs {
+			if !r.DueAt.IsZero() && (next.IsZero() || r.DueAt.Before(next)) {
+				next = r.DueAt
+			}
+		}
+	}
+	return next
+}

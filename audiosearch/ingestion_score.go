@@ -1,0 +1,212 @@
+package audiosearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// scored is what came of scoring a file, but for what ingestion.put adds: the scores of the
+// last segments. Those before them stand in parts.
+type scored struct {
+	Scoring
+	columns [][]uint16
+}
+
+// reader is a file that is being scored.
+type reader struct {
+	*ingestion
+	beat     func(time.Duration)
+	segments *segmenter
+	scores   *collector
+	part     Part // that is being scored
+}
+
+// score decodes the file and has it scored, a part at a time. If the outcome is a problem that
+// lasts, there may be scores as well, of the part of the file that is there.
+func (in *ingestion) score(ctx context.Context, file string, digest [32]byte, beat func(time.Duration)) (scored, *outcome, error) {
+	s := in.service
+	if in.info.Duration > s.opts.MaxDuration {
+		return scored{}, in.tooLong(), nil
+	}
+	in.samples.Store(0)
+	part, err := in.parts(ctx, digest)
+	if err != nil {
+		return scored{}, nil, err
+	}
+	r := &reader{in, beat, newSegmenter(&in.model), newCollector(len(in.model.Classes)), part}
+	r.segments.skip(part.First)
+	var bad *outcome
+	for block, err := range s.opts.Media.PCM(ctx, file, in.model.SampleRate) {
+		if errors.Is(err, ErrIncomplete) && r.segments.total > 0 {
+			bad = &outcome{kind: newlyScored, problem: videoMessage(err), lasting: true, cause: err}
+			break
+		}
+		if err != nil {
+			o, err := in.unread(ctx, err)
+			return scored{}, o, err
+		}
+		if len(block) > 0 { // or else it is no progress
+			beat(s.opts.Stall)
+		}
+		if !areNumbers(block) {
+			return scored{}, broken(errors.New("its sound has samples that are no numbers: make it again")), nil
+		}
+		for rest := block; len(rest) > 0; {
+			if rest = r.segments.add(rest); !r.segments.full() {
+				continue
+			}
+			if o, err := r.flush(ctx, r.segments.clips()); o != nil || err != nil {
+				return scored{}, o, err
+			}
+		}
+		in.samples.Store(r.segments.total)
+		if in.position() > s.opts.MaxDuration {
+			return scored{}, in.tooLong(), nil
+		}
+		in.progress(ctx)
+		if err := ctx.Err(); err != nil {
+			return scored{}, nil, context.Cause(ctx)
+		}
+	}
+	if ctx.Err() != nil { // a Media may end without a word then
+		return scored{}, nil, context.Cause(ctx)
+	}
+	if o, err := r.flush(ctx, r.segments.clips()); o != nil || err != nil {
+		return scored{}, o, err
+	}
+	if last := r.segments.last(); last != nil {
+		if o, err := r.flush(ctx, [][]float32{last}); o != nil || err != nil {
+			return scored{}, o, err
+		}
+	}
+	if r.segments.dropping > 0 { // it was longer when its parts were stored
+		return scored{}, &outcome{kind: rewritten}, nil
+	}
+	if r.segments.taken == 0 {
+		return scored{}, broken(errors.New("the file has no sound: leave it out, or give it a sound track")), nil
+	}
+	return scored{in.describe(r.segments), r.scores.columns}, bad, nil
+}
+
+// flush has clips scored, and stores a part if there is one.
+func (r *reader) flush(ctx context.Context, clips [][]float32) (*outcome, error) {
+	if len(clips) == 0 {
+		return nil, nil
+	}
+	r.stage.Store(scoring)
+	rows, err := r.scorer.scorer.Score(ctx, clips)
+	if err == nil {
+		err = r.scores.add(rows, len(clips))
+	}
+	if err != nil {
+		return nil, &scorerError{err}
+	}
+	r.stage.Store(reading)
+	r.beat(r.service.opts.Stall)
+	r.segments.take(len(clips))
+	if r.scores.windows() < r.partWindows() {
+		return nil, nil
+	}
+	return r.putPart(ctx)
+}
+
+// areNumbers reports whether no sample is NaN or infinite.
+func areNumbers(samples []float32) bool {
+	for _, x := range samples {
+		if x-x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// maxPartScores bounds the scores that are held in memory until they are stored.
+const maxPartScores = 16 << 20
+
+// partWindows is how many segments a part has. Parts end where batches do, so that a video
+// whose scoring was cut off is scored in the batches in which it would have been.
+func (in *ingestion) partWindows() int {
+	m := &in.model
+	n := int((in.service.opts.Part + m.Hop - 1) / m.Hop)
+	n = max(1, min(n, maxPartScores/len(m.Classes)))
+	return (n + m.Batch - 1) / m.Batch * m.Batch
+}
+
+// parts returns the part that is to be scored first. What a process has left behind is not
+// scored again.
+func (in *ingestion) parts(ctx context.Context, digest [32]byte) (Part, error) {
+	m := &in.model
+	p := Part{
+		Video: in.video.ID, Path: in.video.Path, Model: m.ID, Digest: digest, Classes: m.Classes, At: in.service.now(),
+		// As in describe: stored times are told from whole samples.
+		Window: m.duration(int64(m.samples(m.Window))), Hop: m.duration(int64(m.samples(m.Hop))),
+	}
+	if d := in.info.Duration; d > 0 && d <= time.Duration(in.partWindows())*m.Hop {
+		return p, nil // a short video has none
+	}
+	in.stage.Store(storing)
+	stored, err := in.service.store.Parts(ctx, in.org, in.dataset, p)
+	if err != nil && !errors.Is(err, ErrConflict) { // the end of the scoring will see that
+		return p, unavailable("look for parts of scores", err)
+	}
+	in.stage.Store(reading)
+	p.First = stored
+	return p, nil
+}
+
+// putPart stores what is scored since the part before. If others have stored more, it goes on
+// behind that.
+func (r *reader) putPart(ctx context.Context) (*outcome, error) {
+	if err := r.sameModel(ctx); err != nil {
+		return nil, err
+	}
+	r.stage.Store(storing)
+	r.part.At = r.service.now()
+	stored, err := r.service.store.PutPart(ctx, r.org, r.dataset, r.part, r.scores.columns)
+	if errors.Is(err, ErrConflict) {
+		return &outcome{kind: moved}, nil
+	}
+	if err != nil {
+		return nil, unavailable("store a part of scores", err)
+	}
+	r.stage.Store(reading)
+	r.beat(r.service.opts.Stall)
+	r.scores.reset()
+	r.part.First = stored
+	r.segments.skip(stored)
+	return nil, nil
+}
+
+// describe describes what was scored, but for what put adds.
+func (in *ingestion) describe(g *segmenter) Scoring {
+	// Spans are told from whole samples, so that they cannot drift from what was scored.
+	scoring := Scoring{
+		Duration: max(in.model.duration(g.total).Round(time.Millisecond), time.Millisecond),
+		Window:   in.model.duration(int64(g.window)),
+		Hop:      in.model.duration(int64(g.hop)),
+		Windows:  g.taken,
+		HasVideo: in.info.HasVideo && len(in.info.Keyframes) > 0,
+		Classes:  slices.Clone(in.model.Classes),
+	}
+	if scoring.HasVideo {
+		for _, at := range in.info.Keyframes {
+			scoring.Keyframes = append(scoring.Keyframes, max(at, 0).Round(time.Millisecond))
+		}
+		slices.Sort(scoring.Keyframes)
+		scoring.Keyframes = slices.Compact(scoring.Keyframes)
+	}
+	return scoring
+}
+
+func (in *ingestion) tooLong() *outcome {
+	return failed(fmt.Errorf("it is longer than %v, which is the limit here: cut it into parts", in.service.opts.MaxDuration))
+}
+
+// scorerError is a failure of the scorer: it concerns all videos.
+type scorerError struct{ err error }
+
+func (e *scorerError) Error() string   { return "audiosearch: the scorer failed: " + e.err.Error() }
+func (e *scorerError) Unwrap() []error { return []error{e.err, ErrUnavailable} }

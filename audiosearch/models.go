@@ -1,0 +1,173 @@
+package audiosearch
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+)
+
+// Models returns the models that a dataset knows, by ID. Searches read the scores by the
+// current ones, one for each [Model.Family]. A new model takes the place of the current one
+// in one step, once it has scored every video that the current one has: [Service.Ingest]
+// sees to that, and so does a [Worker] after the first search that finds a new model.
+func (s *Service) Models(ctx context.Context, org, dataset string) ([]DatasetModel, error) {
+	return s.models(ctx, org, dataset)
+}
+
+// UseModel makes a model the current one of its family in a dataset, though it may lack
+// videos that the present one has scored. It is the way back: a model that was replaced does
+// not return by itself, so that two services with different models of a family do not undo
+// each other's work. The model must be that of a scorer here, or one that the dataset knows;
+// otherwise the error is a [*ValidationError].
+func (s *Service) UseModel(ctx context.Context, org, dataset, model string) error {
+	const tries = 3 // others may change it at the same time
+	for try := 1; ; try++ {
+		known, err := s.models(ctx, org, dataset)
+		if err != nil {
+			return err
+		}
+		family := ""
+		if m := known.find(model); m != nil {
+			family = m.Family
+		}
+		for _, p := range s.plugs {
+			if m, err := p.quick(ctx); err == nil && m.ID == model {
+				family = m.Family
+			}
+		}
+		if family == "" {
+			var p problems
+			p.add("model", ProblemInvalid, "is the model of no scorer here, and was never a current one of the dataset")
+			return p.err()
+		}
+		c := ModelChange{Family: family, To: model, At: s.now(), Incomplete: true}
+		if current := known.current(family); current != nil {
+			c.From = current.ID
+		}
+		if c.From == c.To {
+			return nil
+		}
+		if err = s.store.SetModel(ctx, org, dataset, c); err == nil || !errors.Is(err, ErrConflict) || try == tries {
+			return unavailable("change the model of a dataset", err)
+		}
+	}
+}
+
+// change makes a model current if it may be, and reports whether it is. It is not if others
+// were faster, or if it has scored less than the one before.
+func (s *Service) change(ctx context.Context, org, dataset string, c ModelChange) (bool, error) {
+	c.At = s.now()
+	err := s.store.SetModel(ctx, org, dataset, c)
+	switch {
+	case errors.Is(err, ErrConflict):
+		return false, nil
+	case err != nil:
+		return false, unavailable("change the model of a dataset", err)
+	}
+	if c.From != "" {
+		s.opts.Logger.InfoContext(ctx, "a dataset has a new model", "organization", org, "dataset", dataset,
+			"family", c.Family, "model", c.To, "before", c.From)
+	}
+	return true, nil
+}
+
+// ready is a scorer that is to score a dataset.
+type ready struct {
+	scorer *plug
+	m      Model
+	change *ModelChange // makes its model the current one; nil: it is
+}
+
+// toScore returns the scorers that a dataset needs, and why others are away. A model that has
+// been replaced there is left alone: its scores would be made for nobody.
+func (s *Service) toScore(ctx context.Context, org, dataset string) (all []ready, away, err error) {
+	known, err := s.models(ctx, org, dataset)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range s.plugs {
+		m, err := p.model(ctx)
+		if err != nil {
+			away = err
+			continue
+		}
+		r := ready{scorer: p, m: m}
+		switch current := known.current(m.Family); {
+		case known.replaced(m.ID):
+			s.opts.Logger.WarnContext(ctx, "a scorer's model has been replaced in the dataset, so it scores nothing there; "+
+				"Service.UseModel brings it back", "organization", org, "dataset", dataset, "model", m.ID)
+			continue
+		case current == nil:
+			if _, err := s.change(ctx, org, dataset, ModelChange{Family: m.Family, To: m.ID}); err != nil {
+				return nil, nil, err
+			}
+		case current.ID != m.ID:
+			r.change = &ModelChange{Family: m.Family, From: current.ID, To: m.ID}
+		}
+		all = append(all, r)
+	}
+	return all, away, nil
+}
+
+// outdated are the datasets whose current models have newer ones here.
+type outdated struct {
+	mu      sync.Mutex
+	waiting []datasetName
+	wake    chan struct{}
+}
+
+type datasetName struct{ org, id string }
+
+// maxOutdated bounds how many datasets wait. The next search of one that is left out puts it
+// in again.
+const maxOutdated = 10_000
+
+func (o *outdated) add(d datasetName) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.waiting) < maxOutdated && !slices.Contains(o.waiting, d) {
+		o.waiting = append(o.waiting, d)
+	}
+	select {
+	case o.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (o *outdated) take() (d datasetName, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.waiting) == 0 {
+		return d, false
+	}
+	d, o.waiting = o.waiting[0], o.waiting[1:]
+	return d, true
+}
+
+// renew has outdated datasets scored by the new models, one video at a time, so that it
+// hardly holds up those who wait for theirs.
+func (s *Service) renew(ctx context.Context) {
+	for ctx.Err() == nil {
+		d, ok := s.outdated.take()
+		if !ok {
+			return
+		}
+		if _, err := s.ingest(ctx, d.org, d.id, 1); err != nil && ctx.Err() == nil {
+			s.opts.Logger.WarnContext(ctx, "cannot score a dataset by a new model; the next search makes another attempt",
+				"organization", d.org, "dataset", d.id, "error", err)
+		}
+	}
+}
+
+// renewing is renew until ctx ends.
+func (s *Service) renewing(ctx context.Context) {
+	for {
+		s.renew(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.outdated.wake:
+		}
+	}
+}

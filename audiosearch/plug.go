@@ -1,0 +1,129 @@
+package audiosearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// plug is a scorer of a service, with what it said last of its model.
+type plug struct {
+	scorer  Scorer
+	service *Service
+
+	mu    sync.Mutex
+	known *Model    // what it said last; nil: nothing that could be used
+	late  time.Time // until when it is not asked, because it did not answer in time
+}
+
+// How long a scorer that is known is waited for when a search needs its model, and how long
+// it is not asked again after it did not answer in that time.
+const (
+	modelWait  = 5 * time.Second
+	modelPause = 10 * time.Second
+)
+
+// errAway: the scorer did not answer a moment ago.
+var errAway = fmt.Errorf("%w: the scorer did not answer a moment ago", ErrUnavailable)
+
+// last returns what the scorer said last of its model. ok is false if it has said nothing yet.
+func (p *plug) last() (m Model, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.known == nil {
+		return Model{}, false
+	}
+	return *p.known, true
+}
+
+// model asks the scorer, and checks what it says. What is known already is not waited for as
+// long as what nobody knows yet.
+func (p *plug) model(ctx context.Context) (Model, error) {
+	s := p.service
+	p.mu.Lock()
+	known, late := p.known != nil, time.Now().Before(p.late)
+	p.mu.Unlock()
+	if late {
+		return Model{}, errAway
+	}
+	wait := s.opts.Stall
+	if known {
+		wait = min(wait, modelWait)
+	}
+	answer := make(chan Model, 1) // a scorer that is left behind must not write where somebody reads
+	err := watched(ctx, wait, s.opts.Grace, s.panicked(ctx, scorerHook), func(ctx context.Context, _ func(time.Duration)) error {
+		m, err := p.scorer.Model(ctx)
+		answer <- m
+		return err
+	})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil {
+		if known && errors.Is(err, errStalled) {
+			p.late = time.Now().Add(modelPause)
+		}
+		return Model{}, unavailable("ask the scorer for its model", err)
+	}
+	m := <-answer
+	if m.Batch <= 0 {
+		m.Batch = usualBatch
+	}
+	if p.known != nil && p.known.equal(&m) {
+		return *p.known, nil
+	}
+	if err := m.check(); err != nil {
+		return Model{}, Permanent(fmt.Errorf("%w: %w", ErrUnavailable, err))
+	}
+	m.Classes = slices.Clone(m.Classes)
+	p.known = &m
+	return m, nil
+}
+
+// quick returns what the scorer said last, or asks it if it has said nothing yet.
+func (p *plug) quick(ctx context.Context) (Model, error) {
+	if m, ok := p.last(); ok {
+		return m, nil
+	}
+	return p.model(ctx)
+}
+
+// PingScorers returns nil if all scorers answer. Searches over what is scored need none.
+func (s *Service) PingScorers(ctx context.Context) error {
+	for _, p := range s.plugs {
+		if _, err := p.model(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Classes returns the sound classes that the service's scorers predict, each once, in the
+// order of the scorers and of their models. A scorer that is away counts with what it said
+// last. A scorer that has said nothing yet and is away is left out; if there is no other,
+// the error is [ErrUnavailable]. Datasets may have scores of further classes
+// ([Service.Models]).
+func (s *Service) Classes(ctx context.Context) ([]Class, error) {
+	var classes []Class
+	var failure error
+	seen := make(map[Class]bool)
+	for _, p := range s.plugs {
+		m, err := p.quick(ctx)
+		if err != nil {
+			failure = err
+			continue
+		}
+		for _, c := range m.Classes {
+			if !seen[c] {
+				seen[c] = true
+				classes = append(classes, c)
+			}
+		}
+	}
+	if classes == nil {
+		return nil, failure
+	}
+	return classes, nil
+}

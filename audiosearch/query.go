@@ -1,0 +1,109 @@
+package audiosearch
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
+)
+
+// check returns everything that is wrong with a query at once: p has what is wrong in itself
+// already. ask returns the model of a scorer. If nothing is wrong, src is where the query is
+// answered from.
+func (s *Service) check(
+	ctx context.Context, org string, q *Query, p *problems, ask func(*plug, context.Context) (Model, error),
+) (src source, err error) {
+	if len(q.Filters) > s.opts.MaxFilters {
+		return src, p.err()
+	}
+	known, err := s.models(ctx, org, q.Dataset)
+	if err == nil && q.Class.Valid() {
+		var problem *Problem
+		if src, problem, err = s.choose(ctx, q, known, ask); problem != nil {
+			p.append(*problem)
+		}
+	}
+	if err != nil {
+		if invalid := p.err(); invalid != nil {
+			return src, invalid
+		}
+		return src, err
+	}
+	if err := s.checkKeys(ctx, org, q, p); err != nil {
+		return src, err
+	}
+	return src, p.err()
+}
+
+// checkKeys adds a problem for each filter whose key no video has.
+func (s *Service) checkKeys(ctx context.Context, org string, q *Query, p *problems) error {
+	if len(q.Filters) == 0 {
+		return nil
+	}
+	keys := make([]string, 0, len(q.Filters))
+	for _, f := range q.Filters {
+		// A store may not be able to ask for what no video can have.
+		if isKey(f.Key) && len(f.Key) <= MaxFilterBytes {
+			keys = append(keys, f.Key)
+		}
+	}
+	missing, err := s.store.MissingKeys(s.turns.With(ctx, org), org, q.Dataset, keys)
+	if err != nil {
+		return unavailable("look for metadata keys", err)
+	}
+	for i, f := range q.Filters {
+		if len(f.Key) <= MaxFilterBytes && (!isKey(f.Key) || slices.Contains(missing, f.Key)) {
+			p.item("metadata_filters", i).add("key", ProblemUnknownKey,
+				"no video of the dataset has this metadata key")
+		}
+	}
+	return nil
+}
+
+// checkQuery fills in defaults and returns what is wrong with a query in itself.
+func (s *Service) checkQuery(q *Query) *problems {
+	p := new(problems)
+	if q.Limit == 0 {
+		q.Limit = min(DefaultLimit, s.opts.MaxLimit)
+	}
+	if q.Limit < 0 || q.Limit > s.opts.MaxLimit {
+		p.add("limit", ProblemInvalid, "must be 1 to %d", s.opts.MaxLimit)
+	}
+	if q.Offset < 0 {
+		p.add("offset", ProblemInvalid, "must be 0 or more")
+	}
+	if problem := name.Problem(string(q.Class)); problem != "" {
+		p.add("audio_class", ProblemInvalid, "%s", problem)
+	}
+	if q.Model != "" {
+		checkName(p, "model", q.Model)
+	}
+	if !(q.MinScore >= 0 && q.MinScore <= 1) {
+		p.add("min_score", ProblemInvalid, "must be 0 to 1")
+	}
+	if len(q.Filters) > s.opts.MaxFilters {
+		p.add("metadata_filters", ProblemInvalid, "must be at most %d", s.opts.MaxFilters)
+		return p
+	}
+	q.Filters = slices.Clone(q.Filters)
+	for i := range q.Filters {
+		f, item := &q.Filters[i], p.item("metadata_filters", i)
+		if f.Op == "" {
+			f.Op = OpEqual
+		}
+		if len(f.Key) > MaxFilterBytes {
+			item.add("key", ProblemTooLong, "string should have at most %d bytes", MaxFilterBytes)
+		}
+		_, err := f.Predicate()
+		if len(f.Value) > MaxFilterBytes {
+			item.add("value", ProblemTooLong, "string should have at most %d bytes", MaxFilterBytes)
+		} else if errors.Is(err, errNotANumber) {
+			item.add("value", ProblemNotANumber, "must be a number, because the operator is %s", f.Op)
+		}
+		if err != nil && !errors.Is(err, errNotANumber) {
+			item.add("op", ProblemInvalid, "is no operator")
+		}
+	}
+	return p
+}

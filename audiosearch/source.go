@@ -1,0 +1,191 @@
+package audiosearch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// source is the scores that a search reads: those by one model.
+type source struct {
+	model  string // its ID
+	scorer *plug  // scores what is missing; nil: what is stored has to do
+	m      Model  // of the scorer
+
+	// change makes the scorer's model the current one of its family, if it is not yet. A
+	// model that takes the place of another one has to score as much first.
+	change *ModelChange
+
+	// outdated: a scorer has a newer model of the family. The dataset waits for that to
+	// score what the present one has.
+	outdated bool
+}
+
+// datasetModels are the models that a dataset knows.
+type datasetModels []DatasetModel
+
+// current returns the current model of a family, or nil.
+func (ms datasetModels) current(family string) *DatasetModel {
+	i := slices.IndexFunc(ms, func(m DatasetModel) bool { return m.Current && m.Family == family })
+	if i < 0 {
+		return nil
+	}
+	return &ms[i]
+}
+
+// find returns a model by its ID, or nil.
+func (ms datasetModels) find(id string) *DatasetModel {
+	i := slices.IndexFunc(ms, func(m DatasetModel) bool { return m.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &ms[i]
+}
+
+// replaced reports whether another model has taken the place of this one.
+func (ms datasetModels) replaced(id string) bool {
+	m := ms.find(id)
+	return m != nil && !m.Current && !m.ReplacedAt.IsZero()
+}
+
+// has reports whether there are scores of a class. m may be nil.
+func (m *DatasetModel) has(c Class) bool { return m != nil && slices.Contains(m.Classes, c) }
+
+// models returns the models that a dataset knows.
+func (s *Service) models(ctx context.Context, org, dataset string) (datasetModels, error) {
+	found, err := s.store.Models(ctx, org, dataset)
+	return found, unavailable("look for the models of a dataset", err)
+}
+
+// choose finds the scores that a search is to read. ask returns the model of a scorer, or why
+// it is away. If the query cannot be met, problem says so, and err is nil.
+func (s *Service) choose(
+	ctx context.Context, q *Query, known datasetModels, ask func(*plug, context.Context) (Model, error),
+) (src source, problem *Problem, err error) {
+	if q.Model != "" {
+		return s.chooseModel(ctx, q, known, ask)
+	}
+	var away error
+	for _, p := range s.plugs {
+		m, failure := ask(p, ctx)
+		if ctx.Err() != nil {
+			return src, nil, context.Cause(ctx)
+		}
+		there := failure == nil
+		if !there {
+			var heard bool
+			if m, heard = p.last(); !heard {
+				away = failure
+				continue
+			}
+		}
+		current, predicts := known.current(m.Family), m.Predicts(q.Class)
+		switch {
+		case there && predicts && current == nil:
+			return source{model: m.ID, scorer: p, m: m, change: &ModelChange{Family: m.Family, To: m.ID}}, nil, nil
+		case there && predicts && current.ID == m.ID:
+			return source{model: m.ID, scorer: p, m: m}, nil, nil
+		case current.has(q.Class):
+			return source{model: current.ID, outdated: there && current.ID != m.ID && !known.replaced(m.ID)}, nil, nil
+		case there && predicts:
+			src := source{model: m.ID, scorer: p, m: m}
+			if !known.replaced(m.ID) {
+				src.change = &ModelChange{Family: m.Family, From: current.ID, To: m.ID}
+			}
+			return src, nil, nil
+		case predicts && known.find(m.ID).has(q.Class):
+			return source{model: m.ID}, nil, nil
+		case predicts:
+			away = failure
+		}
+	}
+	for i := range known {
+		if m := &known[i]; m.Current && m.has(q.Class) {
+			return source{model: m.ID}, nil, nil
+		}
+	}
+	if away != nil {
+		return src, nil, away
+	}
+	return src, s.unsupported(q.Class, known), nil
+}
+
+// chooseModel is choose for a query that names a model.
+func (s *Service) chooseModel(
+	ctx context.Context, q *Query, known datasetModels, ask func(*plug, context.Context) (Model, error),
+) (src source, problem *Problem, err error) {
+	for _, p := range s.plugs {
+		m, failure := ask(p, ctx)
+		if ctx.Err() != nil {
+			return src, nil, context.Cause(ctx)
+		}
+		if failure != nil {
+			err = failure // it may be its model
+		} else if m.ID == q.Model && m.Predicts(q.Class) {
+			return source{model: m.ID, scorer: p, m: m}, nil, nil
+		}
+	}
+	stored := known.find(q.Model)
+	switch {
+	case stored.has(q.Class):
+		return source{model: q.Model}, nil, nil
+	case err != nil:
+		return src, nil, err
+	case stored != nil && stored.Classes != nil:
+		return src, &Problem{Field: "audio_class", Kind: ProblemUnsupportedClass,
+			Message: "cannot be found by this model, which knows: " + classNamesOf(stored.Classes)}, nil
+	}
+	return src, &Problem{Field: "model", Kind: ProblemInvalid,
+		Message: "is the model of no scorer here, and the dataset has no scores by it"}, nil
+}
+
+// unsupported says which classes can be found, and which of them may be meant.
+func (s *Service) unsupported(class Class, known datasetModels) *Problem {
+	var classes []Class
+	seen := make(map[Class]bool)
+	add := func(more []Class) {
+		for _, c := range more {
+			if !seen[c] {
+				seen[c] = true
+				classes = append(classes, c)
+			}
+		}
+	}
+	for _, p := range s.plugs {
+		if m, ok := p.last(); ok {
+			add(m.Classes)
+		}
+	}
+	for i := range known {
+		if known[i].Current {
+			add(known[i].Classes)
+		}
+	}
+	message := "cannot be found by this server's scorer, which knows: " + classNamesOf(classes)
+	if len(classes) == 0 {
+		message = "cannot be found: no video of the dataset has been scored, and this server has no scorer"
+	}
+	if near := Nearest(string(class), classes); near != "" {
+		message += fmt.Sprintf("; did you mean %q?", near)
+	}
+	return &Problem{Field: "audio_class", Kind: ProblemUnsupportedClass, Message: message}
+}
+
+// inOrder returns the current models of a dataset: first those of the families of the
+// service's scorers, in their order.
+func (s *Service) inOrder(known datasetModels) []DatasetModel {
+	var current []DatasetModel
+	for _, p := range s.plugs {
+		if m, ok := p.last(); ok {
+			if c := known.current(m.Family); c != nil {
+				current = append(current, *c)
+			}
+		}
+	}
+	for _, m := range known {
+		if m.Current && !slices.ContainsFunc(current, func(c DatasetModel) bool { return c.ID == m.ID }) {
+			current = append(current, m)
+		}
+	}
+	return current
+}

@@ -1,0 +1,91 @@
+package audiosearch
+
+import (
+	"context"
+	"strconv"
+	"time"
+)
+
+// MaxCount is how far [Service.Stats] and [Service.Backlog] count: a Count is exact up to
+// it.
+const MaxCount = 10_000
+
+// Count is a number that is counted only so far.
+type Count struct {
+	N    int
+	More bool // there are more than N, or there may be
+}
+
+// CountUpTo returns the Count of n things by somebody who counts at most most of them.
+func CountUpTo(n, most int) Count { return Count{N: min(n, most), More: n > most} }
+
+// String returns the number, followed by "+" if there may be more: "42", "10000+".
+func (c Count) String() string {
+	if c.More {
+		return strconv.Itoa(c.N) + "+"
+	}
+	return strconv.Itoa(c.N)
+}
+
+// Stats says how much an organization has, and how its runs are doing.
+type Stats struct {
+	Datasets Count
+	Videos   Count // of all its datasets
+
+	Waiting Count // runs for a worker, or for another attempt: PENDING and QUEUED
+	Running Count // runs that a worker has, or had when it died: RUNNING and TERMINATING
+
+	// Runs that have ended, by their Termination, and are still kept.
+	Succeeded, ClientErrors, InternalErrors Count
+
+	OldestWaiting time.Time // when the oldest of the waiting runs was created; zero: none waits
+}
+
+// Backlog says what workers have to do, for all organizations together.
+type Backlog struct {
+	Waiting Count // as in Stats
+	Running Count // as in Stats
+
+	// NextDue is the earliest DueAt of the waiting runs; zero: none waits. If it has
+	// passed, that is how late the workers are. If not, nothing is late: what waits is
+	// waiting for another attempt.
+	NextDue time.Time
+}
+
+// Counter counts what is kept. All methods are safe for concurrent use. A Count is exact up
+// to most (over 0), and else it is most and More: a backend that can keep much counts no
+// further, by indexes, so that a call costs little however much is kept. Times are UTC.
+type Counter interface {
+	// Stats counts what an organization has. The runs are counted at one moment: one that
+	// changes meanwhile is counted once. Datasets and videos may be counted at another one.
+	// If there are more than most datasets, Videos may leave out those of some datasets,
+	// with More. Of runs whose CreatedAt is zero, it is not said whether they count for
+	// OldestWaiting.
+	Stats(ctx context.Context, org string, most int) (Stats, error)
+
+	// Backlog counts the runs of all organizations that have not ended, at one moment. A
+	// run whose DueAt is zero does not count for NextDue.
+	Backlog(ctx context.Context, most int) (Backlog, error)
+}
+
+// Stats counts what an organization has: for its dashboard. It is cheap: each number is
+// exact up to [MaxCount], and "at least" that beyond. The error is [ErrUnavailable]. An
+// organization that nobody has heard of has nothing.
+func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
+	stats, err := s.store.Stats(ctx, org, MaxCount)
+	if err != nil {
+		return Stats{}, unavailable("count what an organization has", err)
+	}
+	return stats, nil
+}
+
+// Backlog counts what workers have to do, for all organizations: for the metrics of who
+// runs the service, and to decide how many workers there should be. It is as cheap as
+// Stats, and its error is the same.
+func (s *Service) Backlog(ctx context.Context) (Backlog, error) {
+	backlog, err := s.store.Backlog(ctx, MaxCount)
+	if err != nil {
+		return Backlog{}, unavailable("count the runs that have not ended", err)
+	}
+	return backlog, nil
+}

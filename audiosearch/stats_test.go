@@ -1,0 +1,99 @@
+package audiosearch_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+)
+
+func TestCount(t *testing.T) {
+	for want, c := range map[string]audiosearch.Count{
+		"0": {}, "42": {N: 42}, "10000": audiosearch.CountUpTo(10_000, audiosearch.MaxCount),
+		"10000+": audiosearch.CountUpTo(10_001, audiosearch.MaxCount), "0+": {More: true},
+	} {
+		require.Equal(t, want, c.String())
+	}
+}
+
+// TestStats: a run is waiting, then running, and then it has ended, for its organization
+// and in the backlog of all.
+func TestStats(t *testing.T) {
+	now := noon
+	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
+		o.Now = func() time.Time { return now }
+	})
+	one := audiosearch.Count{N: 1}
+	want := audiosearch.Stats{Datasets: one}
+	has := func(backlog audiosearch.Backlog) {
+		t.Helper()
+		stats, err := r.Stats(t.Context(), org)
+		require.NoError(t, err)
+		require.Equal(t, want, stats)
+		all, err := r.Backlog(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, backlog, all)
+	}
+	has(audiosearch.Backlog{})
+	r.video("a", 5000, map[int]byte{100: 255}, nil)
+	want.Videos = one
+	first := r.start(audiosearch.Query{Class: loud})
+	now = now.Add(time.Second)
+	second := r.start(audiosearch.Query{Class: quiet})
+	want.Waiting, want.OldestWaiting = audiosearch.Count{N: 2}, noon
+	has(audiosearch.Backlog{Waiting: want.Waiting, NextDue: noon})
+
+	_, err := r.Cancel(t.Context(), org, "d", first, "ada")
+	require.NoError(t, err)
+	want.Waiting, want.ClientErrors, want.OldestWaiting = one, one, now
+	has(audiosearch.Backlog{Waiting: one, NextDue: now})
+
+	asked := false
+	hook := func(context.Context) error {
+		if !asked {
+			want.Waiting, want.Running, want.OldestWaiting = audiosearch.Count{}, one, time.Time{}
+			has(audiosearch.Backlog{Running: one})
+			asked = true
+		}
+		return nil
+	}
+	r.scorer.hook.Store(&hook)
+	r.drain(2)
+	require.True(t, asked)
+	require.Equal(t, audiosearch.Success, r.results(second).Termination)
+	want.Running, want.Succeeded = audiosearch.Count{}, one
+	has(audiosearch.Backlog{})
+
+	stats, err := r.Stats(t.Context(), "another")
+	require.NoError(t, err)
+	require.Zero(t, stats)
+}
+
+// countless is a store that cannot count, and returns half of an answer.
+type countless struct{ audiosearch.Store }
+
+func (countless) Stats(_ context.Context, _ string, most int) (audiosearch.Stats, error) {
+	return audiosearch.Stats{Videos: audiosearch.Count{N: most}}, audiosearchtest.ErrInjected
+}
+
+func (countless) Backlog(_ context.Context, most int) (audiosearch.Backlog, error) {
+	return audiosearch.Backlog{Running: audiosearch.Count{N: most}}, audiosearchtest.ErrInjected
+}
+
+// TestStatsUnavailable: without an answer of the store there is none.
+func TestStatsUnavailable(t *testing.T) {
+	db := newMemory(t)
+	r := newRigOn(t, db, countless{db.AudioSearch()}, nil)
+	stats, err := r.Stats(t.Context(), org)
+	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.True(t, errors.Is(err, audiosearchtest.ErrInjected))
+	require.Zero(t, stats)
+	backlog, err := r.Backlog(t.Context())
+	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.Zero(t, backlog)
+}

@@ -1,0 +1,62 @@
+package httpadapter_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+)
+
+func withClasses(classes ...audiosearch.Class) *httpadapter.AudioSearchOptions {
+	return &httpadapter.AudioSearchOptions{Classes: classes}
+}
+
+// A host with another vocabulary names its values, and AudioSet's are none then. So it is in
+// the document.
+func TestSearchClassesOfAHost(t *testing.T) {
+	r := newSoundRig(t, withClasses("Silence", `Robin "rufa"`, "O'Hare"), nil)
+	search := func(class string) string { return `{"dataset_id":"calls","audio_class":` + quoteJSON(class) + `}` }
+	require.Equal(t, http.StatusOK, r.post(search("Silence")).Code)
+	requireDetails(t, r.post(search("Dog")), detail{"body.audio_class", "enum", `Input should be 'Silence', 'Robin "rufa"' or "O'Hare"`})
+	requireDetails(t, r.post(search(`Robin "rufa"`)), detail{"body.audio_class", "unsupported_class",
+		"Cannot be found by this server's scorer, which knows: Dial tone; Silence"})
+
+	document, err := httpadapter.OpenAPI(nil, r.handler)
+	require.NoError(t, err)
+	var doc struct {
+		Components struct {
+			Schemas map[string]struct{ Enum []string }
+		}
+	}
+	require.NoError(t, json.Unmarshal(document, &doc))
+	require.Equal(t, []string{"Silence", `Robin "rufa"`, "O'Hare"}, doc.Components.Schemas["SoundClass"].Enum)
+	// Mounted twice, it is described as one.
+	other := newSoundRig(t, withClasses("Silence", "Dial tone"), nil)
+	document, err = httpadapter.OpenAPI(nil, r.handler, other.handler)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(document, &doc))
+	require.Equal(t, []string{"Silence", `Robin "rufa"`, "O'Hare", "Dial tone"}, doc.Components.Schemas["SoundClass"].Enum)
+}
+
+// A misspelt class of a large vocabulary is not answered with all of it.
+func TestSearchManyClasses(t *testing.T) {
+	classes := []audiosearch.Class{"Silence"}
+	for i := 1; i < audiosearch.MaxClasses; i++ {
+		classes = append(classes, audiosearch.Class(fmt.Sprintf("%0255d", i)))
+	}
+	r := newSoundRig(t, withClasses(classes...), nil)
+	require.Equal(t, http.StatusOK, r.post(`{"dataset_id":"calls","audio_class":"Silence"}`).Code)
+	requireDetails(t, r.post(`{"dataset_id":"calls","audio_class":"silence"}`),
+		detail{"body.audio_class", "enum", "Input should be one of the 10000 sound classes of this server"})
+
+	for _, wrong := range [][]audiosearch.Class{append(classes, "one more"), {"Dog", "Dog"}, {""}, {audiosearch.Class(strings.Repeat("n", 256))}} {
+		_, err := httpadapter.NewAudioSearch(r.service, httpadapter.Bearer(verifySoundCaller), withClasses(wrong...))
+		require.ErrorContains(t, err, "Classes")
+	}
+}

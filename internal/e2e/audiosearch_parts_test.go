@@ -1,0 +1,236 @@
+package e2e
+
+import (
+	"database/sql"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
+)
+
+// scoredFile is a database with one video, "v", that processes of its own score.
+type scoredFile struct {
+	t     *testing.T
+	path  string
+	media *media
+	part  time.Duration
+}
+
+func newScoredFile(t *testing.T, m *media, name string) *scoredFile {
+	t.Helper()
+	f := &scoredFile{t, filepath.Join(t.TempDir(), "scores.db"), m, 30 * time.Second}
+	f.open(func(db *sqlite.DB) {
+		store := db.AudioSearch()
+		require.NoError(t, store.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "o", ID: "d"}))
+		require.NoError(t, store.PutVideos(t.Context(), "o", "d", []audiosearch.Video{{ID: "v", Path: name}}))
+	})
+	return f
+}
+
+// open opens the file for a moment.
+func (f *scoredFile) open(look func(*sqlite.DB)) {
+	f.t.Helper()
+	db, err := sqlite.Open(f.t.Context(), f.path, nil)
+	require.NoError(f.t, err)
+	defer func() { require.NoError(f.t, db.Close()) }()
+	look(db)
+}
+
+// plain opens the file, which nobody else has open, without the package sqlite.
+func (f *scoredFile) plain(look func(*sql.DB)) {
+	f.t.Helper()
+	db, err := sql.Open("sqlite", f.path)
+	require.NoError(f.t, err)
+	defer func() { require.NoError(f.t, db.Close()) }()
+	look(db)
+}
+
+// stopWithin makes stages of statements: whoever carries one out stops behind it, within the
+// transaction.
+func (f *scoredFile) stopWithin(statements ...string) {
+	f.t.Helper()
+	f.plain(func(db *sql.DB) {
+		for _, s := range statements {
+			_, err := db.ExecContext(f.t.Context(), fmt.Sprintf("CREATE TRIGGER \"e2e %s\" AFTER %[1]s BEGIN SELECT e2e_at('%[1]s'); END", s))
+			require.NoError(f.t, err)
+		}
+	})
+}
+
+// rows returns how many rows there are of scorings that are being made, of their parts, and of
+// all scores.
+func (f *scoredFile) rows() (unfinished, parts, scores int) {
+	f.t.Helper()
+	f.plain(func(db *sql.DB) {
+		require.NoError(f.t, db.QueryRowContext(f.t.Context(), `SELECT (SELECT count(*) FROM audiosearch_unfinished),
+			(SELECT count(*) FROM audiosearch_parts), (SELECT count(*) FROM audiosearch_segments)`).Scan(&unfinished, &parts, &scores))
+	})
+	return unfinished, parts, scores
+}
+
+// scored is what a video was scored as.
+type scored struct {
+	scoring audiosearch.Scoring // but for when
+	scores  [][]uint16
+	batches []string
+	end     string // of the process that scored it
+}
+
+func (f *scoredFile) scored() (s scored) {
+	f.t.Helper()
+	f.open(func(db *sqlite.DB) {
+		found, err := db.AudioSearch().Scorings(f.t.Context(), "o", "d", stagedModel, []string{"v"})
+		require.NoError(f.t, err)
+		s.scoring = found["v"]
+		s.scoring.At = time.Time{}
+		s.scores, err = db.AudioSearch().WindowScores(f.t.Context(), "o", "d", "v", stagedModel, 0, math.MaxInt32)
+		require.NoError(f.t, err)
+	})
+	return s
+}
+
+// undisturbed returns what a video is scored as that nobody disturbs.
+func undisturbed(t *testing.T, m *media, name string, part time.Duration) scored {
+	t.Helper()
+	f := newScoredFile(t, m, name)
+	f.part = part
+	p := f.begin(true)
+	end := p.finish()
+	require.Contains(t, end, "end scored=1 unchanged=0 problems=0")
+	s := f.scored()
+	s.end, s.batches = end, p.batches()
+	unfinished, parts, _ := f.rows()
+	require.Zero(t, unfinished+parts)
+	return s
+}
+
+// require fails unless a video is scored as it would be if nobody had disturbed it.
+func (s *scored) require(t *testing.T, f *scoredFile) {
+	t.Helper()
+	got := f.scored()
+	require.Equal(t, s.scoring, got.scoring)
+	require.Equal(t, s.scores, got.scores)
+	unfinished, parts, _ := f.rows()
+	require.Zero(t, unfinished+parts)
+}
+
+// requireFrom fails unless a process has begun with the batch behind the stored segments, and
+// gone on with those after it, each of the same samples.
+func (s *scored) requireFrom(t *testing.T, stored int, p *scoringProcess) {
+	t.Helper()
+	first := stored / signalBatch
+	got := p.batches()
+	require.LessOrEqual(t, first+len(got), len(s.batches))
+	require.Equal(t, s.batches[first:first+len(got)], got)
+}
+
+// varied is sound of some seconds in which every class has scores between 0 and 1.
+func varied(seconds float64, seed uint64) [][]float32 {
+	var all [][]float32
+	for i := 0; seconds > 0; i++ {
+		length := min(seconds, float64(3+i%4))
+		switch i % 3 {
+		case 0:
+			all = append(all, whiteNoise(length, seed+uint64(i)))
+		case 1:
+			all = append(all, dialTone(length))
+		default:
+			all = append(all, tones(length, 300+37*float64(i)))
+		}
+		seconds -= length
+	}
+	return all
+}
+
+// Stages within transactions. The scores of a part stand in the file first, what is to be
+// known of them last.
+const (
+	inBegin = "INSERT ON audiosearch_unfinished" // the first part of a video
+	inPart  = "INSERT ON audiosearch_parts"
+	inCount = "UPDATE OF windows ON audiosearch_unfinished" // also where a process asks what is stored
+	inFlip  = "INSERT ON audiosearch_scorings"
+	inTake  = "DELETE ON audiosearch_parts"
+	inEnd   = "DELETE ON audiosearch_unfinished"
+)
+
+// TestKillUnderScoring: a process that scores a long video is killed with SIGKILL, and the next
+// one, and so on, each at another stage of its work. Each decodes the sound from its start
+// again, and scores the batches that are not stored yet, of the very same samples. In the end
+// the scores are those of a process that nobody disturbs, bit for bit.
+func TestKillUnderScoring(t *testing.T) {
+	t.Parallel()
+	const seconds, segments = 145.3, 69 // four parts, a batch that is not full, and the last segment
+	kills := []struct {
+		at     string
+		nth    int // of the process
+		stored int // then
+	}{
+		{"ask", 1, 0},
+		{"score ", 1, 0},
+		{"scored", 1, 0},
+		{"put 0 16", 1, 0},
+		{inBegin, 1, 0},
+		{inPart, 1, 0},
+		{inCount, 1, 0},
+		{"put 0:", 1, signalPart},
+		{inCount, 1, signalPart},
+		{"score ", 2, signalPart},
+		{inPart, 1, signalPart},
+		{inCount, 2, signalPart},
+		{"put 16: 32", 1, 2 * signalPart},
+		{"put 48: 64", 1, 4 * signalPart},
+		{"scored", 1, 4 * signalPart},
+		{"score ", 2, 4 * signalPart},
+		{"flip 69 5", 1, 4 * signalPart},
+		{inFlip, 1, 4 * signalPart},
+		{inTake, 1, 4 * signalPart},
+		{inEnd, 1, 4 * signalPart},
+		{"flipped", 1, segments},
+	}
+	for _, name := range []string{"sound.wav", "sound.m4a"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMedia(t)
+			m.wav("sound.wav", varied(seconds, 1)...)
+			if name != "sound.wav" {
+				tool(t, "ffprobe")
+				m.ffmpeg("-i", "sound.wav", "-ar", "44100", "-ac", "2", "-c:a", "aac", "-b:a", "96k", name)
+			}
+			want := undisturbed(t, m, name, 30*time.Second)
+			require.Len(t, want.scores, segments)
+			whole := undisturbed(t, m, name, time.Hour) // without parts
+			require.Equal(t, want.scores, whole.scores)
+			require.Equal(t, want.batches, whole.batches)
+
+			f := newScoredFile(t, m, name)
+			f.stopWithin(inBegin, inPart, inCount, inFlip, inTake, inEnd)
+			before, total := 0, 0
+			for _, kill := range kills {
+				p := f.begin(false)
+				require.Equal(t, "begin, and see 0", p.log[0], "nobody sees parts")
+				for range kill.nth {
+					p.until(kill.at)
+				}
+				p.kill()
+				want.requireFrom(t, before, p)
+				if i := slices.IndexFunc(p.log, func(s string) bool { return strings.HasPrefix(s, "asked") }); i >= 0 {
+					require.Equal(t, fmt.Sprintf("asked %d <nil>", before), p.log[i])
+				}
+				before, total = kill.stored, total+len(p.batches())
+			}
+			p := f.begin(false)
+			require.Equal(t, fmt.Sprintf("begin, and see %d", segments), p.log[0])
+			require.Equal(t, "end scored=0 unchanged=1 problems=0 decoded=0", p.finish())
+			want.require(t, f)
+			t.Logf("%d kills; %d batches scored, undisturbed %d", len(kills), total, len(want.batches))
+		})
+	}
+}

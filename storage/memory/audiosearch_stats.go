@@ -1,0 +1,81 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// Stats implements [audiosearch.Counter].
+func (a *AudioSearch) Stats(
+	ctx context.Context, org string, most int,
+) (stats audiosearch.Stats, err error) {
+	if err := ctx.Err(); err != nil {
+		return stats, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	datasets, videos := 0, 0
+	for id, d := range a.db.audio.datasets {
+		if id.org == org {
+			datasets++
+			videos += int(d.count.Load())
+		}
+	}
+	var open openRuns
+	ended := make(map[audiosearch.Termination]int)
+	for _, r := range a.db.audio.order[org] { // oldest first
+		if r.run.State == audiosearch.StateTerminated {
+			ended[r.run.Termination]++
+		} else if open.add(&r.run) && open.waiting == 1 {
+			stats.OldestWaiting = r.run.CreatedAt
+		}
+	}
+	for count, n := range map[*audiosearch.Count]int{
+		&stats.Datasets: datasets, &stats.Videos: videos,
+		&stats.Waiting: open.waiting, &stats.Running: open.running,
+		&stats.Succeeded:      ended[audiosearch.Success],
+		&stats.ClientErrors:   ended[audiosearch.ClientError],
+		&stats.InternalErrors: ended[audiosearch.InternalError],
+	} {
+		*count = audiosearch.CountUpTo(n, most)
+	}
+	return stats, nil
+}
+
+// Backlog implements [audiosearch.Counter].
+func (a *AudioSearch) Backlog(ctx context.Context, most int) (audiosearch.Backlog, error) {
+	if err := ctx.Err(); err != nil {
+		return audiosearch.Backlog{}, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	var open openRuns
+	var next time.Time
+	for _, r := range a.db.audio.runs {
+		due := r.run.DueAt
+		if open.add(&r.run) && !due.IsZero() && (next.IsZero() || due.Before(next)) {
+			next = due
+		}
+	}
+	return audiosearch.Backlog{
+		Waiting: audiosearch.CountUpTo(open.waiting, most),
+		Running: audiosearch.CountUpTo(open.running, most), NextDue: next,
+	}, nil
+}
+
+// openRuns counts runs that have not ended.
+type openRuns struct{ waiting, running int }
+
+// add counts a run and reports whether it waits.
+func (o *openRuns) add(r *audiosearch.Run) (waits bool) {
+	switch r.State {
+	case audiosearch.StatePending, audiosearch.StateQueued:
+		o.waiting++
+		return true
+	case audiosearch.StateRunning, audiosearch.StateTerminating:
+		o.running++
+	}
+	return false
+}

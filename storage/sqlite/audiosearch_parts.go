@@ -1,0 +1,293 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+const (
+	unfinishedOf     = "SELECT seq, model, digest, windows FROM audiosearch_unfinished WHERE video = ? AND name = ?"
+	insertUnfinished = "INSERT INTO audiosearch_unfinished (video, name, model, digest, windows, used_at)" +
+		" VALUES (?,?,?,?,?,?)"
+	useUnfinished    = "UPDATE audiosearch_unfinished SET (windows, used_at) = (?,?) WHERE seq = ?"
+	deleteUnfinished = "DELETE FROM audiosearch_unfinished WHERE seq = ?"
+	// What is left goes later, see removeParts.
+	leaveParts    = "UPDATE audiosearch_unfinished SET video = NULL WHERE seq = ?"
+	leaveAllParts = "UPDATE audiosearch_unfinished SET video = NULL WHERE video = ?"
+	leaveUnused   = "UPDATE audiosearch_unfinished SET video = NULL WHERE seq IN" +
+		" (SELECT seq FROM audiosearch_unfinished WHERE video IS NOT NULL AND used_at < ? ORDER BY used_at LIMIT ?)"
+	leavePartsBy   = "UPDATE audiosearch_unfinished SET video = NULL WHERE model = ? AND video IS NOT NULL"
+	leftUnfinished = "SELECT seq FROM audiosearch_unfinished WHERE video IS NULL LIMIT 1"
+
+	insertPart = "INSERT INTO audiosearch_parts (unfinished, first, shelf, windows, segment) VALUES (?,?,?,?,?)"
+	partsUpTo  = "SELECT shelf, first, windows, segment FROM audiosearch_parts WHERE unfinished = ? AND first < ?" +
+		" ORDER BY first, shelf"
+	takeParts  = "DELETE FROM audiosearch_parts WHERE unfinished = ? AND first < ?"
+	someParts  = "SELECT shelf, first, windows, segment FROM audiosearch_parts WHERE unfinished = ? LIMIT ?"
+	removePart = "DELETE FROM audiosearch_parts WHERE unfinished = ? AND first = ? AND shelf = ?"
+)
+
+// unfinished is a row of audiosearch_unfinished.
+type unfinished struct {
+	seq     int64 // 0: there is none
+	model   int64
+	digest  []byte
+	windows int
+}
+
+// storedPart is a segment that is a block, or is to be one.
+type storedPart struct {
+	shelf       int
+	first, rows int
+	segment     int64
+}
+
+func (p *storedPart) scan(r *row) error {
+	p.shelf, p.first, p.rows, p.segment = r.number(0), r.number(1), r.number(2), cell[int64](r, 3)
+	return nil
+}
+
+// fits reports whether parts are of a scoring by the rows of a model, of a file.
+func (u *unfinished) fits(models []int64, digest []byte) bool {
+	return u.seq != 0 && len(models) > 0 && u.model == models[0] && bytes.Equal(u.digest, digest)
+}
+
+// unfinishedOf returns the scoring of a video that is being made by a model.
+func (c *datasetChange) unfinishedOf(video int64, model string) (*unfinished, error) {
+	u := &unfinished{}
+	return u, c.query(unfinishedOf, []any{video, model}, func(r *row) error {
+		u.seq, u.model, u.digest, u.windows = cell[int64](r, 0), cell[int64](r, 1), cell[[]byte](r, 2), r.number(3)
+		return nil
+	})
+}
+
+// partArgs are what a part is stored as. They hold nothing that the caller could change.
+type partArgs struct {
+	video, path string
+	name        string // of the model
+	model       modelArgs
+	digest      []byte
+	first       int
+	at          int64
+}
+
+func newPartArgs(p *audiosearch.Part) *partArgs {
+	return &partArgs{
+		video: p.Video, path: p.Path, name: p.Model,
+		digest: bytes.Clone(p.Digest[:]), first: p.First, at: p.At.UnixMicro(),
+		model: newModelArgs(p.Model, int64(p.Window), int64(p.Hop), p.Classes),
+	}
+}
+
+// PutPart implements [audiosearch.PartStore].
+func (a *AudioSearch) PutPart(
+	ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16,
+) (stored int, err error) {
+	windows, err := windowsOf(p.Classes, columns)
+	if err != nil {
+		return 0, err
+	}
+	args := newPartArgs(&p)
+	var segments [][]segment
+	if windows > 0 {
+		segments = newSegments(columns, args.first)
+	}
+	total := 0
+	err = a.db.writer.write(ctx, func(tx *tx) (err error) {
+		total, err = tx.putPart(org, dataset, args, windows, segments)
+		return err
+	})
+	if err != nil { // the writer may still be at it
+		return 0, err
+	}
+	return total, nil
+}
+
+func (t *tx) putPart(org, dataset string, p *partArgs, windows int, segments [][]segment) (stored int, err error) {
+	c, video, u, err := t.parted(org, dataset, p)
+	if err != nil {
+		return 0, err
+	}
+	models, err := c.knownModels(&p.model)
+	if err != nil {
+		return 0, err
+	}
+	fits := u.fits(models, p.digest)
+	if fits {
+		stored = u.windows
+	}
+	switch {
+	case p.first > stored:
+		return 0, audiosearch.ErrConflict
+	case p.first < stored:
+		_, err := t.exec(useUnfinished, stored, p.at, u.seq)
+		return stored, err
+	case !fits:
+		if models, err = c.models(&p.model); err != nil {
+			return 0, err
+		}
+		if u, err = c.begin(u, video, p, models[0]); err != nil {
+			return 0, err
+		}
+	}
+	for shelf := range segments {
+		added, err := t.putSegments(shelf, segments[shelf])
+		if err != nil {
+			return 0, err
+		}
+		for _, s := range added {
+			if _, err := t.exec(insertPart, u.seq, s.first, s.shelf, s.rows, s.segment); err != nil {
+				return 0, err
+			}
+		}
+	}
+	_, err = t.exec(useUnfinished, stored+windows, p.at, u.seq)
+	return stored + windows, err
+}
+
+// begin replaces the parts of a video by none of another kind.
+func (c *datasetChange) begin(was *unfinished, video int64, p *partArgs, model int64) (*unfinished, error) {
+	err := c.apply([]change{
+		{leaveParts, []any{was.seq}},
+		{insertUnfinished, []any{video, p.name, model, p.digest, 0, p.at}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.unfinishedOf(video, p.name)
+}
+
+// parted looks for the video of a part, and for what is stored of its scoring.
+func (t *tx) parted(org, dataset string, p *partArgs) (c *datasetChange, video int64, u *unfinished, err error) {
+	if c, err = t.changeDataset(org, dataset); err != nil {
+		return nil, 0, nil, err
+	}
+	if video, err = c.videoAt(p.video, p.path); err != nil {
+		return nil, 0, nil, err
+	}
+	u, err = c.unfinishedOf(video, p.name)
+	return c, video, u, err
+}
+
+// Parts implements [audiosearch.PartStore].
+func (a *AudioSearch) Parts(ctx context.Context, org, dataset string, p audiosearch.Part) (stored int, err error) {
+	args := newPartArgs(&p)
+	total := 0
+	err = a.db.writer.write(ctx, func(tx *tx) error {
+		total = 0
+		c, _, u, err := tx.parted(org, dataset, args)
+		if err != nil {
+			return err
+		}
+		models, err := c.knownModels(&args.model)
+		if err != nil || !u.fits(models, args.digest) {
+			return err
+		}
+		total = u.windows
+		_, err = tx.exec(useUnfinished, u.windows, args.at, u.seq)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return total, nil
+}
+
+// partsUpTo returns the parts that a scoring begins with, or ErrConflict if they are not there.
+// They need not be all: those that somebody else has added behind them do not count.
+func (c *datasetChange) partsUpTo(u *unfinished, args *scoringArgs) ([]storedPart, error) {
+	if args.parted == 0 {
+		return nil, nil
+	}
+	models, err := c.knownModels(&args.model)
+	if err != nil {
+		return nil, err
+	}
+	if !u.fits(models, args.digest) {
+		return nil, audiosearch.ErrConflict
+	}
+	var parts []storedPart
+	next := make([]int, len(models)) // window, by shelf
+	err = c.query(partsUpTo, []any{u.seq, args.parted}, func(r *row) error {
+		var p storedPart
+		if err := p.scan(r); err != nil {
+			return err
+		}
+		if p.shelf >= len(next) || p.first != next[p.shelf] {
+			return errLayout
+		}
+		next[p.shelf] += p.rows
+		parts = append(parts, p)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, windows := range next {
+		if windows != args.parted {
+			return nil, audiosearch.ErrConflict
+		}
+	}
+	return parts, nil
+}
+
+// takeParts forgets the parts that have become a scoring, and leaves the others.
+func (c *datasetChange) takeParts(u *unfinished, upTo int) error {
+	if u.seq == 0 {
+		return nil
+	}
+	if upTo > 0 {
+		if _, err := c.exec(takeParts, u.seq, upTo); err != nil {
+			return err
+		}
+	}
+	last := leaveParts
+	if u.windows == upTo {
+		last = deleteUnfinished
+	}
+	_, err := c.exec(last, u.seq)
+	return err
+}
+
+// removeParts removes some parts that nobody needs, or has used since a time.
+func (t *tx) removeParts(before time.Time) (did bool, err error) {
+	left, err := t.number(leftUnfinished)
+	if err != nil {
+		return false, err
+	}
+	if left == 0 {
+		if before.IsZero() {
+			return false, nil
+		}
+		n, err := t.exec(leaveUnused, ceilMicros(before), removeAtOnce)
+		return n > 0, err
+	}
+	var parts []storedPart
+	err = t.query(someParts, []any{left, segmentsAtOnce}, func(r *row) error {
+		parts = append(parts, storedPart{})
+		return parts[len(parts)-1].scan(r)
+	})
+	if err != nil {
+		return false, err
+	}
+	windows := 0
+	for i, p := range parts {
+		if windows += p.rows; i > 0 && windows > windowsAtOnce {
+			return true, nil
+		}
+		err := t.apply([]change{
+			{deleteSegment, []any{p.segment}},
+			{removePart, []any{left, p.first, p.shelf}},
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	if len(parts) < segmentsAtOnce {
+		_, err = t.exec(deleteUnfinished, left)
+	}
+	return true, err
+}

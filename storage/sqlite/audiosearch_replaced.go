@@ -1,0 +1,172 @@
+package sqlite
+
+import "time"
+
+const (
+	replacedDue = "SELECT dataset, model FROM audiosearch_replaced WHERE swept = 0 AND at < ? ORDER BY at LIMIT 1"
+	setSwept    = "UPDATE audiosearch_replaced SET swept = 1 WHERE dataset = ? AND model = ?"
+	modelsNamed = "SELECT seq, vocabulary FROM audiosearch_models WHERE dataset = ? AND model = ?"
+	firstBlock  = "SELECT model, packed, loose, windows, live, seq, layout FROM audiosearch_blocks" +
+		" WHERE model = ? ORDER BY seq LIMIT 1"
+	failedBy = "SELECT video FROM audiosearch_scorings" +
+		" WHERE model = ? AND problem IS NOT NULL AND windows = 0 LIMIT ?"
+)
+
+// dropping is a step that removes what there is by a model that another one has replaced.
+type dropping struct {
+	*datasetChange
+	name string
+	rows []modelRow
+	left int // how many scorings may go yet
+
+	windows int // of the blocks that have gone
+}
+
+// more reports whether the step may go on.
+func (d *dropping) more() bool { return d.left > 0 && d.windows < windowsAtOnce }
+
+// modelRow is a row of modelsNamed.
+type modelRow struct{ seq, vocabulary int64 }
+
+// dropReplaced does a step for a model that was replaced before a time.
+func (t *tx) dropReplaced(before time.Time) (did bool, err error) {
+	if before.IsZero() {
+		return false, nil
+	}
+	d := &dropping{datasetChange: &datasetChange{tx: t}, left: removeAtOnce}
+	var dataset int64
+	err = t.query(replacedDue, []any{ceilMicros(before)}, func(r *row) error {
+		dataset, d.name = cell[int64](r, 0), r.text(1)
+		return nil
+	})
+	if err != nil || dataset == 0 {
+		return false, err
+	}
+	if err := t.query(datasetBySeq, []any{dataset}, d.scan); err != nil {
+		return false, err
+	}
+	err = t.query(modelsNamed, []any{dataset, d.name}, func(r *row) error {
+		d.rows = append(d.rows, modelRow{cell[int64](r, 0), cell[int64](r, 1)})
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	for _, m := range d.rows {
+		if err := d.drop(m.seq); err != nil {
+			return false, err
+		}
+	}
+	if d.more() {
+		if err := d.finish(); err != nil {
+			return false, err
+		}
+	}
+	return true, d.note()
+}
+
+// drop removes scorings by a row of the model: those with scores, which are found by their
+// blocks, and those without.
+func (d *dropping) drop(model int64) error {
+	for d.more() {
+		more, err := d.dropBlock(model)
+		if err != nil {
+			return err
+		}
+		if !more {
+			break
+		}
+	}
+	if !d.more() {
+		return nil
+	}
+	var videos []int64
+	err := d.query(failedBy, []any{model, d.left}, func(r *row) error {
+		videos = append(videos, cell[int64](r, 0))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return d.dropVideos(videos)
+}
+
+// dropBlock removes the scorings that are in the first block, and the block when there are
+// none left.
+func (d *dropping) dropBlock(model int64) (more bool, err error) {
+	var b storedBlock
+	var layout []byte
+	err = d.query(firstBlock, []any{model}, func(r *row) error {
+		b.seq, layout = cell[int64](r, 5), cell[[]byte](r, 6)
+		return b.scan(r)
+	})
+	if err != nil || b.seq == 0 {
+		return false, err
+	}
+	parts, err := readLayout(layout, b.windows)
+	if err != nil {
+		return false, err
+	}
+	dead := make(map[int]bool)
+	err = d.query(deadParts, []any{b.seq}, func(r *row) error {
+		dead[r.number(0)] = true
+		return nil
+	})
+	if err != nil {
+		return false, err
+	}
+	var videos []int64
+	all := true
+	for i, p := range parts {
+		switch {
+		case dead[i]:
+		case len(videos) < d.left:
+			videos = append(videos, p.video)
+		default:
+			all = false
+		}
+	}
+	if err := d.dropVideos(videos); err != nil || !all {
+		return true, err
+	}
+	d.windows += b.windows
+	// It is gone already if it was a segment. Otherwise its counters are others by now.
+	last := b.seq
+	b = storedBlock{}
+	if err := d.query(blockBySeq, []any{last}, b.scan); err != nil || b.model == 0 {
+		return true, err
+	}
+	b.seq = last
+	d.left-- // of blocks without scorings there may be many
+	d.blocks = append(d.blocks, last)
+	return true, d.removeBlock(&b)
+}
+
+// dropVideos removes the scorings of some videos by the model. The videos count as changed,
+// so that whoever has looked which of them are scored hears of it, see stillComplete.
+func (d *dropping) dropVideos(videos []int64) error {
+	for _, video := range videos {
+		if err := d.removeScoringsBy(video, d.name); err != nil {
+			return err
+		}
+	}
+	d.videos = append(d.videos, videos...)
+	d.left -= len(videos)
+	return nil
+}
+
+// finish removes the rows of the model, which have no scorings any more, and its parts.
+func (d *dropping) finish() error {
+	for _, m := range d.rows {
+		err := d.apply([]change{
+			{leavePartsBy, []any{m.seq}},
+			{deleteModel, []any{m.seq}},
+			{freeVocabulary, []any{m.vocabulary}},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	_, err := d.exec(setSwept, d.seq, d.name)
+	return err
+}

@@ -1,0 +1,86 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// Each number of these is counted by entries of an index that stand side by side, and no
+// further than a limit. A statement has one snapshot for all of its numbers.
+const (
+	// For an organization and a limit.
+	countStats = "SELECT" +
+		" (SELECT count(*) FROM (" + someDatasets + "))," +
+		" (SELECT count(*) FROM (SELECT 1 FROM (" + someDatasets + ") d CROSS JOIN audiosearch_videos v" +
+		" ON v.dataset = d.seq LIMIT ?2))," +
+		" (SELECT count(*) FROM (" + openIn + waitingStates + ofOrg + "))," +
+		" (SELECT count(*) FROM (" + openIn + runningStates + ofOrg + "))," +
+		" (SELECT count(*) FROM (" + endedBy + "'SUCCESS' LIMIT ?2))," +
+		" (SELECT count(*) FROM (" + endedBy + "'CLIENT_ERROR' LIMIT ?2))," +
+		" (SELECT count(*) FROM (" + endedBy + "'INTERNAL_ERROR' LIMIT ?2))," +
+		" (" + oldestIn + "'PENDING')," +
+		" (" + oldestIn + "'QUEUED')"
+
+	// For a limit.
+	countBacklog = "SELECT" +
+		" (SELECT count(*) FROM (" + openIn + waitingStates + " LIMIT ?1))," +
+		" (SELECT count(*) FROM (" + openIn + runningStates + " LIMIT ?1))," +
+		" (SELECT min(due_at) FROM audiosearch_runs INDEXED BY audiosearch_runs_due" +
+		" WHERE state IN " + waitingStates + " AND due_at IS NOT NULL)"
+
+	someDatasets  = "SELECT seq FROM audiosearch_datasets WHERE organization = ?1 LIMIT ?2"
+	openRuns      = " FROM audiosearch_runs INDEXED BY audiosearch_runs_states WHERE state <> 'TERMINATED'"
+	openIn        = "SELECT 1" + openRuns + " AND state IN "
+	waitingStates = "('PENDING', 'QUEUED')"
+	runningStates = "('RUNNING', 'TERMINATING')"
+	ofOrg         = " AND organization = ?1 LIMIT ?2"
+	oldestIn      = "SELECT min(created_at)" + openRuns + " AND organization = ?1 AND state = "
+	endedBy       = "SELECT 1 FROM audiosearch_runs INDEXED BY audiosearch_runs_terminations" +
+		" WHERE state = 'TERMINATED' AND organization = ?1 AND termination = "
+)
+
+// Stats implements [audiosearch.Counter].
+func (a *AudioSearch) Stats(
+	ctx context.Context, org string, most int,
+) (stats audiosearch.Stats, err error) {
+	err = a.db.list(ctx, org, countStats, []any{org, most + 1}, func(r *row) error {
+		for i, count := range []*audiosearch.Count{
+			&stats.Datasets, &stats.Videos, &stats.Waiting, &stats.Running,
+			&stats.Succeeded, &stats.ClientErrors, &stats.InternalErrors,
+		} {
+			*count = audiosearch.CountUpTo(r.number(i), most)
+		}
+		// The videos of the first most+1 datasets were counted.
+		stats.Videos.More = stats.Videos.More || stats.Datasets.More
+		stats.OldestWaiting = earlier(r.moment(7), r.moment(8))
+		return nil
+	})
+	if err != nil {
+		return audiosearch.Stats{}, err
+	}
+	return stats, nil
+}
+
+// Backlog implements [audiosearch.Counter].
+func (a *AudioSearch) Backlog(ctx context.Context, most int) (b audiosearch.Backlog, err error) {
+	err = a.db.list(ctx, noOrg, countBacklog, []any{most + 1}, func(r *row) error {
+		b.Waiting = audiosearch.CountUpTo(r.number(0), most)
+		b.Running = audiosearch.CountUpTo(r.number(1), most)
+		b.NextDue = r.moment(2)
+		return nil
+	})
+	if err != nil {
+		return audiosearch.Backlog{}, err
+	}
+	return b, nil
+}
+
+// earlier returns the earlier one of two times, of which those that are zero are none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}

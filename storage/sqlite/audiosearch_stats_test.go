@@ -1,0 +1,155 @@
+package sqlite
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// TestPlansOfStats: each number is counted in an index that has all that is asked for,
+// within its bounds, and no further than the limit.
+func TestPlansOfStats(t *testing.T) {
+	db := plannedAudioSearch(t)
+	for _, c := range []struct {
+		statement string
+		args      int
+		counts    int
+		covering  []string
+		first     string // of which one row is read
+	}{
+		{countStats, 2, 7, []string{
+			"audiosearch_datasets USING COVERING INDEX sqlite_autoindex_audiosearch_datasets_1 (organization=?)",
+			"v USING COVERING INDEX sqlite_autoindex_audiosearch_videos_1 (dataset=?)",
+			"audiosearch_runs USING COVERING INDEX audiosearch_runs_states (state=? AND organization=?)",
+			"audiosearch_runs USING COVERING INDEX audiosearch_runs_terminations (organization=? AND termination=?)",
+		}, ""},
+		{countBacklog, 1, 2, []string{
+			"audiosearch_runs USING COVERING INDEX audiosearch_runs_states (state=?)",
+		}, "audiosearch_runs USING INDEX audiosearch_runs_due (due_at>?)"},
+	} {
+		plan := db.planOf(t, c.statement, make([]any, c.args))
+		t.Log(strings.Join(plan, "\n"))
+		requireNoSort(t, c.statement, plan)
+		seen := make(map[string]int)
+		for _, line := range plan {
+			table, search := strings.CutPrefix(line, "SEARCH ")
+			if !search {
+				require.NotContains(t, line, "audiosearch", "only what was found is gone through")
+				continue
+			}
+			seen[table]++
+		}
+		if c.first != "" {
+			require.Equal(t, 1, seen[c.first], plan)
+			delete(seen, c.first)
+		}
+		require.Len(t, seen, len(c.covering))
+		for _, table := range c.covering {
+			require.NotZero(t, seen[table], table)
+		}
+		require.Equal(t, c.counts, strings.Count(c.statement, "count(*)"))
+	}
+}
+
+// manyCounted opens a file in which an organization has as many videos as are asked for, and
+// runs in every state and of every end.
+func manyCounted(t testing.TB, videos, runs int) *DB {
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	const rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) INSERT INTO "
+	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+		for statement, n := range map[string]int{
+			"audiosearch_datasets SELECT i, 'acme', 'd' || i, i, 1, 0 FROM n":                        3,
+			"audiosearch_videos SELECT i, i % 3 + 1, 'v' || i, 'a path of some length', NULL FROM n": videos,
+			"audiosearch_runs (" + runColumns + ") SELECT i, 'acme', i, 'ada', '{}', 'd1'," +
+				" CASE i % 8 WHEN 0 THEN 'QUEUED' WHEN 1 THEN 'RUNNING' ELSE 'TERMINATED' END," +
+				" CASE i % 8 WHEN 0 THEN '' WHEN 1 THEN '' WHEN 2 THEN 'CLIENT_ERROR'" +
+				" WHEN 3 THEN 'INTERNAL_ERROR' ELSE 'SUCCESS' END," +
+				" '', 0, 0, 0, i, i, NULL, NULL, i * 2, NULL FROM n": runs,
+		} {
+			if _, err := tx.exec(rows+statement, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return db
+}
+
+// TestStatsOfMany: a number that is just the limit is exact, and beyond it there is "at
+// least".
+func TestStatsOfMany(t *testing.T) {
+	const limit = 500
+	db := manyCounted(t, limit+1, 8*limit)
+	most, more := audiosearch.Count{N: limit}, audiosearch.Count{N: limit, More: true}
+	stats, err := db.AudioSearch().Stats(t.Context(), "acme", limit)
+	require.NoError(t, err)
+	require.Equal(t, audiosearch.Stats{
+		Datasets: audiosearch.Count{N: 3}, Videos: more, Waiting: most, Running: most,
+		Succeeded: more, ClientErrors: most, InternalErrors: most, OldestWaiting: time.UnixMicro(8).UTC(),
+	}, stats)
+	backlog, err := db.AudioSearch().Backlog(t.Context(), limit-1)
+	require.NoError(t, err)
+	more.N--
+	want := audiosearch.Backlog{Waiting: more, Running: more, NextDue: time.UnixMicro(16).UTC()}
+	require.Equal(t, want, backlog)
+}
+
+// TestMigrateStats: runs that are there already are counted.
+func TestMigrateStats(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	require.NoError(t, create(path))
+	conn := connectTo(t, path, url.Values{"_journal": {"WAL"}})
+	require.NoError(t, migrate(t.Context(), conn, released(t, 7, "audiosearch", "jobs")))
+	for id, state := range []string{"PENDING", "QUEUED", "RUNNING", "TERMINATED"} {
+		_, err := conn.exec(t.Context(), `INSERT INTO audiosearch_runs (id, organization, actor, query,
+			state, termination, message, done, total, attempts, created_at, updated_at, due_at)
+			VALUES (?1, 'acme', 'ada', '{}', ?2, iif(?2 = 'TERMINATED', 'SUCCESS', ''), '', 0, 0, 0, ?1, 1, 7 - ?1)`,
+			id+1, state)
+		require.NoError(t, err)
+	}
+	require.NoError(t, conn.close())
+
+	db, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	stats, err := db.AudioSearch().Stats(t.Context(), "acme", 10)
+	require.NoError(t, err)
+	two, one := audiosearch.Count{N: 2}, audiosearch.Count{N: 1}
+	require.Equal(t, audiosearch.Stats{
+		Waiting: two, Running: one, Succeeded: one, OldestWaiting: time.UnixMicro(1).UTC(),
+	}, stats)
+	backlog, err := db.AudioSearch().Backlog(t.Context(), 10)
+	require.NoError(t, err)
+	want := audiosearch.Backlog{Waiting: two, Running: one, NextDue: time.UnixMicro(5).UTC()}
+	require.Equal(t, want, backlog)
+}
+
+// BenchmarkStats: what a service asks, of an organization with so many videos and runs.
+func BenchmarkStats(b *testing.B) {
+	for _, n := range []int{1000, 100_000, 1_000_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			db := manyCounted(b, n, n)
+			b.Run("Stats", func(b *testing.B) {
+				for b.Loop() {
+					_, err := db.AudioSearch().Stats(b.Context(), "acme", audiosearch.MaxCount)
+					require.NoError(b, err)
+				}
+			})
+			b.Run("Backlog", func(b *testing.B) {
+				for b.Loop() {
+					_, err := db.AudioSearch().Backlog(b.Context(), audiosearch.MaxCount)
+					require.NoError(b, err)
+				}
+			})
+		})
+	}
+}

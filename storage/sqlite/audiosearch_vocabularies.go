@@ -1,0 +1,138 @@
+package sqlite
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+)
+
+const (
+	insertVocabulary = "INSERT INTO audiosearch_vocabularies (digest, classes, names) VALUES (?,?,?)" +
+		" ON CONFLICT DO NOTHING"
+	vocabularyNames = "SELECT names FROM audiosearch_vocabularies WHERE seq = ?"
+	// Once the last model that needed it is gone.
+	freeVocabulary = "DELETE FROM audiosearch_vocabularies WHERE seq = ?1" +
+		" AND NOT EXISTS (SELECT 1 FROM audiosearch_models WHERE vocabulary = ?1)"
+)
+
+// vocabulary is a list of classes, as it is stored. Nothing in it changes.
+type vocabulary struct {
+	classes []audiosearch.Class
+	numbers map[audiosearch.Class]int // their places in the list
+}
+
+// vocabularies are those that this process knows, by seq.
+type vocabularies struct {
+	mu    sync.Mutex
+	bySeq map[int64]*vocabulary
+	known int // classes of all of them
+}
+
+// knownClasses bounds what a process remembers: the vocabularies of twenty models of the most
+// classes that there may be.
+const knownClasses = 20 * audiosearch.MaxClasses
+
+// get returns a vocabulary, and reads it if it is not known.
+func (vs *vocabularies) get(c *conn, seq int64) (*vocabulary, error) {
+	vs.mu.Lock()
+	known := vs.bySeq[seq]
+	vs.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	var names []audiosearch.Class
+	err := c.query(unbounded, vocabularyNames, []any{seq}, func(r *row) error {
+		return json.Unmarshal([]byte(r.text(0)), &names)
+	})
+	if err == nil && names == nil {
+		err = fmt.Errorf("sqlite: a row is damaged: the vocabulary %d is gone", seq)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := &vocabulary{classes: names, numbers: make(map[audiosearch.Class]int, len(names))}
+	for i, name := range names {
+		v.numbers[name] = i
+	}
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	if other := vs.bySeq[seq]; other != nil { // somebody was faster
+		return other, nil
+	}
+	if vs.known += len(names) + 1; vs.bySeq == nil || vs.known > knownClasses {
+		vs.bySeq, vs.known = make(map[int64]*vocabulary), len(names)+1
+	}
+	vs.bySeq[seq] = v
+	return v, nil
+}
+
+// digestOf is what a vocabulary is found by.
+func digestOf(classes []audiosearch.Class) []byte {
+	size := len(classes)
+	for _, c := range classes {
+		size += len(c)
+	}
+	b := make([]byte, 0, size)
+	for _, c := range classes {
+		b = append(append(b, c...), 0)
+	}
+	sum := sha256.Sum256(b)
+	return sum[:]
+}
+
+// namesText is a vocabulary as it is stored.
+func namesText(classes []audiosearch.Class) (string, error) {
+	if len(classes) == 0 {
+		return "[]", nil
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // somebody may read it
+	if err := e.Encode(classes); err != nil {
+		return "", fmt.Errorf("sqlite: write the names of classes: %w", err)
+	}
+	return string(bytes.TrimSpace(b.Bytes())), nil
+}
+
+// nameClasses is a step of a migration: vocabularies whose digest is a list of AudioSet
+// indexes, of two bytes each, get the names.
+func nameClasses(ctx context.Context, conn *conn) error {
+	var lists [][]any // seq, indexes
+	const read = "SELECT seq, digest FROM audiosearch_vocabularies WHERE names = ''"
+	err := conn.query(ctx, read, nil, func(r *row) error {
+		lists = append(lists, slices.Clone([]any{cell[int64](r, 0), cell[[]byte](r, 1)}))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	all := audioset.Classes()
+	for _, list := range lists {
+		var classes []audiosearch.Class
+		for b, _ := list[1].([]byte); len(b) >= 2; b = b[2:] {
+			if i := int(binary.LittleEndian.Uint16(b)); i < len(all) {
+				classes = append(classes, all[i])
+			} else { // which no released program has stored
+				classes = append(classes, audiosearch.Class(strconv.Itoa(i)))
+			}
+		}
+		names, err := namesText(classes)
+		if err != nil {
+			return err
+		}
+		const write = "UPDATE audiosearch_vocabularies SET (digest, names) = (?, ?) WHERE seq = ?"
+		if _, err := conn.exec(ctx, write, digestOf(classes), names, list[0]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
