@@ -193,11 +193,26 @@ func (in *ingestion) put(ctx context.Context, file FileState, result scored, bad
 	err := s.store.PutScoring(ctx, in.org, in.dataset, in.video.ID, in.video.Path, result.Scoring, result.columns)
 	switch {
 	case errors.Is(err, ErrConflict):
-		return &outcome{kind: moved}, nil
+		return in.overtaken(ctx, file.Digest)
 	case err != nil:
 		return nil, unavailable("store scores", err)
 	}
 	return o, nil
+}
+
+// overtaken is the outcome if there is no place for scores any more: somebody else has scored
+// the same file, or the video was changed in the catalog.
+func (in *ingestion) overtaken(ctx context.Context, digest [32]byte) (*outcome, error) {
+	stored, err := in.service.scoring(ctx, in.org, in.dataset, in.video.ID, in.model.ID)
+	switch {
+	case err == nil && stored.File.Digest == digest:
+		o := known(&stored)
+		o.lasting = false // it is stored
+		return o, nil
+	case err == nil || errors.Is(err, ErrNotScored):
+		return &outcome{kind: moved}, nil
+	}
+	return nil, err
 }
 
 // errModelChanged: what was scored was scored by nobody knows which of two.

@@ -167,7 +167,7 @@ func (r *reader) putPart(ctx context.Context) (*outcome, error) {
 	r.part.At = r.service.now()
 	stored, err := r.service.store.PutPart(ctx, r.org, r.dataset, r.part, r.scores.columns)
 	if errors.Is(err, ErrConflict) {
-		return &outcome{kind: moved}, nil
+		return r.overtaken(ctx, r.part.Digest)
 	}
 	if err != nil {
 		return nil, unavailable("store a part of scores", err)

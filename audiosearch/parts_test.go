@@ -133,6 +133,33 @@ func TestPartsOfTwoProcesses(t *testing.T) {
 	assert.Equal(t, scores(t, whole.db, "a", "volume/1"), scores(t, r.db, "a", "volume/1"))
 }
 
+// TestPartsOfOneThatIsOvertaken: who finds that another one has scored all of the file takes
+// its scores, whether it wants to store a part or the end.
+func TestPartsOfOneThatIsOvertaken(t *testing.T) {
+	for batch := range 7 { // of the 19 segments
+		r := newPartRig(t)
+		r.file("a", noise(20_000, 1), nil)
+		other := r.another(inParts, new(volume))
+		hook := func(context.Context) error {
+			if int(r.scorer.calls.Load()) == batch+1 {
+				in, err := other.Ingest(t.Context(), org, "d")
+				assert.NoError(t, err)
+				assert.Equal(t, audiosearch.Ingested{Scored: 1}, in)
+			}
+			return nil
+		}
+		r.scorer.hook.Store(&hook)
+		in, err := r.Ingest(t.Context(), org, "d")
+		require.NoError(t, err)
+		want := audiosearch.Ingested{Unchanged: 1}
+		if batch < 2 { // it has not stored anything yet, so that it stores all anew
+			want = audiosearch.Ingested{Scored: 1}
+		}
+		require.Equal(t, want, in, "overtaken at batch %d", batch)
+		require.Len(t, scores(t, r.db, "a", "volume/1"), 19)
+	}
+}
+
 // TestPartsOfAnotherFile: what was scored of the file before is of no use.
 func TestPartsOfAnotherFile(t *testing.T) {
 	r := newPartRig(t)

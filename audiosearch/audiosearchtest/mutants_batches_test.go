@@ -39,7 +39,7 @@ var classMutants = []broken{
 			return classes
 		})
 	}},
-	{name: "keeps the first classes of a model", breaks: []string{"classes/of-each-scoring", "classes/change-by-and-by", "classes/order"}, mutate: func(m *mutant) {
+	{name: "keeps the first classes of a model", breaks: []string{"classes/of-each-scoring", "classes/change-by-and-by"}, mutate: func(m *mutant) {
 		first := make(map[string][]audiosearch.Class)
 		m.everyClass(func(s *audiosearch.Scoring, classes []audiosearch.Class) []audiosearch.Class {
 			if first[s.Model] == nil && len(classes) > 0 {
@@ -159,7 +159,9 @@ var batchMutants = []broken{
 	{name: "returns a scoring for each ID", breaks: []string{"scores/scorings", "scores/scorings-many"}, mutate: func(m *mutant) {
 		m.everyScorings(func(found map[string]audiosearch.Scoring, ids []string) {
 			for _, id := range ids {
-				found[id] = found[id]
+				if _, ok := found[id]; !ok {
+					found[id] = audiosearch.Scoring{}
+				}
 			}
 		})
 	}},

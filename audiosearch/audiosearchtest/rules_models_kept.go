@@ -217,7 +217,8 @@ var modelOtherRules = []rule{
 			}
 		}},
 
-	{Rule{"compactor/replaced-durable", "What Compact removed stays removed, and what it kept is there, in the next process."}, needModels | needCompactor | needReopen,
+	{Rule{"compactor/replaced-durable", "What Compact removed stays removed, and what it kept is there, " +
+		"in the next process."}, needModels | needCompactor | needReopen,
 		func(t *testing.T, s *subject) {
 			v := s.withVideos(t, "v")[0]
 			s.score(t, orgA, setA, v, modelX, "7", 10)

@@ -12,7 +12,8 @@ import (
 
 // partOtherRules say how long parts are kept, and what failures do to them.
 var partOtherRules = []rule{
-	{Rule{"parts/conflict-concurrent", "While the path of a video changes to and fro, no parts of one path are ever those of a video that has the other."}, needParts,
+	{Rule{"parts/conflict-concurrent", "While the path of a video changes to and fro, no parts of one path " +
+		"are ever those of a video that has the other."}, needParts,
 		func(t *testing.T, s *subject) {
 			at := [2]audiosearch.Video{s.withVideos(t, "v")[0], {ID: "v", Path: "moved.mp4"}}
 			// Models of their own, so that parts of one path do not hide those of the other.

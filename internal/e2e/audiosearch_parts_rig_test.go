@@ -60,11 +60,11 @@ func (s *stages) at(format string, args ...any) {
 func scoreVideos(file string) (err error) {
 	s := &stages{in: bufio.NewReader(os.Stdin)}
 	// Triggers of the file, see stopWithin, stop this process within a transaction.
-	err = modernc.RegisterScalarFunction("e2e_at", 1, func(_ *modernc.FunctionContext, args []driver.Value) (driver.Value, error) {
+	stop := func(_ *modernc.FunctionContext, args []driver.Value) (driver.Value, error) {
 		s.at("%v", args[0])
 		return nil, nil
-	})
-	if err != nil {
+	}
+	if err := modernc.RegisterScalarFunction("e2e_at", 1, stop); err != nil {
 		return err
 	}
 	ctx := context.Background()
@@ -95,9 +95,10 @@ func scoreVideos(file string) (err error) {
 		return err
 	}
 	media := &stagedMedia{Media: audiosearch.FirstMedia(waves, others)}
-	staged := &stagedScorer{scorer, s}
-	service, err := audiosearch.New(&stagedStore{db.AudioSearch(), s}, db.Queue(nil), &audiosearch.Options{
-		Scorers: []audiosearch.Scorer{staged}, Media: media, Files: folder, Part: part, Logger: slog.New(slog.DiscardHandler),
+	store := &stagedStore{db.AudioSearch(), media, s}
+	service, err := audiosearch.New(store, db.Queue(nil), &audiosearch.Options{
+		Scorers: []audiosearch.Scorer{&stagedScorer{scorer, s}}, Media: media, Files: folder, Part: part,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err
@@ -112,7 +113,7 @@ func scoreVideos(file string) (err error) {
 	if err != nil {
 		return err
 	}
-	s.at("end scored=%d unchanged=%d problems=%d decoded=%d", in.Scored, in.Unchanged, len(in.Problems), media.decoded)
+	s.at("end scored=%d unchanged=%d problems=%d", in.Scored, in.Unchanged, len(in.Problems))
 	return nil
 }
 
@@ -171,17 +172,22 @@ func (s *stagedScorer) Score(ctx context.Context, clips [][]float32) ([]audiosea
 // stagedStore says what is asked of it.
 type stagedStore struct {
 	audiosearch.Store
+	media  *stagedMedia
 	stages *stages
 }
 
-func (s *stagedStore) Parts(ctx context.Context, org, dataset string, p audiosearch.Part) (int, error) {
+func (s *stagedStore) Parts(
+	ctx context.Context, org, dataset string, p audiosearch.Part,
+) (int, error) {
 	s.stages.at("ask")
 	stored, err := s.Store.Parts(ctx, org, dataset, p)
 	s.stages.at("asked %d %v", stored, err)
 	return stored, err
 }
 
-func (s *stagedStore) PutPart(ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16) (int, error) {
+func (s *stagedStore) PutPart(
+	ctx context.Context, org, dataset string, p audiosearch.Part, columns [][]uint16,
+) (int, error) {
 	s.stages.at("put %d %d", p.First, len(columns[0]))
 	stored, err := s.Store.PutPart(ctx, org, dataset, p, columns)
 	s.stages.at("put %d: %d %v", p.First, stored, err)
@@ -189,9 +195,10 @@ func (s *stagedStore) PutPart(ctx context.Context, org, dataset string, p audios
 }
 
 func (s *stagedStore) PutScoring(
-	ctx context.Context, org, dataset, video, path string, scoring audiosearch.Scoring, columns [][]uint16,
+	ctx context.Context, org, dataset, video, path string, scoring audiosearch.Scoring,
+	columns [][]uint16,
 ) error {
-	s.stages.at("flip %d %d", scoring.Windows, len(columns[0]))
+	s.stages.at("flip %d %d of %d samples", scoring.Windows, len(columns[0]), s.media.decoded)
 	err := s.Store.PutScoring(ctx, org, dataset, video, path, scoring, columns)
 	s.stages.at("flipped %v", err)
 	return err
@@ -217,8 +224,8 @@ func (f *scoredFile) begin(free bool) *scoringProcess {
 	self, err := os.Executable()
 	require.NoError(f.t, err)
 	p := &scoringProcess{t: f.t, cmd: exec.Command(self), free: free}
-	p.cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "E2E_SCORE="+f.path, "E2E_SCORE_FOLDER="+f.media.dir,
-		"E2E_SCORE_PART="+f.part.String())
+	p.cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0", "E2E_SCORE="+f.path,
+		"E2E_SCORE_FOLDER="+f.media.dir, "E2E_SCORE_PART="+f.part.String())
 	if free {
 		p.cmd.Env = append(p.cmd.Env, "E2E_SCORE_FREE=1")
 	}
@@ -291,13 +298,16 @@ func (p *scoringProcess) kill() {
 	p.late.Stop()
 }
 
-// batches returns the batches that the process has begun to score.
-func (p *scoringProcess) batches() []string {
-	batches := []string{}
+// said returns what the process has said at a stage.
+func (p *scoringProcess) said(stage string) []string {
+	lines := []string{}
 	for _, line := range p.log {
-		if strings.HasPrefix(line, "score ") {
-			batches = append(batches, line)
+		if strings.HasPrefix(line, stage) {
+			lines = append(lines, line)
 		}
 	}
-	return batches
+	return lines
 }
+
+// batches returns the batches that the process has begun to score.
+func (p *scoringProcess) batches() []string { return p.said("score ") }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,8 +28,9 @@ func newScoredFile(t *testing.T, m *media, name string) *scoredFile {
 	f := &scoredFile{t, filepath.Join(t.TempDir(), "scores.db"), m, 30 * time.Second}
 	f.open(func(db *sqlite.DB) {
 		store := db.AudioSearch()
-		require.NoError(t, store.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "o", ID: "d"}))
-		require.NoError(t, store.PutVideos(t.Context(), "o", "d", []audiosearch.Video{{ID: "v", Path: name}}))
+		d, videos := audiosearch.Dataset{Organization: "o", ID: "d"}, []audiosearch.Video{{ID: "v", Path: name}}
+		require.NoError(t, store.CreateDataset(t.Context(), d))
+		require.NoError(t, store.PutVideos(t.Context(), "o", "d", videos))
 	})
 	return f
 }
@@ -59,7 +59,8 @@ func (f *scoredFile) stopWithin(statements ...string) {
 	f.t.Helper()
 	f.plain(func(db *sql.DB) {
 		for _, s := range statements {
-			_, err := db.ExecContext(f.t.Context(), fmt.Sprintf("CREATE TRIGGER \"e2e %s\" AFTER %[1]s BEGIN SELECT e2e_at('%[1]s'); END", s))
+			trigger := fmt.Sprintf("CREATE TRIGGER \"e2e %s\" AFTER %[1]s BEGIN SELECT e2e_at('%[1]s'); END", s)
+			_, err := db.ExecContext(f.t.Context(), trigger)
 			require.NoError(f.t, err)
 		}
 	})
@@ -70,8 +71,10 @@ func (f *scoredFile) stopWithin(statements ...string) {
 func (f *scoredFile) rows() (unfinished, parts, scores int) {
 	f.t.Helper()
 	f.plain(func(db *sql.DB) {
-		require.NoError(f.t, db.QueryRowContext(f.t.Context(), `SELECT (SELECT count(*) FROM audiosearch_unfinished),
-			(SELECT count(*) FROM audiosearch_parts), (SELECT count(*) FROM audiosearch_segments)`).Scan(&unfinished, &parts, &scores))
+		const count = "SELECT (SELECT count(*) FROM audiosearch_unfinished)," +
+			" (SELECT count(*) FROM audiosearch_parts), (SELECT count(*) FROM audiosearch_segments)"
+		row := db.QueryRowContext(f.t.Context(), count)
+		require.NoError(f.t, row.Scan(&unfinished, &parts, &scores))
 	})
 	return unfinished, parts, scores
 }
@@ -80,22 +83,29 @@ func (f *scoredFile) rows() (unfinished, parts, scores int) {
 type scored struct {
 	scoring audiosearch.Scoring // but for when
 	scores  [][]uint16
-	batches []string
-	end     string // of the process that scored it
+	batches []string // that the process scored
+	flip    string   // what it said then
 }
 
 func (f *scoredFile) scored() (s scored) {
 	f.t.Helper()
 	f.open(func(db *sqlite.DB) {
-		found, err := db.AudioSearch().Scorings(f.t.Context(), "o", "d", stagedModel, []string{"v"})
+		store, ctx := db.AudioSearch(), f.t.Context()
+		found, err := store.Scorings(ctx, "o", "d", stagedModel, []string{"v"})
 		require.NoError(f.t, err)
 		s.scoring = found["v"]
 		s.scoring.At = time.Time{}
-		s.scores, err = db.AudioSearch().WindowScores(f.t.Context(), "o", "d", "v", stagedModel, 0, math.MaxInt32)
+		s.scores, err = store.WindowScores(ctx, "o", "d", "v", stagedModel, 0, math.MaxInt32)
 		require.NoError(f.t, err)
 	})
 	return s
 }
+
+// How a process ends that has scored the video, and one that has found it scored.
+const (
+	scoredEnd    = "end scored=1 unchanged=0 problems=0"
+	unchangedEnd = "end scored=0 unchanged=1 problems=0"
+)
 
 // undisturbed returns what a video is scored as that nobody disturbs.
 func undisturbed(t *testing.T, m *media, name string, part time.Duration) scored {
@@ -103,10 +113,9 @@ func undisturbed(t *testing.T, m *media, name string, part time.Duration) scored
 	f := newScoredFile(t, m, name)
 	f.part = part
 	p := f.begin(true)
-	end := p.finish()
-	require.Contains(t, end, "end scored=1 unchanged=0 problems=0")
+	require.Equal(t, scoredEnd, p.finish())
 	s := f.scored()
-	s.end, s.batches = end, p.batches()
+	s.flip, s.batches = p.said("flip ")[0], p.batches()
 	unfinished, parts, _ := f.rows()
 	require.Zero(t, unfinished+parts)
 	return s
@@ -155,7 +164,7 @@ func varied(seconds float64, seed uint64) [][]float32 {
 const (
 	inBegin = "INSERT ON audiosearch_unfinished" // the first part of a video
 	inPart  = "INSERT ON audiosearch_parts"
-	inCount = "UPDATE OF windows ON audiosearch_unfinished" // also where a process asks what is stored
+	inCount = "UPDATE OF windows ON audiosearch_unfinished" // also where one asks what is stored
 	inFlip  = "INSERT ON audiosearch_scorings"
 	inTake  = "DELETE ON audiosearch_parts"
 	inEnd   = "DELETE ON audiosearch_unfinished"
@@ -167,7 +176,7 @@ const (
 // the scores are those of a process that nobody disturbs, bit for bit.
 func TestKillUnderScoring(t *testing.T) {
 	t.Parallel()
-	const seconds, segments = 145.3, 69 // four parts, a batch that is not full, and the last segment
+	const seconds, segments = 145.3, 69 // four parts, half a batch, and the last segment
 	kills := []struct {
 		at     string
 		nth    int // of the process
@@ -189,7 +198,7 @@ func TestKillUnderScoring(t *testing.T) {
 		{"put 48: 64", 1, 4 * signalPart},
 		{"scored", 1, 4 * signalPart},
 		{"score ", 2, 4 * signalPart},
-		{"flip 69 5", 1, 4 * signalPart},
+		{"flip ", 1, 4 * signalPart},
 		{inFlip, 1, 4 * signalPart},
 		{inTake, 1, 4 * signalPart},
 		{inEnd, 1, 4 * signalPart},
@@ -206,14 +215,20 @@ func TestKillUnderScoring(t *testing.T) {
 			}
 			want := undisturbed(t, m, name, 30*time.Second)
 			require.Len(t, want.scores, segments)
-			whole := undisturbed(t, m, name, time.Hour) // without parts
-			require.Equal(t, want.scores, whole.scores)
-			require.Equal(t, want.batches, whole.batches)
+			if name == "sound.wav" {
+				whole := undisturbed(t, m, name, time.Hour) // without parts
+				require.Equal(t, want.scores, whole.scores)
+				require.Equal(t, want.batches, whole.batches)
+			}
 
 			f := newScoredFile(t, m, name)
 			f.stopWithin(inBegin, inPart, inCount, inFlip, inTake, inEnd)
 			before, total := 0, 0
 			for _, kill := range kills {
+				within := strings.Contains(kill.at, " ON ") && kill.at != inFlip
+				if within && name != "sound.wav" {
+					continue // the store does not know the kind of file, and ffmpeg starts slowly
+				}
 				p := f.begin(false)
 				require.Equal(t, "begin, and see 0", p.log[0], "nobody sees parts")
 				for range kill.nth {
@@ -221,16 +236,19 @@ func TestKillUnderScoring(t *testing.T) {
 				}
 				p.kill()
 				want.requireFrom(t, before, p)
-				if i := slices.IndexFunc(p.log, func(s string) bool { return strings.HasPrefix(s, "asked") }); i >= 0 {
-					require.Equal(t, fmt.Sprintf("asked %d <nil>", before), p.log[i])
+				for _, line := range p.said("asked") {
+					require.Equal(t, fmt.Sprintf("asked %d <nil>", before), line)
+				}
+				for _, line := range p.said("flip ") {
+					require.Equal(t, want.flip, line, "all of the sound was decoded")
 				}
 				before, total = kill.stored, total+len(p.batches())
 			}
 			p := f.begin(false)
 			require.Equal(t, fmt.Sprintf("begin, and see %d", segments), p.log[0])
-			require.Equal(t, "end scored=0 unchanged=1 problems=0 decoded=0", p.finish())
+			require.Equal(t, unchangedEnd, p.finish())
 			want.require(t, f)
-			t.Logf("%d kills; %d batches scored, undisturbed %d", len(kills), total, len(want.batches))
+			t.Logf("%d batches scored, undisturbed %d", total, len(want.batches))
 		})
 	}
 }

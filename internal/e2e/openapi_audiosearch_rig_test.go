@@ -53,7 +53,7 @@ func (s searchAPIStore) CreateRun(ctx context.Context, r audiosearch.Run, most i
 type searchAPIModel struct{ classes []audiosearch.Class }
 
 func (m searchAPIModel) Model(context.Context) (audiosearch.Model, error) {
-	return audiosearch.Model{ID: "stored", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second, Classes: m.classes}, nil
+	return audiosearch.Model{ID: "stored", Family: "stored", SampleRate: 16000, Window: 10 * time.Second, Hop: 2 * time.Second, Classes: m.classes}, nil
 }
 
 func (searchAPIModel) Score(context.Context, [][]float32) ([]audiosearch.Scores, error) {
