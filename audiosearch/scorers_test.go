@@ -316,3 +316,28 @@ func TestModelChosenMeanwhile(t *testing.T) {
 	assert.Zero(t, one.clips.Load())
 	assert.Equal(t, map[string]bool{"f/2": true}, r.models())
 }
+
+// TestScoringWhileAScorerHangs: what is stored is read all the same, by one model at once, by
+// several after five seconds at most.
+func TestScoringWhileAScorerHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := newFlat("first", "1", "Loud"), newFlat("second", "1", "Bright")
+		r := newScorerRig(t, first)
+		r.video("a", 4000, nil, nil)
+		r.ingest()
+		first.hangs.Store(true)
+		fresh := r.another(nil, first)
+		start := time.Now()
+		scoring, err := fresh.Scoring(t.Context(), org, "d", "a")
+		require.NoError(t, err)
+		assert.Equal(t, "first/1", scoring.Model)
+		assert.Equal(t, start, time.Now())
+
+		_, err = r.another(nil, second).Ingest(t.Context(), org, "d")
+		require.NoError(t, err)
+		heard, err := r.another(nil, first, second).Top(t.Context(), org, "d", "a", 0, time.Second, 10)
+		require.NoError(t, err)
+		assert.Len(t, heard, 2)
+		assert.Equal(t, start.Add(5*time.Second), time.Now())
+	})
+}

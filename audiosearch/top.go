@@ -28,13 +28,17 @@ func (s *Service) scorings(ctx context.Context, org, dataset, video string) ([]S
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range s.plugs { // their order
-		if _, err := p.quick(ctx); ctx.Err() != nil {
-			return nil, unavailable("read a scoring", err)
+	current := s.inOrder(known)
+	if len(current) > 1 { // the order of the scorers counts
+		asking, cancel := context.WithTimeout(ctx, modelWait)
+		for _, p := range s.plugs {
+			_, _ = p.quick(asking) // who is away comes later
 		}
+		cancel()
+		current = s.inOrder(known)
 	}
 	var all []Scoring
-	for _, m := range s.inOrder(known) {
+	for _, m := range current {
 		scoring, err := s.scoring(ctx, org, dataset, video, m.ID)
 		switch {
 		case err == nil:
