@@ -84,7 +84,7 @@ func (d *soundBench) compare(b *testing.B, filters []audiosearch.Filter) {
 	for _, s := range stretches {
 		windows += len(s)
 	}
-	q := audiosearch.ScoreQuery{Model: "m", Filters: filters, Limit: 40}
+	q := audiosearch.ScoreQuery{Model: "m", Class: "0", Filters: filters, Limit: 40}
 	var hits []audiosearch.Hit
 	var best []uint16
 	var err error
@@ -104,6 +104,7 @@ func (d *soundBench) compare(b *testing.B, filters []audiosearch.Filter) {
 			took[i] = append(took[i], time.Since(begun)/time.Duration(repeat))
 		}
 		require.NoError(b, err)
+		require.Len(b, hits, len(best))
 		for i, h := range hits {
 			require.Equal(b, best[i], h.Score)
 		}
