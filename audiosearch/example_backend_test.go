@@ -2,6 +2,7 @@ package audiosearch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -135,6 +136,78 @@ func ExampleRunPruner() {
 	fmt.Println(pruner.PruneRuns(ctx, noon.Add(time.Hour), 100))
 	// Output:
 	// 1 <nil>
+}
+
+// Parts follow each other, and nobody sees them. PutScoring brings the last segments, and the
+// parts before them become scores without being copied.
+func ExamplePartStore() {
+	store := newStore()
+	var parts audiosearch.PartStore = store
+	ctx := context.Background()
+	part := audiosearch.Part{Video: "v", Path: "v.mp4", Model: "m/1", Digest: [32]byte{1},
+		Window: 10 * time.Second, Hop: 2 * time.Second, Classes: []audiosearch.Class{"Bark"}, At: noon}
+	fmt.Println(parts.PutPart(ctx, "acme", "d", part, [][]uint16{{100, 200}}))
+	fmt.Println(parts.Parts(ctx, "acme", "d", part)) // what a process asks that begins again
+
+	part.First = 3
+	_, err := parts.PutPart(ctx, "acme", "d", part, [][]uint16{{400}})
+	fmt.Println(err)
+	q := audiosearch.ScoreQuery{Model: "m/1", Class: "Bark", Limit: 3}
+	fmt.Println(store.Search(ctx, "acme", "d", q))
+
+	check(store.PutScoring(ctx, "acme", "d", "v", "v.mp4", audiosearch.Scoring{
+		Model: "m/1", At: noon, File: audiosearch.FileState{Digest: part.Digest}, Duration: 14 * time.Second,
+		Window: part.Window, Hop: part.Hop, Windows: 3, Classes: part.Classes,
+	}, [][]uint16{{300}})) // the third of three segments
+	fmt.Println(store.Search(ctx, "acme", "d", q))
+	fmt.Println(parts.Parts(ctx, "acme", "d", part))
+	// Output:
+	// 2 <nil>
+	// 2 <nil>
+	// audiosearch: the video was changed meanwhile
+	// [] <nil>
+	// [{v 2 300} {v 1 200} {v 0 100}] <nil>
+	// 0 <nil>
+}
+
+// A model takes the place of another one when it has scored what that one has.
+func ExampleModelStore() {
+	store := newStore()
+	var models audiosearch.ModelStore = store
+	ctx := context.Background()
+	check(models.SetModel(ctx, "acme", "d", audiosearch.ModelChange{Family: "m", To: "m/1", At: noon}))
+	check(putScores(store, 1, 2, 3)) // by m/1
+
+	next := audiosearch.ModelChange{Family: "m", From: "m/1", To: "m/2", At: noon.Add(time.Hour)}
+	err := models.SetModel(ctx, "acme", "d", next)
+	fmt.Println(errors.Is(err, audiosearch.ErrConflict)) // m/2 has not scored the video
+	next.Incomplete = true
+	check(models.SetModel(ctx, "acme", "d", next))
+
+	known, err := models.Models(ctx, "acme", "d")
+	check(err)
+	for _, m := range known {
+		fmt.Println(m.ID, m.Family, m.Current, m.ReplacedAt.Format(time.TimeOnly), m.Classes)
+	}
+	// Output:
+	// true
+	// m/1 m false 13:00:00 [0]
+	// m/2 m true 00:00:00 []
+}
+
+// Numbers are counted so far and no further.
+func ExampleCounter() {
+	store := newStore()
+	var counter audiosearch.Counter = store
+	ctx := context.Background()
+	check(store.PutVideos(ctx, "acme", "d", []audiosearch.Video{{ID: "w"}, {ID: "x"}}))
+	for _, most := range []int{2, 3} {
+		stats, err := counter.Stats(ctx, "acme", most)
+		fmt.Println(stats.Videos, err)
+	}
+	// Output:
+	// 2+ <nil>
+	// 3 <nil>
 }
 
 // Compact tidies up in steps, and changes no answer.
