@@ -127,7 +127,7 @@ type ProblemKind string
 // The kinds of problems.
 const (
 	ProblemInvalid          ProblemKind = "invalid"           // the argument itself
-	ProblemUnsupportedClass ProblemKind = "unsupported_class" // the scorer does not predict the class
+	ProblemUnsupportedClass ProblemKind = "unsupported_class" // no scorer predicts the class, and no current model has scores of it
 	ProblemUnknownKey       ProblemKind = "unknown_key"       // no video of the dataset has the metadata key
 	ProblemTooLong          ProblemKind = "string_too_long"   // a key or a value of a filter
 	ProblemNotANumber       ProblemKind = "not_a_number"      // the value of a filter that compares numbers

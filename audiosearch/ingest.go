@@ -18,7 +18,7 @@ type Ingested struct {
 // cannot be scored is a problem, and not an error. If a scorer has a new model, that takes
 // the place of the current one of its family once it has scored what that one has. Ingest may
 // run beside searches, and any number of times. If a scorer is away, the others score, and the
-// error is [ErrUnavailable].
+// error is [ErrUnavailable]. A service without scorers scores nothing, which is no error.
 func (s *Service) Ingest(ctx context.Context, org, dataset string) (Ingested, error) {
 	return s.ingest(ctx, org, dataset, s.opts.Ingesting)
 }

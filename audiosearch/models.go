@@ -18,8 +18,12 @@ func (s *Service) Models(ctx context.Context, org, dataset string) ([]DatasetMod
 // UseModel makes a model the current one of its family in a dataset, though it may lack
 // videos that the present one has scored. It is the way back: a model that was replaced does
 // not return by itself, so that two services with different models of a family do not undo
-// each other's work. The model must be that of a scorer here, or one that the dataset knows;
-// otherwise the error is a [*ValidationError].
+// each other's work. The model must be that of a scorer here, or have been a current one of
+// the dataset; otherwise the error is a [*ValidationError].
+//
+// A model whose scorer is gone answers with what it has scored. So when the way back is to
+// last, bring back its scorer, too: one with the replaced model makes no scores of new
+// videos, but of classes that the current model does not predict.
 func (s *Service) UseModel(ctx context.Context, org, dataset, model string) error {
 	const tries = 3 // others may change it at the same time
 	for try := 1; ; try++ {

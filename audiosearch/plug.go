@@ -103,8 +103,8 @@ func (s *Service) PingScorers(ctx context.Context) error {
 // Classes returns the sound classes that the service's scorers predict, each once, in the
 // order of the scorers and of their models. A scorer that is away counts with what it said
 // last. A scorer that has said nothing yet and is away is left out; if there is no other,
-// the error is [ErrUnavailable]. Datasets may have scores of further classes
-// ([Service.Models]).
+// the error is [ErrUnavailable]. A service without scorers has no classes of its own.
+// Datasets may have scores of further classes ([Service.Models]).
 func (s *Service) Classes(ctx context.Context) ([]Class, error) {
 	var classes []Class
 	var failure error

@@ -21,7 +21,8 @@ type Query struct {
 	SkipModeration bool
 
 	// Model asks for the scores by one model, by its ID. "": those by the current model of
-	// the first family that predicts the class, in the order of the scorers.
+	// the first family that predicts the class, in the order of the scorers. If a scorer
+	// has another model of that family which alone predicts the class: those by that one.
 	Model string `json:",omitempty"`
 }
 

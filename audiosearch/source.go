@@ -161,7 +161,7 @@ func (s *Service) unsupported(class Class, known datasetModels) *Problem {
 			add(known[i].Classes)
 		}
 	}
-	message := "cannot be found by this server's scorer, which knows: " + classNamesOf(classes)
+	message := "cannot be found by this server, which knows: " + classNamesOf(classes)
 	if len(classes) == 0 {
 		message = "cannot be found: no video of the dataset has been scored, and this server has no scorer"
 	}

@@ -172,7 +172,7 @@ func (f *Found) message() string {
 	problems, matched := f.Problems, f.matched
 	var b strings.Builder
 	if f.LeftOut > 0 {
-		fmt.Fprintf(&b, "%d of %d videos were left out: they are not scored yet, and the scorer of the other ones is not there. ",
+		fmt.Fprintf(&b, "%d of %d videos were left out: the model that was searched has not scored them, and its scorer is not there. ",
 			f.LeftOut, matched)
 	}
 	partly := 0

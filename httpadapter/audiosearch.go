@@ -29,7 +29,8 @@ type AudioSearchOptions struct {
 
 	// Classes are the values of audio_class, 1 to [audiosearch.MaxClasses], each once. None:
 	// the 527 of AudioSet, which the document lists. A host whose models have another
-	// vocabulary names it here.
+	// vocabulary names it here, as [audiosearch.Service.Classes] returns it. A front end
+	// without scorers takes the names from [audiosearch.Service.Models], or from its code.
 	Classes []audiosearch.Class
 }
 
@@ -75,6 +76,7 @@ type audioSearchAdapter struct {
 	h       *Handler
 	service *audiosearch.Service
 	classes []audiosearch.Class        // the values of audio_class
+	many    bool                       // too many to name all in an answer
 	known   map[audiosearch.Class]bool // the same
 	enum    string                     // what is said of another value
 	ops     []string                   // the values of op
@@ -99,6 +101,7 @@ func newAudioSearchAdapter(s *audiosearch.Service, classes []audiosearch.Class) 
 	// Whoever sends a wrong name must not be sent megabytes for it.
 	const longest = 64 << 10
 	if a.enum = oneOf(a.names()); len(a.enum) > longest {
+		a.many = true
 		a.enum = fmt.Sprintf("Input should be one of the %d sound classes of this server", len(a.classes))
 	}
 	for _, op := range audiosearch.Ops() {

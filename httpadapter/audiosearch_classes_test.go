@@ -25,7 +25,7 @@ func TestSearchClassesOfAHost(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.post(search("Silence")).Code)
 	requireDetails(t, r.post(search("Dog")), detail{"body.audio_class", "enum", `Input should be 'Silence', 'Robin "rufa"' or "O'Hare"`})
 	requireDetails(t, r.post(search(`Robin "rufa"`)), detail{"body.audio_class", "unsupported_class",
-		"Cannot be found by this server's scorer, which knows: Dial tone; Silence"})
+		"Cannot be found by this server, which knows: Dial tone; Silence"})
 
 	document, err := httpadapter.OpenAPI(nil, r.handler)
 	require.NoError(t, err)
@@ -52,8 +52,13 @@ func TestSearchManyClasses(t *testing.T) {
 	}
 	r := newSoundRig(t, withClasses(classes...), nil)
 	require.Equal(t, http.StatusOK, r.post(`{"dataset_id":"calls","audio_class":"Silence"}`).Code)
-	requireDetails(t, r.post(`{"dataset_id":"calls","audio_class":"silence"}`),
-		detail{"body.audio_class", "enum", "Input should be one of the 10000 sound classes of this server"})
+	const many = "Input should be one of the 10000 sound classes of this server"
+	for wrong, message := range map[string]string{
+		`"silence"`: many + "; did you mean 'Silence'?", `"Dog"`: many, `7`: many,
+	} {
+		requireDetails(t, r.post(`{"dataset_id":"calls","audio_class":`+wrong+`}`),
+			detail{"body.audio_class", "enum", message})
+	}
 
 	for _, wrong := range [][]audiosearch.Class{append(classes, "one more"), {"Dog", "Dog"}, {""}, {audiosearch.Class(strings.Repeat("n", 256))}} {
 		_, err := httpadapter.NewAudioSearch(r.service, httpadapter.Bearer(verifySoundCaller), withClasses(wrong...))

@@ -60,9 +60,9 @@ var problemCases = []problemCase{
 		"audio_class: must not be empty",
 		[]string{"body.audio_class value_error: Value error, must not be empty"}},
 	{"the class is not known", startOf(func(q *audiosearch.Query) { q.Class = "Bark" }),
-		`audio_class: cannot be found by this server's scorer, which knows: Dial tone; Silence`,
+		`audio_class: cannot be found by this server, which knows: Dial tone; Silence`,
 		[]string{`body.audio_class unsupported_class: ` +
-			`Cannot be found by this server's scorer, which knows: Dial tone; Silence`}},
+			`Cannot be found by this server, which knows: Dial tone; Silence`}},
 	{"numbers", startOf(func(q *audiosearch.Query) { q.Limit, q.Offset = -1, -1 }),
 		"limit: must be 1 to 1000\noffset: must be 0 or more",
 		[]string{

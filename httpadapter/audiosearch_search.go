@@ -59,7 +59,13 @@ func (a *audioSearchAdapter) class(body *object) audiosearch.Class {
 			return class
 		}
 	}
-	body.refuse(field, "enum", a.enum)
+	message := a.enum
+	if a.many && v.Kind() == strictjson.String {
+		if near := audiosearch.Nearest(v.Text(), a.classes); near != "" {
+			message += fmt.Sprintf("; did you mean '%s'?", near)
+		}
+	}
+	body.refuse(field, "enum", message)
 	return ""
 }
 

@@ -81,7 +81,7 @@ func TestSearchClasses(t *testing.T) {
 			require.Equal(t, http.StatusOK, w.Code)
 			continue
 		}
-		requireDetails(t, w, detail{"body.audio_class", "unsupported_class", "Cannot be found by this server's scorer, which knows: Dial tone; Silence"})
+		requireDetails(t, w, detail{"body.audio_class", "unsupported_class", "Cannot be found by this server, which knows: Dial tone; Silence"})
 	}
 	require.Len(t, names, 527)
 	message := "Input should be " + strings.Join(names[:526], ", ") + " or " + names[526]
@@ -232,7 +232,7 @@ func TestSearchKeysAndClass(t *testing.T) {
 	unknown := func(i int) detail {
 		return detail{fmt.Sprintf("body.metadata_filters.%d.key", i), "unknown_key", "No video of the dataset has this metadata key"}
 	}
-	unsupported := detail{"body.audio_class", "unsupported_class", "Cannot be found by this server's scorer, which knows: Dial tone; Silence"}
+	unsupported := detail{"body.audio_class", "unsupported_class", "Cannot be found by this server, which knows: Dial tone; Silence"}
 	const filters = `"metadata_filters":[{"key":"Site","value":"x"},{"key":"site","value":"x"},{"key":"","value":"1","op":">"},{"key":"site ","value":"x"}]`
 	requireDetails(t, r.post(aSearch(filters)), unknown(0), unknown(2), unknown(3))
 	requireDetails(t, r.post(`{"dataset_id":"calls","audio_class":"Dog",`+filters+`}`), unsupported, unknown(0), unknown(2), unknown(3))
