@@ -22,6 +22,8 @@ type ingestion struct {
 	samples atomic.Int64 // decoded
 
 	info     Info
+	state    FileState // of the file, when its reading began
+	partless bool      // its parts are of no use
 	reported time.Time // of the latest progress
 }
 
@@ -69,7 +71,12 @@ func (in *ingestion) work(ctx context.Context) (*outcome, error) {
 	switch {
 	case err == nil:
 		o = <-came
-	case in.stage.Load() != reading:
+	case in.stage.Load() == scoring:
+		var failure *scorerError
+		if ctx.Err() == nil && !errors.As(err, &failure) {
+			err = &scorerError{err}
+		}
+	case in.stage.Load() == storing:
 	case errors.Is(err, errStalled):
 		o, err = failed(errors.New("reading it showed no progress for too long: look at the file and where it is stored")), nil
 	case errors.As(err, &panicked):
@@ -155,10 +162,10 @@ func (in *ingestion) file(ctx context.Context, file string, beat func(time.Durat
 		return known(&stored), nil
 	}
 
-	in.info = info
+	in.info, in.state = info, before
 	var result scored
 	if bad == nil {
-		if result, bad, err = in.score(ctx, file, before.Digest, beat); err != nil {
+		if result, bad, err = in.score(ctx, file, beat); err != nil {
 			return nil, err
 		}
 		if bad != nil && !bad.lasting {
@@ -168,19 +175,25 @@ func (in *ingestion) file(ctx context.Context, file string, beat func(time.Durat
 	if err := in.sameModel(ctx); err != nil {
 		return nil, err
 	}
-	in.stage.Store(reading)
-	if files, ok := s.opts.Files.(SameFiles); ok && !files.Same(in.org, in.video.Path, file) {
-		return &outcome{kind: rewritten}, nil
-	}
-	after, unread := statFile(file)
-	if unread != nil {
-		return unread, nil
-	}
-	if !after.sameStat(before) {
-		return &outcome{kind: rewritten}, nil
+	if o := in.sameFile(file); o != nil {
+		return o, nil
 	}
 	in.stage.Store(storing)
 	return in.put(ctx, before, result, bad)
+}
+
+// sameFile returns an outcome unless the file is still the one that is being scored.
+func (in *ingestion) sameFile(file string) *outcome {
+	in.stage.Store(reading)
+	files, ok := in.service.opts.Files.(SameFiles)
+	if ok && !files.Same(in.org, in.video.Path, file) {
+		return &outcome{kind: rewritten}
+	}
+	now, unread := statFile(file)
+	if unread == nil && !now.sameStat(in.state) {
+		unread = &outcome{kind: rewritten}
+	}
+	return unread
 }
 
 // put stores what came of scoring the file.
@@ -223,7 +236,7 @@ var errModelChanged = fmt.Errorf("%w: the scorer's model changed meanwhile: try 
 func (in *ingestion) sameModel(ctx context.Context) error {
 	in.stage.Store(scoring)
 	now, err := in.scorer.model(ctx)
-	if err == nil && now.ID != in.model.ID {
+	if err == nil && !now.sameScores(&in.model) {
 		err = errModelChanged
 	}
 	return err

@@ -18,6 +18,7 @@ type scored struct {
 // reader is a file that is being scored.
 type reader struct {
 	*ingestion
+	file     string
 	beat     func(time.Duration)
 	segments *segmenter
 	scores   *collector
@@ -26,17 +27,17 @@ type reader struct {
 
 // score decodes the file and has it scored, a part at a time. If the outcome is a problem that
 // lasts, there may be scores as well, of the part of the file that is there.
-func (in *ingestion) score(ctx context.Context, file string, digest [32]byte, beat func(time.Duration)) (scored, *outcome, error) {
+func (in *ingestion) score(ctx context.Context, file string, beat func(time.Duration)) (scored, *outcome, error) {
 	s := in.service
 	if in.info.Duration > s.opts.MaxDuration {
 		return scored{}, in.tooLong(), nil
 	}
 	in.samples.Store(0)
-	part, err := in.parts(ctx, digest)
+	part, err := in.parts(ctx, in.state.Digest)
 	if err != nil {
 		return scored{}, nil, err
 	}
-	r := &reader{in, beat, newSegmenter(&in.model), newCollector(len(in.model.Classes)), part}
+	r := &reader{in, file, beat, newSegmenter(&in.model), newCollector(len(in.model.Classes)), part}
 	r.segments.skip(part.First)
 	var bad *outcome
 	for block, err := range s.opts.Media.PCM(ctx, file, in.model.SampleRate) {
@@ -82,7 +83,8 @@ func (in *ingestion) score(ctx context.Context, file string, digest [32]byte, be
 			return scored{}, o, err
 		}
 	}
-	if r.segments.dropping > 0 { // it was longer when its parts were stored
+	if r.segments.dropping > 0 { // it was longer when its parts were stored, or its decoder was another one
+		in.partless = true
 		return scored{}, &outcome{kind: rewritten}, nil
 	}
 	if r.segments.taken == 0 {
@@ -107,7 +109,7 @@ func (r *reader) flush(ctx context.Context, clips [][]float32) (*outcome, error)
 	r.stage.Store(reading)
 	r.beat(r.service.opts.Stall)
 	r.segments.take(len(clips))
-	if r.scores.windows() < r.partWindows() {
+	if r.partless || r.scores.windows() < r.partWindows() {
 		return nil, nil
 	}
 	return r.putPart(ctx)
@@ -144,7 +146,7 @@ func (in *ingestion) parts(ctx context.Context, digest [32]byte) (Part, error) {
 		// As in describe: stored times are told from whole samples.
 		Window: m.duration(int64(m.samples(m.Window))), Hop: m.duration(int64(m.samples(m.Hop))),
 	}
-	if d := in.info.Duration; d > 0 && d <= time.Duration(in.partWindows())*m.Hop {
+	if d := in.info.Duration; in.partless || d > 0 && d <= time.Duration(in.partWindows())*m.Hop {
 		return p, nil // a short video has none
 	}
 	in.stage.Store(storing)
@@ -162,6 +164,9 @@ func (in *ingestion) parts(ctx context.Context, digest [32]byte) (Part, error) {
 func (r *reader) putPart(ctx context.Context) (*outcome, error) {
 	if err := r.sameModel(ctx); err != nil {
 		return nil, err
+	}
+	if o := r.sameFile(r.file); o != nil { // or the part would be kept for a file that it is not of
+		return o, nil
 	}
 	r.stage.Store(storing)
 	r.part.At = r.service.now()

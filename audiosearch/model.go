@@ -67,6 +67,13 @@ func (m *Model) equal(o *Model) bool {
 		m.Hop == o.Hop && m.Batch == o.Batch && slices.Equal(m.Classes, o.Classes)
 }
 
+// sameScores reports whether scores by one are scores by the other.
+func (m *Model) sameScores(o *Model) bool {
+	same := *m
+	same.Batch = o.Batch
+	return same.equal(o)
+}
+
 // samples returns how many samples a duration has.
 func (m *Model) samples(d time.Duration) int {
 	return int((int64(d)*int64(m.SampleRate) + int64(time.Second)/2) / int64(time.Second))

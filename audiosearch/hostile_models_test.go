@@ -1,0 +1,127 @@
+package audiosearch_test
+
+import (
+	"context"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// dyingAfter is a hook that lets so many batches be scored.
+func dyingAfter(v *volume, batches int64) *func(context.Context) error {
+	hook := func(context.Context) error {
+		if v.calls.Load() > batches {
+			return errBroken
+		}
+		return nil
+	}
+	return &hook
+}
+
+// strange is a Media that does something before it decodes, and may decode less than there is.
+type strange struct {
+	*bytesMedia
+	before func()
+	most   int // blocks; 0: all
+}
+
+func (o *strange) PCM(ctx context.Context, path string, rate int) iter.Seq2[[]float32, error] {
+	return func(yield func([]float32, error) bool) {
+		if o.before != nil {
+			o.before()
+		}
+		n := 0
+		for block, err := range o.bytesMedia.PCM(ctx, path, rate) {
+			if n++; o.most > 0 && n > o.most || !yield(block, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestPartsOfAFileThatWasAnotherOne: the file was another one while its first part was scored,
+// and then the process ended. When the file is the first one again, that part is not its.
+func TestPartsOfAFileThatWasAnotherOne(t *testing.T) {
+	first, other := noise(20_000, 1), make([]byte, 20_001)
+	media := &strange{bytesMedia: new(bytesMedia)}
+	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
+		inParts(o)
+		o.Media = media
+	})
+	r.file("a", first, nil)
+	path := filepath.Join(r.dir, "a")
+	media.before = func() { assert.NoError(t, os.WriteFile(path, other, 0o600)) }
+	r.scorer.hook.Store(dyingAfter(r.scorer, 3))
+	_, _ = r.Ingest(t.Context(), org, "d") // the process ends after a part at the latest
+
+	media.before = nil
+	r.scorer.hook.Store(nil)
+	r.file("a", first, nil)
+	r.ingest()
+	whole := newPartRig(t)
+	whole.file("a", first, nil)
+	whole.ingest()
+	assert.Equal(t, scores(t, whole.db, "a", "volume/1"), scores(t, r.db, "a", "volume/1"))
+}
+
+// TestPartsOfALongerDecoding: a file from which less is decoded than before, as by another
+// version of a decoder, is scored without its parts.
+func TestPartsOfALongerDecoding(t *testing.T) {
+	r := newPartRig(t)
+	content := noise(20_000, 1)
+	r.file("a", content, nil)
+	r.scorer.hook.Store(dyingAfter(r.scorer, 5))
+	_, err := r.Ingest(t.Context(), org, "d")
+	require.ErrorIs(t, err, errBroken)
+	r.scorer.hook.Store(nil)
+
+	less := func(o *audiosearch.Options) {
+		inParts(o)
+		o.Media = &strange{bytesMedia: new(bytesMedia), most: 10}
+	}
+	in, err := r.another(less, r.scorer).Ingest(t.Context(), org, "d")
+	require.NoError(t, err)
+	assert.Equal(t, audiosearch.Ingested{Scored: 1}, in)
+	whole := newPartRig(t)
+	whole.file("a", content[:7000], nil)
+	whole.ingest()
+	assert.Equal(t, scores(t, whole.db, "a", "volume/1"), scores(t, r.db, "a", "volume/1"))
+}
+
+// TestClassesChangeMeanwhile: a scorer that has other classes by the same ID has another model.
+func TestClassesChangeMeanwhile(t *testing.T) {
+	scorer := &turning{flat: newFlat("f", "1", "Loud", "Quiet")}
+	r := newScorerRig(t, scorer)
+	r.video("a", 4000, nil, nil)
+	_, err := r.Ingest(t.Context(), org, "d")
+	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	r.ingest()
+	assert.InDelta(t, 1, r.find(r.Service, audiosearch.Query{Class: "Quiet"}).Results[0].Score, 0.001)
+}
+
+// turning is a flat whose classes change their order when it scores.
+type turning struct {
+	*flat
+	turned atomic.Bool
+}
+
+func (s *turning) Model(ctx context.Context) (audiosearch.Model, error) {
+	m, err := s.flat.Model(ctx)
+	if s.turned.Load() {
+		m.Classes = []audiosearch.Class{m.Classes[1], m.Classes[0]}
+	}
+	return m, err
+}
+
+func (s *turning) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
+	s.turned.Store(true)
+	return s.flat.Score(ctx, clips)
+}
