@@ -125,3 +125,37 @@ func (s *turning) Score(ctx context.Context, clips [][]float32) ([]audiosearch.S
 	s.turned.Store(true)
 	return s.flat.Score(ctx, clips)
 }
+
+// failing is a flat that says what its model is, and cannot score.
+type failing struct {
+	*flat
+	how func(ctx context.Context) error
+}
+
+func (s *failing) Score(ctx context.Context, _ [][]float32) ([]audiosearch.Scores, error) {
+	return nil, s.how(ctx)
+}
+
+// TestIngestWithAScorerThatFails: the others score, wherever it stands, and whoever asked
+// hears of it.
+func TestIngestWithAScorerThatFails(t *testing.T) {
+	for name, how := range map[string]func(context.Context) error{
+		"an error": func(context.Context) error { return errBroken },
+		"a panic":  func(context.Context) error { panic(errBroken) },
+		"silence":  func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			good := newFlat("good", "1", "Bright")
+			bad := &failing{newFlat("bad", "1", "Loud"), how}
+			r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
+				o.Scorers = []audiosearch.Scorer{bad, good}
+				o.Stall = 50 * time.Millisecond
+			})
+			r.video("a", 4000, nil, nil)
+			in, err := r.Ingest(t.Context(), org, "d")
+			require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+			assert.Equal(t, audiosearch.Ingested{Scored: 1}, in)
+			assert.EqualValues(t, 2, good.clips.Load())
+		})
+	}
+}

@@ -2,6 +2,7 @@ package audiosearch
 
 import (
 	"context"
+	"errors"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -18,7 +19,8 @@ type Ingested struct {
 // cannot be scored is a problem, and not an error. If a scorer has a new model, that takes
 // the place of the current one of its family once it has scored what that one has. Ingest may
 // run beside searches, and any number of times. If a scorer is away, the others score, and the
-// error is [ErrUnavailable]. A service without scorers scores nothing, which is no error.
+// error is [ErrUnavailable]; so it is if one fails at a video, which scores no others then. A
+// service without scorers scores nothing, which is no error.
 func (s *Service) Ingest(ctx context.Context, org, dataset string) (Ingested, error) {
 	return s.ingest(ctx, org, dataset, s.opts.Ingesting)
 }
@@ -41,6 +43,7 @@ func (s *Service) ingest(ctx context.Context, org, dataset string, atOnce int) (
 			videos[i] = Video{ID: v.ID, Path: v.Path}
 		}
 		came := make([]outcome, len(videos))
+		var left []ready
 		for i, r := range scorers {
 			one, err := s.ensureAll(ctx, org, dataset, videos, r.scorer, r.m, atOnce, func() {})
 			for v := range one {
@@ -50,13 +53,20 @@ func (s *Service) ingest(ctx context.Context, org, dataset string, atOnce int) (
 					came[v].join(&one[v])
 				}
 			}
-			if err != nil {
+			var failure *scorerError
+			switch {
+			case err == nil:
+				left = append(left, r)
+			case ctx.Err() == nil && errors.As(err, &failure):
+				away = err // the others go on
+			default:
 				total.count(videos, came)
 				return total, err
 			}
 		}
+		scorers = left
 		total.count(videos, came)
-		if len(page) < pageSize {
+		if len(page) < pageSize || len(scorers) == 0 {
 			break
 		}
 		after = page[len(page)-1].ID
@@ -77,7 +87,7 @@ func (o *outcome) join(other *outcome) {
 	if o.problem == "" {
 		o.problem = other.problem
 	}
-	if other.kind == newlyScored || o.kind == unsearchable && other.kind == unchanged {
+	if other.kind == newlyScored || (o.kind == unsearchable || o.kind == moved) && other.kind == unchanged {
 		o.kind = other.kind
 	}
 }
