@@ -159,3 +159,67 @@ func TestIngestWithAScorerThatFails(t *testing.T) {
 		})
 	}
 }
+
+// TestReplacedModelIsNotScoredAgain: what a replaced model lacks is not scored by it, because
+// Compact would remove that again, and each search would cost the scoring of all videos.
+func TestReplacedModelIsNotScoredAgain(t *testing.T) {
+	before := newFlat("f", "1", "Old", "Loud")
+	r := newRig(t, func(o *audiosearch.Options, w *audiosearch.WorkerOptions) {
+		o.Scorers = []audiosearch.Scorer{before}
+		w.KeepReplaced = time.Nanosecond
+	})
+	r.video("a", 4000, nil, nil)
+	r.ingest()
+	_, err := r.another(nil, newFlat("f", "2", "Loud")).Ingest(t.Context(), org, "d")
+	require.NoError(t, err)
+	assert.Equal(t, map[string]bool{"f/1": false, "f/2": true}, r.models())
+	for range 3 {
+		assert.Len(t, r.find(r.Service, audiosearch.Query{Class: "Loud"}).Results, 2)
+		for _, model := range []string{"", "f/1"} {
+			_, _ = r.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: "Old", Model: model})
+		}
+		_, err := r.worker.SweepOnce(t.Context())
+		require.NoError(t, err)
+	}
+	assert.EqualValues(t, 2, before.clips.Load())
+	_, err = r.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: "Old"})
+	require.ErrorContains(t, err, "UseModel")
+}
+
+// TestRenewingLooksAtWhatIsMissing: a video that the new model cannot score now keeps it from
+// taking over. Each search makes another attempt at it, and at nothing else.
+func TestRenewingLooksAtWhatIsMissing(t *testing.T) {
+	r := newScorerRig(t, newFlat("f", "1", "Loud"))
+	for _, id := range []string{"a", "b", "c"} {
+		r.video(id, 4000, nil, nil)
+	}
+	r.ingest()
+	require.NoError(t, os.Remove(filepath.Join(r.dir, "b")))
+	files := &countedFiles{Files: mustFolder(t, r.dir)}
+	s := r.another(func(o *audiosearch.Options) { o.Files = files }, newFlat("f", "2", "Loud"))
+	w, err := audiosearch.NewWorker(s, nil)
+	require.NoError(t, err)
+	for i := range 3 {
+		assert.Len(t, r.find(s, audiosearch.Query{Class: "Loud"}).Results, 6)
+		_, err = w.SweepOnce(t.Context())
+		require.NoError(t, err)
+		assert.EqualValues(t, 3+i, files.asked.Load())
+	}
+	assert.Equal(t, map[string]bool{"f/1": true, "f/2": false}, r.models())
+	r.video("b", 4000, nil, nil)
+	r.find(s, audiosearch.Query{Class: "Loud"})
+	_, err = w.SweepOnce(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, map[string]bool{"f/1": false, "f/2": true}, r.models())
+}
+
+// countedFiles counts the files that were asked for.
+type countedFiles struct {
+	audiosearch.Files
+	asked atomic.Int64
+}
+
+func (f *countedFiles) Local(ctx context.Context, org, path string) (string, func(), error) {
+	f.asked.Add(1)
+	return f.Files.Local(ctx, org, path)
+}

@@ -157,11 +157,40 @@ func (s *Service) renew(ctx context.Context) {
 		if !ok {
 			return
 		}
-		if _, err := s.ingest(ctx, d.org, d.id, 1); err != nil && ctx.Err() == nil {
+		if err := s.renewOne(ctx, d); err != nil && ctx.Err() == nil {
 			s.opts.Logger.WarnContext(ctx, "cannot score a dataset by a new model; the next search makes another attempt",
 				"organization", d.org, "dataset", d.id, "error", err)
 		}
 	}
+}
+
+// renewOne has a dataset scored by its new models. It looks at nothing but the videos that
+// these lack: a video that cannot be scored keeps the dataset outdated, and there may be many
+// others.
+func (s *Service) renewOne(ctx context.Context, d datasetName) error {
+	scorers, away, err := s.toScore(ctx, d.org, d.id)
+	if err != nil {
+		return err
+	}
+	for _, r := range scorers {
+		if r.change == nil {
+			continue
+		}
+		videos, _, err := s.unscored(ctx, d.org, &Query{Dataset: d.id}, r.m.ID)
+		if err == nil {
+			_, err = s.ensureAll(ctx, d.org, d.id, videos, r.scorer, r.m, 1, func() {})
+		}
+		if err == nil {
+			_, err = s.change(ctx, d.org, d.id, *r.change)
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		if err != nil {
+			away = err // the others go on
+		}
+	}
+	return away
 }
 
 // renewing is renew until ctx ends.

@@ -63,7 +63,7 @@ func (s *Service) searchIn(
 	if ctx.Err() != nil { // what was cut off is not finished
 		return Found{}, context.Cause(ctx)
 	}
-	if src.outdated {
+	if src.outdated && s.opts.Media != nil {
 		s.outdated.add(datasetName{org, q.Dataset})
 	}
 	return found, nil

@@ -57,7 +57,8 @@ func (s *Service) models(ctx context.Context, org, dataset string) (datasetModel
 	return found, unavailable("look for the models of a dataset", err)
 }
 
-// choose finds the scores that a search is to read. ask returns the model of a scorer, or why
+// choose finds the scores that a search is to read. A model that was replaced scores nothing:
+// what it made would be removed again ([CompactOptions]), and made again for each search. ask returns the model of a scorer, or why
 // it is away. If the query cannot be met, problem says so, and err is nil.
 func (s *Service) choose(
 	ctx context.Context, q *Query, known datasetModels, ask func(*plug, context.Context) (Model, error),
@@ -87,15 +88,12 @@ func (s *Service) choose(
 			return source{model: m.ID, scorer: p, m: m}, nil, nil
 		case current.has(q.Class):
 			return source{model: current.ID, outdated: there && current.ID != m.ID && !known.replaced(m.ID)}, nil, nil
-		case there && predicts:
-			src := source{model: m.ID, scorer: p, m: m}
-			if !known.replaced(m.ID) {
-				src.change = &ModelChange{Family: m.Family, From: current.ID, To: m.ID}
-			}
-			return src, nil, nil
+		case there && predicts && !known.replaced(m.ID):
+			return source{model: m.ID, scorer: p, m: m,
+				change: &ModelChange{Family: m.Family, From: current.ID, To: m.ID}}, nil, nil
 		case predicts && known.find(m.ID).has(q.Class):
 			return source{model: m.ID}, nil, nil
-		case predicts:
+		case predicts && !there:
 			away = failure
 		}
 	}
@@ -121,7 +119,7 @@ func (s *Service) chooseModel(
 		}
 		if failure != nil {
 			err = failure // it may be its model
-		} else if m.ID == q.Model && m.Predicts(q.Class) {
+		} else if m.ID == q.Model && m.Predicts(q.Class) && !known.replaced(m.ID) {
 			return source{model: m.ID, scorer: p, m: m}, nil, nil
 		}
 	}
@@ -134,6 +132,10 @@ func (s *Service) chooseModel(
 	case stored != nil && stored.Classes != nil:
 		return src, &Problem{Field: "audio_class", Kind: ProblemUnsupportedClass,
 			Message: "cannot be found by this model, which knows: " + classNamesOf(stored.Classes)}, nil
+	}
+	if known.replaced(q.Model) {
+		return src, &Problem{Field: "model", Kind: ProblemInvalid,
+			Message: "was replaced in the dataset, and its scores are gone; UseModel brings it back"}, nil
 	}
 	return src, &Problem{Field: "model", Kind: ProblemInvalid,
 		Message: "is the model of no scorer here, and the dataset has no scores by it"}, nil
@@ -152,7 +154,12 @@ func (s *Service) unsupported(class Class, known datasetModels) *Problem {
 		}
 	}
 	for _, p := range s.plugs {
-		if m, ok := p.last(); ok {
+		m, ok := p.last()
+		if ok && known.replaced(m.ID) && m.Predicts(class) {
+			return &Problem{Field: "audio_class", Kind: ProblemUnsupportedClass,
+				Message: "cannot be found any more: the model that knows it was replaced in the dataset; UseModel brings it back"}
+		}
+		if ok {
 			add(m.Classes)
 		}
 	}
