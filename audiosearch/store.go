@@ -84,7 +84,8 @@ type Scoring struct {
 	Classes   []Class         // that have scores, in the order of the model
 }
 
-// Scored reports whether there are scores.
+// Scored reports whether there are scores, of a Scoring that was stored: a missing one, which
+// is the zero value, has no Problem either.
 func (s *Scoring) Scored() bool { return s.Problem == "" || s.Windows > 0 }
 
 // Span returns when segment i begins and ends.
@@ -157,7 +158,9 @@ type ScoreStore interface {
 	// or Parts has said; they become part of the scoring, without being copied. All parts
 	// of the video and model are gone then. If the video is gone, its path is not the given
 	// one any more, or the parts are not there, nothing is stored, and the error is
-	// [ErrConflict].
+	// [ErrConflict]. More parts than are needed may be there: the first ones count, or it is
+	// ErrConflict, too. More scores than scoring.Windows are an error, and nothing is
+	// stored.
 	PutScoring(ctx context.Context, org, dataset, video, path string, scoring Scoring, columns [][]uint16) error
 
 	// Scorings returns what came of scoring some videos by a model, by the IDs of the
@@ -165,14 +168,18 @@ type ScoreStore interface {
 	// Classes are for reading only: scorings share them.
 	Scorings(ctx context.Context, org, dataset, model string, videos []string) (map[string]Scoring, error)
 
-	// Search returns the best segments: score descending, ties by video ID ascending, byte by byte, then by segment ascending. It is exact on the stored scores.
+	// Search returns the best segments: score descending, ties by video ID ascending, byte
+	// by byte, then by segment ascending. It is exact on the stored scores.
 	Search(ctx context.Context, org, dataset string, q ScoreQuery) ([]Hit, error)
 
-	// Unscored returns videos that pass the filters and have no scores by the model, or scores beside a Problem.
+	// Unscored returns videos that pass the filters and have no scores by the model, or
+	// scores beside a Problem.
 	Unscored(ctx context.Context, org, dataset string, q UnscoredQuery) (Unscored, error)
 
-	// WindowScores returns the scores of segments from to to (exclusive) of a video: one row a segment, with one value for each of the scoring's
-	// Classes. The range is cut to what there is, to nothing if need be. [ErrNotScored] if there are none, also if there is no such video.
+	// WindowScores returns the scores of segments from to to (exclusive) of a video: one row
+	// a segment, with one value for each of the scoring's Classes. The range is cut to what
+	// there is, to nothing if need be. [ErrNotScored] if there are none, also if there is no
+	// such video.
 	WindowScores(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error)
 }
 
@@ -210,11 +217,18 @@ type PartStore interface {
 // DatasetModel is a model that a dataset knows: it is or was the current one of its family,
 // or videos were scored by it.
 type DatasetModel struct {
-	ID         string
-	Family     string    // whose current model it is, or was last; "": it never was
+	ID string
+
+	// Family is whose current model it is, or was last; "": it never was. If it is that of
+	// several families, Family is one of them.
+	Family string
+
 	Current    bool      // searches read its scores
 	ReplacedAt time.Time // when another one took its place; zero: none has
-	Classes    []Class   // that its latest scoring has scores of, for reading only; nil: there is none
+
+	// Classes are those that its latest scoring has scores of, or another one if that is
+	// gone. They are for reading only. nil: there are no scores.
+	Classes []Class
 }
 
 // ModelChange makes a model the current one of its family.
@@ -232,7 +246,8 @@ type ModelChange struct {
 // family. All methods are safe for concurrent use, and atomic; each returns
 // [ErrDatasetNotFound] if there is no such dataset.
 type ModelStore interface {
-	// Models returns the models that a dataset knows, by ID, byte by byte.
+	// Models returns the models that a dataset knows, by ID, byte by byte. One that never
+	// was current, and has nothing but problems, may be left out.
 	Models(ctx context.Context, org, dataset string) ([]DatasetModel, error)
 
 	// SetModel changes the current model of a family in one step; the one before is
@@ -240,6 +255,9 @@ type ModelStore interface {
 	// [ErrConflict], if From is not the current model, or if there is a video that has
 	// scores by From and no scoring by To, unless Incomplete. A backend may return it also
 	// because the dataset changed just then. From and To are never the same.
+	//
+	// A model may be the current one of several families. It is replaced when it is that of
+	// none any more.
 	SetModel(ctx context.Context, org, dataset string, c ModelChange) error
 }
 
