@@ -38,18 +38,23 @@ type Scores []float32
 
 // Scorer says how much each segment sounds like each class. It is safe for concurrent use.
 type Scorer interface {
-	// Model describes the model. It may ask a remote server, and the answer may change between calls; a service asks before each video.
-	// Its errors mean what those of Score mean.
+	// Model describes the model. It may ask a remote server, and the answer may change
+	// between calls; a service asks before each video. Its errors mean what those of
+	// Score mean.
 	Model(ctx context.Context) (Model, error)
 
-	// Score scores clips of mono samples in [-1,1] at the model's rate, and returns one Scores for each, in order. A clip is as long as the
-	// window, never longer, but for the last one of a video, which ends where the video ends: a scorer pads it as its model was trained, so that padding is
-	// never taken for a sound of the video. A clip has one sample at least. Clips are for reading only: they may overlap in memory, and belong to
-	// the caller, who overwrites them after the call.
+	// Score scores clips of mono samples in [-1,1] at the model's rate, and returns one
+	// Scores for each, in order. A clip is as long as the window, never longer, but for
+	// the last one of a video, which ends where the video ends: a scorer pads it as its
+	// model was trained, so that padding is never taken for a sound of the video. A
+	// clip has one sample at least. Clips are for reading only: they may overlap in
+	// memory, and belong to the caller, who overwrites them after the call.
 	//
-	// The scores of a clip do not depend on the others of its batch, but for rounding. Samples that are no numbers give an error, or scores in [0,1]
-	// all the same. An error, such as that of an ended context, means that none was scored. It is tried again with the next attempt at the run;
-	// [RetryAfter] says when. One that is [Permanent] ends the run.
+	// The scores of a clip do not depend on the others of its batch, but for rounding.
+	// Samples that are no numbers give an error, or scores in [0,1] all the same. An
+	// error, such as that of an ended context, means that none was scored. It is tried
+	// again with the next attempt at the run; [RetryAfter] says when. One that is
+	// [Permanent] ends the run.
 	Score(ctx context.Context, clips [][]float32) ([]Scores, error)
 }
 
@@ -74,9 +79,12 @@ type Media interface {
 	// Probe reads the header of a file, and its keyframes.
 	Probe(ctx context.Context, path string) (Info, error)
 
-	// PCM decodes the sound: mono, the average of all channels, resampled to rate, in blocks of any length that are valid until the next one. Nothing
-	// but the block at hand is in memory. An error comes with a nil block and is the last element. A file without sound is an error. If the error is
-	// [Incomplete], the sound before it counts: it is searched, and the error is shown beside the results until the file changes.
+	// PCM decodes the sound: mono, the average of all channels, resampled to rate, in
+	// blocks of any length that are valid until the next one. Nothing but the block at
+	// hand is in memory. An error comes with a nil block and is the last element. A
+	// file without sound is an error. If the error is [Incomplete], the sound before it
+	// counts: it is searched, and the error is shown beside the results until the file
+	// changes.
 	PCM(ctx context.Context, path string, rate int) iter.Seq2[[]float32, error]
 }
 
@@ -90,17 +98,19 @@ type Files interface {
 	Local(ctx context.Context, org, path string) (file string, release func(), err error)
 }
 
-// SameFiles is a Files that notices when another file is put in the place of one that is being read. Without it, only a change of the file itself is
-// noticed.
+// SameFiles is a Files that notices when another file is put in the place of one that
+// is being read. Without it, only a change of the file itself is noticed.
 type SameFiles interface {
 	Files
 
-	// Same reports whether a file that Local returned, and that is not released yet, is still the one that path leads to.
+	// Same reports whether a file that Local returned, and that is not released yet, is
+	// still the one that path leads to.
 	Same(org, path, file string) bool
 }
 
 // Moderator says how far segments that are to be shown are fit to be shown.
 type Moderator interface {
-	// Moderate returns a score in [0,1] for each result, in order. An error leaves all of them without one.
+	// Moderate returns a score in [0,1] for each result, in order. An error leaves all
+	// of them without one.
 	Moderate(ctx context.Context, org string, results []Result) ([]float64, error)
 }

@@ -43,9 +43,11 @@ type Options struct {
 	// Worker forgets older ones if the store is a [RunPruner].
 	KeepRuns int
 
-	// Stall is how long scoring a video may show no progress before it is given up: 2 min. Open is that for Files.Local, which may download the
-	// video, and for Media.Probe, which may have to read all of it to find its keyframes: 1 h each. Grace is how long they, or a Scorer, may ignore the
-	// end of their context before they are left behind: 5 s.
+	// Stall is how long scoring a video may show no progress before it is given up: 2
+	// min. Open is that for Files.Local, which may download the video, and for
+	// Media.Probe, which may have to read all of it to find its keyframes: 1 h each.
+	// Grace is how long they, or a Scorer, may ignore the end of their context before
+	// they are left behind: 5 s.
 	Stall, Open, Grace time.Duration
 
 	Now      func() time.Time // time.Now

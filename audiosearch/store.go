@@ -19,24 +19,30 @@ type Video struct {
 	Metadata Metadata
 }
 
-// Datasets keeps the datasets. All methods are safe for concurrent use, and atomic. Times are UTC and have microseconds. Any failure but the
-// sentinels that are named, an ended context included, is an error that is none of them; so it is for all parts of a [Store].
+// Datasets keeps the datasets. All methods are safe for concurrent use, and atomic.
+// Times are UTC and have microseconds. Any failure but the sentinels that are named, an
+// ended context included, is an error that is none of them; so it is for all parts of a
+// [Store].
 type Datasets interface {
-	// CreateDataset stores a dataset. If the organization has one of this ID, it is left as it is, and the error is [ErrExists].
+	// CreateDataset stores a dataset. If the organization has one of this ID, it is
+	// left as it is, and the error is [ErrExists].
 	CreateDataset(ctx context.Context, d Dataset) error
 
 	// Dataset returns a dataset, or [ErrDatasetNotFound].
 	Dataset(ctx context.Context, org, id string) (Dataset, error)
 
-	// ListDatasets returns at most limit datasets of the organization whose IDs are greater than after, byte by byte, in that order.
+	// ListDatasets returns at most limit datasets of the organization whose IDs are
+	// greater than after, byte by byte, in that order.
 	ListDatasets(ctx context.Context, org, after string, limit int) ([]Dataset, error)
 
-	// DeleteDataset removes a dataset with its videos and their scores, or returns [ErrDatasetNotFound]. Its runs stay.
+	// DeleteDataset removes a dataset with its videos and their scores, or returns
+	// [ErrDatasetNotFound]. Its runs stay.
 	DeleteDataset(ctx context.Context, org, id string) error
 }
 
-// Catalog keeps the videos of datasets. All methods are safe for concurrent use, and atomic; each returns [ErrDatasetNotFound] if there is no
-// such dataset. What comes in and goes out is the caller's to change.
+// Catalog keeps the videos of datasets. All methods are safe for concurrent use, and
+// atomic; each returns [ErrDatasetNotFound] if there is no such dataset. What comes in
+// and goes out is the caller's to change.
 type Catalog interface {
 	// PutVideos stores videos, all or none, instead of those of the same IDs. No ID comes
 	// twice in one call. Where the path of a video changes, its scorings by all models are
@@ -49,15 +55,16 @@ type Catalog interface {
 	// The caller asks for the others again.
 	Videos(ctx context.Context, org, dataset string, ids []string) (found []Video, looked int, err error)
 
-	// ListVideos returns at most limit videos whose IDs are greater than after, byte by byte, in that order.
+	// ListVideos returns at most limit videos whose IDs are greater than after, byte by
+	// byte, in that order.
 	ListVideos(ctx context.Context, org, dataset, after string, limit int) ([]Video, error)
 
 	// DeleteVideo removes a video with its scorings and parts, or returns
 	// [ErrVideoNotFound].
 	DeleteVideo(ctx context.Context, org, dataset, id string) error
 
-	// MissingKeys returns those of the keys that no video of the dataset has in its metadata, in the order given, as often as given. A key with null
-	// counts as had.
+	// MissingKeys returns those of the keys that no video of the dataset has in its
+	// metadata, in the order given, as often as given. A key with null counts as had.
 	MissingKeys(ctx context.Context, org, dataset string, keys []string) ([]string, error)
 }
 
@@ -68,7 +75,8 @@ type FileState struct {
 	Digest  [32]byte  // SHA-256 of the content
 }
 
-// Scoring is what came of scoring one video by one model: scores, or the reason why there are none; both if only a part of the file is there.
+// Scoring is what came of scoring one video by one model: scores, or the reason why
+// there are none; both if only a part of the file is there.
 type Scoring struct {
 	Model   string // its ID
 	File    FileState
@@ -97,7 +105,8 @@ func (s *Scoring) Span(i int) (start, end time.Duration) {
 // ScoreUnit is what 1 is in stored scores: they have 16 bits.
 const ScoreUnit = 65535
 
-// Quantize returns the stored form of a score: the nearest multiple of 1/65535. What is no number is 0.
+// Quantize returns the stored form of a score: the nearest multiple of 1/65535. What is
+// no number is 0.
 func Quantize(score float32) uint16 {
 	switch {
 	case !(score > 0): // NaN too
@@ -141,8 +150,9 @@ type Unscored struct {
 	Without int     // how many of those have no scores at all, those of other pages included
 }
 
-// ScoreStore keeps the scores of videos, by model, and ranks them. All methods are safe for concurrent use, and atomic; each returns
-// [ErrDatasetNotFound] if there is no such dataset.
+// ScoreStore keeps the scores of videos, by model, and ranks them. All methods are safe
+// for concurrent use, and atomic; each returns [ErrDatasetNotFound] if there is no such
+// dataset.
 //
 // Scores stand in columns: a search reads those of one class, over many videos. Package
 // columnar has what backends build on. What comes in and goes out is the caller's to change,
