@@ -58,8 +58,9 @@ func (s *Service) models(ctx context.Context, org, dataset string) (datasetModel
 }
 
 // choose finds the scores that a search is to read. A model that was replaced scores nothing:
-// what it made would be removed again ([CompactOptions]), and made again for each search. ask returns the model of a scorer, or why
-// it is away. If the query cannot be met, problem says so, and err is nil.
+// what it made would be removed again ([CompactOptions]), and made again for each search.
+// ask returns the model of a scorer, or why it is away. If the query cannot be met, problem
+// says so, and err is nil.
 func (s *Service) choose(
 	ctx context.Context, q *Query, known datasetModels, ask func(*plug, context.Context) (Model, error),
 ) (src source, problem *Problem, err error) {
