@@ -38,7 +38,8 @@ func (p *progress) again() {
 // signOfLife is how often a run is touched that makes no progress.
 const signOfLife = 10 * time.Second
 
-// watch writes how far the attempt is, until ctx ends, and cancels it if somebody has asked for that, or another attempt has begun.
+// watch writes how far the attempt is, until ctx ends, and cancels it if somebody has
+// asked for that, or another attempt has begun.
 func (w *Worker) watch(ctx context.Context, r *Run, far *progress, cancel context.CancelCauseFunc) {
 	s := w.service
 	ticker := time.NewTicker(w.opts.Watch)

@@ -21,8 +21,9 @@ type Options struct {
 	// Worker are the settings of the fake's worker. It counts time by the fake's clock, but for Drain and Watch. Backoff is 1 s by default.
 	Worker audiosearch.WorkerOptions
 
-	// Service are further settings of the service. Now is set by the fake; Scorers are Sounds if there are none; Media and Files are Sounds unless both are set; Observer is called too;
-	// Logger discards by default.
+	// Service are further settings of the service. Now is set by the fake; Scorers are
+	// Sounds if there are none; Media and Files are Sounds unless both are set; Observer
+	// is called too; Logger discards by default.
 	Service audiosearch.Options
 }
 

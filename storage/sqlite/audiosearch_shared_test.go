@@ -135,8 +135,9 @@ func TestSearchesSeeOneState(t *testing.T) {
 // childFile is the environment variable of the process of TestKilledWhilePacking.
 const childFile = "MORTISE_SQLITE_SOUNDS"
 
-// TestKilledWhilePacking: a process that scores, in parts too, replaces and packs is killed at any moment. What is left is one of the states that it made,
-// and no counter is wrong.
+// TestKilledWhilePacking: a process that scores, in parts too, replaces and packs is
+// killed at any moment. What is left is one of the states that it made, and no counter is
+// wrong.
 func TestKilledWhilePacking(t *testing.T) {
 	if path := os.Getenv(childFile); path != "" { // the process
 		db, err := Open(t.Context(), path, nil)
