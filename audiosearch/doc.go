@@ -21,8 +21,9 @@
 // from the scores of the old one; what it has not scored is left out, and the answer says how
 // much. [Service.Ingest] scores by new models, and so does a Worker in the background once a
 // search has found one. [Query.Model] asks for the scores by one model. A model that was
-// replaced stays so, until [Service.UseModel] brings it back. Until then nothing is scored by it;
-// searches that need it find what is stored.
+// replaced stays so, and one that the store knew before the current one does not take its
+// place, until [Service.UseModel] brings it back. Until then nothing is scored by it; searches
+// that need it find what is stored.
 //
 // A scorer that is away does not stop searches over what is scored. [Service.Ping] asks the
 // store, [Service.PingScorers] the scorers.

@@ -61,6 +61,9 @@ func (s *Service) UseModel(ctx context.Context, org, dataset, model string) erro
 // were faster, or if it has scored less than the one before.
 func (s *Service) change(ctx context.Context, org, dataset string, c ModelChange) (bool, error) {
 	c.At = s.now()
+	if _, err := s.order(ctx, c.Family, c.To); err != nil { // from now on it is not the newest one
+		return false, err
+	}
 	err := s.store.SetModel(ctx, org, dataset, c)
 	switch {
 	case errors.Is(err, ErrConflict):
@@ -96,9 +99,13 @@ func (s *Service) toScore(ctx context.Context, org, dataset string) (all []ready
 			continue
 		}
 		r := ready{scorer: p, m: m}
+		passed, err := s.passed(ctx, known, &m)
+		if err != nil {
+			return nil, nil, err
+		}
 		switch current := known.current(m.Family); {
-		case known.replaced(m.ID):
-			s.opts.Logger.WarnContext(ctx, "a scorer's model has been replaced in the dataset, so it scores nothing there; "+
+		case passed:
+			s.opts.Logger.WarnContext(ctx, "the dataset has a newer model than a scorer, so that scores nothing there; "+
 				"Service.UseModel brings it back", "organization", org, "dataset", dataset, "model", m.ID)
 			continue
 		case current == nil:

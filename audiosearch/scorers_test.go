@@ -341,3 +341,49 @@ func TestScoringWhileAScorerHangs(t *testing.T) {
 		assert.Equal(t, start.Add(5*time.Second), time.Now())
 	})
 }
+
+// TestRollingDeploy: a model that is older than the one that a dataset has does not take its
+// place, though it was never replaced there.
+func TestRollingDeploy(t *testing.T) {
+	before := newFlat("f", "1", "Loud", "Old")
+	r := newScorerRig(t, before)
+	r.video("a", 4000, nil, nil)
+	r.ingest() // the model is known
+	after := newFlat("f", "2", "Loud")
+	s := r.another(nil, after)
+	_, err := s.CreateDataset(t.Context(), org, "new")
+	require.NoError(t, err)
+	require.NoError(t, s.PutVideos(t.Context(), org, "new", audiosearch.Video{ID: "a", Path: "a"}))
+	_, err = s.Ingest(t.Context(), org, "new") // the new one is there first
+	require.NoError(t, err)
+
+	clips := before.clips.Load()
+	current := func(id string) bool {
+		known, err := r.Models(t.Context(), org, "new")
+		require.NoError(t, err)
+		return len(known) == 1 && known[0].ID == id && known[0].Current
+	}
+	for _, old := range []*audiosearch.Service{r.Service, r.another(nil, newFlat("f", "1", "Loud", "Old"))} {
+		in, err := old.Ingest(t.Context(), org, "new")
+		require.NoError(t, err)
+		assert.Equal(t, audiosearch.Ingested{}, in)
+		found, err := old.Search(t.Context(), org, "", audiosearch.Query{Dataset: "new", Class: "Loud"})
+		require.NoError(t, err)
+		assert.Len(t, found.Results, 2, "by the new one")
+		_, err = old.Search(t.Context(), org, "", audiosearch.Query{Dataset: "new", Class: "Old"})
+		var invalid *audiosearch.ValidationError
+		require.ErrorAs(t, err, &invalid)
+		assert.True(t, current("f/2"))
+	}
+	assert.Equal(t, clips, before.clips.Load())
+
+	_, err = r.another(nil, newFlat("f", "3", "Loud")).Ingest(t.Context(), org, "new")
+	require.NoError(t, err)
+	known, err := r.Models(t.Context(), org, "new")
+	require.NoError(t, err)
+	assert.Equal(t, []bool{false, true}, []bool{known[0].Current, known[1].Current}, "the next one does")
+	require.NoError(t, r.UseModel(t.Context(), org, "new", "f/1"))
+	found, err := r.Search(t.Context(), org, "", audiosearch.Query{Dataset: "new", Class: "Old"})
+	require.NoError(t, err)
+	assert.Len(t, found.Results, 2, "when told")
+}

@@ -67,6 +67,7 @@ type Service struct {
 	flights  flights       // videos that are being scored
 	plugs    []*plug       // the scorers
 	slots    chan struct{} // one for each video that may be
+	orders   sync.Map      // the places of models, by family and ID
 	outdated outdated      // datasets whose current models have newer ones
 	turns    *turns.Turns  // the processors, for what searches compute
 	reading  *turns.Turns  // half of them, for reading the videos that searches found

@@ -57,6 +57,38 @@ func (s *Service) models(ctx context.Context, org, dataset string) (datasetModel
 	return found, unavailable("look for the models of a dataset", err)
 }
 
+// passed reports whether a model is not to score a dataset any more: another one has taken its
+// place there, or a newer one of its family was there first.
+func (s *Service) passed(ctx context.Context, known datasetModels, m *Model) (bool, error) {
+	current := known.current(m.Family)
+	switch {
+	case known.replaced(m.ID):
+		return true, nil
+	case current == nil || current.ID == m.ID:
+		return false, nil
+	}
+	theirs, err := s.order(ctx, m.Family, current.ID)
+	if err != nil {
+		return false, err
+	}
+	ours, err := s.order(ctx, m.Family, m.ID)
+	return ours < theirs, err
+}
+
+// order is ModelOrder of the store, which never changes.
+func (s *Service) order(ctx context.Context, family, model string) (int64, error) {
+	key := [2]string{family, model}
+	if place, ok := s.orders.Load(key); ok {
+		return place.(int64), nil
+	}
+	place, err := s.store.ModelOrder(ctx, family, model)
+	if err != nil {
+		return 0, unavailable("look for the order of models", err)
+	}
+	s.orders.Store(key, place)
+	return place, nil
+}
+
 // choose finds the scores that a search is to read. A model that was replaced scores nothing:
 // what it made would be removed again ([CompactOptions]), and made again for each search.
 // ask returns the model of a scorer, or why it is away. If the query cannot be met, problem
@@ -82,14 +114,18 @@ func (s *Service) choose(
 			}
 		}
 		current, predicts := known.current(m.Family), m.Predicts(q.Class)
+		passed, err := s.passed(ctx, known, &m)
+		if err != nil {
+			return src, nil, err
+		}
 		switch {
 		case there && predicts && current == nil:
 			return source{model: m.ID, scorer: p, m: m, change: &ModelChange{Family: m.Family, To: m.ID}}, nil, nil
 		case there && predicts && current.ID == m.ID:
 			return source{model: m.ID, scorer: p, m: m}, nil, nil
 		case current.has(q.Class):
-			return source{model: current.ID, outdated: there && current.ID != m.ID && !known.replaced(m.ID)}, nil, nil
-		case there && predicts && !known.replaced(m.ID):
+			return source{model: current.ID, outdated: there && current.ID != m.ID && !passed}, nil, nil
+		case there && predicts && !passed:
 			return source{model: m.ID, scorer: p, m: m,
 				change: &ModelChange{Family: m.Family, From: current.ID, To: m.ID}}, nil, nil
 		case predicts && known.find(m.ID).has(q.Class):

@@ -253,8 +253,8 @@ type ModelChange struct {
 }
 
 // ModelStore keeps which models the searches of a dataset read: a current one for each
-// family. All methods are safe for concurrent use, and atomic; each returns
-// [ErrDatasetNotFound] if there is no such dataset.
+// family. All methods are safe for concurrent use, and atomic; each that takes a dataset
+// returns [ErrDatasetNotFound] if there is no such dataset.
 type ModelStore interface {
 	// Models returns the models that a dataset knows, by ID, byte by byte. One that never
 	// was current, and has nothing but problems, may be left out.
@@ -269,6 +269,12 @@ type ModelStore interface {
 	// A model may be the current one of several families. It is replaced when it is that of
 	// none any more.
 	SetModel(ctx context.Context, org, dataset string, c ModelChange) error
+
+	// ModelOrder returns the place of a model in the order in which the models of all
+	// families were first asked for here, from 1 on. By it a service with an old model does
+	// not put that in the place of a newer one. Models are the host's, so the order is one
+	// for all organizations and datasets. It is kept for ever.
+	ModelOrder(ctx context.Context, family, model string) (int64, error)
 }
 
 // CompactOptions say what [Compactor.Compact] may remove. Zero times remove nothing.

@@ -317,6 +317,7 @@
 //   - The method PruneAudit of vault.Audit: maintenance.
 //   - audiosearch.Runs.StaleRuns, audiosearch.RunPruner and audiosearch.Compactor:
 //     maintenance. The ID of a run is unique over all organizations.
+//   - audiosearch.ModelStore.ModelOrder: models are the installation's.
 //   - mortise.Leases and mortise.Queue.Consume: a worker serves every organization; the job
 //     names its own.
 //

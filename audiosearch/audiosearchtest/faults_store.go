@@ -134,6 +134,10 @@ func (w *faultyStore) Models(ctx context.Context, org, dataset string) ([]audios
 	return callFor(w.faults, "Store.Models", func() ([]audiosearch.DatasetModel, error) { return w.inner.Models(ctx, org, dataset) })
 }
 
+func (w *faultyStore) ModelOrder(ctx context.Context, family, model string) (int64, error) {
+	return callFor(w.faults, "Store.ModelOrder", func() (int64, error) { return w.inner.ModelOrder(ctx, family, model) })
+}
+
 func (w *faultyStore) SetModel(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 	return w.faults.call("Store.SetModel", func() error { return w.inner.SetModel(ctx, org, dataset, c) })
 }

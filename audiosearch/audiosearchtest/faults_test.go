@@ -64,6 +64,7 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 	try("Store.PutPart", func() error { _, err := s.PutPart(ctx, "o", "kept", part, [][]uint16{{1}}); return err })
 	try("Store.Parts", func() error { _, err := s.Parts(ctx, "o", "kept", part); return err })
 	try("Store.Models", func() error { _, err := s.Models(ctx, "o", "kept"); return err })
+	try("Store.ModelOrder", func() error { _, err := s.ModelOrder(ctx, "f", "m"); return err })
 	try("Store.SetModel", func() error {
 		return s.SetModel(ctx, "o", "kept", audiosearch.ModelChange{Family: "f", To: "m"})
 	})

@@ -167,6 +167,13 @@ func (m *mutant) Models(ctx context.Context, org, dataset string) ([]audiosearch
 	return m.models(ctx, org, dataset)
 }
 
+func (m *mutant) ModelOrder(ctx context.Context, family, model string) (int64, error) {
+	if err := m.fail(); err != nil {
+		return 0, err
+	}
+	return m.modelOrder(ctx, family, model)
+}
+
 func (m *mutant) SetModel(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 	if err := m.fail(); err != nil {
 		return err

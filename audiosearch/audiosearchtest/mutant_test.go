@@ -41,10 +41,11 @@ type mutant struct {
 	windowScores func(context.Context, string, string, string, string, int, int) ([][]uint16, error)
 	compact      func(context.Context, audiosearch.CompactOptions) (bool, error)
 
-	putPart  func(context.Context, string, string, audiosearch.Part, [][]uint16) (int, error)
-	parts    func(context.Context, string, string, audiosearch.Part) (int, error)
-	models   func(context.Context, string, string) ([]audiosearch.DatasetModel, error)
-	setModel func(context.Context, string, string, audiosearch.ModelChange) error
+	putPart    func(context.Context, string, string, audiosearch.Part, [][]uint16) (int, error)
+	parts      func(context.Context, string, string, audiosearch.Part) (int, error)
+	models     func(context.Context, string, string) ([]audiosearch.DatasetModel, error)
+	setModel   func(context.Context, string, string, audiosearch.ModelChange) error
+	modelOrder func(context.Context, string, string) (int64, error)
 
 	createRun  func(context.Context, audiosearch.Run, int) error
 	getRun     func(context.Context, string, int64) (audiosearch.Run, error)
@@ -112,6 +113,7 @@ func newMutant(t *testing.T) *mutant {
 	m.parts = db.Parts
 	m.models = db.Models
 	m.setModel = db.SetModel
+	m.modelOrder = db.ModelOrder
 	m.createAndAdd = db.CreateRunAndAdd
 	m.updateAndRemove = db.UpdateRunAndRemove
 	m.jobs = memories.Jobs()

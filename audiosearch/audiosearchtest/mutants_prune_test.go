@@ -109,7 +109,7 @@ func afresh(t *testing.T, _ audiosearchtest.Backend) audiosearchtest.Backend {
 var otherMutants = []broken{
 	{name: "loses its data", reopen: afresh, mutate: func(*mutant) {}, breaks: []string{
 		"datasets/durable", "catalog/durable", "scores/durable", "classes/durable", "parts/durable",
-		"models/durable", "runs/durable",
+		"models/durable", "models/order-durable", "runs/durable",
 		"txstore/durable",
 	}},
 	{name: "ignores the context", mutate: func(m *mutant) {
@@ -142,7 +142,7 @@ var otherMutants = []broken{
 	{name: "says not found when it fails", mutate: func(m *mutant) {
 		m.failure = errors.Join(errBroken, audiosearch.ErrDatasetNotFound)
 	}, breaks: []string{
-		"datasets/failure", "catalog/failure", "scores/failure", "parts/failure", "models/failure", "compactor/failure",
+		"datasets/failure", "catalog/failure", "scores/failure", "parts/failure", "models/failure", "models/order-failure", "compactor/failure",
 		"runs/failure",
 	}},
 }

@@ -199,7 +199,7 @@ func (s *subject) lacks(needs need) string {
 func allRules() []rule {
 	return slices.Concat(datasetRules, datasetDeletionRules, catalogRules, catalogListRules, catalogScoringRules, missingKeyRules,
 		scoringRules, conflictRules, searchRules, filterRules, unscoredRules, windowRules, compactRules, scoreRaceRules,
-		classRules, batchRules, partRules, flipRules, partOtherRules, modelRules, modelOtherRules,
+		classRules, batchRules, partRules, flipRules, partOtherRules, modelRules, modelOtherRules, modelOrderRules,
 		runRules, waitingRules, runUpdateRules, runListRules, statsRules, backlogRules, counterRules,
 		resultRules, resultSetRules, staleRules, pruneRules, trimRules,
 		txCreateRules, txUpdateRules, shareRules, contextRules, breakRules, reopenRules)

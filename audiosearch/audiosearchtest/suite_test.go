@@ -23,7 +23,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(datasetMutants, catalogMutants, scoreMutants, searchMutants, filterMutants, unscoredMutants, raceMutants,
-		classMutants, batchMutants, partMutants, flipMutants, modelMutants,
+		classMutants, batchMutants, partMutants, flipMutants, modelMutants, modelOrderMutants,
 		runMutants, runListMutants, statsMutants, resultMutants, staleMutants, pruneMutants, txMutants, otherMutants)
 }
 

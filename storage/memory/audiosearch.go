@@ -33,6 +33,7 @@ type audioTables struct {
 	order    map[string][]*audioRun // the runs of each organization, oldest first
 	waiting  map[string]int         // runs that have not ended, by organization
 	classes  vocabularies
+	models   modelOrder
 }
 
 // audioDataset is a dataset with its videos. It has a lock of its own, because a search

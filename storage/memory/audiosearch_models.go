@@ -78,6 +78,30 @@ func (a *AudioSearch) Models(ctx context.Context, org, dataset string) (models [
 	return models, err
 }
 
+// modelOrder is in which order models were first asked for.
+type modelOrder struct {
+	mu     sync.Mutex
+	places map[[2]string]int64 // by family and ID
+}
+
+// ModelOrder implements [audiosearch.ModelStore].
+func (a *AudioSearch) ModelOrder(ctx context.Context, family, model string) (int64, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	o := &a.db.audio.models
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	id := [2]string{family, model}
+	if o.places == nil {
+		o.places = make(map[[2]string]int64)
+	}
+	if o.places[id] == 0 {
+		o.places[id] = int64(len(o.places)) + 1
+	}
+	return o.places[id], nil
+}
+
 // SetModel implements [audiosearch.ModelStore].
 func (a *AudioSearch) SetModel(ctx context.Context, org, dataset string, c audiosearch.ModelChange) error {
 	return a.write(ctx, org, dataset, func(d *audioDataset) error {

@@ -26,6 +26,9 @@ const (
 		" ON CONFLICT DO UPDATE SET (family, at, swept) = (excluded.family, excluded.at, 0)"
 	deleteReplaced = "DELETE FROM audiosearch_replaced WHERE dataset = ? AND model = ?"
 
+	orderOf     = "SELECT seq FROM audiosearch_model_order WHERE family = ? AND model = ?"
+	insertOrder = "INSERT INTO audiosearch_model_order (family, model) VALUES (?,?) ON CONFLICT DO NOTHING"
+
 	// A video that has scores by ?2 and no scoring by ?3.
 	lackingVideo = "SELECT 1 FROM audiosearch_videos v WHERE v.dataset = ?1" + lacking
 	lackingAmong = "SELECT 1 FROM audiosearch_videos v WHERE +v.dataset = ?1" +
@@ -103,6 +106,30 @@ func (a *AudioSearch) modelsIn(c *conn, dataset int64) ([]audiosearch.DatasetMod
 	}
 	slices.SortFunc(models, func(a, b audiosearch.DatasetModel) int { return strings.Compare(a.ID, b.ID) })
 	return models, nil
+}
+
+// ModelOrder implements [audiosearch.ModelStore].
+func (a *AudioSearch) ModelOrder(ctx context.Context, family, model string) (int64, error) {
+	var place int64
+	err := a.db.find(ctx, noOrg, orderOf, []any{family, model}, func(r *row) error {
+		place = cell[int64](r, 0)
+		return nil
+	})
+	if err != nil || place != 0 {
+		return place, err
+	}
+	err = a.db.writer.write(ctx, func(tx *tx) error {
+		if _, err := tx.exec(insertOrder, family, model); err != nil {
+			return err
+		}
+		var err error
+		place, err = tx.number(orderOf, family, model)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return place, nil
 }
 
 // errChanged says that a dataset is not any more as it was looked at.

@@ -75,6 +75,14 @@ CREATE TABLE audiosearch_replaced (
 
 CREATE INDEX audiosearch_replaced_due ON audiosearch_replaced (at) WHERE swept = 0;
 
+-- In which order models were first asked for.
+CREATE TABLE audiosearch_model_order (
+	seq    INTEGER PRIMARY KEY,
+	family TEXT NOT NULL,
+	model  TEXT NOT NULL,
+	UNIQUE (family, model)
+);
+
 -- Scorings that are being made: the scores of a video by a model, from its first window on.
 CREATE TABLE audiosearch_unfinished (
 	seq     INTEGER PRIMARY KEY,
