@@ -85,8 +85,8 @@ type ready struct {
 	change *ModelChange // makes its model the current one; nil: it is
 }
 
-// toScore returns the scorers that a dataset needs, and why others are away. A model that has
-// been replaced there is left alone: its scores would be made for nobody.
+// toScore returns the scorers that a dataset needs, and why others are away. A model that is
+// not to score it any more (see passed) is left alone: its scores would be made for nobody.
 func (s *Service) toScore(ctx context.Context, org, dataset string) (all []ready, away, err error) {
 	known, err := s.models(ctx, org, dataset)
 	if err != nil {
