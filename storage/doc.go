@@ -316,8 +316,7 @@
 //     through everything that is stored under one.
 //   - The method PruneAudit of vault.Audit: maintenance.
 //   - audiosearch.Runs.StaleRuns, audiosearch.RunPruner and audiosearch.Compactor:
-//     maintenance. The ID of a run is unique over all organizations.
-//   - audiosearch.ModelStore.ModelOrder: models are the installation's.
+//     maintenance. The ID of a run is unique over all. ModelOrder: models are the host's.
 //   - mortise.Leases and mortise.Queue.Consume: a worker serves every organization; the job
 //     names its own.
 //
