@@ -22,11 +22,6 @@ type Ingested struct {
 // error is [ErrUnavailable]; so it is if one fails at a video, which scores no others then. A
 // service without scorers scores nothing, which is no error.
 func (s *Service) Ingest(ctx context.Context, org, dataset string) (Ingested, error) {
-	return s.ingest(ctx, org, dataset, s.opts.Ingesting)
-}
-
-// ingest is Ingest, so many videos at a time.
-func (s *Service) ingest(ctx context.Context, org, dataset string, atOnce int) (Ingested, error) {
 	var total Ingested
 	scorers, away, err := s.toScore(ctx, org, dataset)
 	if err != nil {
@@ -45,7 +40,7 @@ func (s *Service) ingest(ctx context.Context, org, dataset string, atOnce int) (
 		came := make([]outcome, len(videos))
 		var left []ready
 		for i, r := range scorers {
-			one, err := s.ensureAll(ctx, org, dataset, videos, r.scorer, r.m, atOnce, func() {})
+			one, err := s.ensureAll(ctx, org, dataset, videos, r.scorer, r.m, s.opts.Ingesting, func() {})
 			for v := range one {
 				if i == 0 {
 					came[v] = one[v]

@@ -182,10 +182,7 @@ func (s *Service) renewOne(ctx context.Context, d datasetName) error {
 		if r.change == nil {
 			continue
 		}
-		videos, _, err := s.unscored(ctx, d.org, &Query{Dataset: d.id}, r.m.ID)
-		if err == nil {
-			_, err = s.ensureAll(ctx, d.org, d.id, videos, r.scorer, r.m, 1, func() {})
-		}
+		err := s.scoreLacking(ctx, d, &r)
 		if err == nil {
 			_, err = s.change(ctx, d.org, d.id, *r.change)
 		}
@@ -197,6 +194,25 @@ func (s *Service) renewOne(ctx context.Context, d datasetName) error {
 		}
 	}
 	return away
+}
+
+// scoreLacking has the videos of a dataset scored that a model lacks, a page at a time: there
+// may be a million.
+func (s *Service) scoreLacking(ctx context.Context, d datasetName, r *ready) error {
+	ask := UnscoredQuery{Model: r.m.ID, Limit: pageSize}
+	for {
+		page, err := s.store.Unscored(ctx, d.org, d.id, ask)
+		if err != nil {
+			return unavailable("look for videos without scores", err)
+		}
+		if _, err := s.ensureAll(ctx, d.org, d.id, page.Videos, r.scorer, r.m, 1, func() {}); err != nil {
+			return err
+		}
+		if len(page.Videos) < ask.Limit {
+			return nil
+		}
+		ask.After = page.Videos[len(page.Videos)-1].ID
+	}
 }
 
 // renewing is renew until ctx ends.

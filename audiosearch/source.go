@@ -100,6 +100,8 @@ func (s *Service) choose(
 		return s.chooseModel(ctx, q, known, ask)
 	}
 	var away error
+	var lists [][]Class // of classes that can be found
+	past := false       // the class could be, before
 	for _, p := range s.plugs {
 		m, failure := ask(p, ctx)
 		if ctx.Err() != nil {
@@ -118,6 +120,9 @@ func (s *Service) choose(
 		if err != nil {
 			return src, nil, err
 		}
+		if !passed {
+			lists = append(lists, m.Classes)
+		}
 		switch {
 		case there && predicts && current == nil:
 			return source{model: m.ID, scorer: p, m: m, change: &ModelChange{Family: m.Family, To: m.ID}}, nil, nil
@@ -130,19 +135,30 @@ func (s *Service) choose(
 				change: &ModelChange{Family: m.Family, From: current.ID, To: m.ID}}, nil, nil
 		case predicts && known.find(m.ID).has(q.Class):
 			return source{model: m.ID}, nil, nil
+		case predicts && passed:
+			past = true
 		case predicts && !there:
 			away = failure
 		}
 	}
 	for i := range known {
-		if m := &known[i]; m.Current && m.has(q.Class) {
+		m := &known[i]
+		if !m.Current {
+			continue
+		}
+		if m.has(q.Class) {
 			return source{model: m.ID}, nil, nil
 		}
+		lists = append(lists, m.Classes)
 	}
-	if away != nil {
+	switch {
+	case away != nil:
 		return src, nil, away
+	case past:
+		return src, &Problem{Field: "audio_class", Kind: ProblemUnsupportedClass,
+			Message: "cannot be found any more: the dataset has a newer model than the one that knows it; UseModel brings that back"}, nil
 	}
-	return src, s.unsupported(q.Class, known), nil
+	return src, unsupported(q.Class, slices.Concat(lists...)), nil
 }
 
 // chooseModel is choose for a query that names a model.
@@ -179,32 +195,9 @@ func (s *Service) chooseModel(
 }
 
 // unsupported says which classes can be found, and which of them may be meant.
-func (s *Service) unsupported(class Class, known datasetModels) *Problem {
-	var classes []Class
-	seen := make(map[Class]bool)
-	add := func(more []Class) {
-		for _, c := range more {
-			if !seen[c] {
-				seen[c] = true
-				classes = append(classes, c)
-			}
-		}
-	}
-	for _, p := range s.plugs {
-		m, ok := p.last()
-		if ok && known.replaced(m.ID) && m.Predicts(class) {
-			return &Problem{Field: "audio_class", Kind: ProblemUnsupportedClass,
-				Message: "cannot be found any more: the model that knows it was replaced in the dataset; UseModel brings it back"}
-		}
-		if ok {
-			add(m.Classes)
-		}
-	}
-	for i := range known {
-		if known[i].Current {
-			add(known[i].Classes)
-		}
-	}
+func unsupported(class Class, classes []Class) *Problem {
+	slices.Sort(classes)
+	classes = slices.Compact(classes)
 	message := "cannot be found by this server, which knows: " + classNamesOf(classes)
 	if len(classes) == 0 {
 		message = "cannot be found: no video of the dataset has been scored, and this server has no scorer"

@@ -201,9 +201,9 @@
 // path that was scored.
 //
 // A model has up to 10,000 classes, each with a name of up to 255 bytes. Keep a list of names
-// once, and number the classes for yourself: package storage/sqlite keeps at most 1024 of them
-// by one number, so that no step of packing is large. Hand out one list that all scorings
-// share: a copy for each would cost more than the scores of a short video.
+// once, for all datasets, and number the classes for yourself: package storage/sqlite keeps at
+// most 1024 of them by one number, so that no step of packing is large. Hand out the names as
+// one list that all scorings share: copies would cost more than the scores of a short video.
 //
 // Parts of a scoring are not scores yet: no search, no list of unscored videos and no model
 // sees them. PutScoring makes them scores without copying them. So store them in the form that
