@@ -2,6 +2,7 @@ package audiosearch_test
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -392,4 +393,23 @@ func TestRollingDeploy(t *testing.T) {
 	found, err := r.Search(t.Context(), org, "", audiosearch.Query{Dataset: "new", Class: "Old"})
 	require.NoError(t, err)
 	assert.Len(t, found.Results, 2, "when told")
+}
+
+// TestRenewsManyVideos: more than the store lists at a time.
+func TestRenewsManyVideos(t *testing.T) {
+	r := newScorerRig(t, newFlat("f", "1", "Loud"))
+	const videos = 501
+	for i := range videos {
+		r.video(fmt.Sprint("v", i), 100, nil, nil)
+	}
+	r.ingest()
+	after := newFlat("f", "2", "Loud")
+	s := r.another(nil, after)
+	assert.Zero(t, r.find(s, audiosearch.Query{Class: "Loud"}).LeftOut)
+	w, err := audiosearch.NewWorker(s, nil)
+	require.NoError(t, err)
+	_, err = w.SweepOnce(t.Context())
+	require.NoError(t, err)
+	assert.EqualValues(t, videos, after.clips.Load())
+	assert.Equal(t, map[string]bool{"f/1": false, "f/2": true}, r.models())
 }
