@@ -15,7 +15,9 @@ type Ingested struct {
 }
 
 // Ingest looks at all videos of a dataset, and has those scored that are new or whose files
-// have changed, by each scorer. Changed scores replace the old ones in one step. A video that
+// have changed, by each scorer that has a class of its own: one whose classes all belong to
+// those before it scores only for a search that names its model ([Query.Model]). Changed
+// scores replace the old ones in one step. A video that
 // cannot be scored is a problem, and not an error. If a scorer has a new model, that takes
 // the place of the current one of its family once it has scored what that one has. Ingest may
 // run beside searches, and any number of times. If a scorer is away, the others score, and the

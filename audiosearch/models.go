@@ -87,15 +87,23 @@ type ready struct {
 
 // toScore returns the scorers that a dataset needs, and why others are away. A model that is
 // not to score it any more (see passed) is left alone: its scores would be made for nobody.
+// So is one whose classes all belong to scorers before it.
 func (s *Service) toScore(ctx context.Context, org, dataset string) (all []ready, away, err error) {
 	known, err := s.models(ctx, org, dataset)
 	if err != nil {
 		return nil, nil, err
 	}
+	taken := make(map[Class]bool)
 	for _, p := range s.plugs {
 		m, err := p.model(ctx)
 		if err != nil {
 			away = err
+			if last, heard := p.last(); heard {
+				take(taken, &last)
+			}
+			continue
+		}
+		if !take(taken, &m) {
 			continue
 		}
 		r := ready{scorer: p, m: m}
@@ -118,6 +126,16 @@ func (s *Service) toScore(ctx context.Context, org, dataset string) (all []ready
 		all = append(all, r)
 	}
 	return all, away, nil
+}
+
+// take gives a model the classes that nobody has yet, and reports whether there are any.
+func take(taken map[Class]bool, m *Model) (some bool) {
+	for _, c := range m.Classes {
+		if !taken[c] {
+			taken[c], some = true, true
+		}
+	}
+	return some
 }
 
 // outdated are the datasets whose current models have newer ones here.

@@ -2,6 +2,7 @@ package audiosearch_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -124,6 +125,41 @@ func TestScorersSideBySide(t *testing.T) {
 
 // TestScorerAway: searches over what is scored go on, and say what is left out; readiness asks
 // the store.
+func TestScorerWithoutClassesOfItsOwn(t *testing.T) {
+	model := newFlat("model", "1", "Dog", "Rain", "Dial tone")
+	signal := newFlat("signal", "1", "Dial tone")
+	r := newScorerRig(t, model, signal)
+	r.video("a", 4000, nil, nil)
+	ingest := func() {
+		t.Helper()
+		_, err := r.Service.Ingest(t.Context(), org, "d")
+		require.NoError(t, err)
+	}
+	ingest()
+	require.EqualValues(t, 2, model.clips.Load())
+	require.Zero(t, signal.clips.Load(), "no search would read its scores")
+	found := r.find(r.Service, audiosearch.Query{Class: "Dial tone"})
+	require.Len(t, found.Results, 2)
+	require.InDelta(t, 0.25, found.Results[0].Score, 1e-4, "by the first that predicts it")
+
+	found = r.find(r.Service, audiosearch.Query{Class: "Dial tone", Model: "signal/1"})
+	require.EqualValues(t, 2, signal.clips.Load(), "somebody asked for it")
+	require.InDelta(t, 1, found.Results[0].Score, 1e-4)
+
+	// It stays so while the first scorer is away, and ends when that does not predict it.
+	r.video("b", 4000, nil, nil)
+	model.leave(errors.New("away"))
+	_, err := r.Service.Ingest(t.Context(), org, "d")
+	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	require.EqualValues(t, 2, signal.clips.Load())
+	model.leave(nil)
+	signal.classes = []audiosearch.Class{"Dial tone", "Pulse"}
+	signal.version = "2"
+	ingest()
+	require.EqualValues(t, 4, model.clips.Load())
+	require.EqualValues(t, 6, signal.clips.Load(), "both videos")
+}
+
 func TestScorerAway(t *testing.T) {
 	scorer := newFlat("f", "1", "Loud")
 	r := newScorerRig(t, scorer)
