@@ -1,6 +1,10 @@
 package signal
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/seed-6363c74e/mortise/internal/fft"
+)
 
 // Levels are seen in blocks of 8 ms.
 const (
@@ -26,7 +30,7 @@ type clip struct {
 	// Scratch space, in which nothing stays.
 	at8k, at2k, odd  []float32
 	sorted, spectrum []float32
-	work             []phasor
+	work             []fft.Complex[float32]
 	levels           []float64
 	tones            []toneFrame
 }
@@ -51,7 +55,7 @@ func (c *clip) load(samples []float32) {
 		begin := len(c.spectra)
 		c.spectra = slices.Grow(c.spectra, frameBins)[:begin+frameBins]
 		spectrum := c.spectra[begin:]
-		c.scorer.fft.power(spectrum, c.samples[at:at+frameSize], c.work)
+		c.scorer.frames.power(spectrum, c.samples[at:at+frameSize], c.work)
 		c.frames = append(c.frames, c.newFrame(spectrum))
 	}
 

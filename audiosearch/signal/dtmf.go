@@ -75,7 +75,7 @@ func (c *clip) keyAt(at int) (low, high int, f keyFrame) {
 		return -1, 0, f
 	}
 	spectrum := c.spectrum[:toneSize/2+1]
-	c.scorer.toneFFT.power(spectrum, samples, c.work)
+	c.scorer.tones.power(spectrum, samples, c.work)
 	var all float32
 	for _, p := range spectrum[2:] {
 		all += p

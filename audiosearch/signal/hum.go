@@ -47,8 +47,8 @@ func (c *clip) mainsHum() (best float64) {
 
 // humAt judges one spectrum.
 func (c *clip) humAt(i int, mains float64) toneFrame {
-	spectrum := c.spectrum[:c.scorer.humFFT.bins()]
-	c.scorer.humFFT.power(spectrum, c.at1k[i*humSize/2:i*humSize/2+humSize], c.work)
+	spectrum := c.spectrum[:humSize/2+1]
+	c.scorer.hums.power(spectrum, c.at1k[i*humSize/2:i*humSize/2+humSize], c.work)
 	low := spectrum[lowestHum : highestHum+1]
 	var power float64
 	for _, p := range low {

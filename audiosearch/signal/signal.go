@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/fft"
 )
 
 // The classes, by their names in AudioSet.
@@ -62,9 +63,8 @@ type Options struct {
 // Scorer scores clips by signal processing. It implements [audiosearch.Scorer] and is safe for concurrent use.
 type Scorer struct {
 	parallel    int
-	fft         *fft // of frames
-	toneFFT     *fft // of DTMF tones
-	humFFT      *fft // of mains hum
+	frames      *hann
+	tones, hums *hann // of slower signals: for DTMF, and for mains hum
 	wide, steep halfband
 	clips       sync.Pool // of *clip
 }
@@ -82,9 +82,9 @@ func New(opts *Options) (*Scorer, error) {
 	}
 	s := &Scorer{
 		parallel: max(o.Parallel, 1),
-		fft:      newFFT(frameSize),
-		toneFFT:  newFFT(toneSize),
-		humFFT:   newFFT(humSize),
+		frames:   newHann(frameSize),
+		tones:    newHann(toneSize),
+		hums:     newHann(humSize),
 		wide:     newHalfband(wideTaps),
 		steep:    newHalfband(steepTaps),
 	}
@@ -95,7 +95,7 @@ func New(opts *Options) (*Scorer, error) {
 func (s *Scorer) newClip() *clip {
 	return &clip{
 		scorer:   s,
-		work:     make([]phasor, frameSize/2),
+		work:     make([]fft.Complex[float32], frameSize/2),
 		spectrum: make([]float32, frameBins),
 	}
 }

@@ -1,20 +1,19 @@
 package wav
 
+import "github.com/seed-6363c74e/mortise/internal/fft"
+
 // brickwall halves or doubles a sampling rate behind the one steep filter of a resampler. In the frequencies of the lower of the two rates,
 // it is flat to 0.45 and silent from 0.5 on. Such a filter is long, so it is applied to the spectrum of blocks that overlap (overlap-save).
 //
 // The filter is real, so that two blocks can be one complex one: the earlier is its real part, the later its imaginary part.
 type brickwall struct {
-	in, out         int // lengths of a block before and after
-	marginIn        int // what the filter spoils at each end of a block
-	marginOut       int
-	forward         *fft
-	inverse         *fft
-	pick            []int     // where the bins of the inverse transform stand in the forward one
-	gain            []float64 // of these bins
-	takeOut         []int     // where the samples stand that the inverse transform gives
-	spectrum, block []complex128
-	pending         []float32 // samples from the start of the next block on
+	in, out             int // lengths of a block before and after
+	marginIn, marginOut int // what the filter spoils at each end of a block
+	forward, inverse    *fft.Plan[float64]
+	gain                []float64 // of the bins of the inverse transform
+	before, spectrum    []fft.Complex[float64]
+	picked, after       []fft.Complex[float64]
+	pending             []float32 // samples from the start of the next block on
 }
 
 const (
@@ -29,19 +28,18 @@ func newBrickwall(doubles bool) *brickwall {
 	if doubles {
 		b.in, b.out, b.marginIn, b.marginOut = b.out, b.in, b.marginOut, b.marginIn
 	}
-	b.forward, b.inverse = newFFT(b.in), newFFT(b.out)
-	b.spectrum, b.block = make([]complex128, b.in), make([]complex128, b.out)
+	b.forward, b.inverse = fft.New[float64](b.in), fft.New[float64](b.out)
+	b.before, b.spectrum = make([]fft.Complex[float64], b.in), make([]fft.Complex[float64], b.in)
+	b.picked, b.after = make([]fft.Complex[float64], b.out), make([]fft.Complex[float64], b.out)
 
 	response := steepResponse()
-	b.pick, b.gain, b.takeOut = make([]int, b.out), make([]float64, b.out), make([]int, b.out)
+	b.gain = make([]float64, b.out)
 	for k := range b.out {
 		bin := k // of the higher rate
 		if k >= b.out/2 {
 			bin += steepBlock - b.out
 		}
-		b.pick[k] = reversed(bin%b.in, b.in)
 		b.gain[k] = response[bin] / float64(b.in)
-		b.takeOut[k] = reversed(k, b.out)
 	}
 	return b
 }
@@ -49,14 +47,14 @@ func newBrickwall(doubles bool) *brickwall {
 // steepResponse returns the gain of the filter for each bin of a block at the higher rate. It is real, since the filter is symmetric about 0.
 func steepResponse() []float64 {
 	filter := kernel{cutoff: (steepPass + steepStop) / 2, half: steepHalf}
-	impulse := make([]complex128, steepBlock)
+	impulse, spectrum := make([]fft.Complex[float64], steepBlock), make([]fft.Complex[float64], steepBlock)
 	for i := -steepHalf + 1; i < steepHalf; i++ {
-		impulse[(i+steepBlock)%steepBlock] = complex(filter.at(float64(i)), 0)
+		impulse[(i+steepBlock)%steepBlock].Re = filter.at(float64(i))
 	}
-	newFFT(steepBlock).transform(impulse)
+	fft.New[float64](steepBlock).Transform(spectrum, impulse)
 	response := make([]float64, steepBlock)
 	for k := range response {
-		response[k] = real(impulse[reversed(k, steepBlock)])
+		response[k] = spectrum[k].Re
 	}
 	return response
 }
@@ -74,22 +72,34 @@ func (b *brickwall) process(dst, src []float32) []float32 {
 }
 
 func (b *brickwall) convolve(dst []float32, earlier, later []float32) []float32 {
-	for i := range b.spectrum {
-		b.spectrum[i] = complex(float64(earlier[i]), float64(later[i]))
+	before := b.before
+	earlier, later = earlier[:len(before)], later[:len(before)]
+	for i := range before {
+		before[i] = fft.Complex[float64]{Re: float64(earlier[i]), Im: float64(later[i])}
 	}
-	b.forward.transform(b.spectrum)
-	for k, from := range b.pick {
-		bin, gain := b.spectrum[from], b.gain[k]
-		// A transform of swapped real and imaginary parts is the swapped inverse.
-		b.block[k] = complex(imag(bin)*gain, real(bin)*gain)
+	b.forward.Transform(b.spectrum, before)
+	half := b.out / 2
+	b.pick(0, 0)
+	// The upper half of a transform is negative frequencies, so it ends where the other ends.
+	b.pick(half, (half+steepBlock-b.out)%b.in)
+	b.inverse.Transform(b.after, b.picked)
+	valid := b.after[b.marginOut : b.out-b.marginOut]
+	for _, x := range valid {
+		dst = append(dst, float32(x.Im))
 	}
-	b.inverse.transform(b.block)
-	valid := b.takeOut[b.marginOut : b.out-b.marginOut]
-	for _, i := range valid {
-		dst = append(dst, float32(imag(b.block[i])))
-	}
-	for _, i := range valid {
-		dst = append(dst, float32(real(b.block[i])))
+	for _, x := range valid {
+		dst = append(dst, float32(x.Re))
 	}
 	return dst
+}
+
+// pick takes half the bins of the inverse transform, from one on, from the forward one. It
+// swaps real and imaginary parts, since the inverse is the swapped transform of what is
+// swapped.
+func (b *brickwall) pick(to, from int) {
+	half := b.out / 2
+	picked, gain, spectrum := b.picked[to:][:half], b.gain[to:][:half], b.spectrum[from:][:half]
+	for k, bin := range spectrum {
+		picked[k] = fft.Complex[float64]{Re: bin.Im * gain[k], Im: bin.Re * gain[k]}
+	}
 }
