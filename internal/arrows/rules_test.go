@@ -46,8 +46,9 @@ var rows = []row{
 	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "internal/..."}, tests: []string{"audiosearch/audioset"}},
 	{pkg: "audiosearch/signal", code: []string{"audiosearch", "internal/fft"}, tests: mediaTests},
 	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch"}, tests: mediaTests},
-	{pkg: "audiosearch/oip", code: []string{"audiosearch", "audiosearch/astfeatures"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
-	{pkg: "audiosearch/onnx/...", code: []string{"audiosearch", "audiosearch/astfeatures"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}, module: true},
+	{pkg: "audiosearch/inference", code: []string{"audiosearch", "audiosearch/astfeatures", "audiosearch/audioset"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
+	{pkg: "audiosearch/oip", code: networkCode, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
+	{pkg: "audiosearch/onnx/...", code: networkCode, tests: []string{"audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "storage/memory"}, module: true},
 
 	// Backends: the domains whose interfaces they implement. Those in a nested module stay out of internal/: it is not theirs.
 	{pkg: "storage", tests: backendTests},
@@ -84,6 +85,7 @@ var (
 	suites       = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
 	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
 	mediaTests   = []string{"audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "storage/memory"}
+	networkCode  = []string{"audiosearch", "audiosearch/astfeatures", "audiosearch/audioset", "audiosearch/inference"}
 	nobody       = []string{"examples/...", "internal/e2e/..."} // who imports these
 )
 

@@ -1,0 +1,146 @@
+package inference
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+)
+
+// Description says how a network is used that is not recognized by itself. As JSON it is
+// a file beside the model, with ".json" after its name:
+//
+//	{
+//	  "family": "birds",
+//	  "input": "waveform",
+//	  "sample_rate": 32000,
+//	  "samples": 160000,
+//	  "hop_seconds": 2.5,
+//	  "output": "probabilities",
+//	  "gives": "scores",
+//	  "classes": ["Owl", "Crow"]
+//	}
+type Description struct {
+	// Family names the model without what changes when it is made better, see
+	// [audiosearch.Model]. It is required.
+	Family string
+
+	Features   string        // "": the input is a waveform; "ast": the features of package astfeatures
+	Input      string        // name of the input; "": the only one
+	SampleRate int           // Hz; of a waveform
+	Samples    int           // length of a window, in samples; of a waveform; 0: as the shape says
+	Hop        time.Duration // from window to window; 0: half a window
+
+	Output  string              // name of the output with one value a class; "": the only one
+	Gives   string              // "logits", of which the scores are the sigmoid, or "scores", in [0,1]
+	Classes []audiosearch.Class // in the order of the output
+}
+
+// What Description.Features and Gives may be.
+const (
+	featuresAST = "ast"
+	givesLogits = "logits"
+	givesScores = "scores"
+)
+
+// maxFamily bounds the name of a family, in bytes: IDs of models begin with it.
+const maxFamily = 64
+
+// maxDescription bounds a description, in bytes: 10,000 classes of 255 bytes fit.
+const maxDescription = 4 << 20
+
+// descriptionJSON is the form of a description in files.
+type descriptionJSON struct {
+	Family     string    `json:"family"`
+	Features   string    `json:"features"`
+	Input      string    `json:"input"`
+	SampleRate int       `json:"sample_rate"`
+	Samples    int       `json:"samples"`
+	HopSeconds float64   `json:"hop_seconds"`
+	Output     string    `json:"output"`
+	Gives      string    `json:"gives"`
+	Classes    classJSON `json:"classes"`
+}
+
+// classJSON is a list of names, or "audioset" for the 527.
+type classJSON []audiosearch.Class
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (c *classJSON) UnmarshalJSON(data []byte) error {
+	var name string
+	if json.Unmarshal(data, &name) == nil {
+		if name != "audioset" {
+			return fmt.Errorf(`classes: must be a list of names, or "audioset" for the 527 in AudioSet's order`)
+		}
+		*c = audioset.Classes()
+		return nil
+	}
+	return json.Unmarshal(data, (*[]audiosearch.Class)(c))
+}
+
+// ParseDescription reads a description from JSON. Keys that it does not know are an error.
+func ParseDescription(data []byte) (*Description, error) {
+	if len(data) > maxDescription {
+		return nil, fmt.Errorf("inference: the description of the model has %d bytes; at most %d are read",
+			len(data), maxDescription)
+	}
+	var j descriptionJSON
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&j); err != nil {
+		return nil, fmt.Errorf("inference: the description of the model is no JSON of the documented form: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("inference: the description of the model goes on after its end: leave one JSON object")
+	}
+	const longest = 3600 // seconds; the service has its own, lower bound
+	if j.HopSeconds < 0 || j.HopSeconds > longest {
+		return nil, fmt.Errorf("inference: hop_seconds of the model's description must be 0 to %d", longest)
+	}
+	return &Description{
+		Family: j.Family, Features: j.Features, Input: j.Input, SampleRate: j.SampleRate, Samples: j.Samples,
+		Hop: time.Duration(j.HopSeconds*float64(time.Second) + 0.5), Output: j.Output, Gives: j.Gives, Classes: j.Classes,
+	}, nil
+}
+
+// check returns what is wrong with a description, whatever the network.
+func (d *Description) check() error {
+	problem := func(format string, args ...any) error {
+		return fmt.Errorf("inference: the description of the model: "+format, args...)
+	}
+	switch {
+	case d.Family == "":
+		return problem("family: name the model, without its version, so that a better one takes its place")
+	case strings.Contains(d.Family, "/"), len(d.Family) > maxFamily, !audiosearch.Class(d.Family).Valid():
+		return problem("family: must be at most %d bytes of UTF-8 without a slash", maxFamily)
+	case d.Features != "" && d.Features != featuresAST:
+		return problem("features: must be %q, or left out for a waveform", featuresAST)
+	case d.Features == featuresAST && (d.SampleRate != 0 || d.Samples != 0):
+		return problem("sample_rate and samples: leave them out, the features say both")
+	case d.Features == "" && d.SampleRate < 1:
+		return problem("sample_rate: say how many samples a second the network was trained on")
+	case d.Samples < 0:
+		return problem("samples: must be over 0, or left out if the shape of the input says it")
+	case d.Gives != givesLogits && d.Gives != givesScores:
+		return problem("gives: must be %q if scores are the sigmoid of the output, %q if they are the output", givesLogits, givesScores)
+	case len(d.Classes) == 0 || len(d.Classes) > audiosearch.MaxClasses:
+		return problem("classes: name what the output has, in its order: 1 to %d", audiosearch.MaxClasses)
+	}
+	seen := make(map[audiosearch.Class]bool, len(d.Classes))
+	for i, c := range d.Classes {
+		if !c.Valid() {
+			return problem("classes: number %d is no name: 1 to 255 bytes of UTF-8", i)
+		}
+		if seen[c] {
+			return problem("classes: %q is there twice", c)
+		}
+		seen[c] = true
+	}
+	return nil
+}
