@@ -103,7 +103,7 @@ func isRows(shape []int64, classes int) bool {
 
 // fits reports whether a dimension can have a size; 0 stands for any.
 func fits(dimension int64, size int) bool {
-	return dimension < 0 || size == 0 && dimension > 0 || dimension == int64(size)
+	return dimension < 0 || dimension > 0 && (size == 0 || dimension == int64(size))
 }
 
 // asDescribed recognizes a network by its description.
