@@ -42,6 +42,7 @@ var rows = []row{
 	{pkg: "vault/tink/...", code: []string{"vault"}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}, module: true},
 	{pkg: "audiosearch/astfeatures", code: []string{"internal/fft"}},
 	{pkg: "audiosearch/audioset", code: []string{"audiosearch"}},
+	{pkg: "audiosearch/modelfile"},
 	{pkg: "audiosearch/wav", code: []string{"audiosearch", "internal/fft"}},
 	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "internal/..."}, tests: []string{"audiosearch/audioset"}},
 	{pkg: "audiosearch/signal", code: []string{"audiosearch", "internal/fft"}, tests: mediaTests},

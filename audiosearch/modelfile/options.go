@@ -1,0 +1,136 @@
+package modelfile
+
+import (
+	"context"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Options of [Open] and [Fetch]. The zero value, and nil, are the defaults.
+type Options struct {
+	// MaxBytes bounds the file. 0: 2 GiB, more than which no ONNX file can have (it is
+	// one protocol buffer). The whole file is held in memory.
+	MaxBytes int64
+
+	// Client has the transport for the requests of Fetch. The rest of it is not used:
+	// Fetch follows redirects itself, and goes by Stall. Nil: a transport like that of
+	// net/http.
+	Client *http.Client
+
+	// Progress is called while Fetch downloads, at most five times a second and at the
+	// end of the download, by the goroutine that called Fetch. It is not called when no
+	// download is needed.
+	Progress func(Progress)
+
+	// Stall is how long a server may send nothing before the attempt ends. 0: 30 s.
+	Stall time.Duration
+
+	// Retries is how many attempts in a row may fail without 1 MiB of the file being
+	// gained before Fetch gives up. 0: 5; negative: none. Between them it waits 1 s, 2 s,
+	// 4 s and so on up to 30 s, or what Retry-After says, which is at most 2 minutes.
+	Retries int
+
+	wait func(context.Context, time.Duration) error // replaced by tests
+}
+
+// Progress says how far a download is. While another process downloads the same file, it
+// says how far that one is.
+type Progress struct {
+	Done  int64 // bytes that are here, those of earlier attempts included
+	Total int64 // size of the file in bytes, -1 while it is not known
+
+	// Trouble is why the last attempt failed, on the one call before the wait for the
+	// next attempt. Otherwise nil.
+	Trouble error
+}
+
+const (
+	defaultMaxBytes = 2 << 30
+	defaultStall    = 30 * time.Second
+	defaultRetries  = 5
+
+	firstWait     = time.Second
+	longestWait   = 30 * time.Second
+	maxRetryAfter = 2 * time.Minute
+	enoughGained  = 1 << 20 // bytes after which an attempt is no failure
+	reportEvery   = 200 * time.Millisecond
+)
+
+// filled returns the options with the defaults in place of what is not set.
+func (o *Options) filled() Options {
+	var filled Options
+	if o != nil {
+		filled = *o
+	}
+	if filled.MaxBytes <= 0 {
+		filled.MaxBytes = defaultMaxBytes
+	}
+	filled.MaxBytes = min(filled.MaxBytes, math.MaxInt-1) // it becomes one slice
+	if filled.Stall <= 0 {
+		filled.Stall = defaultStall
+	}
+	switch {
+	case filled.Retries == 0:
+		filled.Retries = defaultRetries
+	case filled.Retries < 0:
+		filled.Retries = 0
+	}
+	if filled.wait == nil {
+		filled.wait = wait
+	}
+	return filled
+}
+
+// transport returns what makes the requests, and what to do with it in the end.
+func (o *Options) transport() (http.RoundTripper, func()) {
+	switch {
+	case o.Client != nil && o.Client.Transport != nil:
+		return o.Client.Transport, func() {}
+	case o.Client != nil:
+		return http.DefaultTransport, func() {}
+	}
+	// http.DefaultTransport may have been replaced by the host, so it cannot be cloned.
+	transport := &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: o.Stall, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2:   true,
+		TLSHandshakeTimeout: min(o.Stall, 20*time.Second),
+		OnProxyConnectResponse: func(_ context.Context, _ *url.URL, _ *http.Request, answer *http.Response) error {
+			if answer.StatusCode != http.StatusOK {
+				return proxyRefusal(answer.StatusCode)
+			}
+			return nil
+		},
+	}
+	return transport, transport.CloseIdleConnections
+}
+
+// wait returns after a time, or with the context's error when that ends before.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// meter calls Progress, not too often.
+type meter struct {
+	call func(Progress)
+	last time.Time
+}
+
+// report tells how far a download is, if the last call is long enough ago or now says so.
+func (m *meter) report(p Progress, now bool) {
+	if m.call == nil || !now && time.Since(m.last) < reportEvery {
+		return
+	}
+	m.last = time.Now()
+	m.call(p)
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package modelfile
+
+func become(int) error { return nil }
