@@ -149,6 +149,10 @@ func TestWhoStandsStill(t *testing.T) {
 			yields(yield, batchSamples)
 			time.Sleep(time.Hour)
 		}, takes(time.Hour), away, testStall + testGrace},
+		"both, and the scorer hears": {func(_ context.Context, yield func([]float32, error) bool) {
+			yields(yield, batchSamples)
+			time.Sleep(time.Hour)
+		}, hears, away, testStall + testGrace},
 		"the scorer panics meanwhile": {func(ctx context.Context, yield func([]float32, error) bool) {
 			yields(yield, batchSamples)
 			_ = hears(ctx)
