@@ -2,7 +2,6 @@ package astfeatures
 
 import (
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
@@ -86,21 +85,19 @@ func (e *extractor) row(dst, samples []float32) {
 		for i, w := range weights {
 			sum += w * power[i]
 		}
-		dst[m] = normalised(math.Log(max(sum, floor)))
+		dst[m] = normalised(e.log(max(sum, floor)))
 	}
 }
 
 // emphasize takes the samples as the frame, without their mean and with the pre-emphasis.
 func (e *extractor) emphasize(samples []float32) {
 	samples, frame := samples[:frameSize], e.frame[:frameSize]
-	var sums [4]float64 // one would wait for itself
-	for i := 0; i+4 <= len(samples); i += 4 {
-		four := (*[4]float32)(samples[i:])
-		for j, s := range four {
-			x := finite(s)
-			frame[i+j] = x
-			sums[j] += x
-		}
+	var sums [4]float64 // a single one would wait for itself
+	for i := 0; i+4 <= frameSize; i += 4 {
+		from, to := (*[4]float32)(samples[i:]), (*[4]float64)(frame[i:])
+		a, b, c, d := finite(from[0]), finite(from[1]), finite(from[2]), finite(from[3])
+		to[0], to[1], to[2], to[3] = a, b, c, d
+		sums[0], sums[1], sums[2], sums[3] = sums[0]+a, sums[1]+b, sums[2]+c, sums[3]+d
 	}
 	mean := (sums[0] + sums[1] + sums[2] + sums[3]) / frameSize
 	before := frame[0] - mean

@@ -108,7 +108,9 @@ func TestGolden(t *testing.T) {
 				sum += x
 				least, highest = min(least, x), max(highest, x)
 				if i >= len(logMels) {
-					require.InDelta(t, padding, x, 1e-6, "row %d is padding", i/astfeatures.Bins)
+					if math.Abs(x-padding) > 1e-6 {
+						t.Fatalf("row %d is padding, but has %v", i/astfeatures.Bins, x)
+					}
 					continue
 				}
 				logMel := float64(logMels[i])

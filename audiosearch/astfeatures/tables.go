@@ -11,6 +11,7 @@ import (
 type tables struct {
 	transform *fft.Real[float64]
 	bands     [Bins]band
+	logParts  [1 << logBits]part
 }
 
 // band is one triangle: its weights from a bin of the power spectrum on. It may have none.
@@ -24,7 +25,7 @@ var sharedTables = sync.OnceValue(func() *tables {
 	for i := range frameSize {
 		window[i] = 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/(frameSize-1))
 	}
-	t := &tables{transform: fft.NewReal(window)}
+	t := &tables{transform: fft.NewReal(window), logParts: newLogParts()}
 	low, high := mel(lowestHz), mel(SampleRate/2)
 	spacing := (high - low) / (Bins + 1)
 	for m := range t.bands {
