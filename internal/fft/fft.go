@@ -94,11 +94,10 @@ func (p *Plan[T]) Transform(dst, src []Complex[T]) {
 	if len(dst) != p.points || len(src) != p.points {
 		panic(fmt.Sprintf("fft: a transform of %d points was given %d, and room for %d", p.points, len(src), len(dst)))
 	}
-	n := len(src)
-	to := dst
-	for _, from := range p.order {
-		i := int(from)
-		a, b, c, d := src[i], src[i+n/2], src[i+n/4], src[i+n/2+n/4]
+	to, quarter := dst, len(src)/4
+	first, second, third, fourth := src[:quarter], src[quarter:][:quarter], src[2*quarter:][:quarter], src[3*quarter:][:quarter]
+	for _, i := range p.order {
+		a, b, c, d := first[i], third[i], second[i], fourth[i]
 		ab, cd := a.plus(b), c.plus(d)
 		aMinusB, cMinusD := a.minus(b), c.minus(d).timesMinusI()
 		four := to[:4:4]
