@@ -27,6 +27,6 @@ func (t *tables) log(x float64) float64 {
 	p := &t.logParts[bits>>(mantissaBits-logBits)%(1<<logBits)]
 	// log(mantissa/middle), which is within 1/256 of 1, by its series.
 	r := mantissa*p.inverse - 1
-	series := r - r*r*(1.0/2-r*(1.0/3-r*(1.0/4-r/5)))
+	series := r - r*r*(1.0/2-r*(1.0/3-r/4))
 	return float64(exponent)*math.Ln2 + p.log + series
 }
