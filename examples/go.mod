@@ -17,6 +17,8 @@ require (
 	mvdan.cc/sh/v3 v3.14.1
 )
 
+require github.com/yalue/onnxruntime_go v1.27.0 // indirect
+
 require (
 	github.com/bytedance/gopkg v0.1.3 // indirect
 	github.com/bytedance/sonic v1.15.0 // indirect
@@ -45,6 +47,7 @@ require (
 	github.com/quic-go/qpack v0.6.0 // indirect
 	github.com/quic-go/quic-go v0.59.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/seed-6363c74e/mortise/audiosearch/onnx v0.1.0
 	github.com/twitchyliquid64/golang-asm v0.15.1 // indirect
 	github.com/ugorji/go/codec v1.3.1 // indirect
 	github.com/valyala/bytebufferpool v1.0.0 // indirect
@@ -67,3 +70,5 @@ replace (
 	github.com/seed-6363c74e/mortise => ../
 	github.com/seed-6363c74e/mortise/storage/sqlite => ../storage/sqlite
 )
+
+replace github.com/seed-6363c74e/mortise/audiosearch/onnx => ../audiosearch/onnx

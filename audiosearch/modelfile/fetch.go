@@ -26,6 +26,8 @@ import (
 // returns its error, and the next call goes on from there. Several processes and
 // goroutines may fetch the same file: one downloads, the others wait for it.
 //
+// An error is [ErrUnavailable] if the server was away, slow or busy until Fetch gave up.
+//
 // What has no "://" is no URL but a path, for [Open].
 func Fetch(ctx context.Context, dir, rawURL string, opts *Options) (*File, error) {
 	to, err := parseAddress(rawURL)
@@ -179,8 +181,8 @@ func (f *fetcher) download(ctx context.Context, p *part) (*File, error) {
 			failures, best = 0, p.at.Offset
 		}
 		if failures++; failures > f.Retries {
-			return nil, fmt.Errorf("%w; given up after %d attempts without progress, %d bytes are kept: start again later",
-				trouble.err, failures, p.at.Offset)
+			return nil, fmt.Errorf("%w: %w; given up after %d attempts without progress, %d bytes are kept: start again later",
+				ErrUnavailable, trouble.err, failures, p.at.Offset)
 		}
 		f.meter.report(Progress{Done: p.at.Offset, Total: p.at.Total, Trouble: trouble.err}, true)
 		if err := f.wait(ctx, trouble.pause(failures)); err != nil {
@@ -188,6 +190,10 @@ func (f *fetcher) download(ctx context.Context, p *part) (*File, error) {
 		}
 	}
 }
+
+// ErrUnavailable is in the error of a Fetch that was given up because the server is away, slow or
+// busy: the same call may succeed at another time.
+var ErrUnavailable = errors.New("unavailable")
 
 // again is a failure after which another attempt may help.
 type again struct {

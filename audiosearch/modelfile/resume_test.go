@@ -54,6 +54,9 @@ func TestGivesUp(t *testing.T) {
 	refused(t, dir, s.URL+"/model.onnx", o, "the connection was cut; given up after 6 attempts without progress, 6000 bytes are kept")
 	require.Equal(t, 6, s.requests())
 	require.Len(t, waits, 5)
+	_, err := Fetch(t.Context(), t.TempDir(), s.URL+"/model.onnx", o)
+	require.ErrorIs(t, err, ErrUnavailable)
+	waits = waits[:5]
 	for i, d := range waits {
 		require.LessOrEqual(t, d, time.Second<<i)
 		require.GreaterOrEqual(t, d, time.Second<<i*3/4)

@@ -40,7 +40,7 @@ const (
 
 // newAudioService makes the audio search. Its callers show access tokens of the credentials service.
 func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service, log *slog.Logger) (*audioService, error) {
-	scorer, err := signal.New(nil)
+	defined, err := signal.New(nil)
 	if err != nil {
 		return nil, fmt.Errorf("make the scorer: %w", err)
 	}
@@ -52,9 +52,13 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 	if err != nil {
 		return nil, fmt.Errorf("make the decoder of other files: %w", err)
 	}
+	scorers := []audiosearch.Scorer{defined}
+	if b.model != nil {
+		scorers = []audiosearch.Scorer{b.model.scorer, defined}
+	}
 	in := newIngestion(log)
 	service, err := audiosearch.New(b.store, b.queue, &audiosearch.Options{
-		Scorers:  []audiosearch.Scorer{scorer},
+		Scorers:  scorers,
 		Media:    audiosearch.FirstMedia(sounds, programs),
 		Files:    b.files,
 		Grace:    mediaGrace,
@@ -73,6 +77,7 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 	routes, err := httpadapter.NewAudioSearch(service, httpadapter.Bearer(verify), &httpadapter.AudioSearchOptions{
 		Options: httpadapter.Options{Logger: log},
 		Cancel:  true,
+		Classes: b.model.searchable(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("mount the audio search: %w", err)

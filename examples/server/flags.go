@@ -24,6 +24,10 @@ type settings struct {
 	vaultKey   string   // path of the root key's file, "" for the one in the data folder
 	docs       bool
 
+	model       string // path or https URL of an ONNX file, "" for none
+	onnxruntime string // path of ONNX Runtime's library, "" for the usual places
+	oip         string // URL of a model on an inference server, "" for none
+
 	ignoredEnv []string // names of variables that are set and not available yet
 }
 
@@ -32,9 +36,7 @@ type settings struct {
 var later = []struct{ flag, env, why string }{
 	{"postgres", "MORTISE_POSTGRES", "this version keeps its data in SQLite or in memory"},
 	{"nats", "MORTISE_NATS", "this version keeps its queues with its data"},
-	{"model", "MORTISE_MODEL", "this version finds what signal processing can define, without a model"},
-	{"onnxruntime", "MORTISE_ONNXRUNTIME", "this version finds what signal processing can define, without a model"},
-	{"oip", "MORTISE_OIP", "this version finds what signal processing can define, without a model"},
+	{"oip", "MORTISE_OIP", "this version runs models itself, see -model"},
 }
 
 // given is a flag that only notes that it was passed. Its value may be a secret, so it is neither kept nor parsed: an error of
@@ -59,6 +61,10 @@ const usage = `Usage: server [flags]
   -trigger-exec COMMAND run for each trigger event, with the event's JSON on standard input. Quoted as for a shell, run without
                         one. Exit 0 completes the event, and the last line of its output is the summary; anything else
                         tries again later. One run may take 10 minutes. [MORTISE_TRIGGER_EXEC, log the event's id]
+  -model FILE           ONNX model that scores sounds, or an https URL, which is fetched once into the data folder; with
+                        #sha256=DIGEST at its end nothing else is taken for it. It comes before the signal processing,
+                        which keeps the sounds that the model does not know. See docs/models.md. [MORTISE_MODEL]
+  -onnxruntime FILE     ONNX Runtime's shared library, 1.24 or newer, for -model [MORTISE_ONNXRUNTIME, the usual places]
   -docs                 serve the OpenAPI document at /openapi.json and the API reference at /docs [on]
 `
 
@@ -87,6 +93,8 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.StringVar(&command, "trigger-exec", fallback("MORTISE_TRIGGER_EXEC", ""), "")
 	fs.StringVar(&s.data, "data", fallback("MORTISE_DATA", "./mortise-data"), "")
 	fs.StringVar(&s.vaultKey, "vault-key", fallback("MORTISE_VAULT_KEY_FILE", ""), "")
+	fs.StringVar(&s.model, "model", fallback("MORTISE_MODEL", ""), "")
+	fs.StringVar(&s.onnxruntime, "onnxruntime", fallback("MORTISE_ONNXRUNTIME", ""), "")
 	fs.BoolVar(&s.memory, "memory", false, "")
 	fs.BoolVar(&s.docs, "docs", true, "")
 	passed := make([]given, len(later))
@@ -151,6 +159,9 @@ func (s *settings) check(command string, env []string) error {
 	}
 	if s.data == "" {
 		return usagef("-data: names no folder")
+	}
+	if err := s.checkModelFlags(); err != nil {
+		return err
 	}
 	if s.publicURL != "" {
 		if err := checkPublicURL(s.publicURL); err != nil {

@@ -84,3 +84,37 @@ func TestVaultKeyFlag(t *testing.T) {
 		})
 	}
 }
+
+func TestModelFlags(t *testing.T) {
+	for name, test := range map[string]struct {
+		args, env      []string
+		model, library string
+		refuse         string // "" if right
+	}{
+		"none":               {},
+		"a file":             {args: []string{"-model", "m.onnx"}, model: "m.onnx"},
+		"a URL":              {args: []string{"-model", "https://example.com/m.onnx?key=1#sha256=00"}, model: "https://example.com/m.onnx?key=1#sha256=00"},
+		"in the environment": {env: []string{"MORTISE_MODEL=m.onnx", "MORTISE_ONNXRUNTIME=l.so"}, model: "m.onnx", library: "l.so"},
+		"both":               {args: []string{"-model=a.onnx", "-onnxruntime=a.so"}, env: []string{"MORTISE_MODEL=m.onnx", "MORTISE_ONNXRUNTIME=l.so"}, model: "a.onnx", library: "a.so"},
+		"no model":           {args: []string{"-onnxruntime", "l.so"}, library: "l.so"},
+		"plain http":         {args: []string{"-model", "http://key@example.com/m.onnx"}, refuse: "-model: must be a file or an https URL"},
+		"another scheme":     {env: []string{"MORTISE_MODEL=s3://bucket/m.onnx"}, refuse: "-model: must be a file or an https URL"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := readSettings(test.args, test.env, io.Discard)
+			if test.refuse != "" {
+				var usage *usageError
+				if !errors.As(err, &usage) || err.Error() != test.refuse {
+					t.Errorf("got %v, want %s", err, test.refuse)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.model != test.model || s.onnxruntime != test.library {
+				t.Errorf("model %q, library %q", s.model, s.onnxruntime)
+			}
+		})
+	}
+}

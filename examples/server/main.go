@@ -94,6 +94,11 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
+	model, err := openModel(ctx, s, screen, log)
+	if err != nil {
+		return err
+	}
+	defer closeModel(model, log)
 
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", s.addr)
 	var unknown *net.DNSError
@@ -124,6 +129,7 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 			return err
 		}
 	}
+	back.audio.model = model
 	services, err := wire(s, back, &key.key, log)
 	if err != nil {
 		return err

@@ -66,11 +66,13 @@ func newAuthMgmtBackend(t authmgmtTables) authmgmtBackend {
 	return authmgmtBackend{store: t, organizations: t}
 }
 
-// audioBackend is what the audio search stands on: what a storage has for it, and where the files are.
+// audioBackend is what the audio search stands on: what a storage has for it, where the files
+// are, and the model.
 type audioBackend struct {
 	store audiosearch.Store
 	queue audiosearch.Queue
 	files *mediaFolder
+	model *soundModel // nil: none
 }
 
 // openStorage opens the storage that the operator asked for, and the folder of the videos.

@@ -109,7 +109,7 @@ var thirdParty = struct{ code, suites, tests []string }{
 // topLevel is all that may stand in the root of the repository, beside the Go files of the root
 // package.
 var topLevel = []string{
-	"trigger", "vault", "authmgmt", "audiosearch", "httpadapter", "storage", "examples", "internal", ".ci",
+	"trigger", "vault", "authmgmt", "audiosearch", "httpadapter", "storage", "examples", "docs", "internal", ".ci",
 	"go.mod", "go.sum", "go.work", "README.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", ".gitignore", ".gitattributes",
 }
 

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+	"github.com/seed-6363c74e/mortise/audiosearch/modelfile"
+	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
+)
+
+// soundModel is the model of -model or -oip. It comes before the signal scorer.
+type soundModel struct {
+	scorer  audiosearch.Scorer
+	classes []audiosearch.Class // that AudioSet does not have
+	close   func() error
+}
+
+// checkModelFlags refuses what contradicts itself. The values may hold secrets, so no error
+// repeats them.
+func (s *settings) checkModelFlags() error {
+	if s.model != "" && s.oip != "" {
+		return usagef("-model and -oip: two models; choose one of them")
+	}
+	if scheme, _, ok := strings.Cut(s.model, "://"); ok && !strings.EqualFold(scheme, "https") {
+		return usagef("-model: must be a file or an https URL")
+	}
+	return nil
+}
+
+// modelFolder is the name of the folder of fetched models, in the data folder.
+const modelFolder = "models"
+
+// openModel brings the model into memory, and returns nil if none was asked for. It is fetched
+// first if -model is a URL, which can take minutes.
+func openModel(ctx context.Context, s *settings, screen *console, log *slog.Logger) (*soundModel, error) {
+	if s.model != "" {
+		return openONNX(ctx, s, screen, log)
+	}
+	return nil, nil
+}
+
+func openONNX(ctx context.Context, s *settings, screen *console, log *slog.Logger) (*soundModel, error) {
+	// Before a download that would be for nothing.
+	library, err := onnx.Find(s.onnxruntime)
+	if err != nil {
+		return nil, usagef("-model: %w", err)
+	}
+	file, err := readModel(ctx, s, screen, log)
+	if err != nil {
+		return nil, err
+	}
+	local, err := onnx.New(file.Data, &onnx.Options{Library: s.onnxruntime, Description: file.Sidecar})
+	if err != nil {
+		return nil, usagef("-model: %w", err)
+	}
+	described, err := local.Model(ctx)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("-model: %w", err), local.Close())
+	}
+	m := &soundModel{scorer: local, close: local.Close}
+	for _, class := range described.Classes {
+		if _, ok := audioset.Index(class); !ok {
+			m.classes = append(m.classes, class)
+		}
+	}
+	log.Info("model loaded", "model", described.ID, "sha256", fmt.Sprintf("%x", file.Digest), "classes", len(described.Classes),
+		"window", described.Window.String(), "hop", described.Hop.String(), "onnxruntime", library.Version)
+	return m, nil
+}
+
+// readModel reads the file of -model, or fetches it.
+func readModel(ctx context.Context, s *settings, screen *console, log *slog.Logger) (*modelfile.File, error) {
+	if !strings.Contains(s.model, "://") {
+		file, err := modelfile.Open(ctx, s.model, nil)
+		if err != nil && ctx.Err() == nil && !passes(err) {
+			err = usagef("-model: %w", err)
+		}
+		return file, err
+	}
+	folder, err := fetchedModels(s, log)
+	if err != nil {
+		return nil, err
+	}
+	if s.memory {
+		defer os.RemoveAll(folder)
+	}
+	defer screen.show("")
+	meter := &fetchMeter{screen: screen, log: log}
+	file, err := modelfile.Fetch(ctx, folder, s.model, &modelfile.Options{Progress: meter.report})
+	switch {
+	case err == nil:
+		if u, err := url.Parse(s.model); err == nil && u.Fragment == "" {
+			log.Info("the model's URL names no digest; with this at its end, nothing else is ever taken for it",
+				"fragment", fmt.Sprintf("#sha256=%x", file.Digest))
+		}
+		return file, nil
+	case ctx.Err() != nil || passes(err) || errors.Is(err, modelfile.ErrUnavailable):
+		return nil, fmt.Errorf("-model: %w", err)
+	}
+	return nil, usagef("-model: %w", err)
+}
+
+// searchable returns the values of audio_class: AudioSet's, and those of a model of its own
+// besides. Nil means AudioSet's alone. What an inference server has is not known yet, and may
+// change.
+func (m *soundModel) searchable() []audiosearch.Class {
+	if m == nil || len(m.classes) == 0 {
+		return nil
+	}
+	return append(audioset.Classes(), m.classes...)
+}
+
+// closeModel ends what openModel began.
+func closeModel(m *soundModel, log *slog.Logger) {
+	if m == nil {
+		return
+	}
+	if err := m.close(); err != nil {
+		log.Error("the model cannot be closed", "error", err)
+	}
+}
+
+// fetchedModels returns the folder for fetched models. With -memory it does not last.
+func fetchedModels(s *settings, log *slog.Logger) (string, error) {
+	if s.memory {
+		folder, err := os.MkdirTemp("", "mortise-model-")
+		if err != nil {
+			return "", fmt.Errorf("make a folder for the model: %w", err)
+		}
+		return folder, nil
+	}
+	folder := filepath.Join(s.data, modelFolder)
+	if err := makeFolder(folder, log); passes(err) {
+		return "", fmt.Errorf("-data: %w", err)
+	} else if err != nil {
+		return "", usagef("-data: %w", err)
+	}
+	return folder, nil
+}
+
+// fetchMeter tells how far a download is.
+type fetchMeter struct {
+	screen *console
+	log    *slog.Logger
+	logged time.Time
+}
+
+// fetchLogged is how often it is logged where there is no terminal.
+const fetchLogged = 10 * time.Second
+
+func (m *fetchMeter) report(p modelfile.Progress) {
+	const megabyte = 1e6
+	if p.Trouble != nil {
+		m.log.Warn("fetching the model is held up; trying again", "error", p.Trouble)
+	}
+	if m.screen.shows() {
+		text := fmt.Sprintf("Fetching the model: %.1f MB", float64(p.Done)/megabyte)
+		if p.Total > 0 {
+			text += fmt.Sprintf(" of %.1f MB", float64(p.Total)/megabyte)
+		}
+		m.screen.show(text)
+		return
+	}
+	if now := time.Now(); now.Sub(m.logged) >= fetchLogged || p.Done == p.Total {
+		m.logged = now
+		m.log.Info("fetching the model", "bytes", p.Done, "of", p.Total)
+	}
+}
