@@ -48,7 +48,7 @@ var rows = []row{
 	{pkg: "audiosearch/signal", code: []string{"audiosearch", "internal/fft"}, tests: mediaTests},
 	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch"}, tests: mediaTests},
 	{pkg: "audiosearch/inference", code: []string{"audiosearch", "audiosearch/astfeatures", "audiosearch/audioset"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
-	{pkg: "audiosearch/oip", code: networkCode, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
+	{pkg: "audiosearch/oip", code: slices.Concat(networkCode, []string{"internal/..."}), tests: []string{sharedRules, "audiosearch/audiosearchtest", "storage/memory"}},
 	{pkg: "audiosearch/onnx/...", code: networkCode, tests: []string{"audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "storage/memory"}, module: true},
 
 	// Backends: the domains whose interfaces they implement. Those in a nested module stay out of internal/: it is not theirs.
