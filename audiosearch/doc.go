@@ -32,7 +32,8 @@
 //
 // A video is scored in parts ([Options.Part]), which are kept until all of it is scored. If
 // the process ends meanwhile, the next one decodes the sound from its start again, and scores
-// what is missing. Nobody sees the parts before.
+// what is missing. Nobody sees the parts before. A file is decoded while the sound before is
+// scored or stored, ahead by the samples of a batch, and by 4 Mi samples (16 MiB) at most.
 //
 // Package audioset names the classes of AudioSet. Package signal has a scorer that needs no
 // model, package wav reads sound files in Go, and package ffmpeg everything else.

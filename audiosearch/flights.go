@@ -41,7 +41,7 @@ func (f *flights) do(
 		fl = &flight{cancel: cancel, done: make(chan struct{})}
 		f.all[key] = fl
 		go func() {
-			fl.err = errors.New("the goroutine was ended") // by runtime.Goexit, as FailNow of a test does
+			fl.err = errGoexit
 			defer func() {
 				f.mu.Lock()
 				if f.all[key] == fl {

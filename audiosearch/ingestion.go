@@ -18,8 +18,8 @@ type ingestion struct {
 	scorer       *plug
 	model        Model
 
-	stage   atomic.Int32 // what takes long, or panics, now
-	samples atomic.Int64 // decoded
+	stage   atomic.Int32 // what takes long, or panics, now; what is decoded ahead does not count
+	samples atomic.Int64 // decoded, and taken for scoring
 
 	info     Info
 	state    FileState // of the file, when its reading began
@@ -36,15 +36,23 @@ const (
 
 func (in *ingestion) position() time.Duration { return in.model.duration(in.samples.Load()) }
 
-// scorerHook is what a panic of a Scorer is logged as.
-const scorerHook = "the scorer"
+// What a panic of a Scorer or a Media is logged as.
+const (
+	scorerHook = "the scorer"
+	mediaHook  = "the media"
+)
 
 // panicked returns what a panic becomes.
 func (in *ingestion) panicked(ctx context.Context) func(p any) error {
 	return func(p any) error {
-		name := [...]string{reading: "the media", scoring: scorerHook, storing: "the store"}[in.stage.Load()]
-		return hook.Panicked(ctx, in.service.opts.Logger, name, p, "organization", in.org, "dataset", in.dataset, "video", in.video.ID)
+		name := [...]string{reading: mediaHook, scoring: scorerHook, storing: "the store"}[in.stage.Load()]
+		return in.broke(ctx, name, p)
 	}
+}
+
+// broke is what a panic of a hook becomes.
+func (in *ingestion) broke(ctx context.Context, name string, p any) error {
+	return hook.Panicked(ctx, in.service.opts.Logger, name, p, "organization", in.org, "dataset", in.dataset, "video", in.video.ID)
 }
 
 // work scores the video when there is a place for it, watched. An error is one of the service.

@@ -26,7 +26,8 @@ type reader struct {
 }
 
 // score decodes the file and has it scored, a part at a time. If the outcome is a problem that
-// lasts, there may be scores as well, of the part of the file that is there.
+// lasts, there may be scores as well, of the part of the file that is there. When score
+// returns, the decoder has ended.
 func (in *ingestion) score(ctx context.Context, file string, beat func(time.Duration)) (scored, *outcome, error) {
 	s := in.service
 	if in.info.Duration > s.opts.MaxDuration {
@@ -39,38 +40,38 @@ func (in *ingestion) score(ctx context.Context, file string, beat func(time.Dura
 	}
 	r := &reader{in, file, beat, newSegmenter(&in.model), newCollector(len(in.model.Classes)), part}
 	r.segments.skip(part.First)
-	var bad *outcome
-	for block, err := range s.opts.Media.PCM(ctx, file, in.model.SampleRate) {
-		if errors.Is(err, ErrIncomplete) && r.segments.total > 0 {
-			bad = &outcome{kind: newlyScored, problem: videoMessage(err), lasting: true, cause: err}
+	decoding := in.decodeAhead(ctx, file)
+	defer decoding.stop(ctx, in, beat)
+	for {
+		whole, more := decoding.next(r.segments)
+		if !more {
 			break
 		}
-		if err != nil {
-			o, err := in.unread(ctx, err)
-			return scored{}, o, err
-		}
-		if len(block) > 0 { // or else it is no progress
-			beat(s.opts.Stall)
-		}
-		if !areNumbers(block) {
-			return scored{}, broken(errors.New("its sound has samples that are no numbers: make it again")), nil
-		}
-		for rest := block; len(rest) > 0; {
-			if rest = r.segments.add(rest); !r.segments.full() {
-				continue
-			}
+		beat(s.opts.Stall)
+		if r.segments.full() {
 			if o, err := r.flush(ctx, r.segments.clips()); o != nil || err != nil {
 				return scored{}, o, err
 			}
 		}
-		in.samples.Store(r.segments.total)
-		if in.position() > s.opts.MaxDuration {
-			return scored{}, in.tooLong(), nil
+		if whole {
+			in.samples.Store(r.segments.total)
+			in.progress(ctx)
 		}
-		in.progress(ctx)
-		if err := ctx.Err(); err != nil {
+		if ctx.Err() != nil {
 			return scored{}, nil, context.Cause(ctx)
 		}
+	}
+	var bad *outcome
+	switch end := decoding.end; {
+	case end.lost != nil:
+		return scored{}, nil, end.lost
+	case end.bad != nil:
+		return scored{}, end.bad, nil
+	case errors.Is(end.said, ErrIncomplete) && r.segments.total > 0:
+		bad = &outcome{kind: newlyScored, problem: videoMessage(end.said), lasting: true, cause: end.said}
+	case end.said != nil:
+		o, err := in.unread(ctx, end.said)
+		return scored{}, o, err
 	}
 	if ctx.Err() != nil { // a Media may end without a word then
 		return scored{}, nil, context.Cause(ctx)

@@ -85,6 +85,9 @@ type Media interface {
 	// file without sound is an error. If the error is [Incomplete], the sound before it
 	// counts: it is searched, and the error is shown beside the results until the file
 	// changes.
+	//
+	// A service decodes on a goroutine of its own, ahead of the scorer by the samples of one
+	// batch, and by 4 Mi samples at most. It ends ctx when it needs no more.
 	PCM(ctx context.Context, path string, rate int) iter.Seq2[[]float32, error]
 }
 

@@ -36,7 +36,7 @@ type Options struct {
 	MaxFilters  int           // of one search: 100
 	MaxDuration time.Duration // of a video: 24 h; a longer one cannot be searched
 	Part        time.Duration // sound of a video that is scored at a time, and kept if the process ends: 10 min
-	Ingesting   int           // videos scored at a time, for all runs together: the number of processors
+	Ingesting   int           // videos decoded and scored at a time, for all runs together: the number of processors
 	MaxWaiting  int           // runs of an organization that have not ended: 1000; Start makes no more
 
 	// KeepRuns is how many runs of an organization that have ended are kept: 10,000. A
@@ -47,7 +47,8 @@ type Options struct {
 	// min. Open is that for Files.Local, which may download the video, and for
 	// Media.Probe, which may have to read all of it to find its keyframes: 1 h each.
 	// Grace is how long they, or a Scorer, may ignore the end of their context before
-	// they are left behind: 5 s.
+	// they are left behind: 5 s. A file is decoded ahead while its sound is scored or
+	// stored: the time of the decoder counts only while the scorer has nothing to do.
 	Stall, Open, Grace time.Duration
 
 	Now      func() time.Time // time.Now

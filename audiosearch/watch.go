@@ -12,6 +12,9 @@ import (
 // errStalled is why work that shows no progress is cut off.
 var errStalled = errors.New("audiosearch: no progress")
 
+// errGoexit: by runtime.Goexit, as FailNow of a test does.
+var errGoexit = errors.New("the goroutine was ended")
+
 // watched calls work on a goroutine of its own and watches it: work calls beat whenever
 // it has got on, with how long it may take until the next time. If it does not, its
 // context ends with errStalled. If it does not return within grace of the end of its
@@ -31,7 +34,7 @@ func watched(ctx context.Context, first, grace time.Duration, panicked func(p an
 	}
 	done := make(chan error, 1)
 	go func() {
-		err := errors.New("the goroutine was ended") // by runtime.Goexit, as FailNow of a test does
+		err := errGoexit
 		defer func() {
 			if p := recover(); p != nil {
 				err = panicked(p)
