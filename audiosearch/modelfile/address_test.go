@@ -58,6 +58,11 @@ func TestNames(t *testing.T) {
 		require.Empty(t, seen[to.name], raw)
 		seen[to.name] = raw
 	}
+	small, err := parseAddress("https://a/m.onnx")
+	require.NoError(t, err)
+	large, err := parseAddress("HTTPS://A/m.onnx")
+	require.NoError(t, err)
+	require.Equal(t, small.name, large.name)
 	for raw, base := range map[string]string{
 		"https://a/m.onnx": "m.onnx", "https://a/": "model", "https://a": "model", "https://a/x/..": "model", "https://a/..%2f..%2fpasswd": "passwd",
 		"https://a/a%5C..%5Cb": "a_.._b", "https://a/%00%C3%A4.onnx": "__.onnx", "https://a/x.": "x",

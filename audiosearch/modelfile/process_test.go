@@ -71,7 +71,7 @@ func TestKilled(t *testing.T) {
 		return true
 	}
 	dir := t.TempDir()
-	cmd := child(t, dir, s.URL+"/model.onnx", envCert+"="+s.certificate(t))
+	cmd := child(t, dir, s.URL+"/model.onnx", envCert+"="+s.certificate(t), envStall+"=1h")
 	require.NoError(t, cmd.Start())
 	<-reached
 	// What was sent is not yet what was written. 32 MiB are noted when they are.
@@ -179,13 +179,13 @@ func (p *connectProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer func() { _ = server.Close() }()
-	w.WriteHeader(http.StatusOK)
-	client, _, err := http.NewResponseController(w).Hijack()
+	client, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return
 	}
 	defer func() { _ = client.Close() }()
-	go func() { _, _ = io.Copy(server, client) }()
+	_, _ = client.Write([]byte("HTTP/1.1 200 OK\r\n\r\n"))
+	go func() { _, _ = io.Copy(server, buffered) }()
 	_, _ = io.Copy(client, server)
 }
 
@@ -226,6 +226,8 @@ func TestProxyAndCertificates(t *testing.T) {
 		require.NoError(t, err)
 		got := result(t, out)
 		require.Contains(t, got.Error, "the proxy answers 407: check HTTPS_PROXY")
+		asked, _ := proxy.log()
+		require.Len(t, asked, 2, "it is asked again")
 		require.NotContains(t, got.Error, "hunter2")
 		require.NotContains(t, got.Error, "s3cr3t")
 	})

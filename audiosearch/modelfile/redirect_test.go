@@ -2,6 +2,7 @@ package modelfile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -135,6 +136,18 @@ func TestRetryAfter(t *testing.T) {
 		"Fri, 02 Jan 2026 03:05:05 GMT": time.Minute, "Fri, 02 Jan 2026 03:03:05 GMT": 0,
 	} {
 		require.Equal(t, want, retryAfter(header, now), header)
+	}
+}
+
+// Words of others are passed on without what could be an address.
+func TestPlain(t *testing.T) {
+	for text, want := range map[string]string{
+		"dial tcp 127.0.0.1:1: connection\nrefused": "dial tcp 127.0.0.1:1: connection refused",
+		`parse "//cdn/s3cr3t": bad`:                 "parse ... bad",
+		"get /a?b c=d u:p@h %2f &":                  "get ... ... ... ... ...",
+		strings.Repeat("x", 300):                    strings.Repeat("x", 200),
+	} {
+		require.Equal(t, want, plain(errors.New(text)))
 	}
 }
 

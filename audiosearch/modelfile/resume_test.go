@@ -282,7 +282,7 @@ func TestDamagedPart(t *testing.T) {
 		want   string
 	}{
 		"as it was":         {".part", func(b []byte) []byte { return b }, "bytes=500000-"},
-		"longer":            {".part", func(b []byte) []byte { return append(b, "more"...) }, "bytes=500000-"},
+		"longer":            {".part", func(b []byte) []byte { return append(b, make([]byte, 1<<20)...) }, "bytes=500000-"},
 		"shorter":           {".part", func(b []byte) []byte { return b[:len(b)-1] }, ""},
 		"a flipped bit":     {".part", func(b []byte) []byte { b[499_999] ^= 1; return b }, ""},
 		"zeros":             {".part", func(b []byte) []byte { return make([]byte, len(b)) }, ""},
