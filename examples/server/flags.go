@@ -36,7 +36,6 @@ type settings struct {
 var later = []struct{ flag, env, why string }{
 	{"postgres", "MORTISE_POSTGRES", "this version keeps its data in SQLite or in memory"},
 	{"nats", "MORTISE_NATS", "this version keeps its queues with its data"},
-	{"oip", "MORTISE_OIP", "this version runs models itself, see -model"},
 }
 
 // given is a flag that only notes that it was passed. Its value may be a secret, so it is neither kept nor parsed: an error of
@@ -65,6 +64,8 @@ const usage = `Usage: server [flags]
                         #sha256=DIGEST at its end nothing else is taken for it. It comes before the signal processing,
                         which keeps the sounds that the model does not know. See docs/models.md. [MORTISE_MODEL]
   -onnxruntime FILE     ONNX Runtime's shared library, 1.24 or newer, for -model [MORTISE_ONNXRUNTIME, the usual places]
+  -oip URL              model on an inference server that speaks the Open Inference Protocol v2, such as
+                        http://localhost:8000/v2/models/ast, in place of -model [MORTISE_OIP]
   -docs                 serve the OpenAPI document at /openapi.json and the API reference at /docs [on]
 `
 
@@ -94,6 +95,7 @@ func readSettings(args, env []string, stdout io.Writer) (*settings, error) {
 	fs.StringVar(&s.data, "data", fallback("MORTISE_DATA", "./mortise-data"), "")
 	fs.StringVar(&s.vaultKey, "vault-key", fallback("MORTISE_VAULT_KEY_FILE", ""), "")
 	fs.StringVar(&s.model, "model", fallback("MORTISE_MODEL", ""), "")
+	fs.StringVar(&s.oip, "oip", fallback("MORTISE_OIP", ""), "")
 	fs.StringVar(&s.onnxruntime, "onnxruntime", fallback("MORTISE_ONNXRUNTIME", ""), "")
 	fs.BoolVar(&s.memory, "memory", false, "")
 	fs.BoolVar(&s.docs, "docs", true, "")

@@ -97,6 +97,8 @@ func TestModelFlags(t *testing.T) {
 		"in the environment": {env: []string{"MORTISE_MODEL=m.onnx", "MORTISE_ONNXRUNTIME=l.so"}, model: "m.onnx", library: "l.so"},
 		"both":               {args: []string{"-model=a.onnx", "-onnxruntime=a.so"}, env: []string{"MORTISE_MODEL=m.onnx", "MORTISE_ONNXRUNTIME=l.so"}, model: "a.onnx", library: "a.so"},
 		"no model":           {args: []string{"-onnxruntime", "l.so"}, library: "l.so"},
+		"and a server":       {args: []string{"-model", "m.onnx", "-oip", "http://h/v2/models/m"}, refuse: "-model and -oip: two models; choose one of them"},
+		"a server besides":   {args: []string{"-oip", "http://h/v2/models/m"}, env: []string{"MORTISE_MODEL=m.onnx"}, refuse: "-model and -oip: two models; choose one of them"},
 		"plain http":         {args: []string{"-model", "http://key@example.com/m.onnx"}, refuse: "-model: must be a file or an https URL"},
 		"another scheme":     {env: []string{"MORTISE_MODEL=s3://bucket/m.onnx"}, refuse: "-model: must be a file or an https URL"},
 	} {

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 	"github.com/seed-6363c74e/mortise/audiosearch/modelfile"
+	"github.com/seed-6363c74e/mortise/audiosearch/oip"
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
 )
 
@@ -42,8 +43,15 @@ const modelFolder = "models"
 // openModel brings the model into memory, and returns nil if none was asked for. It is fetched
 // first if -model is a URL, which can take minutes.
 func openModel(ctx context.Context, s *settings, screen *console, log *slog.Logger) (*soundModel, error) {
-	if s.model != "" {
+	switch {
+	case s.model != "":
 		return openONNX(ctx, s, screen, log)
+	case s.oip != "":
+		remote, err := oip.New(s.oip, nil)
+		if err != nil {
+			return nil, usagef("-oip: %w", err)
+		}
+		return &soundModel{scorer: remote, close: func() error { return nil }}, nil
 	}
 	return nil, nil
 }
