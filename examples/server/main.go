@@ -7,7 +7,7 @@
 // It serves the documentation triggers, the credentials, the vault and the audio search. A service is a few files: for the vault, vault.go
 // makes it, document_vault.go reads its part of the provisioning document, provision_vault.go, provision_records.go and
 // provisioned_records.go apply that, demo_vault.go is its part of the demo, and vault_sandbox.go a second vault to try things out. The audio
-// search has such files too; ingestion.go has its videos scored in the background, and search_page*.go is its page for people. A further
+// search has such files too; model.go brings its model, ingestion.go has its videos scored in the background, and search_page*.go is its page for people. A further
 // service needs its own such files, and lines in wiring.go, storage_*.go, document.go, provision.go and demo.go. A further storage needs one
 // file, as storage_sqlite.go, its flag in flags.go and a line in wiring.go.
 //
