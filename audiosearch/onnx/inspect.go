@@ -17,8 +17,14 @@ const (
 	tensorDims, tensorName         = 1, 8
 	tensorExternal, tensorLocation = 13, 14
 	sparseValues, sparseIndices    = 1, 2
-	valuesOfTensorInOneByte        = 8  // none has more
-	maxNesting                     = 32 // of graphs in nodes of graphs
+)
+
+// The bounds of a model. The largest ones in use have some 10,000 nodes.
+const (
+	maxNesting    = 32 // of graphs in nodes of graphs
+	maxNodes      = 100_000
+	maxParts      = 1_000_000 // nodes, attributes, tensors and others together
+	valuesInAByte = 8         // of a tensor: no type has more
 )
 
 // kind is a message of ONNX.
@@ -55,7 +61,8 @@ func inspect(model []byte) error {
 		hasGraph = hasGraph || number == modelGraph && data != nil
 		return nil
 	})
-	err := look(kindModel, model, 0)
+	var l looker
+	err := l.look(kindModel, model, 0)
 	if err == nil && !hasGraph {
 		err = errNoModel
 	}
@@ -65,8 +72,19 @@ func inspect(model []byte) error {
 // errNoModel is the error of what is no Protocol Buffers message, or another one.
 var errNoModel = errors.New("the model is no ONNX file, or a part of one: fetch it again and compare its SHA-256")
 
+// looker looks through a model.
+type looker struct{ nodes, parts int }
+
 // look looks through a message.
-func look(k kind, data []byte, depth int) error {
+func (l *looker) look(k kind, data []byte, depth int) error {
+	l.parts++
+	if k == kindNode {
+		l.nodes++
+	}
+	if l.nodes > maxNodes || l.parts > maxParts {
+		return fmt.Errorf("the model has more than %d nodes, or more than %d parts in all: the time to load it has no bound",
+			maxNodes, maxParts)
+	}
 	if k == kindGraph {
 		if depth++; depth > maxNesting {
 			return fmt.Errorf("the model nests graphs in graphs, more than %d deep", maxNesting)
@@ -83,7 +101,7 @@ func look(k kind, data []byte, depth int) error {
 		case data == nil:
 			return errNoModel
 		}
-		return look(inner, data, depth)
+		return l.look(inner, data, depth)
 	})
 }
 
@@ -125,7 +143,7 @@ func lookTensor(data []byte) error {
 	case external:
 		return fmt.Errorf("the model keeps weights in another file (%s): save it as one file, as onnx.save_model does "+
 			"with save_as_external_data=False", quote(location))
-	case !known, values/valuesOfTensorInOneByte > uint64(len(data)):
+	case !known, values/valuesInAByte > uint64(len(data)):
 		return fmt.Errorf("the model's tensor %s lacks the numbers that its shape promises: fetch it again and compare its SHA-256",
 			quote(text(data, tensorName)))
 	}

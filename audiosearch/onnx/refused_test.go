@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,6 +80,9 @@ func TestRefused(t *testing.T) {
 		"promises": {with(func(g *graph) {
 			g.weights = append(g.weights, tensor("huge", float32s, []byte{1, 2, 3, 4}, 1<<40, 1<<40))
 		}), []string{`"huge" lacks the numbers`}},
+		"many nodes": {with(func(g *graph) {
+			g.nodes = append(g.nodes, slices.Repeat([]message{node("Neg", []string{"a"}, []string{"b"})}, maxNodes)...)
+		}), []string{"more than 100000 nodes"}},
 		"many graphs": {deep(40), []string{"nests graphs"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -221,6 +221,12 @@ func TestOptions(t *testing.T) {
 		}
 		refused(t, waveform(anyLength).model(), &o)
 	}
+	for batch, want := range map[int64]int{anyLength: 1, 1: 8, 4: 8} { // what runs alone is brought in eights all the same
+		s := open(t, waveform(batch).model(), &Options{Description: []byte(described)})
+		m, err := s.Model(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, want, m.Batch)
+	}
 	s := open(t, waveform(anyLength).model(), &Options{Description: []byte(described), Threads: 1, Hop: 20 * time.Millisecond, Batch: 5})
 	m, err := s.Model(t.Context())
 	require.NoError(t, err)

@@ -1,0 +1,103 @@
+//go:build cgo
+
+package onnx
+
+import (
+	"math"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	ort "github.com/yalue/onnxruntime_go"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/astfeatures"
+)
+
+// BenchmarkOverRun measures what a scorer adds to ONNX Runtime's own Run, on the same
+// session, in turn: from ready input, or from sound, to the scores of eight windows. It
+// compares the fastest times of each, since what else the machine does only adds.
+func BenchmarkOverRun(b *testing.B) {
+	b.Run("YAMNet", func(b *testing.B) {
+		overRun(b, reference(b, "yamnet/yamnet_official_int8w.onnx"), 1)
+	})
+	b.Run("tiny", func(b *testing.B) { overRun(b, "testdata/ast_tiny_random.onnx", 8) })
+	base := func(batch int) func(*testing.B) {
+		return func(b *testing.B) {
+			path := os.Getenv("MORTISE_AST_BASE")
+			if path == "" {
+				b.Skip("MORTISE_AST_BASE is not set: the large transformer is not there")
+			}
+			overRun(b, path, batch)
+		}
+	}
+	b.Run("base, eight at a time", base(8))
+	b.Run("base, one at a time", base(1))
+}
+
+// overRun measures one model.
+func overRun(b *testing.B, path string, batch int) {
+	needLibrary(b)
+	s, err := Open(path, &Options{Batch: batch})
+	require.NoError(b, err)
+	defer s.Close()
+	m, err := s.Model(b.Context())
+	require.NoError(b, err)
+	network := s.runner.network
+	const windows = 8
+	clips := make([][]float32, windows)
+	inputs := make([]float32, windows*network.InputSize())
+	for i := range clips {
+		clips[i] = make([]float32, int(m.Window.Seconds()*float64(m.SampleRate)+0.5))
+		for j := range clips[i] {
+			clips[i][j] = float32(0.3 * math.Sin(float64(j)*0.01*float64(i+3)) * math.Sin(float64(j)*0.0001))
+		}
+		if input := inputs[i*network.InputSize():][:network.InputSize()]; network.InputSize() == len(clips[i]) {
+			copy(input, clips[i])
+		} else {
+			astfeatures.Extract(input, clips[i])
+		}
+	}
+	outputs := make([]float32, windows*network.OutputSize())
+	var in, out []ort.Value
+	for i := 0; i < windows; i += batch {
+		t, err := ort.NewTensor(network.InputShape(batch), inputs[i*network.InputSize():])
+		require.NoError(b, err)
+		defer t.Destroy()
+		u, err := ort.NewTensor(network.OutputShape(batch), outputs[i*network.OutputSize():])
+		require.NoError(b, err)
+		defer u.Destroy()
+		in, out = append(in, t), append(out, u)
+	}
+	own := func() {
+		for i := range in {
+			require.NoError(b, s.runner.session.session.Run(in[i:i+1], out[i:i+1]))
+		}
+	}
+	answers := make([]float32, batch*network.OutputSize())
+	ready := func() {
+		for i := 0; i < windows; i += batch {
+			require.NoError(b, s.runner.Run(b.Context(), batch, inputs[i*network.InputSize():][:batch*network.InputSize()], answers))
+			for j, x := range answers {
+				answers[j] = float32(1 / (1 + math.Exp(-float64(x))))
+			}
+		}
+	}
+	sound := func() { score(b, s, clips...) }
+	timed := func(f func()) float64 {
+		start := time.Now()
+		f()
+		return time.Since(start).Seconds()
+	}
+	timed(own)
+	timed(sound)
+	fastest := [3]float64{math.Inf(1), math.Inf(1), math.Inf(1)}
+	for b.Loop() {
+		for i, f := range []func(){own, ready, sound} {
+			fastest[i] = min(fastest[i], timed(f))
+		}
+	}
+	b.ReportMetric(fastest[1]/fastest[0], "ready/run")
+	b.ReportMetric(fastest[2]/fastest[0], "sound/run")
+	b.ReportMetric(windows*m.Window.Seconds()/fastest[2], "s-of-sound/s")
+}
