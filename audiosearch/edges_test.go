@@ -42,7 +42,7 @@ func TestFlightIsLeft(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		left := make(chan time.Time, 1)
 		go func() {
-			_, err := f.do(ctx, key, func(ctx context.Context) (*outcome, error) {
+			_, err := f.do(ctx, key, nil, new(gauge), func(ctx context.Context) (*outcome, error) {
 				<-ctx.Done()
 				time.Sleep(time.Second) // until it has let go
 				return nil, ctx.Err()
@@ -54,7 +54,7 @@ func TestFlightIsLeft(t *testing.T) {
 		start := time.Now()
 		leave()
 		synctest.Wait()
-		_, err := f.do(t.Context(), key, nothingDone)
+		_, err := f.do(t.Context(), key, nil, new(gauge), nothingDone)
 		require.NoError(t, err, "not the one that is being cut off")
 		assert.Equal(t, start, time.Now())
 		assert.Equal(t, start.Add(time.Second), <-left)
@@ -67,7 +67,7 @@ func TestFlightEndsItsGoroutine(t *testing.T) {
 	var f flights
 	ended := make(chan error, 1)
 	go func() {
-		_, err := f.do(t.Context(), flightKey{}, func(context.Context) (*outcome, error) { exit(); return nil, nil })
+		_, err := f.do(t.Context(), flightKey{}, nil, new(gauge), func(context.Context) (*outcome, error) { exit(); return nil, nil })
 		ended <- err
 	}()
 	select {
@@ -76,7 +76,7 @@ func TestFlightEndsItsGoroutine(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("do hangs")
 	}
-	_, err := f.do(t.Context(), flightKey{}, nothingDone)
+	_, err := f.do(t.Context(), flightKey{}, nil, new(gauge), nothingDone)
 	require.NoError(t, err)
 }
 

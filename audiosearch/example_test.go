@@ -264,7 +264,7 @@ func ExampleObserver() {
 	_, err = service.Ingest(context.Background(), "acme", "d")
 	check(err)
 	// Output:
-	// ingesting file0 1s of 3s <nil>
+	// ingesting file0 0s of 3s <nil>
 	// ingested file0 3s of 3s <nil>
 	// unchanged file0 0s of 0s <nil>
 }

@@ -18,6 +18,7 @@ type flightKey struct{ org, dataset, video, path, model string }
 type flight struct {
 	waiting int
 	cancel  context.CancelCauseFunc
+	gauge   *gauge
 	done    chan struct{}
 	outcome *outcome // once done is closed
 	err     error    // the same
@@ -27,10 +28,10 @@ type flight struct {
 var errAbandoned = errors.New("audiosearch: nobody waits for it any more")
 
 // do returns what work returns. work runs once at a time for each key; its context has the
-// values of the first caller.
+// values of the first caller. h follows the gauge of the first caller, which work keeps.
 func (f *flights) do(
-	ctx context.Context, key flightKey, work func(ctx context.Context) (*outcome, error),
-) (*outcome, error) {
+	ctx context.Context, key flightKey, h *hearing, g *gauge, work func(ctx context.Context) (*outcome, error),
+) (o *outcome, err error) {
 	f.mu.Lock()
 	if f.all == nil {
 		f.all = make(map[flightKey]*flight)
@@ -38,7 +39,7 @@ func (f *flights) do(
 	fl, ok := f.all[key]
 	if !ok {
 		running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-		fl = &flight{cancel: cancel, done: make(chan struct{})}
+		fl = &flight{cancel: cancel, gauge: g, done: make(chan struct{})}
 		f.all[key] = fl
 		go func() {
 			fl.err = errGoexit
@@ -56,6 +57,8 @@ func (f *flights) do(
 	}
 	fl.waiting++
 	f.mu.Unlock()
+	leave := h.join(fl.gauge)
+	defer func() { leave(o, err) }()
 
 	select {
 	case <-fl.done:

@@ -3,6 +3,9 @@ package audiosearch
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -29,6 +32,7 @@ func (s *Service) Ingest(ctx context.Context, org, dataset string) (Ingested, er
 	if err != nil {
 		return total, err
 	}
+	passes := make(map[*plug]*pass)
 	after := ""
 	for {
 		page, err := s.store.ListVideos(ctx, org, dataset, after, pageSize)
@@ -42,7 +46,7 @@ func (s *Service) Ingest(ctx context.Context, org, dataset string) (Ingested, er
 		came := make([]outcome, len(videos))
 		var left []ready
 		for i, r := range scorers {
-			one, err := s.ensureAll(ctx, org, dataset, videos, r.scorer, r.m, s.opts.Ingesting, func() {})
+			one, err := s.inPass(ctx, org, dataset, videos, &r, passes)
 			for v := range one {
 				if i == 0 {
 					came[v] = one[v]
@@ -79,6 +83,58 @@ func (s *Service) Ingest(ctx context.Context, org, dataset string) (Ingested, er
 	return total, away
 }
 
+// pass is how far an Ingest is with one scorer.
+type pass struct {
+	sound hearing
+	done  atomic.Int64 // videos
+	total int
+}
+
+// inPass is ensureAll for an Ingest. It tells the observer how far the scorer is.
+func (s *Service) inPass(
+	ctx context.Context, org, dataset string, videos []Video, r *ready, passes map[*plug]*pass,
+) ([]outcome, error) {
+	p := passes[r.scorer]
+	if p == nil {
+		u, err := s.store.Unscored(ctx, org, dataset, UnscoredQuery{Model: r.m.ID, Limit: 1})
+		if err != nil {
+			return make([]outcome, len(videos)), unavailable("look for videos without scores", err)
+		}
+		p = &pass{total: u.Matched, sound: hearing{expected: u.Without, fewer: true}}
+		passes[r.scorer] = p
+	}
+	defer s.telling(ctx, Observation{Kind: KindScoring, Organization: org, Dataset: dataset, Model: r.m.ID}, p)()
+	return s.ensureAll(ctx, org, dataset, videos, r.scorer, r.m, s.opts.Ingesting, &p.sound, func() { p.done.Add(1) })
+}
+
+// telling tells the observer once a second how far a pass is, until stop is called.
+func (s *Service) telling(ctx context.Context, o Observation, p *pass) (stop func()) {
+	if s.opts.Observer == nil {
+		return func() {}
+	}
+	ended := make(chan struct{})
+	var teller sync.WaitGroup
+	teller.Go(func() {
+		p.sound.pause()
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-ticker.C:
+			}
+			o.Done, o.Sound = int(p.done.Load()), p.sound.progress(time.Now())
+			o.Total = max(p.total, o.Done) // there may be more videos by now
+			s.observe(ctx, o)
+		}
+	})
+	return func() {
+		close(ended)
+		teller.Wait()
+	}
+}
+
 // join makes one outcome of those of a video by two scorers.
 func (o *outcome) join(other *outcome) {
 	if o.problem == "" {
@@ -109,7 +165,7 @@ func (in *Ingested) count(videos []Video, came []outcome) {
 // many at a time, and waits for them. done is called after each, on any goroutine. An error is
 // one of the service; then videos that were not looked at count as moved.
 func (s *Service) ensureAll(
-	ctx context.Context, org, dataset string, videos []Video, p *plug, m Model, atOnce int, done func(),
+	ctx context.Context, org, dataset string, videos []Video, p *plug, m Model, atOnce int, h *hearing, done func(),
 ) ([]outcome, error) {
 	came := make([]outcome, len(videos))
 	g, together := errgroup.WithContext(ctx)
@@ -119,9 +175,9 @@ func (s *Service) ensureAll(
 		if together.Err() != nil {
 			continue
 		}
-		in := &ingestion{service: s, org: org, dataset: dataset, video: v, scorer: p, model: m}
+		in := &ingestion{service: s, org: org, dataset: dataset, video: v, scorer: p, model: m, gauge: new(gauge)}
 		g.Go(func() error {
-			o, err := s.flights.do(together, flightKey{org, dataset, v.ID, v.Path, m.ID}, in.work)
+			o, err := s.flights.do(together, flightKey{org, dataset, v.ID, v.Path, m.ID}, h, in.gauge, in.work)
 			if err == nil {
 				came[i] = *o
 				done()

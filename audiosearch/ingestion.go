@@ -20,6 +20,7 @@ type ingestion struct {
 
 	stage   atomic.Int32 // what takes long, or panics, now; what is decoded ahead does not count
 	samples atomic.Int64 // decoded, and taken for scoring
+	gauge   *gauge       // scored
 
 	info     Info
 	state    FileState // of the file, when its reading began
@@ -257,7 +258,7 @@ func (in *ingestion) progress(ctx context.Context) {
 	}
 	in.reported = time.Now()
 	in.service.observe(ctx, Observation{Kind: KindIngesting, Organization: in.org, Dataset: in.dataset, Video: in.video.ID,
-		Model: in.model.ID, Position: in.position(), Length: in.info.Duration})
+		Model: in.model.ID, Position: time.Duration(in.gauge.heard.Load()), Length: in.info.Duration})
 }
 
 // unread is the outcome after an error of Files or Media. If the context ended, that is the

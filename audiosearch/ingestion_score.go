@@ -40,6 +40,8 @@ func (in *ingestion) score(ctx context.Context, file string, beat func(time.Dura
 	}
 	r := &reader{in, file, beat, newSegmenter(&in.model), newCollector(len(in.model.Classes)), part}
 	r.segments.skip(part.First)
+	in.gauge.length.Store(int64(in.info.Duration))
+	r.got(false)
 	decoding := in.decodeAhead(ctx, file)
 	defer decoding.stop(ctx, in, beat)
 	for {
@@ -91,6 +93,7 @@ func (in *ingestion) score(ctx context.Context, file string, beat func(time.Dura
 	if r.segments.taken == 0 {
 		return scored{}, broken(errors.New("the file has no sound: leave it out, or give it a sound track")), nil
 	}
+	in.gauge.got(in.model.duration(r.segments.total), true)
 	return scored{in.describe(r.segments), r.scores.columns}, bad, nil
 }
 
@@ -110,10 +113,18 @@ func (r *reader) flush(ctx context.Context, clips [][]float32) (*outcome, error)
 	r.stage.Store(reading)
 	r.beat(r.service.opts.Stall)
 	r.segments.take(len(clips))
+	r.got(true)
 	if r.partless || r.scores.windows() < r.partWindows() {
 		return nil, nil
 	}
 	return r.putPart(ctx)
+}
+
+// got notes how far it is: all before the next segment is scored, here or, if that is not
+// fresh, by others.
+func (r *reader) got(fresh bool) {
+	next := int64(r.segments.taken) * int64(r.segments.hop)
+	r.gauge.got(r.model.duration(next), fresh)
 }
 
 // areNumbers reports whether no sample is NaN or infinite.
@@ -183,6 +194,7 @@ func (r *reader) putPart(ctx context.Context) (*outcome, error) {
 	r.scores.reset()
 	r.part.First = stored
 	r.segments.skip(stored)
+	r.got(false) // unless others have stored more, it is so far already
 	return nil, nil
 }
 

@@ -223,7 +223,7 @@ func (s *Service) scoreLacking(ctx context.Context, d datasetName, r *ready) err
 		if err != nil {
 			return unavailable("look for videos without scores", err)
 		}
-		if _, err := s.ensureAll(ctx, d.org, d.id, page.Videos, r.scorer, r.m, 1, func() {}); err != nil {
+		if _, err := s.ensureAll(ctx, d.org, d.id, page.Videos, r.scorer, r.m, 1, nil, func() {}); err != nil {
 			return err
 		}
 		if len(page.Videos) < ask.Limit {

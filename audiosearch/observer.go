@@ -8,7 +8,7 @@ import (
 )
 
 // Observer hears of what the service and its workers do: for metrics, alerts or a progress bar. It is called on the goroutine that did it, after it
-// is done, must be safe for concurrent use, and should return quickly.
+// is done (KindScoring: on one of its own), must be safe for concurrent use, and should return quickly.
 type Observer interface {
 	Observe(ctx context.Context, o Observation)
 }
@@ -31,6 +31,7 @@ const (
 	KindCancelled   Kind = "cancelled"    // somebody asked for a run to be cancelled
 	KindSearched    Kind = "searched"     // a search in process
 	KindIngesting   Kind = "ingesting"    // a video is being scored: Position of Length are done; about once a second
+	KindScoring     Kind = "scoring"      // Ingest has looked at Done of Total videos by Model, and Sound is how far it is with those that Model lacks; about once a second
 	KindIngested    Kind = "ingested"     // a video was scored; Err, if there is one, says why not all of it
 	KindUnchanged   Kind = "unchanged"    // a video was looked at, and its scores are those of its file; Err as above
 	KindNotIngested Kind = "not_ingested" // a video could not be scored: Err says why
@@ -49,8 +50,10 @@ type Observation struct {
 	Termination  Termination
 	Attempt      int
 
-	Position, Length time.Duration // of the sound of a video; Length 0: not known
+	Position, Length time.Duration // of the sound of a video, as far as it is scored, and in all; Length 0: not known
 	Duration         time.Duration // of what was done
+	Done, Total      int           // videos of the dataset
+	Sound            SoundProgress
 	Err              error
 }
 

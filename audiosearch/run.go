@@ -66,6 +66,10 @@ type Run struct {
 	Message     string      // for who asked: why it ended so, or which videos could not be searched, or not all of them; may be ""
 	Done, Total int         // videos that are scored, or cannot be, of those that match
 
+	// Sound is that of the videos among them that had no scores when the latest attempt
+	// began. A run that ended with Success has scored all of it.
+	Sound SoundProgress
+
 	Attempts   int       // how often a worker began it
 	CreatedAt  time.Time // all times: microseconds, UTC
 	UpdatedAt  time.Time // of the latest sign of life

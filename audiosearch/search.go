@@ -23,6 +23,7 @@ type Found struct {
 
 	matched int       // videos that passed the filters
 	set     uuid.UUID // where a run's results are
+	sound   SoundProgress
 }
 
 // Search searches at once, and returns what was found. It scores first the matching videos
@@ -38,7 +39,7 @@ func (s *Service) Search(ctx context.Context, org, actor string, q Query) (Found
 	if err != nil {
 		return Found{}, err
 	}
-	found, err := s.searchIn(ctx, org, &q, &src, &foundVideos{metadata: make(map[string]Metadata)}, func(int, int) {})
+	found, err := s.searchIn(ctx, org, &q, &src, &foundVideos{metadata: make(map[string]Metadata)}, new(progress))
 	s.observe(ctx, Observation{Kind: KindSearched, Organization: org, Dataset: q.Dataset, Actor: actor, Class: q.Class,
 		Model: src.model, Duration: time.Since(start), Err: err})
 	return found, err
@@ -46,13 +47,13 @@ func (s *Service) Search(ctx context.Context, org, actor string, q Query) (Found
 
 // searchIn scores what is not wholly scored by the model, if it can, and ranks then.
 func (s *Service) searchIn(
-	ctx context.Context, org string, q *Query, src *source, keep *foundVideos, progress func(done, total int),
+	ctx context.Context, org string, q *Query, src *source, keep *foundVideos, far *progress,
 ) (Found, error) {
 	ctx = s.turns.With(ctx, org)
 	if err := s.settle(ctx, org, q, src); err != nil {
 		return Found{}, err
 	}
-	found, err := s.complete(ctx, org, q, src, progress)
+	found, err := s.complete(ctx, org, q, src, far)
 	if err != nil {
 		return Found{}, err
 	}
@@ -104,10 +105,10 @@ func (s *Service) source(ctx context.Context, org string, q *Query) (source, err
 
 // complete has the matching videos scored that are not, if the scorer is there. It returns
 // what is left out.
-func (s *Service) complete(ctx context.Context, org string, q *Query, src *source, progress func(done, total int)) (found Found, err error) {
+func (s *Service) complete(ctx context.Context, org string, q *Query, src *source, far *progress) (found Found, err error) {
 	if src.scorer == nil {
 		u, err := s.store.Unscored(ctx, org, q.Dataset, UnscoredQuery{Model: src.model, Filters: q.Filters, Limit: 1})
-		progress(u.Matched-u.Without, u.Matched)
+		far.set(u.Matched-u.Without, u.Matched)
 		return Found{LeftOut: u.Without, matched: u.Matched}, unavailable("look for videos without scores", err)
 	}
 	// A video may be moved while it is scored. Then what is there now is scored.
@@ -118,10 +119,11 @@ func (s *Service) complete(ctx context.Context, org string, q *Query, src *sourc
 			return found, err
 		}
 		done := found.matched - len(videos)
-		progress(done, found.matched)
+		far.set(done, found.matched)
+		far.sound.expect(len(videos))
 		var more atomic.Int64
-		came, err := s.ensureAll(ctx, org, q.Dataset, videos, src.scorer, src.m, s.opts.Ingesting, func() {
-			progress(done+int(more.Add(1)), found.matched)
+		came, err := s.ensureAll(ctx, org, q.Dataset, videos, src.scorer, src.m, s.opts.Ingesting, &far.sound, func() {
+			far.set(done+int(more.Add(1)), found.matched)
 		})
 		if err != nil {
 			return found, err
@@ -129,7 +131,7 @@ func (s *Service) complete(ctx context.Context, org string, q *Query, src *sourc
 		if !slices.ContainsFunc(came, func(o outcome) bool { return o.kind == moved }) || try == tries {
 			var sum Ingested
 			sum.count(videos, came)
-			found.Problems = sum.Problems
+			found.Problems, found.sound = sum.Problems, far.sound.over()
 			break
 		}
 	}

@@ -88,7 +88,7 @@ func TestFlights(t *testing.T) {
 		impatient, leave := context.WithCancelCause(t.Context())
 		errs := make(chan error, 3)
 		do := func(ctx context.Context) {
-			_, err := f.do(ctx, flightKey{video: "a"}, work)
+			_, err := f.do(ctx, flightKey{video: "a"}, nil, new(gauge), work)
 			errs <- err
 		}
 		go do(impatient)

@@ -245,6 +245,7 @@ func (w *Worker) begin(
 			default:
 				stored.State, stored.StartedAt, stored.UpdatedAt = StateRunning, now, now
 				stored.Attempts++
+				stored.Sound = SoundProgress{}
 				s.noteAlive(stored, now)
 			}
 			switch ends := stored.State == StateTerminated; {
@@ -337,7 +338,7 @@ func (w *Worker) search(ctx context.Context, r *Run, far *progress) (Found, erro
 	if s.moderates(&q) { // a Moderator sees the metadata
 		keep.metadata = make(map[string]Metadata)
 	}
-	found, err := s.searchIn(ctx, r.Organization, &q, &src, keep, far.set)
+	found, err := s.searchIn(ctx, r.Organization, &q, &src, keep, far)
 	if err != nil || len(found.Results) == 0 {
 		return found, err
 	}

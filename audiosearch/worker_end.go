@@ -68,6 +68,7 @@ func (w *Worker) end(
 				stored.end(now, how, message)
 				stored.ResultSet = found.set
 				stored.Done, stored.Total = found.matched-found.LeftOut, found.matched
+				stored.Sound = found.sound
 			case how != "":
 				stored.end(now, how, message)
 			case stored.State == StateTerminating: // asked for in the last moment

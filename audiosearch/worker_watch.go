@@ -12,6 +12,7 @@ type progress struct {
 	mu          sync.Mutex
 	done, total int
 	changed     bool
+	sound       hearing
 }
 
 func (p *progress) set(done, total int) {
@@ -38,13 +39,16 @@ func (p *progress) again() {
 // signOfLife is how often a run is touched that makes no progress.
 const signOfLife = 10 * time.Second
 
+// soundTurns is in how many turns of a watch the sound is written once that was scored.
+const soundTurns = 3
+
 // watch writes how far the attempt is, until ctx ends, and cancels it if somebody has
 // asked for that, or another attempt has begun.
 func (w *Worker) watch(ctx context.Context, r *Run, far *progress, cancel context.CancelCauseFunc) {
 	s := w.service
 	ticker := time.NewTicker(w.opts.Watch)
 	defer ticker.Stop()
-	written := time.Now()
+	written, heard := time.Now(), SoundProgress{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -60,16 +64,21 @@ func (w *Worker) watch(ctx context.Context, r *Run, far *progress, cancel contex
 			cancel(ErrCancelled)
 			return
 		}
-		done, total, changed := far.take()
-		if err != nil || !changed && time.Since(written) < signOfLife {
+		sound := far.sound.progress(time.Now())
+		if err != nil {
 			continue
 		}
-		written = time.Now()
+		done, total, changed := far.take()
+		since := time.Since(written)
+		if !changed && since < signOfLife && (sound == heard || since < soundTurns*w.opts.Watch) {
+			continue
+		}
+		written, heard = time.Now(), sound
 		err = s.update(ctx, r.Organization, r.ID, func(stored *Run) error {
 			if stored.State == StateTerminated || stored.Attempts != r.Attempts {
 				return errDrop
 			}
-			stored.Done, stored.Total = done, total
+			stored.Done, stored.Total, stored.Sound = done, total, sound
 			s.noteAlive(stored, latest(s.now(), stored.UpdatedAt))
 			return nil
 		})

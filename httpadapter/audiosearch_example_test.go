@@ -83,7 +83,7 @@ func ExampleNewAudioSearch() {
 	// Output:
 	// 200 {"run_id":RUN}
 	// 200 {"status":"QUEUED"}
-	// 200 {"run_id":RUN,"state":"TERMINATED","termination_type":"SUCCESS","termination_message":null,"progress":{"done":1,"total":1}}
+	// 200 {"run_id":RUN,"state":"TERMINATED","termination_type":"SUCCESS","termination_message":null,"progress":{"done":1,"total":1,"sound_done_seconds":10,"sound_total_seconds":10}}
 	// 200 {"status":"SUCCESS","search_target":"sound","results":[{"video":{"video_id":"c1","path":"nobody.wav","metadata":{"line":7}},"start_time_ms":0,"end_time_ms":10000,"keyframe":{"image_id":"c1@0","timestamp_ms":0},"score":1,"moderation_score":null}]}
 	// 422 {"detail":[{"loc":["body","limit"],"msg":"Input should be greater than or equal to 1","type":"greater_than_equal"}]}
 }

@@ -119,6 +119,35 @@ func TestRunStates(t *testing.T) {
 	}
 }
 
+// The progress says what is known of the sound, and nothing else; a speed is of those who run.
+func TestRunProgress(t *testing.T) {
+	r := newSoundRig(t, nil, nil)
+	id := r.start(aSearch(``))
+	number, err := strconv.ParseInt(id, 10, 64)
+	require.NoError(t, err)
+	known := audiosearch.SoundProgress{Done: 90*time.Minute + 20*time.Millisecond, Total: 100 * time.Hour, Speed: 14.2351}
+	for name, c := range map[string]struct {
+		state audiosearch.State
+		sound audiosearch.SoundProgress
+		want  string
+	}{
+		"nothing":          {audiosearch.StateRunning, audiosearch.SoundProgress{}, ``},
+		"a length":         {audiosearch.StateRunning, audiosearch.SoundProgress{Total: time.Minute}, `,"sound_done_seconds":0,"sound_total_seconds":60`},
+		"no length":        {audiosearch.StateRunning, audiosearch.SoundProgress{Done: time.Minute, Speed: 2}, `,"sound_done_seconds":60,"speed":2`},
+		"all":              {audiosearch.StateRunning, known, `,"sound_done_seconds":5400.02,"sound_total_seconds":360000,"speed":14.24,"seconds_left":24910`},
+		"done":             {audiosearch.StateRunning, audiosearch.SoundProgress{Done: time.Hour, Total: time.Hour, Speed: 0.5}, `,"sound_done_seconds":3600,"sound_total_seconds":3600,"speed":0.5,"seconds_left":0`},
+		"waits again":      {audiosearch.StateQueued, known, `,"sound_done_seconds":5400.02,"sound_total_seconds":360000`},
+		"is being stopped": {audiosearch.StateTerminating, known, `,"sound_done_seconds":5400.02,"sound_total_seconds":360000`},
+	} {
+		require.NoError(t, r.store.UpdateRun(t.Context(), "acme", number, func(run *audiosearch.Run) error {
+			run.State, run.Done, run.Total, run.Sound = c.state, 17, 40, c.sound
+			return nil
+		}))
+		w := r.get(jobStatus + id + of("calls"))
+		require.Contains(t, w.Body.String(), `"progress":{"done":17,"total":40`+c.want+`}}`, name)
+	}
+}
+
 // A run that fails has no results, and its message is for who asked.
 func TestRunThatFails(t *testing.T) {
 	const aBell = `{"dataset_id":"bells","audio_class":"Dial tone"}`

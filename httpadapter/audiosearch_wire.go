@@ -4,6 +4,7 @@ import (
 	"io"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -23,13 +24,39 @@ type runStatus struct {
 type runProgress struct {
 	Done  int `json:"done"`
 	Total int `json:"total"`
+
+	// What nobody knows is left out.
+	SoundDone  *float64 `json:"sound_done_seconds,omitempty"`
+	SoundTotal *float64 `json:"sound_total_seconds,omitempty"`
+	Speed      *float64 `json:"speed,omitempty"`
+	Left       *int64   `json:"seconds_left,omitempty"`
 }
 
 func newRunStatus(r *audiosearch.Run) runStatus {
 	return runStatus{
 		RunID: r.ID, State: string(r.State), TerminationType: orNull(string(r.Termination)), TerminationMessage: orNull(r.Message),
-		Progress: runProgress{r.Done, r.Total},
+		Progress: newRunProgress(r),
 	}
+}
+
+func newRunProgress(r *audiosearch.Run) runProgress {
+	p := runProgress{Done: r.Done, Total: r.Total}
+	if r.Sound.Done > 0 || r.Sound.Total > 0 {
+		p.SoundDone = new(float64(r.Sound.Done.Milliseconds()) / 1000)
+	}
+	if r.Sound.Total > 0 {
+		p.SoundTotal = new(float64(r.Sound.Total.Milliseconds()) / 1000)
+	}
+	if r.State != audiosearch.StateRunning {
+		return p // nobody scores
+	}
+	if r.Sound.Speed > 0 {
+		p.Speed = new(math.Round(100*r.Sound.Speed) / 100)
+	}
+	if left, known := r.Sound.Left(); known {
+		p.Left = new(int64(left.Seconds()))
+	}
+	return p
 }
 
 // writeAtOnce is how many bytes of a result gather before they are written.

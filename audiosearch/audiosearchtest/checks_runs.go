@@ -34,6 +34,7 @@ func endedRun(org string, finished time.Duration) audiosearch.Run {
 	}
 	r.State, r.Termination, r.Message = audiosearch.StateTerminated, audiosearch.Success, "2 videos cannot be searched: \u00e9.mp4"
 	r.Done, r.Total, r.Attempts = 3, 5, 2
+	r.Sound = audiosearch.SoundProgress{Done: 1000*time.Hour + time.Millisecond, Total: math.MaxInt32 * time.Second, Speed: 1.0 / 3}
 	r.UpdatedAt, r.StartedAt, r.FinishedAt = moment(finished+2*time.Microsecond), moment(finished-time.Microsecond), moment(finished)
 	r.DueAt, r.CheckedAt = moment(finished+3*time.Microsecond), moment(finished-4*time.Microsecond)
 	r.Trace = map[string]string{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "tracestate": ""}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -284,6 +285,22 @@ var staleMutants = []broken{
 	{name: "knows for the millisecond when runs are due",
 		breaks: []string{"runs/create-and-get"}, mutate: func(m *mutant) {
 			m.everyRun(func(r *audiosearch.Run) { r.DueAt = r.DueAt.Truncate(time.Millisecond) })
+		}},
+	{name: "forgets how much sound there is",
+		breaks: []string{"runs/create-and-get", "runs/update"}, mutate: func(m *mutant) {
+			m.everyRun(func(r *audiosearch.Run) { r.Sound = audiosearch.SoundProgress{} })
+		}},
+	{name: "knows for the second how much sound is scored",
+		breaks: []string{"runs/create-and-get", "runs/update"}, mutate: func(m *mutant) {
+			m.everyRun(func(r *audiosearch.Run) { r.Sound.Done = r.Sound.Done.Truncate(time.Second) })
+		}},
+	{name: "knows of a thousand hours of sound at most",
+		breaks: []string{"runs/create-and-get", "runs/update"}, mutate: func(m *mutant) {
+			m.everyRun(func(r *audiosearch.Run) { r.Sound.Total = min(r.Sound.Total, 1000*time.Hour) })
+		}},
+	{name: "rounds the speed of scoring",
+		breaks: []string{"runs/create-and-get", "runs/update"}, mutate: func(m *mutant) {
+			m.everyRun(func(r *audiosearch.Run) { r.Sound.Speed = math.Round(100*r.Sound.Speed) / 100 })
 		}},
 	{name: "knows for the millisecond when runs were checked",
 		breaks: []string{"runs/create-and-get", "runs/update"}, mutate: func(m *mutant) {

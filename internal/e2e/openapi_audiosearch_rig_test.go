@@ -114,6 +114,7 @@ func (r *searchAPI) set(id string, state audiosearch.State) {
 	require.NoError(r.t, err)
 	require.NoError(r.t, r.store.UpdateRun(r.t.Context(), "acme", number, func(run *audiosearch.Run) error {
 		run.State, run.Termination, run.Done, run.Total = state, "", 17, 40
+		run.Sound = audiosearch.SoundProgress{Done: 4980480 * time.Millisecond, Total: 11600 * time.Second, Speed: 14.2}
 		return nil
 	}))
 }

@@ -37,7 +37,7 @@ func plannedAudioSearch(t *testing.T) *DB {
 			"audiosearch_segments SELECT i, x'00' FROM n WHERE i % 2 = 0",
 			"audiosearch_chunks SELECT i * 1024, x'00' FROM n WHERE i % 2 = 1",
 			"audiosearch_runs SELECT i, 'org' || (i % 3), '', '{}', iif(i % 20, 'TERMINATED', 'QUEUED'), '', '', 0, 0, 0, i, i, i," +
-				" iif(i % 20, i, NULL), NULL, i, i, iif(i % 40, i, NULL), 'dataset' || (i % 7) FROM n",
+				" iif(i % 20, i, NULL), NULL, i, i, iif(i % 40, i, NULL), 'dataset' || (i % 7), 0, 0, 0 FROM n",
 			"audiosearch_result_sets SELECT i, iif(i % 20, i, NULL), x'00' FROM n",
 			"audiosearch_found_results SELECT i, 0, '[]' FROM n",
 			"audiosearch_found_videos SELECT i, 'video' || i, 'path' || i, i FROM n",

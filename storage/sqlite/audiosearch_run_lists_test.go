@@ -82,7 +82,7 @@ func TestListRunsBesideManyOthers(t *testing.T) {
 		_, err := tx.exec(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
 			INSERT INTO audiosearch_runs (`+runColumns+`)
 			SELECT i, iif(i % ?2, 'other', 'acme'), i, 'user' || (i % 3), '{"Dataset":"d' || (i % 2) || '"}',
-			'd' || (i % 2), iif(i % 7, 'TERMINATED', 'RUNNING'), '', '', 0, 0, 0, i, i, NULL, NULL, NULL, NULL
+			'd' || (i % 2), iif(i % 7, 'TERMINATED', 'RUNNING'), '', '', 0, 0, 0, i, i, NULL, NULL, NULL, NULL, 0, 0, 0
 			FROM n`, many, many/few)
 		return err
 	}))

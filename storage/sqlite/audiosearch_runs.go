@@ -19,7 +19,8 @@ const (
 	// runChanges are those that an update of a run changes. It may change runRequest as
 	// well, which nobody does: most indexes are over that, and are left alone.
 	runChanges = "state, termination, message, done, total, attempts," +
-		" updated_at, started_at, finished_at, trace, due_at, checked_at"
+		" updated_at, started_at, finished_at, trace, due_at, checked_at," +
+		" sound_done, sound_total, sound_speed"
 	runRequest = "actor, query, dataset"
 	runColumns = "id, organization, created_at, " + runRequest + ", " + runChanges
 	runSelect  = "SELECT " + runColumns +
@@ -27,10 +28,10 @@ const (
 	runRow = runSelect + " FROM audiosearch_runs"
 
 	insertRun = "INSERT INTO audiosearch_runs (" + runColumns + ")" +
-		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 	runTaken  = "SELECT 1 FROM audiosearch_runs WHERE id = ?"
 	updateRun = "UPDATE audiosearch_runs SET (" + runChanges + ", result_set)" +
-		" = (?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
+		" = (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
 	updateRequest = "UPDATE audiosearch_runs SET (" + runRequest + ") = (?,?,?) WHERE id = ?"
 	runByID       = runRow + " WHERE organization = ? AND id = ?"
 	waitingRun    = "SELECT 1 FROM audiosearch_runs WHERE organization = ? AND state <> 'TERMINATED' LIMIT 1 OFFSET ?"
@@ -216,7 +217,8 @@ func requestArgs(r *audiosearch.Run) ([]any, error) {
 func runArgs(r *audiosearch.Run) []any {
 	return []any{string(r.State), string(r.Termination), r.Message, r.Done, r.Total, r.Attempts,
 		micros(r.UpdatedAt), micros(r.StartedAt), micros(r.FinishedAt), traceText(r.Trace),
-		micros(r.DueAt), micros(r.CheckedAt)}
+		micros(r.DueAt), micros(r.CheckedAt),
+		r.Sound.Done.Milliseconds(), r.Sound.Total.Milliseconds(), r.Sound.Speed}
 }
 
 // scanRun reads a row of runColumns.
@@ -227,14 +229,15 @@ func scanRun(r *row, run *audiosearch.Run) (err error) {
 		Message: r.text(8), Done: r.number(9), Total: r.number(10), Attempts: r.number(11),
 		UpdatedAt: r.moment(12), StartedAt: r.moment(13), FinishedAt: r.moment(14),
 		DueAt: r.moment(16), CheckedAt: r.moment(17),
+		Sound: audiosearch.SoundProgress{Done: r.milliseconds(18), Total: r.milliseconds(19), Speed: cell[float64](r, 20)},
 	}
 	if !r.null(15) {
 		if run.Trace, err = traceMap(r.text(15)); err != nil {
 			return err
 		}
 	}
-	if !r.null(18) {
-		r.blob(18, run.ResultSet[:])
+	if !r.null(21) {
+		r.blob(21, run.ResultSet[:])
 	}
 	if err := json.Unmarshal(r.bytes(4), &run.Query); err != nil {
 		return fmt.Errorf("sqlite: a row is damaged: column 4 is no query: %w", err)

@@ -73,7 +73,7 @@ func manyCounted(t testing.TB, videos, runs int) *DB {
 				" CASE i % 8 WHEN 0 THEN 'QUEUED' WHEN 1 THEN 'RUNNING' ELSE 'TERMINATED' END," +
 				" CASE i % 8 WHEN 0 THEN '' WHEN 1 THEN '' WHEN 2 THEN 'CLIENT_ERROR'" +
 				" WHEN 3 THEN 'INTERNAL_ERROR' ELSE 'SUCCESS' END," +
-				" '', 0, 0, 0, i, i, NULL, NULL, i * 2, NULL FROM n": runs,
+				" '', 0, 0, 0, i, i, NULL, NULL, i * 2, NULL, 0, 0, 0 FROM n": runs,
 		} {
 			if _, err := tx.exec(rows+statement, n); err != nil {
 				return err

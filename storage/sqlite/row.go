@@ -44,6 +44,11 @@ func (r *row) blob(i int, dst []byte) {
 	}
 }
 
+// milliseconds is a duration.
+func (r *row) milliseconds(i int) time.Duration {
+	return time.Duration(cell[int64](r, i)) * time.Millisecond
+}
+
 // moment is a time. The zero time is stored as NULL.
 func (r *row) moment(i int) time.Time {
 	if r.null(i) {
