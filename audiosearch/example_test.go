@@ -252,6 +252,19 @@ func ExampleService_Top() {
 	// Shout true <nil>
 }
 
+// Segments that follow each other are one place for whoever listens.
+func ExampleMerge() {
+	service, done := newService(audiosearch.Options{}, "440", "0")
+	defer done()
+	found, err := service.Search(context.Background(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Shout", MinScore: 0.5})
+	check(err)
+	for _, p := range audiosearch.Merge(found.Results) {
+		fmt.Println(p.Best.VideoID, p.Start, "to", p.End, "of", p.Segments, "segments")
+	}
+	// Output:
+	// file0 0s to 3s of 3 segments
+}
+
 // Progress comes as events, for a bar or for metrics.
 func ExampleObserver() {
 	watch := audiosearch.ObserverFunc(func(_ context.Context, o audiosearch.Observation) {
