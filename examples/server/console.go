@@ -5,9 +5,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
 // console is a terminal whose last line can show how far something is. What is written to it goes above that line. On anything but a terminal it
@@ -61,38 +64,82 @@ func (c *console) show(text string) {
 	}
 }
 
-// progress is how far the scoring of videos is.
+// progress is how far the scoring of the videos of all datasets is.
 type progress struct {
-	done, total int
-	video       string // the one that was heard of last
-	position    time.Duration
-	length      time.Duration // 0: not known
+	done, total int    // videos: with two models, by the one that is at work
+	model       string // that is at work, "" if there is but one
+	sound       audiosearch.SoundProgress
+
+	video    string // the one that was heard of last
+	position time.Duration
+	length   time.Duration // 0: not known
 }
 
 func (p *progress) at(video string, position, length time.Duration) {
 	p.video, p.position, p.length = video, position, length
 }
 
-// bar shows it on one short line, and "" once all is done.
+// bar shows it on one short line, and "" if there is nothing to do. What is not known is not
+// there; the sound in all, and so the time that is left, are estimates.
 func (p *progress) bar() string {
-	if p.done >= p.total {
+	if p.total == 0 {
 		return ""
 	}
 	const width, maxName = 24, 20
-	filled := width * p.done / p.total
-	text := fmt.Sprintf("Scoring videos [%s%s] %d of %d", strings.Repeat("#", filled), strings.Repeat(".", width-filled), p.done, p.total)
-	if p.video == "" {
-		return text
+	share := float64(p.done) / float64(p.total)
+	if p.sound.Total > 0 { // which is what takes time
+		share = float64(p.sound.Done) / float64(p.sound.Total)
 	}
-	name := []rune(oneLine(p.video))
-	if len(name) > maxName {
-		name = append(name[:maxName-1], '…')
+	filled := int(width * min(share, 1))
+	text := "Scoring videos "
+	if p.model != "" {
+		text += "by " + shortened(p.model, maxName) + " "
 	}
-	text += "  " + string(name) + " " + clock(p.position)
-	if p.length > 0 {
-		text += " of " + clock(p.length)
+	text += fmt.Sprintf("[%s%s] %d of %d", strings.Repeat("#", filled), strings.Repeat(".", width-filled), p.done, p.total)
+	switch {
+	case p.sound.Done > 0 || p.sound.Total > 0:
+		text += "  " + soundInWords(p.sound)
+	case p.video != "":
+		text += "  " + shortened(p.video, maxName) + " " + clock(p.position)
+		if p.length > 0 {
+			text += " of " + clock(p.length)
+		}
 	}
 	return text
+}
+
+// soundInWords says how much sound is scored, how fast that is, and how long the rest takes,
+// as far as that is known.
+func soundInWords(p audiosearch.SoundProgress) string {
+	text := clock(p.Done)
+	if p.Total > 0 {
+		text += " of about " + clock(p.Total)
+	}
+	if p.Speed > 0 {
+		text += ", " + speed(p.Speed) + "x"
+	}
+	if left, known := p.Left(); known {
+		text += ", about " + clock(left) + " left"
+	}
+	return text
+}
+
+// speed writes how many times as fast as it plays sound is scored.
+func speed(times float64) string {
+	digits := 1
+	if times >= 100 {
+		digits = 0
+	}
+	return strconv.FormatFloat(times, 'f', digits, 64)
+}
+
+// shortened is a name of at most so many characters, on one line.
+func shortened(text string, most int) string {
+	name := []rune(oneLine(text))
+	if len(name) > most {
+		name = append(name[:most-1], '…')
+	}
+	return string(name)
 }
 
 // clock writes a time as m:ss, or h:mm:ss.

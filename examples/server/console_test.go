@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
 // TestConsole: the last line stays below what is written.
@@ -57,13 +59,18 @@ func TestProgressBar(t *testing.T) {
 		p    progress
 	}{
 		{"", progress{}},
-		{"", progress{done: 3, total: 3, video: "a"}},
-		{"", progress{done: 4, total: 3}}, // a search looked at some, too
 		{"Scoring videos [........................] 0 of 3", progress{total: 3}},
 		{third, progress{done: 1, total: 3}},
 		{third + "  a 0:07", progress{done: 1, total: 3, video: "a", position: 7 * time.Second}},
-		{third + "  a b 1:00:00 of 2:03:04", progress{1, 3, "a\nb", time.Hour, 2*time.Hour + 3*time.Minute + 4*time.Second}},
+		{third + "  a b 1:00:00 of 2:03:04", progress{done: 1, total: 3, video: "a\nb", position: time.Hour, length: 2*time.Hour + 3*time.Minute + 4*time.Second}},
 		{third + "  xxxxxxxxxxxxxxxxxxx… 0:00", progress{done: 1, total: 3, video: strings.Repeat("x", 255)}},
+		{third + "  0:07", progress{done: 1, total: 3, video: "a", sound: audiosearch.SoundProgress{Done: 7 * time.Second}}},
+		{"Scoring videos [############............] 1 of 3  1:00:00 of about 2:00:00, 14.2x, about 4:14 left", progress{
+			done: 1, total: 3, sound: audiosearch.SoundProgress{Done: time.Hour, Total: 2 * time.Hour, Speed: 14.17}}},
+		{"Scoring videos by ast [........................] 1 of 3  0:00 of about 2:00:00", progress{
+			done: 1, total: 3, model: "ast", sound: audiosearch.SoundProgress{Total: 2 * time.Hour}}},
+		{"Scoring videos [########################] 3 of 3  2:00:00 of about 1:00:00", progress{
+			done: 3, total: 3, sound: audiosearch.SoundProgress{Done: 2 * time.Hour, Total: time.Hour}}},
 	} {
 		if got := test.p.bar(); got != test.want {
 			t.Errorf("%q, want %q", got, test.want)

@@ -21,6 +21,9 @@ type ingestion struct {
 
 	mu     sync.Mutex
 	far    progress
+	before int                  // videos of the datasets that were looked at before the present one
+	models map[string]bool      // that have scored
+	logged time.Time            // when it was logged last how far it is
 	warned map[videoName]string // what was logged of a video, so that each search does not log it again
 }
 
@@ -32,7 +35,7 @@ type videoName struct {
 }
 
 func newIngestion(log *slog.Logger) *ingestion {
-	return &ingestion{log: log, listening: make(chan struct{}), warned: make(map[videoName]string)}
+	return &ingestion{log: log, listening: make(chan struct{}), warned: make(map[videoName]string), models: make(map[string]bool)}
 }
 
 // begin lets run do its work.
@@ -54,20 +57,22 @@ func (in *ingestion) run(ctx context.Context) error {
 
 func (in *ingestion) scoreAll(ctx context.Context) {
 	begun := time.Now()
-	total := 0
+	total, counts := 0, make(map[datasetName]int)
 	for _, d := range in.datasets {
-		total += in.count(ctx, d)
+		counts[d] = in.count(ctx, d)
+		total += counts[d]
 	}
 	in.mu.Lock()
-	in.far = progress{total: total}
+	in.far, in.logged = progress{total: total}, begun
 	in.mu.Unlock()
 	in.log.InfoContext(ctx, "looking at the videos", "datasets", len(in.datasets), "videos", total)
 	in.show()
-	defer in.screen.show("")
+	defer in.note(func(p *progress) { *p = progress{} })
 
 	var sum audiosearch.Ingested
 	for _, d := range in.datasets {
 		ingested := in.score(ctx, d)
+		in.note(func(p *progress) { in.before += counts[d] })
 		sum.Scored += ingested.Scored
 		sum.Unchanged += ingested.Unchanged
 		sum.Problems = append(sum.Problems, ingested.Problems...)
@@ -75,7 +80,7 @@ func (in *ingestion) scoreAll(ctx context.Context) {
 	if ctx.Err() != nil {
 		return // what is missing is scored at the next start
 	}
-	in.screen.show("")
+	in.note(func(p *progress) { *p = progress{} })
 	in.log.InfoContext(ctx, "all videos have been looked at", "scored", sum.Scored, "unchanged", sum.Unchanged, "problems", len(sum.Problems),
 		"seconds", time.Since(begun).Round(time.Millisecond).Seconds())
 }
@@ -120,17 +125,16 @@ func (in *ingestion) Observe(ctx context.Context, o audiosearch.Observation) {
 	switch o.Kind {
 	case audiosearch.KindIngesting:
 		in.note(func(p *progress) { p.at(o.Video, o.Position, o.Length) })
+	case audiosearch.KindScoring:
+		in.scoring(ctx, o)
 	case audiosearch.KindUnchanged:
-		in.note(func(p *progress) { p.done++ })
 		in.partly(ctx, v, o.Err, about)
 	case audiosearch.KindIngested:
-		in.note(func(p *progress) { p.done++ })
 		in.partly(ctx, v, o.Err, about)
 		if !in.screen.shows() {
 			in.log.InfoContext(ctx, "video scored", append(about, "sound", clock(o.Length), "seconds", o.Duration.Round(time.Millisecond).Seconds())...)
 		}
 	case audiosearch.KindNotIngested:
-		in.note(func(p *progress) { p.done++ })
 		if errors.Is(o.Err, audiosearch.ErrConflict) {
 			return // it was changed meanwhile, and whoever changed it has it scored
 		}
@@ -138,6 +142,38 @@ func (in *ingestion) Observe(ctx context.Context, o audiosearch.Observation) {
 			in.log.WarnContext(ctx, "a video cannot be searched", append(about, "problem", what)...)
 		}
 	}
+}
+
+// logEvery is how often it is logged how far it is where no bar shows it.
+const logEvery = time.Minute
+
+// scoring shows how far a dataset is.
+func (in *ingestion) scoring(ctx context.Context, o audiosearch.Observation) {
+	in.note(func(p *progress) {
+		if p.total == 0 {
+			return // somebody else looks at a dataset
+		}
+		in.models[o.Model] = true
+		p.done, p.sound = in.before+o.Done, o.Sound
+		p.total = max(p.total, p.done) // there may be more videos by now
+		if p.model = ""; len(in.models) > 1 {
+			p.model = o.Model
+		}
+	})
+	in.mu.Lock()
+	due := time.Since(in.logged) >= logEvery
+	if due {
+		in.logged = time.Now()
+	}
+	in.mu.Unlock()
+	if !due || in.screen.shows() {
+		return
+	}
+	far := []any{"organization", o.Organization, "dataset", o.Dataset, "model", o.Model, "done", o.Done, "total", o.Total}
+	if o.Sound.Done > 0 || o.Sound.Total > 0 {
+		far = append(far, "sound", soundInWords(o.Sound))
+	}
+	in.log.InfoContext(ctx, "scoring videos", far...)
 }
 
 // partly logs why only a part of a video can be searched; without an error, all of it can.
