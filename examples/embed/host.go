@@ -1,6 +1,7 @@
 // Package embed shows a service that existed before: a chi router, its own JWTs, its own pages. triggers.go is all that it takes to
 // add documentation triggers to it, invitations.go to add machine credentials and invitations, vault.go to add a vault and a sandbox, and sounds.go
-// to add a search for sounds.
+// to add a search for sounds. moderator.go is the host's own
+// policy of what found sounds are fit to be shown.
 package embed
 
 import (

@@ -29,11 +29,13 @@ func addSounds(ctx context.Context, r chi.Router, folder *audiosearch.Folder) (*
 	if err := errors.Join(wavErr, ffmpegErr, signalErr); err != nil {
 		return nil, nil, err
 	}
-	opts := &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: audiosearch.FirstMedia(wavs, others), Files: folder}
+	policy := &moderator{sounds: []audiosearch.Class{"Telephone dialing, DTMF"}}
+	opts := &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: audiosearch.FirstMedia(wavs, others), Files: folder, Moderator: policy}
 	service, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), opts)
 	if err != nil {
 		return nil, nil, err
 	}
+	policy.service = service
 	worker, err := audiosearch.NewWorker(service, nil)
 	if err != nil {
 		return nil, nil, err

@@ -54,10 +54,11 @@ func Example_sounds() {
 		log.Fatal(err)
 	}
 	result := request("GET", search+"job/result/"+run+"?dataset_id=calls", bob, "")
-	fmt.Println(regexp.MustCompile(`"score":[01.0-9]+`).ReplaceAllString(result, `"score":SCORE`))
+	result = regexp.MustCompile(`"score":[01.0-9]+`).ReplaceAllString(result, `"score":SCORE`)
+	fmt.Println(regexp.MustCompile(`"moderation_score":(1|0.99[0-9]*)}`).ReplaceAllString(result, `"moderation_score":FIT}`))
 	fmt.Println(request("GET", search+"job/result/"+run+"?dataset_id=calls", token("eve", "umbrella"), ""))
 	// Output:
-	// 200 {"status":"SUCCESS","search_target":"sound","results":[{"video":{"video_id":"1","path":"call.wav","metadata":{"line":7}},"start_time_ms":0,"end_time_ms":10000,"keyframe":{"image_id":"1@0","timestamp_ms":0},"score":SCORE,"moderation_score":null}]}
+	// 200 {"status":"SUCCESS","search_target":"sound","results":[{"video":{"video_id":"1","path":"call.wav","metadata":{"line":7}},"start_time_ms":0,"end_time_ms":10000,"keyframe":{"image_id":"1@0","timestamp_ms":0},"score":SCORE,"moderation_score":FIT}]}
 	// 404 {"detail":"Dataset not found"}
 }
 
