@@ -14,16 +14,17 @@ import (
 // Scoring returns what came of scoring a video by the current model of the first family by
 // which it was tried, in the order of the scorers, or [ErrNotScored].
 func (s *Service) Scoring(ctx context.Context, org, dataset, video string) (Scoring, error) {
-	all, err := s.scorings(ctx, org, dataset, video)
+	all, err := s.Scorings(ctx, org, dataset, video)
 	if err != nil {
 		return Scoring{}, err
 	}
 	return all[0], nil
 }
 
-// scorings returns what came of scoring a video by the current models that tried it, in the
-// order of the scorers, or ErrNotScored.
-func (s *Service) scorings(ctx context.Context, org, dataset, video string) ([]Scoring, error) {
+// Scorings returns what came of scoring a video by the current models that tried it, in the
+// order of the scorers, or [ErrNotScored]. Segments are those of a model: two models may cut
+// the same sound in different places.
+func (s *Service) Scorings(ctx context.Context, org, dataset, video string) ([]Scoring, error) {
 	known, err := s.models(ctx, org, dataset)
 	if err != nil {
 		return nil, err
@@ -87,7 +88,7 @@ func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to 
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	scorings, err := s.scorings(ctx, org, dataset, video)
+	scorings, err := s.Scorings(ctx, org, dataset, video)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@
 const section = document.getElementById("progress");
 if (section) {
   const state = document.getElementById("state");
+  const sound = document.getElementById("sound");
   const bar = section.querySelector("progress");
   const ask = async () => {
     let pause = 1000;
@@ -21,9 +22,9 @@ if (section) {
       if (state.textContent !== run.state) {
         state.textContent = run.state;
       }
-      if (run.total > 0) {
-        bar.max = run.total;
-        bar.value = run.done;
+      sound.textContent = run.sound;
+      if (run.share !== null) {
+        bar.value = run.share;
       }
     } catch {
       pause = 5000; // the server is away; it may come back

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
+	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
@@ -37,18 +38,21 @@ const searchPath = "/search"
 // an access token in a cookie, see search_page_session.go. All its links are relative, for the sake of a proxy that mounts this program under a
 // path. Files are named by dataset and video, and never by path.
 type searchPage struct {
-	service  *audiosearch.Service
-	files    audiosearch.Files
-	programs *ffmpeg.Media
-	pictures *extracts
-	sounds   *extracts
-	verify   func(ctx context.Context, token string) (httpadapter.Principal, error)
-	origins  *http.CrossOriginProtection
-	secure   bool // the cookie is for https alone
-	template *template.Template
-	routes   map[string]searchRoute // by path below searchPath
-	stopping context.Context        // ends when the server is told to end
-	log      *slog.Logger
+	service   *audiosearch.Service
+	files     audiosearch.Files
+	programs  *ffmpeg.Media
+	decoder   audiosearch.Media // of sounds: WAV files need no program
+	pictures  *extracts
+	sounds    *extracts
+	spectra   *extracts
+	listening *places // for what else is heard
+	verify    func(ctx context.Context, token string) (httpadapter.Principal, error)
+	origins   *http.CrossOriginProtection
+	secure    bool // the cookie is for https alone
+	template  *template.Template
+	routes    map[string]searchRoute // by path below searchPath
+	stopping  context.Context        // ends when the server is told to end
+	log       *slog.Logger
 }
 
 // searchRoute is what answers at one path. Without an open one, the visitor is known.
@@ -69,27 +73,33 @@ func newSearchPage(s *settings, service *audiosearch.Service, files audiosearch.
 	if err != nil {
 		return nil, fmt.Errorf("-public-url: %w", err)
 	}
-	p := &searchPage{service: service, files: files, programs: programs, pictures: newExtracts(), sounds: newExtracts(), verify: verify,
+	wavs, err := wav.New(nil)
+	if err != nil {
+		return nil, fmt.Errorf("make the decoder of WAV files: %w", err)
+	}
+	p := &searchPage{service: service, files: files, programs: programs, decoder: audiosearch.FirstMedia(wavs, programs),
+		pictures: newExtracts(), sounds: newExtracts(), spectra: newExtracts(), listening: newPlaces(), verify: verify,
 		origins: http.NewCrossOriginProtection(), secure: public.Scheme == "https", template: t, stopping: context.Background(), log: log}
 	// A proxy may send another Host header than the browser did.
 	if err := p.origins.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
 		return nil, fmt.Errorf("-public-url: %w", err)
 	}
 	p.routes = map[string]searchRoute{
-		"":            {method: http.MethodGet, known: p.showForm},
-		"/":           {method: http.MethodGet, open: p.goHome},
-		"/login":      {method: http.MethodPost, open: p.login, form: true},
-		"/logout":     {method: http.MethodPost, open: p.logout},
-		"/start":      {method: http.MethodPost, known: p.start, form: true},
-		"/run":        {method: http.MethodGet, known: p.showRun},
-		"/status":     {method: http.MethodGet, known: p.runStatus},
-		"/cancel":     {method: http.MethodPost, known: p.cancel, form: true},
-		"/media":      {method: http.MethodGet, known: p.media},
-		"/picture":    {method: http.MethodGet, known: p.picture},
-		"/sound":      {method: http.MethodGet, known: p.sound},
-		"/search.css": {method: http.MethodGet, open: asset("text/css; charset=utf-8", searchPageStyle)},
-		"/search.js":  {method: http.MethodGet, open: asset("text/javascript; charset=utf-8", searchPageScript)},
-		"/search.svg": {method: http.MethodGet, open: asset("image/svg+xml", searchPageIcon)},
+		"":             {method: http.MethodGet, known: p.showForm},
+		"/":            {method: http.MethodGet, open: p.goHome},
+		"/login":       {method: http.MethodPost, open: p.login, form: true},
+		"/logout":      {method: http.MethodPost, open: p.logout},
+		"/start":       {method: http.MethodPost, known: p.start, form: true},
+		"/run":         {method: http.MethodGet, known: p.showRun},
+		"/status":      {method: http.MethodGet, known: p.runStatus},
+		"/cancel":      {method: http.MethodPost, known: p.cancel, form: true},
+		"/media":       {method: http.MethodGet, known: p.media},
+		"/picture":     {method: http.MethodGet, known: p.picture},
+		"/sound":       {method: http.MethodGet, known: p.sound},
+		"/spectrogram": {method: http.MethodGet, known: p.spectrogram},
+		"/search.css":  {method: http.MethodGet, open: asset("text/css; charset=utf-8", searchPageStyle)},
+		"/search.js":   {method: http.MethodGet, open: asset("text/javascript; charset=utf-8", searchPageScript)},
+		"/search.svg":  {method: http.MethodGet, open: asset("image/svg+xml", searchPageIcon)},
 	}
 	return p, nil
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -16,12 +19,13 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// extract is something that the page has a program make from the file of a video, for a time in it: a picture or a sound.
+// extract is something that the page makes from the file of a video, for a time in it: a picture or a sound. to is 0
+// if a request does not say it.
 type extract struct {
 	name string // in messages
 	kept *extracts
-	has  func(scoring *audiosearch.Scoring, at time.Duration) bool // whether there is one for that time; bounds what can be asked for
-	make func(ctx context.Context, file string, at time.Duration) ([]byte, error)
+	has  func(scoring *audiosearch.Scoring, at, to time.Duration) bool // whether there is one for these times; bounds what can be asked for
+	make func(ctx context.Context, file string, at, to time.Duration) ([]byte, error)
 }
 
 // sendExtract answers with what a request asks for.
@@ -36,19 +40,20 @@ func (p *searchPage) sendExtract(w http.ResponseWriter, r *http.Request, who htt
 		p.fail(w, r, err)
 		return
 	}
-	scoring, err := p.service.Scoring(r.Context(), who.Organization, dataset, video)
+	scorings, err := p.service.Scorings(r.Context(), who.Organization, dataset, video)
 	if err != nil && !errors.Is(err, audiosearch.ErrNotScored) {
 		p.fail(w, r, err)
 		return
 	}
-	ms, notNumber := strconv.ParseInt(query.Get("at"), 10, 64)
-	at := time.Duration(ms) * time.Millisecond
-	if err != nil || notNumber != nil || !e.has(&scoring, at) {
+	at, isTime := milliseconds(query.Get("at"))
+	to, isEnd := milliseconds(cmp.Or(query.Get("to"), "0"))
+	which := slices.IndexFunc(scorings, func(s audiosearch.Scoring) bool { return e.has(&s, at, to) })
+	if !isTime || !isEnd || which < 0 {
 		p.refuse(w, r, http.StatusNotFound, "There is no such "+e.name+".")
 		return
 	}
-	file := scoring.File
-	key := extractKey{who.Organization, dataset, video, file.Digest, file.Size, file.ModTime.UnixMicro(), at}
+	file := scorings[which].File
+	key := extractKey{who.Organization, dataset, video, file.Digest, file.Size, file.ModTime.UnixMicro(), at, to}
 	content, err := e.kept.get(r.Context(), key, func(ctx context.Context) ([]byte, error) {
 		return p.cutOut(ctx, key, v.Path, e.make)
 	})
@@ -60,8 +65,14 @@ func (p *searchPage) sendExtract(w http.ResponseWriter, r *http.Request, who htt
 	h.Set("Content-Type", http.DetectContentType(content))
 	h.Set("Content-Security-Policy", "default-src 'none'; media-src 'self'; sandbox")
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set("ETag", fmt.Sprintf("%q", hex.EncodeToString(key.digest[:8])+"-"+strconv.FormatInt(ms, 10)))
+	h.Set("ETag", fmt.Sprintf("\"%s-%d-%d\"", hex.EncodeToString(key.digest[:8]), at.Milliseconds(), to.Milliseconds()))
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}
+
+// milliseconds reads a time in a link. What is none, or overflows, is not ok.
+func milliseconds(text string) (at time.Duration, ok bool) {
+	ms, err := strconv.ParseInt(text, 10, 64)
+	return time.Duration(ms) * time.Millisecond, err == nil && ms >= 0 && ms <= math.MaxInt64/int64(time.Millisecond)
 }
 
 // errOtherFile: the scores are of another file than the one that is there now.
@@ -70,7 +81,7 @@ var errOtherFile = errors.New("the file is not the one that was scored")
 // cutOut makes an extract of the file at a path if that is the one that was scored.
 // Otherwise the extract would show something else than what was found.
 func (p *searchPage) cutOut(ctx context.Context, key extractKey, path string,
-	cut func(ctx context.Context, file string, at time.Duration) ([]byte, error)) ([]byte, error) {
+	cut func(ctx context.Context, file string, at, to time.Duration) ([]byte, error)) ([]byte, error) {
 	name, release, err := p.files.Local(ctx, key.organization, path)
 	if err != nil {
 		return nil, err
@@ -79,7 +90,7 @@ func (p *searchPage) cutOut(ctx context.Context, key extractKey, path string,
 	if err := sameFile(name, key); err != nil {
 		return nil, err
 	}
-	content, err := cut(ctx, name, key.at)
+	content, err := cut(ctx, name, key.at, key.to)
 	// Somebody may have written to it meanwhile.
 	if other := sameFile(name, key); other != nil {
 		return nil, other

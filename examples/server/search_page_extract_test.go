@@ -87,9 +87,9 @@ func (r *extractRig) ask(org string) *httptest.ResponseRecorder {
 	r.t.Helper()
 	w := httptest.NewRecorder()
 	who := httpadapter.Principal{Organization: org, Access: authmgmt.FullAccess()}
-	always := func(*audiosearch.Scoring, time.Duration) bool { return true }
+	always := func(*audiosearch.Scoring, time.Duration, time.Duration) bool { return true }
 	r.s.audio.page.sendExtract(w, httptest.NewRequest(http.MethodGet, "/search/sound?dataset=d&video=v&at=0", nil).WithContext(r.t.Context()), who,
-		extract{"sound", r.kept, always, func(_ context.Context, file string, _ time.Duration) ([]byte, error) {
+		extract{"sound", r.kept, always, func(_ context.Context, file string, _, _ time.Duration) ([]byte, error) {
 			r.cuts++
 			return os.ReadFile(file)
 		}})
@@ -156,7 +156,7 @@ func TestExtractsOfOthers(t *testing.T) {
 		w := httptest.NewRecorder()
 		who := httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}
 		r.s.audio.page.sendExtract(w, httptest.NewRequest(http.MethodGet, "/search/sound?dataset=d&video=v&at=0", nil), who,
-			extract{"sound", r.kept, isSegment, func(context.Context, string, time.Duration) ([]byte, error) {
+			extract{"sound", r.kept, isSegment, func(context.Context, string, time.Duration, time.Duration) ([]byte, error) {
 				r.record("acme", 880, time.Now())
 				return []byte("half of each"), nil
 			}})
@@ -199,7 +199,7 @@ func TestFailuresOfThePage(t *testing.T) {
 func TestAbandonedExtractEnds(t *testing.T) {
 	r := newExtractRig(t)
 	begun, ended := make(chan struct{}), make(chan struct{})
-	e := extract{"sound", r.kept, isSegment, func(ctx context.Context, _ string, _ time.Duration) ([]byte, error) {
+	e := extract{"sound", r.kept, isSegment, func(ctx context.Context, _ string, _, _ time.Duration) ([]byte, error) {
 		close(begun)
 		<-ctx.Done()
 		close(ended)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,13 +20,14 @@ import (
 
 // formView is the form of a search, with what was entered and what is wrong with it.
 type formView struct {
-	Datasets []string // that the visitor may search
-	More     bool     // there are more datasets than the form lists
-	Classes  []string // that can be found
+	Datasets []string            // that the visitor may search
+	More     bool                // there are more datasets than the form lists
+	Classes  []audiosearch.Class // that can be found, by name
 	Ops      []audiosearch.Op
 
 	Dataset, Class, Limit, Score string
 	Filters                      []filterRow
+	Meant                        string            // the sound that a wrong name most likely means
 	Problems                     map[string]string // by field: dataset, class, filters, limit, score, form
 }
 
@@ -39,6 +41,7 @@ type filterRow struct {
 const (
 	filterRows   = 3 // empty ones that a new form has
 	maxListed    = 500
+	maxModelled  = 20 // datasets whose own sounds are listed
 	defaultScore = 0.5
 )
 
@@ -74,16 +77,37 @@ func (p *searchPage) choices(ctx context.Context, who httpadapter.Principal, v *
 		}
 		v.Datasets = append(v.Datasets, d.ID)
 	}
-	classes, err := p.service.Classes(ctx)
-	if err != nil {
+	var err error
+	if v.Classes, err = p.classes(ctx, who, v.Datasets); err != nil {
 		return err
 	}
-	for _, c := range classes {
-		v.Classes = append(v.Classes, string(c))
-	}
-	slices.Sort(v.Classes)
 	v.Ops = audiosearch.Ops()
 	return nil
+}
+
+// classes returns the sounds that can be found: those that the scorers know, and those of which
+// the first datasets have scores by models that are gone.
+func (p *searchPage) classes(ctx context.Context, who httpadapter.Principal, datasets []string) ([]audiosearch.Class, error) {
+	classes, away := p.service.Classes(ctx)
+	for _, dataset := range datasets[:min(len(datasets), maxModelled)] {
+		models, err := p.service.Models(ctx, who.Organization, dataset)
+		if errors.Is(err, audiosearch.ErrDatasetNotFound) {
+			continue // deleted just now
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range models {
+			if m.Current {
+				classes = append(classes, m.Classes...)
+			}
+		}
+	}
+	if len(classes) == 0 {
+		return nil, away
+	}
+	slices.Sort(classes)
+	return slices.Compact(classes), nil
 }
 
 // start begins the search of a form, and goes on to its run.
@@ -107,6 +131,7 @@ func (p *searchPage) start(w http.ResponseWriter, r *http.Request, who httpadapt
 		redirect(w, runLink(run.Query.Dataset, strconv.FormatInt(run.ID, 10)))
 	case errors.As(err, &invalid):
 		v.explain(invalid, rows)
+		p.suggest(r.Context(), who, v, invalid)
 		p.answerForm(w, r, who, http.StatusUnprocessableEntity, v)
 	case errors.Is(err, audiosearch.ErrDatasetNotFound):
 		v.Problems["dataset"] = "There is no such dataset."
@@ -118,7 +143,7 @@ func (p *searchPage) start(w http.ResponseWriter, r *http.Request, who httpadapt
 
 // readSearch reads a form that was sent. rows has the row of each filter.
 func readSearch(form url.Values) (v *formView, q audiosearch.Query, rows []int) {
-	v = &formView{Dataset: form.Get("dataset"), Class: form.Get("class"), Limit: strings.TrimSpace(form.Get("limit")),
+	v = &formView{Dataset: form.Get("dataset"), Class: cmp.Or(form.Get("meant"), form.Get("class")), Limit: strings.TrimSpace(form.Get("limit")),
 		Score: strings.TrimSpace(form.Get("score")), Problems: make(map[string]string)}
 	q.Dataset = v.Dataset
 	if v.Dataset == "" {
@@ -158,6 +183,25 @@ func readSearch(form url.Values) (v *formView, q audiosearch.Query, rows []int) 
 		q.Filters = append(q.Filters, audiosearch.Filter{Key: row.Key, Op: audiosearch.Op(row.Op), Value: row.Value})
 	}
 	return v, q, rows
+}
+
+// suggest says, of a sound that there is not, which one may be meant. 527 names are no answer.
+func (p *searchPage) suggest(ctx context.Context, who httpadapter.Principal, v *formView, invalid *audiosearch.ValidationError) {
+	for _, err := range invalid.Unwrap() {
+		var problem audiosearch.Problem
+		if !errors.As(err, &problem) || problem.Field != "audio_class" {
+			continue
+		}
+		classes, err := p.classes(ctx, who, []string{v.Dataset})
+		if err != nil || problem.Kind == audiosearch.ProblemUnsupportedClass && slices.Contains(classes, audiosearch.Class(v.Class)) {
+			return // what the service said has to do
+		}
+		v.Problems["class"] = "No sound has this name. Choose one from the list: type a part of its name to see those that have it."
+		if near := audiosearch.Nearest(v.Class, classes); near != "" {
+			v.Problems["class"] = "No sound has this name. Did you mean:"
+			v.Meant = string(near)
+		}
+	}
 }
 
 // explain puts the problems that the service found next to their fields.

@@ -30,7 +30,7 @@ type extractKey struct {
 	organization, dataset, video string
 	digest                       [32]byte // of the file as it was scored
 	size, modified               int64    // likewise; the time in microseconds
-	at                           time.Duration
+	at, to                       time.Duration
 }
 
 // making is an extract that is not there yet.

@@ -14,12 +14,12 @@ const pictureWidth = 320 // pixels
 
 // picture sends the picture of a keyframe.
 func (p *searchPage) picture(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
-	p.sendExtract(w, r, who, extract{"picture", p.pictures, hasPicture, func(ctx context.Context, file string, at time.Duration) ([]byte, error) {
+	p.sendExtract(w, r, who, extract{"picture", p.pictures, hasPicture, func(ctx context.Context, file string, at, _ time.Duration) ([]byte, error) {
 		return p.programs.Picture(ctx, file, at, pictureWidth)
 	}})
 }
 
-func hasPicture(scoring *audiosearch.Scoring, at time.Duration) bool {
+func hasPicture(scoring *audiosearch.Scoring, at, _ time.Duration) bool {
 	_, isKeyframe := slices.BinarySearch(scoring.Keyframes, at)
 	return scoring.HasVideo && isKeyframe
 }

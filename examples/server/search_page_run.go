@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,8 +22,9 @@ type runView struct {
 	ID                    int64
 	Dataset, Class        string
 	Filters               []audiosearch.Filter
-	State                 string // in words
-	Done, Total           int    // videos; Total 0: not known yet
+	State                 string   // in words
+	Share                 *float64 // of the work, from 0 to 1, that is done; nil: not known yet
+	Sound                 string   // how far it is with the sound, in words; may be ""
 	Ended, Failed, Cancel bool
 	Message               string
 	Found                 int    // segments; Results has those together that overlap
@@ -41,11 +41,12 @@ type resultView struct {
 	Percent    int
 	Moderation *float64
 	HasVideo   bool
-	Picture    string // link; "" without video
-	Player     string // link to what is played
-	Sound      string // link to what is played if the browser cannot play the file; "" if that is known from the start
-	Length     string // of the sound, in seconds, as far as that tells where it begins in the file; see search.js
-	File       string // link
+	Picture    string      // link: of the video, or of its sound
+	Heard      []heardView // the surest first
+	Player     string      // link to what is played
+	Sound      string      // link to what is played if the browser cannot play the file; "" if that is known from the start
+	Length     string      // of the sound, in seconds, as far as that tells where it begins in the file; see search.js
+	File       string      // link
 }
 
 type metadataView struct{ Key, Value string }
@@ -94,7 +95,7 @@ func (p *searchPage) showRun(w http.ResponseWriter, r *http.Request, who httpada
 	}
 	v := &runView{
 		ID: run.ID, Dataset: run.Query.Dataset, Class: string(run.Query.Class), Filters: run.Query.Filters,
-		State: stateInWords(&run), Done: run.Done, Total: run.Total, Message: run.Message,
+		State: stateInWords(&run), Share: shareOf(&run), Sound: soundOf(&run), Message: run.Message,
 		Ended: run.State == audiosearch.StateTerminated, Failed: run.Termination == audiosearch.ClientError || run.Termination == audiosearch.InternalError,
 		Status: link("status", "dataset", run.Query.Dataset, "run", strconv.FormatInt(run.ID, 10)),
 		Again:  link("../search", "dataset", run.Query.Dataset, "class", string(run.Query.Class)),
@@ -180,32 +181,37 @@ func stateInWords(run *audiosearch.Run) string {
 	return "The search waits for its turn."
 }
 
-// place is where something was found: segments of a video that overlap, as neighbours do.
-type place struct {
-	best       int // the segment with the best score, by its position in the results
-	start, end time.Duration
+// soundOf is how far a run is with the sound that it has to listen to, "" if it has none, or
+// nothing is known of it.
+func soundOf(run *audiosearch.Run) string {
+	p := run.Sound
+	if run.State != audiosearch.StateRunning || p.Done == 0 && p.Total == 0 {
+		return ""
+	}
+	text := "Listened to " + clock(p.Done)
+	if p.Total > 0 {
+		text += " of about " + clock(p.Total)
+	}
+	text += " of sound"
+	if p.Speed > 0 {
+		text += ", " + speed(p.Speed) + " times as fast as it plays"
+	}
+	if left, known := p.Left(); known {
+		text += "; about " + clock(left) + " left"
+	}
+	return text + "."
 }
 
-// placesOf puts segments together, in the order of the best of each place. Whoever listens wants to hear each place once.
-func placesOf(results []audiosearch.Result) []place {
-	order := make([]int, len(results))
-	for i := range order {
-		order[i] = i
+// shareOf is how much of the work of a run is done, nil if nobody knows: what takes time is
+// the sound.
+func shareOf(run *audiosearch.Run) *float64 {
+	switch p := run.Sound; {
+	case p.Total > 0:
+		return new(min(float64(p.Done)/float64(p.Total), 1))
+	case run.Total > 0:
+		return new(float64(run.Done) / float64(run.Total))
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(results[a].VideoID, results[b].VideoID), cmp.Compare(results[a].Start, results[b].Start))
-	})
-	var places []place
-	for i, at := range order {
-		r := &results[at]
-		if last := len(places) - 1; i > 0 && r.VideoID == results[order[i-1]].VideoID && r.Start < places[last].end {
-			places[last].best, places[last].end = min(places[last].best, at), max(places[last].end, r.End)
-			continue
-		}
-		places = append(places, place{at, r.Start, r.End})
-	}
-	slices.SortFunc(places, func(a, b place) int { return a.best - b.best })
-	return places
+	return nil
 }
 
 // results describes where something was found.
@@ -213,8 +219,10 @@ func (p *searchPage) results(r *http.Request, who httpadapter.Principal, run *au
 	dataset := run.Query.Dataset
 	scorings := make(map[string]audiosearch.Scoring)
 	var views []resultView
-	for _, at := range placesOf(run.Results) {
-		found := run.Results[at.best]
+	places := audiosearch.Merge(run.Results)
+	heard := p.heard(r.Context(), who, dataset, places)
+	for i, at := range places {
+		found := at.Best
 		scoring, known := scorings[found.VideoID]
 		if !known {
 			var err error
@@ -226,21 +234,25 @@ func (p *searchPage) results(r *http.Request, who httpadapter.Principal, run *au
 			scorings[found.VideoID] = scoring
 		}
 		v := resultView{
-			Video: found.VideoID, Start: clock(at.start), End: clock(at.end), Score: found.Score, Percent: int(100*found.Score + 0.5),
+			Video: found.VideoID, Start: clock(at.Start), End: clock(at.End), Score: found.Score, Percent: int(100*found.Score + 0.5),
 			Moderation: found.Moderation, HasVideo: scoring.HasVideo, File: link("media", "dataset", dataset, "video", found.VideoID),
 		}
 		// Where it is heard best, as in the picture.
 		milliseconds := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
-		v.Player = v.File + "#t=" + seconds(found.Start) + "," + seconds(at.end)
-		v.Sound = link("sound", "dataset", dataset, "video", found.VideoID, "at", milliseconds(found.Start)) + "#t=0," + seconds(at.end-found.Start)
+		v.Player = v.File + "#t=" + seconds(found.Start) + "," + seconds(at.End)
+		v.Sound = link("sound", "dataset", dataset, "video", found.VideoID, "at", milliseconds(found.Start)) + "#t=0," + seconds(at.End-found.Start)
 		if isUnplayed(found.Path) {
 			v.Player, v.Sound = v.Sound, ""
 		}
 		if scoring.HasVideo {
 			v.Picture = link("picture", "dataset", dataset, "video", found.VideoID, "at", milliseconds(found.Keyframe.At))
-		} else if mediaType(found.Path) == oggSound {
-			v.Length = seconds(scoring.Duration)
+		} else {
+			v.Picture = link("spectrogram", "dataset", dataset, "video", found.VideoID, "at", milliseconds(found.Start), "to", milliseconds(found.End))
+			if mediaType(found.Path) == oggSound {
+				v.Length = seconds(scoring.Duration)
+			}
 		}
+		v.Heard = heard[i]
 		v.Metadata = metadata[found.VideoID]
 		views = append(views, v)
 	}
@@ -261,7 +273,7 @@ func (p *searchPage) runStatus(w http.ResponseWriter, r *http.Request, who httpa
 	w.Header().Set("Content-Type", "application/json")
 	// The caller is gone if this fails.
 	_ = json.NewEncoder(w).Encode(map[string]any{
-		"state": stateInWords(&run), "done": run.Done, "total": run.Total, "ended": run.State == audiosearch.StateTerminated,
+		"state": stateInWords(&run), "sound": soundOf(&run), "share": shareOf(&run), "ended": run.State == audiosearch.StateTerminated,
 	})
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"net/http"
 	"path"
 	"slices"
@@ -33,7 +32,7 @@ func (p *searchPage) sound(w http.ResponseWriter, r *http.Request, who httpadapt
 }
 
 // isSegment reports whether a segment begins at that time.
-func isSegment(scoring *audiosearch.Scoring, at time.Duration) bool {
+func isSegment(scoring *audiosearch.Scoring, at, _ time.Duration) bool {
 	if at < 0 || scoring.Hop <= 0 {
 		return false
 	}
@@ -43,31 +42,14 @@ func isSegment(scoring *audiosearch.Scoring, at time.Duration) bool {
 }
 
 // cutSound returns a part of the sound of a file as a WAV file.
-func (p *searchPage) cutSound(ctx context.Context, file string, at time.Duration) ([]byte, error) {
+func (p *searchPage) cutSound(ctx context.Context, file string, at, _ time.Duration) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, soundLimit)
 	defer cancel()
-	const length = int(soundLength/time.Second) * soundRate
-	skip := int(at.Seconds() * soundRate)
-	var part []float32
-	for block, err := range p.programs.PCM(ctx, file, soundRate) {
-		if errors.Is(err, audiosearch.ErrIncomplete) {
-			break // what is there counts
-		}
-		if err != nil {
-			return nil, err
-		}
-		skipped := min(skip, len(block))
-		skip -= skipped
-		part = append(part, block[skipped:]...)
-		if len(part) >= length {
-			part = part[:length]
-			break
-		}
-	}
-	if len(part) == 0 {
-		return nil, errors.New("the sound ends before")
+	part, err := p.samples(ctx, file, soundRate, at, at+soundLength)
+	if err != nil {
+		return nil, err
 	}
 	var b bytes.Buffer
-	err := wav.Encode(&b, soundRate, part)
+	err = wav.Encode(&b, soundRate, part)
 	return b.Bytes(), err
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -53,36 +52,15 @@ func (e *endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestPlaces: segments that overlap are one place.
-func TestPlaces(t *testing.T) {
-	at := func(video string, start, end time.Duration) audiosearch.Result {
-		return audiosearch.Result{VideoID: video, Start: start, End: end}
-	}
-	for _, test := range []struct {
-		results []audiosearch.Result
-		want    []place
-	}{
-		{nil, nil},
-		{[]audiosearch.Result{at("b", 8, 18), at("a", 8, 18), at("b", 10, 20), at("b", 6, 16)}, []place{{0, 6, 20}, {1, 8, 18}}},
-		{[]audiosearch.Result{at("a", 20, 30), at("a", 0, 10), at("a", 10, 20)}, []place{{0, 20, 30}, {1, 0, 10}, {2, 10, 20}}}, // they touch
-		{[]audiosearch.Result{at("a", 0, 10), at("a", 16, 26), at("a", 8, 18)}, []place{{0, 0, 26}}},                            // the last one joins the others
-		{[]audiosearch.Result{at("a", 30, 40), at("a", 0, 20), at("a", 2, 5), at("a", 19, 29)}, []place{{0, 30, 40}, {1, 0, 29}}},
-	} {
-		if got := placesOf(test.results); !slices.Equal(got, test.want) {
-			t.Errorf("%v: %v, want %v", test.results, got, test.want)
-		}
-	}
-}
-
 // TestSegmentStarts: a sound can be had from the start of each segment on, and from nowhere else.
 func TestSegmentStarts(t *testing.T) {
 	s := audiosearch.Scoring{Windows: 4, Window: time.Second, Hop: time.Second / 3, Duration: 2 * time.Second}
 	for ms, want := range map[int]bool{0: true, 333: true, 667: true, 1000: true, -333: false, 1: false, 334: false, 666: false, 1333: false, 99_000: false} {
-		if got := isSegment(&s, time.Duration(ms)*time.Millisecond); got != want {
+		if got := isSegment(&s, time.Duration(ms)*time.Millisecond, 0); got != want {
 			t.Errorf("%d: %v", ms, got)
 		}
 	}
-	if isSegment(new(audiosearch.Scoring), 0) {
+	if isSegment(new(audiosearch.Scoring), 0, 0) {
 		t.Error("a video without scores has a segment")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,6 +131,13 @@ func (b *browser) search(form url.Values) (page answer) {
 	return page
 }
 
+// sounds returns the sounds that the form proposes.
+func (a answer) sounds() []string {
+	_, list, _ := strings.Cut(a.body, `<datalist id="classes">`)
+	list, _, _ = strings.Cut(list, "</datalist>")
+	return answer{body: list}.links("value")
+}
+
 // options returns the choices of a select.
 func (a answer) options(name string) (all []string) {
 	_, list, _ := strings.Cut(a.body, `name="`+name+`"`)
@@ -154,7 +162,7 @@ func testPageLogin(t *testing.T, s *server, _ *media) {
 	assert.Equal(t, http.StatusOK, a.status)
 	assert.Contains(t, a.body, `type="password"`)
 	for _, path := range []string{"/search/run?dataset=d1&run=1", "/search/status?dataset=d1&run=1", "/search/media?dataset=d1&video=tone", "/search/picture?dataset=d1&video=clip&at=0",
-		"/search/sound?dataset=d1&video=clip&at=0"} {
+		"/search/sound?dataset=d1&video=clip&at=0", "/search/spectrogram?dataset=d1&video=tone&at=0&to=10000"} {
 		a = b.open(path, nil)
 		assert.Equal(t, http.StatusUnauthorized, a.status, path)
 		assert.Contains(t, a.body, `type="password"`)
@@ -201,8 +209,9 @@ func parseURL(t *testing.T, text string) *url.URL {
 func testPageSearch(t *testing.T, s *server, m *media) {
 	b := newBrowser(t, s)
 	a := b.login(viewerToken)
-	assert.Contains(t, a.options("class"), "Smoke detector, smoke alarm")
-	assert.Len(t, a.options("class"), 12, "the classes of the scorer, and none")
+	assert.Contains(t, a.sounds(), "Smoke detector, smoke alarm")
+	assert.Len(t, a.sounds(), 11, "the classes of the scorer")
+	assert.True(t, slices.IsSorted(a.sounds()))
 	assert.Equal(t, []string{"=", "!=", "contains", ">", "<", ">=", "<="}, a.options("op")[:7])
 
 	page := b.search(url.Values{"dataset": {"d1"}, "class": {"Dial tone"}, "score": {"0,8"}, "limit": {"2"},
@@ -227,11 +236,17 @@ func testPageSearch(t *testing.T, s *server, m *media) {
 	assert.Equal(t, http.StatusNotModified, b.open(html.UnescapeString(videos[0][1]), nil, "If-None-Match", picture.header.Get("ETag")).status)
 	b.last = run
 	again := b.open(page.links("href")[len(page.links("href"))-1], nil)
-	assert.Contains(t, again.body, "<option selected>Dial tone</option>")
+	assert.Contains(t, again.body, `name="class" list="classes" required value="Dial tone"`)
 
 	page = b.search(url.Values{"dataset": {"d1"}, "class": {"Dial tone"}, "key": {"show"}, "op": {"contains"}, "value": {"one"}})
 	assert.Contains(t, page.body, `<audio controls preload="none" src="media?dataset=d1&amp;video=tone#t=0,12"`)
 	assert.NotContains(t, page.body, "<video")
+	assert.Regexp(t, `<ul class="heard"[^>]*>\n(<li><bdi>[^<]*</bdi> [0-9]+ %</li>\n)*<li><bdi>Dial tone</bdi> (100|9[0-9]) %</li>`, page.body)
+	drawn := page.links(`<img class="spectrogram" src`)
+	require.Len(t, drawn, 1)
+	picture = b.open(drawn[0], nil)
+	assert.Equal(t, "image/png", picture.header.Get("Content-Type"))
+	assert.True(t, strings.HasPrefix(picture.body, "\x89PNG"), drawn)
 	page = b.search(url.Values{"dataset": {"d1"}, "class": {"Mains hum"}, "score": {"0.9"}})
 	assert.Contains(t, page.body, "Nothing was found.")
 	assert.Contains(t, page.body, "1 of 5 videos could not be searched.")
@@ -246,7 +261,7 @@ func testPageProblems(t *testing.T, s *server, _ *media) {
 	assert.Equal(t, http.StatusUnprocessableEntity, a.status)
 	b.checkPage(a)
 	for id, want := range map[string]string{
-		"class-problem": "This sound cannot be found by this server", "score-problem": "The least score must be 0 to 1.", "limit-problem": "The number of results must be 1 to 1000.",
+		"class-problem": "No sound has this name. Choose one from the list", "score-problem": "The least score must be 0 to 1.", "limit-problem": "The number of results must be 1 to 1000.",
 		"filter-0-problem": "No video of the dataset has this metadata key.", "filter-1-problem": "The value must be a number, because the operator is &gt;.",
 		"filter-2-problem": "The op is no operator.",
 	} {
@@ -256,6 +271,14 @@ func testPageProblems(t *testing.T, s *server, _ *media) {
 	for _, kept := range []string{`value="&lt;many&gt;"`, `value="show"`, `value="2000"`, `value="7"`, "<option selected>&gt;</option>"} {
 		assert.Contains(t, a.body, kept)
 	}
+	wrong := url.Values{"dataset": {"d1"}, "class": {"dail tone"}, "score": {"0.5"}, "key": {"show"}, "op": {"="}, "value": {"tones"}}
+	a = b.open("/search/start", wrong)
+	assert.Equal(t, http.StatusUnprocessableEntity, a.status)
+	assert.Contains(t, a.body, `id="class-problem">No sound has this name. Did you mean: <button class="quiet" name="meant" value="Dial tone"`)
+	assert.Less(t, strings.Index(a.body, `class="unseen"`), strings.Index(a.body, `name="meant"`), "Enter sends what was typed: that is the first button")
+	assert.Contains(t, a.body, `value="dail tone"`)
+	wrong.Set("meant", "Dial tone")
+	assert.Contains(t, b.search(wrong).body, "<bdi>tone</bdi>", "and the conditions stay")
 	a = b.open("/search/start", url.Values{"limit": {"x"}, "score": {"x"}, "key": {""}, "value": {"x"}})
 	assert.Equal(t, http.StatusUnprocessableEntity, a.status)
 	for _, want := range []string{"Choose a dataset.", "Choose a sound.", "must be a whole number", "must be a number from 0 to 1", "Say which metadata this value is of."} {

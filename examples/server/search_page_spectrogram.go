@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/internal/fft"
+)
+
+// What the picture of a sound is like.
+const (
+	spectrumRate   = 16000 // Hz
+	spectrumFrame  = 1024  // samples that a column is made of: 64 ms
+	spectrumWidth  = 640   // pixels, all of which have a column of their own
+	spectrumHeight = 128   // pixels: from spectrumLow at the bottom to spectrumHigh, each octave as high
+	spectrumLow    = 50.0  // Hz
+	spectrumHigh   = 8000.0
+	spectrumRange  = 70.0  // dB below the loudest cell that are shown
+	spectrumQuiet  = -60.0 // dB below full scale: what is not louder than that is dark
+	spectrumMost   = 60 * time.Second
+)
+
+// spectrogram sends the picture of the sound of a segment, for a video that has none.
+func (p *searchPage) spectrogram(w http.ResponseWriter, r *http.Request, who httpadapter.Principal) {
+	p.sendExtract(w, r, who, extract{"picture", p.spectra, isWholeSegment, p.drawSpectrogram})
+}
+
+// isWholeSegment reports whether a segment begins and ends at those times.
+func isWholeSegment(scoring *audiosearch.Scoring, at, to time.Duration) bool {
+	if !isSegment(scoring, at, to) {
+		return false
+	}
+	_, end := scoring.Span(int((at + scoring.Hop/2) / scoring.Hop))
+	return end == to
+}
+
+// drawSpectrogram returns the picture of a segment as PNG, with a little of what is before and
+// after it. That is darker, and a line is between.
+func (p *searchPage) drawSpectrogram(ctx context.Context, file string, at, to time.Duration) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, soundLimit)
+	defer cancel()
+	to = min(to, at+spectrumMost)
+	around := min(max((to-at)/4, time.Second/2), 5*time.Second)
+	first, last := max(at-around, 0), to+around
+	samples, err := p.samples(ctx, file, spectrumRate, first, last)
+	if err != nil {
+		return nil, err
+	}
+	length := time.Duration(len(samples)) * time.Second / spectrumRate
+	column := func(t time.Duration) int { return int(float64(spectrumWidth) * t.Seconds() / length.Seconds()) }
+	var b bytes.Buffer
+	err = png.Encode(&b, draw(levels(samples), column(at-first), column(to-first)))
+	return b.Bytes(), err
+}
+
+// samples decodes a part of the sound of a file. The sound may end before the part does.
+func (p *searchPage) samples(ctx context.Context, file string, rate int, from, to time.Duration) ([]float32, error) {
+	skip, length := int(from.Seconds()*float64(rate)), int((to-from).Seconds()*float64(rate))
+	var part []float32
+	for block, err := range p.decoder.PCM(ctx, file, rate) {
+		if errors.Is(err, audiosearch.ErrIncomplete) {
+			break // what is there counts
+		}
+		if err != nil {
+			return nil, err
+		}
+		skipped := min(skip, len(block))
+		skip -= skipped
+		part = append(part, block[skipped:]...)
+		if len(part) >= length {
+			part = part[:length]
+			break
+		}
+	}
+	if len(part) == 0 {
+		return nil, errors.New("the sound ends before")
+	}
+	return part, nil
+}
+
+// levels returns how loud each cell of the picture is, in dB, column by column, each from the
+// top. A sine of full scale is 0 dB.
+func levels(samples []float32) []float64 {
+	window := make([]float64, spectrumFrame)
+	sum := 0.0
+	for i := range window {
+		window[i] = 0.5 - 0.5*math.Cos(2*math.Pi*float64(i)/spectrumFrame) // Hann's
+		sum += window[i]
+	}
+	transform := fft.NewReal(window)
+	frame, power := make([]float64, spectrumFrame), make([]float64, transform.Bins())
+	work := make([]fft.Complex[float64], spectrumFrame/2)
+	cells := make([]float64, 0, spectrumWidth*spectrumHeight)
+	for x := range spectrumWidth {
+		middle := int((float64(x) + 0.5) * float64(len(samples)) / spectrumWidth)
+		for i := range frame {
+			if at := middle - spectrumFrame/2 + i; at >= 0 && at < len(samples) {
+				frame[i] = float64(samples[at])
+			} else {
+				frame[i] = 0
+			}
+		}
+		transform.Power(power, frame, work, 4/(sum*sum))
+		for y := range spectrumHeight {
+			cells = append(cells, 10*math.Log10(max(loudest(power, binOf(y+1), binOf(y)), 1e-20)))
+		}
+	}
+	return cells
+}
+
+// binOf returns where the upper edge of a row of pixels is in a spectrum.
+func binOf(y int) float64 {
+	frequency := spectrumHigh * math.Pow(spectrumLow/spectrumHigh, float64(y)/spectrumHeight)
+	return frequency * spectrumFrame / spectrumRate
+}
+
+// loudest returns the greatest power between two places of a spectrum. Low rows are narrower
+// than a bin, and take what is between two.
+func loudest(power []float64, from, to float64) float64 {
+	between := func(at float64) float64 {
+		i := min(int(at), len(power)-2)
+		rest := at - float64(i)
+		return power[i]*(1-rest) + power[i+1]*rest
+	}
+	most := max(between(from), between(to))
+	for i := int(math.Ceil(from)); i <= int(to) && i < len(power); i++ {
+		most = max(most, power[i])
+	}
+	return most
+}
+
+// shades are the colors of levels, from quiet to loud, and then the same as they are outside
+// of what is marked.
+var shades = func() (all color.Palette) {
+	points := []color.RGBA{{11, 16, 38, 255}, {59, 42, 122, 255}, {168, 50, 125, 255}, {240, 101, 62, 255}, {253, 230, 138, 255}}
+	for _, share := range []float64{1, 0.45} {
+		for i := range shadesOf {
+			at := float64(i) / (shadesOf - 1) * float64(len(points)-1)
+			k := min(int(at), len(points)-2)
+			mix := func(a, b uint8) uint8 {
+				rest := at - float64(k)
+				return uint8(share * (float64(a)*(1-rest) + float64(b)*rest))
+			}
+			a, b := points[k], points[k+1]
+			all = append(all, color.RGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 255})
+		}
+	}
+	return append(all, color.RGBA{255, 255, 255, 255})
+}()
+
+const shadesOf = 127 // of each kind: with the line between them, a pixel is a byte
+
+// draw makes the picture of levels, and marks the columns from one to another.
+func draw(cells []float64, from, to int) *image.Paletted {
+	loudest := spectrumQuiet
+	for _, level := range cells {
+		if level > loudest && !math.IsInf(level, 0) { // and a number
+			loudest = level
+		}
+	}
+	picture := image.NewPaletted(image.Rect(0, 0, spectrumWidth, spectrumHeight), shades)
+	for i, level := range cells {
+		x, y := i/spectrumHeight, i%spectrumHeight
+		index := uint8(0)
+		if shade := (level-loudest)/spectrumRange + 1; shade > 0 { // and a number
+			index = uint8(min(shade, 1)*(shadesOf-1) + 0.5)
+		}
+		switch {
+		case x == from-1 || x == to:
+			index = 2 * shadesOf
+		case x < from || x >= to:
+			index += shadesOf
+		}
+		picture.SetColorIndex(x, y, index)
+	}
+	return picture
+}
