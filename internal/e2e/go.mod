@@ -7,7 +7,9 @@ require (
 	github.com/pb33f/libopenapi v0.38.6
 	github.com/pb33f/libopenapi-validator v0.14.0
 	github.com/seed-6363c74e/mortise v0.1.0
+	github.com/seed-6363c74e/mortise/audiosearch/onnx v0.1.0
 	github.com/stretchr/testify v1.12.1
+	github.com/yalue/onnxruntime_go v1.27.0
 	go.uber.org/goleak v1.3.0
 	golang.org/x/mod v0.41.0
 	golang.org/x/oauth2 v0.37.0
@@ -44,3 +46,5 @@ require (
 replace github.com/seed-6363c74e/mortise => ../../
 
 replace github.com/seed-6363c74e/mortise/storage/sqlite => ../../storage/sqlite
+
+replace github.com/seed-6363c74e/mortise/audiosearch/onnx => ../../audiosearch/onnx
