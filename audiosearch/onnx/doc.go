@@ -47,9 +47,13 @@
 //
 // A file is looked through before ONNX Runtime sees it: broken or cut files are refused
 // here, and so are those that keep their weights in other files, whose names could lead
-// anywhere, those that nest graphs too deeply, and those that promise more numbers than
-// they have. Then the model runs once, on silence, in [New]: what it answers must be as it
-// says, and scores. A model can still be written so that it takes all memory or never
-// ends, so take models from people whom you trust with that. [New] gives a model 5 minutes
-// for its first run.
+// anywhere, those that nest graphs or functions too deeply, those that promise more numbers
+// than they have, and those whose functions would become very many nodes. Then the model
+// runs once, on silence, in [New]: what it answers must be as it says, and scores. A model
+// that does not answer within 5 minutes is ended and refused.
+//
+// That does not make a model harmless that was written to do harm. It can still take all
+// memory, or be slow to load. It can end the process: ONNX Runtime 1.30 lets a division of
+// the smallest 64-bit integer by -1 (Div, Mod) do so, and a frame length of 0 (STFT). Take
+// models from people whom you trust, or run them on an inference server.
 package onnx

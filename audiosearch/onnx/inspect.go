@@ -66,6 +66,9 @@ func inspect(model []byte) error {
 	if err == nil && !hasGraph {
 		err = errNoModel
 	}
+	if err == nil {
+		err = lookFunctions(model)
+	}
 	return err
 }
 
@@ -90,8 +93,13 @@ func (l *looker) look(k kind, data []byte, depth int) error {
 			return fmt.Errorf("the model nests graphs in graphs, more than %d deep", maxNesting)
 		}
 	}
-	if k == kindTensor {
+	switch k {
+	case kindTensor:
 		return lookTensor(data)
+	case kindNode:
+		if err := lookNode(data); err != nil {
+			return err
+		}
 	}
 	return fields(data, func(number int, _ uint64, data []byte) error {
 		inner := within[k][number]

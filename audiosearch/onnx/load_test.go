@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -30,8 +31,15 @@ const childSteps = "MORTISE_TEST_STEPS"
 // outcome is how a step ended.
 type outcome struct{ Error, Path, Version string }
 
-// TestMain makes this program the process of TestLoad, if it is told to.
+// TestMain makes this program the process of a test, if it is told to.
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(childModels); dir != "" {
+		skip, _ := strconv.Atoi(os.Getenv(childSkip))
+		if err := openAll(dir, skip); err != nil {
+			panic(err)
+		}
+		return
+	}
 	text := os.Getenv(childSteps)
 	if text == "" {
 		os.Exit(m.Run())

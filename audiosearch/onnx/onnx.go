@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -37,6 +38,8 @@ type Options struct {
 	// Batch is as in [inference.Options], but that 0 is 1 for a model that takes any number
 	// of clips: larger batches take more memory and hardly less time.
 	Batch int
+
+	firstRun time.Duration // 0: the constant; tests have less
 }
 
 // The bounds of the options.
@@ -162,7 +165,7 @@ func New(model []byte, opts *Options) (*Scorer, error) {
 	weights := fmt.Sprintf("sha256:%x", sha256.Sum256(model))
 	scorer, err := inference.New(network, weights, r, &inference.Options{Hop: o.Hop, Batch: o.Batch})
 	if err == nil {
-		err = warmUp(scorer, network)
+		err = warmUp(scorer, network, cmp.Or(o.firstRun, firstRun))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("onnx: %w", err), r.close())
@@ -172,8 +175,8 @@ func New(model []byte, opts *Options) (*Scorer, error) {
 
 // warmUp has a model run once: on two clips, if it takes any number, since there are exports
 // that say so and then take only one.
-func warmUp(s *inference.Scorer, n *inference.Network) error {
-	ctx, cancel := context.WithTimeout(context.Background(), firstRun)
+func warmUp(s *inference.Scorer, n *inference.Network, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	m, err := s.Model(ctx)
 	if err != nil {
@@ -187,7 +190,7 @@ func warmUp(s *inference.Scorer, n *inference.Network) error {
 	_, err = s.Score(ctx, clips)
 	switch {
 	case ctx.Err() != nil:
-		return fmt.Errorf("the model did not answer within %v in its first run: it is too slow for this machine, or never ends", firstRun)
+		return fmt.Errorf("the model did not answer within %v in its first run: it is too slow for this machine, or never ends", limit)
 	case err != nil:
 		return fmt.Errorf("the model fails in its first run, on silence: %w", err)
 	}
