@@ -108,13 +108,25 @@ func TestSoundTakenOver(t *testing.T) {
 		about(t, failed.Sound, 195*time.Second, 300*time.Second, 3)
 
 		r.slowly()
+		first := true
+		slow = *r.scorer.hook.Load()
+		slower := func(ctx context.Context) error {
+			if first {
+				first = false
+				time.Sleep(19 * time.Second)
+			}
+			return slow(ctx)
+		}
+		r.scorer.hook.Store(&slower)
 		go func() {
 			_, err := r.worker.RunOnce(t.Context())
 			ended <- err
 		}()
 		time.Sleep(500 * time.Millisecond)
 		assert.Zero(t, r.results(id).Sound, "the attempt has just begun")
-		time.Sleep(15 * time.Second)
+		time.Sleep(10 * time.Second)
+		about(t, r.results(id).Sound, 190*time.Second, 300*time.Second, 0)
+		time.Sleep(24 * time.Second)
 		about(t, r.results(id).Sound, 234*time.Second, 300*time.Second, 3)
 		require.NoError(t, <-ended)
 		assert.Equal(t, 5*time.Minute, r.results(id).Sound.Done)
