@@ -67,6 +67,9 @@ func openONNX(ctx context.Context, s *settings, screen *console, log *slog.Logge
 		return nil, err
 	}
 	local, err := onnx.New(file.Data, &onnx.Options{Library: s.onnxruntime, Description: file.Sidecar})
+	if err != nil && file.Path != s.model {
+		return nil, usagef("-model: %w; to have it fetched anew, delete %s", err, file.Path)
+	}
 	if err != nil {
 		return nil, usagef("-model: %w", err)
 	}
