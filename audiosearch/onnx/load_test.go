@@ -122,7 +122,7 @@ func TestLoad(t *testing.T) {
 	require.NoError(t, os.WriteFile(text, []byte("nothing"), 0o600))
 
 	t.Run("again after an error", func(t *testing.T) {
-		got := inProcess(t, dir, step{Library: text}, step{Library: half}, step{Library: dir}, step{Library: "libc.so.6"}, step{Env: text, Library: copied})
+		got := inProcess(t, dir, step{Library: text}, step{Library: half}, step{Library: dir}, step{Library: "libc.so.6"}, step{Env: text, Library: "copied.so"})
 		for i, o := range got[:4] {
 			require.NotEmpty(t, o.Error, "%d", i)
 			require.Contains(t, o.Error, "npm pack onnxruntime-node@1.30.0")
@@ -178,12 +178,22 @@ func TestCheckLibrary(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, content, 0o600))
 		return path
 	}
-	other := append([]byte(nil), whole...)
-	other[18]++ // e_machine
+	other := bytes.Clone(whole)
+	other[18]++                    // e_machine
+	stripped := bytes.Clone(whole) // of its sections: e_shoff, e_shnum and e_shstrndx
+	clear(stripped[0x28:0x30])
+	clear(stripped[0x3c:0x40])
+	require.NoError(t, checkLibrary(file("stripped", stripped)))
+	old := bytes.ReplaceAll(whole, []byte("VERS_"+library.Version), []byte("VERS_1.9.99")[:len("VERS_"+library.Version)])
+	if libc := "/lib/x86_64-linux-gnu/libc.so.6"; fileExists(libc) {
+		require.ErrorContains(t, checkLibrary(libc), "is a library, but not ONNX Runtime")
+	}
 	for want, path := range map[string]string{
 		"is a folder":                 dir,
 		"no such file":                filepath.Join(dir, "nothing"),
 		"is no file":                  os.DevNull,
+		"is ONNX Runtime 1.9.99":      file("old", old),
+		"a part of a library: fetch":  file("stripped half", stripped[:len(stripped)/2]),
 		"no library of this system":   file("text", []byte("not found")),
 		"no library of this system: ": file("empty", nil),
 		"no library of this":          file("machine", other),
@@ -193,4 +203,9 @@ func TestCheckLibrary(t *testing.T) {
 	} {
 		require.ErrorContains(t, checkLibrary(path), want)
 	}
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
