@@ -73,12 +73,18 @@ func TestRefused(t *testing.T) {
 				node("Tile", []string{"s", "repeats"}, []string{"scores"}))
 		}), []string{"fails in its first run", "gave the shape {2,10}"}},
 		"external": {with(func(g *graph) { g.weights = []message{external()} }), []string{`another file ("weights.bin")`, "save it as one file"}},
+		"external, nowhere": {with(func(g *graph) {
+			g.weights = append(g.weights, message(nil).number(1, 1).number(2, float32s).text(8, "w").number(14, 1))
+		}), []string{`another file ("")`}},
 		"external, below": {with(func(g *graph) {
 			inner := graph{weights: []message{external()}}
 			g.nodes = append(g.nodes, node("If", []string{"c"}, []string{"x"}, graphAttribute("then_branch", inner.encode())))
 		}), []string{`another file ("weights.bin")`}},
 		"promises": {with(func(g *graph) {
 			g.weights = append(g.weights, tensor("huge", float32s, []byte{1, 2, 3, 4}, 1<<40, 1<<40))
+		}), []string{`"huge" lacks the numbers`}},
+		"promises, and more": {with(func(g *graph) { // 2^64 and a little
+			g.weights = append(g.weights, tensor("huge", float32s, []byte{1, 2, 3, 4}, 1<<32, 1<<32, 1))
 		}), []string{`"huge" lacks the numbers`}},
 		"many nodes": {with(func(g *graph) {
 			g.nodes = append(g.nodes, slices.Repeat([]message{node("Neg", []string{"a"}, []string{"b"})}, maxNodes)...)

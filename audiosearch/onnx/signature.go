@@ -159,11 +159,8 @@ func readShape(t *inference.Tensor, data []byte) error {
 		}
 		size := int64(-1)
 		err := fields(data, func(number int, value uint64, _ []byte) error {
-			switch number {
-			case 1:
+			if number == 1 { // else it has a name
 				size = max(int64(value), -1)
-			case 2:
-				size = -1
 			}
 			return nil
 		})
