@@ -5,9 +5,12 @@ package e2e
 import (
 	"encoding/json"
 	"math"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -149,4 +152,49 @@ func TestOIPSearch(t *testing.T) {
 	search()
 	clips, _ = infers()
 	assert.Zero(t, clips, "nothing is scored twice")
+}
+
+// TestOIPServer: the example server hears by a model on an inference server. That is away
+// when it starts, then too busy to infer, and answers when a search has met that.
+func TestOIPServer(t *testing.T) {
+	inference := &oipserver.Server{Extensions: []string{oipserver.Binary}}
+	const away, busy, back = 0, 1, 2
+	var state atomic.Int32
+	inference.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
+		if now := state.Load(); now == back || now == busy && !strings.HasSuffix(r.URL.Path, "/infer") {
+			return false
+		}
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	}
+	address := astServer(t, inference, "1")
+	m := newMedia(t)
+	samples := goldenSignal(t, "speech")
+	samples = slices.Repeat(samples, 1+30*mediaRate/len(samples))[:30*mediaRate]
+	m.wav("speech.wav", samples)
+	s := buildServer(t).start(t, nil, "-memory", "-oip", address, "-config", m.document(clip{"speech", "speech.wav", nil})).guardMedia(m)
+	body := `{"dataset_id":"d1","audio_class":"Speech"}`
+	require.Equal(t, http.StatusServiceUnavailable, s.do("POST", soundPath, viewerToken, body).status, "nobody knows the classes")
+	state.Store(busy)
+	run := s.search(viewerToken, "Speech", object{"limit": 100})
+	s.await("an attempt that fails", func() bool {
+		log := s.stderr.String()
+		return strings.Contains(log, `"msg":"an attempt at a search failed"`) &&
+			strings.Contains(log, "answered 503 Service Unavailable to an inference by model ast")
+	})
+	state.Store(back)
+	require.Equal(t, "SUCCESS", *s.awaitRun(viewerToken, run).Termination)
+	found := s.results(viewerToken, run)
+	require.Len(t, found, 5)
+
+	local, err := onnx.New(onnxData(t, "ast_tiny_random.onnx"), nil)
+	require.NoError(t, err)
+	defer local.Close()
+	for _, segment := range found {
+		first := segment.Start * mediaRate / 1000
+		own, err := local.Score(t.Context(), [][]float32{samples[first:min(first+astfeatures.WindowSamples, len(samples))]})
+		require.NoError(t, err)
+		assert.InDelta(t, own[0][0], segment.Score, 2./65535, "at %d ms", segment.Start)
+	}
 }
