@@ -11,7 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
+	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
 // runtimeLibrary returns the file of ONNX Runtime's library. A machine without it skips the
@@ -60,6 +63,16 @@ func yamnet(t *testing.T) string {
 func (p program) startModel(t *testing.T, model, config string) *server {
 	t.Helper()
 	return p.start(t, nil, "-model", model, "-onnxruntime", runtimeLibrary(t), "-config", config)
+}
+
+// allMedia reads what the server reads, as it does.
+func allMedia(t *testing.T) audiosearch.Media {
+	t.Helper()
+	waves, err := wav.New(nil)
+	require.NoError(t, err)
+	others, err := ffmpeg.New(nil)
+	require.NoError(t, err)
+	return audiosearch.FirstMedia(waves, others)
 }
 
 // goldenLogits returns the reference's answers for the signals, by PyTorch on torchaudio's

@@ -15,9 +15,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/astfeatures"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
-	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
-	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -53,16 +51,6 @@ func newOwnModel(t *testing.T) *ownModel {
 		assert.NoError(t, m.output.Destroy())
 	})
 	return m
-}
-
-// allMedia reads what the server reads, as it does.
-func allMedia(t *testing.T) audiosearch.Media {
-	t.Helper()
-	waves, err := wav.New(nil)
-	require.NoError(t, err)
-	others, err := ffmpeg.New(nil)
-	require.NoError(t, err)
-	return audiosearch.FirstMedia(waves, others)
 }
 
 // logits returns what the model says of the first window of a file.
