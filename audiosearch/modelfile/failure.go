@@ -83,8 +83,8 @@ func statusError(resp *http.Response, now time.Time) error {
 	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= 500 && code <= 599:
 		after := retryAfter(resp.Header.Get("Retry-After"), now)
 		if after > maxRetryAfter {
-			return fmt.Errorf("%s answers %d and asks to wait until %s: start again then",
-				host, code, now.Add(after).UTC().Format(time.RFC3339))
+			return fmt.Errorf("%w: %s answers %d and asks to wait until %s: start again then",
+				ErrUnavailable, host, code, now.Add(after).UTC().Format(time.RFC3339))
 		}
 		return &again{err: fmt.Errorf("%s answers %d", host, code), after: after}
 	}

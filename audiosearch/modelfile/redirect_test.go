@@ -128,6 +128,9 @@ func TestRetryAfter(t *testing.T) {
 	s.forget()
 	header = "3600"
 	refused(t, t.TempDir(), s.URL+"/model.onnx", o, "answers 503 and asks to wait until 2")
+	s.forget()
+	_, err := Fetch(t.Context(), t.TempDir(), s.URL+"/model.onnx", o)
+	require.ErrorIs(t, err, ErrUnavailable, "later it may work")
 	require.Len(t, waits, 1)
 
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"syscall"
 )
 
 // entry is the symbol of ONNX Runtime that everything else comes from.
@@ -18,7 +19,7 @@ const entry = "OrtGetApiBase"
 // checkLibrary returns what is wrong with the file of a library. The system's loader ends
 // the process for some of that: a file that was cut is mapped as if it were whole.
 func checkLibrary(path string) error {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or a named pipe would wait for a writer
 	if err != nil {
 		return err
 	}

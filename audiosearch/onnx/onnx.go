@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -92,7 +93,7 @@ const maxDescription = 8 << 20
 
 // readFile reads a file of at most so many bytes.
 func readFile(path string, most int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or a named pipe would wait for a writer
 	if err != nil {
 		return nil, err
 	}
