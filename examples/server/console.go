@@ -150,3 +150,12 @@ func clock(d time.Duration) string {
 	}
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
+
+// clockFine is clock with tenths of seconds, where the time has some: windows of models may be
+// shorter than a second.
+func clockFine(d time.Duration) string {
+	if tenths := d / (100 * time.Millisecond) % 10; tenths > 0 {
+		return fmt.Sprintf("%s.%d", clock(d), tenths)
+	}
+	return clock(d)
+}

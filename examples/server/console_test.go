@@ -77,3 +77,14 @@ func TestProgressBar(t *testing.T) {
 		}
 	}
 }
+
+func TestClockFine(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0:00", 2 * time.Second: "0:02", 2925 * time.Millisecond: "0:02.9", 99 * time.Millisecond: "0:00",
+		time.Hour + 500*time.Millisecond: "1:00:00.5",
+	} {
+		if got := clockFine(d); got != want {
+			t.Errorf("%v is %s, want %s", d, got, want)
+		}
+	}
+}

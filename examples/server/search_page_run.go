@@ -234,7 +234,7 @@ func (p *searchPage) results(r *http.Request, who httpadapter.Principal, run *au
 			scorings[found.VideoID] = scoring
 		}
 		v := resultView{
-			Video: found.VideoID, Start: clock(at.Start), End: clock(at.End), Score: found.Score, Percent: int(100*found.Score + 0.5),
+			Video: found.VideoID, Start: clockFine(at.Start), End: clockFine(at.End), Score: found.Score, Percent: int(100*found.Score + 0.5),
 			Moderation: found.Moderation, HasVideo: scoring.HasVideo, File: link("media", "dataset", dataset, "video", found.VideoID),
 		}
 		// Where it is heard best, as in the picture.
