@@ -91,14 +91,15 @@ func isFeatures(shape []int64) bool {
 
 func isYAMNet(in, out Tensor) bool {
 	n := len(in.Shape)
-	return (n == 1 || n == 2) && in.Shape[n-1] == yamnetSamples && len(out.Shape) == 2 && out.Shape[1] == int64(len(yamnetClasses)) &&
+	return (n == 1 || n == 2) && fits(in.Shape[0], 0) && in.Shape[n-1] == yamnetSamples &&
+		len(out.Shape) == 2 && isRows(out.Shape, len(yamnetClasses)) && out.Shape[1] > 0 &&
 		(n == 2 || out.Shape[0] == 1 || out.Shape[0] < 0)
 }
 
 // isRows reports whether a shape is that of values for so many classes, of one clip or of some.
 func isRows(shape []int64, classes int) bool {
 	n := len(shape)
-	return (n == 1 || n == 2) && fits(shape[n-1], classes)
+	return (n == 1 || n == 2) && fits(shape[0], 0) && fits(shape[n-1], classes)
 }
 
 // fits reports whether a dimension can have a size; 0 stands for any.

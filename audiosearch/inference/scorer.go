@@ -32,7 +32,8 @@ type Options struct {
 	Hop time.Duration
 
 	// Batch is how many clips the service is asked to bring at a time, and one run has at
-	// most: 1 to 1024; 0: 8. A network that takes a fixed number is run with that.
+	// most: 1 to 1024; 0: 8. A network that takes a fixed number is run with that. There
+	// are fewer where so many would have more than 64 Mi values.
 	Batch int
 }
 
@@ -85,6 +86,7 @@ func New(n *Network, weights string, runner Runner, opts *Options) (*Scorer, err
 	if batch == 0 {
 		batch = usualBatch
 	}
+	batch = min(batch, max(maxWindow/n.InputSize(), 1))
 	s := &Scorer{network: n, runner: runner, batch: batch}
 	if fixed := n.Fixed(); fixed > 0 {
 		s.batch = fixed

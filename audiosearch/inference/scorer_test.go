@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -300,6 +301,63 @@ func TestEndsBetweenBatches(t *testing.T) {
 	_, err = s.Score(ctx, clips)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Len(t, r.calls, 1)
+}
+
+// What a run hears of a clip is that clip, whatever the buffer had before: a short one has
+// silence behind it, and so has a fixed batch that is not full.
+func TestNothingIsHeardTwice(t *testing.T) {
+	loud := slices.Repeat([]float32{1}, 4000)
+	for name, c := range map[string]struct {
+		in, out []int64
+		clips   [][]float32
+		want    [][]float32 // that the network hears, the batches one after the other
+	}{
+		"a short clip": {[]int64{4000}, []int64{2}, [][]float32{loud, loud[:1]}, [][]float32{loud, loud[:1]}},
+		"a last batch": {[]int64{2, 4000}, []int64{2, 2}, [][]float32{loud, loud, loud}, [][]float32{loud, loud, loud, nil}},
+	} {
+		n := recognized(t, c.in, c.out, birds())
+		var heard [][]float32
+		s, err := inference.New(n, "sha256:00", listens(func(input []float32) {
+			for clip := range slices.Chunk(input, 4000) {
+				heard = append(heard, slices.Clone(clip))
+			}
+		}), &inference.Options{Batch: len(c.in)})
+		require.NoError(t, err)
+		_, err = s.Score(t.Context(), c.clips)
+		require.NoError(t, err)
+		require.Len(t, heard, len(c.want), name)
+		for i, clip := range c.want {
+			require.Equal(t, append(slices.Clone(clip), make([]float32, 4000-len(clip))...), heard[i], "%s: clip %d", name, i)
+		}
+	}
+}
+
+// listens is a network that notes what it hears.
+type listens func(input []float32)
+
+func (l listens) Run(_ context.Context, _ int, input, output []float32) error {
+	l(input)
+	clear(output)
+	return nil
+}
+
+// The memory of a batch is bounded, whatever the options say: a batch of 1024 clips of a
+// window of ten minutes would take 60 GB.
+func TestBatchesFitTheMemory(t *testing.T) {
+	d := birds()
+	d.SampleRate, d.Samples, d.Hop = 16000, 16000*600, time.Second
+	n := recognized(t, []int64{-1, -1}, []int64{-1, 2}, d)
+	for _, batch := range []int{0, 1024} {
+		s, _ := newScorer(t, n, &inference.Options{Batch: batch})
+		m, err := s.Model(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 64<<20/d.Samples, m.Batch)
+	}
+	d.Samples = 64 << 20
+	s, _ := newScorer(t, recognized(t, []int64{-1, -1}, []int64{-1, 2}, d), nil)
+	m, err := s.Model(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, m.Batch)
 }
 
 func BenchmarkScore(b *testing.B) {
