@@ -252,7 +252,13 @@ func TestModelChanges(t *testing.T) {
 		_, err = s.Score(t.Context(), clips)
 		require.ErrorContains(t, err, "404")
 		require.NotErrorIs(t, err, audiosearch.ErrPermanent)
+		_, err = s.Score(t.Context(), clips)
+		require.ErrorContains(t, err, "changed from mean/1/oip:mean@2/described:", "which nobody was told of")
+		require.NotErrorIs(t, err, audiosearch.ErrPermanent)
 		require.Equal(t, "mean/1/oip:mean@3", id(), "asked again at once")
+		scores, err = s.Score(t.Context(), clips)
+		require.NoError(t, err)
+		requireScores(t, "3", clips, scores)
 
 		// It is gone altogether.
 		server.Remove("mean")

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -176,14 +177,20 @@ func TestHostileAnswers(t *testing.T) {
 			"flat, then nested":         good("[0,1.5,-2e0]", "[0,[1.5],-2e0]"),
 			"binary without a header":   good(`"data":[0,1.5,-2e0]`, `"parameters":{"binary_data_size":12}`),
 			"both":                      good(`"data"`, `"parameters":{"binary_data_size":0},"data"`),
-			"binary, too short":         goodBinary("", 12, numbers[:11]),
-			"binary, too long":          goodBinary("", 12, append(numbers, 0)),
-			"binary, another size":      goodBinary("", 8, numbers),
-			"binary, a size below 0":    goodBinary("", -12, numbers),
-			"header too large":          goodBinary("100000", 12, numbers),
-			"header below 0":            goodBinary("-1", 12, numbers),
-			"header is no number":       goodBinary("0x10", 12, numbers),
-			"header 0":                  goodBinary("0", 12, numbers),
+			"both, of the right size": func(w http.ResponseWriter, id string) {
+				text := `{"model_name":"mean","id":"` + id + `","outputs":[{"name":"logits","datatype":"FP32",` +
+					`"shape":[1,3],"parameters":{"binary_data_size":12},"data":[0,1.5,-2]}]}`
+				w.Header().Set("Inference-Header-Content-Length", strconv.Itoa(len(text)))
+				_, _ = io.WriteString(w, text+string(numbers))
+			},
+			"binary, too short":      goodBinary("", 12, numbers[:11]),
+			"binary, too long":       goodBinary("", 12, append(numbers, 0)),
+			"binary, another size":   goodBinary("", 8, numbers),
+			"binary, a size below 0": goodBinary("", -12, numbers),
+			"header too large":       goodBinary("100000", 12, numbers),
+			"header below 0":         goodBinary("-1", 12, numbers),
+			"header is no number":    goodBinary("0x10", 12, numbers),
+			"header 0":               goodBinary("0", 12, numbers),
 			"too long": func(w http.ResponseWriter, _ string) {
 				_, _ = w.Write(bytes.Repeat([]byte(" "), 3<<20))
 			},
@@ -365,4 +372,27 @@ func TestHostileMetadata(t *testing.T) {
 			assert.NotContains(t, err.Error(), "\x1b")
 		})
 	}
+}
+
+// TestRedirectAwayFromTLS: what was asked for behind TLS is not asked for without it, where
+// others could read the credentials.
+func TestRedirectAwayFromTLS(t *testing.T) {
+	inner := &oipserver.Server{}
+	inner.Serve(meanModel(-1, "1"))
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/infer") {
+			http.Redirect(w, r, "http://"+r.Host+"/moved", http.StatusPermanentRedirect)
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	s := newScorer(t, server.URL, func(o *oip.Options) {
+		o.Client, o.Header, o.Retries = server.Client(), http.Header{"X-Api-Key": {credential}}, -1
+	})
+	_, err := s.Score(t.Context(), clipsOf(1))
+	require.ErrorContains(t, err, "redirects")
+	requireMessage(t, err)
 }

@@ -89,6 +89,7 @@ type Scorer struct {
 	mu     sync.Mutex
 	known  *served // what the server said last
 	asking *flight // nil: nobody asks
+	told   string  // the ID that Model gave last; "": none
 }
 
 var _ audiosearch.Scorer = (*Scorer)(nil)
@@ -145,17 +146,27 @@ func (s *Scorer) Model(ctx context.Context) (audiosearch.Model, error) {
 	if err != nil {
 		return audiosearch.Model{}, err
 	}
-	return m.scorer.Model(ctx)
+	model, err := m.scorer.Model(ctx)
+	if err == nil {
+		s.mu.Lock()
+		s.told = model.ID
+		s.mu.Unlock()
+	}
+	return model, err
 }
 
 // Score has the server score clips, with up to 8 requests at a time. See the package for
-// what its errors are.
+// what its errors are. If another model is there than the one of which Model spoke last,
+// that is an error: its scores would be taken for those of that one.
 func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Scores, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	m, err := s.last(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.isTold(m); err != nil {
 		return nil, err
 	}
 	if len(clips) <= m.batch {
@@ -179,6 +190,17 @@ func (s *Scorer) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Sc
 		return nil, err
 	}
 	return scores, nil
+}
+
+// isTold returns an error if Model spoke of another model last.
+func (s *Scorer) isTold(m *served) error {
+	s.mu.Lock()
+	told := s.told
+	s.mu.Unlock()
+	if told == "" || told == m.id {
+		return nil
+	}
+	return fmt.Errorf("oip: the inference server's model changed from %s to %s: try again", told, m.id)
 }
 
 // Ready returns nil if the server says that the model is ready. It asks each time, and

@@ -34,6 +34,7 @@ type served struct {
 
 	network *inference.Network
 	scorer  *inference.Scorer
+	id      string // of its audiosearch.Model
 }
 
 // metadata is what a server says of a model.
@@ -149,7 +150,7 @@ func (s *Scorer) describe(ctx context.Context, known *served) (*served, *failure
 	}
 	now.until = time.Now().Add(keptFor)
 	if known != nil && now.same(known) {
-		now.network, now.scorer, now.batch = known.network, known.scorer, known.batch
+		now.network, now.scorer, now.batch, now.id = known.network, known.scorer, known.batch, known.id
 		return &now, nil
 	}
 	return &now, s.use(&now)
@@ -209,8 +210,9 @@ func (s *Scorer) use(m *served) *failure {
 	if err != nil {
 		return unusable(err)
 	}
-	if m.batch = network.Fixed(); m.batch == 0 {
-		m.batch = batch
+	model, _ := m.scorer.Model(context.Background()) // never fails
+	if m.id, m.batch = model.ID, network.Fixed(); m.batch == 0 {
+		m.batch = model.Batch
 	}
 	return nil
 }
