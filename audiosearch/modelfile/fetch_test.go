@@ -101,8 +101,30 @@ func TestDamagedKept(t *testing.T) {
 	file := mustFetch(t, dir, url, s.options(), s.data)
 	require.NoError(t, os.Remove(file.Path+".fetch"))
 	before := s.requests()
-	mustFetch(t, dir, fmt.Sprintf("%s#sha256=%x", url, file.Digest), s.options(), s.data)
+	asked := fmt.Sprintf("%s#sha256=%x", url, file.Digest)
+	mustFetch(t, dir, asked, s.options(), s.data)
 	require.Equal(t, before, s.requests())
+	// And without one it is not taken for what the digest asks for.
+	require.NoError(t, os.WriteFile(file.Path, randomModel(39, 1<<20), 0o600))
+	mustFetch(t, dir, asked, s.options(), s.data)
+	require.Equal(t, before+1, s.requests())
+}
+
+// What is returned is what was downloaded, or nothing, whoever writes to the folder.
+func TestPartIsExchanged(t *testing.T) {
+	s := newSite(t, randomModel(38, 1<<20))
+	dir := t.TempDir()
+	o := s.options()
+	o.Progress = func(p Progress) {
+		if p.Done == p.Total {
+			parts, err := filepath.Glob(filepath.Join(dir, "*.part"))
+			require.NoError(t, err)
+			require.Len(t, parts, 1)
+			require.NoError(t, os.WriteFile(parts[0], randomModel(37, 1<<20), 0o600))
+		}
+	}
+	refused(t, dir, s.URL+"/model.onnx", o, "gives back other bytes than were written")
+	mustFetch(t, dir, s.URL+"/model.onnx", s.options(), s.data)
 }
 
 // Parts of two files that claim to be one are found by the digest, and fetched once more.
