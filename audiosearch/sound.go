@@ -1,6 +1,7 @@
 package audiosearch
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -144,9 +145,18 @@ func (h *hearing) progress(now time.Time) SoundProgress {
 		for _, heard := range guessed {
 			total += max(heard, mean)
 		}
-		p.Total = (total + time.Duration(max(rest, 0))*mean).Truncate(time.Millisecond)
+		p.Total = plus(total, max(rest, 0), mean).Truncate(time.Millisecond)
 	}
 	return p
+}
+
+// plus returns d and so many others, or the longest duration: those of many videos can be
+// longer than that.
+func plus(d time.Duration, n int, each time.Duration) time.Duration {
+	if each > 0 && time.Duration(n) > (math.MaxInt64-d)/each {
+		return math.MaxInt64
+	}
+	return d + time.Duration(n)*each
 }
 
 // pause is for a time in which nobody scores, which does not count for the speed.

@@ -129,3 +129,19 @@ func TestLeft(t *testing.T) {
 		assert.Equal(t, []any{test.left, test.ok}, []any{left, ok}, "%+v", test.p)
 	}
 }
+
+// TestHearingOfMoreThanTheClockHolds: a duration holds 292 years. A million videos of three
+// hours have more, and so have fewer of which one says that it is a day long.
+func TestHearingOfMoreThanTheClockHolds(t *testing.T) {
+	h := hearing{expected: 1_000_000}
+	g := new(gauge)
+	h.join(g)
+	for _, length := range []time.Duration{3 * time.Hour, 5 * time.Hour, 24 * time.Hour} {
+		g.length.Store(int64(length))
+		p := h.progress(time.Now())
+		assert.GreaterOrEqual(t, p.Total, 2_000_000*time.Hour, "%v each", length)
+		p.Speed = 1e6
+		_, known := p.Left()
+		assert.True(t, known)
+	}
+}
