@@ -126,6 +126,44 @@ func (s *turning) Score(ctx context.Context, clips [][]float32) ([]audiosearch.S
 	return s.flat.Score(ctx, clips)
 }
 
+// TestModelChangesToAndFro: behind a balancer are servers with two versions of a model, and
+// each question is answered by one of them. What the other version has scored is not stored
+// under the name of the one that answers in the end.
+func TestModelChangesToAndFro(t *testing.T) {
+	for _, part := range []bool{false, true} {
+		r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
+			if part {
+				inParts(o)
+			}
+		})
+		r.file("a", noise(20_000, 1), nil)
+		one, other := "volume/1", "volume/2"
+		asked := func(id *string) { // by others, about other videos
+			r.scorer.id.Store(id)
+			require.NoError(t, r.PingScorers(t.Context()))
+		}
+		hook := func(context.Context) error {
+			switch r.scorer.calls.Load() {
+			case 1:
+				asked(&other)
+			case 2:
+				asked(&one)
+			}
+			return nil
+		}
+		r.scorer.hook.Store(&hook)
+		_, err := r.Ingest(t.Context(), org, "d")
+		require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+		_, err = r.Scoring(t.Context(), org, "d", "a")
+		require.ErrorIs(t, err, audiosearch.ErrNotScored)
+
+		r.scorer.hook.Store(nil)
+		r.scorer.calls.Store(0)
+		r.ingest()
+		require.EqualValues(t, 7, r.scorer.calls.Load(), "no part was kept")
+	}
+}
+
 // failing is a flat that says what its model is, and cannot score.
 type failing struct {
 	*flat

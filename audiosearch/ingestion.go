@@ -25,6 +25,7 @@ type ingestion struct {
 	info     Info
 	state    FileState // of the file, when its reading began
 	partless bool      // its parts are of no use
+	turned   int       // of the scorer, before anything was scored
 	reported time.Time // of the latest progress
 }
 
@@ -241,11 +242,11 @@ func (in *ingestion) overtaken(ctx context.Context, digest [32]byte) (*outcome, 
 var errModelChanged = fmt.Errorf("%w: the scorer's model changed meanwhile: try again", ErrUnavailable)
 
 // sameModel returns an error unless the scorer still has the model that the video was scored
-// by.
+// by, and has had no other one meanwhile.
 func (in *ingestion) sameModel(ctx context.Context) error {
 	in.stage.Store(scoring)
 	now, err := in.scorer.model(ctx)
-	if err == nil && !now.sameScores(&in.model) {
+	if err == nil && (!now.sameScores(&in.model) || in.scorer.turned() != in.turned) {
 		err = errModelChanged
 	}
 	return err

@@ -34,6 +34,7 @@ func (in *ingestion) score(ctx context.Context, file string, beat func(time.Dura
 		return scored{}, in.tooLong(), nil
 	}
 	in.samples.Store(0)
+	in.turned = in.scorer.turned()
 	part, err := in.parts(ctx, in.state.Digest)
 	if err != nil {
 		return scored{}, nil, err

@@ -16,6 +16,7 @@ type plug struct {
 
 	mu    sync.Mutex
 	known *Model    // what it said last; nil: nothing that could be used
+	turns int       // how often it said something else than before
 	late  time.Time // until when it is not asked, because it did not answer in time
 }
 
@@ -78,8 +79,19 @@ func (p *plug) model(ctx context.Context) (Model, error) {
 		return Model{}, Permanent(fmt.Errorf("%w: %w", ErrUnavailable, err))
 	}
 	m.Classes = slices.Clone(m.Classes)
+	if p.known != nil && !p.known.sameScores(&m) {
+		p.turns++
+	}
 	p.known = &m
 	return m, nil
+}
+
+// turned returns a number that is another one when the scorer's model was another one
+// meanwhile, though it may be the same again.
+func (p *plug) turned() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.turns
 }
 
 // quick returns what the scorer said last, or asks it if it has said nothing yet.
