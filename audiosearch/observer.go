@@ -8,7 +8,8 @@ import (
 )
 
 // Observer hears of what the service and its workers do: for metrics, alerts or a progress bar. It is called on the goroutine that did it, after it
-// is done (KindScoring: on one of its own), must be safe for concurrent use, and should return quickly.
+// is done (KindScoring: on one of its own), must be safe for concurrent use, and should
+// return quickly.
 type Observer interface {
 	Observe(ctx context.Context, o Observation)
 }
