@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"time"
 
@@ -74,14 +75,14 @@ type classJSON []audiosearch.Class
 // UnmarshalJSON implements [json.Unmarshaler].
 func (c *classJSON) UnmarshalJSON(data []byte) error {
 	var name string
-	if json.Unmarshal(data, &name) == nil {
-		if name != "audioset" {
-			return fmt.Errorf(`classes: must be a list of names, or "audioset" for the 527 in AudioSet's order`)
-		}
+	if json.Unmarshal(data, &name) == nil && name == "audioset" {
 		*c = audioset.Classes()
 		return nil
 	}
-	return json.Unmarshal(data, (*[]audiosearch.Class)(c))
+	if json.Unmarshal(data, (*[]audiosearch.Class)(c)) != nil {
+		return errors.New(`classes: must be a list of names, or "audioset" for the 527 in AudioSet's order`)
+	}
+	return nil
 }
 
 // ParseDescription reads a description from JSON. Keys that it does not know are an error.
@@ -94,7 +95,7 @@ func ParseDescription(data []byte) (*Description, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&j); err != nil {
-		return nil, fmt.Errorf("inference: the description of the model is no JSON of the documented form: %w", err)
+		return nil, fmt.Errorf("inference: the description of the model is no JSON of the documented form: %w", explain(err))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("inference: the description of the model goes on after its end: leave one JSON object")
@@ -105,8 +106,38 @@ func ParseDescription(data []byte) (*Description, error) {
 	}
 	return &Description{
 		Family: j.Family, Features: j.Features, Input: j.Input, SampleRate: j.SampleRate, Samples: j.Samples,
-		Hop: time.Duration(j.HopSeconds*float64(time.Second) + 0.5), Output: j.Output, Gives: j.Gives, Classes: j.Classes,
+		Hop:    time.Duration(j.HopSeconds*float64(time.Second) + 0.5),
+		Output: j.Output, Gives: j.Gives, Classes: j.Classes,
 	}, nil
+}
+
+// descriptionKeys are those of descriptionJSON.
+const descriptionKeys = "family, features, input, sample_rate, samples, hop_seconds, output, gives, classes"
+
+// explain says in the words of the file what encoding/json says in those of Go.
+func explain(err error) error {
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF):
+		return errors.New("it is empty")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("it ends too early: is a brace or a bracket missing?")
+	case errors.As(err, &wrong) && wrong.Field == "":
+		return fmt.Errorf("it is of type %s: write an object in braces, with the keys %s", wrong.Value, descriptionKeys)
+	case errors.As(err, &wrong):
+		wanted := "a number"
+		switch wrong.Type.Kind() {
+		case reflect.String:
+			wanted = "a text"
+		case reflect.Int:
+			wanted = "a whole number"
+		}
+		return fmt.Errorf("%s: %s is wanted, not a value of type %s", wrong.Field, wanted, wrong.Value)
+	}
+	if _, key, ok := strings.Cut(err.Error(), "unknown field "); ok {
+		return fmt.Errorf("there is no key %s; the keys are %s", shorten(key), descriptionKeys)
+	}
+	return err
 }
 
 // check returns what is wrong with a description, whatever the network.
@@ -128,14 +159,15 @@ func (d *Description) check() error {
 	case d.Samples < 0:
 		return problem("samples: must be over 0, or left out if the shape of the input says it")
 	case d.Gives != givesLogits && d.Gives != givesScores:
-		return problem("gives: must be %q if scores are the sigmoid of the output, %q if they are the output", givesLogits, givesScores)
+		return problem("gives: must be %q if scores are the sigmoid of the output, %q if they are the output",
+			givesLogits, givesScores)
 	case len(d.Classes) == 0 || len(d.Classes) > audiosearch.MaxClasses:
 		return problem("classes: name what the output has, in its order: 1 to %d", audiosearch.MaxClasses)
 	}
 	seen := make(map[audiosearch.Class]bool, len(d.Classes))
 	for i, c := range d.Classes {
 		if !c.Valid() {
-			return problem("classes: number %d is no name: 1 to 255 bytes of UTF-8", i)
+			return problem("classes: number %d of the list is no name: 1 to 255 bytes of UTF-8", i+1)
 		}
 		if seen[c] {
 			return problem("classes: %q is there twice", c)

@@ -8,7 +8,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 )
 
-// Network is how a network is used. [Recognize] makes one.
+// Network is how a network is used. [Recognize] makes one; the zero value is of no use.
 type Network struct {
 	family        string
 	described     *Description // nil: it was recognized by itself

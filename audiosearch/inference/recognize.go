@@ -3,6 +3,7 @@ package inference
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
@@ -74,7 +75,7 @@ func known(s *Signature) (*Network, error) {
 	}
 	return nil, fmt.Errorf("it takes and gives %s; known are %s FP32 [batch,%d,%d] to %s FP32 [batch,%d] "+
 		"(the audio spectrogram transformer) and FP32 [%d] to FP32 [1,%d] (YAMNet): export it so, or describe "+
-		"how it is used in a JSON file beside it",
+		"how it is used, in a file beside it with .json added to its name, or in Options.Description",
 		s, astInput, astfeatures.Frames, astfeatures.Bins, astOutput, audioset.NumClasses, yamnetSamples, len(yamnetClasses))
 }
 
@@ -123,6 +124,9 @@ func asDescribed(s *Signature, d *Description) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
+	own := *d // the caller's may change
+	own.Classes = slices.Clone(d.Classes)
+	d = &own
 	n := &Network{
 		family: d.Family, described: d, input: in, output: out, rate: d.SampleRate, window: d.Samples, hop: d.Hop,
 		features: d.Features == featuresAST, logits: d.Gives == givesLogits, classes: d.Classes,
@@ -137,8 +141,8 @@ func asDescribed(s *Signature, d *Description) (*Network, error) {
 		return nil, err
 	}
 	if !isRows(out.Shape, len(d.Classes)) {
-		return nil, fmt.Errorf("its output is %s; for the %d classes of its description [batch,%d] is wanted",
-			out, len(d.Classes), len(d.Classes))
+		return nil, fmt.Errorf("its output is %s; for the %d classes of its description [batch,%d] is wanted: "+
+			"list every class of the output, in its order", out, len(d.Classes), len(d.Classes))
 	}
 	return n, nil
 }
@@ -157,7 +161,8 @@ func (n *Network) takeWaveform() error {
 	case n.window == 0 && length <= maxWindow:
 		n.window = int(length)
 	case n.window == 0 || !fits(length, n.window):
-		return fmt.Errorf("its input is %s; the description says %d samples", n.input, n.window)
+		return fmt.Errorf("its input is %s; the description says %d samples: correct that, or leave it out "+
+			"where the shape says it", n.input, n.window)
 	}
 	return nil
 }
@@ -209,6 +214,9 @@ func (n *Network) check() error {
 
 // Window returns how much sound one clip has.
 func (n *Network) Window() time.Duration {
+	if n.rate == 0 { // of the zero value
+		return 0
+	}
 	return time.Duration(n.window) * time.Second / time.Duration(n.rate)
 }
 

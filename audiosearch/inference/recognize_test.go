@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -162,7 +163,7 @@ func TestRefusesOtherNetworks(t *testing.T) {
 		"two inputs":                {Signature{Inputs: []Tensor{tensor("x", 4000), tensor("rate", 1)}, Outputs: good.Outputs}, birds(), "a network with one input is wanted"},
 		"an input of another name":  {good, described(func(d *Description) { d.Input = "sound" }), "names sound, which is not among them"},
 		"which output":              {Signature{Inputs: good.Inputs, Outputs: []Tensor{tensor("a", 2), tensor("b", 2)}}, birds(), `name one as "output"`},
-		"another length":            {signature(tensor("x", 5000), tensor("y", 2)), birds(), "the description says 4000 samples"},
+		"another length":            {signature(tensor("x", 5000), tensor("y", 2)), birds(), "the description says 4000 samples: correct"},
 		"no length":                 {signature(tensor("x", -1), tensor("y", 2)), described(func(d *Description) { d.Samples = 0 }), "how many samples a window has"},
 		"a scalar":                  {signature(tensor("x"), tensor("y", 2)), birds(), "a waveform is [samples]"},
 		"a picture":                 {signature(tensor("x", 1, 64, 64), tensor("y", 2)), birds(), "a waveform is [samples]"},
@@ -171,7 +172,7 @@ func TestRefusesOtherNetworks(t *testing.T) {
 		"an empty AST":              {signature(tensor("input_values", -1, 1024, 128), tensor("logits", 0, 527)), nil, "known are"},
 		"an empty YAMNet":           {signature(tensor("waveform", 0, 15600), tensor("scores", 0, 521)), nil, "known are"},
 		"empty answers of YAMNet":   {signature(tensor("waveform", -1, 15600), tensor("scores", 0, 521)), nil, "known are"},
-		"other outputs":             {signature(tensor("x", 4000), tensor("y", 1, 3)), birds(), "for the 2 classes of its description [batch,2] is wanted"},
+		"other outputs":             {signature(tensor("x", 4000), tensor("y", 1, 3)), birds(), "for the 2 classes of its description [batch,2] is wanted: list every class"},
 		"no features":               {signature(tensor("x", 4000), tensor("y", 2)), described(func(d *Description) { d.Features, d.SampleRate, d.Samples = "ast", 0, 0 }), "[batch,1024,128]"},
 		"no family":                 {good, described(func(d *Description) { d.Family = "" }), "family"},
 		"a family with a slash":     {good, described(func(d *Description) { d.Family = "a/b" }), "without a slash"},
@@ -183,7 +184,7 @@ func TestRefusesOtherNetworks(t *testing.T) {
 		"neither logits nor scores": {good, described(func(d *Description) { d.Gives = "" }), "gives"},
 		"no classes":                {good, described(func(d *Description) { d.Classes = nil }), "classes"},
 		"a class twice":             {good, described(func(d *Description) { d.Classes = []audiosearch.Class{"Owl", "Owl"} }), `"Owl" is there twice`},
-		"a class without a name":    {good, described(func(d *Description) { d.Classes = []audiosearch.Class{"Owl", ""} }), "number 1 is no name"},
+		"a class without a name":    {good, described(func(d *Description) { d.Classes = []audiosearch.Class{"Owl", ""} }), "number 2 of the list is no name"},
 		"too many classes":          {good, described(func(d *Description) { d.Classes = make([]audiosearch.Class, audiosearch.MaxClasses+1) }), "1 to 10000"},
 		"a hop over the window":     {good, described(func(d *Description) { d.Hop = time.Second }), "passed over"},
 		"one sample":                {signature(tensor("x", 1), tensor("y", 2)), described(func(d *Description) { d.Samples = 1 }), "2 to"},
@@ -236,9 +237,16 @@ func TestParseDescription(t *testing.T) {
 	require.Equal(t, audioset.Classes(), d.Classes)
 
 	for text, says := range map[string]string{
-		``:                                 "documented form",
-		`[]`:                               "documented form",
-		`{"famly":"birds"}`:                "famly",
+		``:                                 "documented form: it is empty",
+		`[]`:                               "it is of type array: write an object in braces, with the keys family",
+		`{"famly":"birds"}`:                `there is no key "famly"; the keys are family, features, input, sample_rate, samples`,
+		`{"family":"birds"`:                "it ends too early",
+		`{"family":1}`:                     "family: a text is wanted, not a value of type number",
+		`{"sample_rate":"8000"}`:           "sample_rate: a whole number is wanted, not a value of type string",
+		`{"sample_rate":0.5}`:              "sample_rate: a whole number is wanted, not a value of type number 0.5",
+		`{"hop_seconds":"1"}`:              "hop_seconds: a number is wanted",
+		`{"classes":{}}`:                   "must be a list of names",
+		`{"family":"birds",}`:              "invalid character '}'",
 		`{"family":"birds"} {}`:            "goes on",
 		`{"classes":"imagenet"}`:           "audioset",
 		`{"classes":[1]}`:                  "documented form",
@@ -249,7 +257,26 @@ func TestParseDescription(t *testing.T) {
 	} {
 		_, err := ParseDescription([]byte(text))
 		require.ErrorContains(t, err, says)
+		require.NotContains(t, err.Error(), "descriptionJSON")
 	}
+	_, err = ParseDescription([]byte(`{"` + strings.Repeat("k", 1000) + `":1}`))
+	require.Less(t, len(err.Error()), 400)
+
+	// The keys that the message lists are those that are read.
+	for _, key := range strings.Split(descriptionKeys, ", ") {
+		_, err := ParseDescription([]byte(`{"` + key + `":null}`))
+		require.NoError(t, err)
+	}
+	require.Equal(t, reflect.TypeFor[descriptionJSON]().NumField(), strings.Count(descriptionKeys, ", ")+1)
+}
+
+// A caller may go on with what they gave, and change it.
+func TestDescriptionIsTheNetworksOwn(t *testing.T) {
+	d := birds()
+	n, err := Recognize(signature(tensor("x", 4000), tensor("y", 2)), d)
+	require.NoError(t, err)
+	d.Classes[0] = "Changed"
+	require.EqualValues(t, "Owl", n.Classes()[0])
 }
 
 func FuzzParseDescription(f *testing.F) {

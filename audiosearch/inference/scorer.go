@@ -44,6 +44,7 @@ const version = 1
 const (
 	usualBatch = 8
 	maxSample  = 1000 // louder samples count as this: squares of more would not be finite
+	maxWeights = 128  // bytes of their name, so that the ID has at most 255
 )
 
 // ErrAnswer is in the error of a network that answers what is no score.
@@ -66,11 +67,21 @@ type buffer struct{ input, output []float32 }
 
 // New makes a scorer of a network. weights names what the network computes with, such as
 // "sha256:" and the digest of its file: it is a part of the [audiosearch.Model]'s ID, as are
-// the description and the hop, so that scores are never taken for those of another model.
+// the description and the hop, so that scores are never taken for those of another model. It
+// is a name of at most 128 bytes, and cannot be empty.
 func New(n *Network, weights string, runner Runner, opts *Options) (*Scorer, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
+	}
+	switch {
+	case n == nil || len(n.classes) == 0:
+		return nil, errors.New("inference: a scorer needs a Network, which Recognize makes")
+	case runner == nil:
+		return nil, errors.New("inference: a scorer needs a Runner")
+	case len(weights) > maxWeights || !audiosearch.Class(weights).Valid():
+		return nil, fmt.Errorf("inference: the weights need a name of 1 to %d bytes, such as the digest of their file: "+
+			"scores of other weights must not be taken for theirs", maxWeights)
 	}
 	hop := o.Hop
 	if hop == 0 {

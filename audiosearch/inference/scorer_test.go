@@ -150,6 +150,36 @@ func TestOptionsOutOfRange(t *testing.T) {
 	}
 }
 
+// Mistakes of a program are errors. Two weights without a name would have one ID.
+func TestNewWithoutItsParts(t *testing.T) {
+	n := recognized(t, []int64{-1, 4000}, []int64{-1, 2}, birds())
+	for _, c := range []struct {
+		n       *inference.Network
+		weights string
+		runner  inference.Runner
+		says    string
+	}{
+		{nil, "sha256:00", &runner{}, "Recognize makes"},
+		{new(inference.Network), "sha256:00", &runner{}, "Recognize makes"},
+		{n, "sha256:00", nil, "needs a Runner"},
+		{n, "", &runner{}, "the weights need a name"},
+		{n, "\xff", &runner{}, "the weights need a name"},
+		{n, strings.Repeat("w", 129), &runner{}, "1 to 128 bytes"},
+	} {
+		_, err := inference.New(c.n, c.weights, c.runner, nil)
+		require.ErrorContains(t, err, c.says)
+	}
+	require.Zero(t, new(inference.Network).Window())
+
+	long := with(func(d *inference.Description) { d.Family = strings.Repeat("b", 64) })
+	s, err := inference.New(recognized(t, []int64{-1, 4000}, []int64{-1, 2}, long), strings.Repeat("w", 128),
+		&runner{}, &inference.Options{Hop: 123456789 * time.Nanosecond})
+	require.NoError(t, err)
+	m, err := s.Model(t.Context())
+	require.NoError(t, err)
+	require.True(t, audiosearch.Class(m.ID).Valid(), "an ID of %d bytes", len(m.ID))
+}
+
 // Eleven clips, in runs of as many as the options and the shapes allow.
 func TestBatches(t *testing.T) {
 	for _, c := range []struct {
