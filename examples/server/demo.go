@@ -68,11 +68,13 @@ func (d *demoKeys) ListKeys(ctx context.Context, org string) ([]trigger.APIKey, 
 	return append(stored, own...), err
 }
 
-// demoPlace is where the demo can be reached, and where it keeps its data.
+// demoPlace is where the demo can be reached, where it keeps its data, and whether it has a
+// sound model.
 type demoPlace struct {
-	URL  string
-	Docs bool
-	Kept string
+	URL   string
+	Docs  bool
+	Kept  string
+	Model bool
 }
 
 // startDemo provisions the demo with a fresh API key and a fresh access token, and prints commands that use them. It is the only time

@@ -7,9 +7,11 @@
 // It serves the documentation triggers, the credentials, the vault and the audio search. A service is a few files: for the vault, vault.go
 // makes it, document_vault.go reads its part of the provisioning document, provision_vault.go, provision_records.go and
 // provisioned_records.go apply that, demo_vault.go is its part of the demo, and vault_sandbox.go a second vault to try things out. The audio
-// search has such files too; model.go brings its model, ingestion.go has its videos scored in the background, and search_page*.go is its page for people. A further
-// service needs its own such files, and lines in wiring.go, storage_*.go, document.go, provision.go and demo.go. A further storage needs one
-// file, as storage_sqlite.go, its flag in flags.go and a line in wiring.go.
+// search has such files too; model.go brings its model, ingestion.go has its videos scored in
+// the background, and search_page*.go is its page for people. A further service needs its own
+// such files, and lines in wiring.go, storage_*.go, document.go, provision.go and demo.go. A
+// further storage needs one file, as storage_sqlite.go, its flag in flags.go and a line in
+// wiring.go.
 //
 // It prints "listening on http://HOST:PORT" on standard output once it can serve, and JSON logs on standard error. SIGTERM and
 // SIGINT end it within 10 s with status 0. Status 2 means that starting it again in the same way is of no use, and says why on one
@@ -151,7 +153,10 @@ func start(ctx context.Context, args, env []string, stdout, stderr io.Writer) er
 	return serve(ctx, listener, handler, services, log, func() error {
 		fmt.Fprintln(stdout, "listening on "+address)
 		if doc == nil {
-			if err := startDemo(ctx, stdout, services, demoPlace{URL: address, Docs: s.docs, Kept: oneLine(back.kept)}); err != nil {
+			place := demoPlace{
+				URL: address, Docs: s.docs, Kept: oneLine(back.kept), Model: s.model != "" || s.oip != "",
+			}
+			if err := startDemo(ctx, stdout, services, place); err != nil {
 				return err
 			}
 		}

@@ -59,8 +59,11 @@ func openModel(ctx context.Context, s *settings, screen *console, log *slog.Logg
 func openONNX(ctx context.Context, s *settings, screen *console, log *slog.Logger) (*soundModel, error) {
 	// Before a download that would be for nothing.
 	library, err := onnx.Find(s.onnxruntime)
-	if err != nil {
-		return nil, usagef("-model: %w", err)
+	switch {
+	case err != nil && s.onnxruntime != "":
+		return nil, usagef("-onnxruntime: %w", err)
+	case err != nil:
+		return nil, usagef("-model needs what -onnxruntime names: %w", err)
 	}
 	file, err := readModel(ctx, s, screen, log)
 	if err != nil {

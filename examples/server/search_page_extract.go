@@ -19,8 +19,8 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// extract is something that the page makes from the file of a video, for a time in it: a picture or a sound. to is 0
-// if a request does not say it.
+// extract is something that the page makes from the file of a video, for a time in it: a
+// picture or a sound. to is 0 if a request does not say it.
 type extract struct {
 	name string // in messages
 	kept *extracts
