@@ -55,10 +55,14 @@ func TestReadmeRequest(t *testing.T) {
 	}
 }
 
-// TestReadmeEmbeddingCompiles builds the embeddings of the README as they stand there.
+// TestReadmeEmbeddingCompiles builds the embeddings of the README and of docs/models.md as they
+// stand there.
 func TestReadmeEmbeddingCompiles(t *testing.T) {
-	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(readme(t), -1)
-	require.Len(t, blocks, 5)
+	code := regexp.MustCompile("(?s)```go\n(.*?)```")
+	models, err := os.ReadFile("../../docs/models.md")
+	require.NoError(t, err)
+	blocks := append(code.FindAllStringSubmatch(readme(t), -1), code.FindAllStringSubmatch(string(models), -1)...)
+	require.Len(t, blocks, 5+1)
 	program := `package main
 
 import (
@@ -70,6 +74,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
+	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt"
@@ -93,12 +98,20 @@ var (
 	db        *memory.DB
 	grant     func(context.Context, authmgmt.Acceptance) (string, error)
 	schema    vault.Schema
+
+	// Of docs/models.md.
+	wavs, others audiosearch.Media
+	folder       audiosearch.Files
 )
 
 func main() {}
 `
 	for i, block := range blocks {
-		program += fmt.Sprintf("\nfunc block%d() {\n%s\n_ = auth\n}\n", i, block[1])
+		used := "auth"
+		if i == len(blocks)-1 {
+			used = "sounds"
+		}
+		program += fmt.Sprintf("\nfunc block%d() {\n%s\n_ = %s\n}\n", i, block[1], used)
 	}
 	source := filepath.Join(t.TempDir(), "main.go")
 	require.NoError(t, os.WriteFile(source, []byte(program), 0o600))
