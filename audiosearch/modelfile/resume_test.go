@@ -94,6 +94,11 @@ func TestSecondAnswer(t *testing.T) {
 				partial(w, fmt.Sprintf("bytes 1-%d/%d", len(old)-1, len(old)), old[1:])
 			}, old, []string{"", "bytes=300000-", ""},
 		},
+		"sends a later range": {
+			func(_ *site, w http.ResponseWriter, _ *http.Request) {
+				partial(w, fmt.Sprintf("bytes %d-%d/%d", had+8, len(old)-1, len(old)), old[had+8:])
+			}, old, []string{"", "bytes=300000-", ""},
+		},
 		"says another size": {
 			func(_ *site, w http.ResponseWriter, _ *http.Request) {
 				partial(w, fmt.Sprintf("bytes %d-%d/%d", had, len(old), len(old)+1), append(old[had:], 1))
