@@ -145,3 +145,24 @@ func TestHearingOfMoreThanTheClockHolds(t *testing.T) {
 		assert.True(t, known)
 	}
 }
+
+// TestSpeedOfWhatOthersBegan: what a video has of before somebody waits for it was not scored
+// in the time that they see.
+func TestSpeedOfWhatOthersBegan(t *testing.T) {
+	h, g := hearing{expected: 2}, new(gauge)
+	g.got(10*time.Minute, true)
+	leave := h.join(g)
+	now := time.Now()
+	batch := func(to time.Duration) float64 {
+		now = now.Add(10 * time.Second)
+		g.got(to, true)
+		return h.progress(now).Speed
+	}
+	assert.Zero(t, h.progress(now).Speed)
+	assert.Zero(t, batch(11*time.Minute), "nobody knows how long the first batch took")
+	assert.InDelta(t, 6, batch(12*time.Minute), 1e-9)
+	leave(&outcome{kind: newlyScored}, nil)
+	g = new(gauge)
+	h.join(g)
+	assert.InDelta(t, 6, batch(time.Minute), 1e-9)
+}
