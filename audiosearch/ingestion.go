@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/internal/hook"
+	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
 // ingestion is the scoring of one video by one model.
@@ -21,6 +22,7 @@ type ingestion struct {
 	stage   atomic.Int32 // what takes long, or panics, now; what is decoded ahead does not count
 	samples atomic.Int64 // decoded, and taken for scoring
 	gauge   *gauge       // scored
+	place   *turns.Place // among the videos that are being scored
 
 	info     Info
 	state    FileState // of the file, when its reading began
@@ -28,6 +30,13 @@ type ingestion struct {
 	turned   int       // of the scorer, before anything was scored
 	reported time.Time // of the latest progress
 }
+
+// turnLength is how long a video is scored at least before another organization has its
+// turn, and unwatched is a time in which nobody is blamed.
+const (
+	turnLength = time.Second
+	unwatched  = 1 << 62 * time.Nanosecond
+)
 
 // The stages of an ingestion say whose fault it is if it stands still.
 const (
@@ -63,15 +72,15 @@ func (in *ingestion) work(ctx context.Context) (*outcome, error) {
 	if s.opts.Media == nil {
 		return in.notHere(ctx)
 	}
-	select {
-	case s.slots <- struct{}{}:
-		defer func() { <-s.slots }()
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	place, err := s.slots.Take(ctx, in.org)
+	if err != nil {
+		return nil, err
 	}
+	defer place.End()
+	in.place = place
 	start := time.Now()
 	came := make(chan *outcome, 1) // work that is left behind must not write where somebody reads
-	err := watched(ctx, s.opts.Open, s.opts.Grace, in.panicked(ctx), func(ctx context.Context, beat func(time.Duration)) error {
+	err = watched(ctx, s.opts.Open, s.opts.Grace, in.panicked(ctx), func(ctx context.Context, beat func(time.Duration)) error {
 		o, err := in.run(ctx, beat)
 		came <- o
 		return err

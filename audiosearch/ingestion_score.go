@@ -115,10 +115,14 @@ func (r *reader) flush(ctx context.Context, clips [][]float32) (*outcome, error)
 	r.beat(r.service.opts.Stall)
 	r.segments.take(len(clips))
 	r.got(true)
-	if r.partless || r.scores.windows() < r.partWindows() {
-		return nil, nil
+	if !r.partless && r.scores.windows() >= r.partWindows() {
+		if o, err := r.putPart(ctx); o != nil || err != nil {
+			return o, err
+		}
 	}
-	return r.putPart(ctx)
+	r.beat(unwatched)
+	defer r.beat(r.service.opts.Stall)
+	return nil, r.place.GiveWay(ctx, turnLength)
 }
 
 // got notes how far it is: all before the next segment is scored, here or, if that is not

@@ -36,8 +36,13 @@ type Options struct {
 	MaxFilters  int           // of one search: 100
 	MaxDuration time.Duration // of a video: 24 h; a longer one cannot be searched
 	Part        time.Duration // sound of a video that is scored at a time, and kept if the process ends: 10 min
-	Ingesting   int           // videos decoded and scored at a time, for all runs together: the number of processors
-	MaxWaiting  int           // runs of an organization that have not ended: 1000; Start makes no more
+
+	// Ingesting is how many videos are decoded and scored at a time, for all runs together:
+	// the number of processors. If several organizations have some, they take turns. A video
+	// that waits for the next turn stays open, with its decoder and its local file.
+	Ingesting int
+
+	MaxWaiting int // runs of an organization that have not ended: 1000; Start makes no more
 
 	// KeepRuns is how many runs of an organization that have ended are kept: 10,000. A
 	// Worker forgets older ones if the store is a [RunPruner].
@@ -65,13 +70,13 @@ type Service struct {
 	tx    TxStore // store, if the queue's jobs can be part of its transactions; else nil
 	opts  Options
 
-	flights  flights       // videos that are being scored
-	plugs    []*plug       // the scorers
-	slots    chan struct{} // one for each video that may be
-	orders   sync.Map      // the places of models, by family and ID
-	outdated outdated      // datasets whose current models have newer ones
-	turns    *turns.Turns  // the processors, for what searches compute
-	reading  *turns.Turns  // half of them, for reading the videos that searches found
+	flights  flights      // videos that are being scored
+	plugs    []*plug      // the scorers
+	slots    *turns.Turns // one for each video that may be
+	orders   sync.Map     // the places of models, by family and ID
+	outdated outdated     // datasets whose current models have newer ones
+	turns    *turns.Turns // the processors, for what searches compute
+	reading  *turns.Turns // half of them, for reading the videos that searches found
 
 	mu      sync.Mutex
 	running map[int64]*attempt // runs that workers of this service have
@@ -144,7 +149,7 @@ func New(store Store, queue Queue, opts *Options) (*Service, error) {
 		s.plugs = append(s.plugs, &plug{scorer: scorer, service: s})
 	}
 	s.outdated.wake = make(chan struct{}, 1)
-	s.slots = make(chan struct{}, o.Ingesting)
+	s.slots = turns.New(o.Ingesting)
 	s.turns = turns.New(runtime.GOMAXPROCS(0))
 	s.reading = turns.New(runtime.GOMAXPROCS(0) / 2)
 	return s, nil

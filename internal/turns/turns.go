@@ -130,12 +130,8 @@ func (t *Turn) wait(holding bool) {
 		return
 	}
 	place := make(chan struct{})
-	at := slices.IndexFunc(s.lines, func(l *line) bool { return l.org == t.org })
-	if at < 0 {
-		at = len(s.lines)
-		s.lines = append(s.lines, &line{org: t.org})
-	}
-	s.lines[at].waiting = append(s.lines[at].waiting, place)
+	l := s.lineOf(t.org)
+	l.waiting = append(l.waiting, place)
 	if t.held = false; holding {
 		s.give()
 	}
@@ -148,6 +144,17 @@ func (t *Turn) wait(holding bool) {
 		s.leave(t.org, place)
 	}
 	t.since = time.Now()
+}
+
+// lineOf returns the line of an organization, which is the last one if it is new. The caller
+// has locked mu.
+func (s *Turns) lineOf(org string) *line {
+	at := slices.IndexFunc(s.lines, func(l *line) bool { return l.org == org })
+	if at < 0 {
+		at = len(s.lines)
+		s.lines = append(s.lines, &line{org: org})
+	}
+	return s.lines[at]
 }
 
 // give gives a place to whoever is next. The caller has locked mu.
