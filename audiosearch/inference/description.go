@@ -34,8 +34,8 @@ type Description struct {
 
 	Features   string        // "": the input is a waveform; "ast": the features of package astfeatures
 	Input      string        // name of the input; "": the only one
-	SampleRate int           // Hz; of a waveform
-	Samples    int           // length of a window, in samples; of a waveform; 0: as the shape says
+	SampleRate int           // Hz, 100 to 384,000; of a waveform
+	Samples    int           // length of a window, in samples, at most 10 minutes; of a waveform; 0: as the shape says
 	Hop        time.Duration // from window to window; 0: half a window
 
 	Output  string              // name of the output with one value a class; "": the only one
@@ -52,6 +52,9 @@ const (
 
 // maxFamily bounds the name of a family, in bytes: IDs of models begin with it.
 const maxFamily = 64
+
+// The sampling rates of waveforms, in Hz. A rate below is one in kHz.
+const lowestRate, highestRate = 100, 384_000
 
 // maxDescription bounds a description, in bytes: 10,000 classes of 255 bytes fit.
 const maxDescription = 4 << 20
@@ -156,6 +159,8 @@ func (d *Description) check() error {
 		return problem("sample_rate and samples: leave them out, the features say both")
 	case d.Features == "" && d.SampleRate < 1:
 		return problem("sample_rate: say how many samples a second the network was trained on")
+	case d.Features == "" && (d.SampleRate < lowestRate || d.SampleRate > highestRate):
+		return problem("sample_rate: %d is not in Hz: such as 16000, %d to %d", d.SampleRate, lowestRate, highestRate)
 	case d.Samples < 0:
 		return problem("samples: must be over 0, or left out if the shape of the input says it")
 	case d.Gives != givesLogits && d.Gives != givesScores:

@@ -15,11 +15,11 @@ import (
 // it can be used.
 var ErrUnrecognized = errors.New("the model cannot be used as it is")
 
-// The bounds of a network. The service has bounds of its own for sampling rates, windows and
-// batches.
+// The bounds of a network. The service has its own for batches.
 const (
 	maxFixed  = 1024 // clips of each run
 	maxWindow = 64 << 20
+	longest   = 10 * time.Minute // the service takes no longer window
 )
 
 // What the known networks have.
@@ -200,6 +200,9 @@ func (n *Network) check() error {
 		return fmt.Errorf("it takes %s, that is %d clips at a time; at most %d will do", n.input, n.Fixed(), maxFixed)
 	case n.window < 2 || n.window > maxWindow:
 		return fmt.Errorf("its window has %d samples; 2 to %d will do", n.window, maxWindow)
+	case n.Window() > longest:
+		return fmt.Errorf("its window has %d samples at %d Hz, which are %v; at most %v will do: are both right?",
+			n.window, n.rate, n.Window(), longest)
 	case n.InputSize()*max(n.Fixed(), 1) > maxWindow:
 		return fmt.Errorf("it takes %s, which is too large: at most %d values will do", n.input, maxWindow)
 	}

@@ -383,7 +383,7 @@ func TestBatchesFitTheMemory(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 64<<20/d.Samples, m.Batch)
 	}
-	d.Samples = 64 << 20
+	d.SampleRate, d.Samples = 384_000, 64<<20
 	s, _ := newScorer(t, recognized(t, []int64{-1, -1}, []int64{-1, 2}, d), nil)
 	m, err := s.Model(t.Context())
 	require.NoError(t, err)
