@@ -28,7 +28,7 @@ import (
 //
 // An error is [ErrUnavailable] if the server was away, slow or busy until Fetch gave up.
 //
-// What has no "://" is no URL but a path, for [Open].
+// A path is no URL, and refused: a local file is for [Open].
 func Fetch(ctx context.Context, dir, rawURL string, opts *Options) (*File, error) {
 	to, err := parseAddress(rawURL)
 	if err != nil {

@@ -82,7 +82,12 @@ func (in *ingestion) scoreAll(ctx context.Context) {
 	}
 	in.note(func(p *progress) { *p = progress{} })
 	in.log.InfoContext(ctx, "all videos have been looked at", "scored", sum.Scored, "unchanged", sum.Unchanged, "problems", len(sum.Problems),
-		"seconds", time.Since(begun).Round(time.Millisecond).Seconds())
+		"seconds", loggedSeconds(time.Since(begun)))
+}
+
+// loggedSeconds has three digits after the point at most. Those of Seconds may be more.
+func loggedSeconds(d time.Duration) float64 {
+	return float64(d.Round(time.Millisecond).Milliseconds()) / 1000
 }
 
 // count returns how many videos there are. That is for show only, so an error does not matter: scoring meets it again.
@@ -132,7 +137,7 @@ func (in *ingestion) Observe(ctx context.Context, o audiosearch.Observation) {
 	case audiosearch.KindIngested:
 		in.partly(ctx, v, o.Err, about)
 		if !in.screen.shows() {
-			in.log.InfoContext(ctx, "video scored", append(about, "sound", clock(o.Length), "seconds", o.Duration.Round(time.Millisecond).Seconds())...)
+			in.log.InfoContext(ctx, "video scored", append(about, "sound", clock(o.Length), "seconds", loggedSeconds(o.Duration))...)
 		}
 	case audiosearch.KindNotIngested:
 		if errors.Is(o.Err, audiosearch.ErrConflict) {

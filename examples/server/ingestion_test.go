@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -142,5 +143,14 @@ func TestMediaFolder(t *testing.T) {
 	var usage *usageError
 	if _, err := openMedia(&settings{config: filepath.Join(dir, "nowhere", "acme.json")}); !errors.As(err, &usage) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestLoggedSeconds: in float64, 4 + 0.488 is 4.4879999999999995.
+func TestLoggedSeconds(t *testing.T) {
+	for d, want := range map[time.Duration]string{4487_900 * time.Microsecond: "4.488", time.Hour: "3600", 0: "0"} {
+		if got := fmt.Sprint(loggedSeconds(d)); got != want {
+			t.Errorf("%v is logged as %s, want %s", d, got, want)
+		}
 	}
 }
