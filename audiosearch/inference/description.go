@@ -98,7 +98,8 @@ func ParseDescription(data []byte) (*Description, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&j); err != nil {
-		return nil, fmt.Errorf("inference: the description of the model is no JSON of the documented form: %w", explain(err))
+		return nil, fmt.Errorf("inference: the description of the model is no JSON of the documented form: %s",
+			cut(explain(err).Error(), shownProblem))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("inference: the description of the model goes on after its end: leave one JSON object")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -305,4 +306,21 @@ func FuzzParseDescription(f *testing.F) {
 			require.LessOrEqual(t, n.hop, n.Window())
 		}
 	})
+}
+
+// What a stranger's file says of itself is shown as far as it helps, and as text.
+func TestMessagesAreText(t *testing.T) {
+	long := strings.Repeat("é", 1e5)
+	for name, s := range map[string]Signature{
+		"a name that is cut":        signature(tensor("a"+long, 1), tensor("y", 2)),
+		"a name that is no text":    signature(tensor("\xff\xfe", 1), tensor("y", 2)),
+		"an unknown key":            {Metadata: map[string]string{MetadataKey: `{"a` + long + `":1}`}},
+		"a number with many digits": {Metadata: map[string]string{MetadataKey: `{"family":"f","samples":` + strings.Repeat("1", 1e5) + `}`}},
+	} {
+		_, err := Recognize(s, nil)
+		require.ErrorIs(t, err, ErrUnrecognized, name)
+		require.Less(t, len(err.Error()), 1000, name)
+		require.True(t, utf8.ValidString(err.Error()), name)
+		require.NotContains(t, err.Error(), "\n", name)
+	}
 }

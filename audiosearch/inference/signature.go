@@ -45,6 +45,7 @@ const (
 	shownTensors = 4
 	shownDims    = 8
 	shownName    = 60 // bytes
+	shownProblem = 400
 )
 
 func tensorsText(tensors []Tensor) string {
@@ -80,11 +81,17 @@ func shapeText(shape []int64) string {
 
 // shorten makes a name from outside fit for a message.
 func shorten(name string) string {
-	if len(name) > shownName {
-		name = name[:shownName] + "..."
-	}
+	name = cut(name, shownName)
 	if slices.ContainsFunc([]rune(name), func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(name)
 	}
 	return name
+}
+
+// cut makes a text of at most so many bytes, and a little, of one from outside.
+func cut(text string, most int) string {
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return strings.ToValidUTF8(text, "?")
 }
