@@ -33,19 +33,41 @@ const (
 )
 
 // public returns the error that a caller gets.
-func (f *failure) public(ctx context.Context) error {
+func (s *Scorer) public(ctx context.Context, f *failure) error {
+	err := f.err
+	if text := s.hide(err.Error()); text != err.Error() {
+		err = &hidden{text, err}
+	}
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case f.permanent:
-		return audiosearch.Permanent(f.err)
+		return audiosearch.Permanent(err)
 	case f.after > 0:
-		return audiosearch.RetryAfter(f.err, min(max(f.after, leastPause), mostPause))
+		return audiosearch.RetryAfter(err, min(max(f.after, leastPause), mostPause))
 	case f.later:
-		return audiosearch.RetryAfter(f.err, spread(usualPause))
+		return audiosearch.RetryAfter(err, spread(usualPause))
 	}
-	return f.err
+	return err
 }
+
+// hide takes the values of Options.Header out of a text: a server, or a proxy that helps to
+// find mistakes, may repeat them anywhere.
+func (s *Scorer) hide(text string) string {
+	for _, secret := range s.secrets {
+		text = strings.ReplaceAll(text, secret, "[hidden]")
+	}
+	return text
+}
+
+// hidden is an error without what its text had to hide.
+type hidden struct {
+	text string
+	err  error
+}
+
+func (h *hidden) Error() string { return h.text }
+func (h *hidden) Unwrap() error { return h.err }
 
 // spread returns a duration of three to five quarters of d, so that many do not come at
 // once.
@@ -103,10 +125,7 @@ func (s *Scorer) said(body []byte) string {
 		return ""
 	}
 	value, _ := root.Get("error")
-	text := value.Text()
-	for _, secret := range s.secrets {
-		text = strings.ReplaceAll(text, secret, "[hidden]")
-	}
+	text := s.hide(value.Text()) // before it is cut
 	if text = clean(text, shownError); text == "" {
 		return ""
 	}

@@ -211,6 +211,7 @@ func TestHostileAnswers(t *testing.T) {
 			"endless header": raw("HTTP/1.1 200 OK\r\nX: " + strings.Repeat("y", 11<<20)),
 		},
 		"try again": {
+			"the credentials": good(`"model_name":"mean"`, `"model_name":"`+credential+`"`),
 			"another model":   good(`"model_name":"mean"`, `"model_name":"median"`),
 			"another version": good(`"model_version":"1"`, `"model_version":"2"`),
 		},

@@ -207,7 +207,7 @@ func (s *Scorer) isTold(m *served) error {
 // once.
 func (s *Scorer) Ready(ctx context.Context) error {
 	if f := s.ready(ctx); f != nil {
-		return f.public(ctx)
+		return s.public(ctx, f)
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func (s *Scorer) fly(ctx context.Context, f *flight, known *served) {
 	model, failed := s.describe(ctx, known)
 	f.model, f.err = model, nil
 	if failed != nil {
-		f.model, f.err = nil, failed.public(ctx)
+		f.model, f.err = nil, s.public(ctx, failed)
 	}
 	f.ended = ctx.Err() != nil
 }
@@ -383,5 +383,5 @@ func (r *runner) Run(ctx context.Context, clips int, input, output []float32) er
 	if !f.later && ctx.Err() == nil {
 		s.forget(m)
 	}
-	return f.public(ctx)
+	return s.public(ctx, f)
 }
