@@ -41,6 +41,23 @@ func writeStereo(tb testing.TB, path string, rate int, length time.Duration) {
 	require.NoError(tb, os.WriteFile(path, b, 0o600))
 }
 
+// ingestOnce has the file a.wav of a folder scored, by a service of its own.
+func ingestOnce(b *testing.B, media audiosearch.Media, scorer audiosearch.Scorer, folder *audiosearch.Folder) {
+	b.Helper()
+	db, err := memory.Open(b.Context(), nil)
+	require.NoError(b, err)
+	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{
+		Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder, Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(b, err)
+	_, err = s.CreateDataset(b.Context(), org, "d")
+	require.NoError(b, err)
+	require.NoError(b, s.PutVideos(b.Context(), org, "d", audiosearch.Video{ID: "a", Path: "a.wav"}))
+	in, err := s.Ingest(b.Context(), org, "d")
+	require.NoError(b, err)
+	require.Equal(b, 1, in.Scored)
+}
+
 // BenchmarkIngest scores five minutes of sound, from the file to the stored scores, on one core. The limit is 100 times real time.
 func BenchmarkIngest(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -57,17 +74,7 @@ func BenchmarkIngest(b *testing.B) {
 			scorer, err := signal.New(nil)
 			require.NoError(b, err)
 			for b.Loop() {
-				db, err := memory.Open(b.Context(), nil)
-				require.NoError(b, err)
-				opts := &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder, Logger: slog.New(slog.DiscardHandler)}
-				s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), opts)
-				require.NoError(b, err)
-				_, err = s.CreateDataset(b.Context(), org, "d")
-				require.NoError(b, err)
-				require.NoError(b, s.PutVideos(b.Context(), org, "d", audiosearch.Video{ID: "a", Path: "a.wav"}))
-				in, err := s.Ingest(b.Context(), org, "d")
-				require.NoError(b, err)
-				require.Equal(b, 1, in.Scored)
+				ingestOnce(b, media, scorer, folder)
 			}
 			b.ReportMetric(length.Seconds()*float64(b.N)/b.Elapsed().Seconds(), "x-realtime")
 		})

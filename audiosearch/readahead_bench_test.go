@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"log/slog"
 	"path/filepath"
 	"testing"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
-	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
 // pacedMedia takes its time for each block, and pacedScorer for each clip: away, as another
@@ -73,17 +71,7 @@ func BenchmarkIngestAhead(b *testing.B) {
 		b.Run(fmt.Sprintf("block-%v-clip-%v", pace.block, pace.clip), func(b *testing.B) {
 			media, scorer := &pacedMedia{Media: waves, block: pace.block}, &pacedScorer{Scorer: sounds, clip: pace.clip}
 			for b.Loop() {
-				db, err := memory.Open(b.Context(), nil)
-				require.NoError(b, err)
-				opts := &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder, Logger: slog.New(slog.DiscardHandler)}
-				s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), opts)
-				require.NoError(b, err)
-				_, err = s.CreateDataset(b.Context(), org, "d")
-				require.NoError(b, err)
-				require.NoError(b, s.PutVideos(b.Context(), org, "d", audiosearch.Video{ID: "a", Path: "a.wav"}))
-				in, err := s.Ingest(b.Context(), org, "d")
-				require.NoError(b, err)
-				require.Equal(b, 1, in.Scored)
+				ingestOnce(b, media, scorer, folder)
 			}
 			b.ReportMetric(b.Elapsed().Seconds()/(media.took+scorer.took).Seconds(), "of-sum")
 			b.ReportMetric(b.Elapsed().Seconds()/max(media.took, scorer.took).Seconds(), "of-longer")

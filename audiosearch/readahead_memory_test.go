@@ -12,10 +12,11 @@ import (
 // TestAheadBound: it is a batch, and at most maxAhead samples.
 func TestAheadBound(t *testing.T) {
 	for most, m := range map[int]Model{
-		16000:        {SampleRate: 16000, Window: time.Second, Hop: time.Second, Batch: 1},
-		4 * 16000:    {SampleRate: 16000, Window: 3 * time.Second, Hop: time.Second / 2, Batch: 3},
-		8 * 163840:   {SampleRate: 16000, Window: 10240 * time.Millisecond, Hop: 10240 * time.Millisecond, Batch: 8},
-		maxAhead:     {SampleRate: 100_000, Window: time.Minute, Hop: time.Minute, Batch: 11}, // a batch of 66,000,000
+		16000:      {SampleRate: 16000, Window: time.Second, Hop: time.Second, Batch: 1},
+		4 * 16000:  {SampleRate: 16000, Window: 3 * time.Second, Hop: time.Second / 2, Batch: 3},
+		8 * 163840: {SampleRate: 16000, Window: 10240 * time.Millisecond, Hop: 10240 * time.Millisecond, Batch: 8},
+		// A batch of 66,000,000.
+		maxAhead:     {SampleRate: 100_000, Window: time.Minute, Hop: time.Minute, Batch: 11},
 		maxAhead - 1: {SampleRate: maxAhead - 1, Window: time.Second, Hop: time.Second, Batch: 1},
 	} {
 		assert.Equal(t, most, newAhead(&m, nil).most)

@@ -46,7 +46,9 @@ const maxLeft = 10 * 365 * 24 * time.Hour
 type gauge struct {
 	length atomic.Int64 // as the file says; 0: it does not, or was not looked at yet
 	heard  atomic.Int64 // scored, from the start of the video on
-	fresh  atomic.Int64 // scored here; more than heard if a part was scored twice, less if one was taken over
+	// Scored here; more than heard if a part was scored twice, less if one was taken
+	// over.
+	fresh atomic.Int64
 }
 
 // got notes that all up to a time of the video is scored. fresh: it was scored here.
@@ -59,8 +61,9 @@ func (g *gauge) got(to time.Duration, fresh bool) {
 
 // hearing is how far the scoring of some videos is. A nil one takes no notes.
 type hearing struct {
-	mu       sync.Mutex
-	expected int                      // videos that are still to be scored, those that are being scored included
+	mu sync.Mutex
+	// Videos that are still to be scored, those that are being scored included.
+	expected int
 	working  map[*gauge]time.Duration // what was fresh of each when it was joined
 	ended    time.Duration            // the sound of those that were scored
 	known    int                      // how many these are

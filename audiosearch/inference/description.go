@@ -35,7 +35,7 @@ type Description struct {
 	Features   string        // "": the input is a waveform; "ast": the features of package astfeatures
 	Input      string        // name of the input; "": the only one
 	SampleRate int           // Hz, 100 to 384,000; of a waveform
-	Samples    int           // length of a window, in samples, at most 10 minutes; of a waveform; 0: as the shape says
+	Samples    int           // of a window of a waveform, at most 10 minutes; 0: as the shape says
 	Hop        time.Duration // from window to window; 0: half a window
 
 	Output  string              // name of the output with one value a class; "": the only one

@@ -113,7 +113,8 @@ func TestAnswersThatFail(t *testing.T) {
 		{status: "429", retryAfter: "0", asked: 3, wait: sec(5)},
 		{status: "429", retryAfter: "99999999999999999999999", asked: 1, wait: sec(600)},
 		{status: "429", retryAfter: "86400", asked: 1, wait: sec(600)},
-		{status: "503", retryAfter: "Sat, 01 Jan 2000 00:02:00 GMT", asked: 1, wait: sec(120)}, // a bubble begins at midnight
+		// A bubble begins at midnight.
+		{status: "503", retryAfter: "Sat, 01 Jan 2000 00:02:00 GMT", asked: 1, wait: sec(120)},
 		{status: "503", retryAfter: "Sat, 01 Jan 1999 00:02:00 GMT", asked: 3, wait: sec(5)},
 		{status: "503", retryAfter: "soon", asked: 3, wait: quick},
 		{status: "503", retryAfter: "-5", asked: 3, wait: quick},

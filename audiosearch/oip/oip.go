@@ -57,7 +57,7 @@ type Encoding int
 
 // The encodings. Binary is a quarter of JSON's length, and costs no formatting.
 const (
-	EncodingAuto   Encoding = iota // binary if the server's metadata list "binary_tensor_data", else JSON
+	EncodingAuto   Encoding = iota // binary if the metadata list "binary_tensor_data", else JSON
 	EncodingJSON                   // numbers as text, which every server reads
 	EncodingBinary                 // Triton's binary tensor data extension
 )

@@ -92,7 +92,8 @@ func (p places) candidates() []string {
 	}
 	var files []string
 	for _, dir := range dirs {
-		if !filepath.IsAbs(dir) { // an empty element of a path means the working directory, which anybody may own
+		// An empty element of a path means the working directory, which anybody may own.
+		if !filepath.IsAbs(dir) {
 			continue
 		}
 		for _, name := range libraryNames(p.goos) {

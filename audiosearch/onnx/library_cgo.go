@@ -103,7 +103,8 @@ func initialize(path string) error {
 	ort.SetSharedLibraryPath(path)
 	if err := ort.InitializeEnvironment(ort.WithLogLevelFatal()); err != nil {
 		err = tidy(err)
-		if strings.Contains(err.Error(), "Error setting ORT API base: 2") { // it does not have the interface of this version
+		// The library lacks the interface of this version.
+		if strings.Contains(err.Error(), "Error setting ORT API base: 2") {
 			return fmt.Errorf("%s is an ONNX Runtime that is too old", path)
 		}
 		return err

@@ -19,7 +19,8 @@ const entry = "OrtGetApiBase"
 // checkLibrary returns what is wrong with the file of a library. The system's loader ends
 // the process for some of that: a file that was cut is mapped as if it were whole.
 func checkLibrary(path string) error {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or a named pipe would wait for a writer
+	// Without O_NONBLOCK a named pipe would wait for a writer.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}

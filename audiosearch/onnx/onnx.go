@@ -93,7 +93,8 @@ const maxDescription = 8 << 20
 
 // readFile reads a file of at most so many bytes.
 func readFile(path string, most int64) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // or a named pipe would wait for a writer
+	// Without O_NONBLOCK a named pipe would wait for a writer.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}

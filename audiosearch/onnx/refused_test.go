@@ -139,7 +139,9 @@ func TestBrokenFiles(t *testing.T) {
 	}
 	small := good[:0:0]
 	small = append(small, good...)
-	head := len(good) - 800 // the weights come first; nodes, names and shapes are at the end, and at the beginning
+	// The weights come first; nodes, names and shapes are at the end, and at the
+	// beginning.
+	head := len(good) - 800
 	for i := range len(small) {
 		if i > 60 && i < head {
 			continue

@@ -221,7 +221,8 @@ func TestOptions(t *testing.T) {
 		}
 		refused(t, waveform(anyLength).model(), &o)
 	}
-	for batch, want := range map[int64]int{anyLength: 1, 1: 8, 4: 8} { // what runs alone is brought in eights all the same
+	// What runs alone is brought in eights all the same.
+	for batch, want := range map[int64]int{anyLength: 1, 1: 8, 4: 8} {
 		s := open(t, waveform(batch).model(), &Options{Description: []byte(described)})
 		m, err := s.Model(t.Context())
 		require.NoError(t, err)

@@ -41,7 +41,8 @@ func sessionOptions(threads int) (*ort.SessionOptions, error) {
 		return nil, fmt.Errorf("ONNX Runtime: %w", tidy(err))
 	}
 	err = errors.Join(
-		opts.SetLogSeverityLevel(ort.LoggingLevelFatal), // it would write to the standard error; all is in errors
+		// ONNX Runtime would write to the standard error; all is in errors.
+		opts.SetLogSeverityLevel(ort.LoggingLevelFatal),
 		opts.SetIntraOpNumThreads(threads),
 		opts.SetInterOpNumThreads(1),
 		// Threads that wait would take processors from what decodes the next clips.

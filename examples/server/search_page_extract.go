@@ -24,7 +24,8 @@ import (
 type extract struct {
 	name string // in messages
 	kept *extracts
-	has  func(scoring *audiosearch.Scoring, at, to time.Duration) bool // whether there is one for these times; bounds what can be asked for
+	// Whether there is one for these times; bounds what can be asked for.
+	has  func(scoring *audiosearch.Scoring, at, to time.Duration) bool
 	make func(ctx context.Context, file string, at, to time.Duration) ([]byte, error)
 }
 

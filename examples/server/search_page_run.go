@@ -44,9 +44,13 @@ type resultView struct {
 	Picture    string      // link: of the video, or of its sound
 	Heard      []heardView // the surest first
 	Player     string      // link to what is played
-	Sound      string      // link to what is played if the browser cannot play the file; "" if that is known from the start
-	Length     string      // of the sound, in seconds, as far as that tells where it begins in the file; see search.js
-	File       string      // link
+	// Link to what is played if the browser cannot play the file; "" if that is known
+	// from the start.
+	Sound string
+	// Of the sound, in seconds, as far as that tells where it begins in the file; see
+	// search.js.
+	Length string
+	File   string // link
 }
 
 type metadataView struct{ Key, Value string }

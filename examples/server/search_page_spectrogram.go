@@ -18,11 +18,12 @@ import (
 
 // What the picture of a sound is like.
 const (
-	spectrumRate   = 16000 // Hz
-	spectrumFrame  = 1024  // samples that a column is made of: 64 ms
-	spectrumWidth  = 640   // pixels, all of which have a column of their own
-	spectrumHeight = 128   // pixels: from spectrumLow at the bottom to spectrumHigh, each octave as high
-	spectrumLow    = 50.0  // Hz
+	spectrumRate  = 16000 // Hz
+	spectrumFrame = 1024  // samples that a column is made of: 64 ms
+	spectrumWidth = 640   // pixels, all of which have a column of their own
+	// Pixels: from spectrumLow at the bottom to spectrumHigh, each octave as high.
+	spectrumHeight = 128
+	spectrumLow    = 50.0 // Hz
 	spectrumHigh   = 8000.0
 	spectrumRange  = 70.0  // dB below the loudest cell that are shown
 	spectrumQuiet  = -60.0 // dB below full scale: what is not louder than that is dark

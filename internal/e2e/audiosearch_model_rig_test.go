@@ -19,7 +19,7 @@ import (
 
 // runtimeLibrary returns the file of ONNX Runtime's library. A machine without it skips the
 // test; CI must have it.
-func runtimeLibrary(t *testing.T) string {
+func runtimeLibrary(t testing.TB) string {
 	t.Helper()
 	library, err := onnx.Find("")
 	switch {

@@ -186,7 +186,8 @@ func TestModelHearsAllClasses(t *testing.T) {
 
 	for _, f := range files {
 		logits := own.logits(t, m.path(f.name))
-		top, err := service.Top(t.Context(), "o", "d", f.name, 0, time.Millisecond, audioset.NumClasses) // the first window
+		// The first window.
+		top, err := service.Top(t.Context(), "o", "d", f.name, 0, time.Millisecond, audioset.NumClasses)
 		require.NoError(t, err)
 		require.Len(t, top, audioset.NumClasses)
 		steps, ofLogits, ofScores := 0.0, 0.0, 0.0

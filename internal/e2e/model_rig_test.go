@@ -20,7 +20,7 @@ import (
 // withONNXRuntime is the environment of a server that finds the library of this test.
 func withONNXRuntime(t *testing.T) []string {
 	t.Helper()
-	needONNXRuntime(t)
+	runtimeLibrary(t)
 	l, err := onnx.Find("")
 	require.NoError(t, err)
 	return []string{onnx.Environment + "=" + l.Path}

@@ -13,20 +13,8 @@ import (
 	ort "github.com/yalue/onnxruntime_go"
 
 	"github.com/seed-6363c74e/mortise/audiosearch/astfeatures"
-	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
 	"github.com/seed-6363c74e/mortise/internal/oipserver"
 )
-
-// needONNXRuntime skips a test on a machine without ONNX Runtime. CI must have it.
-func needONNXRuntime(t testing.TB) {
-	t.Helper()
-	if _, err := onnx.Find(""); err != nil {
-		if os.Getenv("CI") == "true" || os.Getenv(onnx.Environment) != "" {
-			t.Fatal(err)
-		}
-		t.Skip("ONNX Runtime is missing: " + err.Error())
-	}
-}
 
 // onnxData is of the test data of package onnx.
 func onnxData(t testing.TB, name string) []byte {
@@ -62,7 +50,7 @@ func goldenSignal(t testing.TB, name string) []float32 {
 // address of the model. Nothing of package onnx but its search for the library is used.
 func astServer(t testing.TB, s *oipserver.Server, versions ...string) (address string) {
 	t.Helper()
-	needONNXRuntime(t)
+	runtimeLibrary(t)
 	session, err := ort.NewDynamicAdvancedSessionWithONNXData(
 		onnxData(t, "ast_tiny_random.onnx"), []string{"input_values"}, []string{"logits"}, nil)
 	require.NoError(t, err)
