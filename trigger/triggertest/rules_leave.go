@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -161,12 +162,17 @@ var leaveRules = []rule{
 				removed := 0
 				var pruned error
 				var errs [3]error
+				begun := make(chan struct{})
+				begin := sync.OnceFunc(func() { close(begun) })
 				conformance.Together(len(errs)+1, func(i int) {
 					if i == len(errs) {
+						<-begun // or Prune could come before all of them
 						removed, pruned = s.Store.(trigger.Pruner).Prune(t.Context(), moment(time.Hour), 100)
 						return
 					}
+					defer begin()
 					errs[i] = s.Store.Update(t.Context(), orgA, e.ID, func(e *trigger.Event) error {
+						begin()
 						runtime.Gosched() // gives Prune the chance to come between
 						e.Attempts++
 						return nil
