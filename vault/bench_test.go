@@ -63,3 +63,50 @@ func hmacUUID(mac hash.Hash, value string) string {
 	mac.Sum(sum[:0])
 	return uuid.UUID(sum[:16]).String()
 }
+
+// BenchmarkCalls measures what each call of a service costs in memory, in batches of one
+// value and of a thousand.
+func BenchmarkCalls(b *testing.B) {
+	show := func(vault.Field) vault.Redaction { return vault.PlainText }
+	for _, size := range []int{1, 1000} {
+		items := func(n int) []vault.Item {
+			values := make([]string, size)
+			for i := range values {
+				values[i] = fmt.Sprintf("person%d@example.com", n*size+i)
+			}
+			return of("persons", "email", values...)
+		}
+		run := func(name string, do func(s *vault.Service, n int, tokens []string)) {
+			b.Run(fmt.Sprintf("%s/batch=%d", name, size), func(b *testing.B) {
+				s := newRig(b, vault.Options{}).with(b, 1)
+				tokens := insert(b, s, items(0))
+				b.ReportAllocs()
+				for n := 1; b.Loop(); n++ {
+					do(s, n, tokens)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*size), "ns/value")
+			})
+		}
+		run("insert", func(s *vault.Service, n int, _ []string) {
+			_, err := s.Insert(b.Context(), "acme", "ops", "v1", items(n))
+			require.NoError(b, err)
+		})
+		run("insert-again", func(s *vault.Service, _ int, _ []string) {
+			_, err := s.Insert(b.Context(), "acme", "ops", "v1", items(0))
+			require.NoError(b, err)
+		})
+		run("tokenize", func(s *vault.Service, _ int, _ []string) {
+			_, err := s.Tokenize(b.Context(), "acme", "v1", items(0))
+			require.NoError(b, err)
+		})
+		run("detokenize", func(s *vault.Service, _ int, tokens []string) {
+			_, err := s.Detokenize(b.Context(), "acme", "ops", "v1", asked(tokens...), show)
+			require.NoError(b, err)
+		})
+		run("export", func(s *vault.Service, _ int, _ []string) {
+			for _, err := range s.Export(b.Context(), "acme", "ops", "v1", show) {
+				require.NoError(b, err)
+			}
+		})
+	}
+}
