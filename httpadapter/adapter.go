@@ -143,6 +143,11 @@ func newHandler(name string, auth Authenticator, errs errorTable, opts Options, 
 	if auth == nil {
 		return nil, errors.New("httpadapter: an authenticator is needed")
 	}
+	if several, ok := auth.(firstOf); ok {
+		if err := several.check(); err != nil {
+			return nil, err
+		}
+	}
 	opts.setDefaults()
 	h := &Handler{name: name, mux: http.NewServeMux(), ops: ops, auth: auth, errors: errs, opts: opts}
 	for _, op := range ops {

@@ -10,10 +10,10 @@
 // registers "GET /" on its own mux registers the routes one by one, from [Handler.Routes].
 //
 // Who is asking is decided by the [Authenticator], which the host plugs in: [Bearer] for
-// tokens, or anything that can make a [Principal] of a request. It runs before the body
-// is read. What they may do is asked of [Options].Authorize, or else of the roles in
-// Principal.Access, the same way for all services. The zero value of Access allows
-// nothing: an Authenticator that knows no roles gives authmgmt.FullAccess(), as
+// tokens, [FirstOf] for several kinds of credentials, or anything that can make a
+// [Principal] of a request. It runs before the body is read. What they may do is asked of
+// [Options].Authorize, or else of the roles in Principal.Access, the same way for all
+// services. The zero value of Access allows nothing: an Authenticator that knows no roles gives authmgmt.FullAccess(), as
 // [TriggerKeys] does. The acceptance page and the token endpoint of [NewAuthMgmt] are
 // public.
 //
