@@ -13,9 +13,12 @@
 // tokens, [FirstOf] for several kinds of credentials, or anything that can make a
 // [Principal] of a request. It runs before the body is read. What they may do is asked of
 // [Options].Authorize, or else of the roles in Principal.Access, the same way for all
-// services. The zero value of Access allows nothing: an Authenticator that knows no roles gives authmgmt.FullAccess(), as
-// [TriggerKeys] does. The acceptance page and the token endpoint of [NewAuthMgmt] are
-// public.
+// services. The zero value of Access allows nothing: an Authenticator that knows no roles
+// gives authmgmt.FullAccess(), as [TriggerKeys] does. The acceptance page and the token
+// endpoint of [NewAuthMgmt] are public.
+//
+// A host that shows values of a vault in its own handlers asks the roles by
+// [AllowByAccess], as the vault's own handler does.
 //
 // A hook of the host's that panics is logged with its stack and answered with 503, or
 // changes nothing if no answer of it was needed, here as in the services behind: see

@@ -91,15 +91,34 @@ func tokenOrNone(token string) string {
 	return token
 }
 
+// AllowByAccess returns what [NewVault] shows by roles alone, for a host's own calls of
+// [vault.Service.Detokenize] and Export: plain values to who may both detokenize and reveal
+// in the vault ([authmgmt.ActionDetokenize], [authmgmt.ActionReveal]), masked ones to who
+// may detokenize only, and nothing to anybody else, as to those who may reveal but not
+// detokenize, whom the handler answers with 403. The zero Access shows nothing.
+//
+// Only the vault counts, by its ID, and not its organization: a host asks for values of the
+// Principal's organization. Options.Authorize and VaultOptions.Redaction are asked by the
+// handler alone; a host that has them bounds what this returns by its own answers.
+func AllowByAccess(a authmgmt.Access) vault.Allow {
+	return func(f vault.Field) vault.Redaction {
+		resource := authmgmt.Resource{Type: authmgmt.ResourceVault, ID: f.Vault}
+		switch {
+		case !a.Allows(authmgmt.ActionDetokenize, resource):
+			return vault.Redacted
+		case !a.Allows(authmgmt.ActionReveal, resource):
+			return vault.Masked
+		}
+		return vault.PlainText
+	}
+}
+
 // mostShown returns how much of any value the caller is authorized to see.
 func (a *vaultAdapter) mostShown(c *call) (vault.Redaction, *response) {
-	resource := authmgmt.Resource{Type: authmgmt.ResourceVault, ID: c.vaultID()}
 	if a.h.opts.Authorize == nil {
-		if c.principal.Access.Allows(authmgmt.ActionReveal, resource) {
-			return vault.PlainText, nil
-		}
-		return vault.Masked, nil
+		return AllowByAccess(c.principal.Access)(vault.Field{Vault: c.vaultID()}), nil
 	}
+	resource := authmgmt.Resource{Type: authmgmt.ResourceVault, ID: c.vaultID()}
 	switch err := a.h.askPolicy(c, authmgmt.ActionReveal, resource); {
 	case err == nil:
 		return vault.PlainText, nil
@@ -120,7 +139,7 @@ func (a *vaultAdapter) allow(c *call, most vault.Redaction, aborted *bool) vault
 		if bound == vault.PlainText {
 			return most
 		}
-		return bound // most is never less than masked, and the vault refuses what is no redaction
+		return bound // most is masked at least, for others had a 403; the vault refuses what is no redaction
 	}
 }
 
