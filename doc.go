@@ -16,9 +16,8 @@
 //
 // # The queue
 //
-// This package itself holds one thing: the contract between those who have work to be
-// done later (trigger, audiosearch, and a host with kinds of its own) and those who
-// deliver it.
+// This package itself holds the contract between those who have work to be done later
+// (trigger, audiosearch, and a host with kinds of its own) and those who deliver it.
 //
 // A [Job] names work and carries nothing of it, so a job may be lost, or come twice, and
 // nothing is lost or done twice: what is to be done, and whether it is done, stands in the
@@ -28,4 +27,9 @@
 // A backend that is a table does not write a Queue. It implements [Leases], and
 // [NewLeaseQueue] makes the queue of it, with polling, heartbeats and retries. Package
 // [github.com/seed-6363c74e/mortise/storage/queuetest] has the rules that prove both.
+//
+// # Numbers
+//
+// A [Count] is how all domains count what can be many: exactly so far, and "at least"
+// beyond.
 package mortise

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -22,7 +23,7 @@ func ExampleService_Stats() {
 	fmt.Printf("%s searches wait, %s are running, %s were successful\n",
 		stats.Waiting, stats.Running, stats.Succeeded)
 	// A number that is too large to be counted is shown as "10000+".
-	fmt.Println(audiosearch.CountUpTo(25_000, audiosearch.MaxCount))
+	fmt.Println(mortise.CountUpTo(25_000, mortise.MaxCount))
 	// Output:
 	// 1 videos in 1 datasets
 	// 3 searches wait, 0 are running, 0 were successful

@@ -2,30 +2,13 @@ package audiosearch
 
 import (
 	"context"
-	"strconv"
 	"time"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
-// MaxCount is how far [Service.Stats] and [Service.Backlog] count: a Count is exact up to
-// it.
-const MaxCount = 10_000
-
 // Count is a number that is counted only so far.
-type Count struct {
-	N    int
-	More bool // there are more than N, or there may be
-}
-
-// CountUpTo returns the Count of n things by somebody who counts at most most of them.
-func CountUpTo(n, most int) Count { return Count{N: min(n, most), More: n > most} }
-
-// String returns the number, followed by "+" if there may be more: "42", "10000+".
-func (c Count) String() string {
-	if c.More {
-		return strconv.Itoa(c.N) + "+"
-	}
-	return strconv.Itoa(c.N)
-}
+type Count = mortise.Count
 
 // Stats says how much an organization has, and how its runs are doing.
 type Stats struct {
@@ -69,10 +52,10 @@ type Counter interface {
 }
 
 // Stats counts what an organization has: for its dashboard. It is cheap: each number is
-// exact up to [MaxCount], and "at least" that beyond. The error is [ErrUnavailable]. An
-// organization that nobody has heard of has nothing.
+// exact up to [mortise.MaxCount], and "at least" that beyond. The error is
+// [ErrUnavailable]. An organization that nobody has heard of has nothing.
 func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
-	stats, err := s.store.Stats(ctx, org, MaxCount)
+	stats, err := s.store.Stats(ctx, org, mortise.MaxCount)
 	if err != nil {
 		return Stats{}, unavailable("count what an organization has", err)
 	}
@@ -83,7 +66,7 @@ func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 // runs the service, and to decide how many workers there should be. It is as cheap as
 // Stats, and its error is the same.
 func (s *Service) Backlog(ctx context.Context) (Backlog, error) {
-	backlog, err := s.store.Backlog(ctx, MaxCount)
+	backlog, err := s.store.Backlog(ctx, mortise.MaxCount)
 	if err != nil {
 		return Backlog{}, unavailable("count the runs that have not ended", err)
 	}

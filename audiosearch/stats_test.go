@@ -12,15 +12,6 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 )
 
-func TestCount(t *testing.T) {
-	for want, c := range map[string]audiosearch.Count{
-		"0": {}, "42": {N: 42}, "10000": audiosearch.CountUpTo(10_000, audiosearch.MaxCount),
-		"10000+": audiosearch.CountUpTo(10_001, audiosearch.MaxCount), "0+": {More: true},
-	} {
-		require.Equal(t, want, c.String())
-	}
-}
-
 // TestStats: a run is waiting, then running, and then it has ended, for its organization
 // and in the backlog of all.
 func TestStats(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -69,7 +70,7 @@ var statsMutants = []broken{
 				return m.db.PutVideos(ctx, org, dataset, videos)
 			}
 			m.everyStats(func(s *audiosearch.Stats, org string, most int) {
-				s.Videos = audiosearch.CountUpTo(put[org], most)
+				s.Videos = mortise.CountUpTo(put[org], most)
 			})
 		}},
 	{name: "counts the videos of a deleted dataset",
@@ -134,7 +135,7 @@ var statsMutants = []broken{
 	{name: "counts ended runs in all and then by how",
 		breaks: []string{"counter/most"}, mutate: func(m *mutant) {
 			m.everyStats(func(s *audiosearch.Stats, _ string, most int) {
-				s.ClientErrors = audiosearch.CountUpTo(s.ClientErrors.N, most-s.Succeeded.N)
+				s.ClientErrors = mortise.CountUpTo(s.ClientErrors.N, most-s.Succeeded.N)
 			})
 		}},
 	{name: "takes the videos of the first datasets for all",

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -94,8 +95,8 @@ var backlogRules = []rule{
 			}
 			for most := 1; most < 20; most++ {
 				s.hasBacklog(t, most, audiosearch.Backlog{
-					Waiting: audiosearch.CountUpTo(10, most),
-					Running: audiosearch.CountUpTo(15, most), NextDue: moment(0),
+					Waiting: mortise.CountUpTo(10, most),
+					Running: mortise.CountUpTo(15, most), NextDue: moment(0),
 				})
 			}
 		}},

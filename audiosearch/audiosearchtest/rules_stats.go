@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -232,7 +233,7 @@ var statsRules = []rule{
 					}
 				}
 				for _, c := range counts {
-					*c = audiosearch.CountUpTo(c.N, most)
+					*c = mortise.CountUpTo(c.N, most)
 				}
 				s.hasStats(t, orgA, most, limited)
 			}
@@ -254,7 +255,7 @@ var statsRules = []rule{
 			for most := 1; most <= datasets; most++ {
 				got, err := s.Counter.Stats(t.Context(), orgA, most)
 				require.NoError(t, err)
-				require.Equal(t, audiosearch.CountUpTo(datasets, most), got.Datasets, "up to %d", most)
+				require.Equal(t, mortise.CountUpTo(datasets, most), got.Datasets, "up to %d", most)
 				require.LessOrEqual(t, got.Videos.N, min(most, datasets/2), "up to %d", most)
 				if got.Videos.N != datasets/2 {
 					require.True(t, got.Videos.More, "videos up to %d: %s", most, got.Videos)

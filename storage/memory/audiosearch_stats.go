@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -39,7 +40,7 @@ func (a *AudioSearch) Stats(
 		&stats.ClientErrors:   ended[audiosearch.ClientError],
 		&stats.InternalErrors: ended[audiosearch.InternalError],
 	} {
-		*count = audiosearch.CountUpTo(n, most)
+		*count = mortise.CountUpTo(n, most)
 	}
 	return stats, nil
 }
@@ -60,8 +61,8 @@ func (a *AudioSearch) Backlog(ctx context.Context, most int) (audiosearch.Backlo
 		}
 	}
 	return audiosearch.Backlog{
-		Waiting: audiosearch.CountUpTo(open.waiting, most),
-		Running: audiosearch.CountUpTo(open.running, most), NextDue: next,
+		Waiting: mortise.CountUpTo(open.waiting, most),
+		Running: mortise.CountUpTo(open.running, most), NextDue: next,
 	}, nil
 }
 

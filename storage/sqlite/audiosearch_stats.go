@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -50,7 +51,7 @@ func (a *AudioSearch) Stats(
 			&stats.Datasets, &stats.Videos, &stats.Waiting, &stats.Running,
 			&stats.Succeeded, &stats.ClientErrors, &stats.InternalErrors,
 		} {
-			*count = audiosearch.CountUpTo(r.number(i), most)
+			*count = mortise.CountUpTo(r.number(i), most)
 		}
 		// The videos of the first most+1 datasets were counted.
 		stats.Videos.More = stats.Videos.More || stats.Datasets.More
@@ -66,8 +67,8 @@ func (a *AudioSearch) Stats(
 // Backlog implements [audiosearch.Counter].
 func (a *AudioSearch) Backlog(ctx context.Context, most int) (b audiosearch.Backlog, err error) {
 	err = a.db.list(ctx, noOrg, countBacklog, []any{most + 1}, func(r *row) error {
-		b.Waiting = audiosearch.CountUpTo(r.number(0), most)
-		b.Running = audiosearch.CountUpTo(r.number(1), most)
+		b.Waiting = mortise.CountUpTo(r.number(0), most)
+		b.Running = mortise.CountUpTo(r.number(1), most)
 		b.NextDue = r.moment(2)
 		return nil
 	})

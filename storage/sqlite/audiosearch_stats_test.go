@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -140,13 +141,13 @@ func BenchmarkStats(b *testing.B) {
 			db := manyCounted(b, n, n)
 			b.Run("Stats", func(b *testing.B) {
 				for b.Loop() {
-					_, err := db.AudioSearch().Stats(b.Context(), "acme", audiosearch.MaxCount)
+					_, err := db.AudioSearch().Stats(b.Context(), "acme", mortise.MaxCount)
 					require.NoError(b, err)
 				}
 			})
 			b.Run("Backlog", func(b *testing.B) {
 				for b.Loop() {
-					_, err := db.AudioSearch().Backlog(b.Context(), audiosearch.MaxCount)
+					_, err := db.AudioSearch().Backlog(b.Context(), mortise.MaxCount)
 					require.NoError(b, err)
 				}
 			})
