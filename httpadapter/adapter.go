@@ -29,6 +29,14 @@ type Options struct {
 	// Wrap puts a host's handler round each operation, outside authentication: for metrics, spans, rate limits.
 	Wrap func(op Operation, next http.Handler) http.Handler
 
+	// Credential is what the host calls what its callers show: "session token", "JWT of
+	// acme.example". A 401 says so in its body and as the realm of its WWW-Authenticate, and
+	// the OpenAPI document in its security scheme and its answers 401. It is singular and
+	// has no article: 1 to 100 visible ASCII characters and spaces between them, no quotes
+	// or backslashes. The default has no realm: "API key or access token" for triggers, and
+	// "access token" for the other services.
+	Credential string
+
 	MaxBody int64 // bytes of a request body: 1 MiB, and 8 MiB for a vault
 
 	// BodyTimeout is for the arrival of a body: 30 s. A host's ResponseWriter should have
@@ -147,6 +155,9 @@ func newHandler(name string, auth Authenticator, errs errorTable, opts Options, 
 		if err := several.check(); err != nil {
 			return nil, err
 		}
+	}
+	if err := checkCredential(opts.Credential); err != nil {
+		return nil, err
 	}
 	opts.setDefaults()
 	h := &Handler{name: name, mux: http.NewServeMux(), ops: ops, auth: auth, errors: errs, opts: opts}
@@ -320,7 +331,7 @@ func (h *Handler) authorize(c *call, op *operation, id string) *response {
 func (h *Handler) failHook(r *http.Request, err error) *response {
 	p, known := commonProblem(err)
 	h.log(r, err, known)
-	resp := h.errors.reply(p)
+	resp := h.reply(h.errors, p)
 	return &resp
 }
 
@@ -331,7 +342,7 @@ func (h *Handler) fail(r *http.Request, err error) response { return h.failAs(h.
 func (h *Handler) failAs(table errorTable, r *http.Request, err error) response {
 	p, known := table.classify(err)
 	h.log(r, err, known)
-	return table.reply(p)
+	return h.reply(table, p)
 }
 
 // log tells the operator of an error that is not the caller's. It names the path's pattern, for a path may hold a secret.

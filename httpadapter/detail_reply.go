@@ -10,7 +10,7 @@ type detailText struct {
 // detailTexts are the words for the kinds that all services know, but for [bodyTooLarge].
 var detailTexts = map[kind]string{
 	unavailable:          "The service is temporarily unavailable. Send the request again later.",
-	unauthenticated:      "The access token is missing, invalid, expired or revoked.",
+	unauthenticated:      refusalOf("access token"),
 	forbidden:            "These credentials do not allow this operation.",
 	notFound:             "There is nothing at this address.",
 	methodNotAllowed:     "This address does not answer to this method. The Allow header names those it does.",

@@ -16,7 +16,8 @@ type response struct {
 	mediaType    []string    // of the body, if it is not JSON
 	header       http.Header // further ones, shared by answers
 	allow        string      // the Allow header of a 405
-	authenticate bool        // sends WWW-Authenticate: Bearer
+	authenticate bool        // sends WWW-Authenticate
+	challenge    []string    // what it says, if it is not bearerScheme
 }
 
 // stream writes a body to w. It returns an error if it cannot get hold of the rest of it,
@@ -38,7 +39,10 @@ func (resp response) write(w http.ResponseWriter) {
 	for name, values := range resp.header {
 		header[name] = values
 	}
-	if resp.authenticate {
+	switch {
+	case resp.authenticate && resp.challenge != nil:
+		header["Www-Authenticate"] = resp.challenge
+	case resp.authenticate:
 		header["Www-Authenticate"] = bearerScheme
 	}
 	if resp.status == http.StatusServiceUnavailable && header["Retry-After"] == nil {

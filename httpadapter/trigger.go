@@ -193,7 +193,7 @@ func triggerDetails(failure *trigger.ValidationError) (problem, bool) {
 // message of tooLarge is that of [bodyTooLarge].
 var triggerCodes = map[kind]triggerErrorBody{
 	unavailable:          {"runtime_store_unavailable", "Trigger intake is temporarily unavailable. Send the request again later."},
-	unauthenticated:      {"authentication_failed", "The API key or access token is missing, invalid, expired or revoked."},
+	unauthenticated:      {"authentication_failed", refusalOf("API key or access token")},
 	forbidden:            {"forbidden", "These credentials do not allow this operation."},
 	notFound:             {"not_found", "There is nothing at this address."},
 	methodNotAllowed:     {"method_not_allowed", "This address does not answer to this method. The Allow header names those it does."},
