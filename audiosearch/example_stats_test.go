@@ -32,17 +32,17 @@ func ExampleService_Stats() {
 
 // What a service's metrics tell those who run it, and by which they know that there are
 // too few workers.
-func ExampleService_Backlog() {
+func ExampleService_StatsAll() {
 	service, done := newService(audiosearch.Options{}, "440")
 	defer done()
 	ctx := context.Background()
 	run, err := service.Start(ctx, "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Shout"})
 	check(err)
-	backlog, err := service.Backlog(ctx)
+	open, err := service.StatsAll(ctx)
 	check(err)
-	fmt.Println("searches_waiting", backlog.Waiting.N)
-	fmt.Println("searches_running", backlog.Running.N)
-	fmt.Println("the next one is the one just made:", backlog.NextDue.Equal(run.CreatedAt))
+	fmt.Println("searches_waiting", open.Waiting.N)
+	fmt.Println("searches_running", open.Running.N)
+	fmt.Println("the next one is the one just made:", open.NextDue.Equal(run.CreatedAt))
 	// Output:
 	// searches_waiting 1
 	// searches_running 0

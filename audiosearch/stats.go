@@ -24,8 +24,8 @@ type Stats struct {
 	OldestWaiting time.Time // when the oldest of the waiting runs was created; zero: none waits
 }
 
-// Backlog says what workers have to do, for all organizations together.
-type Backlog struct {
+// OpenRuns says what workers have to do, for all organizations together.
+type OpenRuns struct {
 	Waiting Count // as in Stats
 	Running Count // as in Stats
 
@@ -46,9 +46,9 @@ type Counter interface {
 	// OldestWaiting.
 	Stats(ctx context.Context, org string, most int) (Stats, error)
 
-	// Backlog counts the runs of all organizations that have not ended, at one moment. A
+	// StatsAll counts the runs of all organizations that have not ended, at one moment. A
 	// run whose DueAt is zero does not count for NextDue.
-	Backlog(ctx context.Context, most int) (Backlog, error)
+	StatsAll(ctx context.Context, most int) (OpenRuns, error)
 }
 
 // Stats counts what an organization has: for its dashboard. It is cheap: each number is
@@ -62,13 +62,13 @@ func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 	return stats, nil
 }
 
-// Backlog counts what workers have to do, for all organizations: for the metrics of who
+// StatsAll counts what workers have to do, for all organizations: for the metrics of who
 // runs the service, and to decide how many workers there should be. It is as cheap as
 // Stats, and its error is the same.
-func (s *Service) Backlog(ctx context.Context) (Backlog, error) {
-	backlog, err := s.store.Backlog(ctx, mortise.MaxCount)
+func (s *Service) StatsAll(ctx context.Context) (OpenRuns, error) {
+	open, err := s.store.StatsAll(ctx, mortise.MaxCount)
 	if err != nil {
-		return Backlog{}, unavailable("count the runs that have not ended", err)
+		return OpenRuns{}, unavailable("count the runs that have not ended", err)
 	}
-	return backlog, nil
+	return open, nil
 }

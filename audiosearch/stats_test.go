@@ -13,7 +13,7 @@ import (
 )
 
 // TestStats: a run is waiting, then running, and then it has ended, for its organization
-// and in the backlog of all.
+// and among those of all.
 func TestStats(t *testing.T) {
 	now := noon
 	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
@@ -21,34 +21,34 @@ func TestStats(t *testing.T) {
 	})
 	one := audiosearch.Count{N: 1}
 	want := audiosearch.Stats{Datasets: one}
-	has := func(backlog audiosearch.Backlog) {
+	has := func(open audiosearch.OpenRuns) {
 		t.Helper()
 		stats, err := r.Stats(t.Context(), org)
 		require.NoError(t, err)
 		require.Equal(t, want, stats)
-		all, err := r.Backlog(t.Context())
+		all, err := r.StatsAll(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, backlog, all)
+		require.Equal(t, open, all)
 	}
-	has(audiosearch.Backlog{})
+	has(audiosearch.OpenRuns{})
 	r.video("a", 5000, map[int]byte{100: 255}, nil)
 	want.Videos = one
 	first := r.start(audiosearch.Query{Class: loud})
 	now = now.Add(time.Second)
 	second := r.start(audiosearch.Query{Class: quiet})
 	want.Waiting, want.OldestWaiting = audiosearch.Count{N: 2}, noon
-	has(audiosearch.Backlog{Waiting: want.Waiting, NextDue: noon})
+	has(audiosearch.OpenRuns{Waiting: want.Waiting, NextDue: noon})
 
 	_, err := r.Cancel(t.Context(), org, "d", first, "ada")
 	require.NoError(t, err)
 	want.Waiting, want.ClientErrors, want.OldestWaiting = one, one, now
-	has(audiosearch.Backlog{Waiting: one, NextDue: now})
+	has(audiosearch.OpenRuns{Waiting: one, NextDue: now})
 
 	asked := false
 	hook := func(context.Context) error {
 		if !asked {
 			want.Waiting, want.Running, want.OldestWaiting = audiosearch.Count{}, one, time.Time{}
-			has(audiosearch.Backlog{Running: one})
+			has(audiosearch.OpenRuns{Running: one})
 			asked = true
 		}
 		return nil
@@ -58,7 +58,7 @@ func TestStats(t *testing.T) {
 	require.True(t, asked)
 	require.Equal(t, audiosearch.Success, r.results(second).Termination)
 	want.Running, want.Succeeded = audiosearch.Count{}, one
-	has(audiosearch.Backlog{})
+	has(audiosearch.OpenRuns{})
 
 	stats, err := r.Stats(t.Context(), "another")
 	require.NoError(t, err)
@@ -72,8 +72,8 @@ func (countless) Stats(_ context.Context, _ string, most int) (audiosearch.Stats
 	return audiosearch.Stats{Videos: audiosearch.Count{N: most}}, audiosearchtest.ErrInjected
 }
 
-func (countless) Backlog(_ context.Context, most int) (audiosearch.Backlog, error) {
-	return audiosearch.Backlog{Running: audiosearch.Count{N: most}}, audiosearchtest.ErrInjected
+func (countless) StatsAll(_ context.Context, most int) (audiosearch.OpenRuns, error) {
+	return audiosearch.OpenRuns{Running: audiosearch.Count{N: most}}, audiosearchtest.ErrInjected
 }
 
 // TestStatsUnavailable: without an answer of the store there is none.
@@ -84,7 +84,7 @@ func TestStatsUnavailable(t *testing.T) {
 	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
 	require.True(t, errors.Is(err, audiosearchtest.ErrInjected))
 	require.Zero(t, stats)
-	backlog, err := r.Backlog(t.Context())
+	open, err := r.StatsAll(t.Context())
 	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
-	require.Zero(t, backlog)
+	require.Zero(t, open)
 }

@@ -190,8 +190,8 @@ func (w *faultyStore) Stats(ctx context.Context, org string, most int) (audiosea
 	return callFor(w.faults, "Store.Stats", func() (audiosearch.Stats, error) { return w.inner.Stats(ctx, org, most) })
 }
 
-func (w *faultyStore) Backlog(ctx context.Context, most int) (audiosearch.Backlog, error) {
-	return callFor(w.faults, "Store.Backlog", func() (audiosearch.Backlog, error) { return w.inner.Backlog(ctx, most) })
+func (w *faultyStore) StatsAll(ctx context.Context, most int) (audiosearch.OpenRuns, error) {
+	return callFor(w.faults, "Store.StatsAll", func() (audiosearch.OpenRuns, error) { return w.inner.StatsAll(ctx, most) })
 }
 
 func (w *faultyStore) StaleRuns(

@@ -84,7 +84,7 @@ func everyOp(ctx context.Context, t *testing.T, f *audiosearchtest.Faults) (ops 
 		return err
 	})
 	try("Store.Stats", func() error { _, err := s.Stats(ctx, "o", 1); return err })
-	try("Store.Backlog", func() error { _, err := s.Backlog(ctx, 1); return err })
+	try("Store.StatsAll", func() error { _, err := s.StatsAll(ctx, 1); return err })
 	try("Store.StaleRuns", func() error {
 		_, err := s.StaleRuns(ctx, time.Now(), time.Now(), 1)
 		return err

@@ -58,8 +58,8 @@ type mutant struct {
 	pruneRuns  func(context.Context, time.Time, int) (int, error)
 	trimRuns   func(context.Context, int, int) (int, error)
 
-	stats   func(context.Context, string, int) (audiosearch.Stats, error)
-	backlog func(context.Context, int) (audiosearch.Backlog, error)
+	stats    func(context.Context, string, int) (audiosearch.Stats, error)
+	statsAll func(context.Context, int) (audiosearch.OpenRuns, error)
 
 	createAndAdd    func(context.Context, audiosearch.Run, int, mortise.Job) error
 	updateAndRemove func(
@@ -104,7 +104,7 @@ func newMutant(t *testing.T) *mutant {
 	m.runResults = db.RunResults
 	m.listRuns = db.ListRuns
 	m.stats = db.Stats
-	m.backlog = db.Backlog
+	m.statsAll = db.StatsAll
 	m.staleRuns = db.StaleRuns
 	m.pruneRuns = db.PruneRuns
 	m.trimRuns = db.TrimRuns

@@ -19,12 +19,12 @@ func (m *mutant) Stats(ctx context.Context, org string, most int) (audiosearch.S
 	return m.stats(ctx, org, most)
 }
 
-// Backlog is that of the mutant.
-func (m *mutant) Backlog(ctx context.Context, most int) (audiosearch.Backlog, error) {
+// StatsAll is that of the mutant.
+func (m *mutant) StatsAll(ctx context.Context, most int) (audiosearch.OpenRuns, error) {
 	if err := m.fail(); err != nil {
-		return audiosearch.Backlog{}, err
+		return audiosearch.OpenRuns{}, err
 	}
-	return m.backlog(ctx, most)
+	return m.statsAll(ctx, most)
 }
 
 // everyStats applies change to what Stats returns.
@@ -36,12 +36,12 @@ func (m *mutant) everyStats(change func(s *audiosearch.Stats, org string, most i
 	}
 }
 
-// everyBacklog applies change to what Backlog returns.
-func (m *mutant) everyBacklog(change func(b *audiosearch.Backlog, most int)) {
-	m.backlog = func(ctx context.Context, most int) (audiosearch.Backlog, error) {
-		b, err := m.db.Backlog(ctx, most)
-		change(&b, most)
-		return b, err
+// everyStatsAll applies change to what StatsAll returns.
+func (m *mutant) everyStatsAll(change func(o *audiosearch.OpenRuns, most int)) {
+	m.statsAll = func(ctx context.Context, most int) (audiosearch.OpenRuns, error) {
+		o, err := m.db.StatsAll(ctx, most)
+		change(&o, most)
+		return o, err
 	}
 }
 
@@ -157,49 +157,49 @@ var statsMutants = []broken{
 			})
 		}},
 
-	{name: "has a backlog without the runs of one organization",
-		breaks: []string{"counter/backlog", "counter/backlog-most"}, mutate: func(m *mutant) {
-			m.everyBacklog(func(b *audiosearch.Backlog, most int) {
+	{name: "leaves one organization out of all",
+		breaks: []string{"counter/all", "counter/all-most"}, mutate: func(m *mutant) {
+			m.everyStatsAll(func(o *audiosearch.OpenRuns, most int) {
 				s, _ := m.db.Stats(context.Background(), "org-a", most)
-				b.Running.N -= s.Running.N
+				o.Running.N -= s.Running.N
 			})
 		}},
 	{name: "takes a run to be cancelled for one that has ended",
-		breaks: []string{"counter/backlog"}, mutate: func(m *mutant) {
-			m.everyBacklog(func(b *audiosearch.Backlog, _ int) {
+		breaks: []string{"counter/all"}, mutate: func(m *mutant) {
+			m.everyStatsAll(func(o *audiosearch.OpenRuns, _ int) {
 				for _, org := range []string{"org-a", "org-b", "org-c", ""} {
 					for _, r := range m.allRuns(org) {
 						if r.State == audiosearch.StateTerminating {
-							b.Running.N--
+							o.Running.N--
 						}
 					}
 				}
 			})
 		}},
 	{name: "says when the next open run is due",
-		breaks: []string{"counter/backlog-next-due"}, mutate: func(m *mutant) {
-			m.everyBacklog(func(b *audiosearch.Backlog, _ int) { b.NextDue = m.nextDue("") })
+		breaks: []string{"counter/all-next-due"}, mutate: func(m *mutant) {
+			m.everyStatsAll(func(o *audiosearch.OpenRuns, _ int) { o.NextDue = m.nextDue("") })
 		}},
 	{name: "takes a run that is due at no time for the next one",
-		breaks: []string{"counter/backlog-next-due"}, mutate: func(m *mutant) {
-			m.everyBacklog(func(b *audiosearch.Backlog, _ int) {
+		breaks: []string{"counter/all-next-due"}, mutate: func(m *mutant) {
+			m.everyStatsAll(func(o *audiosearch.OpenRuns, _ int) {
 				for _, r := range m.allRuns("org-a") {
 					if r.State == audiosearch.StatePending && r.DueAt.IsZero() {
-						b.NextDue = time.Time{}
+						o.NextDue = time.Time{}
 					}
 				}
 			})
 		}},
 	{name: "forgets those that are queued when it says what is due",
-		breaks: []string{"counter/backlog-next-due"}, mutate: func(m *mutant) {
-			m.everyBacklog(func(b *audiosearch.Backlog, _ int) {
-				b.NextDue = m.nextDue(audiosearch.StatePending)
+		breaks: []string{"counter/all-next-due"}, mutate: func(m *mutant) {
+			m.everyStatsAll(func(o *audiosearch.OpenRuns, _ int) {
+				o.NextDue = m.nextDue(audiosearch.StatePending)
 			})
 		}},
-	{name: "has a backlog of one more",
-		breaks: []string{"counter/backlog-most"}, mutate: func(m *mutant) {
-			m.backlog = func(ctx context.Context, most int) (audiosearch.Backlog, error) {
-				return m.db.Backlog(ctx, most+1)
+	{name: "counts the runs of all up to one more",
+		breaks: []string{"counter/all-most"}, mutate: func(m *mutant) {
+			m.statsAll = func(ctx context.Context, most int) (audiosearch.OpenRuns, error) {
+				return m.db.StatsAll(ctx, most+1)
 			}
 		}},
 
@@ -215,17 +215,17 @@ var statsMutants = []broken{
 		}},
 	{name: "counts all that is running, and then all that waits",
 		breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
-			m.backlog = func(ctx context.Context, most int) (audiosearch.Backlog, error) {
-				b, err := m.db.Backlog(ctx, most)
+			m.statsAll = func(ctx context.Context, most int) (audiosearch.OpenRuns, error) {
+				o, err := m.db.StatsAll(ctx, most)
 				conformance.Seam()
-				later, _ := m.db.Backlog(ctx, most)
-				b.Waiting = later.Waiting
-				return b, err
+				later, _ := m.db.StatsAll(ctx, most)
+				o.Waiting = later.Waiting
+				return o, err
 			}
 		}},
 	{name: "counts for nobody", breaks: []string{"counter/ended-context"}, mutate: func(m *mutant) {
-		m.backlog = func(_ context.Context, most int) (audiosearch.Backlog, error) {
-			return m.db.Backlog(context.Background(), most)
+		m.statsAll = func(_ context.Context, most int) (audiosearch.OpenRuns, error) {
+			return m.db.StatsAll(context.Background(), most)
 		}
 	}},
 	{name: "says not found when it cannot count",

@@ -23,29 +23,29 @@ func (s *subject) hasStats(t *testing.T, org string, most int, want audiosearch.
 	require.Equal(t, want, got, "Stats of %q up to %d", org, most)
 }
 
-// hasBacklog is hasStats for Backlog.
-func (s *subject) hasBacklog(t *testing.T, most int, want audiosearch.Backlog) {
+// hasStatsAll is hasStats for StatsAll.
+func (s *subject) hasStatsAll(t *testing.T, most int, want audiosearch.OpenRuns) {
 	t.Helper()
-	got, err := s.Counter.Backlog(t.Context(), most)
-	require.NoError(t, err, "Backlog up to %d", most)
+	got, err := s.Counter.StatsAll(t.Context(), most)
+	require.NoError(t, err, "StatsAll up to %d", most)
 	sameTime(t, "NextDue", want.NextDue, &got.NextDue)
-	require.Equal(t, want, got, "Backlog up to %d", most)
+	require.Equal(t, want, got, "StatsAll up to %d", most)
 }
 
-// aCount is a place of Stats or Backlog for runs like one.
+// aCount is a place of Stats or StatsAll for runs like one.
 type aCount struct {
 	state       audiosearch.State
 	termination audiosearch.Termination
 	stats       func(*audiosearch.Stats) *audiosearch.Count
-	backlog     func(*audiosearch.Backlog) *audiosearch.Count // nil: it has ended
+	all         func(*audiosearch.OpenRuns) *audiosearch.Count // nil: it has ended
 }
 
 // runCounts are where runs are counted.
 func runCounts() []aCount {
 	waiting := func(s *audiosearch.Stats) *audiosearch.Count { return &s.Waiting }
 	running := func(s *audiosearch.Stats) *audiosearch.Count { return &s.Running }
-	allWaiting := func(b *audiosearch.Backlog) *audiosearch.Count { return &b.Waiting }
-	allRunning := func(b *audiosearch.Backlog) *audiosearch.Count { return &b.Running }
+	allWaiting := func(o *audiosearch.OpenRuns) *audiosearch.Count { return &o.Waiting }
+	allRunning := func(o *audiosearch.OpenRuns) *audiosearch.Count { return &o.Running }
 	const ended = audiosearch.StateTerminated
 	return []aCount{
 		{audiosearch.StatePending, "", waiting, allWaiting},

@@ -200,7 +200,7 @@ func allRules() []rule {
 	return slices.Concat(datasetRules, datasetDeletionRules, catalogRules, catalogListRules, catalogScoringRules, missingKeyRules,
 		scoringRules, conflictRules, searchRules, filterRules, unscoredRules, windowRules, compactRules, scoreRaceRules,
 		classRules, batchRules, partRules, flipRules, partOtherRules, modelRules, modelOtherRules, modelOrderRules,
-		runRules, waitingRules, runUpdateRules, runListRules, statsRules, backlogRules, counterRules,
+		runRules, waitingRules, runUpdateRules, runListRules, statsRules, statsAllRules, counterRules,
 		resultRules, resultSetRules, staleRules, pruneRules, trimRules,
 		txCreateRules, txUpdateRules, shareRules, contextRules, breakRules, reopenRules)
 }

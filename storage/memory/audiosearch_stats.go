@@ -45,10 +45,10 @@ func (a *AudioSearch) Stats(
 	return stats, nil
 }
 
-// Backlog implements [audiosearch.Counter].
-func (a *AudioSearch) Backlog(ctx context.Context, most int) (audiosearch.Backlog, error) {
+// StatsAll implements [audiosearch.Counter].
+func (a *AudioSearch) StatsAll(ctx context.Context, most int) (audiosearch.OpenRuns, error) {
 	if err := ctx.Err(); err != nil {
-		return audiosearch.Backlog{}, err
+		return audiosearch.OpenRuns{}, err
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
@@ -60,7 +60,7 @@ func (a *AudioSearch) Backlog(ctx context.Context, most int) (audiosearch.Backlo
 			next = due
 		}
 	}
-	return audiosearch.Backlog{
+	return audiosearch.OpenRuns{
 		Waiting: mortise.CountUpTo(open.waiting, most),
 		Running: mortise.CountUpTo(open.running, most), NextDue: next,
 	}, nil

@@ -25,7 +25,7 @@ const (
 		" (" + oldestIn + "'QUEUED')"
 
 	// For a limit.
-	countBacklog = "SELECT" +
+	countOpenRuns = "SELECT" +
 		" (SELECT count(*) FROM (" + openIn + waitingStates + " LIMIT ?1))," +
 		" (SELECT count(*) FROM (" + openIn + runningStates + " LIMIT ?1))," +
 		" (SELECT min(due_at) FROM audiosearch_runs INDEXED BY audiosearch_runs_due" +
@@ -64,18 +64,18 @@ func (a *AudioSearch) Stats(
 	return stats, nil
 }
 
-// Backlog implements [audiosearch.Counter].
-func (a *AudioSearch) Backlog(ctx context.Context, most int) (b audiosearch.Backlog, err error) {
-	err = a.db.list(ctx, noOrg, countBacklog, []any{most + 1}, func(r *row) error {
-		b.Waiting = mortise.CountUpTo(r.number(0), most)
-		b.Running = mortise.CountUpTo(r.number(1), most)
-		b.NextDue = r.moment(2)
+// StatsAll implements [audiosearch.Counter].
+func (a *AudioSearch) StatsAll(ctx context.Context, most int) (open audiosearch.OpenRuns, err error) {
+	err = a.db.list(ctx, noOrg, countOpenRuns, []any{most + 1}, func(r *row) error {
+		open.Waiting = mortise.CountUpTo(r.number(0), most)
+		open.Running = mortise.CountUpTo(r.number(1), most)
+		open.NextDue = r.moment(2)
 		return nil
 	})
 	if err != nil {
-		return audiosearch.Backlog{}, err
+		return audiosearch.OpenRuns{}, err
 	}
-	return b, nil
+	return open, nil
 }
 
 // earlier returns the earlier one of two times, of which those that are zero are none.

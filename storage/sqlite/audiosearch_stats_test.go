@@ -31,7 +31,7 @@ func TestPlansOfStats(t *testing.T) {
 			"audiosearch_runs USING COVERING INDEX audiosearch_runs_states (state=? AND organization=?)",
 			"audiosearch_runs USING COVERING INDEX audiosearch_runs_terminations (organization=? AND termination=?)",
 		}, ""},
-		{countBacklog, 1, 2, []string{
+		{countOpenRuns, 1, 2, []string{
 			"audiosearch_runs USING COVERING INDEX audiosearch_runs_states (state=?)",
 		}, "audiosearch_runs USING INDEX audiosearch_runs_due (due_at>?)"},
 	} {
@@ -97,11 +97,11 @@ func TestStatsOfMany(t *testing.T) {
 		Datasets: audiosearch.Count{N: 3}, Videos: more, Waiting: most, Running: most,
 		Succeeded: more, ClientErrors: most, InternalErrors: most, OldestWaiting: time.UnixMicro(8).UTC(),
 	}, stats)
-	backlog, err := db.AudioSearch().Backlog(t.Context(), limit-1)
+	open, err := db.AudioSearch().StatsAll(t.Context(), limit-1)
 	require.NoError(t, err)
 	more.N--
-	want := audiosearch.Backlog{Waiting: more, Running: more, NextDue: time.UnixMicro(16).UTC()}
-	require.Equal(t, want, backlog)
+	want := audiosearch.OpenRuns{Waiting: more, Running: more, NextDue: time.UnixMicro(16).UTC()}
+	require.Equal(t, want, open)
 }
 
 // TestMigrateStats: runs that are there already are counted.
@@ -128,10 +128,10 @@ func TestMigrateStats(t *testing.T) {
 	require.Equal(t, audiosearch.Stats{
 		Waiting: two, Running: one, Succeeded: one, OldestWaiting: time.UnixMicro(1).UTC(),
 	}, stats)
-	backlog, err := db.AudioSearch().Backlog(t.Context(), 10)
+	open, err := db.AudioSearch().StatsAll(t.Context(), 10)
 	require.NoError(t, err)
-	want := audiosearch.Backlog{Waiting: two, Running: one, NextDue: time.UnixMicro(5).UTC()}
-	require.Equal(t, want, backlog)
+	want := audiosearch.OpenRuns{Waiting: two, Running: one, NextDue: time.UnixMicro(5).UTC()}
+	require.Equal(t, want, open)
 }
 
 // BenchmarkStats: what a service asks, of an organization with so many videos and runs.
@@ -145,9 +145,9 @@ func BenchmarkStats(b *testing.B) {
 					require.NoError(b, err)
 				}
 			})
-			b.Run("Backlog", func(b *testing.B) {
+			b.Run("StatsAll", func(b *testing.B) {
 				for b.Loop() {
-					_, err := db.AudioSearch().Backlog(b.Context(), mortise.MaxCount)
+					_, err := db.AudioSearch().StatsAll(b.Context(), mortise.MaxCount)
 					require.NoError(b, err)
 				}
 			})

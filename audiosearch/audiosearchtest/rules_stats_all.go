@@ -13,43 +13,43 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
-// backlogRules are the rules of Backlog.
-var backlogRules = []rule{
+// statsAllRules are the rules of StatsAll.
+var statsAllRules = []rule{
 	{Rule{
-		"counter/backlog", "Backlog counts the runs of all organizations that wait, and those that are " +
+		"counter/all", "StatsAll counts the runs of all organizations that wait, and those that are " +
 			"running, as they are now.",
 	}, needRuns | needCounterField,
 		func(t *testing.T, s *subject) {
-			s.hasBacklog(t, 100, audiosearch.Backlog{})
-			var want audiosearch.Backlog
+			s.hasStatsAll(t, 100, audiosearch.OpenRuns{})
+			var want audiosearch.OpenRuns
 			var runs []audiosearch.Run
 			for i, org := range []string{orgA, orgB, "", "org-c"} {
 				for n, c := range runCounts() {
 					for range i + n {
 						runs = append(runs, s.createRun(t, c.run(org, time.Hour)))
-						if c.backlog != nil {
-							c.backlog(&want).N++
+						if c.all != nil {
+							c.all(&want).N++
 						}
 					}
 				}
 			}
 			want.NextDue = moment(time.Hour)
-			s.hasBacklog(t, 100, want)
-			s.hasBacklog(t, max(want.Waiting.N, want.Running.N), want)
+			s.hasStatsAll(t, 100, want)
+			s.hasStatsAll(t, max(want.Waiting.N, want.Running.N), want)
 			for _, r := range runs {
 				s.updateRun(t, r, func(r *audiosearch.Run) { r.State = audiosearch.StateTerminating })
 			}
-			s.hasBacklog(t, 1000, audiosearch.Backlog{Running: exactly(len(runs))})
+			s.hasStatsAll(t, 1000, audiosearch.OpenRuns{Running: exactly(len(runs))})
 		}},
 
 	{Rule{
-		"counter/backlog-next-due", "NextDue is the earliest DueAt of the runs that wait, but for zero ones; " +
+		"counter/all-next-due", "NextDue is the earliest DueAt of the runs that wait, but for zero ones; " +
 			"zero if there is none.",
 	}, needRuns | needCounterField,
 		func(t *testing.T, s *subject) {
 			next := func(want time.Time) {
 				t.Helper()
-				got, err := s.Counter.Backlog(t.Context(), 100)
+				got, err := s.Counter.StatsAll(t.Context(), 100)
 				require.NoError(t, err)
 				sameTime(t, "NextDue", want, &got.NextDue)
 			}
@@ -81,8 +81,8 @@ var backlogRules = []rule{
 		}},
 
 	{Rule{
-		"counter/backlog-most",
-		"Each number of Backlog is exact up to most, and else it is most and More.",
+		"counter/all-most",
+		"Each number of StatsAll is exact up to most, and else it is most and More.",
 	}, needRuns | needCounterField,
 		func(t *testing.T, s *subject) {
 			for i := range 5 {
@@ -94,7 +94,7 @@ var backlogRules = []rule{
 				}
 			}
 			for most := 1; most < 20; most++ {
-				s.hasBacklog(t, most, audiosearch.Backlog{
+				s.hasStatsAll(t, most, audiosearch.OpenRuns{
 					Waiting: mortise.CountUpTo(10, most),
 					Running: mortise.CountUpTo(15, most), NextDue: moment(0),
 				})
@@ -109,8 +109,8 @@ func (s *subject) counterCalls() []call {
 			_, err := s.Counter.Stats(ctx, org, 10)
 			return err
 		}},
-		{"Backlog", func(ctx context.Context, _, _ string) error {
-			_, err := s.Counter.Backlog(ctx, 10)
+		{"StatsAll", func(ctx context.Context, _, _ string) error {
+			_, err := s.Counter.StatsAll(ctx, 10)
 			return err
 		}},
 	}
@@ -119,7 +119,7 @@ func (s *subject) counterCalls() []call {
 // counterRules are about both.
 var counterRules = []rule{
 	{Rule{
-		"counter/one-moment", "Stats and Backlog count runs at one moment: one that changes meanwhile is " +
+		"counter/one-moment", "Stats and StatsAll count runs at one moment: one that changes meanwhile is " +
 			"counted once.",
 	}, needCounter,
 		func(t *testing.T, s *subject) {
@@ -136,8 +136,8 @@ var counterRules = []rule{
 						return fmt.Errorf("%s runs wait, the oldest one since %s", got.Waiting, got.OldestWaiting)
 					}
 				} else {
-					var got audiosearch.Backlog
-					got, err = s.Counter.Backlog(t.Context(), 10)
+					var got audiosearch.OpenRuns
+					got, err = s.Counter.StatsAll(t.Context(), 10)
 					counts = []audiosearch.Count{got.Waiting, got.Running}
 				}
 				sum := 0
@@ -149,7 +149,7 @@ var counterRules = []rule{
 				}
 				return err
 			}
-			open := runCounts()[1:3] // of those that Backlog counts
+			open := runCounts()[1:3] // of those that StatsAll counts
 			conformance.Watch(t, 4, look, 100, func(n int) {
 				s.updateRun(t, r, func(r *audiosearch.Run) { r.State = open[n%len(open)].state })
 			})
@@ -177,15 +177,15 @@ var counterRules = []rule{
 			s.makeDataset(t, orgA, setA)
 			s.put(t, orgA, setA, video("a", nil), video("b", nil))
 			want := audiosearch.Stats{Datasets: exactly(1), Videos: exactly(2), OldestWaiting: moment(0)}
-			backlog := audiosearch.Backlog{Waiting: exactly(2), Running: exactly(2), NextDue: moment(0)}
+			open := audiosearch.OpenRuns{Waiting: exactly(2), Running: exactly(2), NextDue: moment(0)}
 			for _, c := range runCounts() {
 				s.createRun(t, c.run(orgA, 0))
 				c.stats(&want).N++
 			}
 			s.hasStats(t, orgA, 10, want)
-			s.hasBacklog(t, 10, backlog)
+			s.hasStatsAll(t, 10, open)
 			s.reopen(t)
 			s.hasStats(t, orgA, 10, want)
-			s.hasBacklog(t, 10, backlog)
+			s.hasStatsAll(t, 10, open)
 		}},
 }
