@@ -44,7 +44,7 @@
 // For package [github.com/seed-6363c74e/mortise/vault]:
 //
 //   - vault.Store keeps vaults, tokens with their fingerprints, the audit trail, and what
-//     is known of the keys. It is one interface of five parts, because they share
+//     is known of the keys. It is one interface of six parts, because they share
 //     transactions.
 //
 // For package [github.com/seed-6363c74e/mortise/audiosearch]:
@@ -135,8 +135,11 @@
 // that gives two insertions of one value, by whatever processes, one token. The same
 // transaction looks at the vault's revision and at the versions of keys that are required
 // or retired, so that neither a schema nor a key of yesterday gets anything in. Find out
-// first which tokens are taken, then write: a TakenError changes nothing. Tokenizing is
-// the hot path: FindTokens answers a whole batch with one query, the revision included.
+// first which tokens are taken, then write: a TakenError changes nothing. ImportTokens
+// checks the same in one transaction, and gives way to nobody: a token or a fingerprint
+// that is there otherwise refuses the whole call, and a row that is there exactly as it
+// is brought counts as stored. Tokenizing is the hot path: FindTokens answers a whole
+// batch with one query, the revision included.
 //
 // # On a key-value store
 //

@@ -30,7 +30,7 @@ type AuditEvent struct {
 	Kind         Kind
 	Actor        string
 	Vault        string
-	Tokens       []AuditToken // those that were shown or deleted
+	Tokens       []AuditToken // those that were imported, shown or deleted
 	Schema       *Schema      // as it is after a change of it
 }
 

@@ -26,6 +26,7 @@ type Kind string
 const (
 	KindTokenized     Kind = "tokenized"
 	KindInserted      Kind = "inserted"
+	KindImported      Kind = "imported"       // audited
 	KindDetokenized   Kind = "detokenized"    // audited
 	KindExported      Kind = "exported"       // audited, a page of rows at a time
 	KindDeleted       Kind = "deleted"        // audited

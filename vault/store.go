@@ -20,6 +20,7 @@ import (
 type Store interface {
 	Vaults
 	Tokens
+	Imports
 	Keys
 	Rotation
 	Audit
@@ -74,6 +75,23 @@ type Tokens interface {
 	DeleteToken(ctx context.Context, org, vault, token string, a AuditEvent) error
 }
 
+// Imports is the part of a [Store] that takes tokens which were given elsewhere.
+type Imports interface {
+	// ImportTokens stores rows under the tokens that they bring, all or none, and the audit
+	// event, in one step. A row whose token is there with the same Scope, Deterministic and
+	// Sealed is not stored again: what is there gets the fingerprints of versions that it
+	// has none of.
+	//
+	// It is a [*TakenError] if rows contradict what is stored, or each other, and nothing
+	// changes: if their tokens are there otherwise, deleted ones included, or are those of
+	// earlier rows of the call; or if a fingerprint of theirs is stored in their scope as
+	// another token's, or belongs to an earlier row of the call. It is [ErrNotFound],
+	// [ErrStale], [ErrUnknownKey], [ErrKeyRetired] or [ErrFull] as InsertTokens is, and
+	// fingerprints of a retired version count for nothing here, too. If several of these
+	// apply, it is one of them, whichever.
+	ImportTokens(ctx context.Context, org, vault string, revision int64, rows []Row, a AuditEvent) error
+}
+
 // Row is a stored token.
 type Row struct {
 	Organization  string
@@ -119,7 +137,8 @@ type Lookup struct {
 // ErrStale is what a [Store] returns if a vault's revision is not the one that the caller knows. A Service reads the vault and tries again.
 var ErrStale = errors.New("vault: the vault has another revision")
 
-// TakenError is what [Tokens.InsertTokens] returns if tokens cannot be given. A Service makes others and tries again.
+// TakenError is what [Tokens.InsertTokens] and [Imports.ImportTokens] return if tokens
+// cannot be given. A Service makes others and tries again; those of an import it looks at.
 type TakenError struct {
 	Rows []int // the rows of the call whose tokens are taken, in order
 }

@@ -55,6 +55,13 @@ func (f *failing) InsertTokens(ctx context.Context, org, id string, revision int
 	return f.Store.InsertTokens(ctx, org, id, revision, rows)
 }
 
+func (f *failing) ImportTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error {
+	if err := f.err("ImportTokens"); err != nil {
+		return err
+	}
+	return f.Store.ImportTokens(ctx, org, id, revision, rows, a)
+}
+
 func (f *failing) Rows(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
 	if err := f.err("Rows"); err != nil {
 		return nil, err

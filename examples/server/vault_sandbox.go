@@ -61,7 +61,7 @@ const (
 // sandboxTables is another name of the type, for a field of its own name would hide the method Vault.
 type sandboxTables = memory.Vault
 
-// sandboxStore takes values until it is full, and keeps no audit trail of what is shown.
+// sandboxStore takes values until it is full, and keeps no audit trail of what is shown and imported.
 type sandboxStore struct {
 	*sandboxTables
 
@@ -109,6 +109,32 @@ func (s *sandboxStore) InsertTokens(ctx context.Context, org, id string, revisio
 		}
 	}
 	return tokens, nil
+}
+
+// ImportTokens implements [vault.Imports]. What is there already takes no more room.
+func (s *sandboxStore) ImportTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row, _ vault.AuditEvent) error {
+	tokens := make([]string, len(rows))
+	for i := range rows {
+		tokens[i] = rows[i].Token
+	}
+	there, err := s.Rows(ctx, org, id, tokens)
+	if err != nil {
+		return err
+	}
+	size := 0
+	for i := range rows {
+		if there[i].Token == "" {
+			size += sandboxSize(&rows[i])
+		}
+	}
+	if err := s.take(org, size); err != nil {
+		return err
+	}
+	err = s.sandboxTables.ImportTokens(ctx, org, id, revision, rows, vault.AuditEvent{})
+	if err != nil {
+		s.giveBack(org, size)
+	}
+	return err
 }
 
 // DeleteToken implements [vault.Tokens].

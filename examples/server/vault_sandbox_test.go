@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/vault"
@@ -143,12 +144,33 @@ func TestSandboxGivesBack(t *testing.T) {
 			t.Errorf("%d bytes, want those of %d rows", got, step.kept)
 		}
 	}
-	for _, token := range []string{"a", "c", "e"} {
+	for _, step := range []struct {
+		rows []vault.Row
+		kept int
+	}{
+		{[]vault.Row{row("a", 1), row("f", 7)}, 4}, // the first is there
+		{[]vault.Row{row("f", 7)}, 4},
+		{[]vault.Row{row("g", 8), row("h", 7)}, 4}, // a value that has a token
+	} {
+		err := store.ImportTokens(t.Context(), "rival", "v1", v.Revision, step.rows, vault.AuditEvent{ID: [16]byte{1}, Organization: "rival"})
+		var taken *vault.TakenError
+		if err != nil && !errors.As(err, &taken) {
+			t.Fatal(err)
+		}
+		if got := store.kept["rival"]; got != step.kept*(100+sandboxRow) {
+			t.Errorf("%d bytes, want those of %d rows", got, step.kept)
+		}
+	}
+	page, err := store.AuditEvents(t.Context(), "rival", vault.AuditQuery{Limit: 10})
+	if err != nil || slices.ContainsFunc(page.Events, func(e vault.AuditEvent) bool { return e.ID == [16]byte{1} }) {
+		t.Errorf("the event of an import is kept: %v, %v", page.Events, err)
+	}
+	for _, token := range []string{"a", "c", "e", "f"} {
 		if err := r.service.Delete(t.Context(), "rival", "ops", "v1", token); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := store.kept["rival"]; got != 3*sandboxGone {
+	if got := store.kept["rival"]; got != 4*sandboxGone {
 		t.Errorf("%d bytes after all was deleted", got)
 	}
 }

@@ -50,11 +50,7 @@ func (s *Vault) InsertTokens(ctx context.Context, org, id string, revision int64
 	found := make([]string, len(rows))
 	var taken vault.TakenError
 	for i := range rows {
-		r := &vaultRow{Row: rows[i].Clone()}
-		r.Organization, r.Vault = org, id
-		r.Fingerprints = slices.DeleteFunc(r.Fingerprints, func(f vault.VersionedFingerprint) bool {
-			return s.db.vault.retired(vault.FingerprintKey, f.Version)
-		})
+		r := s.db.vault.row(org, id, &rows[i])
 		if found[i] = in.find(&r.Row); found[i] != "" {
 			in.more = append(in.more, moreFingerprints{found[i], r.Fingerprints})
 			continue
@@ -85,6 +81,16 @@ func (t *vaultTables) admits(r *vault.Row) error {
 		}
 	}
 	return nil
+}
+
+// row returns a row as it is stored: of a vault, and without fingerprints of versions that are retired.
+func (t *vaultTables) row(org, id string, of *vault.Row) *vaultRow {
+	r := &vaultRow{Row: of.Clone()}
+	r.Organization, r.Vault = org, id
+	r.Fingerprints = slices.DeleteFunc(r.Fingerprints, func(f vault.VersionedFingerprint) bool {
+		return t.retired(vault.FingerprintKey, f.Version)
+	})
+	return r
 }
 
 func (t *vaultTables) retired(p vault.Purpose, version int) bool {

@@ -44,31 +44,36 @@ func (t *tx) insertTokens(org, id string, revision int64, rows []vault.Row) ([]s
 	if err != nil {
 		return nil, err
 	}
-	wrote := t.wrote
+	return in.tokens, in.store(in.sift)
+}
+
+// store writes the rows, those that sift leaves to be written.
+func (in *vaultInsertion) store(sift func() error) error {
+	wrote := in.tx.wrote
 	if err := in.findScopes(); err != nil {
-		return nil, err
+		return err
 	}
 	if done, err := in.write(); done || err != nil {
-		return in.tokens, err
+		return err
 	}
 	if err := in.undo(); err != nil {
-		return nil, err
+		return err
 	}
-	t.wrote = wrote // it has changed nothing but for scopes, which say nothing without rows
-	if err := in.sift(); err != nil {
-		return nil, err
+	in.tx.wrote = wrote // it has changed nothing but for scopes, which say nothing without rows
+	if err := sift(); err != nil {
+		return err
 	}
 	done, err := in.write()
 	if err == nil && !done {
 		err = errTwice
 	}
-	return in.tokens, err
+	return err
 }
 
 // errTwice is of a caller who does not keep the contract.
 var errTwice = errors.New("sqlite: a row has two fingerprints of one version")
 
-// vaultInsertion is a call of InsertTokens, within the transaction.
+// vaultInsertion is a call of InsertTokens or ImportTokens, within the transaction.
 type vaultInsertion struct {
 	tx     *tx
 	vault  int
@@ -289,13 +294,18 @@ func (in *vaultInsertion) find(r *vault.Row, added map[scopedFingerprint]storedT
 		if found, ok = added[scopedFingerprint{r.Scope, *f}]; ok {
 			return found, true, nil
 		}
-		err = in.tx.query(rowByFingerprint, []any{f.Fingerprint[:], in.scopes[r.Scope], f.Version}, func(r *row) error {
-			found, ok = storedToken{r.text(0), r.number(1)}, true
-			return nil
-		})
-		if ok || err != nil {
+		if found, ok, err = in.ofFingerprint(r.Scope, f); ok || err != nil {
 			return found, ok, err
 		}
 	}
 	return storedToken{}, false, nil
+}
+
+// ofFingerprint returns the token that is stored of a fingerprint.
+func (in *vaultInsertion) ofFingerprint(scope string, f *vault.VersionedFingerprint) (found storedToken, ok bool, err error) {
+	err = in.tx.query(rowByFingerprint, []any{f.Fingerprint[:], in.scopes[scope], f.Version}, func(r *row) error {
+		found, ok = storedToken{r.text(0), r.number(1)}, true
+		return nil
+	})
+	return found, ok, err
 }

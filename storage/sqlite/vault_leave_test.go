@@ -24,6 +24,7 @@ func TestVaultLeave(t *testing.T) {
 		var rows []vault.Row
 		var added []vault.RowFingerprint
 		var resealed []vault.Resealed
+		tokens := make([]vault.AuditToken, 200)
 		for i := range 200 {
 			rows = append(rows, someRow("a", fmt.Sprint(round, "-", i), round*1000+i))
 			id := vault.RowID{Organization: "acme", Vault: "v1", Token: fmt.Sprint(round-1, "-", i)}
@@ -32,6 +33,9 @@ func TestVaultLeave(t *testing.T) {
 		}
 		for _, do := range []func(ctx context.Context) error{
 			func(ctx context.Context) error { _, err := tables.InsertTokens(ctx, "acme", "v1", 1, rows); return err },
+			func(ctx context.Context) error {
+				return tables.ImportTokens(ctx, "acme", "v1", 1, rows, vault.AuditEvent{ID: uuid.New(), Tokens: tokens})
+			},
 			func(ctx context.Context) error { _, err := tables.AddFingerprints(ctx, 2, added); return err },
 			func(ctx context.Context) error { _, err := tables.Reseal(ctx, resealed); return err },
 		} {
@@ -42,6 +46,7 @@ func TestVaultLeave(t *testing.T) {
 			cancel()
 			for i := range rows {
 				rows[i].Fingerprints[0].Version, rows[i].Sealed.Ciphertext[0] = 1, 's' // as they are, so that the next call is well
+				tokens[i] = vault.AuditToken{Token: "t", Scope: "a"}
 				added[i] = vault.RowFingerprint{Row: added[i].Row, Fingerprint: added[i].Fingerprint}
 				resealed[i].To.Ciphertext[0], resealed[i].From.Ciphertext[0] = 'a', 's'
 			}
@@ -93,6 +98,10 @@ func TestVaultTwice(t *testing.T) {
 		assert.Equal(t, []string{"new", "old"}, tokens)
 	})
 	begin(func() {
+		assert.NoError(t, tables.ImportTokens(t.Context(), "acme", "v1", 1, []vault.Row{both("imported", 4), both("older", 2)},
+			vault.AuditEvent{ID: uuid.UUID{2}, Organization: "acme", At: someTime}))
+	})
+	begin(func() {
 		refused, err := tables.AddFingerprints(t.Context(), 3, []vault.RowFingerprint{
 			{Row: old, Fingerprint: someFingerprint(1)}, {Row: old, Fingerprint: someFingerprint(2)}, // the second is not needed
 			{Row: older, Fingerprint: someFingerprint(1)}, {Row: older, Fingerprint: someFingerprint(3)}, // the first is another row's
@@ -118,7 +127,7 @@ func TestVaultTwice(t *testing.T) {
 	close(leave)
 	wg.Wait()
 	require.Equal(t, 2, runs)
-	require.Equal(t, []int{3}, numbers(t, db, "SELECT count(*) FROM vault_tokens"))
-	require.Equal(t, []int{3, 2}, numbers(t, db, "SELECT count(*) FROM vault_fingerprints GROUP BY version ORDER BY version"))
-	require.Equal(t, []int{1}, numbers(t, db, "SELECT count(*) FROM vault_audit"))
+	require.Equal(t, []int{4}, numbers(t, db, "SELECT count(*) FROM vault_tokens"))
+	require.Equal(t, []int{4, 2}, numbers(t, db, "SELECT count(*) FROM vault_fingerprints GROUP BY version ORDER BY version"))
+	require.Equal(t, []int{2}, numbers(t, db, "SELECT count(*) FROM vault_audit"))
 }

@@ -72,6 +72,7 @@ func TestPlansOfVault(t *testing.T) {
 		{undoFingerprints, "vault_fingerprints_row (version=? AND row>?)"},
 		{undoVaultRows, "INTEGER PRIMARY KEY (rowid>?)"},
 		{rowByFingerprint, key},
+		{rowOfToken, "vault_tokens " + tokens},
 		{tokenIsTaken, "COVERING INDEX sqlite_autoindex_vault_tokens_1 (vault=? AND token=?)"},
 		{vaultKeyByID, "PRIMARY KEY (purpose=? AND version=?)"},
 		{insertVaultKey, ""},

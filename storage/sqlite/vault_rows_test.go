@@ -122,6 +122,32 @@ func TestRefusedInsertionLeavesNothing(t *testing.T) {
 	require.Equal(t, []int{0}, numbers(t, db, "SELECT count(*) FROM vault_fingerprints f LEFT JOIN vault_tokens t ON t.seq = f.row AND t.token = f.token WHERE t.seq IS NULL"))
 }
 
+// TestRefusedImportLeavesNothing is that for imports, which also leave what is there as it was.
+func TestRefusedImportLeavesNothing(t *testing.T) {
+	db, tables := openVault(t)
+	more := func(r vault.Row, version, fingerprint int) vault.Row {
+		r.Fingerprints = append(r.Fingerprints, vault.VersionedFingerprint{Version: version, Fingerprint: someFingerprint(fingerprint)})
+		return r
+	}
+	_, err := tables.InsertTokens(t.Context(), "acme", "v1", 1, []vault.Row{someRow("a", "m", 1), someRow("a", "k", 9)})
+	require.NoError(t, err)
+	const all = "SELECT seq FROM vault_tokens UNION ALL SELECT row FROM vault_fingerprints UNION ALL SELECT seq FROM vault_audit"
+	before := numbers(t, db, all)
+	event := vault.AuditEvent{ID: uuid.New(), Organization: "acme", At: someTime}
+	for range 2 {
+		err = tables.ImportTokens(t.Context(), "acme", "v1", 1, []vault.Row{
+			someRow("a", "z", 2), more(someRow("a", "m", 1), 2, 1), someRow("a", "b", 9), someRow("b", "k", 3), someRow("a", "k", 9),
+		}, event)
+		require.Equal(t, &vault.TakenError{Rows: []int{2, 3, 4}}, err)
+		require.Equal(t, before, numbers(t, db, all))
+	}
+	imported := []vault.Row{someRow("a", "z", 2), more(someRow("a", "m", 1), 2, 1), someRow("a", "b", 4)}
+	require.NoError(t, tables.ImportTokens(t.Context(), "acme", "v1", 1, imported, event))
+	require.Equal(t, []int{4}, numbers(t, db, "SELECT count(*) FROM vault_tokens"))
+	require.Equal(t, []int{5}, numbers(t, db, "SELECT count(*) FROM vault_fingerprints f JOIN vault_tokens t ON t.seq = f.row AND t.token = f.token"))
+	require.Equal(t, []int{1}, numbers(t, db, "SELECT count(*) FROM vault_audit"))
+}
+
 // TestVaultRefusalsShareAGroup: what is refused has written nothing in the end, so the other operations of its transaction need not be done
 // again.
 func TestVaultRefusalsShareAGroup(t *testing.T) {
@@ -137,6 +163,9 @@ func TestVaultRefusalsShareAGroup(t *testing.T) {
 	insert := func(org string, revision int64, rows ...vault.Row) error {
 		_, err := tables.InsertTokens(t.Context(), org, "v1", revision, rows)
 		return err
+	}
+	imports := func(revision int64, rows ...vault.Row) error {
+		return tables.ImportTokens(t.Context(), "acme", "v1", revision, rows, event())
 	}
 	put := func(revision int64, left ...string) error {
 		return tables.PutVault(t.Context(), vault.Vault{Organization: "acme", ID: "v1", Revision: revision}, left, event())
@@ -155,6 +184,9 @@ func TestVaultRefusalsShareAGroup(t *testing.T) {
 		"a retired key":                            {vault.ErrKeyRetired, func() error { return insert("acme", 1, someRow("a", "w", 6), retired) }},
 		"a fingerprint too few":                    {vault.ErrUnknownKey, func() error { return insert("acme", 1, vault.Row{Token: "x", Deterministic: true}) }},
 		"a taken token, after one that is written": {&vault.TakenError{Rows: []int{1}}, func() error { return insert("acme", 1, someRow("a", "b", 7), someRow("a", "m", 8)) }},
+		"an import of a taken token":               {&vault.TakenError{Rows: []int{1}}, func() error { return imports(1, someRow("a", "b", 7), someRow("b", "m", 8)) }},
+		"an import of a value that has a token":    {&vault.TakenError{Rows: []int{1}}, func() error { return imports(1, someRow("new", "b", 7), someRow("a", "x", 1)) }},
+		"a stale import":                           {vault.ErrStale, func() error { return imports(2) }},
 		"no token":                                 {vault.ErrTokenNotFound, func() error { return tables.DeleteToken(t.Context(), "acme", "v1", "x", event()) }},
 		"a key that is not there":                  {vault.ErrUnknownKey, func() error { return tables.RequireKey(t.Context(), 7) }},
 		"a key that is needed":                     {vault.ErrKeyInUse, func() error { return tables.RetireKey(t.Context(), vault.SealKey, 1, 0) }},

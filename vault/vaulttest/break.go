@@ -13,6 +13,7 @@ const (
 	StorePart    Part = "Store"    // all of the following but the keyring, as when the database is away
 	VaultsPart   Part = "Vaults"   // vaults and their schemas
 	TokensPart   Part = "Tokens"   // tokens: looking them up, inserting, reading and deleting them
+	ImportsPart  Part = "Imports"  // tokens that were given elsewhere
 	KeysPart     Part = "Keys"     // what the store knows of the keys
 	RotationPart Part = "Rotation" // what changes keys under rows
 	AuditPart    Part = "Audit"    // the audit trail; a value is not shown without it, while other changes store their event themselves

@@ -175,6 +175,8 @@ func (s *subject) notThere(t *testing.T, org, id string) {
 	r.Organization, r.Vault = org, id
 	_, err = s.Store.InsertTokens(t.Context(), org, id, 1, []vault.Row{r})
 	require.ErrorIs(t, err, vault.ErrNotFound, "InsertTokens")
+	err = s.Store.ImportTokens(t.Context(), org, id, 1, []vault.Row{r}, newEvent(org, vault.KindImported, id, 0))
+	require.ErrorIs(t, err, vault.ErrNotFound, "ImportTokens")
 	_, err = s.Store.Rows(t.Context(), org, id, []string{"t"})
 	require.ErrorIs(t, err, vault.ErrNotFound, "Rows")
 	_, err = s.Store.ListRows(t.Context(), org, id, "", 10)

@@ -14,8 +14,8 @@ import (
 // your own program does then. The zero value injects nothing. Set the hooks before the
 // first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
-// An op is the interface and the method, as in "Vaults.PutVault", "Tokens.InsertTokens", "Keys.RegisterKey", "Rotation.Reseal",
-// "Audit.AddAuditEvent" or "Keyring.Fingerprint". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one to some ops. A hook may
+// An op is the interface and the method, as in "Vaults.PutVault", "Tokens.InsertTokens", "Imports.ImportTokens",
+// "Keys.RegisterKey", "Rotation.Reseal", "Audit.AddAuditEvent" or "Keyring.Fingerprint". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one to some ops. A hook may
 // also panic, block or call other parts of the program: whatever can happen while a backend is being called.
 type Faults struct {
 	// Before runs before the backend is called. If it returns an error, that is the answer, and the backend is not called.
@@ -55,7 +55,7 @@ func callFor[T any](f *Faults, op string, do func() (T, error)) (result T, err e
 	return result, nil
 }
 
-// Store wraps a store. The ops are the methods of "Vaults", "Tokens", "Keys", "Rotation" and "Audit".
+// Store wraps a store. The ops are the methods of "Vaults", "Tokens", "Imports", "Keys", "Rotation" and "Audit".
 func (f *Faults) Store(s vault.Store) vault.Store { return &faultyStore{s, f} }
 
 type faultyStore struct {
@@ -89,6 +89,10 @@ func (s *faultyStore) ListRows(ctx context.Context, org, id, after string, limit
 
 func (s *faultyStore) DeleteToken(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
 	return s.faults.call("Tokens.DeleteToken", func() error { return s.inner.DeleteToken(ctx, org, id, token, a) })
+}
+
+func (s *faultyStore) ImportTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error {
+	return s.faults.call("Imports.ImportTokens", func() error { return s.inner.ImportTokens(ctx, org, id, revision, rows, a) })
 }
 
 func (s *faultyStore) Keys(ctx context.Context) ([]vault.Key, error) {

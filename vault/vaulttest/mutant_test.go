@@ -27,6 +27,7 @@ type mutant struct {
 	rows                   func(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error)
 	listRows               func(ctx context.Context, org, id, after string, limit int) ([]vault.Row, error)
 	deleteToken            func(ctx context.Context, org, id, token string, a vault.AuditEvent) error
+	importTokens           func(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error
 	keys                   func(ctx context.Context) ([]vault.Key, error)
 	registerKey            func(ctx context.Context, k vault.Key) (vault.Key, error)
 	requireKey             func(ctx context.Context, version int) error
@@ -59,6 +60,7 @@ func newMutant(t *testing.T) *mutant {
 		rows:                   s.Rows,
 		listRows:               s.ListRows,
 		deleteToken:            s.DeleteToken,
+		importTokens:           s.ImportTokens,
 		keys:                   s.Keys,
 		registerKey:            s.RegisterKey,
 		requireKey:             s.RequireKey,
@@ -132,6 +134,13 @@ func (m *mutant) DeleteToken(ctx context.Context, org, id, token string, a vault
 		return err
 	}
 	return m.deleteToken(ctx, org, id, token, a)
+}
+
+func (m *mutant) ImportTokens(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error {
+	if err := m.fail(); err != nil {
+		return err
+	}
+	return m.importTokens(ctx, org, id, revision, rows, a)
 }
 
 func (m *mutant) Keys(ctx context.Context) ([]vault.Key, error) {

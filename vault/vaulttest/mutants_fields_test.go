@@ -139,10 +139,17 @@ var fieldMutants = []broken{
 		})
 	}},
 	{name: "knows at most 999 parameters", breaks: []string{
-		"tokens/insert-many", "tokens/find-many", "tokens/rows-many", "rotation/add-many", "rotation/reseal-many",
+		"tokens/insert-many", "tokens/find-many", "tokens/rows-many", "imports/many", "rotation/add-many", "rotation/reseal-many",
 	}, mutate: func(m *mutant) {
 		errMany := errors.New("too many parameters")
 		find, insert, rows, add, reseal := m.findTokens, m.insertTokens, m.rows, m.addFingerprints, m.reseal
+		imports := m.importTokens
+		m.importTokens = func(ctx context.Context, org, id string, revision int64, given []vault.Row, a vault.AuditEvent) error {
+			if len(given) > 999 {
+				return errMany
+			}
+			return imports(ctx, org, id, revision, given, a)
+		}
 		m.findTokens = func(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error) {
 			n := 0
 			for _, l := range lookups {

@@ -70,15 +70,23 @@ func (m *mutant) everyMaintenance(ask func(after *vault.RowID, limit *int), answ
 
 // everyInsertion applies change to all rows that the mutant is given.
 func (m *mutant) everyInsertion(change func(*vault.Row)) {
-	insert := m.insertTokens
+	insert, imports := m.insertTokens, m.importTokens
 	m.insertTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error) {
-		own := make([]vault.Row, len(rows))
-		for i := range rows {
-			own[i] = rows[i].Clone()
-			change(&own[i])
-		}
-		return insert(ctx, org, id, revision, own)
+		return insert(ctx, org, id, revision, changedRows(rows, change))
 	}
+	m.importTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error {
+		return imports(ctx, org, id, revision, changedRows(rows, change), a)
+	}
+}
+
+// changedRows returns copies of rows that a function has changed.
+func changedRows(rows []vault.Row, change func(*vault.Row)) []vault.Row {
+	own := make([]vault.Row, len(rows))
+	for i := range rows {
+		own[i] = rows[i].Clone()
+		change(&own[i])
+	}
+	return own
 }
 
 // everyLookup applies change to all lookups that the mutant is given.
@@ -137,10 +145,14 @@ func (m *mutant) everyEvent(change func(*vault.AuditEvent)) {
 
 // everyNewEvent applies change to all audit events that the mutant is given.
 func (m *mutant) everyNewEvent(change func(*vault.AuditEvent)) {
-	put, del, add := m.putVault, m.deleteToken, m.addAuditEvent
+	put, imports, del, add := m.putVault, m.importTokens, m.deleteToken, m.addAuditEvent
 	m.putVault = func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
 		change(&a)
 		return put(ctx, v, left, a)
+	}
+	m.importTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error {
+		change(&a)
+		return imports(ctx, org, id, revision, rows, a)
 	}
 	m.deleteToken = func(ctx context.Context, org, id, token string, a vault.AuditEvent) error {
 		change(&a)
@@ -163,7 +175,7 @@ func (m *mutant) everyAuditQuery(change func(*string, *vault.AuditQuery)) {
 
 // renamed applies change to every organization, vault, token and scope that the mutant is given, as a collation does.
 func (m *mutant) renamed(change func(string) string) {
-	get, put, find, insert, rows := m.vault, m.putVault, m.findTokens, m.insertTokens, m.rows
+	get, put, find, insert, imports, rows := m.vault, m.putVault, m.findTokens, m.insertTokens, m.importTokens, m.rows
 	m.vault = func(ctx context.Context, org, id string) (vault.Vault, error) {
 		return get(ctx, change(org), change(id))
 	}
@@ -182,6 +194,12 @@ func (m *mutant) renamed(change func(string) string) {
 			given[i].Token, given[i].Scope = change(given[i].Token), change(given[i].Scope)
 		}
 		return insert(ctx, change(org), change(id), revision, given)
+	}
+	m.importTokens = func(ctx context.Context, org, id string, revision int64, given []vault.Row, a vault.AuditEvent) error {
+		for i := range given {
+			given[i].Token, given[i].Scope = change(given[i].Token), change(given[i].Scope)
+		}
+		return imports(ctx, change(org), change(id), revision, given, a)
 	}
 	m.rows = func(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
 		own := make([]string, len(tokens))

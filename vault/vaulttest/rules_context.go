@@ -79,6 +79,10 @@ func (s *subject) storeCalls(x *sample) []call {
 			return err
 		}},
 		{"InsertTokens", func(ctx context.Context) error { _, err := insert(ctx); return err }},
+		{"ImportTokens", func(ctx context.Context) error {
+			r := row(uuid.NewString(), email, uuid.NewString(), 1, 2)
+			return s.Store.ImportTokens(ctx, orgB, "b", 1, rowsOf(b, []vault.Row{r}), e())
+		}},
 		{"Rows", func(ctx context.Context) error {
 			_, err := s.Store.Rows(ctx, orgA, v.ID, []string{"t1", "t9"})
 			return err
@@ -148,6 +152,10 @@ func (s *subject) failingCalls(x *sample) []call {
 		{"InsertTokens of a token that is there", func(ctx context.Context) error {
 			_, err := s.Store.InsertTokens(ctx, orgA, v.ID, 1, rowsOf(v, []vault.Row{row("t1", email, "other", 1, 2)}))
 			return err
+		}},
+		{"ImportTokens of a token that is there", func(ctx context.Context) error {
+			rows := rowsOf(v, []vault.Row{row("t1", email, "other", 1, 2), row("t7", email, "ann", 1, 2)})
+			return s.Store.ImportTokens(ctx, orgA, v.ID, 1, rows, newEvent(orgA, vault.KindImported, v.ID, 0))
 		}},
 		{"Rows of no vault", func(ctx context.Context) error { _, err := s.Store.Rows(ctx, orgB, "unknown", nil); return err }},
 		{"ListRows of no vault", func(ctx context.Context) error { _, err := s.Store.ListRows(ctx, orgB, "unknown", "", 1); return err }},

@@ -26,6 +26,8 @@ var reopenRules = []rule{
 			s.adds(t, v, ann)
 			s.gives(t, v, []string{"t1"}, row("t2", email, "ann", 2, 1, 4))
 			s.fill(t, 5, nil, filling(v, "t1", 5, "ann"))
+			imported := row("imported", "emails", "ann", 1, 2)
+			s.imports(t, v, imported)
 			s.reseals(t, 1, vault.Resealed{Row: id(v, "t1"), From: ann.Sealed, To: sealedAnew(ann, 2)})
 			for i := range 200 {
 				s.adds(t, v, row(fmt.Sprint("many", i), email, fmt.Sprint(i), 1, 2))
@@ -40,6 +42,8 @@ var reopenRules = []rule{
 			want := row("t1", email, "ann", 1, 2, 4, 5)
 			want.Sealed = sealedAnew(ann, 2)
 			s.hasRow(t, v, want)
+			s.hasRow(t, v, imported)
+			s.imports(t, v, imported)
 			require.Equal(t, tokens, s.dump(t, v))
 			s.usage(t, usage)
 			got := s.trail(t, orgA)
@@ -64,6 +68,7 @@ var reopenRules = []rule{
 			s.reopen(t)
 			s.noRow(t, v, row("t1", email, "ann", 1, 2))
 			s.takes(t, v, []int{0}, row("t1", email, "cleo", 2))
+			s.importTakes(t, v, []int{0}, row("t1", email, "ann", 2))
 			require.Equal(t, []string{""}, s.find(t, v, email, 1, "bea"))
 			require.Empty(t, s.trail(t, orgA))
 			s.adds(t, v, row("t3", email, "ann", 2))
@@ -80,6 +85,7 @@ var reopenRules = []rule{
 			s.refusesVault(t, changed(v), []string{email}, vault.ErrScopeInUse)
 			s.gives(t, v, []string{"t1"}, row("t9", email, "ann", 2, 1))
 			s.takes(t, v, []int{0}, row("t1", email, "cleo", 1, 2))
+			s.importTakes(t, v, []int{0, 1}, row("t9", email, "ann", 2, 1), row("t1", email, "cleo", 1, 2))
 			s.refuses(t, v, vault.ErrUnknownKey, row("t3", email, "cleo", 1))
 			sealed := row("t3", email, "cleo")
 			sealed.Sealed.Version = 3

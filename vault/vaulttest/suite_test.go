@@ -20,7 +20,7 @@ type broken struct {
 }
 
 func mutants() []broken {
-	return slices.Concat(fieldMutants, nameMutants, vaultMutants, scopeMutants, insertMutants, tokenMutants, listMutants, keyMutants, retireMutants,
+	return slices.Concat(fieldMutants, nameMutants, vaultMutants, scopeMutants, insertMutants, tokenMutants, importMutants, importRaceMutants, listMutants, keyMutants, retireMutants,
 		fingerprintMutants, resealMutants, raceMutants, auditMutants, ctxMutants, reopenMutants)
 }
 
