@@ -208,7 +208,7 @@ func TestPanicsOfServices(t *testing.T) {
 	h.broken = ""
 	requireStatus(http.StatusOK, credentials.as("", "POST", accept, ""))
 
-	values := newVaultRig(t, nil, &vault.Options{Tokenizer: panickyTokenizer{h}, Logger: quiet})
+	values := newVaultRig(t, nil, &vault.Options{Tokenizer: &panickyTokenizer{h: h}, Logger: quiet})
 	for broken, status := range map[string]int{"": http.StatusOK, "Token": http.StatusServiceUnavailable} {
 		h.broken = broken
 		requireStatus(status, values.post("/v1/vaults/v1/persons", `{"records":[{"fields":{"name":"Ada `+broken+`"}}]}`))
@@ -239,15 +239,14 @@ func (d panickyDirectory) Organization(context.Context, string) (trigger.Organiz
 	return o, nil
 }
 
-type panickyTokenizer struct{ h *panickyHost }
-
-func (t panickyTokenizer) CheckFormat(format string) error {
-	return new(vault.Formats).CheckFormat(format)
+type panickyTokenizer struct {
+	vault.Formats
+	h *panickyHost
 }
 
-func (t panickyTokenizer) Token(ctx context.Context, f vault.Field, value string, attempt int) (string, error) {
+func (t *panickyTokenizer) Tokens(ctx context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
 	t.h.call("Token")
-	return new(vault.Formats).Token(ctx, f, value, attempt)
+	return t.Formats.Tokens(ctx, requests)
 }
 
 type panickyScorer struct {

@@ -30,11 +30,14 @@ type tokensByValue struct {
 	tokens map[string]string
 }
 
-func (t *tokensByValue) Token(ctx context.Context, f vault.Field, value string, attempt int) (string, error) {
-	if token, ok := t.tokens[value]; ok {
-		return token, nil
+func (t *tokensByValue) Tokens(ctx context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
+	results, err := t.Formats.Tokens(ctx, requests)
+	for i := range results {
+		if token, ok := t.tokens[requests[i].Value.Reveal()]; ok {
+			results[i] = vault.TokenResult{Token: token}
+		}
 	}
-	return t.Formats.Token(ctx, f, value, attempt)
+	return results, err
 }
 
 // exampleStore is memory whose ciphertexts can be changed, and which can be corrupt as a whole.

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -345,6 +346,12 @@ type fixedTokenizer string
 
 func (fixedTokenizer) CheckFormat(string) error { return nil }
 
-func (t fixedTokenizer) Token(context.Context, vault.Field, string, int) (string, error) {
-	return string(t), nil
+func (fixedTokenizer) Limits() vault.BatchLimits { return vault.BatchLimits{} }
+
+func (t fixedTokenizer) Tokens(_ context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
+	return slices.Repeat([]vault.TokenResult{{Token: string(t)}}, len(requests)), nil
+}
+
+func (t fixedTokenizer) CheckTokens(_ context.Context, pairs []vault.TokenPair) ([]error, error) {
+	return make([]error, len(pairs)), nil
 }

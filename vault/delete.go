@@ -21,7 +21,7 @@ func (s *Service) delete(ctx context.Context, org, actor, vault, token string) e
 	if err != nil {
 		return unavailable("read a token", err)
 	}
-	if err := answered(len(rows), 1); err != nil {
+	if err := answered("the store", len(rows), 1); err != nil {
 		return err
 	}
 	if rows[0].Token == "" {

@@ -140,7 +140,7 @@ func (s *Service) rowsOf(ctx context.Context, org, vault string, items []TokenIt
 	if err != nil {
 		return nil, unavailable("read tokens", err)
 	}
-	if err := answered(len(found), len(tokens)); err != nil {
+	if err := answered("the store", len(found), len(tokens)); err != nil {
 		return nil, err
 	}
 	rows := make([]Row, len(items))
@@ -168,29 +168,30 @@ func (s *Service) reveal(ctx context.Context, k *knownVault, actor string, rows 
 	var corrupt, unknown itemErrors
 	shown := 0
 	values := make([]Revealed, len(rows))
-	for i := range rows {
-		r := &rows[i]
-		text, err := s.show(ctx, k, r, redactions[i])
-		if shown += len(text); shown > s.opts.MaxShown {
-			return nil, fmt.Errorf("%w: %d bytes are the most; ask for fewer tokens", ErrTooMuch, s.opts.MaxShown)
-		}
+	err = s.show(ctx, k, rows, redactions, func(i int, value Value, err error) error {
 		switch {
 		case errors.Is(err, ErrCorrupt):
 			corrupt.add(i, err)
-			continue
-		case errors.Is(err, ErrUnknownKey):
-			unknown.add(i, err)
-			continue
 		case err != nil:
-			return nil, err
+			unknown.add(i, err)
 		}
-		values[i] = Revealed{Token: r.Token, Redaction: redactions[i], Value: NewValue(text)}
-		e.Tokens = append(e.Tokens, AuditToken{Token: r.Token, Scope: r.Scope, Redaction: redactions[i]})
+		if shown += len(value.Reveal()); shown > s.opts.MaxShown {
+			return fmt.Errorf("%w: %d bytes are the most; ask for fewer tokens", ErrTooMuch, s.opts.MaxShown)
+		}
+		values[i] = Revealed{Token: rows[i].Token, Redaction: redactions[i], Value: value}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	for _, errs := range []*itemErrors{&corrupt, &unknown} {
 		if err := errs.err(); err != nil {
 			return nil, err
 		}
+	}
+	e.Tokens = make([]AuditToken, len(rows))
+	for i := range rows {
+		e.Tokens[i] = AuditToken{Token: rows[i].Token, Scope: rows[i].Scope, Redaction: redactions[i]}
 	}
 	if err := s.store.AddAuditEvent(ctx, e); err != nil {
 		return nil, unavailable("store the audit event", err)
@@ -198,32 +199,62 @@ func (s *Service) reveal(ctx context.Context, k *knownVault, actor string, rows 
 	return values, nil
 }
 
-// show returns what a redaction shows of a row's value.
-func (s *Service) show(ctx context.Context, k *knownVault, r *Row, redaction Redaction) (string, error) {
-	if redaction.shows() == 0 {
-		return RedactedText, nil
+// show calls each for every row, in order, with what its redaction shows of its value, or with the [TokenError] of one that cannot be had.
+// Of values that are not shown as they are it holds no more than Options.MaxShown at a time, or one.
+func (s *Service) show(ctx context.Context, k *knownVault, rows []Row, redactions []Redaction, each func(i int, value Value, err error) error) error {
+	items := make([]OpenItem, 0, len(rows))
+	for i := range rows {
+		if redactions[i].shows() > 0 {
+			items = append(items, rows[i].open())
+		}
 	}
-	text, err := s.open(ctx, r)
-	if err != nil {
-		return "", err
+	part := BatchLimits{Bytes: s.opts.MaxShown}
+	var opened []OpenResult // of the items from first on
+	first, next := 0, 0
+	for i := range rows {
+		if redactions[i].shows() == 0 {
+			if err := each(i, redactedValue, nil); err != nil {
+				return err
+			}
+			continue
+		}
+		if next == first+len(opened) {
+			var err error
+			first = next
+			if opened, err = s.open(ctx, items[first:partEnd(part, items, first, (*OpenItem).size)]); err != nil {
+				return err
+			}
+		}
+		r := opened[next-first]
+		next++
+		if r.Err == nil && redactions[i] == Masked {
+			f := k.fieldsOf(&rows[i])[0]
+			r.Value = NewValue(f.mask().Apply(r.Value.Reveal()))
+		}
+		if err := each(i, r.Value, r.Err); err != nil {
+			return err
+		}
 	}
-	if redaction == Masked {
-		f := k.fieldsOf(r)[0]
-		text = f.mask().Apply(text)
-	}
-	return text, nil
+	return nil
 }
 
-// open returns a row's value. An error names the token.
-func (s *Service) open(ctx context.Context, r *Row) (string, error) {
-	text, err := s.keyring.Open(ctx, r.scope(), r.Token, r.Sealed)
-	switch {
-	case errors.Is(err, ErrCorrupt), errors.Is(err, ErrUnknownKey):
-		return "", &TokenError{r.Token, err}
-	case err != nil:
-		return "", unavailable("open a value", err)
+var redactedValue = NewValue(RedactedText)
+
+// open is what a keyring needs to open the row's value.
+func (r *Row) open() OpenItem { return OpenItem{r.scope(), r.Token, r.Sealed} }
+
+// open opens values. The errors of items are [TokenError]s.
+func (s *Service) open(ctx context.Context, items []OpenItem) ([]OpenResult, error) {
+	opened, err := s.keyring.Open(ctx, items)
+	if err != nil {
+		return nil, unavailable("open values", err)
 	}
-	return string(text), nil
+	for i := range opened {
+		if r := &opened[i]; r.Err != nil {
+			*r = OpenResult{Err: &TokenError{items[i].Token, r.Err}}
+		}
+	}
+	return opened, nil
 }
 
 // allowed returns how much of a row's value may be shown: the least that any of its columns allows.

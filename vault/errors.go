@@ -206,11 +206,3 @@ func unavailable(what string, err error) error {
 	}
 	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, err)
 }
-
-// answered returns an error if a store has not answered for everything that it was asked.
-func answered(got, asked int) error {
-	if got != asked {
-		return fmt.Errorf("%w: the store answered for %d of %d", ErrUnavailable, got, asked)
-	}
-	return nil
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -123,25 +124,44 @@ func (u *upperCodes) CheckFormat(format string) error {
 	return u.Formats.CheckFormat(format)
 }
 
-func (u *upperCodes) Token(ctx context.Context, f vault.Field, value string, attempt int) (string, error) {
-	if f.Format != "code" {
-		return u.Formats.Token(ctx, f, value, attempt)
+func (u *upperCodes) Tokens(ctx context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
+	ours := slices.Clone(requests)
+	for i := range ours {
+		if ours[i].Field.Format == "code" {
+			ours[i].Field.Format = "prefix:c-"
+		}
 	}
-	f.Format = "prefix:C-"
-	token, err := u.Formats.Token(ctx, f, value, attempt)
-	return strings.ToUpper(token), err
+	results, err := u.Formats.Tokens(ctx, ours)
+	for i := range results {
+		if requests[i].Field.Format == "code" {
+			results[i].Token = strings.ToUpper(results[i].Token)
+		}
+	}
+	return results, err
+}
+
+func (u *upperCodes) CheckTokens(ctx context.Context, pairs []vault.TokenPair) ([]error, error) {
+	ours := slices.Clone(pairs)
+	for i := range ours {
+		if ours[i].Field.Format == "code" {
+			ours[i].Field.Format = "prefix:c-"
+			ours[i].Token = strings.ToLower(ours[i].Token)
+		}
+	}
+	return u.Formats.CheckTokens(ctx, ours)
 }
 
 func ExampleTokenizer() {
 	s := vault.Schema{Tables: []vault.Table{{Name: "parts", Columns: []vault.Column{{Name: "serial", Tokenization: vault.Deterministic, Format: "code"}}}}}
 	fmt.Println(s.Validate(nil))
 	fmt.Println(s.Validate(new(upperCodes)))
-	token, err := new(upperCodes).Token(context.Background(), vault.Field{Format: "code"}, "12345", 0)
-	fmt.Println(token[:2], len(token), err)
+	requests := []vault.TokenRequest{{Field: vault.Field{Format: "code"}, Value: vault.NewValue("12345")}}
+	tokens, err := new(upperCodes).Tokens(context.Background(), requests)
+	fmt.Println(tokens[0].Token[:2], len(tokens[0].Token), tokens[0].Err, err)
 	// Output:
 	// vault: invalid request: tables[0].columns[0].format: must be "uuid", "prefix:NAME_", "digits" (or "digits:luhn", "digits:last4", "digits:luhn,last4") or "email" (or "email:DOMAIN")
 	// <nil>
-	// C- 28 <nil>
+	// C- 28 <nil> <nil>
 }
 
 // What the service does can be counted, without a value in it.

@@ -64,24 +64,27 @@ func (s *Service) exportPage(ctx context.Context, org, actor, vault, after strin
 	if err != nil {
 		return nil, err
 	}
-	page := make([]exported, len(rows))
+	redactions := make([]Redaction, len(rows))
 	for i := range rows {
+		if redactions[i], err = s.allowed(ctx, k, &rows[i], allow); err != nil {
+			return nil, err
+		}
+	}
+	e.Tokens = make([]AuditToken, 0, len(rows))
+	page := make([]exported, len(rows))
+	err = s.show(ctx, k, rows, redactions, func(i int, value Value, err error) error {
 		r := &rows[i]
-		redaction, err := s.allowed(ctx, k, r, allow)
-		if err != nil {
-			return nil, err
+		if err != nil && !errors.Is(err, ErrCorrupt) {
+			return err
 		}
-		page[i].Exported = Exported{r.Scope, Revealed{Token: r.Token, Redaction: redaction}}
-		text, err := s.show(ctx, k, r, redaction)
-		switch {
-		case errors.Is(err, ErrCorrupt):
-			page[i].err = err
-			continue
-		case err != nil:
-			return nil, err
+		page[i] = exported{Exported{r.Scope, Revealed{r.Token, redactions[i], value}}, err}
+		if err == nil {
+			e.Tokens = append(e.Tokens, AuditToken{Token: r.Token, Scope: r.Scope, Redaction: redactions[i]})
 		}
-		page[i].Value = NewValue(text)
-		e.Tokens = append(e.Tokens, AuditToken{Token: r.Token, Scope: r.Scope, Redaction: redaction})
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(e.Tokens) > 0 {
 		if err := s.store.AddAuditEvent(ctx, e); err != nil {

@@ -12,20 +12,72 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// Tokenizer makes the tokens of new values. It is safe for concurrent use.
+// Tokenizer makes the tokens of new values, and knows those that others made.
 //
-// A token must not be computable from the value: it is what everybody may see. The service stores it under a unique constraint and asks
-// again if it is taken.
+// Tokens and CheckTokens take many values at once, of any columns, as many as Limits says.
+// They answer for each, in their order; with another number of answers, or the error of a
+// call, the tokenizer is unavailable. The error of a value is [ErrFormat] or
+// [ErrExhausted]; any other means that the tokenizer is unavailable. No error holds a value.
+//
+// A Tokenizer is safe for concurrent use. It keeps nothing of its arguments and changes
+// none; results are the receiver's own.
 type Tokenizer interface {
 	// CheckFormat returns an error that says what a column's Format may be, if it is not that.
 	CheckFormat(format string) error
 
-	// Token returns a random token for a value that is about to be stored: 1 to 255 bytes of UTF-8, without U+0000. attempt counts from 0, how often
-	// the token before was taken. A value that does not fit the format is an error that wraps [ErrFormat]; it says what would fit and
-	// never holds the value. It is [ErrExhausted] if there are no further tokens.
-	Token(ctx context.Context, f Field, value string, attempt int) (string, error)
+	// Limits returns the most that one call of Tokens or CheckTokens takes. [New] asks for
+	// it once; it must not change.
+	Limits() BatchLimits
+
+	// Tokens returns a random token for each value that is about to be stored: 1 to 255
+	// bytes of UTF-8, without U+0000. It must not be computable from the value, for it is
+	// what everybody may see. The service stores it under a unique constraint, and asks
+	// again if it is taken; so it may also be that two tokens of a call are the same.
+	//
+	// A value that does not fit the format of its field is an error that wraps [ErrFormat]
+	// and says what would fit. It is [ErrExhausted] if there are no further tokens.
+	Tokens(ctx context.Context, requests []TokenRequest) ([]TokenResult, error)
+
+	// CheckTokens says of values and the tokens that they have elsewhere whether these fit:
+	// nil, or an error that wraps [ErrFormat] and says what would, if the value or the token
+	// does not fit the field's format. A token that equals its value never fits.
+	CheckTokens(ctx context.Context, pairs []TokenPair) ([]error, error)
+}
+
+// TokenRequest asks for a token.
+type TokenRequest struct {
+	Field   Field
+	Value   Value
+	Attempt int // from 0: how often the token before was taken
+}
+
+// TokenResult is what became of a [TokenRequest].
+type TokenResult struct {
+	Token string // if Err is nil
+	Err   error
+}
+
+// TokenPair is a value and the token that it has elsewhere.
+type TokenPair struct {
+	Field Field
+	Value Value
+	Token string
+}
+
+// check returns an error if the token can be no value's, or not this one's, whatever the
+// field is.
+func (p *TokenPair) check() error {
+	if problem := name.Problem(p.Token); problem != "" {
+		return fmt.Errorf("%w: its token %s", ErrFormat, problem)
+	}
+	if p.Token == p.Value.Reveal() {
+		return fmt.Errorf("%w: its token must be another text than the value", ErrFormat)
+	}
+	return nil
 }
 
 // Formats is the [Tokenizer] that a service uses by default. Its tokens are random. A column's format is one of
@@ -40,6 +92,11 @@ type Tokenizer interface {
 //
 // A shape of fewer than 10^6 tokens is refused with [ErrFormat] for the values that have it: the vault would soon be full, and the tokens
 // could be guessed. A token of digits never equals its value.
+//
+// Tokens that others made fit if they have the shape of those of Formats: a UUID of any
+// version, in the 36 characters of RFC 9562 section 4, in either case; the prefix and 26
+// letters a to z and digits 2 to 7; as many digits as the value, with the check digit and
+// the last four that the format asks for; an address of the format's domain.
 type Formats struct {
 	EmailDomain string    // of "email"; "" is DefaultEmailDomain
 	Rand        io.Reader // nil is crypto/rand.Reader; must be safe for concurrent use
@@ -54,64 +111,146 @@ func (t *Formats) CheckFormat(format string) error {
 	return err
 }
 
-// Token implements [Tokenizer].
-func (t *Formats) Token(_ context.Context, f Field, value string, _ int) (string, error) {
-	make, err := t.parse(f.Format)
-	if err != nil {
-		return "", err
-	}
+// Limits implements [Tokenizer]: there are none.
+func (*Formats) Limits() BatchLimits { return BatchLimits{} }
+
+// Tokens implements [Tokenizer].
+func (t *Formats) Tokens(_ context.Context, requests []TokenRequest) ([]TokenResult, error) {
 	random := t.Rand
 	if random == nil {
 		random = rand.Reader
 	}
-	return make(random, value)
+	results := make([]TokenResult, len(requests))
+	var last parsedFormat
+	for i := range requests {
+		r, result := &requests[i], &results[i]
+		f, err := last.parse(t, r.Field.Format)
+		if err == nil {
+			result.Token, err = f.token(random, r.Value.Reveal())
+		}
+		if err != nil {
+			*result = TokenResult{Err: err}
+		}
+	}
+	return results, nil
 }
 
-// generator makes a token for a value.
-type generator func(random io.Reader, value string) (string, error)
+// CheckTokens implements [Tokenizer].
+func (t *Formats) CheckTokens(_ context.Context, pairs []TokenPair) ([]error, error) {
+	errs := make([]error, len(pairs))
+	var last parsedFormat
+	for i := range pairs {
+		p := &pairs[i]
+		f, err := last.parse(t, p.Field.Format)
+		if err == nil {
+			err = f.check(p.Value.Reveal(), p.Token)
+		}
+		if err == nil {
+			err = p.check()
+		}
+		errs[i] = err
+	}
+	return errs, nil
+}
+
+// form is a shape of tokens.
+type form interface {
+	// token returns a random token for a value.
+	token(random io.Reader, value string) (string, error)
+
+	// check returns an error if the value or the token does not have the shape.
+	check(value, token string) error
+}
+
+// parsedFormat is the last format that was parsed: as a rule, the next one is the same.
+type parsedFormat struct {
+	format string
+	form   form
+}
+
+func (p *parsedFormat) parse(t *Formats, format string) (form, error) {
+	if p.form == nil || p.format != format {
+		f, err := t.parse(format)
+		if err != nil {
+			return nil, err
+		}
+		*p = parsedFormat{format, f}
+	}
+	return p.form, nil
+}
 
 var errFormatName = errors.New(`must be "uuid", "prefix:NAME_", "digits" (or "digits:luhn", "digits:last4", "digits:luhn,last4") or "email" (or "email:DOMAIN")`)
 
-func (t *Formats) parse(format string) (generator, error) {
+func (t *Formats) parse(format string) (form, error) {
 	kind, param, hasParam := strings.Cut(format, ":")
 	switch {
 	case format == "", format == "uuid":
-		return newUUID, nil
+		return uuids{}, nil
 	case kind == "prefix" && validPrefix(param):
-		return func(random io.Reader, _ string) (string, error) { return randomText(random, param) }, nil
+		return prefixed(param), nil
 	case kind == "digits":
 		if d, ok := parseDigits(param, hasParam); ok {
-			return d.token, nil
+			return d, nil
 		}
 	case format == "email" && t.EmailDomain == "":
-		return emailOf(DefaultEmailDomain), nil
+		return emails(DefaultEmailDomain), nil
 	case format == "email":
 		if !validDomain(t.EmailDomain) {
 			return nil, errors.New("must name a domain: Formats.EmailDomain is none")
 		}
-		return emailOf(t.EmailDomain), nil
+		return emails(t.EmailDomain), nil
 	case kind == "email" && validDomain(param):
-		return emailOf(param), nil
+		return emails(param), nil
 	}
 	return nil, errFormatName
 }
 
-func newUUID(random io.Reader, _ string) (string, error) {
+// uuids are tokens of the format "uuid".
+type uuids struct{}
+
+func (uuids) token(random io.Reader, _ string) (string, error) {
 	id, err := uuid.NewRandomFromReader(random)
 	return id.String(), err
 }
 
-// base32Text is the alphabet of RFC 4648 section 6 in lower case, so that mail systems and file names keep it.
-var base32Text = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+func (uuids) check(_, token string) error {
+	const canonical = 36 // uuid.Validate takes other forms, too, each of another length
+	if len(token) != canonical || uuid.Validate(token) != nil {
+		return fmt.Errorf("%w: its token must be a UUID of 36 characters", ErrFormat)
+	}
+	return nil
+}
 
-// randomText returns a prefix and 26 characters, each of 5 random bits.
+// prefixed are tokens of the format "prefix:", by the prefix.
+type prefixed string
+
+func (prefix prefixed) token(random io.Reader, _ string) (string, error) {
+	return randomText(random, string(prefix))
+}
+
+func (prefix prefixed) check(_, token string) error {
+	text, ok := strings.CutPrefix(token, string(prefix))
+	if !ok || len(text) != randomChars || strings.Trim(text, base32Alphabet) != "" {
+		return fmt.Errorf("%w: its token must be %s and %d letters a to z and digits 2 to 7", ErrFormat, string(prefix), randomChars)
+	}
+	return nil
+}
+
+const base32Alphabet = "abcdefghijklmnopqrstuvwxyz234567"
+
+// base32Text is the alphabet of RFC 4648 section 6 in lower case, so that mail systems and file names keep it.
+var base32Text = base32.NewEncoding(base32Alphabet).WithPadding(base32.NoPadding)
+
+// randomChars is how many random characters a text has, each of 5 bits.
+const randomChars = 26
+
+// randomText returns a prefix and random characters.
 func randomText(random io.Reader, prefix string) (string, error) {
-	const chars = 26
-	var bits [(chars*5 + 7) / 8]byte
+	var bits [(randomChars*5 + 7) / 8]byte
 	if _, err := io.ReadFull(random, bits[:]); err != nil {
 		return "", fmt.Errorf("read randomness: %w", err)
 	}
-	return prefix + base32Text.EncodeToString(bits[:])[:chars], nil
+	return prefix + base32Text.EncodeToString(bits[:])[:randomChars], nil
 }
 
 func validPrefix(prefix string) bool {
@@ -150,14 +289,27 @@ func isAlphanumeric(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
 }
 
-func emailOf(domain string) generator {
-	return func(random io.Reader, value string) (string, error) {
-		if !isEmail(value) {
-			return "", fmt.Errorf("%w: an email address is needed", ErrFormat)
-		}
-		local, err := randomText(random, "")
-		return local + "@" + domain, err
+// emails are tokens of the format "email", by the domain.
+type emails string
+
+var errNoEmail = fmt.Errorf("%w: an email address is needed", ErrFormat)
+
+func (domain emails) token(random io.Reader, value string) (string, error) {
+	if !isEmail(value) {
+		return "", errNoEmail
 	}
+	local, err := randomText(random, "")
+	return local + "@" + string(domain), err
+}
+
+func (domain emails) check(value, token string) error {
+	switch {
+	case !isEmail(value):
+		return errNoEmail
+	case !isEmail(token) || token[strings.LastIndexByte(token, '@')+1:] != string(domain):
+		return fmt.Errorf("%w: its token must be an email address of %s", ErrFormat, string(domain))
+	}
+	return nil
 }
 
 // isEmail reports whether a value looks like an address: a local part of 1 to 64 bytes and a domain (RFC 5321 section 4.5.3.1), without spaces

@@ -51,17 +51,23 @@ func (d digits) least() int {
 	return n
 }
 
-func (d digits) token(random io.Reader, value string) (string, error) {
-	for _, c := range []byte(value) {
-		if c < '0' || c > '9' {
-			return "", fmt.Errorf("%w: digits only are needed, without spaces and dashes", ErrFormat)
-		}
+// fits returns an error if there are no tokens for a value.
+func (d digits) fits(value string) error {
+	if !digitsOnly(value) {
+		return fmt.Errorf("%w: digits only are needed, without spaces and dashes", ErrFormat)
 	}
 	if least := d.least(); len(value) < least || len(value) > maxDigits {
-		return "", fmt.Errorf("%w: %d to %d digits are needed, for there must be a million tokens or more", ErrFormat, least, maxDigits)
+		return fmt.Errorf("%w: %d to %d digits are needed, for there must be a million tokens or more", ErrFormat, least, maxDigits)
 	}
 	if d.luhn && luhnSum(value) != 0 {
-		return "", fmt.Errorf("%w: the check digit is wrong (Luhn)", ErrFormat)
+		return fmt.Errorf("%w: the check digit is wrong (Luhn)", ErrFormat)
+	}
+	return nil
+}
+
+func (d digits) token(random io.Reader, value string) (string, error) {
+	if err := d.fits(value); err != nil {
+		return "", err
 	}
 	for range maxTries {
 		token, err := d.random(random, value)
@@ -70,6 +76,30 @@ func (d digits) token(random io.Reader, value string) (string, error) {
 		}
 	}
 	return "", errNotRandom
+}
+
+func (d digits) check(value, token string) error {
+	if err := d.fits(value); err != nil {
+		return err
+	}
+	switch {
+	case len(token) != len(value) || !digitsOnly(token):
+		return fmt.Errorf("%w: its token must be as many digits as the value", ErrFormat)
+	case d.luhn && luhnSum(token) != 0:
+		return fmt.Errorf("%w: the check digit of its token is wrong (Luhn)", ErrFormat)
+	case d.last4 && token[len(token)-keptDigits:] != value[len(value)-keptDigits:]:
+		return fmt.Errorf("%w: its token must end like the value, in the same %d digits", ErrFormat, keptDigits)
+	}
+	return nil
+}
+
+func digitsOnly(text string) bool {
+	for _, c := range []byte(text) {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // maxTries bounds how often randomness is asked for, where one answer of a million will not do as a rule.

@@ -13,6 +13,16 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
+// tokenOf returns a token for a value of a format.
+func tokenOf(t testing.TB, formats *vault.Formats, format, value string) (string, error) {
+	t.Helper()
+	requests := []vault.TokenRequest{{Field: vault.Field{Format: format}, Value: vault.NewValue(value)}}
+	results, err := formats.Tokens(t.Context(), requests)
+	require.NoError(t, err)
+	require.Len(t, results, 1)
+	return results[0].Token, results[0].Err
+}
+
 func TestFormats(t *testing.T) {
 	const card = "4111111111111111"
 	for _, c := range []struct{ format, value, pattern string }{
@@ -42,7 +52,7 @@ func TestFormats(t *testing.T) {
 		require.NoError(t, formats.CheckFormat(c.format), c.format)
 		seen := make(map[string]bool)
 		for range 50 {
-			token, err := formats.Token(t.Context(), vault.Field{Format: c.format}, c.value, 0)
+			token, err := tokenOf(t, formats, c.format, c.value)
 			require.NoError(t, err, c.format)
 			require.Regexp(t, regexp.MustCompile(c.pattern), token, c.format)
 			require.NotEqual(t, c.value, token)
@@ -54,7 +64,7 @@ func TestFormats(t *testing.T) {
 		require.Greater(t, len(seen), 45, "%s: tokens are not random", c.format)
 	}
 	other := &vault.Formats{EmailDomain: "tokens.example"}
-	token, err := other.Token(t.Context(), vault.Field{Format: "email"}, "ada@example.com", 0)
+	token, err := tokenOf(t, other, "email", "ada@example.com")
 	require.NoError(t, err)
 	require.True(t, strings.HasSuffix(token, "@tokens.example"))
 }
@@ -81,7 +91,7 @@ func TestFormatsRefuseValues(t *testing.T) {
 		{"email", strings.Repeat("a", 65) + "@example.com"},
 		{"email", "ada@" + strings.Repeat("a", 256)},
 	} {
-		_, err := new(vault.Formats).Token(t.Context(), vault.Field{Format: c.format}, c.value, 0)
+		_, err := tokenOf(t, new(vault.Formats), c.format, c.value)
 		require.ErrorIs(t, err, vault.ErrFormat, "%s of %q", c.format, c.value)
 		if c.value != "" {
 			require.NotContains(t, err.Error(), c.value)
@@ -96,7 +106,7 @@ func TestFormatNames(t *testing.T) {
 		"other", " uuid", "email:" + strings.Repeat("a", 64) + ".example",
 	} {
 		require.Error(t, new(vault.Formats).CheckFormat(wrong), wrong)
-		_, err := new(vault.Formats).Token(t.Context(), vault.Field{Format: wrong}, "x", 0)
+		_, err := tokenOf(t, new(vault.Formats), wrong, "x")
 		require.Error(t, err, wrong)
 	}
 }
@@ -106,7 +116,7 @@ func TestDigitsAreUniform(t *testing.T) {
 	const n = 20000
 	var count [16][10]int
 	for range n {
-		token, err := new(vault.Formats).Token(t.Context(), vault.Field{Format: "digits:luhn"}, "4111111111111111", 0)
+		token, err := tokenOf(t, new(vault.Formats), "digits:luhn", "4111111111111111")
 		require.NoError(t, err)
 		for i := range token {
 			count[i][token[i]-'0']++
@@ -125,7 +135,7 @@ func TestDigitsAreUniform(t *testing.T) {
 // A token of digits is never the value, though randomness would have it so.
 func TestDigitsAreNotTheValue(t *testing.T) {
 	random := bytes.NewReader(append(bytes.Repeat([]byte{1}, 6), bytes.Repeat([]byte{2}, 6)...))
-	token, err := (&vault.Formats{Rand: random}).Token(t.Context(), vault.Field{Format: "digits"}, "111111", 0)
+	token, err := tokenOf(t, &vault.Formats{Rand: random}, "digits", "111111")
 	require.NoError(t, err)
 	require.Equal(t, "222222", token)
 }
@@ -136,7 +146,7 @@ func TestFormatsWithoutRandomness(t *testing.T) {
 		if format == "email" {
 			value = "a@b.example"
 		}
-		_, err := (&vault.Formats{Rand: bytes.NewReader(nil)}).Token(t.Context(), vault.Field{Format: format}, value, 0)
+		_, err := tokenOf(t, &vault.Formats{Rand: bytes.NewReader(nil)}, format, value)
 		require.Error(t, err, format)
 		require.NotErrorIs(t, err, vault.ErrFormat)
 	}
@@ -149,7 +159,7 @@ func FuzzFormats(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, format, value string) {
 		formats := new(vault.Formats)
-		token, err := formats.Token(t.Context(), vault.Field{Format: format}, value, 0)
+		token, err := tokenOf(t, formats, format, value)
 		if (formats.CheckFormat(format) != nil) != (err != nil && !errors.Is(err, vault.ErrFormat)) {
 			t.Fatalf("CheckFormat and Token disagree about %q: %v", format, err)
 		}

@@ -7,15 +7,23 @@ import (
 	"log/slog"
 
 	"github.com/seed-6363c74e/mortise/internal/hook"
+	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// safeKeyring is the host's keyring with its panics as errors.
+// safeKeyring is the host's keyring for batches of any size: it splits them, has panics as
+// errors, and answers for every item or not at all.
 type safeKeyring struct {
 	keyring Keyring
+	limits  BatchLimits
 	log     *slog.Logger
 }
 
 const keyringHook = "the keyring"
+
+func newSafeKeyring(keyring Keyring, log *slog.Logger) (k *safeKeyring, err error) {
+	defer hook.Recover(context.Background(), log, keyringHook, &err)
+	return &safeKeyring{keyring, keyring.Limits(), log}, nil
+}
 
 func (k *safeKeyring) Versions(ctx context.Context) (v Versions, err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
@@ -24,34 +32,76 @@ func (k *safeKeyring) Versions(ctx context.Context) (v Versions, err error) {
 	return v, err
 }
 
-func (k *safeKeyring) Fingerprint(ctx context.Context, version int, s Scope, values []string, dst []Fingerprint) (err error) {
+// Fingerprint writes the fingerprints of items to dst.
+func (k *safeKeyring) Fingerprint(ctx context.Context, version int, items []FingerprintItem, dst []Fingerprint) (err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
-	err = k.keyring.Fingerprint(ctx, version, s, values, dst)
-	hook.Probe(err)
-	return err
+	for from := 0; from < len(items); {
+		to := partEnd(k.limits, items, from, (*FingerprintItem).size)
+		if err := k.keyring.Fingerprint(ctx, version, items[from:to], dst[from:to]); err != nil {
+			return callError(err)
+		}
+		from = to
+	}
+	return nil
 }
 
-func (k *safeKeyring) Seal(ctx context.Context, s Scope, token string, plaintext []byte) (sealed Sealed, err error) {
+// Seal seals all items. It is an error if one of them could not be sealed.
+func (k *safeKeyring) Seal(ctx context.Context, items []SealItem) (results []SealResult, err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
-	sealed, err = k.keyring.Seal(ctx, s, token, plaintext)
-	hook.Probe(err)
-	return sealed, err
+	results, err = inParts(keyringHook, k.limits, items, (*SealItem).size, func(part []SealItem) ([]SealResult, error) {
+		return k.keyring.Seal(ctx, part)
+	})
+	if err != nil {
+		return nil, callError(err)
+	}
+	for i := range results {
+		switch r := &results[i]; {
+		case r.Err != nil:
+			return nil, callError(r.Err)
+		case r.Sealed.Version <= 0 || len(r.Sealed.Ciphertext) == 0:
+			return nil, errNoAnswer // what would be stored could never be opened
+		}
+	}
+	return results, nil
 }
 
-func (k *safeKeyring) Open(ctx context.Context, s Scope, token string, sealed Sealed) (plaintext []byte, err error) {
+// Open opens items. The error of one is ErrCorrupt or ErrUnknownKey; after any other, all
+// have failed.
+func (k *safeKeyring) Open(ctx context.Context, items []OpenItem) (results []OpenResult, err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
-	plaintext, err = k.keyring.Open(ctx, s, token, sealed)
-	hook.Probe(err)
-	return plaintext, err
+	results, err = inParts(keyringHook, k.limits, items, (*OpenItem).size, func(part []OpenItem) ([]OpenResult, error) {
+		return k.keyring.Open(ctx, part)
+	})
+	if err != nil {
+		return nil, callError(err)
+	}
+	for i := range results {
+		switch r := &results[i]; {
+		case r.Err != nil:
+			hook.Probe(r.Err)
+			if !errors.Is(r.Err, ErrCorrupt) && !errors.Is(r.Err, ErrUnknownKey) {
+				return nil, r.Err
+			}
+		case r.Value.IsZero():
+			return nil, errNoAnswer // else it would be taken for an empty value, and stored as one by a rotation
+		}
+	}
+	return results, nil
 }
 
-// safeTokenizer is the host's tokenizer with its panics as errors.
+// safeTokenizer is the host's tokenizer, in the same way.
 type safeTokenizer struct {
 	tokenizer Tokenizer
+	limits    BatchLimits
 	log       *slog.Logger
 }
 
 const tokenizerHook = "the tokenizer"
+
+func newSafeTokenizer(tokenizer Tokenizer, log *slog.Logger) (t *safeTokenizer, err error) {
+	defer hook.Recover(context.Background(), log, tokenizerHook, &err)
+	return &safeTokenizer{tokenizer, tokenizer.Limits(), log}, nil
+}
 
 func (t *safeTokenizer) CheckFormat(format string) (err error) {
 	defer hook.Recover(context.Background(), t.log, tokenizerHook, &err)
@@ -60,11 +110,50 @@ func (t *safeTokenizer) CheckFormat(format string) (err error) {
 	return err
 }
 
-func (t *safeTokenizer) Token(ctx context.Context, f Field, value string, attempt int) (token string, err error) {
+// Tokens makes tokens. The error of a request is ErrFormat or ErrExhausted; after any
+// other, all have failed.
+func (t *safeTokenizer) Tokens(ctx context.Context, requests []TokenRequest) (results []TokenResult, err error) {
 	defer hook.Recover(ctx, t.log, tokenizerHook, &err)
-	token, err = t.tokenizer.Token(ctx, f, value, attempt)
-	hook.Probe(err)
-	return token, err
+	results, err = inParts(tokenizerHook, t.limits, requests, (*TokenRequest).size, func(part []TokenRequest) ([]TokenResult, error) {
+		return t.tokenizer.Tokens(ctx, part)
+	})
+	if err != nil {
+		return nil, callError(err)
+	}
+	for i := range results {
+		switch r := &results[i]; {
+		case r.Err != nil:
+			hook.Probe(r.Err)
+			if !errors.Is(r.Err, ErrFormat) && !errors.Is(r.Err, ErrExhausted) {
+				return nil, r.Err
+			}
+		case name.Problem(r.Token) != "":
+			return nil, fmt.Errorf("%w: the tokenizer made a token that is none: it %s", ErrUnavailable, name.Problem(r.Token))
+		}
+	}
+	return results, nil
+}
+
+// CheckTokens checks pairs. The error of one is ErrFormat; after any other, all have
+// failed. What can be the token of no value is told by itself: no tokenizer has to know.
+func (t *safeTokenizer) CheckTokens(ctx context.Context, pairs []TokenPair) (errs []error, err error) {
+	defer hook.Recover(ctx, t.log, tokenizerHook, &err)
+	errs, err = inParts(tokenizerHook, t.limits, pairs, (*TokenPair).size, func(part []TokenPair) ([]error, error) {
+		return t.tokenizer.CheckTokens(ctx, part)
+	})
+	if err != nil {
+		return nil, callError(err)
+	}
+	for i := range errs {
+		hook.Probe(errs[i])
+		switch {
+		case errs[i] == nil:
+			errs[i] = pairs[i].check()
+		case !errors.Is(errs[i], ErrFormat):
+			return nil, errs[i]
+		}
+	}
+	return errs, nil
 }
 
 // ask asks how much of a field's values may be shown.

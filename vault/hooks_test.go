@@ -33,19 +33,24 @@ func (h *hooks) Versions(ctx context.Context) (vault.Versions, error) {
 	return h.Keyring.Versions(ctx)
 }
 
-func (h *hooks) Fingerprint(ctx context.Context, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+func (h *hooks) Limits() vault.BatchLimits {
+	h.call("Limits")
+	return vault.BatchLimits{}
+}
+
+func (h *hooks) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
 	h.call("Fingerprint")
-	return h.Keyring.Fingerprint(ctx, version, s, values, dst)
+	return h.Keyring.Fingerprint(ctx, version, items, dst)
 }
 
-func (h *hooks) Seal(ctx context.Context, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+func (h *hooks) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
 	h.call("Seal")
-	return h.Keyring.Seal(ctx, s, token, plaintext)
+	return h.Keyring.Seal(ctx, items)
 }
 
-func (h *hooks) Open(ctx context.Context, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+func (h *hooks) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
 	h.call("Open")
-	return h.Keyring.Open(ctx, s, token, sealed)
+	return h.Keyring.Open(ctx, items)
 }
 
 func (h *hooks) CheckFormat(format string) error {
@@ -53,9 +58,9 @@ func (h *hooks) CheckFormat(format string) error {
 	return h.Formats.CheckFormat(format)
 }
 
-func (h *hooks) Token(ctx context.Context, f vault.Field, value string, attempt int) (string, error) {
-	h.call("Token")
-	return h.Formats.Token(ctx, f, value, attempt)
+func (h *hooks) Tokens(ctx context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
+	h.call("Tokens")
+	return h.Formats.Tokens(ctx, requests)
 }
 
 func (h *hooks) Observe(context.Context, vault.Observation) { h.call("Observe") }
@@ -92,7 +97,7 @@ func TestPanicsOfHooks(t *testing.T) {
 		"Versions":    {"Insert", "Tokenize", "Detokenize", "Ping"},
 		"Fingerprint": {"Insert", "Tokenize"},
 		"Seal":        {"Insert"},
-		"Token":       {"Insert"},
+		"Tokens":      {"Insert"},
 		"Open":        {"Detokenize"},
 		"allow":       {"Detokenize"},
 		"CheckFormat": {"ChangeSchema"},

@@ -3,9 +3,7 @@ package vault
 import (
 	"context"
 	"errors"
-	"fmt"
-
-	"github.com/seed-6363c74e/mortise/internal/name"
+	"slices"
 )
 
 // Insert stores values and returns a token for each, in their order. A value of a deterministic column that is there already keeps its
@@ -60,9 +58,7 @@ func (s *Service) insertBatches(ctx context.Context, k *knownVault, versions *Ve
 		}
 	}
 	in := insertion{service: s}
-	if err := in.add(ctx, versions, batches); err != nil {
-		return nil, err
-	}
+	in.add(versions, batches)
 	if err := in.store(ctx, k); err != nil {
 		return nil, err
 	}
@@ -84,8 +80,7 @@ type insertion struct {
 // newRow is a value that has no token yet. It may stand at several places of the call.
 type newRow struct {
 	Row
-	field  Field
-	value  string
+	value  Value
 	places []place
 }
 
@@ -96,55 +91,37 @@ type place struct {
 }
 
 // add makes rows of the values that have no token, one of each value that is the same.
-func (in *insertion) add(ctx context.Context, versions *Versions, batches []*batch) error {
+func (in *insertion) add(versions *Versions, batches []*batch) {
+	all := versions.fingerprints()
 	for _, b := range batches {
 		rows := make(map[string]int) // of the batch, by value
-		first := len(in.rows)
 		for i, token := range b.tokens {
 			if token != "" {
 				continue
 			}
-			value := b.values[i]
-			at, known := rows[value]
-			if !known || !b.column.deterministic {
+			at, known := 0, false
+			if b.column.deterministic {
+				at, known = rows[b.values[i].Reveal()]
+			}
+			if !known {
 				at = len(in.rows)
-				rows[value] = at
 				in.rows = append(in.rows, newRow{
 					Row: Row{Organization: b.scope.Organization, Vault: b.scope.Vault, Scope: b.scope.Name, Deterministic: b.column.deterministic,
 						CreatedAt: in.service.now()},
-					field: b.column.Field, value: value,
+					value: b.values[i],
 				})
 			}
-			in.rows[at].places = append(in.rows[at].places, place{b, i})
-		}
-		if b.column.deterministic {
-			if err := in.fingerprint(ctx, versions, b.scope, in.rows[first:]); err != nil {
-				return err
+			r := &in.rows[at]
+			if b.column.deterministic && !known {
+				rows[b.values[i].Reveal()] = at
+				r.Fingerprints = make([]VersionedFingerprint, len(all))
+				for n, version := range all {
+					r.Fingerprints[n] = VersionedFingerprint{version, b.fingerprints[n][i]}
+				}
 			}
+			r.places = append(r.places, place{b, i})
 		}
 	}
-	return nil
-}
-
-// fingerprint computes the fingerprints of rows, of all versions.
-func (in *insertion) fingerprint(ctx context.Context, versions *Versions, scope Scope, rows []newRow) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	values := make([]string, len(rows))
-	for i := range rows {
-		values[i] = rows[i].value
-	}
-	for _, version := range versions.fingerprints() {
-		fingerprints := make([]Fingerprint, len(rows))
-		if err := in.service.keyring.Fingerprint(ctx, version, scope, values, fingerprints); err != nil {
-			return unavailable("compute fingerprints", err)
-		}
-		for i := range rows {
-			rows[i].Fingerprints = append(rows[i].Fingerprints, VersionedFingerprint{version, fingerprints[i]})
-		}
-	}
-	return nil
 }
 
 // maxAttempts bounds how often tokens are made for a row. In a shape that is half full, one in 2^64 rows needs as many.
@@ -175,7 +152,7 @@ func (in *insertion) store(ctx context.Context, k *knownVault) error {
 		case err != nil:
 			return staleOr("insert values", err)
 		default:
-			if err := answered(len(tokens), len(rows)); err != nil {
+			if err := answered("the store", len(tokens), len(rows)); err != nil {
 				return err
 			}
 			for i := range in.rows {
@@ -190,31 +167,50 @@ func (in *insertion) store(ctx context.Context, k *knownVault) error {
 
 // makeTokens gives some rows new tokens, and seals their values for them.
 func (in *insertion) makeTokens(ctx context.Context, which []int, attempt int) error {
+	tokens, err := in.newTokens(ctx, which, attempt)
+	if err != nil {
+		return err
+	}
 	var errs itemErrors
-	for _, i := range which {
+	for n, i := range which {
 		r := &in.rows[i]
-		token, err := "", error(ErrExhausted)
-		if attempt < maxAttempts {
-			token, err = in.service.tokenizer.Token(ctx, r.field, r.value, attempt)
-		}
-		switch {
-		case errors.Is(err, ErrFormat), errors.Is(err, ErrExhausted):
+		if r.Token = tokens[n].Token; tokens[n].Err != nil {
 			for _, p := range r.places {
-				errs.add(p.batch.items[p.index], err)
+				errs.add(p.batch.items[p.index], tokens[n].Err)
 			}
-			continue
-		case err != nil:
-			return unavailable("make a token", err)
-		case name.Problem(token) != "":
-			return fmt.Errorf("%w: the tokenizer made a token that is none: it %s", ErrUnavailable, name.Problem(token))
-		}
-		r.Token = token
-		if r.Sealed, err = in.service.keyring.Seal(ctx, r.scope(), token, []byte(r.value)); err != nil {
-			return unavailable("seal a value", err)
 		}
 	}
 	errs.sort()
-	return errs.err()
+	if err := errs.err(); err != nil {
+		return err
+	}
+	items := make([]SealItem, len(which))
+	for n, i := range which {
+		r := &in.rows[i]
+		items[n] = SealItem{r.scope(), r.Token, r.value}
+	}
+	sealed, err := in.service.keyring.Seal(ctx, items)
+	if err != nil {
+		return unavailable("seal values", err)
+	}
+	for n, i := range which {
+		in.rows[i].Sealed = sealed[n].Sealed
+	}
+	return nil
+}
+
+// newTokens asks for tokens for some rows.
+func (in *insertion) newTokens(ctx context.Context, which []int, attempt int) ([]TokenResult, error) {
+	if attempt == maxAttempts {
+		return slices.Repeat([]TokenResult{{Err: ErrExhausted}}, len(which)), nil
+	}
+	requests := make([]TokenRequest, len(which))
+	for n, i := range which {
+		r := &in.rows[i]
+		requests[n] = TokenRequest{r.places[0].batch.column.Field, r.value, attempt}
+	}
+	tokens, err := in.service.tokenizer.Tokens(ctx, requests)
+	return tokens, unavailable("make tokens", err)
 }
 
 // staleOr is unavailable for calls that may find another revision of the vault.

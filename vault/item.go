@@ -69,8 +69,12 @@ type batch struct {
 	column *column // of the first item
 	scope  Scope
 	items  []int // the index in the call of each value
-	values []string
+	values []Value
 	tokens []string // of the values; "" where none is known
+
+	// fingerprints has those of the values, by the place of the version among all and by
+	// value. Values that were found before a version was asked for have none of it.
+	fingerprints [][]Fingerprint
 }
 
 // resolveItems finds the columns of items and puts the values of each scope together. refuse says which columns will not do.
@@ -96,14 +100,14 @@ func resolveItems(k *knownVault, org, vault string, items []Item, refuse func(*c
 			if last = byScope[c.scope]; last == nil {
 				last = &batch{column: c, scope: Scope{org, vault, c.scope}}
 				if len(batches) == 0 { // as a rule there will be no other
-					last.items, last.values = make([]int, 0, len(items)-i), make([]string, 0, len(items)-i)
+					last.items, last.values = make([]int, 0, len(items)-i), make([]Value, 0, len(items)-i)
 				}
 				byScope[c.scope] = last
 				batches = append(batches, last)
 			}
 		}
 		last.items = append(last.items, i)
-		last.values = append(last.values, it.Value.Reveal())
+		last.values = append(last.values, it.Value)
 	}
 	for i := range errs {
 		if err := errs[i].err(); err != nil {

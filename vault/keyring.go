@@ -9,31 +9,115 @@ import (
 	"slices"
 )
 
-// Keyring holds the keys of a vault service. Package localkeys has one on the standard library, module vault/tink one on Tink keysets.
+// Keyring holds the keys of a vault service. Package localkeys has one on the standard
+// library, module vault/tink one on Tink keysets. One that asks a key management service
+// makes one request of each call: the batches of OpenBao's Transit engine are an example.
 //
-// There are keys of two purposes, which must be independent of each other: those that make fingerprints, by which a value is found, and
-// those that seal values. Each has versions, which are numbers above 0. A version never stands for another key than it did before.
+// There are keys of two purposes, which must be independent of each other: those that
+// make fingerprints, by which a value is found, and those that seal values. Each has
+// versions, which are numbers above 0. A version never stands for another key than it did
+// before.
 //
-// The service notices another key under a known number for those that make fingerprints. For those that seal it does not: their values read as
-// corrupt. A keyring whose two kinds of keys can be mixed up should notice by itself.
+// The service notices another key under a known number for those that make fingerprints.
+// For those that seal it does not: their values read as corrupt. A keyring whose two kinds
+// of keys can be mixed up should notice by itself.
 //
-// Every method is safe for concurrent use. A Keyring keeps nothing of its arguments, and no error of it holds a value or a key.
+// # Batches
+//
+// Fingerprint, Seal and Open take many items at once: of one organization and one vault as
+// a rule, of any during a rotation of keys, and of several scopes in any order. The same
+// item may be there twice. Items have nothing to do with each other: each gets what it
+// would get alone. A batch without items succeeds.
+//
+// The service splits what it has by Limits, and makes one call after the other. Without
+// limits that is one call of each kind for a whole batch of the service, of
+// Options.MaxItems items, and for a page of an export or a rotation, of 500.
+//
+// # Errors
+//
+// The error of a call says that it did nothing, and the error of an item that this item
+// could not be had, while the others were. [ErrUnknownKey] and, as the error of an item of
+// Open, [ErrCorrupt] mean what they say. Every other error means that the keyring is
+// unavailable: then the service fails with [ErrUnavailable], and has stored and shown
+// nothing of the batch. So does it if there are not as many results as items, or one that
+// is neither a result nor an error. An error of a network or a quota must never be
+// ErrCorrupt: the service reports the token as damaged then.
+//
+// The service does not repeat a call, but for [ErrUnknownKey] when Versions has changed
+// meanwhile. A keyring may repeat what failed for a moment, the failed items alone if it
+// likes, until ctx ends: no call leaves anything behind.
+//
+// Every method is safe for concurrent use. A Keyring keeps nothing of its arguments and
+// changes none but dst; results are the receiver's own. No error of it holds a value or a
+// key.
 type Keyring interface {
-	// Versions says which versions are loaded. It is asked before each operation, so it should be quick. The caller does not change it.
+	// Versions says which versions are loaded. It is asked before each operation, so it
+	// should be quick. The caller does not change it.
 	Versions(ctx context.Context) (Versions, error)
 
-	// Fingerprint writes a keyed digest of each value to dst, which is as long as values. The same version, scope and value always give the
-	// same fingerprint. Without the key nobody can compute one, confirm one, or tell whether fingerprints of different scopes or versions
-	// are of one value. It is [ErrUnknownKey] if the version is not loaded.
-	Fingerprint(ctx context.Context, version int, s Scope, values []string, dst []Fingerprint) error
+	// Limits returns the most that one call of Fingerprint, Seal or Open takes. [New] asks
+	// for it once; it must not change.
+	Limits() BatchLimits
 
-	// Seal encrypts a value so that it opens only with the same scope and token. It is randomized: nobody can tell whether two ciphertexts are
-	// of one value. It uses Versions.Seal, or what that has become meanwhile.
-	Seal(ctx context.Context, s Scope, token string, plaintext []byte) (Sealed, error)
+	// Fingerprint writes a keyed digest of each item's value to dst, which is as long as
+	// items; else it is an error. The same version, scope and value always give the same
+	// fingerprint. Without the key nobody can compute one, confirm one, or tell whether
+	// fingerprints of different scopes or versions are of one value.
+	//
+	// It is [ErrUnknownKey] if the version is not loaded. There are no errors of items, as
+	// no value can be to blame. A call that fails leaves dst as it was.
+	Fingerprint(ctx context.Context, version int, items []FingerprintItem, dst []Fingerprint) error
 
-	// Open returns what was sealed. It is [ErrUnknownKey] if the version is not loaded, and [ErrCorrupt] if the ciphertext was not sealed
-	// by this version for this scope and token.
-	Open(ctx context.Context, s Scope, token string, sealed Sealed) ([]byte, error)
+	// Seal encrypts values so that each opens only with the same scope and token. It
+	// returns a result for each item, in their order. It is randomized: nobody can tell
+	// whether two ciphertexts are of one value, also if they are of one batch. It uses
+	// Versions.Seal, or what that has become meanwhile; results of one call may be of
+	// different versions.
+	Seal(ctx context.Context, items []SealItem) ([]SealResult, error)
+
+	// Open returns what was sealed: a result for each item, in their order. An item's
+	// error is [ErrUnknownKey] if its version is not loaded, and [ErrCorrupt] if the
+	// ciphertext was not sealed by this version for this scope and token.
+	Open(ctx context.Context, items []OpenItem) ([]OpenResult, error)
+}
+
+// BatchLimits are the most that one call of a [Keyring] or a [Tokenizer] takes. Zero means
+// no bound.
+type BatchLimits struct {
+	Items int // how many items
+	Bytes int // of the values or ciphertexts of all items together; a longer item goes alone
+}
+
+// FingerprintItem is a value whose fingerprint is asked for.
+type FingerprintItem struct {
+	Scope Scope
+	Value Value
+}
+
+// SealItem is a value to seal, and what it is sealed for.
+type SealItem struct {
+	Scope Scope
+	Token string
+	Value Value
+}
+
+// SealResult is what became of a [SealItem].
+type SealResult struct {
+	Sealed Sealed // if Err is nil: of a version above 0, and never empty
+	Err    error
+}
+
+// OpenItem is what was sealed, and what for.
+type OpenItem struct {
+	Scope  Scope
+	Token  string
+	Sealed Sealed
+}
+
+// OpenResult is what became of an [OpenItem].
+type OpenResult struct {
+	Value Value // if Err is nil; an empty value is NewValue(""), not the zero Value
+	Err   error
 }
 
 // Versions says which versions of its keys a keyring has.

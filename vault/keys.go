@@ -77,7 +77,7 @@ var checkScope = Scope{Name: "mortise key check v1"}
 func (s *Service) checkKeys(ctx context.Context, v *Versions) error {
 	for _, version := range v.fingerprints() {
 		var check [1]Fingerprint
-		if err := s.keyring.Fingerprint(ctx, version, checkScope, []string{""}, check[:]); err != nil {
+		if err := s.keyring.Fingerprint(ctx, version, []FingerprintItem{{checkScope, NewValue("")}}, check[:]); err != nil {
 			return unavailable("compute a key's check value", err)
 		}
 		stored, err := s.store.RegisterKey(ctx, Key{Purpose: FingerprintKey, Version: version, Check: check[0]})

@@ -160,6 +160,16 @@ type few []string
 
 func (few) CheckFormat(string) error { return nil }
 
-func (f few) Token(_ context.Context, _ vault.Field, _ string, attempt int) (string, error) {
-	return f[attempt%len(f)], nil
+func (few) Limits() vault.BatchLimits { return vault.BatchLimits{} }
+
+func (f few) Tokens(_ context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
+	results := make([]vault.TokenResult, len(requests))
+	for i, r := range requests {
+		results[i].Token = f[r.Attempt%len(f)]
+	}
+	return results, nil
+}
+
+func (few) CheckTokens(_ context.Context, pairs []vault.TokenPair) ([]error, error) {
+	return make([]error, len(pairs)), nil
 }

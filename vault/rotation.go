@@ -75,21 +75,21 @@ func (s *Service) backfill(ctx context.Context, version int, progress func(Progr
 }
 
 func (s *Service) addFingerprints(ctx context.Context, version int, rows []Row, broken *brokenRows) (refused []RowID, added int, err error) {
-	var found []RowFingerprint
-	for i := range rows {
-		r := &rows[i]
-		text, err := s.open(ctx, r)
-		if broken.add(err) {
-			continue
-		}
-		if err != nil {
-			return nil, 0, err
-		}
-		var fingerprint [1]Fingerprint
-		if err := s.keyring.Fingerprint(ctx, version, r.scope(), []string{text}, fingerprint[:]); err != nil {
-			return nil, 0, unavailable("compute a fingerprint", err)
-		}
-		found = append(found, RowFingerprint{r.ID(), fingerprint[0]})
+	readable, values, err := s.openRows(ctx, rows, broken)
+	if err != nil {
+		return nil, 0, err
+	}
+	items := make([]FingerprintItem, len(values))
+	for i := range values {
+		items[i] = FingerprintItem{readable[i].scope(), values[i]}
+	}
+	fingerprints := make([]Fingerprint, len(items))
+	if err := s.keyring.Fingerprint(ctx, version, items, fingerprints); err != nil {
+		return nil, 0, unavailable("compute fingerprints", err)
+	}
+	found := make([]RowFingerprint, len(items))
+	for i := range found {
+		found[i] = RowFingerprint{readable[i].ID(), fingerprints[i]}
 	}
 	if len(found) == 0 {
 		return nil, 0, nil
@@ -128,21 +128,21 @@ func (s *Service) rewrap(ctx context.Context, progress func(Progress)) (changed 
 }
 
 func (s *Service) reseal(ctx context.Context, rows []Row, broken *brokenRows) (int, error) {
-	var resealed []Resealed
-	for i := range rows {
-		r := &rows[i]
-		text, err := s.open(ctx, r)
-		if broken.add(err) {
-			continue
-		}
-		if err != nil {
-			return 0, err
-		}
-		to, err := s.keyring.Seal(ctx, r.scope(), r.Token, []byte(text))
-		if err != nil {
-			return 0, unavailable("seal a value", err)
-		}
-		resealed = append(resealed, Resealed{r.ID(), r.Sealed, to})
+	readable, values, err := s.openRows(ctx, rows, broken)
+	if err != nil {
+		return 0, err
+	}
+	items := make([]SealItem, len(values))
+	for i := range values {
+		items[i] = SealItem{readable[i].scope(), readable[i].Token, values[i]}
+	}
+	sealed, err := s.keyring.Seal(ctx, items)
+	if err != nil {
+		return 0, unavailable("seal values", err)
+	}
+	resealed := make([]Resealed, len(sealed))
+	for i := range resealed {
+		resealed[i] = Resealed{readable[i].ID(), readable[i].Sealed, sealed[i].Sealed}
 	}
 	if len(resealed) == 0 {
 		return 0, nil
@@ -249,6 +249,24 @@ func (s *Service) eachRow(ctx context.Context, list func(after RowID) ([]Row, er
 		}
 		after = rows[len(rows)-1].ID()
 	}
+}
+
+// openRows opens a page of rows. It returns those that can be read, with their values, and notes the others.
+func (s *Service) openRows(ctx context.Context, rows []Row, broken *brokenRows) (readable []*Row, values []Value, err error) {
+	items := make([]OpenItem, len(rows))
+	for i := range rows {
+		items[i] = rows[i].open()
+	}
+	opened, err := s.open(ctx, items)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range opened {
+		if !broken.add(opened[i].Err) {
+			readable, values = append(readable, &rows[i]), append(values, opened[i].Value)
+		}
+	}
+	return readable, values, nil
 }
 
 // brokenRows are rows that cannot be changed, because they cannot be read.

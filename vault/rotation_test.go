@@ -171,8 +171,8 @@ func everyCall(t *testing.T, s *vault.Service, items []vault.Item) []error {
 // otherKey is a keyring whose version 1 is another key.
 type otherKey struct{ vault.Keyring }
 
-func (o otherKey) Fingerprint(ctx context.Context, _ int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
-	return o.Keyring.Fingerprint(ctx, 2, s, values, dst)
+func (o otherKey) Fingerprint(ctx context.Context, _ int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+	return o.Keyring.Fingerprint(ctx, 2, items, dst)
 }
 
 // With another key under the same number nothing would be found, and everything would get a second token.
@@ -330,14 +330,14 @@ func (r *replaced) count(s vault.Scope) {
 	}
 }
 
-func (r *replaced) Fingerprint(ctx context.Context, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
-	r.count(s)
-	return r.Keyring.Fingerprint(ctx, version, s, values, dst)
+func (r *replaced) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+	r.count(items[0].Scope)
+	return r.Keyring.Fingerprint(ctx, version, items, dst)
 }
 
-func (r *replaced) Open(ctx context.Context, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
-	r.count(s)
-	return r.Keyring.Open(ctx, s, token, sealed)
+func (r *replaced) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+	r.count(items[0].Scope)
+	return r.Keyring.Open(ctx, items)
 }
 
 // A host may give a service that runs other keys: what is under way is repeated with them.

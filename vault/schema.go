@@ -155,8 +155,11 @@ func (s *Schema) Validate(t Tokenizer) error {
 	return p.err()
 }
 
+// formatChecker is what a schema needs of a Tokenizer.
+type formatChecker interface{ CheckFormat(format string) error }
+
 // check finds everything that is wrong with a schema.
-func (s *Schema) check(p *problems, t Tokenizer) {
+func (s *Schema) check(p *problems, t formatChecker) {
 	if len(s.Tables) > MaxTables {
 		p.add("tables", "must be at most %d", MaxTables)
 		return
@@ -193,7 +196,7 @@ func (s *Schema) check(p *problems, t Tokenizer) {
 // groupUse is the first column of a group that was seen.
 type groupUse struct{ at, format, mask string }
 
-func (c *Column) check(p *problems, at string, t Tokenizer, groups map[string]groupUse) {
+func (c *Column) check(p *problems, at string, t formatChecker, groups map[string]groupUse) {
 	switch c.Tokenization {
 	case Deterministic, Random:
 		if err := t.CheckFormat(c.Format); panicked(err) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"time"
@@ -32,8 +33,8 @@ type Options struct {
 // Service hands out tokens. It is safe for concurrent use and starts no goroutine.
 type Service struct {
 	store     Store
-	keyring   Keyring
-	tokenizer Tokenizer
+	keyring   *safeKeyring
+	tokenizer *safeTokenizer
 	opts      Options
 	ids       uuid7.Source
 	vaults    vaultCache
@@ -41,11 +42,11 @@ type Service struct {
 }
 
 // New returns a Service over a store and a keyring.
-func New(store Store, keyring Keyring, opts *Options) (*Service, error) {
+func New(store Store, keyring Keyring, opts *Options) (s *Service, err error) {
 	if store == nil || keyring == nil {
 		return nil, errors.New("vault: New needs a store and a keyring")
 	}
-	s := &Service{store: store}
+	s = &Service{store: store}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -56,8 +57,12 @@ func New(store Store, keyring Keyring, opts *Options) (*Service, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	s.keyring = &safeKeyring{keyring, o.Logger}
-	s.tokenizer = &safeTokenizer{o.Tokenizer, o.Logger}
+	if s.keyring, err = newSafeKeyring(keyring, o.Logger); err != nil {
+		return nil, fmt.Errorf("vault: ask for the limits: %w", err)
+	}
+	if s.tokenizer, err = newSafeTokenizer(o.Tokenizer, o.Logger); err != nil {
+		return nil, fmt.Errorf("vault: ask for the limits: %w", err)
+	}
 	if o.MaxItems <= 0 {
 		o.MaxItems = 1000
 	}

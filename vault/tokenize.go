@@ -43,16 +43,18 @@ func (s *Service) tokenize(ctx context.Context, org, vault string, items []Item)
 	return tokens, nil
 }
 
-// find fills in the tokens that the values of batches have. It begins with the primary version of fingerprints. For what that does not know it
-// asks all versions in one call: between two calls, a rotation could move a value from the one that is still to be asked to the one that was.
+// find fills in the tokens that the values of batches have, and the fingerprints of those that have none. It begins with the primary version
+// of fingerprints. For what that does not know it asks all versions in one call: between two calls, a rotation could move a value from the
+// one that is still to be asked to the one that was.
 func (s *Service) find(ctx context.Context, k *knownVault, versions *Versions, batches []*batch) error {
 	for _, b := range batches {
 		b.tokens = make([]string, len(b.values))
 	}
-	if err := s.findUnder(ctx, k, []int{versions.Fingerprint}, batches); err != nil || len(versions.Lookup) == 0 {
+	all := versions.fingerprints()
+	if err := s.findUnder(ctx, k, all[:1], batches); err != nil || len(all) == 1 {
 		return err
 	}
-	return s.findUnder(ctx, k, versions.fingerprints(), batches)
+	return s.findUnder(ctx, k, all, batches)
 }
 
 // findUnder looks the values that have no token yet up under some versions. The first one that has a token counts.
@@ -61,19 +63,18 @@ func (s *Service) findUnder(ctx context.Context, k *knownVault, versions []int, 
 		batch *batch
 		at    []int // the indexes of its values
 	}
+	if err := s.fingerprint(ctx, versions, batches); err != nil {
+		return err
+	}
 	var lookups []Lookup
 	var questions []question // one for each lookup
 	for _, b := range batches {
-		at, values := b.withoutToken()
-		if len(values) == 0 {
+		at := b.withoutToken()
+		if len(at) == 0 {
 			continue
 		}
-		for _, version := range versions {
-			fingerprints := make([]Fingerprint, len(values))
-			if err := s.keyring.Fingerprint(ctx, version, b.scope, values, fingerprints); err != nil {
-				return unavailable("compute fingerprints", err)
-			}
-			lookups = append(lookups, Lookup{b.scope.Name, version, fingerprints})
+		for n, version := range versions {
+			lookups = append(lookups, Lookup{b.scope.Name, version, b.fingerprintsAt(n, at)})
 			questions = append(questions, question{b, at})
 		}
 	}
@@ -84,11 +85,11 @@ func (s *Service) findUnder(ctx context.Context, k *knownVault, versions []int, 
 	if err != nil {
 		return staleOr("look values up", err)
 	}
-	if err := answered(len(found), len(lookups)); err != nil {
+	if err := answered("the store", len(found), len(lookups)); err != nil {
 		return err
 	}
 	for i, q := range questions {
-		if err := answered(len(found[i]), len(q.at)); err != nil {
+		if err := answered("the store", len(found[i]), len(q.at)); err != nil {
 			return err
 		}
 		for j, at := range q.at {
@@ -100,21 +101,80 @@ func (s *Service) findUnder(ctx context.Context, k *knownVault, versions []int, 
 	return nil
 }
 
-// withoutToken returns the values that have no token, and their indexes.
-func (b *batch) withoutToken() (at []int, values []string) {
-	at = make([]int, 0, len(b.values))
+// fingerprint computes the fingerprints of the values that have no token yet, of the versions that were not asked for before. It asks for
+// those of all batches at once.
+func (s *Service) fingerprint(ctx context.Context, versions []int, batches []*batch) error {
+	missing := make([]int, len(batches))
+	all := 0
+	for i, b := range batches {
+		for _, token := range b.tokens {
+			if token == "" {
+				missing[i]++
+			}
+		}
+		all += missing[i]
+	}
+	if all == 0 {
+		return nil
+	}
+	items := make([]FingerprintItem, 0, all)
+	for _, b := range batches {
+		for i, token := range b.tokens {
+			if token == "" {
+				items = append(items, FingerprintItem{b.scope, b.values[i]})
+			}
+		}
+	}
+	for _, version := range versions[len(batches[0].fingerprints):] {
+		dst := make([]Fingerprint, all)
+		if err := s.keyring.Fingerprint(ctx, version, items, dst); err != nil {
+			return unavailable("compute fingerprints", err)
+		}
+		for i, b := range batches {
+			b.addFingerprints(dst[:missing[i]])
+			dst = dst[missing[i]:]
+		}
+	}
+	return nil
+}
+
+// addFingerprints adds those of a version, of the values that have no token.
+func (b *batch) addFingerprints(of []Fingerprint) {
+	if len(of) != len(b.values) { // else all have none, as it is at first
+		sparse := make([]Fingerprint, len(b.values))
+		n := 0
+		for i, token := range b.tokens {
+			if token == "" {
+				sparse[i] = of[n]
+				n++
+			}
+		}
+		of = sparse
+	}
+	b.fingerprints = append(b.fingerprints, of)
+}
+
+// fingerprintsAt returns those of some values, of the nth version.
+func (b *batch) fingerprintsAt(n int, at []int) []Fingerprint {
+	if len(at) == len(b.values) {
+		return b.fingerprints[n]
+	}
+	some := make([]Fingerprint, len(at))
+	for i, at := range at {
+		some[i] = b.fingerprints[n][at]
+	}
+	return some
+}
+
+// withoutToken returns the indexes of the values that have no token.
+func (b *batch) withoutToken() []int {
+	at := make([]int, 0, len(b.values))
 	for i, token := range b.tokens {
 		if token == "" {
 			at = append(at, i)
 		}
 	}
-	if len(at) == len(b.values) { // as it is at first
-		return at, b.values
-	}
-	for _, i := range at {
-		values = append(values, b.values[i])
-	}
-	return at, values
+	return at
 }
 
 // allTokens returns the tokens of a call's items, or an error that names all that have none.

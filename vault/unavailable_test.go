@@ -288,21 +288,21 @@ func (b *brokenKeys) Versions(ctx context.Context) (vault.Versions, error) {
 	return v, errors.Join(b.err("Versions"), err)
 }
 
-func (b *brokenKeys) Fingerprint(ctx context.Context, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
-	if s.Organization != "" && b.method == "Fingerprint" || s.Organization == "" && b.method == "Check" {
+func (b *brokenKeys) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+	if org := items[0].Scope.Organization; org != "" && b.method == "Fingerprint" || org == "" && b.method == "Check" {
 		return errDown
 	}
-	return b.Keyring.Fingerprint(ctx, version, s, values, dst)
+	return b.Keyring.Fingerprint(ctx, version, items, dst)
 }
 
-func (b *brokenKeys) Seal(ctx context.Context, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
-	sealed, err := b.Keyring.Seal(ctx, s, token, plaintext)
+func (b *brokenKeys) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+	sealed, err := b.Keyring.Seal(ctx, items)
 	return sealed, errors.Join(b.err("Seal"), err)
 }
 
-func (b *brokenKeys) Open(ctx context.Context, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
-	text, err := b.Keyring.Open(ctx, s, token, sealed)
-	return text, errors.Join(b.err("Open"), err)
+func (b *brokenKeys) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+	opened, err := b.Keyring.Open(ctx, items)
+	return opened, errors.Join(b.err("Open"), err)
 }
 
 func TestUnavailableKeyring(t *testing.T) {

@@ -58,7 +58,12 @@ func checkField(c vault.Column, known bool, value string) string {
 	case len(value) > maxVaultValue:
 		return fmt.Sprintf("must be at most %d bytes long", maxVaultValue)
 	}
-	if _, err := new(vault.Formats).Token(context.Background(), vault.Field{Format: c.Format}, value, 0); err != nil {
+	tokens, err := new(vault.Formats).Tokens(context.Background(),
+		[]vault.TokenRequest{{Field: vault.Field{Format: c.Format}, Value: vault.NewValue(value)}})
+	if err == nil {
+		err = tokens[0].Err
+	}
+	if err != nil {
 		return plain(err)
 	}
 	return ""

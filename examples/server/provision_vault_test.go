@@ -41,12 +41,19 @@ func vaultStateOf(t *testing.T, s *services, b *backends, id string) vaultState 
 	if err != nil {
 		t.Fatal(err)
 	}
+	var items []vault.OpenItem
 	for _, r := range rows {
-		value, err := keyring.Open(t.Context(), vault.Scope{Organization: "acme", Vault: id, Name: r.Scope}, r.Token, r.Sealed)
-		if err != nil {
-			t.Fatal(err)
+		items = append(items, vault.OpenItem{Scope: vault.Scope{Organization: "acme", Vault: id, Name: r.Scope}, Token: r.Token, Sealed: r.Sealed})
+	}
+	opened, err := keyring.Open(t.Context(), items)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range rows {
+		if opened[i].Err != nil {
+			t.Fatal(opened[i].Err)
 		}
-		at := r.Scope + "=" + string(value)
+		at := r.Scope + "=" + opened[i].Value.Reveal()
 		state.Tokens[at] = append(state.Tokens[at], r.Token)
 	}
 	page, err := b.vault.AuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: vault.MaxPageSize})

@@ -59,12 +59,12 @@ func benchItems(first, n, stride int) []vault.Item {
 
 // fingerprints returns what a lookup of items is made of, one behind the other.
 func (v *vaultBench) fingerprints(b *testing.B, items []vault.Item) (of []vault.Fingerprint, all []byte) {
-	values := make([]string, len(items))
+	values := make([]vault.FingerprintItem, len(items))
 	for i := range items {
-		values[i] = items[i].Value.Reveal()
+		values[i] = vault.FingerprintItem{Scope: benchScope, Value: items[i].Value}
 	}
 	of = make([]vault.Fingerprint, len(items))
-	require.NoError(b, v.keyring.Fingerprint(b.Context(), 1, benchScope, values, of))
+	require.NoError(b, v.keyring.Fingerprint(b.Context(), 1, values, of))
 	for i := range of {
 		all = append(all, of[i][:]...)
 	}

@@ -55,13 +55,18 @@ func BenchmarkVaultInsert(b *testing.B) {
 func (v *vaultBench) rows(b *testing.B, items []vault.Item) []vault.Row {
 	fingerprints, _ := v.fingerprints(b, items)
 	rows := make([]vault.Row, len(items))
+	seals := make([]vault.SealItem, len(items))
 	for i := range items {
 		r := &rows[i]
 		r.Token, r.CreatedAt = uuid.NewString(), time.Now()
 		r.Fingerprints = []vault.VersionedFingerprint{{Version: 1, Fingerprint: fingerprints[i]}}
-		var err error
-		r.Sealed, err = v.keyring.Seal(b.Context(), benchScope, r.Token, []byte(items[i].Value.Reveal()))
-		require.NoError(b, err)
+		seals[i] = vault.SealItem{Scope: benchScope, Token: r.Token, Value: items[i].Value}
+	}
+	sealed, err := v.keyring.Seal(b.Context(), seals)
+	require.NoError(b, err)
+	for i := range rows {
+		require.NoError(b, sealed[i].Err)
+		rows[i].Sealed = sealed[i].Sealed
 	}
 	return rows
 }

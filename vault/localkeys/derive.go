@@ -36,15 +36,6 @@ func appendText(dst []byte, text string) []byte {
 	return append(dst, text...)
 }
 
-// associatedData binds a ciphertext to its place.
-func associatedData(version int, s vault.Scope, token string) []byte {
-	data := binary.BigEndian.AppendUint64(make([]byte, 0, 256), uint64(version))
-	for _, part := range []string{s.Organization, s.Vault, s.Name, token} {
-		data = appendText(data, part)
-	}
-	return data
-}
-
 // derived remembers keys, which take two microseconds each to derive.
 type derived struct {
 	mu    sync.RWMutex

@@ -54,44 +54,58 @@ func New(primary Key, others ...Key) (*Keyring, error) {
 // Versions implements [vault.Keyring].
 func (k *Keyring) Versions(context.Context) (vault.Versions, error) { return k.versions, nil }
 
+// Limits implements [vault.Keyring]: there are none.
+func (*Keyring) Limits() vault.BatchLimits { return vault.BatchLimits{} }
+
 // Fingerprint implements [vault.Keyring].
-func (k *Keyring) Fingerprint(_ context.Context, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
-	if len(dst) != len(values) {
+func (k *Keyring) Fingerprint(_ context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+	if len(dst) != len(items) {
 		return errors.New("localkeys: as many fingerprints are needed as there are values")
 	}
-	macs, err := k.macs(version, s)
-	if err != nil {
-		return err
-	}
-	m := macs.get()
-	defer macs.put(m)
-	for i, value := range values {
-		m.sum(value, &dst[i])
+	for from := 0; from < len(items); {
+		scope := items[from].Scope
+		macs, err := k.macs(version, scope)
+		if err != nil {
+			return err
+		}
+		m := macs.get()
+		for ; from < len(items) && items[from].Scope == scope; from++ {
+			m.sum(items[from].Value.Reveal(), &dst[from])
+		}
+		macs.put(m)
 	}
 	return nil
 }
 
 // Seal implements [vault.Keyring].
-func (k *Keyring) Seal(_ context.Context, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+func (k *Keyring) Seal(_ context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+	results := make([]vault.SealResult, len(items))
 	version := k.versions.Seal
-	aead, err := k.aead(version, s)
-	if err != nil {
-		return vault.Sealed{}, err
+	s := k.seals()
+	defer s.done()
+	for i := range items {
+		it, r := &items[i], &results[i]
+		if r.Err = s.choose(version, it.Scope); r.Err != nil {
+			continue
+		}
+		r.Sealed = vault.Sealed{Version: version, Ciphertext: s.seal(it.Token, it.Value.Reveal())}
 	}
-	return vault.Sealed{Version: version, Ciphertext: aead.Seal(nil, nil, plaintext, associatedData(version, s, token))}, nil
+	return results, nil
 }
 
 // Open implements [vault.Keyring].
-func (k *Keyring) Open(_ context.Context, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
-	aead, err := k.aead(sealed.Version, s)
-	if err != nil {
-		return nil, err
+func (k *Keyring) Open(_ context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+	results := make([]vault.OpenResult, len(items))
+	s := k.seals()
+	defer s.done()
+	for i := range items {
+		it, r := &items[i], &results[i]
+		if r.Err = s.choose(it.Sealed.Version, it.Scope); r.Err != nil {
+			continue
+		}
+		r.Value, r.Err = s.open(it.Token, it.Sealed.Ciphertext)
 	}
-	plaintext, err := aead.Open(nil, nil, sealed.Ciphertext, associatedData(sealed.Version, s, token))
-	if err != nil {
-		return nil, vault.ErrCorrupt
-	}
-	return plaintext, nil
+	return results, nil
 }
 
 // Format, MarshalText and LogValue keep the keys out of messages, JSON and logs.

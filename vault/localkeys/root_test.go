@@ -114,7 +114,7 @@ func TestKeysPrintAsRedacted(t *testing.T) {
 	require.NoError(t, err)
 	k, err := New(Key{1, root})
 	require.NoError(t, err)
-	_, err = k.Seal(t.Context(), vault.Scope{}, "t", nil) // a derived key is there, too
+	_, err = sealOne(t, k, vault.Scope{}, "t", "") // a derived key is there, too
 	require.NoError(t, err)
 	type inside struct {
 		root Root
@@ -164,22 +164,41 @@ func TestDerivedKeysAreBounded(t *testing.T) {
 	require.NoError(t, err)
 	scope := vault.Scope{Organization: "acme", Vault: "v1", Name: "a"}
 	var before, after [1]vault.Fingerprint
-	require.NoError(t, k.Fingerprint(t.Context(), 1, scope, []string{"x"}, before[:]))
-	sealed, err := k.Seal(t.Context(), scope, "t", []byte("x"))
+	x := func(s vault.Scope) []vault.FingerprintItem {
+		return []vault.FingerprintItem{{Scope: s, Value: vault.NewValue("x")}}
+	}
+	require.NoError(t, k.Fingerprint(t.Context(), 1, x(scope), before[:]))
+	sealed, err := sealOne(t, k, scope, "t", "x")
 	require.NoError(t, err)
 	for i := range maxDerived + 10 {
 		other := vault.Scope{Organization: "acme", Vault: fmt.Sprint(i), Name: "a"}
-		require.NoError(t, k.Fingerprint(t.Context(), 1, other, []string{"x"}, after[:]))
+		require.NoError(t, k.Fingerprint(t.Context(), 1, x(other), after[:]))
 		require.NotEqual(t, before, after)
-		_, err := k.Seal(t.Context(), other, "t", nil)
+		_, err := sealOne(t, k, other, "t", "")
 		require.NoError(t, err)
 	}
 	require.LessOrEqual(t, len(k.derived.macs), maxDerived)
 	require.LessOrEqual(t, len(k.derived.aeads), maxDerived)
-	require.NoError(t, k.Fingerprint(t.Context(), 1, scope, []string{"x"}, after[:]))
+	require.NoError(t, k.Fingerprint(t.Context(), 1, x(scope), after[:]))
 	require.Equal(t, before, after)
-	text, err := k.Open(t.Context(), scope, "t", sealed)
+	text, err := openOne(t, k, scope, "t", sealed)
 	require.NoError(t, err)
-	require.Equal(t, "x", string(text))
-	require.Error(t, k.Fingerprint(t.Context(), 1, scope, []string{"x", "y"}, after[:]))
+	require.Equal(t, "x", text)
+	require.Error(t, k.Fingerprint(t.Context(), 1, append(x(scope), x(scope)...), after[:]))
+}
+
+// sealOne seals one value.
+func sealOne(t *testing.T, k *Keyring, s vault.Scope, token, value string) (vault.Sealed, error) {
+	t.Helper()
+	results, err := k.Seal(t.Context(), []vault.SealItem{{Scope: s, Token: token, Value: vault.NewValue(value)}})
+	require.NoError(t, err)
+	return results[0].Sealed, results[0].Err
+}
+
+// openOne opens one value.
+func openOne(t *testing.T, k *Keyring, s vault.Scope, token string, sealed vault.Sealed) (string, error) {
+	t.Helper()
+	results, err := k.Open(t.Context(), []vault.OpenItem{{Scope: s, Token: token, Sealed: sealed}})
+	require.NoError(t, err)
+	return results[0].Value.Reveal(), results[0].Err
 }

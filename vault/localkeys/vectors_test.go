@@ -98,11 +98,11 @@ func TestFormatIsStable(t *testing.T) {
 	sum := hmac.New(sha256.New, expand.Sum(nil))
 	sum.Write([]byte("ada@example.com"))
 	var got [1]vault.Fingerprint
-	require.NoError(t, k.Fingerprint(t.Context(), 3, scope, []string{"ada@example.com"}, got[:]))
+	require.NoError(t, k.Fingerprint(t.Context(), 3, []vault.FingerprintItem{{Scope: scope, Value: vault.NewValue("ada@example.com")}}, got[:]))
 	require.Equal(t, sum.Sum(nil), got[0][:])
 
 	const sealed = "f3a482d0c2b78813e153dcf8cd1cbf670ddf69261ba4803b973d4c33ec90933f51594134f279aab5f26621"
-	text, err := k.Open(t.Context(), scope, "token-1", vault.Sealed{Version: 3, Ciphertext: unhex(t, sealed)})
+	text, err := openOne(t, k, scope, "token-1", vault.Sealed{Version: 3, Ciphertext: unhex(t, sealed)})
 	require.NoError(t, err)
-	require.Equal(t, "ada@example.com", string(text))
+	require.Equal(t, "ada@example.com", text)
 }

@@ -34,9 +34,9 @@ func keyrings(b *testing.B) []named {
 
 func BenchmarkFingerprint(b *testing.B) {
 	const batch = 1000
-	values := make([]string, batch)
-	for i := range values {
-		values[i] = fmt.Sprintf("person%d@example.com", i)
+	items := make([]vault.FingerprintItem, batch)
+	for i := range items {
+		items[i] = vault.FingerprintItem{Scope: scope, Value: vault.NewValue(fmt.Sprintf("person%d@example.com", i))}
 	}
 	dst := make([]vault.Fingerprint, batch)
 	for _, k := range keyrings(b) {
@@ -46,7 +46,7 @@ func BenchmarkFingerprint(b *testing.B) {
 			b.ReportAllocs()
 			for left := b.N; left > 0; left -= batch {
 				n := min(left, batch)
-				if err := k.Fingerprint(b.Context(), versions.Fingerprint, scope, values[:n], dst[:n]); err != nil {
+				if err := k.Fingerprint(b.Context(), versions.Fingerprint, items[:n], dst[:n]); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -54,20 +54,31 @@ func BenchmarkFingerprint(b *testing.B) {
 	}
 }
 
+// BenchmarkSealAndOpen takes values one by one, and a thousand at once.
 func BenchmarkSealAndOpen(b *testing.B) {
-	value := []byte("ada@example.com")
 	for _, k := range keyrings(b) {
-		b.Run(k.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				sealed, err := k.Seal(b.Context(), scope, "tok", value)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if _, err := k.Open(b.Context(), scope, "tok", sealed); err != nil {
-					b.Fatal(err)
-				}
+		for _, batch := range []int{1, 1000} {
+			seals, opens := make([]vault.SealItem, batch), make([]vault.OpenItem, batch)
+			for i := range seals {
+				seals[i] = vault.SealItem{Scope: scope, Token: fmt.Sprint("tok", i), Value: vault.NewValue("ada@example.com")}
 			}
-		})
+			b.Run(fmt.Sprintf("%s/%d", k.name, batch), func(b *testing.B) {
+				b.ReportAllocs()
+				for left := b.N; left > 0; left -= batch {
+					n := min(left, batch)
+					sealed, err := k.Seal(b.Context(), seals[:n])
+					if err != nil {
+						b.Fatal(err)
+					}
+					for i := range sealed {
+						opens[i] = vault.OpenItem{Scope: scope, Token: seals[i].Token, Sealed: sealed[i].Sealed}
+					}
+					opened, err := k.Open(b.Context(), opens[:n])
+					if err != nil || opened[n-1].Err != nil {
+						b.Fatal(err, opened[n-1].Err)
+					}
+				}
+			})
+		}
 	}
 }

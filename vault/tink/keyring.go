@@ -7,11 +7,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"log/slog"
 	"sync/atomic"
 
 	"github.com/tink-crypto/tink-go/v2/keyset"
+	"github.com/tink-crypto/tink-go/v2/prf"
 
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -65,24 +67,38 @@ const (
 	purposeSeal        = "mortise vault seal v1"
 )
 
+// Limits implements [vault.Keyring]: there are none.
+func (*Keyring) Limits() vault.BatchLimits { return vault.BatchLimits{} }
+
 // Fingerprint implements [vault.Keyring].
-func (k *Keyring) Fingerprint(_ context.Context, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
-	if len(dst) != len(values) {
+func (k *Keyring) Fingerprint(_ context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+	if len(dst) != len(items) {
 		return errors.New("tink: as many fingerprints are needed as there are values")
 	}
 	key, ok := k.keys.Load().fingerprints.of[version]
 	if !ok {
 		return unknownKey(version)
 	}
-	scopeKey, err := key.ComputePRF(bind(purposeFingerprint, version, s.Organization, s.Vault, s.Name), scopeKeySize)
-	if err != nil {
-		return fmt.Errorf("tink: derive a key for fingerprints: %w", err)
-	}
-	// HMAC by itself, because Tink's PRF prepares its key anew for each value, which takes five times as long as the value.
-	mac := hmac.New(sha256.New, scopeKey)
+	var macs map[vault.Scope]hash.Hash // of other scopes than the last one
+	var mac hash.Hash
 	var text []byte
-	for i, value := range values {
-		text = append(text[:0], value...)
+	for i := range items {
+		it := &items[i]
+		if i == 0 || it.Scope != items[i-1].Scope {
+			if mac != nil {
+				if macs == nil {
+					macs = make(map[vault.Scope]hash.Hash)
+				}
+				macs[items[i-1].Scope] = mac
+			}
+			if mac = macs[it.Scope]; mac == nil {
+				var err error
+				if mac, err = scopeMAC(key, version, it.Scope); err != nil {
+					return err
+				}
+			}
+		}
+		text = append(text[:0], it.Value.Reveal()...)
 		mac.Reset()
 		mac.Write(text)
 		mac.Sum(dst[i][:0])
@@ -90,37 +106,81 @@ func (k *Keyring) Fingerprint(_ context.Context, version int, s vault.Scope, val
 	return nil
 }
 
+// scopeMAC returns what makes the fingerprints of a scope. It is HMAC by itself, because
+// Tink's PRF prepares its key anew for each value, which takes five times as long as the
+// value.
+func scopeMAC(key prf.PRF, version int, s vault.Scope) (hash.Hash, error) {
+	scopeKey, err := key.ComputePRF(bind(purposeFingerprint, version, s.Organization, s.Vault, s.Name), scopeKeySize)
+	if err != nil {
+		return nil, fmt.Errorf("tink: derive a key for fingerprints: %w", err)
+	}
+	return hmac.New(sha256.New, scopeKey), nil
+}
+
 // Seal implements [vault.Keyring].
-func (k *Keyring) Seal(_ context.Context, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+func (k *Keyring) Seal(_ context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+	results := make([]vault.SealResult, len(items))
 	seals := &k.keys.Load().seals
 	version := seals.primary
-	ciphertext, err := seals.of[version].Encrypt(plaintext, associatedData(version, s, token))
-	if err != nil {
-		return vault.Sealed{}, fmt.Errorf("tink: seal a value: %w", err)
+	key := seals.of[version]
+	var text []byte
+	var p place
+	for i := range items {
+		it := &items[i]
+		text = append(text[:0], it.Value.Reveal()...)
+		ciphertext, err := key.Encrypt(text, p.bind(version, it.Scope, it.Token))
+		if err != nil {
+			results[i].Err = fmt.Errorf("tink: seal a value: %w", err)
+			continue
+		}
+		results[i].Sealed = vault.Sealed{Version: version, Ciphertext: ciphertext}
 	}
-	return vault.Sealed{Version: version, Ciphertext: ciphertext}, nil
+	return results, nil
 }
 
 // Open implements [vault.Keyring].
-func (k *Keyring) Open(_ context.Context, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
-	key, ok := k.keys.Load().seals.of[sealed.Version]
-	if !ok {
-		return nil, unknownKey(sealed.Version)
+func (k *Keyring) Open(_ context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+	results := make([]vault.OpenResult, len(items))
+	seals := &k.keys.Load().seals
+	var p place
+	for i := range items {
+		it := &items[i]
+		key, ok := seals.of[it.Sealed.Version]
+		if !ok {
+			results[i].Err = unknownKey(it.Sealed.Version)
+			continue
+		}
+		plaintext, err := key.Decrypt(it.Sealed.Ciphertext, p.bind(it.Sealed.Version, it.Scope, it.Token))
+		if err != nil {
+			results[i].Err = vault.ErrCorrupt
+			continue
+		}
+		results[i].Value = vault.NewValue(string(plaintext))
 	}
-	plaintext, err := key.Decrypt(sealed.Ciphertext, associatedData(sealed.Version, s, token))
-	if err != nil {
-		return nil, vault.ErrCorrupt
-	}
-	return plaintext, nil
+	return results, nil
 }
 
 func unknownKey(version int) error {
 	return fmt.Errorf("key version %d: %w", version, vault.ErrUnknownKey)
 }
 
-// associatedData binds a ciphertext to its place.
-func associatedData(version int, s vault.Scope, token string) []byte {
-	return bind(purposeSeal, version, s.Organization, s.Vault, s.Name, token)
+// place is what a ciphertext is bound to, as associated data. It keeps its beginning, which
+// the next value as a rule has again.
+type place struct {
+	version int
+	scope   vault.Scope
+	bound   []byte // the beginning, and behind prefix bytes the token
+	prefix  int
+}
+
+func (p *place) bind(version int, s vault.Scope, token string) []byte {
+	if p.bound == nil || p.version != version || p.scope != s {
+		p.version, p.scope = version, s
+		p.bound = bind(purposeSeal, version, s.Organization, s.Vault, s.Name)
+		p.prefix = len(p.bound)
+	}
+	p.bound = appendText(p.bound[:p.prefix], token)
+	return p.bound
 }
 
 // bind writes parts so that no two lists of them are the same bytes.

@@ -50,21 +50,21 @@ func TestVersionsAreKeyIDs(t *testing.T) {
 	require.Equal(t, vault.Versions{Fingerprint: f[2], Lookup: []int{f[0], f[3]}, Seal: s[1]}, got)
 
 	// A key that is disabled is not loaded.
-	err = k.Fingerprint(t.Context(), f[1], scope, []string{"x"}, make([]vault.Fingerprint, 1))
+	err = k.Fingerprint(t.Context(), f[1], values(scope, "x"), make([]vault.Fingerprint, 1))
 	require.ErrorIs(t, err, vault.ErrUnknownKey)
-	_, err = k.Open(t.Context(), scope, "t", vault.Sealed{Version: s[2]})
+	_, err = openOne(t, k, scope, "t", vault.Sealed{Version: s[2]})
 	require.ErrorIs(t, err, vault.ErrUnknownKey)
 	// The keys of one purpose are not those of the other.
-	err = k.Fingerprint(t.Context(), s[1], scope, []string{"x"}, make([]vault.Fingerprint, 1))
+	err = k.Fingerprint(t.Context(), s[1], values(scope, "x"), make([]vault.Fingerprint, 1))
 	require.ErrorIs(t, err, vault.ErrUnknownKey)
-	_, err = k.Open(t.Context(), scope, "t", vault.Sealed{Version: f[2]})
+	_, err = openOne(t, k, scope, "t", vault.Sealed{Version: f[2]})
 	require.ErrorIs(t, err, vault.ErrUnknownKey)
 }
 
 func TestFingerprintNeedsRoomForEachValue(t *testing.T) {
 	k, fingerprints, _ := newKeyring(t)
 	for _, room := range []int{0, 1, 3} {
-		require.Error(t, k.Fingerprint(t.Context(), ids(fingerprints)[0], scope, []string{"a", "b"}, make([]vault.Fingerprint, room)))
+		require.Error(t, k.Fingerprint(t.Context(), ids(fingerprints)[0], values(scope, "a", "b"), make([]vault.Fingerprint, room)))
 	}
 }
 
@@ -116,7 +116,7 @@ func TestComputesWhatIsDocumented(t *testing.T) {
 	scopeKey := digest(root, written("mortise vault fingerprint v1", f, "acme", "v1", "emails"))
 	require.Equal(t, [32]byte(digest(scopeKey, "ada@example.com")), fingerprint(t, k, f, scope, "ada@example.com"))
 
-	sealed, err := k.Seal(t.Context(), scope, "tok", []byte("ada@example.com"))
+	sealed, err := sealOne(t, k, scope, "tok", "ada@example.com")
 	require.NoError(t, err)
 	require.Equal(t, s, sealed.Version)
 	block, err := aes.NewCipher(root)
@@ -149,7 +149,7 @@ func TestVersionDecidesWhichKeyOpens(t *testing.T) {
 	require.NoError(t, err)
 	forged, err := second.Encrypt([]byte("ada"), []byte(written("mortise vault seal v1", versions[0], "acme", "v1", "emails", "tok")))
 	require.NoError(t, err)
-	_, err = k.Open(t.Context(), scope, "tok", vault.Sealed{Version: versions[0], Ciphertext: forged})
+	_, err = openOne(t, k, scope, "tok", vault.Sealed{Version: versions[0], Ciphertext: forged})
 	require.ErrorIs(t, err, vault.ErrCorrupt)
 
 	// Not even the same key opens what was sealed under another version.
@@ -157,9 +157,9 @@ func TestVersionDecidesWhichKeyOpens(t *testing.T) {
 	same.Key[1].KeyData = same.Key[0].KeyData
 	k, err = tink.New(newKeyset(t, prf.HMACSHA256PRFKeyTemplate()), parsed(t, same))
 	require.NoError(t, err)
-	sealed, err := k.Seal(t.Context(), scope, "tok", []byte("ada"))
+	sealed, err := sealOne(t, k, scope, "tok", "ada")
 	require.NoError(t, err)
-	_, err = k.Open(t.Context(), scope, "tok", vault.Sealed{Version: versions[1], Ciphertext: sealed.Ciphertext})
+	_, err = openOne(t, k, scope, "tok", vault.Sealed{Version: versions[1], Ciphertext: sealed.Ciphertext})
 	require.ErrorIs(t, err, vault.ErrCorrupt)
 }
 
@@ -221,7 +221,7 @@ func TestKeysetsThatAreNotUsable(t *testing.T) {
 func TestReplace(t *testing.T) {
 	k, fingerprints, seals := newKeyring(t)
 	f, s := ids(fingerprints), ids(seals)
-	sealed, err := k.Seal(t.Context(), scope, "tok", []byte("ada"))
+	sealed, err := sealOne(t, k, scope, "tok", "ada")
 	require.NoError(t, err)
 	want := fingerprint(t, k, f[0], scope, "ada")
 
@@ -234,10 +234,10 @@ func TestReplace(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, vault.Versions{Fingerprint: f[1], Lookup: []int{f[0]}, Seal: s[1]}, versions)
 	require.Equal(t, want, fingerprint(t, k, f[0], scope, "ada"))
-	plain, err := k.Open(t.Context(), scope, "tok", sealed)
+	plain, err := openOne(t, k, scope, "tok", sealed)
 	require.NoError(t, err)
-	require.Equal(t, "ada", string(plain))
-	resealed, err := k.Seal(t.Context(), scope, "tok", []byte("ada"))
+	require.Equal(t, "ada", plain)
+	resealed, err := sealOne(t, k, scope, "tok", "ada")
 	require.NoError(t, err)
 	require.Equal(t, s[1], resealed.Version)
 
@@ -258,7 +258,7 @@ func TestReplace(t *testing.T) {
 	// Other versions are nothing to compare.
 	next, _, _ = newKeyring(t)
 	require.NoError(t, k.Replace(next))
-	_, err = k.Open(t.Context(), scope, "tok", sealed)
+	_, err = openOne(t, k, scope, "tok", sealed)
 	require.ErrorIs(t, err, vault.ErrUnknownKey)
 	require.NoError(t, k.Replace(k))
 }
@@ -286,14 +286,14 @@ func TestReplaceWhileInUse(t *testing.T) {
 		users.Go(func() {
 			for range 50 {
 				var got [1]vault.Fingerprint
-				if err := k.Fingerprint(t.Context(), f[0], scope, []string{"ada"}, got[:]); err != nil || got[0] != want {
+				if err := k.Fingerprint(t.Context(), f[0], values(scope, "ada"), got[:]); err != nil || got[0] != want {
 					t.Errorf("another fingerprint, or %v", err)
 				}
-				sealed, err := k.Seal(t.Context(), scope, "tok", []byte("ada"))
+				sealed, err := sealOne(t, k, scope, "tok", "ada")
 				if err != nil {
 					t.Error(err)
 				}
-				if plain, err := k.Open(t.Context(), scope, "tok", sealed); err != nil || string(plain) != "ada" {
+				if plain, err := openOne(t, k, scope, "tok", sealed); err != nil || plain != "ada" {
 					t.Errorf("another value, or %v", err)
 				}
 			}

@@ -145,8 +145,37 @@ func newKeyring(t testing.TB) (k *tink.Keyring, fingerprints, seals *keyset.Hand
 func fingerprint(t testing.TB, k vault.Keyring, version int, s vault.Scope, value string) [sha256.Size]byte {
 	t.Helper()
 	var dst [1]vault.Fingerprint
-	require.NoError(t, k.Fingerprint(t.Context(), version, s, []string{value}, dst[:]))
+	require.NoError(t, k.Fingerprint(t.Context(), version, values(s, value), dst[:]))
 	return dst[0]
 }
 
 var scope = vault.Scope{Organization: "acme", Vault: "v1", Name: "emails"}
+
+// values are items of a scope.
+func values(s vault.Scope, values ...string) []vault.FingerprintItem {
+	var items []vault.FingerprintItem
+	for _, value := range values {
+		items = append(items, vault.FingerprintItem{Scope: s, Value: vault.NewValue(value)})
+	}
+	return items
+}
+
+// sealOne seals one value.
+func sealOne(t testing.TB, k vault.Keyring, s vault.Scope, token, value string) (vault.Sealed, error) {
+	t.Helper()
+	results, err := k.Seal(t.Context(), []vault.SealItem{{Scope: s, Token: token, Value: vault.NewValue(value)}})
+	if err != nil {
+		return vault.Sealed{}, err
+	}
+	return results[0].Sealed, results[0].Err
+}
+
+// openOne opens one value.
+func openOne(t testing.TB, k vault.Keyring, s vault.Scope, token string, sealed vault.Sealed) (string, error) {
+	t.Helper()
+	results, err := k.Open(t.Context(), []vault.OpenItem{{Scope: s, Token: token, Sealed: sealed}})
+	if err != nil {
+		return "", err
+	}
+	return results[0].Value.Reveal(), results[0].Err
+}

@@ -151,7 +151,8 @@ func (s *faultyStore) PruneAudit(ctx context.Context, before time.Time, limit in
 	return callFor(s.faults, "Audit.PruneAudit", func() (int, error) { return s.inner.PruneAudit(ctx, before, limit) })
 }
 
-// Keyring wraps a keyring, as when a key management service is away. The ops are the methods of "Keyring".
+// Keyring wraps a keyring, as when a key management service is away. The ops are the
+// methods of "Keyring" but for Limits, which cannot fail.
 func (f *Faults) Keyring(k vault.Keyring) vault.Keyring { return &faultyKeyring{k, f} }
 
 type faultyKeyring struct {
@@ -163,16 +164,18 @@ func (k *faultyKeyring) Versions(ctx context.Context) (vault.Versions, error) {
 	return callFor(k.faults, "Keyring.Versions", func() (vault.Versions, error) { return k.inner.Versions(ctx) })
 }
 
-func (k *faultyKeyring) Fingerprint(ctx context.Context, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
-	return k.faults.call("Keyring.Fingerprint", func() error { return k.inner.Fingerprint(ctx, version, s, values, dst) })
+func (k *faultyKeyring) Limits() vault.BatchLimits { return k.inner.Limits() }
+
+func (k *faultyKeyring) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+	return k.faults.call("Keyring.Fingerprint", func() error { return k.inner.Fingerprint(ctx, version, items, dst) })
 }
 
-func (k *faultyKeyring) Seal(ctx context.Context, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
-	return callFor(k.faults, "Keyring.Seal", func() (vault.Sealed, error) { return k.inner.Seal(ctx, s, token, plaintext) })
+func (k *faultyKeyring) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+	return callFor(k.faults, "Keyring.Seal", func() ([]vault.SealResult, error) { return k.inner.Seal(ctx, items) })
 }
 
-func (k *faultyKeyring) Open(ctx context.Context, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
-	return callFor(k.faults, "Keyring.Open", func() ([]byte, error) { return k.inner.Open(ctx, s, token, sealed) })
+func (k *faultyKeyring) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+	return callFor(k.faults, "Keyring.Open", func() ([]vault.OpenResult, error) { return k.inner.Open(ctx, items) })
 }
 
 const redacted = "[redacted]"

@@ -85,12 +85,10 @@ func everyOp(ctx context.Context, t *testing.T, f *vaulttest.Faults, db *memory.
 	note("Audit.PruneAudit", err)
 	_, err = keys.Versions(ctx)
 	note("Keyring.Versions", err)
-	note("Keyring.Fingerprint", keys.Fingerprint(ctx, 1, vault.Scope{}, []string{""}, make([]vault.Fingerprint, 1)))
-	_, err = keys.Seal(ctx, vault.Scope{}, "", nil)
+	note("Keyring.Fingerprint", keys.Fingerprint(ctx, 1, []vault.FingerprintItem{{}}, make([]vault.Fingerprint, 1)))
+	_, err = keys.Seal(ctx, []vault.SealItem{{}})
 	note("Keyring.Seal", err)
-	sealed, err := testKeyring(t, 1, 1).Seal(ctx, vault.Scope{}, "", nil)
-	require.NoError(t, err)
-	_, err = keys.Open(ctx, vault.Scope{}, "", sealed)
+	_, err = keys.Open(ctx, []vault.OpenItem{{}})
 	note("Keyring.Open", err)
 	return ops, errs
 }

@@ -1,6 +1,8 @@
 package vaulttest
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -84,14 +86,47 @@ func newRing(t *testing.T, k vault.Keyring) *ring {
 func (r *ring) fingerprint(t *testing.T, version int, s vault.Scope, values ...string) []vault.Fingerprint {
 	t.Helper()
 	dst := make([]vault.Fingerprint, len(values))
-	require.NoError(t, r.Fingerprint(t.Context(), version, s, values, dst), "Fingerprint")
+	require.NoError(t, r.Fingerprint(t.Context(), version, fingerprintItems(s, values...), dst), "Fingerprint")
 	return dst
+}
+
+// fingerprintItems are values of a scope.
+func fingerprintItems(s vault.Scope, values ...string) []vault.FingerprintItem {
+	items := make([]vault.FingerprintItem, len(values))
+	for i, value := range values {
+		items[i] = vault.FingerprintItem{Scope: s, Value: vault.NewValue(value)}
+	}
+	return items
+}
+
+// sealOne seals a value in a batch of its own.
+func (r *ring) sealOne(ctx context.Context, s vault.Scope, token, value string) (vault.Sealed, error) {
+	results, err := r.Seal(ctx, []vault.SealItem{{Scope: s, Token: token, Value: vault.NewValue(value)}})
+	if err != nil {
+		return vault.Sealed{}, err
+	}
+	if len(results) != 1 {
+		return vault.Sealed{}, fmt.Errorf("one item has %d results", len(results))
+	}
+	return results[0].Sealed, results[0].Err
+}
+
+// openOne opens what was sealed in a batch of its own.
+func (r *ring) openOne(ctx context.Context, s vault.Scope, token string, sealed vault.Sealed) (vault.Value, error) {
+	results, err := r.Open(ctx, []vault.OpenItem{{Scope: s, Token: token, Sealed: sealed}})
+	if err != nil {
+		return vault.Value{}, fmt.Errorf("the call failed, not the item: %v", err)
+	}
+	if len(results) != 1 {
+		return vault.Value{}, fmt.Errorf("one item has %d results", len(results))
+	}
+	return results[0].Value, results[0].Err
 }
 
 // seal seals a value.
 func (r *ring) seal(t *testing.T, s vault.Scope, token, value string) vault.Sealed {
 	t.Helper()
-	sealed, err := r.Seal(t.Context(), s, token, []byte(value))
+	sealed, err := r.sealOne(t.Context(), s, token, value)
 	require.NoError(t, err, "Seal")
 	return sealed
 }
@@ -99,17 +134,18 @@ func (r *ring) seal(t *testing.T, s vault.Scope, token, value string) vault.Seal
 // opens requires that a sealed value opens as what it was.
 func (r *ring) opens(t *testing.T, s vault.Scope, token string, sealed vault.Sealed, want string) {
 	t.Helper()
-	got, err := r.Open(t.Context(), s, token, sealed)
+	got, err := r.openOne(t.Context(), s, token, sealed)
 	require.NoError(t, err, "Open")
-	require.True(t, string(got) == want, "what was sealed has %d bytes, what was opened %d", len(want), len(got))
+	require.False(t, got.IsZero(), "what was opened is no value, not even an empty one")
+	require.True(t, got.Reveal() == want, "what was sealed has %d bytes, what was opened %d", len(want), len(got.Reveal()))
 }
 
 // refuses requires that what is sealed does not open.
 func (r *ring) refuses(t *testing.T, s vault.Scope, token string, sealed vault.Sealed, sentinel error, what string) {
 	t.Helper()
-	got, err := r.Open(t.Context(), s, token, sealed)
+	got, err := r.openOne(t.Context(), s, token, sealed)
 	require.ErrorIs(t, err, sentinel, what)
-	require.Empty(t, got, what)
+	require.Empty(t, got.Reveal(), what)
 	for _, other := range []error{vault.ErrCorrupt, vault.ErrUnknownKey} {
 		if other != sentinel {
 			require.NotErrorIs(t, err, other, what)

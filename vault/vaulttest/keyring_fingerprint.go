@@ -150,7 +150,7 @@ var fingerprintRules = []keyringRule{
 			k, other := h.open(t, 1), h.open(t, 2)
 			for _, version := range []int{other.versions.Fingerprint, 0, -1, -k.versions.Fingerprint, 1<<31 - 1} {
 				var dst [1]vault.Fingerprint
-				err := k.Fingerprint(t.Context(), version, emails, []string{"ann@example.com"}, dst[:])
+				err := k.Fingerprint(t.Context(), version, fingerprintItems(emails, "ann@example.com"), dst[:])
 				require.ErrorIs(t, err, vault.ErrUnknownKey, "version %d", version)
 			}
 		}},

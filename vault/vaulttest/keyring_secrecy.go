@@ -22,29 +22,35 @@ var secrecyRules = []keyringRule{
 	{Rule: Rule{"keyring/keeps-nothing", "A keyring keeps nothing of its arguments and changes none but dst; results are the receiver's own."},
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1, 2)
-			values := []string{"ann", "bea"}
+			items := fingerprintItems(emails, "ann", "bea")
 			dst := make([]vault.Fingerprint, 2)
-			require.NoError(t, k.Fingerprint(t.Context(), k.versions.Fingerprint, emails, values, dst))
-			require.Equal(t, []string{"ann", "bea"}, values)
+			require.NoError(t, k.Fingerprint(t.Context(), k.versions.Fingerprint, items, dst))
+			require.Equal(t, fingerprintItems(emails, "ann", "bea"), items)
 			want := dst[0]
 			dst[0] = vault.Fingerprint{}
 			require.True(t, want == k.fingerprint(t, k.versions.Fingerprint, emails, "ann")[0])
 
-			plaintext := append(make([]byte, 0, 4096), "ann@example.com"...) // with room, where a careless AEAD would write
-			sealed, err := k.Seal(t.Context(), emails, theToken, plaintext)
+			seals := []vault.SealItem{{Scope: emails, Token: theToken, Value: vault.NewValue("ann@example.com")}}
+			before := seals[0]
+			results, err := k.Seal(t.Context(), seals)
 			require.NoError(t, err)
-			require.Equal(t, "ann@example.com", string(plaintext))
-			require.Equal(t, make([]byte, 64), plaintext[15:15+64], "behind the plaintext")
-			clear(plaintext)
+			require.Equal(t, before, seals[0])
+			require.NoError(t, results[0].Err)
+			sealed := results[0].Sealed
+			results[0] = vault.SealResult{}
+			seals[0] = vault.SealItem{}
+
 			kept := vault.Sealed{Version: sealed.Version, Ciphertext: bytes.Clone(sealed.Ciphertext)}
-			got, err := k.Open(t.Context(), emails, theToken, sealed)
+			opens := []vault.OpenItem{{Scope: emails, Token: theToken, Sealed: sealed}}
+			opened, err := k.Open(t.Context(), opens)
 			require.NoError(t, err)
-			require.Equal(t, "ann@example.com", string(got))
-			require.Equal(t, kept, sealed)
-			clear(got)
-			require.Equal(t, kept, sealed)
+			got := opened[0].Value
+			opened[0] = vault.OpenResult{}
+			require.Equal(t, vault.OpenItem{Scope: emails, Token: theToken, Sealed: kept}, opens[0])
 			clear(sealed.Ciphertext)
+			require.True(t, got.Reveal() == "ann@example.com", "the value changes with the ciphertext")
 			k.opens(t, emails, theToken, kept, "ann@example.com")
+			require.True(t, got.Reveal() == "ann@example.com", "the value changes with the next call")
 		}},
 
 	{Rule: Rule{"keyring/concurrent", "Every method is safe for concurrent use."},
@@ -96,18 +102,18 @@ var secrecyRules = []keyringRule{
 			k := h.open(t, 1)
 			var errs []error
 			for _, version := range []int{h.open(t, 2).versions.Fingerprint, 0} {
-				errs = append(errs, k.Fingerprint(t.Context(), version, emails, []string{value}, make([]vault.Fingerprint, 1)))
+				errs = append(errs, k.Fingerprint(t.Context(), version, fingerprintItems(emails, value), make([]vault.Fingerprint, 1)))
 			}
-			errs = append(errs, k.Fingerprint(t.Context(), k.versions.Fingerprint, emails, []string{value, value}, make([]vault.Fingerprint, 1)))
+			errs = append(errs, k.Fingerprint(t.Context(), k.versions.Fingerprint, fingerprintItems(emails, value, value), make([]vault.Fingerprint, 1)))
 			sealed := k.seal(t, emails, theToken, value)
 			for _, wrong := range []vault.Sealed{
 				{Version: sealed.Version, Ciphertext: sealed.Ciphertext[1:]}, {Version: sealed.Version, Ciphertext: []byte(value)},
 				{Version: h.open(t, 2).versions.Seal, Ciphertext: sealed.Ciphertext}, {Ciphertext: []byte(value)},
 			} {
-				_, err := k.Open(t.Context(), emails, theToken, wrong)
+				_, err := k.openOne(t.Context(), emails, theToken, wrong)
 				errs = append(errs, err)
 			}
-			_, err := k.Open(t.Context(), emails, "another token", sealed)
+			_, err := k.openOne(t.Context(), emails, "another token", sealed)
 			for _, err := range append(errs, err) {
 				require.Error(t, err)
 				holdsNone(t, err, value, string(sealed.Ciphertext[:16]), string(sealed.Ciphertext[len(sealed.Ciphertext)-16:]))
@@ -125,18 +131,18 @@ func useAtOnce(t *testing.T, k *ring, s vault.Scope, value string, want vault.Fi
 		return fmt.Errorf("the versions are %+v", versions)
 	}
 	dst := make([]vault.Fingerprint, 3)
-	if err := k.Fingerprint(t.Context(), versions.Fingerprint, s, []string{value, "ann@example.com", value}, dst); err != nil {
+	if err := k.Fingerprint(t.Context(), versions.Fingerprint, fingerprintItems(s, value, "ann@example.com", value), dst); err != nil {
 		return err
 	}
 	if dst[1] != want || dst[0] != dst[2] || dst[0] == dst[1] {
 		return fmt.Errorf("the fingerprints of %+v are wrong", s)
 	}
-	sealed, err := k.Seal(t.Context(), s, theToken, []byte(value))
+	sealed, err := k.sealOne(t.Context(), s, theToken, value)
 	if err != nil {
 		return err
 	}
-	got, err := k.Open(t.Context(), s, theToken, sealed)
-	if err == nil && string(got) != value {
+	got, err := k.openOne(t.Context(), s, theToken, sealed)
+	if err == nil && got.Reveal() != value {
 		return fmt.Errorf("what was sealed for %+v opens as something else", s)
 	}
 	return err

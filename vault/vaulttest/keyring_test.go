@@ -14,11 +14,47 @@ import (
 // keyringMutant is a keyring with some methods replaced. A nil function leaves the method as it is.
 type keyringMutant struct {
 	vault.Keyring
-	versions    func(vault.Versions) vault.Versions
-	fingerprint func(k vault.Keyring, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error
-	seal        func(k vault.Keyring, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error)
-	open        func(k vault.Keyring, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error)
-	printed     bool
+	versions func(vault.Versions) vault.Versions
+	printed  bool
+
+	// Of values one by one, or of those of one scope.
+	fingerprint func(k single, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error
+	seal        func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error)
+	open        func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error)
+
+	// Of batches.
+	fingerprints func(k vault.Keyring, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error
+	seals        func(k vault.Keyring, items []vault.SealItem) ([]vault.SealResult, error)
+	opens        func(k vault.Keyring, items []vault.OpenItem) ([]vault.OpenResult, error)
+}
+
+// single is a keyring that takes values one by one, or those of one scope.
+type single struct{ ring vault.Keyring }
+
+func (k single) Versions(ctx context.Context) (vault.Versions, error) { return k.ring.Versions(ctx) }
+
+func (k single) Fingerprint(ctx context.Context, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+	items := make([]vault.FingerprintItem, len(values))
+	for i, value := range values {
+		items[i] = vault.FingerprintItem{Scope: s, Value: vault.NewValue(value)}
+	}
+	return k.ring.Fingerprint(ctx, version, items, dst)
+}
+
+func (k single) Seal(ctx context.Context, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+	results, err := k.ring.Seal(ctx, []vault.SealItem{{Scope: s, Token: token, Value: vault.NewValue(string(plaintext))}})
+	if err != nil {
+		return vault.Sealed{}, err
+	}
+	return results[0].Sealed, results[0].Err
+}
+
+func (k single) Open(ctx context.Context, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+	results, err := k.ring.Open(ctx, []vault.OpenItem{{Scope: s, Token: token, Sealed: sealed}})
+	if err != nil {
+		return nil, err
+	}
+	return []byte(results[0].Value.Reveal()), results[0].Err
 }
 
 func (k *keyringMutant) Versions(ctx context.Context) (vault.Versions, error) {
@@ -29,25 +65,56 @@ func (k *keyringMutant) Versions(ctx context.Context) (vault.Versions, error) {
 	return v, err
 }
 
-func (k *keyringMutant) Fingerprint(ctx context.Context, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
-	if k.fingerprint != nil {
-		return k.fingerprint(k.Keyring, version, s, values, dst)
+func (k *keyringMutant) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+	switch {
+	case k.fingerprints != nil:
+		return k.fingerprints(k.Keyring, version, items, dst)
+	case k.fingerprint == nil || len(items) != len(dst):
+		return k.Keyring.Fingerprint(ctx, version, items, dst)
 	}
-	return k.Keyring.Fingerprint(ctx, version, s, values, dst)
+	for from := 0; from < len(items); {
+		var values []string
+		to := from
+		for ; to < len(items) && items[to].Scope == items[from].Scope; to++ {
+			values = append(values, items[to].Value.Reveal())
+		}
+		if err := k.fingerprint(single{k.Keyring}, version, items[from].Scope, values, dst[from:to]); err != nil {
+			return err
+		}
+		from = to
+	}
+	return nil
 }
 
-func (k *keyringMutant) Seal(ctx context.Context, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
-	if k.seal != nil {
-		return k.seal(k.Keyring, s, token, plaintext)
+func (k *keyringMutant) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+	switch {
+	case k.seals != nil:
+		return k.seals(k.Keyring, items)
+	case k.seal == nil:
+		return k.Keyring.Seal(ctx, items)
 	}
-	return k.Keyring.Seal(ctx, s, token, plaintext)
+	results := make([]vault.SealResult, len(items))
+	for i, it := range items {
+		results[i].Sealed, results[i].Err = k.seal(single{k.Keyring}, it.Scope, it.Token, []byte(it.Value.Reveal()))
+	}
+	return results, nil
 }
 
-func (k *keyringMutant) Open(ctx context.Context, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
-	if k.open != nil {
-		return k.open(k.Keyring, s, token, sealed)
+func (k *keyringMutant) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+	switch {
+	case k.opens != nil:
+		return k.opens(k.Keyring, items)
+	case k.open == nil:
+		return k.Keyring.Open(ctx, items)
 	}
-	return k.Keyring.Open(ctx, s, token, sealed)
+	results := make([]vault.OpenResult, len(items))
+	for i, it := range items {
+		text, err := k.open(single{k.Keyring}, it.Scope, it.Token, it.Sealed)
+		if results[i].Err = err; err == nil {
+			results[i].Value = vault.NewValue(string(text))
+		}
+	}
+	return results, nil
 }
 
 func (k *keyringMutant) Format(f fmt.State, verb rune) {

@@ -44,10 +44,20 @@ func newSmallTokens(r *run) *smallTokens {
 
 func (*smallTokens) CheckFormat(string) error { return nil }
 
-func (s *smallTokens) Token(_ context.Context, _ vault.Field, _ string, attempt int) (string, error) {
+func (*smallTokens) Limits() vault.BatchLimits { return vault.BatchLimits{} }
+
+func (s *smallTokens) Tokens(_ context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return fmt.Sprint("t", s.rand.IntN(40<<min(attempt, 20))), nil
+	results := make([]vault.TokenResult, len(requests))
+	for i, r := range requests {
+		results[i].Token = fmt.Sprint("t", s.rand.IntN(40<<min(r.Attempt, 20)))
+	}
+	return results, nil
+}
+
+func (*smallTokens) CheckTokens(_ context.Context, pairs []vault.TokenPair) ([]error, error) {
+	return make([]error, len(pairs)), nil
 }
 
 // value returns a value, more often than not one that was used before.

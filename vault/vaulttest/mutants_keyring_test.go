@@ -26,13 +26,13 @@ var bg = context.Background()
 // elsewhere makes fingerprints and ciphertexts of another scope than it should.
 func elsewhere(change func(vault.Scope) vault.Scope) func(*keyringMutant) {
 	return func(m *keyringMutant) {
-		m.fingerprint = func(k vault.Keyring, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+		m.fingerprint = func(k single, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
 			return k.Fingerprint(bg, version, change(s), values, dst)
 		}
-		m.seal = func(k vault.Keyring, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
 			return k.Seal(bg, change(s), token, plaintext)
 		}
-		m.open = func(k vault.Keyring, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
 			return k.Open(bg, change(s), token, sealed)
 		}
 	}
@@ -41,10 +41,10 @@ func elsewhere(change func(vault.Scope) vault.Scope) func(*keyringMutant) {
 // ofToken seals for another token than it should.
 func ofToken(change func(string) string) func(*keyringMutant) {
 	return func(m *keyringMutant) {
-		m.seal = func(k vault.Keyring, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
 			return k.Seal(bg, s, change(token), plaintext)
 		}
-		m.open = func(k vault.Keyring, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
 			return k.Open(bg, s, change(token), sealed)
 		}
 	}
@@ -53,7 +53,7 @@ func ofToken(change func(string) string) func(*keyringMutant) {
 // digesting makes a mutant whose fingerprints are other ones.
 func digesting(digest func(version int, s vault.Scope, value string, right vault.Fingerprint) vault.Fingerprint) func(*keyringMutant) {
 	return func(m *keyringMutant) {
-		m.fingerprint = func(k vault.Keyring, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+		m.fingerprint = func(k single, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
 			if err := k.Fingerprint(bg, version, s, values, dst); err != nil {
 				return err
 			}
@@ -68,7 +68,7 @@ func digesting(digest func(version int, s vault.Scope, value string, right vault
 // ofValue makes fingerprints of another value than it should.
 func ofValue(change func(string) string) func(*keyringMutant) {
 	return func(m *keyringMutant) {
-		m.fingerprint = func(k vault.Keyring, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+		m.fingerprint = func(k single, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
 			changed := make([]string, len(values))
 			for i := range values {
 				changed[i] = change(values[i])
@@ -112,7 +112,7 @@ var keyringChanges = []keyringChange{
 			return vault.Fingerprint(h.Sum(nil))
 		})},
 	{"digests with one version for all", []string{"keyring/fingerprint-differs-by-version", "keyring/fingerprint-unknown-version"}, func(m *keyringMutant) {
-		m.fingerprint = func(k vault.Keyring, _ int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+		m.fingerprint = func(k single, _ int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
 			v, _ := k.Versions(bg)
 			return k.Fingerprint(bg, v.Fingerprint, s, values, dst)
 		}
@@ -134,18 +134,18 @@ var keyringChanges = []keyringChange{
 		return vault.Scope{Name: s.Organization + "/" + s.Vault + "/" + s.Name}
 	})},
 	{"sorts a batch", []string{"keyring/fingerprint-batches", "keyring/fingerprint-is-always-the-same"}, func(m *keyringMutant) {
-		m.fingerprint = func(k vault.Keyring, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+		m.fingerprint = func(k single, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
 			return k.Fingerprint(bg, version, s, slices.Sorted(slices.Values(values)), dst)
 		}
 	}},
 	{"takes a hundred values", []string{"keyring/fingerprint-batches"}, func(m *keyringMutant) {
-		m.fingerprint = func(k vault.Keyring, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+		m.fingerprint = func(k single, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
 			n := min(100, len(values))
 			return k.Fingerprint(bg, version, s, values[:n], dst[:n])
 		}
 	}},
 	{"seals empty values as nothing", []string{"keyring/seal-and-open"}, func(m *keyringMutant) {
-		m.seal = func(k vault.Keyring, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
 			if len(plaintext) == 0 {
 				return vault.Sealed{Version: 1}, nil
 			}
@@ -153,19 +153,19 @@ var keyringChanges = []keyringChange{
 		}
 	}},
 	{"trims values", []string{"keyring/seal-and-open"}, func(m *keyringMutant) {
-		m.seal = func(k vault.Keyring, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
 			return k.Seal(bg, s, token, bytes.TrimSpace(plaintext))
 		}
 	}},
 	{"says another version than it sealed with", []string{"keyring/seal-names-its-version", "keyring/seal-and-open"}, func(m *keyringMutant) {
-		m.seal = func(k vault.Keyring, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
 			sealed, err := k.Seal(bg, s, token, plaintext)
 			sealed.Version++
 			return sealed, err
 		}
 	}},
 	{"does not encrypt", []string{"keyring/seal-hides"}, func(m *keyringMutant) {
-		m.seal = func(k vault.Keyring, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
 			sealed, err := k.Seal(bg, s, token, plaintext)
 			sealed.Ciphertext = append(sealed.Ciphertext, plaintext...)
 			return sealed, err
@@ -173,7 +173,7 @@ var keyringChanges = []keyringChange{
 	}},
 	{"seals a value always the same", []string{"keyring/seal-hides"}, func(m *keyringMutant) {
 		kept := make(map[string]vault.Sealed)
-		m.seal = func(k vault.Keyring, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
 			key := fmt.Sprintf("%q %q %q", s, token, plaintext)
 			if _, ok := kept[key]; !ok {
 				sealed, err := k.Seal(bg, s, token, plaintext)
@@ -186,7 +186,7 @@ var keyringChanges = []keyringChange{
 		}
 	}},
 	{"opens what its own version sealed", []string{"keyring/seal-of-older-keys"}, func(m *keyringMutant) {
-		m.open = func(k vault.Keyring, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
 			if v, _ := k.Versions(bg); v.Seal != sealed.Version {
 				return nil, vault.ErrUnknownKey
 			}
@@ -196,17 +196,17 @@ var keyringChanges = []keyringChange{
 	{"seals for any token", []string{"keyring/open-for-another-token"}, ofToken(func(string) string { return "" })},
 	{"ignores case of tokens", []string{"keyring/open-for-another-token"}, ofToken(strings.ToLower)},
 	{"glues scope and token together", []string{"keyring/open-for-another-token"}, func(m *keyringMutant) {
-		m.seal = func(k vault.Keyring, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
 			s.Name += token
 			return k.Seal(bg, s, "", plaintext)
 		}
-		m.open = func(k vault.Keyring, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
 			s.Name += token
 			return k.Open(bg, s, "", sealed)
 		}
 	}},
 	{"tries all versions", []string{"keyring/open-of-another-version", "keyring/open-unknown-version"}, func(m *keyringMutant) {
-		m.open = func(k vault.Keyring, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
 			for sealed.Version = 1; sealed.Version <= 3; sealed.Version++ {
 				if plaintext, err := k.Open(bg, s, token, sealed); err == nil {
 					return plaintext, nil
@@ -216,7 +216,7 @@ var keyringChanges = []keyringChange{
 		}
 	}},
 	{"takes an unknown version for corruption", []string{"keyring/open-unknown-version"}, func(m *keyringMutant) {
-		m.open = func(k vault.Keyring, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
 			plaintext, err := k.Open(bg, s, token, sealed)
 			if errors.Is(err, vault.ErrUnknownKey) {
 				return nil, vault.ErrCorrupt
@@ -227,7 +227,7 @@ var keyringChanges = []keyringChange{
 	{"takes corruption for an unknown version", []string{
 		"keyring/open-flipped-bit", "keyring/open-cut", "keyring/open-in-another-scope", "keyring/open-for-another-token", "keyring/open-of-another-version", "keyring/open-needs-the-key",
 	}, func(m *keyringMutant) {
-		m.open = func(k vault.Keyring, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
 			plaintext, err := k.Open(bg, s, token, sealed)
 			if errors.Is(err, vault.ErrCorrupt) {
 				return nil, vault.ErrUnknownKey
@@ -236,12 +236,12 @@ var keyringChanges = []keyringChange{
 		}
 	}},
 	{"has a byte that does not matter", []string{"keyring/open-flipped-bit"}, func(m *keyringMutant) {
-		m.seal = func(k vault.Keyring, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
+		m.seal = func(k single, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
 			sealed, err := k.Seal(bg, s, token, plaintext)
 			sealed.Ciphertext = append([]byte{1}, sealed.Ciphertext...)
 			return sealed, err
 		}
-		m.open = func(k vault.Keyring, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
 			if len(sealed.Ciphertext) == 0 {
 				return nil, vault.ErrCorrupt
 			}
@@ -250,7 +250,7 @@ var keyringChanges = []keyringChange{
 		}
 	}},
 	{"ignores what is behind", []string{"keyring/open-cut"}, func(m *keyringMutant) {
-		m.open = func(k vault.Keyring, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
 			plaintext, err := k.Open(bg, s, token, sealed)
 			if n := len(sealed.Ciphertext); err != nil && n > 0 {
 				sealed.Ciphertext = sealed.Ciphertext[:n-1]
@@ -260,7 +260,7 @@ var keyringChanges = []keyringChange{
 		}
 	}},
 	{"shows the value and what is sealed in errors", []string{"keyring/errors-hold-nothing"}, func(m *keyringMutant) {
-		m.open = func(k vault.Keyring, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
 			plaintext, err := k.Open(bg, s, token, sealed)
 			if err != nil {
 				err = fmt.Errorf("open %x: %w", sealed.Ciphertext, err)
@@ -269,7 +269,7 @@ var keyringChanges = []keyringChange{
 		}
 	}},
 	{"shows values in errors", []string{"keyring/errors-hold-nothing"}, func(m *keyringMutant) {
-		m.fingerprint = func(k vault.Keyring, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
+		m.fingerprint = func(k single, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
 			if err := k.Fingerprint(bg, version, s, values, dst); err != nil {
 				return fmt.Errorf("fingerprint %q: %w", values, err)
 			}
@@ -277,15 +277,14 @@ var keyringChanges = []keyringChange{
 		}
 	}},
 	{"prints itself", []string{"keyring/prints-as-redacted"}, func(m *keyringMutant) { m.printed = true }},
-	{"writes over the plaintext", []string{"keyring/keeps-nothing"}, func(m *keyringMutant) {
-		m.seal = func(k vault.Keyring, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
-			sealed, err := k.Seal(bg, s, token, plaintext)
-			clear(plaintext)
-			return sealed, err
+	{"forgets the items in their slice", []string{"keyring/keeps-nothing"}, func(m *keyringMutant) {
+		m.seals = func(k vault.Keyring, items []vault.SealItem) ([]vault.SealResult, error) {
+			defer clear(items)
+			return k.Seal(bg, items)
 		}
 	}},
 	{"opens in place", []string{"keyring/keeps-nothing"}, func(m *keyringMutant) {
-		m.open = func(k vault.Keyring, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
+		m.open = func(k single, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
 			plaintext, err := k.Open(bg, s, token, sealed)
 			return append(sealed.Ciphertext[:0], plaintext...), err
 		}

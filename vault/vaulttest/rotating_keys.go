@@ -85,14 +85,16 @@ func (k *rotatingKeys) Versions(ctx context.Context) (vault.Versions, error) {
 	return k.loaded.Load().Versions(ctx)
 }
 
-func (k *rotatingKeys) Fingerprint(ctx context.Context, version int, s vault.Scope, values []string, dst []vault.Fingerprint) error {
-	return k.loaded.Load().Fingerprint(ctx, version, s, values, dst)
+func (k *rotatingKeys) Limits() vault.BatchLimits { return k.loaded.Load().Limits() }
+
+func (k *rotatingKeys) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+	return k.loaded.Load().Fingerprint(ctx, version, items, dst)
 }
 
-func (k *rotatingKeys) Seal(ctx context.Context, s vault.Scope, token string, plaintext []byte) (vault.Sealed, error) {
-	return k.loaded.Load().Seal(ctx, s, token, plaintext)
+func (k *rotatingKeys) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+	return k.loaded.Load().Seal(ctx, items)
 }
 
-func (k *rotatingKeys) Open(ctx context.Context, s vault.Scope, token string, sealed vault.Sealed) ([]byte, error) {
-	return k.loaded.Load().Open(ctx, s, token, sealed)
+func (k *rotatingKeys) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+	return k.loaded.Load().Open(ctx, items)
 }

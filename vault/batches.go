@@ -1,0 +1,82 @@
+package vault
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
+)
+
+// partEnd returns where the part of items ends that begins at from and fits into one call.
+// It has one item at least.
+func partEnd[I any](l BatchLimits, items []I, from int, size func(*I) int) int {
+	end := len(items)
+	if l.Items > 0 {
+		end = min(end, from+l.Items)
+	}
+	if l.Bytes <= 0 {
+		return end
+	}
+	bytes := size(&items[from])
+	for i := from + 1; i < end; i++ {
+		if bytes += size(&items[i]); bytes > l.Bytes {
+			return i
+		}
+	}
+	return end
+}
+
+// inParts calls a hook for parts of items that fit into one call, one after the other, and
+// returns the results of all.
+func inParts[I, R any](who string, l BatchLimits, items []I, size func(*I) int, call func([]I) ([]R, error)) (all []R, err error) {
+	for from := 0; from < len(items); {
+		to := partEnd(l, items, from, size)
+		results, err := call(items[from:to])
+		if err != nil {
+			return nil, err
+		}
+		if err := answered(who, len(results), to-from); err != nil {
+			return nil, err
+		}
+		if to-from == len(items) {
+			return results, nil
+		}
+		if all == nil {
+			all = make([]R, 0, len(items))
+		}
+		all = append(all, results...)
+		from = to
+	}
+	return all, nil
+}
+
+// The sizes of items are those that [BatchLimits] count.
+func (it *FingerprintItem) size() int { return len(it.Value.Reveal()) }
+func (it *SealItem) size() int        { return len(it.Value.Reveal()) }
+func (it *OpenItem) size() int        { return len(it.Sealed.Ciphertext) }
+func (r *TokenRequest) size() int     { return len(r.Value.Reveal()) }
+func (p *TokenPair) size() int        { return len(p.Value.Reveal()) }
+
+// callError is the error of a whole call. What it says of one item says nothing, for nobody
+// knows of which.
+func callError(err error) error {
+	hook.Probe(err)
+	for _, ofItem := range []error{ErrCorrupt, ErrFormat, ErrExhausted} {
+		if errors.Is(err, ofItem) {
+			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
+	return err
+}
+
+// errNoAnswer is what a keyring's result is that is neither a result nor an error.
+var errNoAnswer = errors.New("the keyring left an item without an answer")
+
+// answered returns an error if a dependency has not answered for everything that it was
+// asked.
+func answered(who string, got, asked int) error {
+	if got != asked {
+		return fmt.Errorf("%w: %s answered for %d of %d", ErrUnavailable, who, got, asked)
+	}
+	return nil
+}
