@@ -2,21 +2,46 @@ package audiosearch
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"maps"
 
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// CreateDataset makes an empty dataset. If the organization has one of this ID, the error is [ErrExists].
+// CreateDataset makes an empty dataset. If the organization has one of this ID, the error is
+// [ErrExists]. For a dataset that a program needs at every start there is
+// [Service.EnsureDataset].
 func (s *Service) CreateDataset(ctx context.Context, org, id string) (Dataset, error) {
-	var p problems
-	checkName(&p, "id", id)
-	if err := p.err(); err != nil {
+	if err := checkDatasetID(id); err != nil {
 		return Dataset{}, err
 	}
 	d := Dataset{Organization: org, ID: id, CreatedAt: s.now()}
 	return d, unavailable("create a dataset", s.store.CreateDataset(ctx, d))
+}
+
+// EnsureDataset makes an empty dataset unless it is there, for a program to call at every
+// start. One that is there is returned as it is, with its videos. Of several callers at once
+// one makes it, and all succeed.
+func (s *Service) EnsureDataset(ctx context.Context, org, id string) (Dataset, error) {
+	if err := checkDatasetID(id); err != nil {
+		return Dataset{}, err
+	}
+	d, err := s.Dataset(ctx, org, id)
+	if !errors.Is(err, ErrDatasetNotFound) {
+		return d, err
+	}
+	d, err = s.CreateDataset(ctx, org, id)
+	if errors.Is(err, ErrExists) { // somebody else has made it since
+		return s.Dataset(ctx, org, id)
+	}
+	return d, err
+}
+
+func checkDatasetID(id string) error {
+	var p problems
+	checkName(&p, "id", id)
+	return p.err()
 }
 
 func checkName(p *problems, field, value string) {

@@ -10,7 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// CreateVault makes a vault. It is [ErrExists] if the organization has one of this ID.
+// CreateVault makes a vault. It is [ErrExists] if the organization has one of this ID. For
+// a vault that a program needs at every start there is [Service.EnsureVault].
 func (s *Service) CreateVault(ctx context.Context, org, actor, id string, schema Schema) (Vault, error) {
 	start := s.start()
 	v, err := s.createVault(ctx, org, actor, id, schema)
@@ -19,13 +20,7 @@ func (s *Service) CreateVault(ctx context.Context, org, actor, id string, schema
 }
 
 func (s *Service) createVault(ctx context.Context, org, actor, id string, schema Schema) (Vault, error) {
-	var p problems
-	p.name("organization", org)
-	if p.name("id", id); isDots(id) {
-		p.add("id", "must not be . or ..: the ID stands in paths")
-	}
-	schema.check(&p, s.tokenizer)
-	if err := p.err(); err != nil {
+	if err := s.checkVault(org, id, &schema); err != nil {
 		return Vault{}, err
 	}
 	now := s.now()
@@ -35,6 +30,17 @@ func (s *Service) createVault(ctx context.Context, org, actor, id string, schema
 		return Vault{}, err
 	}
 	return v, nil
+}
+
+// checkVault finds everything that is wrong with a new vault.
+func (s *Service) checkVault(org, id string, schema *Schema) error {
+	var p problems
+	p.name("organization", org)
+	if p.name("id", id); isDots(id) {
+		p.add("id", "must not be . or ..: the ID stands in paths")
+	}
+	schema.check(&p, s.tokenizer)
+	return p.err()
 }
 
 // Vault returns a vault, or [ErrNotFound].

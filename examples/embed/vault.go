@@ -2,7 +2,6 @@ package embed
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
@@ -46,7 +45,7 @@ func addVault(ctx context.Context, r chi.Router, prefix string, root localkeys.R
 	if err != nil {
 		return nil, err
 	}
-	if _, err := service.CreateVault(ctx, "acme", "the host", "customers", customers); err != nil && !errors.Is(err, vault.ErrExists) {
+	if _, err := service.EnsureVault(ctx, "acme", "the host", "customers", customers); err != nil {
 		return nil, err
 	}
 	handler, err := httpadapter.NewVault(service, httpadapter.AuthenticatorFunc(vaultUser), &httpadapter.VaultOptions{Insert: true, Detokenize: true})

@@ -24,8 +24,8 @@ func (a *audioService) applyDocument(ctx context.Context, doc *document) error {
 }
 
 func (a *audioService) applyDataset(ctx context.Context, doc *document, org string, d *datasetDoc) error {
-	_, err := a.service.CreateDataset(ctx, org, d.id)
-	if err == nil || errors.Is(err, audiosearch.ErrExists) {
+	_, err := a.service.EnsureDataset(ctx, org, d.id)
+	if err == nil {
 		err = a.addVideos(ctx, org, d)
 	}
 	var invalid audiosearch.Problem

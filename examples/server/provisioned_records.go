@@ -57,16 +57,9 @@ func (p *provisionedRecords) add(ctx context.Context, org, id string, records []
 
 // prepare makes the vault if there is none.
 func (p *provisionedRecords) prepare(ctx context.Context) error {
-	_, err := p.service.Vault(ctx, provisionedOrganization, provisionedVault)
-	if !errors.Is(err, vault.ErrNotFound) {
-		return err
-	}
-	_, err = p.service.CreateVault(ctx, provisionedOrganization, provisioner.Subject, provisionedVault, vault.Schema{Tables: []vault.Table{{
+	_, err := p.service.EnsureVault(ctx, provisionedOrganization, provisioner.Subject, provisionedVault, vault.Schema{Tables: []vault.Table{{
 		Name: provisionedTable, Columns: []vault.Column{{Name: provisionedColumn, Tokenization: vault.Deterministic}},
 	}}})
-	if errors.Is(err, vault.ErrExists) { // another server on the same data starts at this moment
-		err = nil
-	}
 	return err
 }
 
