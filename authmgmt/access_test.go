@@ -27,6 +27,7 @@ var matrix = []struct {
 	{authmgmt.ActionDetokenize, authmgmt.ResourceVault, false, true, true},
 	{authmgmt.ActionReveal, authmgmt.ResourceVault, false, false, true},
 	{authmgmt.ActionDeleteToken, authmgmt.ResourceVault, false, false, true},
+	{authmgmt.ActionImportTokens, authmgmt.ResourceVault, false, false, true},
 
 	{authmgmt.ActionSearchSound, authmgmt.ResourceDataset, true, true, true},
 	{authmgmt.ActionGetRun, authmgmt.ResourceDataset, true, true, true},

@@ -21,6 +21,11 @@ const (
 	ActionDetokenize    Action = "detokenize"      // masked or redacted values
 	ActionReveal        Action = "detokenizePlain" // plain values
 	ActionDeleteToken   Action = "deleteToken"
+
+	// ActionImportTokens is to store values under tokens that were given elsewhere. No
+	// operation over HTTP has it. A host whose own handler imports (vault.Service.Import)
+	// asks [Access.Allows] first: who imports learns which values have tokens.
+	ActionImportTokens Action = "importTokens"
 )
 
 // The actions on a dataset, a [Resource] of type [ResourceDataset].

@@ -25,4 +25,13 @@
 //
 // The store knows which versions there are. A key that is not the one that the store began with is refused, and so is a process that lacks a version that
 // the others rely on, before it can give a value a second token.
+//
+// # Moving from another vault
+//
+// [Service.Import] takes values with the tokens that they have elsewhere, so that the tables
+// which hold these tokens stay as they are. Give the columns formats that the tokens fit
+// ([Formats], or a [Tokenizer] of your own), and import pages of at most
+// [Service.MaxItems] items, of millions too: each page is stored as a whole or not at all.
+// Repeat a page after an error that is [ErrUnavailable]; what is there already is done.
+// The items that a page is refused for are named by their index.
 package vault

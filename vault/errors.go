@@ -47,6 +47,12 @@ var (
 	ErrScopeInUse = errors.New("vault: the column has tokens")
 	// ErrConflict: somebody else changed the schema at the same time. Read it again.
 	ErrConflict = errors.New("vault: the schema was changed by somebody else")
+	// ErrTokenConflict: a value cannot be imported under its token. The token stands for
+	// another value or another column, or was deleted; or the value, of a deterministic
+	// column, has another token; or two items of the call contradict each other. Nothing was
+	// imported. Leave the item out, and replace its token, where you keep it, by one that
+	// Insert gives.
+	ErrTokenConflict = errors.New("vault: the token and its value contradict what is stored")
 	// ErrExhausted: no free token of the column's format was found. Give the column a format with more room.
 	ErrExhausted = errors.New("vault: the format has no room for another token")
 	// ErrFull: the store keeps no more for the organization. Delete tokens that are not
@@ -113,6 +119,12 @@ func (e *BatchError) Unwrap() []error {
 type itemErrors struct{ items []*ItemError }
 
 func (e *itemErrors) add(i int, err error) { e.items = append(e.items, &ItemError{i, err}) }
+
+func (e *itemErrors) addAll(which []int, err error) {
+	for _, i := range which {
+		e.add(i, err)
+	}
+}
 
 // sort puts them in the order of the batch.
 func (e *itemErrors) sort() {

@@ -75,6 +75,40 @@ func Example() {
 	// [redacted] ********1111
 }
 
+// A value keeps the token that another vault gave it. The page can be repeated; an item that
+// contradicts what is stored is named.
+func ExampleService_Import() {
+	ctx := context.Background()
+	db, err := memory.Open(ctx, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	s := exampleService(db.Vault(), exampleKey(1))
+	if _, err := s.CreateVault(ctx, "acme", "ops", "v1", exampleSchema); err != nil {
+		fmt.Println(err)
+		return
+	}
+	page := []vault.ImportItem{
+		{Item: vault.Item{Table: "persons", Column: "email", Value: vault.NewValue("ada@example.com")}, Token: "mail_q3f6yzk2n7w4j5x2m6t7b3c5aa"},
+		{Item: vault.Item{Table: "persons", Column: "email", Value: vault.NewValue("bob@example.com")}, Token: "mail_7b3c5q3f6yzk2n7w4j5x2m6taa"},
+	}
+	fmt.Println(s.Import(ctx, "acme", "mover", "v1", page))
+	fmt.Println(s.Import(ctx, "acme", "mover", "v1", page))
+
+	tokens, err := s.Tokenize(ctx, "acme", "v1", []vault.Item{{Group: "emails", Value: vault.NewValue("bob@example.com")}})
+	fmt.Println(tokens, err)
+
+	page[1].Token = "mail_another3f6yzk2n7w4j5x2m6ta"
+	err = s.Import(ctx, "acme", "mover", "v1", page)
+	fmt.Println(err, errors.Is(err, vault.ErrTokenConflict))
+	// Output:
+	// <nil>
+	// <nil>
+	// [mail_7b3c5q3f6yzk2n7w4j5x2m6taa] <nil>
+	// item 1: vault: the token and its value contradict what is stored: the value has another token, or the token was deleted true
+}
+
 // The keys are changed in five steps. The token stays.
 func Example_rotation() {
 	ctx := context.Background()

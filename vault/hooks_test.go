@@ -63,6 +63,11 @@ func (h *hooks) Tokens(ctx context.Context, requests []vault.TokenRequest) ([]va
 	return h.Formats.Tokens(ctx, requests)
 }
 
+func (h *hooks) CheckTokens(ctx context.Context, pairs []vault.TokenPair) ([]error, error) {
+	h.call("CheckTokens")
+	return h.Formats.CheckTokens(ctx, pairs)
+}
+
 func (h *hooks) Observe(context.Context, vault.Observation) { h.call("Observe") }
 
 func (h *hooks) allow(vault.Field) vault.Redaction {
@@ -83,6 +88,9 @@ func TestPanicsOfHooks(t *testing.T) {
 			_, err := s.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", secretValue, "Grace"))
 			return err
 		},
+		"Import": func(s *vault.Service, token string, _ vault.Allow) error {
+			return imports(t, s, withToken("persons", "name", "Alan", token), withToken("persons", "name", "Mary", uuidA))
+		},
 		"Tokenize": func(s *vault.Service, _ string, _ vault.Allow) error {
 			_, err := s.Tokenize(t.Context(), "acme", "v1", of("persons", "name", "Alan"))
 			return err
@@ -94,11 +102,12 @@ func TestPanicsOfHooks(t *testing.T) {
 		"Ping": func(s *vault.Service, _ string, _ vault.Allow) error { return s.Ping(t.Context()) },
 	}
 	for broken, fails := range map[string][]string{
-		"Versions":    {"Insert", "Tokenize", "Detokenize", "Ping"},
-		"Fingerprint": {"Insert", "Tokenize"},
-		"Seal":        {"Insert"},
+		"Versions":    {"Insert", "Import", "Tokenize", "Detokenize", "Ping"},
+		"Fingerprint": {"Insert", "Import", "Tokenize"},
+		"Seal":        {"Insert", "Import"},
 		"Tokens":      {"Insert"},
-		"Open":        {"Detokenize"},
+		"CheckTokens": {"Import"},
+		"Open":        {"Import", "Detokenize"},
 		"allow":       {"Detokenize"},
 		"CheckFormat": {"ChangeSchema"},
 		"Observe":     {},

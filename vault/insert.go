@@ -24,12 +24,7 @@ func (s *Service) insert(ctx context.Context, org, vault string, items []Item) (
 	}
 	err = s.withKeys(ctx, func(versions *Versions) error {
 		return s.withVault(ctx, org, vault, func(k *knownVault) error {
-			batches, err := resolveItems(k, org, vault, items, func(c *column) error {
-				if !c.tokenized {
-					return ErrNotTokenized
-				}
-				return nil
-			})
+			batches, err := resolveItems(k, org, vault, items, (*column).insertable)
 			if err != nil {
 				return err
 			}

@@ -117,6 +117,14 @@ func resolveItems(k *knownVault, org, vault string, items []Item, refuse func(*c
 	return batches, nil
 }
 
+// insertable is ErrNotTokenized if the column takes no values.
+func (c *column) insertable() error {
+	if !c.tokenized {
+		return ErrNotTokenized
+	}
+	return nil
+}
+
 func (it *Item) samePlace(other *Item) bool {
 	return it.Column == other.Column && it.Table == other.Table && it.Group == other.Group
 }

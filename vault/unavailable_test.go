@@ -196,6 +196,9 @@ func TestUnavailableStore(t *testing.T) {
 			_, err := s.Insert(ctx, "acme", "ops", "v1", bob)
 			return err
 		}},
+		"Import": {keys + "Vault Rows ImportTokens", func(ctx context.Context, s *vault.Service, _ string) error {
+			return s.Import(ctx, "acme", "ops", "v1", []vault.ImportItem{{Item: bob[0], Token: uuidA}})
+		}},
 		"Detokenize": {keys + "Vault Rows AddAuditEvent", func(ctx context.Context, s *vault.Service, token string) error {
 			_, err := s.Detokenize(ctx, "acme", "ops", "v1", asked(token), everything)
 			return err
@@ -231,7 +234,7 @@ func TestUnavailableStore(t *testing.T) {
 			return nil
 		}},
 	} {
-		const every = "Vault PutVault FindTokens InsertTokens Rows ListRows DeleteToken Keys RegisterKey RegisterSeal RequireKey RetireKey KeyUsage " +
+		const every = "Vault PutVault FindTokens InsertTokens ImportTokens Rows ListRows DeleteToken Keys RegisterKey RegisterSeal RequireKey RetireKey KeyUsage " +
 			"RowsWithoutFingerprint AddFingerprints RowsNotSealedUnder Reseal RemoveFingerprints AddAuditEvent AuditEvents PruneAudit"
 		needed := words(c.methods)
 		for method := range words(every) {
@@ -308,11 +311,11 @@ func (b *brokenKeys) Open(ctx context.Context, items []vault.OpenItem) ([]vault.
 func TestUnavailableKeyring(t *testing.T) {
 	for method, fails := range map[string]string{
 		"":            "",
-		"Versions":    "Tokenize Insert Detokenize Backfill Rewrap",
-		"Check":       "Tokenize Insert Detokenize Backfill Rewrap",
-		"Fingerprint": "Tokenize Insert Backfill",
-		"Seal":        "Insert Rewrap",
-		"Open":        "Detokenize Backfill Rewrap",
+		"Versions":    "Tokenize Insert Import Detokenize Backfill Rewrap",
+		"Check":       "Tokenize Insert Import Detokenize Backfill Rewrap",
+		"Fingerprint": "Tokenize Insert Import Backfill",
+		"Seal":        "Insert Import Rewrap",
+		"Open":        "Import Detokenize Backfill Rewrap",
 	} {
 		r := newRig(t, vault.Options{})
 		token := insert(t, r.Service, of("persons", "name", "Ada"))
@@ -322,6 +325,7 @@ func TestUnavailableKeyring(t *testing.T) {
 		errs := make(map[string]error)
 		_, errs["Tokenize"] = s.Tokenize(ctx, "acme", "v1", of("persons", "name", "Ada"))
 		_, errs["Insert"] = s.Insert(ctx, "acme", "ops", "v1", of("persons", "name", "Bob"))
+		errs["Import"] = imports(t, s, vault.ImportItem{Item: of("persons", "name", "Ada")[0], Token: token[0]}, withToken("persons", "name", "Eve", uuidA))
 		_, errs["Detokenize"] = s.Detokenize(ctx, "acme", "ops", "v1", asked(token...), everything)
 		errs["Backfill"] = s.Backfill(ctx, 2, nil)
 		errs["Rewrap"] = s.Rewrap(ctx, nil)
@@ -350,7 +354,7 @@ func TestNoRandomness(t *testing.T) {
 	ctx := t.Context()
 	_, created := s.CreateVault(ctx, "acme", "ops", "v2", schema)
 	_, shown := s.Detokenize(ctx, "acme", "ops", "v1", asked(token...), everything)
-	for _, err := range []error{created, shown, s.Delete(ctx, "acme", "ops", "v1", token[0])} {
+	for _, err := range []error{created, shown, imports(t, s, withToken("persons", "name", "Eve", uuidA)), s.Delete(ctx, "acme", "ops", "v1", token[0])} {
 		require.ErrorIs(t, err, vault.ErrUnavailable)
 		require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	}

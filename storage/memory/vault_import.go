@@ -47,7 +47,8 @@ func (s *Vault) ImportTokens(ctx context.Context, org, id string, revision int64
 	return nil
 }
 
-// same reports whether a row is another one of the same token, but for when it was stored and its fingerprints.
+// same reports whether a row is another one of the same token, but for when it was stored
+// and its fingerprints.
 func (r *vaultRow) same(other *vaultRow) bool {
 	return !r.deleted && r.Scope == other.Scope && r.Deterministic == other.Deterministic &&
 		r.Sealed.Version == other.Sealed.Version && bytes.Equal(r.Sealed.Ciphertext, other.Sealed.Ciphertext)

@@ -31,7 +31,8 @@ func (s *Vault) ImportTokens(ctx context.Context, org, id string, revision int64
 	})
 }
 
-// siftImport finds out which rows are known, and which fingerprints these lack. It is a TakenError if rows contradict what is stored.
+// siftImport finds out which rows are known, and which fingerprints these lack. It is a
+// TakenError if rows contradict what is stored.
 func (in *vaultInsertion) siftImport() error {
 	var taken vault.TakenError
 	added := make(map[scopedFingerprint]bool)
@@ -67,7 +68,8 @@ func (in *vaultInsertion) siftImport() error {
 
 const noRow = -1
 
-// stored returns the number of the row that has a row's token, or noRow, and whether it is the same but for its time and fingerprints.
+// stored returns the number of the row that has a row's token, or noRow, and whether it
+// is the same but for its time and fingerprints.
 func (in *vaultInsertion) stored(r *vault.Row) (seq int, same bool, err error) {
 	seq = noRow
 	err = in.tx.query(rowOfToken, []any{in.vault, r.Token}, func(found *row) error {
@@ -79,7 +81,8 @@ func (in *vaultInsertion) stored(r *vault.Row) (seq int, same bool, err error) {
 	return seq, same, err
 }
 
-// fingerprintsOf reports whether one of a row's fingerprints is another token's or was added, and returns those that are not stored.
+// fingerprintsOf reports whether one of a row's fingerprints is another token's or was
+// added, and returns those that are not stored.
 func (in *vaultInsertion) fingerprintsOf(r *vault.Row, added map[scopedFingerprint]bool) (others bool, missing []vault.VersionedFingerprint, err error) {
 	for i := range r.Fingerprints {
 		f := &r.Fingerprints[i]

@@ -147,6 +147,14 @@ func useValues(t *testing.T, store vault.Store) {
 			secret = tokens[i]
 		}
 	}
+	_, err = begun.CreateVault(ctx, "acme", "ops", "v3", schema)
+	must(err)
+	var moved []vault.ImportItem
+	for i, item := range items {
+		moved = append(moved, vault.ImportItem{Item: item, Token: tokens[i]})
+	}
+	must(begun.Import(ctx, "acme", "ops", "v3", moved))
+	require.ErrorIs(t, begun.Import(ctx, "acme", "ops", "v2", moved), vault.ErrTokenConflict)
 	_, err = begun.Tokenize(ctx, "acme", "v1", found)
 	must(err)
 	_, err = begun.Detokenize(ctx, "acme", "ada", "v1", shown, func(vault.Field) vault.Redaction { return vault.PlainText })

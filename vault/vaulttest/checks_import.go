@@ -29,7 +29,8 @@ func (s *subject) imports(t *testing.T, v vault.Vault, rows ...vault.Row) {
 	s.hasEvent(t, e)
 }
 
-// importTakes requires that ImportTokens returns a TakenError that names rows, and changes nothing.
+// importTakes requires that ImportTokens returns a TakenError that names rows, and
+// changes nothing.
 func (s *subject) importTakes(t *testing.T, v vault.Vault, want []int, rows ...vault.Row) {
 	t.Helper()
 	var taken *vault.TakenError
@@ -43,7 +44,8 @@ func (s *subject) importRefuses(t *testing.T, v vault.Vault, sentinel error, row
 	require.ErrorIs(t, s.importChangesNothing(t, v, rows), sentinel, "ImportTokens")
 }
 
-// importChangesNothing requires that ImportTokens fails without effect, and returns its error.
+// importChangesNothing requires that ImportTokens fails without effect, and returns its
+// error.
 func (s *subject) importChangesNothing(t *testing.T, v vault.Vault, rows []vault.Row) error {
 	t.Helper()
 	before, found, e := s.list(t, v, "", 100_000), s.tokensOfRows(t, v, rows), importEvent(v)
@@ -55,7 +57,8 @@ func (s *subject) importChangesNothing(t *testing.T, v vault.Vault, rows []vault
 	return err
 }
 
-// tokensOfRows returns the tokens of all fingerprints of rows. It asks for the vault as it is.
+// tokensOfRows returns the tokens of all fingerprints of rows. It asks for the vault as
+// it is.
 func (s *subject) tokensOfRows(t *testing.T, v vault.Vault, rows []vault.Row) [][]string {
 	t.Helper()
 	v, err := s.Store.Vault(t.Context(), v.Organization, v.ID)

@@ -18,7 +18,8 @@ func importing(change func(m *mutant, imports importTokens) importTokens) func(*
 	return func(m *mutant) { m.importTokens = change(m, m.importTokens) }
 }
 
-// importingRows makes a mutant whose ImportTokens takes other rows than those that it is given.
+// importingRows makes a mutant whose ImportTokens takes other rows than those that it is
+// given.
 func importingRows(change func(ctx context.Context, m *mutant, org, id string, rows []vault.Row) []vault.Row) func(*mutant) {
 	return importing(func(m *mutant, imports importTokens) importTokens {
 		return func(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error {
@@ -27,7 +28,8 @@ func importingRows(change func(ctx context.Context, m *mutant, org, id string, r
 	})
 }
 
-// comparingLess makes ImportTokens take some fields of a row from the one of its token that is there.
+// comparingLess makes ImportTokens take some fields of a row from the one of its token
+// that is there.
 func comparingLess(forget func(r *vault.Row, there vault.Row)) func(*mutant) {
 	return importingRows(func(ctx context.Context, m *mutant, org, id string, rows []vault.Row) []vault.Row {
 		for i := range rows {

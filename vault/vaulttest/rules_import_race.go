@@ -156,7 +156,8 @@ var importRaceRules = []rule{
 		}},
 }
 
-// oneImport makes many imports at once and requires that one succeeds. It returns which one.
+// oneImport makes many imports at once and requires that one succeeds. It returns which
+// one.
 func (s *subject) oneImport(t *testing.T, v vault.Vault, rows func(i int) []vault.Row) int {
 	t.Helper()
 	var errs [16]error

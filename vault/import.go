@@ -1,0 +1,337 @@
+package vault
+
+import (
+	"bytes"
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
+)
+
+// ImportItem is a value of a column, and the token that it has elsewhere. It names table
+// and column, not a column group.
+type ImportItem struct {
+	Item
+	Token string // 1 to 255 bytes of UTF-8, without U+0000
+}
+
+// errImportToken says what is wrong with an item that has no token.
+var errImportToken = fmt.Errorf("%w: give it the token that it has, of 1 to 255 bytes of UTF-8, without U+0000", ErrInvalid)
+
+// Import stores values under the tokens that they have elsewhere: those of another vault
+// service, say, which must stay as they are in the tables that they were given to. It
+// stores all items or none, and writes an audit event with the tokens of all of them.
+//
+// A token must fit the format of its column ([Tokenizer], CheckTokens), and is never its
+// value. An item that is there already is done, so repeat a call whose answer was lost. A
+// value of a deterministic column has one token; one of a random column can have several.
+//
+// The error is a [*BatchError] if items are to blame, and says which ones: as Insert says
+// it, then [ErrFormat] for values or tokens that do not fit, then [ErrTokenConflict]; or
+// a [*TokenError] if what is stored under a token cannot be opened, to be compared. It is
+// [ErrNotFound] if there is no such vault.
+//
+// Whoever may import can find out whether a value that they guess has a token: a conflict
+// says so, and success says which. They can also have the vault give out tokens of their
+// own choice. So this is for those who may do everything. A host that offers it to others
+// asks first whether they may: package authmgmt has the action ActionImportTokens for it,
+// as in Access.Allows(ActionImportTokens, ...) of the vault.
+func (s *Service) Import(ctx context.Context, org, actor, vault string, items []ImportItem) error {
+	start := s.start()
+	err := s.importItems(ctx, org, actor, vault, items)
+	s.observe(ctx, start, Observation{Kind: KindImported, Organization: org, Vault: vault, Actor: actor, Items: len(items), Err: err})
+	return err
+}
+
+func (s *Service) importItems(ctx context.Context, org, actor, vault string, items []ImportItem) error {
+	values, err := s.checkImport(items)
+	if err != nil {
+		return err
+	}
+	return s.withKeys(ctx, func(versions *Versions) error {
+		return s.withVault(ctx, org, vault, func(k *knownVault) error {
+			batches, err := resolveItems(k, org, vault, values, (*column).insertable)
+			if err != nil {
+				return err
+			}
+			if err := s.checkTokens(ctx, items, batches); err != nil {
+				return err
+			}
+			in := importation{service: s, org: org, vault: vault}
+			if err := in.add(ctx, versions, items, batches); err != nil {
+				return err
+			}
+			return in.store(ctx, k, actor)
+		})
+	})
+}
+
+// checkImport finds what is wrong with items whatever the vault is, and returns their
+// values.
+func (s *Service) checkImport(items []ImportItem) ([]Item, error) {
+	values := make([]Item, len(items))
+	for i := range items {
+		values[i] = items[i].Item
+	}
+	if err := s.checkItems(values, true); err != nil {
+		return nil, err
+	}
+	var errs itemErrors
+	for i := range items {
+		if name.Problem(items[i].Token) != "" {
+			errs.add(i, errImportToken)
+		}
+	}
+	return values, errs.err()
+}
+
+// checkTokens finds values and tokens that do not fit their columns.
+func (s *Service) checkTokens(ctx context.Context, items []ImportItem, batches []*batch) error {
+	pairs := make([]TokenPair, len(items))
+	for _, b := range batches {
+		for n, i := range b.items {
+			pairs[i] = TokenPair{b.column.Field, b.values[n], items[i].Token}
+		}
+	}
+	problems, err := s.tokenizer.CheckTokens(ctx, pairs)
+	if err != nil {
+		return unavailable("check tokens", err)
+	}
+	var errs itemErrors
+	for i, err := range problems {
+		if err != nil {
+			errs.add(i, err)
+		}
+	}
+	return errs.err()
+}
+
+// importation is the items of a call on their way into the store, each of them once.
+type importation struct {
+	service    *Service
+	org, vault string
+	rows       []importedRow
+}
+
+// importedRow is a value with its token. It may be of several items of the call.
+type importedRow struct {
+	Row
+	value Value
+	items []int
+}
+
+// add makes rows of items. It is [ErrTokenConflict] if items contradict each other.
+func (in *importation) add(ctx context.Context, versions *Versions, items []ImportItem, batches []*batch) error {
+	var errs itemErrors
+	byToken := make(map[string]int, len(items)) // the rows
+	for _, b := range batches {
+		byValue := make(map[string]int) // those of the batch
+		first := len(in.rows)
+		for n, i := range b.items {
+			token, value := items[i].Token, b.values[n]
+			at, known := byToken[token]
+			if other, ok := byValue[value.Reveal()]; ok && b.column.deterministic && in.rows[other].Token != token {
+				errs.add(i, in.rows[other].contradicts("another token for the same value"))
+				continue
+			}
+			if known && (at < first || in.rows[at].value.Reveal() != value.Reveal()) {
+				errs.add(i, in.rows[at].contradicts("the same token for something else"))
+				continue
+			}
+			if known {
+				in.rows[at].items = append(in.rows[at].items, i)
+				continue
+			}
+			at = len(in.rows)
+			byToken[token], byValue[value.Reveal()] = at, at
+			in.rows = append(in.rows, importedRow{
+				Row: Row{Organization: in.org, Vault: in.vault, Token: token, Scope: b.scope.Name, Deterministic: b.column.deterministic,
+					CreatedAt: in.service.now()},
+				value: value, items: []int{i},
+			})
+		}
+	}
+	errs.sort()
+	if err := errs.err(); err != nil {
+		return err
+	}
+	return in.fingerprint(ctx, versions)
+}
+
+// contradicts says that an item contradicts an earlier one of the call.
+func (r *importedRow) contradicts(how string) error {
+	return fmt.Errorf("%w: item %d has %s", ErrTokenConflict, r.items[0], how)
+}
+
+// fingerprint computes the fingerprints of the rows that have some, of all versions.
+func (in *importation) fingerprint(ctx context.Context, versions *Versions) error {
+	var items []FingerprintItem
+	for i := range in.rows {
+		if r := &in.rows[i]; r.Deterministic {
+			items = append(items, FingerprintItem{r.scope(), r.value})
+		}
+	}
+	if len(items) == 0 {
+		return nil
+	}
+	of := make([]Fingerprint, len(items))
+	for _, version := range versions.fingerprints() {
+		if err := in.service.keyring.Fingerprint(ctx, version, items, of); err != nil {
+			return unavailable("compute fingerprints", err)
+		}
+		n := 0
+		for i := range in.rows {
+			if r := &in.rows[i]; r.Deterministic {
+				r.Fingerprints = append(r.Fingerprints, VersionedFingerprint{version, of[n]})
+				n++
+			}
+		}
+	}
+	return nil
+}
+
+// store stores the rows as they are beside what is there, and looks again when that has
+// changed meanwhile.
+func (in *importation) store(ctx context.Context, k *knownVault, actor string) error {
+	s := in.service
+	e, err := s.event(in.org, in.vault, KindImported, actor)
+	if err != nil {
+		return err
+	}
+	for i := range in.rows {
+		e.Tokens = append(e.Tokens, AuditToken{Token: in.rows[i].Token, Scope: in.rows[i].Scope})
+	}
+	there, err := in.read(ctx)
+	const tries = 10 // as long as others change just these tokens, and just now
+	for try := 0; err == nil && try < tries; try++ {
+		var rows []Row
+		if rows, err = in.beside(ctx, there); err != nil {
+			return err
+		}
+		err = s.store.ImportTokens(ctx, in.org, in.vault, k.revision, rows, e)
+		var taken *TakenError
+		if !errors.As(err, &taken) || len(taken.Rows) == 0 {
+			return staleOr("import values", err)
+		}
+		before := there
+		if there, err = in.read(ctx); err == nil && unchanged(taken.Rows, before, there) {
+			return in.conflicts(taken.Rows, there)
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("%w: others change the tokens of the import without end", ErrUnavailable)
+	}
+	return err
+}
+
+// read returns what is stored under the tokens of the rows.
+func (in *importation) read(ctx context.Context) ([]Row, error) {
+	tokens := make([]string, len(in.rows))
+	for i := range in.rows {
+		tokens[i] = in.rows[i].Token
+	}
+	there, err := in.service.store.Rows(ctx, in.org, in.vault, tokens)
+	if err == nil {
+		err = answered("the store", len(there), len(tokens))
+	}
+	return there, unavailable("read tokens", err)
+}
+
+// unchanged reports whether some rows are stored as they were before.
+func unchanged(which []int, before, after []Row) bool {
+	for _, i := range which {
+		a, b := &before[i], &after[i]
+		if a.Token != b.Token || a.Sealed.Version != b.Sealed.Version || !bytes.Equal(a.Sealed.Ciphertext, b.Sealed.Ciphertext) {
+			return false
+		}
+	}
+	return true
+}
+
+// beside returns the rows to store: those that are there as they are there, and the
+// others sealed anew. The store refuses what it has otherwise.
+func (in *importation) beside(ctx context.Context, there []Row) ([]Row, error) {
+	same, err := in.compare(ctx, there)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]Row, len(in.rows))
+	var items []SealItem
+	for i := range in.rows {
+		r := &in.rows[i]
+		if rows[i] = r.Row; same[i] {
+			rows[i].Sealed = there[i].Sealed
+		} else {
+			items = append(items, SealItem{r.scope(), r.Token, r.value})
+		}
+	}
+	sealed, err := in.service.keyring.Seal(ctx, items)
+	if err != nil {
+		return nil, unavailable("seal values", err)
+	}
+	n := 0
+	for i := range rows {
+		if !same[i] {
+			rows[i].Sealed = sealed[n].Sealed
+			n++
+		}
+	}
+	return rows, nil
+}
+
+// compare opens what is stored under the tokens of rows in their scopes, and reports
+// which of it is their values.
+func (in *importation) compare(ctx context.Context, there []Row) (same []bool, err error) {
+	var items []OpenItem
+	var of []int // the row of each
+	for i := range in.rows {
+		if r, t := &in.rows[i], &there[i]; t.Token == r.Token && t.Scope == r.Scope && t.Deterministic == r.Deterministic {
+			items, of = append(items, t.open()), append(of, i)
+		}
+	}
+	same = make([]bool, len(in.rows))
+	opened, err := in.service.open(ctx, items)
+	if err != nil {
+		return nil, err
+	}
+	var corrupt, unknown itemErrors
+	for n, i := range of {
+		switch r, o := &in.rows[i], &opened[n]; {
+		case errors.Is(o.Err, ErrCorrupt):
+			corrupt.addAll(r.items, o.Err)
+		case o.Err != nil:
+			unknown.addAll(r.items, o.Err)
+		default:
+			same[i] = subtle.ConstantTimeCompare([]byte(o.Value.Reveal()), []byte(r.value.Reveal())) == 1
+		}
+	}
+	for _, errs := range []*itemErrors{&corrupt, &unknown} {
+		errs.sort()
+		if err := errs.err(); err != nil {
+			return nil, err
+		}
+	}
+	return same, nil
+}
+
+// The ways in which the store contradicts an item.
+var (
+	errTokenTaken = fmt.Errorf("%w: the token stands for something else", ErrTokenConflict)
+	errValueTaken = fmt.Errorf("%w: the value has another token, or the token was deleted", ErrTokenConflict)
+)
+
+// conflicts is the error of the items of some rows.
+func (in *importation) conflicts(which []int, there []Row) error {
+	var errs itemErrors
+	for _, i := range which {
+		err := errValueTaken
+		if there[i].Token != "" {
+			err = errTokenTaken
+		}
+		errs.addAll(in.rows[i].items, err)
+	}
+	errs.sort()
+	return errs.err()
+}
