@@ -143,3 +143,22 @@ func TestPanicsOfHooks(t *testing.T) {
 		})
 	}
 }
+
+// Without the limits there is no service.
+func TestPanicOfLimits(t *testing.T) {
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	h := &hooks{Keyring: keyring(t, 1), broken: "Limits"}
+	for _, c := range []struct {
+		keys      vault.Keyring
+		tokenizer vault.Tokenizer
+		hook      string
+	}{{h, nil, "the keyring"}, {keyring(t, 1), h, "the tokenizer"}} {
+		var logged bytes.Buffer
+		s, err := vault.New(db.Vault(), c.keys, &vault.Options{Tokenizer: c.tokenizer, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+		require.ErrorContains(t, err, c.hook)
+		require.Nil(t, s)
+		require.NotContains(t, err.Error()+logged.String(), secretValue)
+		require.Contains(t, logged.String(), "hooks).call")
+	}
+}

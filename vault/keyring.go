@@ -81,8 +81,8 @@ type Keyring interface {
 	Open(ctx context.Context, items []OpenItem) ([]OpenResult, error)
 }
 
-// BatchLimits are the most that one call of a [Keyring] or a [Tokenizer] takes. Zero means
-// no bound.
+// BatchLimits are the most that one call of a [Keyring] or a [Tokenizer] takes. Zero,
+// or less, means no bound.
 type BatchLimits struct {
 	Items int // how many items
 	Bytes int // of the values or ciphertexts of all items together; a longer item goes alone

@@ -61,7 +61,7 @@ type keyringRule struct {
 }
 
 func allKeyringRules() []keyringRule {
-	return slices.Concat(versionRules, fingerprintRules, sealRules, openRules, secrecyRules)
+	return slices.Concat(versionRules, fingerprintRules, sealRules, openRules, batchRules, secrecyRules)
 }
 
 // ring is a keyring and its versions.
@@ -82,12 +82,10 @@ func newRing(t *testing.T, k vault.Keyring) *ring {
 	return &ring{k, v}
 }
 
-// fingerprint returns the fingerprints of values, made in one call.
+// fingerprint returns the fingerprints of values of a scope, made at once.
 func (r *ring) fingerprint(t *testing.T, version int, s vault.Scope, values ...string) []vault.Fingerprint {
 	t.Helper()
-	dst := make([]vault.Fingerprint, len(values))
-	require.NoError(t, r.Fingerprint(t.Context(), version, fingerprintItems(s, values...), dst), "Fingerprint")
-	return dst
+	return r.fingerprintAll(t, version, fingerprintItems(s, values...))
 }
 
 // fingerprintItems are values of a scope.

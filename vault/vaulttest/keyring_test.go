@@ -3,6 +3,7 @@ package vaulttest_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 type keyringMutant struct {
 	vault.Keyring
 	versions func(vault.Versions) vault.Versions
+	limits   func() vault.BatchLimits
 	printed  bool
 
 	// Of values one by one, or of those of one scope.
@@ -63,6 +65,13 @@ func (k *keyringMutant) Versions(ctx context.Context) (vault.Versions, error) {
 		v = k.versions(v)
 	}
 	return v, err
+}
+
+func (k *keyringMutant) Limits() vault.BatchLimits {
+	if k.limits != nil {
+		return k.limits()
+	}
+	return k.Keyring.Limits()
 }
 
 func (k *keyringMutant) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
@@ -130,7 +139,7 @@ func (k *keyringMutant) MarshalText() ([]byte, error) { return []byte(fmt.Sprint
 // keyringHarnesses returns the harness of every mutant.
 func keyringHarnesses() map[string]vaulttest.KeyringHarness {
 	all := make(map[string]vaulttest.KeyringHarness)
-	for _, c := range keyringChanges {
+	for _, c := range slices.Concat(keyringChanges, batchChanges) {
 		all[c.name] = keyringHarness(c.mutate)
 	}
 	return all
@@ -151,13 +160,66 @@ func TestFaithfulKeyring(t *testing.T) {
 	vaulttest.RunKeyring(t, keyringHarness(func(*keyringMutant) {}))
 }
 
+// frugal is a keyring that takes little at once, and nothing over that.
+type frugal struct {
+	vault.Keyring
+	limits vault.BatchLimits
+}
+
+func (k frugal) Limits() vault.BatchLimits { return k.limits }
+
+func (k frugal) check(items int, size func(i int) int) error {
+	bytes := 0
+	for i := range items {
+		bytes += size(i)
+	}
+	if items > k.limits.Items || items > 1 && bytes > k.limits.Bytes {
+		return fmt.Errorf("%d items of %d bytes are too many", items, bytes)
+	}
+	return nil
+}
+
+func (k frugal) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+	if err := k.check(len(items), func(i int) int { return len(items[i].Value.Reveal()) }); err != nil {
+		return err
+	}
+	return k.Keyring.Fingerprint(ctx, version, items, dst)
+}
+
+func (k frugal) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+	if err := k.check(len(items), func(i int) int { return len(items[i].Value.Reveal()) }); err != nil {
+		return nil, err
+	}
+	return k.Keyring.Seal(ctx, items)
+}
+
+func (k frugal) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+	if err := k.check(len(items), func(i int) int { return len(items[i].Sealed.Ciphertext) }); err != nil {
+		return nil, err
+	}
+	return k.Keyring.Open(ctx, items)
+}
+
+func (k frugal) Format(f fmt.State, _ rune) { _, _ = fmt.Fprint(f, "[redacted]") }
+
+func (k frugal) MarshalText() ([]byte, error) { return []byte(fmt.Sprint(k)), nil }
+
+// TestFrugalKeyring: the suite asks for no more at once than a keyring takes.
+func TestFrugalKeyring(t *testing.T) {
+	for _, limits := range []vault.BatchLimits{{Items: 3, Bytes: 100}, {Items: 1000, Bytes: 4096}, {Items: 1000, Bytes: 1}} {
+		vaulttest.RunKeyring(t, vaulttest.KeyringHarness{Open: func(t *testing.T, generations ...int) vault.Keyring {
+			return frugal{testKeyring(t, 1, generations...), limits}
+		}})
+	}
+}
+
 // TestKeyringMutants: each broken keyring fails the rules that it breaks, and there is one for every rule.
 func TestKeyringMutants(t *testing.T) {
 	m := &conformance.Mutants{Env: envKeyringMutant, Texts: make(map[string]string), Breaks: make(map[string][]string)}
 	for _, r := range vaulttest.KeyringRules() {
 		m.Texts[r.ID] = r.Text
 	}
-	for _, c := range keyringChanges {
+	for _, c := range slices.Concat(keyringChanges, batchChanges) {
 		m.Breaks[c.name] = c.breaks
 	}
 	m.Prove(t)

@@ -1,0 +1,126 @@
+package vault_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// odd is a keyring and a tokenizer whose answers are changed.
+type odd struct {
+	vault.Keyring
+	vault.Formats
+	seals  func([]vault.SealResult) ([]vault.SealResult, error)
+	opens  func([]vault.OpenResult) ([]vault.OpenResult, error)
+	tokens func([]vault.TokenResult) ([]vault.TokenResult, error)
+}
+
+func (*odd) Limits() vault.BatchLimits { return vault.BatchLimits{} }
+
+func changed[R any](change func([]R) ([]R, error), results []R, err error) ([]R, error) {
+	if change == nil || err != nil {
+		return results, err
+	}
+	return change(results)
+}
+
+func (o *odd) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+	results, err := o.Keyring.Seal(ctx, items)
+	return changed(o.seals, results, err)
+}
+
+func (o *odd) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+	results, err := o.Keyring.Open(ctx, items)
+	return changed(o.opens, results, err)
+}
+
+func (o *odd) Tokens(ctx context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
+	results, err := o.Formats.Tokens(ctx, requests)
+	return changed(o.tokens, results, err)
+}
+
+// answers are the ways in which what a hook returns is no answer.
+func answers[R any](none R, failed func(error) R) map[string]func([]R) ([]R, error) {
+	return map[string]func([]R) ([]R, error){
+		"too few":    func(r []R) ([]R, error) { return r[1:], nil },
+		"too many":   func(r []R) ([]R, error) { return append(r, r[0]), nil },
+		"none":       func([]R) ([]R, error) { return nil, nil },
+		"a zero one": func(r []R) ([]R, error) { r[1] = none; return r, nil },
+		"an error":   func(r []R) ([]R, error) { r[1] = failed(errDown); return r, nil },
+		"a call's error that means an item": func([]R) ([]R, error) {
+			return nil, errors.Join(vault.ErrCorrupt, vault.ErrFormat, vault.ErrExhausted)
+		},
+		"an error that panics": func(r []R) ([]R, error) { r[1] = failed((*nilError)(nil)); return r, nil },
+	}
+}
+
+// nilError is an error that cannot be printed when it is nil, as is often returned by mistake.
+type nilError struct{ text string }
+
+func (e *nilError) Error() string { return e.text }
+
+// What is no answer for each item is none for any: the keyring or the tokenizer is
+// unavailable, nothing is stored or shown, and no token is called damaged.
+func TestAnswersThatAreNone(t *testing.T) {
+	ctx := t.Context()
+	r := newRig(t, vault.Options{})
+	names := of("persons", "name", "Ada", "Bob", "Cyd")
+	tokens := insert(t, r.Service, names)
+	try := func(name string, o *odd, do func(s *vault.Service) error) {
+		t.Run(name, func(t *testing.T) {
+			o.Keyring = keyring(t, 2, 1)
+			s, err := vault.New(r.store, o, &vault.Options{Tokenizer: o, Logger: slog.New(slog.DiscardHandler)})
+			require.NoError(t, err)
+			err = do(s)
+			require.ErrorIs(t, err, vault.ErrUnavailable)
+			for _, named := range []any{new(*vault.BatchError), new(*vault.TokenError)} {
+				require.False(t, errors.As(err, named), "%v names items", err)
+			}
+			require.Equal(t, []string{"Ada", "Bob", "Cyd"}, reveal(t, r.Service, tokens...))
+			status, err := r.KeyStatus(ctx)
+			require.NoError(t, err)
+			require.Equal(t, 3, status.Usage.Rows)
+			require.Equal(t, 3, status.Usage.Sealed[1])
+		})
+	}
+	inserting := func(s *vault.Service) error {
+		_, err := s.Insert(ctx, "acme", "ops", "v1", of("persons", "name", "Dan", "Eve"))
+		return err
+	}
+	rewrapping := func(s *vault.Service) error { return s.Rewrap(ctx, nil) }
+	backfilling := func(s *vault.Service) error { return s.Backfill(ctx, 2, nil) }
+	showing := func(s *vault.Service) error {
+		shown, err := s.Detokenize(ctx, "acme", "ops", "v1", asked(tokens...), everything)
+		require.Empty(t, shown)
+		return err
+	}
+	exporting := func(s *vault.Service) error {
+		for e, err := range s.Export(ctx, "acme", "ops", "v1", everything) {
+			require.Zero(t, e)
+			return err
+		}
+		return nil
+	}
+	for name, change := range answers(vault.TokenResult{}, func(err error) vault.TokenResult { return vault.TokenResult{Token: "t", Err: err} }) {
+		try("Insert/tokens/"+name, &odd{tokens: change}, inserting)
+	}
+	for name, change := range answers(vault.SealResult{}, func(err error) vault.SealResult { return vault.SealResult{Err: err} }) {
+		try("Insert/seals/"+name, &odd{seals: change}, inserting)
+		try("Rewrap/seals/"+name, &odd{seals: change}, rewrapping)
+	}
+	for name, change := range answers(vault.OpenResult{}, func(err error) vault.OpenResult { return vault.OpenResult{Err: err} }) {
+		try("Rewrap/opens/"+name, &odd{opens: change}, rewrapping)
+		try("Backfill/opens/"+name, &odd{opens: change}, backfilling)
+		try("Detokenize/opens/"+name, &odd{opens: change}, showing)
+		try("Export/opens/"+name, &odd{opens: change}, exporting)
+	}
+	for name, sealed := range map[string]vault.Sealed{"no ciphertext": {Version: 2}, "no version": {Ciphertext: []byte("x")}, "a version below 0": {Version: -1, Ciphertext: []byte("x")}} {
+		change := func(r []vault.SealResult) ([]vault.SealResult, error) { r[1].Sealed = sealed; return r, nil }
+		try("Rewrap/"+name, &odd{seals: change}, rewrapping)
+	}
+}
