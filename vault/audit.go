@@ -66,7 +66,7 @@ type AuditQuery struct {
 	Limit int
 }
 
-// MaxPageSize bounds AuditQuery.Limit.
+// MaxPageSize bounds AuditQuery.Limit and VaultQuery.Limit.
 const MaxPageSize = 1000
 
 // Matches reports whether e is selected by q, its Limit left aside. It defines what AuditEvents must return.

@@ -31,6 +31,11 @@ type Vaults interface {
 	// Vault returns a vault, or [ErrNotFound].
 	Vault(ctx context.Context, org, id string) (Vault, error)
 
+	// ListVaults returns at most limit vaults of the organization whose ID comes after the
+	// given one, by ID (as bytes); none if limit is below 1. Whether the organization has
+	// ever had a vault does not matter.
+	ListVaults(ctx context.Context, org, after string, limit int) ([]Vault, error)
+
 	// PutVault stores v and the audit event. If v.Revision is 1, it is a new vault: [ErrExists] if there is one. Else it takes the place of
 	// the stored one, whose Revision must be one less: [ErrConflict] if it is another, [ErrNotFound] if there is none. CreatedAt does not
 	// change then. It is [ErrScopeInUse], and nothing changes, if one of the scopes of the vault that left names has a deterministic row

@@ -62,6 +62,7 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 		},
 		vault: vaultTables{
 			vaults: make(map[ownedID]*vaultEntry),
+			ids:    make(map[string][]string),
 			keys:   make(map[vaultKeyID]*vault.Key),
 			audit:  make(map[string][]vault.AuditEvent),
 		},

@@ -20,6 +20,7 @@ var _ vault.Store = (*Vault)(nil)
 // vaultTables is what the domain vault keeps.
 type vaultTables struct {
 	vaults map[ownedID]*vaultEntry
+	ids    map[string][]string // of vaults, by organization, sorted
 	keys   map[vaultKeyID]*vault.Key
 	audit  map[string][]vault.AuditEvent // by organization, oldest first
 }
@@ -79,7 +80,7 @@ func (s *Vault) PutVault(ctx context.Context, v vault.Vault, left []string, a va
 		return vault.ErrExists
 	case v.Revision == 1:
 		e = &vaultEntry{rows: make(map[string]*vaultRow), tokens: make(map[vaultIndex]fingerprintIndex)}
-		t.vaults[id] = e
+		t.addVault(id, e)
 	case !ok:
 		return vault.ErrNotFound
 	case e.Revision != v.Revision-1:

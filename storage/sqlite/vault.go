@@ -17,7 +17,10 @@ var _ vault.Store = (*Vault)(nil)
 func (db *DB) Vault() *Vault { return &Vault{db: db} }
 
 const (
-	vaultByID      = "SELECT revision, created_at, updated_at, schema FROM vault_vaults WHERE organization = ? AND id = ?"
+	// vaultColumns are the columns of a vault, in the order of scanVault.
+	vaultColumns = "revision, created_at, updated_at, schema"
+
+	vaultByID      = "SELECT " + vaultColumns + " FROM vault_vaults WHERE organization = ? AND id = ?"
 	vaultRevision  = "SELECT seq, revision FROM vault_vaults WHERE organization = ? AND id = ?"
 	insertVault    = "INSERT INTO vault_vaults (organization, id, revision, created_at, updated_at, schema) VALUES (?,?,?,?,?,?)"
 	updateVault    = "UPDATE vault_vaults SET (revision, updated_at, schema) = (?,?,?) WHERE seq = ?"
@@ -30,14 +33,11 @@ const (
 
 // Vault implements [vault.Vaults].
 func (s *Vault) Vault(ctx context.Context, org, id string) (vault.Vault, error) {
-	v := vault.Vault{Organization: org, ID: id}
+	var v vault.Vault
 	found := false
-	err := s.db.find(ctx, org, vaultByID, []any{org, id}, func(r *row) error {
+	err := s.db.find(ctx, org, vaultByID, []any{org, id}, func(r *row) (err error) {
 		found = true
-		v.Revision, v.CreatedAt, v.UpdatedAt = int64(r.number(0)), r.moment(1), r.moment(2)
-		var stored storedSchema
-		err := scanSchema(r, 3, &stored)
-		v.Schema, v.Past = stored.Schema, stored.Past
+		v, err = scanVault(r, org, id)
 		return err
 	})
 	if err == nil && !found {
@@ -47,6 +47,17 @@ func (s *Vault) Vault(ctx context.Context, org, id string) (vault.Vault, error) 
 		return vault.Vault{}, err
 	}
 	return v, nil
+}
+
+// scanVault reads a row of vaultColumns.
+func scanVault(r *row, org, id string) (vault.Vault, error) {
+	v := vault.Vault{
+		Organization: org, ID: id, Revision: int64(r.number(0)), CreatedAt: r.moment(1), UpdatedAt: r.moment(2),
+	}
+	var stored storedSchema
+	err := scanSchema(r, 3, &stored)
+	v.Schema, v.Past = stored.Schema, stored.Past
+	return v, err
 }
 
 // PutVault implements [vault.Vaults].

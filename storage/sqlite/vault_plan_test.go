@@ -48,6 +48,7 @@ func TestPlansOfVault(t *testing.T) {
 	for _, c := range []struct{ statement, uses string }{
 		{vaultByID, vaults},
 		{vaultRevision, vaults},
+		{vaultsAfter, "USING INDEX sqlite_autoindex_vault_vaults_1 (organization=? AND id>?)"},
 		{insertVault, ""},
 		{updateVault, "INTEGER PRIMARY KEY"},
 		{scopeByName, "COVERING INDEX sqlite_autoindex_vault_scopes_1 (vault=? AND name=?)"},

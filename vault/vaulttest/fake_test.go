@@ -100,7 +100,11 @@ func TestBreak(t *testing.T) {
 		parts []vaulttest.Part
 		call  func() error
 	}{
-		"Vault":     {[]vaulttest.Part{vaulttest.VaultsPart}, func() error { _, err := f.Vault(t.Context(), "acme", "customers"); return err }},
+		"Vault": {[]vaulttest.Part{vaulttest.VaultsPart}, func() error { _, err := f.Vault(t.Context(), "acme", "customers"); return err }},
+		"ListVaults": {[]vaulttest.Part{vaulttest.VaultsPart}, func() error {
+			_, err := f.ListVaults(t.Context(), "acme", vault.VaultQuery{})
+			return err
+		}},
 		"KeyStatus": {[]vaulttest.Part{vaulttest.KeysPart}, func() error { _, err := f.KeyStatus(t.Context()); return err }},
 		"Tokenize": {[]vaulttest.Part{vaulttest.TokensPart, vaulttest.KeyringPart}, func() error {
 			_, err := f.Tokenize(t.Context(), "acme", "customers", ann)

@@ -67,6 +67,10 @@ func (s *faultyStore) Vault(ctx context.Context, org, id string) (vault.Vault, e
 	return callFor(s.faults, "Vaults.Vault", func() (vault.Vault, error) { return s.inner.Vault(ctx, org, id) })
 }
 
+func (s *faultyStore) ListVaults(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+	return callFor(s.faults, "Vaults.ListVaults", func() ([]vault.Vault, error) { return s.inner.ListVaults(ctx, org, after, limit) })
+}
+
 func (s *faultyStore) PutVault(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
 	return s.faults.call("Vaults.PutVault", func() error { return s.inner.PutVault(ctx, v, left, a) })
 }

@@ -50,6 +50,8 @@ func everyOp(ctx context.Context, t *testing.T, f *vaulttest.Faults, db *memory.
 
 	_, err = store.Vault(ctx, "acme", v.ID)
 	note("Vaults.Vault", err)
+	_, err = store.ListVaults(ctx, "acme", "", 10)
+	note("Vaults.ListVaults", err)
 	note("Vaults.PutVault", store.PutVault(ctx, vault.Vault{Organization: "acme", ID: uuid.NewString(), Revision: 1}, nil, vault.AuditEvent{}))
 	_, err = store.FindTokens(ctx, "acme", v.ID, 1, nil)
 	note("Tokens.FindTokens", err)

@@ -20,9 +20,27 @@ func (r *run) compareAll() {
 				r.compareExport(p, org, name)
 			}
 		}
+		r.compareVaults(org)
 		r.compareAudit(org)
 	}
 	r.compareKeys()
+}
+
+// compareVaults compares the list of an organization's vaults.
+func (r *run) compareVaults(org string) {
+	var want, got []string
+	for _, name := range []string{"v1", "v2"} {
+		if v := r.vault(org, name); v != nil {
+			want = append(want, fmt.Sprintf("%s of %s: %v", name, v.updated, schemaOf(v.columns)))
+		}
+	}
+	for v, err := range r.process().Vaults(r.t.Context(), org) {
+		if !r.sameError(nil, err) {
+			return
+		}
+		got = append(got, fmt.Sprintf("%s of %s: %v", v.ID, v.UpdatedAt, v.Schema))
+	}
+	r.same("the vaults of "+org, want, got)
 }
 
 func (r *run) compareVault(p *process, org, name string) {

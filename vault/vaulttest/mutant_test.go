@@ -21,6 +21,7 @@ type mutant struct {
 	failure error       // what broken methods return
 
 	vault                  func(ctx context.Context, org, id string) (vault.Vault, error)
+	listVaults             func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error)
 	putVault               func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error
 	findTokens             func(ctx context.Context, org, id string, revision int64, lookups []vault.Lookup) ([][]string, error)
 	insertTokens           func(ctx context.Context, org, id string, revision int64, rows []vault.Row) ([]string, error)
@@ -54,6 +55,7 @@ func newMutant(t *testing.T) *mutant {
 		db: s, failure: errBroken,
 
 		vault:                  s.Vault,
+		listVaults:             s.ListVaults,
 		putVault:               s.PutVault,
 		findTokens:             s.FindTokens,
 		insertTokens:           s.InsertTokens,

@@ -51,6 +51,7 @@ func (s *subject) addSample(t *testing.T) *sample {
 func (s *subject) hasSample(t *testing.T, x *sample) {
 	t.Helper()
 	s.hasVault(t, x.vault)
+	sameVaults(t, []vault.Vault{x.vault}, s.listVaults(t, orgA, "", 10))
 	for _, r := range x.rows {
 		s.hasRow(t, x.vault, r)
 	}
@@ -71,6 +72,7 @@ func (s *subject) storeCalls(x *sample) []call {
 	}
 	return []call{
 		{"Vault", func(ctx context.Context) error { _, err := s.Store.Vault(ctx, orgA, v.ID); return err }},
+		{"ListVaults", func(ctx context.Context) error { _, err := s.Store.ListVaults(ctx, orgA, "", 10); return err }},
 		{"PutVault", func(ctx context.Context) error {
 			return s.Store.PutVault(ctx, newVault(orgB, uuid.NewString()), nil, e())
 		}},

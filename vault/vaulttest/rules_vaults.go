@@ -97,6 +97,8 @@ var vaultRules = []rule{
 			require.NoError(t, err)
 			spoilSchema(&got.Schema)
 			s.hasVault(t, v)
+			spoilSchema(&s.listVaults(t, orgA, "", 1)[0].Schema)
+			s.hasVault(t, v)
 			next := changed(v)
 			mine = next.Clone()
 			require.NoError(t, s.Store.PutVault(t.Context(), mine, nil, vault.AuditEvent{}))

@@ -21,7 +21,8 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(fieldMutants, nameMutants, vaultMutants, scopeMutants, insertMutants, tokenMutants, importMutants, importRaceMutants, listMutants, keyMutants, retireMutants,
-		fingerprintMutants, resealMutants, raceMutants, auditMutants, ctxMutants, reopenMutants)
+		fingerprintMutants, resealMutants, raceMutants, auditMutants, ctxMutants, reopenMutants,
+		vaultListMutants)
 }
 
 // harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.

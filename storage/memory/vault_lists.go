@@ -1,0 +1,36 @@
+package memory
+
+import (
+	"context"
+	"slices"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// addVault adds a vault, and its ID to those of its organization.
+func (t *vaultTables) addVault(id ownedID, e *vaultEntry) {
+	t.vaults[id] = e
+	ids := t.ids[id.org]
+	at, _ := slices.BinarySearch(ids, id.id)
+	t.ids[id.org] = slices.Insert(ids, at, id.id)
+}
+
+// ListVaults implements [vault.Vaults].
+func (s *Vault) ListVaults(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.db.mu.RLock()
+	defer s.db.mu.RUnlock()
+	ids := s.db.vault.ids[org]
+	at, found := slices.BinarySearch(ids, after)
+	if found {
+		at++
+	}
+	ids = ids[at:]
+	var vaults []vault.Vault
+	for _, id := range ids[:max(0, min(limit, len(ids)))] {
+		vaults = append(vaults, s.db.vault.vaults[ownedID{org, id}].Clone())
+	}
+	return vaults, nil
+}

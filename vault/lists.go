@@ -1,0 +1,108 @@
+package vault
+
+import (
+	"cmp"
+	"context"
+	"iter"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
+)
+
+// VaultQuery selects vaults of one organization. The zero value selects all.
+type VaultQuery struct {
+	// After is the ID that the page begins behind, whether or not there is such a vault;
+	// "" for the first page.
+	After string
+
+	// Limit is how many vaults a page may hold: 0 for 50, at most MaxPageSize.
+	Limit int
+}
+
+// VaultPage is a stretch of the list of an organization's vaults, by ID (as bytes).
+type VaultPage struct {
+	Vaults []Vault
+	Next   string // where the next page begins (as its VaultQuery.After); "" if this is the last one
+}
+
+const (
+	defaultVaultPage = 50
+	vaultStep        = 8      // vaults that are read at once
+	maxPageColumns   = 20_000 // see Vault.columns; a page ends with the vault that reaches it
+)
+
+// ListVaults returns a page of the organization's vaults, with their schemas, by ID. It is
+// not of one moment: a vault that comes meanwhile may be there or not.
+//
+// Schemas can be large (40,000 columns), so a page is bounded by them, too: it ends with
+// the vault by which it has 20,000 tables, columns and past columns, though it may hold
+// fewer vaults than Limit then. Next says whether others follow. Beyond that, no more than
+// seven further schemas are in memory at a time.
+//
+// Errors are [*ValidationError], for a Limit outside 0 to [MaxPageSize], and
+// [ErrUnavailable]. An organization that nobody has heard of has no vaults.
+func (s *Service) ListVaults(ctx context.Context, org string, q VaultQuery) (VaultPage, error) {
+	if q.Limit < 0 || q.Limit > MaxPageSize {
+		var p problems
+		p.add("limit", "must be between 1 and %d", MaxPageSize)
+		return VaultPage{}, p.err()
+	}
+	if name.Problem(org) != "" {
+		return VaultPage{}, nil
+	}
+	limit := cmp.Or(q.Limit, defaultVaultPage)
+	var page VaultPage
+	columns := 0
+	for after := q.After; ; {
+		// One more than the page may hold says that there is a next one. A few at a time,
+		// so that what is read beyond the bound of the columns is little.
+		step := min(vaultStep, limit+1-len(page.Vaults))
+		vaults, err := s.store.ListVaults(ctx, org, after, step)
+		if err != nil {
+			return VaultPage{}, unavailable("list vaults", err)
+		}
+		for i := range vaults {
+			if len(page.Vaults) == limit || columns >= maxPageColumns {
+				page.Next = page.Vaults[len(page.Vaults)-1].ID
+				return page, nil
+			}
+			page.Vaults = append(page.Vaults, vaults[i])
+			columns += vaults[i].columns()
+		}
+		if len(vaults) < step {
+			return page, nil
+		}
+		after = vaults[len(vaults)-1].ID
+	}
+}
+
+// columns says how large a vault's schema is: its tables, their columns, and the past ones.
+func (v *Vault) columns() int {
+	n := len(v.Schema.Tables) + len(v.Past)
+	for i := range v.Schema.Tables {
+		n += len(v.Schema.Tables[i].Columns)
+	}
+	return n
+}
+
+// Vaults iterates over the organization's vaults, with their schemas, by ID (as bytes),
+// page by page. It ends after the first error; see [Service.ListVaults].
+func (s *Service) Vaults(ctx context.Context, org string) iter.Seq2[Vault, error] {
+	return func(yield func(Vault, error) bool) {
+		for q := (VaultQuery{}); ; {
+			page, err := s.ListVaults(ctx, org, q)
+			if err != nil {
+				yield(Vault{}, err)
+				return
+			}
+			for _, v := range page.Vaults {
+				if !yield(v, nil) {
+					return
+				}
+			}
+			if page.Next == "" {
+				return
+			}
+			q.After = page.Next
+		}
+	}
+}

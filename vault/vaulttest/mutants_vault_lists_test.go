@@ -1,0 +1,163 @@
+package vaulttest_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// ListVaults is that of the mutant.
+func (m *mutant) ListVaults(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+	if err := m.fail(); err != nil {
+		return nil, err
+	}
+	return m.listVaults(ctx, org, after, limit)
+}
+
+// everyVaultList applies change to all lists of vaults that the mutant returns.
+func (m *mutant) everyVaultList(change func([]vault.Vault) []vault.Vault) {
+	list := m.listVaults
+	m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+		vaults, err := list(ctx, org, after, limit)
+		return change(vaults), err
+	}
+}
+
+// listed returns the vaults of an organization that some function selects, in its order.
+func (m *mutant) listed(ctx context.Context, org string, limit int, selects func(vault.Vault) bool, order func(a, b vault.Vault) int) []vault.Vault {
+	vaults, _ := m.db.ListVaults(ctx, org, "", 1_000_000)
+	vaults = slices.DeleteFunc(vaults, func(v vault.Vault) bool { return !selects(v) })
+	slices.SortStableFunc(vaults, order)
+	return vaults[:max(0, min(limit, len(vaults)))]
+}
+
+// vaultListMutants list the wrong vaults.
+var vaultListMutants = []broken{
+	{name: "lists vaults without their past", breaks: []string{"vaults/list-by-id"}, mutate: func(m *mutant) {
+		m.everyVaultList(func(vaults []vault.Vault) []vault.Vault {
+			for i := range vaults {
+				vaults[i].Past = nil
+			}
+			return vaults
+		})
+	}},
+	{name: "lists vaults as they were made", breaks: []string{"vaults/list-by-id", "vaults/list-between-pages"}, mutate: func(m *mutant) {
+		made := make(map[[2]string]vault.Vault)
+		put := m.putVault
+		m.putVault = func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
+			if v.Revision == 1 {
+				made[[2]string{v.Organization, v.ID}] = v.Clone()
+			}
+			return put(ctx, v, left, a)
+		}
+		m.everyVaultList(func(vaults []vault.Vault) []vault.Vault {
+			for i, v := range vaults {
+				first := made[[2]string{v.Organization, v.ID}]
+				vaults[i] = first.Clone()
+			}
+			return vaults
+		})
+	}},
+	{name: "lists the youngest vault first", breaks: []string{"vaults/list-by-id"}, mutate: func(m *mutant) {
+		m.everyVaultList(func(vaults []vault.Vault) []vault.Vault {
+			slices.SortFunc(vaults, func(a, b vault.Vault) int { return b.CreatedAt.Compare(a.CreatedAt) })
+			return vaults
+		})
+	}},
+	{name: "lists vaults as a collation sorts them", breaks: []string{"vaults/list-by-id"}, mutate: func(m *mutant) {
+		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+			return m.listed(ctx, org, limit, func(v vault.Vault) bool { return strings.ToLower(v.ID) > strings.ToLower(after) },
+				func(a, b vault.Vault) int { return strings.Compare(strings.ToLower(a.ID), strings.ToLower(b.ID)) }), ctx.Err()
+		}
+	}},
+	{name: "lists vaults from the given one on", breaks: []string{"vaults/list-after", "vaults/list-by-id", "vaults/list-of-organization"}, mutate: func(m *mutant) {
+		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+			return m.listed(ctx, org, limit, func(v vault.Vault) bool { return v.ID >= after },
+				func(vault.Vault, vault.Vault) int { return 0 }), ctx.Err()
+		}
+	}},
+	{name: "lists no vaults after one that is not there", breaks: []string{"vaults/list-after"}, mutate: func(m *mutant) {
+		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+			if _, err := m.db.Vault(ctx, org, after); err != nil && after != "" {
+				return nil, ctx.Err()
+			}
+			return m.db.ListVaults(ctx, org, after, limit)
+		}
+	}},
+	{name: "lists a vault more than it should", breaks: []string{"vaults/list-after", "vaults/list-by-id"}, mutate: func(m *mutant) {
+		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+			return m.db.ListVaults(ctx, org, after, limit+1)
+		}
+	}},
+	{name: "lists all vaults if the limit is none", breaks: []string{"vaults/list-after"}, mutate: func(m *mutant) {
+		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+			if limit <= 0 {
+				limit = 1_000_000 // as LIMIT -1 does
+			}
+			return m.db.ListVaults(ctx, org, after, limit)
+		}
+	}},
+	{name: "lists the vaults of organizations that are alike", breaks: []string{"vaults/list-of-organization"}, mutate: func(m *mutant) {
+		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+			return m.db.ListVaults(ctx, strings.TrimRight(org, " \x00"), after, limit)
+		}
+	}},
+	{name: "does not list the vaults of nobody", breaks: []string{"vaults/list-of-organization"}, mutate: func(m *mutant) {
+		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+			vaults, err := m.db.ListVaults(ctx, org, "", 1)
+			if err != nil || len(vaults) == 0 {
+				return nil, vault.ErrNotFound
+			}
+			return m.db.ListVaults(ctx, org, after, limit)
+		}
+	}},
+	{name: "goes on by how many vaults it has listed", breaks: []string{"vaults/list-between-pages"}, mutate: func(m *mutant) {
+		shown := make(map[string]int) // until the end of a page, by the ID there
+		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+			skip, known := shown[after]
+			if known {
+				after = ""
+			}
+			vaults, err := m.db.ListVaults(ctx, org, after, skip+limit)
+			if vaults = vaults[min(skip, len(vaults)):]; len(vaults) > 0 {
+				shown[vaults[len(vaults)-1].ID] = skip + len(vaults)
+			}
+			return vaults, err
+		}
+	}},
+	{name: "lists the vaults that there were at the first page", breaks: []string{"vaults/list-between-pages"}, mutate: func(m *mutant) {
+		var snapshot []vault.Vault
+		m.listVaults = func(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
+			if after == "" {
+				snapshot = m.listed(ctx, org, 1_000_000, func(vault.Vault) bool { return true }, func(vault.Vault, vault.Vault) int { return 0 })
+			}
+			var page []vault.Vault
+			for _, v := range snapshot {
+				if v.Organization == org && v.ID > after && len(page) < limit {
+					page = append(page, v.Clone())
+				}
+			}
+			return page, ctx.Err()
+		}
+	}},
+	{name: "lists the vaults that it keeps", breaks: []string{"vaults/copies"}, mutate: func(m *mutant) {
+		kept := make(map[string]vault.Vault)
+		put := m.putVault
+		m.putVault = func(ctx context.Context, v vault.Vault, left []string, a vault.AuditEvent) error {
+			kept[v.ID] = v.Clone()
+			return put(ctx, v, left, a)
+		}
+		m.everyVault(func(v *vault.Vault) {
+			own := kept[v.ID]
+			*v = own.Clone()
+		})
+		m.everyVaultList(func(vaults []vault.Vault) []vault.Vault {
+			for i := range vaults {
+				vaults[i] = kept[vaults[i].ID]
+			}
+			return vaults
+		})
+	}},
+}
