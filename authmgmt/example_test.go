@@ -120,6 +120,48 @@ func ExampleService_UpdateClient() {
 	// 0 <nil>
 }
 
+// An iterator goes through a whole listing, page by page. A host that shows pages of its own
+// passes the position on as a text.
+func ExampleService_Clients() {
+	ctx := context.Background()
+	s, _ := newExample(nil)
+	for _, id := range []string{"ci", "deploy", "nightly"} {
+		_, _, err := s.CreateClient(ctx, "acme", operator, authmgmt.NewClient{ID: id, Name: id, FullAccess: true})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	for c, err := range s.Clients(ctx, "acme") {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(c.ID)
+	}
+	first, err := s.ListClients(ctx, "acme", authmgmt.Paging{Limit: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	after, err := authmgmt.ParsePosition(first.Next.String())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	second, err := s.ListClients(ctx, "acme", authmgmt.Paging{After: after, Limit: 2, Total: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(len(second.Clients), "of", second.Total, "on the last page:", second.Next.IsZero())
+	// Output:
+	// ci
+	// deploy
+	// nightly
+	// 1 of 3 on the last page: true
+}
+
 // Every change is in the audit trail: who, what, before and after.
 func ExampleService_AllAuditEvents() {
 	ctx := context.Background()

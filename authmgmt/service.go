@@ -198,14 +198,6 @@ func (p *problems) limit(n int) int {
 	return n
 }
 
-func (p *problems) paging(q Paging) Paging {
-	q.Limit = p.limit(q.Limit)
-	if q.Offset < 0 {
-		p.add("offset", "must be 0 or more")
-	}
-	return q
-}
-
 // Ping returns nil if the store answers.
 func (s *Service) Ping(ctx context.Context) error {
 	_, err := s.store.Client(ctx, "", "")

@@ -50,7 +50,8 @@ type Clients interface {
 	// already, or is there twice, is [ErrExists].
 	UpdateClient(ctx context.Context, org, id string, update func(*Client) (AuditEvent, error)) error
 
-	// ListClients returns the organization's clients that are not deleted, oldest first: by CreatedAt, then by ID (as bytes).
+	// ListClients returns the organization's clients that are not deleted, oldest first: by
+	// CreatedAt, then by ID (as bytes). How the listings page is said at [Paging].
 	ListClients(ctx context.Context, org string, p Paging) (ClientPage, error)
 }
 
@@ -141,31 +142,4 @@ type Directory interface {
 type Organization struct {
 	ID   string
 	RBAC bool // has role-based access control: roles can be assigned
-}
-
-// Paging selects a stretch of a listing.
-type Paging struct {
-	Offset int // 0 or more
-	Limit  int // 1 to MaxPageSize; a Service sets 50 for 0
-}
-
-// MaxPageSize bounds Paging.Limit and AuditQuery.Limit.
-const MaxPageSize = 1000
-
-// ClientPage is a stretch of a listing. Total counts the whole listing, at the same moment.
-type ClientPage struct {
-	Clients []Client
-	Total   int
-}
-
-// TokenPage is a stretch of a listing.
-type TokenPage struct {
-	Tokens []Token
-	Total  int
-}
-
-// InvitationPage is a stretch of a listing.
-type InvitationPage struct {
-	Invitations []Invitation
-	Total       int
 }

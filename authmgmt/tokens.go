@@ -271,7 +271,7 @@ func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uui
 // ListTokens returns a page of the organization's tokens, newest first, those that have ended included. Limit 0 means 50.
 func (s *Service) ListTokens(ctx context.Context, org string, q Paging) (TokenPage, error) {
 	var p problems
-	q = p.paging(q)
+	q = p.tokenPaging(q)
 	if err := p.err(); err != nil {
 		return TokenPage{}, err
 	}

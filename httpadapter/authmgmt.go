@@ -213,6 +213,7 @@ func paging(d *decoder, r *http.Request) authmgmt.Paging {
 	return authmgmt.Paging{
 		Offset: int(p.integer("offset", 0, 0, maxOffset)),
 		Limit:  int(p.integer("limit", 50, 1, authmgmt.MaxPageSize)),
+		Total:  true,
 	}
 }
 

@@ -141,6 +141,17 @@
 // is brought counts as stored. Tokenizing is the hot path: FindTokens answers a whole
 // batch with one query, the revision included.
 //
+// # Listings
+//
+// A page begins behind a position: a time and an ID, the place of an item in the order of
+// the listing. It is a place and no item: the item may have gone, or may never have been
+// there, and the page goes on all the same with what stands behind the place. An index on
+// (organization, time, ID) answers it, with (time, ID) > (?, ?). Look for one item more
+// than the page holds: if it is there, the last item of the page is Next, and if not, Next
+// is zero. IDs are compared as bytes, not in the order of a language. The listings of
+// authmgmt have offsets too, for the pages with numbers of HTTP, and count themselves only
+// where Paging.Total asks for that.
+//
 // # On a key-value store
 //
 // An ordered key-value store with transactions will do. What is a secondary index or a

@@ -97,5 +97,5 @@ func isFailure(t *testing.T, call string, err error) {
 	}
 }
 
-// everything is a Paging that shows a whole listing of the suite's size.
-var everything = authmgmt.Paging{Limit: authmgmt.MaxPageSize}
+// everything is a Paging that shows a whole listing of the suite's size, and counts it.
+var everything = authmgmt.Paging{Limit: authmgmt.MaxPageSize, Total: true}

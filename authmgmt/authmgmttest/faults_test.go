@@ -115,7 +115,7 @@ func TestFaultsBeforeAndAfter(t *testing.T) {
 		require.ErrorIs(t, err, authmgmttest.ErrInjected)
 		page, err := db.ListClients(t.Context(), "acme", authmgmt.Paging{Limit: 10})
 		require.NoError(t, err)
-		assert.Equal(t, n, page.Total)
+		assert.Len(t, page.Clients, n)
 	}
 }
 

@@ -50,17 +50,25 @@ func (r *run) lines(what string, want, got []string) {
 }
 
 // listing reads a listing page by page.
-func (r *run) listing(what string, want []string, read func(authmgmt.Paging) ([]string, int, error)) {
+func (r *run) listing(what string, want []string, read func(authmgmt.Paging) ([]string, authmgmt.Position, int, error)) {
 	r.t.Helper()
-	limit := 1 + r.rand.IntN(len(want)+2)
+	q := authmgmt.Paging{Limit: 1 + r.rand.IntN(len(want)+2), Total: r.rand.IntN(2) == 0}
+	byOffset := r.rand.IntN(2) == 0
 	var got []string
 	for {
-		page, total, err := read(authmgmt.Paging{Offset: len(got), Limit: limit})
+		page, next, total, err := read(q)
 		r.sameError(nil, err)
-		r.same("the total of "+what, len(want), total)
+		if q.Total {
+			r.same("the total of "+what, len(want), total)
+		}
 		got = append(got, page...)
-		if len(page) < limit || len(got) > len(want) {
+		if next.IsZero() || len(got) > len(want) {
 			break
+		}
+		if byOffset {
+			q.Offset = len(got)
+		} else {
+			q.After = next
 		}
 	}
 	r.lines(what, want, got)
@@ -87,12 +95,12 @@ func (r *run) compareClients(org string) {
 			r.sameError(authmgmt.ErrNotFound, err)
 		}
 	}
-	r.listing("the clients of "+org, want, func(p authmgmt.Paging) (lines []string, total int, err error) {
+	r.listing("the clients of "+org, want, func(p authmgmt.Paging) (lines []string, next authmgmt.Position, total int, err error) {
 		page, err := r.service.ListClients(r.t.Context(), org, p)
 		for i := range page.Clients {
 			lines = append(lines, showClient(&page.Clients[i]))
 		}
-		return lines, page.Total, err
+		return lines, page.Next, page.Total, err
 	})
 }
 
@@ -108,12 +116,12 @@ func (r *run) compareTokens(org string) {
 	for _, k := range tokens {
 		want = append(want, k.show())
 	}
-	r.listing("the tokens of "+org, want, func(p authmgmt.Paging) (lines []string, total int, err error) {
+	r.listing("the tokens of "+org, want, func(p authmgmt.Paging) (lines []string, next authmgmt.Position, total int, err error) {
 		page, err := r.service.ListTokens(r.t.Context(), org, p)
 		for i := range page.Tokens {
 			lines = append(lines, showToken(&page.Tokens[i]))
 		}
-		return lines, page.Total, err
+		return lines, page.Next, page.Total, err
 	})
 }
 
@@ -143,16 +151,16 @@ func (r *run) compareInvitations(org string) {
 		r.sameError(nil, err)
 		r.same("invitation "+i.id, i.show(), showInvitation(&got))
 	}
-	shown := func(page authmgmt.InvitationPage, err error) (lines []string, total int, _ error) {
+	shown := func(page authmgmt.InvitationPage, err error) (lines []string, _ authmgmt.Position, total int, _ error) {
 		for i := range page.Invitations {
 			lines = append(lines, showInvitation(&page.Invitations[i]))
 		}
-		return lines, page.Total, err
+		return lines, page.Next, page.Total, err
 	}
-	r.listing("the invitations of "+org, all, func(p authmgmt.Paging) ([]string, int, error) {
+	r.listing("the invitations of "+org, all, func(p authmgmt.Paging) ([]string, authmgmt.Position, int, error) {
 		return shown(r.service.ListAllInvitations(r.t.Context(), org, p))
 	})
-	r.listing("the pending invitations of "+org, pending, func(p authmgmt.Paging) ([]string, int, error) {
+	r.listing("the pending invitations of "+org, pending, func(p authmgmt.Paging) ([]string, authmgmt.Position, int, error) {
 		return shown(r.service.ListInvitations(r.t.Context(), org, p))
 	})
 }

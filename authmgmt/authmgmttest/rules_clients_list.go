@@ -15,7 +15,7 @@ func stretches(n int) []authmgmt.Paging {
 	var all []authmgmt.Paging
 	for _, offset := range []int{0, 1, 2, n - 1, n, n + 1, 10 * n} {
 		for _, limit := range []int{1, 2, n - 1, n, n + 1, authmgmt.MaxPageSize} {
-			all = append(all, authmgmt.Paging{Offset: offset, Limit: limit})
+			all = append(all, authmgmt.Paging{Offset: offset, Limit: limit, Total: true})
 		}
 	}
 	return all

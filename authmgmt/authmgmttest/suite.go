@@ -139,6 +139,6 @@ func (s *subject) lacks(needs need) string {
 
 func allRules() []rule {
 	return slices.Concat(clientRules, clientUpdateRules, secretRules, clientListRules, tokenRules, tokenLifeRules, tokenListRules,
-		invitationRules, exclusiveRules, invitationListRules, grantRules, updateRules(), createRules(), concurrentRules,
+		invitationRules, exclusiveRules, invitationListRules, pageRules(), grantRules, updateRules(), createRules(), concurrentRules,
 		auditRules, auditQueryRules, pruneRules, keyCheckRules, organizationRules, contextRules, breakRules, reopenRules)
 }

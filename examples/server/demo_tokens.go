@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -47,17 +48,41 @@ func (d *demoTokens) UpdateToken(ctx context.Context, org string, id uuid.UUID, 
 	return err
 }
 
-// ListTokens implements [authmgmt.Tokens]. The demo's own stand first, whatever their age.
+// ListTokens implements [authmgmt.Tokens]. The demo's own are few: they fit into one page.
 func (d *demoTokens) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
-	page, err := d.own.ListTokens(ctx, org, p)
+	own, err := d.own.ListTokens(ctx, org, authmgmt.Paging{After: p.After, Limit: authmgmt.MaxPageSize})
+	if err != nil || p.Limit <= 0 {
+		return authmgmt.TokenPage{}, err
+	}
+	// Each of them may push one of the storage's from the page before onto this one.
+	from := max(p.Offset-len(own.Tokens), 0)
+	page, err := d.authmgmtStore.ListTokens(ctx, org, authmgmt.Paging{
+		After: p.After, Offset: from, Limit: p.Limit + p.Offset - from, Total: p.Total,
+	})
 	if err != nil {
 		return authmgmt.TokenPage{}, err
 	}
-	rest := authmgmt.Paging{Offset: max(p.Offset-page.Total, 0), Limit: max(p.Limit-len(page.Tokens), 1)} // 1 for the total
-	stored, err := d.authmgmtStore.ListTokens(ctx, org, rest)
-	if err != nil {
-		return authmgmt.TokenPage{}, err
+	merged := authmgmt.TokenPage{}
+	if p.Total {
+		merged.Total = page.Total + len(own.Tokens)
 	}
-	all := append(page.Tokens, stored.Tokens...)
-	return authmgmt.TokenPage{Tokens: all[:min(p.Limit, len(all))], Total: page.Total + stored.Total}, nil
+	if from > 0 && len(page.Tokens) == 0 {
+		return merged, nil
+	}
+	skip := p.Offset - from
+	all := page.Tokens
+	for _, t := range own.Tokens {
+		if from > 0 && t.Position().Compare(all[0].Position()) > 0 {
+			skip-- // it stands before what was read
+		} else {
+			all = append(all, t)
+		}
+	}
+	slices.SortFunc(all, func(a, b authmgmt.Token) int { return b.Position().Compare(a.Position()) })
+	all = all[min(skip, len(all)):]
+	merged.Tokens = all[:min(p.Limit, len(all))]
+	if n := len(merged.Tokens); n > 0 && (len(all) > n || !page.Next.IsZero()) {
+		merged.Next = merged.Tokens[n-1].Position()
+	}
+	return merged, nil
 }

@@ -47,7 +47,7 @@ func TestDemoTokens(t *testing.T) {
 		// All tokens are listed once, whatever the page.
 		var listed []uuid.UUID
 		for offset := range 5 {
-			page, err := service.ListTokens(ctx, demoOrganization, authmgmt.Paging{Offset: offset, Limit: 1})
+			page, err := service.ListTokens(ctx, demoOrganization, authmgmt.Paging{Offset: offset, Limit: 1, Total: true})
 			if err != nil || page.Total != 4 || len(page.Tokens) != min(1, 4-offset) {
 				t.Errorf("offset %d: %+v, %v", offset, page, err)
 			}
@@ -56,7 +56,7 @@ func TestDemoTokens(t *testing.T) {
 			}
 		}
 		for limit := 1; limit <= 5; limit++ {
-			page, err := service.ListTokens(ctx, demoOrganization, authmgmt.Paging{Limit: limit})
+			page, err := service.ListTokens(ctx, demoOrganization, authmgmt.Paging{Limit: limit, Total: true})
 			var ids []uuid.UUID
 			for _, token := range page.Tokens {
 				ids = append(ids, token.ID)
@@ -65,7 +65,25 @@ func TestDemoTokens(t *testing.T) {
 				t.Errorf("limit %d: %v of %v, %v", limit, ids, listed, err)
 			}
 		}
-		kept, err := stored.ListTokens(ctx, demoOrganization, authmgmt.Paging{Limit: 10})
+		for limit := 1; limit <= 5; limit++ {
+			var ids []uuid.UUID
+			for q := (authmgmt.Paging{Limit: limit}); ; {
+				page, err := service.ListTokens(ctx, demoOrganization, q)
+				if err != nil || page.Total != 0 {
+					t.Fatalf("limit %d: %+v, %v", limit, page, err)
+				}
+				for _, token := range page.Tokens {
+					ids = append(ids, token.ID)
+				}
+				if q.After = page.Next; q.After.IsZero() {
+					break
+				}
+			}
+			if !slices.Equal(ids, listed) {
+				t.Errorf("by positions, limit %d: %v of %v", limit, ids, listed)
+			}
+		}
+		kept, err := stored.ListTokens(ctx, demoOrganization, authmgmt.Paging{Limit: 10, Total: true})
 		if err != nil || kept.Total != 3 || slices.ContainsFunc(kept.Tokens, func(t authmgmt.Token) bool { return t.ID == record.ID }) {
 			t.Errorf("stored: %+v, %v", kept, err)
 		}

@@ -38,3 +38,23 @@ func Decode(text string) (at time.Time, id uuid.UUID, err error) {
 	}
 	return time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), uuid.UUID(b[8:]), nil
 }
+
+// EncodeText is Encode for an ID that is a text, of any bytes.
+func EncodeText(at time.Time, id string) string {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(id)), uint64(at.UnixMicro()))
+	return encoding.EncodeToString(append(b, id...))
+}
+
+// DecodeText reads what EncodeText wrote of an ID of at most limit bytes, or returns
+// [ErrInvalid].
+func DecodeText(text string, limit int) (at time.Time, id string, err error) {
+	if len(text) > encoding.EncodedLen(8+limit) {
+		return time.Time{}, "", ErrInvalid
+	}
+	b, err := encoding.DecodeString(text)
+	// The decoder passes over line ends wherever they stand.
+	if err != nil || len(b) < 8 || len(text) != encoding.EncodedLen(len(b)) {
+		return time.Time{}, "", ErrInvalid
+	}
+	return time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC(), string(b[8:]), nil
+}

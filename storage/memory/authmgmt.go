@@ -25,11 +25,14 @@ var (
 
 // authmgmtTables is what the domain authmgmt keeps.
 type authmgmtTables struct {
-	clients       map[ownedID]*authmgmt.Client // deleted ones included
-	secrets       map[[32]byte]ownedID         // clients by the digests of their secrets
-	tokens        map[[32]byte]*authmgmt.Token // by digest
-	tokenIDs      map[uuid.UUID][32]byte       // the digests of tokens
+	clients       map[ownedID]*authmgmt.Client  // deleted ones included
+	secrets       map[[32]byte]ownedID          // clients by the digests of their secrets
+	clientList    placedLists[*authmgmt.Client] // those that are not deleted
+	tokens        map[[32]byte]*authmgmt.Token  // by digest
+	tokenList     placedLists[*authmgmt.Token]
+	tokenIDs      map[uuid.UUID][32]byte // the digests of tokens
 	invitations   map[ownedID]*authmgmt.Invitation
+	inviteList    placedLists[*authmgmt.Invitation]
 	audit         map[string][]authmgmt.AuditEvent // by organization, oldest first
 	organizations map[string]authmgmt.Organization
 	keyCheck      *[32]byte
@@ -123,10 +126,4 @@ func (a *AuthMgmt) KeyCheck(ctx context.Context, value [32]byte) ([32]byte, erro
 		a.db.authmgmt.keyCheck = &value
 	}
 	return *a.db.authmgmt.keyCheck, nil
-}
-
-// stretch returns the items that a listing shows of those that it has.
-func stretch[T any](all []T, p authmgmt.Paging) []T {
-	from := min(max(p.Offset, 0), len(all))
-	return all[from : from+min(max(p.Limit, 0), len(all)-from)]
 }

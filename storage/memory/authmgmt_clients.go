@@ -1,10 +1,8 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
@@ -29,6 +27,7 @@ func (a *AuthMgmt) CreateClient(ctx context.Context, c authmgmt.Client, e authmg
 	}
 	kept := c.Clone()
 	t.clients[id] = &kept
+	t.clientList.add(c.Organization, &kept)
 	for _, s := range kept.Secrets {
 		t.secrets[s.Digest] = id
 	}
@@ -115,6 +114,9 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 		t.secrets[s.Digest] = ownedID{org, id}
 	}
 	*kept = changed
+	if !kept.DeletedAt.IsZero() {
+		t.clientList.remove(org, func(c *authmgmt.Client) bool { return c == kept })
+	}
 	t.addEvent(e)
 	return nil
 }
@@ -126,18 +128,8 @@ func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Pagin
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
-	var all []*authmgmt.Client
-	for _, c := range a.db.authmgmt.clients {
-		if c.Organization == org && c.DeletedAt.IsZero() {
-			all = append(all, c)
-		}
-	}
-	slices.SortFunc(all, func(x, y *authmgmt.Client) int {
-		return cmp.Or(x.CreatedAt.Compare(y.CreatedAt), strings.Compare(x.ID, y.ID))
-	})
-	page := authmgmt.ClientPage{Total: len(all)}
-	for _, c := range stretch(all, p) {
-		page.Clients = append(page.Clients, c.Clone())
-	}
-	return page, nil
+	page := a.db.authmgmt.clientList.page(org, p, false, nil)
+	return authmgmt.ClientPage{
+		Clients: clones(page.items, (*authmgmt.Client).Clone), Next: page.next, Total: page.total,
+	}, nil
 }

@@ -1,10 +1,8 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
@@ -30,6 +28,7 @@ func (a *AuthMgmt) CreateInvitation(ctx context.Context, i authmgmt.Invitation, 
 	}
 	kept := i.Clone()
 	t.invitations[id] = &kept
+	t.inviteList.add(i.Organization, &kept)
 	t.addEvent(e)
 	return nil
 }
@@ -78,13 +77,14 @@ func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt ti
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
-	all := a.db.authmgmt.invitationsWhere(func(i *authmgmt.Invitation) bool {
-		return i.Organization == org && (pendingAt.IsZero() || i.State(pendingAt) == authmgmt.InvitationPending)
-	})
-	slices.SortFunc(all, func(x, y *authmgmt.Invitation) int {
-		return cmp.Or(y.CreatedAt.Compare(x.CreatedAt), strings.Compare(y.ID, x.ID))
-	})
-	return authmgmt.InvitationPage{Invitations: cloneInvitations(stretch(all, p)), Total: len(all)}, nil
+	var shows func(*authmgmt.Invitation) bool
+	if !pendingAt.IsZero() {
+		shows = func(i *authmgmt.Invitation) bool { return i.State(pendingAt) == authmgmt.InvitationPending }
+	}
+	page := a.db.authmgmt.inviteList.page(org, p, true, shows)
+	return authmgmt.InvitationPage{
+		Invitations: clones(page.items, (*authmgmt.Invitation).Clone), Next: page.next, Total: page.total,
+	}, nil
 }
 
 // DueGrants implements [authmgmt.Invitations].
@@ -98,7 +98,7 @@ func (a *AuthMgmt) DueGrants(ctx context.Context, now time.Time, limit int) ([]a
 		return !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero() && !i.AwaitsPerson && !i.GrantDue.After(now)
 	})
 	slices.SortFunc(due, func(x, y *authmgmt.Invitation) int { return x.GrantDue.Compare(y.GrantDue) })
-	return cloneInvitations(stretch(due, authmgmt.Paging{Limit: limit})), nil
+	return clones(due[:min(len(due), max(limit, 0))], (*authmgmt.Invitation).Clone), nil
 }
 
 // invitationsWhere returns those that a condition selects, in no order. The caller holds the lock.
@@ -110,12 +110,4 @@ func (t *authmgmtTables) invitationsWhere(selects func(*authmgmt.Invitation) boo
 		}
 	}
 	return found
-}
-
-func cloneInvitations(from []*authmgmt.Invitation) []authmgmt.Invitation {
-	var clones []authmgmt.Invitation
-	for _, i := range from {
-		clones = append(clones, i.Clone())
-	}
-	return clones
 }

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -47,10 +46,17 @@ func (a *AuthMgmt) PruneInvitations(ctx context.Context, before time.Time, limit
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
 	removed := 0
-	maps.DeleteFunc(a.db.authmgmt.invitations, func(_ ownedID, i *authmgmt.Invitation) bool {
-		end := i.EndedAt()
-		return counted(&removed, limit, !end.IsZero() && end.Before(before))
-	})
+	t := &a.db.authmgmt
+	for org := range t.inviteList {
+		t.inviteList.remove(org, func(i *authmgmt.Invitation) bool {
+			end := i.EndedAt()
+			gone := counted(&removed, limit, !end.IsZero() && end.Before(before))
+			if gone {
+				delete(t.invitations, ownedID{org, i.ID})
+			}
+			return gone
+		})
+	}
 	return removed, nil
 }
 

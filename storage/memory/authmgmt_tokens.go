@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -36,17 +35,22 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, token authmgmt.Token, e auth
 		kept.Secret = [32]byte{}
 	}
 	t.tokens[kept.Digest], t.tokenIDs[kept.ID] = &kept, kept.Digest
+	t.tokenList.add(kept.Organization, &kept)
 	t.addEvent(e)
 	return nil
 }
 
 // forgetTokens removes the tokens that a condition selects.
 func (t *authmgmtTables) forgetTokens(selects func(*authmgmt.Token) bool) {
-	for digest, token := range t.tokens {
-		if selects(token) {
-			delete(t.tokens, digest)
+	for org := range t.tokenList {
+		t.tokenList.remove(org, func(token *authmgmt.Token) bool {
+			if !selects(token) {
+				return false
+			}
+			delete(t.tokens, token.Digest)
 			delete(t.tokenIDs, token.ID)
-		}
+			return true
+		})
 	}
 }
 
@@ -101,18 +105,8 @@ func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
-	var all []*authmgmt.Token
-	for _, token := range a.db.authmgmt.tokens {
-		if token.Organization == org {
-			all = append(all, token)
-		}
-	}
-	slices.SortFunc(all, func(x, y *authmgmt.Token) int {
-		return cmp.Or(y.CreatedAt.Compare(x.CreatedAt), slices.Compare(y.ID[:], x.ID[:]))
-	})
-	page := authmgmt.TokenPage{Total: len(all)}
-	for _, token := range stretch(all, p) {
-		page.Tokens = append(page.Tokens, a.db.authmgmt.shown(token))
-	}
-	return page, nil
+	page := a.db.authmgmt.tokenList.page(org, p, true, nil)
+	return authmgmt.TokenPage{
+		Tokens: clones(page.items, a.db.authmgmt.shown), Next: page.next, Total: page.total,
+	}, nil
 }

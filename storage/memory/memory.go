@@ -54,9 +54,12 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 		authmgmt: authmgmtTables{
 			clients:       make(map[ownedID]*authmgmt.Client),
 			secrets:       make(map[[32]byte]ownedID),
+			clientList:    make(placedLists[*authmgmt.Client]),
 			tokens:        make(map[[32]byte]*authmgmt.Token),
+			tokenList:     make(placedLists[*authmgmt.Token]),
 			tokenIDs:      make(map[uuid.UUID][32]byte),
 			invitations:   make(map[ownedID]*authmgmt.Invitation),
+			inviteList:    make(placedLists[*authmgmt.Invitation]),
 			audit:         make(map[string][]authmgmt.AuditEvent),
 			organizations: make(map[string]authmgmt.Organization),
 		},

@@ -25,15 +25,15 @@ const (
 	updateVersion = updateClient + " AND version = ? AND name = ? AND roles = ? AND deleted_at IS NULL"
 	deleteClient  = "UPDATE authmgmt_clients SET (deleted_at, version) = (?, version + 1) WHERE organization = ? AND id = ?"
 	raiseVersion  = "UPDATE authmgmt_clients SET version = version + 1 WHERE organization = ? AND id = ?"
-
-	clientsFrom = " FROM authmgmt_clients WHERE organization = ? AND deleted_at IS NULL"
-	// The total comes with each row, and alone if the page is empty. A join promises no order, so the page is sorted once more.
-	clientsOf = "WITH page AS MATERIALIZED (SELECT organization, id" + clientsFrom + " ORDER BY created_at, id LIMIT ? OFFSET ?)," +
-		" total (n) AS (SELECT count(*)" + clientsFrom + ")" +
-		" SELECT " + clientColumns + ", n FROM total LEFT JOIN page p" +
-		" LEFT JOIN authmgmt_clients c ON c.organization = p.organization AND c.id = p.id" + withSecrets +
-		" ORDER BY c.created_at, c.id, s.position"
 )
+
+var clientsOf = (&placedRows{
+	key:     "organization, id",
+	from:    " FROM authmgmt_clients WHERE organization = ? AND deleted_at IS NULL",
+	columns: clientColumns,
+	join:    " LEFT JOIN authmgmt_clients c ON c.organization = p.organization AND c.id = p.id" + withSecrets,
+	alias:   "c", last: ", s.position",
+}).list()
 
 // CreateClient implements [authmgmt.Clients].
 func (a *AuthMgmt) CreateClient(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
@@ -143,13 +143,15 @@ func clientChanges(kept, given *authmgmt.Client) (fresh [][]byte, changes []chan
 // ListClients implements [authmgmt.Clients].
 func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
 	var page authmgmt.ClientPage
-	err := a.db.list(ctx, org, clientsOf, []any{org, max(p.Limit, 0), p.Offset, org}, func(r *row) error {
+	statement, args := clientsOf.page(p, []any{org}, p.After.ID)
+	err := a.db.list(ctx, org, statement, args, func(r *row) error {
 		page.Total = r.number(11)
 		return appendClient(&page.Clients, r)
 	})
 	if err != nil {
 		return authmgmt.ClientPage{}, err
 	}
+	page.Clients, page.Next = cutPage(page.Clients, p, (*authmgmt.Client).Position)
 	return page, nil
 }
 

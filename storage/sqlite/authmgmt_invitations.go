@@ -27,8 +27,7 @@ const (
 	invitationID   = "SELECT 1 FROM authmgmt_invitations WHERE organization = ? AND id = ?"
 	pendingByEmail = "SELECT 1 FROM authmgmt_invitations WHERE organization = ? AND email_key = ?" + pending + " LIMIT 1"
 
-	allInvitationsOf     = "FROM authmgmt_invitations WHERE organization = ?"
-	pendingInvitationsOf = allInvitationsOf + pending
+	invitationsOf = " FROM authmgmt_invitations WHERE organization = ?"
 
 	dueGrants = "WITH page AS MATERIALIZED (SELECT organization, id FROM authmgmt_invitations" +
 		" WHERE accepted_at IS NOT NULL AND granted_at IS NULL AND awaits_person = 0 AND grant_due <= ?" +
@@ -37,18 +36,20 @@ const (
 		" ORDER BY i.grant_due, i.organization, i.id"
 )
 
-// invitations returns the listing of what a condition selects. As in the listing of clients, the total comes with each row.
-func invitations(from string) string {
-	return "WITH page AS MATERIALIZED (SELECT organization, id " + from + " ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?)," +
-		" total (n) AS (SELECT count(*) " + from + ")" +
-		" SELECT " + invitationColumns + ", n FROM total LEFT JOIN page p" +
-		" LEFT JOIN authmgmt_invitations i ON i.organization = p.organization AND i.id = p.id" +
-		" ORDER BY i.created_at DESC, i.id DESC"
+// invitations returns the listing of what a condition selects.
+func invitations(from string) placedList {
+	return (&placedRows{
+		key:     "organization, id",
+		from:    from,
+		columns: invitationColumns,
+		join:    " LEFT JOIN authmgmt_invitations i ON i.organization = p.organization AND i.id = p.id",
+		alias:   "i", desc: true,
+	}).list()
 }
 
 var (
-	allInvitations     = invitations(allInvitationsOf)
-	pendingInvitations = invitations(pendingInvitationsOf)
+	allInvitations     = invitations(invitationsOf)
+	pendingInvitations = invitations(invitationsOf + pending)
 )
 
 // CreateInvitation implements [authmgmt.Invitations].
@@ -118,19 +119,20 @@ func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update 
 
 // ListInvitations implements [authmgmt.Invitations].
 func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
-	query, which := allInvitations, []any{org}
+	list, which := &allInvitations, []any{org}
 	if !pendingAt.IsZero() {
-		query, which = pendingInvitations, []any{org, pendingAt.UnixMicro()}
+		list, which = &pendingInvitations, []any{org, pendingAt.UnixMicro()}
 	}
-	args := slices.Concat(which, []any{max(p.Limit, 0), p.Offset}, which)
+	statement, args := list.page(p, which, p.After.ID)
 	var page authmgmt.InvitationPage
-	err := a.db.list(ctx, org, query, args, func(r *row) error {
+	err := a.db.list(ctx, org, statement, args, func(r *row) error {
 		page.Total = r.number(17)
 		return appendInvitation(&page.Invitations, r)
 	})
 	if err != nil {
 		return authmgmt.InvitationPage{}, err
 	}
+	page.Invitations, page.Next = cutPage(page.Invitations, p, (*authmgmt.Invitation).Position)
 	return page, nil
 }
 

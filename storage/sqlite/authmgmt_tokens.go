@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/google/uuid"
 
@@ -23,13 +24,15 @@ const (
 		" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
 	clientSecret = "SELECT 1 FROM authmgmt_secrets WHERE digest = ? AND organization = ? AND client = ?"
 	revokeToken  = "UPDATE authmgmt_tokens SET revoked_at = ? WHERE id = ?"
-
-	tokensOf = "WITH page AS MATERIALIZED" +
-		" (SELECT digest FROM authmgmt_tokens WHERE organization = ? ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?)," +
-		" total (n) AS (SELECT count(*) FROM authmgmt_tokens WHERE organization = ?)" +
-		" SELECT " + tokenColumns + ", n FROM total LEFT JOIN page p LEFT JOIN authmgmt_tokens t ON t.digest = p.digest" + withClient +
-		" ORDER BY t.created_at DESC, t.id DESC"
 )
+
+var tokensOf = (&placedRows{
+	key:     "digest",
+	from:    " FROM authmgmt_tokens WHERE organization = ?",
+	columns: tokenColumns,
+	join:    " LEFT JOIN authmgmt_tokens t ON t.digest = p.digest" + withClient,
+	alias:   "t", desc: true,
+}).list()
 
 // CreateToken implements [authmgmt.Tokens].
 func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt.AuditEvent) error {
@@ -113,8 +116,16 @@ func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, up
 
 // ListTokens implements [authmgmt.Tokens].
 func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+	var id uuid.UUID
+	if !p.After.IsZero() {
+		var err error
+		if id, err = uuid.Parse(p.After.ID); err != nil {
+			return authmgmt.TokenPage{}, fmt.Errorf("sqlite: Paging.After of a token: %w", err)
+		}
+	}
 	var page authmgmt.TokenPage
-	err := a.db.list(ctx, org, tokensOf, []any{org, max(p.Limit, 0), p.Offset, org}, func(r *row) error {
+	statement, args := tokensOf.page(p, []any{org}, id[:])
+	err := a.db.list(ctx, org, statement, args, func(r *row) error {
 		page.Total = r.number(10)
 		if r.null(0) {
 			return nil
@@ -129,6 +140,7 @@ func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging
 	if err != nil {
 		return authmgmt.TokenPage{}, err
 	}
+	page.Tokens, page.Next = cutPage(page.Tokens, p, (*authmgmt.Token).Position)
 	return page, nil
 }
 

@@ -1,0 +1,199 @@
+package authmgmttest_test
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// ask asks for a page of whatever listing, and returns where its items stand and what it
+// says of itself.
+type ask = func(org string, p authmgmt.Paging) (at []authmgmt.Position, next *authmgmt.Position, total *int)
+
+// everyPage puts something between the caller and all of the mutant's listings. It calls
+// ask at least once; the page of the last call is what the caller gets. newest says which
+// end the listing begins at.
+func (m *mutant) everyPage(do func(newest bool, org string, p authmgmt.Paging, ask ask)) {
+	m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (page authmgmt.ClientPage, err error) {
+		do(false, org, p, func(org string, p authmgmt.Paging) (at []authmgmt.Position, next *authmgmt.Position, total *int) {
+			page, err = m.AuthMgmt.ListClients(ctx, org, p)
+			for i := range page.Clients {
+				at = append(at, page.Clients[i].Position())
+			}
+			return at, &page.Next, &page.Total
+		})
+		return page, err
+	}
+	m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (page authmgmt.TokenPage, err error) {
+		do(true, org, p, func(org string, p authmgmt.Paging) (at []authmgmt.Position, next *authmgmt.Position, total *int) {
+			page, err = m.AuthMgmt.ListTokens(ctx, org, p)
+			for i := range page.Tokens {
+				at = append(at, page.Tokens[i].Position())
+			}
+			return at, &page.Next, &page.Total
+		})
+		return page, err
+	}
+	m.listInvitations = func(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (page authmgmt.InvitationPage, err error) {
+		do(true, org, p, func(org string, p authmgmt.Paging) (at []authmgmt.Position, next *authmgmt.Position, total *int) {
+			page, err = m.AuthMgmt.ListInvitations(ctx, org, pendingAt, p)
+			for i := range page.Invitations {
+				at = append(at, page.Invitations[i].Position())
+			}
+			return at, &page.Next, &page.Total
+		})
+		return page, err
+	}
+}
+
+// firstID and lastID are before and behind every ID of one time.
+func firstID(newest bool) string {
+	if newest {
+		return "~"
+	}
+	return ""
+}
+
+func lastID(newest bool) string { return firstID(!newest) }
+
+// pageMutants are wrong about pages by positions.
+var pageMutants = []broken{
+	{name: "repeats items of equal times", breaks: append(lists("list-pages"), lists("list-after-any-position")...), mutate: func(m *mutant) {
+		m.everyPage(func(newest bool, org string, p authmgmt.Paging, ask ask) {
+			if !p.After.IsZero() {
+				p.After.ID = firstID(newest)
+			}
+			ask(org, p)
+		})
+	}},
+	{name: "leaves out items of equal times", breaks: append(lists("list-pages"), lists("list-pages-while-others-come-and-go")...), mutate: func(m *mutant) {
+		m.everyPage(func(newest bool, org string, p authmgmt.Paging, ask ask) {
+			if !p.After.IsZero() {
+				p.After.ID = lastID(newest)
+			}
+			ask(org, p)
+		})
+	}},
+	{name: "has one more empty page in listings", breaks: append(lists("list-pages"), lists("list-next-of-offset")...), mutate: func(m *mutant) {
+		m.everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			if at, next, _ := ask(org, p); len(at) == p.Limit && p.Limit > 0 {
+				*next = at[p.Limit-1]
+			}
+		})
+	}},
+	{name: "has no position behind an offset", breaks: lists("list-next-of-offset"), mutate: func(m *mutant) {
+		m.everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			if _, next, _ := ask(org, p); p.Offset > 0 {
+				*next = authmgmt.Position{}
+			}
+		})
+	}},
+	{name: "takes the number of a listed item for its position", breaks: append(
+		lists("list-pages-while-others-come-and-go"), lists("list-after-any-position")...,
+	), mutate: func(m *mutant) {
+		numbers := make(map[authmgmt.Position]int)
+		m.everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			if !p.After.IsZero() {
+				p.Offset, p.After = numbers[p.After], authmgmt.Position{}
+			}
+			at, _, _ := ask(org, p)
+			for i := range at {
+				numbers[at[i]] = p.Offset + i + 1
+			}
+		})
+	}},
+	{name: "begins anew where an item has gone", breaks: append(
+		lists("list-pages-while-others-come-and-go"), lists("list-after-any-position")...,
+	), mutate: func(m *mutant) {
+		m.everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			all, _, _ := ask(org, authmgmt.Paging{Limit: authmgmt.MaxPageSize})
+			if !slices.ContainsFunc(all, func(at authmgmt.Position) bool { return at.Compare(p.After) == 0 }) {
+				p.After = authmgmt.Position{}
+			}
+			ask(org, p)
+		})
+	}},
+	{name: "shows what arrived before the position", breaks: lists("list-pages-while-others-come-and-go"), mutate: func(m *mutant) {
+		made := 0
+		m.createClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
+			made++
+			return m.AuthMgmt.CreateClient(ctx, c, e)
+		}
+		m.createToken = func(ctx context.Context, k authmgmt.Token, e authmgmt.AuditEvent) error {
+			made++
+			return m.AuthMgmt.CreateToken(ctx, k, e)
+		}
+		m.createInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
+			made++
+			return m.AuthMgmt.CreateInvitation(ctx, i, exclusive, e)
+		}
+		seen := make(map[authmgmt.Position]int)
+		m.everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			if before, ok := seen[p.After]; ok && before < made {
+				p.After = authmgmt.Position{}
+			}
+			if _, next, _ := ask(org, p); !next.IsZero() {
+				seen[*next] = made
+			}
+		})
+	}},
+	{name: "compares positions by the clock on the wall", breaks: lists("list-after-any-position"), mutate: func(m *mutant) {
+		m.everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			_, offset := p.After.At.Zone()
+			p.After.At = p.After.At.Add(time.Duration(offset) * time.Second)
+			ask(org, p)
+		})
+	}},
+	{name: "takes a position without time for none", breaks: []string{
+		"tokens/list-after-any-position", "invitations/list-after-any-position",
+	}, mutate: func(m *mutant) {
+		m.everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			if p.After.At.IsZero() {
+				p.After = authmgmt.Position{}
+			}
+			ask(org, p)
+		})
+	}},
+	{name: "counts what follows the position", breaks: lists("list-total"), mutate: func(m *mutant) {
+		m.everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			rest, _, _ := ask(org, authmgmt.Paging{After: p.After, Limit: authmgmt.MaxPageSize})
+			if _, _, total := ask(org, p); p.Total {
+				*total = len(rest)
+			}
+		})
+	}},
+	{name: "counts without being asked", breaks: append(lists("list-total"), lists("list-limit-zero")...), mutate: func(m *mutant) {
+		m.everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			p.Total = true
+			ask(org, p)
+		})
+	}},
+	{name: "shows all for a limit of 0", breaks: lists("list-limit-zero"), mutate: func(m *mutant) {
+		m.everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			if p.Limit == 0 {
+				p.Limit = authmgmt.MaxPageSize
+			}
+			ask(org, p)
+		})
+	}},
+	{name: "goes on at the same place for a limit of 0", breaks: lists("list-limit-zero"), mutate: func(m *mutant) {
+		m.everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			if _, next, _ := ask(org, p); p.Limit == 0 {
+				*next = p.After
+			}
+		})
+	}},
+	{name: "shows one item more than the limit", breaks: append(lists("list-pages"), lists("list-offset-and-limit")...), mutate: func(m *mutant) {
+		m.everyPage(func(_ bool, org string, p authmgmt.Paging, ask ask) {
+			at, next, _ := ask(org, p)
+			if len(at) < p.Limit || next.IsZero() || p.Limit == 0 {
+				return
+			}
+			p.Limit++
+			at, next, _ = ask(org, p)
+			*next = at[p.Limit-2]
+		})
+	}},
+}

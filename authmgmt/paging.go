@@ -1,0 +1,158 @@
+package authmgmt
+
+import (
+	"cmp"
+	"errors"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/cursor"
+	"github.com/seed-6363c74e/mortise/internal/name"
+)
+
+// Paging selects a stretch of a listing: from its start, behind a position, or, for pages
+// with numbers, from an offset on.
+//
+// A listing by positions neither repeats nor leaves out what is there all the time, while
+// other things come and go, and each page of it costs the same. By offsets it may do both,
+// and a page costs as much as all before it.
+type Paging struct {
+	// After is where the page before ended: its Next. Zero is the start. It is a place in
+	// the order, so that nothing need stand there any more. Of tokens, its ID is the text of
+	// a UUID.
+	After  Position
+	Offset int  // how many to pass over; 0 or more. A Service refuses one beside After
+	Limit  int  // 1 to MaxPageSize; a Service sets 50 for 0, and a Store shows none
+	Total  bool // to count the whole listing, which costs as much as it is long
+}
+
+// MaxPageSize bounds Paging.Limit and AuditQuery.Limit.
+const MaxPageSize = 1000
+
+// ClientPage is a stretch of a listing.
+type ClientPage struct {
+	Clients []Client
+	Next    Position // where the next page begins; zero: this is the last one
+	Total   int      // of the whole listing, at the same moment; 0 if Paging.Total is not set
+}
+
+// TokenPage is a stretch of a listing. Next and Total are as in [ClientPage].
+type TokenPage struct {
+	Tokens []Token
+	Next   Position
+	Total  int
+}
+
+// InvitationPage is a stretch of a listing. Next and Total are as in [ClientPage].
+type InvitationPage struct {
+	Invitations []Invitation
+	Next        Position
+	Total       int
+}
+
+// Position is the place of a client, a token or an invitation in a listing of its kind. It
+// stays where it is while others come and go.
+type Position struct {
+	At time.Time // CreatedAt
+	ID string
+}
+
+// IsZero reports whether p is no position.
+func (p Position) IsZero() bool { return p == Position{} }
+
+// Compare orders positions from the oldest to the newest, those of equal times by ID, as
+// bytes: negative if p comes before the other one. Listings of clients have this order,
+// those of tokens and invitations the opposite one.
+func (p Position) Compare(other Position) int {
+	return cmp.Or(p.At.Compare(other.At), strings.Compare(p.ID, other.ID))
+}
+
+// String returns a text of characters that need no escape in URLs, at most 351 of them,
+// which [ParsePosition] reads. That of the zero position is empty. It is no secret: it
+// holds the time and the ID.
+func (p Position) String() string {
+	if p.IsZero() {
+		return ""
+	}
+	return cursor.EncodeText(p.At, p.ID)
+}
+
+// ParsePosition reads what [Position.String] wrote, and nothing else.
+func ParsePosition(text string) (Position, error) {
+	if text == "" {
+		return Position{}, nil
+	}
+	at, id, err := cursor.DecodeText(text, name.Max)
+	p := Position{At: at, ID: id}
+	if err != nil || p.IsZero() {
+		return Position{}, errors.New("authmgmt: not a position of a listing; take it from the page before as it is")
+	}
+	return p, nil
+}
+
+// Position returns the client's place in ListClients.
+func (c *Client) Position() Position { return Position{At: c.CreatedAt, ID: c.ID} }
+
+// Position returns the token's place in ListTokens.
+func (t *Token) Position() Position { return Position{At: t.CreatedAt, ID: t.ID.String()} }
+
+// Position returns the invitation's place in ListInvitations and ListAllInvitations.
+func (i *Invitation) Position() Position { return Position{At: i.CreatedAt, ID: i.ID} }
+
+// paging checks what selects a page, and fills in the limit.
+func (p *problems) paging(q Paging) Paging {
+	q.Limit = p.limit(q.Limit)
+	switch {
+	case q.Offset < 0:
+		p.add("offset", "must be 0 or more")
+	case q.Offset > 0 && !q.After.IsZero():
+		p.add("offset", "must not be set beside after: a page begins at a position or at an offset")
+	}
+	// Stores keep microseconds, so nothing stands between two of them.
+	if len(q.After.ID) > name.Max || !q.After.At.Equal(q.After.At.Truncate(time.Microsecond)) {
+		p.add("after", "must be a position that a page or ParsePosition returned")
+	}
+	return q
+}
+
+// tokenPaging is paging for tokens, whose IDs are UUIDs.
+func (p *problems) tokenPaging(q Paging) Paging {
+	if q = p.paging(q); q.After.IsZero() || p.err() != nil {
+		return q
+	}
+	// Other ways to write a UUID have another order.
+	if id, err := uuid.Parse(q.After.ID); err != nil || id.String() != q.After.ID {
+		p.add("after", "must be a position that ListTokens returned")
+	}
+	return q
+}
+
+// each iterates over a listing page by page. It ends after the first error.
+func each[T any](list func(Paging) (items []T, next Position, err error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		q := Paging{Limit: iteratorPage}
+		for {
+			items, next, err := list(q)
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if next.IsZero() {
+				return
+			}
+			q.After = next
+		}
+	}
+}
+
+// iteratorPage is how many items an iterator asks for at once.
+const iteratorPage = 100
