@@ -14,12 +14,12 @@ func (s *Service) Delete(ctx context.Context, org, actor, vault, token string) e
 
 func (s *Service) delete(ctx context.Context, org, actor, vault, token string) error {
 	if !isVaultID(org, vault) {
-		return ErrNotFound
+		return ofVault(vault, ErrNotFound)
 	}
 	token = tokenOrNone(token)
 	rows, err := s.store.Rows(ctx, org, vault, []string{token})
 	if err != nil {
-		return unavailable("read a token", err)
+		return unavailable("read a token", ofVault(vault, err))
 	}
 	if err := answered("the store", len(rows), 1); err != nil {
 		return err

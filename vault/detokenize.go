@@ -138,7 +138,7 @@ func (s *Service) rowsOf(ctx context.Context, org, vault string, items []TokenIt
 	}
 	found, err := s.store.Rows(ctx, org, vault, tokens)
 	if err != nil {
-		return nil, unavailable("read tokens", err)
+		return nil, unavailable("read tokens", ofVault(vault, err))
 	}
 	if err := answered("the store", len(found), len(tokens)); err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func (s *Service) ensureVault(ctx context.Context, org, actor, id string, schema
 		return Vault{}, false, err
 	}
 	if !sameSchema(v.Schema, schema) {
-		return Vault{}, false, fmt.Errorf("%w, with another schema: change that one by ChangeSchema", ErrExists)
+		return Vault{}, false, fmt.Errorf("%w has another schema: change it by ChangeSchema", ofVault(id, ErrExists))
 	}
 	return v, false, nil
 }

@@ -8,9 +8,12 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// The errors that callers tell apart with errors.Is.
+// The errors that callers tell apart with errors.Is. Most say in their text which vault,
+// table, column or group they are about; none says a value.
 var (
 	// ErrNotFound: there is no such vault, or it belongs to another organization.
 	ErrNotFound = errors.New("vault: no such vault")
@@ -113,6 +116,59 @@ func (e *BatchError) Unwrap() []error {
 		errs[i] = item
 	}
 	return errs
+}
+
+// namedError is an error that says what it is about, by the names that the caller gave. It
+// writes them when it is asked to: as a rule nobody reads the texts of a thousand items.
+type namedError struct {
+	err  error
+	join string // what stands between its text and the name
+	name string
+	in   string // the table of a column
+	none bool   // the schema has no such thing, so that it can be anything that the caller wrote
+}
+
+func (e *namedError) Error() string {
+	text := e.err.Error() + e.join + name.Quote(e.name)
+	if e.in != "" {
+		text += " in table " + name.Quote(e.in)
+	}
+	return text
+}
+
+func (e *namedError) Unwrap() error { return e.err }
+
+// withoutNames returns an error for observers and logs: without what callers wrote in the
+// place of a name, which may have been a value by mistake.
+func withoutNames(err error) error {
+	batch, ok := err.(*BatchError)
+	if !ok {
+		return err
+	}
+	items := make([]*ItemError, len(batch.Items))
+	for i, item := range batch.Items {
+		items[i] = item
+		if e, ok := item.Err.(*namedError); ok && e.none {
+			items[i] = &ItemError{item.Index, e.err}
+		}
+	}
+	return &BatchError{items}
+}
+
+// ofVault names the vault in an error of a store that is about it.
+func ofVault(id string, err error) error {
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return &namedError{err: err, join: " ", name: id}
+	case errors.Is(err, ErrExists):
+		return &namedError{err: err, join: ": ", name: id}
+	}
+	return err
+}
+
+// ofColumn names the column that will not do.
+func ofColumn(c *column, err error) error {
+	return &namedError{err: err, join: ": ", name: c.Column, in: c.Table}
 }
 
 // itemErrors collects the errors of items.

@@ -58,7 +58,7 @@ func (s *Service) exportPage(ctx context.Context, org, actor, vault, after strin
 	}
 	rows, err := s.store.ListRows(ctx, org, vault, after, exportPage)
 	if err != nil || len(rows) == 0 {
-		return nil, unavailable("list tokens", err)
+		return nil, unavailable("list tokens", ofVault(vault, err))
 	}
 	e, err := s.event(org, vault, KindExported, actor)
 	if err != nil {

@@ -213,7 +213,7 @@ func (in *importation) store(ctx context.Context, k *knownVault, actor string) e
 		err = s.store.ImportTokens(ctx, in.org, in.vault, k.revision, rows, e)
 		var taken *TakenError
 		if !errors.As(err, &taken) || len(taken.Rows) == 0 {
-			return staleOr("import values", err)
+			return staleOr("import values", ofVault(in.vault, err))
 		}
 		before := there
 		if there, err = in.read(ctx); err == nil && unchanged(taken.Rows, before, there) {
@@ -236,7 +236,7 @@ func (in *importation) read(ctx context.Context) ([]Row, error) {
 	if err == nil {
 		err = answered("the store", len(there), len(tokens))
 	}
-	return there, unavailable("read tokens", err)
+	return there, unavailable("read tokens", ofVault(in.vault, err))
 }
 
 // unchanged reports whether some rows are stored as they were before.

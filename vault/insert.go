@@ -145,7 +145,7 @@ func (in *insertion) store(ctx context.Context, k *knownVault) error {
 		case errors.As(err, &taken) && len(taken.Rows) > 0:
 			again = taken.Rows
 		case err != nil:
-			return staleOr("insert values", err)
+			return staleOr("insert values", ofVault(rows[0].Vault, err))
 		default:
 			if err := answered("the store", len(tokens), len(rows)); err != nil {
 				return err

@@ -120,7 +120,7 @@ func resolveItems(k *knownVault, org, vault string, items []Item, refuse func(*c
 // insertable is ErrNotTokenized if the column takes no values.
 func (c *column) insertable() error {
 	if !c.tokenized {
-		return ErrNotTokenized
+		return ofColumn(c, ErrNotTokenized)
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ const (
 func (k *knownVault) find(it *Item) (c *column, rank int, err error) {
 	if it.Group != "" {
 		if c = k.groups[it.Group]; c == nil {
-			return nil, rankGroup, ErrGroupNotFound
+			return nil, rankGroup, &namedError{err: ErrGroupNotFound, join: " ", name: it.Group, none: true}
 		}
 		return c, 0, nil
 	}

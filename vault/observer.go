@@ -37,7 +37,9 @@ const (
 	KindKeyRetired    Kind = "key_retired"
 )
 
-// Observation is one call of the service. It never holds a value. Err may name a token whose value is corrupt.
+// Observation is one call of the service. It never holds a value. Err may name a token whose
+// value is corrupt, and the vault. It does not name tables, columns and groups that there
+// are not, as the error does that the caller gets: somebody may have written a value there.
 type Observation struct {
 	Kind         Kind
 	Organization string // "" for the rotation of keys
@@ -51,6 +53,7 @@ type Observation struct {
 func (s *Service) observe(ctx context.Context, start time.Time, o Observation) {
 	if s.opts.Observer != nil {
 		o.Duration = s.opts.Now().Sub(start)
+		o.Err = withoutNames(o.Err)
 		defer hook.Recover(ctx, s.opts.Logger, "the observer", nil)
 		s.opts.Observer.Observe(ctx, o)
 	}

@@ -23,7 +23,7 @@ func (s *Service) tokenize(ctx context.Context, org, vault string, items []Item)
 		return s.withVault(ctx, org, vault, func(k *knownVault) error {
 			batches, err := resolveItems(k, org, vault, items, func(c *column) error {
 				if !c.deterministic {
-					return ErrNotDeterministic
+					return ofColumn(c, ErrNotDeterministic)
 				}
 				return nil
 			})
@@ -83,7 +83,7 @@ func (s *Service) findUnder(ctx context.Context, k *knownVault, versions []int, 
 	}
 	found, err := s.store.FindTokens(ctx, batches[0].scope.Organization, batches[0].scope.Vault, k.revision, lookups)
 	if err != nil {
-		return staleOr("look values up", err)
+		return staleOr("look values up", ofVault(batches[0].scope.Vault, err))
 	}
 	if err := answered("the store", len(found), len(lookups)); err != nil {
 		return err

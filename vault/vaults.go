@@ -46,10 +46,10 @@ func (s *Service) checkVault(org, id string, schema *Schema) error {
 // Vault returns a vault, or [ErrNotFound].
 func (s *Service) Vault(ctx context.Context, org, id string) (Vault, error) {
 	if !isVaultID(org, id) {
-		return Vault{}, ErrNotFound
+		return Vault{}, ofVault(id, ErrNotFound)
 	}
 	v, err := s.store.Vault(ctx, org, id)
-	return v, unavailable("read a vault", err)
+	return v, unavailable("read a vault", ofVault(id, err))
 }
 
 // isVaultID reports whether these can be the names of a vault. A store need not know how to look for others.
@@ -107,7 +107,7 @@ func (s *Service) putVault(ctx context.Context, v *Vault, left []string, kind Ki
 	schema := v.Schema.Clone()
 	e.Schema = &schema
 	if err := s.store.PutVault(ctx, v.Clone(), left, e); err != nil {
-		return unavailable("store a vault", err)
+		return unavailable("store a vault", ofVault(v.ID, err))
 	}
 	return nil
 }
@@ -200,11 +200,11 @@ func newKnownVault(v *Vault) *knownVault {
 func (k *knownVault) column(table, name string) (*column, error) {
 	t, ok := k.tables[table]
 	if !ok {
-		return nil, ErrTableNotFound
+		return nil, &namedError{err: ErrTableNotFound, join: " ", name: table, none: true}
 	}
 	c, ok := t[name]
 	if !ok {
-		return nil, ErrColumnNotFound
+		return nil, &namedError{err: ErrColumnNotFound, join: " ", name: name, in: table, none: true}
 	}
 	return c, nil
 }

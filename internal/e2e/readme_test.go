@@ -67,7 +67,6 @@ func TestReadmeEmbeddingCompiles(t *testing.T) {
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"golang.org/x/sync/errgroup"
