@@ -59,7 +59,8 @@ func answers[R any](none R, failed func(error) R) map[string]func([]R) ([]R, err
 	}
 }
 
-// nilError is an error that cannot be printed when it is nil, as is often returned by mistake.
+// nilError is an error that cannot be printed when it is nil, as is often returned by
+// mistake.
 type nilError struct{ text string }
 
 func (e *nilError) Error() string { return e.text }
@@ -106,20 +107,26 @@ func TestAnswersThatAreNone(t *testing.T) {
 		}
 		return nil
 	}
-	for name, change := range answers(vault.TokenResult{}, func(err error) vault.TokenResult { return vault.TokenResult{Token: "t", Err: err} }) {
+	noToken := func(err error) vault.TokenResult { return vault.TokenResult{Token: "t", Err: err} }
+	for name, change := range answers(vault.TokenResult{}, noToken) {
 		try("Insert/tokens/"+name, &odd{tokens: change}, inserting)
 	}
-	for name, change := range answers(vault.SealResult{}, func(err error) vault.SealResult { return vault.SealResult{Err: err} }) {
+	noSeal := func(err error) vault.SealResult { return vault.SealResult{Err: err} }
+	for name, change := range answers(vault.SealResult{}, noSeal) {
 		try("Insert/seals/"+name, &odd{seals: change}, inserting)
 		try("Rewrap/seals/"+name, &odd{seals: change}, rewrapping)
 	}
-	for name, change := range answers(vault.OpenResult{}, func(err error) vault.OpenResult { return vault.OpenResult{Err: err} }) {
+	notOpen := func(err error) vault.OpenResult { return vault.OpenResult{Err: err} }
+	for name, change := range answers(vault.OpenResult{}, notOpen) {
 		try("Rewrap/opens/"+name, &odd{opens: change}, rewrapping)
 		try("Backfill/opens/"+name, &odd{opens: change}, backfilling)
 		try("Detokenize/opens/"+name, &odd{opens: change}, showing)
 		try("Export/opens/"+name, &odd{opens: change}, exporting)
 	}
-	for name, sealed := range map[string]vault.Sealed{"no ciphertext": {Version: 2}, "no version": {Ciphertext: []byte("x")}, "a version below 0": {Version: -1, Ciphertext: []byte("x")}} {
+	for name, sealed := range map[string]vault.Sealed{
+		"no ciphertext": {Version: 2}, "no version": {Ciphertext: []byte("x")},
+		"a version below 0": {Version: -1, Ciphertext: []byte("x")},
+	} {
 		change := func(r []vault.SealResult) ([]vault.SealResult, error) { r[1].Sealed = sealed; return r, nil }
 		try("Rewrap/"+name, &odd{seals: change}, rewrapping)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
-// partEnd returns where the part of items ends that begins at from and fits into one call.
-// It has one item at least.
+// partEnd returns where the part of items ends that begins at from and fits into one
+// call. It has one item at least.
 func partEnd[I any](l BatchLimits, items []I, from int, size func(*I) int) int {
 	end := len(items)
 	if l.Items > 0 {
@@ -26,9 +26,11 @@ func partEnd[I any](l BatchLimits, items []I, from int, size func(*I) int) int {
 	return end
 }
 
-// inParts calls a hook for parts of items that fit into one call, one after the other, and
-// returns the results of all.
-func inParts[I, R any](who string, l BatchLimits, items []I, size func(*I) int, call func([]I) ([]R, error)) (all []R, err error) {
+// inParts calls a hook for parts of items that fit into one call, one after the other,
+// and returns the results of all.
+func inParts[I, R any](
+	who string, l BatchLimits, items []I, size func(*I) int, call func([]I) ([]R, error),
+) (all []R, err error) {
 	for from := 0; from < len(items); {
 		to := partEnd(l, items, from, size)
 		results, err := call(items[from:to])
@@ -57,8 +59,8 @@ func (it *OpenItem) size() int        { return len(it.Sealed.Ciphertext) }
 func (r *TokenRequest) size() int     { return len(r.Value.Reveal()) }
 func (p *TokenPair) size() int        { return len(p.Value.Reveal()) }
 
-// callError is the error of a whole call. What it says of one item says nothing, for nobody
-// knows of which.
+// callError is the error of a whole call. What it says of one item says nothing, for
+// nobody knows of which.
 func callError(err error) error {
 	hook.Probe(err)
 	for _, ofItem := range []error{ErrCorrupt, ErrFormat, ErrExhausted} {

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// counted is a keyring and a tokenizer that count their calls, as a host would that pays for
-// each. It fails a call that is over its limits.
+// counted is a keyring and a tokenizer that count their calls, as a host would that pays
+// for each. It fails a call that is over its limits.
 type counted struct {
 	vault.Keyring
 	vault.Formats
@@ -89,13 +89,14 @@ func (c *counted) Tokens(ctx context.Context, requests []vault.TokenRequest) ([]
 func thousand() (items []vault.Item) {
 	for i := range 1000 {
 		value := fmt.Sprintf("%05d@a.example", i)
-		items = append(items, of([]string{"persons", "persons", "orders"}[i%3], []string{"name", "email", "number"}[i%3], value)...)
+		column := [][2]string{{"persons", "name"}, {"persons", "email"}, {"orders", "number"}}[i%3]
+		items = append(items, of(column[0], column[1], value)...)
 	}
 	return items
 }
 
-// A keyring and a tokenizer that somebody asks over a network are asked as seldom as can be:
-// these are all calls that 1000 values of three scopes take.
+// A keyring and a tokenizer that somebody asks over a network are asked as seldom as can
+// be: these are all calls that 1000 values of three scopes take.
 func TestCallsOfAThousandValues(t *testing.T) {
 	const plain = 15               // bytes of a value
 	const sealed = plain + 12 + 16 // with the nonce and the tag of AES-GCM
@@ -155,7 +156,8 @@ func TestCallsOfAThousandValues(t *testing.T) {
 			require.Equal(t, map[string]int{"Fingerprint": c.values}, promoted.taken(), "Tokenize under the primary version")
 			require.Equal(t, values, reveal(t, s, tokens...))
 
-			// What is new is looked up under both versions, and needs a fingerprint of each.
+			// What is new is looked up under both versions, and needs a fingerprint of
+			// each.
 			fresh := slices.Clone(thousand())
 			for i := range fresh {
 				fresh[i].Value = vault.NewValue(fmt.Sprintf("%05d@b.example", i))
@@ -171,7 +173,8 @@ func TestCallsOfAThousandValues(t *testing.T) {
 	}
 }
 
-// An item that is over the limit by itself goes alone, and the others beside it go together.
+// An item that is over the limit by itself goes alone, and the others beside it go
+// together.
 func TestLongItemsGoAlone(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	keys := newCounted(t, keyring(t, 1), vault.BatchLimits{Bytes: 10})
@@ -304,7 +307,8 @@ func TestRedactionsOfABatchStayApart(t *testing.T) {
 		case vault.Masked:
 			want = "n********x"
 		}
-		require.Equal(t, vault.Revealed{Token: tokens[i], Redaction: items[i].Redaction}, vault.Revealed{Token: shown[i].Token, Redaction: shown[i].Redaction})
+		require.Equal(t, tokens[i], shown[i].Token)
+		require.Equal(t, items[i].Redaction, shown[i].Redaction)
 		require.Equal(t, want, shown[i].Value.Reveal(), i)
 	}
 	require.Len(t, keys.calls["Open"], 6, "12 of 20 are opened")

@@ -199,9 +199,12 @@ func (s *Service) reveal(ctx context.Context, k *knownVault, actor string, rows 
 	return values, nil
 }
 
-// show calls each for every row, in order, with what its redaction shows of its value, or with the [TokenError] of one that cannot be had.
-// Of values that are not shown as they are it holds no more than Options.MaxShown at a time, or one.
-func (s *Service) show(ctx context.Context, k *knownVault, rows []Row, redactions []Redaction, each func(i int, value Value, err error) error) error {
+// show calls each for every row, in order, with what its redaction shows of its value, or
+// with the [TokenError] of one that cannot be had. Of values that are not shown as they
+// are it holds no more than Options.MaxShown at a time, or one.
+func (s *Service) show(
+	ctx context.Context, k *knownVault, rows []Row, redactions []Redaction, each func(i int, value Value, err error) error,
+) error {
 	items := make([]OpenItem, 0, len(rows))
 	for i := range rows {
 		if redactions[i].shows() > 0 {

@@ -18,10 +18,11 @@ import (
 
 // Tokenizer makes the tokens of new values, and knows those that others made.
 //
-// Tokens and CheckTokens take many values at once, of any columns, as many as Limits says.
-// They answer for each, in their order; with another number of answers, or the error of a
-// call, the tokenizer is unavailable. The error of a value is [ErrFormat] or
-// [ErrExhausted]; any other means that the tokenizer is unavailable. No error holds a value.
+// Tokens and CheckTokens take many values at once, of any columns, as many as Limits
+// says. They answer for each, in their order; with another number of answers, or the
+// error of a call, the tokenizer is unavailable. The error of a value is [ErrFormat] or
+// [ErrExhausted]; any other means that the tokenizer is unavailable. No error holds a
+// value.
 //
 // A Tokenizer is safe for concurrent use. It keeps nothing of its arguments and changes
 // none; results are the receiver's own.
@@ -29,8 +30,8 @@ type Tokenizer interface {
 	// CheckFormat returns an error that says what a column's Format may be, if it is not that.
 	CheckFormat(format string) error
 
-	// Limits returns the most that one call of Tokens or CheckTokens takes. [New] asks for
-	// it once; it must not change.
+	// Limits returns the most that one call of Tokens or CheckTokens takes. [New] asks
+	// for it once; it must not change.
 	Limits() BatchLimits
 
 	// Tokens returns a random token for each value that is about to be stored: 1 to 255
@@ -38,13 +39,15 @@ type Tokenizer interface {
 	// what everybody may see. The service stores it under a unique constraint, and asks
 	// again if it is taken; so it may also be that two tokens of a call are the same.
 	//
-	// A value that does not fit the format of its field is an error that wraps [ErrFormat]
-	// and says what would fit. It is [ErrExhausted] if there are no further tokens.
+	// A value that does not fit the format of its field is an error that wraps
+	// [ErrFormat] and says what would fit. It is [ErrExhausted] if there are no further
+	// tokens.
 	Tokens(ctx context.Context, requests []TokenRequest) ([]TokenResult, error)
 
-	// CheckTokens says of values and the tokens that they have elsewhere whether these fit:
-	// nil, or an error that wraps [ErrFormat] and says what would, if the value or the token
-	// does not fit the field's format. A token that equals its value never fits.
+	// CheckTokens says of values and the tokens that they have elsewhere whether these
+	// fit: nil, or an error that wraps [ErrFormat] and says what would, if the value or
+	// the token does not fit the field's format. A token that equals its value never
+	// fits.
 	CheckTokens(ctx context.Context, pairs []TokenPair) ([]error, error)
 }
 
@@ -231,7 +234,8 @@ func (prefix prefixed) token(random io.Reader, _ string) (string, error) {
 func (prefix prefixed) check(_, token string) error {
 	text, ok := strings.CutPrefix(token, string(prefix))
 	if !ok || len(text) != randomChars || strings.Trim(text, base32Alphabet) != "" {
-		return fmt.Errorf("%w: its token must be %s and %d letters a to z and digits 2 to 7", ErrFormat, string(prefix), randomChars)
+		return fmt.Errorf("%w: its token must be %s and %d letters a to z and digits 2 to 7", ErrFormat,
+			string(prefix), randomChars)
 	}
 	return nil
 }

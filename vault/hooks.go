@@ -10,8 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// safeKeyring is the host's keyring for batches of any size: it splits them, has panics as
-// errors, and answers for every item or not at all.
+// safeKeyring is the host's keyring for batches of any size: it splits them, has panics
+// as errors, and answers for every item or not at all.
 type safeKeyring struct {
 	keyring Keyring
 	limits  BatchLimits
@@ -48,9 +48,8 @@ func (k *safeKeyring) Fingerprint(ctx context.Context, version int, items []Fing
 // Seal seals all items. It is an error if one of them could not be sealed.
 func (k *safeKeyring) Seal(ctx context.Context, items []SealItem) (results []SealResult, err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
-	results, err = inParts(keyringHook, k.limits, items, (*SealItem).size, func(part []SealItem) ([]SealResult, error) {
-		return k.keyring.Seal(ctx, part)
-	})
+	call := func(part []SealItem) ([]SealResult, error) { return k.keyring.Seal(ctx, part) }
+	results, err = inParts(keyringHook, k.limits, items, (*SealItem).size, call)
 	if err != nil {
 		return nil, callError(err)
 	}
@@ -69,9 +68,8 @@ func (k *safeKeyring) Seal(ctx context.Context, items []SealItem) (results []Sea
 // have failed.
 func (k *safeKeyring) Open(ctx context.Context, items []OpenItem) (results []OpenResult, err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
-	results, err = inParts(keyringHook, k.limits, items, (*OpenItem).size, func(part []OpenItem) ([]OpenResult, error) {
-		return k.keyring.Open(ctx, part)
-	})
+	call := func(part []OpenItem) ([]OpenResult, error) { return k.keyring.Open(ctx, part) }
+	results, err = inParts(keyringHook, k.limits, items, (*OpenItem).size, call)
 	if err != nil {
 		return nil, callError(err)
 	}
@@ -114,9 +112,8 @@ func (t *safeTokenizer) CheckFormat(format string) (err error) {
 // other, all have failed.
 func (t *safeTokenizer) Tokens(ctx context.Context, requests []TokenRequest) (results []TokenResult, err error) {
 	defer hook.Recover(ctx, t.log, tokenizerHook, &err)
-	results, err = inParts(tokenizerHook, t.limits, requests, (*TokenRequest).size, func(part []TokenRequest) ([]TokenResult, error) {
-		return t.tokenizer.Tokens(ctx, part)
-	})
+	call := func(part []TokenRequest) ([]TokenResult, error) { return t.tokenizer.Tokens(ctx, part) }
+	results, err = inParts(tokenizerHook, t.limits, requests, (*TokenRequest).size, call)
 	if err != nil {
 		return nil, callError(err)
 	}
@@ -128,7 +125,8 @@ func (t *safeTokenizer) Tokens(ctx context.Context, requests []TokenRequest) (re
 				return nil, r.Err
 			}
 		case name.Problem(r.Token) != "":
-			return nil, fmt.Errorf("%w: the tokenizer made a token that is none: it %s", ErrUnavailable, name.Problem(r.Token))
+			return nil, fmt.Errorf("%w: the tokenizer made a token that is none: it %s", ErrUnavailable,
+				name.Problem(r.Token))
 		}
 	}
 	return results, nil
@@ -138,9 +136,8 @@ func (t *safeTokenizer) Tokens(ctx context.Context, requests []TokenRequest) (re
 // failed. What can be the token of no value is told by itself: no tokenizer has to know.
 func (t *safeTokenizer) CheckTokens(ctx context.Context, pairs []TokenPair) (errs []error, err error) {
 	defer hook.Recover(ctx, t.log, tokenizerHook, &err)
-	errs, err = inParts(tokenizerHook, t.limits, pairs, (*TokenPair).size, func(part []TokenPair) ([]error, error) {
-		return t.tokenizer.CheckTokens(ctx, part)
-	})
+	call := func(part []TokenPair) ([]error, error) { return t.tokenizer.CheckTokens(ctx, part) }
+	errs, err = inParts(tokenizerHook, t.limits, pairs, (*TokenPair).size, call)
 	if err != nil {
 		return nil, callError(err)
 	}

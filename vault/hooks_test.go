@@ -155,7 +155,8 @@ func TestPanicOfLimits(t *testing.T) {
 		hook      string
 	}{{h, nil, "the keyring"}, {keyring(t, 1), h, "the tokenizer"}} {
 		var logged bytes.Buffer
-		s, err := vault.New(db.Vault(), c.keys, &vault.Options{Tokenizer: c.tokenizer, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+		log := slog.New(slog.NewTextHandler(&logged, nil))
+		s, err := vault.New(db.Vault(), c.keys, &vault.Options{Tokenizer: c.tokenizer, Logger: log})
 		require.ErrorContains(t, err, c.hook)
 		require.Nil(t, s)
 		require.NotContains(t, err.Error()+logged.String(), secretValue)

@@ -19,15 +19,15 @@ import (
 // before.
 //
 // The service notices another key under a known number for those that make fingerprints.
-// For those that seal it does not: their values read as corrupt. A keyring whose two kinds
-// of keys can be mixed up should notice by itself.
+// For those that seal it does not: their values read as corrupt. A keyring whose two
+// kinds of keys can be mixed up should notice by itself.
 //
 // # Batches
 //
-// Fingerprint, Seal and Open take many items at once: of one organization and one vault as
-// a rule, of any during a rotation of keys, and of several scopes in any order. The same
-// item may be there twice. Items have nothing to do with each other: each gets what it
-// would get alone. A batch without items succeeds.
+// Fingerprint, Seal and Open take many items at once: of one organization and one vault
+// as a rule, of any during a rotation of keys, and of several scopes in any order. The
+// same item may be there twice. Items have nothing to do with each other: each gets what
+// it would get alone. A batch without items succeeds.
 //
 // The service splits what it has by Limits, and makes one call after the other. Without
 // limits that is one call of each kind for a whole batch of the service, of
@@ -36,8 +36,8 @@ import (
 // # Errors
 //
 // The error of a call says that it did nothing, and the error of an item that this item
-// could not be had, while the others were. [ErrUnknownKey] and, as the error of an item of
-// Open, [ErrCorrupt] mean what they say. Every other error means that the keyring is
+// could not be had, while the others were. [ErrUnknownKey] and, as the error of an item
+// of Open, [ErrCorrupt] mean what they say. Every other error means that the keyring is
 // unavailable: then the service fails with [ErrUnavailable], and has stored and shown
 // nothing of the batch. So does it if there are not as many results as items, or one that
 // is neither a result nor an error. An error of a network or a quota must never be
@@ -55,8 +55,8 @@ type Keyring interface {
 	// should be quick. The caller does not change it.
 	Versions(ctx context.Context) (Versions, error)
 
-	// Limits returns the most that one call of Fingerprint, Seal or Open takes. [New] asks
-	// for it once; it must not change.
+	// Limits returns the most that one call of Fingerprint, Seal or Open takes. [New]
+	// asks for it once; it must not change.
 	Limits() BatchLimits
 
 	// Fingerprint writes a keyed digest of each item's value to dst, which is as long as
@@ -64,8 +64,8 @@ type Keyring interface {
 	// fingerprint. Without the key nobody can compute one, confirm one, or tell whether
 	// fingerprints of different scopes or versions are of one value.
 	//
-	// It is [ErrUnknownKey] if the version is not loaded. There are no errors of items, as
-	// no value can be to blame. A call that fails leaves dst as it was.
+	// It is [ErrUnknownKey] if the version is not loaded. There are no errors of items,
+	// as no value can be to blame. A call that fails leaves dst as it was.
 	Fingerprint(ctx context.Context, version int, items []FingerprintItem, dst []Fingerprint) error
 
 	// Seal encrypts values so that each opens only with the same scope and token. It

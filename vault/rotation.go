@@ -251,7 +251,8 @@ func (s *Service) eachRow(ctx context.Context, list func(after RowID) ([]Row, er
 	}
 }
 
-// openRows opens a page of rows. It returns those that can be read, with their values, and notes the others.
+// openRows opens a page of rows. It returns those that can be read, with their values,
+// and notes the others.
 func (s *Service) openRows(ctx context.Context, rows []Row, broken *brokenRows) (readable []*Row, values []Value, err error) {
 	items := make([]OpenItem, len(rows))
 	for i := range rows {

@@ -43,9 +43,10 @@ func (s *Service) tokenize(ctx context.Context, org, vault string, items []Item)
 	return tokens, nil
 }
 
-// find fills in the tokens that the values of batches have, and the fingerprints of those that have none. It begins with the primary version
-// of fingerprints. For what that does not know it asks all versions in one call: between two calls, a rotation could move a value from the
-// one that is still to be asked to the one that was.
+// find fills in the tokens that the values of batches have, and the fingerprints of those
+// that have none. It begins with the primary version of fingerprints. For what that does
+// not know it asks all versions in one call: between two calls, a rotation could move a
+// value from the one that is still to be asked to the one that was.
 func (s *Service) find(ctx context.Context, k *knownVault, versions *Versions, batches []*batch) error {
 	for _, b := range batches {
 		b.tokens = make([]string, len(b.values))
@@ -101,8 +102,8 @@ func (s *Service) findUnder(ctx context.Context, k *knownVault, versions []int, 
 	return nil
 }
 
-// fingerprint computes the fingerprints of the values that have no token yet, of the versions that were not asked for before. It asks for
-// those of all batches at once.
+// fingerprint computes the fingerprints of the values that have no token yet, of the
+// versions that were not asked for before. It asks for those of all batches at once.
 func (s *Service) fingerprint(ctx context.Context, versions []int, batches []*batch) error {
 	missing := make([]int, len(batches))
 	all := 0

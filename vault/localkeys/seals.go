@@ -8,8 +8,9 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// seals seals and opens the values of a batch. It keeps what the next value as a rule needs
-// again: the key, the beginning of the associated data, and the room for both texts.
+// seals seals and opens the values of a batch. It keeps what the next value as a rule
+// needs again: the key, the beginning of the associated data, and the room for both
+// texts.
 type seals struct {
 	keyring *Keyring
 	aead    cipher.AEAD // of version and scope; nil at first

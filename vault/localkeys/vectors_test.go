@@ -98,7 +98,8 @@ func TestFormatIsStable(t *testing.T) {
 	sum := hmac.New(sha256.New, expand.Sum(nil))
 	sum.Write([]byte("ada@example.com"))
 	var got [1]vault.Fingerprint
-	require.NoError(t, k.Fingerprint(t.Context(), 3, []vault.FingerprintItem{{Scope: scope, Value: vault.NewValue("ada@example.com")}}, got[:]))
+	items := []vault.FingerprintItem{{Scope: scope, Value: vault.NewValue("ada@example.com")}}
+	require.NoError(t, k.Fingerprint(t.Context(), 3, items, got[:]))
 	require.Equal(t, sum.Sum(nil), got[0][:])
 
 	const sealed = "f3a482d0c2b78813e153dcf8cd1cbf670ddf69261ba4803b973d4c33ec90933f51594134f279aab5f26621"

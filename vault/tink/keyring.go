@@ -164,8 +164,8 @@ func unknownKey(version int) error {
 	return fmt.Errorf("key version %d: %w", version, vault.ErrUnknownKey)
 }
 
-// place is what a ciphertext is bound to, as associated data. It keeps its beginning, which
-// the next value as a rule has again.
+// place is what a ciphertext is bound to, as associated data. It keeps its beginning,
+// which the next value as a rule has again.
 type place struct {
 	version int
 	scope   vault.Scope

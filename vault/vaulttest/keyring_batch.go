@@ -88,7 +88,8 @@ func openItems(items []vault.SealItem, sealed []vault.Sealed) []vault.OpenItem {
 func mixed(n int) []vault.SealItem {
 	items := make([]vault.SealItem, n)
 	for i := range items {
-		items[i] = vault.SealItem{Scope: places[i%len(places)], Token: fmt.Sprint("tok_", i), Value: vault.NewValue(fmt.Sprint("value ", i%7))}
+		value := vault.NewValue(fmt.Sprint("value ", i%7))
+		items[i] = vault.SealItem{Scope: places[i%len(places)], Token: fmt.Sprint("tok_", i), Value: value}
 	}
 	return items
 }
@@ -102,7 +103,8 @@ func holds(t *testing.T, got vault.OpenResult, want vault.SealItem, what string,
 
 // batchRules say how the items of a batch stand beside each other.
 var batchRules = []keyringRule{
-	{Rule: Rule{"keyring/limits-stay", "Limits never changes, and a call takes as much as it says."},
+	{Rule: Rule{"keyring/limits-stay",
+		"Limits never changes, and a call takes as much as it says."},
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1, 2)
 			limits := k.Limits()
@@ -113,7 +115,9 @@ var batchRules = []keyringRule{
 			}
 		}},
 
-	{Rule: Rule{"keyring/batch-order", "There is a result for each item, in their order, and each item gets what it would get alone, for one and for a thousand."},
+	{Rule: Rule{"keyring/batch-order",
+		"There is a result for each item, in their order, and each item gets what it would get alone, " +
+			"for one and for a thousand."},
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1)
 			for _, n := range []int{1, 2, 1000} {
@@ -130,7 +134,9 @@ var batchRules = []keyringRule{
 			}
 		}},
 
-	{Rule: Rule{"keyring/batch-scopes", "One call takes values of several scopes, in any order, and mixes nothing up: fingerprints, and what is sealed, are those of each item's own scope and token."},
+	{Rule: Rule{"keyring/batch-scopes",
+		"One call takes values of several scopes, in any order, and mixes nothing up: " +
+			"fingerprints, and what is sealed, are those of each item's own scope and token."},
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1)
 			items := mixed(4 * len(places))
@@ -141,10 +147,12 @@ var batchRules = []keyringRule{
 			all := k.fingerprintAll(t, k.versions.Fingerprint, prints)
 			sealed := k.sealAll(t, items)
 			for i, it := range items {
-				require.True(t, all[i] == k.fingerprint(t, k.versions.Fingerprint, it.Scope, it.Value.Reveal())[0], "the fingerprint of item %d", i)
+				alone := k.fingerprint(t, k.versions.Fingerprint, it.Scope, it.Value.Reveal())
+				require.True(t, all[i] == alone[0], "the fingerprint of item %d", i)
 				k.opens(t, it.Scope, it.Token, sealed[i], it.Value.Reveal())
 			}
-			// Each with the ciphertext of its neighbour, which has another scope and another token.
+			// Each with the ciphertext of its neighbour, which has another scope and
+			// another token.
 			opens := openItems(items, sealed)
 			for i := range opens {
 				opens[i].Sealed = sealed[(i+1)%len(sealed)]
@@ -153,21 +161,24 @@ var batchRules = []keyringRule{
 				require.ErrorIs(t, got.Err, vault.ErrCorrupt, "item %d has the ciphertext of another one", i)
 			}
 			// The same, where the scope or the token alone is another one.
+			ann := vault.NewValue("ann")
 			near := []vault.SealItem{
-				{Scope: emails, Token: "a", Value: vault.NewValue("ann")}, {Scope: emails, Token: "b", Value: vault.NewValue("ann")},
-				{Scope: places[1], Token: "b", Value: vault.NewValue("ann")}, {Scope: places[1], Token: "a", Value: vault.NewValue("ann")},
+				{Scope: emails, Token: "a", Value: ann}, {Scope: emails, Token: "b", Value: ann},
+				{Scope: places[1], Token: "b", Value: ann}, {Scope: places[1], Token: "a", Value: ann},
 			}
 			sealed = k.sealAll(t, near)
 			for i := range near {
 				for j := range near {
 					if i != j {
-						k.refuses(t, near[i].Scope, near[i].Token, sealed[j], vault.ErrCorrupt, "sealed beside it for another place")
+						k.refuses(t, near[i].Scope, near[i].Token, sealed[j], vault.ErrCorrupt, "sealed beside it")
 					}
 				}
 			}
 		}},
 
-	{Rule: Rule{"keyring/batch-errors", "An item that is corrupt, or of a version that is not loaded, leaves the others alone, wherever it stands; the call succeeds."},
+	{Rule: Rule{"keyring/batch-errors",
+		"An item that is corrupt, or of a version that is not loaded, leaves the others alone, " +
+			"wherever it stands; the call succeeds."},
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1)
 			items := mixed(24)
@@ -205,11 +216,11 @@ var batchRules = []keyringRule{
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1)
 			for _, none := range []bool{true, false} {
-				prints, seals, opens, dst := []vault.FingerprintItem{}, []vault.SealItem{}, []vault.OpenItem{}, []vault.Fingerprint{}
+				prints, seals, opens := []vault.FingerprintItem{}, []vault.SealItem{}, []vault.OpenItem{}
 				if none {
-					prints, seals, opens, dst = nil, nil, nil, nil
+					prints, seals, opens = nil, nil, nil
 				}
-				require.NoError(t, k.Fingerprint(t.Context(), k.versions.Fingerprint, prints, dst))
+				require.NoError(t, k.Fingerprint(t.Context(), k.versions.Fingerprint, prints, nil))
 				sealed, err := k.Seal(t.Context(), seals)
 				require.NoError(t, err)
 				require.Empty(t, sealed)
@@ -228,7 +239,8 @@ var batchRules = []keyringRule{
 			for i, it := range items {
 				k.opens(t, it.Scope, it.Token, sealed[i], it.Value.Reveal())
 			}
-			a, b := vault.OpenItem{Scope: ann.Scope, Token: ann.Token, Sealed: sealed[0]}, vault.OpenItem{Scope: bea.Scope, Token: bea.Token, Sealed: sealed[2]}
+			a := vault.OpenItem{Scope: ann.Scope, Token: ann.Token, Sealed: sealed[0]}
+			b := vault.OpenItem{Scope: bea.Scope, Token: bea.Token, Sealed: sealed[2]}
 			for i, got := range k.openAll(t, []vault.OpenItem{a, a, b, a, b}) {
 				holds(t, got, items[i], "item", i)
 			}
@@ -237,7 +249,9 @@ var batchRules = []keyringRule{
 			require.True(t, all[0] == all[1] && all[0] == all[3] && all[0] != all[2])
 		}},
 
-	{Rule: Rule{"keyring/batch-seals-anew", "Nobody can tell whether two ciphertexts of a batch are of one value, nor what two values have in common: each is sealed with a randomness of its own."},
+	{Rule: Rule{"keyring/batch-seals-anew",
+		"Nobody can tell whether two ciphertexts of a batch are of one value, nor what two values have in common: " +
+			"each is sealed with a randomness of its own."},
 		check: func(t *testing.T, h *KeyringHarness) {
 			const size = 64
 			k := h.open(t, 1)
@@ -252,12 +266,14 @@ var batchRules = []keyringRule{
 					a, b := sealed[i].Ciphertext, sealed[j].Ciphertext
 					require.False(t, bytes.Equal(a, b), "items %d and %d are the same", i, j)
 					difference := items[i].Value.Reveal()[0] ^ items[j].Value.Reveal()[0]
-					require.False(t, difference != 0 && differBy(a, b, difference, size), "items %d and %d show what their values have in common", i, j)
+					shown := difference != 0 && differBy(a, b, difference, size)
+					require.False(t, shown, "items %d and %d show what their values have in common", i, j)
 				}
 			}
 		}},
 
-	{Rule: Rule{"keyring/fingerprint-all-or-none", "Fingerprint needs room for each item in dst, no more and no less. When it fails, dst is as it was."},
+	{Rule: Rule{"keyring/fingerprint-all-or-none",
+		"Fingerprint needs room for each item in dst, no more and no less. When it fails, dst is as it was."},
 		check: func(t *testing.T, h *KeyringHarness) {
 			k, other := h.open(t, 1), h.open(t, 2)
 			items := fingerprintItems(emails, "ann", "bea")
@@ -278,8 +294,8 @@ var batchRules = []keyringRule{
 		}},
 }
 
-// differBy reports whether two texts somewhere differ by the same bits, at as many places in
-// a row.
+// differBy reports whether two texts somewhere differ by the same bits, at as many places
+// in a row.
 func differBy(a, b []byte, difference byte, places int) bool {
 	run := 0
 	for i := range min(len(a), len(b)) {

@@ -9,9 +9,11 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// sealing makes a mutant of whose batches the items are changed before they are sealed, and
-// the results after that.
-func sealing(items func([]vault.SealItem), results func([]vault.SealItem, []vault.SealResult) []vault.SealResult) func(*keyringMutant) {
+// sealing makes a mutant of whose batches the items are changed before they are sealed,
+// and the results after that.
+func sealing(
+	items func([]vault.SealItem), results func([]vault.SealItem, []vault.SealResult) []vault.SealResult,
+) func(*keyringMutant) {
 	return func(m *keyringMutant) {
 		m.seals = func(k vault.Keyring, of []vault.SealItem) ([]vault.SealResult, error) {
 			own := slices.Clone(of)
@@ -161,7 +163,8 @@ var batchChanges = []keyringChange{
 		sealing(nil, func(items []vault.SealItem, results []vault.SealResult) []vault.SealResult {
 			for i := range items {
 				for j := range i {
-					if items[i].Scope == items[j].Scope && items[i].Token == items[j].Token && items[i].Value.Reveal() == items[j].Value.Reveal() {
+					a, b := items[i], items[j]
+					if a.Scope == b.Scope && a.Token == b.Token && a.Value.Reveal() == b.Value.Reveal() {
 						results[i] = results[j]
 					}
 				}
