@@ -23,8 +23,9 @@ import (
 
 const benchBody = `{"instructions":"Update the API reference: the endpoint /v2/orders now takes a currency field.","context":{"repo":"acme/shop","commit":"9f0e0c9a4a3f2b11","author":{"name":"Ada","id":17},"labels":["api","docs"],"urgent":false,"ratio":0.25}}`
 
-// sink is a store and a queue that take everything and keep nothing, so that only the way to them is measured.
-type sink struct{}
+// sink is a store and a queue that take everything, keep nothing and count nothing, so that
+// only the way to them is measured.
+type sink struct{ trigger.Counter }
 
 func (sink) Create(_ context.Context, e trigger.Event, _ time.Time) (trigger.Event, bool, error) {
 	return e, true, nil

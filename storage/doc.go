@@ -23,7 +23,7 @@
 //
 // For package [github.com/seed-6363c74e/mortise/trigger]:
 //
-//   - trigger.Store keeps the events. Every backend needs it.
+//   - trigger.Store keeps the events, and counts them. Every backend needs it.
 //   - trigger.TxStore and trigger.Pruner are optional abilities of a Store: to add and
 //     remove jobs in its own transactions, and to forget old events.
 //   - trigger.Organizations and trigger.Keys are for hosts that have no place of their
@@ -312,6 +312,14 @@
 // has the store write in a transaction of its own. A worker tries a job of an unknown event
 // again for a minute.
 //
+// # Counts
+//
+// A backend that can keep much counts no further than it is asked to (mortise.CountUpTo),
+// by runs of entries of an index: of a database one statement, whose parts have a LIMIT
+// each. A call must cost little however much is kept. An index over what is not completed
+// serves StatsAll: it stays small, and its first entries say what is due next. Nothing
+// needs a counter that each write changes.
+//
 // # Organizations
 //
 // Every method takes the organization, and what belongs to another one reads exactly like
@@ -321,6 +329,8 @@
 //   - trigger.Keys.KeyByDigest: the key itself says which organization is asking.
 //   - trigger.Store.Unqueued and Stale: maintenance. The sweeper looks for events without
 //     a job, wherever they are.
+//   - trigger.Counter.StatsAll and audiosearch.Counter.StatsAll: maintenance. They say
+//     what workers have to do, who serve every organization.
 //   - trigger.Pruner.Prune: maintenance. Retention is the same for all.
 //   - authmgmt.Clients.ClientBySecret and authmgmt.Tokens.TokenByDigest: the secret
 //     itself says which organization is asking.

@@ -26,4 +26,7 @@
 // puts on the queue what a crash left stored but not queued, and what the queue may have
 // lost. A host whose workers live in other programs, or which is pushed jobs
 // ([Worker.Handle]), runs a Sweeper of its own.
+//
+// [Service.StatsAll] says whether the workers keep up, for metrics; [Service.Stats] is for
+// an organization's dashboard.
 package trigger

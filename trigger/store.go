@@ -50,6 +50,7 @@ type Store interface {
 	List(ctx context.Context, org string, q Query) (Page, error)
 
 	Unfinished
+	Counter
 }
 
 // Unfinished is what the sweeper asks a Store. It is maintenance: no organization is asked

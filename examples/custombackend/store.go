@@ -194,3 +194,62 @@ func (f *File) Stale(ctx context.Context, checked, due time.Time, limit int) ([]
 	slices.SortFunc(found, func(a, b trigger.Event) int { return a.CheckedAt.Compare(b.CheckedAt) })
 	return found[:min(limit, len(found))], nil
 }
+
+// Stats implements [trigger.Counter].
+func (f *File) Stats(ctx context.Context, org string, most int) (stats trigger.Stats, err error) {
+	counts := map[trigger.Status]*trigger.Count{
+		trigger.StatusReceived: &stats.Waiting, trigger.StatusProcessing: &stats.Running,
+		trigger.StatusCompleted: &stats.Completed, trigger.StatusFailed: &stats.Failed,
+	}
+	err = f.count(ctx, most, counts, func(e *trigger.Event) bool {
+		if e.Organization == org && e.Status == trigger.StatusReceived {
+			stats.OldestWaiting = earlier(stats.OldestWaiting, e.SubmittedAt)
+		}
+		return e.Organization == org
+	})
+	return stats, err
+}
+
+// StatsAll implements [trigger.Counter].
+func (f *File) StatsAll(ctx context.Context, most int) (open trigger.OpenEvents, err error) {
+	counts := map[trigger.Status]*trigger.Count{
+		trigger.StatusReceived: &open.Waiting, trigger.StatusProcessing: &open.Running,
+		trigger.StatusFailed: &open.Failed,
+	}
+	err = f.count(ctx, most, counts, func(e *trigger.Event) bool {
+		if e.Status == trigger.StatusReceived && !e.DueAt.IsZero() {
+			open.NextDue = earlier(open.NextDue, e.DueAt)
+		}
+		return true
+	})
+	return open, err
+}
+
+// count counts the events that are asked for by their status.
+func (f *File) count(
+	ctx context.Context, most int, counts map[trigger.Status]*trigger.Count, asked func(*trigger.Event) bool,
+) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := make(map[trigger.Status]int)
+	for _, e := range f.events {
+		if asked(&e) {
+			n[e.Status]++
+		}
+	}
+	for status, count := range counts {
+		*count = mortise.CountUpTo(n[status], most)
+	}
+	return nil
+}
+
+// earlier returns the earlier one of two times, of which the first may be none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -26,8 +26,10 @@ var statuses = [...]trigger.Status{trigger.StatusReceived, trigger.StatusProcess
 
 // The numbers that statements name.
 const (
-	received  = "0"
-	completed = "2"
+	received   = "0"
+	processing = "1"
+	completed  = "2"
+	failed     = "3"
 )
 
 func statusNumber(s trigger.Status) (int, error) {

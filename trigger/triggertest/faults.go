@@ -68,8 +68,8 @@ func callCreate(f *Faults, op string, do func() (trigger.Event, bool, error)) (t
 }
 
 // Store wraps a store. The ops are "Store.Create", "Store.Get", "Store.Update",
-// "Store.List", "Store.Unqueued", "Store.Stale", "Store.Prune", "Store.CreateAndAdd" and
-// "Store.UpdateAndRemove".
+// "Store.List", "Store.Unqueued", "Store.Stale", "Store.Stats", "Store.StatsAll",
+// "Store.Prune", "Store.CreateAndAdd" and "Store.UpdateAndRemove".
 func (f *Faults) Store(s trigger.Store) trigger.Store {
 	w := &faultyStore{s, f}
 	p, isPruner := s.(trigger.Pruner)
@@ -121,6 +121,14 @@ func (s *faultyStore) Unqueued(ctx context.Context, before time.Time, limit int)
 
 func (s *faultyStore) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {
 	return callFor(s.faults, "Store.Stale", func() ([]trigger.Event, error) { return s.inner.Stale(ctx, checked, due, limit) })
+}
+
+func (s *faultyStore) Stats(ctx context.Context, org string, most int) (trigger.Stats, error) {
+	return callFor(s.faults, "Store.Stats", func() (trigger.Stats, error) { return s.inner.Stats(ctx, org, most) })
+}
+
+func (s *faultyStore) StatsAll(ctx context.Context, most int) (trigger.OpenEvents, error) {
+	return callFor(s.faults, "Store.StatsAll", func() (trigger.OpenEvents, error) { return s.inner.StatsAll(ctx, most) })
 }
 
 type faultyPruner struct {

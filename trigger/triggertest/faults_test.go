@@ -58,6 +58,10 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 
 	_, err = store.Stale(ctx, time.Now(), time.Time{}, 1)
 	note("Store.Stale", err)
+	_, err = store.Stats(ctx, "acme", 1)
+	note("Store.Stats", err)
+	_, err = store.StatsAll(ctx, 1)
+	note("Store.StatsAll", err)
 	e = next()
 	_, _, err = store.(trigger.TxStore).CreateAndAdd(ctx, e, time.Time{}, e.Job())
 	note("Store.CreateAndAdd", err)

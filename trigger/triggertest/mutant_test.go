@@ -28,6 +28,8 @@ type mutant struct {
 	list     func(context.Context, string, trigger.Query) (trigger.Page, error)
 	unqueued func(context.Context, time.Time, int) ([]trigger.Event, error)
 	prune    func(context.Context, time.Time, int) (int, error)
+	stats    func(context.Context, string, int) (trigger.Stats, error)
+	statsAll func(context.Context, int) (trigger.OpenEvents, error)
 
 	organization       func(context.Context, string) (trigger.Organization, error)
 	updateOrganization func(context.Context, string, func(*trigger.Organization) error) error
@@ -168,6 +170,26 @@ func (m *mutant) Prune(ctx context.Context, before time.Time, limit int) (int, e
 		return m.prune(ctx, before, limit)
 	}
 	return m.Trigger.Prune(ctx, before, limit)
+}
+
+func (m *mutant) Stats(ctx context.Context, org string, most int) (trigger.Stats, error) {
+	if err := m.fail(); err != nil {
+		return trigger.Stats{}, err
+	}
+	if m.stats != nil {
+		return m.stats(ctx, org, most)
+	}
+	return m.Trigger.Stats(ctx, org, most)
+}
+
+func (m *mutant) StatsAll(ctx context.Context, most int) (trigger.OpenEvents, error) {
+	if err := m.fail(); err != nil {
+		return trigger.OpenEvents{}, err
+	}
+	if m.statsAll != nil {
+		return m.statsAll(ctx, most)
+	}
+	return m.Trigger.StatsAll(ctx, most)
 }
 
 func (m *mutant) Organization(ctx context.Context, org string) (trigger.Organization, error) {

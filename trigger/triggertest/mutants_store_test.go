@@ -28,7 +28,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(createMutants, nameMutants, updateMutants, leaveMutants, listMutants, staleMutants,
-		txMutants, otherMutants)
+		statsMutants, statsAllMutants, txMutants, otherMutants)
 }
 
 var createMutants = []broken{

@@ -128,7 +128,7 @@ var txMutants = []broken{
 	}},
 
 	{name: "loses its data", reopen: afresh, mutate: func(*mutant) {}, breaks: []string{
-		"store/durable", "organizations/durable", "keys/durable", "txstore/durable",
+		"store/durable", "organizations/durable", "keys/durable", "txstore/durable", "counter/durable",
 	}},
 	{name: "ignores the context", mutate: func(m *mutant) {
 		m.create = func(_ context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {

@@ -38,6 +38,8 @@ func (s *subject) storeCalls(e trigger.Event) []call {
 			_, err := s.Store.Stale(ctx, moment(time.Hour), time.Time{}, 10)
 			return err
 		}},
+		{"Stats", func(ctx context.Context) error { _, err := s.Store.Stats(ctx, orgA, 10); return err }},
+		{"StatsAll", func(ctx context.Context) error { _, err := s.Store.StatsAll(ctx, 10); return err }},
 	}
 	if p, ok := s.Store.(trigger.Pruner); ok {
 		calls = append(calls, call{"Prune", func(ctx context.Context) error { _, err := p.Prune(ctx, moment(-time.Hour), 10); return err }})

@@ -1,7 +1,7 @@
 // Package triggertest proves backends of package trigger, and gives tests of programs that use it what they need.
 //
 // [Run] is the conformance suite: every testable sentence of the contracts of
-// [trigger.Store], [trigger.Pruner], [trigger.Organizations], [trigger.Keys] and
+// [trigger.Store] with its parts, [trigger.Pruner], [trigger.Organizations], [trigger.Keys] and
 // [trigger.TxStore] is a rule with an id of its own. (Queues and leases have a suite of
 // their own, package storage/queuetest.) A backend proves itself in a few lines:
 //
@@ -153,6 +153,6 @@ func (s *subject) lacks(needs need) string {
 
 func allRules() []rule {
 	return slices.Concat(createRules, keyRules, nameRules, updateRules, listRules, pageRules,
-		unqueuedRules, staleRules, pruneRules, organizationRules, apiKeyRules, txStoreRules, txEndRules,
+		unqueuedRules, staleRules, pruneRules, statsRules, statsAllRules, organizationRules, apiKeyRules, txStoreRules, txEndRules,
 		contextRules, leaveRules, breakRules, reopenRules)
 }

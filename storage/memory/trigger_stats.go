@@ -1,0 +1,58 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// Stats implements [trigger.Counter].
+func (t *Trigger) Stats(ctx context.Context, org string, most int) (stats trigger.Stats, err error) {
+	if err := ctx.Err(); err != nil {
+		return stats, err
+	}
+	t.db.mu.RLock()
+	defer t.db.mu.RUnlock()
+	o, ok := t.db.trigger.orgs[org]
+	if !ok {
+		return stats, nil
+	}
+	n := make(map[trigger.Status]int)
+	for _, e := range o.order { // oldest first
+		if n[e.Status]++; e.Status == trigger.StatusReceived && n[e.Status] == 1 {
+			stats.OldestWaiting = e.SubmittedAt
+		}
+	}
+	stats.Waiting = mortise.CountUpTo(n[trigger.StatusReceived], most)
+	stats.Running = mortise.CountUpTo(n[trigger.StatusProcessing], most)
+	stats.Completed = mortise.CountUpTo(n[trigger.StatusCompleted], most)
+	stats.Failed = mortise.CountUpTo(n[trigger.StatusFailed], most)
+	return stats, nil
+}
+
+// StatsAll implements [trigger.Counter].
+func (t *Trigger) StatsAll(ctx context.Context, most int) (trigger.OpenEvents, error) {
+	if err := ctx.Err(); err != nil {
+		return trigger.OpenEvents{}, err
+	}
+	t.db.mu.RLock()
+	defer t.db.mu.RUnlock()
+	n := make(map[trigger.Status]int)
+	var next time.Time
+	for _, o := range t.db.trigger.orgs {
+		for _, e := range o.order {
+			n[e.Status]++
+			waits := e.Status == trigger.StatusReceived
+			if waits && !e.DueAt.IsZero() && (next.IsZero() || e.DueAt.Before(next)) {
+				next = e.DueAt
+			}
+		}
+	}
+	return trigger.OpenEvents{
+		Waiting: mortise.CountUpTo(n[trigger.StatusReceived], most),
+		Running: mortise.CountUpTo(n[trigger.StatusProcessing], most),
+		Failed:  mortise.CountUpTo(n[trigger.StatusFailed], most), NextDue: next,
+	}, nil
+}

@@ -1,0 +1,149 @@
+package sqlite
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// TestPlansOfTriggerStats: each number is counted in an index that has all that is asked
+// for, within its bounds, and no further than the limit.
+func TestPlansOfTriggerStats(t *testing.T) {
+	db := manyEvents(t, 100_000)
+	for _, c := range []struct {
+		statement string
+		args      int
+		counts    int
+		counted   string // each of them
+		first     string // of which one row is read
+	}{
+		{countEvents, 2, 4, "trigger_events_status (organization=? AND status=?)",
+			"trigger_events_status (organization=? AND status=?)"},
+		{countOpenEvents, 1, 3, "trigger_events_open (status=?)",
+			"trigger_events_open (status=? AND due_at>?)"},
+	} {
+		plan := db.planOf(t, c.statement, make([]any, c.args))
+		t.Log(strings.Join(plan, "\n"))
+		requireNoSort(t, c.statement, plan)
+		var searches []string
+		for _, line := range plan {
+			table, search := strings.CutPrefix(line, "SEARCH trigger_events USING COVERING INDEX ")
+			if !search {
+				require.NotContains(t, line, "trigger", "only what was found is gone through")
+				continue
+			}
+			searches = append(searches, table)
+		}
+		want := make([]string, c.counts, c.counts+1)
+		for i := range want {
+			want[i] = c.counted
+		}
+		require.Equal(t, append(want, c.first), searches)
+		require.Equal(t, c.counts, strings.Count(c.statement, "count(*)"))
+		require.Equal(t, c.counts, strings.Count(c.statement, "LIMIT ?"))
+	}
+}
+
+// manyEvents opens a file in which ten organizations have as many events together as are
+// asked for. Of ten of each, two wait, of which one is due at no time, one is running, two
+// have failed and five are completed.
+func manyEvents(t testing.TB, n int) *DB {
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	const rows = "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)" +
+		" INSERT INTO trigger_events (id, organization, submitted_at, source, instructions, status," +
+		" attempts, last_error, generation, due_at)" +
+		" SELECT unhex(printf('%032x', i)), 'org' || (i % 10), 1 + i, 'api', 'Document the --json flag.'," +
+		" CASE i / 10 % 10 WHEN 0 THEN 0 WHEN 1 THEN 0 WHEN 2 THEN 1 WHEN 3 THEN 3 WHEN 4 THEN 3 ELSE 2 END," +
+		" 0, '', 0, iif(i / 10 % 10 = 0, NULL, 2 * i) FROM n"
+	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+		_, err := tx.exec(rows, n)
+		return err
+	}))
+	return db
+}
+
+// TestTriggerStatsOfMany: a number that is just the limit is exact, and beyond it there is
+// "at least".
+func TestTriggerStatsOfMany(t *testing.T) {
+	db := manyEvents(t, 100_000)
+	for most, want := range map[int]trigger.Stats{
+		5000: {Waiting: trigger.Count{N: 2000}, Running: trigger.Count{N: 1000},
+			Completed: trigger.Count{N: 5000}, Failed: trigger.Count{N: 2000}},
+		2000: {Waiting: trigger.Count{N: 2000}, Running: trigger.Count{N: 1000},
+			Completed: trigger.Count{N: 2000, More: true}, Failed: trigger.Count{N: 2000}},
+		999: {Waiting: trigger.Count{N: 999, More: true}, Running: trigger.Count{N: 999, More: true},
+			Completed: trigger.Count{N: 999, More: true}, Failed: trigger.Count{N: 999, More: true}},
+	} {
+		want.OldestWaiting = time.UnixMicro(1 + 3).UTC()
+		stats, err := db.Trigger().Stats(t.Context(), "org3", most)
+		require.NoError(t, err)
+		require.Equal(t, want, stats, "up to %d", most)
+	}
+	open, err := db.Trigger().StatsAll(t.Context(), mortise.MaxCount)
+	require.NoError(t, err)
+	require.Equal(t, trigger.OpenEvents{
+		Waiting: trigger.Count{N: mortise.MaxCount, More: true}, Running: trigger.Count{N: 10_000},
+		Failed: trigger.Count{N: mortise.MaxCount, More: true}, NextDue: time.UnixMicro(20).UTC(),
+	}, open)
+}
+
+// TestMigrateTriggerStats: events that are there already are counted.
+func TestMigrateTriggerStats(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	require.NoError(t, create(path))
+	conn := connectTo(t, path, url.Values{"_journal": {"WAL"}})
+	require.NoError(t, migrate(t.Context(), conn, released(t, 5, "trigger", "jobs")))
+	for i, status := range []int{0, 0, 1, 2, 3} {
+		_, err := conn.exec(t.Context(), "INSERT INTO trigger_events (id, organization, status, source,"+
+			" instructions, submitted_at, attempts, last_error, generation, due_at)"+
+			" VALUES (?1, 'acme', ?2, 'api', 'x', ?3, 0, '', 0, 9 - ?3)",
+			[]byte(fmt.Sprintf("%016d", i)), status, i+1)
+		require.NoError(t, err)
+	}
+	require.NoError(t, conn.close())
+
+	db, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	stats, err := db.Trigger().Stats(t.Context(), "acme", 10)
+	require.NoError(t, err)
+	two, one := trigger.Count{N: 2}, trigger.Count{N: 1}
+	require.Equal(t, trigger.Stats{
+		Waiting: two, Running: one, Completed: one, Failed: one, OldestWaiting: time.UnixMicro(1).UTC(),
+	}, stats)
+	open, err := db.Trigger().StatsAll(t.Context(), 10)
+	require.NoError(t, err)
+	want := trigger.OpenEvents{Waiting: two, Running: one, Failed: one, NextDue: time.UnixMicro(7).UTC()}
+	require.Equal(t, want, open)
+}
+
+// BenchmarkTriggerStats: what a service asks, where ten organizations have so many events.
+func BenchmarkTriggerStats(b *testing.B) {
+	for _, n := range []int{1000, 100_000, 1_000_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			db := manyEvents(b, n)
+			b.Run("Stats", func(b *testing.B) {
+				for b.Loop() {
+					_, err := db.Trigger().Stats(b.Context(), "org3", mortise.MaxCount)
+					require.NoError(b, err)
+				}
+			})
+			b.Run("StatsAll", func(b *testing.B) {
+				for b.Loop() {
+					_, err := db.Trigger().StatsAll(b.Context(), mortise.MaxCount)
+					require.NoError(b, err)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,61 @@
+package trigger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// The numbers of an organization's dashboard.
+func ExampleService_Stats() {
+	ctx := context.Background()
+	db, err := memory.Open(ctx, nil)
+	check(err)
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	check(err)
+	for _, instructions := range []string{"Document the release.", "Document what is not there.", "Mend the index."} {
+		_, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: instructions})
+		check(err)
+	}
+	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+		if e.Instructions == "Document what is not there." {
+			return trigger.Outcome{}, trigger.Permanent(errors.New("there is no such page"))
+		}
+		return trigger.Outcome{}, nil
+	}), nil)
+	check(err)
+	for range 2 {
+		_, err := worker.RunOnce(ctx)
+		check(err)
+	}
+
+	stats, err := service.Stats(ctx, "acme")
+	check(err)
+	fmt.Printf("%s wait, %s are running, %s are completed, %s have failed\n",
+		stats.Waiting, stats.Running, stats.Completed, stats.Failed)
+	// Output:
+	// 1 wait, 0 are running, 1 are completed, 1 have failed
+}
+
+// What a service's metrics tell those who run it, and by which they know that there are
+// too few workers.
+func ExampleService_StatsAll() {
+	service := newService(nil)
+	ctx := context.Background()
+	event, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."})
+	check(err)
+	open, err := service.StatsAll(ctx)
+	check(err)
+	fmt.Println("triggers_waiting", open.Waiting.N)
+	fmt.Println("triggers_running", open.Running.N)
+	fmt.Println("triggers_failed", open.Failed.N)
+	fmt.Println("the next one is the one just made:", open.NextDue.Equal(event.DueAt))
+	// Output:
+	// triggers_waiting 1
+	// triggers_running 0
+	// triggers_failed 0
+	// the next one is the one just made: true
+}
