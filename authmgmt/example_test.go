@@ -273,7 +273,40 @@ func ExampleKeyChecker() {
 	fmt.Println(second.CheckKey(ctx))
 	// Output:
 	// <nil>
-	// authmgmt: the store's invitations were made with another key: start with that one
+	// authmgmt: the store's invitations were made with another key: start with that one, or with both (see Options.OtherInvitationKeys)
+}
+
+// The key of the links is changed. Those already sent go on, as long as the old key is one
+// of the others.
+func Example_changeInvitationKey() {
+	ctx := context.Background()
+	oldKey, newKey := exampleKey("not random, for the example only"), exampleKey("the next, and not random, either")
+	before, store := newExample(&authmgmt.Options{AcceptURL: "https://app.example.com/join/", InvitationKey: oldKey})
+	i, err := before.Invite(ctx, "acme", operator, authmgmt.NewInvitation{Email: "alan@example.com", Name: "Alan", FullAccess: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	sent, err := before.LinkToken(ctx, &i)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	after, err := authmgmt.New(store, &authmgmt.Options{
+		AcceptURL: "https://app.example.com/join/", InvitationKey: newKey, OtherInvitationKeys: []authmgmt.InvitationKey{oldKey},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	shown, err := after.LinkToken(ctx, &i)
+	fmt.Println("another link:", shown != sent, err)
+	accepted, err := after.Accept(ctx, sent, authmgmt.Person{Subject: "alan"})
+	fmt.Println(accepted.Invitation.AcceptedBy, err)
+	// Output:
+	// another link: true <nil>
+	// alan <nil>
 }
 
 // countingStore stands for a host's own wrapper round a store. A store is one interface of four parts.

@@ -4,21 +4,20 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash"
 	"log/slog"
-	"strings"
+	"slices"
 
 	"github.com/seed-6363c74e/mortise/internal/keytext"
-	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
 // InvitationKey is what the links of invitations are computed from: 32 random bytes that
 // the host keeps outside of the store. Whoever has it and the store can accept every
 // pending invitation. It prints as [redacted]. The zero value is no key.
+// [Options.OtherInvitationKeys] says how it is changed.
 type InvitationKey struct {
 	// A function, because fmt does not call the methods of unexported fields, and prints
 	// what a pointer leads to if a verb does not fit it.
@@ -82,24 +81,62 @@ func (k InvitationKey) mac(purpose string) hash.Hash {
 	return h
 }
 
-// linkSecret is HMAC-SHA-256 over organization, ID and generation, each written so that no two differ only in where they are cut.
-func (s *Service) linkSecret(org, id string, generation int64) []byte {
-	h := s.opts.InvitationKey.mac("mortise invitation link v1")
-	writeText(h, org)
-	writeText(h, id)
-	_ = binary.Write(h, binary.BigEndian, generation) // a hash does not fail
-	return h.Sum(nil)
-}
-
 func writeText(h hash.Hash, text string) {
 	_ = binary.Write(h, binary.BigEndian, uint64(len(text)))
 	h.Write([]byte(text))
 }
 
-// CheckKey returns [ErrWrongKey] if the store's invitations were made with another key
-// than the service's. On a new store it notes which one it is, as a value that the key
-// cannot be had from. If the store is no [KeyChecker], or the service has no key, the
-// error is errors.ErrUnsupported.
+// check is a value that tells the key from others, and that it cannot be had from.
+func (k InvitationKey) check() [32]byte {
+	return [32]byte(k.mac("mortise invitation key check v1").Sum(nil))
+}
+
+// maxOtherKeys bounds Options.OtherInvitationKeys: each makes every wrong link a little
+// more work.
+const maxOtherKeys = 8
+
+// setKeys checks the keys of the Options. The one that makes links becomes the first.
+func (s *Service) setKeys() error {
+	key, others := s.opts.InvitationKey, s.opts.OtherInvitationKeys
+	if key.IsZero() {
+		if len(others) > 0 {
+			return errors.New("authmgmt: Options.OtherInvitationKeys needs Options.InvitationKey, the key that makes links")
+		}
+		return nil
+	}
+	if len(others) > maxOtherKeys {
+		return fmt.Errorf("authmgmt: Options.OtherInvitationKeys has %d keys and can have %d: leave out those whose links have all expired",
+			len(others), maxOtherKeys)
+	}
+	s.keys = []InvitationKey{key}
+	for i, other := range others {
+		if other.IsZero() {
+			return fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is no key: leave it out, or read one with InvitationKeyFromFile", i)
+		}
+		switch same := slices.IndexFunc(s.keys, other.equal); {
+		case same == 0:
+			return fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is the InvitationKey: leave it out of the others", i)
+		case same > 0:
+			return fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is the same key as [%d]: leave one of them out", i, same-1)
+		}
+		s.keys = append(s.keys, other)
+	}
+	return nil
+}
+
+// equal takes the same time wherever the keys differ.
+func (k InvitationKey) equal(other InvitationKey) bool {
+	return hmac.Equal(k.bytes()[:], other.bytes()[:])
+}
+
+// CheckKey returns [ErrWrongKey] if the store's invitations were made with other keys than
+// the service's. On a new store it notes which ones these are, as values that the keys
+// cannot be had from. Where one of the service's keys is noted, it notes the rest of them,
+// too: whoever has the one may bring others. If the store is no [KeyChecker], or the
+// service has no key, the error is errors.ErrUnsupported.
+//
+// A key stays noted when it is left out of the Options, so that a server that has it still
+// goes on. Only the 64 that were noted last are kept.
 //
 // What needs the key (to make an invitation, to show its link, to accept it, and Run)
 // checks it by itself, until it has proved right once. A host calls CheckKey to know at
@@ -112,16 +149,44 @@ func (s *Service) CheckKey(ctx context.Context) error {
 	if !ok {
 		return fmt.Errorf("authmgmt: the store cannot check the invitation key: %w", errors.ErrUnsupported)
 	}
-	value := [32]byte(s.opts.InvitationKey.mac("mortise invitation key check v1").Sum(nil))
-	stored, err := checker.KeyCheck(ctx, value)
-	if err != nil {
-		return unavailable("check the key", err)
+	own := make([][32]byte, len(s.keys))
+	for i, key := range s.keys {
+		own[len(own)-1-i] = key.check() // what makes the links is noted last
 	}
-	if !hmac.Equal(stored[:], value[:]) {
-		return ErrWrongKey
+	var refused refusal
+	err := checker.UpdateKeyChecks(ctx, func(noted [][32]byte) (_ [][32]byte, err error) {
+		noted, refused.err = noteKeys(noted, own)
+		return noted, refused.err
+	})
+	if err = refused.of("check the key", err); err != nil {
+		return err
 	}
 	s.keyFits.Store(true)
 	return nil
+}
+
+// maxKeyChecks bounds the keys that a store has noted. A host that changes the key each
+// month reaches it after five years.
+const maxKeyChecks = 64
+
+// noteKeys adds a service's keys to those that a store has noted, unless it has noted some
+// and none of these.
+func noteKeys(noted, own [][32]byte) ([][32]byte, error) {
+	known := func(check [32]byte) bool { return slices.Contains(noted, check) }
+	if len(noted) > 0 && !slices.ContainsFunc(own, known) {
+		return nil, ErrWrongKey
+	}
+	missing := slices.DeleteFunc(slices.Clone(own), known)
+	excess := len(noted) + len(missing) - maxKeyChecks
+	var kept [][32]byte
+	for _, check := range noted {
+		if excess > 0 && !slices.Contains(own, check) {
+			excess--
+			continue
+		}
+		kept = append(kept, check)
+	}
+	return append(kept, missing...), nil
 }
 
 // needKey is called before the key is used. If the store cannot check the key, it is taken
@@ -137,73 +202,4 @@ func (s *Service) needKey(ctx context.Context) error {
 		return err
 	}
 	return nil
-}
-
-// LinkToken returns the token of an invitation's link: organization and ID, and the
-// secret. Whoever has it can accept the invitation. The errors are those of the key:
-// [ErrWrongKey], [ErrUnavailable], and errors.ErrUnsupported if there are no invitations.
-func (s *Service) LinkToken(ctx context.Context, i *Invitation) (string, error) {
-	if err := s.needKey(ctx); err != nil {
-		return "", err
-	}
-	return s.linkToken(i), nil
-}
-
-func (s *Service) linkToken(i *Invitation) string {
-	name := append(binary.AppendUvarint(nil, uint64(len(i.Organization))), i.Organization...)
-	name = append(name, i.ID...)
-	return linkEncoding.EncodeToString(name) + "." + linkEncoding.EncodeToString(s.linkSecret(i.Organization, i.ID, i.Generation))
-}
-
-// URL returns the address of an invitation's link: Options.AcceptURL and the link's
-// token. Its errors are those of LinkToken.
-func (s *Service) URL(ctx context.Context, i *Invitation) (string, error) {
-	token, err := s.LinkToken(ctx, i)
-	if err != nil {
-		return "", err
-	}
-	return s.opts.AcceptURL + token, nil
-}
-
-// withoutLink returns an error of the host's about an invitation, unless its text quotes the link, as those of HTTP clients do.
-func (s *Service) withoutLink(err error, i *Invitation) error {
-	if s.opts.InvitationKey.IsZero() { // there is no link
-		return err
-	}
-	_, secret, _ := strings.Cut(s.linkToken(i), ".")
-	if strings.Contains(err.Error(), secret) {
-		return errQuotesLink
-	}
-	return err
-}
-
-var errQuotesLink = errors.New("authmgmt: a function of Options failed; what it said is left out, for it quotes the invitation's link")
-
-// linkEncoding is base64url (RFC 4648 section 5).
-var linkEncoding = base64.RawURLEncoding
-
-// maxLink bounds a link's token, in bytes. Organization and ID have name.Max bytes at most.
-const maxLink = 1024
-
-// parseLink returns which invitation a link's token is about. Whether it opens it is another question.
-func parseLink(token string) (org, id string, ok bool) {
-	text, _, found := strings.Cut(token, ".")
-	if !found || len(token) > maxLink {
-		return "", "", false
-	}
-	raw, err := linkEncoding.DecodeString(text)
-	if err != nil {
-		return "", "", false
-	}
-	length, n := binary.Uvarint(raw)
-	if n <= 0 || length > uint64(len(raw)-n) {
-		return "", "", false
-	}
-	org, id = string(raw[n:n+int(length)]), string(raw[n+int(length):])
-	return org, id, name.Problem(org) == "" && name.Problem(id) == ""
-}
-
-// opens reports whether the token is that of the invitation's link, in constant time. There is one way to write it.
-func (s *Service) opens(token string, i *Invitation) bool {
-	return hmac.Equal([]byte(token), []byte(s.linkToken(i)))
 }

@@ -241,12 +241,12 @@ type countedKeyChecks struct {
 	count int
 }
 
-func (c *countedKeyChecks) KeyCheck(ctx context.Context, value [32]byte) ([32]byte, error) {
+func (c *countedKeyChecks) UpdateKeyChecks(ctx context.Context, update func([][32]byte) ([][32]byte, error)) error {
 	c.count++
 	if c.err != nil {
-		return [32]byte{}, c.err
+		return c.err
 	}
-	return c.AuthMgmt.KeyCheck(ctx, value)
+	return c.AuthMgmt.UpdateKeyChecks(ctx, update)
 }
 
 // Without invitations no key is needed, and nothing panics for lack of one.

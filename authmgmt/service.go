@@ -32,9 +32,24 @@ type Options struct {
 	AcceptURL string
 
 	// InvitationKey is what the links are computed from: the same one at every start and
-	// on every machine. It is needed with AcceptURL. See [InvitationKeyFromFile].
-	InvitationKey      InvitationKey
-	InvitationLifetime time.Duration // of an invitation that asks for no other: 7 days
+	// on every machine, until it is changed. It is needed with AcceptURL. See
+	// [InvitationKeyFromFile].
+	InvitationKey InvitationKey
+
+	// OtherInvitationKeys open links and make none, at most 8: keys of before, whose links
+	// have not all expired, and the next one while it goes round the servers. To change the
+	// key, in three steps, each of which reaches every server before the next:
+	//
+	//  1. Put the new key here.
+	//  2. Make it the InvitationKey, and put the old one here. A single server begins here.
+	//  3. Leave the old one out once its links have expired: after the longest lifetime of
+	//     an invitation, 30 days at most.
+	//
+	// A key that was stolen is left out at once, and its links end: resend the invitations.
+	// Before that, the store must have noted the new key beside the old one, which
+	// [Service.CheckKey] does, of a Service that has both and serves nobody, too.
+	OtherInvitationKeys []InvitationKey
+	InvitationLifetime  time.Duration // of an invitation that asks for no other: 7 days
 
 	// Admit says whether a person may accept an invitation. It is asked at every Accept, and the person's subject may be empty. An error keeps
 	// the invitation as it is and goes back to the caller of Accept. Nil admits everybody who has the link.
@@ -87,7 +102,8 @@ type Service struct {
 	ids       uuid7.Source
 	verified  tokenCache
 	rbac      rbacMemo
-	keyFits   atomic.Bool // the store's invitations were made with the key
+	keys      []InvitationKey // that open links: Options.InvitationKey, and the others
+	keyFits   atomic.Bool     // the store's invitations were made with one of the keys
 }
 
 // Caller is who asks for a change. Nobody can give away, or end, more than their Access
@@ -98,7 +114,8 @@ type Caller struct {
 }
 
 // New returns a Service over a store. It fails if the store is nil, if there is an
-// AcceptURL and no InvitationKey, or if a setting is out of its bounds.
+// AcceptURL and no InvitationKey, if a key is there twice, or if a setting is out of its
+// bounds.
 func New(store Store, opts *Options) (*Service, error) {
 	if store == nil {
 		return nil, errors.New("authmgmt: New needs a store")
@@ -145,6 +162,9 @@ func New(store Store, opts *Options) (*Service, error) {
 	}
 	if o.SecretOverlap > MaxSecretOverlap {
 		return nil, fmt.Errorf("authmgmt: Options.SecretOverlap is over %v", MaxSecretOverlap)
+	}
+	if err := s.setKeys(); err != nil {
+		return nil, err
 	}
 	if o.AcceptURL != "" {
 		if o.InvitationKey.IsZero() {

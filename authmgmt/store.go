@@ -116,10 +116,11 @@ type Pruner interface {
 	PruneInvitations(ctx context.Context, before time.Time, limit int) (removed int, err error)
 }
 
-// KeyChecker is a [Store] that can tell whether it is opened with the key that it began with. See [Service.CheckKey].
+// KeyChecker is a [Store] that can tell whether it is opened with a key that it knows. See [Service.CheckKey].
 type KeyChecker interface {
-	// KeyCheck stores the value if there is none yet, and returns the one that is stored. It belongs to no organization.
-	KeyCheck(ctx context.Context, value [32]byte) (stored [32]byte, err error)
+	// UpdateKeyChecks changes what is noted of the keys: at first nothing, later at most 64 values, whose order is kept. They belong to no
+	// organization. The update function is as for [Store], but for the audit event; it returns what to store.
+	UpdateKeyChecks(ctx context.Context, update func(noted [][32]byte) ([][32]byte, error)) error
 }
 
 // Organizations says which organizations have role-based access control. It is for hosts that have no place of their own for that. Copies,

@@ -14,7 +14,7 @@ import (
 // first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
 // An op is the interface and the method, as in "Clients.UpdateClient", "Tokens.TokenByDigest", "Audit.AuditEvents",
-// "Pruner.PruneAudit", "KeyChecker.KeyCheck" or "Directory.Organization". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds
+// "Pruner.PruneAudit", "KeyChecker.UpdateKeyChecks" or "Directory.Organization". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds
 // one to some ops. A hook may also panic, block or call other parts of the program: whatever can happen while a backend is being
 // called.
 //
@@ -172,8 +172,8 @@ type faultyKeyChecker struct {
 	faults  *Faults
 }
 
-func (s faultyKeyChecker) KeyCheck(ctx context.Context, value [32]byte) ([32]byte, error) {
-	return callFor(s.faults, "KeyChecker.KeyCheck", func() ([32]byte, error) { return s.checker.KeyCheck(ctx, value) })
+func (s faultyKeyChecker) UpdateKeyChecks(ctx context.Context, update func([][32]byte) ([][32]byte, error)) error {
+	return s.faults.call("KeyChecker.UpdateKeyChecks", func() error { return s.checker.UpdateKeyChecks(ctx, update) })
 }
 
 // Directory wraps a directory. The ops are "Directory.Organization" and "Directory.UpdateOrganization".

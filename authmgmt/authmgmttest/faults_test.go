@@ -60,8 +60,8 @@ func everyOp(ctx context.Context, f *authmgmttest.Faults, db *memory.AuthMgmt) (
 	note("Pruner.PruneTokens", err)
 	_, err = pruner.PruneInvitations(ctx, time.Time{}, 1)
 	note("Pruner.PruneInvitations", err)
-	_, err = store.(authmgmt.KeyChecker).KeyCheck(ctx, [32]byte{1})
-	note("KeyChecker.KeyCheck", err)
+	keep := func(noted [][32]byte) ([][32]byte, error) { return noted, nil }
+	note("KeyChecker.UpdateKeyChecks", store.(authmgmt.KeyChecker).UpdateKeyChecks(ctx, keep))
 	_, err = directory.Organization(ctx, "acme")
 	note("Directory.Organization", err)
 	note("Directory.UpdateOrganization", directory.(authmgmt.Organizations).UpdateOrganization(ctx, "acme", func(*authmgmt.Organization) (authmgmt.AuditEvent, error) {

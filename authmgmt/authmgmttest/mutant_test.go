@@ -21,6 +21,7 @@ type (
 	tokenUpdate        = func(*authmgmt.Token) (authmgmt.AuditEvent, error)
 	invitationUpdate   = func(*authmgmt.Invitation) (authmgmt.AuditEvent, error)
 	organizationUpdate = func(*authmgmt.Organization) (authmgmt.AuditEvent, error)
+	keyChecksUpdate    = func([][32]byte) ([][32]byte, error)
 )
 
 // mutant is the memory backend with some methods replaced. A nil function leaves the method as it is.
@@ -50,7 +51,7 @@ type mutant struct {
 
 	pruneAudit, pruneTokens, pruneInvitations func(context.Context, time.Time, int) (int, error)
 
-	keyCheck func(context.Context, [32]byte) ([32]byte, error)
+	updateKeyChecks func(context.Context, keyChecksUpdate) error
 
 	organization       func(context.Context, string) (authmgmt.Organization, error)
 	updateOrganization func(context.Context, string, organizationUpdate) error
@@ -257,14 +258,14 @@ func (m *mutant) PruneInvitations(ctx context.Context, before time.Time, limit i
 	return m.AuthMgmt.PruneInvitations(ctx, before, limit)
 }
 
-func (m *mutant) KeyCheck(ctx context.Context, value [32]byte) ([32]byte, error) {
+func (m *mutant) UpdateKeyChecks(ctx context.Context, update keyChecksUpdate) error {
 	if err := m.fail(); err != nil {
-		return [32]byte{}, err
+		return err
 	}
-	if m.keyCheck != nil {
-		return m.keyCheck(ctx, value)
+	if m.updateKeyChecks != nil {
+		return m.updateKeyChecks(ctx, update)
 	}
-	return m.AuthMgmt.KeyCheck(ctx, value)
+	return m.AuthMgmt.UpdateKeyChecks(ctx, update)
 }
 
 func (m *mutant) Organization(ctx context.Context, org string) (authmgmt.Organization, error) {

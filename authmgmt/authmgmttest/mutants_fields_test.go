@@ -319,7 +319,4 @@ var nameMutants = []broken{
 			})
 		}
 	}},
-	{name: "keeps the last key", breaks: []string{"keychecker/first-stays", "keychecker/concurrent"}, mutate: func(m *mutant) {
-		m.keyCheck = func(_ context.Context, value [32]byte) ([32]byte, error) { return value, nil }
-	}},
 }

@@ -3,6 +3,7 @@ package authmgmttest_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,7 +51,7 @@ var updateMutants = []broken{
 			return e, err
 		})
 	}},
-	{name: "hides the error of an update", breaks: each("update-error-changes-nothing"), mutate: func(m *mutant) {
+	{name: "hides the error of an update", breaks: append(each("update-error-changes-nothing"), "keychecker/update-error-changes-nothing"), mutate: func(m *mutant) {
 		m.aroundUpdates(func(update func() error) error {
 			if err := update(); err != nil {
 				return errors.New("the update failed: " + err.Error())
@@ -58,7 +59,7 @@ var updateMutants = []broken{
 			return nil
 		})
 	}},
-	{name: "swallows panics", breaks: each("update-panic"), mutate: func(m *mutant) {
+	{name: "swallows panics", breaks: append(each("update-panic"), "keychecker/update-panic"), mutate: func(m *mutant) {
 		m.aroundUpdates(func(update func() error) (err error) {
 			defer func() {
 				if p := recover(); p != nil {
@@ -68,7 +69,9 @@ var updateMutants = []broken{
 			return update()
 		})
 	}},
-	{name: "stays locked after a panic", breaks: append(each("update-panic"), each("update-goexit")...), mutate: func(m *mutant) {
+	{name: "stays locked after a panic", breaks: slices.Concat(each("update-panic"), each("update-goexit"), []string{
+		"keychecker/update-panic", "keychecker/update-goexit",
+	}), mutate: func(m *mutant) {
 		var mu sync.Mutex
 		m.aroundUpdates(func(update func() error) error {
 			if !mu.TryLock() {

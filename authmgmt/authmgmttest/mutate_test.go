@@ -165,7 +165,7 @@ func (m *mutant) everyUpdate(do between) {
 	}
 }
 
-// aroundUpdates puts something around all of the mutant's updates.
+// aroundUpdates puts something around all of the mutant's updates, that of the key checks included.
 func (m *mutant) aroundUpdates(around func(update func() error) error) {
 	m.updateClient = func(ctx context.Context, org, id string, update clientUpdate) error {
 		return around(func() error { return m.AuthMgmt.UpdateClient(ctx, org, id, update) })
@@ -178,6 +178,9 @@ func (m *mutant) aroundUpdates(around func(update func() error) error) {
 	}
 	m.updateOrganization = func(ctx context.Context, org string, update organizationUpdate) error {
 		return around(func() error { return m.AuthMgmt.UpdateOrganization(ctx, org, update) })
+	}
+	m.updateKeyChecks = func(ctx context.Context, update keyChecksUpdate) error {
+		return around(func() error { return m.AuthMgmt.UpdateKeyChecks(ctx, update) })
 	}
 }
 

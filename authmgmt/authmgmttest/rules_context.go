@@ -102,7 +102,9 @@ func (s *subject) storeCalls(x *sample) []call {
 		)
 	}
 	if k, ok := s.Store.(authmgmt.KeyChecker); ok {
-		calls = append(calls, call{"KeyCheck", func(ctx context.Context) error { _, err := k.KeyCheck(ctx, [32]byte{1}); return err }})
+		calls = append(calls, call{"UpdateKeyChecks", func(ctx context.Context) error {
+			return k.UpdateKeyChecks(ctx, func(noted [][32]byte) ([][32]byte, error) { return noted, nil })
+		}})
 	}
 	return calls
 }

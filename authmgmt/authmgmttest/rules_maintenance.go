@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
-	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
 // pruner returns the store as what it is.
@@ -168,33 +167,5 @@ var pruneRules = []rule{
 			limits(t, 7, s.pruner().PruneInvitations, func() int {
 				return s.listInvitations(t, orgA, time.Time{}, everything).Total + s.listInvitations(t, orgB, time.Time{}, everything).Total
 			})
-		}},
-}
-
-// keyCheckRules are the rules of KeyChecker.
-var keyCheckRules = []rule{
-	{Rule{"keychecker/first-stays", "KeyCheck stores the value if there is none yet, and returns the one that is stored."}, needStore | needKeyChecker,
-		func(t *testing.T, s *subject) {
-			first := newDigest()
-			for _, value := range [][32]byte{first, newDigest(), first, {}} {
-				stored, err := s.Store.(authmgmt.KeyChecker).KeyCheck(t.Context(), value)
-				require.NoError(t, err)
-				require.Equal(t, first, stored)
-			}
-		}},
-
-	{Rule{"keychecker/concurrent", "KeyCheck is atomic: of many at once with different values one is stored, and all return that one."}, needStore | needKeyChecker,
-		func(t *testing.T, s *subject) {
-			var values, stored [50][32]byte
-			var errs [50]error
-			for i := range values {
-				values[i] = newDigest()
-			}
-			conformance.Together(len(values), func(i int) { stored[i], errs[i] = s.Store.(authmgmt.KeyChecker).KeyCheck(t.Context(), values[i]) })
-			conformance.NoErrors(t, errs[:])
-			require.Contains(t, values, stored[0])
-			for _, value := range stored {
-				require.Equal(t, stored[0], value)
-			}
 		}},
 }

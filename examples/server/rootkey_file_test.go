@@ -271,8 +271,8 @@ func TestDiscardedKey(t *testing.T) {
 // unsure is a store that does not answer when it is asked for its key.
 type unsure struct{ authmgmtStore }
 
-func (unsure) KeyCheck(context.Context, [32]byte) ([32]byte, error) {
-	return [32]byte{}, errors.New("disk on fire")
+func (unsure) UpdateKeyChecks(context.Context, func([][32]byte) ([][32]byte, error)) error {
+	return errors.New("disk on fire")
 }
 
 // TestKeyStaysIfInDoubt: the storage may have taken the new key before it failed.

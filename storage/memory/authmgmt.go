@@ -35,7 +35,7 @@ type authmgmtTables struct {
 	inviteList    placedLists[*authmgmt.Invitation]
 	audit         map[string][]authmgmt.AuditEvent // by organization, oldest first
 	organizations map[string]authmgmt.Organization
-	keyCheck      *[32]byte
+	keyChecks     [][32]byte
 }
 
 // ownedID is an ID that is unique within its organization.
@@ -115,15 +115,17 @@ func (a *AuthMgmt) UpdateOrganization(ctx context.Context, org string, update fu
 	return nil
 }
 
-// KeyCheck implements [authmgmt.KeyChecker].
-func (a *AuthMgmt) KeyCheck(ctx context.Context, value [32]byte) ([32]byte, error) {
+// UpdateKeyChecks implements [authmgmt.KeyChecker].
+func (a *AuthMgmt) UpdateKeyChecks(ctx context.Context, update func(noted [][32]byte) ([][32]byte, error)) error {
 	if err := ctx.Err(); err != nil {
-		return [32]byte{}, err
+		return err
 	}
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
-	if a.db.authmgmt.keyCheck == nil {
-		a.db.authmgmt.keyCheck = &value
+	changed, err := update(slices.Clone(a.db.authmgmt.keyChecks))
+	if err != nil {
+		return err
 	}
-	return *a.db.authmgmt.keyCheck, nil
+	a.db.authmgmt.keyChecks = slices.Clone(changed)
+	return nil
 }

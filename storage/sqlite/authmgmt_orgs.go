@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"slices"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
@@ -10,8 +11,10 @@ const (
 	rbacOf  = "SELECT rbac FROM authmgmt_organizations WHERE id = ?"
 	setRBAC = "INSERT INTO authmgmt_organizations (id, rbac) VALUES (?, ?) ON CONFLICT DO UPDATE SET rbac = excluded.rbac"
 
-	keyCheck       = "SELECT value FROM authmgmt_key_check WHERE only = 1"
-	insertKeyCheck = "INSERT INTO authmgmt_key_check (only, value) VALUES (1, ?) ON CONFLICT DO NOTHING"
+	// The values stand one behind the other. Of one key, which is what older programs have
+	// written, that is its value.
+	keyChecks    = "SELECT value FROM authmgmt_key_check WHERE only = 1"
+	putKeyChecks = "INSERT INTO authmgmt_key_check (only, value) VALUES (1, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
 )
 
 // Organization implements [authmgmt.Directory].
@@ -56,27 +59,40 @@ func (a *AuthMgmt) UpdateOrganization(ctx context.Context, org string, update fu
 	})
 }
 
-// KeyCheck implements [authmgmt.KeyChecker].
-func (a *AuthMgmt) KeyCheck(ctx context.Context, value [32]byte) ([32]byte, error) {
-	var stored [32]byte
-	found := false
-	read := func(r *row) error {
-		found = true
-		r.blob(0, stored[:])
-		return nil
+// UpdateKeyChecks implements [authmgmt.KeyChecker].
+func (a *AuthMgmt) UpdateKeyChecks(ctx context.Context, update func(noted [][32]byte) ([][32]byte, error)) error {
+	read := func(noted *[][32]byte) func(*row) error {
+		return func(r *row) error {
+			*noted = r.digests(0)
+			return nil
+		}
 	}
-	// Every start asks, and only the first one of all has to write.
-	err := a.db.find(ctx, noOrg, keyCheck, nil, read)
-	if err == nil && !found {
-		err = a.db.writer.write(ctx, func(tx *tx) error {
-			if _, err := tx.exec(insertKeyCheck, value[:]); err != nil {
-				return err
+	// Every start asks, and few of them have anything to write.
+	var noted [][32]byte
+	if err := a.db.find(ctx, noOrg, keyChecks, nil, read(&noted)); err != nil {
+		return err
+	}
+	changed, err := update(slices.Clone(noted))
+	if err != nil || slices.Equal(changed, noted) {
+		return err
+	}
+	return a.db.writer.write(ctx, func(tx *tx) error {
+		var noted [][32]byte
+		if err := tx.query(keyChecks, nil, read(&noted)); err != nil {
+			return err
+		}
+		value := []byte{}
+		err := tx.host(func() error {
+			changed, err := update(noted)
+			for _, check := range changed {
+				value = append(value, check[:]...)
 			}
-			return tx.query(keyCheck, nil, read)
+			return err
 		})
-	}
-	if err != nil {
-		return [32]byte{}, err
-	}
-	return stored, nil
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(putKeyChecks, value)
+		return err
+	})
 }

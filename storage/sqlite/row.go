@@ -3,6 +3,7 @@ package sqlite
 import (
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -42,6 +43,19 @@ func (r *row) blob(i int, dst []byte) {
 	if b := cell[[]byte](r, i); copy(dst, b) != len(dst) && b != nil {
 		r.err = fmt.Errorf("sqlite: a row is damaged: column %d has %d bytes", i, len(b))
 	}
+}
+
+// digests are any number of digests, one behind the other.
+func (r *row) digests(i int) (list [][32]byte) {
+	b := cell[[]byte](r, i)
+	if len(b)%32 != 0 {
+		r.err = fmt.Errorf("sqlite: a row is damaged: column %d has %d bytes", i, len(b))
+		return nil
+	}
+	for digest := range slices.Chunk(b, 32) {
+		list = append(list, [32]byte(digest))
+	}
+	return list
 }
 
 // milliseconds is a duration.
