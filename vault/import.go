@@ -118,42 +118,48 @@ type importation struct {
 // importedRow is a value with its token. It may be of several items of the call.
 type importedRow struct {
 	Row
+	batch *batch
 	value Value
 	items []int
 }
 
 // add makes rows of items. It is [ErrTokenConflict] if items contradict each other.
 func (in *importation) add(ctx context.Context, versions *Versions, items []ImportItem, batches []*batch) error {
-	var errs itemErrors
-	byToken := make(map[string]int, len(items)) // the rows
+	places := make([]place, len(items))
 	for _, b := range batches {
-		byValue := make(map[string]int) // those of the batch
-		first := len(in.rows)
 		for n, i := range b.items {
-			token, value := items[i].Token, b.values[n]
-			at, known := byToken[token]
-			if other, ok := byValue[value.Reveal()]; ok && b.column.deterministic && in.rows[other].Token != token {
-				errs.add(i, in.rows[other].contradicts("another token for the same value"))
-				continue
+			places[i] = place{b, n}
+		}
+	}
+	type batchValue struct {
+		batch *batch
+		value string
+	}
+	byToken, byValue := make(map[string]int, len(items)), make(map[batchValue]int) // the rows
+	var errs itemErrors
+	for i, p := range places {
+		b, token, value := p.batch, items[i].Token, p.batch.values[p.index]
+		ofToken, tokenKnown := byToken[token]
+		ofValue, valueKnown := byValue[batchValue{b, value.Reveal()}]
+		switch {
+		case tokenKnown && (in.rows[ofToken].batch != b || in.rows[ofToken].value.Reveal() != value.Reveal()):
+			errs.add(i, in.rows[ofToken].contradicts("the same token for something else"))
+		case tokenKnown:
+			in.rows[ofToken].items = append(in.rows[ofToken].items, i)
+		case valueKnown:
+			errs.add(i, in.rows[ofValue].contradicts("another token for the same value"))
+		default:
+			byToken[token] = len(in.rows)
+			if b.column.deterministic {
+				byValue[batchValue{b, value.Reveal()}] = len(in.rows)
 			}
-			if known && (at < first || in.rows[at].value.Reveal() != value.Reveal()) {
-				errs.add(i, in.rows[at].contradicts("the same token for something else"))
-				continue
-			}
-			if known {
-				in.rows[at].items = append(in.rows[at].items, i)
-				continue
-			}
-			at = len(in.rows)
-			byToken[token], byValue[value.Reveal()] = at, at
 			in.rows = append(in.rows, importedRow{
 				Row: Row{Organization: in.org, Vault: in.vault, Token: token, Scope: b.scope.Name, Deterministic: b.column.deterministic,
 					CreatedAt: in.service.now()},
-				value: value, items: []int{i},
+				batch: b, value: value, items: []int{i},
 			})
 		}
 	}
-	errs.sort()
 	if err := errs.err(); err != nil {
 		return err
 	}
@@ -239,11 +245,11 @@ func (in *importation) read(ctx context.Context) ([]Row, error) {
 	return there, unavailable("read tokens", ofVault(in.vault, err))
 }
 
-// unchanged reports whether some rows are stored as they were before.
+// unchanged reports whether some rows are stored as they were before. Their ciphertexts
+// say all, for each was sealed for its token and scope.
 func unchanged(which []int, before, after []Row) bool {
 	for _, i := range which {
-		a, b := &before[i], &after[i]
-		if a.Token != b.Token || a.Sealed.Version != b.Sealed.Version || !bytes.Equal(a.Sealed.Ciphertext, b.Sealed.Ciphertext) {
+		if !bytes.Equal(before[i].Sealed.Ciphertext, after[i].Sealed.Ciphertext) {
 			return false
 		}
 	}

@@ -126,6 +126,21 @@ func TestImportGivesUp(t *testing.T) {
 	require.ErrorIs(t, err, vault.ErrValueNotFound)
 }
 
+// vague is a store that refuses an import and does not say why.
+type vague struct{ vault.Store }
+
+func (vague) ImportTokens(context.Context, string, string, int64, []vault.Row, vault.AuditEvent) error {
+	return &vault.TakenError{}
+}
+
+// A refusal without rows is no success.
+func TestImportRefusedWithoutRows(t *testing.T) {
+	r := newRig(t, vault.Options{})
+	s, err := vault.New(vague{r.store}, keyring(t, 1), nil)
+	require.NoError(t, err)
+	require.ErrorIs(t, imports(t, s, withToken("persons", "name", "Ada", uuidA)), vault.ErrUnavailable)
+}
+
 // A call whose answer was lost is repeated, and is done then.
 func TestImportRepeated(t *testing.T) {
 	r := newRig(t, vault.Options{})

@@ -78,7 +78,7 @@ func TestImport(t *testing.T) {
 		e := events[0]
 		require.Equal(t, vault.AuditEvent{ID: e.ID, Organization: "acme", At: begin.UTC().Truncate(time.Microsecond), Kind: vault.KindImported, Actor: "mover",
 			Vault: "v1", Tokens: e.Tokens}, e)
-		require.ElementsMatch(t, want, e.Tokens)
+		require.Equal(t, want, e.Tokens)
 		require.Equal(t, values, reveal(t, r.Service, tokens...))
 		for i, it := range items {
 			if it.Column == "diary" {
@@ -150,6 +150,10 @@ func TestImportRefuses(t *testing.T) {
 		_, err = r.Tokenize(t.Context(), "acme", "v1", of("persons", "name", "Good"))
 		require.ErrorIs(t, err, vault.ErrValueNotFound, what)
 	}
+	require.ErrorContains(t, imports(t, r.Service, good, name("x", uuidB), name("x", uuidC)), "item 1 has another token for the same value")
+	require.ErrorContains(t, imports(t, r.Service, name("x", uuidB), name("y", uuidB)), "item 0 has the same token for something else")
+	require.ErrorContains(t, imports(t, r.Service, name("Eve", taken[0])), "the token stands for something else")
+	require.ErrorContains(t, imports(t, r.Service, name("Ada", uuidB)), "the value has another token, or the token was deleted")
 	require.ErrorIs(t, imports(t, r.Service), vault.ErrBatch)
 	many := make([]vault.ImportItem, 1001)
 	require.ErrorIs(t, imports(t, r.Service, many...), vault.ErrBatch)
@@ -217,6 +221,34 @@ func TestImportOfWhatDoesNotOpen(t *testing.T) {
 	require.Equal(t, uuidB, of.Token)
 	_, err = r.Detokenize(t.Context(), "acme", "ops", "v1", asked(uuidC), everything)
 	require.ErrorIs(t, err, vault.ErrTokenNotFound)
+
+	// It is not opened where it can be no success.
+	_, err = r.ChangeSchema(t.Context(), "acme", "ops", "v1", func(s *vault.Schema) error {
+		persons := &s.Tables[0]
+		persons.Columns[2].Tokenization = vault.Random // name
+		persons.Columns = append(persons.Columns, vault.Column{Name: "alias", Tokenization: vault.Deterministic})
+		return nil
+	})
+	require.NoError(t, err)
+	err = imports(t, r.Service, bob, withToken("persons", "name", "Eve", uuidC))
+	require.Equal(t, []int{0}, indexes(t, err, vault.ErrTokenConflict))
+	err = imports(t, r.Service, withToken("persons", "alias", "Bob", uuidB))
+	require.Equal(t, []int{0}, indexes(t, err, vault.ErrTokenConflict))
+}
+
+// What is sealed under a key that is not loaded cannot be compared either, and is no
+// conflict.
+func TestImportWithoutTheKey(t *testing.T) {
+	r := newRig(t, vault.Options{})
+	require.NoError(t, r.CheckKeys(t.Context())) // the store begins with version 1
+	there, more := withToken("persons", "name", "Ada", uuidA), withToken("persons", "name", "Eve", uuidB)
+	require.NoError(t, imports(t, r.with(t, 2, 1), there))
+	err := imports(t, r.Service, more, there)
+	require.Equal(t, []int{1}, indexes(t, err, vault.ErrUnknownKey))
+	var of *vault.TokenError
+	require.ErrorAs(t, err, &of)
+	require.Equal(t, uuidA, of.Token)
+	require.NoError(t, imports(t, r.with(t, 1, 2), more, there))
 }
 
 // A whole batch is imported, of values as long as they may be.

@@ -110,6 +110,9 @@ func TestBreak(t *testing.T) {
 			_, err := f.Tokenize(t.Context(), "acme", "customers", ann)
 			return err
 		}},
+		"Import": {[]vaulttest.Part{vaulttest.TokensPart, vaulttest.ImportsPart, vaulttest.KeyringPart}, func() error {
+			return f.Import(t.Context(), "acme", "user:ops", "customers", []vault.ImportItem{{Item: ann[0], Token: tokens[0]}})
+		}},
 		"Detokenize": {[]vaulttest.Part{vaulttest.VaultsPart, vaulttest.TokensPart, vaulttest.AuditPart, vaulttest.KeyringPart}, func() error {
 			_, err := f.Detokenize(t.Context(), "acme", "user:ops", "customers", []vault.TokenItem{{Token: tokens[0]}}, everything)
 			return err
@@ -121,7 +124,7 @@ func TestBreak(t *testing.T) {
 		}},
 	} {
 		for _, part := range []vaulttest.Part{
-			vaulttest.VaultsPart, vaulttest.TokensPart, vaulttest.KeysPart, vaulttest.RotationPart, vaulttest.AuditPart, vaulttest.KeyringPart,
+			vaulttest.VaultsPart, vaulttest.TokensPart, vaulttest.ImportsPart, vaulttest.KeysPart, vaulttest.RotationPart, vaulttest.AuditPart, vaulttest.KeyringPart,
 		} {
 			heal := f.Break(part)
 			if err := c.call(); slices.Contains(c.parts, part) {

@@ -62,6 +62,7 @@ func everyOp(ctx context.Context, t *testing.T, f *vaulttest.Faults, db *memory.
 	_, err = store.ListRows(ctx, "acme", v.ID, "", 1)
 	note("Tokens.ListRows", err)
 	note("Tokens.DeleteToken", store.DeleteToken(ctx, "acme", v.ID, gone.Token, vault.AuditEvent{}))
+	note("Imports.ImportTokens", store.ImportTokens(ctx, "acme", v.ID, 1, []vault.Row{row()}, vault.AuditEvent{}))
 	_, err = store.Keys(ctx)
 	note("Keys.Keys", err)
 	_, err = store.RegisterKey(ctx, vault.Key{Purpose: vault.SealKey, Version: 1})

@@ -68,7 +68,7 @@ type op struct {
 func (r *run) ops() []op {
 	return []op{
 		{4, r.createVault}, {8, r.changeSchema},
-		{25, r.insert}, {10, r.insertAtOnce}, {15, r.tokenize}, {10, r.detokenize}, {10, r.delete}, {3, r.export},
+		{25, r.insert}, {10, r.insertAtOnce}, {12, r.importTokens}, {15, r.tokenize}, {10, r.detokenize}, {10, r.delete}, {3, r.export},
 		{25, r.rotate}, {3, r.stranger},
 	}
 }

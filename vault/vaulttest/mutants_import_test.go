@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/vault"
@@ -324,22 +323,22 @@ var importRaceMutants = []broken{
 			return imports(ctx, org, id, revision, own, a)
 		}
 	}},
-	{name: "has a lock for imports and another one for the rest", breaks: []string{"imports/beside-insertions"}, mutate: importing(func(m *mutant, imports importTokens) importTokens {
-		var mu sync.Mutex
-		return func(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error {
-			mu.Lock()
-			defer mu.Unlock()
+	{name: "looks for values before it imports them beside insertions", breaks: []string{"imports/beside-insertions"}, mutate: func(m *mutant) {
+		imports := m.importTokens
+		m.insertTokens = late(m.insertTokens) // until the import has looked
+		m.importTokens = func(ctx context.Context, org, id string, revision int64, rows []vault.Row, a vault.AuditEvent) error {
 			free := true
 			for i := range rows {
 				for _, f := range rows[i].Fingerprints {
 					free = free && m.tokenOf(ctx, org, id, rows[i].Scope, f) == ""
 				}
 			}
+			conformance.Seam()
 			conformance.Seam() // until all have inserted
 			if err := imports(ctx, org, id, revision, rows, a); !free || !errors.As(err, new(*vault.TakenError)) {
 				return err
 			}
 			return nil
 		}
-	})},
+	}},
 }
