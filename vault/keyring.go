@@ -33,6 +33,9 @@ import (
 // limits that is one call of each kind for a whole batch of the service, of
 // Options.MaxItems items, and for a page of an export or a rotation, of 500.
 //
+// A value has up to Options.MaxValue bytes. The host of a keyring that takes less lowers
+// MaxValue, so that callers learn it before.
+//
 // # Errors
 //
 // The error of a call says that it did nothing, and the error of an item that this item
@@ -63,6 +66,10 @@ type Keyring interface {
 	// items; else it is an error. The same version, scope and value always give the same
 	// fingerprint. Without the key nobody can compute one, confirm one, or tell whether
 	// fingerprints of different scopes or versions are of one value.
+	//
+	// When the service first sees a version, it asks for the fingerprint of the empty
+	// value in a scope without organization and vault, to tell whether it is the key that
+	// the store knows.
 	//
 	// It is [ErrUnknownKey] if the version is not loaded. There are no errors of items,
 	// as no value can be to blame. A call that fails leaves dst as it was.
