@@ -173,6 +173,25 @@ func TestCallsOfAThousandValues(t *testing.T) {
 	}
 }
 
+// What is inserted is found under each version by itself, also beside values that were
+// there under one of them, and of which the others are not computed.
+func TestFingerprintsOfEveryVersion(t *testing.T) {
+	r := newRig(t, vault.Options{})
+	insert(t, r.Service, of("persons", "name", "old 1", "old 2"))
+	var items []vault.Item
+	for i := range 9 {
+		column := [][2]string{{"persons", "name"}, {"orders", "number"}, {"persons", "name"}}[i%3]
+		items = append(items, of(column[0], column[1], fmt.Sprint("new ", i))...)
+	}
+	mixed := append(of("persons", "name", "old 1"), append(items, of("persons", "name", "old 2")...)...)
+	tokens := insert(t, newCounted(t, keyring(t, 2, 3, 1), vault.BatchLimits{}).service(r), mixed)
+	for _, versions := range [][]int{{1, 2, 3}, {2, 3, 1}, {3, 1, 2}} {
+		keys := newCounted(t, keyring(t, versions[0], versions[1:]...), vault.BatchLimits{})
+		require.Equal(t, tokens[1:10], tokenize(t, keys.service(r), items))
+		require.Equal(t, map[string]int{"Fingerprint": 1}, keys.taken(), "version %d alone has them", versions[0])
+	}
+}
+
 // An item that is over the limit by itself goes alone, and the others beside it go
 // together.
 func TestLongItemsGoAlone(t *testing.T) {

@@ -75,6 +75,8 @@ type batch struct {
 	// fingerprints has those of the values, by the place of the version among all and by
 	// value. Values that were found before a version was asked for have none of it.
 	fingerprints [][]Fingerprint
+	primary      [1][]Fingerprint // room for fingerprints: as a rule there is one version
+	missing      int              // how many values have no token, when fingerprints are computed
 }
 
 // resolveItems finds the columns of items and puts the values of each scope together. refuse says which columns will not do.

@@ -50,6 +50,7 @@ func (s *Service) tokenize(ctx context.Context, org, vault string, items []Item)
 func (s *Service) find(ctx context.Context, k *knownVault, versions *Versions, batches []*batch) error {
 	for _, b := range batches {
 		b.tokens = make([]string, len(b.values))
+		b.fingerprints = b.primary[:0]
 	}
 	all := versions.fingerprints()
 	if err := s.findUnder(ctx, k, all[:1], batches); err != nil || len(all) == 1 {
@@ -105,15 +106,15 @@ func (s *Service) findUnder(ctx context.Context, k *knownVault, versions []int, 
 // fingerprint computes the fingerprints of the values that have no token yet, of the
 // versions that were not asked for before. It asks for those of all batches at once.
 func (s *Service) fingerprint(ctx context.Context, versions []int, batches []*batch) error {
-	missing := make([]int, len(batches))
 	all := 0
-	for i, b := range batches {
+	for _, b := range batches {
+		b.missing = 0
 		for _, token := range b.tokens {
 			if token == "" {
-				missing[i]++
+				b.missing++
 			}
 		}
-		all += missing[i]
+		all += b.missing
 	}
 	if all == 0 {
 		return nil
@@ -131,9 +132,9 @@ func (s *Service) fingerprint(ctx context.Context, versions []int, batches []*ba
 		if err := s.keyring.Fingerprint(ctx, version, items, dst); err != nil {
 			return unavailable("compute fingerprints", err)
 		}
-		for i, b := range batches {
-			b.addFingerprints(dst[:missing[i]])
-			dst = dst[missing[i]:]
+		for _, b := range batches {
+			b.addFingerprints(dst[:b.missing])
+			dst = dst[b.missing:]
 		}
 	}
 	return nil
