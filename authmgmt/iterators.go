@@ -6,8 +6,8 @@ import (
 )
 
 // Clients iterates over the organization's clients, oldest first, page by page. A client
-// that is there from the start to the end comes once, whatever comes and goes meanwhile. It
-// ends after the first error.
+// that is there from the start to the end comes once, whatever comes and goes meanwhile.
+// It ends after the first error.
 func (s *Service) Clients(ctx context.Context, org string) iter.Seq2[Client, error] {
 	return each(func(q Paging) ([]Client, Position, error) {
 		page, err := s.ListClients(ctx, org, q)
@@ -24,8 +24,8 @@ func (s *Service) Tokens(ctx context.Context, org string) iter.Seq2[Token, error
 	})
 }
 
-// Invitations iterates over the organization's invitations that are pending when their page
-// is read, newest first. In all else it is as [Service.Clients].
+// Invitations iterates over the organization's invitations that are pending when their
+// page is read, newest first. In all else it is as [Service.Clients].
 func (s *Service) Invitations(ctx context.Context, org string) iter.Seq2[Invitation, error] {
 	return each(func(q Paging) ([]Invitation, Position, error) {
 		page, err := s.ListInvitations(ctx, org, q)

@@ -17,8 +17,8 @@ import (
 // with numbers, from an offset on.
 //
 // A listing by positions neither repeats nor leaves out what is there all the time, while
-// other things come and go, and each page of it costs the same. By offsets it may do both,
-// and a page costs as much as all before it.
+// other things come and go, and each page of it costs the same. By offsets it may do
+// both, and a page costs as much as all before it.
 type Paging struct {
 	// After is where the page before ended: its Next. Zero is the start. It is a place in
 	// the order, so that nothing need stand there any more. Of tokens, its ID is the text of
@@ -36,7 +36,7 @@ const MaxPageSize = 1000
 type ClientPage struct {
 	Clients []Client
 	Next    Position // where the next page begins; zero: this is the last one
-	Total   int      // of the whole listing, at the same moment; 0 if Paging.Total is not set
+	Total   int      // of the whole listing, at one moment; 0 without Paging.Total
 }
 
 // TokenPage is a stretch of a listing. Next and Total are as in [ClientPage].
@@ -53,8 +53,8 @@ type InvitationPage struct {
 	Total       int
 }
 
-// Position is the place of a client, a token or an invitation in a listing of its kind. It
-// stays where it is while others come and go.
+// Position is the place of a client, a token or an invitation in a listing of its kind.
+// It stays where it is while others come and go.
 type Position struct {
 	At time.Time // CreatedAt
 	ID string

@@ -60,7 +60,8 @@ func TestPositionCompare(t *testing.T) {
 	}
 }
 
-// TestPagingRefuses: what is no way to ask for a page is refused before the store is asked.
+// TestPagingRefuses: what is no way to ask for a page is refused before the store is
+// asked.
 func TestPagingRefuses(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	at := authmgmt.Position{At: r.now().Truncate(time.Microsecond), ID: uuid.NewString()}
@@ -105,8 +106,8 @@ func iterated[T any](t *testing.T, all iter.Seq2[T, error], name func(*T) string
 	return names
 }
 
-// TestIterators: each gives what the pages give, over more pages than one, counts nothing,
-// ends with the first error, and when its caller has had enough.
+// TestIterators: each gives what the pages give, over more pages than one, counts
+// nothing, ends with the first error, and when its caller has had enough.
 func TestIterators(t *testing.T) {
 	const n = 250 // more than two pages
 	r := newRig(t, authmgmt.Options{})

@@ -290,3 +290,23 @@ func ExampleKeys() {
 	// acme <nil>
 	// trigger: invalid API key
 }
+
+// An iterator goes through all keys of an organization, page by page.
+func ExampleService_Keys() {
+	db, err := memory.Open(context.Background(), nil)
+	check(err)
+	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger()})
+	check(err)
+	ctx := context.Background()
+	for _, name := range []string{"release pipeline", "nightly build"} {
+		_, _, err := service.IssueKey(ctx, "acme", name)
+		check(err)
+	}
+	for k, err := range service.Keys(ctx, "acme") {
+		check(err)
+		fmt.Println(k.Name, k.RevokedAt.IsZero())
+	}
+	// Output:
+	// release pipeline true
+	// nightly build true
+}

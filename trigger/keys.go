@@ -35,9 +35,9 @@ type Keys interface {
 	// are ignored.
 	UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*APIKey) error) error
 
-	// ListKeys returns all keys of the organization, oldest first, those of one CreatedAt
-	// in any order.
-	ListKeys(ctx context.Context, org string) ([]APIKey, error)
+	// ListKeys returns a page of the organization's keys, oldest first: by CreatedAt, then
+	// by ID (as bytes). A position may be one where no key stands.
+	ListKeys(ctx context.Context, org string, q KeyQuery) (KeyPage, error)
 }
 
 // errNoKeys: the service was made without Keys.
@@ -98,15 +98,6 @@ func (s *Service) RevokeKey(ctx context.Context, org string, id uuid.UUID) error
 		}
 		return nil
 	}))
-}
-
-// ListKeys returns the organization's keys, oldest first, revoked ones included.
-func (s *Service) ListKeys(ctx context.Context, org string) ([]APIKey, error) {
-	if s.keys == nil {
-		return nil, errNoKeys
-	}
-	keys, err := s.keys.ListKeys(ctx, org)
-	return keys, unavailable("list keys", err)
 }
 
 // FindKey returns the record of a key, revoked or not, or [ErrNotFound].

@@ -46,12 +46,12 @@ func TestKeys(t *testing.T) {
 	require.NoError(t, err, "FindKey finds revoked keys too")
 	assert.Equal(t, revokedAt, found.RevokedAt, "the first revocation counts")
 
-	list, err := f.ListKeys(t.Context(), "acme")
+	list, err := f.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
 	require.NoError(t, err)
-	assert.Len(t, list, 2)
-	list, err = f.ListKeys(t.Context(), "other")
+	assert.Len(t, list.Keys, 2)
+	list, err = f.ListKeys(t.Context(), "other", trigger.KeyQuery{})
 	require.NoError(t, err)
-	assert.Empty(t, list)
+	assert.Empty(t, list.Keys)
 }
 
 func TestImportKey(t *testing.T) {
@@ -86,7 +86,7 @@ func TestKeysWithoutAStore(t *testing.T) {
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	_, err = s.VerifyKey(t.Context(), "k")
 	require.ErrorIs(t, err, errors.ErrUnsupported)
-	_, err = s.ListKeys(t.Context(), "acme")
+	_, err = s.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	require.ErrorIs(t, s.RevokeKey(t.Context(), "acme", uuid.Nil), errors.ErrUnsupported)
 	require.NoError(t, s.FlushKeyUse(t.Context()))
@@ -126,9 +126,9 @@ func TestLastUseIsWrittenBehind(t *testing.T) {
 	require.NoError(t, f.FlushKeyUse(t.Context()), "a write that failed is tried again")
 	assert.Equal(t, f.Now(), lastUse(), "the latest use of those waiting")
 
-	list, err := f.ListKeys(t.Context(), "acme")
+	list, err := f.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
 	require.NoError(t, err)
-	assert.Equal(t, record.ID, list[0].ID)
+	assert.Equal(t, record.ID, list.Keys[0].ID)
 }
 
 func TestBrokenKeyStoreIsNoInvalidKey(t *testing.T) {
@@ -140,7 +140,7 @@ func TestBrokenKeyStoreIsNoInvalidKey(t *testing.T) {
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 	require.NotErrorIs(t, err, trigger.ErrInvalidKey)
 	require.ErrorIs(t, f.RevokeKey(t.Context(), "acme", record.ID), trigger.ErrUnavailable)
-	_, err = f.ListKeys(t.Context(), "acme")
+	_, err = f.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 }
 

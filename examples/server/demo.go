@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -58,14 +59,24 @@ func (d *demoKeys) UpdateKey(ctx context.Context, org string, id uuid.UUID, upda
 	return err
 }
 
-// ListKeys implements [trigger.Keys]. The demo's key is the newest.
-func (d *demoKeys) ListKeys(ctx context.Context, org string) ([]trigger.APIKey, error) {
-	stored, err := d.stored.ListKeys(ctx, org)
+// ListKeys implements [trigger.Keys].
+func (d *demoKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+	page, err := d.stored.ListKeys(ctx, org, q)
 	if err != nil {
-		return nil, err
+		return trigger.KeyPage{}, err
 	}
-	own, err := d.own.ListKeys(ctx, org)
-	return append(stored, own...), err
+	own, err := d.own.ListKeys(ctx, org, q)
+	if err != nil {
+		return trigger.KeyPage{}, err
+	}
+	more := !page.Next.IsZero() || !own.Next.IsZero()
+	all := append(page.Keys, own.Keys...)
+	slices.SortFunc(all, func(a, b trigger.APIKey) int { return a.Position().Compare(b.Position()) })
+	page = trigger.KeyPage{Keys: all[:min(len(all), max(q.Limit, 0))]}
+	if n := len(page.Keys); n > 0 && (more || n < len(all)) {
+		page.Next = page.Keys[n-1].Position()
+	}
+	return page, nil
 }
 
 // demoPlace is where the demo can be reached, where it keeps its data, and whether it has a

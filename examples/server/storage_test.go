@@ -10,11 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -170,9 +173,10 @@ func TestProvisioningAgain(t *testing.T) {
 			if err := apply(t, s, string(document)); err != nil {
 				t.Fatal(err)
 			}
-			var orgErr, keysErr error
+			var orgErr error
 			states[i].Organization, orgErr = b.trigger.organizations.Organization(t.Context(), "acme")
-			states[i].Keys, keysErr = b.trigger.keys.ListKeys(t.Context(), "acme")
+			page, keysErr := b.trigger.keys.ListKeys(t.Context(), "acme", trigger.KeyQuery{Limit: 10})
+			states[i].Keys = page.Keys
 			if err := errors.Join(orgErr, keysErr); err != nil {
 				t.Fatal(err)
 			}
@@ -201,8 +205,9 @@ func TestProvisioningAtOnce(t *testing.T) {
 				t.Errorf("%+v, %v", k, err)
 			}
 		}
-		if keys, err := b.trigger.keys.ListKeys(t.Context(), "acme"); err != nil || len(keys) != 10 {
-			t.Errorf("%d keys, %v", len(keys), err)
+		page, err := b.trigger.keys.ListKeys(t.Context(), "acme", trigger.KeyQuery{Limit: 100})
+		if err != nil || len(page.Keys) != 10 {
+			t.Errorf("%d keys, %v", len(page.Keys), err)
 		}
 	})
 }
@@ -234,12 +239,28 @@ func TestDemoKeys(t *testing.T) {
 		if err := service.FlushKeyUse(t.Context()); err != nil {
 			t.Error(err)
 		}
-		all, err := service.ListKeys(t.Context(), demoOrganization)
+		page, err := service.ListKeys(t.Context(), demoOrganization, trigger.KeyQuery{})
+		all := page.Keys
 		if err != nil || len(all) != 2 || all[1].ID != record.ID || all[0].LastUsedAt.IsZero() || all[1].LastUsedAt.IsZero() {
 			t.Errorf("%+v, %v", all, err)
 		}
-		if kept, err := stored.ListKeys(t.Context(), demoOrganization); err != nil || len(kept) != 1 || kept[0].ID != all[0].ID {
+		kept, err := stored.ListKeys(t.Context(), demoOrganization, trigger.KeyQuery{Limit: 10})
+		if err != nil || len(kept.Keys) != 1 || kept.Keys[0].ID != all[0].ID {
 			t.Errorf("stored: %+v, %v", kept, err)
+		}
+		var each []uuid.UUID
+		for q := (trigger.KeyQuery{Limit: 1}); ; {
+			page, err := service.ListKeys(t.Context(), demoOrganization, q)
+			if err != nil || len(page.Keys) != 1 {
+				t.Fatalf("%+v, %v", page, err)
+			}
+			each = append(each, page.Keys[0].ID)
+			if q.After = page.Next; q.After.IsZero() {
+				break
+			}
+		}
+		if !slices.Equal(each, []uuid.UUID{all[0].ID, record.ID}) {
+			t.Errorf("one by one: %v of %v", each, all)
 		}
 		for _, k := range all {
 			if err := service.RevokeKey(t.Context(), demoOrganization, k.ID); err != nil {

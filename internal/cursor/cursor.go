@@ -1,5 +1,6 @@
-// Package cursor writes the place of an item in a listing as an opaque text, and reads it back. A listing is ordered by a time and
-// an ID; its cursor is both, so that paging goes on at the same place while items arrive.
+// Package cursor writes the place of an item in a listing as an opaque text, and reads it
+// back. A listing is ordered by a time and an ID; its cursor is both, so that paging goes
+// on at the same place while items arrive.
 package cursor
 
 import (
@@ -18,8 +19,8 @@ const size = 8 + 16
 
 var encoding = base64.RawURLEncoding.Strict()
 
-// Encode returns the cursor of the item with this time, kept to the microsecond, and ID: 32 characters of the URL-safe base64
-// alphabet (RFC 4648 section 5).
+// Encode returns the cursor of the item with this time, kept to the microsecond, and ID:
+// 32 characters of the URL-safe base64 alphabet (RFC 4648 section 5).
 func Encode(at time.Time, id uuid.UUID) string {
 	var b [size]byte
 	binary.BigEndian.PutUint64(b[:], uint64(at.UnixMicro()))

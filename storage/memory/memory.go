@@ -50,6 +50,7 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 			ids:      make(map[uuid.UUID]string),
 			unqueued: make(map[uuid.UUID]*trigger.Event),
 			keys:     make(map[[32]byte]*trigger.APIKey),
+			keyLists: make(map[string][]*trigger.APIKey),
 		},
 		authmgmt: authmgmtTables{
 			clients:       make(map[ownedID]*authmgmt.Client),
@@ -102,6 +103,7 @@ type triggerTables struct {
 	ids      map[uuid.UUID]string         // the organization of each event
 	unqueued map[uuid.UUID]*trigger.Event // received events whose UnqueuedSince is set
 	keys     map[[32]byte]*trigger.APIKey
+	keyLists map[string][]*trigger.APIKey // by organization, oldest first
 }
 
 // triggerOrg is one organization's part of it.

@@ -1,9 +1,9 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"slices"
+	"sort"
 
 	"github.com/google/uuid"
 
@@ -57,6 +57,9 @@ func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
 		}
 	}
 	t.db.trigger.keys[k.Digest] = &k
+	list := t.db.trigger.keyLists[k.Organization]
+	at := sort.Search(len(list), func(i int) bool { return list[i].Position().Compare(k.Position()) > 0 })
+	t.db.trigger.keyLists[k.Organization] = slices.Insert(list, at, &k)
 	return nil
 }
 
@@ -96,20 +99,22 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 }
 
 // ListKeys implements [trigger.Keys].
-func (t *Trigger) ListKeys(ctx context.Context, org string) ([]trigger.APIKey, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+	if err := ctx.Err(); err != nil || q.Limit <= 0 {
+		return trigger.KeyPage{}, err
 	}
 	t.db.mu.RLock()
 	defer t.db.mu.RUnlock()
-	var keys []trigger.APIKey
-	for _, k := range t.db.trigger.keys {
-		if k.Organization == org {
-			keys = append(keys, *k)
-		}
+	rest := t.db.trigger.keyLists[org]
+	if !q.After.IsZero() {
+		rest = rest[sort.Search(len(rest), func(i int) bool { return rest[i].Position().Compare(q.After) > 0 }):]
 	}
-	slices.SortFunc(keys, func(a, b trigger.APIKey) int {
-		return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), slices.Compare(a.ID[:], b.ID[:]))
-	})
-	return keys, nil
+	var page trigger.KeyPage
+	for _, k := range rest[:min(len(rest), q.Limit)] {
+		page.Keys = append(page.Keys, *k)
+	}
+	if len(rest) > q.Limit {
+		page.Next = page.Keys[q.Limit-1].Position()
+	}
+	return page, nil
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// placedRows says what a listing of package authmgmt shows: clients, tokens, or invitations.
+// placedRows says what a listing of package authmgmt shows: clients, tokens, or
+// invitations.
 type placedRows struct {
 	key     string // of the rows of the page
 	from    string // of them: a table and a condition
@@ -74,7 +75,8 @@ func (l *placedList) page(p authmgmt.Paging, which []any, id any) (statement str
 	return statement, args
 }
 
-// cutPage takes the row more off the items of a page, and returns where the next one begins.
+// cutPage takes the row more off the items of a page, and returns where the next one
+// begins.
 func cutPage[T any](items []T, p authmgmt.Paging, at func(*T) authmgmt.Position) ([]T, authmgmt.Position) {
 	limit := max(p.Limit, 0)
 	switch {

@@ -115,7 +115,8 @@ func TestPlans(t *testing.T) {
 		{keyByDigest, "PRIMARY KEY", ""},
 		{keyByID, "sqlite_autoindex_trigger_api_keys_2", ""},
 		{updateKey, "sqlite_autoindex_trigger_api_keys_2", ""},
-		{keysOf, "trigger_api_keys_listing", ""},
+		{keysOf, "trigger_api_keys_listing (organization=?)", ""},
+		{keysAfter, "trigger_api_keys_listing (organization=? AND (created_at,id)>(?,?))", ""},
 		{insertEvent, "", ""},
 		{insertJob, "", ""},
 	} {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"math"
 
 	"github.com/google/uuid"
 
@@ -15,7 +16,9 @@ const (
 	updateKey   = "UPDATE trigger_api_keys SET name = ?, revoked_at = ?, last_used_at = ? WHERE id = ?"
 	keyByDigest = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE digest = ?"
 	keyByID     = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE id = ? AND organization = ?"
-	keysOf      = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE organization = ? ORDER BY created_at, id"
+	keysOf      = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE organization = ?" + keyOrder
+	keysAfter   = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE organization = ? AND (created_at, id) > (?, ?)" + keyOrder
+	keyOrder    = " ORDER BY created_at, id LIMIT ?"
 )
 
 // CreateKey implements [trigger.Keys].
@@ -79,20 +82,31 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 }
 
 // ListKeys implements [trigger.Keys].
-func (t *Trigger) ListKeys(ctx context.Context, org string) ([]trigger.APIKey, error) {
-	var keys []trigger.APIKey
-	err := t.db.list(ctx, org, keysOf, []any{org}, func(r *row) error {
+func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+	limit := min(max(q.Limit, 0), math.MaxInt-1) // and one more, which says that there is one
+	statement, args := keysOf, []any{org, limit + 1}
+	if !q.After.IsZero() {
+		statement, args = keysAfter, []any{org, q.After.CreatedAt.UnixMicro(), q.After.ID[:], limit + 1}
+	}
+	var page trigger.KeyPage
+	err := t.db.list(ctx, org, statement, args, func(r *row) error {
+		if len(page.Keys) == limit {
+			if limit > 0 {
+				page.Next = page.Keys[limit-1].Position()
+			}
+			return nil
+		}
 		var k trigger.APIKey
 		if err := scanKey(r, &k); err != nil {
 			return err
 		}
-		keys = append(keys, k)
+		page.Keys = append(page.Keys, k)
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return trigger.KeyPage{}, err
 	}
-	return keys, nil
+	return page, nil
 }
 
 // scanKey reads a row of keyColumns.

@@ -206,6 +206,6 @@ func (k *faultyKeys) UpdateKey(ctx context.Context, org string, id uuid.UUID, up
 	return k.faults.call("Keys.UpdateKey", func() error { return k.inner.UpdateKey(ctx, org, id, update) })
 }
 
-func (k *faultyKeys) ListKeys(ctx context.Context, org string) ([]trigger.APIKey, error) {
-	return callFor(k.faults, "Keys.ListKeys", func() ([]trigger.APIKey, error) { return k.inner.ListKeys(ctx, org) })
+func (k *faultyKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+	return callFor(k.faults, "Keys.ListKeys", func() (trigger.KeyPage, error) { return k.inner.ListKeys(ctx, org, q) })
 }

@@ -108,7 +108,7 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 	_, err = keys.KeyByDigest(ctx, k.Digest)
 	note("Keys.KeyByDigest", err)
 	note("Keys.UpdateKey", keys.UpdateKey(ctx, "acme", k.ID, func(*trigger.APIKey) error { return nil }))
-	_, err = keys.ListKeys(ctx, "acme")
+	_, err = keys.ListKeys(ctx, "acme", trigger.KeyQuery{Limit: 1})
 	note("Keys.ListKeys", err)
 	return ops, errs
 }

@@ -37,7 +37,7 @@ type mutant struct {
 	createKey   func(context.Context, trigger.APIKey) error
 	keyByDigest func(context.Context, [32]byte) (trigger.APIKey, error)
 	updateKey   func(context.Context, string, uuid.UUID, func(*trigger.APIKey) error) error
-	listKeys    func(context.Context, string) ([]trigger.APIKey, error)
+	listKeys    func(context.Context, string, trigger.KeyQuery) (trigger.KeyPage, error)
 
 	stale           func(context.Context, time.Time, time.Time, int) ([]trigger.Event, error)
 	createAndAdd    func(context.Context, trigger.Event, time.Time, mortise.Job) (trigger.Event, bool, error)
@@ -242,14 +242,14 @@ func (m *mutant) UpdateKey(ctx context.Context, org string, id uuid.UUID, f func
 	return m.Trigger.UpdateKey(ctx, org, id, f)
 }
 
-func (m *mutant) ListKeys(ctx context.Context, org string) ([]trigger.APIKey, error) {
+func (m *mutant) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
 	if err := m.fail(); err != nil {
-		return nil, err
+		return trigger.KeyPage{}, err
 	}
 	if m.listKeys != nil {
-		return m.listKeys(ctx, org)
+		return m.listKeys(ctx, org, q)
 	}
-	return m.Trigger.ListKeys(ctx, org)
+	return m.Trigger.ListKeys(ctx, org, q)
 }
 
 func (m *mutant) Stale(ctx context.Context, checked, due time.Time, limit int) ([]trigger.Event, error) {

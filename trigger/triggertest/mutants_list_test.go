@@ -229,8 +229,8 @@ var otherMutants = []broken{
 	{name: "updates keys without care", mutate: func(m *mutant) {
 		m.updateKey = func(ctx context.Context, _ string, id uuid.UUID, f func(*trigger.APIKey) error) error {
 			for _, org := range []string{"org-a", "org-b"} {
-				keys, _ := m.Trigger.ListKeys(ctx, org)
-				for _, k := range keys {
+				page, _ := m.Trigger.ListKeys(ctx, org, trigger.KeyQuery{Limit: trigger.MaxPageSize})
+				for _, k := range page.Keys {
 					if k.ID == id {
 						refused := f(&k)
 						conformance.Seam()
@@ -253,15 +253,15 @@ var otherMutants = []broken{
 		}
 	}},
 	{name: "lists keys newest first, and the same slice twice", breaks: []string{"keys/list-oldest-first", "keys/list-copies"}, mutate: func(m *mutant) {
-		var kept []trigger.APIKey
-		m.listKeys = func(ctx context.Context, org string) ([]trigger.APIKey, error) {
-			if kept != nil {
+		var kept trigger.KeyPage
+		m.listKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+			if kept.Keys != nil {
 				return kept, nil
 			}
-			keys, err := m.Trigger.ListKeys(ctx, org)
-			slices.Reverse(keys)
-			kept = keys
-			return keys, err
+			page, err := m.Trigger.ListKeys(ctx, org, q)
+			slices.Reverse(page.Keys)
+			kept = page
+			return page, err
 		}
 	}},
 }

@@ -82,12 +82,12 @@ var nameMutants = []broken{
 		}
 	}, breaks: []string{"keys/create-stores"}},
 	{name: "lists keys of all organizations that begin so", mutate: func(m *mutant) {
-		m.listKeys = func(ctx context.Context, org string) ([]trigger.APIKey, error) {
-			var all []trigger.APIKey
+		m.listKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+			var all trigger.KeyPage
 			for _, other := range []string{"acm", "acme", "acme/"} {
 				if len(other) >= len(org) && other[:len(org)] == org {
-					keys, _ := m.Trigger.ListKeys(ctx, other)
-					all = append(all, keys...)
+					page, _ := m.Trigger.ListKeys(ctx, other, q)
+					all.Keys = append(all.Keys, page.Keys...)
 				}
 			}
 			return all, nil

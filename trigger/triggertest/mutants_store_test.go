@@ -27,7 +27,7 @@ type broken struct {
 }
 
 func mutants() []broken {
-	return slices.Concat(createMutants, nameMutants, updateMutants, leaveMutants, listMutants, staleMutants,
+	return slices.Concat(createMutants, nameMutants, updateMutants, leaveMutants, listMutants, apiKeyMutants, staleMutants,
 		statsMutants, statsAllMutants, txMutants, otherMutants)
 }
 

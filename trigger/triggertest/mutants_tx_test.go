@@ -137,8 +137,8 @@ var txMutants = []broken{
 		m.organization = func(_ context.Context, org string) (trigger.Organization, error) {
 			return m.Trigger.Organization(context.Background(), org)
 		}
-		m.listKeys = func(_ context.Context, org string) ([]trigger.APIKey, error) {
-			return m.Trigger.ListKeys(context.Background(), org)
+		m.listKeys = func(_ context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+			return m.Trigger.ListKeys(context.Background(), org, q)
 		}
 	}, breaks: []string{"store/ended-context", "organizations/ended-context", "keys/ended-context"}},
 	{name: "says not found when it fails", mutate: func(m *mutant) { m.failure = errors.Join(errBroken, trigger.ErrNotFound) }, breaks: []string{

@@ -74,7 +74,10 @@ func (s *subject) keyCalls(k trigger.APIKey) []call {
 		{"UpdateKey", func(ctx context.Context) error {
 			return s.Keys.UpdateKey(ctx, orgA, k.ID, func(*trigger.APIKey) error { return nil })
 		}},
-		{"ListKeys", func(ctx context.Context) error { _, err := s.Keys.ListKeys(ctx, orgA); return err }},
+		{"ListKeys", func(ctx context.Context) error {
+			_, err := s.Keys.ListKeys(ctx, orgA, trigger.KeyQuery{Limit: 1})
+			return err
+		}},
 	}
 }
 

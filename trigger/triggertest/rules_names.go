@@ -106,8 +106,7 @@ var nameRules = []rule{
 				keys[org] = s.addKey(t, newKey(org, 0))
 			}
 			for _, org := range exactNames {
-				listed, err := s.Keys.ListKeys(t.Context(), org)
-				require.NoError(t, err)
+				listed := s.keys(t, org)
 				require.Len(t, listed, 1, "keys of %q", org)
 				sameKey(t, keys[org], listed[0])
 			}

@@ -1,0 +1,124 @@
+package trigger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/cursor"
+)
+
+// KeyQuery selects a stretch of the listing of an organization's API keys.
+type KeyQuery struct {
+	After KeyPosition // only keys that follow this place; zero: from the start
+
+	// Limit is how many keys a page may hold, at most MaxPageSize. To a store, 0 is 0: the
+	// page is empty, and its Next is zero. Service.ListKeys takes 0 for 50.
+	Limit int
+}
+
+// KeyPage is a stretch of the listing of API keys.
+type KeyPage struct {
+	Keys []APIKey
+	Next KeyPosition // where the next page begins; zero: this is the last one
+}
+
+// KeyPosition is the place of an API key in the listing. It stays where it is while other
+// keys come and go.
+type KeyPosition struct {
+	CreatedAt time.Time
+	ID        uuid.UUID
+}
+
+// IsZero reports whether p is no position.
+func (p KeyPosition) IsZero() bool { return p == KeyPosition{} }
+
+// Compare orders positions as the listing does: negative if p comes first (is older).
+func (p KeyPosition) Compare(other KeyPosition) int {
+	if c := p.CreatedAt.Compare(other.CreatedAt); c != 0 {
+		return c
+	}
+	return bytes.Compare(p.ID[:], other.ID[:])
+}
+
+// String returns a text of 32 characters that need no escape in URLs, which
+// [ParseKeyPosition] reads. That of the zero position is empty. It is no secret: it holds
+// the time and the ID.
+func (p KeyPosition) String() string {
+	if p.IsZero() {
+		return ""
+	}
+	return cursor.Encode(p.CreatedAt, p.ID)
+}
+
+// ParseKeyPosition reads what [KeyPosition.String] wrote, and nothing else.
+func ParseKeyPosition(text string) (KeyPosition, error) {
+	if text == "" {
+		return KeyPosition{}, nil
+	}
+	at, id, err := cursor.Decode(text)
+	p := KeyPosition{CreatedAt: at, ID: id}
+	if err != nil || p.IsZero() {
+		return KeyPosition{}, errors.New("trigger: not a position of an API key; take it from the page before as it is")
+	}
+	return p, nil
+}
+
+// Position returns the key's place in the listing.
+func (k *APIKey) Position() KeyPosition { return KeyPosition{CreatedAt: k.CreatedAt, ID: k.ID} }
+
+// ListKeys returns a page of the organization's keys, oldest first, revoked ones
+// included. Limit 0 means 50; one below 0 or over [MaxPageSize] is a [*ValidationError].
+func (s *Service) ListKeys(ctx context.Context, org string, q KeyQuery) (KeyPage, error) {
+	if s.keys == nil {
+		return KeyPage{}, errNoKeys
+	}
+	var p problems
+	if q.Limit < 0 || q.Limit > MaxPageSize {
+		p.add("limit", "must be between 1 and %d", MaxPageSize)
+	}
+	// Stores keep microseconds, so no key stands between two of them.
+	if !q.After.CreatedAt.Equal(q.After.CreatedAt.Truncate(time.Microsecond)) {
+		p.add("after", "must be a position that a page or ParseKeyPosition returned")
+	}
+	if err := p.err(); err != nil {
+		return KeyPage{}, err
+	}
+	if q.Limit == 0 {
+		q.Limit = 50
+	}
+	page, err := s.keys.ListKeys(ctx, org, q)
+	return page, unavailable("list keys", err)
+}
+
+// Keys iterates over the organization's API keys, oldest first, revoked ones included,
+// page by page. Each key that is there all the time comes once, whatever comes and goes
+// meanwhile. It ends after the first error.
+func (s *Service) Keys(ctx context.Context, org string) iter.Seq2[APIKey, error] {
+	return func(yield func(APIKey, error) bool) {
+		q := KeyQuery{Limit: keyIteratorPage}
+		for {
+			page, err := s.ListKeys(ctx, org, q)
+			if err != nil {
+				yield(APIKey{}, err)
+				return
+			}
+			for _, k := range page.Keys {
+				if !yield(k, nil) {
+					return
+				}
+			}
+			if page.Next.IsZero() {
+				return
+			}
+			q.After = page.Next
+		}
+	}
+}
+
+// keyIteratorPage is how many keys an iterator asks for at once.
+const keyIteratorPage = 100

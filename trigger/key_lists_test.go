@@ -1,0 +1,106 @@
+package trigger_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
+)
+
+func TestKeyPositionText(t *testing.T) {
+	at := time.Date(2026, 11, 21, 10, 46, 0, 123456000, time.UTC)
+	for _, p := range []trigger.KeyPosition{{}, {CreatedAt: at, ID: uuid.New()}, {CreatedAt: at}, {ID: uuid.Max}} {
+		got, err := trigger.ParseKeyPosition(p.String())
+		require.NoError(t, err)
+		assert.Equal(t, p, got)
+		assert.Equal(t, p.IsZero(), p.String() == "")
+	}
+	good := trigger.KeyPosition{CreatedAt: at, ID: uuid.New()}.String()
+	zero := strings.TrimSuffix(trigger.KeyPosition{ID: uuid.UUID{15: 1}}.String(), "B") + "A"
+	for _, text := range []string{"x", good[1:], good + "A", good + "\n", good[:31] + "=", "+" + good[1:], zero} {
+		_, err := trigger.ParseKeyPosition(text)
+		assert.Error(t, err, text)
+	}
+	at = time.Unix(7, 0)
+	for i, p := range []trigger.KeyPosition{{CreatedAt: at, ID: uuid.UUID{1}}, {CreatedAt: at.Add(1)}, {CreatedAt: at, ID: uuid.UUID{2}}} {
+		other := trigger.KeyPosition{CreatedAt: at, ID: uuid.UUID{1}}
+		assert.Equal(t, min(i, 1), p.Compare(other))
+		assert.Equal(t, -min(i, 1), other.Compare(p))
+	}
+}
+
+func TestListKeysRefuses(t *testing.T) {
+	f := triggertest.New(t, nil)
+	at := trigger.KeyPosition{CreatedAt: f.Now().Truncate(time.Microsecond).Add(1), ID: uuid.New()}
+	for _, q := range []trigger.KeyQuery{{Limit: -1}, {Limit: trigger.MaxPageSize + 1}, {After: at}} {
+		_, err := f.ListKeys(t.Context(), "acme", q)
+		var invalid *trigger.ValidationError
+		require.ErrorAs(t, err, &invalid, "%+v", q)
+	}
+	at.CreatedAt = at.CreatedAt.Add(-1)
+	_, err := f.ListKeys(t.Context(), "acme", trigger.KeyQuery{After: at, Limit: trigger.MaxPageSize})
+	require.NoError(t, err)
+}
+
+// TestKeysIterator: it gives each key once, over more pages than one, also while others
+// come; it ends with the first error, and when its caller has had enough.
+func TestKeysIterator(t *testing.T) {
+	f := triggertest.New(t, nil)
+	const n = 250 // more than two pages
+	issue := func(org, name string) {
+		_, _, err := f.IssueKey(t.Context(), org, name)
+		require.NoError(t, err)
+	}
+	var want, got []string
+	for i := range n {
+		issue("acme", fmt.Sprint("key", i))
+		issue("globex", "another")
+		want = append(want, fmt.Sprint("key", i))
+		f.Advance(time.Second)
+	}
+	for k, err := range f.Keys(t.Context(), "acme") {
+		require.NoError(t, err)
+		got = append(got, k.Name)
+		if len(got) == 150 {
+			issue("acme", "late")
+		}
+	}
+	assert.Equal(t, append(want, "late"), got)
+
+	page, err := f.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
+	require.NoError(t, err)
+	assert.Len(t, page.Keys, 50)
+	assert.Equal(t, page.Keys[49].Position(), page.Next)
+
+	read := 0
+	for k, err := range f.Keys(t.Context(), "acme") {
+		if read++; read == 1 {
+			f.Break(triggertest.KeysPart) // the next page is not to be had
+		}
+		if read > 100 {
+			require.ErrorIs(t, err, trigger.ErrUnavailable)
+			assert.Zero(t, k)
+		}
+	}
+	assert.Equal(t, 101, read)
+}
+
+func TestKeysIteratorWithoutAStore(t *testing.T) {
+	db := openMemory(t)
+	s, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	require.NoError(t, err)
+	var errs []error
+	for _, err := range s.Keys(t.Context(), "acme") {
+		errs = append(errs, err)
+	}
+	require.Len(t, errs, 1)
+	assert.True(t, errors.Is(errs[0], errors.ErrUnsupported))
+}

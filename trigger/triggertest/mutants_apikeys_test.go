@@ -1,0 +1,112 @@
+package triggertest_test
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// listsKeys puts something between the caller and the listing of keys.
+func listsKeys(do func(q trigger.KeyQuery, ask func(trigger.KeyQuery) trigger.KeyPage) trigger.KeyPage) func(*mutant) {
+	return func(m *mutant) {
+		m.listKeys = func(ctx context.Context, org string, q trigger.KeyQuery) (page trigger.KeyPage, err error) {
+			page = do(q, func(q trigger.KeyQuery) trigger.KeyPage {
+				var asked trigger.KeyPage
+				asked, err = m.Trigger.ListKeys(ctx, org, q)
+				return asked
+			})
+			return page, err
+		}
+	}
+}
+
+type askKeys = func(trigger.KeyQuery) trigger.KeyPage
+
+// apiKeyMutants are wrong about the pages of ListKeys.
+var apiKeyMutants = []broken{
+	{name: "orders keys of one time as GUIDs", breaks: []string{"keys/list-equal-times-by-id"}, mutate: listsKeys(
+		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+			page := ask(q)
+			slices.SortStableFunc(page.Keys, func(a, b trigger.APIKey) int {
+				if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
+					return c
+				}
+				return slices.Compare(b.ID[:], a.ID[:])
+			})
+			return page
+		})},
+	{name: "repeats keys of one time", breaks: []string{
+		"keys/list-pages", "keys/list-pages-while-keys-come", "keys/list-after-any-position",
+	}, mutate: listsKeys(func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+		q.After.ID = uuid.Nil
+		return ask(q)
+	})},
+	{name: "leaves out keys of one time", breaks: []string{
+		"keys/list-pages", "keys/list-pages-while-keys-come", "keys/list-after-any-position",
+	}, mutate: listsKeys(func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+		if !q.After.IsZero() {
+			q.After.ID = uuid.Max
+		}
+		return ask(q)
+	})},
+	{name: "has one more empty page of keys", breaks: []string{"keys/list-pages"}, mutate: listsKeys(
+		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+			page := ask(q)
+			if n := len(page.Keys); n > 0 && n == q.Limit {
+				page.Next = page.Keys[n-1].Position()
+			}
+			return page
+		})},
+	{name: "pages keys by number", breaks: []string{"keys/list-pages-while-keys-come", "keys/list-after-any-position"}, mutate: func(m *mutant) {
+		numbers := make(map[trigger.KeyPosition]int)
+		listsKeys(func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+			all := ask(trigger.KeyQuery{Limit: trigger.MaxPageSize}).Keys
+			from := 0
+			if !q.After.IsZero() {
+				from = numbers[q.After]
+			}
+			rest := all[min(from, len(all)):]
+			page := trigger.KeyPage{Keys: rest[:min(max(q.Limit, 0), len(rest))]}
+			for i := range page.Keys {
+				numbers[page.Keys[i].Position()] = from + i + 1
+			}
+			if n := len(page.Keys); n > 0 && n < len(rest) {
+				page.Next = page.Keys[n-1].Position()
+			}
+			return page
+		})(m)
+	}},
+	{name: "begins anew where no key stands", breaks: []string{"keys/list-after-any-position"}, mutate: listsKeys(
+		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+			all := ask(trigger.KeyQuery{Limit: trigger.MaxPageSize}).Keys
+			if !slices.ContainsFunc(all, func(k trigger.APIKey) bool { return k.Position().Compare(q.After) == 0 }) {
+				q.After = trigger.KeyPosition{}
+			}
+			return ask(q)
+		})},
+	{name: "takes a key's position by the clock on the wall", breaks: []string{"keys/list-after-any-position"}, mutate: listsKeys(
+		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+			_, offset := q.After.CreatedAt.Zone()
+			q.After.CreatedAt = q.After.CreatedAt.Add(time.Duration(offset) * time.Second)
+			return ask(q)
+		})},
+	{name: "lists all keys for a limit of 0", breaks: []string{"keys/list-limit-zero"}, mutate: listsKeys(
+		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+			if q.Limit == 0 {
+				q.Limit = trigger.MaxPageSize
+			}
+			return ask(q)
+		})},
+	{name: "stays where it is for a limit of 0 keys", breaks: []string{"keys/list-limit-zero"}, mutate: listsKeys(
+		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
+			page := ask(q)
+			if q.Limit == 0 {
+				page.Next = q.After
+			}
+			return page
+		})},
+}
