@@ -212,6 +212,22 @@ var batchRules = []keyringRule{
 			}
 		}},
 
+	{Rule: Rule{"keyring/batch-versions", "One call opens what several versions have sealed, in any order."},
+		check: func(t *testing.T, h *KeyringHarness) {
+			one, two := h.open(t, 1, 2), h.open(t, 2, 1)
+			items := make([]vault.SealItem, 12)
+			opens := make([]vault.OpenItem, len(items))
+			for i := range items {
+				items[i] = vault.SealItem{Scope: emails, Token: fmt.Sprint("tok_", i), Value: vault.NewValue(fmt.Sprint(i))}
+				k := []*ring{one, two, two}[i%3]
+				sealed := k.seal(t, emails, items[i].Token, items[i].Value.Reveal())
+				opens[i] = vault.OpenItem{Scope: emails, Token: items[i].Token, Sealed: sealed}
+			}
+			for i, got := range one.openAll(t, opens) {
+				holds(t, got, items[i], "of several versions, item", i)
+			}
+		}},
+
 	{Rule: Rule{"keyring/batch-of-none", "A batch without items succeeds, with no results."},
 		check: func(t *testing.T, h *KeyringHarness) {
 			k := h.open(t, 1)

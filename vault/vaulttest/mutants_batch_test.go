@@ -140,6 +140,15 @@ var batchChanges = []keyringChange{
 			}
 			return results, nil
 		})},
+	{"opens all with the key of the first", []string{"keyring/batch-versions"}, func(m *keyringMutant) {
+		m.opens = func(k vault.Keyring, items []vault.OpenItem) ([]vault.OpenResult, error) {
+			own := slices.Clone(items)
+			for i := range own {
+				own[i].Sealed.Version = own[0].Sealed.Version
+			}
+			return k.Open(bg, own)
+		}
+	}},
 	{"fails for no items", []string{"keyring/batch-of-none"}, func(m *keyringMutant) {
 		m.opens = func(k vault.Keyring, items []vault.OpenItem) ([]vault.OpenResult, error) {
 			if len(items) == 0 {
