@@ -141,6 +141,13 @@
 // is brought counts as stored. Tokenizing is the hot path: FindTokens answers a whole
 // batch with one query, the revision included.
 //
+// The scans of vault.Rotation go by the order in which the rows stand on the disk. As a
+// rule that is the order of their insertion, and never that of their tokens, which are
+// random. A position is the place of the last row that was looked at, by something that no
+// change of a row moves. Look at a bounded number of rows a call, and return a page
+// without rows if it selects none of them: over millions of rows that are done already,
+// that is many short reads in place of a long one.
+//
 // # Listings
 //
 // A page begins behind a position: a time and an ID, the place of an item in the order of

@@ -62,7 +62,7 @@ func (s *Service) backfill(ctx context.Context, version int, progress func(Progr
 		return 0, unavailable("count fingerprints", err)
 	}
 	report := reporter(progress, Progress{usage.Fingerprints[version], usage.Deterministic})
-	return s.eachRow(ctx, func(after RowID) ([]Row, error) {
+	return s.eachRow(ctx, func(after ScanPosition) (RowPage, error) {
 		return s.store.RowsWithoutFingerprint(ctx, version, after, rotationBatch)
 	}, func(rows []Row, broken *brokenRows) (int, error) {
 		refused, added, err := s.addFingerprints(ctx, version, rows, broken)
@@ -118,7 +118,7 @@ func (s *Service) rewrap(ctx context.Context, progress func(Progress)) (changed 
 		return 0, unavailable("count ciphertexts", err)
 	}
 	report := reporter(progress, Progress{usage.Sealed[versions.Seal], usage.Rows})
-	return s.eachRow(ctx, func(after RowID) ([]Row, error) {
+	return s.eachRow(ctx, func(after ScanPosition) (RowPage, error) {
 		return s.store.RowsNotSealedUnder(ctx, versions.Seal, after, rotationBatch)
 	}, func(rows []Row, broken *brokenRows) (int, error) {
 		changed, err := s.reseal(ctx, rows, broken)
@@ -217,37 +217,57 @@ func (s *Service) successor(ctx context.Context, version int) (int, error) {
 		if !k.Required || k.Version == version {
 			continue
 		}
-		rows, err := s.store.RowsWithoutFingerprint(ctx, k.Version, RowID{}, 1)
+		complete, err := s.complete(ctx, k.Version)
 		if err != nil {
 			return 0, unavailable("look for values without a fingerprint", err)
 		}
-		if len(rows) == 0 {
+		if complete {
 			return k.Version, nil
 		}
 	}
 	return 0, fmt.Errorf("%w: no other version has a fingerprint of every value; backfill one first", ErrKeyInUse)
 }
 
-// eachRow goes through pages of rows and does something with each. It returns what was done, and the rows that could not be read.
-func (s *Service) eachRow(ctx context.Context, list func(after RowID) ([]Row, error), do func([]Row, *brokenRows) (int, error)) (done int, err error) {
+// complete reports whether every value has a fingerprint of a version.
+func (s *Service) complete(ctx context.Context, version int) (bool, error) {
+	var after ScanPosition
+	for {
+		page, err := s.store.RowsWithoutFingerprint(ctx, version, after, 1)
+		if err != nil || len(page.Rows) > 0 {
+			return false, err
+		}
+		if page.Next == "" {
+			return true, nil
+		}
+		after = page.Next
+	}
+}
+
+// eachRow goes through the pages of a scan and does something with the rows of each. It returns what was done, and the rows that could not
+// be read.
+func (s *Service) eachRow(
+	ctx context.Context, scan func(after ScanPosition) (RowPage, error), do func([]Row, *brokenRows) (int, error),
+) (done int, err error) {
 	var broken brokenRows
-	var after RowID
+	var after ScanPosition
 	for {
 		if err := ctx.Err(); err != nil {
 			return done, err
 		}
-		rows, err := list(after)
+		page, err := scan(after)
 		if err != nil {
 			return done, unavailable("look for rows to change", err)
 		}
-		if len(rows) == 0 {
+		if len(page.Rows) > 0 {
+			n, err := do(page.Rows, &broken)
+			if done += n; err != nil {
+				return done, err
+			}
+		}
+		if page.Next == "" {
 			return done, broken.err()
 		}
-		n, err := do(rows, &broken)
-		if done += n; err != nil {
-			return done, err
-		}
-		after = rows[len(rows)-1].ID()
+		after = page.Next
 	}
 }
 

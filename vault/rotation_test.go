@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -229,6 +230,57 @@ func TestRotationResumes(t *testing.T) {
 			require.Len(t, after, 3, step.name)
 		}
 	}
+	require.Equal(t, tokens[200:], tokenize(t, r.with(t, 2), items[200:]))
+}
+
+// sparse is a store that returns an empty page before each page of a scan.
+type sparse struct {
+	vault.Store
+	empty int
+}
+
+func (s *sparse) page(after vault.ScanPosition, scan func(after vault.ScanPosition) (vault.RowPage, error)) (vault.RowPage, error) {
+	if from, ok := strings.CutPrefix(string(after), "from "); ok {
+		return scan(vault.ScanPosition(from))
+	}
+	s.empty++
+	return vault.RowPage{Next: "from " + after}, nil
+}
+
+func (s *sparse) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+	return s.page(after, func(after vault.ScanPosition) (vault.RowPage, error) {
+		return s.Store.RowsWithoutFingerprint(ctx, version, after, limit)
+	})
+}
+
+func (s *sparse) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+	return s.page(after, func(after vault.ScanPosition) (vault.RowPage, error) {
+		return s.Store.RowsNotSealedUnder(ctx, version, after, limit)
+	})
+}
+
+// A rotation goes on over pages that are empty, and takes none of them for the end of what lacks a key.
+func TestRotationOverEmptyPages(t *testing.T) {
+	r := newRig(t, vault.Options{})
+	ctx := t.Context()
+	items := values(600)
+	tokens := insertAll(t, r.Service, items)
+	store := &sparse{Store: r.store}
+	service := func(primary, other int) *vault.Service {
+		s, err := vault.New(store, keyring(t, primary, other), nil)
+		require.NoError(t, err)
+		return s
+	}
+	added, promoted := service(1, 2), service(2, 1)
+	require.NoError(t, r.store.RequireKey(ctx, 1))
+	require.NoError(t, added.CheckKeys(ctx))
+	require.NoError(t, store.RequireKey(ctx, 2))
+	require.ErrorIs(t, promoted.Retire(ctx, vault.FingerprintKey, 1, nil), vault.ErrKeyInUse, "nothing has a fingerprint of version 2")
+	require.NoError(t, added.Backfill(ctx, 2, nil))
+	require.NoError(t, promoted.Rewrap(ctx, nil))
+	require.NotZero(t, store.empty)
+	require.NoError(t, promoted.Retire(ctx, vault.SealKey, 1, nil))
+	require.NoError(t, promoted.Retire(ctx, vault.FingerprintKey, 1, nil))
 	require.Equal(t, tokens[200:], tokenize(t, r.with(t, 2), items[200:]))
 }
 

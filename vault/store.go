@@ -109,7 +109,7 @@ type Row struct {
 	Fingerprints  []VersionedFingerprint // none if not Deterministic; of different versions
 }
 
-// ID returns where the row stands among all.
+// ID says which row it is.
 func (r *Row) ID() RowID { return RowID{r.Organization, r.Vault, r.Token} }
 
 // Clone returns a copy that shares nothing with r.
@@ -123,7 +123,7 @@ func (r *Row) Clone() Row {
 // scope returns the row's scope.
 func (r *Row) scope() Scope { return Scope{r.Organization, r.Vault, r.Scope} }
 
-// RowID says which row, and orders them: by organization, vault and token, each as bytes.
+// RowID says which row.
 type RowID struct{ Organization, Vault, Token string }
 
 // VersionedFingerprint is a fingerprint and the version of the key that made it.
@@ -200,18 +200,29 @@ type KeyUsage struct {
 
 // Rotation is the part of a [Store] that changes keys under rows. Rows that were deleted have no part in it. It is maintenance, over all
 // organizations.
+//
+// RowsWithoutFingerprint and RowsNotSealedUnder scan. A scan begins at the zero position,
+// goes on at the Next of each page, and ends with a page whose Next is zero. It returns
+// each row once that is there and selected from its beginning to its end, without
+// Fingerprints, in an order of the store's own: that in which it reads them fastest. A row
+// that comes, goes or changes meanwhile comes once or not at all. What is on a page was
+// there and selected when the page was asked for.
+//
+// A position stays good while rows are added, changed and deleted. A text that is no
+// position of the store is an error, but none of the sentinels of this package. With a
+// limit below 1 the page is zero.
 type Rotation interface {
-	// RowsWithoutFingerprint returns at most limit deterministic rows without a fingerprint of the version, whose ID comes after the given
-	// one, in the order of their IDs, without Fingerprints.
-	RowsWithoutFingerprint(ctx context.Context, version int, after RowID, limit int) ([]Row, error)
+	// RowsWithoutFingerprint returns a stretch of a scan of the deterministic rows that
+	// have no fingerprint of the version: at most limit rows.
+	RowsWithoutFingerprint(ctx context.Context, version int, after ScanPosition, limit int) (RowPage, error)
 
 	// AddFingerprints stores a fingerprint of the version for each row that is still there and has none. It returns the rows whose
 	// fingerprint is another row's of the same scope; those stay without one. It is [ErrKeyRetired] if the version is retired.
 	AddFingerprints(ctx context.Context, version int, of []RowFingerprint) (refused []RowID, err error)
 
-	// RowsNotSealedUnder returns at most limit rows that are sealed under another version, whose ID comes after the given one, in the order
-	// of their IDs, without Fingerprints.
-	RowsNotSealedUnder(ctx context.Context, version int, after RowID, limit int) ([]Row, error)
+	// RowsNotSealedUnder returns a stretch of a scan of the rows that are sealed under
+	// another version: at most limit rows.
+	RowsNotSealedUnder(ctx context.Context, version int, after ScanPosition, limit int) (RowPage, error)
 
 	// Reseal stores To for each row that still has From, and returns how many those were. It is [ErrKeyRetired] if the version of a To is
 	// retired; then it changes nothing.
@@ -220,6 +231,17 @@ type Rotation interface {
 	// RemoveFingerprints removes at most limit fingerprints of a version that is retired, and returns how many. It is [ErrKeyInUse] if the version is not
 	// retired.
 	RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error)
+}
+
+// ScanPosition is where a scan of a [Rotation] goes on. Only the store that made it knows
+// what it says. The zero value is the beginning of a scan.
+type ScanPosition string
+
+// RowPage is a stretch of a scan. It may hold fewer rows than it could, or none, though the
+// scan goes on: that is how a store bounds the work of one call.
+type RowPage struct {
+	Rows []Row
+	Next ScanPosition // zero: the scan has ended
 }
 
 // RowFingerprint is a fingerprint for a row that lacks it.

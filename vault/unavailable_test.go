@@ -114,9 +114,9 @@ func (f *failing) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
 	return usage, errors.Join(f.err("KeyUsage"), err)
 }
 
-func (f *failing) RowsWithoutFingerprint(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+func (f *failing) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
 	if err := f.err("RowsWithoutFingerprint"); err != nil {
-		return nil, err
+		return vault.RowPage{}, err
 	}
 	return f.Store.RowsWithoutFingerprint(ctx, version, after, limit)
 }
@@ -128,9 +128,9 @@ func (f *failing) AddFingerprints(ctx context.Context, version int, of []vault.R
 	return f.Store.AddFingerprints(ctx, version, of)
 }
 
-func (f *failing) RowsNotSealedUnder(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+func (f *failing) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
 	if err := f.err("RowsNotSealedUnder"); err != nil {
-		return nil, err
+		return vault.RowPage{}, err
 	}
 	return f.Store.RowsNotSealedUnder(ctx, version, after, limit)
 }

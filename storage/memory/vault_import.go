@@ -42,7 +42,7 @@ func (s *Vault) ImportTokens(ctx context.Context, org, id string, revision int64
 	if len(taken.Rows) > 0 {
 		return &taken
 	}
-	in.commit()
+	in.commit(&s.db.vault)
 	s.db.vault.addEvent(a)
 	return nil
 }

@@ -2,29 +2,50 @@ package memory
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"maps"
+	"errors"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-func compareRows(a, b vault.RowID) int {
-	return cmp.Or(strings.Compare(a.Organization, b.Organization), strings.Compare(a.Vault, b.Vault), strings.Compare(a.Token, b.Token))
-}
+var errForeignPosition = errors.New("memory: the position is of no scan of this store; begin the scan again")
 
-// page returns the rows of all vaults after an ID that a condition selects, in order.
-func (t *vaultTables) page(after vault.RowID, limit int, selects func(*vaultRow) bool) []vault.Row {
-	ids := slices.SortedFunc(maps.Keys(t.vaults), func(a, b ownedID) int {
-		return cmp.Or(strings.Compare(a.org, b.org), strings.Compare(a.id, b.id))
-	})
-	var page []vault.Row
-	for _, id := range ids {
-		page = append(page, t.vaults[id].page(after, limit-len(page), selects)...)
+// scan returns a stretch of a scan: copies of the rows that a condition selects. A position
+// is the number of rows before it. It looks at no more rows than a step of a listing does,
+// see listingStep.
+func (s *Vault) scan(
+	ctx context.Context, after vault.ScanPosition, limit int, selects func(*vaultRow) bool,
+) (page vault.RowPage, err error) {
+	if err := ctx.Err(); err != nil {
+		return page, err
 	}
-	return page
+	at := 0
+	if after != "" {
+		at, err = strconv.Atoi(string(after))
+		if err != nil || at < 1 || strconv.Itoa(at) != string(after) {
+			return page, errForeignPosition
+		}
+	}
+	s.db.mu.RLock()
+	defer s.db.mu.RUnlock()
+	rows := s.db.vault.rows
+	if at > len(rows) {
+		return page, errForeignPosition
+	}
+	if limit < 1 {
+		return page, nil
+	}
+	for end := min(at+listingStep, len(rows)); at < end && len(page.Rows) < limit; at++ {
+		if r := rows[at]; !r.deleted && selects(r) {
+			page.Rows = append(page.Rows, r.copy())
+		}
+	}
+	if at < len(rows) {
+		page.Next = vault.ScanPosition(strconv.Itoa(at))
+	}
+	return page, nil
 }
 
 // live returns a row that is there and not deleted.
@@ -41,13 +62,8 @@ func (t *vaultTables) live(id vault.RowID) (*vaultEntry, *vaultRow) {
 }
 
 // RowsWithoutFingerprint implements [vault.Rotation].
-func (s *Vault) RowsWithoutFingerprint(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	s.db.mu.RLock()
-	defer s.db.mu.RUnlock()
-	return s.db.vault.page(after, limit, func(r *vaultRow) bool { return r.Deterministic && !r.has(version) }), nil
+func (s *Vault) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+	return s.scan(ctx, after, limit, func(r *vaultRow) bool { return r.Deterministic && !r.has(version) })
 }
 
 // AddFingerprints implements [vault.Rotation].
@@ -70,13 +86,8 @@ func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.Row
 }
 
 // RowsNotSealedUnder implements [vault.Rotation].
-func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	s.db.mu.RLock()
-	defer s.db.mu.RUnlock()
-	return s.db.vault.page(after, limit, func(r *vaultRow) bool { return r.Sealed.Version != version }), nil
+func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+	return s.scan(ctx, after, limit, func(r *vaultRow) bool { return r.Sealed.Version != version })
 }
 
 // Reseal implements [vault.Rotation].
@@ -113,15 +124,25 @@ func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (rem
 		return 0, vault.ErrKeyInUse
 	}
 	for _, e := range s.db.vault.vaults {
-		for _, r := range e.rows {
-			r.Fingerprints = slices.DeleteFunc(r.Fingerprints, func(f vault.VersionedFingerprint) bool {
-				gone := counted(&removed, limit, f.Version == version)
-				if gone {
-					delete(e.tokens[vaultIndex{r.Scope, version}], f.Fingerprint)
+		for at, index := range e.tokens {
+			if at.version != version {
+				continue
+			}
+			for fingerprint, token := range index {
+				if removed >= limit {
+					return removed, nil
 				}
-				return gone
-			})
+				e.rows[token].removeFingerprint(version)
+				delete(index, fingerprint)
+				removed++
+			}
+			delete(e.tokens, at)
 		}
 	}
 	return removed, nil
+}
+
+// removeFingerprint removes the fingerprint of a version.
+func (r *vaultRow) removeFingerprint(version int) {
+	r.Fingerprints = slices.DeleteFunc(r.Fingerprints, func(f vault.VersionedFingerprint) bool { return f.Version == version })
 }

@@ -65,7 +65,7 @@ func (s *Vault) InsertTokens(ctx context.Context, org, id string, revision int64
 	if len(taken.Rows) > 0 {
 		return nil, &taken
 	}
-	in.commit()
+	in.commit(&s.db.vault)
 	return found, nil
 }
 
@@ -136,8 +136,11 @@ func (in *vaultInsertion) add(r *vaultRow) {
 	}
 }
 
-func (in *vaultInsertion) commit() {
+func (in *vaultInsertion) commit(t *vaultTables) {
 	maps.Copy(in.entry.rows, in.rows)
+	for _, r := range in.rows {
+		t.rows = append(t.rows, r)
+	}
 	for at, added := range in.tokens {
 		maps.Copy(in.entry.index(at), added)
 	}
@@ -213,20 +216,13 @@ func (s *Vault) ListRows(ctx context.Context, org, id, after string, limit int) 
 	if !ok {
 		return nil, vault.ErrNotFound
 	}
-	return e.page(vault.RowID{Organization: org, Vault: id, Token: after}, limit, func(*vaultRow) bool { return true }), nil
-}
-
-// page returns copies of the rows after an ID that are not deleted and that a condition selects, in order.
-func (e *vaultEntry) page(after vault.RowID, limit int, selects func(*vaultRow) bool) []vault.Row {
 	var page []vault.Row
 	for _, token := range slices.Sorted(maps.Keys(e.rows)) {
-		r := e.rows[token]
-		if len(page) >= limit || r.deleted || compareRows(r.ID(), after) <= 0 || !selects(r) {
-			continue
+		if r := e.rows[token]; len(page) < limit && !r.deleted && token > after {
+			page = append(page, r.copy())
 		}
-		page = append(page, r.copy())
 	}
-	return page
+	return page, nil
 }
 
 // DeleteToken implements [vault.Tokens].

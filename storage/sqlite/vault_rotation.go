@@ -1,25 +1,28 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
+	"errors"
+	"math"
 	"slices"
-	"strings"
+	"strconv"
 
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
 const (
-	// A page of the rows after an ID: it begins in the middle of that vault's tokens, and goes on with the vaults that follow.
-	rotationPage = "WITH page AS MATERIALIZED (SELECT t.seq AS found FROM vault_vaults v CROSS JOIN vault_tokens t" +
-		" ON t.vault = v.seq AND t.token > iif(v.organization = ?1 AND v.id = ?2, ?3, '')" +
-		" WHERE (v.organization, v.id) >= (?1, ?2) AND t.sealed IS NOT NULL AND "
-	rotationRows = " ORDER BY v.organization, v.id, t.token LIMIT ?5) SELECT " + vaultRowColumns + " FROM page CROSS JOIN vault_tokens t ON t.seq = found" +
-		" CROSS JOIN vault_vaults v ON v.seq = t.vault CROSS JOIN vault_scopes s ON s.seq = t.scope"
+	// A stretch of a scan, by the number of the row: so it reads the table once, in its
+	// own order. ?1 is the row that it comes after, ?2 the last one that it looks at. It
+	// ends with a row of NULLs and the last number of all. That is not the first one, or
+	// the context could not end what comes after it.
+	scanned = "WITH page AS MATERIALIZED (SELECT t.seq AS found FROM vault_tokens t WHERE t.seq > ?1 AND t.seq <= ?2 AND t.sealed IS NOT NULL AND "
+	scan    = " ORDER BY t.seq LIMIT ?4) SELECT " + vaultRowColumns + ", t.seq FROM page CROSS JOIN vault_tokens t ON t.seq = found" +
+		" CROSS JOIN vault_vaults v ON v.seq = t.vault CROSS JOIN vault_scopes s ON s.seq = t.scope" +
+		" UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, max(seq) FROM vault_tokens"
 
-	rowsWithoutFingerprint = rotationPage +
-		"t.deterministic = 1 AND NOT EXISTS (SELECT 1 FROM vault_fingerprints f WHERE f.version = ?4 AND f.row = t.seq)" + rotationRows
-	rowsNotSealedUnder = rotationPage + "t.sealed <> ?4" + rotationRows
+	rowsWithoutFingerprint = scanned +
+		"t.deterministic = 1 AND NOT EXISTS (SELECT 1 FROM vault_fingerprints f WHERE f.version = ?3 AND f.row = t.seq)" + scan
+	rowsNotSealedUnder = scanned + "t.sealed <> ?3" + scan
 
 	// Those of the rows that are there, and lack a fingerprint of the version.
 	rowsToFingerprint = "SELECT key, t.seq, t.scope FROM json_each(?1)" +
@@ -36,29 +39,56 @@ const (
 )
 
 // RowsWithoutFingerprint implements [vault.Rotation].
-func (s *Vault) RowsWithoutFingerprint(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
-	return s.rotationRows(ctx, rowsWithoutFingerprint, version, after, limit)
+func (s *Vault) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+	return s.scan(ctx, rowsWithoutFingerprint, version, after, limit)
 }
 
 // RowsNotSealedUnder implements [vault.Rotation].
-func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
-	return s.rotationRows(ctx, rowsNotSealedUnder, version, after, limit)
+func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+	return s.scan(ctx, rowsNotSealedUnder, version, after, limit)
 }
 
-func (s *Vault) rotationRows(ctx context.Context, statement string, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+// scanStep is how many rows a call of a scan looks at: the read lasts for some
+// milliseconds, however few of the rows it selects.
+const scanStep = 20_000
+
+var errForeignPosition = errors.New("sqlite: the position is of no scan of this database; begin the scan again")
+
+// scan returns a stretch of a scan. A position is the number of a row.
+func (s *Vault) scan(ctx context.Context, statement string, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+	at := int64(0)
+	if after != "" {
+		var err error
+		at, err = strconv.ParseInt(string(after), 10, 64)
+		if err != nil || at < 1 || at > math.MaxInt64-scanStep || strconv.FormatInt(at, 10) != string(after) {
+			return vault.RowPage{}, errForeignPosition
+		}
+	}
+	if limit < 1 {
+		return vault.RowPage{}, ctx.Err()
+	}
 	var rows []vault.Row
-	args := []any{after.Organization, after.Vault, after.Token, version, max(limit, 0)}
-	err := s.db.list(ctx, noOrg, statement, args, func(r *row) error {
+	next, last := at+scanStep, int64(0)
+	err := s.db.list(ctx, noOrg, statement, []any{at, next, version, limit}, func(r *row) error {
+		seq := int64(r.number(8))
+		if r.null(0) {
+			last = seq
+			return nil
+		}
 		rows = append(rows, scanVaultRow(r))
+		at = max(at, seq)
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return vault.RowPage{}, err
 	}
-	slices.SortFunc(rows, func(a, b vault.Row) int { // a join promises no order
-		return cmp.Or(strings.Compare(a.Organization, b.Organization), strings.Compare(a.Vault, b.Vault), strings.Compare(a.Token, b.Token))
-	})
-	return rows, nil
+	if len(rows) == limit {
+		next = at
+	}
+	if next >= last {
+		return vault.RowPage{Rows: rows}, nil
+	}
+	return vault.RowPage{Rows: rows, Next: vault.ScanPosition(strconv.FormatInt(next, 10))}, nil
 }
 
 // AddFingerprints implements [vault.Rotation].

@@ -228,48 +228,6 @@ func TestVaultRefusalsShareAGroup(t *testing.T) {
 	require.Empty(t, page.Events, "an event of a change that was refused")
 }
 
-// TestRotationPages: each page goes on where the one before ended, in the middle of a vault and at its end.
-func TestRotationPages(t *testing.T) {
-	_, tables := openVault(t)
-	require.NoError(t, tables.PutVault(t.Context(), vault.Vault{Organization: "acme", ID: "v2", Revision: 1}, nil, vault.AuditEvent{}))
-	var want []vault.RowID
-	for _, id := range []string{"v1", "v2"} {
-		var rows []vault.Row
-		for i := range 100 {
-			rows = append(rows, someRow("a", fmt.Sprintf("t%03d", i), i))
-			want = append(want, vault.RowID{Organization: "acme", Vault: id, Token: rows[i].Token})
-		}
-		_, err := tables.InsertTokens(t.Context(), "acme", id, 1, rows)
-		require.NoError(t, err)
-	}
-	for name, list := range map[string]func(after vault.RowID, limit int) ([]vault.Row, error){
-		"fingerprints": func(after vault.RowID, limit int) ([]vault.Row, error) {
-			return tables.RowsWithoutFingerprint(t.Context(), 2, after, limit)
-		},
-		"seals": func(after vault.RowID, limit int) ([]vault.Row, error) {
-			return tables.RowsNotSealedUnder(t.Context(), 2, after, limit)
-		},
-	} {
-		for _, limit := range []int{1, 30, 99, 100, 101, 1000} {
-			var got []vault.RowID
-			var after vault.RowID
-			for {
-				page, err := list(after, limit)
-				require.NoError(t, err)
-				if len(page) == 0 {
-					break
-				}
-				require.LessOrEqual(t, len(page), limit)
-				for i := range page {
-					got = append(got, page[i].ID())
-				}
-				after = got[len(got)-1]
-			}
-			require.Equal(t, want, got, name)
-		}
-	}
-}
-
 // TestMigrateBeforeVault: a file that has no tables of package vault gets them, and keeps its rows.
 func TestMigrateBeforeVault(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")

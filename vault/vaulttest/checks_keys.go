@@ -94,22 +94,6 @@ func id(v vault.Vault, token string) vault.RowID {
 	return vault.RowID{Organization: v.Organization, Vault: v.ID, Token: token}
 }
 
-// withoutFingerprint calls RowsWithoutFingerprint.
-func (s *subject) withoutFingerprint(t *testing.T, version int, after vault.RowID, limit int) []vault.Row {
-	t.Helper()
-	rows, err := s.Store.RowsWithoutFingerprint(t.Context(), version, after, limit)
-	require.NoError(t, err, "RowsWithoutFingerprint")
-	return rows
-}
-
-// notSealedUnder calls RowsNotSealedUnder.
-func (s *subject) notSealedUnder(t *testing.T, version int, after vault.RowID, limit int) []vault.Row {
-	t.Helper()
-	rows, err := s.Store.RowsNotSealedUnder(t.Context(), version, after, limit)
-	require.NoError(t, err, "RowsNotSealedUnder")
-	return rows
-}
-
 // fill calls AddFingerprints with those of values, and requires what it refuses.
 func (s *subject) fill(t *testing.T, version int, refused []vault.RowID, of ...vault.RowFingerprint) {
 	t.Helper()

@@ -119,8 +119,8 @@ func (s *faultyStore) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
 	return callFor(s.faults, "Keys.KeyUsage", func() (vault.KeyUsage, error) { return s.inner.KeyUsage(ctx) })
 }
 
-func (s *faultyStore) RowsWithoutFingerprint(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
-	return callFor(s.faults, "Rotation.RowsWithoutFingerprint", func() ([]vault.Row, error) {
+func (s *faultyStore) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+	return callFor(s.faults, "Rotation.RowsWithoutFingerprint", func() (vault.RowPage, error) {
 		return s.inner.RowsWithoutFingerprint(ctx, version, after, limit)
 	})
 }
@@ -129,8 +129,8 @@ func (s *faultyStore) AddFingerprints(ctx context.Context, version int, of []vau
 	return callFor(s.faults, "Rotation.AddFingerprints", func() ([]vault.RowID, error) { return s.inner.AddFingerprints(ctx, version, of) })
 }
 
-func (s *faultyStore) RowsNotSealedUnder(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
-	return callFor(s.faults, "Rotation.RowsNotSealedUnder", func() ([]vault.Row, error) {
+func (s *faultyStore) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+	return callFor(s.faults, "Rotation.RowsNotSealedUnder", func() (vault.RowPage, error) {
 		return s.inner.RowsNotSealedUnder(ctx, version, after, limit)
 	})
 }

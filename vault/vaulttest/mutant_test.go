@@ -34,9 +34,9 @@ type mutant struct {
 	requireKey             func(ctx context.Context, version int) error
 	retireKey              func(ctx context.Context, p vault.Purpose, version, successor int) error
 	keyUsage               func(ctx context.Context) (vault.KeyUsage, error)
-	rowsWithoutFingerprint func(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error)
+	rowsWithoutFingerprint func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error)
 	addFingerprints        func(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error)
-	rowsNotSealedUnder     func(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error)
+	rowsNotSealedUnder     func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error)
 	reseal                 func(ctx context.Context, rows []vault.Resealed) (int, error)
 	removeFingerprints     func(ctx context.Context, version, limit int) (int, error)
 	addAuditEvent          func(ctx context.Context, e vault.AuditEvent) error
@@ -180,9 +180,9 @@ func (m *mutant) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
 	return m.keyUsage(ctx)
 }
 
-func (m *mutant) RowsWithoutFingerprint(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+func (m *mutant) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
 	if err := m.fail(); err != nil {
-		return nil, err
+		return vault.RowPage{}, err
 	}
 	return m.rowsWithoutFingerprint(ctx, version, after, limit)
 }
@@ -194,9 +194,9 @@ func (m *mutant) AddFingerprints(ctx context.Context, version int, of []vault.Ro
 	return m.addFingerprints(ctx, version, of)
 }
 
-func (m *mutant) RowsNotSealedUnder(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
+func (m *mutant) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
 	if err := m.fail(); err != nil {
-		return nil, err
+		return vault.RowPage{}, err
 	}
 	return m.rowsNotSealedUnder(ctx, version, after, limit)
 }

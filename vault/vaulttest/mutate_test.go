@@ -28,20 +28,19 @@ func (m *mutant) everyRow(change func(*vault.Row)) {
 
 // everyRows applies change to all lists of rows that the mutant returns.
 func (m *mutant) everyRows(change func([]vault.Row) []vault.Row) {
-	rows, without, under := m.rows, m.rowsWithoutFingerprint, m.rowsNotSealedUnder
+	rows := m.rows
 	m.rows = func(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
 		got, err := rows(ctx, org, id, tokens)
 		return change(got), err
 	}
 	m.everyListing(change)
-	m.rowsWithoutFingerprint = func(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
-		got, err := without(ctx, version, after, limit)
-		return change(got), err
-	}
-	m.rowsNotSealedUnder = func(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
-		got, err := under(ctx, version, after, limit)
-		return change(got), err
-	}
+	m.everyScan(func(scan scan) scan {
+		return func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
+			page, err := scan(ctx, version, after, limit)
+			page.Rows = change(page.Rows)
+			return page, err
+		}
+	})
 }
 
 // everyListing applies change to all pages of a vault's tokens.
@@ -53,19 +52,13 @@ func (m *mutant) everyListing(change func([]vault.Row) []vault.Row) {
 	}
 }
 
-// everyMaintenance applies change to what is asked of the listings of all organizations' rows, and all to what they return.
-func (m *mutant) everyMaintenance(ask func(after *vault.RowID, limit *int), answer func([]vault.Row) []vault.Row) {
-	without, under := m.rowsWithoutFingerprint, m.rowsNotSealedUnder
-	m.rowsWithoutFingerprint = func(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
-		ask(&after, &limit)
-		rows, err := without(ctx, version, after, limit)
-		return answer(rows), err
-	}
-	m.rowsNotSealedUnder = func(ctx context.Context, version int, after vault.RowID, limit int) ([]vault.Row, error) {
-		ask(&after, &limit)
-		rows, err := under(ctx, version, after, limit)
-		return answer(rows), err
-	}
+// scan is one of the scans of a rotation.
+type scan = func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error)
+
+// everyScan makes each scan another one.
+func (m *mutant) everyScan(change func(scan) scan) {
+	m.rowsWithoutFingerprint = change(m.rowsWithoutFingerprint)
+	m.rowsNotSealedUnder = change(m.rowsNotSealedUnder)
 }
 
 // everyInsertion applies change to all rows that the mutant is given.

@@ -106,14 +106,14 @@ func (s *subject) storeCalls(x *sample) []call {
 		{"RetireKey", func(ctx context.Context) error { return s.Store.RetireKey(ctx, vault.FingerprintKey, 3, 1) }},
 		{"KeyUsage", func(ctx context.Context) error { _, err := s.Store.KeyUsage(ctx); return err }},
 		{"RowsWithoutFingerprint", func(ctx context.Context) error {
-			_, err := s.Store.RowsWithoutFingerprint(ctx, 2, none, 10)
+			_, err := s.Store.RowsWithoutFingerprint(ctx, 2, "", 10)
 			return err
 		}},
 		{"AddFingerprints", func(ctx context.Context) error {
 			_, err := s.Store.AddFingerprints(ctx, 2, []vault.RowFingerprint{filling(v, "t1", 2, "ann")})
 			return err
 		}},
-		{"RowsNotSealedUnder", func(ctx context.Context) error { _, err := s.Store.RowsNotSealedUnder(ctx, 1, none, 10); return err }},
+		{"RowsNotSealedUnder", func(ctx context.Context) error { _, err := s.Store.RowsNotSealedUnder(ctx, 1, "", 10); return err }},
 		{"Reseal", func(ctx context.Context) error {
 			_, err := s.Store.Reseal(ctx, []vault.Resealed{{Row: none, From: x.rows[0].Sealed, To: x.rows[0].Sealed}})
 			return err

@@ -113,7 +113,7 @@ var insertRules = []rule{
 				rows, err := s.Store.Rows(t.Context(), v.Organization, v.ID, []string{"t1", "t2"})
 				require.NoError(t, err)
 				for _, list := range [][]vault.Row{
-					rows, s.list(t, v, "", 10), s.withoutFingerprint(t, 9, vault.RowID{}, 10), s.notSealedUnder(t, 9, vault.RowID{}, 10),
+					rows, s.list(t, v, "", 10), s.withoutFingerprint(t, 9), s.notSealedUnder(t, 9),
 				} {
 					require.Len(t, list, 2)
 					for i := range list {

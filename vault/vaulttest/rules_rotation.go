@@ -2,39 +2,12 @@ package vaulttest
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
 )
-
-// spread stores vaults of several organizations with rows in each, and returns the rows of them all in the order of their IDs. Names
-// are such that an order by anything but bytes, or of the parts glued together, is another one.
-func (s *subject) spread(t *testing.T, rows func(i int) vault.Row) []vault.Row {
-	t.Helper()
-	var all []vault.Row
-	i := 0
-	for _, org := range []string{"A", "a", "a\x00b", "ab", "b"} {
-		for _, name := range []string{"V", "v", "v\x00", "\xff"} {
-			v := s.addVault(t, newVault(org, name))
-			var own []vault.Row
-			for _, token := range []string{"T", "t", "t\x00", "\U0001F4DA"} {
-				r := rows(i)
-				r.Token = token
-				own = append(own, r)
-				i++
-			}
-			s.adds(t, v, own...)
-			all = append(all, rowsOf(v, own)...)
-		}
-	}
-	slices.SortFunc(all, func(a, b vault.Row) int {
-		return slices.Compare([]string{a.Organization, a.Vault, a.Token}, []string{b.Organization, b.Vault, b.Token})
-	})
-	return all
-}
 
 // fingerprintRotationRules say how rows come by fingerprints of another version, and lose them.
 var fingerprintRotationRules = []rule{
@@ -44,21 +17,13 @@ var fingerprintRotationRules = []rule{
 			ann := row("t1", email, "ann", 1)
 			s.adds(t, v, ann, row("t2", email, "bea", 1, 2), row("t3", email, "random"), row("t4", email, "dora", 1), row("t5", "emails", "eve", 2))
 			s.deletes(t, v, "t4")
-			rows := s.withoutFingerprint(t, 2, vault.RowID{}, 10)
+			rows := s.withoutFingerprint(t, 2)
 			require.Equal(t, []string{"t1"}, tokensOf(rows))
 			sameRow(t, rowsOf(v, []vault.Row{ann})[0], rows[0])
-			require.Equal(t, []string{"t5"}, tokensOf(s.withoutFingerprint(t, 1, vault.RowID{}, 10)))
-			require.Equal(t, []string{"t1", "t2", "t5"}, tokensOf(s.withoutFingerprint(t, 3, vault.RowID{}, 10)))
+			require.Equal(t, []string{"t5"}, tokensOf(s.withoutFingerprint(t, 1)))
+			require.Equal(t, []string{"t1", "t2", "t5"}, tokensOf(s.withoutFingerprint(t, 3)))
 			s.deletes(t, v, "t1")
-			require.Empty(t, s.withoutFingerprint(t, 2, vault.RowID{}, 10))
-		}},
-
-	{Rule{"rotation/rows-without-fingerprint-in-order", "RowsWithoutFingerprint returns at most limit rows, of all organizations, in the order of their IDs, whose ID comes after the given one: by organization, vault and token, each as bytes."}, 0,
-		func(t *testing.T, s *subject) {
-			all := s.spread(t, func(i int) vault.Row { return row("", email, fmt.Sprint(i), 1+i%2) })
-			want := slices.DeleteFunc(slices.Clone(all), func(r vault.Row) bool { return r.Fingerprints[0].Version == 2 })
-			paging(t, want, func(after vault.RowID, limit int) []vault.Row { return s.withoutFingerprint(t, 2, after, limit) })
-			s.after(t, all, func(after vault.RowID, limit int) []vault.Row { return s.withoutFingerprint(t, 3, after, limit) })
+			require.Empty(t, s.withoutFingerprint(t, 2))
 		}},
 
 	{Rule{"rotation/add-fingerprints", "AddFingerprints stores a fingerprint of the version for each row: the value is found by it, and the row does not lack it any more."}, 0,
@@ -71,7 +36,7 @@ var fingerprintRotationRules = []rule{
 			s.hasRow(t, v, row("t1", email, "ann", 1, 2))
 			s.hasRow(t, foreign, row("t1", email, "ann", 1, 2))
 			s.hasRow(t, foreign, row("t2", "emails", "ann", 1, 2))
-			require.Equal(t, []string{"t2"}, tokensOf(s.withoutFingerprint(t, 2, vault.RowID{}, 10)))
+			require.Equal(t, []string{"t2"}, tokensOf(s.withoutFingerprint(t, 2)))
 			s.gives(t, v, []string{"t1"}, row("t3", email, "ann", 2, 1))
 			s.usage(t, vault.KeyUsage{Rows: 4, Deterministic: 4, Fingerprints: map[int]int{1: 4, 2: 3}, Sealed: map[int]int{1: 4}})
 			s.fill(t, 2, nil)
@@ -114,7 +79,7 @@ var fingerprintRotationRules = []rule{
 			s.hasRow(t, v, row("t3", email, "cleo", 1, 2))
 			s.hasRow(t, v, row("t4", "emails", "ann", 1, 2))
 			s.hasRow(t, other, row("t2", email, "ann", 1, 2))
-			require.Equal(t, []string{"t2"}, tokensOf(s.withoutFingerprint(t, 2, vault.RowID{}, 10)))
+			require.Equal(t, []string{"t2"}, tokensOf(s.withoutFingerprint(t, 2)))
 
 			s.adds(t, other, row("t5", email, "eve", 1), row("t6", email, "fay", 1))
 			refused, err := s.Store.AddFingerprints(t.Context(), 2, []vault.RowFingerprint{filling(other, "t5", 2, "twin"), filling(other, "t6", 2, "twin")})
@@ -146,7 +111,7 @@ var fingerprintRotationRules = []rule{
 			}
 			s.adds(t, v, rows...)
 			s.fill(t, 2, nil, of...)
-			require.Empty(t, s.withoutFingerprint(t, 2, vault.RowID{}, 10))
+			require.Empty(t, s.withoutFingerprint(t, 2))
 			require.Equal(t, []string{"t0000", "t0499", "t0999"}, s.find(t, v, email, 2, "0", "499", "999"))
 		}},
 
@@ -192,25 +157,4 @@ var fingerprintRotationRules = []rule{
 			}
 			s.hasRow(t, v, row("t1", email, "ann", 1, 2, 3))
 		}},
-}
-
-// after requires that a listing of all rows begins behind any ID, there or not.
-func (s *subject) after(t *testing.T, all []vault.Row, list func(after vault.RowID, limit int) []vault.Row) {
-	t.Helper()
-	for _, after := range []vault.RowID{
-		{}, {Organization: "A"}, {Organization: "a"}, {Organization: "a\x00"}, {Organization: "aa", Vault: "v", Token: "t"}, {Organization: "a", Vault: "v"},
-		{Organization: "a", Vault: "v", Token: "s"}, {Organization: "a", Vault: "v", Token: "t"}, {Organization: "a", Vault: "w", Token: "a"},
-		{Organization: "b", Vault: "\xff", Token: "t"}, {Organization: "b", Vault: "\xff", Token: "\xff"}, {Organization: "c"}, {Vault: "v", Token: "t"},
-	} {
-		want := slices.DeleteFunc(slices.Clone(all), func(r vault.Row) bool {
-			return slices.Compare([]string{r.Organization, r.Vault, r.Token}, []string{after.Organization, after.Vault, after.Token}) <= 0
-		})
-		for _, limit := range []int{2, 1000} {
-			got := list(after, limit)
-			require.Len(t, got, min(limit, len(want)), "after %q", after)
-			for i := range got {
-				require.Equal(t, want[i].ID(), got[i].ID(), "after %q", after)
-			}
-		}
-	}
 }

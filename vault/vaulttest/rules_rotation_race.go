@@ -99,7 +99,7 @@ var rotationRaceRules = []rule{
 				require.NoError(t, errs[0])
 				inserted := countOf(t, errs[1:], vault.ErrUnknownKey)
 				without := 0
-				for _, r := range s.withoutFingerprint(t, version, vault.RowID{}, 1000) {
+				for _, r := range s.withoutFingerprint(t, version) {
 					if strings.HasPrefix(r.Token, fmt.Sprint("t", version, "-")) {
 						without++
 					}
@@ -167,7 +167,7 @@ var rotationRaceRules = []rule{
 				total += c
 			}
 			require.Equal(t, n, total, "changes")
-			require.Empty(t, s.notSealedUnder(t, 2, vault.RowID{}, 10))
+			require.Empty(t, s.notSealedUnder(t, 2))
 		}},
 
 	{Rule{"rotation/remove-at-once", "Many that remove fingerprints at once remove each of them once."}, 0,

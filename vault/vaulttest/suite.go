@@ -113,7 +113,7 @@ func (r *rule) try(t *testing.T, h *Harness) (skipped string) {
 
 func allRules() []rule {
 	return slices.Concat(vaultRules, vaultChangeRules, scopeRules, insertRules, uniqueRules, takenRules, keyedInsertRules, importRules, importRaceRules, findRules, rowRules, listRules, deleteRules,
-		keyRules, retireRules, usageRules, fingerprintRotationRules, resealRules, concurrentRules, rotationRaceRules,
+		keyRules, retireRules, usageRules, fingerprintRotationRules, resealRules, scanRules(), concurrentRules, rotationRaceRules,
 		auditRules, auditQueryRules, pruneRules, contextRules, breakRules, reopenRules,
 		vaultListRules)
 }

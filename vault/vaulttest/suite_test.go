@@ -21,7 +21,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(fieldMutants, nameMutants, vaultMutants, scopeMutants, insertMutants, tokenMutants, importMutants, importRaceMutants, listMutants, keyMutants, retireMutants,
-		fingerprintMutants, resealMutants, raceMutants, auditMutants, ctxMutants, reopenMutants,
+		fingerprintMutants, resealMutants, scanMutants, raceMutants, auditMutants, ctxMutants, reopenMutants,
 		vaultListMutants)
 }
 

@@ -1,0 +1,55 @@
+package memory_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// TestScanIsBounded: a call of a scan leaves the lock to others after some thousands of rows, though it selects none of them.
+func TestScanIsBounded(t *testing.T) {
+	const rows = 10_000
+	db, err := memory.Open(t.Context(), nil)
+	require.NoError(t, err)
+	tables := db.Vault()
+	require.NoError(t, tables.PutVault(t.Context(), vault.Vault{Organization: "acme", ID: "v1", Revision: 1}, nil, vault.AuditEvent{}))
+	insert := func(token string, version int) {
+		t.Helper()
+		r := vault.Row{Token: token, Deterministic: true, Sealed: vault.Sealed{Version: version}}
+		r.Fingerprints = []vault.VersionedFingerprint{{Version: version, Fingerprint: vault.Fingerprint([]byte(fmt.Sprintf("%32s", token)))}}
+		_, err := tables.InsertTokens(t.Context(), "acme", "v1", 1, []vault.Row{r})
+		require.NoError(t, err)
+	}
+	for i := range rows {
+		insert(fmt.Sprint("t", i), 2)
+	}
+	insert("last", 1)
+	for _, beyond := range []vault.ScanPosition{"10002", "9223372036854775807"} {
+		_, err := tables.RowsWithoutFingerprint(t.Context(), 2, beyond, 1)
+		require.Error(t, err, "a position after more rows than there are")
+	}
+	for name, scan := range map[string]func(after vault.ScanPosition) (vault.RowPage, error){
+		"RowsWithoutFingerprint": func(after vault.ScanPosition) (vault.RowPage, error) {
+			return tables.RowsWithoutFingerprint(t.Context(), 2, after, rows)
+		},
+		"RowsNotSealedUnder": func(after vault.ScanPosition) (vault.RowPage, error) {
+			return tables.RowsNotSealedUnder(t.Context(), 2, after, rows)
+		},
+	} {
+		empty := 0
+		page, err := scan("")
+		for ; len(page.Rows) == 0; page, err = scan(page.Next) {
+			require.NoError(t, err, name)
+			require.NotEmpty(t, page.Next, name)
+			empty++
+		}
+		require.GreaterOrEqual(t, empty, 2, name)
+		require.Len(t, page.Rows, 1, name)
+		require.Equal(t, "last", page.Rows[0].Token)
+		require.Empty(t, page.Next)
+	}
+}
