@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -16,16 +17,17 @@ func ExampleService_Stats() {
 	check(err)
 	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	check(err)
-	for _, instructions := range []string{"Document the release.", "Document what is not there.", "Mend the index."} {
-		_, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: instructions})
+	for _, page := range []string{"releases", "nowhere", "index"} {
+		_, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Mend the page: " + page})
 		check(err)
 	}
-	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
-		if e.Instructions == "Document what is not there." {
+	write := func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+		if strings.HasSuffix(e.Instructions, "nowhere") {
 			return trigger.Outcome{}, trigger.Permanent(errors.New("there is no such page"))
 		}
 		return trigger.Outcome{}, nil
-	}), nil)
+	}
+	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(write), nil)
 	check(err)
 	for range 2 {
 		_, err := worker.RunOnce(ctx)

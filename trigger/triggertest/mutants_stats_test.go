@@ -52,44 +52,47 @@ var statsMutants = []broken{
 			return s, err
 		}
 	}},
-	{name: "counts for organizations that are alike", breaks: []string{"counter/of-organization"}, mutate: func(m *mutant) {
-		m.stats = func(ctx context.Context, org string, most int) (trigger.Stats, error) {
-			return m.Trigger.Stats(ctx, strings.ToLower(org), most)
-		}
-	}},
-	{name: "counts events as they were created", breaks: []string{"counter/statuses"}, mutate: func(m *mutant) {
-		first := make(map[uuid.UUID]trigger.Status)
-		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
-			first[e.ID] = e.Status
-			return m.Trigger.Create(ctx, e, since)
-		}
-		m.everyStats(func(s *trigger.Stats, org string, _ int) {
-			s.Waiting.N = 0
-			for _, e := range m.allEvents(org) {
-				if first[e.ID] == trigger.StatusReceived {
-					s.Waiting.N++
-				}
+	{name: "counts for organizations that are alike",
+		breaks: []string{"counter/of-organization"}, mutate: func(m *mutant) {
+			m.stats = func(ctx context.Context, org string, most int) (trigger.Stats, error) {
+				return m.Trigger.Stats(ctx, strings.ToLower(org), most)
 			}
-		})
-	}},
-	{name: "takes an event that waits for its retry for a running one", breaks: []string{"counter/statuses"}, mutate: func(m *mutant) {
-		running := make(map[uuid.UUID]bool)
-		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
-			return m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error {
-				err := f(e)
-				running[id] = running[id] || e.Status == trigger.StatusProcessing
-				return err
+		}},
+	{name: "counts events as they were created",
+		breaks: []string{"counter/statuses"}, mutate: func(m *mutant) {
+			first := make(map[uuid.UUID]trigger.Status)
+			m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+				first[e.ID] = e.Status
+				return m.Trigger.Create(ctx, e, since)
+			}
+			m.everyStats(func(s *trigger.Stats, org string, _ int) {
+				s.Waiting.N = 0
+				for _, e := range m.allEvents(org) {
+					if first[e.ID] == trigger.StatusReceived {
+						s.Waiting.N++
+					}
+				}
 			})
-		}
-		m.everyStats(func(s *trigger.Stats, org string, _ int) {
-			for _, e := range m.allEvents(org) {
-				if e.Status == trigger.StatusReceived && running[e.ID] {
-					s.Waiting.N--
-					s.Running.N++
-				}
+		}},
+	{name: "takes an event that waits for its retry for a running one",
+		breaks: []string{"counter/statuses"}, mutate: func(m *mutant) {
+			running := make(map[uuid.UUID]bool)
+			m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+				return m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error {
+					err := f(e)
+					running[id] = running[id] || e.Status == trigger.StatusProcessing
+					return err
+				})
 			}
-		})
-	}},
+			m.everyStats(func(s *trigger.Stats, org string, _ int) {
+				for _, e := range m.allEvents(org) {
+					if e.Status == trigger.StatusReceived && running[e.ID] {
+						s.Waiting.N--
+						s.Running.N++
+					}
+				}
+			})
+		}},
 	{name: "counts what Create stored only", breaks: []string{"counter/together"}, mutate: func(m *mutant) {
 		together := make(map[string]int)
 		m.createAndAdd = func(
@@ -100,41 +103,45 @@ var statsMutants = []broken{
 		}
 		m.everyStats(func(s *trigger.Stats, org string, _ int) { s.Waiting.N -= together[org] })
 	}},
-	{name: "takes the oldest open event for the oldest waiting one", breaks: []string{"counter/oldest-waiting"}, mutate: func(m *mutant) {
-		m.everyStats(func(s *trigger.Stats, org string, _ int) {
-			for _, e := range m.allEvents(org) {
-				if !e.Status.Finished() {
-					s.OldestWaiting = e.SubmittedAt
+	{name: "takes the oldest open event for the oldest waiting one",
+		breaks: []string{"counter/oldest-waiting"}, mutate: func(m *mutant) {
+			m.everyStats(func(s *trigger.Stats, org string, _ int) {
+				for _, e := range m.allEvents(org) {
+					if !e.Status.Finished() {
+						s.OldestWaiting = e.SubmittedAt
+					}
 				}
-			}
-		})
-	}},
-	{name: "takes the waiting event that is due first for the oldest one", breaks: []string{"counter/oldest-waiting"}, mutate: func(m *mutant) {
-		m.everyStats(func(s *trigger.Stats, org string, _ int) {
-			var first trigger.Event
-			for _, e := range m.allEvents(org) {
-				if e.Status == trigger.StatusReceived && (first.ID == uuid.Nil || e.DueAt.Before(first.DueAt)) {
-					first = e
+			})
+		}},
+	{name: "takes the waiting event that is due first for the oldest one",
+		breaks: []string{"counter/oldest-waiting"}, mutate: func(m *mutant) {
+			m.everyStats(func(s *trigger.Stats, org string, _ int) {
+				var first trigger.Event
+				for _, e := range m.allEvents(org) {
+					if e.Status == trigger.StatusReceived && (first.ID == uuid.Nil || e.DueAt.Before(first.DueAt)) {
+						first = e
+					}
 				}
-			}
-			s.OldestWaiting = first.SubmittedAt
-		})
-	}},
+				s.OldestWaiting = first.SubmittedAt
+			})
+		}},
 	{name: "says more when it is just most", breaks: []string{"counter/most"}, mutate: func(m *mutant) {
 		m.everyStats(func(s *trigger.Stats, _ string, most int) { s.Failed.More = s.Failed.N >= most })
 	}},
-	{name: "counts ended events in all and then by how", breaks: []string{"counter/most"}, mutate: func(m *mutant) {
-		m.everyStats(func(s *trigger.Stats, _ string, most int) {
-			s.Completed = mortise.CountUpTo(s.Completed.N, most-s.Failed.N)
-		})
-	}},
-	{name: "counts events that were forgotten", breaks: []string{"counter/forgotten-events"}, mutate: func(m *mutant) {
-		var ended int
-		m.everyStats(func(s *trigger.Stats, _ string, _ int) {
-			ended = max(ended, s.Completed.N)
-			s.Completed.N = ended
-		})
-	}},
+	{name: "counts ended events in all and then by how",
+		breaks: []string{"counter/most"}, mutate: func(m *mutant) {
+			m.everyStats(func(s *trigger.Stats, _ string, most int) {
+				s.Completed = mortise.CountUpTo(s.Completed.N, most-s.Failed.N)
+			})
+		}},
+	{name: "counts events that were forgotten",
+		breaks: []string{"counter/forgotten-events"}, mutate: func(m *mutant) {
+			var ended int
+			m.everyStats(func(s *trigger.Stats, _ string, _ int) {
+				ended = max(ended, s.Completed.N)
+				s.Completed.N = ended
+			})
+		}},
 }
 
 var statsAllMutants = []broken{
@@ -144,77 +151,86 @@ var statsAllMutants = []broken{
 			o.Running.N -= s.Running.N
 		})
 	}},
-	{name: "counts dead letters and what was done", breaks: []string{"counter/all"}, mutate: func(m *mutant) {
-		m.everyStatsAll(func(o *trigger.OpenEvents, _ int) {
-			for _, e := range m.allEvents(everyOrg...) {
-				if e.Status == trigger.StatusCompleted {
-					o.Failed.N++
+	{name: "counts dead letters and what was done",
+		breaks: []string{"counter/all"}, mutate: func(m *mutant) {
+			m.everyStatsAll(func(o *trigger.OpenEvents, _ int) {
+				for _, e := range m.allEvents(everyOrg...) {
+					if e.Status == trigger.StatusCompleted {
+						o.Failed.N++
+					}
 				}
-			}
-		})
-	}},
-	{name: "says when the next open event is due", breaks: []string{"counter/all-next-due"}, mutate: func(m *mutant) {
-		m.everyStatsAll(func(o *trigger.OpenEvents, _ int) {
-			for _, e := range m.allEvents(everyOrg...) {
-				if !e.Status.Finished() && !e.DueAt.IsZero() && (o.NextDue.IsZero() || e.DueAt.Before(o.NextDue)) {
-					o.NextDue = e.DueAt
+			})
+		}},
+	{name: "says when the next open event is due",
+		breaks: []string{"counter/all-next-due"}, mutate: func(m *mutant) {
+			m.everyStatsAll(func(o *trigger.OpenEvents, _ int) {
+				for _, e := range m.allEvents(everyOrg...) {
+					first := o.NextDue.IsZero() || e.DueAt.Before(o.NextDue)
+					if first && !e.Status.Finished() && !e.DueAt.IsZero() {
+						o.NextDue = e.DueAt
+					}
 				}
-			}
-		})
-	}},
-	{name: "takes an event that is due at no time for the next one", breaks: []string{"counter/all-next-due"}, mutate: func(m *mutant) {
-		m.everyStatsAll(func(o *trigger.OpenEvents, _ int) {
-			for _, e := range m.allEvents(everyOrg...) {
-				if e.Status == trigger.StatusReceived && e.DueAt.IsZero() {
-					o.NextDue = time.Time{}
+			})
+		}},
+	{name: "takes an event that is due at no time for the next one",
+		breaks: []string{"counter/all-next-due"}, mutate: func(m *mutant) {
+			m.everyStatsAll(func(o *trigger.OpenEvents, _ int) {
+				for _, e := range m.allEvents(everyOrg...) {
+					if e.Status == trigger.StatusReceived && e.DueAt.IsZero() {
+						o.NextDue = time.Time{}
+					}
 				}
-			}
-		})
-	}},
-	{name: "takes the oldest waiting event for the next one", breaks: []string{"counter/all-next-due"}, mutate: func(m *mutant) {
-		m.everyStatsAll(func(o *trigger.OpenEvents, _ int) {
-			var oldest trigger.Event
-			for _, e := range m.allEvents(everyOrg...) {
-				waits := e.Status == trigger.StatusReceived && !e.DueAt.IsZero()
-				if waits && (oldest.ID == uuid.Nil || e.SubmittedAt.Before(oldest.SubmittedAt)) {
-					oldest = e
+			})
+		}},
+	{name: "takes the oldest waiting event for the next one",
+		breaks: []string{"counter/all-next-due"}, mutate: func(m *mutant) {
+			m.everyStatsAll(func(o *trigger.OpenEvents, _ int) {
+				var oldest trigger.Event
+				for _, e := range m.allEvents(everyOrg...) {
+					waits := e.Status == trigger.StatusReceived && !e.DueAt.IsZero()
+					if waits && (oldest.ID == uuid.Nil || e.SubmittedAt.Before(oldest.SubmittedAt)) {
+						oldest = e
+					}
 				}
+				o.NextDue = oldest.DueAt
+			})
+		}},
+	{name: "counts the events of all up to one more",
+		breaks: []string{"counter/all-most"}, mutate: func(m *mutant) {
+			m.statsAll = func(ctx context.Context, most int) (trigger.OpenEvents, error) {
+				return m.Trigger.StatsAll(ctx, most+1)
 			}
-			o.NextDue = oldest.DueAt
-		})
-	}},
-	{name: "counts the events of all up to one more", breaks: []string{"counter/all-most"}, mutate: func(m *mutant) {
-		m.statsAll = func(ctx context.Context, most int) (trigger.OpenEvents, error) {
-			return m.Trigger.StatsAll(ctx, most+1)
-		}
-	}},
-	{name: "counts one status after the other", breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
-		m.stats = func(ctx context.Context, org string, most int) (trigger.Stats, error) {
-			s, err := m.Trigger.Stats(ctx, org, most)
-			conformance.Seam()
-			later, _ := m.Trigger.Stats(ctx, org, most)
-			s.Running = later.Running
-			return s, err
-		}
-	}},
-	{name: "counts all that is running, and then all that waits", breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
-		m.statsAll = func(ctx context.Context, most int) (trigger.OpenEvents, error) {
-			o, err := m.Trigger.StatsAll(ctx, most)
-			conformance.Seam()
-			later, _ := m.Trigger.StatsAll(ctx, most)
-			o.Waiting = later.Waiting
-			return o, err
-		}
-	}},
-	{name: "looks for the next event before it counts", breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
-		m.statsAll = func(ctx context.Context, most int) (trigger.OpenEvents, error) {
-			before, _ := m.Trigger.StatsAll(ctx, most)
-			conformance.Seam()
-			o, err := m.Trigger.StatsAll(ctx, most)
-			o.NextDue = before.NextDue
-			return o, err
-		}
-	}},
+		}},
+	{name: "counts one status after the other",
+		breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
+			m.stats = func(ctx context.Context, org string, most int) (trigger.Stats, error) {
+				s, err := m.Trigger.Stats(ctx, org, most)
+				conformance.Seam()
+				later, _ := m.Trigger.Stats(ctx, org, most)
+				s.Running = later.Running
+				return s, err
+			}
+		}},
+	{name: "counts all that is running, and then all that waits",
+		breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
+			m.statsAll = func(ctx context.Context, most int) (trigger.OpenEvents, error) {
+				o, err := m.Trigger.StatsAll(ctx, most)
+				conformance.Seam()
+				later, _ := m.Trigger.StatsAll(ctx, most)
+				o.Waiting = later.Waiting
+				return o, err
+			}
+		}},
+	{name: "looks for the next event before it counts",
+		breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
+			m.statsAll = func(ctx context.Context, most int) (trigger.OpenEvents, error) {
+				before, _ := m.Trigger.StatsAll(ctx, most)
+				conformance.Seam()
+				o, err := m.Trigger.StatsAll(ctx, most)
+				o.NextDue = before.NextDue
+				return o, err
+			}
+		}},
 	{name: "counts for nobody", breaks: []string{"store/ended-context"}, mutate: func(m *mutant) {
 		m.statsAll = func(_ context.Context, most int) (trigger.OpenEvents, error) {
 			return m.Trigger.StatsAll(context.Background(), most)
