@@ -28,6 +28,7 @@ type Store interface {
 	Tokens
 	Invitations
 	Audit
+	Counter
 }
 
 // Clients is the part of a [Store] that keeps clients and their secrets. A client's ID is unique within its organization; the digest of

@@ -341,7 +341,8 @@
 //   - trigger.Pruner.Prune: maintenance. Retention is the same for all.
 //   - authmgmt.Clients.ClientBySecret and authmgmt.Tokens.TokenByDigest: the secret
 //     itself says which organization is asking.
-//   - authmgmt.Invitations.DueGrants, authmgmt.Pruner: maintenance.
+//   - authmgmt.Invitations.DueGrants, authmgmt.Pruner, the method StatsAll of
+//     authmgmt.Counter: maintenance.
 //   - authmgmt.KeyChecker: the key is the installation's.
 //   - vault.Keys and vault.Rotation: keys are the installation's, and a rotation goes
 //     through everything that is stored under one.

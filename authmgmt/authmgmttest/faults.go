@@ -57,7 +57,7 @@ func callFor[T any](f *Faults, op string, do func() (T, error)) (result T, err e
 	return result, nil
 }
 
-// Store wraps a store. The ops are the methods of "Clients", "Tokens", "Invitations", "Audit", "Pruner" and "KeyChecker".
+// Store wraps a store. The ops are the methods of "Clients", "Tokens", "Invitations", "Audit", "Counter", "Pruner" and "KeyChecker".
 func (f *Faults) Store(s authmgmt.Store) authmgmt.Store {
 	w := &faultyStore{s, f}
 	p, pruner := s.(authmgmt.Pruner)

@@ -49,6 +49,9 @@ type mutant struct {
 
 	auditEvents func(context.Context, string, authmgmt.AuditQuery) (authmgmt.AuditPage, error)
 
+	stats    func(context.Context, string, time.Time, int) (authmgmt.Stats, error)
+	statsAll func(context.Context, int) (authmgmt.OpenGrants, error)
+
 	pruneAudit, pruneTokens, pruneInvitations func(context.Context, time.Time, int) (int, error)
 
 	updateKeyChecks func(context.Context, keyChecksUpdate) error

@@ -140,5 +140,5 @@ func (s *subject) lacks(needs need) string {
 func allRules() []rule {
 	return slices.Concat(clientRules, clientUpdateRules, secretRules, clientListRules, tokenRules, tokenLifeRules, tokenListRules,
 		invitationRules, exclusiveRules, invitationListRules, pageRules(), grantRules, updateRules(), createRules(), concurrentRules,
-		auditRules, auditQueryRules, pruneRules, keyCheckRules, organizationRules, contextRules, breakRules, reopenRules)
+		auditRules, auditQueryRules, statsRules, pruneRules, keyCheckRules, organizationRules, contextRules, breakRules, reopenRules)
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -18,7 +20,7 @@ const demoSubject = "demo"
 // tokens are stored: those of clients, and those of people who accepted an invitation.
 type demoTokens struct {
 	authmgmtStore
-	own authmgmt.Tokens
+	own authmgmt.Store
 }
 
 // CreateToken implements [authmgmt.Tokens]. The ID and the digest of the demo's token are random, so that both are in one of the two
@@ -85,4 +87,20 @@ func (d *demoTokens) ListTokens(ctx context.Context, org string, p authmgmt.Pagi
 		merged.Next = merged.Tokens[n-1].Position()
 	}
 	return merged, nil
+}
+
+// Stats implements [authmgmt.Counter].
+func (d *demoTokens) Stats(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
+	own, err := d.own.Stats(ctx, org, now, most)
+	if err != nil {
+		return authmgmt.Stats{}, err
+	}
+	stats, err := d.authmgmtStore.Stats(ctx, org, now, most)
+	if err != nil {
+		return authmgmt.Stats{}, err
+	}
+	all := mortise.CountUpTo(stats.Tokens.N+own.Tokens.N, most)
+	all.More = all.More || stats.Tokens.More || own.Tokens.More
+	stats.Tokens = all
+	return stats, nil
 }

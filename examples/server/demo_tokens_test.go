@@ -83,6 +83,10 @@ func TestDemoTokens(t *testing.T) {
 				t.Errorf("by positions, limit %d: %v of %v", limit, ids, listed)
 			}
 		}
+		stats, err := service.Stats(ctx, demoOrganization)
+		if err != nil || stats.Tokens != (authmgmt.Count{N: 4}) || stats.Clients.N != 1 {
+			t.Errorf("%+v, %v", stats, err)
+		}
 		kept, err := stored.ListTokens(ctx, demoOrganization, authmgmt.Paging{Limit: 10, Total: true})
 		if err != nil || kept.Total != 3 || slices.ContainsFunc(kept.Tokens, func(t authmgmt.Token) bool { return t.ID == record.ID }) {
 			t.Errorf("stored: %+v, %v", kept, err)

@@ -1,0 +1,68 @@
+package authmgmt
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-6363c74e/mortise"
+)
+
+// Count is a number that is counted only so far.
+type Count = mortise.Count
+
+// Stats says how much an organization has, at a time.
+type Stats struct {
+	Clients Count // that are not deleted
+	Tokens  Count // that work: neither revoked nor expired
+	Pending Count // invitations
+
+	// Waiting are the invitations that are accepted and not granted yet: their Grant has not
+	// succeeded, or waits for the person. None of them is given up.
+	Waiting       Count
+	OldestWaiting time.Time // when the oldest of them was accepted; zero: none waits
+}
+
+// OpenGrants says what [Service.Run] has to do, for all organizations together.
+type OpenGrants struct {
+	Waiting       Count     // as in Stats
+	OldestWaiting time.Time // as in Stats
+
+	// NextDue is the earliest GrantDue of those that do not wait for the person; zero: there
+	// is none. If it has passed, that is how late Run is.
+	NextDue time.Time
+}
+
+// Counter is the part of a [Store] that counts. A Count is exact up to most (over 0), and
+// else it is most and More: a backend that can keep much counts no further, by indexes, so
+// that a call costs little however much is kept. All of a call is counted at one moment.
+type Counter interface {
+	// Stats counts what an organization has: tokens that work at the time now, and
+	// invitations that are pending then ([Invitation.State]).
+	Stats(ctx context.Context, org string, now time.Time, most int) (Stats, error)
+
+	// StatsAll counts the grants of all organizations. A GrantDue that is zero does not
+	// count for NextDue. It is maintenance: no organization is asked for.
+	StatsAll(ctx context.Context, most int) (OpenGrants, error)
+}
+
+// Stats counts what an organization has: for its dashboard. It is cheap: each number is
+// exact up to [mortise.MaxCount], and "at least" that beyond. The error is
+// [ErrUnavailable]. An organization that nobody has heard of has nothing.
+func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
+	stats, err := s.store.Stats(ctx, org, s.now(), mortise.MaxCount)
+	if err != nil {
+		return Stats{}, unavailable("count what an organization has", err)
+	}
+	return stats, nil
+}
+
+// StatsAll counts the grants that wait, for all organizations: for the metrics of who runs
+// the service. Its error is that of Stats. To find the oldest, a backend may look at each
+// grant that waits.
+func (s *Service) StatsAll(ctx context.Context) (OpenGrants, error) {
+	open, err := s.store.StatsAll(ctx, mortise.MaxCount)
+	if err != nil {
+		return OpenGrants{}, unavailable("count the grants that wait", err)
+	}
+	return open, nil
+}

@@ -1,0 +1,73 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// Stats implements [authmgmt.Counter].
+func (a *AuthMgmt) Stats(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
+	if err := ctx.Err(); err != nil {
+		return authmgmt.Stats{}, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	t := &a.db.authmgmt
+	stats := authmgmt.Stats{Clients: mortise.CountUpTo(len(t.clientList[org]), most)}
+	tokens, pending, waiting := 0, 0, 0
+	for _, k := range t.tokenList[org] {
+		if k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt)) {
+			tokens++
+		}
+	}
+	for _, i := range t.inviteList[org] {
+		switch {
+		case i.State(now) == authmgmt.InvitationPending:
+			pending++
+		case waits(i):
+			waiting++
+			stats.OldestWaiting = sooner(stats.OldestWaiting, i.AcceptedAt)
+		}
+	}
+	stats.Tokens = mortise.CountUpTo(tokens, most)
+	stats.Pending = mortise.CountUpTo(pending, most)
+	stats.Waiting = mortise.CountUpTo(waiting, most)
+	return stats, nil
+}
+
+// StatsAll implements [authmgmt.Counter].
+func (a *AuthMgmt) StatsAll(ctx context.Context, most int) (authmgmt.OpenGrants, error) {
+	if err := ctx.Err(); err != nil {
+		return authmgmt.OpenGrants{}, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	var open authmgmt.OpenGrants
+	waiting := 0
+	for _, i := range a.db.authmgmt.invitations {
+		if !waits(i) {
+			continue
+		}
+		waiting++
+		open.OldestWaiting = sooner(open.OldestWaiting, i.AcceptedAt)
+		if !i.AwaitsPerson {
+			open.NextDue = sooner(open.NextDue, i.GrantDue)
+		}
+	}
+	open.Waiting = mortise.CountUpTo(waiting, most)
+	return open, nil
+}
+
+// waits reports whether an invitation is accepted and not granted yet.
+func waits(i *authmgmt.Invitation) bool { return !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero() }
+
+// sooner returns the earlier one of two times, of which those that are zero are none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
