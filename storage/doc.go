@@ -44,8 +44,9 @@
 // For package [github.com/seed-6363c74e/mortise/vault]:
 //
 //   - vault.Store keeps vaults, tokens with their fingerprints, the audit trail, and what
-//     is known of the keys. It is one interface of six parts, because they share
-//     transactions.
+//     is known of the keys, and counts them. It is one interface of seven parts, because
+//     they share transactions, and all that one call of vault.Counter counts is of one
+//     moment. Count in indexes that have all that is asked for, and no further than most.
 //
 // For package [github.com/seed-6363c74e/mortise/audiosearch]:
 //

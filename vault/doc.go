@@ -26,6 +26,10 @@
 // The store knows which versions there are. A key that is not the one that the store began with is refused, and so is a process that lacks a version that
 // the others rely on, before it can give a value a second token.
 //
+// While a rotation is under way, [Service.StatsAll] says cheaply, for metrics, how much
+// Rewrap and Retire have still to do, up to 10,000. [Service.KeyStatus] counts everything
+// that is stored under each version, what Backfill has done too, to the end.
+//
 // # Moving from another vault
 //
 // [Service.Import] takes values with the tokens that they have elsewhere, so that the tables

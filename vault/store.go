@@ -24,6 +24,7 @@ type Store interface {
 	Keys
 	Rotation
 	Audit
+	Counter
 }
 
 // Vaults is the part of a [Store] that keeps vaults.

@@ -108,7 +108,7 @@ func TestCheckArrowHasTeeth(t *testing.T) {
 		{"trigger", code, core + "/storage/memory"},
 		{"trigger", code, core + "/trigger/triggertest"},
 		{"trigger", code, core + "/httpadapter"},
-		{"vault", code, core},
+		{"vault/localkeys", code, core},
 		{".", code, core + "/internal/name"},
 		{"vault", code, core + "/vault/localkeys"},
 		{"audiosearch", code, core + "/authmgmt"},

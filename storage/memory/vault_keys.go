@@ -16,14 +16,19 @@ func (s *Vault) Keys(ctx context.Context) ([]vault.Key, error) {
 	}
 	s.db.mu.RLock()
 	defer s.db.mu.RUnlock()
+	return s.db.vault.sortedKeys(), nil
+}
+
+// sortedKeys returns all keys, by purpose, then version.
+func (t *vaultTables) sortedKeys() []vault.Key {
 	var keys []vault.Key
-	for _, k := range s.db.vault.keys {
+	for _, k := range t.keys {
 		keys = append(keys, *k)
 	}
 	slices.SortFunc(keys, func(a, b vault.Key) int {
 		return cmp.Or(strings.Compare(string(a.Purpose), string(b.Purpose)), cmp.Compare(a.Version, b.Version))
 	})
-	return keys, nil
+	return keys
 }
 
 // RegisterKey implements [vault.Keys].

@@ -244,6 +244,7 @@ func (s *Vault) DeleteToken(ctx context.Context, org, id, token string, a vault.
 		delete(e.tokens[vaultIndex{r.Scope, f.Version}], f.Fingerprint)
 	}
 	r.deleted, r.Sealed, r.Fingerprints = true, vault.Sealed{}, nil
+	e.deleted++
 	s.db.vault.addEvent(a)
 	return nil
 }

@@ -17,6 +17,7 @@ const (
 	KeysPart     Part = "Keys"     // what the store knows of the keys
 	RotationPart Part = "Rotation" // what changes keys under rows
 	AuditPart    Part = "Audit"    // the audit trail; a value is not shown without it, while other changes store their event themselves
+	CounterPart  Part = "Counter"  // what counts, for Stats
 	KeyringPart  Part = "Keyring"  // the keys, as when a key management service is away
 )
 

@@ -155,6 +155,18 @@ func (s *faultyStore) PruneAudit(ctx context.Context, before time.Time, limit in
 	return callFor(s.faults, "Audit.PruneAudit", func() (int, error) { return s.inner.PruneAudit(ctx, before, limit) })
 }
 
+func (s *faultyStore) Stats(ctx context.Context, org string, most int) (vault.Stats, error) {
+	return callFor(s.faults, "Counter.Stats", func() (vault.Stats, error) { return s.inner.Stats(ctx, org, most) })
+}
+
+func (s *faultyStore) VaultStats(ctx context.Context, org, id string, most int) (vault.VaultStats, error) {
+	return callFor(s.faults, "Counter.VaultStats", func() (vault.VaultStats, error) { return s.inner.VaultStats(ctx, org, id, most) })
+}
+
+func (s *faultyStore) StatsAll(ctx context.Context, seal, most int) (vault.Totals, error) {
+	return callFor(s.faults, "Counter.StatsAll", func() (vault.Totals, error) { return s.inner.StatsAll(ctx, seal, most) })
+}
+
 // Keyring wraps a keyring, as when a key management service is away. The ops are the
 // methods of "Keyring" but for Limits, which cannot fail.
 func (f *Faults) Keyring(k vault.Keyring) vault.Keyring { return &faultyKeyring{k, f} }

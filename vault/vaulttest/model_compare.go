@@ -41,6 +41,33 @@ func (r *run) compareVaults(org string) {
 		got = append(got, fmt.Sprintf("%s of %s: %v", v.ID, v.UpdatedAt, v.Schema))
 	}
 	r.same("the vaults of "+org, want, got)
+	r.compareStats(org, len(want))
+}
+
+// compareStats compares what is counted of an organization.
+func (r *run) compareStats(org string, vaults int) {
+	want := vault.Stats{Vaults: vault.Count{N: vaults}}
+	for _, name := range []string{"v1", "v2"} {
+		v := r.vault(org, name)
+		if v == nil {
+			continue
+		}
+		var one vault.VaultStats
+		for _, k := range v.tokens {
+			if k.deleted {
+				one.Deleted.N++
+			} else {
+				one.Tokens.N++
+			}
+		}
+		want.Tokens.N, want.Deleted.N = want.Tokens.N+one.Tokens.N, want.Deleted.N+one.Deleted.N
+		got, err := r.process().VaultStats(r.t.Context(), org, name)
+		r.sameError(nil, err)
+		r.same("what is counted of a vault", one, got)
+	}
+	got, err := r.process().Stats(r.t.Context(), org)
+	r.sameError(nil, err)
+	r.same("what is counted of "+org, want, got)
 }
 
 func (r *run) compareVault(p *process, org, name string) {
@@ -169,10 +196,32 @@ func (r *run) compareKeys() {
 		}
 	}
 	r.same("sealed rows", rows, sealed)
+	r.compareTotals(&status)
 	for version := range k.removed {
 		r.same(fmt.Sprint("fingerprints of version ", version), 0, u.Fingerprints[version])
 	}
 	if k.filled {
 		r.same("fingerprints of the next version", deterministic, u.Fingerprints[max(k.next, k.current)])
 	}
+}
+
+// compareTotals compares what StatsAll says of old keys with what is stored under them.
+func (r *run) compareTotals(status *vault.KeyStatus) {
+	p := r.process()
+	all, err := p.StatsAll(r.t.Context())
+	r.sameError(nil, err)
+	rewrap, remove := 0, 0
+	for version, n := range status.Usage.Sealed {
+		if version != p.loaded[0] {
+			rewrap += n
+		}
+	}
+	for _, k := range status.Keys {
+		if k.Purpose == vault.FingerprintKey && k.Retired {
+			remove += status.Usage.Fingerprints[k.Version]
+		}
+	}
+	r.same("tokens, what is sealed beside the primary key, and what is left of retired ones",
+		[]int{status.Usage.Rows, rewrap, remove}, []int{all.Tokens.N, all.ToRewrap.N, all.ToRemove.N})
+	r.same("the keys", status.Keys, all.Keys)
 }

@@ -42,6 +42,9 @@ type mutant struct {
 	addAuditEvent          func(ctx context.Context, e vault.AuditEvent) error
 	auditEvents            func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error)
 	pruneAudit             func(ctx context.Context, before time.Time, limit int) (int, error)
+	stats                  func(ctx context.Context, org string, most int) (vault.Stats, error)
+	vaultStats             func(ctx context.Context, org, id string, most int) (vault.VaultStats, error)
+	statsAll               func(ctx context.Context, seal, most int) (vault.Totals, error)
 }
 
 var errBroken = errors.New("disk on fire")
@@ -76,6 +79,9 @@ func newMutant(t *testing.T) *mutant {
 		addAuditEvent:          s.AddAuditEvent,
 		auditEvents:            s.AuditEvents,
 		pruneAudit:             s.PruneAudit,
+		stats:                  s.Stats,
+		vaultStats:             s.VaultStats,
+		statsAll:               s.StatsAll,
 	}
 }
 

@@ -125,6 +125,9 @@ func (s *subject) storeCalls(x *sample) []call {
 			_, err := s.Store.PruneAudit(ctx, moment(-100_000*time.Hour), 10) // before everything
 			return err
 		}},
+		{"Stats", func(ctx context.Context) error { _, err := s.Store.Stats(ctx, orgA, 10); return err }},
+		{"VaultStats", func(ctx context.Context) error { _, err := s.Store.VaultStats(ctx, orgA, v.ID, 10); return err }},
+		{"StatsAll", func(ctx context.Context) error { _, err := s.Store.StatsAll(ctx, 1, 10); return err }},
 	}
 }
 
@@ -161,6 +164,7 @@ func (s *subject) failingCalls(x *sample) []call {
 		}},
 		{"Rows of no vault", func(ctx context.Context) error { _, err := s.Store.Rows(ctx, orgB, "unknown", nil); return err }},
 		{"ListRows of no vault", func(ctx context.Context) error { _, err := s.Store.ListRows(ctx, orgB, "unknown", "", 1); return err }},
+		{"VaultStats of no vault", func(ctx context.Context) error { _, err := s.Store.VaultStats(ctx, orgB, "unknown", 1); return err }},
 		{"DeleteToken that is not there", func(ctx context.Context) error { return s.Store.DeleteToken(ctx, orgA, v.ID, "t9", vault.AuditEvent{}) }},
 		{"RequireKey of none", func(ctx context.Context) error { return s.Store.RequireKey(ctx, 9) }},
 		{"RetireKey of none", func(ctx context.Context) error { return s.Store.RetireKey(ctx, vault.SealKey, 9, 0) }},

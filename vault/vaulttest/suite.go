@@ -115,5 +115,5 @@ func allRules() []rule {
 	return slices.Concat(vaultRules, vaultChangeRules, scopeRules, insertRules, uniqueRules, takenRules, keyedInsertRules, importRules, importRaceRules, findRules, rowRules, listRules, deleteRules,
 		keyRules, retireRules, usageRules, fingerprintRotationRules, resealRules, scanRules(), concurrentRules, rotationRaceRules,
 		auditRules, auditQueryRules, pruneRules, contextRules, breakRules, reopenRules,
-		vaultListRules)
+		vaultListRules, statsRules, statsAllRules)
 }

@@ -1,0 +1,75 @@
+package memory
+
+import (
+	"context"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// Stats implements [vault.Counter].
+func (s *Vault) Stats(ctx context.Context, org string, most int) (vault.Stats, error) {
+	if err := ctx.Err(); err != nil {
+		return vault.Stats{}, err
+	}
+	s.db.mu.RLock()
+	defer s.db.mu.RUnlock()
+	ids := s.db.vault.ids[org]
+	tokens, deleted := 0, 0
+	for _, id := range ids {
+		e := s.db.vault.vaults[ownedID{org, id}]
+		tokens, deleted = tokens+len(e.rows)-e.deleted, deleted+e.deleted
+	}
+	return vault.Stats{
+		Vaults: mortise.CountUpTo(len(ids), most),
+		Tokens: mortise.CountUpTo(tokens, most), Deleted: mortise.CountUpTo(deleted, most),
+	}, nil
+}
+
+// VaultStats implements [vault.Counter].
+func (s *Vault) VaultStats(ctx context.Context, org, id string, most int) (vault.VaultStats, error) {
+	if err := ctx.Err(); err != nil {
+		return vault.VaultStats{}, err
+	}
+	s.db.mu.RLock()
+	defer s.db.mu.RUnlock()
+	e, ok := s.db.vault.vaults[ownedID{org, id}]
+	if !ok {
+		return vault.VaultStats{}, vault.ErrNotFound
+	}
+	return vault.VaultStats{
+		Tokens: mortise.CountUpTo(len(e.rows)-e.deleted, most), Deleted: mortise.CountUpTo(e.deleted, most),
+	}, nil
+}
+
+// StatsAll implements [vault.Counter].
+func (s *Vault) StatsAll(ctx context.Context, seal, most int) (vault.Totals, error) {
+	if err := ctx.Err(); err != nil {
+		return vault.Totals{}, err
+	}
+	s.db.mu.RLock()
+	defer s.db.mu.RUnlock()
+	t := &s.db.vault
+	tokens, deleted, old, retired := 0, 0, 0, 0
+	for _, e := range t.vaults {
+		tokens, deleted = tokens+len(e.rows)-e.deleted, deleted+e.deleted
+		for _, r := range e.rows {
+			if old > most {
+				break
+			}
+			if !r.deleted && r.Sealed.Version != seal {
+				old++
+			}
+		}
+		for at, index := range e.tokens {
+			if t.retired(vault.FingerprintKey, at.version) {
+				retired += len(index)
+			}
+		}
+	}
+	return vault.Totals{
+		Vaults: mortise.CountUpTo(len(t.vaults), most),
+		Tokens: mortise.CountUpTo(tokens, most), Deleted: mortise.CountUpTo(deleted, most),
+		Keys: t.sortedKeys(), ToRewrap: mortise.CountUpTo(old, most), ToRemove: mortise.CountUpTo(retired, most),
+	}, nil
+}

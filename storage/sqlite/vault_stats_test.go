@@ -1,0 +1,195 @@
+package sqlite
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// TestPlansOfVaultStats: each number is counted in an index that has all that is asked for,
+// and no further than the limit.
+func TestPlansOfVaultStats(t *testing.T) {
+	const (
+		orgVaults = "vault_vaults USING COVERING INDEX sqlite_autoindex_vault_vaults_1 (organization=?)"
+		oneVault  = "vault_vaults USING COVERING INDEX sqlite_autoindex_vault_vaults_1 (organization=? AND id=?)"
+		scopes    = "vault_scopes USING COVERING INDEX sqlite_autoindex_vault_scopes_1 (vault=?)"
+		live      = "t USING COVERING INDEX vault_tokens_sealed (scope=?)"
+	)
+	db := plannedVault(t)
+	for _, c := range []struct {
+		statement string
+		args      int
+		counts    int
+		searches  []string
+		scans     []string // as far as the limit goes, but for the scopes and the keys
+	}{
+		{countVaults, 2, 4, []string{
+			orgVaults, "s USING COVERING INDEX sqlite_autoindex_vault_scopes_1 (vault=?)", live,
+			"t USING COVERING INDEX vault_tokens_deleted (vault=? AND sealed=?)",
+		}, nil},
+		{countVault, 3, 3, []string{
+			oneVault, scopes, live, "vault_tokens USING COVERING INDEX vault_tokens_deleted (vault=? AND sealed=?)",
+		}, nil},
+		{countAll, 2, 5, []string{
+			"t USING COVERING INDEX vault_tokens_sealed (scope=? AND deterministic=? AND sealed<?)",
+			"t USING COVERING INDEX vault_tokens_sealed (scope=? AND deterministic=? AND sealed>?)",
+			"f USING COVERING INDEX vault_fingerprints_row (version=?)",
+			"k USING PRIMARY KEY (purpose=?)",
+		}, []string{
+			"vault_vaults USING COVERING INDEX sqlite_autoindex_vault_vaults_1", "vault_tokens USING COVERING INDEX vault_tokens_sealed",
+			"vault_tokens USING COVERING INDEX vault_tokens_deleted", "s", "vault_keys",
+		}},
+	} {
+		plan := db.planOf(t, c.statement, make([]any, c.args))
+		t.Log(strings.Join(plan, "\n"))
+		requireNoSort(t, c.statement, plan)
+		var searches, scans []string
+		for _, line := range plan {
+			if table, ok := strings.CutPrefix(line, "SEARCH "); ok {
+				searches = append(searches, table)
+			}
+			if table, ok := strings.CutPrefix(line, "SCAN "); ok && !strings.HasPrefix(table, "(subquery") && table != "CONSTANT ROW" {
+				scans = append(scans, table)
+			}
+		}
+		if c.scans == nil { // what was found by the statement itself
+			scans = slices.DeleteFunc(scans, func(line string) bool { return line == "v" || line == "s" })
+		}
+		unique := func(lines []string) []string { slices.Sort(lines); return slices.Compact(lines) }
+		require.ElementsMatch(t, c.searches, unique(searches), c.statement)
+		require.ElementsMatch(t, c.scans, unique(scans), c.statement)
+		require.Equal(t, c.counts, strings.Count(c.statement, "count(*)"))
+		// One for each number, and one for each list of vaults or scopes within it.
+		require.GreaterOrEqual(t, strings.Count(c.statement, "LIMIT ?2"), c.counts)
+	}
+}
+
+// manyTokens opens a file in which an organization has so many tokens in ten scopes, of
+// which every hundredth was deleted, and as many vaults and scopes without tokens.
+func manyTokens(t testing.TB, tokens, empty int) *DB {
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	const rows = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) INSERT INTO "
+	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+		for _, s := range []struct {
+			statement string
+			n         int
+		}{
+			{"vault_vaults SELECT i, 'acme', 'v' || i, 1, i, i, '{}' FROM n", 1 + empty},
+			{"vault_scopes SELECT i, 1 + max(i - 10, 0), 'scope' || i FROM n", 10 + empty},
+			{"vault_tokens SELECT i, 1, 'token' || i, i % 10 + 1, i % 3 > 0, i, iif(i % 100, 1, NULL), iif(i % 100, zeroblob(60), NULL) FROM n", tokens},
+		} {
+			if _, err := tx.exec(rows+s.statement, s.n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return db
+}
+
+// TestVaultStatsOfMany: a number that is just the limit is exact, and beyond it there is
+// "at least".
+func TestVaultStatsOfMany(t *testing.T) {
+	db := manyTokens(t, 1000, 0).Vault()
+	exactly := func(n int) vault.Count { return vault.Count{N: n} }
+	for most, want := range map[int]vault.Stats{
+		990: {Vaults: exactly(1), Tokens: exactly(990), Deleted: exactly(10)},
+		989: {Vaults: exactly(1), Tokens: vault.Count{N: 989, More: true}, Deleted: exactly(10)},
+		10:  {Vaults: exactly(1), Tokens: vault.Count{N: 10, More: true}, Deleted: exactly(10)},
+		9:   {Vaults: exactly(1), Tokens: vault.Count{N: 9, More: true}, Deleted: vault.Count{N: 9, More: true}},
+	} {
+		stats, err := db.Stats(t.Context(), "acme", most)
+		require.NoError(t, err)
+		require.Equal(t, want, stats)
+		one, err := db.VaultStats(t.Context(), "acme", "v1", most)
+		require.NoError(t, err)
+		require.Equal(t, vault.VaultStats{Tokens: want.Tokens, Deleted: want.Deleted}, one)
+		all, err := db.StatsAll(t.Context(), 2, most)
+		require.NoError(t, err)
+		require.Equal(t, vault.Totals{Vaults: want.Vaults, Tokens: want.Tokens, Deleted: want.Deleted, ToRewrap: want.Tokens}, all)
+	}
+}
+
+// TestVaultStatsOfManyScopes: what is not counted for the number of vaults or scopes alone
+// is said to be more.
+func TestVaultStatsOfManyScopes(t *testing.T) {
+	db := manyTokens(t, 1000, 50).Vault()
+	stats, err := db.Stats(t.Context(), "acme", 50) // one vault too many
+	require.NoError(t, err)
+	require.Equal(t, vault.Stats{
+		Vaults: vault.Count{N: 50, More: true}, Tokens: vault.Count{N: 50, More: true}, Deleted: vault.Count{N: 10, More: true},
+	}, stats)
+	stats, err = db.Stats(t.Context(), "acme", 55) // five scopes too many
+	require.NoError(t, err)
+	require.Equal(t, vault.Stats{
+		Vaults: vault.Count{N: 51}, Tokens: vault.Count{N: 55, More: true}, Deleted: vault.Count{N: 10},
+	}, stats)
+	one, err := db.VaultStats(t.Context(), "acme", "v1", 9) // one scope too many
+	require.NoError(t, err)
+	require.True(t, one.Tokens.More)
+	one, err = db.VaultStats(t.Context(), "acme", "v7", 1)
+	require.NoError(t, err)
+	require.Zero(t, one)
+}
+
+// TestMigrateVaultStats: tokens that were deleted before are counted.
+func TestMigrateVaultStats(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	require.NoError(t, create(path))
+	conn := connectTo(t, path, url.Values{"_journal": {"WAL"}})
+	require.NoError(t, migrate(t.Context(), conn, released(t, 1, "vault")))
+	for _, statement := range []string{
+		"INSERT INTO vault_vaults VALUES (1, 'acme', 'v1', 1, 1, 1, '{}')",
+		"INSERT INTO vault_scopes VALUES (1, 1, 'persons.email')",
+		"INSERT INTO vault_tokens VALUES (1, 1, 'a', 1, 1, 1, 1, x'00'), (2, 1, 'b', 1, 1, 1, NULL, NULL), (3, 1, 'c', 1, 0, 1, 1, x'00')",
+	} {
+		_, err := conn.exec(t.Context(), statement)
+		require.NoError(t, err)
+	}
+	require.NoError(t, conn.close())
+
+	db, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	stats, err := db.Vault().Stats(t.Context(), "acme", 10)
+	require.NoError(t, err)
+	require.Equal(t, vault.Stats{Vaults: vault.Count{N: 1}, Tokens: vault.Count{N: 2}, Deleted: vault.Count{N: 1}}, stats)
+}
+
+// BenchmarkVaultStats: what a service asks, of an organization with so many tokens, and as
+// many scopes without.
+func BenchmarkVaultStats(b *testing.B) {
+	for _, n := range []struct{ tokens, empty int }{{1000, 0}, {1_000_000, 0}, {1000, 100_000}} {
+		b.Run(fmt.Sprintf("tokens=%d/empty=%d", n.tokens, n.empty), func(b *testing.B) {
+			db := manyTokens(b, n.tokens, n.empty).Vault()
+			b.Run("Stats", func(b *testing.B) {
+				for b.Loop() {
+					_, err := db.Stats(b.Context(), "acme", mortise.MaxCount)
+					require.NoError(b, err)
+				}
+			})
+			b.Run("VaultStats", func(b *testing.B) {
+				for b.Loop() {
+					_, err := db.VaultStats(b.Context(), "acme", "v1", mortise.MaxCount)
+					require.NoError(b, err)
+				}
+			})
+			b.Run("StatsAll", func(b *testing.B) {
+				for b.Loop() {
+					_, err := db.StatsAll(b.Context(), 1, mortise.MaxCount)
+					require.NoError(b, err)
+				}
+			})
+		})
+	}
+}
