@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	urlpath "path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -148,7 +149,7 @@ const catchAll = "/"
 
 // newHandler puts a service together. Its operations are all it serves.
 func newHandler(name string, auth Authenticator, errs errorTable, opts Options, ops []*operation) (*Handler, error) {
-	if auth == nil {
+	if auth == nil && slices.ContainsFunc(ops, func(op *operation) bool { return !op.public }) {
 		return nil, errors.New("httpadapter: an authenticator is needed")
 	}
 	if several, ok := auth.(firstOf); ok {

@@ -35,6 +35,12 @@ type AuthMgmtOptions struct {
 	Tokens      bool // adds GET .../tokens, DELETE .../tokens/{token_id}
 	AcceptPage  bool // adds the page at AcceptPath where a person accepts an invitation
 	Login       bool // adds the token endpoint, POST /api/v0/login
+
+	// PublicOnly leaves out the three operations of the document, for a host that manages
+	// clients and invitations by calls of the service alone: what Login and AcceptPage add
+	// is all that there is. It takes one of them at least, and none of the others. Nobody
+	// is authenticated then, so the Authenticator may be nil.
+	PublicOnly bool
 }
 
 // NewAuthMgmt mounts a credentials service: PUT .../clients/{client_id}, GET and DELETE .../user-invitations/{invitation_id}, and what
@@ -54,10 +60,18 @@ func NewAuthMgmt(s *authmgmt.Service, auth Authenticator, opts *AuthMgmtOptions)
 		return nil, errors.New("httpadapter: invitations need authmgmt.Options.AcceptURL, the address that their links begin with")
 	}
 	a := &authMgmtAdapter{service: s}
-	ops := []*operation{
-		clientOperation(authmgmt.ActionUpdateClient, http.MethodPut, clientPath, a.updateClient),
-		invitationOperation(authmgmt.ActionGetInvitation, http.MethodGet, invitationPath, a.getInvitation),
-		invitationOperation(authmgmt.ActionDeleteInvitation, http.MethodDelete, invitationPath, a.deleteInvitation),
+	var ops []*operation
+	switch {
+	case !o.PublicOnly:
+		ops = append(ops,
+			clientOperation(authmgmt.ActionUpdateClient, http.MethodPut, clientPath, a.updateClient),
+			invitationOperation(authmgmt.ActionGetInvitation, http.MethodGet, invitationPath, a.getInvitation),
+			invitationOperation(authmgmt.ActionDeleteInvitation, http.MethodDelete, invitationPath, a.deleteInvitation),
+		)
+	case o.Clients || o.Invitations || o.Tokens:
+		return nil, errors.New("httpadapter: PublicOnly leaves out what Clients, Invitations and Tokens add; set it or them")
+	case !o.Login && !o.AcceptPage:
+		return nil, errors.New("httpadapter: PublicOnly leaves nothing to mount without Login or AcceptPage")
 	}
 	if o.Clients {
 		rotate := clientOperation(authmgmt.ActionRotateSecret, http.MethodPost, clientPath+"/rotate-secret", a.rotateSecret)

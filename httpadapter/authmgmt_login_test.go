@@ -279,3 +279,56 @@ func TestLoginAlone(t *testing.T) {
 	require.True(t, r.logsIn("c1", r.client("acme", "c1")))
 	require.Len(t, r.handler.Routes(), 4)
 }
+
+// PublicOnly mounts the token endpoint and the acceptance page, and nothing that roles
+// govern, so that there may be nobody to authenticate.
+func TestPublicOnly(t *testing.T) {
+	r := newAuthRig(t, nil, nil)
+	secret := r.client("acme", "c1")
+	for _, opts := range []httpadapter.AuthMgmtOptions{{Login: true}, {AcceptPage: true}, {Login: true, AcceptPage: true}} {
+		opts.PublicOnly = true
+		h, err := httpadapter.NewAuthMgmt(r.service, nil, &opts)
+		require.NoError(t, err)
+		var paths []string
+		for _, route := range h.Routes() {
+			paths = append(paths, route.Method+" "+route.Pattern)
+		}
+		var want []string
+		if opts.AcceptPage {
+			page := httpadapter.AcceptPath + "{token}"
+			want = append(want, "GET "+page, "POST "+page)
+		}
+		if opts.Login {
+			want = append(want, "POST "+login)
+		}
+		require.Equal(t, want, paths)
+
+		for _, asked := range []string{"PUT " + clients + "/c1", "GET " + invitations + "/i1", "DELETE " + invitations + "/i1", "GET " + issued} {
+			method, path, _ := strings.Cut(asked, " ")
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+			require.Equal(t, http.StatusNotFound, w.Code, asked)
+		}
+		q := httptest.NewRequest("POST", login, strings.NewReader("grant_type=client_credentials"))
+		q.Header.Set("Content-Type", asForm)
+		q.SetBasicAuth("c1", secret)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, q)
+		if opts.Login {
+			require.Equal(t, http.StatusOK, w.Code, w.Body)
+		} else {
+			require.Equal(t, http.StatusNotFound, w.Code)
+		}
+	}
+
+	auth := httpadapter.Bearer(httpadapter.AccessTokens(r.service))
+	for _, opts := range []httpadapter.AuthMgmtOptions{
+		{}, {Login: true, Clients: true}, {Login: true, Invitations: true}, {AcceptPage: true, Tokens: true},
+	} {
+		opts.PublicOnly = true
+		_, err := httpadapter.NewAuthMgmt(r.service, auth, &opts)
+		require.ErrorContains(t, err, "PublicOnly")
+	}
+	_, err := httpadapter.NewAuthMgmt(r.service, nil, &httpadapter.AuthMgmtOptions{Login: true})
+	require.ErrorContains(t, err, "an authenticator is needed")
+}

@@ -63,6 +63,8 @@ func TestOpenAPIOfAuthMgmtDescribesWhatIsMounted(t *testing.T) {
 		"page": {AuthMgmtOptions{AcceptPage: true}, plain, []string{"accessToken"}, []string{"Clients", "Invitations"}},
 		"login": {AuthMgmtOptions{Login: true}, slices.Concat(clientSchemas, []string{"UserInvitation", "TokenRequest", "Token", "TokenError"}, errorSchemas),
 			[]string{"accessToken", "clientBasic"}, []string{"Clients", "Invitations", "Tokens"}},
+		"login only": {AuthMgmtOptions{Login: true, PublicOnly: true}, []string{"TokenRequest", "Token", "TokenError"},
+			[]string{"clientBasic"}, []string{"Tokens"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := describedAuthMgmt(t, c.opts)
