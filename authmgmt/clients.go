@@ -27,7 +27,7 @@ func (s *Service) CreateClient(ctx context.Context, org string, by Caller, n New
 	}
 	s.observeChange(ctx, start, org, KindClientCreated, by, c.ID, &e, err)
 	if err != nil {
-		return Client{}, "", err
+		return Client{}, "", ofNew(n.ID, err)
 	}
 	return c, text, nil
 }
@@ -40,7 +40,7 @@ func (s *Service) ImportClient(ctx context.Context, org string, by Caller, n New
 	start := s.opts.Now()
 	c, e, err := s.createClient(ctx, org, by, n, text, anyRoles)
 	s.observeChange(ctx, start, org, KindClientCreated, by, c.ID, &e, err)
-	return c, err
+	return c, ofNew(n.ID, err)
 }
 
 func (s *Service) createClient(ctx context.Context, org string, by Caller, n NewClient, text string, may roleCheck) (Client, AuditEvent, error) {
@@ -90,7 +90,7 @@ func (s *Service) createClient(ctx context.Context, org string, by Caller, n New
 // Client returns one client, or [ErrNotFound].
 func (s *Service) Client(ctx context.Context, org, id string) (Client, error) {
 	c, err := s.store.Client(ctx, org, id)
-	return c, unavailable("read client", err)
+	return c, ofClient(id, unavailable("read client", err))
 }
 
 // ListClients returns a page of the organization's clients, oldest first. Limit 0 means 50.
@@ -169,7 +169,7 @@ func (s *Service) UpdateClient(ctx context.Context, org string, by Caller, id st
 		c, e, err = s.changeClient(ctx, org, KindClientUpdated, by, id, func(c *Client) error { return u.apply(c, by.Access) })
 	}
 	s.observeChange(ctx, start, org, KindClientUpdated, by, id, &e, err)
-	return c, err
+	return c, ofClient(id, err)
 }
 
 // apply makes the change, unless it gives or takes more than the caller holds.
@@ -218,7 +218,7 @@ func (s *Service) DeleteClient(ctx context.Context, org string, by Caller, id st
 		return nil
 	})
 	s.observeChange(ctx, start, org, KindClientDeleted, by, id, &e, err)
-	return err
+	return ofClient(id, err)
 }
 
 // changeClient changes a client together with its audit event. A change that leaves everything as it was has none.

@@ -28,7 +28,7 @@ func TestCreateClient(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, c, kept)
 	_, err = r.Client(t.Context(), "globex", c.ID)
-	assert.Equal(t, authmgmt.ErrNotFound, err)
+	assert.ErrorIs(t, err, authmgmt.ErrNotFound)
 
 	other, otherSecret, err := r.CreateClient(t.Context(), "acme", admin, authmgmt.NewClient{Name: "ci", Roles: given})
 	require.NoError(t, err, "names need not be unique")
@@ -275,10 +275,10 @@ func TestUpdateClientRefuses(t *testing.T) {
 
 	for _, org := range []string{"acme", "globex"} {
 		_, err = r.UpdateClient(t.Context(), org, full, "unknown", authmgmt.ClientUpdate{})
-		assert.Equal(t, authmgmt.ErrNotFound, err)
+		assert.ErrorIs(t, err, authmgmt.ErrNotFound)
 	}
 	_, err = r.UpdateClient(t.Context(), "globex", full, c.ID, authmgmt.ClientUpdate{})
-	assert.Equal(t, authmgmt.ErrNotFound, err, "another organization's is unknown")
+	assert.ErrorIs(t, err, authmgmt.ErrNotFound, "another organization's is unknown")
 
 	// Roles of other contexts count towards the limit.
 	many := make([]authmgmt.Role, 60)

@@ -43,7 +43,7 @@ func (s *Service) Invite(ctx context.Context, org string, by Caller, n NewInvita
 	if err == nil {
 		s.deliver(ctx, by, &i)
 	}
-	return i, err
+	return i, ofInvitation(n.ID, err)
 }
 
 // ImportInvitation is Invite for one that is described elsewhere: it delivers nothing, does not ask whether the organization has role-based
@@ -52,7 +52,7 @@ func (s *Service) ImportInvitation(ctx context.Context, org string, by Caller, n
 	start := s.opts.Now()
 	i, e, err := s.invite(ctx, org, by, n, false, anyRoles)
 	s.observeChange(ctx, start, org, KindInvited, by, i.ID, &e, err)
-	return i, err
+	return i, ofInvitation(n.ID, err)
 }
 
 func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvitation, exclusive bool, may roleCheck) (Invitation, AuditEvent, error) {
@@ -156,10 +156,10 @@ func (p *problems) email(field, address string) {
 func (s *Service) Invitation(ctx context.Context, org, id string) (Invitation, error) {
 	i, err := s.store.Invitation(ctx, org, id)
 	if err != nil {
-		return Invitation{}, unavailable("read invitation", err)
+		return Invitation{}, ofInvitation(id, unavailable("read invitation", err))
 	}
 	if i.State(s.now()) != InvitationPending {
-		return Invitation{}, ErrNotFound
+		return Invitation{}, ofInvitation(id, ErrNotFound)
 	}
 	return i, nil
 }
@@ -167,7 +167,7 @@ func (s *Service) Invitation(ctx context.Context, org, id string) (Invitation, e
 // AnyInvitation returns an invitation in whatever state.
 func (s *Service) AnyInvitation(ctx context.Context, org, id string) (Invitation, error) {
 	i, err := s.store.Invitation(ctx, org, id)
-	return i, unavailable("read invitation", err)
+	return i, ofInvitation(id, unavailable("read invitation", err))
 }
 
 // ListInvitations returns a page of the organization's pending invitations, newest first. Limit 0 means 50.
@@ -203,7 +203,7 @@ func (s *Service) CancelInvitation(ctx context.Context, org string, by Caller, i
 		return nil
 	})
 	s.observeChange(ctx, start, org, KindCancelled, by, id, &e, err)
-	return err
+	return ofInvitation(id, err)
 }
 
 // ResendInvitation gives a pending invitation a new link and its lifetime again, and delivers it. The links before open nothing any more.
@@ -230,7 +230,7 @@ func (s *Service) ResendInvitation(ctx context.Context, org string, by Caller, i
 	if err == nil {
 		s.deliver(ctx, by, &i)
 	}
-	return i, err
+	return i, ofInvitation(id, err)
 }
 
 // deliver hands an invitation to the host's Deliver. A failure is reported and changes nothing.

@@ -32,7 +32,7 @@ func TestInvite(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, i, kept)
 	_, err = r.Invitation(t.Context(), "globex", i.ID)
-	assert.Equal(t, authmgmt.ErrNotFound, err)
+	assert.ErrorIs(t, err, authmgmt.ErrNotFound)
 
 	other := r.invite(t, "other@example.com")
 	assert.Equal(t, "root", other.Inviter, "the caller, if nobody is named")
@@ -92,10 +92,10 @@ func TestOnePendingInvitationAnAddress(t *testing.T) {
 	assert.NoError(t, err)
 	r.advance(time.Microsecond)
 	_, err = r.Invitation(t.Context(), "acme", i.ID)
-	assert.Equal(t, authmgmt.ErrNotFound, err, "to the microsecond")
-	assert.Equal(t, authmgmt.ErrNotFound, r.CancelInvitation(t.Context(), "acme", full, i.ID))
+	assert.ErrorIs(t, err, authmgmt.ErrNotFound, "to the microsecond")
+	assert.ErrorIs(t, r.CancelInvitation(t.Context(), "acme", full, i.ID), authmgmt.ErrNotFound)
 	_, err = r.ResendInvitation(t.Context(), "acme", full, i.ID)
-	assert.Equal(t, authmgmt.ErrNotFound, err)
+	assert.ErrorIs(t, err, authmgmt.ErrNotFound)
 	_, err = r.InvitationByLink(t.Context(), r.link(&i))
 	assert.Equal(t, authmgmt.ErrNotFound, err)
 	_, err = r.Accept(t.Context(), r.link(&i), authmgmt.Person{})
@@ -108,7 +108,7 @@ func TestOnePendingInvitationAnAddress(t *testing.T) {
 	_, err = r.ImportInvitation(t.Context(), "acme", full, authmgmt.NewInvitation{ID: "inv1", Email: "grace@example.com", Name: "n", FullAccess: true})
 	assert.NoError(t, err, "what is imported is the host's own decision")
 	_, err = r.ImportInvitation(t.Context(), "acme", full, authmgmt.NewInvitation{ID: j.ID, Email: "grace@example.com", Name: "n", FullAccess: true})
-	assert.Equal(t, authmgmt.ErrExists, err, "one that was cancelled is not revived")
+	assert.ErrorIs(t, err, authmgmt.ErrExists, "one that was cancelled is not revived")
 	all, err := r.ListAllInvitations(t.Context(), "acme", authmgmt.Paging{Total: true})
 	require.NoError(t, err)
 	assert.Equal(t, 5, all.Total)
@@ -117,10 +117,10 @@ func TestOnePendingInvitationAnAddress(t *testing.T) {
 func TestCancelInvitation(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	i := r.invite(t, "alan@example.com")
-	assert.Equal(t, authmgmt.ErrNotFound, r.CancelInvitation(t.Context(), "globex", full, i.ID))
-	assert.Equal(t, authmgmt.ErrNotFound, r.CancelInvitation(t.Context(), "acme", full, "unknown"))
+	assert.ErrorIs(t, r.CancelInvitation(t.Context(), "globex", full, i.ID), authmgmt.ErrNotFound)
+	assert.ErrorIs(t, r.CancelInvitation(t.Context(), "acme", full, "unknown"), authmgmt.ErrNotFound)
 	require.NoError(t, r.CancelInvitation(t.Context(), "acme", full, i.ID))
-	assert.Equal(t, authmgmt.ErrNotFound, r.CancelInvitation(t.Context(), "acme", full, i.ID))
+	assert.ErrorIs(t, r.CancelInvitation(t.Context(), "acme", full, i.ID), authmgmt.ErrNotFound)
 	_, err := r.Accept(t.Context(), r.link(&i), authmgmt.Person{})
 	assert.Equal(t, authmgmt.ErrNotFound, err)
 	ended, err := r.AnyInvitation(t.Context(), "acme", i.ID)
@@ -177,7 +177,7 @@ func TestResendInvitation(t *testing.T) {
 	assert.NotContains(t, r.logs.String(), "/join/")
 
 	_, err = r.ResendInvitation(t.Context(), "globex", full, i.ID)
-	assert.Equal(t, authmgmt.ErrNotFound, err)
+	assert.ErrorIs(t, err, authmgmt.ErrNotFound)
 }
 
 // What is not made or changed is not delivered.

@@ -67,8 +67,8 @@ func TestNobodyLocksOutSuperiors(t *testing.T) {
 		t.Run(way.name+": unknown", func(t *testing.T) {
 			r := newRig(t, opts)
 			id := way.make(t, r, nil)
-			assert.Equal(t, authmgmt.ErrNotFound, way.take(t.Context(), r, "globex", nobody, id), "of another organization")
-			assert.Equal(t, authmgmt.ErrNotFound, way.take(t.Context(), r, "acme", nobody, uuid.Max.String()))
+			assert.ErrorIs(t, way.take(t.Context(), r, "globex", nobody, id), authmgmt.ErrNotFound, "of another organization")
+			assert.ErrorIs(t, way.take(t.Context(), r, "acme", nobody, uuid.Max.String()), authmgmt.ErrNotFound)
 		})
 	}
 }
@@ -134,5 +134,5 @@ func TestCancelTakesNothingFromAnybody(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	i := r.invite(t, "alan@example.com") // with full access
 	require.NoError(t, r.CancelInvitation(t.Context(), "acme", nobody, i.ID))
-	require.Equal(t, authmgmt.ErrNotFound, r.CancelInvitation(t.Context(), "acme", nobody, i.ID))
+	require.ErrorIs(t, r.CancelInvitation(t.Context(), "acme", nobody, i.ID), authmgmt.ErrNotFound)
 }

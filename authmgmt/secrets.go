@@ -21,7 +21,7 @@ func (s *Service) RotateSecret(ctx context.Context, org string, by Caller, id st
 	c, text, e, err = s.rotate(ctx, org, by, id, overlap)
 	s.observeChange(ctx, start, org, KindSecretRotated, by, id, &e, err)
 	if err != nil {
-		return Client{}, "", err
+		return Client{}, "", ofClient(id, err)
 	}
 	return c, text, nil
 }
@@ -65,9 +65,11 @@ func (s *Service) rotate(ctx context.Context, org string, by Caller, id string, 
 // [ErrForbidden] and [ErrUnavailable].
 func (s *Service) RevokeSecret(ctx context.Context, org string, by Caller, id string, secretID uuid.UUID) error {
 	start := s.opts.Now()
+	gone := false
 	_, e, err := s.changeClient(ctx, org, KindSecretRevoked, by, id, func(c *Client) error {
 		at := slices.IndexFunc(c.Secrets, func(s ClientSecret) bool { return s.ID == secretID })
 		if at < 0 {
+			gone = true
 			return ErrNotFound
 		}
 		if !by.Access.Covers(c.Roles) {
@@ -77,7 +79,10 @@ func (s *Service) RevokeSecret(ctx context.Context, org string, by Caller, id st
 		return nil
 	})
 	s.observeChange(ctx, start, org, KindSecretRevoked, by, id, &e, err)
-	return err
+	if gone {
+		return of("secret", secretID.String(), err)
+	}
+	return ofClient(id, err)
 }
 
 // issue makes the text of a new secret.

@@ -265,7 +265,7 @@ func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uui
 	s.verified.empty(s.opts.Now(), err)
 	err = refused.of("revoke token", err)
 	s.observeChange(ctx, start, org, KindTokenRevoked, by, id.String(), &stored, err)
-	return err
+	return ofAccessToken(id, err)
 }
 
 // ListTokens returns a page of the organization's tokens, newest first, those that have ended included. Limit 0 means 50.

@@ -137,13 +137,13 @@ func TestDeleteClientEndsEverything(t *testing.T) {
 	r.refused(t, text)
 	_, _, err := r.Login(t.Context(), c.ID, secret)
 	assert.Equal(t, authmgmt.ErrInvalidClient, err)
-	assert.Equal(t, authmgmt.ErrNotFound, r.DeleteClient(t.Context(), "acme", admin, c.ID))
+	assert.ErrorIs(t, r.DeleteClient(t.Context(), "acme", admin, c.ID), authmgmt.ErrNotFound)
 
 	// Its ID is not given again, and nothing revives it.
 	_, err = r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{ID: c.ID, Name: "n", FullAccess: true}, secret)
-	assert.Equal(t, authmgmt.ErrExists, err)
+	assert.ErrorIs(t, err, authmgmt.ErrExists)
 	_, _, err = r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{ID: c.ID, Name: "n", FullAccess: true})
-	assert.Equal(t, authmgmt.ErrExists, err)
+	assert.ErrorIs(t, err, authmgmt.ErrExists)
 	r.refused(t, text)
 
 	trail := r.trail(t, "acme")
@@ -212,7 +212,7 @@ func TestRotateSecret(t *testing.T) {
 	assert.Empty(t, text)
 	for _, org := range []string{"acme", "globex"} {
 		_, _, err = r.RotateSecret(t.Context(), org, full, "unknown", 0)
-		assert.Equal(t, authmgmt.ErrNotFound, err)
+		assert.ErrorIs(t, err, authmgmt.ErrNotFound)
 	}
 }
 
@@ -223,8 +223,8 @@ func TestRevokeSecret(t *testing.T) {
 	changed, second, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, time.Hour)
 	require.NoError(t, err)
 	withSecond, _ := r.login(t, c.ID, second)
-	assert.Equal(t, authmgmt.ErrNotFound, r.RevokeSecret(t.Context(), "acme", admin, c.ID, uuid.New()))
-	assert.Equal(t, authmgmt.ErrNotFound, r.RevokeSecret(t.Context(), "globex", admin, c.ID, changed.Secrets[0].ID))
+	assert.ErrorIs(t, r.RevokeSecret(t.Context(), "acme", admin, c.ID, uuid.New()), authmgmt.ErrNotFound)
+	assert.ErrorIs(t, r.RevokeSecret(t.Context(), "globex", admin, c.ID, changed.Secrets[0].ID), authmgmt.ErrNotFound)
 	require.NoError(t, r.RevokeSecret(t.Context(), "acme", admin, c.ID, changed.Secrets[0].ID))
 	r.refused(t, withFirst)
 	_, err = r.VerifyToken(t.Context(), withSecond)
@@ -262,7 +262,7 @@ func TestTokensThatStandForThemselves(t *testing.T) {
 	_, err = r.ImportToken(t.Context(), "globex", full, authmgmt.NewToken{Subject: "ops", FullAccess: true, Lifetime: authmgmt.NoExpiry}, imported)
 	assert.Equal(t, authmgmt.ErrExists, err)
 
-	assert.Equal(t, authmgmt.ErrNotFound, r.RevokeToken(t.Context(), "globex", full, first.ID))
+	assert.ErrorIs(t, r.RevokeToken(t.Context(), "globex", full, first.ID), authmgmt.ErrNotFound)
 	require.NoError(t, r.RevokeToken(t.Context(), "acme", full, first.ID))
 	r.refused(t, imported)
 	r.advance(time.Hour)

@@ -104,7 +104,7 @@ func ExampleFaults() {
 	// Output:
 	// <nil>
 	// authmgmt: the store is unavailable: store client: authmgmttest: injected failure
-	// authmgmt: already exists
+	// authmgmt: already exists: client "b", or its secret
 }
 
 func ExampleOutage() {
