@@ -30,7 +30,7 @@ func (s *subject) vaultStats(t *testing.T, v vault.Vault, most int) vault.VaultS
 	return got
 }
 
-// all calls StatsAll, for the version 1 of the key that seals.
+// all calls StatsAll, for a version of the key that seals.
 func (s *subject) all(t *testing.T, seal, most int) vault.Totals {
 	t.Helper()
 	got, err := s.Store.StatsAll(t.Context(), seal, most)
@@ -250,8 +250,8 @@ var statsAllRules = []rule{
 			"version than the given one, and the fingerprints of retired versions.",
 	}, 0,
 		func(t *testing.T, s *subject) {
-			s.registers(t, vault.SealKey, 2, 1)
-			s.registers(t, vault.FingerprintKey, 2, 1, 3)
+			s.registers(t, vault.SealKey, 2, 1, 4)
+			s.registers(t, vault.FingerprintKey, 2, 1, 3, 4)
 			s.requires(t, 1)
 			a, b := s.customers(t), s.addVault(t, newVault(orgB, "customers"))
 			sealed := func(r vault.Row, version int) vault.Row {
@@ -259,10 +259,11 @@ var statsAllRules = []rule{
 				return r
 			}
 			s.adds(t, a, row("t1", email, "ann", 1, 2), sealed(row("t2", email, "bea", 1, 2, 3), 2), row("t3", "persons.phone", "cleo"))
-			s.adds(t, b, sealed(row("t1", email, "ann", 1, 2), 3), sealed(row("t2", "persons.phone", "bea"), 2))
+			s.adds(t, b, sealed(row("t1", email, "ann", 1, 2, 4), 3), sealed(row("t2", "persons.phone", "bea"), 2))
+			s.retires(t, vault.SealKey, 4, 0) // and not the fingerprint key of this number
 			keys := []vault.Key{
 				required(newKey(vault.FingerprintKey, 1)), required(newKey(vault.FingerprintKey, 2)), newKey(vault.FingerprintKey, 3),
-				newKey(vault.SealKey, 1), newKey(vault.SealKey, 2),
+				newKey(vault.FingerprintKey, 4), newKey(vault.SealKey, 1), newKey(vault.SealKey, 2), retired(newKey(vault.SealKey, 4)),
 			}
 			tokens, deleted := 5, 0
 			has := func(rewrap [5]int, remove int) { // rewrap by the version that is asked for
