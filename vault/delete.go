@@ -2,9 +2,10 @@ package vault
 
 import "context"
 
-// Delete forgets the value of a token. The token is never given again: who still has it learns nothing of another value. The value
-// gets another token if it is inserted again. It is [ErrTokenNotFound] if the vault has no such token, [ErrNotFound] if there is no such
-// vault.
+// Delete forgets the value of a token. The token is never given again: who still has it
+// learns nothing of another value. The value gets another token if it is inserted again.
+// The error is [ErrTokenNotFound] if the vault has no such token, [ErrNotFound] if there
+// is no such vault.
 func (s *Service) Delete(ctx context.Context, org, actor, vault, token string) error {
 	start := s.start()
 	err := s.delete(ctx, org, actor, vault, token)

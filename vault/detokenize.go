@@ -38,7 +38,7 @@ func (r Redaction) shows() int {
 // TokenItem asks for the value of a token.
 type TokenItem struct {
 	Token     string
-	Redaction Redaction // "" is the most that the caller may see; what is no redaction is [ErrInvalid]
+	Redaction Redaction // "" is the most that the caller may see; an unknown one is [ErrInvalid]
 }
 
 // Revealed is what is shown of a token's value.
@@ -51,7 +51,7 @@ type Revealed struct {
 // Allow says how much of the values of a field may be shown. It is asked for every column
 // that the value may be of, also for those that have left the schema or the group since:
 // columns of a group share their tokens, and the one that allows the least counts. A nil
-// Allow shows nothing, and so does the answer "". Any other answer that is no redaction
+// Allow shows nothing, and so does the answer "". Any other unknown redaction
 // is [ErrInvalid], and nothing is answered.
 type Allow func(Field) Redaction
 
@@ -59,9 +59,9 @@ type Allow func(Field) Redaction
 // has an event that says who saw how much of which tokens.
 //
 // It answers for all items or for none. The error is a [*BatchError] if items are to
-// blame: [ErrInvalid] if one asks for what is no redaction, [ErrTokenNotFound],
+// blame: [ErrInvalid] if one asks for an unknown redaction, [ErrTokenNotFound],
 // [ErrForbidden] if an item asks for more than allow says, or a [*TokenError] if what is
-// stored cannot be opened. It is [ErrNotFound] if there is no such vault, and
+// stored cannot be opened. The error is [ErrNotFound] if there is no such vault, and
 // [ErrTooMuch] if the values are longer than Options.MaxShown together.
 func (s *Service) Detokenize(ctx context.Context, org, actor, vault string, items []TokenItem, allow Allow) ([]Revealed, error) {
 	start := s.start()

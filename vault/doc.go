@@ -32,10 +32,11 @@
 //
 // # Moving from another vault
 //
-// [Service.Import] takes values with the tokens that they have elsewhere, so that the tables
-// which hold these tokens stay as they are. Give the columns formats that the tokens fit
-// ([Formats], or a [Tokenizer] of your own), and import pages of at most
-// [Service.MaxItems] items, of millions too: each page is stored as a whole or not at all.
-// Repeat a page after an error that is [ErrUnavailable]; what is there already is done.
-// The items that a page is refused for are named by their index.
+// [Service.Import] takes values with the tokens that they have elsewhere, so that the
+// tables which hold these tokens stay as they are. Give the columns formats that the
+// tokens fit ([Formats], or a [Tokenizer] of your own), and import page by page, at most
+// [Service.MaxItems] items each. A page is stored as a whole or not at all. After an
+// error that is [ErrUnavailable], repeat the page: what is there already is passed over.
+// If a page is refused, a [*BatchError] names the items to blame by their index; leave
+// them out, and import the others.
 package vault

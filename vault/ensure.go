@@ -11,16 +11,17 @@ import (
 
 // EnsureVault makes a vault unless it is there, for a program to call at every start. A
 // vault that is there with the same schema is left as it is and returned: nothing is
-// audited or observed. Of several callers at once one makes it, and all succeed.
+// audited or observed. If several call it at once, one makes the vault, and all succeed.
 //
-// A vault that is there with another schema is [ErrExists], and is left as it is, too:
-// change it by [Service.ChangeSchema], on purpose. A program of yesterday that starts once
-// more would else take away the columns that the one of today has added.
+// If the vault is there with another schema, the error is [ErrExists], and the vault
+// stays as it is: change it by [Service.ChangeSchema], on purpose. Otherwise an older
+// release of a program, started once more, would take away the columns that a newer one
+// has added. The other errors are [*ValidationError] and [ErrUnavailable].
 //
-// Schemas are the same if they have the same tables with the same columns, in whatever
-// order, for no order means anything. No tokenization can be left out or said. Formats and
-// masks are compared as they are written: what they mean is the Tokenizer's, so "" and
-// "uuid" differ.
+// Schemas are the same if they have the same tables with the same columns, in any order.
+// A Tokenization of "" is the same as [NoTokenization]. Formats and masks are compared as
+// they are written, because only the Tokenizer knows what they mean: "" and "uuid"
+// differ.
 func (s *Service) EnsureVault(ctx context.Context, org, actor, id string, schema Schema) (Vault, error) {
 	start := s.start()
 	v, made, err := s.ensureVault(ctx, org, actor, id, schema)

@@ -52,9 +52,9 @@ var (
 	ErrConflict = errors.New("vault: the schema was changed by somebody else")
 	// ErrTokenConflict: a value cannot be imported under its token. The token stands for
 	// another value or another column, or was deleted; or the value, of a deterministic
-	// column, has another token; or two items of the call contradict each other. Nothing was
-	// imported. Leave the item out, and replace its token, where you keep it, by one that
-	// Insert gives.
+	// column, has another token; or two items of the call contradict each other. Nothing
+	// was imported. Leave the item out, and replace its token, where you keep it, by one
+	// that Insert gives.
 	ErrTokenConflict = errors.New("vault: the token and its value contradict what is stored")
 	// ErrExhausted: no free token of the column's format was found. Give the column a format with more room.
 	ErrExhausted = errors.New("vault: the format has no room for another token")
@@ -118,8 +118,9 @@ func (e *BatchError) Unwrap() []error {
 	return errs
 }
 
-// namedError is an error that says what it is about, by the names that the caller gave. It
-// writes them when it is asked to: as a rule nobody reads the texts of a thousand items.
+// namedError is an error that says what it is about, by the names that the caller gave.
+// It writes them when it is asked to: as a rule nobody reads the texts of a thousand
+// items.
 type namedError struct {
 	err  error
 	join string // what stands between its text and the name

@@ -19,15 +19,16 @@ import (
 // Tokenizer makes the tokens of new values, and knows those that others made.
 //
 // Tokens and CheckTokens take many values at once, of any columns, as many as Limits
-// says. They answer for each, in their order; with another number of answers, or the
-// error of a call, the tokenizer is unavailable. The error of a value is [ErrFormat] or
-// [ErrExhausted]; any other means that the tokenizer is unavailable. No error holds a
-// value.
+// says. They return an answer for each, in their order. The error of a value is
+// [ErrFormat] or [ErrExhausted]. Any other error of a value, an error of the call, and
+// another number of answers mean that the tokenizer is unavailable: the service fails
+// with [ErrUnavailable]. None of the errors holds a value.
 //
 // A Tokenizer is safe for concurrent use. It keeps nothing of its arguments and changes
 // none; results are the receiver's own.
 type Tokenizer interface {
-	// CheckFormat returns an error that says what a column's Format may be, if it is not that.
+	// CheckFormat returns an error that says what a column's Format may be, unless it is
+	// one of these.
 	CheckFormat(format string) error
 
 	// Limits returns the most that one call of Tokens or CheckTokens takes. [New] asks
@@ -36,18 +37,17 @@ type Tokenizer interface {
 
 	// Tokens returns a random token for each value that is about to be stored: 1 to 255
 	// bytes of UTF-8, without U+0000. It must not be computable from the value, for it is
-	// what everybody may see. The service stores it under a unique constraint, and asks
-	// again if it is taken; so it may also be that two tokens of a call are the same.
+	// what everybody may see. If a token is taken already, or comes twice in a call, the
+	// service asks for another one.
 	//
-	// A value that does not fit the format of its field is an error that wraps
-	// [ErrFormat] and says what would fit. It is [ErrExhausted] if there are no further
-	// tokens.
+	// If a value does not fit the format of its field, its error wraps [ErrFormat] and
+	// says what would fit. If the format has no further tokens, its error is
+	// [ErrExhausted].
 	Tokens(ctx context.Context, requests []TokenRequest) ([]TokenResult, error)
 
-	// CheckTokens says of values and the tokens that they have elsewhere whether these
-	// fit: nil, or an error that wraps [ErrFormat] and says what would, if the value or
-	// the token does not fit the field's format. A token that equals its value never
-	// fits.
+	// CheckTokens says whether values, and the tokens that they have elsewhere, fit the
+	// format of their field: nil for each pair that fits, else an error that wraps
+	// [ErrFormat] and says what would fit. A token that equals its value never fits.
 	CheckTokens(ctx context.Context, pairs []TokenPair) ([]error, error)
 }
 

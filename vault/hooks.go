@@ -160,7 +160,7 @@ func (s *Service) ask(ctx context.Context, allow Allow, f Field) (Redaction, err
 	case err != nil:
 		return "", unavailable("ask how much may be shown", err)
 	case r != "" && !r.known():
-		return "", fmt.Errorf("%w: Allow returned what is no redaction", ErrInvalid)
+		return "", fmt.Errorf("%w: Allow returned an unknown redaction", ErrInvalid)
 	}
 	return r, nil
 }

@@ -20,24 +20,25 @@ type ImportItem struct {
 // errImportToken says what is wrong with an item that has no token.
 var errImportToken = fmt.Errorf("%w: give it the token that it has, of 1 to 255 bytes of UTF-8, without U+0000", ErrInvalid)
 
-// Import stores values under the tokens that they have elsewhere: those of another vault
-// service, say, which must stay as they are in the tables that they were given to. It
-// stores all items or none, and writes an audit event with the tokens of all of them.
+// Import stores values under the tokens that they have elsewhere: in another vault
+// service, say, whose tokens stand in tables that shall stay as they are. It stores all
+// items or none, and writes an audit event with the tokens of all of them.
 //
-// A token must fit the format of its column ([Tokenizer], CheckTokens), and is never its
-// value. An item that is there already is done, so repeat a call whose answer was lost. A
-// value of a deterministic column has one token; one of a random column can have several.
+// A token must fit the format of its column, as Tokenizer.CheckTokens says, and must not
+// be the value itself. An item that is stored already is passed over, so a call whose
+// answer was lost can be repeated; its audit event is written again. A value of a
+// deterministic column has one token; one of a random column can have several.
 //
-// The error is a [*BatchError] if items are to blame, and says which ones: as Insert says
-// it, then [ErrFormat] for values or tokens that do not fit, then [ErrTokenConflict]; or
-// a [*TokenError] if what is stored under a token cannot be opened, to be compared. It is
-// [ErrNotFound] if there is no such vault.
+// The error is a [*BatchError] if items are to blame, and says which ones: first those
+// that Insert would refuse, then [ErrFormat] for values or tokens that do not fit, then
+// [ErrTokenConflict]. It is a [*TokenError] if what is stored under a token has to be
+// compared and cannot be opened, [ErrNotFound] if there is no such vault, and
+// [ErrUnavailable] if it is not known whether the items were stored.
 //
 // Whoever may import can find out whether a value that they guess has a token: a conflict
 // says so, and success says which. They can also have the vault give out tokens of their
 // own choice. So this is for those who may do everything. A host that offers it to others
-// asks first whether they may: package authmgmt has the action ActionImportTokens for it,
-// as in Access.Allows(ActionImportTokens, ...) of the vault.
+// first asks their Access whether it allows authmgmt.ActionImportTokens on the vault.
 func (s *Service) Import(ctx context.Context, org, actor, vault string, items []ImportItem) error {
 	start := s.start()
 	err := s.importItems(ctx, org, actor, vault, items)
@@ -123,7 +124,8 @@ type importedRow struct {
 	items []int
 }
 
-// add makes rows of items. It is [ErrTokenConflict] if items contradict each other.
+// add makes rows of items. The error is [ErrTokenConflict] if items contradict each
+// other.
 func (in *importation) add(ctx context.Context, versions *Versions, items []ImportItem, batches []*batch) error {
 	places := make([]place, len(items))
 	for _, b := range batches {

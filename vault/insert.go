@@ -9,8 +9,8 @@ import (
 // Insert stores values and returns a token for each, in their order. A value of a deterministic column that is there already keeps its
 // token, whoever else inserts it at the same time, on this machine or another one. A value of a random column gets a new one each time.
 //
-// It stores all items or none. The error is a [*BatchError] if items are to blame, and says which ones. It is [ErrNotFound] if there is no
-// such vault.
+// It stores all items or none. The error is a [*BatchError] if items are to blame, and
+// says which ones. The error is [ErrNotFound] if there is no such vault.
 func (s *Service) Insert(ctx context.Context, org, actor, vault string, items []Item) ([]string, error) {
 	start := s.start()
 	tokens, err := s.insert(ctx, org, vault, items)

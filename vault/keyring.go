@@ -18,9 +18,10 @@ import (
 // versions, which are numbers above 0. A version never stands for another key than it did
 // before.
 //
-// The service notices another key under a known number for those that make fingerprints.
-// For those that seal it does not: their values read as corrupt. A keyring whose two
-// kinds of keys can be mixed up should notice by itself.
+// If another key is loaded under a known version of those that make fingerprints, the
+// service notices, and refuses it: [ErrWrongKey]. It cannot notice that of a key that
+// seals: the values read as corrupt. A keyring that can be given the right key of one
+// purpose together with a wrong one of the other should check that itself.
 //
 // # Batches
 //
@@ -42,44 +43,50 @@ import (
 // could not be had, while the others were. [ErrUnknownKey] and, as the error of an item
 // of Open, [ErrCorrupt] mean what they say. Every other error means that the keyring is
 // unavailable: then the service fails with [ErrUnavailable], and has stored and shown
-// nothing of the batch. So does it if there are not as many results as items, or one that
-// is neither a result nor an error. An error of a network or a quota must never be
-// ErrCorrupt: the service reports the token as damaged then.
+// nothing of the batch. The same happens if there are not as many results as items, or if
+// one is neither a result nor an error. An error of a network or a quota must never be
+// ErrCorrupt, for then the service reports the token as damaged.
 //
-// The service does not repeat a call, but for [ErrUnknownKey] when Versions has changed
-// meanwhile. A keyring may repeat what failed for a moment, the failed items alone if it
-// likes, until ctx ends: no call leaves anything behind.
+// The service does not repeat a call, except after [ErrUnknownKey] when Versions has
+// changed meanwhile. A keyring may itself repeat what failed for a moment, or only the
+// items that failed, until ctx ends: no call leaves anything behind.
 //
 // Every method is safe for concurrent use. A Keyring keeps nothing of its arguments and
-// changes none but dst; results are the receiver's own. No error of it holds a value or a
-// key.
+// changes none but dst; results are the receiver's own. None of its errors holds a value
+// or a key. It prints as [redacted] through every verb and in logs, and shows nothing as
+// JSON.
 type Keyring interface {
-	// Versions says which versions are loaded. It is asked before each operation, so it
-	// should be quick. The caller does not change it.
+	// Versions says which versions are loaded. It is called before each operation, so it
+	// should be quick, and not ask another machine each time. The caller does not change
+	// the result.
 	Versions(ctx context.Context) (Versions, error)
 
 	// Limits returns the most that one call of Fingerprint, Seal or Open takes. [New]
 	// asks for it once; it must not change.
 	Limits() BatchLimits
 
-	// Fingerprint writes a keyed digest of each item's value to dst, which is as long as
-	// items; else it is an error. The same version, scope and value always give the same
-	// fingerprint. Without the key nobody can compute one, confirm one, or tell whether
-	// fingerprints of different scopes or versions are of one value.
+	// Fingerprint writes a keyed digest of each item's value to dst. If dst is not as
+	// long as items, that is an error. The same version, scope and value always give the
+	// same fingerprint. Without the key nobody can compute one, confirm one, or tell
+	// whether fingerprints of different scopes or versions are of one value.
 	//
 	// When the service first sees a version, it asks for the fingerprint of the empty
 	// value in a scope without organization and vault, to tell whether it is the key that
 	// the store knows.
 	//
-	// It is [ErrUnknownKey] if the version is not loaded. There are no errors of items,
-	// as no value can be to blame. A call that fails leaves dst as it was.
+	// The error is [ErrUnknownKey] if the version is not loaded. Items have no errors of
+	// their own, as a value cannot be to blame. A call that fails leaves dst as it was.
 	Fingerprint(ctx context.Context, version int, items []FingerprintItem, dst []Fingerprint) error
 
 	// Seal encrypts values so that each opens only with the same scope and token. It
 	// returns a result for each item, in their order. It is randomized: nobody can tell
-	// whether two ciphertexts are of one value, also if they are of one batch. It uses
+	// whether two ciphertexts are of one value, even within a batch. It uses
 	// Versions.Seal, or what that has become meanwhile; results of one call may be of
 	// different versions.
+	//
+	// A key management service may answer with text, such as base64. Decode that, and
+	// encode it again to open it: one ciphertext has several texts, and Open must refuse
+	// every change of what Seal returned.
 	Seal(ctx context.Context, items []SealItem) ([]SealResult, error)
 
 	// Open returns what was sealed: a result for each item, in their order. An item's
@@ -131,7 +138,7 @@ type OpenResult struct {
 type Versions struct {
 	Fingerprint int   // the primary version of fingerprints: what lookups begin with
 	Lookup      []int // further versions of fingerprints: written with each insertion, and asked where the primary one finds nothing
-	Seal        int   // the version that seals
+	Seal        int   // the version that seals; which further ones are loaded shows when Open is called
 }
 
 // fingerprints returns the primary version and the others.

@@ -30,13 +30,13 @@ const (
 	maxPageColumns   = 20_000 // see Vault.columns; a page ends with the vault that reaches it
 )
 
-// ListVaults returns a page of the organization's vaults, with their schemas, by ID. It is
-// not of one moment: a vault that comes meanwhile may be there or not.
+// ListVaults returns a page of the organization's vaults, with their schemas, by ID. It
+// is not of one moment: a vault that comes meanwhile may be there or not.
 //
 // Schemas can be large (40,000 columns), so a page is bounded by them, too: it ends with
 // the vault by which it has 20,000 tables, columns and past columns, though it may hold
-// fewer vaults than Limit then. Next says whether others follow. Beyond that, no more than
-// seven further schemas are in memory at a time.
+// fewer vaults than Limit then. Next says whether others follow. Beyond that, no more
+// than seven further schemas are in memory at a time.
 //
 // Errors are [*ValidationError], for a Limit outside 0 to [MaxPageSize], and
 // [ErrUnavailable]. An organization that nobody has heard of has no vaults.
@@ -75,7 +75,8 @@ func (s *Service) ListVaults(ctx context.Context, org string, q VaultQuery) (Vau
 	}
 }
 
-// columns says how large a vault's schema is: its tables, their columns, and the past ones.
+// columns says how large a vault's schema is: its tables, their columns, and the past
+// ones.
 func (v *Vault) columns() int {
 	n := len(v.Schema.Tables) + len(v.Past)
 	for i := range v.Schema.Tables {

@@ -37,9 +37,10 @@ const (
 	KindKeyRetired    Kind = "key_retired"
 )
 
-// Observation is one call of the service. It never holds a value. Err may name a token whose
-// value is corrupt, and the vault. It does not name tables, columns and groups that there
-// are not, as the error does that the caller gets: somebody may have written a value there.
+// Observation is one call of the service. It never holds a value. Err may name the vault,
+// and a token whose value is corrupt. Unlike the error that the caller gets, it does not
+// name tables, columns and groups that do not exist: somebody may have written a value in
+// place of a name.
 type Observation struct {
 	Kind         Kind
 	Organization string // "" for the rotation of keys

@@ -151,9 +151,11 @@ func (s *Service) reseal(ctx context.Context, rows []Row, broken *brokenRows) (i
 	return changed, unavailable("store ciphertexts", err)
 }
 
-// Retire is the last step of a rotation: it forgets what is stored under a version, and refuses it from then on. Then the keyring need not
-// load it any more. It is [ErrKeyInUse] as long as something needs the version: the keyring as its primary one, a value that has no fingerprint
-// of another required version, or a value that is sealed under it. Cut off, it is called again. progress may be nil.
+// Retire is the last step of a rotation: it forgets what is stored under a version, and
+// refuses it from then on. Then the keyring need not load it any more. The error is
+// [ErrKeyInUse] as long as something needs the version: the keyring as its primary one, a
+// value that has no fingerprint of another required version, or a value that is sealed
+// under it. Cut off, it is called again. progress may be nil.
 func (s *Service) Retire(ctx context.Context, p Purpose, version int, progress func(Progress)) error {
 	start := s.start()
 	removed, err := s.retire(ctx, p, version, progress)
@@ -243,8 +245,8 @@ func (s *Service) complete(ctx context.Context, version int) (bool, error) {
 	}
 }
 
-// eachRow goes through the pages of a scan and does something with the rows of each. It returns what was done, and the rows that could not
-// be read.
+// eachRow goes through the pages of a scan and does something with the rows of each. It
+// returns what was done, and the rows that could not be read.
 func (s *Service) eachRow(
 	ctx context.Context, scan func(after ScanPosition) (RowPage, error), do func([]Row, *brokenRows) (int, error),
 ) (done int, err error) {

@@ -40,9 +40,9 @@ type Totals struct {
 // by indexes, so that a call costs little however much is kept. All that one call returns
 // is of one moment.
 type Counter interface {
-	// Stats counts what an organization has; nothing, if nobody has heard of it. If it has
-	// more than most vaults, or ever had tokens in more than most scopes, Tokens and Deleted
-	// may leave out some, with More.
+	// Stats counts what an organization has; one that is unknown has nothing. If there
+	// are more than most vaults, or more than most scopes that ever had tokens, Tokens
+	// and Deleted may be less than they are, with More.
 	Stats(ctx context.Context, org string, most int) (Stats, error)
 
 	// VaultStats counts what a vault has, as Stats does, or returns [ErrNotFound].
@@ -68,8 +68,8 @@ func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 	return stats, nil
 }
 
-// VaultStats counts what a vault has, and is as cheap as Stats. It is [ErrNotFound] if there
-// is no such vault.
+// VaultStats counts what a vault has, and is as cheap as Stats. The error is
+// [ErrNotFound] if there is no such vault.
 func (s *Service) VaultStats(ctx context.Context, org, id string) (VaultStats, error) {
 	if !isVaultID(org, id) {
 		return VaultStats{}, ErrNotFound
@@ -82,14 +82,15 @@ func (s *Service) VaultStats(ctx context.Context, org, id string) (VaultStats, e
 }
 
 // StatsAll counts what all organizations have together, and what a rotation of the keys
-// still has to do: for the metrics of who runs the service. ToRewrap counts what is not
-// sealed under the keyring's Versions.Seal. Each number is exact up to [mortise.MaxCount],
-// and "at least" that beyond. It takes longer than Stats where there are very many columns.
+// still has to do: for the metrics of those who run the service. ToRewrap counts what is
+// not sealed under the keyring's Versions.Seal. Each number is exact up to
+// [mortise.MaxCount], and "at least" that beyond. It takes longer than Stats where there
+// are very many columns.
 //
-// It does not say how many values [Service.Backfill] has still to look at: that they have a
-// fingerprint only a look at each of them tells. [Service.KeyStatus] counts those and all
-// others to the end, by version, which takes as long as there are tokens; StatsAll does
-// not. Errors are [ErrUnavailable], if the store or the keyring is away.
+// It does not say how many values still lack a fingerprint of a new version, which
+// [Service.Backfill] gives them: to know that, one has to look at each value.
+// [Service.KeyStatus] does so, and takes longer the more tokens there are. The error is
+// [ErrUnavailable] if the store or the keyring is away.
 func (s *Service) StatsAll(ctx context.Context) (Totals, error) {
 	versions, err := s.keyring.Versions(ctx)
 	if err != nil {

@@ -32,14 +32,16 @@ type Vaults interface {
 	// Vault returns a vault, or [ErrNotFound].
 	Vault(ctx context.Context, org, id string) (Vault, error)
 
-	// ListVaults returns at most limit vaults of the organization whose ID comes after the
-	// given one, by ID (as bytes); none if limit is below 1. Whether the organization has
-	// ever had a vault does not matter.
+	// ListVaults returns at most limit vaults of the organization whose ID comes after
+	// the given one, by ID (as bytes); none if limit is below 1. Whether the organization
+	// has ever had a vault does not matter.
 	ListVaults(ctx context.Context, org, after string, limit int) ([]Vault, error)
 
-	// PutVault stores v and the audit event. If v.Revision is 1, it is a new vault: [ErrExists] if there is one. Else it takes the place of
-	// the stored one, whose Revision must be one less: [ErrConflict] if it is another, [ErrNotFound] if there is none. CreatedAt does not
-	// change then. It is [ErrScopeInUse], and nothing changes, if one of the scopes of the vault that left names has a deterministic row
+	// PutVault stores v and the audit event. If v.Revision is 1, it is a new vault:
+	// [ErrExists] if there is one. Else it takes the place of the stored one, whose
+	// Revision must be one less: [ErrConflict] if it is another, [ErrNotFound] if there
+	// is none. CreatedAt does not change then. The error is [ErrScopeInUse], and nothing
+	// changes, if one of the scopes of the vault that left names has a deterministic row
 	// that is not deleted.
 	PutVault(ctx context.Context, v Vault, left []string, a AuditEvent) error
 }
@@ -47,54 +49,55 @@ type Vaults interface {
 // Tokens is the part of a [Store] that keeps tokens. A token is unique within its vault, and is never given again, not even after it was
 // deleted.
 type Tokens interface {
-	// FindTokens returns the tokens of fingerprints: for each lookup a slice as long as its
-	// Fingerprints, with "" where there is none. What it finds under a retired version is
-	// left open. It is [ErrNotFound] if there is no such vault, and [ErrStale] if its
-	// revision is another.
+	// FindTokens returns the tokens of fingerprints: for each lookup a slice as long as
+	// its Fingerprints, with "" where there is none. What it finds under a retired
+	// version is left open. The error is [ErrNotFound] if there is no such vault, and
+	// [ErrStale] if its revision is another.
 	FindTokens(ctx context.Context, org, vault string, revision int64, lookups []Lookup) ([][]string, error)
 
 	// InsertTokens stores rows, all or none, and returns a token for each. A row with fingerprints, one of which is stored in its scope
 	// already or belongs to an earlier row of the call that is stored, is not stored: the token is the one that is there. (Of several, the one of the first
 	// fingerprint counts.) That token gets the fingerprints of versions that it has none of, but for those that are another token's.
 	//
-	// It is [ErrNotFound] or [ErrStale] as for FindTokens. It is [ErrUnknownKey] if a row
-	// with fingerprints lacks one of a version that is required ([Key.Required]), and
+	// The error is [ErrNotFound] or [ErrStale] as for FindTokens; [ErrUnknownKey] if a
+	// row with fingerprints lacks one of a version that is required ([Key.Required]); and
 	// [ErrKeyRetired] if a row is sealed under a version that is retired. Fingerprints of
-	// a retired version count for nothing and are not stored. It is a [*TakenError] if
-	// the tokens of rows that would be stored are there already, deleted ones included,
-	// or are those of earlier rows of the call that would be. A store that bounds what an
-	// organization keeps returns [ErrFull] when the bound is reached. If several of these
-	// apply, it is one of them, whichever.
+	// a retired version count for nothing and are not stored. The error is a
+	// [*TakenError] if the tokens of rows that would be stored are there already, deleted
+	// ones included, or are those of earlier rows of the call that would be. A store that
+	// bounds what an organization keeps returns [ErrFull] when the bound is reached. If
+	// several of these apply, the error is any one of them.
 	InsertTokens(ctx context.Context, org, vault string, revision int64, rows []Row) ([]string, error)
 
 	// Rows returns the rows of tokens, in their order, without Fingerprints. Where there is none, or it was deleted, the Row is zero. It is
 	// [ErrNotFound] if there is no such vault.
 	Rows(ctx context.Context, org, vault string, tokens []string) ([]Row, error)
 
-	// ListRows returns at most limit rows of a vault whose token comes after the given one, by token (as bytes), without Fingerprints and
-	// without those that were deleted. It is [ErrNotFound] if there is no such vault.
+	// ListRows returns at most limit rows of a vault whose token comes after the given
+	// one, by token (as bytes), without Fingerprints and without those that were deleted.
+	// The error is [ErrNotFound] if there is no such vault.
 	ListRows(ctx context.Context, org, vault, after string, limit int) ([]Row, error)
 
 	// DeleteToken forgets the value and the fingerprints of a token, and stores the audit
-	// event. It is [ErrTokenNotFound] if there is no such token, no such vault, or it was
-	// deleted before.
+	// event. The error is [ErrTokenNotFound] if there is no such vault or token, or if
+	// the token was deleted before.
 	DeleteToken(ctx context.Context, org, vault, token string, a AuditEvent) error
 }
 
 // Imports is the part of a [Store] that takes tokens which were given elsewhere.
 type Imports interface {
-	// ImportTokens stores rows under the tokens that they bring, all or none, and the audit
-	// event, in one step. A row whose token is there with the same Scope, Deterministic and
-	// Sealed is not stored again: what is there gets the fingerprints of versions that it
-	// has none of.
+	// ImportTokens stores rows under the tokens that they bring, all or none, and the
+	// audit event, in one step. A row whose token is there with the same Scope,
+	// Deterministic and Sealed is not stored again: what is there gets the fingerprints
+	// of versions that it has none of.
 	//
-	// It is a [*TakenError] if rows contradict what is stored, or each other, and nothing
-	// changes: if their tokens are there otherwise, deleted ones included, or are those of
-	// earlier rows of the call; or if a fingerprint of theirs is stored in their scope as
-	// another token's, or belongs to an earlier row of the call. It is [ErrNotFound],
-	// [ErrStale], [ErrUnknownKey], [ErrKeyRetired] or [ErrFull] as InsertTokens is, and
-	// fingerprints of a retired version count for nothing here, too. If several of these
-	// apply, it is one of them, whichever.
+	// If rows contradict what is stored, or each other, the error is a [*TakenError], and
+	// nothing changes. A row does so if its token stands for something else or was
+	// deleted, if one of its fingerprints is stored in its scope as another token's, or
+	// if its token or one of its fingerprints belongs to an earlier row of the call.
+	// [ErrNotFound], [ErrStale], [ErrUnknownKey], [ErrKeyRetired] and [ErrFull] are as
+	// for InsertTokens, and fingerprints of a retired version count for nothing here,
+	// too. If several of these apply, the error is any one of them.
 	ImportTokens(ctx context.Context, org, vault string, revision int64, rows []Row, a AuditEvent) error
 }
 
@@ -144,7 +147,8 @@ type Lookup struct {
 var ErrStale = errors.New("vault: the vault has another revision")
 
 // TakenError is what [Tokens.InsertTokens] and [Imports.ImportTokens] return if tokens
-// cannot be given. A Service makes others and tries again; those of an import it looks at.
+// cannot be given. For an insertion, a [Service] makes other tokens and tries again; for
+// an import, it finds out which items are to blame.
 type TakenError struct {
 	Rows []int // the rows of the call whose tokens are taken, in order
 }
@@ -179,12 +183,15 @@ type Keys interface {
 	// stored. The first fingerprint version of all becomes required.
 	RegisterKey(ctx context.Context, k Key) (Key, error)
 
-	// RequireKey makes a fingerprint version required. It is [ErrUnknownKey] if it is not known, [ErrKeyRetired] if it is retired.
+	// RequireKey makes a fingerprint version required. The error is [ErrUnknownKey] if it
+	// is not known, [ErrKeyRetired] if it is retired.
 	RequireKey(ctx context.Context, version int) error
 
-	// RetireKey retires a version; a retired fingerprint version is not required any more. It is [ErrUnknownKey] if the version is not
-	// known; [ErrKeyInUse] if it is a fingerprint version and the successor is not another one that is required, or if it is a version that seals
-	// and a row that is not deleted is sealed under it. For a key that seals, successor means nothing. To retire a retired one does nothing.
+	// RetireKey retires a version; a retired fingerprint version is not required any
+	// more. The error is [ErrUnknownKey] if the version is not known; [ErrKeyInUse] if it
+	// is a fingerprint version and the successor is not another one that is required, or
+	// if it is a version that seals and a row that is not deleted is sealed under it. For
+	// a key that seals, successor means nothing. To retire a retired one does nothing.
 	RetireKey(ctx context.Context, p Purpose, version, successor int) error
 
 	// KeyUsage counts what is stored under the versions of keys. It may take a while, and need not be of one moment.
@@ -205,32 +212,35 @@ type KeyUsage struct {
 // RowsWithoutFingerprint and RowsNotSealedUnder scan. A scan begins at the zero position,
 // goes on at the Next of each page, and ends with a page whose Next is zero. It returns
 // each row once that is there and selected from its beginning to its end, without
-// Fingerprints, in an order of the store's own: that in which it reads them fastest. A row
-// that comes, goes or changes meanwhile comes once or not at all. What is on a page was
-// there and selected when the page was asked for.
+// Fingerprints, in an order of the store's own: that in which it reads them fastest. A
+// row that comes, goes or changes meanwhile comes once or not at all. What is on a page
+// was there and selected when the page was asked for.
 //
-// A position stays good while rows are added, changed and deleted. A text that is no
-// position of the store is an error, but none of the sentinels of this package. With a
-// limit below 1 the page is zero.
+// A position stays good while rows are added, changed and deleted. For a text that the
+// store did not return as a position, the error is none of this package's sentinels. With
+// a limit below 1 the page is zero.
 type Rotation interface {
 	// RowsWithoutFingerprint returns a stretch of a scan of the deterministic rows that
 	// have no fingerprint of the version: at most limit rows.
 	RowsWithoutFingerprint(ctx context.Context, version int, after ScanPosition, limit int) (RowPage, error)
 
-	// AddFingerprints stores a fingerprint of the version for each row that is still there and has none. It returns the rows whose
-	// fingerprint is another row's of the same scope; those stay without one. It is [ErrKeyRetired] if the version is retired.
+	// AddFingerprints stores a fingerprint of the version for each row that is still
+	// there and has none. It returns the rows whose fingerprint is another row's of the
+	// same scope; those stay without one. The error is [ErrKeyRetired] if the version is
+	// retired.
 	AddFingerprints(ctx context.Context, version int, of []RowFingerprint) (refused []RowID, err error)
 
 	// RowsNotSealedUnder returns a stretch of a scan of the rows that are sealed under
 	// another version: at most limit rows.
 	RowsNotSealedUnder(ctx context.Context, version int, after ScanPosition, limit int) (RowPage, error)
 
-	// Reseal stores To for each row that still has From, and returns how many those were. It is [ErrKeyRetired] if the version of a To is
-	// retired; then it changes nothing.
+	// Reseal stores To for each row that still has From, and returns how many those were.
+	// The error is [ErrKeyRetired] if the version of a To is retired; then it changes
+	// nothing.
 	Reseal(ctx context.Context, rows []Resealed) (changed int, err error)
 
-	// RemoveFingerprints removes at most limit fingerprints of a version that is retired, and returns how many. It is [ErrKeyInUse] if the version is not
-	// retired.
+	// RemoveFingerprints removes at most limit fingerprints of a version that is retired,
+	// and returns how many. The error is [ErrKeyInUse] if the version is not retired.
 	RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error)
 }
 
@@ -238,8 +248,8 @@ type Rotation interface {
 // what it says. The zero value is the beginning of a scan.
 type ScanPosition string
 
-// RowPage is a stretch of a scan. It may hold fewer rows than it could, or none, though the
-// scan goes on: that is how a store bounds the work of one call.
+// RowPage is a stretch of a scan. It may hold fewer rows than it could, or none, though
+// the scan goes on: that is how a store bounds the work of one call.
 type RowPage struct {
 	Rows []Row
 	Next ScanPosition // zero: the scan has ended

@@ -6,8 +6,8 @@ import (
 
 // Tokenize returns the tokens of values that were inserted, one for each item, in their order. It never inserts anything.
 //
-// It answers for all items or for none. The error is a [*BatchError] if items are to blame, and says which ones. It is [ErrNotFound] if there is no
-// such vault.
+// It answers for all items or for none. The error is a [*BatchError] if items are to
+// blame, and says which ones. The error is [ErrNotFound] if there is no such vault.
 func (s *Service) Tokenize(ctx context.Context, org, vault string, items []Item) ([]string, error) {
 	start := s.start()
 	tokens, err := s.tokenize(ctx, org, vault, items)

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// CreateVault makes a vault. It is [ErrExists] if the organization has one of this ID. For
-// a vault that a program needs at every start there is [Service.EnsureVault].
+// CreateVault makes a vault. The error is [ErrExists] if the organization has one of this
+// ID. For a vault that a program needs at every start there is [Service.EnsureVault].
 func (s *Service) CreateVault(ctx context.Context, org, actor, id string, schema Schema) (Vault, error) {
 	start := s.start()
 	v, err := s.createVault(ctx, org, actor, id, schema)

@@ -84,7 +84,8 @@ func (c *scan) from(t *testing.T, after vault.ScanPosition, limit int, between f
 	return nil
 }
 
-// first returns the first page that has rows. It fails if there is none, or none behind it.
+// first returns the first page that has rows. It fails if there is none, or none behind
+// it.
 func (c *scan) first(t *testing.T, limit int) vault.RowPage {
 	t.Helper()
 	var page vault.RowPage
@@ -140,9 +141,9 @@ func sameRows(t *testing.T, want, got []vault.Row) {
 	}
 }
 
-// spread stores vaults of several organizations, with rows in each that the scan selects and
-// others between them, and returns the former. Names are such that parts glued together, or
-// compared by anything but bytes, are taken for others.
+// spread stores vaults of several organizations, with rows in each that the scan selects
+// and others between them, and returns the former. Names are such that parts glued
+// together, or compared by anything but bytes, are taken for others.
 func (c *scan) spread(t *testing.T) []vault.Row {
 	t.Helper()
 	var selected []vault.Row

@@ -14,9 +14,11 @@ import (
 // your own program does then. The zero value injects nothing. Set the hooks before the
 // first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
-// An op is the interface and the method, as in "Vaults.PutVault", "Tokens.InsertTokens", "Imports.ImportTokens",
-// "Keys.RegisterKey", "Rotation.Reseal", "Audit.AddAuditEvent" or "Keyring.Fingerprint". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one to some ops. A hook may
-// also panic, block or call other parts of the program: whatever can happen while a backend is being called.
+// An op is the interface and the method, as in "Vaults.PutVault", "Tokens.InsertTokens",
+// "Imports.ImportTokens", "Keys.RegisterKey", "Rotation.Reseal", "Audit.AddAuditEvent" or
+// "Keyring.Fingerprint". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one
+// to some ops. A hook may also panic, block or call other parts of the program: whatever
+// can happen while a backend is being called.
 type Faults struct {
 	// Before runs before the backend is called. If it returns an error, that is the answer, and the backend is not called.
 	Before func(op string) error
@@ -55,7 +57,8 @@ func callFor[T any](f *Faults, op string, do func() (T, error)) (result T, err e
 	return result, nil
 }
 
-// Store wraps a store. The ops are the methods of "Vaults", "Tokens", "Imports", "Keys", "Rotation" and "Audit".
+// Store wraps a store. The ops are the methods of "Vaults", "Tokens", "Imports", "Keys",
+// "Rotation" and "Audit".
 func (f *Faults) Store(s vault.Store) vault.Store { return &faultyStore{s, f} }
 
 type faultyStore struct {

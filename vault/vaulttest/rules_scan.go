@@ -11,7 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// scanRules say how the scans of a rotation go through the rows of all organizations, each with rules of its own.
+// scanRules say how the scans of a rotation go through the rows of all organizations,
+// each with rules of its own.
 func scanRules() []rule {
 	return slices.Concat(
 		scanRulesOf("RowsWithoutFingerprint", "rotation/rows-without-fingerprint-", func(s *subject) *scan { return s.scanWithout(2) }),

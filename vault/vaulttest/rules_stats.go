@@ -41,8 +41,8 @@ func (s *subject) all(t *testing.T, seal, most int) vault.Totals {
 	return got
 }
 
-// has requires that a vault, which is its organization's only one and the only one of all,
-// has so many tokens and deleted ones, by whatever way they are counted.
+// has requires that a vault, which is its organization's only one and the only one of
+// all, has so many tokens and deleted ones, by whatever way they are counted.
 func (s *subject) has(t *testing.T, v vault.Vault, tokens, deleted int) {
 	t.Helper()
 	n, gone := exactly(tokens), exactly(deleted)
