@@ -28,13 +28,13 @@ var rows = []row{
 	// Domains: the helpers in internal/, never each other.
 	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
 	{pkg: "vault", code: []string{root, "internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
-	{pkg: "authmgmt", code: []string{"internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
+	{pkg: "authmgmt", code: []string{root, "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
 	{pkg: "audiosearch", code: []string{root, "internal/lostjobs", "internal/..."}, tests: mediaTests},
 
 	// Conformance suites and fakes: their domain, what the fakes run on, and what all suites share.
 	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "vault/vaulttest", code: []string{root, "vault", "vault/localkeys", "storage/memory", sharedRules, "internal/fault"}},
-	{pkg: "authmgmt/authmgmttest", code: []string{"authmgmt", "storage/memory", sharedRules, "internal/fault"}},
+	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fault"}},
 
 	// Plugs: their domain. columnar is what backends keep and rank scores with.
