@@ -3,8 +3,6 @@ package vault
 import (
 	"errors"
 	"fmt"
-
-	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // partEnd returns where the part of items ends that begins at from and fits into one
@@ -59,19 +57,8 @@ func (it *OpenItem) size() int        { return len(it.Sealed.Ciphertext) }
 func (r *TokenRequest) size() int     { return len(r.Value.Reveal()) }
 func (p *TokenPair) size() int        { return len(p.Value.Reveal()) }
 
-// callError is the error of a whole call. What it says of one item says nothing, for
-// nobody knows of which.
-func callError(err error) error {
-	hook.Probe(err)
-	for _, ofItem := range []error{ErrCorrupt, ErrFormat, ErrExhausted} {
-		if errors.Is(err, ofItem) {
-			return fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
-	}
-	return err
-}
-
-// errNoAnswer is what a keyring's result is that is neither a result nor an error.
+// errNoAnswer is what a keyring's result is that is neither a result nor an error. So is a
+// fingerprint of zeros: those of several values would make them one.
 var errNoAnswer = errors.New("the keyring left an item without an answer")
 
 // answered returns an error if a dependency has not answered for everything that it was

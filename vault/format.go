@@ -37,7 +37,8 @@ type Tokenizer interface {
 
 	// Tokens returns a random token for each value that is about to be stored: 1 to 255
 	// bytes of UTF-8, without U+0000. It must not be computable from the value, for it is
-	// what everybody may see. If a token is taken already, or comes twice in a call, the
+	// what everybody may see. A token that is the value, in whatever case, makes the
+	// tokenizer unavailable. If a token is taken already, or comes twice in a call, the
 	// service asks for another one.
 	//
 	// If a value does not fit the format of its field, its error wraps [ErrFormat] and
@@ -47,7 +48,8 @@ type Tokenizer interface {
 
 	// CheckTokens says whether values, and the tokens that they have elsewhere, fit the
 	// format of their field: nil for each pair that fits, else an error that wraps
-	// [ErrFormat] and says what would fit. A token that equals its value never fits.
+	// [ErrFormat] and says what would fit. A token never fits that is its value, in
+	// whatever case, with or without space around it.
 	CheckTokens(ctx context.Context, pairs []TokenPair) ([]error, error)
 }
 
@@ -77,10 +79,16 @@ func (p *TokenPair) check() error {
 	if problem := name.Problem(p.Token); problem != "" {
 		return fmt.Errorf("%w: its token %s", ErrFormat, problem)
 	}
-	if p.Token == p.Value.Reveal() {
+	if isValue(p.Token, p.Value) {
 		return fmt.Errorf("%w: its token must be another text than the value", ErrFormat)
 	}
 	return nil
+}
+
+// isValue reports whether a token is the value itself, in whatever case, and without the
+// space around it: whoever sees such a token sees the value.
+func isValue(token string, v Value) bool {
+	return token == v.Reveal() || strings.EqualFold(strings.TrimSpace(token), strings.TrimSpace(v.Reveal()))
 }
 
 // Formats is the [Tokenizer] that a service uses by default. Its tokens are random. A column's format is one of

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/name"
@@ -28,8 +29,7 @@ func newSafeKeyring(keyring Keyring, log *slog.Logger) (k *safeKeyring, err erro
 func (k *safeKeyring) Versions(ctx context.Context) (v Versions, err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
 	v, err = k.keyring.Versions(ctx)
-	hook.Probe(err)
-	return v, err
+	return v, fromHook(err, ErrUnknownKey)
 }
 
 // Fingerprint writes the fingerprints of items to dst.
@@ -37,8 +37,13 @@ func (k *safeKeyring) Fingerprint(ctx context.Context, version int, items []Fing
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
 	for from := 0; from < len(items); {
 		to := partEnd(k.limits, items, from, (*FingerprintItem).size)
-		if err := k.keyring.Fingerprint(ctx, version, items[from:to], dst[from:to]); err != nil {
-			return callError(err)
+		part := dst[from:to]
+		clear(part) // dst may hold the fingerprints of another version
+		if err := k.keyring.Fingerprint(ctx, version, items[from:to], part); err != nil {
+			return fromHook(err, ErrUnknownKey)
+		}
+		if slices.Contains(part, Fingerprint{}) {
+			return errNoAnswer
 		}
 		from = to
 	}
@@ -48,15 +53,17 @@ func (k *safeKeyring) Fingerprint(ctx context.Context, version int, items []Fing
 // Seal seals all items. It is an error if one of them could not be sealed.
 func (k *safeKeyring) Seal(ctx context.Context, items []SealItem) (results []SealResult, err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
-	call := func(part []SealItem) ([]SealResult, error) { return k.keyring.Seal(ctx, part) }
-	results, err = inParts(keyringHook, k.limits, items, (*SealItem).size, call)
-	if err != nil {
-		return nil, callError(err)
+	call := func(part []SealItem) ([]SealResult, error) {
+		results, err := k.keyring.Seal(ctx, part)
+		return results, fromHook(err, ErrUnknownKey)
+	}
+	if results, err = inParts(keyringHook, k.limits, items, (*SealItem).size, call); err != nil {
+		return nil, err
 	}
 	for i := range results {
 		switch r := &results[i]; {
 		case r.Err != nil:
-			return nil, callError(r.Err)
+			return nil, fromHook(r.Err, ErrUnknownKey)
 		case r.Sealed.Version <= 0 || len(r.Sealed.Ciphertext) == 0:
 			return nil, errNoAnswer // what would be stored could never be opened
 		}
@@ -68,16 +75,18 @@ func (k *safeKeyring) Seal(ctx context.Context, items []SealItem) (results []Sea
 // have failed.
 func (k *safeKeyring) Open(ctx context.Context, items []OpenItem) (results []OpenResult, err error) {
 	defer hook.Recover(ctx, k.log, keyringHook, &err)
-	call := func(part []OpenItem) ([]OpenResult, error) { return k.keyring.Open(ctx, part) }
-	results, err = inParts(keyringHook, k.limits, items, (*OpenItem).size, call)
-	if err != nil {
-		return nil, callError(err)
+	call := func(part []OpenItem) ([]OpenResult, error) {
+		results, err := k.keyring.Open(ctx, part)
+		return results, fromHook(err, ErrUnknownKey)
+	}
+	if results, err = inParts(keyringHook, k.limits, items, (*OpenItem).size, call); err != nil {
+		return nil, err
 	}
 	for i := range results {
 		switch r := &results[i]; {
 		case r.Err != nil:
-			hook.Probe(r.Err)
-			if !errors.Is(r.Err, ErrCorrupt) && !errors.Is(r.Err, ErrUnknownKey) {
+			// Of one that is both: a key can be loaded, and what is corrupt is thrown away.
+			if r.Err = fromHook(r.Err, ErrUnknownKey, ErrCorrupt); !isItems(r.Err) {
 				return nil, r.Err
 			}
 		case r.Value.IsZero():
@@ -112,21 +121,24 @@ func (t *safeTokenizer) CheckFormat(format string) (err error) {
 // other, all have failed.
 func (t *safeTokenizer) Tokens(ctx context.Context, requests []TokenRequest) (results []TokenResult, err error) {
 	defer hook.Recover(ctx, t.log, tokenizerHook, &err)
-	call := func(part []TokenRequest) ([]TokenResult, error) { return t.tokenizer.Tokens(ctx, part) }
-	results, err = inParts(tokenizerHook, t.limits, requests, (*TokenRequest).size, call)
-	if err != nil {
-		return nil, callError(err)
+	call := func(part []TokenRequest) ([]TokenResult, error) {
+		results, err := t.tokenizer.Tokens(ctx, part)
+		return results, fromHook(err)
+	}
+	if results, err = inParts(tokenizerHook, t.limits, requests, (*TokenRequest).size, call); err != nil {
+		return nil, err
 	}
 	for i := range results {
 		switch r := &results[i]; {
 		case r.Err != nil:
-			hook.Probe(r.Err)
-			if !errors.Is(r.Err, ErrFormat) && !errors.Is(r.Err, ErrExhausted) {
+			if r.Err = fromHook(r.Err, ErrFormat, ErrExhausted); !isItems(r.Err) {
 				return nil, r.Err
 			}
 		case name.Problem(r.Token) != "":
 			return nil, fmt.Errorf("%w: the tokenizer made a token that is none: it %s", ErrUnavailable,
 				name.Problem(r.Token))
+		case isValue(r.Token, requests[i].Value):
+			return nil, fmt.Errorf("%w: the tokenizer made a token that is its value", ErrUnavailable)
 		}
 	}
 	return results, nil
@@ -136,17 +148,17 @@ func (t *safeTokenizer) Tokens(ctx context.Context, requests []TokenRequest) (re
 // failed. What can be the token of no value is told by itself: no tokenizer has to know.
 func (t *safeTokenizer) CheckTokens(ctx context.Context, pairs []TokenPair) (errs []error, err error) {
 	defer hook.Recover(ctx, t.log, tokenizerHook, &err)
-	call := func(part []TokenPair) ([]error, error) { return t.tokenizer.CheckTokens(ctx, part) }
-	errs, err = inParts(tokenizerHook, t.limits, pairs, (*TokenPair).size, call)
-	if err != nil {
-		return nil, callError(err)
+	call := func(part []TokenPair) ([]error, error) {
+		errs, err := t.tokenizer.CheckTokens(ctx, part)
+		return errs, fromHook(err)
+	}
+	if errs, err = inParts(tokenizerHook, t.limits, pairs, (*TokenPair).size, call); err != nil {
+		return nil, err
 	}
 	for i := range errs {
-		hook.Probe(errs[i])
-		switch {
-		case errs[i] == nil:
+		if errs[i] == nil {
 			errs[i] = pairs[i].check()
-		case !errors.Is(errs[i], ErrFormat):
+		} else if errs[i] = fromHook(errs[i], ErrFormat); !isItems(errs[i]) {
 			return nil, errs[i]
 		}
 	}

@@ -1,0 +1,214 @@
+package vault_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// speaking is a keyring and a tokenizer whose calls, or whose answers for one item, fail
+// with an error.
+type speaking struct {
+	vault.Keyring
+	vault.Formats
+	method string
+	err    error
+	calls  int
+}
+
+func (s *speaking) says(method string) error {
+	if s.method != method {
+		return nil
+	}
+	s.calls++
+	return s.err
+}
+
+func (*speaking) Limits() vault.BatchLimits { return vault.BatchLimits{} }
+
+func (s *speaking) Versions(ctx context.Context) (vault.Versions, error) {
+	v, err := s.Keyring.Versions(ctx)
+	return v, errors.Join(s.says("Versions"), err)
+}
+
+func (s *speaking) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+	return errors.Join(s.says("Fingerprint"), s.Keyring.Fingerprint(ctx, version, items, dst))
+}
+
+func (s *speaking) Seal(ctx context.Context, items []vault.SealItem) ([]vault.SealResult, error) {
+	results, err := s.Keyring.Seal(ctx, items)
+	if err := s.says("Seal item"); err != nil {
+		results[0] = vault.SealResult{Err: err}
+	}
+	return results, errors.Join(s.says("Seal"), err)
+}
+
+func (s *speaking) Open(ctx context.Context, items []vault.OpenItem) ([]vault.OpenResult, error) {
+	results, err := s.Keyring.Open(ctx, items)
+	if err := s.says("Open item"); err != nil {
+		results[0] = vault.OpenResult{Err: err}
+	}
+	return results, errors.Join(s.says("Open"), err)
+}
+
+func (s *speaking) Tokens(ctx context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
+	results, err := s.Formats.Tokens(ctx, requests)
+	if err := s.says("Tokens item"); err != nil {
+		results[0] = vault.TokenResult{Err: err}
+	}
+	return results, errors.Join(s.says("Tokens"), err)
+}
+
+func (s *speaking) CheckTokens(ctx context.Context, pairs []vault.TokenPair) ([]error, error) {
+	errs, err := s.Formats.CheckTokens(ctx, pairs)
+	if err := s.says("CheckTokens item"); err != nil {
+		errs[0] = err
+	}
+	return errs, errors.Join(s.says("CheckTokens"), err)
+}
+
+// own are the errors of package vault that are an error, but for ErrUnavailable.
+func own(err error) []string {
+	var is []string
+	for _, e := range []error{
+		vault.ErrNotFound, vault.ErrExists, vault.ErrTableNotFound, vault.ErrColumnNotFound, vault.ErrGroupNotFound,
+		vault.ErrNotDeterministic, vault.ErrNotTokenized, vault.ErrValueNotFound, vault.ErrTokenNotFound, vault.ErrFormat,
+		vault.ErrInvalid, vault.ErrTooLong, vault.ErrBatch, vault.ErrTooMuch, vault.ErrForbidden, vault.ErrScopeInUse,
+		vault.ErrConflict, vault.ErrTokenConflict, vault.ErrExhausted, vault.ErrFull, vault.ErrCorrupt, vault.ErrUnknownKey,
+		vault.ErrWrongKey, vault.ErrKeyRetired, vault.ErrKeyInUse, vault.ErrStale,
+	} {
+		if errors.Is(err, e) {
+			is = append(is, e.Error())
+		}
+	}
+	return is
+}
+
+// A keyring or a tokenizer that is built on another vault service says what that says of
+// its own vaults, tokens and items. Here it means that the hook is unavailable, and but
+// for that what the contract gives a meaning.
+func TestErrorsOfHooksThatMeanSomethingElse(t *testing.T) {
+	ctx := t.Context()
+	foreign := errors.Join(errDown, vault.ErrNotFound, vault.ErrExists, vault.ErrTokenNotFound, vault.ErrValueNotFound, vault.ErrForbidden,
+		vault.ErrInvalid, vault.ErrTooMuch, vault.ErrTooLong, vault.ErrBatch, vault.ErrTokenConflict, vault.ErrScopeInUse, vault.ErrConflict,
+		vault.ErrFull, vault.ErrWrongKey, vault.ErrKeyRetired, vault.ErrKeyInUse, vault.ErrStale, vault.ErrTableNotFound, vault.ErrUnavailable,
+		&vault.BatchError{Items: []*vault.ItemError{{Index: 7, Err: vault.ErrInvalid}}}, &vault.TokenError{Token: "theirs", Err: errDown},
+		&vault.TakenError{Rows: []int{99}}, vault.Problem{Field: "theirs"}, &vault.ValidationError{})
+	for method, means := range map[string]error{
+		"Versions": vault.ErrUnknownKey, "Fingerprint": vault.ErrUnknownKey, "Seal": vault.ErrUnknownKey, "Open": vault.ErrUnknownKey,
+		"Seal item": vault.ErrUnknownKey, "Open item": vault.ErrUnknownKey, "Tokens": nil, "CheckTokens": nil,
+		"Tokens item": vault.ErrFormat, "CheckTokens item": vault.ErrFormat,
+	} {
+		r := newRig(t, vault.Options{})
+		token := insert(t, r.Service, of("persons", "name", "Ada"))[0]
+		do := func(err error) error {
+			hook := &speaking{Keyring: keyring(t, 1), method: method, err: err}
+			s, err := vault.New(r.store, hook, &vault.Options{Tokenizer: hook, Logger: slog.New(slog.DiscardHandler)})
+			require.NoError(t, err)
+			switch method {
+			case "Open", "Open item":
+				_, err = s.Detokenize(ctx, "acme", "ops", "v1", asked(token), everything)
+			case "CheckTokens", "CheckTokens item":
+				err = imports(t, s, withToken("persons", "name", "Eve", uuidA))
+			default:
+				_, err = s.Insert(ctx, "acme", "ops", "v1", of("persons", "name", "Eve"))
+			}
+			require.Equal(t, 1, hook.calls, "%s is asked again", method)
+			require.ErrorIs(t, err, errDown, method)
+			return err
+		}
+		err := do(fmt.Errorf("theirs: %w", foreign))
+		require.ErrorIs(t, err, vault.ErrUnavailable, method)
+		require.Empty(t, own(err), method)
+		for _, as := range []any{
+			new(*vault.BatchError), new(*vault.ItemError), new(*vault.TokenError), new(*vault.TakenError), new(*vault.ValidationError), new(vault.Problem),
+		} {
+			require.False(t, errors.As(err, as), "%s: %T", method, as)
+		}
+		if means == nil {
+			continue
+		}
+		err = do(errors.Join(foreign, means, vault.ErrCorrupt))
+		require.Equal(t, []string{means.Error()}, own(err), method)
+		require.NotErrorIs(t, err, vault.ErrUnavailable, method)
+	}
+}
+
+// skipping is a keyring that leaves out the fingerprints from one on, of some version.
+type skipping struct {
+	vault.Keyring
+	version, from int
+}
+
+func (k *skipping) Fingerprint(ctx context.Context, version int, items []vault.FingerprintItem, dst []vault.Fingerprint) error {
+	n := len(items)
+	if version == k.version && items[0].Scope.Organization != "" {
+		n = min(n, k.from)
+	}
+	return k.Keyring.Fingerprint(ctx, version, items[:n], dst[:n])
+}
+
+// Values whose fingerprints a keyring leaves out are none that are the same.
+func TestFingerprintsThatAreLeftOut(t *testing.T) {
+	ctx := t.Context()
+	for _, k := range []*skipping{{keyring(t, 1, 2), 1, 0}, {keyring(t, 1, 2), 1, 1}, {keyring(t, 1, 2), 2, 1}, {keyring(t, 2, 1), 1, 1}} {
+		r := newRig(t, vault.Options{})
+		insert(t, r.Service, of("persons", "name", "Ada", "Bob", "Cyd"))
+		s, err := vault.New(r.store, k, nil)
+		require.NoError(t, err)
+		_, inserted := s.Insert(ctx, "acme", "ops", "v1", of("persons", "name", "Eve", "Fay", "Gil"))
+		imported := imports(t, s, withToken("persons", "name", "Eve", uuidA), withToken("persons", "name", "Fay", uuidB))
+		filled := s.Backfill(ctx, k.version, nil)
+		errs := []error{inserted, imported}
+		if k.version == 2 {
+			errs = append(errs, filled)
+		}
+		for _, err := range errs {
+			require.ErrorIs(t, err, vault.ErrUnavailable)
+		}
+		status, err := r.KeyStatus(ctx)
+		require.NoError(t, err)
+		require.Equal(t, 3, status.Usage.Rows)
+		require.Zero(t, status.Usage.Fingerprints[2])
+	}
+}
+
+// telling is a tokenizer that makes tokens of values.
+type telling struct {
+	vault.Formats
+	token func(value string) string
+}
+
+func (t *telling) Tokens(_ context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
+	results := make([]vault.TokenResult, len(requests))
+	for i := range requests {
+		results[i].Token = t.token(requests[i].Value.Reveal())
+	}
+	return results, nil
+}
+
+func (*telling) CheckTokens(_ context.Context, pairs []vault.TokenPair) ([]error, error) {
+	return make([]error, len(pairs)), nil
+}
+
+// A tokenizer that gives a value away is refused, and so is an import that does.
+func TestTokensThatAreTheirValues(t *testing.T) {
+	for value, token := range map[string]string{"Ada": "Ada", "ADA Ärzte": "ada ärzte", " Ada\r\n": "Ada", "Bob": " bob"} {
+		r := newRig(t, vault.Options{Tokenizer: &telling{token: func(string) string { return token }}})
+		_, err := r.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", value))
+		require.ErrorIs(t, err, vault.ErrUnavailable)
+		require.NotContains(t, err.Error(), token)
+		err = imports(t, r.Service, withToken("persons", "name", "Eve", uuidA), withToken("persons", "name", value, token))
+		require.Equal(t, []int{1}, indexes(t, err, vault.ErrFormat))
+		require.NotContains(t, err.Error(), token)
+		status, err := r.KeyStatus(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, status.Usage.Rows)
+	}
+}
