@@ -2,12 +2,12 @@ package mortise
 
 import "strconv"
 
-// MaxCount is how far the Stats of all domains count: a [Count] of a service is exact up to
-// it.
+// MaxCount is how far the Stats of all domains count: a [Count] of a service is exact up
+// to it.
 const MaxCount = 10_000
 
-// Count is a number that is counted only so far, so that counting costs little however much
-// there is.
+// Count is a number that is counted only so far, so that counting costs little however
+// much there is.
 type Count struct {
 	N    int
 	More bool // there are more than N, or there may be

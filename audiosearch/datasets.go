@@ -9,8 +9,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// CreateDataset makes an empty dataset. If the organization has one of this ID, the error is
-// [ErrExists]. For a dataset that a program needs at every start there is
+// CreateDataset makes an empty dataset. If the organization has one of this ID, the error
+// is [ErrExists]. For a dataset that a program needs at every start there is
 // [Service.EnsureDataset].
 func (s *Service) CreateDataset(ctx context.Context, org, id string) (Dataset, error) {
 	if err := checkDatasetID(id); err != nil {
@@ -21,8 +21,9 @@ func (s *Service) CreateDataset(ctx context.Context, org, id string) (Dataset, e
 }
 
 // EnsureDataset makes an empty dataset unless it is there, for a program to call at every
-// start. One that is there is returned as it is, with its videos. Of several callers at once
-// one makes it, and all succeed.
+// start. One that is there is returned as it is, with its videos. If several call it at
+// once, one makes the dataset, and all succeed. The errors are [*ValidationError] and
+// [ErrUnavailable].
 func (s *Service) EnsureDataset(ctx context.Context, org, id string) (Dataset, error) {
 	if err := checkDatasetID(id); err != nil {
 		return Dataset{}, err

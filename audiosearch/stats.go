@@ -29,9 +29,9 @@ type OpenRuns struct {
 	Waiting Count // as in Stats
 	Running Count // as in Stats
 
-	// NextDue is the earliest DueAt of the waiting runs; zero: none waits. If it has
-	// passed, that is how late the workers are. If not, nothing is late: what waits is
-	// waiting for another attempt.
+	// NextDue is the earliest DueAt of the waiting runs; zero: none waits. If it lies in
+	// the past, the workers are late, by the time since then. Otherwise nothing is late:
+	// what waits is waiting for another attempt.
 	NextDue time.Time
 }
 

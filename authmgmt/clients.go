@@ -93,7 +93,9 @@ func (s *Service) Client(ctx context.Context, org, id string) (Client, error) {
 	return c, ofClient(id, unavailable("read client", err))
 }
 
-// ListClients returns a page of the organization's clients, oldest first. Limit 0 means 50.
+// ListClients returns a page of the organization's clients, oldest first. Limit 0 means
+// 50. The errors are [*ValidationError], for a [Paging] that is out of its bounds, and
+// [ErrUnavailable].
 func (s *Service) ListClients(ctx context.Context, org string, q Paging) (ClientPage, error) {
 	var p problems
 	q = p.paging(q)

@@ -15,7 +15,8 @@
 // together with an [AuditEvent] that says who did what, and what was there before and
 // after; it never holds a secret.
 //
-// An invitation is a link that its holder can accept once, until it expires. The link's secret is computed from a key that the host
-// keeps ([InvitationKey]), so a stolen database opens no invitation; [Options.OtherInvitationKeys] says how the key is changed. What
-// accepting one means is the host's: see [Options.Grant].
+// An invitation is a link that its holder can accept once, until it expires. The link's
+// secret is computed from a key that the host keeps ([InvitationKey]), so a stolen
+// database opens no invitation; [Options.OtherInvitationKeys] says how the key is
+// changed. What accepting one means is the host's: see [Options.Grant].
 package authmgmt

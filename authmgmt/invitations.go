@@ -170,12 +170,14 @@ func (s *Service) AnyInvitation(ctx context.Context, org, id string) (Invitation
 	return i, ofInvitation(id, unavailable("read invitation", err))
 }
 
-// ListInvitations returns a page of the organization's pending invitations, newest first. Limit 0 means 50.
+// ListInvitations returns a page of the organization's pending invitations, newest first.
+// Limit 0 means 50. The errors are those of [Service.ListClients].
 func (s *Service) ListInvitations(ctx context.Context, org string, q Paging) (InvitationPage, error) {
 	return s.listInvitations(ctx, org, s.now(), q)
 }
 
-// ListAllInvitations returns a page of the organization's invitations in whatever state, newest first. Limit 0 means 50.
+// ListAllInvitations returns a page of the organization's invitations in whatever state,
+// newest first. Limit 0 means 50. The errors are those of [Service.ListClients].
 func (s *Service) ListAllInvitations(ctx context.Context, org string, q Paging) (InvitationPage, error) {
 	return s.listInvitations(ctx, org, time.Time{}, q)
 }

@@ -129,18 +129,19 @@ func (k InvitationKey) equal(other InvitationKey) bool {
 	return hmac.Equal(k.bytes()[:], other.bytes()[:])
 }
 
-// CheckKey returns [ErrWrongKey] if the store's invitations were made with other keys than
-// the service's. On a new store it notes which ones these are, as values that the keys
-// cannot be had from. Where one of the service's keys is noted, it notes the rest of them,
-// too: whoever has the one may bring others. If the store is no [KeyChecker], or the
-// service has no key, the error is errors.ErrUnsupported.
+// CheckKey returns [ErrWrongKey] if the store knows other keys, and none of the
+// service's. Otherwise it makes all of the service's keys known to the store, as values
+// from which the keys cannot be computed. So a new store takes any key, and later a new
+// key comes beside one that is known. The other errors are [ErrUnavailable], and
+// errors.ErrUnsupported if the store does not implement [KeyChecker] or the service has
+// no key.
 //
-// A key stays noted when it is left out of the Options, so that a server that has it still
-// goes on. Only the 64 that were noted last are kept.
+// A key stays known when it is left out of the Options, so that servers that still have
+// it go on. Only the 64 that became known last are kept.
 //
 // What needs the key (to make an invitation, to show its link, to accept it, and Run)
-// checks it by itself, until it has proved right once. A host calls CheckKey to know at
-// its start.
+// checks it by itself, until it has proved right once. A host calls CheckKey to learn of
+// a wrong key at its start.
 func (s *Service) CheckKey(ctx context.Context) error {
 	if s.opts.InvitationKey.IsZero() {
 		return errNoInvitations
@@ -169,8 +170,8 @@ func (s *Service) CheckKey(ctx context.Context) error {
 // month reaches it after five years.
 const maxKeyChecks = 64
 
-// noteKeys adds a service's keys to those that a store has noted, unless it has noted some
-// and none of these.
+// noteKeys adds a service's keys to those that a store has noted, unless it has noted
+// some and none of these.
 func noteKeys(noted, own [][32]byte) ([][32]byte, error) {
 	known := func(check [32]byte) bool { return slices.Contains(noted, check) }
 	if len(noted) > 0 && !slices.ContainsFunc(own, known) {

@@ -31,8 +31,8 @@ func linkName(i *Invitation) string {
 	return linkEncoding.EncodeToString(append(name, i.ID...))
 }
 
-// linkSecret is HMAC-SHA-256 over organization, ID and generation, each written so that no
-// two differ only in where they are cut.
+// linkSecret is HMAC-SHA-256 over organization, ID and generation, each written so that
+// no two differ only in where they are cut.
 func (k InvitationKey) linkSecret(i *Invitation) string {
 	h := k.mac("mortise invitation link v1")
 	writeText(h, i.Organization)
@@ -51,8 +51,8 @@ func (s *Service) URL(ctx context.Context, i *Invitation) (string, error) {
 	return s.opts.AcceptURL + token, nil
 }
 
-// withoutLink returns an error of the host's about an invitation, unless its text quotes a
-// link of it, as those of HTTP clients do.
+// withoutLink returns an error of the host's about an invitation, unless its text quotes
+// a link of it, as those of HTTP clients do.
 func (s *Service) withoutLink(err error, i *Invitation) error {
 	for _, key := range s.keys { // none: there is no link
 		if strings.Contains(err.Error(), key.linkSecret(i)) {
@@ -67,10 +67,12 @@ var errQuotesLink = errors.New("authmgmt: a function of Options failed; what it 
 // linkEncoding is base64url (RFC 4648 section 5).
 var linkEncoding = base64.RawURLEncoding
 
-// maxLink bounds a link's token, in bytes. Organization and ID have name.Max bytes at most.
+// maxLink bounds a link's token, in bytes. Organization and ID have name.Max bytes at
+// most.
 const maxLink = 1024
 
-// parseLink returns which invitation a link's token is about. Whether it opens it is another question.
+// parseLink returns which invitation a link's token is about. Whether it opens it is
+// another question.
 func parseLink(token string) (org, id string, ok bool) {
 	text, _, found := strings.Cut(token, ".")
 	if !found || len(token) > maxLink {
@@ -89,8 +91,8 @@ func parseLink(token string) (org, id string, ok bool) {
 }
 
 // opens reports whether the token is that of the invitation's link under one of the keys,
-// in a time that does not say under which, nor how much of it is right. There is one way to
-// write it.
+// in a time that does not say under which, nor how much of it is right. There is one way
+// to write it.
 func (s *Service) opens(token string, i *Invitation) bool {
 	name, opened := linkName(i), 0
 	for _, key := range s.keys {

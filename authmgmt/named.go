@@ -17,7 +17,8 @@ type namedError struct {
 	or   string // what else it may be
 }
 
-// Error writes the name when it is read, so that who looks at the kind alone pays nothing.
+// Error writes the name when it is read, so that who looks at the kind alone pays
+// nothing.
 func (e *namedError) Error() string {
 	return e.err.Error() + ": " + e.what + " " + name.Quote(e.id) + e.or
 }

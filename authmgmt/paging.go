@@ -21,12 +21,12 @@ import (
 // both, and a page costs as much as all before it.
 type Paging struct {
 	// After is where the page before ended: its Next. Zero is the start. It is a place in
-	// the order, so that nothing need stand there any more. Of tokens, its ID is the text of
-	// a UUID.
-	After  Position
-	Offset int  // how many to pass over; 0 or more. A Service refuses one beside After
-	Limit  int  // 1 to MaxPageSize; a Service sets 50 for 0, and a Store shows none
-	Total  bool // to count the whole listing, which costs as much as it is long
+	// the order: what stood there may be gone. For tokens, its ID is the text of a UUID.
+	After Position
+
+	Offset int  // how many to pass over; 0 or more. A Service refuses it together with After
+	Limit  int  // 1 to MaxPageSize. A Service takes 0 for 50, a Store returns nothing for it
+	Total  bool // count the whole listing, which takes longer the longer it is
 }
 
 // MaxPageSize bounds Paging.Limit and AuditQuery.Limit.
@@ -35,7 +35,7 @@ const MaxPageSize = 1000
 // ClientPage is a stretch of a listing.
 type ClientPage struct {
 	Clients []Client
-	Next    Position // where the next page begins; zero: this is the last one
+	Next    Position // where the next page begins (as its Paging.After); zero: this is the last one
 	Total   int      // of the whole listing, at one moment; 0 without Paging.Total
 }
 
@@ -60,7 +60,8 @@ type Position struct {
 	ID string
 }
 
-// IsZero reports whether p is no position.
+// IsZero reports whether p is the zero position: the start of a listing as Paging.After,
+// its end as the Next of a page.
 func (p Position) IsZero() bool { return p == Position{} }
 
 // Compare orders positions from the oldest to the newest, those of equal times by ID, as
@@ -71,8 +72,8 @@ func (p Position) Compare(other Position) int {
 }
 
 // String returns a text of characters that need no escape in URLs, at most 351 of them,
-// which [ParsePosition] reads. That of the zero position is empty. It is no secret: it
-// holds the time and the ID.
+// which [ParsePosition] reads. That of the zero position is empty. It may be shown
+// to anybody who may see the time and the ID, which is all that it holds.
 func (p Position) String() string {
 	if p.IsZero() {
 		return ""

@@ -36,18 +36,19 @@ type Options struct {
 	// [InvitationKeyFromFile].
 	InvitationKey InvitationKey
 
-	// OtherInvitationKeys open links and make none, at most 8: keys of before, whose links
-	// have not all expired, and the next one while it goes round the servers. To change the
-	// key, in three steps, each of which reaches every server before the next:
+	// OtherInvitationKeys open links and make none: earlier keys, while some of their links
+	// have not expired, and the next key, while not every server has it. There are at most
+	// 8. The key is changed in three steps. Finish each on every server before the next:
 	//
-	//  1. Put the new key here.
-	//  2. Make it the InvitationKey, and put the old one here. A single server begins here.
+	//  1. Put the new key here. (If there is one server only, leave this step out.)
+	//  2. Make it the InvitationKey, and put the old one here.
 	//  3. Leave the old one out once its links have expired: after the longest lifetime of
 	//     an invitation, 30 days at most.
 	//
-	// A key that was stolen is left out at once, and its links end: resend the invitations.
-	// Before that, the store must have noted the new key beside the old one, which
-	// [Service.CheckKey] does, of a Service that has both and serves nobody, too.
+	// If a key was stolen, its links have to end at once. Call [Service.CheckKey] of a
+	// Service that has the new key as InvitationKey and the stolen one here, and serves
+	// nobody: then the store knows the new key. Start every server with the new key
+	// alone, and resend the invitations.
 	OtherInvitationKeys []InvitationKey
 	InvitationLifetime  time.Duration // of an invitation that asks for no other: 7 days
 

@@ -10,14 +10,14 @@ import (
 // Count is a number that is counted only so far.
 type Count = mortise.Count
 
-// Stats says how much an organization has, at a time.
+// Stats says how much an organization has.
 type Stats struct {
 	Clients Count // that are not deleted
 	Tokens  Count // that work: neither revoked nor expired
-	Pending Count // invitations
+	Pending Count // invitations that can still be accepted
 
-	// Waiting are the invitations that are accepted and not granted yet: their Grant has not
-	// succeeded, or waits for the person. None of them is given up.
+	// Waiting are the invitations that are accepted and not granted yet: their Grant has
+	// not succeeded, or waits for the person. None of them is given up.
 	Waiting       Count
 	OldestWaiting time.Time // when the oldest of them was accepted; zero: none waits
 }
@@ -27,14 +27,15 @@ type OpenGrants struct {
 	Waiting       Count     // as in Stats
 	OldestWaiting time.Time // as in Stats
 
-	// NextDue is the earliest GrantDue of those that do not wait for the person; zero: there
-	// is none. If it has passed, that is how late Run is.
+	// NextDue is the earliest GrantDue of those that do not wait for the person; zero:
+	// there is none. If it lies in the past, Run is late, by the time since then.
 	NextDue time.Time
 }
 
 // Counter is the part of a [Store] that counts. A Count is exact up to most (over 0), and
-// else it is most and More: a backend that can keep much counts no further, by indexes, so
-// that a call costs little however much is kept. All of a call is counted at one moment.
+// else it is most and More: a backend that can keep much counts no further, by indexes,
+// so that a call costs little however much is kept. All of a call is counted at one
+// moment.
 type Counter interface {
 	// Stats counts what an organization has: tokens that work at the time now, and
 	// invitations that are pending then ([Invitation.State]).
@@ -56,9 +57,9 @@ func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 	return stats, nil
 }
 
-// StatsAll counts the grants that wait, for all organizations: for the metrics of who runs
-// the service. Its error is that of Stats. To find the oldest, a backend may look at each
-// grant that waits.
+// StatsAll counts the grants that wait, for all organizations: for the metrics of those
+// who run the service. Its error is that of Stats. It is as cheap as Stats unless very
+// many grants wait: to find the oldest, a backend may look at each of them.
 func (s *Service) StatsAll(ctx context.Context) (OpenGrants, error) {
 	open, err := s.store.StatsAll(ctx, mortise.MaxCount)
 	if err != nil {

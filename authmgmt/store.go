@@ -51,8 +51,8 @@ type Clients interface {
 	// already, or is there twice, is [ErrExists].
 	UpdateClient(ctx context.Context, org, id string, update func(*Client) (AuditEvent, error)) error
 
-	// ListClients returns the organization's clients that are not deleted, oldest first: by
-	// CreatedAt, then by ID (as bytes). How the listings page is said at [Paging].
+	// ListClients returns the organization's clients that are not deleted, oldest first:
+	// by CreatedAt, then by ID (as bytes). How the listings page is said at [Paging].
 	ListClients(ctx context.Context, org string, p Paging) (ClientPage, error)
 }
 
@@ -117,10 +117,13 @@ type Pruner interface {
 	PruneInvitations(ctx context.Context, before time.Time, limit int) (removed int, err error)
 }
 
-// KeyChecker is a [Store] that can tell whether it is opened with a key that it knows. See [Service.CheckKey].
+// KeyChecker is implemented by a [Store] that keeps which invitation keys it knows. See
+// [Service.CheckKey].
 type KeyChecker interface {
-	// UpdateKeyChecks changes what is noted of the keys: at first nothing, later at most 64 values, whose order is kept. They belong to no
-	// organization. The update function is as for [Store], but for the audit event; it returns what to store.
+	// UpdateKeyChecks changes what is known of the keys: at first nothing, later at most
+	// 64 values, whose order is kept. They belong to the installation, and not to an
+	// organization. The update function is as for [Store], without an audit event; it
+	// returns what to store.
 	UpdateKeyChecks(ctx context.Context, update func(noted [][32]byte) ([][32]byte, error)) error
 }
 

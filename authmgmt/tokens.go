@@ -268,7 +268,8 @@ func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uui
 	return ofAccessToken(id, err)
 }
 
-// ListTokens returns a page of the organization's tokens, newest first, those that have ended included. Limit 0 means 50.
+// ListTokens returns a page of the organization's tokens, newest first, those that have
+// ended included. Limit 0 means 50. The errors are those of [Service.ListClients].
 func (s *Service) ListTokens(ctx context.Context, org string, q Paging) (TokenPage, error) {
 	var p problems
 	q = p.tokenPaging(q)

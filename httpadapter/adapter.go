@@ -30,11 +30,12 @@ type Options struct {
 	// Wrap puts a host's handler round each operation, outside authentication: for metrics, spans, rate limits.
 	Wrap func(op Operation, next http.Handler) http.Handler
 
-	// Credential is what the host calls what its callers show: "session token", "JWT of
-	// acme.example". A 401 says so in its body and as the realm of its WWW-Authenticate, and
-	// the OpenAPI document in its security scheme and its answers 401. It is singular and
-	// has no article: 1 to 100 visible ASCII characters and spaces between them, no quotes
-	// or backslashes. The default has no realm: "API key or access token" for triggers, and
+	// Credential is the host's name for what its callers show: "session token", "JWT of
+	// acme.example". It stands in the body of a 401, as in "The session token is missing,
+	// invalid, expired or revoked.", as the realm of its WWW-Authenticate, and in the
+	// OpenAPI document. It is singular, without an article: 1 to 100 visible ASCII
+	// characters, with spaces only between them, and without quotes and backslashes. If
+	// it is "", a 401 has no realm, and says "API key or access token" for triggers, and
 	// "access token" for the other services.
 	Credential string
 

@@ -37,9 +37,9 @@ type AuthMgmtOptions struct {
 	Login       bool // adds the token endpoint, POST /api/v0/login
 
 	// PublicOnly leaves out the three operations of the document, for a host that manages
-	// clients and invitations by calls of the service alone: what Login and AcceptPage add
-	// is all that there is. It takes one of them at least, and none of the others. Nobody
-	// is authenticated then, so the Authenticator may be nil.
+	// clients and invitations by calls of the service alone: what Login and AcceptPage
+	// add is all that there is. It takes one of them at least, and none of the others.
+	// Nobody is authenticated then, so the Authenticator may be nil.
 	PublicOnly bool
 }
 

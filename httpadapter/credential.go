@@ -80,7 +80,8 @@ func nameCredential(file []byte, credential string) []byte {
 	return []byte(r.Replace(string(file)))
 }
 
-// componentName is what a component of an OpenAPI document can be called after a credential.
+// componentName is what a component of an OpenAPI document can be called after a
+// credential.
 func componentName(credential string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -8,16 +8,18 @@ import (
 
 // FirstOf asks several authenticators in turn: for a host whose people have a JWT and
 // whose machines have an access token. The first one that does not answer
-// [ErrUnauthenticated] decides. If all do, the answer is ErrUnauthenticated. Each sees the
-// whole request, so put the one that costs the least first.
+// [ErrUnauthenticated] decides. If all do, the answer is ErrUnauthenticated. Each sees
+// the whole request, so put the one that costs the least first.
 //
-// Any other error ends the request at once, and nobody else is asked: a store that is away
-// is a 503. As a 401 it would tell the caller to throw good credentials away, and the next
-// authenticator may be a weaker check, which must not decide only because the stronger one
-// could not. [ErrForbidden] decides, too, and so does a Principal without an organization,
-// which is the authenticator's mistake and answered with 503, as it is without FirstOf.
+// Any other error ends the request at once, and nobody else is asked: if a store is away,
+// the answer is a 503. A 401 would tell the caller to throw good credentials away. And
+// the next authenticator may be a weaker check, which must not decide only because the
+// stronger one could not. [ErrForbidden] decides, too, and so does a Principal without an
+// organization, which is the authenticator's mistake and answered with 503, as it is
+// without FirstOf.
 //
-// Services are not mounted with a FirstOf of none, or with one that is nil.
+// [NewTrigger], [NewVault] and the others return an error for a FirstOf that has nobody
+// to ask, or a nil Authenticator among them.
 func FirstOf(authenticators ...Authenticator) Authenticator {
 	return firstOf(append([]Authenticator(nil), authenticators...))
 }

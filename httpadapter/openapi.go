@@ -28,14 +28,15 @@ const schemaSoundClass = "SoundClass"
 // OpenAPI returns one OpenAPI 3.1 document, as indented JSON, of the operations that the handlers have mounted and what these need,
 // in the order of [Handler.Routes]. It is made to be called once, at the start.
 //
-// The servers are the base addresses of the services, including the prefix they are mounted under: "https://api.example.com/internal".
-// Give several for several installations, as production and sandbox. Without any, paths are relative to where the document is
-// served. The document describes authentication by bearer token, by the name of
-// Options.Credential; a host that takes none has to say so in it.
+// The servers are the base addresses of the services, including the prefix they are
+// mounted under: "https://api.example.com/internal". Give several for several
+// installations, as production and sandbox. Without any, paths are relative to where the
+// document is served. The document describes authentication by bearer token, by the name
+// of Options.Credential; a host that takes none has to say so in it.
 //
 // Two handlers of the same service are described as one, and have the same
-// Options.Credential. Handlers of several services must not share an operation, and components of
-// the same name must be the same.
+// Options.Credential. Handlers of several services must not share an operation, and
+// components of the same name must be the same.
 func OpenAPI(servers []string, handlers ...*Handler) ([]byte, error) {
 	if len(handlers) == 0 {
 		return nil, errors.New("httpadapter: OpenAPI needs a handler")

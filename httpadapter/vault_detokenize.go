@@ -92,14 +92,15 @@ func tokenOrNone(token string) string {
 }
 
 // AllowByAccess returns what [NewVault] shows by roles alone, for a host's own calls of
-// [vault.Service.Detokenize] and Export: plain values to who may both detokenize and reveal
-// in the vault ([authmgmt.ActionDetokenize], [authmgmt.ActionReveal]), masked ones to who
-// may detokenize only, and nothing to anybody else, as to those who may reveal but not
-// detokenize, whom the handler answers with 403. The zero Access shows nothing.
+// [vault.Service.Detokenize] and Export. An access that has both
+// [authmgmt.ActionDetokenize] and [authmgmt.ActionReveal] in the vault sees plain values.
+// One that has ActionDetokenize alone sees masked ones. Any other sees nothing: each
+// value reads as [vault.RedactedText], where the handler of NewVault answers with 403.
 //
-// Only the vault counts, by its ID, and not its organization: a host asks for values of the
-// Principal's organization. Options.Authorize and VaultOptions.Redaction are asked by the
-// handler alone; a host that has them bounds what this returns by its own answers.
+// The roles are asked for the vault by its ID, whatever its organization: pass the
+// Principal's own organization to Detokenize. Options.Authorize and
+// VaultOptions.Redaction are asked by the handler alone. A host that has set them has to
+// ask them, too, and show the less of both.
 func AllowByAccess(a authmgmt.Access) vault.Allow {
 	return func(f vault.Field) vault.Redaction {
 		resource := authmgmt.Resource{Type: authmgmt.ResourceVault, ID: f.Vault}

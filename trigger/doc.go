@@ -27,6 +27,6 @@
 // lost. A host whose workers live in other programs, or which is pushed jobs
 // ([Worker.Handle]), runs a Sweeper of its own.
 //
-// [Service.StatsAll] says whether the workers keep up, for metrics; [Service.Stats] is for
-// an organization's dashboard.
+// [Service.StatsAll] says whether the workers keep up, for metrics; [Service.Stats] is
+// for an organization's dashboard.
 package trigger

@@ -16,15 +16,15 @@ import (
 type KeyQuery struct {
 	After KeyPosition // only keys that follow this place; zero: from the start
 
-	// Limit is how many keys a page may hold, at most MaxPageSize. To a store, 0 is 0: the
-	// page is empty, and its Next is zero. Service.ListKeys takes 0 for 50.
+	// Limit is how many keys a page may hold, at most MaxPageSize. To a store, 0 is 0:
+	// the page is empty, and its Next is zero. Service.ListKeys takes 0 for 50.
 	Limit int
 }
 
 // KeyPage is a stretch of the listing of API keys.
 type KeyPage struct {
 	Keys []APIKey
-	Next KeyPosition // where the next page begins; zero: this is the last one
+	Next KeyPosition // where the next page begins (as its KeyQuery.After); zero: this is the last one
 }
 
 // KeyPosition is the place of an API key in the listing. It stays where it is while other
@@ -34,7 +34,8 @@ type KeyPosition struct {
 	ID        uuid.UUID
 }
 
-// IsZero reports whether p is no position.
+// IsZero reports whether p is the zero position: the start of the listing as
+// KeyQuery.After, its end as KeyPage.Next.
 func (p KeyPosition) IsZero() bool { return p == KeyPosition{} }
 
 // Compare orders positions as the listing does: negative if p comes first (is older).
@@ -46,8 +47,8 @@ func (p KeyPosition) Compare(other KeyPosition) int {
 }
 
 // String returns a text of 32 characters that need no escape in URLs, which
-// [ParseKeyPosition] reads. That of the zero position is empty. It is no secret: it holds
-// the time and the ID.
+// [ParseKeyPosition] reads. That of the zero position is empty. It may be shown
+// to anybody who may see the time and the ID, which is all that it holds.
 func (p KeyPosition) String() string {
 	if p.IsZero() {
 		return ""

@@ -35,8 +35,8 @@ type Keys interface {
 	// are ignored.
 	UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*APIKey) error) error
 
-	// ListKeys returns a page of the organization's keys, oldest first: by CreatedAt, then
-	// by ID (as bytes). A position may be one where no key stands.
+	// ListKeys returns a page of the organization's keys, oldest first: by CreatedAt,
+	// then by ID (as bytes). A position may be one where no key stands.
 	ListKeys(ctx context.Context, org string, q KeyQuery) (KeyPage, error)
 }
 

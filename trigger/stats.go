@@ -29,9 +29,9 @@ type OpenEvents struct {
 	Running Count // as in Stats
 	Failed  Count // as in Stats
 
-	// NextDue is the earliest DueAt of the waiting events; zero: none waits. If it has
-	// passed, that is how late the workers are. If not, nothing is late: what waits is
-	// waiting for another attempt.
+	// NextDue is the earliest DueAt of the waiting events; zero: none waits. If it lies
+	// in the past, the workers are late, by the time since then. Otherwise nothing is
+	// late: what waits is waiting for another attempt.
 	NextDue time.Time
 }
 
@@ -44,14 +44,14 @@ type Counter interface {
 	Stats(ctx context.Context, org string, most int) (Stats, error)
 
 	// StatsAll counts the events of all organizations that are not completed. An event
-	// whose DueAt is zero does not count for NextDue. It is maintenance: no organization is
-	// asked for.
+	// whose DueAt is zero does not count for NextDue. It is maintenance: no organization
+	// is asked for.
 	StatsAll(ctx context.Context, most int) (OpenEvents, error)
 }
 
 // Stats counts the events of an organization: for its dashboard. It is cheap: each number
 // is exact up to [mortise.MaxCount], and "at least" that beyond. The error is
-// [ErrUnavailable]. An organization that nobody has heard of has none.
+// [ErrUnavailable]. An organization that is unknown has no events.
 func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 	stats, err := s.store.Stats(ctx, org, mortise.MaxCount)
 	if err != nil {
@@ -60,9 +60,9 @@ func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 	return stats, nil
 }
 
-// StatsAll counts what is to be done, for all organizations: for the metrics of who runs
-// the service, and to decide how many workers there should be. It is as cheap as Stats,
-// and its error is the same.
+// StatsAll counts what is to be done, for all organizations: for the metrics of those who
+// run the service, and to decide how many workers there should be. It is as cheap as
+// Stats, and its error is the same.
 func (s *Service) StatsAll(ctx context.Context) (OpenEvents, error) {
 	open, err := s.store.StatsAll(ctx, mortise.MaxCount)
 	if err != nil {

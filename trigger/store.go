@@ -84,7 +84,7 @@ type Query struct {
 	Limit int
 }
 
-// MaxPageSize bounds Query.Limit.
+// MaxPageSize bounds Query.Limit and KeyQuery.Limit.
 const MaxPageSize = 1000
 
 // Page is a stretch of a listing.

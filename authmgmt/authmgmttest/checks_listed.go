@@ -120,7 +120,8 @@ type listing struct {
 	have []authmgmt.Position
 }
 
-// place returns the place of the nth thing, created so many hours after the suite's first.
+// place returns the place of the nth thing, created so many hours after the suite's
+// first.
 func (l *listing) place(hour, n int) authmgmt.Position {
 	return authmgmt.Position{At: moment(time.Duration(hour) * time.Hour), ID: l.id(l.org, n)}
 }

@@ -13,9 +13,11 @@ import (
 // your own program does then. The zero value injects nothing. Set the hooks before the
 // first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
-// An op is the interface and the method, as in "Clients.UpdateClient", "Tokens.TokenByDigest", "Audit.AuditEvents",
-// "Pruner.PruneAudit", "KeyChecker.UpdateKeyChecks" or "Directory.Organization". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds
-// one to some ops. A hook may also panic, block or call other parts of the program: whatever can happen while a backend is being
+// An op is the interface and the method, as in "Clients.UpdateClient",
+// "Tokens.TokenByDigest", "Audit.AuditEvents", "Pruner.PruneAudit",
+// "KeyChecker.UpdateKeyChecks" or "Directory.Organization". [Outage], [Nth] and
+// [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic, block
+// or call other parts of the program: whatever can happen while a backend is being
 // called.
 //
 // What is wrapped keeps its optional interfaces: [authmgmt.Pruner], [authmgmt.KeyChecker] and [authmgmt.Organizations].
@@ -57,7 +59,8 @@ func callFor[T any](f *Faults, op string, do func() (T, error)) (result T, err e
 	return result, nil
 }
 
-// Store wraps a store. The ops are the methods of "Clients", "Tokens", "Invitations", "Audit", "Counter", "Pruner" and "KeyChecker".
+// Store wraps a store. The ops are the methods of "Clients", "Tokens", "Invitations",
+// "Audit", "Counter", "Pruner" and "KeyChecker".
 func (f *Faults) Store(s authmgmt.Store) authmgmt.Store {
 	w := &faultyStore{s, f}
 	p, pruner := s.(authmgmt.Pruner)

@@ -21,8 +21,8 @@ func pageRules() []rule {
 }
 
 func rulesOfPages(group, method string, lists ...listed) []rule {
-	// Each check is tried on an organization of its own, beside one that has things of the
-	// same IDs and times.
+	// Each check is tried on an organization of its own, beside one that has things of
+	// the same IDs and times.
 	each := func(check func(t *testing.T, l *listing)) func(*testing.T, *subject) {
 		return func(t *testing.T, s *subject) {
 			for i := range lists {

@@ -19,7 +19,8 @@ func numberedKey(org string, n byte, hours int) trigger.APIKey {
 	return k
 }
 
-// keysBehind returns the keys that follow a position, of keys in the order of the listing.
+// keysBehind returns the keys that follow a position, of keys in the order of the
+// listing.
 func keysBehind(keys []trigger.APIKey, after trigger.KeyPosition) []trigger.APIKey {
 	if after.IsZero() {
 		return keys
@@ -31,8 +32,8 @@ func keysBehind(keys []trigger.APIKey, after trigger.KeyPosition) []trigger.APIK
 	return keys[i:]
 }
 
-// showsKeys requires that a page holds these keys, and that its Next is the place of the last
-// of them if more follow.
+// showsKeys requires that a page holds these keys, and that its Next is the place of the
+// last of them if more follow.
 func (s *subject) showsKeys(t *testing.T, want []trigger.APIKey, org string, q trigger.KeyQuery) trigger.KeyPosition {
 	t.Helper()
 	page, err := s.Keys.ListKeys(t.Context(), org, q)

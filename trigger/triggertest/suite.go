@@ -2,9 +2,9 @@
 //
 // [Run] is the conformance suite: every testable sentence of the contracts of
 // [trigger.Store] with its parts, [trigger.Pruner], [trigger.Organizations],
-// [trigger.Keys] and [trigger.TxStore] is a rule with an id of its own. (Queues and leases
-// have a suite of their own, package storage/queuetest.) A backend proves itself in a few
-// lines:
+// [trigger.Keys] and [trigger.TxStore] is a rule with an id of its own. (Queues and
+// leases have a suite of their own, package storage/queuetest.) A backend proves itself
+// in a few lines:
 //
 //	func TestConformance(t *testing.T) {
 //		triggertest.Run(t, triggertest.Harness{Open: func(t *testing.T) triggertest.Backend {
