@@ -103,7 +103,7 @@ func TestDetokenizeRedactionOfFields(t *testing.T) {
 	w := r.as("full", http.MethodPost, detokenize, detokenization(ofToken(email, "")))
 	require.Equal(t, http.StatusServiceUnavailable, w.Code)
 	require.NotContains(t, w.Body.String(), "ada")
-	require.Contains(t, r.log.String(), "what is no redaction")
+	require.Contains(t, r.log.String(), "an unknown redaction")
 	bound = vault.Redacted
 	requireProblems(t, r.post(detokenize, detokenization(ofToken(name, "PLAIN_TEXT"), ofToken(email, "MASKED"))), http.StatusForbidden,
 		problemAt{1, "", "redaction_not_allowed"})
