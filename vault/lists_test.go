@@ -130,8 +130,8 @@ func TestListVaultsLimit(t *testing.T) {
 	require.Empty(t, store.limits)
 }
 
-// TestListVaultsOfLargeSchemas: a page ends with the vault by which it has 20,000 tables and
-// columns, and says whether others follow.
+// TestListVaultsOfLargeSchemas: a page ends with the vault by which it has 20,000 tables
+// and columns, and says whether others follow.
 func TestListVaultsOfLargeSchemas(t *testing.T) {
 	const most = vault.MaxTables * vault.MaxColumns
 	for _, c := range []struct {

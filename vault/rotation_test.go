@@ -259,7 +259,8 @@ func (s *sparse) RowsNotSealedUnder(ctx context.Context, version int, after vaul
 	})
 }
 
-// A rotation goes on over pages that are empty, and takes none of them for the end of what lacks a key.
+// A rotation goes on over pages that are empty, and takes none of them for the end of
+// what lacks a key.
 func TestRotationOverEmptyPages(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	ctx := t.Context()

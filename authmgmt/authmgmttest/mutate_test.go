@@ -165,7 +165,8 @@ func (m *mutant) everyUpdate(do between) {
 	}
 }
 
-// aroundUpdates puts something around all of the mutant's updates, that of the key checks included.
+// aroundUpdates puts something around all of the mutant's updates, that of the key checks
+// included.
 func (m *mutant) aroundUpdates(around func(update func() error) error) {
 	m.updateClient = func(ctx context.Context, org, id string, update clientUpdate) error {
 		return around(func() error { return m.AuthMgmt.UpdateClient(ctx, org, id, update) })

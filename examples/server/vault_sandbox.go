@@ -61,7 +61,8 @@ const (
 // sandboxTables is another name of the type, for a field of its own name would hide the method Vault.
 type sandboxTables = memory.Vault
 
-// sandboxStore takes values until it is full, and keeps no audit trail of what is shown and imported.
+// sandboxStore takes values until it is full, and keeps no audit trail of what is shown
+// and imported.
 type sandboxStore struct {
 	*sandboxTables
 

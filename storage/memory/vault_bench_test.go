@@ -13,7 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// BenchmarkVaultRotation takes all steps of a rotation. The time for a row is the same however many there are.
+// BenchmarkVaultRotation takes all steps of a rotation. The time for a row is the same
+// however many there are.
 func BenchmarkVaultRotation(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprintf("rows=%d", n), func(b *testing.B) {

@@ -10,7 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// TestScanIsBounded: a call of a scan leaves the lock to others after some thousands of rows, though it selects none of them.
+// TestScanIsBounded: a call of a scan leaves the lock to others after some thousands of
+// rows, though it selects none of them.
 func TestScanIsBounded(t *testing.T) {
 	const rows = 10_000
 	db, err := memory.Open(t.Context(), nil)

@@ -83,7 +83,8 @@ func (t *vaultTables) admits(r *vault.Row) error {
 	return nil
 }
 
-// row returns a row as it is stored: of a vault, and without fingerprints of versions that are retired.
+// row returns a row as it is stored: of a vault, and without fingerprints of versions
+// that are retired.
 func (t *vaultTables) row(org, id string, of *vault.Row) *vaultRow {
 	r := &vaultRow{Row: of.Clone()}
 	r.Organization, r.Vault = org, id

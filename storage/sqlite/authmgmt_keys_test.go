@@ -42,8 +42,8 @@ func keyChecksOf(t *testing.T, db *DB) (value []byte) {
 	return value
 }
 
-// TestKeyOfAnOlderProgram: a file has the value of one key, as programs wrote it that knew no others. Its key can be changed, and until
-// then an older program reads it.
+// TestKeyOfAnOlderProgram: a file has the value of one key, as programs wrote it that
+// knew no others. Its key can be changed, and until then an older program reads it.
 func TestKeyOfAnOlderProgram(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := Open(t.Context(), path, nil)
@@ -106,7 +106,8 @@ func TestKeyCheckWritesOnce(t *testing.T) {
 	require.NoError(t, db.Close())
 }
 
-// TestTwoDatabasesChangeTheKey: servers over one file that bring a key each, beside the one that is noted, are all believed.
+// TestTwoDatabasesChangeTheKey: servers over one file that bring a key each, beside the
+// one that is noted, are all believed.
 func TestTwoDatabasesChangeTheKey(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	keys := testKeys(t, 9)

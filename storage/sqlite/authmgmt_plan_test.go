@@ -81,8 +81,9 @@ func TestPlansOfAuthMgmt(t *testing.T) {
 	}
 }
 
-// TestPlansOfAuthMgmtLists: a page is read from an index in its order, from its position on and as far as it goes, and the total, if there is
-// one, is counted in the index. Only the rows of the page are sorted once more.
+// TestPlansOfAuthMgmtLists: a page is read from an index in its order, from its position
+// on and as far as it goes, and the total, if there is one, is counted in the index. Only
+// the rows of the page are sorted once more.
 func TestPlansOfAuthMgmtLists(t *testing.T) {
 	db := plannedAuthMgmt(t)
 	for uses, list := range map[string]placedList{

@@ -12,8 +12,9 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// TestPlansOfAuthMgmtStats: each number is counted in an index that has all that is asked for,
-// within its bounds. Only the oldest of all grants is looked for among all that wait.
+// TestPlansOfAuthMgmtStats: each number is counted in an index that has all that is asked
+// for, within its bounds. Only the oldest of all grants is looked for among all that
+// wait.
 func TestPlansOfAuthMgmtStats(t *testing.T) {
 	db := plannedAuthMgmt(t)
 	for _, c := range []struct {

@@ -16,7 +16,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// withKeys returns a service on the bench's rows that has versions of the keys, the first one primary. The rows are sealed under version 1.
+// withKeys returns a service on the bench's rows that has versions of the keys, the first
+// one primary. The rows are sealed under version 1.
 func (v *vaultBench) withKeys(b *testing.B, versions ...int) *vault.Service {
 	var keys []localkeys.Key
 	for _, version := range versions {
@@ -33,8 +34,10 @@ func (v *vaultBench) withKeys(b *testing.B, versions ...int) *vault.Service {
 	return s
 }
 
-// BenchmarkVaultRotation takes the steps of a rotation over the rows of one vault, some of them twice: the second time nothing is left to do.
-// Each reports its time, the processor's time and how often it read from a file, most of all pages of the database and of its log.
+// BenchmarkVaultRotation takes the steps of a rotation over the rows of one vault, some
+// of them twice: the second time nothing is left to do. Each reports its time, the
+// processor's time and how often it read from a file, most of all pages of the database
+// and of its log.
 func BenchmarkVaultRotation(b *testing.B) {
 	for _, n := range []int{10_000, 100_000} {
 		b.Run(fmt.Sprintf("rows=%d", n), func(b *testing.B) {

@@ -122,7 +122,8 @@ func TestRefusedInsertionLeavesNothing(t *testing.T) {
 	require.Equal(t, []int{0}, numbers(t, db, "SELECT count(*) FROM vault_fingerprints f LEFT JOIN vault_tokens t ON t.seq = f.row AND t.token = f.token WHERE t.seq IS NULL"))
 }
 
-// TestRefusedImportLeavesNothing is that for imports, which also leave what is there as it was.
+// TestRefusedImportLeavesNothing is that for imports, which also leave what is there as
+// it was.
 func TestRefusedImportLeavesNothing(t *testing.T) {
 	db, tables := openVault(t)
 	more := func(r vault.Row, version, fingerprint int) vault.Row {

@@ -28,8 +28,8 @@ func bothScans(t *testing.T, tables *Vault, check func(scan func(after vault.Sca
 	}
 }
 
-// TestScanIsBounded: a call of a scan looks at so many rows and no more, though it selects none of them. So it keeps no snapshot for long,
-// and its context ends it.
+// TestScanIsBounded: a call of a scan looks at so many rows and no more, though it
+// selects none of them. So it keeps no snapshot for long, and its context ends it.
 func TestScanIsBounded(t *testing.T) {
 	const stored = 2*scanStep + 10
 	db, tables := openVault(t)
@@ -62,7 +62,8 @@ func TestScanIsBounded(t *testing.T) {
 	})
 }
 
-// TestScanGoesByInsertion: a scan reads the rows as they came, whatever their tokens: what came together stands together in the file.
+// TestScanGoesByInsertion: a scan reads the rows as they came, whatever their tokens:
+// what came together stands together in the file.
 func TestScanGoesByInsertion(t *testing.T) {
 	_, tables := openVault(t)
 	require.NoError(t, tables.PutVault(t.Context(), vault.Vault{Organization: "aaa", ID: "v1", Revision: 1}, nil, vault.AuditEvent{}))

@@ -23,8 +23,8 @@ const (
 	someVaults = "SELECT seq FROM vault_vaults WHERE organization = ?1 LIMIT ?2"
 	someScopes = "SELECT s.seq FROM (" + someVaults + ") v CROSS JOIN vault_scopes s ON s.vault = v.seq LIMIT ?2"
 
-	// For an organization, a limit and a vault: one, scopes, tokens, and deleted ones; no row
-	// if there is no such vault.
+	// For an organization, a limit and a vault: one, scopes, tokens, and deleted ones; no
+	// row if there is no such vault.
 	countVault = "SELECT 1," +
 		" (SELECT count(*) FROM (" + scopesOfVault + "))," +
 		" (SELECT count(*) FROM (SELECT 1 FROM (" + scopesOfVault + ") s" + tokensOfScope + " LIMIT ?2))," +
