@@ -190,7 +190,7 @@ func TestIteratorWhileOthersComeAndGo(t *testing.T) {
 		if len(got) == n {
 			continue
 		}
-		require.NoError(t, r.DeleteClient(ctx, "acme", full, c.ID)) // an offset would pass over as many
+		require.NoError(t, r.DeleteClient(ctx, "acme", full, c.ID))
 	}
 	assert.Equal(t, want, got)
 }

@@ -52,7 +52,8 @@ func TestCredential(t *testing.T) {
 			for _, at := range []func(*anyService) string{
 				func(s *anyService) string { return s.fine },
 				func(s *anyService) string { return s.read },
-				func(s *anyService) string { return "PATCH " + s.read[len("POST "):] }, // would be a 405
+				// Would be a 405.
+				func(s *anyService) string { return "PATCH " + s.read[len("POST "):] },
 			} {
 				body, challenge := refused(t, s, at)
 				require.Equal(t, strings.Replace(refusals[s.name], "NAME", credential, 1), body)
@@ -171,7 +172,8 @@ func TestOpenAPIOfANamedCredentialSaysNothingElse(t *testing.T) {
 		raw, err := httpadapter.OpenAPI(nil, s.handler)
 		require.NoError(t, err)
 		for _, word := range []string{"ccess token is missing", "API key", "accessToken", "bearerAuth", "of the access token;"} {
-			require.False(t, strings.Contains(string(raw), word), "%s: %s", s.name, word) // the document is long
+			// The document is long.
+			require.False(t, strings.Contains(string(raw), word), "%s: %s", s.name, word)
 		}
 		if s.name != "authmgmt" {
 			require.False(t, strings.Contains(strings.ToLower(string(raw)), "access token"), s.name)

@@ -258,7 +258,8 @@ func TestOpensNoMoreThanCanBeShown(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	var values []string
 	for i := range 100 {
-		values = append(values, fmt.Sprintf("%0100d", i)) // 128 bytes when it is sealed, so that 7 are within the bound
+		// 128 bytes when it is sealed, so that 7 are within the bound.
+		values = append(values, fmt.Sprintf("%0100d", i))
 	}
 	tokens := insert(t, r.Service, of("persons", "name", values...))
 	keys := newCounted(t, keyring(t, 1), vault.BatchLimits{})

@@ -81,7 +81,8 @@ func TestFormatsCheckTokens(t *testing.T) {
 		{"email:example.com", email, "bob@example.com", ""},
 		{"email:example.com", email, "bob@example.org", "an email address of example.com"},
 		{"email:example.com", email, email, "another text than the value"},
-		{"email:" + strings.Repeat("a.", 99) + "aa", email, strings.Repeat("x", 54) + "@" + strings.Repeat("a.", 99) + "aa", ""}, // 255 bytes
+		// 255 bytes.
+		{"email:" + strings.Repeat("a.", 99) + "aa", email, strings.Repeat("x", 54) + "@" + strings.Repeat("a.", 99) + "aa", ""},
 		{"email:" + strings.Repeat("a.", 99) + "aa", email, strings.Repeat("x", 55) + "@" + strings.Repeat("a.", 99) + "aa", "at most 255 bytes"},
 	} {
 		err := checkOf(t, new(vault.Formats), c.format, c.value, c.token)

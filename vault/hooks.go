@@ -90,7 +90,8 @@ func (k *safeKeyring) Open(ctx context.Context, items []OpenItem) (results []Ope
 				return nil, r.Err
 			}
 		case r.Value.IsZero():
-			return nil, errNoAnswer // else it would be taken for an empty value, and stored as one by a rotation
+			// Else it would be taken for an empty value, and stored as one by a rotation.
+			return nil, errNoAnswer
 		}
 	}
 	return results, nil

@@ -48,7 +48,8 @@ func everyColumn() []vault.ImportItem {
 		withToken("persons", "diary", "dear diary", uuidC),
 		withToken("orders", "contact", "bob@example.com", "abcdefghijklmnopqrstuvwxy3@tokens.invalid"),
 		withToken("orders", "number", "17", "ord_abcdefghijklmnopqrstuvwxy4"),
-		withToken("orders", "contact", "ada@example.com", "abcdefghijklmnopqrstuvwxy2@tokens.invalid"), // of the group, too
+		// Of the group, too.
+		withToken("orders", "contact", "ada@example.com", "abcdefghijklmnopqrstuvwxy2@tokens.invalid"),
 	}
 }
 

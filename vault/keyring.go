@@ -138,9 +138,15 @@ type OpenResult struct {
 
 // Versions says which versions of its keys a keyring has.
 type Versions struct {
-	Fingerprint int   // the primary version of fingerprints: what lookups begin with
-	Lookup      []int // further versions of fingerprints: written with each insertion, and asked where the primary one finds nothing
-	Seal        int   // the version that seals; which further ones are loaded shows when Open is called
+	Fingerprint int // the primary version of fingerprints: what lookups begin with
+
+	// Lookup are further versions of fingerprints: written with each insertion, and asked
+	// where the primary one finds nothing.
+	Lookup []int
+
+	// Seal is the version that seals. Which further ones are loaded shows when Open is
+	// called.
+	Seal int
 }
 
 // fingerprints returns the primary version and the others.

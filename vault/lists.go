@@ -21,7 +21,7 @@ type VaultQuery struct {
 // VaultPage is a stretch of the list of an organization's vaults, by ID (as bytes).
 type VaultPage struct {
 	Vaults []Vault
-	Next   string // where the next page begins (as its VaultQuery.After); "" if this is the last one
+	Next   string // the next page's VaultQuery.After; "" if this is the last one
 }
 
 const (

@@ -138,7 +138,8 @@ func TestListVaultsOfLargeSchemas(t *testing.T) {
 		fifth, limit int
 		want         []int
 	}{
-		{1895, 0, []int{1, 4, 2, 1, 2}}, // the second to the fifth have 19,898 columns in 102 tables
+		// The second to the fifth have 19,898 columns in 102 tables.
+		{1895, 0, []int{1, 4, 2, 1, 2}},
 		{1894, 0, []int{1, 5, 1, 1, 2}},
 		{1895, 3, []int{1, 3, 3, 1, 2}},
 	} {

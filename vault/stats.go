@@ -30,8 +30,14 @@ type Totals struct {
 	Tokens  Count // as in Stats
 	Deleted Count // as in Stats
 
-	Keys     []Key // all that are known, by purpose, then version; a rotation is under way while two are Required
-	ToRewrap Count // tokens whose values are sealed under another version than the one asked for: see Service.Rewrap
+	// Keys are all that are known, by purpose, then version. A rotation is under way while
+	// two are Required.
+	Keys []Key
+
+	// ToRewrap are tokens whose values are sealed under another version than the one asked
+	// for: see Service.Rewrap.
+	ToRewrap Count
+
 	ToRemove Count // fingerprints of retired versions: see Service.Retire
 }
 

@@ -65,7 +65,8 @@ func TestStatsOfARotation(t *testing.T) {
 	left(promoted, 3, 0)
 	require.NoError(t, promoted.Rewrap(t.Context(), nil))
 	left(promoted, 0, 0)
-	require.NoError(t, r.store.RetireKey(t.Context(), vault.FingerprintKey, 1, 2)) // and the process dies
+	// And the process dies.
+	require.NoError(t, r.store.RetireKey(t.Context(), vault.FingerprintKey, 1, 2))
 	left(promoted, 0, 2)
 	require.NoError(t, promoted.Retire(t.Context(), vault.FingerprintKey, 1, nil))
 	left(promoted, 0, 0)

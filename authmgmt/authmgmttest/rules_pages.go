@@ -79,9 +79,11 @@ func rulesOfPages(group, method string, lists ...listed) []rule {
 					require.NotZero(t, p.After)
 					next := l.behind(p.After)[0]
 					for _, at := range []authmgmt.Position{
-						{At: p.After.At.Add(next.At.Sub(p.After.At) / 2), ID: lowest()}, // which is the next one now
+						// Which is the next one now.
+						{At: p.After.At.Add(next.At.Sub(p.After.At) / 2), ID: lowest()},
 						{At: moment(0), ID: lowest()}, {At: moment(100 * time.Hour), ID: highest()},
-						{At: p.After.At, ID: lowest()}, {At: p.After.At, ID: highest()}, // on both sides
+						// On both sides.
+						{At: p.After.At, ID: lowest()}, {At: p.After.At, ID: highest()},
 					} {
 						l.add(t, at)
 					}

@@ -21,7 +21,7 @@ var _ vault.Store = (*Vault)(nil)
 type vaultTables struct {
 	vaults map[ownedID]*vaultEntry
 	ids    map[string][]string // of vaults, by organization, sorted
-	rows   []*vaultRow         // of all vaults, as they came; none ever goes, so a place is for good
+	rows   []*vaultRow         // of all vaults, as they came; none ever goes
 	keys   map[vaultKeyID]*vault.Key
 	audit  map[string][]vault.AuditEvent // by organization, oldest first
 }

@@ -33,7 +33,8 @@ func TestPlansOfAuthMgmtStats(t *testing.T) {
 		{countGrants, 2, []string{
 			"SCAN authmgmt_invitations USING COVERING INDEX authmgmt_invitations_waiting",
 			"SEARCH authmgmt_invitations USING COVERING INDEX authmgmt_invitations_waiting",
-			"SEARCH authmgmt_invitations USING INDEX authmgmt_invitations_due (grant_due>?)", // of which one row is read
+			// Of which one row is read.
+			"SEARCH authmgmt_invitations USING INDEX authmgmt_invitations_due (grant_due>?)",
 		}},
 	} {
 		plan := db.planOf(t, c.statement, make([]any, c.args))

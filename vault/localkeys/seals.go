@@ -17,7 +17,7 @@ type seals struct {
 	version int
 	scope   vault.Scope
 
-	place   []byte // the associated data: the version, the scope and, behind prefix bytes, the token
+	place   []byte // the associated data: version, scope and, behind prefix bytes, token
 	prefix  int
 	text    []byte // a plaintext
 	longest int    // how much of text has been used

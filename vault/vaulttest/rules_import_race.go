@@ -141,7 +141,8 @@ var importRaceRules = []rule{
 				if err != nil {
 					return err
 				}
-				if len(rows)%wholeBatch != 0 || len(rows) < wholeBatch*len(page.Events) { // there may be more since
+				// There may be more since.
+				if len(rows)%wholeBatch != 0 || len(rows) < wholeBatch*len(page.Events) {
 					return fmt.Errorf("%d rows after %d events of %d rows each", len(rows), len(page.Events), wholeBatch)
 				}
 				return nil

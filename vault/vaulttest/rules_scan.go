@@ -98,7 +98,8 @@ func scanRulesOf(method, id string, of func(*subject) *scan) []rule {
 				sameRows(t, want, c.from(t, "", 2, func(page vault.RowPage) {
 					n++
 					last := len(page.Rows) - 1
-					for i, r := range page.Rows[last*(n%2):] { // the first one too, or the last one only
+					// The first one too, or the last one only.
+					for i, r := range page.Rows[last*(n%2):] {
 						if (n/2+i)%2 == 0 {
 							c.settle(t, r)
 						} else {

@@ -148,7 +148,8 @@ var statsRules = []rule{
 			}
 			s.addVault(t, newVault(orgA, "empty"))
 			s.addVault(t, newVault(orgB, "empty"))
-			for most := 2; most < 8; most++ { // never fewer than there are vaults of one organization
+			// Never fewer than there are vaults of one organization.
+			for most := 2; most < 8; most++ {
 				tokens, deleted := mortise.CountUpTo(5, most), mortise.CountUpTo(4, most)
 				want := vault.Stats{Vaults: mortise.CountUpTo(2, most), Tokens: tokens, Deleted: deleted}
 				require.Equal(t, want, s.stats(t, orgA, most), "up to %d", most)
