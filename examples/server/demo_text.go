@@ -50,8 +50,8 @@ curl -sS -w '\n' {{.Invitations}} {{.JSON}} -d '{"email":"ada+{{.Start}}@example
 # Invite somebody else, read the invitation, and cancel it (200):
 i=$(curl -sS {{.Invitations}} {{.JSON}} -d '{"email":"alan+{{.Start}}@example.com","name":"Alan"}') && id=${i#*\"invitation_id\":\"} && id=${id%%\"*} && curl -sS -w '\n' "{{.Invitations}}/$id" {{.Auth}} && curl -sS -w '%{http_code}\n' -X DELETE "{{.Invitations}}/$id" {{.Auth}}
 
-# Get an access token with other credentials, list it (the demo's own stands before it), and revoke it (200):
-c=$(curl -sS {{.Clients}} {{.JSON}} -d '{"name":"old laptop"}') && id=${c#*\"client_id\":\"} && secret=${c#*\"client_secret\":\"} && t=$(curl -sS -u "${id%%\"*}:${secret%%\"*}" {{.URL}}/api/v0/login -d grant_type=client_credentials) && t=$(curl -sS '{{.Tokens}}?offset=1&limit=1' {{.Auth}}) && echo "$t" && id=${t#*\"token_id\":\"} && curl -sS -w '%{http_code}\n' -X DELETE "{{.Tokens}}/${id%%\"*}" {{.Auth}}
+# Get an access token with other credentials, list it (the newest stands first), and revoke it (200):
+c=$(curl -sS {{.Clients}} {{.JSON}} -d '{"name":"old laptop"}') && id=${c#*\"client_id\":\"} && secret=${c#*\"client_secret\":\"} && t=$(curl -sS -u "${id%%\"*}:${secret%%\"*}" {{.URL}}/api/v0/login -d grant_type=client_credentials) && t=$(curl -sS '{{.Tokens}}?limit=1' {{.Auth}}) && echo "$t" && id=${t#*\"token_id\":\"} && curl -sS -w '%{http_code}\n' -X DELETE "{{.Tokens}}/${id%%\"*}" {{.Auth}}
 
 # Get the tokens of values that the demo's vault has, by column group and by column. They stay the same, at every start:
 curl -sS -w '\n' {{.Vault}}/tokenize {{.JSON}} -d '{"tokenizationParameters":[{"columnGroup":"emails","value":"ada@example.com"},{"table":"customers","column":"card","value":"4111111111111111"}]}'
