@@ -64,7 +64,7 @@ func (s *Service) importItems(ctx context.Context, org, actor, vault string, ite
 			if err := in.add(ctx, versions, items, batches); err != nil {
 				return err
 			}
-			return in.store(ctx, k, actor)
+			return s.missing(ctx, versions, in.store(ctx, k, actor))
 		})
 	})
 }

@@ -55,7 +55,7 @@ func (s *Service) insertBatches(ctx context.Context, k *knownVault, versions *Ve
 	in := insertion{service: s}
 	in.add(versions, batches)
 	if err := in.store(ctx, k); err != nil {
-		return nil, err
+		return nil, s.missing(ctx, versions, err)
 	}
 	tokens := make([]string, n)
 	for _, b := range batches {

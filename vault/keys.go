@@ -115,3 +115,14 @@ func (s *Service) checkRequired(ctx context.Context, v *Versions) error {
 	}
 	return nil
 }
+
+// missing names the version for want of which a store has refused rows: its error does not.
+func (s *Service) missing(ctx context.Context, v *Versions, err error) error {
+	if !errors.Is(err, ErrUnknownKey) {
+		return err
+	}
+	if named := s.checkRequired(ctx, v); errors.Is(named, ErrUnknownKey) {
+		return named
+	}
+	return err
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/go-multierror"
 )
@@ -294,8 +295,9 @@ func (s *Service) openRows(ctx context.Context, rows []Row, broken *brokenRows) 
 
 // brokenRows are rows that cannot be changed, because they cannot be read.
 type brokenRows struct {
-	errs  *multierror.Error
-	count int
+	errs     *multierror.Error
+	unloaded int // their version of the key is not loaded
+	corrupt  int
 }
 
 // maxNamed bounds how many broken rows an error names.
@@ -307,17 +309,29 @@ func (b *brokenRows) add(err error) bool {
 	if !errors.As(err, &of) {
 		return false
 	}
-	if b.count++; b.count <= maxNamed {
+	if errors.Is(of, ErrUnknownKey) {
+		b.unloaded++
+	} else {
+		b.corrupt++
+	}
+	if b.unloaded+b.corrupt <= maxNamed {
 		b.errs = multierror.Append(b.errs, of)
 	}
 	return true
 }
 
 func (b *brokenRows) err() error {
-	if b.count == 0 {
+	var what []string
+	if b.unloaded > 0 { // nobody may be led to delete what a key would open
+		what = append(what, fmt.Sprintf("%d values need a version of the key that is not loaded; load it", b.unloaded))
+	}
+	if b.corrupt > 0 {
+		what = append(what, fmt.Sprintf("%d values are corrupt; load the right key, restore them from a backup, or delete their tokens", b.corrupt))
+	}
+	if len(what) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d values could not be read; restore them from a backup, or delete their tokens: %w", b.count, b.errs)
+	return fmt.Errorf("%s: %w", strings.Join(what, "; "), b.errs)
 }
 
 // reporter returns a function that counts and tells progress of it.

@@ -118,6 +118,10 @@ func TestRotationRefusesMistakes(t *testing.T) {
 		require.NoError(t, r.with(t, 1, 2).Backfill(ctx, 2, nil))
 		_, err := r.Insert(ctx, "acme", "ops", "v1", bob)
 		require.ErrorIs(t, err, vault.ErrUnknownKey)
+		require.ErrorContains(t, err, "fingerprint key of version 2")
+		err = r.Import(ctx, "acme", "ops", "v1", []vault.ImportItem{{Item: bob[0], Token: "2f1c1d5e-8f0a-4c3e-9a55-0c6f2a7b9d10"}})
+		require.ErrorIs(t, err, vault.ErrUnknownKey)
+		require.ErrorContains(t, err, "fingerprint key of version 2")
 		require.Equal(t, token, tokenize(t, r.Service, ada), "what is there is found")
 		_, err = r.Tokenize(ctx, "acme", "v1", bob)
 		require.ErrorIs(t, err, vault.ErrUnknownKey, "what is not found may be there")
@@ -283,6 +287,22 @@ func TestRotationOverEmptyPages(t *testing.T) {
 	require.NoError(t, promoted.Retire(ctx, vault.SealKey, 1, nil))
 	require.NoError(t, promoted.Retire(ctx, vault.FingerprintKey, 1, nil))
 	require.Equal(t, tokens[200:], tokenize(t, r.with(t, 2), items[200:]))
+}
+
+// Whoever drops a key too early is told to load it, and not to delete what it would open.
+func TestRewrapWithoutTheOldKey(t *testing.T) {
+	r := newRig(t, vault.Options{})
+	ctx := t.Context()
+	token := insert(t, r.Service, of("persons", "name", "Ada"))
+	require.NoError(t, r.with(t, 1, 2).Backfill(ctx, 2, nil))
+	require.NoError(t, r.with(t, 2, 1).Retire(ctx, vault.FingerprintKey, 1, nil))
+
+	err := r.with(t, 2).Rewrap(ctx, nil)
+	require.ErrorIs(t, err, vault.ErrUnknownKey)
+	require.ErrorContains(t, err, "1 values need a version of the key that is not loaded; load it")
+	require.ErrorContains(t, err, token[0])
+	require.NotContains(t, err.Error(), "delete")
+	require.NoError(t, r.with(t, 2, 1).Rewrap(ctx, nil))
 }
 
 // Rows that cannot be read hold up no others. The error names them, and the old version stays until they are gone.
