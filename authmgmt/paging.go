@@ -3,6 +3,7 @@ package authmgmt
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -112,8 +113,9 @@ func (p *problems) paging(q Paging) Paging {
 	case q.Offset > 0 && !q.After.IsZero():
 		p.add("offset", "must not be set beside after: a page begins at a position or at an offset")
 	}
-	// Stores keep microseconds, so nothing stands between two of them.
-	if len(q.After.ID) > name.Max || !q.After.At.Equal(q.After.At.Truncate(time.Microsecond)) {
+	// Stores count microseconds, so nothing stands between two of them, nor further away than
+	// 64 bits reach.
+	if len(q.After.ID) > name.Max || !q.After.At.Equal(time.UnixMicro(q.After.At.UnixMicro())) {
 		p.add("after", "must be a position that a page or ParsePosition returned")
 	}
 	return q
@@ -131,7 +133,8 @@ func (p *problems) tokenPaging(q Paging) Paging {
 	return q
 }
 
-// each iterates over a listing page by page. It ends after the first error.
+// each iterates over a listing page by page. It ends after the first error, of which one
+// is that of a store whose pages go on where they began.
 func each[T any](list func(Paging) (items []T, next Position, err error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		q := Paging{Limit: iteratorPage}
@@ -150,10 +153,17 @@ func each[T any](list func(Paging) (items []T, next Position, err error)) iter.S
 			if next.IsZero() {
 				return
 			}
+			if next.Compare(q.After) == 0 {
+				var none T
+				yield(none, errStands)
+				return
+			}
 			q.After = next
 		}
 	}
 }
+
+var errStands = fmt.Errorf("%w: it returned a page that goes on where it began", ErrUnavailable)
 
 // iteratorPage is how many items an iterator asks for at once.
 const iteratorPage = 100

@@ -233,3 +233,40 @@ func (s *listingStore) ListInvitations(ctx context.Context, org string, at time.
 	}
 	return s.Store.ListInvitations(ctx, org, at, p)
 }
+
+// standingStore returns each page anew from the start, and says that others follow.
+type standingStore struct{ authmgmt.Store }
+
+func (s standingStore) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
+	page, err := s.Store.ListClients(ctx, org, authmgmt.Paging{Limit: p.Limit})
+	page.Next = page.Clients[0].Position()
+	return page, err
+}
+
+// TestIteratorOfAStoreThatStandsStill: it ends.
+func TestIteratorOfAStoreThatStandsStill(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	_, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "build", FullAccess: true})
+	require.NoError(t, err)
+	s, err := authmgmt.New(standingStore{r.store}, nil)
+	require.NoError(t, err)
+	read := 0
+	for _, err := range s.Clients(t.Context(), "acme") {
+		if read++; read == 3 {
+			require.ErrorIs(t, err, authmgmt.ErrUnavailable)
+		} else {
+			require.NoError(t, err)
+		}
+	}
+	assert.Equal(t, 3, read)
+}
+
+// TestPositionsOutOfReach: stores count microseconds in 64 bits.
+func TestPositionsOutOfReach(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	for _, at := range []time.Time{time.Unix(1<<45, 0), time.Unix(-1<<45, 0), time.Unix(0, 1)} {
+		_, err := r.ListClients(t.Context(), "acme", authmgmt.Paging{After: authmgmt.Position{At: at, ID: "build"}})
+		var invalid *authmgmt.ValidationError
+		require.ErrorAs(t, err, &invalid, at)
+	}
+}

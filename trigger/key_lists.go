@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -82,8 +83,9 @@ func (s *Service) ListKeys(ctx context.Context, org string, q KeyQuery) (KeyPage
 	if q.Limit < 0 || q.Limit > MaxPageSize {
 		p.add("limit", "must be between 1 and %d", MaxPageSize)
 	}
-	// Stores keep microseconds, so no key stands between two of them.
-	if !q.After.CreatedAt.Equal(q.After.CreatedAt.Truncate(time.Microsecond)) {
+	// Stores count microseconds, so no key stands between two of them, nor further away than
+	// 64 bits reach.
+	if at := q.After.CreatedAt; !at.Equal(time.UnixMicro(at.UnixMicro())) {
 		p.add("after", "must be a position that a page or ParseKeyPosition returned")
 	}
 	if err := p.err(); err != nil {
@@ -114,6 +116,10 @@ func (s *Service) Keys(ctx context.Context, org string) iter.Seq2[APIKey, error]
 				}
 			}
 			if page.Next.IsZero() {
+				return
+			}
+			if page.Next.Compare(q.After) == 0 {
+				yield(APIKey{}, fmt.Errorf("%w: the store returned a page of API keys that goes on where it began", ErrUnavailable))
 				return
 			}
 			q.After = page.Next

@@ -1,6 +1,7 @@
 package trigger_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -40,7 +41,8 @@ func TestKeyPositionText(t *testing.T) {
 func TestListKeysRefuses(t *testing.T) {
 	f := triggertest.New(t, nil)
 	at := trigger.KeyPosition{CreatedAt: f.Now().Truncate(time.Microsecond).Add(1), ID: uuid.New()}
-	for _, q := range []trigger.KeyQuery{{Limit: -1}, {Limit: trigger.MaxPageSize + 1}, {After: at}} {
+	far := trigger.KeyPosition{CreatedAt: time.Unix(1<<45, 0)} // microseconds of 64 bits do not reach it
+	for _, q := range []trigger.KeyQuery{{Limit: -1}, {Limit: trigger.MaxPageSize + 1}, {After: at}, {After: far}} {
 		_, err := f.ListKeys(t.Context(), "acme", q)
 		var invalid *trigger.ValidationError
 		require.ErrorAs(t, err, &invalid, "%+v", q)
@@ -91,6 +93,29 @@ func TestKeysIterator(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 101, read)
+}
+
+// standingKeys are keys whose pages all begin at the start, and say that others follow.
+type standingKeys struct{ trigger.Keys }
+
+func (s standingKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
+	page, err := s.Keys.ListKeys(ctx, org, trigger.KeyQuery{Limit: q.Limit})
+	page.Next = page.Keys[0].Position()
+	return page, err
+}
+
+func TestKeysOfAStoreThatStandsStill(t *testing.T) {
+	db := openMemory(t)
+	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: standingKeys{db.Trigger()}})
+	require.NoError(t, err)
+	_, _, err = s.IssueKey(t.Context(), "acme", "build")
+	require.NoError(t, err)
+	var errs []error
+	for _, err := range s.Keys(t.Context(), "acme") {
+		errs = append(errs, err)
+	}
+	require.Len(t, errs, 3)
+	require.ErrorIs(t, errs[2], trigger.ErrUnavailable)
 }
 
 func TestKeysIteratorWithoutAStore(t *testing.T) {

@@ -3,6 +3,7 @@ package vault
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 )
 
@@ -59,6 +60,9 @@ func (s *Service) exportPage(ctx context.Context, org, actor, vault, after strin
 	rows, err := s.store.ListRows(ctx, org, vault, after, exportPage)
 	if err != nil || len(rows) == 0 {
 		return nil, unavailable("list tokens", ofVault(vault, err))
+	}
+	if rows[len(rows)-1].Token <= after {
+		return nil, fmt.Errorf("%w: the store returned tokens that come before those of the page before", ErrUnavailable)
 	}
 	e, err := s.event(org, vault, KindExported, actor)
 	if err != nil {

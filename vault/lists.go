@@ -3,6 +3,7 @@ package vault
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 
 	"github.com/seed-6363c74e/mortise/internal/name"
@@ -101,6 +102,10 @@ func (s *Service) Vaults(ctx context.Context, org string) iter.Seq2[Vault, error
 				}
 			}
 			if page.Next == "" {
+				return
+			}
+			if page.Next <= q.After {
+				yield(Vault{}, fmt.Errorf("%w: the store returned vaults that come before those of the page before", ErrUnavailable))
 				return
 			}
 			q.After = page.Next

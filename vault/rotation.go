@@ -210,6 +210,8 @@ func (s *Service) retire(ctx context.Context, p Purpose, version int, progress f
 	}
 }
 
+var errStands = fmt.Errorf("%w: the store returned a page of a scan that goes on where it began", ErrUnavailable)
+
 // successor returns a required version that every value has a fingerprint of. That stays so: no insertion can lack it any more.
 func (s *Service) successor(ctx context.Context, version int) (int, error) {
 	keys, err := s.store.Keys(ctx)
@@ -242,6 +244,9 @@ func (s *Service) complete(ctx context.Context, version int) (bool, error) {
 		if page.Next == "" {
 			return true, nil
 		}
+		if page.Next == after {
+			return false, errStands
+		}
 		after = page.Next
 	}
 }
@@ -269,6 +274,9 @@ func (s *Service) eachRow(
 		}
 		if page.Next == "" {
 			return done, broken.err()
+		}
+		if page.Next == after {
+			return done, errStands
 		}
 		after = page.Next
 	}

@@ -1,0 +1,73 @@
+package vault_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// standing is a store that begins each page at the start, and says that others follow.
+type standing struct{ vault.Store }
+
+func (s *standing) ListVaults(ctx context.Context, org, _ string, limit int) ([]vault.Vault, error) {
+	return s.Store.ListVaults(ctx, org, "", limit)
+}
+
+func (s *standing) ListRows(ctx context.Context, org, id, _ string, limit int) ([]vault.Row, error) {
+	return s.Store.ListRows(ctx, org, id, "", limit)
+}
+
+func (s *standing) RowsWithoutFingerprint(ctx context.Context, version int, _ vault.ScanPosition, limit int) (vault.RowPage, error) {
+	page, err := s.Store.RowsWithoutFingerprint(ctx, version, "", limit)
+	page.Next = "1"
+	return page, err
+}
+
+func (s *standing) RowsNotSealedUnder(ctx context.Context, version int, _ vault.ScanPosition, limit int) (vault.RowPage, error) {
+	page, err := s.Store.RowsNotSealedUnder(ctx, version, "", limit)
+	page.Next = "1"
+	return page, err
+}
+
+// A store whose pages stand still is no reason to go round for ever.
+func TestStoreThatStandsStill(t *testing.T) {
+	r := newRig(t, vault.Options{})
+	ctx := t.Context()
+	insert(t, r.Service, of("persons", "name", "Ada", "Bob"))
+	for _, id := range []string{"v2", "v3"} {
+		_, err := r.CreateVault(ctx, "acme", "ops", id, schema)
+		require.NoError(t, err)
+	}
+	s, err := vault.New(&standing{r.store}, keyring(t, 2, 1), nil)
+	require.NoError(t, err)
+	require.ErrorIs(t, s.Backfill(ctx, 2, nil), vault.ErrUnavailable)
+	require.ErrorIs(t, s.Rewrap(ctx, nil), vault.ErrUnavailable)
+	require.ErrorIs(t, s.Retire(ctx, vault.FingerprintKey, 1, nil), vault.ErrUnavailable)
+	items, err := untilError(s.Export(ctx, "acme", "ops", "v1", everything))
+	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.Equal(t, 2, items)
+}
+
+// untilError counts what comes before an error.
+func untilError[T any](all iter.Seq2[T, error]) (n int, err error) {
+	for _, err := range all {
+		if err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+func TestVaultsOfAStoreThatStandsStill(t *testing.T) {
+	s, store := newAsking(t)
+	addVaults(t, s, "acme", make([]int, 60)...)
+	standing, err := vault.New(&standing{store.Store}, keyring(t, 1), nil)
+	require.NoError(t, err)
+	_, err = untilError(standing.Vaults(t.Context(), "acme"))
+	require.ErrorIs(t, err, vault.ErrUnavailable)
+}
