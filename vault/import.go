@@ -220,12 +220,18 @@ func (in *importation) store(ctx context.Context, k *knownVault, actor string) e
 		}
 		err = s.store.ImportTokens(ctx, in.org, in.vault, k.revision, rows, e)
 		var taken *TakenError
-		if !errors.As(err, &taken) || len(taken.Rows) == 0 {
+		conflict := errors.As(err, &taken) && len(taken.Rows) > 0
+		if !conflict && !errors.Is(err, ErrKeyRetired) {
 			return staleOr("import values", ofVault(in.vault, err))
 		}
-		before := there
-		if there, err = in.read(ctx); err == nil && unchanged(taken.Rows, before, there) {
+		before, refused := there, err
+		there, err = in.read(ctx)
+		switch {
+		case err != nil:
+		case conflict && unchanged(taken.Rows, before, there):
 			return in.conflicts(taken.Rows, there)
+		case !conflict && unchanged(in.all(), before, there): // else the key may be that of a row that was there
+			return refused
 		}
 	}
 	if err == nil {
@@ -245,6 +251,15 @@ func (in *importation) read(ctx context.Context) ([]Row, error) {
 		err = answered("the store", len(there), len(tokens))
 	}
 	return there, unavailable("read tokens", ofVault(in.vault, err))
+}
+
+// all returns the numbers of all rows.
+func (in *importation) all() []int {
+	all := make([]int, len(in.rows))
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 // unchanged reports whether some rows are stored as they were before. Their ciphertexts

@@ -169,3 +169,26 @@ func (l *lost) ImportTokens(ctx context.Context, org, id string, revision int64,
 	}
 	return err
 }
+
+// What was there under a key that is retired by now is there under another one.
+func TestImportWhileAKeyRetires(t *testing.T) {
+	ctx := t.Context()
+	r := newRig(t, vault.Options{})
+	require.NoError(t, imports(t, r.Service, withToken("persons", "name", "there", uuidA)))
+	old, other := r.with(t, 1, 2), r.with(t, 2, 1)
+	tokenize(t, old, of("persons", "name", "there"))
+	require.NoError(t, other.Backfill(ctx, 2, nil))
+	m := &busy{Store: r.store, happens: func(call int) {
+		if call == 1 {
+			require.NoError(t, other.Rewrap(ctx, nil))
+			require.NoError(t, other.Retire(ctx, vault.SealKey, 1, nil))
+		}
+	}}
+	s, err := vault.New(m, keyring(t, 2, 1), nil)
+	require.NoError(t, err)
+	items := []vault.ImportItem{withToken("persons", "name", "there", uuidA), withToken("persons", "name", "new", uuidB)}
+	require.NoError(t, imports(t, s, items...))
+	require.Equal(t, 2, m.calls)
+	require.Equal(t, []string{"there", "new"}, reveal(t, s, uuidA, uuidB))
+	require.ErrorIs(t, imports(t, old, withToken("persons", "name", "Eve", uuidC)), vault.ErrKeyRetired)
+}
