@@ -74,6 +74,7 @@ func fieldsOf(t *testing.T, err error) []string {
 	t.Helper()
 	var invalid *authmgmt.ValidationError
 	require.ErrorAs(t, err, &invalid)
+	require.NotContains(t, err.Error(), "\n", "a message is one line")
 	var fields []string
 	for _, e := range invalid.Problems.WrappedErrors() {
 		var p authmgmt.Problem

@@ -64,7 +64,7 @@ var problemCases = []problemCase{
 		[]string{`body.audio_class unsupported_class: ` +
 			`Cannot be found by this server, which knows: Dial tone; Silence`}},
 	{"numbers", startOf(func(q *audiosearch.Query) { q.Limit, q.Offset = -1, -1 }),
-		"limit: must be 1 to 1000\noffset: must be 0 or more",
+		"limit: must be 1 to 1000; offset: must be 0 or more",
 		[]string{
 			"body.limit value_error: Value error, must be 1 to 1000",
 			"body.offset value_error: Value error, must be 0 or more",
@@ -78,10 +78,10 @@ var problemCases = []problemCase{
 		audiosearch.Filter{Key: "year", Value: "x", Op: ">"},
 		audiosearch.Filter{Key: "year", Op: "~"},
 		audiosearch.Filter{Key: strings.Repeat("k", 4097), Value: strings.Repeat("v", 4097)}),
-		"metadata_filters[2].value: must be a number, because the operator is >\n" +
-			"metadata_filters[3].op: is no operator\n" +
-			"metadata_filters[4].key: string should have at most 4096 bytes\n" +
-			"metadata_filters[4].value: string should have at most 4096 bytes\n" +
+		"metadata_filters[2].value: must be a number, because the operator is >; " +
+			"metadata_filters[3].op: is no operator; " +
+			"metadata_filters[4].key: string should have at most 4096 bytes; " +
+			"metadata_filters[4].value: string should have at most 4096 bytes; " +
 			"metadata_filters[1].key: no video of the dataset has this metadata key",
 		[]string{
 			"body.metadata_filters.2.value not_a_number: Must be a number, because the operator is >",
@@ -92,7 +92,7 @@ var problemCases = []problemCase{
 		}},
 	{"the score is no field of the body",
 		startOf(func(q *audiosearch.Query) { q.MinScore, q.Limit = 2, -1 }),
-		"limit: must be 1 to 1000\nmin_score: must be 0 to 1", elsewhere},
+		"limit: must be 1 to 1000; min_score: must be 0 to 1", elsewhere},
 	{"the model is no field of the body", startOf(func(q *audiosearch.Query) { q.Model = "other/1" }),
 		"model: is the model of no scorer here, and the dataset has no scores by it", elsewhere},
 	{"a dataset", func(ctx context.Context, s *audiosearch.Service) error {
@@ -100,7 +100,7 @@ var problemCases = []problemCase{
 		return err
 	}, "id: must not be empty", elsewhere},
 	{"a video", putOf(audiosearch.Video{Metadata: audiosearch.Metadata{"": audiosearch.Int(1)}}),
-		"videos[1].id: must not be empty\nvideos[1].path: must not be empty\n" +
+		"videos[1].id: must not be empty; videos[1].path: must not be empty; " +
 			"videos[1].metadata: keys must be valid UTF-8, not empty, and without U+0000", elsewhere},
 	{"metadata of other values", putOf(withMetadata(audiosearch.String("\xff"))),
 		"videos[1].metadata: values must be valid UTF-8", elsewhere},
@@ -114,15 +114,15 @@ var problemCases = []problemCase{
 	{"the best of a stretch", func(ctx context.Context, s *audiosearch.Service) error {
 		_, err := s.Top(ctx, "acme", "calls", "b", time.Second, 0, 0)
 		return err
-	}, "to: must be after from, which must be 0 or more\nn: must be 1 to 10000", elsewhere},
+	}, "to: must be after from, which must be 0 or more; n: must be 1 to 10000", elsewhere},
 	{"no folder", func(ctx context.Context, s *audiosearch.Service) error {
 		_, err := s.SyncFolder(ctx, "acme", "calls", nil, &audiosearch.SyncOptions{Under: ".."})
 		return err
-	}, "files: must not be nil\n" + `under: must be the path of a folder, such as "calls/2024", or empty`, elsewhere},
+	}, "files: must not be nil; " + `under: must be the path of a folder, such as "calls/2024", or empty`, elsewhere},
 	{"a list of runs", func(ctx context.Context, s *audiosearch.Service) error {
 		_, err := s.ListRuns(ctx, "acme", audiosearch.RunQuery{Limit: 1001, State: "LOST"})
 		return err
-	}, "limit: must be 1 to 1000\nstate: is no state of a run", elsewhere},
+	}, "limit: must be 1 to 1000; state: is no state of a run", elsewhere},
 	{"a model of nobody", func(ctx context.Context, s *audiosearch.Service) error {
 		return s.UseModel(ctx, "acme", "calls", "other/1")
 	}, "model: is the model of no scorer here, and was never a current one of the dataset", elsewhere},

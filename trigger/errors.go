@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
 // The errors that callers tell apart with errors.Is.
@@ -70,7 +72,7 @@ func (p *problems) err() error {
 	if p.errs == nil {
 		return nil
 	}
-	p.errs.ErrorFormat = func(errs []error) string { return errors.Join(errs...).Error() }
+	p.errs.ErrorFormat = oneline.Join
 	return &ValidationError{Problems: p.errs}
 }
 

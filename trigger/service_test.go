@@ -121,10 +121,12 @@ func TestList(t *testing.T) {
 
 	for name, q := range map[string]trigger.Query{
 		"limit": {Limit: trigger.MaxPageSize + 1}, "negative": {Limit: -1}, "status": {Status: "lost"},
+		"both": {Limit: -1, Status: "lost"},
 	} {
 		_, err := f.List(t.Context(), "acme", q)
 		var invalid *trigger.ValidationError
 		require.ErrorAs(t, err, &invalid, name)
+		require.NotContains(t, err.Error(), "\n", "a message is one line")
 	}
 
 	f.Break(triggertest.StorePart)

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-multierror"
 
 	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
 // The errors that callers tell apart with errors.Is. Most say in their text which vault,
@@ -253,7 +254,7 @@ func (p *problems) err() error {
 	if p.errs == nil {
 		return nil
 	}
-	p.errs.ErrorFormat = func(errs []error) string { return errors.Join(errs...).Error() }
+	p.errs.ErrorFormat = oneline.Join
 	return &ValidationError{Problems: p.errs}
 }
 

@@ -343,6 +343,7 @@ func (in *importation) compare(ctx context.Context, there []Row) (same []bool, e
 var (
 	errTokenTaken = fmt.Errorf("%w: the token stands for something else", ErrTokenConflict)
 	errValueTaken = fmt.Errorf("%w: the value has another token, or the token was deleted", ErrTokenConflict)
+	errDeleted    = fmt.Errorf("%w: the token was deleted", ErrTokenConflict)
 )
 
 // conflicts is the error of the items of some rows.
@@ -350,8 +351,11 @@ func (in *importation) conflicts(which []int, there []Row) error {
 	var errs itemErrors
 	for _, i := range which {
 		err := errValueTaken
-		if there[i].Token != "" {
+		switch {
+		case there[i].Token != "":
 			err = errTokenTaken
+		case !in.rows[i].Deterministic: // its value can have several
+			err = errDeleted
 		}
 		errs.addAll(in.rows[i].items, err)
 	}

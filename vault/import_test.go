@@ -162,6 +162,12 @@ func TestImportRefuses(t *testing.T) {
 	require.ErrorIs(t, r.Import(t.Context(), "other", "mover", "v1", []vault.ImportItem{good}), vault.ErrNotFound)
 	require.NoError(t, imports(t, r.Service, good, name("Ada", taken[0]), withToken("persons", "diary", "secret", random)))
 	require.Equal(t, []string{"Ada", "Bob", "Good", "secret"}, reveal(t, r.Service, taken[0], taken[1], uuidA, random))
+
+	require.NoError(t, r.Delete(t.Context(), "acme", "mover", "v1", random))
+	err := imports(t, r.Service, withToken("persons", "diary", "secret", random))
+	require.ErrorIs(t, err, vault.ErrTokenConflict)
+	require.ErrorContains(t, err, "the token was deleted")
+	require.NotContains(t, err.Error(), "another token", "its value can have several")
 }
 
 // A token that was given when its column had another tokenization is none of the column

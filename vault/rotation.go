@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-multierror"
+
+	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
 // Progress says how far a step of a rotation is.
@@ -339,6 +341,7 @@ func (b *brokenRows) err() error {
 	if len(what) == 0 {
 		return nil
 	}
+	b.errs.ErrorFormat = oneline.Join
 	return fmt.Errorf("%s: %w", strings.Join(what, "; "), b.errs)
 }
 

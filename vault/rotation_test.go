@@ -302,6 +302,7 @@ func TestRewrapWithoutTheOldKey(t *testing.T) {
 	require.ErrorContains(t, err, "1 values need a version of the key that is not loaded; load it")
 	require.ErrorContains(t, err, token[0])
 	require.NotContains(t, err.Error(), "delete")
+	require.NotContains(t, err.Error(), "\n", "a message is one line")
 	require.NoError(t, r.with(t, 2, 1).Rewrap(ctx, nil))
 }
 

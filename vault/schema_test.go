@@ -16,6 +16,7 @@ func fields(t *testing.T, err error) []string {
 	t.Helper()
 	var invalid *vault.ValidationError
 	require.ErrorAs(t, err, &invalid)
+	require.NotContains(t, err.Error(), "\n", "a message is one line")
 	var names []string
 	for _, e := range invalid.Problems.Errors {
 		var p vault.Problem
