@@ -140,7 +140,8 @@ func (a *vaultAdapter) allow(c *call, most vault.Redaction, aborted *bool) vault
 		if bound == vault.PlainText {
 			return most
 		}
-		return bound // most is masked at least, for others had a 403; the vault refuses an unknown redaction
+		// Most is masked at least, for others had a 403. The vault refuses an unknown redaction.
+		return bound
 	}
 }
 

@@ -25,7 +25,7 @@ type KeyQuery struct {
 // KeyPage is a stretch of the listing of API keys.
 type KeyPage struct {
 	Keys []APIKey
-	Next KeyPosition // where the next page begins (as its KeyQuery.After); zero: this is the last one
+	Next KeyPosition // the next page's KeyQuery.After; zero: this is the last one
 }
 
 // KeyPosition is the place of an API key in the listing. It stays where it is while other

@@ -41,7 +41,8 @@ func TestKeyPositionText(t *testing.T) {
 func TestListKeysRefuses(t *testing.T) {
 	f := triggertest.New(t, nil)
 	at := trigger.KeyPosition{CreatedAt: f.Now().Truncate(time.Microsecond).Add(1), ID: uuid.New()}
-	far := trigger.KeyPosition{CreatedAt: time.Unix(1<<45, 0)} // microseconds of 64 bits do not reach it
+	// Microseconds of 64 bits do not reach it.
+	far := trigger.KeyPosition{CreatedAt: time.Unix(1<<45, 0)}
 	for _, q := range []trigger.KeyQuery{{Limit: -1}, {Limit: trigger.MaxPageSize + 1}, {After: at}, {After: far}} {
 		_, err := f.ListKeys(t.Context(), "acme", q)
 		var invalid *trigger.ValidationError

@@ -230,7 +230,8 @@ func (in *importation) store(ctx context.Context, k *knownVault, actor string) e
 		case err != nil:
 		case conflict && unchanged(taken.Rows, before, there):
 			return in.conflicts(taken.Rows, there)
-		case !conflict && unchanged(in.all(), before, there): // else the key may be that of a row that was there
+		case !conflict && unchanged(in.all(), before, there):
+			// Else the key may be that of a row that was there.
 			return refused
 		}
 	}
