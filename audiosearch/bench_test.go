@@ -47,7 +47,8 @@ func ingestOnce(b *testing.B, media audiosearch.Media, scorer audiosearch.Scorer
 	db, err := memory.Open(b.Context(), nil)
 	require.NoError(b, err)
 	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{
-		Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder, Logger: slog.New(slog.DiscardHandler),
+		Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder,
+		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(b, err)
 	_, err = s.CreateDataset(b.Context(), org, "d")

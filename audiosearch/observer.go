@@ -32,7 +32,7 @@ const (
 	KindCancelled   Kind = "cancelled"    // somebody asked for a run to be cancelled
 	KindSearched    Kind = "searched"     // a search in process
 	KindIngesting   Kind = "ingesting"    // a video is being scored: Position of Length are done; about once a second
-	KindScoring     Kind = "scoring"      // an Ingest is at work: Done, Total, Sound; about once a second
+	KindScoring     Kind = "scoring"      // of Ingest at work: Done, Total, Sound; once a second
 	KindIngested    Kind = "ingested"     // a video was scored; Err, if there is one, says why not all of it
 	KindUnchanged   Kind = "unchanged"    // a video was looked at, and its scores are those of its file; Err as above
 	KindNotIngested Kind = "not_ingested" // a video could not be scored: Err says why
@@ -51,7 +51,7 @@ type Observation struct {
 	Termination  Termination
 	Attempt      int
 
-	Position, Length time.Duration // of a video's sound: what is scored, and all; Length 0: not known
+	Position, Length time.Duration // of a video's sound: what is scored, and all; 0: not known
 	Duration         time.Duration // of what was done
 	Done, Total      int           // videos of the dataset: looked at by Model, and all
 	Sound            SoundProgress // of the videos that Model lacked when the Ingest began

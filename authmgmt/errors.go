@@ -40,7 +40,8 @@ var (
 	ErrUnattended = errors.New("authmgmt: nobody waits for the reply")
 	// ErrWrongKey: the store's invitations were made with another InvitationKey. Start
 	// with that one; to change it, see Options.OtherInvitationKeys.
-	ErrWrongKey = errors.New("authmgmt: the store's invitations were made with another key: start with that one, or with both (see Options.OtherInvitationKeys)")
+	ErrWrongKey = errors.New("authmgmt: the store's invitations were made with another key: " +
+		"start with that one, or with both (see Options.OtherInvitationKeys)")
 	// ErrUnavailable: the store failed. Whether the change took effect is unknown; look, and try again.
 	ErrUnavailable = errors.New("authmgmt: the store is unavailable")
 )

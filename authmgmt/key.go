@@ -105,19 +105,23 @@ func (s *Service) setKeys() error {
 		return nil
 	}
 	if len(others) > maxOtherKeys {
-		return fmt.Errorf("authmgmt: Options.OtherInvitationKeys has %d keys and can have %d: leave out those whose links have all expired",
+		return fmt.Errorf("authmgmt: Options.OtherInvitationKeys has %d keys and can have %d: "+
+			"leave out those whose links have all expired",
 			len(others), maxOtherKeys)
 	}
 	s.keys = []InvitationKey{key}
 	for i, other := range others {
 		if other.IsZero() {
-			return fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is no key: leave it out, or read one with InvitationKeyFromFile", i)
+			return fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is no key: "+
+				"leave it out, or read one with InvitationKeyFromFile", i)
 		}
 		switch same := slices.IndexFunc(s.keys, other.equal); {
 		case same == 0:
-			return fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is the InvitationKey: leave it out of the others", i)
+			return fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is the InvitationKey: "+
+				"leave it out of the others", i)
 		case same > 0:
-			return fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is the same key as [%d]: leave one of them out", i, same-1)
+			return fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is the same key as [%d]: "+
+				"leave one of them out", i, same-1)
 		}
 		s.keys = append(s.keys, other)
 	}

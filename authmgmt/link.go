@@ -62,7 +62,8 @@ func (s *Service) withoutLink(err error, i *Invitation) error {
 	return err
 }
 
-var errQuotesLink = errors.New("authmgmt: a function of Options failed; what it said is left out, for it quotes the invitation's link")
+var errQuotesLink = errors.New("authmgmt: a function of Options failed; " +
+	"what it said is left out, for it quotes the invitation's link")
 
 // linkEncoding is base64url (RFC 4648 section 5).
 var linkEncoding = base64.RawURLEncoding

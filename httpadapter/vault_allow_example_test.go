@@ -35,7 +35,8 @@ func ExampleAllowByAccess() {
 		log.Fatal(err)
 	}
 	if _, err := values.CreateVault(ctx, "acme", "setup", "customers", vault.Schema{Tables: []vault.Table{{
-		Name: "persons", Columns: []vault.Column{{Name: "email", Tokenization: vault.Deterministic, Format: "email"}},
+		Name:    "persons",
+		Columns: []vault.Column{{Name: "email", Tokenization: vault.Deterministic, Format: "email"}},
 	}}}); err != nil {
 		log.Fatal(err)
 	}

@@ -38,7 +38,8 @@ func (s *Vault) VaultStats(ctx context.Context, org, id string, most int) (vault
 		return vault.VaultStats{}, vault.ErrNotFound
 	}
 	return vault.VaultStats{
-		Tokens: mortise.CountUpTo(len(e.rows)-e.deleted, most), Deleted: mortise.CountUpTo(e.deleted, most),
+		Tokens:  mortise.CountUpTo(len(e.rows)-e.deleted, most),
+		Deleted: mortise.CountUpTo(e.deleted, most),
 	}, nil
 }
 
