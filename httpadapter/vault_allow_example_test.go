@@ -60,7 +60,7 @@ func ExampleAllowByAccess() {
 			http.Error(w, "Sign in.", http.StatusUnauthorized)
 			return
 		}
-		shown, err := values.Detokenize(r.Context(), p.Organization, p.Subject, "customers",
+		shown, err := values.Detokenize(r.Context(), p.Organization, vault.Actor(p.Subject), "customers",
 			[]vault.TokenItem{{Token: r.PathValue("token")}}, httpadapter.AllowByAccess(p.Access))
 		switch {
 		case errors.Is(err, vault.ErrTokenNotFound):

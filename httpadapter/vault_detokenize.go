@@ -30,7 +30,8 @@ func (a *vaultAdapter) detokenize(c *call) response {
 		return *failed
 	}
 	aborted := false
-	values, err := a.service.Detokenize(c.r.Context(), c.principal.Organization, c.principal.Subject, c.vaultID(), items, a.allow(c, most, &aborted))
+	by := vault.Actor(c.principal.Subject)
+	values, err := a.service.Detokenize(c.r.Context(), c.principal.Organization, by, c.vaultID(), items, a.allow(c, most, &aborted))
 	if aborted {
 		panic(http.ErrAbortHandler)
 	}
@@ -180,7 +181,8 @@ func (a *vaultAdapter) deleteToken(c *call) response {
 		return *failed
 	}
 	token := tokenOrNone(c.r.PathValue("token"))
-	if err := a.service.Delete(c.r.Context(), c.principal.Organization, c.principal.Subject, c.vaultID(), token); err != nil {
+	by := vault.Actor(c.principal.Subject)
+	if err := a.service.Delete(c.r.Context(), c.principal.Organization, by, c.vaultID(), token); err != nil {
 		return a.h.fail(c.r, err)
 	}
 	b := appendString([]byte(`{"token":`), token)

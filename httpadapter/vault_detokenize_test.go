@@ -62,7 +62,7 @@ func TestDetokenize(t *testing.T) {
 
 	page, err := r.service.AuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized, Limit: 1})
 	require.NoError(t, err)
-	require.Equal(t, "client:full", page.Events[0].Actor)
+	require.EqualValues(t, "client:full", page.Events[0].Actor)
 	require.Len(t, page.Events[0].Tokens, 3)
 }
 
@@ -189,7 +189,7 @@ func TestDeleteToken(t *testing.T) {
 	page, err := r.service.AuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDeleted})
 	require.NoError(t, err)
 	require.Len(t, page.Events, 1)
-	require.Equal(t, "client:admin", page.Events[0].Actor)
+	require.EqualValues(t, "client:admin", page.Events[0].Actor)
 
 	const strange = "a/b \"%\n"
 	odd := newVaultRig(t, nil, &vault.Options{Tokenizer: fixedTokenizer(strange)})

@@ -28,7 +28,7 @@ func (a *vaultAdapter) insertRecords(c *call) response {
 	if failed := a.checked(c, wrong); failed != nil {
 		return *failed
 	}
-	tokens, err := a.service.Insert(c.r.Context(), c.principal.Organization, c.principal.Subject, c.vaultID(), in.items)
+	tokens, err := a.service.Insert(c.r.Context(), c.principal.Organization, vault.Actor(c.principal.Subject), c.vaultID(), in.items)
 	if err != nil {
 		return a.h.failAs(errorTable{classify: in.classify, reply: replyVault}, c.r, err)
 	}

@@ -61,7 +61,7 @@ func TestInsertRecords(t *testing.T) {
 	defer r.did.mu.Unlock()
 	for _, o := range r.did.list {
 		if o.Kind == vault.KindInserted && o.Actor != "operator" {
-			require.Equal(t, "client:full", o.Actor)
+			require.EqualValues(t, "client:full", o.Actor)
 		}
 	}
 }

@@ -22,13 +22,17 @@ type Audit interface {
 	PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error)
 }
 
+// Actor is who does something, as the host names them: for the audit trail and the
+// Observer. It gives no rights. "" is nobody in particular.
+type Actor string
+
 // AuditEvent says who did what to a vault. It never holds a value.
 type AuditEvent struct {
 	ID           uuid.UUID // no two have one; callers see to it
 	Organization string
 	At           time.Time
 	Kind         Kind
-	Actor        string
+	Actor        Actor
 	Vault        string
 	Tokens       []AuditToken // those that were imported, shown or deleted
 	Schema       *Schema      // as it is after a change of it
@@ -55,7 +59,7 @@ func (e *AuditEvent) Clone() AuditEvent {
 // AuditQuery selects audit events of one organization. Zero fields but Limit select everything.
 type AuditQuery struct {
 	Kind   Kind
-	Actor  string
+	Actor  Actor
 	Vault  string
 	From   time.Time     // at or after
 	To     time.Time     // before
@@ -156,11 +160,11 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 }
 
 // event begins the audit event of what an actor does now.
-func (s *Service) event(org, vault string, kind Kind, actor string) (AuditEvent, error) {
+func (s *Service) event(org, vault string, kind Kind, by Actor) (AuditEvent, error) {
 	now := s.now()
 	id, err := s.ids.New(s.opts.Rand, now)
 	if err != nil {
 		return AuditEvent{}, unavailable("read randomness", err)
 	}
-	return AuditEvent{ID: id, Organization: org, At: now, Kind: kind, Actor: actor, Vault: vault}, nil
+	return AuditEvent{ID: id, Organization: org, At: now, Kind: kind, Actor: by, Vault: vault}, nil
 }

@@ -6,14 +6,14 @@ import "context"
 // learns nothing of another value. The value gets another token if it is inserted again.
 // The error is [ErrTokenNotFound] if the vault has no such token, [ErrNotFound] if there
 // is no such vault.
-func (s *Service) Delete(ctx context.Context, org, actor, vault, token string) error {
+func (s *Service) Delete(ctx context.Context, org string, by Actor, vault, token string) error {
 	start := s.start()
-	err := s.delete(ctx, org, actor, vault, token)
-	s.observe(ctx, start, Observation{Kind: KindDeleted, Organization: org, Vault: vault, Actor: actor, Items: 1, Err: err})
+	err := s.delete(ctx, org, by, vault, token)
+	s.observe(ctx, start, Observation{Kind: KindDeleted, Organization: org, Vault: vault, Actor: by, Items: 1, Err: err})
 	return err
 }
 
-func (s *Service) delete(ctx context.Context, org, actor, vault, token string) error {
+func (s *Service) delete(ctx context.Context, org string, by Actor, vault, token string) error {
 	if !isVaultID(org, vault) {
 		return ofVault(vault, ErrNotFound)
 	}
@@ -28,7 +28,7 @@ func (s *Service) delete(ctx context.Context, org, actor, vault, token string) e
 	if rows[0].Token == "" {
 		return ErrTokenNotFound
 	}
-	e, err := s.event(org, vault, KindDeleted, actor)
+	e, err := s.event(org, vault, KindDeleted, by)
 	if err != nil {
 		return err
 	}

@@ -63,18 +63,18 @@ type Allow func(Field) Redaction
 // [ErrForbidden] if an item asks for more than allow says, or a [*TokenError] if what is
 // stored cannot be opened. The error is [ErrNotFound] if there is no such vault, and
 // [ErrTooMuch] if the values are longer than Options.MaxShown together.
-func (s *Service) Detokenize(ctx context.Context, org, actor, vault string, items []TokenItem, allow Allow) ([]Revealed, error) {
+func (s *Service) Detokenize(ctx context.Context, org string, by Actor, vault string, items []TokenItem, allow Allow) ([]Revealed, error) {
 	start := s.start()
 	var values []Revealed
 	err := s.withKeys(ctx, func(*Versions) (err error) {
-		values, err = s.detokenize(ctx, org, actor, vault, items, allow)
+		values, err = s.detokenize(ctx, org, by, vault, items, allow)
 		return err
 	})
-	s.observe(ctx, start, Observation{Kind: KindDetokenized, Organization: org, Vault: vault, Actor: actor, Items: len(items), Err: err})
+	s.observe(ctx, start, Observation{Kind: KindDetokenized, Organization: org, Vault: vault, Actor: by, Items: len(items), Err: err})
 	return values, err
 }
 
-func (s *Service) detokenize(ctx context.Context, org, actor, vault string, items []TokenItem, allow Allow) ([]Revealed, error) {
+func (s *Service) detokenize(ctx context.Context, org string, by Actor, vault string, items []TokenItem, allow Allow) ([]Revealed, error) {
 	if err := s.checkBatch(len(items)); err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (s *Service) detokenize(ctx context.Context, org, actor, vault string, item
 			return nil, err
 		}
 	}
-	return s.reveal(ctx, k, actor, rows, redactions)
+	return s.reveal(ctx, k, by, rows, redactions)
 }
 
 // rowsOf returns the row of each item. It asks for each token once, however often it is there.
@@ -160,8 +160,8 @@ func (s *Service) readVault(ctx context.Context, org, vault string) (*knownVault
 }
 
 // reveal opens rows and writes the audit event.
-func (s *Service) reveal(ctx context.Context, k *knownVault, actor string, rows []Row, redactions []Redaction) ([]Revealed, error) {
-	e, err := s.event(rows[0].Organization, rows[0].Vault, KindDetokenized, actor)
+func (s *Service) reveal(ctx context.Context, k *knownVault, by Actor, rows []Row, redactions []Redaction) ([]Revealed, error) {
+	e, err := s.event(rows[0].Organization, rows[0].Vault, KindDetokenized, by)
 	if err != nil {
 		return nil, err
 	}

@@ -201,9 +201,9 @@ func TestAudit(t *testing.T) {
 		[]vault.Kind{events[0].Kind, events[1].Kind, events[2].Kind, events[3].Kind})
 	require.Len(t, events[0].Schema.Tables, 1)
 	require.Equal(t, schema, *events[3].Schema)
-	require.Equal(t, "hal", events[1].Actor)
+	require.EqualValues(t, "hal", events[1].Actor)
 	require.Equal(t, []vault.AuditToken{{Token: tokens[1], Scope: "persons.name"}}, events[1].Tokens)
-	require.Equal(t, "grace", events[2].Actor)
+	require.EqualValues(t, "grace", events[2].Actor)
 	require.Equal(t, []vault.AuditToken{{tokens[0], "emails", vault.Masked}, {tokens[1], "persons.name", vault.PlainText}}, events[2].Tokens)
 
 	at := begin.Truncate(time.Microsecond)

@@ -22,22 +22,22 @@ import (
 // A Tokenization of "" is the same as [NoTokenization]. Formats and masks are compared as
 // they are written, because only the Tokenizer knows what they mean: "" and "uuid"
 // differ.
-func (s *Service) EnsureVault(ctx context.Context, org, actor, id string, schema Schema) (Vault, error) {
+func (s *Service) EnsureVault(ctx context.Context, org string, by Actor, id string, schema Schema) (Vault, error) {
 	start := s.start()
-	v, made, err := s.ensureVault(ctx, org, actor, id, schema)
+	v, made, err := s.ensureVault(ctx, org, by, id, schema)
 	if made || err != nil {
-		s.observe(ctx, start, Observation{Kind: KindVaultCreated, Organization: org, Vault: id, Actor: actor, Items: 1, Err: err})
+		s.observe(ctx, start, Observation{Kind: KindVaultCreated, Organization: org, Vault: id, Actor: by, Items: 1, Err: err})
 	}
 	return v, err
 }
 
-func (s *Service) ensureVault(ctx context.Context, org, actor, id string, schema Schema) (v Vault, made bool, err error) {
+func (s *Service) ensureVault(ctx context.Context, org string, by Actor, id string, schema Schema) (v Vault, made bool, err error) {
 	if err := s.checkVault(org, id, &schema); err != nil {
 		return Vault{}, false, err
 	}
 	v, err = s.Vault(ctx, org, id)
 	if errors.Is(err, ErrNotFound) {
-		v, err = s.createVault(ctx, org, actor, id, schema)
+		v, err = s.createVault(ctx, org, by, id, schema)
 		if !errors.Is(err, ErrExists) {
 			return v, err == nil, err
 		}

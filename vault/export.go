@@ -17,16 +17,16 @@ type Exported struct {
 // event for every page of tokens, before they are seen. Tokens that come or go meanwhile may be there or not.
 //
 // A token whose value is corrupt comes with a [*TokenError], and the iteration goes on. It ends after any other error.
-func (s *Service) Export(ctx context.Context, org, actor, vault string, allow Allow) iter.Seq2[Exported, error] {
+func (s *Service) Export(ctx context.Context, org string, by Actor, vault string, allow Allow) iter.Seq2[Exported, error] {
 	return func(yield func(Exported, error) bool) {
 		for after := ""; ; {
 			start := s.start()
 			var page []exported
 			err := s.withKeys(ctx, func(*Versions) (err error) {
-				page, err = s.exportPage(ctx, org, actor, vault, after, allow)
+				page, err = s.exportPage(ctx, org, by, vault, after, allow)
 				return err
 			})
-			s.observe(ctx, start, Observation{Kind: KindExported, Organization: org, Vault: vault, Actor: actor, Items: len(page), Err: err})
+			s.observe(ctx, start, Observation{Kind: KindExported, Organization: org, Vault: vault, Actor: by, Items: len(page), Err: err})
 			if err != nil {
 				yield(Exported{}, err)
 				return
@@ -52,7 +52,7 @@ type exported struct {
 	err error
 }
 
-func (s *Service) exportPage(ctx context.Context, org, actor, vault, after string, allow Allow) ([]exported, error) {
+func (s *Service) exportPage(ctx context.Context, org string, by Actor, vault, after string, allow Allow) ([]exported, error) {
 	k, err := s.readVault(ctx, org, vault)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *Service) exportPage(ctx context.Context, org, actor, vault, after strin
 	if rows[len(rows)-1].Token <= after {
 		return nil, fmt.Errorf("%w: the store returned tokens that come before those of the page before", ErrUnavailable)
 	}
-	e, err := s.event(org, vault, KindExported, actor)
+	e, err := s.event(org, vault, KindExported, by)
 	if err != nil {
 		return nil, err
 	}

@@ -39,14 +39,14 @@ var errImportToken = fmt.Errorf("%w: give it the token that it has, of 1 to 255 
 // says so, and success says which. They can also have the vault give out tokens of their
 // own choice. So this is for those who may do everything. A host that offers it to others
 // first asks their Access whether it allows authmgmt.ActionImportTokens on the vault.
-func (s *Service) Import(ctx context.Context, org, actor, vault string, items []ImportItem) error {
+func (s *Service) Import(ctx context.Context, org string, by Actor, vault string, items []ImportItem) error {
 	start := s.start()
-	err := s.importItems(ctx, org, actor, vault, items)
-	s.observe(ctx, start, Observation{Kind: KindImported, Organization: org, Vault: vault, Actor: actor, Items: len(items), Err: err})
+	err := s.importItems(ctx, org, by, vault, items)
+	s.observe(ctx, start, Observation{Kind: KindImported, Organization: org, Vault: vault, Actor: by, Items: len(items), Err: err})
 	return err
 }
 
-func (s *Service) importItems(ctx context.Context, org, actor, vault string, items []ImportItem) error {
+func (s *Service) importItems(ctx context.Context, org string, by Actor, vault string, items []ImportItem) error {
 	values, err := s.checkImport(items)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (s *Service) importItems(ctx context.Context, org, actor, vault string, ite
 			if err := in.add(ctx, versions, items, batches); err != nil {
 				return err
 			}
-			return s.missing(ctx, versions, in.store(ctx, k, actor))
+			return s.missing(ctx, versions, in.store(ctx, k, by))
 		})
 	})
 }
@@ -202,9 +202,9 @@ func (in *importation) fingerprint(ctx context.Context, versions *Versions) erro
 
 // store stores the rows as they are beside what is there, and looks again when that has
 // changed meanwhile.
-func (in *importation) store(ctx context.Context, k *knownVault, actor string) error {
+func (in *importation) store(ctx context.Context, k *knownVault, by Actor) error {
 	s := in.service
-	e, err := s.event(in.org, in.vault, KindImported, actor)
+	e, err := s.event(in.org, in.vault, KindImported, by)
 	if err != nil {
 		return err
 	}

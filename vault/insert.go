@@ -11,10 +11,10 @@ import (
 //
 // It stores all items or none. The error is a [*BatchError] if items are to blame, and
 // says which ones. The error is [ErrNotFound] if there is no such vault.
-func (s *Service) Insert(ctx context.Context, org, actor, vault string, items []Item) ([]string, error) {
+func (s *Service) Insert(ctx context.Context, org string, by Actor, vault string, items []Item) ([]string, error) {
 	start := s.start()
 	tokens, err := s.insert(ctx, org, vault, items)
-	s.observe(ctx, start, Observation{Kind: KindInserted, Organization: org, Vault: vault, Actor: actor, Items: len(items), Err: err})
+	s.observe(ctx, start, Observation{Kind: KindInserted, Organization: org, Vault: vault, Actor: by, Items: len(items), Err: err})
 	return tokens, err
 }
 

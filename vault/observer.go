@@ -45,7 +45,7 @@ type Observation struct {
 	Kind         Kind
 	Organization string // "" for the rotation of keys
 	Vault        string
-	Actor        string        // "" if the call takes none
+	Actor        Actor         // "" if the call takes none
 	Items        int           // of the batch
 	Duration     time.Duration // of the call
 	Err          error         // nil if it was done

@@ -12,21 +12,21 @@ import (
 
 // CreateVault makes a vault. The error is [ErrExists] if the organization has one of this
 // ID. For a vault that a program needs at every start there is [Service.EnsureVault].
-func (s *Service) CreateVault(ctx context.Context, org, actor, id string, schema Schema) (Vault, error) {
+func (s *Service) CreateVault(ctx context.Context, org string, by Actor, id string, schema Schema) (Vault, error) {
 	start := s.start()
-	v, err := s.createVault(ctx, org, actor, id, schema)
-	s.observe(ctx, start, Observation{Kind: KindVaultCreated, Organization: org, Vault: id, Actor: actor, Items: 1, Err: err})
+	v, err := s.createVault(ctx, org, by, id, schema)
+	s.observe(ctx, start, Observation{Kind: KindVaultCreated, Organization: org, Vault: id, Actor: by, Items: 1, Err: err})
 	return v, err
 }
 
-func (s *Service) createVault(ctx context.Context, org, actor, id string, schema Schema) (Vault, error) {
+func (s *Service) createVault(ctx context.Context, org string, by Actor, id string, schema Schema) (Vault, error) {
 	if err := s.checkVault(org, id, &schema); err != nil {
 		return Vault{}, err
 	}
 	now := s.now()
 	v := Vault{Organization: org, ID: id, Schema: schema.Clone(), Revision: 1, CreatedAt: now, UpdatedAt: now}
 	v.remember()
-	if err := s.putVault(ctx, &v, nil, KindVaultCreated, actor); err != nil {
+	if err := s.putVault(ctx, &v, nil, KindVaultCreated, by); err != nil {
 		return Vault{}, err
 	}
 	return v, nil
@@ -62,14 +62,14 @@ func isDots(id string) bool { return id == "." || id == ".." }
 // gone can still be detokenized and deleted, and are found again when the column comes back.
 //
 // A column that has tokens can neither enter a column group nor leave one: its values would lose their tokens. That is [ErrScopeInUse].
-func (s *Service) ChangeSchema(ctx context.Context, org, actor, id string, change func(*Schema) error) (Vault, error) {
+func (s *Service) ChangeSchema(ctx context.Context, org string, by Actor, id string, change func(*Schema) error) (Vault, error) {
 	start := s.start()
-	v, err := s.changeSchema(ctx, org, actor, id, change)
-	s.observe(ctx, start, Observation{Kind: KindSchemaChanged, Organization: org, Vault: id, Actor: actor, Items: 1, Err: err})
+	v, err := s.changeSchema(ctx, org, by, id, change)
+	s.observe(ctx, start, Observation{Kind: KindSchemaChanged, Organization: org, Vault: id, Actor: by, Items: 1, Err: err})
 	return v, err
 }
 
-func (s *Service) changeSchema(ctx context.Context, org, actor, id string, change func(*Schema) error) (Vault, error) {
+func (s *Service) changeSchema(ctx context.Context, org string, by Actor, id string, change func(*Schema) error) (Vault, error) {
 	for {
 		before, err := s.Vault(ctx, org, id)
 		if err != nil {
@@ -88,7 +88,7 @@ func (s *Service) changeSchema(ctx context.Context, org, actor, id string, chang
 		after.Revision++
 		after.UpdatedAt = s.now()
 		after.remember()
-		err = s.putVault(ctx, &after, leftScopes(&before, &after), KindSchemaChanged, actor)
+		err = s.putVault(ctx, &after, leftScopes(&before, &after), KindSchemaChanged, by)
 		switch {
 		case errors.Is(err, ErrConflict) && ctx.Err() == nil:
 			continue
@@ -99,8 +99,8 @@ func (s *Service) changeSchema(ctx context.Context, org, actor, id string, chang
 	}
 }
 
-func (s *Service) putVault(ctx context.Context, v *Vault, left []string, kind Kind, actor string) error {
-	e, err := s.event(v.Organization, v.ID, kind, actor)
+func (s *Service) putVault(ctx context.Context, v *Vault, left []string, kind Kind, by Actor) error {
+	e, err := s.event(v.Organization, v.ID, kind, by)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func vaultAuditChange(e *vault.AuditEvent) ([]change, error) {
 		}
 		schema = text
 	}
-	args := []any{bytes.Clone(e.ID[:]), e.Organization, e.At.UnixMicro(), string(e.Kind), e.Actor, e.Vault, tokens, schema}
+	args := []any{bytes.Clone(e.ID[:]), e.Organization, e.At.UnixMicro(), string(e.Kind), string(e.Actor), e.Vault, tokens, schema}
 	return []change{{insertVaultAudit, args}}, nil
 }
 
@@ -85,14 +85,14 @@ var vaultAudit = auditTable{table: "vault_audit", columns: vaultAuditColumns, ab
 // vaultAuditStatement returns the query of AuditEvents.
 func vaultAuditStatement(org string, q *vault.AuditQuery) (statement string, args []any) {
 	return vaultAudit.listing(org, &auditSelection{
-		kind: string(q.Kind), actor: q.Actor, about: q.Vault, from: q.From, to: q.To, beforeAt: q.Before.At, beforeID: q.Before.ID, limit: q.Limit,
+		kind: string(q.Kind), actor: string(q.Actor), about: q.Vault, from: q.From, to: q.To, beforeAt: q.Before.At, beforeID: q.Before.ID, limit: q.Limit,
 	})
 }
 
 // scanVaultAudit reads a row of vaultAuditColumns.
 func scanVaultAudit(r *row, e *vault.AuditEvent) error {
 	r.blob(0, e.ID[:])
-	e.Organization, e.At, e.Kind, e.Actor, e.Vault = r.text(1), r.moment(2), vault.Kind(r.text(3)), r.text(4), r.text(5)
+	e.Organization, e.At, e.Kind, e.Actor, e.Vault = r.text(1), r.moment(2), vault.Kind(r.text(3)), vault.Actor(r.text(4)), r.text(5)
 	if !r.null(6) {
 		if err := json.Unmarshal(r.bytes(6), &e.Tokens); err != nil {
 			return fmt.Errorf("sqlite: a row is damaged: column 6 holds no tokens: %w", err)

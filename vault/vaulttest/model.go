@@ -53,7 +53,7 @@ func newRun(t *testing.T, h Harness, seed uint64) *run {
 	r := &run{t: t, seed: seed, rand: rand.New(rand.NewPCG(seed, 1)), backend: h.Open(t), clock: new(Clock)}
 	r.rotation = rotation{current: 1, required: map[int]bool{1: true}, retired: make(map[modelKey]bool), removed: make(map[int]bool)}
 	for i := range r.processes {
-		r.processes[i] = &process{run: r, name: []string{"P", "Q"}[i]}
+		r.processes[i] = &process{run: r, name: []vault.Actor{"P", "Q"}[i]}
 		r.processes[i].restart(1)
 	}
 	return r

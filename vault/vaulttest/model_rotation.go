@@ -14,7 +14,7 @@ import (
 type process struct {
 	*vault.Service
 	run    *run
-	name   string
+	name   vault.Actor
 	loaded []int // generations; the first one is primary, and seals
 
 	mu    sync.Mutex

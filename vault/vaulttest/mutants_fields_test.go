@@ -36,10 +36,10 @@ var fieldMutants = []broken{
 	{name: "cuts strings at U+0000", breaks: []string{
 		"vaults/strings-keep-every-byte", "tokens/strings-keep-every-byte", "audit/strings-keep-every-byte",
 	}, mutate: func(m *mutant) {
-		before := func(s *string) { *s, _, _ = strings.Cut(*s, "\x00") }
-		m.everyVault(func(v *vault.Vault) { before(&v.ID) })
-		m.everyRow(func(r *vault.Row) { before(&r.Scope) })
-		m.everyEvent(func(e *vault.AuditEvent) { before(&e.Actor) })
+		before := func(s string) string { s, _, _ = strings.Cut(s, "\x00"); return s }
+		m.everyVault(func(v *vault.Vault) { v.ID = before(v.ID) })
+		m.everyRow(func(r *vault.Row) { r.Scope = before(r.Scope) })
+		m.everyEvent(func(e *vault.AuditEvent) { e.Actor = vault.Actor(before(string(e.Actor))) })
 	}},
 	{name: "keeps names as JSON", breaks: []string{
 		"vaults/strings-keep-every-byte", "tokens/strings-keep-every-byte", "audit/strings-keep-every-byte", "tokens/list-by-token",

@@ -51,7 +51,7 @@ var auditRules = []rule{
 		func(t *testing.T, s *subject) {
 			for n, text := range hard {
 				e := filledEvent(text, text)
-				e.Actor, e.Kind = text, vault.Kind(text)
+				e.Actor, e.Kind = vault.Actor(text), vault.Kind(text)
 				if text != "\xff" && text != "\xfe\xff" {
 					e.Tokens[1] = vault.AuditToken{Token: text, Scope: text, Redaction: vault.Redaction(text)}
 					e.Schema.Tables[0].Name = text
@@ -129,7 +129,7 @@ var auditQueryRules = []rule{
 			var all []vault.AuditEvent
 			for i := range 8 {
 				e := newEvent(orgA, []vault.Kind{vault.KindDetokenized, vault.KindDeleted}[i&1], []string{"x", "y"}[i>>1&1], time.Duration(i)*time.Hour)
-				e.Actor = []string{"ann", "bea"}[i>>2]
+				e.Actor = []vault.Actor{"ann", "bea"}[i>>2]
 				all = append(all, e)
 			}
 			s.record(t, all...)
@@ -138,7 +138,7 @@ var auditQueryRules = []rule{
 				s.selects(t, all, vault.AuditQuery{Kind: kind, Actor: "ann"}, n/2)
 				s.selects(t, all, vault.AuditQuery{Kind: kind, Actor: "ann", Vault: "y"}, n/4)
 			}
-			for _, actor := range []string{"ann", "bea"} {
+			for _, actor := range []vault.Actor{"ann", "bea"} {
 				s.selects(t, all, vault.AuditQuery{Actor: actor}, 4)
 				s.selects(t, all, vault.AuditQuery{Actor: actor, Vault: "x"}, 2)
 			}
@@ -154,13 +154,13 @@ var auditQueryRules = []rule{
 			var all []vault.AuditEvent
 			for n, text := range hard {
 				e := newEvent(orgA, vault.Kind(text), text, time.Duration(n)*time.Hour)
-				e.Actor = text
+				e.Actor = vault.Actor(text)
 				all = append(all, e)
 			}
 			s.record(t, all...)
 			for _, text := range hard {
 				s.selects(t, all, vault.AuditQuery{Kind: vault.Kind(text)}, 1)
-				s.selects(t, all, vault.AuditQuery{Actor: text}, 1)
+				s.selects(t, all, vault.AuditQuery{Actor: vault.Actor(text)}, 1)
 				s.selects(t, all, vault.AuditQuery{Vault: text}, 1)
 			}
 		}},
@@ -203,7 +203,7 @@ var auditQueryRules = []rule{
 			var all []vault.AuditEvent
 			for i := range 40 {
 				e := newEvent(orgA, kinds[1+i%2], names[1+i/2%2], time.Duration(i/6)*time.Microsecond)
-				e.Actor = names[1+i/4%2]
+				e.Actor = vault.Actor(names[1+i/4%2])
 				all = append(all, e)
 			}
 			s.record(t, all...)
@@ -214,7 +214,7 @@ var auditQueryRules = []rule{
 					for _, id := range names {
 						for n, from := range times {
 							for m := range times {
-								q := vault.AuditQuery{Kind: kind, Actor: actor, Vault: id, From: from, To: times[m], Before: befores[(n+2*m)%len(befores)]}
+								q := vault.AuditQuery{Kind: kind, Actor: vault.Actor(actor), Vault: id, From: from, To: times[m], Before: befores[(n+2*m)%len(befores)]}
 								s.selects(t, all, q, -1)
 							}
 						}
