@@ -158,7 +158,7 @@ func bareHandler(service *trigger.Service, keys keyTable) http.HandlerFunc {
 			answer(w, http.StatusUnprocessableEntity, map[string]string{"detail": "invalid body"})
 			return
 		}
-		e, err := service.Submit(r.Context(), org, trigger.Submission{Instructions: body.Instructions, Context: body.Context})
+		e, err := service.Submit(r.Context(), org, "", trigger.Submission{Instructions: body.Instructions, Context: body.Context})
 		if err != nil {
 			answer(w, http.StatusServiceUnavailable, map[string]string{"error": "runtime_store_unavailable", "message": "try again"})
 			return

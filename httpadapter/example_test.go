@@ -22,7 +22,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	key, _, err := service.IssueKey(ctx, "acme", "ci")
+	key, _, err := service.IssueKey(ctx, "acme", "ann", "ci")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -99,7 +99,7 @@ func newRig(t *testing.T, opts *httpadapter.TriggerOptions) *rig {
 	r.service, err = trigger.New(r.store, r.queue, &trigger.Options{Directory: r.store, Keys: r.store, Logger: logger})
 	require.NoError(t, err)
 	r.organize("acme", true, true)
-	r.key, _, err = r.service.IssueKey(t.Context(), "acme", "")
+	r.key, _, err = r.service.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
 	if opts == nil {
 		opts = &httpadapter.TriggerOptions{History: true}
@@ -114,7 +114,7 @@ var readyCollection = uuid.MustParse("7f1f3c1e-5a0e-4a52-9f0e-0c9a4a3f2b11")
 
 func (r *rig) organize(org string, setUp, ready bool) {
 	r.t.Helper()
-	require.NoError(r.t, r.service.UpdateOrganization(r.t.Context(), org, func(o *trigger.Organization) error {
+	require.NoError(r.t, r.service.UpdateOrganization(r.t.Context(), org, "", func(o *trigger.Organization) error {
 		o.SetupComplete = setUp
 		o.SetCollection(readyCollection, ready)
 		return nil

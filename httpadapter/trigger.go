@@ -91,7 +91,7 @@ func (t *triggerAdapter) submit(c *call) response {
 	if failed := t.h.authorize(c, t.submitOp, ""); failed != nil {
 		return *failed
 	}
-	e, err := t.service.Submit(c.r.Context(), c.principal.Organization, sub)
+	e, err := t.service.Submit(c.r.Context(), c.principal.Organization, trigger.Actor(c.principal.Subject), sub)
 	if err != nil {
 		return t.h.fail(c.r, err)
 	}

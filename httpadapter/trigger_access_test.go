@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
+	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // triggerRequest is a request that succeeds if it may.
@@ -103,4 +104,21 @@ func TestTriggerAccess(t *testing.T) {
 	h, err = httpadapter.NewTrigger(r.service, bare, opts)
 	require.NoError(t, err)
 	requireTriggerRights(t, h, "", id, "submitApiTrigger listTriggers ")
+}
+
+// The service is told who submits.
+func TestTriggerActor(t *testing.T) {
+	r := newRig(t, nil)
+	var actors []trigger.Actor
+	s, err := trigger.New(r.store, r.queue, &trigger.Options{
+		Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) { actors = append(actors, o.Actor) }),
+	})
+	require.NoError(t, err)
+	auth := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
+		return httpadapter.Principal{Organization: "acme", Subject: "somebody", Access: authmgmt.FullAccess()}, nil
+	})
+	h, err := httpadapter.NewTrigger(s, auth, nil)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusAccepted, triggerRequests("")[0].send(h, "").Code)
+	require.Equal(t, []trigger.Actor{"somebody"}, actors)
 }

@@ -145,9 +145,9 @@ func TestSubmitAtMostHundredProblems(t *testing.T) {
 
 func TestSubmitUnauthenticated(t *testing.T) {
 	r := newRig(t, nil)
-	other, record, err := r.service.IssueKey(t.Context(), "acme", "")
+	other, record, err := r.service.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
-	require.NoError(t, r.service.RevokeKey(t.Context(), "acme", record.ID))
+	require.NoError(t, r.service.RevokeKey(t.Context(), "acme", "", record.ID))
 
 	first := r.post(`{"instructions":"x"}`, noHeader("Authorization"))
 	requireError(t, first, http.StatusUnauthorized, "authentication_failed")

@@ -26,7 +26,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	e, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the --json flag."})
+	e, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the --json flag."})
 	if err != nil {
 		panic(err)
 	}

@@ -45,7 +45,7 @@ func ExamplePruner() {
 	ctx := context.Background()
 	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	check(err)
-	_, err = service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."})
+	_, err = service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	check(err)
 	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		return trigger.Outcome{}, nil

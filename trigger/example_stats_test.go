@@ -18,7 +18,7 @@ func ExampleService_Stats() {
 	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	check(err)
 	for _, page := range []string{"releases", "nowhere", "index"} {
-		_, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Mend the page: " + page})
+		_, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Mend the page: " + page})
 		check(err)
 	}
 	write := func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
@@ -47,7 +47,7 @@ func ExampleService_Stats() {
 func ExampleService_StatsAll() {
 	service := newService(nil)
 	ctx := context.Background()
-	event, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."})
+	event, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	check(err)
 	open, err := service.StatsAll(ctx)
 	check(err)

@@ -44,7 +44,7 @@ func Example() {
 	}), nil)
 	check(err)
 
-	event, err := service.Submit(ctx, "acme", trigger.Submission{
+	event, err := service.Submit(ctx, "acme", "ann", trigger.Submission{
 		Instructions: "Document the new rate limits.",
 		Context:      []byte(`{"repository":"acme/api","pull_request":42}`),
 	})
@@ -77,17 +77,17 @@ func ExampleService_Submit() {
 	service := newService(nil)
 	ctx := context.Background()
 	request := trigger.Submission{Instructions: "Document the release.", IdempotencyKey: "release-7"}
-	first, err := service.Submit(ctx, "acme", request)
+	first, err := service.Submit(ctx, "acme", "ann", request)
 	check(err)
-	again, err := service.Submit(ctx, "acme", request)
+	again, err := service.Submit(ctx, "acme", "ann", request)
 	check(err)
 	fmt.Println("the same event:", first.ID == again.ID)
 
 	request.Instructions = "Document something else."
-	_, err = service.Submit(ctx, "acme", request)
+	_, err = service.Submit(ctx, "acme", "ann", request)
 	fmt.Println(errors.Is(err, trigger.ErrIdempotencyKeyReused))
 
-	_, err = service.Submit(ctx, "acme", trigger.Submission{Context: []byte("[]")})
+	_, err = service.Submit(ctx, "acme", "ann", trigger.Submission{Context: []byte("[]")})
 	var invalid *trigger.ValidationError
 	if errors.As(err, &invalid) {
 		for _, problem := range invalid.Problems.Errors {
@@ -105,7 +105,7 @@ func ExampleService_All() {
 	service := newService(nil)
 	ctx := context.Background()
 	for _, instructions := range []string{"first", "second", "third"} {
-		_, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: instructions, Source: "ci"})
+		_, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: instructions, Source: "ci"})
 		check(err)
 		time.Sleep(time.Millisecond) // only so that the example's order is certain
 	}
@@ -134,7 +134,7 @@ func ExampleProcessor() {
 	}), &trigger.WorkerOptions{MaxAttempts: 3})
 	check(err)
 	for _, instructions := range []string{"possible", "impossible"} {
-		e, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: instructions})
+		e, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: instructions})
 		check(err)
 		for {
 			found, err := worker.RunOnce(ctx)
@@ -159,7 +159,7 @@ func ExampleStore() {
 	store := auditedStore{db.Trigger()}
 	service, err := trigger.New(store, db.Queue(nil), nil)
 	check(err)
-	_, err = service.Submit(context.Background(), "acme", trigger.Submission{Instructions: "Document the release."})
+	_, err = service.Submit(context.Background(), "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	check(err)
 	// Output: stored for acme: true
 }
@@ -185,7 +185,7 @@ func ExampleWorker_Handle() {
 	}), nil)
 	check(err)
 	ctx := context.Background()
-	e, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."})
+	e, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	check(err)
 
 	verdict := worker.Handle(ctx, mortise.Delivery{Job: e.Job(), Deliveries: 1})
@@ -200,14 +200,14 @@ func ExampleWorker_Handle() {
 func ExampleObserver() {
 	service := newService(&trigger.Options{
 		Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
-			fmt.Println(o.Kind, o.Organization, o.Err) // a host counts them
+			fmt.Println(o.Kind, o.Organization, o.Actor, o.Err) // a host counts them
 		}),
 	})
-	_, _ = service.Submit(context.Background(), "acme", trigger.Submission{Instructions: "Document the release."})
-	_, _ = service.Submit(context.Background(), "acme", trigger.Submission{})
+	_, _ = service.Submit(context.Background(), "acme", "ann", trigger.Submission{Instructions: "Document the release."})
+	_, _ = service.Submit(context.Background(), "acme", "ann", trigger.Submission{})
 	// Output:
-	// submitted acme <nil>
-	// refused acme trigger: invalid request: instructions: must not be empty
+	// submitted acme ann <nil>
+	// refused acme ann trigger: invalid request: instructions: must not be empty
 }
 
 type requestID struct{}
@@ -229,7 +229,7 @@ func (idTracer) Start(ctx context.Context, op string, carrier map[string]string)
 func ExampleTracer() {
 	service := newService(&trigger.Options{Tracer: idTracer{}})
 	ctx := context.WithValue(context.Background(), requestID{}, "r-17")
-	_, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."})
+	_, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	check(err)
 	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(ctx context.Context, _ trigger.Event) (trigger.Outcome, error) {
 		fmt.Println("processing", ctx.Value(requestID{}))
@@ -261,7 +261,7 @@ func ExampleDirectory() {
 		"globex": {ID: "globex", SetupComplete: true},
 	}})
 	for _, org := range []string{"acme", "globex", "initech"} {
-		_, err := service.Submit(context.Background(), org, trigger.Submission{Instructions: "Document the release."})
+		_, err := service.Submit(context.Background(), org, "ann", trigger.Submission{Instructions: "Document the release."})
 		fmt.Println(org, err)
 	}
 	// Output:
@@ -276,13 +276,13 @@ func ExampleKeys() {
 	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger()})
 	check(err)
 	ctx := context.Background()
-	key, record, err := service.IssueKey(ctx, "acme", "release pipeline")
+	key, record, err := service.IssueKey(ctx, "acme", "ann", "release pipeline")
 	check(err)
 	fmt.Println(len(key), "characters, shown once")
 
 	who, err := service.VerifyKey(ctx, key)
 	fmt.Println(who.Organization, err)
-	check(service.RevokeKey(ctx, "acme", record.ID))
+	check(service.RevokeKey(ctx, "acme", "ann", record.ID))
 	_, err = service.VerifyKey(ctx, key)
 	fmt.Println(err)
 	// Output:
@@ -299,7 +299,7 @@ func ExampleService_Keys() {
 	check(err)
 	ctx := context.Background()
 	for _, name := range []string{"release pipeline", "nightly build"} {
-		_, _, err := service.IssueKey(ctx, "acme", name)
+		_, _, err := service.IssueKey(ctx, "acme", "ann", name)
 		check(err)
 	}
 	for k, err := range service.Keys(ctx, "acme") {

@@ -98,17 +98,17 @@ func TestPanicsOfHooks(t *testing.T) {
 			require.NoError(t, err)
 			w, err := trigger.NewWorker(s, h, &trigger.WorkerOptions{Backoff: h.backoff})
 			require.NoError(t, err)
-			require.NoError(t, s.UpdateOrganization(t.Context(), "acme", func(o *trigger.Organization) error {
+			require.NoError(t, s.UpdateOrganization(t.Context(), "acme", "", func(o *trigger.Organization) error {
 				o.SetupComplete = true
 				o.SetCollection([16]byte{1}, true)
 				return nil
 			}))
 
-			e, err := s.Submit(t.Context(), "acme", trigger.Submission{Instructions: secretText})
+			e, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: secretText})
 			if broken == "Organization" {
 				require.ErrorIs(t, err, trigger.ErrUnavailable)
 				h.broken = ""
-				e, err = s.Submit(t.Context(), "acme", trigger.Submission{Instructions: secretText})
+				e, err = s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: secretText})
 				lastError = "public: not yet"
 			}
 			require.NoError(t, err)
@@ -171,7 +171,7 @@ func TestWorkerOutlivesPanics(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
 	for range 6 {
-		_, err := s.Submit(t.Context(), "acme", trigger.Submission{Instructions: secretText})
+		_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: secretText})
 		require.NoError(t, err)
 	}
 	left.Wait() // each event twice: nothing that panicked has held up the worker

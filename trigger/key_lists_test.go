@@ -59,7 +59,7 @@ func TestKeysIterator(t *testing.T) {
 	f := triggertest.New(t, nil)
 	const n = 250 // more than two pages
 	issue := func(org, name string) {
-		_, _, err := f.IssueKey(t.Context(), org, name)
+		_, _, err := f.IssueKey(t.Context(), org, "", name)
 		require.NoError(t, err)
 	}
 	var want, got []string
@@ -109,7 +109,7 @@ func TestKeysOfAStoreThatStandsStill(t *testing.T) {
 	db := openMemory(t)
 	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: standingKeys{db.Trigger()}})
 	require.NoError(t, err)
-	_, _, err = s.IssueKey(t.Context(), "acme", "build")
+	_, _, err = s.IssueKey(t.Context(), "acme", "", "build")
 	require.NoError(t, err)
 	var errs []error
 	for _, err := range s.Keys(t.Context(), "acme") {

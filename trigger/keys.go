@@ -45,11 +45,13 @@ var errNoKeys = fmt.Errorf("trigger: the service was made without Options.Keys: 
 
 // IssueKey makes a new API key and returns it with its record. The text of the key cannot be had again. An organization may hold
 // any number of keys.
-func (s *Service) IssueKey(ctx context.Context, org, name string) (key string, record APIKey, err error) {
+func (s *Service) IssueKey(
+	ctx context.Context, org string, by Actor, name string,
+) (key string, record APIKey, err error) {
 	if key, err = secret.Issue(s.opts.Rand, s.opts.KeyPrefix); err != nil {
 		return "", APIKey{}, unavailable("issue key", err)
 	}
-	if record, err = s.ImportKey(ctx, org, name, key); err != nil {
+	if record, err = s.ImportKey(ctx, org, by, name, key); err != nil {
 		return "", APIKey{}, err
 	}
 	return key, record, nil
@@ -57,7 +59,7 @@ func (s *Service) IssueKey(ctx context.Context, org, name string) (key string, r
 
 // ImportKey stores a key that was made elsewhere, of 32 to 1024 bytes, of which at least
 // 10 are different. If it is stored already, the error is [ErrExists].
-func (s *Service) ImportKey(ctx context.Context, org, name, key string) (APIKey, error) {
+func (s *Service) ImportKey(ctx context.Context, org string, by Actor, name, key string) (APIKey, error) {
 	if s.keys == nil {
 		return APIKey{}, errNoKeys
 	}
@@ -83,21 +85,27 @@ func (s *Service) ImportKey(ctx context.Context, org, name, key string) (APIKey,
 	} else if err != nil {
 		return APIKey{}, unavailable("store key", err)
 	}
+	s.observe(ctx, Observation{Kind: KindKeyIssued, Organization: org, Actor: by, KeyID: id})
 	return k, nil
 }
 
 // RevokeKey ends a key: the next request with it is refused. Revoking twice is no error and keeps the first time.
-func (s *Service) RevokeKey(ctx context.Context, org string, id uuid.UUID) error {
+func (s *Service) RevokeKey(ctx context.Context, org string, by Actor, id uuid.UUID) error {
 	if s.keys == nil {
 		return errNoKeys
 	}
 	now := s.now()
-	return unavailable("revoke key", s.keys.UpdateKey(ctx, org, id, func(k *APIKey) error {
-		if k.RevokedAt.IsZero() {
+	revoked := false
+	err := s.keys.UpdateKey(ctx, org, id, func(k *APIKey) error {
+		if revoked = k.RevokedAt.IsZero(); revoked {
 			k.RevokedAt = now
 		}
 		return nil
-	}))
+	})
+	if err == nil && revoked {
+		s.observe(ctx, Observation{Kind: KindKeyRevoked, Organization: org, Actor: by, KeyID: id})
+	}
+	return unavailable("revoke key", err)
 }
 
 // FindKey returns the record of a key, revoked or not, or [ErrNotFound].

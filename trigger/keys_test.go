@@ -19,10 +19,10 @@ import (
 
 func TestKeys(t *testing.T) {
 	f := triggertest.New(t, nil)
-	key, record, err := f.IssueKey(t.Context(), "acme", "ci")
+	key, record, err := f.IssueKey(t.Context(), "acme", "", "ci")
 	require.NoError(t, err)
 	assert.Regexp(t, "^sk-[0-9a-f]{64}$", key)
-	second, _, err := f.IssueKey(t.Context(), "acme", "")
+	second, _, err := f.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
 	assert.NotEqual(t, key, second)
 
@@ -35,11 +35,11 @@ func TestKeys(t *testing.T) {
 	require.ErrorIs(t, err, trigger.ErrInvalidKey)
 
 	f.Advance(time.Minute)
-	require.ErrorIs(t, f.RevokeKey(t.Context(), "other", record.ID), trigger.ErrNotFound)
-	require.NoError(t, f.RevokeKey(t.Context(), "acme", record.ID))
+	require.ErrorIs(t, f.RevokeKey(t.Context(), "other", "", record.ID), trigger.ErrNotFound)
+	require.NoError(t, f.RevokeKey(t.Context(), "acme", "", record.ID))
 	revokedAt := f.Now()
 	f.Advance(time.Minute)
-	require.NoError(t, f.RevokeKey(t.Context(), "acme", record.ID))
+	require.NoError(t, f.RevokeKey(t.Context(), "acme", "", record.ID))
 	_, err = f.VerifyKey(t.Context(), key)
 	require.ErrorIs(t, err, trigger.ErrInvalidKey)
 	found, err := f.FindKey(t.Context(), key)
@@ -57,21 +57,21 @@ func TestKeys(t *testing.T) {
 func TestImportKey(t *testing.T) {
 	f := triggertest.New(t, nil)
 	for _, length := range []int{31, 1025} {
-		_, err := f.ImportKey(t.Context(), "acme", "", strings.Repeat("0123456789", 103)[:length])
+		_, err := f.ImportKey(t.Context(), "acme", "", "", strings.Repeat("0123456789", 103)[:length])
 		var invalid *trigger.ValidationError
 		require.ErrorAs(t, err, &invalid)
 	}
 	for _, length := range []int{32, 128, 129, 1024} {
 		key := strings.Repeat("0123456789", 103)[:length]
-		_, err := f.ImportKey(t.Context(), "acme", "", key)
+		_, err := f.ImportKey(t.Context(), "acme", "", "", key)
 		require.NoError(t, err)
-		_, err = f.ImportKey(t.Context(), "other", "", key)
+		_, err = f.ImportKey(t.Context(), "other", "", "", key)
 		require.ErrorIs(t, err, trigger.ErrExists)
 		k, err := f.VerifyKey(t.Context(), key)
 		require.NoError(t, err)
 		assert.Equal(t, "acme", k.Organization)
 	}
-	_, err := f.ImportKey(t.Context(), "", "bad\xff", strings.Repeat("guessable", 4))
+	_, err := f.ImportKey(t.Context(), "", "", "bad\xff", strings.Repeat("guessable", 4))
 	var invalid *trigger.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	assert.Len(t, invalid.Problems.Errors, 3)
@@ -82,19 +82,19 @@ func TestKeysWithoutAStore(t *testing.T) {
 	db := openMemory(t)
 	s, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	require.NoError(t, err)
-	_, _, err = s.IssueKey(t.Context(), "acme", "")
+	_, _, err = s.IssueKey(t.Context(), "acme", "", "")
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	_, err = s.VerifyKey(t.Context(), "k")
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 	_, err = s.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
-	require.ErrorIs(t, s.RevokeKey(t.Context(), "acme", uuid.Nil), errors.ErrUnsupported)
+	require.ErrorIs(t, s.RevokeKey(t.Context(), "acme", "", uuid.Nil), errors.ErrUnsupported)
 	require.NoError(t, s.FlushKeyUse(t.Context()))
 }
 
 func TestLastUseIsWrittenBehind(t *testing.T) {
 	f := triggertest.New(t, nil)
-	key, record, err := f.IssueKey(t.Context(), "acme", "")
+	key, record, err := f.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
 	use := func() {
 		_, err := f.VerifyKey(t.Context(), key)
@@ -133,13 +133,13 @@ func TestLastUseIsWrittenBehind(t *testing.T) {
 
 func TestBrokenKeyStoreIsNoInvalidKey(t *testing.T) {
 	f := triggertest.New(t, nil)
-	key, record, err := f.IssueKey(t.Context(), "acme", "")
+	key, record, err := f.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
 	f.Break(triggertest.KeysPart)
 	_, err = f.VerifyKey(t.Context(), key)
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 	require.NotErrorIs(t, err, trigger.ErrInvalidKey)
-	require.ErrorIs(t, f.RevokeKey(t.Context(), "acme", record.ID), trigger.ErrUnavailable)
+	require.ErrorIs(t, f.RevokeKey(t.Context(), "acme", "", record.ID), trigger.ErrUnavailable)
 	_, err = f.ListKeys(t.Context(), "acme", trigger.KeyQuery{})
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 }
@@ -148,16 +148,16 @@ func TestNoKeyInLogsErrorsOrObservations(t *testing.T) {
 	var logs bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	f := triggertest.New(t, &triggertest.Options{Service: trigger.Options{Logger: logger, KeyPrefix: "very-secret-"}})
-	key, record, err := f.IssueKey(t.Context(), "acme", "ci")
+	key, record, err := f.IssueKey(t.Context(), "acme", "", "ci")
 	require.NoError(t, err)
 	var texts []string
 	note := func(err error) {
 		require.Error(t, err)
 		texts = append(texts, err.Error())
 	}
-	_, err = f.ImportKey(t.Context(), "acme", "", key)
+	_, err = f.ImportKey(t.Context(), "acme", "", "", key)
 	note(err)
-	_, err = f.ImportKey(t.Context(), "acme", "", "very-secret-short")
+	_, err = f.ImportKey(t.Context(), "acme", "", "", "very-secret-short")
 	note(err)
 	_, err = f.VerifyKey(t.Context(), key+"x")
 	note(err)
@@ -166,9 +166,9 @@ func TestNoKeyInLogsErrorsOrObservations(t *testing.T) {
 	f.Break(triggertest.KeysPart)
 	_, err = f.VerifyKey(t.Context(), key)
 	note(err)
-	_, err = f.ImportKey(t.Context(), "acme", "", key+"2")
+	_, err = f.ImportKey(t.Context(), "acme", "", "", key+"2")
 	note(err)
-	note(f.RevokeKey(t.Context(), "acme", record.ID))
+	note(f.RevokeKey(t.Context(), "acme", "", record.ID))
 	note(f.FlushKeyUse(t.Context()))
 	f.Drain(t.Context())
 	for _, o := range f.Observations() {
@@ -185,7 +185,7 @@ func TestNoKeyInLogsErrorsOrObservations(t *testing.T) {
 
 func TestIssueKeyWithoutRandomness(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{Service: trigger.Options{Rand: iotest.ErrReader(errors.New("no entropy"))}})
-	key, _, err := f.IssueKey(t.Context(), "acme", "")
+	key, _, err := f.IssueKey(t.Context(), "acme", "", "")
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 	assert.Empty(t, key)
 }

@@ -288,7 +288,7 @@ func TestSubmitInTheHostsTransaction(t *testing.T) {
 		require.NoError(t, err)
 		w, err := trigger.NewWorker(s, returning(nil), nil)
 		require.NoError(t, err)
-		e, err := s.Submit(context.WithValue(t.Context(), inTx{}, true), "acme", trigger.Submission{Instructions: "a"})
+		e, err := s.Submit(context.WithValue(t.Context(), inTx{}, true), "acme", "", trigger.Submission{Instructions: "a"})
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)

@@ -34,14 +34,26 @@ const (
 	KindRetrying  Kind = "retrying"  // an attempt failed or was cut off, another one follows; Duration: of the attempt
 	KindFailed    Kind = "failed"    // given up: a dead letter; Duration: of the attempt
 	KindSwept     Kind = "swept"     // the sweeper queued an event that had no job; Duration: how long it had none
+	KindRetried   Kind = "retried"   // sent back to the queue by [Service.Retry]
+
+	KindKeyIssued  Kind = "key issued"  // or imported
+	KindKeyRevoked Kind = "key revoked" // for the first time
+
+	KindOrganizationUpdated Kind = "organization updated"
 )
+
+// Actor is who does something, as the host names them: for the Observer and the log. It
+// gives no rights. "" is nobody in particular.
+type Actor string
 
 // Observation is one thing that happened. It never holds instructions, context or an API key. Err of a failed attempt is the
 // Processor's own error.
 type Observation struct {
 	Kind         Kind
 	Organization string
+	Actor        Actor     // who called the Service; "" if it was a worker or a sweeper
 	EventID      uuid.UUID // uuid.Nil if there is none
+	KeyID        uuid.UUID // of an API key; uuid.Nil if there is none
 	Attempt      int       // 0 outside of attempts
 	Duration     time.Duration
 	Err          error

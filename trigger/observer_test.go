@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -32,11 +33,11 @@ func TestObservations(t *testing.T) {
 		return next.Process(ctx, e)
 	})})
 	sub := trigger.Submission{Instructions: "a", IdempotencyKey: "k"}
-	e, err := f.Submit(t.Context(), "acme", sub)
+	e, err := f.Submit(t.Context(), "acme", "", sub)
 	require.NoError(t, err)
-	_, err = f.Submit(t.Context(), "acme", sub)
+	_, err = f.Submit(t.Context(), "acme", "", sub)
 	require.NoError(t, err)
-	_, err = f.Submit(t.Context(), "acme", trigger.Submission{})
+	_, err = f.Submit(t.Context(), "acme", "", trigger.Submission{})
 	require.Error(t, err)
 	f.Advance(time.Second)
 	f.Drain(t.Context())
@@ -69,7 +70,7 @@ func TestObservations(t *testing.T) {
 func TestRefusedIsObservedWithoutAnEvent(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{SeparateQueue: true})
 	f.Break(triggertest.QueuePart)
-	_, err := f.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+	_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.Error(t, err)
 	require.Equal(t, []trigger.Kind{trigger.KindRefused}, kinds(f))
 	require.ErrorIs(t, f.Observations()[0].Err, trigger.ErrEnqueueFailed)
@@ -84,12 +85,12 @@ func TestNoRequestContentIsObservedOrLogged(t *testing.T) {
 	sub := trigger.Submission{Instructions: "private", Context: json.RawMessage(`{"private":1}`)}
 	for _, part := range []triggertest.Part{"", triggertest.QueuePart, triggertest.StorePart} {
 		heal := f.Break(part)
-		_, _ = f.Submit(t.Context(), "acme", sub)
+		_, _ = f.Submit(t.Context(), "acme", "", sub)
 		f.Drain(t.Context())
 		heal()
 	}
 	sub.Context = json.RawMessage(`{"private":1,"private":2}`)
-	_, err := f.Submit(t.Context(), "acme", sub)
+	_, err := f.Submit(t.Context(), "acme", "", sub)
 	require.Error(t, err)
 	assert.NotContains(t, fmt.Sprintf("%+v", f.Observations()), "private")
 	assert.NotContains(t, logs.String(), "private")
@@ -124,7 +125,7 @@ func TestTraceCrossesTheQueue(t *testing.T) {
 			return next.Process(ctx, e)
 		}),
 	})
-	_, err := f.Submit(context.WithValue(t.Context(), word{}, "mine"), "acme", trigger.Submission{Instructions: "a"})
+	_, err := f.Submit(context.WithValue(t.Context(), word{}, "mine"), "acme", "", trigger.Submission{Instructions: "a"})
 	require.NoError(t, err)
 	f.Drain(t.Context())
 	f.Advance(time.Minute)
@@ -143,7 +144,7 @@ func TestTraceIsBounded(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{Service: trigger.Options{Tracer: new(tracer), Logger: slog.New(slog.NewTextHandler(&logs, nil))}})
 	for _, size := range []int{1023, 1024} {
 		ctx := context.WithValue(t.Context(), word{}, strings.Repeat("x", size))
-		_, err := f.Submit(ctx, "acme", trigger.Submission{Instructions: "a"})
+		_, err := f.Submit(ctx, "acme", "", trigger.Submission{Instructions: "a"})
 		require.NoError(t, err, "a trace never stops a request")
 		f.Advance(time.Second)
 	}
@@ -164,4 +165,57 @@ func TestTracerHearsOfBadOutcomes(t *testing.T) {
 	f.Drain(t.Context())
 	require.Len(t, tr.ended, 1)
 	assert.Contains(t, tr.ended[0], "UTF-8")
+}
+
+func TestObservationsSayWho(t *testing.T) {
+	f := triggertest.New(t, &triggertest.Options{Directory: true, Processor: returning(trigger.Permanent(errWork))})
+	require.NoError(t, f.UpdateOrganization(t.Context(), "acme", "jan", func(o *trigger.Organization) error {
+		o.SetupComplete = true
+		o.SetCollection(uuid.New(), true)
+		return nil
+	}))
+	sub := trigger.Submission{Instructions: "a", IdempotencyKey: "k"}
+	e, err := f.Submit(t.Context(), "acme", "ann", sub)
+	require.NoError(t, err)
+	_, err = f.Submit(t.Context(), "acme", "ben", sub)
+	require.NoError(t, err)
+	_, err = f.Submit(t.Context(), "acme", "cleo", trigger.Submission{})
+	require.Error(t, err)
+	f.Drain(t.Context())
+	_, err = f.Retry(t.Context(), "acme", "dan", e.ID)
+	require.NoError(t, err)
+	_, err = f.Retry(t.Context(), "acme", "dan", e.ID)
+	require.ErrorIs(t, err, trigger.ErrNotFailed)
+	_, issued, err := f.IssueKey(t.Context(), "acme", "eve", "")
+	require.NoError(t, err)
+	imported, err := f.ImportKey(t.Context(), "acme", "fay", "", "0123456789abcdef0123456789abcdef")
+	require.NoError(t, err)
+	for _, by := range []trigger.Actor{"gus", "hal"} {
+		require.NoError(t, f.RevokeKey(t.Context(), "acme", by, issued.ID))
+	}
+	require.ErrorIs(t, f.RevokeKey(t.Context(), "other", "ida", imported.ID), trigger.ErrNotFound)
+	require.ErrorIs(t, f.UpdateOrganization(t.Context(), "acme", "kim", func(*trigger.Organization) error { return errWork }), errWork)
+
+	type said struct {
+		kind       trigger.Kind
+		by         trigger.Actor
+		event, key uuid.UUID
+	}
+	var observed []said
+	for _, o := range f.Observations() {
+		assert.Equal(t, "acme", o.Organization)
+		observed = append(observed, said{o.Kind, o.Actor, o.EventID, o.KeyID})
+	}
+	require.Equal(t, []said{
+		{kind: trigger.KindOrganizationUpdated, by: "jan"},
+		{kind: trigger.KindSubmitted, by: "ann", event: e.ID},
+		{kind: trigger.KindReplayed, by: "ben", event: e.ID},
+		{kind: trigger.KindRefused, by: "cleo"},
+		{kind: trigger.KindStarted, event: e.ID},
+		{kind: trigger.KindFailed, event: e.ID},
+		{kind: trigger.KindRetried, by: "dan", event: e.ID},
+		{kind: trigger.KindKeyIssued, by: "eve", key: issued.ID},
+		{kind: trigger.KindKeyIssued, by: "fay", key: imported.ID},
+		{kind: trigger.KindKeyRevoked, by: "gus", key: issued.ID},
+	}, observed)
 }

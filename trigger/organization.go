@@ -96,7 +96,9 @@ func (s *Service) organization(ctx context.Context, org string) (o Organization,
 
 // UpdateOrganization changes an organization, creating it if it is new. The Directory given to New must be an [Organizations];
 // if not, the error is errors.ErrUnsupported.
-func (s *Service) UpdateOrganization(ctx context.Context, org string, update func(*Organization) error) error {
+func (s *Service) UpdateOrganization(
+	ctx context.Context, org string, by Actor, update func(*Organization) error,
+) error {
 	var p problems
 	if checkName(&p, "organization", org); p.errs != nil {
 		return p.err()
@@ -113,5 +115,9 @@ func (s *Service) UpdateOrganization(ctx context.Context, org string, update fun
 	if refused != nil {
 		return refused
 	}
-	return unavailable("update organization", err)
+	if err != nil {
+		return unavailable("update organization", err)
+	}
+	s.observe(ctx, Observation{Kind: KindOrganizationUpdated, Organization: org, Actor: by})
+	return nil
 }

@@ -57,9 +57,9 @@ func TestOrganizationsState(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := triggertest.New(t, &triggertest.Options{Directory: true})
 			if test.update != nil {
-				require.NoError(t, f.UpdateOrganization(t.Context(), "acme", test.update))
+				require.NoError(t, f.UpdateOrganization(t.Context(), "acme", "", test.update))
 			}
-			_, err := f.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a", Collection: test.collection})
+			_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a", Collection: test.collection})
 			if test.want == nil {
 				require.NoError(t, err)
 				require.Len(t, f.Events(), 1)
@@ -73,34 +73,34 @@ func TestOrganizationsState(t *testing.T) {
 
 func TestWithoutADirectoryEveryOrganizationIsReady(t *testing.T) {
 	f := triggertest.New(t, nil)
-	_, err := f.Submit(t.Context(), "anybody", trigger.Submission{Instructions: "a", Collection: uuid.New()})
+	_, err := f.Submit(t.Context(), "anybody", "", trigger.Submission{Instructions: "a", Collection: uuid.New()})
 	require.NoError(t, err)
-	err = f.UpdateOrganization(t.Context(), "anybody", func(*trigger.Organization) error { return nil })
+	err = f.UpdateOrganization(t.Context(), "anybody", "", func(*trigger.Organization) error { return nil })
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }
 
 func TestBrokenDirectory(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{Directory: true})
 	f.Break(triggertest.DirectoryPart)
-	_, err := f.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+	_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 	require.NotErrorIs(t, err, trigger.ErrNotConfigured)
-	err = f.UpdateOrganization(t.Context(), "acme", func(*trigger.Organization) error { return nil })
+	err = f.UpdateOrganization(t.Context(), "acme", "", func(*trigger.Organization) error { return nil })
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 }
 
 func TestUpdateOrganization(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{Directory: true})
 	var invalid *trigger.ValidationError
-	require.ErrorAs(t, f.UpdateOrganization(t.Context(), "", func(*trigger.Organization) error { return nil }), &invalid)
+	require.ErrorAs(t, f.UpdateOrganization(t.Context(), "", "", func(*trigger.Organization) error { return nil }), &invalid)
 
 	refused := errors.New("no")
-	err := f.UpdateOrganization(t.Context(), "acme", func(o *trigger.Organization) error {
+	err := f.UpdateOrganization(t.Context(), "acme", "", func(o *trigger.Organization) error {
 		o.SetupComplete = true
 		return refused
 	})
 	require.Equal(t, refused, err, "the caller's own error comes back as it is")
-	_, err = f.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+	_, err = f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.ErrorIs(t, err, trigger.ErrNotConfigured, "and nothing changed")
 }
 
@@ -116,6 +116,6 @@ func TestReadOnlyDirectory(t *testing.T) {
 	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Directory: readOnly{}})
 	require.NoError(t, err)
 	submit(t, s, "a")
-	err = s.UpdateOrganization(t.Context(), "acme", func(*trigger.Organization) error { return nil })
+	err = s.UpdateOrganization(t.Context(), "acme", "", func(*trigger.Organization) error { return nil })
 	assert.ErrorIs(t, err, errors.ErrUnsupported)
 }

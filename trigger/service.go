@@ -176,7 +176,7 @@ func (s *Service) All(ctx context.Context, org string, q Query) iter.Seq2[Event,
 
 // Retry sends a failed event back to the queue, as a new generation with all its attempts before it. It returns the event as it
 // is then. An event in another state is [ErrNotFailed]. If the queue fails, the sweeper queues the event later.
-func (s *Service) Retry(ctx context.Context, org string, id uuid.UUID) (Event, error) {
+func (s *Service) Retry(ctx context.Context, org string, by Actor, id uuid.UUID) (Event, error) {
 	now := s.now()
 	var e Event
 	err := s.update(ctx, org, id, func(stored *Event) error {
@@ -200,6 +200,7 @@ func (s *Service) Retry(ctx context.Context, org string, id uuid.UUID) (Event, e
 	} else {
 		e.UnqueuedSince = time.Time{}
 	}
+	s.observe(ctx, Observation{Kind: KindRetried, Organization: org, Actor: by, EventID: id})
 	return e, nil
 }
 

@@ -29,7 +29,7 @@ func returning(results ...error) trigger.Processor {
 // submit submits a request without a key and returns the event.
 func submit(t *testing.T, s *trigger.Service, instructions string) trigger.Event {
 	t.Helper()
-	e, err := s.Submit(t.Context(), "acme", trigger.Submission{Instructions: instructions})
+	e, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: instructions})
 	require.NoError(t, err)
 	return e
 }
@@ -143,15 +143,15 @@ func TestList(t *testing.T) {
 func TestRetry(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{Processor: returning(trigger.Permanent(errors.New("no")), nil)})
 	e := submit(t, f.Service, "a")
-	_, err := f.Retry(t.Context(), "acme", e.ID)
+	_, err := f.Retry(t.Context(), "acme", "", e.ID)
 	require.ErrorIs(t, err, trigger.ErrNotFailed)
 
 	require.Equal(t, 1, f.Drain(t.Context()))
 	require.Equal(t, trigger.StatusFailed, get(t, f.Service, e.ID).Status)
-	_, err = f.Retry(t.Context(), "other", e.ID)
+	_, err = f.Retry(t.Context(), "other", "", e.ID)
 	require.ErrorIs(t, err, trigger.ErrNotFound)
 
-	again, err := f.Retry(t.Context(), "acme", e.ID)
+	again, err := f.Retry(t.Context(), "acme", "", e.ID)
 	require.NoError(t, err)
 	assert.Equal(t, trigger.StatusReceived, again.Status)
 	assert.Equal(t, 1, again.Generation)
@@ -160,7 +160,7 @@ func TestRetry(t *testing.T) {
 	assert.True(t, get(t, f.Service, e.ID).UnqueuedSince.IsZero(), "it has a job")
 	require.Equal(t, 1, f.Drain(t.Context()))
 	assert.Equal(t, trigger.StatusCompleted, get(t, f.Service, e.ID).Status)
-	_, err = f.Retry(t.Context(), "acme", e.ID)
+	_, err = f.Retry(t.Context(), "acme", "", e.ID)
 	require.ErrorIs(t, err, trigger.ErrNotFailed)
 }
 
@@ -169,7 +169,7 @@ func TestRetryWhileTheQueueFails(t *testing.T) {
 	e := submit(t, f.Service, "a")
 	f.Drain(t.Context())
 	heal := f.Break(triggertest.QueuePart)
-	_, err := f.Retry(t.Context(), "acme", e.ID)
+	_, err := f.Retry(t.Context(), "acme", "", e.ID)
 	require.NoError(t, err, "it is stored, and the sweeper will queue it")
 	heal()
 	assert.Zero(t, f.Drain(t.Context()), "too soon for the sweeper")

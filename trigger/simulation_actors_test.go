@@ -195,7 +195,7 @@ func (s *simulation) send(p *process, c *submission, word string) {
 	var e trigger.Event
 	var err error
 	ctx := context.WithValue(context.Background(), submissionKey{}, c)
-	if !p.run(fmt.Sprintf("submit %d", number), func() { e, err = p.service.Submit(ctx, c.org, c.sub) }) {
+	if !p.run(fmt.Sprintf("submit %d", number), func() { e, err = p.service.Submit(ctx, c.org, "", c.sub) }) {
 		return
 	}
 	s.tracef("submit %d: %s, %v", number, s.name(e.ID), err)
@@ -262,7 +262,7 @@ func (s *simulation) retry(p *process) {
 	r := failed[s.rng.IntN(len(failed))]
 	s.tracef("process %d retries %s by hand", p.index, r.name)
 	p.run("retry", func() {
-		e, err := p.service.Retry(context.Background(), r.org, r.id)
+		e, err := p.service.Retry(context.Background(), r.org, "", r.id)
 		if err == nil && e.Status != trigger.StatusReceived {
 			s.broken("Retry returned %s as %s", r.name, e.Status)
 		}

@@ -48,11 +48,11 @@ func TestStats(t *testing.T) {
 
 	has("at first", trigger.Stats{}, time.Time{})
 	begun := f.Now()
-	_, err := f.Submit(t.Context(), "acme", trigger.Submission{Instructions: "first"})
+	_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "first"})
 	require.NoError(t, err)
 	f.Advance(time.Second)
 	now := f.Now()
-	second, err := f.Submit(t.Context(), "acme", trigger.Submission{Instructions: "second"})
+	second, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "second"})
 	require.NoError(t, err)
 	has("submitted", trigger.Stats{Waiting: two, OldestWaiting: begun}, begun)
 
@@ -69,7 +69,7 @@ func TestStats(t *testing.T) {
 	step(trigger.Stats{Running: one, Failed: one}, time.Time{}, nil)
 	has("done", trigger.Stats{Completed: one, Failed: one}, time.Time{})
 
-	_, err = f.Retry(t.Context(), "acme", second.ID)
+	_, err = f.Retry(t.Context(), "acme", "", second.ID)
 	require.NoError(t, err)
 	has("by hand", trigger.Stats{Waiting: one, Completed: one, OldestWaiting: now}, later)
 

@@ -31,13 +31,15 @@ type Submission struct {
 // organization; another request with the key is [ErrIdempotencyKeyReused]. Requests are the same if all their fields are, byte for
 // byte. The other errors are [*ValidationError],
 // [ErrNotConfigured], [ErrNoEligibleCollection], [ErrEnqueueFailed] and [ErrUnavailable].
-func (s *Service) Submit(ctx context.Context, org string, sub Submission) (Event, error) {
+func (s *Service) Submit(ctx context.Context, org string, by Actor, sub Submission) (Event, error) {
 	now := s.now()
 	if sub.Source == "" {
 		sub.Source = SourceAPI
 	}
 	e, replayed, err := s.submit(ctx, org, sub, now)
-	o := Observation{Kind: KindSubmitted, Organization: org, EventID: e.ID, Duration: s.opts.Now().Sub(now), Err: err}
+	o := Observation{
+		Kind: KindSubmitted, Organization: org, Actor: by, EventID: e.ID, Duration: s.opts.Now().Sub(now), Err: err,
+	}
 	switch {
 	case err != nil:
 		o.Kind = KindRefused

@@ -36,7 +36,7 @@ func TestSubmit(t *testing.T) {
 		sub := trigger.Submission{
 			Instructions: "a\x00\u00e9", Context: json.RawMessage("{ \"n\": 1.0,\n\"s\":\"\\u0000\" }"), Collection: uuid.New(), Source: "ci",
 		}
-		e, err := f.Submit(t.Context(), "acme", sub)
+		e, err := f.Submit(t.Context(), "acme", "", sub)
 		require.NoError(t, err)
 		assert.Equal(t, trigger.StatusReceived, e.Status)
 		assert.True(t, e.UnqueuedSince.IsZero())
@@ -82,7 +82,7 @@ func TestSubmitValidates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sub := good
 			test.change(&sub)
-			_, err := f.Submit(t.Context(), test.org, sub)
+			_, err := f.Submit(t.Context(), test.org, "", sub)
 			var invalid *trigger.ValidationError
 			require.ErrorAs(t, err, &invalid)
 			var fields []string
@@ -97,7 +97,7 @@ func TestSubmitValidates(t *testing.T) {
 	}
 	assert.Empty(t, f.Events())
 	f.Break(triggertest.StorePart)
-	_, err := f.Submit(t.Context(), "acme", trigger.Submission{})
+	_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{})
 	require.NotErrorIs(t, err, trigger.ErrUnavailable, "validation comes first")
 }
 
@@ -105,11 +105,11 @@ func TestIdempotencyKey(t *testing.T) {
 	bothQueues(t, func(t *testing.T, o triggertest.Options) {
 		f := triggertest.New(t, &o)
 		sub := trigger.Submission{Instructions: "a", IdempotencyKey: "k"}
-		first, err := f.Submit(t.Context(), "acme", sub)
+		first, err := f.Submit(t.Context(), "acme", "", sub)
 		require.NoError(t, err)
 		f.Drain(t.Context())
 		f.Advance(24 * time.Hour)
-		again, err := f.Submit(t.Context(), "acme", sub)
+		again, err := f.Submit(t.Context(), "acme", "", sub)
 		require.NoError(t, err)
 		assert.Equal(t, first.ID, again.ID)
 		assert.Equal(t, trigger.StatusCompleted, again.Status, "whatever has become of it")
@@ -122,15 +122,15 @@ func TestIdempotencyKey(t *testing.T) {
 		} {
 			other := sub
 			change(&other)
-			_, err := f.Submit(t.Context(), "acme", other)
+			_, err := f.Submit(t.Context(), "acme", "", other)
 			require.ErrorIs(t, err, trigger.ErrIdempotencyKeyReused, name)
 		}
-		elsewhere, err := f.Submit(t.Context(), "other", sub)
+		elsewhere, err := f.Submit(t.Context(), "other", "", sub)
 		require.NoError(t, err)
 		assert.NotEqual(t, first.ID, elsewhere.ID, "keys belong to one organization")
 
 		f.Advance(time.Microsecond)
-		late, err := f.Submit(t.Context(), "acme", sub)
+		late, err := f.Submit(t.Context(), "acme", "", sub)
 		require.NoError(t, err)
 		assert.NotEqual(t, first.ID, late.ID, "the window is over")
 		assert.Empty(t, get(t, f.Service, first.ID).IdempotencyKey)
@@ -140,7 +140,7 @@ func TestIdempotencyKey(t *testing.T) {
 func TestReplayComesBeforeTheOrganizationsState(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{Directory: true})
 	ready := func(ready bool) {
-		require.NoError(t, f.UpdateOrganization(t.Context(), "acme", func(o *trigger.Organization) error {
+		require.NoError(t, f.UpdateOrganization(t.Context(), "acme", "", func(o *trigger.Organization) error {
 			o.SetupComplete = true
 			o.SetCollection(uuid.Max, ready)
 			return nil
@@ -148,14 +148,14 @@ func TestReplayComesBeforeTheOrganizationsState(t *testing.T) {
 	}
 	ready(true)
 	sub := trigger.Submission{Instructions: "a", IdempotencyKey: "k"}
-	first, err := f.Submit(t.Context(), "acme", sub)
+	first, err := f.Submit(t.Context(), "acme", "", sub)
 	require.NoError(t, err)
 	ready(false)
-	again, err := f.Submit(t.Context(), "acme", sub)
+	again, err := f.Submit(t.Context(), "acme", "", sub)
 	require.NoError(t, err)
 	assert.Equal(t, first.ID, again.ID)
 	sub.IdempotencyKey = "other"
-	_, err = f.Submit(t.Context(), "acme", sub)
+	_, err = f.Submit(t.Context(), "acme", "", sub)
 	require.ErrorIs(t, err, trigger.ErrNoEligibleCollection)
 }
 
@@ -163,7 +163,7 @@ func TestSubmitWhenTheQueueFails(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{SeparateQueue: true})
 	sub := trigger.Submission{Instructions: "a", IdempotencyKey: "k"}
 	heal := f.Break(triggertest.QueuePart)
-	_, err := f.Submit(t.Context(), "acme", sub)
+	_, err := f.Submit(t.Context(), "acme", "", sub)
 	require.ErrorIs(t, err, trigger.ErrEnqueueFailed)
 	require.NotErrorIs(t, err, trigger.ErrUnavailable)
 	heal()
@@ -175,7 +175,7 @@ func TestSubmitWhenTheQueueFails(t *testing.T) {
 	f.Advance(time.Hour)
 	require.Zero(t, f.Drain(t.Context()), "it never runs")
 
-	e, err := f.Submit(t.Context(), "acme", sub)
+	e, err := f.Submit(t.Context(), "acme", "", sub)
 	require.NoError(t, err)
 	assert.NotEqual(t, refused.ID, e.ID)
 	f.Drain(t.Context())
@@ -187,7 +187,7 @@ func TestSubmitWhenTheTransactionFails(t *testing.T) {
 	for _, part := range []triggertest.Part{triggertest.StorePart, triggertest.QueuePart} {
 		f := triggertest.New(t, nil)
 		f.Break(part)
-		_, err := f.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+		_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 		require.ErrorIs(t, err, trigger.ErrUnavailable)
 		require.NotErrorIs(t, err, trigger.ErrEnqueueFailed)
 		assert.Empty(t, f.Events(), "both or neither")
@@ -221,7 +221,7 @@ func TestSubmitWhenQueueAndMarkFail(t *testing.T) {
 	s, faults, clock := faulty(t, trigger.Options{})
 	hook, heal := triggertest.Outage()
 	faults.Before = triggertest.On(hook, "Queue.Enqueue", "Store.Update")
-	_, err := s.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+	_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.ErrorIs(t, err, trigger.ErrUnavailable, "nobody can promise that it never runs")
 	require.NotErrorIs(t, err, trigger.ErrEnqueueFailed)
 	require.Equal(t, trigger.StatusReceived, only(t, s).Status)
@@ -250,7 +250,7 @@ func TestSubmitWhenTheQueuesAnswerIsLost(t *testing.T) {
 		}
 		return nil
 	}, "Queue.Enqueue")
-	e, err := s.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+	e, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.NoError(t, err, "a worker has it already")
 	assert.Equal(t, trigger.StatusCompleted, get(t, s, e.ID).Status)
 }
@@ -266,7 +266,7 @@ func TestTheMarkIsWrittenThoughTheCallerLeft(t *testing.T) {
 			}
 			return nil
 		}, "Queue.Enqueue")
-		_, err := s.Submit(ctx, "acme", trigger.Submission{Instructions: "a"})
+		_, err := s.Submit(ctx, "acme", "", trigger.Submission{Instructions: "a"})
 		e := only(t, s)
 		assert.True(t, e.UnqueuedSince.IsZero())
 		if fails {
@@ -283,18 +283,18 @@ func TestRepeatedRequestMendsACrash(t *testing.T) {
 	s, faults, _ := faulty(t, trigger.Options{})
 	sub := trigger.Submission{Instructions: "a", IdempotencyKey: "k"}
 	faults.Before = triggertest.On(func(string) error { panic("crash") }, "Queue.Enqueue")
-	assert.Panics(t, func() { _, _ = s.Submit(t.Context(), "acme", sub) })
+	assert.Panics(t, func() { _, _ = s.Submit(t.Context(), "acme", "", sub) })
 
 	hook, _ := triggertest.Outage()
 	faults.Before = triggertest.On(hook, "Queue.Enqueue")
-	e, err := s.Submit(t.Context(), "acme", sub)
+	e, err := s.Submit(t.Context(), "acme", "", sub)
 	require.ErrorIs(t, err, trigger.ErrUnavailable, "it may still run, so this is no ErrEnqueueFailed")
 	require.NotErrorIs(t, err, trigger.ErrEnqueueFailed)
 	assert.Equal(t, uuid.Nil, e.ID)
 	assert.Equal(t, trigger.StatusReceived, only(t, s).Status, "only its creator gives an event up")
 
 	faults.Before = nil
-	e, err = s.Submit(t.Context(), "acme", sub)
+	e, err = s.Submit(t.Context(), "acme", "", sub)
 	require.NoError(t, err)
 	assert.Equal(t, only(t, s).ID, e.ID)
 	assert.True(t, e.UnqueuedSince.IsZero())
@@ -303,6 +303,6 @@ func TestRepeatedRequestMendsACrash(t *testing.T) {
 
 func TestSubmitWithoutRandomness(t *testing.T) {
 	s, _, _ := faulty(t, trigger.Options{Rand: iotest.ErrReader(errors.New("no entropy"))})
-	_, err := s.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+	_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 }

@@ -171,7 +171,7 @@ func TestRetryReturnsWhatIsStored(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{Processor: returning(trigger.Permanent(errWork))})
 	e := submit(t, f.Service, "a")
 	f.Drain(t.Context())
-	got, err := f.Service.Retry(t.Context(), "acme", e.ID)
+	got, err := f.Service.Retry(t.Context(), "acme", "", e.ID)
 	require.NoError(t, err)
 	assert.Equal(t, get(t, f.Service, e.ID), got)
 }
@@ -191,7 +191,7 @@ func TestFlushKeepsALaterUse(t *testing.T) {
 	}}
 	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Now: clock.Now, Keys: faults.Keys(db.Trigger())})
 	require.NoError(t, err)
-	key, _, err := s.IssueKey(t.Context(), "acme", "")
+	key, _, err := s.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
 	_, err = s.VerifyKey(t.Context(), key)
 	require.NoError(t, err)
@@ -225,7 +225,7 @@ func TestSweeperMarksAtItsEnd(t *testing.T) {
 	sw, _ := trigger.NewSweeper(s, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	down.Store(true)
-	_, err = s.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+	_, err = s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 	down.Store(false)
 	cancel()

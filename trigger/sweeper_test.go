@@ -19,7 +19,7 @@ import (
 func crash(t *testing.T, s *trigger.Service, faults *triggertest.Faults, instructions string) {
 	t.Helper()
 	faults.Before = triggertest.On(func(string) error { panic("crash") }, "Queue.Enqueue")
-	assert.Panics(t, func() { _, _ = s.Submit(t.Context(), "acme", trigger.Submission{Instructions: instructions}) })
+	assert.Panics(t, func() { _, _ = s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: instructions}) })
 	faults.Before = nil
 }
 
@@ -114,7 +114,7 @@ func TestSweeperMarksOldestFirst(t *testing.T) {
 	outage, _ := triggertest.Outage()
 	faults.Before = triggertest.On(outage, "Queue.Enqueue", "Store.Update")
 	for range 10 {
-		_, err := s.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+		_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 		require.ErrorIs(t, err, trigger.ErrUnavailable)
 		clock.Advance(time.Millisecond)
 	}
@@ -147,7 +147,7 @@ func TestAnEventThatCouldNotBeMarkedDoesNotRunHere(t *testing.T) {
 	outage, heal := triggertest.Outage()
 	faults.Before = triggertest.On(outage, "Store.Update")
 	faults.After = triggertest.On(outage, "Queue.Enqueue") // the job is there
-	_, err = s.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+	_, err = s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 	heal()
 	found, err := worker.RunOnce(t.Context())

@@ -148,7 +148,7 @@ func TestRetryLeavesTheOldJobBehind(t *testing.T) {
 	assert.Panics(t, func() { _, _ = w.RunOnce(t.Context()) }, "failed, and the job is not removed")
 	faults.After = nil
 	clock.Advance(16 * time.Second)
-	_, err = s.Retry(t.Context(), "acme", e.ID)
+	_, err = s.Retry(t.Context(), "acme", "", e.ID)
 	require.NoError(t, err)
 	for range 2 {
 		found, err := w.RunOnce(t.Context())

@@ -308,7 +308,7 @@ func TestRunSweeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, trigger.WorkerOptions{}, func(context.Context, trigger.Event) (trigger.Outcome, error) { return trigger.Outcome{}, nil })
 		synctest.Wait() // the first sweep is over
-		key, _, err := r.service.IssueKey(t.Context(), "acme", "")
+		key, _, err := r.service.IssueKey(t.Context(), "acme", "", "")
 		require.NoError(t, err)
 		_, err = r.service.VerifyKey(t.Context(), key)
 		require.NoError(t, err)

@@ -82,7 +82,7 @@ func TestTornRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Submit(t.Context(), "acme", trigger.Submission{Instructions: "Describe it."}); err != nil {
+		if _, err := s.Submit(t.Context(), "acme", "ann", trigger.Submission{Instructions: "Describe it."}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,7 +122,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	e, err := service.Submit(context.Background(), "acme", trigger.Submission{Instructions: "Describe the sign-in page."})
+	e, err := service.Submit(context.Background(), "acme", "ann", trigger.Submission{Instructions: "Describe the sign-in page."})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func Example() {
 	check(err)
 	pushes.host = handler // a push service of the world is told the URL of this handler
 
-	e, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Describe the sign-in page."})
+	e, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Describe the sign-in page."})
 	check(err)
 	fmt.Println("left to push:", pushes.push())
 	e, err = service.Get(ctx, "acme", e.ID)

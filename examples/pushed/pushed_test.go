@@ -55,7 +55,7 @@ func newRig(t *testing.T, process trigger.ProcessorFunc) *rig {
 
 func (r *rig) submit(t *testing.T) trigger.Event {
 	t.Helper()
-	e, err := r.Submit(t.Context(), "acme", trigger.Submission{Instructions: "Describe it."})
+	e, err := r.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "Describe it."})
 	require.NoError(t, err)
 	return e
 }
@@ -192,7 +192,7 @@ func TestTwoPushesAtOnce(t *testing.T) {
 func TestPushServiceAway(t *testing.T) {
 	r := newRig(t, succeed)
 	r.queue.Secret = "another one"
-	_, err := r.Submit(t.Context(), "acme", trigger.Submission{Instructions: "Describe it."})
+	_, err := r.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "Describe it."})
 	require.ErrorIs(t, err, trigger.ErrEnqueueFailed)
 	require.Error(t, r.queue.Enqueue(t.Context(), mortise.Job{}))
 	require.ErrorIs(t, r.queue.Cancel(t.Context(), mortise.Job{}), errors.ErrUnsupported)

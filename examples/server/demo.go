@@ -91,7 +91,7 @@ type demoPlace struct {
 // startDemo provisions the demo with a fresh API key and a fresh access token, and prints commands that use them. It is the only time
 // that these are shown.
 func startDemo(ctx context.Context, stdout io.Writer, s *services, place demoPlace) error {
-	err := s.trigger.service.UpdateOrganization(ctx, demoOrganization, func(o *trigger.Organization) error {
+	err := s.trigger.service.UpdateOrganization(ctx, demoOrganization, "demo", func(o *trigger.Organization) error {
 		o.SetupComplete = true
 		o.SetCollection(demoCollection, true)
 		return nil
@@ -108,7 +108,7 @@ func startDemo(ctx context.Context, stdout io.Writer, s *services, place demoPla
 	if err := s.audio.provisionDemoSounds(ctx); err != nil {
 		return fmt.Errorf("provision the demo: %w", err)
 	}
-	key, _, err := s.trigger.service.IssueKey(ctx, demoOrganization, "demo")
+	key, _, err := s.trigger.service.IssueKey(ctx, demoOrganization, "demo", "demo")
 	if err != nil {
 		return fmt.Errorf("issue the demo's API key: %w", err)
 	}

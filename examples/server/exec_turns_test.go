@@ -34,7 +34,7 @@ func TestCommandsOfOneOrganization(t *testing.T) {
 	service := s.trigger.service
 	submit := func(org, instructions string) trigger.Event {
 		t.Helper()
-		e, err := service.Submit(t.Context(), org, trigger.Submission{Instructions: instructions})
+		e, err := service.Submit(t.Context(), org, "", trigger.Submission{Instructions: instructions})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,9 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
+// triggerProvisioner is who provisions, as the trigger service's Observer is told.
+const triggerProvisioner trigger.Actor = "provisioning"
+
 const foreignKey = "this API key belongs to another organization"
 
 // checkDocument refuses a document whose API keys belong to other organizations here.
@@ -31,7 +34,7 @@ func (t *triggerService) checkDocument(ctx context.Context, doc *document) error
 // applyDocument provisions organizations, doc collections and API keys.
 func (t *triggerService) applyDocument(ctx context.Context, doc *document) error {
 	for _, org := range doc.organizations {
-		err := t.service.UpdateOrganization(ctx, org.id, func(o *trigger.Organization) error {
+		err := t.service.UpdateOrganization(ctx, org.id, triggerProvisioner, func(o *trigger.Organization) error {
 			o.SetupComplete = org.setupComplete
 			for _, c := range org.collections {
 				o.SetCollection(c.id, c.ready)
@@ -56,7 +59,7 @@ func (t *triggerService) applyKey(ctx context.Context, doc *document, org string
 		return nil // nobody can bring it back
 	}
 	if errors.Is(err, trigger.ErrNotFound) {
-		stored, err = t.service.ImportKey(ctx, org, "", k.key)
+		stored, err = t.service.ImportKey(ctx, org, triggerProvisioner, "", k.key)
 		if errors.Is(err, trigger.ErrExists) { // another server on the same data applies its document at this moment
 			stored, err = t.service.FindKey(ctx, k.key)
 		}
@@ -65,7 +68,7 @@ func (t *triggerService) applyKey(ctx context.Context, doc *document, org string
 		return doc.contradiction(k.place, foreignKey)
 	}
 	if err == nil && k.revoked && stored.RevokedAt.IsZero() {
-		err = t.service.RevokeKey(ctx, org, stored.ID)
+		err = t.service.RevokeKey(ctx, org, triggerProvisioner, stored.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("provision the API key at %s: %w", k.place, err)

@@ -146,7 +146,7 @@ func followsTheDocument(t *testing.T, s *services) {
 		if _, err := s.trigger.service.VerifyKey(t.Context(), docKey); !errors.Is(err, step.key) {
 			t.Errorf("%s: the key: %v, want %v", step.name, err, step.key)
 		}
-		_, err := s.trigger.service.Submit(t.Context(), "acme", trigger.Submission{Instructions: "x"})
+		_, err := s.trigger.service.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "x"})
 		if !errors.Is(err, step.state) {
 			t.Errorf("%s: submit: %v, want %v", step.name, err, step.state)
 		}
@@ -166,7 +166,7 @@ func TestProvisioningRefusesForeignKey(t *testing.T) {
 		t.Fatalf("got %v, want a usage error that says where", err)
 	}
 	// Had it been applied, the answer would be that no collection is ready.
-	if _, err := s.trigger.service.Submit(t.Context(), "first", trigger.Submission{Instructions: "x"}); !errors.Is(err, trigger.ErrNotConfigured) {
+	if _, err := s.trigger.service.Submit(t.Context(), "first", "", trigger.Submission{Instructions: "x"}); !errors.Is(err, trigger.ErrNotConfigured) {
 		t.Errorf("half of the document was applied: %v", err)
 	}
 }

@@ -227,7 +227,7 @@ func TestDemoKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		service := demo.trigger.service
-		key, record, err := service.IssueKey(t.Context(), demoOrganization, "demo")
+		key, record, err := service.IssueKey(t.Context(), demoOrganization, "", "demo")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +263,7 @@ func TestDemoKeys(t *testing.T) {
 			t.Errorf("one by one: %v of %v", each, all)
 		}
 		for _, k := range all {
-			if err := service.RevokeKey(t.Context(), demoOrganization, k.ID); err != nil {
+			if err := service.RevokeKey(t.Context(), demoOrganization, "", k.ID); err != nil {
 				t.Error(err)
 			}
 		}

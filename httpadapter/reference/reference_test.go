@@ -25,7 +25,7 @@ func triggers(t *testing.T) (*httpadapter.Handler, string) {
 	require.NoError(t, err)
 	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger()})
 	require.NoError(t, err)
-	key, _, err := service.IssueKey(t.Context(), "acme", "")
+	key, _, err := service.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
 	h, err := httpadapter.NewTrigger(service, httpadapter.Bearer(httpadapter.TriggerKeys(service)), &httpadapter.TriggerOptions{
 		History: true, CollectionField: true,

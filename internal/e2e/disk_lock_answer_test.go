@@ -37,12 +37,12 @@ func TestLockedFileIsAnsweredInTime(t *testing.T) {
 
 	triggers, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger(), Directory: db.Trigger(), Logger: log})
 	require.NoError(t, err)
-	require.NoError(t, triggers.UpdateOrganization(t.Context(), "acme", func(o *trigger.Organization) error {
+	require.NoError(t, triggers.UpdateOrganization(t.Context(), "acme", "", func(o *trigger.Organization) error {
 		o.SetupComplete = true
 		o.SetCollection(uuid.New(), true)
 		return nil
 	}))
-	key, _, err := triggers.IssueKey(t.Context(), "acme", "")
+	key, _, err := triggers.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
 	intake, err := httpadapter.NewTrigger(triggers, httpadapter.Bearer(httpadapter.TriggerKeys(triggers)),
 		&httpadapter.TriggerOptions{Options: httpadapter.Options{Logger: log}})

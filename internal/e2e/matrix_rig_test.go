@@ -200,7 +200,7 @@ func (r *matrixRig) callers() {
 		case "garbage":
 			r.tokens[c.name] = "at-garbage"
 		case "key":
-			r.tokens[c.name], _, err = r.trigger.IssueKey(t.Context(), "acme", "matrix")
+			r.tokens[c.name], _, err = r.trigger.IssueKey(t.Context(), "acme", "", "matrix")
 			require.NoError(t, err)
 		case "revoked":
 			require.NoError(t, r.auth.RevokeToken(t.Context(), org, operator, token.ID))
@@ -231,7 +231,7 @@ func (r *matrixRig) next() string {
 
 // event submits a trigger and returns its ID.
 func (r *matrixRig) event() string {
-	e, err := r.trigger.Submit(r.t.Context(), "acme", trigger.Submission{Instructions: "Describe it."})
+	e, err := r.trigger.Submit(r.t.Context(), "acme", "", trigger.Submission{Instructions: "Describe it."})
 	require.NoError(r.t, err)
 	return e.ID.String()
 }

@@ -127,7 +127,7 @@ func newTriggerRig(t *testing.T) *triggerRig {
 	})
 	require.NoError(t, err)
 	r.organize(true, true)
-	r.key, _, err = r.service.IssueKey(t.Context(), "acme", "")
+	r.key, _, err = r.service.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
 
 	opts := r.options()
@@ -142,7 +142,7 @@ func newTriggerRig(t *testing.T) *triggerRig {
 
 func (r *triggerRig) organize(setUp, ready bool) {
 	r.t.Helper()
-	require.NoError(r.t, r.service.UpdateOrganization(r.t.Context(), "acme", func(o *trigger.Organization) error {
+	require.NoError(r.t, r.service.UpdateOrganization(r.t.Context(), "acme", "", func(o *trigger.Organization) error {
 		o.SetupComplete = setUp
 		o.SetCollection(uuid.MustParse(openapiCollection), ready)
 		return nil

@@ -134,7 +134,7 @@ func (r *triggerRig) history() (completed, failed string) {
 	<-stopped
 	require.NotEmpty(r.t, completed)
 	require.NotEmpty(r.t, failed)
-	_, err = r.service.Submit(r.t.Context(), "acme", trigger.Submission{Instructions: "waits", Context: json.RawMessage(`{"a":1}`), Source: "nightly"})
+	_, err = r.service.Submit(r.t.Context(), "acme", "", trigger.Submission{Instructions: "waits", Context: json.RawMessage(`{"a":1}`), Source: "nightly"})
 	require.NoError(r.t, err)
 	return completed, failed
 }

@@ -35,11 +35,11 @@ func ExampleOpen() {
 	if err != nil {
 		panic(err)
 	}
-	e, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the --json flag."})
+	e, err := service.Submit(ctx, "acme", "", trigger.Submission{Instructions: "Document the --json flag."})
 	if err != nil {
 		fmt.Println("refused:", err)
 	}
-	err = service.UpdateOrganization(ctx, "acme", func(o *trigger.Organization) error {
+	err = service.UpdateOrganization(ctx, "acme", "", func(o *trigger.Organization) error {
 		o.SetupComplete = true
 		o.SetCollection([16]byte{1}, true)
 		return nil
@@ -47,7 +47,7 @@ func ExampleOpen() {
 	if err != nil {
 		panic(err)
 	}
-	if e, err = service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the --json flag."}); err != nil {
+	if e, err = service.Submit(ctx, "acme", "", trigger.Submission{Instructions: "Document the --json flag."}); err != nil {
 		panic(err)
 	}
 	fmt.Println(e.Status)

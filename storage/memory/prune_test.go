@@ -18,7 +18,7 @@ func TestPruneForgetsDeadJobs(t *testing.T) {
 		return trigger.Outcome{}, trigger.Permanent(errors.New("x"))
 	}), nil)
 	for range 1000 {
-		_, _ = s.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+		_, _ = s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 		_, _ = w.RunOnce(t.Context())
 	}
 	n, err := s.Prune(t.Context(), time.Now().Add(time.Hour))

@@ -51,7 +51,7 @@ func startProcessing(b *testing.B, concurrency int) *processed {
 }
 
 func (p *processed) submit(ctx context.Context) error {
-	_, err := p.service.Submit(ctx, "acme", trigger.Submission{Instructions: benchInstructions, Context: []byte(benchContext)})
+	_, err := p.service.Submit(ctx, "acme", "", trigger.Submission{Instructions: benchInstructions, Context: []byte(benchContext)})
 	return err
 }
 

@@ -87,7 +87,7 @@ func benchService(b *testing.B) submitter {
 	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Directory: db.Trigger()})
 	require.NoError(b, err)
 	return func(ctx context.Context) error {
-		_, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: benchInstructions, Context: []byte(benchContext)})
+		_, err := service.Submit(ctx, "acme", "", trigger.Submission{Instructions: benchInstructions, Context: []byte(benchContext)})
 		return err
 	}
 }

@@ -23,7 +23,7 @@ func ExampleOpen() {
 	check(err)
 	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	check(err)
-	e, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the --json flag."})
+	e, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the --json flag."})
 	check(err)
 	check(db.Close())
 
@@ -55,7 +55,7 @@ func ExampleDB_Backup() {
 	defer func() { _ = db.Close() }()
 	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
 	check(err)
-	e, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the --json flag."})
+	e, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the --json flag."})
 	check(err)
 
 	copied := filepath.Join(folder, "backup.db")

@@ -152,7 +152,7 @@ func (s *stallTimes) measure(b *testing.B, service *trigger.Service) {
 		require.NoError(b, err)
 		s.lists.add(begun)
 		begun = time.Now()
-		_, err = service.Submit(b.Context(), "other", trigger.Submission{Instructions: "Document the --json flag."})
+		_, err = service.Submit(b.Context(), "other", "", trigger.Submission{Instructions: "Document the --json flag."})
 		require.NoError(b, err)
 		s.submits.add(begun)
 	}

@@ -25,7 +25,7 @@ func ExampleNew() {
 		}),
 	})
 	ctx := context.Background()
-	if _, err := f.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."}); err != nil {
+	if _, err := f.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."}); err != nil {
 		panic(err)
 	}
 	for range 2 {
@@ -47,12 +47,12 @@ func ExampleFake_Break() {
 	f := triggertest.New(t, &triggertest.Options{SeparateQueue: true})
 	ctx := context.Background()
 	heal := f.Break(triggertest.QueuePart)
-	_, err := f.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."})
+	_, err := f.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	fmt.Println(errors.Is(err, trigger.ErrEnqueueFailed), f.Events()[0].Status)
 
 	heal()
 	f.Advance(time.Second)
-	_, err = f.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."})
+	_, err = f.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	fmt.Println(err, f.Events()[1].Status)
 	// Output:
 	// true failed
@@ -73,7 +73,7 @@ func ExampleFaults() {
 	}
 	ctx := context.Background()
 	for range 3 {
-		_, err := service.Submit(ctx, "acme", trigger.Submission{Instructions: "Document the release."})
+		_, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 		fmt.Println(err)
 	}
 	page, err := service.List(ctx, "acme", trigger.Query{})

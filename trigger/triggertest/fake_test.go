@@ -20,7 +20,7 @@ func TestFake(t *testing.T) {
 	assert.Zero(t, f.Drain(t.Context()))
 	start := f.Now()
 	for _, org := range []string{"b", "a", "b"} {
-		_, err := f.Submit(t.Context(), org, trigger.Submission{Instructions: org})
+		_, err := f.Submit(t.Context(), org, "", trigger.Submission{Instructions: org})
 		require.NoError(t, err)
 		f.Advance(time.Second)
 	}
@@ -51,10 +51,10 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 		Worker:  trigger.WorkerOptions{MaxAttempts: 1},
 		Service: trigger.Options{KeyPrefix: "own-", Observer: trigger.ObserverFunc(func(context.Context, trigger.Observation) { heard++ })},
 	})
-	key, _, err := f.IssueKey(t.Context(), "acme", "")
+	key, _, err := f.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
 	assert.Contains(t, key, "own-")
-	_, err = f.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+	_, err = f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.NoError(t, err)
 	f.Drain(t.Context())
 	assert.Equal(t, trigger.StatusFailed, f.Events()[0].Status)
@@ -64,7 +64,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 func TestBreak(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{SeparateQueue: true})
 	submit := func() error {
-		_, err := f.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+		_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 		return err
 	}
 	first, second := f.Break(triggertest.QueuePart), f.Break(triggertest.QueuePart)
@@ -90,7 +90,7 @@ func TestDrainStopsWithItsContext(t *testing.T) {
 		cancel()
 		return trigger.Outcome{}, trigger.RetryAfter(errors.New("again"), 0)
 	})})
-	_, err := f.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+	_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.NoError(t, err)
 	assert.Equal(t, 1, f.Drain(ctx))
 	assert.Zero(t, f.Drain(ctx))
@@ -103,7 +103,7 @@ func TestFakeIsSafeForConcurrentUse(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				heal := f.Break(triggertest.KeysPart)
-				_, err := f.Submit(t.Context(), "acme", trigger.Submission{Instructions: "a"})
+				_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 				assert.NoError(t, err)
 				f.Advance(time.Millisecond)
 				f.Drain(t.Context())
