@@ -32,4 +32,8 @@
 //
 // A [Count] is how all domains count what can be many: exactly so far, and "at least"
 // beyond.
+//
+// # Places
+//
+// A [Path] says where in a request a problem is. The Problems of all domains have one.
 package mortise

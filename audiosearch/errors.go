@@ -3,11 +3,10 @@ package audiosearch
 import (
 	"errors"
 	"fmt"
-	"strconv"
+	"slices"
 	"time"
 
-	"github.com/hashicorp/go-multierror"
-
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
@@ -108,17 +107,10 @@ type markedError struct{ err, mark error }
 func (e *markedError) Error() string   { return e.err.Error() }
 func (e *markedError) Unwrap() []error { return []error{e.err, e.mark} }
 
-// Problem is one thing wrong with an argument: with one of its fields, or with a part of
-// an item of a field that is a list. Fields have the names that they have over HTTP, if
-// they are there.
+// Problem is one thing wrong with an argument. The fields of its Path have the names that
+// they have over HTTP, if they are there.
 type Problem struct {
-	Field string // "audio_class", "limit", "metadata_filters", "id", ...
-
-	// Index is the item of the list, from 0, and Part what of it is wrong: "key", "value",
-	// "metadata", ... If Part is "", the problem is of the field as a whole, and Index is 0.
-	Index int
-	Part  string
-
+	Path    mortise.Path // "audio_class", "limit", "metadata_filters[2].key", "id", ...
 	Kind    ProblemKind
 	Message string
 }
@@ -135,68 +127,58 @@ const (
 	ProblemNotANumber       ProblemKind = "not_a_number"      // the value of a filter that compares numbers
 )
 
-// Path is where the problem is, as text to be read: "limit", "metadata_filters[2].key".
-func (p Problem) Path() string {
-	if p.Part == "" {
-		return p.Field
-	}
-	return p.Field + "[" + strconv.Itoa(p.Index) + "]." + p.Part
+// Error says where the problem is, and what it is.
+func (p Problem) Error() string { return p.Path.String() + ": " + p.Message }
+
+// Is reports whether another error is the same Problem, for errors.Is.
+func (p Problem) Is(target error) bool {
+	q, ok := target.(Problem)
+	return ok && slices.Equal(p.Path, q.Path) && p.Kind == q.Kind && p.Message == q.Message
 }
 
-// Error says what has which problem.
-func (p Problem) Error() string { return p.Path() + ": " + p.Message }
-
-// ValidationError holds everything that is wrong with an argument, as a [multierror.Error] whose errors are of type [Problem].
-type ValidationError struct{ Problems *multierror.Error }
+// ValidationError holds everything that is wrong with an argument, each Problem once.
+type ValidationError struct{ Problems []Problem }
 
 // Error lists the problems on one line.
 func (e *ValidationError) Error() string {
-	if e.Problems == nil {
+	if len(e.Problems) == 0 {
 		return "audiosearch: invalid request"
 	}
-	return "audiosearch: invalid request: " + e.Problems.Error()
+	return "audiosearch: invalid request: " + oneline.Of(e.Problems).Error()
 }
 
 // Unwrap lets errors.As find the first Problem, and errors.Is any of them.
-func (e *ValidationError) Unwrap() []error {
-	if e.Problems == nil {
-		return nil
-	}
-	return e.Problems.WrappedErrors()
-}
+func (e *ValidationError) Unwrap() []error { return oneline.Of(e.Problems).WrappedErrors() }
 
 // problems collects what is wrong and becomes an error if anything is.
 type problems struct {
-	errs *multierror.Error
+	list []Problem
 
 	// Of an item of a list: whose problems its own are, and where it stands.
 	whole *problems
-	list  string
-	index int
+	at    mortise.Path
 }
 
-// item returns the problems of an item. Its fields are parts of the list.
+// item returns the problems of an item of a list.
 func (p *problems) item(list string, i int) *problems {
-	return &problems{whole: p, list: list, index: i}
+	return &problems{whole: p, at: mortise.Path{{Field: list}, {Index: i}}}
 }
 
 func (p *problems) add(field string, kind ProblemKind, format string, args ...any) {
-	one := Problem{Field: field, Kind: kind, Message: fmt.Sprintf(format, args...)}
+	one := Problem{p.at.Field(field), kind, fmt.Sprintf(format, args...)}
 	if p.whole != nil {
-		one.Field, one.Index, one.Part = p.list, p.index, field
 		p = p.whole
 	}
 	p.append(one)
 }
 
-func (p *problems) append(one Problem) { p.errs = multierror.Append(p.errs, one) }
+func (p *problems) append(one Problem) { p.list = append(p.list, one) }
 
 func (p *problems) err() error {
-	if p.errs == nil {
+	if len(p.list) == 0 {
 		return nil
 	}
-	p.errs.ErrorFormat = oneline.Join
-	return &ValidationError{Problems: p.errs}
+	return &ValidationError{Problems: p.list}
 }
 
 // sentinels are the errors of a store or a scorer that mean what they say.

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -19,7 +20,7 @@ func TestProblemsSayWhere(t *testing.T) {
 	}
 	ofVideo := func(i int, part, message string) audiosearch.Problem {
 		return audiosearch.Problem{
-			Field: "videos", Index: i, Part: part, Kind: audiosearch.ProblemInvalid, Message: message,
+			Path: mortise.Path{{Field: "videos"}, {Index: i}, {Field: part}}, Kind: audiosearch.ProblemInvalid, Message: message,
 		}
 	}
 	bad := audiosearch.Metadata{"k": audiosearch.String("\xff")}
@@ -49,12 +50,15 @@ func TestProblemsSayWhere(t *testing.T) {
 		require.ErrorAs(t, e, &p)
 		got = append(got, p)
 		require.ErrorIs(t, err, p)
+		p.Kind = audiosearch.ProblemTooLong
+		require.NotErrorIs(t, err, p)
 	}
 	assert.Equal(t, want, got)
+	assert.Equal(t, want, invalid.Problems)
 
-	assert.Equal(t, "videos[2].metadata", want[5].Path())
+	assert.Equal(t, "videos[2].metadata", want[5].Path.String())
 	assert.Equal(t, "videos[2].metadata: must have at most 1000 keys", want[5].Error())
-	whole := audiosearch.Problem{Field: "limit", Message: "must be 1 to 1000"}
-	assert.Equal(t, "limit", whole.Path())
+	whole := audiosearch.Problem{Path: mortise.Path{{Field: "limit"}}, Message: "must be 1 to 1000"}
+	assert.Equal(t, "limit", whole.Path.String())
 	assert.Equal(t, "limit: must be 1 to 1000", whole.Error())
 }

@@ -142,9 +142,9 @@ func TestListRunsRefuses(t *testing.T) {
 		_, err := r.ListRuns(t.Context(), org, q)
 		var invalid *audiosearch.ValidationError
 		require.ErrorAs(t, err, &invalid)
-		require.Len(t, invalid.Problems.Errors, 2)
+		require.Len(t, invalid.Problems, 2)
 		assert.Equal(t, []string{"limit: must be 1 to 1000", "state: is no state of a run"},
-			[]string{invalid.Problems.Errors[0].Error(), invalid.Problems.Errors[1].Error()})
+			[]string{invalid.Problems[0].Error(), invalid.Problems[1].Error()})
 	}
 	for _, op := range []string{"Store.Dataset", "Store.ListRuns"} {
 		fail, _ := audiosearchtest.Outage()

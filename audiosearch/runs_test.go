@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -98,26 +99,27 @@ func TestProblemsOfQueries(t *testing.T) {
 		var invalid *audiosearch.ValidationError
 		require.ErrorAs(t, err, &invalid)
 		var all []audiosearch.Problem
-		for _, e := range invalid.Unwrap() {
-			var p audiosearch.Problem
-			require.ErrorAs(t, e, &p)
+		for _, p := range invalid.Problems {
 			p.Message = ""
 			all = append(all, p)
 		}
 		return all
 	}
+	of := func(field string, kind audiosearch.ProblemKind) audiosearch.Problem {
+		return audiosearch.Problem{Path: mortise.Path{{Field: field}}, Kind: kind}
+	}
 	ofFilter := func(i int, part string, kind audiosearch.ProblemKind) audiosearch.Problem {
-		return audiosearch.Problem{Field: "metadata_filters", Index: i, Part: part, Kind: kind}
+		return audiosearch.Problem{Path: mortise.Path{{Field: "metadata_filters"}, {Index: i}, {Field: part}}, Kind: kind}
 	}
 	assert.Equal(t, []audiosearch.Problem{
-		{Field: "limit", Kind: audiosearch.ProblemInvalid}, {Field: "offset", Kind: audiosearch.ProblemInvalid}, {Field: "min_score", Kind: audiosearch.ProblemInvalid},
+		of("limit", audiosearch.ProblemInvalid), of("offset", audiosearch.ProblemInvalid), of("min_score", audiosearch.ProblemInvalid),
 		ofFilter(1, "value", audiosearch.ProblemNotANumber), ofFilter(2, "op", audiosearch.ProblemInvalid),
-		{Field: "audio_class", Kind: audiosearch.ProblemUnsupportedClass}, ofFilter(0, "key", audiosearch.ProblemUnknownKey),
+		of("audio_class", audiosearch.ProblemUnsupportedClass), ofFilter(0, "key", audiosearch.ProblemUnknownKey),
 	}, start(audiosearch.Query{Dataset: "d", Class: "7", Limit: 1001, Offset: -1, MinScore: math.NaN(), Filters: []audiosearch.Filter{
 		{Key: "nobody", Value: "1"}, {Key: "k", Value: "x", Op: ">"}, {Key: "k", Op: "~"},
 	}}))
-	assert.Equal(t, []audiosearch.Problem{{Field: "audio_class", Kind: audiosearch.ProblemInvalid}}, start(audiosearch.Query{Dataset: "d"}), "none is no sound")
-	assert.Equal(t, []audiosearch.Problem{{Field: "metadata_filters", Kind: audiosearch.ProblemInvalid}},
+	assert.Equal(t, []audiosearch.Problem{of("audio_class", audiosearch.ProblemInvalid)}, start(audiosearch.Query{Dataset: "d"}), "none is no sound")
+	assert.Equal(t, []audiosearch.Problem{of("metadata_filters", audiosearch.ProblemInvalid)},
 		start(audiosearch.Query{Dataset: "d", Class: loud, Filters: make([]audiosearch.Filter, 101)}))
 	for _, key := range []string{"", "\x00", "\xff"} {
 		assert.Equal(t, []audiosearch.Problem{ofFilter(0, "key", audiosearch.ProblemUnknownKey)},

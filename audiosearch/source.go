@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // source is the scores that a search reads: those by one model.
@@ -155,7 +157,7 @@ func (s *Service) choose(
 	case away != nil:
 		return src, nil, away
 	case past:
-		return src, &Problem{Field: "audio_class", Kind: ProblemUnsupportedClass,
+		return src, &Problem{Path: mortise.Path{{Field: "audio_class"}}, Kind: ProblemUnsupportedClass,
 			Message: "cannot be found any more: the dataset has a newer model than the one that knows it; UseModel brings that back"}, nil
 	}
 	return src, unsupported(q.Class, slices.Concat(lists...)), nil
@@ -183,14 +185,14 @@ func (s *Service) chooseModel(
 	case err != nil:
 		return src, nil, err
 	case stored != nil && stored.Classes != nil:
-		return src, &Problem{Field: "audio_class", Kind: ProblemUnsupportedClass,
+		return src, &Problem{Path: mortise.Path{{Field: "audio_class"}}, Kind: ProblemUnsupportedClass,
 			Message: "cannot be found by this model, which knows: " + classNamesOf(stored.Classes)}, nil
 	}
 	if known.replaced(q.Model) {
-		return src, &Problem{Field: "model", Kind: ProblemInvalid,
+		return src, &Problem{Path: mortise.Path{{Field: "model"}}, Kind: ProblemInvalid,
 			Message: "was replaced in the dataset, and its scores are gone; UseModel brings it back"}, nil
 	}
-	return src, &Problem{Field: "model", Kind: ProblemInvalid,
+	return src, &Problem{Path: mortise.Path{{Field: "model"}}, Kind: ProblemInvalid,
 		Message: "is the model of no scorer here, and the dataset has no scores by it"}, nil
 }
 
@@ -205,7 +207,7 @@ func unsupported(class Class, classes []Class) *Problem {
 	if near := Nearest(string(class), classes); near != "" {
 		message += fmt.Sprintf("; did you mean %q?", near)
 	}
-	return &Problem{Field: "audio_class", Kind: ProblemUnsupportedClass, Message: message}
+	return &Problem{Path: mortise.Path{{Field: "audio_class"}}, Kind: ProblemUnsupportedClass, Message: message}
 }
 
 // inOrder returns the current models of a dataset: first those of the families of the

@@ -174,7 +174,7 @@ func TestCatalogue(t *testing.T) {
 		if test.field == "" {
 			assert.NoError(t, err)
 		} else if assert.ErrorAs(t, err, &problem, "%+v", test.role) {
-			assert.Equal(t, test.field, problem.Field)
+			assert.Equal(t, test.field, problem.Path.String())
 		}
 	}
 }
@@ -216,7 +216,7 @@ func TestRolesContext(t *testing.T) {
 		if test.wrongWith == "" {
 			assert.NoError(t, err)
 		} else if assert.ErrorAs(t, err, &problem) {
-			assert.Equal(t, test.wrongWith, problem.Field)
+			assert.Equal(t, test.wrongWith, problem.Path.String())
 		}
 		assert.Equal(t, test.bound, bound)
 	}

@@ -80,25 +80,25 @@ func (c *Catalogue) Roles() []string { return slices.Sorted(maps.Keys(c.roles)) 
 // Check returns what is wrong with an assignment, as a [Problem] of the field "role_id", "resource" or "resource_instance".
 func (c *Catalogue) Check(r Role) error {
 	if _, known := c.roles[r.ID]; !known {
-		return Problem{"role_id", fmt.Sprintf("is not one of the roles %s", quoted(c.Roles()))}
+		return problemOf("role_id", "is not one of the roles %s", quoted(c.Roles()))
 	}
 	if r.Resource != "" {
 		if problem := name.Problem(r.Resource); problem != "" {
-			return Problem{"resource", problem}
+			return problemOf("resource", "%s", problem)
 		}
 		// A role on an unknown type would allow nothing, and nobody would say why.
 		if types := c.Resources(); !slices.Contains(types, r.Resource) {
-			return Problem{"resource", fmt.Sprintf("is not one of the types %s", quoted(types))}
+			return problemOf("resource", "is not one of the types %s", quoted(types))
 		}
 	}
 	if r.ResourceInstance == "" {
 		return nil
 	}
 	if r.Resource == "" {
-		return Problem{"resource_instance", "needs a resource, which says what it is an instance of"}
+		return problemOf("resource_instance", "needs a resource, which says what it is an instance of")
 	}
 	if problem := name.Problem(r.ResourceInstance); problem != "" {
-		return Problem{"resource_instance", problem}
+		return problemOf("resource_instance", "%s", problem)
 	}
 	return nil
 }

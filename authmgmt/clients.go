@@ -192,7 +192,7 @@ func (u *ClientUpdate) apply(c *Client, caller Access) error {
 	}
 	roles := u.Context.replace(c.Roles, given)
 	var p problems
-	if p.size(roles, ", those of other contexts included"); p.errs != nil {
+	if p.size(roles, ", those of other contexts included"); len(p.list) > 0 {
 		return p.err()
 	}
 	if len(roles) == 0 && !u.FullAccess {

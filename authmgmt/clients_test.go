@@ -76,10 +76,10 @@ func fieldsOf(t *testing.T, err error) []string {
 	require.ErrorAs(t, err, &invalid)
 	require.NotContains(t, err.Error(), "\n", "a message is one line")
 	var fields []string
-	for _, e := range invalid.Problems.WrappedErrors() {
-		var p authmgmt.Problem
-		require.ErrorAs(t, e, &p)
-		fields = append(fields, p.Field)
+	for i, p := range invalid.Problems {
+		require.Equal(t, p, invalid.Unwrap()[i])
+		require.ErrorIs(t, err, p)
+		fields = append(fields, p.Path.String())
 	}
 	return fields
 }

@@ -3,11 +3,11 @@ package authmgmt
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/hashicorp/go-multierror"
-
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
 	"github.com/seed-6363c74e/mortise/internal/secret"
@@ -52,45 +52,49 @@ var (
 // "roles[2].role_id", "roles_context", "limit". The field FullAccess, which only Go has,
 // is "full_access".
 type Problem struct {
-	Field   string
+	Path    mortise.Path
 	Message string
 }
 
-// Error says which field has which problem.
-func (p Problem) Error() string { return p.Field + ": " + p.Message }
+// Error says where the problem is, and what it is.
+func (p Problem) Error() string { return p.Path.String() + ": " + p.Message }
 
-// ValidationError holds everything that is wrong with a request, as a [multierror.Error] whose errors are of type [Problem].
-type ValidationError struct{ Problems *multierror.Error }
+// Is reports whether another error is the same Problem, for errors.Is.
+func (p Problem) Is(target error) bool {
+	q, ok := target.(Problem)
+	return ok && slices.Equal(p.Path, q.Path) && p.Message == q.Message
+}
+
+// ValidationError holds everything that is wrong with a request, each Problem once.
+type ValidationError struct{ Problems []Problem }
 
 // Error lists the problems on one line.
 func (e *ValidationError) Error() string {
-	if e.Problems == nil {
+	if len(e.Problems) == 0 {
 		return "authmgmt: invalid request"
 	}
-	return "authmgmt: invalid request: " + e.Problems.Error()
+	return "authmgmt: invalid request: " + oneline.Of(e.Problems).Error()
 }
 
 // Unwrap lets errors.As find the first Problem, and errors.Is any of them.
-func (e *ValidationError) Unwrap() []error {
-	if e.Problems == nil {
-		return nil
-	}
-	return e.Problems.WrappedErrors()
-}
+func (e *ValidationError) Unwrap() []error { return oneline.Of(e.Problems).WrappedErrors() }
 
 // problems collects what is wrong and becomes an error if anything is.
-type problems struct{ errs *multierror.Error }
+type problems struct{ list []Problem }
 
 func (p *problems) add(field, format string, args ...any) {
-	p.errs = multierror.Append(p.errs, Problem{Field: field, Message: fmt.Sprintf(format, args...)})
+	p.list = append(p.list, problemOf(field, format, args...))
+}
+
+func problemOf(field, format string, args ...any) Problem {
+	return Problem{mortise.Path{{Field: field}}, fmt.Sprintf(format, args...)}
 }
 
 func (p *problems) err() error {
-	if p.errs == nil {
+	if len(p.list) == 0 {
 		return nil
 	}
-	p.errs.ErrorFormat = oneline.Join
-	return &ValidationError{Problems: p.errs}
+	return &ValidationError{Problems: p.list}
 }
 
 func (p *problems) name(field, text string) {
@@ -153,7 +157,8 @@ const maxRolesText = 8 << 10
 func (p *problems) role(i int, err error) {
 	var problem Problem
 	if errors.As(err, &problem) {
-		p.add(fmt.Sprintf("roles[%d].%s", i, problem.Field), "%s", problem.Message)
+		at := append(mortise.Path{{Field: "roles"}, {Index: i}}, problem.Path...)
+		p.list = append(p.list, Problem{at, problem.Message})
 	}
 }
 

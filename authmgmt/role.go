@@ -76,13 +76,13 @@ func (c RolesContext) holds(r Role) bool {
 func (c RolesContext) Bind(r Role) (Role, error) {
 	switch {
 	case c.kind == contextSystem && r.Resource != "":
-		return Role{}, Problem{"resource", "must be null for system-level roles"}
+		return Role{}, problemOf("resource", "must be null for system-level roles")
 	case c.kind != contextDataset:
 		return r, nil
 	case r.Resource != "" && r.Resource != ResourceDataset:
-		return Role{}, Problem{"resource", "must be dataset, or null, for the roles of a dataset"}
+		return Role{}, problemOf("resource", "must be dataset, or null, for the roles of a dataset")
 	case r.ResourceInstance != "" && r.ResourceInstance != c.dataset:
-		return Role{}, Problem{"resource_instance", "must be the dataset of roles_context, or null"}
+		return Role{}, problemOf("resource_instance", "must be the dataset of roles_context, or null")
 	}
 	r.Resource, r.ResourceInstance = ResourceDataset, c.dataset
 	return r, nil

@@ -39,26 +39,16 @@ var searchFields = []string{"dataset_id", "audio_class", "limit", "offset", "met
 // audioSearchDetails answers what only the service can know to be wrong: a class that its scorer cannot find, a key that no video has. A problem of
 // what is no field of the body is the host's mistake.
 func audioSearchDetails(failure *audiosearch.ValidationError) (problem, bool) {
-	var d decoder
-	for _, err := range failure.Unwrap() {
-		var one audiosearch.Problem
-		if !errors.As(err, &one) {
-			return problem{kind: unavailable}, false
+	return refused(failure.Problems, func(one audiosearch.Problem) (loc []any, typ, msg string) {
+		if len(one.Path) == 0 || !slices.Contains(searchFields, one.Path[0].Field) {
+			return nil, "", ""
 		}
-		if !slices.Contains(searchFields, one.Field) {
-			return problem{kind: unavailable}, false
-		}
-		loc := []any{"body", one.Field}
-		if one.Part != "" {
-			loc = append(loc, one.Index, one.Part)
-		}
+		loc = locOf("body", one.Path)
 		if one.Kind == audiosearch.ProblemInvalid {
-			d.add(loc, "value_error", msgValue+one.Message)
-		} else {
-			d.add(loc, string(one.Kind), capitalized(one.Message))
+			return loc, "value_error", msgValue + one.Message
 		}
-	}
-	return problem{kind: invalid, details: d.details}, true
+		return loc, string(one.Kind), capitalized(one.Message)
+	})
 }
 
 // capitalized is a text of the service, which begins with a small ASCII letter, as a sentence of its own.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -17,18 +18,18 @@ func TestSearchProblemsOfTheService(t *testing.T) {
 	require.NoError(t, err)
 	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{describedScorer{}}})
 	require.NoError(t, err)
-	validation := func(problems ...error) error { // a real one, with other problems
+	validation := func(problems ...audiosearch.Problem) error { // a real one, with other problems
 		_, err := s.CreateDataset(t.Context(), "acme", "")
 		var failure *audiosearch.ValidationError
 		require.ErrorAs(t, err, &failure)
-		failure.Problems.Errors = problems
+		failure.Problems = problems
 		return fmt.Errorf("wrapped: %w", failure)
 	}
 	one := func(field string, kind audiosearch.ProblemKind) audiosearch.Problem {
-		return audiosearch.Problem{Field: field, Kind: kind, Message: "is wrong"}
+		return audiosearch.Problem{Path: mortise.Path{{Field: field}}, Kind: kind, Message: "is wrong"}
 	}
 	p, known := classifyAudioSearch(validation(one("audio_class", audiosearch.ProblemUnsupportedClass),
-		audiosearch.Problem{Field: "metadata_filters", Index: 12, Part: "key",
+		audiosearch.Problem{Path: mortise.Path{{Field: "metadata_filters"}, {Index: 12}, {Field: "key"}},
 			Kind: audiosearch.ProblemUnknownKey, Message: "is wrong"},
 		one("limit", audiosearch.ProblemInvalid), one("metadata_filters", audiosearch.ProblemInvalid)))
 	require.True(t, known)
@@ -40,7 +41,8 @@ func TestSearchProblemsOfTheService(t *testing.T) {
 	// What the caller has not sent is no mistake of his.
 	for _, err := range []error{
 		validation(one("min_score", audiosearch.ProblemInvalid)), validation(one("audio_class", audiosearch.ProblemInvalid), one("id", audiosearch.ProblemInvalid)),
-		validation(one("metadata_filters[2].key", audiosearch.ProblemInvalid)), validation(one("", audiosearch.ProblemInvalid)), validation(errors.New("no problem")),
+		validation(one("metadata_filters[2].key", audiosearch.ProblemInvalid)),
+		validation(one("", audiosearch.ProblemInvalid)), validation(audiosearch.Problem{}), validation(),
 	} {
 		p, known := classifyAudioSearch(err)
 		require.Equal(t, problem{kind: unavailable}, p, err.Error())

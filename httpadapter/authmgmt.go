@@ -174,15 +174,12 @@ func classifyAuthMgmt(err error) (problem, bool) {
 // authMgmtDetails answers what only the service can know to be wrong: that a client would have too many roles, those of other contexts
 // included. A problem that the caller has no part in, as the host's name for the organization, is the host's mistake.
 func authMgmtDetails(failure *authmgmt.ValidationError) (problem, bool) {
-	p := problem{kind: invalid}
-	for _, err := range failure.Problems.Errors {
-		var one authmgmt.Problem
-		if !errors.As(err, &one) || one.Field != "roles" {
-			return problem{kind: unavailable}, false
+	return refused(failure.Problems, func(one authmgmt.Problem) (loc []any, typ, msg string) {
+		if one.Path.String() == "roles" {
+			loc = locOf("body", one.Path)
 		}
-		p.details = append(p.details, Detail{Loc: []any{"body", one.Field}, Msg: msgValue + one.Message, Type: "value_error"})
-	}
-	return p, true
+		return loc, "value_error", msgValue + one.Message
+	})
 }
 
 // checked answers problems of fields, and asks for authorization if there are none. It returns nil if the operation may go on.

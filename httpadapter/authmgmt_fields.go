@@ -84,7 +84,7 @@ func bind(c authmgmt.RolesContext, given []givenRole) {
 	for _, g := range given {
 		var wrong authmgmt.Problem
 		if _, err := c.Bind(g.Role); errors.As(err, &wrong) {
-			g.item.refuseValue(wrong.Field, wrong.Message)
+			g.item.refuseValue(wrong.Path.String(), wrong.Message)
 		}
 	}
 }

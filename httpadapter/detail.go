@@ -3,6 +3,8 @@ package httpadapter
 import (
 	"strconv"
 	"strings"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // Detail is one problem of a request, as FastAPI with pydantic v2 writes it: loc says where ("body", "query", "header" or "path",
@@ -53,6 +55,19 @@ func (p *path) loc(last ...any) []any {
 		loc = append(loc, p.key)
 	}
 	return append(loc, last...)
+}
+
+// locOf is the place of what a service found, in a part of the request.
+func locOf(part string, p mortise.Path) []any {
+	loc := append(make([]any, 0, 1+len(p)), part)
+	for _, step := range p {
+		if step.Field == "" {
+			loc = append(loc, step.Index)
+		} else {
+			loc = append(loc, step.Field)
+		}
+	}
+	return loc
 }
 
 func clipKey(key string) string {

@@ -53,6 +53,23 @@ var commonStatus = map[kind]int{
 	invalid:              http.StatusUnprocessableEntity,
 }
 
+// refused answers what a service refused and the adapter let through. A problem that has
+// no place in the request is the host's mistake, as its name for the organization.
+func refused[P any](problems []P, detail func(P) (loc []any, typ, msg string)) (problem, bool) {
+	var d decoder
+	for _, one := range problems {
+		loc, typ, msg := detail(one)
+		if loc == nil {
+			return problem{kind: unavailable}, false
+		}
+		d.add(loc, typ, msg)
+	}
+	if len(d.details) == 0 {
+		return problem{kind: unavailable}, false
+	}
+	return problem{kind: invalid, details: d.details}, true
+}
+
 // commonProblem classifies the errors that are not of a domain.
 func commonProblem(err error) (problem, bool) {
 	switch {

@@ -178,15 +178,9 @@ var triggerFields = map[string][]any{
 // triggerDetails answers what the service refused and the adapter let through: limits of the service that are narrower than ours. A
 // problem that the caller has no part in, as the host's name for the organization, is the host's mistake.
 func triggerDetails(failure *trigger.ValidationError) (problem, bool) {
-	p := problem{kind: invalid}
-	for _, err := range failure.Problems.Errors {
-		var one trigger.Problem
-		if !errors.As(err, &one) || triggerFields[one.Field] == nil {
-			return problem{kind: unavailable}, false
-		}
-		p.details = append(p.details, Detail{Loc: triggerFields[one.Field], Msg: "Value error, " + one.Message, Type: "value_error"})
-	}
-	return p, true
+	return refused(failure.Problems, func(one trigger.Problem) (loc []any, typ, msg string) {
+		return triggerFields[one.Path.String()], "value_error", msgValue + one.Message
+	})
 }
 
 // triggerCodes are the trigger service's words for the kinds that all services know. The

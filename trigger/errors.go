@@ -3,10 +3,10 @@ package trigger
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/hashicorp/go-multierror"
-
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
@@ -35,45 +35,45 @@ var (
 
 // Problem is one thing wrong with a request. Its message never repeats the request's content.
 type Problem struct {
-	Field   string // "instructions", "context", "idempotency_key", "limit", ...
+	Path    mortise.Path // "instructions", "context", "idempotency_key", "limit", ...
 	Message string
 }
 
-// Error says which field has which problem.
-func (p Problem) Error() string { return p.Field + ": " + p.Message }
+// Error says where the problem is, and what it is.
+func (p Problem) Error() string { return p.Path.String() + ": " + p.Message }
 
-// ValidationError holds everything that is wrong with a request, as a [multierror.Error] whose errors are of type [Problem].
-type ValidationError struct{ Problems *multierror.Error }
+// Is reports whether another error is the same Problem, for errors.Is.
+func (p Problem) Is(target error) bool {
+	q, ok := target.(Problem)
+	return ok && slices.Equal(p.Path, q.Path) && p.Message == q.Message
+}
+
+// ValidationError holds everything that is wrong with a request, each Problem once.
+type ValidationError struct{ Problems []Problem }
 
 // Error lists the problems on one line.
 func (e *ValidationError) Error() string {
-	if e.Problems == nil {
+	if len(e.Problems) == 0 {
 		return "trigger: invalid request"
 	}
-	return "trigger: invalid request: " + e.Problems.Error()
+	return "trigger: invalid request: " + oneline.Of(e.Problems).Error()
 }
 
 // Unwrap lets errors.As find the first Problem, and errors.Is any of them.
-func (e *ValidationError) Unwrap() []error {
-	if e.Problems == nil {
-		return nil
-	}
-	return e.Problems.WrappedErrors()
-}
+func (e *ValidationError) Unwrap() []error { return oneline.Of(e.Problems).WrappedErrors() }
 
 // problems collects what is wrong and becomes an error if anything is.
-type problems struct{ errs *multierror.Error }
+type problems struct{ list []Problem }
 
 func (p *problems) add(field, format string, args ...any) {
-	p.errs = multierror.Append(p.errs, Problem{Field: field, Message: fmt.Sprintf(format, args...)})
+	p.list = append(p.list, Problem{Path: mortise.Path{{Field: field}}, Message: fmt.Sprintf(format, args...)})
 }
 
 func (p *problems) err() error {
-	if p.errs == nil {
+	if len(p.list) == 0 {
 		return nil
 	}
-	p.errs.ErrorFormat = oneline.Join
-	return &ValidationError{Problems: p.errs}
+	return &ValidationError{Problems: p.list}
 }
 
 // unavailable marks a backend's failure. Sentinels pass as they are.

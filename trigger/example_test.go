@@ -90,7 +90,7 @@ func ExampleService_Submit() {
 	_, err = service.Submit(ctx, "acme", "ann", trigger.Submission{Context: []byte("[]")})
 	var invalid *trigger.ValidationError
 	if errors.As(err, &invalid) {
-		for _, problem := range invalid.Problems.Errors {
+		for _, problem := range invalid.Problems {
 			fmt.Println(problem)
 		}
 	}

@@ -74,7 +74,7 @@ func TestImportKey(t *testing.T) {
 	_, err := f.ImportKey(t.Context(), "", "", "bad\xff", strings.Repeat("guessable", 4))
 	var invalid *trigger.ValidationError
 	require.ErrorAs(t, err, &invalid)
-	assert.Len(t, invalid.Problems.Errors, 3)
+	assert.Len(t, invalid.Problems, 3)
 	assert.ErrorContains(t, err, "key: must be random: it has fewer than 10 different characters")
 }
 

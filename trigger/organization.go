@@ -100,7 +100,7 @@ func (s *Service) UpdateOrganization(
 	ctx context.Context, org string, by Actor, update func(*Organization) error,
 ) error {
 	var p problems
-	if checkName(&p, "organization", org); p.errs != nil {
+	if checkName(&p, "organization", org); len(p.list) > 0 {
 		return p.err()
 	}
 	orgs, ok := s.directory.(Organizations)

@@ -86,13 +86,19 @@ func TestSubmitValidates(t *testing.T) {
 			var invalid *trigger.ValidationError
 			require.ErrorAs(t, err, &invalid)
 			var fields []string
-			for _, problem := range invalid.Problems.WrappedErrors() {
-				fields = append(fields, problem.(trigger.Problem).Field)
+			for _, problem := range invalid.Problems {
+				fields = append(fields, problem.Path.String())
 			}
 			assert.Equal(t, test.fields, fields)
 			assert.NotContains(t, err.Error(), "private", "the message repeats the request")
 			var first trigger.Problem
 			require.ErrorAs(t, err, &first)
+			require.Equal(t, invalid.Problems[0], first)
+			for _, problem := range invalid.Problems {
+				require.ErrorIs(t, err, problem)
+				problem.Message += "."
+				require.NotErrorIs(t, err, problem)
+			}
 		})
 	}
 	assert.Empty(t, f.Events())

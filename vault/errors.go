@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/go-multierror"
-
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/name"
 	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
@@ -210,52 +209,55 @@ func (e *TokenError) Unwrap() error { return e.Err }
 
 // Problem is one thing wrong with a schema or another argument. Its message never repeats the argument's content.
 type Problem struct {
-	Field   string // "tables[0].columns[2].format", "id", "limit", ...
+	Path    mortise.Path // "tables[0].columns[2].format", "id", "limit", ...
 	Message string
 }
 
-// Error says which field has which problem.
-func (p Problem) Error() string { return p.Field + ": " + p.Message }
+// Error says where the problem is, and what it is.
+func (p Problem) Error() string { return p.Path.String() + ": " + p.Message }
 
-// ValidationError holds everything that is wrong with a schema or another argument, as a [multierror.Error] whose errors are of type
-// [Problem].
-type ValidationError struct{ Problems *multierror.Error }
+// Is reports whether another error is the same Problem, for errors.Is.
+func (p Problem) Is(target error) bool {
+	q, ok := target.(Problem)
+	return ok && slices.Equal(p.Path, q.Path) && p.Message == q.Message
+}
+
+// ValidationError holds everything that is wrong with a schema or another argument, each Problem once.
+type ValidationError struct{ Problems []Problem }
 
 // Error lists the problems on one line.
 func (e *ValidationError) Error() string {
-	if e.Problems == nil {
+	if len(e.Problems) == 0 {
 		return "vault: invalid request"
 	}
-	return "vault: invalid request: " + e.Problems.Error()
+	return "vault: invalid request: " + oneline.Of(e.Problems).Error()
 }
 
 // Unwrap lets errors.As find the first Problem, and errors.Is any of them.
-func (e *ValidationError) Unwrap() []error {
-	if e.Problems == nil {
-		return nil
-	}
-	return e.Problems.WrappedErrors()
-}
+func (e *ValidationError) Unwrap() []error { return oneline.Of(e.Problems).WrappedErrors() }
 
 // problems collects what is wrong and becomes an error if anything is.
 type problems struct {
-	errs   *multierror.Error
+	list   []Problem
 	failed error // what could not be checked
 }
 
 func (p *problems) add(field, format string, args ...any) {
-	p.errs = multierror.Append(p.errs, Problem{Field: field, Message: fmt.Sprintf(format, args...)})
+	p.addAt(mortise.Path{{Field: field}}, format, args...)
+}
+
+func (p *problems) addAt(at mortise.Path, format string, args ...any) {
+	p.list = append(p.list, Problem{Path: at, Message: fmt.Sprintf(format, args...)})
 }
 
 func (p *problems) err() error {
 	if p.failed != nil {
 		return p.failed
 	}
-	if p.errs == nil {
+	if len(p.list) == 0 {
 		return nil
 	}
-	p.errs.ErrorFormat = oneline.Join
-	return &ValidationError{Problems: p.errs}
+	return &ValidationError{Problems: p.list}
 }
 
 // sentinels are the errors of a store or a keyring that mean what they say.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -99,7 +100,7 @@ func TestErrorsOfHooksThatMeanSomethingElse(t *testing.T) {
 		vault.ErrInvalid, vault.ErrTooMuch, vault.ErrTooLong, vault.ErrBatch, vault.ErrTokenConflict, vault.ErrScopeInUse, vault.ErrConflict,
 		vault.ErrFull, vault.ErrWrongKey, vault.ErrKeyRetired, vault.ErrKeyInUse, vault.ErrStale, vault.ErrTableNotFound, vault.ErrUnavailable,
 		&vault.BatchError{Items: []*vault.ItemError{{Index: 7, Err: vault.ErrInvalid}}}, &vault.TokenError{Token: "theirs", Err: errDown},
-		&vault.TakenError{Rows: []int{99}}, vault.Problem{Field: "theirs"}, &vault.ValidationError{})
+		&vault.TakenError{Rows: []int{99}}, vault.Problem{Path: mortise.Path{{Field: "theirs"}}}, &vault.ValidationError{})
 	for method, means := range map[string]error{
 		"Versions": vault.ErrUnknownKey, "Fingerprint": vault.ErrUnknownKey, "Seal": vault.ErrUnknownKey, "Open": vault.ErrUnknownKey,
 		"Seal item": vault.ErrUnknownKey, "Open item": vault.ErrUnknownKey, "Tokens": nil, "CheckTokens": nil,

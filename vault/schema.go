@@ -1,11 +1,11 @@
 package vault
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
@@ -167,25 +167,26 @@ func (s *Schema) check(p *problems, t formatChecker) {
 	groups := make(map[string]groupUse)
 	seen := make(map[string]bool)
 	for i := range s.Tables {
-		table, at := &s.Tables[i], fmt.Sprintf("tables[%d]", i)
-		p.undottedName(at+".name", table.Name)
+		table, at := &s.Tables[i], mortise.Path{{Field: "tables"}, {Index: i}}
+		p.undottedName(at.Field("name"), table.Name)
 		switch {
 		case slices.Contains(reservedTables, table.Name):
-			p.add(at+".name", "must not be one of %s: the HTTP interface has operations of these names", strings.Join(reservedTables, ", "))
+			p.addAt(at.Field("name"), "must not be one of %s: the HTTP interface has operations of these names",
+				strings.Join(reservedTables, ", "))
 		case seen[table.Name]:
-			p.add(at+".name", "is the name of another table, too")
+			p.addAt(at.Field("name"), "is the name of another table, too")
 		}
 		seen[table.Name] = true
 		if len(table.Columns) > MaxColumns {
-			p.add(at+".columns", "must be at most %d", MaxColumns)
+			p.addAt(at.Field("columns"), "must be at most %d", MaxColumns)
 			continue
 		}
 		columns := make(map[string]bool)
 		for j := range table.Columns {
-			c, at := &table.Columns[j], fmt.Sprintf("%s.columns[%d]", at, j)
-			p.name(at+".name", c.Name)
+			c, at := &table.Columns[j], at.Field("columns").Item(j)
+			p.nameAt(at.Field("name"), c.Name)
 			if columns[c.Name] {
-				p.add(at+".name", "is the name of another column of the table, too")
+				p.addAt(at.Field("name"), "is the name of another column of the table, too")
 			}
 			columns[c.Name] = true
 			c.check(p, at, t, groups)
@@ -194,34 +195,37 @@ func (s *Schema) check(p *problems, t formatChecker) {
 }
 
 // groupUse is the first column of a group that was seen.
-type groupUse struct{ at, format, mask string }
+type groupUse struct {
+	at           mortise.Path
+	format, mask string
+}
 
-func (c *Column) check(p *problems, at string, t formatChecker, groups map[string]groupUse) {
+func (c *Column) check(p *problems, at mortise.Path, t formatChecker, groups map[string]groupUse) {
 	switch c.Tokenization {
 	case Deterministic, Random:
 		if err := t.CheckFormat(c.Format); panicked(err) {
 			p.failed = unavailable("check a format", err)
 		} else if err != nil {
-			p.add(at+".format", "%s", err)
+			p.addAt(at.Field("format"), "%s", err)
 		}
 		if _, err := ParseMask(c.Mask); err != nil {
-			p.add(at+".mask", "%s", err)
+			p.addAt(at.Field("mask"), "%s", err)
 		}
 	case NoTokenization, "":
 		for _, field := range []struct{ name, text string }{{"format", c.Format}, {"mask", c.Mask}} {
 			if field.text != "" {
-				p.add(at+"."+field.name, "must be left out: the column has no tokenization")
+				p.addAt(at.Field(field.name), "must be left out: the column has no tokenization")
 			}
 		}
 	default:
-		p.add(at+".tokenization", "must be %q, %q or %q", Deterministic, Random, NoTokenization)
+		p.addAt(at.Field("tokenization"), "must be %q, %q or %q", Deterministic, Random, NoTokenization)
 	}
 	if c.Group == "" {
 		return
 	}
-	p.undottedName(at+".column_group", c.Group)
+	p.undottedName(at.Field("column_group"), c.Group)
 	if c.Tokenization != Deterministic {
-		p.add(at+".column_group", "must be left out: only deterministic columns have a group")
+		p.addAt(at.Field("column_group"), "must be left out: only deterministic columns have a group")
 		return
 	}
 	first, ok := groups[c.Group]
@@ -230,24 +234,26 @@ func (c *Column) check(p *problems, at string, t formatChecker, groups map[strin
 		return
 	}
 	if first.format != c.Format {
-		p.add(at+".format", "must be the same for all columns of a group; %s has another", first.at)
+		p.addAt(at.Field("format"), "must be the same for all columns of a group; %s has another", first.at)
 	}
 	if first.mask != c.Mask {
-		p.add(at+".mask", "must be the same for all columns of a group; %s has another", first.at)
+		p.addAt(at.Field("mask"), "must be the same for all columns of a group; %s has another", first.at)
 	}
 }
 
-func (p *problems) name(field, text string) {
+func (p *problems) name(field, text string) { p.nameAt(mortise.Path{{Field: field}}, text) }
+
+func (p *problems) nameAt(at mortise.Path, text string) {
 	if problem := name.Problem(text); problem != "" {
-		p.add(field, "%s", problem)
+		p.addAt(at, "%s", problem)
 	}
 }
 
-func (p *problems) undottedName(field, text string) {
+func (p *problems) undottedName(at mortise.Path, text string) {
 	if strings.Contains(text, ".") {
-		p.add(field, "must not contain a dot")
+		p.addAt(at, "must not contain a dot")
 	}
-	p.name(field, text)
+	p.nameAt(at, text)
 }
 
 // fieldOfScope returns what is known of a field whose columns are not in the schema any more.

@@ -18,10 +18,10 @@ func fields(t *testing.T, err error) []string {
 	require.ErrorAs(t, err, &invalid)
 	require.NotContains(t, err.Error(), "\n", "a message is one line")
 	var names []string
-	for _, e := range invalid.Problems.Errors {
-		var p vault.Problem
-		require.ErrorAs(t, e, &p)
-		names = append(names, p.Field)
+	for i, p := range invalid.Problems {
+		require.Equal(t, p, invalid.Unwrap()[i])
+		require.ErrorIs(t, err, p)
+		names = append(names, p.Path.String())
 	}
 	return names
 }

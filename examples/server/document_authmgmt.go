@@ -72,7 +72,7 @@ func (o docObject) roles() []authmgmt.Role {
 		roles = append(roles, role)
 		var problem authmgmt.Problem
 		if role.ID != "" && errors.As(authmgmt.DefaultCatalogue().Check(role), &problem) {
-			a.fail(problem.Field, "%s", problem.Message)
+			a.fail(problem.Path.String(), "%s", problem.Message)
 		}
 	}
 	size := 0

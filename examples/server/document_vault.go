@@ -3,9 +3,8 @@ package main
 import (
 	"errors"
 	"iter"
-	"strconv"
-	"strings"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -73,30 +72,20 @@ func readTables(v docObject, d *vaultDoc) bool {
 	}
 	var invalid *vault.ValidationError
 	if errors.As(d.schema.Validate(nil), &invalid) {
-		for _, problem := range problemsOf(invalid) {
-			v.r.fail(part(v.value, problem.Field), "%s.%s: %s", v.path, problem.Field, problem.Message)
+		for _, problem := range invalid.Problems {
+			v.r.fail(part(v.value, problem.Path), "%s.%s", v.path, problem)
 		}
 	}
 	return invalid == nil
 }
 
-func problemsOf(err *vault.ValidationError) (all []vault.Problem) {
-	for _, one := range err.Unwrap() {
-		var problem vault.Problem
-		if errors.As(one, &problem) {
-			all = append(all, problem)
-		}
-	}
-	return all
-}
-
-// part returns the part of a value that a field names, as tables[0].columns[2].format does, or what comes closest to it.
-func part(v strictjson.Value, field string) strictjson.Value {
-	for name := range strings.FieldsFuncSeq(field, func(r rune) bool { return strings.ContainsRune("[].", r) }) {
-		next, ok := v.Get(name)
-		if at, err := strconv.Atoi(name); err == nil {
+// part returns the part of a value that a path leads to, or what comes closest to it.
+func part(v strictjson.Value, path mortise.Path) strictjson.Value {
+	for _, step := range path {
+		next, ok := v.Get(step.Field)
+		if step.Field == "" {
 			for i, element := range v.Elements() {
-				if i == at {
+				if i == step.Index {
 					next, ok = element, true
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -34,8 +35,8 @@ func (d *vaultDoc) checkAgainst(doc *document, stored vault.Schema) error {
 	merged, _ := d.addTo(stored)
 	var invalid *vault.ValidationError
 	if errors.As(merged.Validate(nil), &invalid) {
-		problem := problemsOf(invalid)[0]
-		return doc.contradiction(d.placeOf(merged, problem.Field), "does not go with the vault as it is stored: "+problem.Message)
+		problem := invalid.Problems[0]
+		return doc.contradiction(d.placeOf(merged, problem.Path), "does not go with the vault as it is stored: "+problem.Message)
 	}
 	problems := checkRecords(d.records, columnsOf(merged))
 	if len(problems) == 0 {
@@ -49,12 +50,11 @@ func (d *vaultDoc) checkAgainst(doc *document, stored vault.Schema) error {
 	return doc.contradiction(place, "does not go with the vault as it is stored: "+first.what)
 }
 
-// placeOf returns where the document has the column that a field of a schema is about.
-func (d *vaultDoc) placeOf(s vault.Schema, field string) string {
-	var table, column int
-	if n, _ := fmt.Sscanf(field, "tables[%d].columns[%d]", &table, &column); n == 2 {
-		t := s.Tables[table]
-		if place, ok := d.places[columnName{t.Name, t.Columns[column].Name}]; ok {
+// placeOf returns where the document has the column that a path in a schema leads to.
+func (d *vaultDoc) placeOf(s vault.Schema, at mortise.Path) string {
+	if len(at) >= 4 { // tables[i].columns[j]
+		t := s.Tables[at[1].Index]
+		if place, ok := d.places[columnName{t.Name, t.Columns[at[3].Index].Name}]; ok {
 			return place
 		}
 	}
@@ -108,7 +108,7 @@ func (v *vaultService) applyVault(ctx context.Context, doc *document, org string
 	case errors.Is(err, vault.ErrScopeInUse):
 		return doc.contradiction(d.place, "a column that had tokens without its column group would come back into the group")
 	case errors.As(err, &invalid): // since a moment ago
-		return doc.contradiction(d.place, "does not go with the vault as it is stored: "+problemsOf(invalid)[0].Error())
+		return doc.contradiction(d.place, "does not go with the vault as it is stored: "+invalid.Problems[0].Error())
 	case err != nil:
 		return fmt.Errorf("provision the vault at %s: %w", d.place, err)
 	}

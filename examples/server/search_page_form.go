@@ -187,9 +187,8 @@ func readSearch(form url.Values) (v *formView, q audiosearch.Query, rows []int) 
 
 // suggest says, of a sound that there is not, which one may be meant. 527 names are no answer.
 func (p *searchPage) suggest(ctx context.Context, who httpadapter.Principal, v *formView, invalid *audiosearch.ValidationError) {
-	for _, err := range invalid.Unwrap() {
-		var problem audiosearch.Problem
-		if !errors.As(err, &problem) || problem.Field != "audio_class" {
+	for _, problem := range invalid.Problems {
+		if problem.Path.String() != "audio_class" {
 			continue
 		}
 		classes, err := p.classes(ctx, who, []string{v.Dataset})
@@ -206,17 +205,13 @@ func (p *searchPage) suggest(ctx context.Context, who httpadapter.Principal, v *
 
 // explain puts the problems that the service found next to their fields.
 func (v *formView) explain(invalid *audiosearch.ValidationError, rows []int) {
-	for _, err := range invalid.Unwrap() {
-		var problem audiosearch.Problem
-		if !errors.As(err, &problem) {
-			continue
-		}
-		if problem.Field == "metadata_filters" && problem.Part != "" {
-			v.Filters[rows[problem.Index]].Problem = sentence("The "+problem.Part, problem.Message)
+	for _, problem := range invalid.Problems {
+		if at := problem.Path; len(at) == 3 { // metadata_filters[i].key, .op or .value
+			v.Filters[rows[at[1].Index]].Problem = sentence("The "+at[2].Field, problem.Message)
 			v.Problems["filters"] = "Some conditions cannot be met."
 			continue
 		}
-		switch problem.Field {
+		switch problem.Path.String() {
 		case "audio_class":
 			v.Problems["class"] = sentence("This sound", problem.Message)
 		case "limit":

@@ -1,7 +1,23 @@
 // Package oneline puts errors on one line, as messages and logs want them.
 package oneline
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hashicorp/go-multierror"
+)
+
+// Of returns errors of one type as one, whose text is one line. It returns nil for none.
+func Of[E error](list []E) *multierror.Error {
+	var all *multierror.Error
+	for _, err := range list {
+		all = multierror.Append(all, err)
+	}
+	if all != nil {
+		all.ErrorFormat = Join
+	}
+	return all
+}
 
 // Join returns the texts of errors with semicolons between them. Unlike errors.Join, it
 // breaks no line.

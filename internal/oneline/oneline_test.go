@@ -2,6 +2,7 @@ package oneline_test
 
 import (
 	"errors"
+	"io/fs"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,4 +15,16 @@ func TestJoin(t *testing.T) {
 	require.Empty(t, oneline.Join(nil))
 	require.Equal(t, "name: must not be empty", oneline.Join([]error{first}))
 	require.Equal(t, "name: must not be empty; limit: must be between 1 and 1000", oneline.Join([]error{first, second}))
+}
+
+func TestOf(t *testing.T) {
+	none := oneline.Of[error](nil)
+	require.Nil(t, none)
+	require.NoError(t, none.ErrorOrNil())
+	require.Empty(t, none.WrappedErrors())
+	first, second := &fs.PathError{Op: "open", Path: "a", Err: fs.ErrExist}, &fs.PathError{Op: "read", Path: "b", Err: fs.ErrClosed}
+	both := oneline.Of([]*fs.PathError{first, second})
+	require.EqualError(t, both, "open a: file already exists; read b: file already closed")
+	require.Equal(t, []error{first, second}, both.WrappedErrors())
+	require.ErrorIs(t, both, fs.ErrClosed)
 }
