@@ -117,7 +117,7 @@ func (s *Service) admit(ctx context.Context, i *Invitation, by Person) error {
 // attempt.
 func (s *Service) accept(ctx context.Context, i *Invitation, by Person) (Invitation, error) {
 	start := s.opts.Now()
-	caller := Caller{Subject: by.Subject}
+	caller := Caller{Actor: Actor(by.Subject)}
 	if !i.AcceptedAt.IsZero() {
 		claimed, _, err := s.changeInvitation(ctx, i.Organization, "", caller, i.ID, func(stored *Invitation, now time.Time) error {
 			if stored.AcceptedBy != by.Subject {
@@ -189,7 +189,7 @@ func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Acce
 
 // markGranted writes down that an attempt has succeeded. If it cannot, the grant runs again, which it must bear.
 func (s *Service) markGranted(ctx context.Context, i *Invitation, start time.Time, reply string) Accepted {
-	caller := Caller{Subject: i.AcceptedBy}
+	caller := Caller{Actor: Actor(i.AcceptedBy)}
 	granted, e, err := s.changeInvitation(ctx, i.Organization, KindGranted, caller, i.ID, func(stored *Invitation, now time.Time) error {
 		if !stored.GrantedAt.IsZero() {
 			return errGranted
@@ -228,7 +228,7 @@ func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time
 	if !errors.Is(failure, ErrUnattended) {
 		s.opts.Logger.WarnContext(ctx, "an invitation could not be granted; trying again", "organization", i.Organization, "invitation", i.ID, "attempt", i.GrantAttempts)
 		s.observe(ctx, Observation{
-			Kind: KindGrantFailed, Organization: i.Organization, Actor: i.AcceptedBy, Target: i.ID, Duration: s.opts.Now().Sub(start), Err: shown,
+			Kind: KindGrantFailed, Organization: i.Organization, Actor: Actor(i.AcceptedBy), Target: i.ID, Duration: s.opts.Now().Sub(start), Err: shown,
 		})
 	}
 	return Accepted{Invitation: waiting}, fmt.Errorf("%w: %w", ErrGrantPending, shown)

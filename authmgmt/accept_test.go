@@ -37,7 +37,7 @@ func TestAcceptWithoutGrant(t *testing.T) {
 	trail := r.trail(t, "acme")
 	require.Len(t, trail, 2)
 	assert.Equal(t, authmgmt.KindAccepted, trail[1].Kind)
-	assert.Equal(t, "user-7", trail[1].Actor)
+	assert.EqualValues(t, "user-7", trail[1].Actor)
 
 	j := r.invite(t, "grace@example.com")
 	accepted, err = r.Accept(t.Context(), r.link(&j), authmgmt.Person{})
@@ -215,7 +215,7 @@ func TestGrantRunsUntilItSucceeds(t *testing.T) {
 	trail := r.trail(t, "acme")
 	last := trail[len(trail)-1]
 	assert.Equal(t, authmgmt.KindGranted, last.Kind)
-	assert.Equal(t, "alan@example.com", last.Actor)
+	assert.EqualValues(t, "alan@example.com", last.Actor)
 	assert.Len(t, trail, 3, "failed attempts change nothing")
 }
 

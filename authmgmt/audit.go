@@ -15,7 +15,7 @@ type AuditEvent struct {
 	Organization string
 	At           time.Time
 	Kind         Kind
-	Actor        string    // Caller.Subject
+	Actor        Actor     // Caller.Actor
 	Target       string    // the ID of the client, invitation or token, or the organization
 	Before       *Snapshot // nil: it was not there
 	After        *Snapshot // nil: it is not there any more
@@ -65,7 +65,7 @@ func clonePointer[T any](p *T) *T {
 // AuditQuery selects audit events of one organization. Zero fields but Limit select everything.
 type AuditQuery struct {
 	Kind   Kind
-	Actor  string
+	Actor  Actor
 	Target string
 	From   time.Time     // at or after
 	To     time.Time     // before
@@ -151,7 +151,7 @@ func (s *Service) event(org string, kind Kind, by Caller, target string) (AuditE
 	if err != nil {
 		return AuditEvent{}, unavailable("read randomness", err)
 	}
-	return AuditEvent{ID: id, Organization: org, At: now, Kind: kind, Actor: by.Subject, Target: target}, nil
+	return AuditEvent{ID: id, Organization: org, At: now, Kind: kind, Actor: by.Actor, Target: target}, nil
 }
 
 func setTime(t time.Time) *time.Time {

@@ -65,7 +65,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	trail := r.trail(t, "acme")
 	var got []line
 	for _, e := range trail {
-		got = append(got, line{e.Kind, e.Actor, e.Target})
+		got = append(got, line{e.Kind, string(e.Actor), e.Target})
 		assert.Equal(t, "acme", e.Organization)
 		assert.False(t, e.Before == nil && e.After == nil)
 	}
@@ -94,7 +94,7 @@ func TestRefusalsAreObservedAndNotAudited(t *testing.T) {
 	seen := r.observations()
 	require.Len(t, seen, 2)
 	assert.Equal(t, authmgmt.KindClientUpdated, seen[0].Kind)
-	assert.Equal(t, "viewer", seen[0].Actor)
+	assert.EqualValues(t, "viewer", seen[0].Actor)
 	assert.Equal(t, c.ID, seen[0].Target)
 	assert.ErrorIs(t, seen[0].Err, authmgmt.ErrForbidden)
 	assert.Nil(t, seen[0].Event)

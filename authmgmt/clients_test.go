@@ -146,7 +146,7 @@ func TestNobodyRaisesAnybody(t *testing.T) {
 	} {
 		for _, a := range attempts {
 			for i, by := range callers {
-				t.Run(by.Subject+": "+a.name+" with "+test.name, func(t *testing.T) {
+				t.Run(string(by.Actor)+": "+a.name+" with "+test.name, func(t *testing.T) {
 					r := newRig(t, authmgmt.Options{})
 					_, err := r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{ID: "target", Name: "t", Roles: []authmgmt.Role{{ID: "viewer", Resource: "vault"}}}, importedSecret+"s")
 					require.NoError(t, err)
@@ -235,7 +235,7 @@ func TestUpdateClient(t *testing.T) {
 			}
 			require.Len(t, trail, 1)
 			assert.Equal(t, authmgmt.KindClientUpdated, trail[0].Kind)
-			assert.Equal(t, test.by.Subject, trail[0].Actor)
+			assert.Equal(t, test.by.Actor, trail[0].Actor)
 			assert.Equal(t, c.ID, trail[0].Target)
 			assert.Equal(t, "old", trail[0].Before.Name)
 			assert.Equal(t, len(test.after) == 0, trail[0].After.FullAccess)

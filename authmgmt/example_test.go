@@ -21,7 +21,7 @@ func exampleKey(text string) authmgmt.InvitationKey {
 }
 
 // operator is who runs the example.
-var operator = authmgmt.Caller{Subject: "operator", Access: authmgmt.FullAccess()}
+var operator = authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
 
 func newExample(opts *authmgmt.Options) (*authmgmt.Service, *memory.AuthMgmt) {
 	db, err := memory.Open(context.Background(), nil)
@@ -109,7 +109,7 @@ func ExampleService_UpdateClient() {
 		fmt.Println(err)
 		return
 	}
-	admin := authmgmt.Caller{Subject: "admin", Access: s.Catalogue().Access(authmgmt.Role{ID: "admin"})}
+	admin := authmgmt.Caller{Actor: "admin", Access: s.Catalogue().Access(authmgmt.Role{ID: "admin"})}
 	everything := []authmgmt.Role{}
 	_, err = s.UpdateClient(ctx, "acme", admin, client.ID, authmgmt.ClientUpdate{Roles: &everything, FullAccess: true})
 	fmt.Println(err)

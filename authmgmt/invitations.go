@@ -20,7 +20,7 @@ import (
 // NewInvitation is what an invitation is made of.
 type NewInvitation struct {
 	ID         string // "" for a random one
-	Inviter    string // display name; "" for the caller's subject
+	Inviter    string // display name; "" for the caller's actor
 	Email      string // of the invitee
 	Name       string // of the invitee
 	Roles      []Role
@@ -61,7 +61,7 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 		return fail(errNoInvitations)
 	}
 	if n.Inviter == "" {
-		n.Inviter = cutName(by.Subject)
+		n.Inviter = cutName(string(by.Actor))
 	}
 	if n.Lifetime == 0 {
 		n.Lifetime = s.opts.InvitationLifetime
@@ -248,7 +248,7 @@ func (s *Service) deliver(ctx context.Context, by Caller, i *Invitation) {
 	// The host's error may quote the link.
 	s.opts.Logger.WarnContext(ctx, "invitation not delivered; resend it", "organization", i.Organization, "invitation", i.ID)
 	s.observe(ctx, Observation{
-		Kind: KindDeliveryFailed, Organization: i.Organization, Actor: by.Subject, Target: i.ID, Duration: s.opts.Now().Sub(start),
+		Kind: KindDeliveryFailed, Organization: i.Organization, Actor: by.Actor, Target: i.ID, Duration: s.opts.Now().Sub(start),
 		Err: s.withoutLink(err, i),
 	})
 }

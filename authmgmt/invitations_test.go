@@ -36,7 +36,7 @@ func TestInvite(t *testing.T) {
 
 	other := r.invite(t, "other@example.com")
 	assert.Equal(t, "root", other.Inviter, "the caller, if nobody is named")
-	long := authmgmt.Caller{Subject: strings.Repeat("x", 254) + "é", Access: authmgmt.FullAccess()}
+	long := authmgmt.Caller{Actor: authmgmt.Actor(strings.Repeat("x", 254) + "é"), Access: authmgmt.FullAccess()}
 	cut, err := r.Invite(t.Context(), "initech", long, authmgmt.NewInvitation{Email: "a@example.com", Name: "a", FullAccess: true})
 	require.NoError(t, err)
 	assert.Equal(t, strings.Repeat("x", 254), cut.Inviter)

@@ -22,7 +22,7 @@ func TestNobodyLocksOutSuperiors(t *testing.T) {
 	})
 	require.NoError(t, err)
 	with := func(subject string, held ...authmgmt.Role) authmgmt.Caller {
-		return authmgmt.Caller{Subject: subject, Access: catalogue.Access(held...)}
+		return authmgmt.Caller{Actor: authmgmt.Actor(subject), Access: catalogue.Access(held...)}
 	}
 	opts := authmgmt.Options{Catalogue: catalogue}
 	adminOfClients := authmgmt.Role{ID: "admin", Resource: authmgmt.ResourceClient}
@@ -46,7 +46,7 @@ func TestNobodyLocksOutSuperiors(t *testing.T) {
 	} {
 		for i, by := range callers {
 			for _, way := range lockouts {
-				t.Run(way.name+": "+target.name+" by "+by.Subject, func(t *testing.T) {
+				t.Run(way.name+": "+target.name+" by "+string(by.Actor), func(t *testing.T) {
 					r := newRig(t, opts)
 					id := way.make(t, r, target.holds)
 					before := len(r.trail(t, "acme"))

@@ -47,7 +47,7 @@ const (
 type Observation struct {
 	Kind         Kind
 	Organization string // "" if it is not known
-	Actor        string
+	Actor        Actor
 	Target       string
 	Duration     time.Duration // of the call
 	Err          error         // why it did not happen; nil if it did
@@ -66,7 +66,7 @@ func (s *Service) observeChange(ctx context.Context, start time.Time, org string
 	if s.opts.Observer == nil {
 		return
 	}
-	o := Observation{Kind: kind, Organization: org, Actor: by.Subject, Target: target, Duration: s.opts.Now().Sub(start), Err: err}
+	o := Observation{Kind: kind, Organization: org, Actor: by.Actor, Target: target, Duration: s.opts.Now().Sub(start), Err: err}
 	if err == nil && e.Kind != "" {
 		event := e.Clone()
 		o.Event = &event

@@ -114,16 +114,16 @@ func (r *rig) trail(t *testing.T, org string) []authmgmt.AuditEvent {
 
 // Callers of every kind.
 var (
-	full   = authmgmt.Caller{Subject: "root", Access: authmgmt.FullAccess()}
+	full   = authmgmt.Caller{Actor: "root", Access: authmgmt.FullAccess()}
 	admin  = callerWith("admin", authmgmt.Role{ID: "admin"})
 	editor = callerWith("editor", authmgmt.Role{ID: "editor"})
 	viewer = callerWith("viewer", authmgmt.Role{ID: "viewer"})
 	d1     = callerWith("admin of d1", authmgmt.Role{ID: "admin", Resource: "dataset", ResourceInstance: "d1"})
-	nobody = authmgmt.Caller{Subject: "nobody"}
+	nobody = authmgmt.Caller{Actor: "nobody"}
 )
 
 func callerWith(subject string, roles ...authmgmt.Role) authmgmt.Caller {
-	return authmgmt.Caller{Subject: subject, Access: authmgmt.DefaultCatalogue().Access(roles...)}
+	return authmgmt.Caller{Actor: authmgmt.Actor(subject), Access: authmgmt.DefaultCatalogue().Access(roles...)}
 }
 
 func roles(ids ...string) []authmgmt.Role {

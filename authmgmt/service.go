@@ -110,9 +110,13 @@ type Service struct {
 // Caller is who asks for a change. Nobody can give away, or end, more than their Access
 // covers.
 type Caller struct {
-	Subject string // for the audit trail
-	Access  Access
+	Actor  Actor // who it is
+	Access Access
 }
+
+// Actor is who does something, as the host names them: for the audit trail, the log and
+// the [Observer]. It gives no rights. "" is nobody in particular.
+type Actor string
 
 // New returns a Service over a store. It fails if the store is nil, if there is an
 // AcceptURL and no InvitationKey, if a key is there twice, or if a setting is out of its

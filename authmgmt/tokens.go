@@ -20,7 +20,7 @@ func (s *Service) Login(ctx context.Context, clientID, clientSecret string) (tex
 	if errors.Is(err, ErrInvalidClient) {
 		kind = KindLoginRefused
 	}
-	s.observeChange(ctx, start, t.Organization, kind, Caller{Subject: t.Subject}, idText(t.ID), &e, err)
+	s.observeChange(ctx, start, t.Organization, kind, Caller{Actor: Actor(t.Subject)}, idText(t.ID), &e, err)
 	return text, t, err
 }
 
@@ -47,7 +47,7 @@ func (s *Service) login(ctx context.Context, clientID, clientSecret string) (str
 	}
 	text, t, e, err := s.createToken(ctx, Token{
 		Organization: c.Organization, Subject: "client:" + c.ID, Client: c.ID, Secret: digest, Roles: c.Roles, CreatedAt: now, ExpiresAt: end,
-	}, Caller{Subject: "client:" + c.ID}, "")
+	}, Caller{Actor: Actor("client:" + c.ID)}, "")
 	if errors.Is(err, ErrNotFound) { // the secret ended meanwhile
 		err = ErrInvalidClient
 	}
@@ -168,7 +168,7 @@ type Identity struct {
 func (s *Service) VerifyToken(ctx context.Context, text string) (Identity, error) {
 	t, err := s.cachedToken(ctx, text)
 	if errors.Is(err, ErrNotFound) || err == nil && !t.active(s.now()) {
-		s.observe(ctx, Observation{Kind: KindTokenRefused, Organization: t.Organization, Actor: t.Subject, Target: idText(t.ID), Err: ErrInvalidToken})
+		s.observe(ctx, Observation{Kind: KindTokenRefused, Organization: t.Organization, Actor: Actor(t.Subject), Target: idText(t.ID), Err: ErrInvalidToken})
 		return Identity{}, ErrInvalidToken
 	}
 	if err != nil {

@@ -109,7 +109,7 @@ func TestLoginRefuses(t *testing.T) {
 	}
 	for _, o := range r.observations() {
 		if o.Kind == authmgmt.KindLoginRefused {
-			assert.Empty(t, o.Target+o.Actor+o.Organization, "what was given may be a secret in the wrong field")
+			assert.Empty(t, o.Target+string(o.Actor)+o.Organization, "what was given may be a secret in the wrong field")
 		}
 	}
 }

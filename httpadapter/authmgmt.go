@@ -194,7 +194,7 @@ func (a *authMgmtAdapter) fail(c *call, err error) response { return a.h.failAs(
 
 // caller is who asks for a change.
 func (c *call) caller() authmgmt.Caller {
-	return authmgmt.Caller{Subject: c.principal.Subject, Access: c.principal.Access}
+	return authmgmt.Caller{Actor: authmgmt.Actor(c.principal.Subject), Access: c.principal.Access}
 }
 
 // maxID bounds an ID in a path, in bytes, as package authmgmt does.

@@ -23,7 +23,7 @@ func ExampleNewAuthMgmt() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	operator := authmgmt.Caller{Subject: "operator", Access: authmgmt.FullAccess()}
+	operator := authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
 	client, secret, err := service.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "CI", FullAccess: true})
 	if err != nil {
 		log.Fatal(err)
@@ -80,7 +80,7 @@ func ExampleNewAuthMgmt_acceptPage() {
 			if !a.Attended {
 				return "", authmgmt.ErrUnattended // nobody would see the token
 			}
-			by := authmgmt.Caller{Subject: "invitation", Access: service.Catalogue().Access(a.Invitation.Roles...)}
+			by := authmgmt.Caller{Actor: "invitation", Access: service.Catalogue().Access(a.Invitation.Roles...)}
 			text, _, err := service.IssueToken(ctx, a.Invitation.Organization, by,
 				authmgmt.NewToken{Subject: a.Invitation.AcceptedBy, Roles: a.Invitation.Roles, FullAccess: a.Invitation.FullAccess()})
 			return text, err
@@ -94,7 +94,7 @@ func ExampleNewAuthMgmt_acceptPage() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	operator := authmgmt.Caller{Subject: "operator", Access: authmgmt.FullAccess()}
+	operator := authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
 	invitation, err := service.Invite(ctx, "acme", operator, authmgmt.NewInvitation{
 		Email: "ada@example.com", Name: "Ada", Roles: []authmgmt.Role{{ID: "viewer"}},
 	})

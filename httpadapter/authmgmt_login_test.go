@@ -89,7 +89,7 @@ func TestLogin(t *testing.T) {
 // Who does not form-urlencode the halves of Basic, as curl does not, gets in all the same.
 func TestLoginWithPlainBasic(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
-	root := authmgmt.Caller{Subject: "root", Access: authmgmt.FullAccess()}
+	root := authmgmt.Caller{Actor: "root", Access: authmgmt.FullAccess()}
 	for id, secret := range map[string]string{
 		"c+1": "not a real one, with a space: 0123456789", "c2": "not+a+real+one/+0123456789abcdef0123==", "c%3": "not%20a%20real%20one%200123456789abc", "c4": "not a real one 0123456789abcdef%zz",
 	} {

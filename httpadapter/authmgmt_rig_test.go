@@ -279,7 +279,7 @@ var begin = time.Date(2026, 1, 17, 9, 12, 45, 123456000, time.UTC)
 func (r *authRig) advance(d time.Duration) { r.since.Add(int64(d)) }
 
 // root is who sets things up.
-var root = authmgmt.Caller{Subject: "operator", Access: authmgmt.FullAccess()}
+var root = authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
 
 // as sends a request of a caller over the network, and returns the answer as a recorder has it.
 func (r *authRig) as(caller, method, target, body string, edits ...func(*http.Request)) *httptest.ResponseRecorder {

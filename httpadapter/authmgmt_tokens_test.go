@@ -45,7 +45,7 @@ func TestListAndRevokeTokens(t *testing.T) {
 	page, err := r.service.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Kind: authmgmt.KindTokenRevoked})
 	require.NoError(t, err)
 	require.Len(t, page.Events, 1, "the second time changed nothing")
-	require.Equal(t, "person:admin", page.Events[0].Actor)
+	require.EqualValues(t, "person:admin", page.Events[0].Actor)
 	require.Equal(t, tokenID("ada").String(), page.Events[0].Target)
 }
 

@@ -99,7 +99,7 @@ func ExampleFirstOf() {
 	fmt.Println("a viewer:", submit(key.issue(claims{"ada", "acme", "viewer", in})))
 	fmt.Println("yesterday's editor:", submit(key.issue(claims{"grace", "acme", "editor", past})))
 
-	operator := authmgmt.Caller{Subject: "operator", Access: authmgmt.FullAccess()}
+	operator := authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
 	machine, _, err := credentials.IssueToken(ctx, "acme", operator, authmgmt.NewToken{
 		Subject: "ci", Roles: []authmgmt.Role{{ID: "editor"}},
 	})

@@ -99,7 +99,7 @@ func TestFirstOfWithAStoreThatIsAway(t *testing.T) {
 		return w.Code
 	}
 	machine, _, err := credentials.service.IssueToken(t.Context(), "acme",
-		authmgmt.Caller{Subject: "operator", Access: authmgmt.FullAccess()},
+		authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()},
 		authmgmt.NewToken{Subject: "ci", Roles: []authmgmt.Role{{ID: "viewer"}}})
 	require.NoError(t, err)
 	require.Equal(t, 200, ask(r.key))

@@ -27,7 +27,7 @@ func ExampleNew() {
 		},
 	}})
 	ctx := context.Background()
-	bob := authmgmt.Caller{Subject: "user:bob", Access: authmgmt.FullAccess()}
+	bob := authmgmt.Caller{Actor: "user:bob", Access: authmgmt.FullAccess()}
 	i, err := f.Invite(ctx, "acme", bob, authmgmt.NewInvitation{Email: "ann@example.com", Name: "Ann", Roles: []authmgmt.Role{{ID: "viewer"}}})
 	if err != nil {
 		panic(err)
@@ -62,7 +62,7 @@ func ExampleFake_Break() {
 
 	f := authmgmttest.New(t, nil)
 	ctx := context.Background()
-	admin := authmgmt.Caller{Subject: "user:bob", Access: authmgmt.FullAccess()}
+	admin := authmgmt.Caller{Actor: "user:bob", Access: authmgmt.FullAccess()}
 	_, secret, err := f.CreateClient(ctx, "acme", admin, authmgmt.NewClient{ID: "build", Name: "Nightly build", FullAccess: true})
 	if err != nil {
 		panic(err)
@@ -96,7 +96,7 @@ func ExampleFaults() {
 		panic(err)
 	}
 	ctx := context.Background()
-	admin := authmgmt.Caller{Subject: "user:bob", Access: authmgmt.FullAccess()}
+	admin := authmgmt.Caller{Actor: "user:bob", Access: authmgmt.FullAccess()}
 	for _, id := range []string{"a", "b", "b"} {
 		_, _, err := service.CreateClient(ctx, "acme", admin, authmgmt.NewClient{ID: id, Name: "Nightly build", FullAccess: true})
 		fmt.Println(err)

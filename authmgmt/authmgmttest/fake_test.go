@@ -15,7 +15,7 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 )
 
-var full = authmgmt.Caller{Subject: "user:bob", Access: authmgmt.FullAccess()}
+var full = authmgmt.Caller{Actor: "user:bob", Access: authmgmt.FullAccess()}
 
 // annInvited returns what an invitation is made of.
 func annInvited() authmgmt.NewInvitation {

@@ -186,7 +186,7 @@ func (r *run) compareLinks() {
 func (r *run) compareAudit(org string) {
 	q := authmgmt.AuditQuery{
 		Kind:  pick(r, "", "", authmgmt.KindClientUpdated, authmgmt.KindTokenIssued, authmgmt.KindGranted),
-		Actor: pick(r, "", "", "full", "client:build"), Limit: 1 + r.rand.IntN(30),
+		Actor: pick[authmgmt.Actor](r, "", "", "full", "client:build"), Limit: 1 + r.rand.IntN(30),
 	}
 	if r.rand.IntN(3) == 0 {
 		q.From = r.model.now.Add(-time.Duration(r.rand.IntN(int(5 * time.Hour))))

@@ -69,12 +69,12 @@ type modelEvent struct {
 	org    string
 	at     time.Time
 	kind   authmgmt.Kind
-	actor  string
+	actor  authmgmt.Actor
 	target string
 }
 
 func (m *model) event(org string, kind authmgmt.Kind, actor, target string) {
-	m.events = append(m.events, modelEvent{org, m.now, kind, actor, target})
+	m.events = append(m.events, modelEvent{org, m.now, kind, authmgmt.Actor(actor), target})
 }
 
 // caller is somebody who asks for changes: with full access, or with one role.
@@ -95,9 +95,9 @@ var callers = []caller{
 // as returns the caller as the service takes it.
 func (c *caller) as(catalogue *authmgmt.Catalogue) authmgmt.Caller {
 	if c.full {
-		return authmgmt.Caller{Subject: c.name, Access: authmgmt.FullAccess()}
+		return authmgmt.Caller{Actor: authmgmt.Actor(c.name), Access: authmgmt.FullAccess()}
 	}
-	return authmgmt.Caller{Subject: c.name, Access: catalogue.Access(c.role)}
+	return authmgmt.Caller{Actor: authmgmt.Actor(c.name), Access: catalogue.Access(c.role)}
 }
 
 // mayGive says whether the caller holds what somebody with these roles has.

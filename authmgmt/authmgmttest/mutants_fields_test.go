@@ -82,7 +82,7 @@ var fieldMutants = []broken{
 		m.everyClient(func(c *authmgmt.Client) { before(&c.Name) })
 		m.everyToken(func(k *authmgmt.Token) { before(&k.Subject) })
 		m.everyInvitation(func(i *authmgmt.Invitation) { before(&i.Inviter) })
-		m.everyEvent(func(e *authmgmt.AuditEvent) { before(&e.Actor) })
+		m.everyEvent(func(e *authmgmt.AuditEvent) { before((*string)(&e.Actor)) })
 	}},
 	{name: "keeps roles as JSON", breaks: []string{
 		"clients/strings-keep-every-byte", "tokens/strings-keep-every-byte", "invitations/strings-keep-every-byte",

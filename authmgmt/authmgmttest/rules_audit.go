@@ -42,7 +42,7 @@ var auditRules = []rule{
 		func(t *testing.T, s *subject) {
 			for n, text := range hard {
 				e := filledEvent(text, text)
-				e.Actor, e.Kind = text, authmgmt.Kind(text)
+				e.Actor, e.Kind = authmgmt.Actor(text), authmgmt.Kind(text)
 				if text != "\xff" && text != "\xfe\xff" {
 					e.After.Name, e.After.Roles[0].Resource = text, text
 				}
@@ -118,7 +118,7 @@ var auditQueryRules = []rule{
 			var all []authmgmt.AuditEvent
 			for i := range 8 {
 				e := newEvent(orgA, []authmgmt.Kind{authmgmt.KindInvited, authmgmt.KindCancelled}[i&1], []string{"x", "y"}[i>>1&1], time.Duration(i)*time.Hour)
-				e.Actor = []string{"ann", "bea"}[i>>2]
+				e.Actor = []authmgmt.Actor{"ann", "bea"}[i>>2]
 				all = append(all, e)
 			}
 			s.record(t, all...)
@@ -127,7 +127,7 @@ var auditQueryRules = []rule{
 				s.selects(t, all, authmgmt.AuditQuery{Kind: kind, Actor: "ann"}, n/2)
 				s.selects(t, all, authmgmt.AuditQuery{Kind: kind, Actor: "ann", Target: "y"}, n/4)
 			}
-			for _, actor := range []string{"ann", "bea"} {
+			for _, actor := range []authmgmt.Actor{"ann", "bea"} {
 				s.selects(t, all, authmgmt.AuditQuery{Actor: actor}, 4)
 				s.selects(t, all, authmgmt.AuditQuery{Actor: actor, Target: "x"}, 2)
 			}
@@ -143,13 +143,13 @@ var auditQueryRules = []rule{
 			var all []authmgmt.AuditEvent
 			for n, text := range hard {
 				e := newEvent(orgA, authmgmt.Kind(text), text, time.Duration(n)*time.Hour)
-				e.Actor = text
+				e.Actor = authmgmt.Actor(text)
 				all = append(all, e)
 			}
 			s.record(t, all...)
 			for _, text := range hard {
 				s.selects(t, all, authmgmt.AuditQuery{Kind: authmgmt.Kind(text)}, 1)
-				s.selects(t, all, authmgmt.AuditQuery{Actor: text}, 1)
+				s.selects(t, all, authmgmt.AuditQuery{Actor: authmgmt.Actor(text)}, 1)
 				s.selects(t, all, authmgmt.AuditQuery{Target: text}, 1)
 			}
 		}},
@@ -192,7 +192,7 @@ var auditQueryRules = []rule{
 			var all []authmgmt.AuditEvent
 			for i := range 40 {
 				e := newEvent(orgA, kinds[1+i%2], names[1+i/2%2], time.Duration(i/6)*time.Microsecond)
-				e.Actor = names[1+i/4%2]
+				e.Actor = authmgmt.Actor(names[1+i/4%2])
 				all = append(all, e)
 			}
 			s.record(t, all...)
@@ -203,7 +203,10 @@ var auditQueryRules = []rule{
 					for _, target := range names {
 						for n, from := range times {
 							for m := range times {
-								q := authmgmt.AuditQuery{Kind: kind, Actor: actor, Target: target, From: from, To: times[m], Before: befores[(n+2*m)%len(befores)]}
+								q := authmgmt.AuditQuery{
+									Kind: kind, Actor: authmgmt.Actor(actor), Target: target,
+									From: from, To: times[m], Before: befores[(n+2*m)%len(befores)],
+								}
 								s.selects(t, all, q, -1)
 							}
 						}

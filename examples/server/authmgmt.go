@@ -84,7 +84,7 @@ func (g *tokenGrants) grant(ctx context.Context, a authmgmt.Acceptance) (string,
 	}
 	i := &a.Invitation
 	// What the invitation gives was covered by whoever made it.
-	by := authmgmt.Caller{Subject: i.AcceptedBy, Access: authmgmt.FullAccess()}
+	by := authmgmt.Caller{Actor: authmgmt.Actor(i.AcceptedBy), Access: authmgmt.FullAccess()}
 	for attempt := 1; attempt < a.Attempt; attempt++ {
 		err := g.service.RevokeToken(ctx, i.Organization, by, grantedToken(i, attempt))
 		if err != nil && !errors.Is(err, authmgmt.ErrNotFound) {

@@ -143,7 +143,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 	}
 	log.Reset()
 	none := []authmgmt.Role{}
-	mallory := authmgmt.Caller{Subject: "mallory", Access: authmgmt.DefaultCatalogue().Access(authmgmt.Role{ID: "admin"})}
+	mallory := authmgmt.Caller{Actor: "mallory", Access: authmgmt.DefaultCatalogue().Access(authmgmt.Role{ID: "admin"})}
 	if _, err := service.UpdateClient(ctx, "acme", mallory, "c1", authmgmt.ClientUpdate{Roles: &none, FullAccess: true}); !errors.Is(err, authmgmt.ErrForbidden) {
 		t.Error(err)
 	}

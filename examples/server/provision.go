@@ -5,6 +5,9 @@ import (
 	"log/slog"
 )
 
+// provisioning is who provisions, in the audit trails and for the observers.
+const provisioning = "provisioning"
+
 // provision makes the services hold what the document says; nil says nothing. What is missing is created. What exists is neither
 // changed nor revived, but for setup_complete, rbac_enabled, the readiness of collections and "revoked": true, which always follow the
 // document. What is not in the document stays. Applying it again changes nothing.

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/secret"
 )
 
-// provisioner is who provisions, in the audit trail.
-var provisioner = authmgmt.Caller{Subject: "provisioning", Access: authmgmt.FullAccess()}
+// provisioner is who provisions credentials.
+var provisioner = authmgmt.Caller{Actor: provisioning, Access: authmgmt.FullAccess()}
 
 // checkDocument refuses a document whose credentials are something else here: they would not do what it says.
 func (a *authmgmtService) checkDocument(ctx context.Context, doc *document) error {

@@ -90,7 +90,7 @@ func (v *vaultService) insertRecords(ctx context.Context, doc *document, org str
 		if len(items) == 0 {
 			continue
 		}
-		_, err = v.service.Insert(ctx, org, vault.Actor(provisioner.Subject), d.id, items)
+		_, err = v.service.Insert(ctx, org, provisioning, d.id, items)
 		var refused *vault.ItemError
 		if errors.As(err, &refused) {
 			return doc.contradiction(places[refused.Index], plain(refused.Err))

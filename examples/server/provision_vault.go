@@ -125,7 +125,7 @@ func (v *vaultService) applySchema(ctx context.Context, org string, d *vaultDoc)
 	if !errors.Is(err, vault.ErrNotFound) {
 		return schema, err
 	}
-	made, err := v.service.CreateVault(ctx, org, vault.Actor(provisioner.Subject), d.id, d.schema)
+	made, err := v.service.CreateVault(ctx, org, provisioning, d.id, d.schema)
 	if errors.Is(err, vault.ErrExists) { // another server on the same data applies its document at this moment
 		return v.addToSchema(ctx, org, d)
 	}
@@ -136,7 +136,7 @@ func (v *vaultService) applySchema(ctx context.Context, org string, d *vaultDoc)
 var errLacksNothing = errors.New("the schema has everything")
 
 func (v *vaultService) addToSchema(ctx context.Context, org string, d *vaultDoc) (schema vault.Schema, err error) {
-	_, err = v.service.ChangeSchema(ctx, org, vault.Actor(provisioner.Subject), d.id, func(s *vault.Schema) error {
+	_, err = v.service.ChangeSchema(ctx, org, provisioning, d.id, func(s *vault.Schema) error {
 		merged, lacks := d.addTo(*s)
 		schema = merged.Clone()
 		if !lacks {

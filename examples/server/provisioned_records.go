@@ -51,13 +51,13 @@ func (p *provisionedRecords) missing(ctx context.Context, org, id string, record
 
 // add remembers records that were inserted.
 func (p *provisionedRecords) add(ctx context.Context, org, id string, records []recordDoc) error {
-	_, err := p.service.Insert(ctx, provisionedOrganization, vault.Actor(provisioner.Subject), provisionedVault, digests(org, id, records))
+	_, err := p.service.Insert(ctx, provisionedOrganization, provisioning, provisionedVault, digests(org, id, records))
 	return err
 }
 
 // prepare makes the vault if there is none.
 func (p *provisionedRecords) prepare(ctx context.Context) error {
-	_, err := p.service.EnsureVault(ctx, provisionedOrganization, vault.Actor(provisioner.Subject), provisionedVault, vault.Schema{Tables: []vault.Table{{
+	_, err := p.service.EnsureVault(ctx, provisionedOrganization, provisioning, provisionedVault, vault.Schema{Tables: []vault.Table{{
 		Name: provisionedTable, Columns: []vault.Column{{Name: provisionedColumn, Tokenization: vault.Deterministic}},
 	}}})
 	return err

@@ -158,7 +158,7 @@ func (s *sandboxStore) AddAuditEvent(context.Context, vault.AuditEvent) error { 
 
 // provision makes a vault of the sandbox what the one in production is.
 func (s *vaultSandbox) provision(ctx context.Context, org, id string, schema vault.Schema) error {
-	_, err := s.service.CreateVault(ctx, org, vault.Actor(provisioner.Subject), id, schema)
+	_, err := s.service.CreateVault(ctx, org, provisioning, id, schema)
 	if errors.Is(err, vault.ErrExists) {
 		err = nil
 	}

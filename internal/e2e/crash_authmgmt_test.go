@@ -168,7 +168,7 @@ func (r *trail) checkLogins(t *testing.T, c *loginLoop) {
 	t.Helper()
 	issued := make(map[string]bool)
 	for _, e := range r.of(authmgmt.KindTokenIssued, "") {
-		if e.Actor == "client:"+c.client.ID {
+		if e.Actor == authmgmt.Actor("client:"+c.client.ID) {
 			issued[e.Target] = true
 		}
 	}

@@ -81,7 +81,7 @@ func newAuthMgmtRig(t *testing.T) *authMgmtRig {
 	return r
 }
 
-var operator = authmgmt.Caller{Subject: "operator", Access: authmgmt.FullAccess()}
+var operator = authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
 
 func (r *authMgmtRig) rbac(enabled bool) {
 	r.t.Helper()

@@ -30,7 +30,7 @@ func auditChange(e *authmgmt.AuditEvent) ([]change, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := []any{bytes.Clone(e.ID[:]), e.Organization, e.At.UnixMicro(), string(e.Kind), e.Actor, e.Target, before, after}
+	args := []any{bytes.Clone(e.ID[:]), e.Organization, e.At.UnixMicro(), string(e.Kind), string(e.Actor), e.Target, before, after}
 	return []change{{insertAudit, args}}, nil
 }
 
@@ -75,14 +75,14 @@ var authmgmtAudit = auditTable{table: "authmgmt_audit", columns: auditColumns, a
 // auditStatement returns the query of AuditEvents.
 func auditStatement(org string, q *authmgmt.AuditQuery) (statement string, args []any) {
 	return authmgmtAudit.listing(org, &auditSelection{
-		kind: string(q.Kind), actor: q.Actor, about: q.Target, from: q.From, to: q.To, beforeAt: q.Before.At, beforeID: q.Before.ID, limit: q.Limit,
+		kind: string(q.Kind), actor: string(q.Actor), about: q.Target, from: q.From, to: q.To, beforeAt: q.Before.At, beforeID: q.Before.ID, limit: q.Limit,
 	})
 }
 
 // scanAudit reads a row of auditColumns.
 func scanAudit(r *row, e *authmgmt.AuditEvent) (err error) {
 	r.blob(0, e.ID[:])
-	e.Organization, e.At, e.Kind, e.Actor, e.Target = r.text(1), r.moment(2), authmgmt.Kind(r.text(3)), r.text(4), r.text(5)
+	e.Organization, e.At, e.Kind, e.Actor, e.Target = r.text(1), r.moment(2), authmgmt.Kind(r.text(3)), authmgmt.Actor(r.text(4)), r.text(5)
 	if e.Before, err = scanSnapshot(r, 6); err != nil {
 		return err
 	}

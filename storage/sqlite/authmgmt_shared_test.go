@@ -17,7 +17,7 @@ import (
 
 var (
 	invitationKey = mustKey(invitationKeyText)
-	root          = authmgmt.Caller{Subject: "root", Access: authmgmt.FullAccess()}
+	root          = authmgmt.Caller{Actor: "root", Access: authmgmt.FullAccess()}
 )
 
 // invitationKeyText is not random, and nobody's.
@@ -98,7 +98,7 @@ func TestTwoDatabasesInvite(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, page.Events, 3, "created, accepted, granted")
 		for _, e := range page.Events[:2] {
-			require.Equal(t, accepted[0].AcceptedBy, e.Actor)
+			require.EqualValues(t, accepted[0].AcceptedBy, e.Actor)
 		}
 	}
 	page, err := services[0].ListAllInvitations(t.Context(), "acme", authmgmt.Paging{Total: true})

@@ -24,7 +24,7 @@ func benchAuthMgmt(b *testing.B, name string) (*DB, *authmgmt.Service) {
 	return db, s
 }
 
-var benchCaller = authmgmt.Caller{Subject: "bench", Access: authmgmt.FullAccess()}
+var benchCaller = authmgmt.Caller{Actor: "bench", Access: authmgmt.FullAccess()}
 
 // benchTokens makes access tokens of clients that have one role each, among 100,000 others, and a table of as many rows that a point read
 // can be made of: 32 bytes of key, 100 of value.

@@ -77,7 +77,7 @@ func ExampleDB_AuthMgmt() {
 	check(err)
 	defer func() { _ = os.RemoveAll(folder) }()
 	path := filepath.Join(folder, "mortise.db")
-	root := authmgmt.Caller{Subject: "root", Access: authmgmt.FullAccess()}
+	root := authmgmt.Caller{Actor: "root", Access: authmgmt.FullAccess()}
 
 	db, err := sqlite.Open(ctx, path, nil)
 	check(err)
