@@ -81,7 +81,7 @@ func TestRunsAreTheCallersToChange(t *testing.T) {
 				stays(run.ID)
 				return run
 			}
-			cancelled, err := r.Cancel(t.Context(), org, "d", start().ID, "")
+			cancelled, err := r.Cancel(t.Context(), org, "", "d", start().ID)
 			require.NoError(t, err)
 			spoil(cancelled)
 			stays(cancelled.ID)

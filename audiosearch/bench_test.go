@@ -51,10 +51,10 @@ func ingestOnce(b *testing.B, media audiosearch.Media, scorer audiosearch.Scorer
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(b, err)
-	_, err = s.CreateDataset(b.Context(), org, "d")
+	_, err = s.CreateDataset(b.Context(), org, "", "d")
 	require.NoError(b, err)
-	require.NoError(b, s.PutVideos(b.Context(), org, "d", audiosearch.Video{ID: "a", Path: "a.wav"}))
-	in, err := s.Ingest(b.Context(), org, "d")
+	require.NoError(b, s.PutVideos(b.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "a.wav"}))
+	in, err := s.Ingest(b.Context(), org, "", "d")
 	require.NoError(b, err)
 	require.Equal(b, 1, in.Scored)
 }

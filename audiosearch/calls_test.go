@@ -68,7 +68,7 @@ func TestSearchMakesFewCalls(t *testing.T) {
 		id := fmt.Sprintf("video %03d", i)
 		all[i] = audiosearch.Video{ID: id, Path: id, Metadata: audiosearch.Metadata{"i": audiosearch.Int(int64(i))}}
 	}
-	require.NoError(t, r.PutVideos(t.Context(), org, "d", all...))
+	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", all...))
 	for _, v := range all {
 		require.NoError(t, db.AudioSearch().PutScoring(t.Context(), org, "d", v.ID, v.Path, audiosearch.Scoring{
 			Model: "volume/1", Window: 2e9, Hop: 1e9, Windows: 1, Duration: 2e9, Classes: []audiosearch.Class{loud, quiet},

@@ -12,19 +12,23 @@ import (
 // CreateDataset makes an empty dataset. If the organization has one of this ID, the error
 // is [ErrExists]. For a dataset that a program needs at every start there is
 // [Service.EnsureDataset].
-func (s *Service) CreateDataset(ctx context.Context, org, id string) (Dataset, error) {
+func (s *Service) CreateDataset(ctx context.Context, org string, by Actor, id string) (Dataset, error) {
 	if err := checkDatasetID(id); err != nil {
 		return Dataset{}, err
 	}
 	d := Dataset{Organization: org, ID: id, CreatedAt: s.now()}
-	return d, unavailable("create a dataset", s.store.CreateDataset(ctx, d))
+	err := s.store.CreateDataset(ctx, d)
+	if err == nil {
+		s.observe(ctx, Observation{Kind: KindDatasetCreated, Organization: org, Dataset: id, Actor: by})
+	}
+	return d, unavailable("create a dataset", err)
 }
 
 // EnsureDataset makes an empty dataset unless it is there, for a program to call at every
 // start. One that is there is returned as it is, with its videos. If several call it at
 // once, one makes the dataset, and all succeed. The errors are [*ValidationError] and
 // [ErrUnavailable].
-func (s *Service) EnsureDataset(ctx context.Context, org, id string) (Dataset, error) {
+func (s *Service) EnsureDataset(ctx context.Context, org string, by Actor, id string) (Dataset, error) {
 	if err := checkDatasetID(id); err != nil {
 		return Dataset{}, err
 	}
@@ -32,7 +36,7 @@ func (s *Service) EnsureDataset(ctx context.Context, org, id string) (Dataset, e
 	if !errors.Is(err, ErrDatasetNotFound) {
 		return d, err
 	}
-	d, err = s.CreateDataset(ctx, org, id)
+	d, err = s.CreateDataset(ctx, org, by, id)
 	if errors.Is(err, ErrExists) { // somebody else has made it since
 		return s.Dataset(ctx, org, id)
 	}
@@ -92,8 +96,12 @@ func paged[T any](doing string, page func(after string) ([]T, error), id func(T)
 }
 
 // DeleteDataset removes a dataset with its videos and their scores. Runs over it end by themselves.
-func (s *Service) DeleteDataset(ctx context.Context, org, id string) error {
-	return unavailable("delete a dataset", s.store.DeleteDataset(ctx, org, id))
+func (s *Service) DeleteDataset(ctx context.Context, org string, by Actor, id string) error {
+	err := s.store.DeleteDataset(ctx, org, id)
+	if err == nil {
+		s.observe(ctx, Observation{Kind: KindDatasetDeleted, Organization: org, Dataset: id, Actor: by})
+	}
+	return unavailable("delete a dataset", err)
 }
 
 // MaxVideos is how many videos one PutVideos takes.
@@ -101,7 +109,7 @@ const MaxVideos = 1000
 
 // PutVideos adds videos to a dataset, or replaces those of the same IDs, all or none. A video whose path changes loses its scores; one whose path
 // stays keeps them, until [Service.Ingest] sees that the file has changed. Nothing is opened: a video is scored by Ingest, or by the first run that needs it.
-func (s *Service) PutVideos(ctx context.Context, org, dataset string, videos ...Video) error {
+func (s *Service) PutVideos(ctx context.Context, org string, by Actor, dataset string, videos ...Video) error {
 	var p problems
 	if len(videos) > MaxVideos {
 		p.add("videos", ProblemInvalid, "must be at most %d at a time", MaxVideos)
@@ -163,6 +171,6 @@ func (s *Service) Videos(ctx context.Context, org, dataset string) iter.Seq2[Vid
 }
 
 // DeleteVideo removes a video with its scores.
-func (s *Service) DeleteVideo(ctx context.Context, org, dataset, id string) error {
+func (s *Service) DeleteVideo(ctx context.Context, org string, by Actor, dataset, id string) error {
 	return unavailable("delete a video", s.store.DeleteVideo(ctx, org, dataset, id))
 }

@@ -41,10 +41,10 @@ func (s *slowDatasets) CreateDataset(ctx context.Context, d audiosearch.Dataset)
 
 func TestEnsureDataset(t *testing.T) {
 	r := newRig(t, nil)
-	made, err := r.EnsureDataset(t.Context(), org, "calls")
+	made, err := r.EnsureDataset(t.Context(), org, "ada", "calls")
 	require.NoError(t, err)
-	require.NoError(t, r.PutVideos(t.Context(), org, "calls", audiosearch.Video{ID: "v", Path: "v.wav"}))
-	again, err := r.EnsureDataset(t.Context(), org, "calls")
+	require.NoError(t, r.PutVideos(t.Context(), org, "", "calls", audiosearch.Video{ID: "v", Path: "v.wav"}))
+	again, err := r.EnsureDataset(t.Context(), org, "", "calls")
 	require.NoError(t, err)
 	require.Equal(t, made, again)
 	_, err = r.Video(t.Context(), org, "calls", "v")
@@ -53,10 +53,16 @@ func TestEnsureDataset(t *testing.T) {
 	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 	var invalid *audiosearch.ValidationError
 	for _, id := range []string{"", "a\x00b", "\xff"} {
-		_, err = r.EnsureDataset(t.Context(), org, id)
+		_, err = r.EnsureDataset(t.Context(), org, "", id)
 		require.ErrorAs(t, err, &invalid)
 	}
-	require.Empty(t, r.kinds(), "nothing is observed")
+	// Nobody hears that it was there already.
+	require.NoError(t, r.DeleteDataset(t.Context(), org, "bob", "calls"))
+	require.ErrorIs(t, r.DeleteDataset(t.Context(), org, "eve", "calls"), audiosearch.ErrDatasetNotFound)
+	require.Equal(t, []audiosearch.Observation{
+		{Kind: audiosearch.KindDatasetCreated, Organization: org, Dataset: "calls", Actor: "ada"},
+		{Kind: audiosearch.KindDatasetDeleted, Organization: org, Dataset: "calls", Actor: "bob"},
+	}, r.events[1:])
 }
 
 // Two servers start at once, and neither sees the other's dataset at first.
@@ -67,10 +73,10 @@ func TestEnsureDatasetTwiceAtOnce(t *testing.T) {
 	r := newRigOn(t, db, store, nil)
 	var first audiosearch.Dataset
 	store.happens = func() {
-		first, err = r.EnsureDataset(t.Context(), org, "calls")
+		first, err = r.EnsureDataset(t.Context(), org, "", "calls")
 		require.NoError(t, err)
 	}
-	second, err := r.EnsureDataset(t.Context(), org, "calls")
+	second, err := r.EnsureDataset(t.Context(), org, "", "calls")
 	require.NoError(t, err)
 	require.Nil(t, store.happens)
 	require.Equal(t, "calls", first.ID)
@@ -83,15 +89,15 @@ func TestEnsureDatasetWithoutAStore(t *testing.T) {
 	store := &slowDatasets{Store: db.AudioSearch()}
 	r := newRigOn(t, db, store, nil)
 	store.make = errors.New("the disk is full")
-	_, err = r.EnsureDataset(t.Context(), org, "calls")
+	_, err = r.EnsureDataset(t.Context(), org, "", "calls")
 	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
-	_, err = r.EnsureDataset(t.Context(), org, "d")
+	_, err = r.EnsureDataset(t.Context(), org, "", "d")
 	require.NoError(t, err, "it is there, and nothing is written")
 	store.read, store.make = errors.New("the disk is gone"), nil
-	_, err = r.EnsureDataset(t.Context(), org, "calls")
+	_, err = r.EnsureDataset(t.Context(), org, "", "calls")
 	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
 	var invalid *audiosearch.ValidationError
-	_, err = r.EnsureDataset(t.Context(), org, "a\x00b")
+	_, err = r.EnsureDataset(t.Context(), org, "", "a\x00b")
 	require.ErrorAs(t, err, &invalid, "the store is not asked")
 	store.read = nil
 	_, err = r.Dataset(t.Context(), org, "calls")

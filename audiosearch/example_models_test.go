@@ -56,9 +56,9 @@ func newPlace() (open func(...audiosearch.Scorer) *audiosearch.Service, done fun
 		return service
 	}
 	first := open()
-	_, err = first.CreateDataset(ctx, "acme", "d")
+	_, err = first.CreateDataset(ctx, "acme", "", "d")
 	check(err)
-	check(first.PutVideos(ctx, "acme", "d", audiosearch.Video{ID: "v", Path: "file"}))
+	check(first.PutVideos(ctx, "acme", "", "d", audiosearch.Video{ID: "v", Path: "file"}))
 	return open, func() {
 		check(folder.Close())
 		check(os.RemoveAll(dir))
@@ -104,11 +104,11 @@ func ExampleService_UseModel() {
 
 	after := open(steady{id: "dogs/2", family: "dogs", score: 0.75, class: "Bark"})
 	show(after, audiosearch.Query{Class: "Bark"})
-	_, err := after.Ingest(ctx, "acme", "d") // or a Worker, after the search
+	_, err := after.Ingest(ctx, "acme", "", "d") // or a Worker, after the search
 	check(err)
 	show(after, audiosearch.Query{Class: "Bark"})
 
-	check(after.UseModel(ctx, "acme", "d", "dogs/1"))
+	check(after.UseModel(ctx, "acme", "", "d", "dogs/1"))
 	show(after, audiosearch.Query{Class: "Bark"})
 	models, err := after.Models(ctx, "acme", "d")
 	check(err)
@@ -130,11 +130,11 @@ func ExampleFound() {
 	ctx := context.Background()
 	open, done := newPlace()
 	defer done()
-	_, err := open(steady{id: "dogs/1", family: "dogs", score: 0.75, class: "Bark"}).Ingest(ctx, "acme", "d")
+	_, err := open(steady{id: "dogs/1", family: "dogs", score: 0.75, class: "Bark"}).Ingest(ctx, "acme", "", "d")
 	check(err)
 
 	front := open()
-	check(front.PutVideos(ctx, "acme", "d", audiosearch.Video{ID: "new", Path: "new.wav"}))
+	check(front.PutVideos(ctx, "acme", "", "d", audiosearch.Video{ID: "new", Path: "new.wav"}))
 	found, err := front.Search(ctx, "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Bark"})
 	fmt.Println(len(found.Results), "results,", found.LeftOut, "video left out", err)
 	// Output:

@@ -29,14 +29,14 @@ func ExampleService_SyncFolder() {
 			}, nil
 		},
 	}
-	first, err := service.SyncFolder(ctx, "acme", "d", folder, opts)
+	first, err := service.SyncFolder(ctx, "acme", "", "d", folder, opts)
 	check(err)
 	fmt.Println("added", first.Added)
 
 	delete(folder, "2024/call.mp4")
 	folder["2025/song.mp3"] = &fstest.MapFile{Data: []byte("...")}
 	folder["2025/talk.wav"] = &fstest.MapFile{Data: []byte("a longer one")}
-	second, err := service.SyncFolder(ctx, "acme", "d", folder, opts)
+	second, err := service.SyncFolder(ctx, "acme", "", "d", folder, opts)
 	check(err)
 	fmt.Println("added", second.Added, "changed", second.Changed)
 	fmt.Println("gone", second.Gone, "deleted", second.Deleted)

@@ -57,9 +57,9 @@ func Example() {
 	check(err)
 
 	ctx := context.Background()
-	_, err = service.CreateDataset(ctx, "acme", "calls")
+	_, err = service.CreateDataset(ctx, "acme", "", "calls")
 	check(err)
-	check(service.PutVideos(ctx, "acme", "calls",
+	check(service.PutVideos(ctx, "acme", "", "calls",
 		audiosearch.Video{ID: "1", Path: "call.wav", Metadata: audiosearch.Metadata{"line": audiosearch.Int(7)}},
 		audiosearch.Video{ID: "2", Path: "quiet.wav", Metadata: audiosearch.Metadata{"line": audiosearch.Int(8)}},
 	))
@@ -161,12 +161,12 @@ func newService(opts audiosearch.Options, files ...string) (service *audiosearch
 	opts.Media, opts.Files, opts.Scorers = beeps{}, folder, []audiosearch.Scorer{loudness{}}
 	service, err = audiosearch.New(db.AudioSearch(), db.Queue(nil), &opts)
 	check(err)
-	_, err = service.CreateDataset(context.Background(), "acme", "d")
+	_, err = service.CreateDataset(context.Background(), "acme", "", "d")
 	check(err)
 	for i, content := range files {
 		name := fmt.Sprint("file", i)
 		check(os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
-		check(service.PutVideos(context.Background(), "acme", "d", audiosearch.Video{ID: name, Path: name}))
+		check(service.PutVideos(context.Background(), "acme", "", "d", audiosearch.Video{ID: name, Path: name}))
 	}
 	return service, func() {
 		check(folder.Close())
@@ -178,7 +178,7 @@ func newService(opts audiosearch.Options, files ...string) (service *audiosearch
 func ExampleMedia() {
 	service, done := newService(audiosearch.Options{}, "440", "la")
 	defer done()
-	ingested, err := service.Ingest(context.Background(), "acme", "d")
+	ingested, err := service.Ingest(context.Background(), "acme", "", "d")
 	fmt.Println(ingested.Scored, ingested.Problems, err)
 	// Output:
 	// 1 [{file1 the file holds no number: write one into it false}] <nil>
@@ -244,7 +244,7 @@ func ExampleService_Top() {
 	service, done := newService(audiosearch.Options{}, "440")
 	defer done()
 	ctx := context.Background()
-	_, err := service.Ingest(ctx, "acme", "d")
+	_, err := service.Ingest(ctx, "acme", "", "d")
 	check(err)
 	heard, err := service.Top(ctx, "acme", "d", "file0", time.Second, 2*time.Second, 3)
 	fmt.Println(heard[0].Class, heard[0].Score > 0.99, err)
@@ -272,11 +272,12 @@ func ExampleObserver() {
 	})
 	service, done := newService(audiosearch.Options{Observer: watch}, "440")
 	defer done()
-	_, err := service.Ingest(context.Background(), "acme", "d")
+	_, err := service.Ingest(context.Background(), "acme", "", "d")
 	check(err)
-	_, err = service.Ingest(context.Background(), "acme", "d")
+	_, err = service.Ingest(context.Background(), "acme", "", "d")
 	check(err)
 	// Output:
+	// dataset_created  0s of 0s <nil>
 	// ingesting file0 0s of 3s <nil>
 	// ingested file0 3s of 3s <nil>
 	// unchanged file0 0s of 0s <nil>
@@ -323,7 +324,7 @@ func ExampleService_ListRuns() {
 		check(err)
 		_, err = service.Start(ctx, "acme", "bob", audiosearch.Query{Dataset: "d", Class: "Shout"})
 		check(err)
-		_, err = service.Cancel(ctx, "acme", "d", run.ID, "ada")
+		_, err = service.Cancel(ctx, "acme", "ada", "d", run.ID)
 		check(err)
 	}
 	q := audiosearch.RunQuery{Actor: "ada", Limit: 2}

@@ -56,7 +56,7 @@ func TestModelIsChecked(t *testing.T) {
 	for _, batch := range []int{0, -1} {
 		m := good
 		m.ID, m.Batch = fmt.Sprint("batch", batch), batch
-		in, err := r.modelled(&fixedModel{model: m}, r.media).Ingest(t.Context(), org, "d")
+		in, err := r.modelled(&fixedModel{model: m}, r.media).Ingest(t.Context(), org, "", "d")
 		require.NoError(t, err)
 		assert.Equal(t, audiosearch.Ingested{Scored: 1}, in)
 	}
@@ -97,7 +97,7 @@ func TestTimesAreWholeMilliseconds(t *testing.T) {
 		media := &infoMedia{info: test.info}
 		media.pcm = func(yield func([]float32, error) bool) { yield(make([]float32, 1001), nil) }
 		s := r.modelled(&fixedModel{model: model}, media)
-		_, err := s.Ingest(t.Context(), org, "d")
+		_, err := s.Ingest(t.Context(), org, "", "d")
 		require.NoError(t, err)
 		scoring, err := s.Scoring(t.Context(), org, "d", "a")
 		require.NoError(t, err)
@@ -215,7 +215,7 @@ func TestCutOffIsNotBroken(t *testing.T) {
 		return errBadFile
 	}
 	r.media.hook.Store(&hook)
-	_, err := r.Ingest(ctx, org, "d")
+	_, err := r.Ingest(ctx, org, "", "d")
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = r.Scoring(t.Context(), org, "d", "a")
 	require.ErrorIs(t, err, audiosearch.ErrNotScored)

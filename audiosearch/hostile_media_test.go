@@ -31,7 +31,7 @@ func TestEndDuringModeration(t *testing.T) {
 	var id int64
 	r = newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
 		o.Moderator = moderatorFunc(func(ctx context.Context) error {
-			_, err := r.Cancel(t.Context(), org, "d", id, "ada")
+			_, err := r.Cancel(t.Context(), org, "ada", "d", id)
 			require.NoError(t, err)
 			<-ctx.Done()
 			return ctx.Err()
@@ -104,7 +104,7 @@ func TestModelChangesDuringIngestion(t *testing.T) {
 		return nil
 	}
 	r.scorer.hook.Store(&hook)
-	_, _ = r.Ingest(t.Context(), org, "d")
+	_, _ = r.Ingest(t.Context(), org, "", "d")
 	for _, video := range []string{"a", "b"} { // of a nobody can tell
 		found, err := r.db.AudioSearch().Scorings(t.Context(), org, "d", "volume/1", []string{video})
 		require.NoError(t, err)
@@ -159,11 +159,11 @@ func TestFileReplacedDuringIngestion(t *testing.T) {
 func TestVideoMovesDuringRun(t *testing.T) {
 	r := newRig(t, nil)
 	r.video("b", 5000, nil, nil)
-	require.NoError(t, r.DeleteVideo(t.Context(), org, "d", "b"))
+	require.NoError(t, r.DeleteVideo(t.Context(), org, "", "d", "b"))
 	r.video("a", 3000, nil, nil)
 	var once sync.Once
 	hook := func(ctx context.Context) (err error) {
-		once.Do(func() { err = r.PutVideos(ctx, org, "d", audiosearch.Video{ID: "a", Path: "b"}) })
+		once.Do(func() { err = r.PutVideos(ctx, org, "", "d", audiosearch.Video{ID: "a", Path: "b"}) })
 		return err
 	}
 	r.media.hook.Store(&hook)
@@ -217,7 +217,7 @@ func TestBlocksWithoutSamples(t *testing.T) {
 	r.video("a", 1000, nil, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	in, err := r.Ingest(ctx, org, "d")
+	in, err := r.Ingest(ctx, org, "", "d")
 	require.NoError(t, err)
 	require.Len(t, in.Problems, 1)
 	assert.Contains(t, in.Problems[0].Message, "no progress")
@@ -252,7 +252,7 @@ func TestPartlyReadIsNotStored(t *testing.T) {
 		o.Media = &silentMedia{interrupt: cancel}
 	})
 	r.video("a", 1000, nil, nil)
-	_, err := r.Ingest(ctx, org, "d")
+	_, err := r.Ingest(ctx, org, "", "d")
 	require.Error(t, err)
 	_, err = r.Scoring(t.Context(), org, "d", "a")
 	require.ErrorIs(t, err, audiosearch.ErrNotScored)

@@ -60,7 +60,7 @@ func TestPartsOfAFileThatWasAnotherOne(t *testing.T) {
 	path := filepath.Join(r.dir, "a")
 	media.before = func() { assert.NoError(t, os.WriteFile(path, other, 0o600)) }
 	r.scorer.hook.Store(dyingAfter(r.scorer, 3))
-	_, _ = r.Ingest(t.Context(), org, "d") // the process ends after a part at the latest
+	_, _ = r.Ingest(t.Context(), org, "", "d") // the process ends after a part at the latest
 
 	media.before = nil
 	r.scorer.hook.Store(nil)
@@ -79,7 +79,7 @@ func TestPartsOfALongerDecoding(t *testing.T) {
 	content := noise(20_000, 1)
 	r.file("a", content, nil)
 	r.scorer.hook.Store(dyingAfter(r.scorer, 5))
-	_, err := r.Ingest(t.Context(), org, "d")
+	_, err := r.Ingest(t.Context(), org, "", "d")
 	require.ErrorIs(t, err, errBroken)
 	r.scorer.hook.Store(nil)
 
@@ -87,7 +87,7 @@ func TestPartsOfALongerDecoding(t *testing.T) {
 		inParts(o)
 		o.Media = &strange{bytesMedia: new(bytesMedia), most: 10}
 	}
-	in, err := r.another(less, r.scorer).Ingest(t.Context(), org, "d")
+	in, err := r.another(less, r.scorer).Ingest(t.Context(), org, "", "d")
 	require.NoError(t, err)
 	assert.Equal(t, audiosearch.Ingested{Scored: 1}, in)
 	whole := newPartRig(t)
@@ -101,7 +101,7 @@ func TestClassesChangeMeanwhile(t *testing.T) {
 	scorer := &turning{flat: newFlat("f", "1", "Loud", "Quiet")}
 	r := newScorerRig(t, scorer)
 	r.video("a", 4000, nil, nil)
-	_, err := r.Ingest(t.Context(), org, "d")
+	_, err := r.Ingest(t.Context(), org, "", "d")
 	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
 	r.ingest()
 	assert.InDelta(t, 1, r.find(r.Service, audiosearch.Query{Class: "Quiet"}).Results[0].Score, 0.001)
@@ -152,7 +152,7 @@ func TestModelChangesToAndFro(t *testing.T) {
 			return nil
 		}
 		r.scorer.hook.Store(&hook)
-		_, err := r.Ingest(t.Context(), org, "d")
+		_, err := r.Ingest(t.Context(), org, "", "d")
 		require.ErrorIs(t, err, audiosearch.ErrUnavailable)
 		_, err = r.Scoring(t.Context(), org, "d", "a")
 		require.ErrorIs(t, err, audiosearch.ErrNotScored)
@@ -190,7 +190,7 @@ func TestIngestWithAScorerThatFails(t *testing.T) {
 				o.Stall = 50 * time.Millisecond
 			})
 			r.video("a", 4000, nil, nil)
-			in, err := r.Ingest(t.Context(), org, "d")
+			in, err := r.Ingest(t.Context(), org, "", "d")
 			require.ErrorIs(t, err, audiosearch.ErrUnavailable)
 			assert.Equal(t, audiosearch.Ingested{Scored: 1}, in)
 			assert.EqualValues(t, 2, good.clips.Load())
@@ -208,7 +208,7 @@ func TestReplacedModelIsNotScoredAgain(t *testing.T) {
 	})
 	r.video("a", 4000, nil, nil)
 	r.ingest()
-	_, err := r.another(nil, newFlat("f", "2", "Loud")).Ingest(t.Context(), org, "d")
+	_, err := r.another(nil, newFlat("f", "2", "Loud")).Ingest(t.Context(), org, "", "d")
 	require.NoError(t, err)
 	assert.Equal(t, map[string]bool{"f/1": false, "f/2": true}, r.models())
 	for range 3 {

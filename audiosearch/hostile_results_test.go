@@ -19,10 +19,10 @@ import (
 func TestErrorsOfRuns(t *testing.T) {
 	r := newRig(t, nil)
 	id := r.start(audiosearch.Query{Class: loud})
-	_, err := r.Cancel(t.Context(), org, "d", id, "")
+	_, err := r.Cancel(t.Context(), org, "", "d", id)
 	require.NoError(t, err)
 	assert.Equal(t, 1, r.kinds()[audiosearch.KindTerminated])
-	_, err = r.Cancel(t.Context(), org, "d", id, "")
+	_, err = r.Cancel(t.Context(), org, "", "d", id)
 	require.ErrorIs(t, err, audiosearch.ErrFinished)
 	require.NotErrorIs(t, err, audiosearch.ErrUnavailable)
 	var invalid *audiosearch.ValidationError
@@ -138,11 +138,11 @@ func TestResultsShareMetadata(t *testing.T) {
 // TestIngestingAtATime: for all who ask together.
 func TestIngestingAtATime(t *testing.T) {
 	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) { o.Ingesting = 2 })
-	_, err := r.CreateDataset(t.Context(), org, "e")
+	_, err := r.CreateDataset(t.Context(), org, "", "e")
 	require.NoError(t, err)
 	for _, id := range []string{"a", "b", "c"} {
 		r.video(id, 1000, nil, nil)
-		require.NoError(t, r.PutVideos(t.Context(), org, "e", audiosearch.Video{ID: id, Path: id}))
+		require.NoError(t, r.PutVideos(t.Context(), org, "", "e", audiosearch.Video{ID: id, Path: id}))
 	}
 	var now, most atomic.Int64
 	two := make(chan struct{})
@@ -165,7 +165,7 @@ func TestIngestingAtATime(t *testing.T) {
 	r.media.hook.Store(&hook)
 	var both sync.WaitGroup
 	for _, d := range []string{"d", "e"} {
-		both.Go(func() { _, _ = r.Ingest(t.Context(), org, d) })
+		both.Go(func() { _, _ = r.Ingest(t.Context(), org, "", d) })
 	}
 	both.Wait()
 	assert.EqualValues(t, 2, most.Load())
@@ -182,7 +182,7 @@ func TestVideoMovedDuringRanking(t *testing.T) {
 	var once sync.Once
 	store.ranked = func() {
 		once.Do(func() {
-			require.NoError(t, r.PutVideos(t.Context(), org, "d", audiosearch.Video{ID: "a", Path: "elsewhere"}))
+			require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "elsewhere"}))
 		})
 	}
 	found, err := r.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})

@@ -26,8 +26,8 @@ func TestMoreThanAPage(t *testing.T) {
 	for i := range videos {
 		videos[i] = audiosearch.Video{ID: fmt.Sprintf("v%04d", i), Path: "file"}
 	}
-	require.NoError(t, r.DeleteVideo(t.Context(), org, "d", "file"))
-	require.NoError(t, r.PutVideos(t.Context(), org, "d", videos...))
+	require.NoError(t, r.DeleteVideo(t.Context(), org, "", "d", "file"))
+	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", videos...))
 	count := 0
 	for v, err := range r.Videos(t.Context(), org, "d") {
 		require.NoError(t, err)
@@ -43,8 +43,8 @@ func TestMoreThanAPage(t *testing.T) {
 		videos = append(videos, audiosearch.Video{ID: fmt.Sprintf("v%04d", len(videos)), Path: "file"})
 	}
 	var invalid *audiosearch.ValidationError
-	require.ErrorAs(t, r.PutVideos(t.Context(), org, "d", videos...), &invalid)
-	require.NoError(t, r.PutVideos(t.Context(), org, "d", videos[1:]...))
+	require.ErrorAs(t, r.PutVideos(t.Context(), org, "", "d", videos...), &invalid)
+	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", videos[1:]...))
 }
 
 // TestSeparateScorings: videos of the same ID are scored one by one, if anything else differs.
@@ -52,17 +52,17 @@ func TestSeparateScorings(t *testing.T) {
 	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) { o.Ingesting = 2 })
 	r.video("a", 1000, nil, nil)
 	r.video("b", 1000, nil, nil)
-	require.NoError(t, r.DeleteVideo(t.Context(), org, "d", "b"))
+	require.NoError(t, r.DeleteVideo(t.Context(), org, "", "d", "b"))
 	for _, d := range [][2]string{{"other", "d"}, {org, "e"}} {
-		_, err := r.CreateDataset(t.Context(), d[0], d[1])
+		_, err := r.CreateDataset(t.Context(), d[0], "", d[1])
 		require.NoError(t, err)
-		require.NoError(t, r.PutVideos(t.Context(), d[0], d[1], audiosearch.Video{ID: "a", Path: "a"}))
+		require.NoError(t, r.PutVideos(t.Context(), d[0], "", d[1], audiosearch.Video{ID: "a", Path: "a"}))
 	}
 	for name, second := range map[string]func() (org, dataset string){
 		"organization": func() (string, string) { return "other", "d" },
 		"dataset":      func() (string, string) { return org, "e" },
 		"path": func() (string, string) {
-			require.NoError(t, r.PutVideos(t.Context(), org, "d", audiosearch.Video{ID: "a", Path: "b"}))
+			require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "b"}))
 			return org, "d"
 		},
 		"model": func() (string, string) {
@@ -72,7 +72,7 @@ func TestSeparateScorings(t *testing.T) {
 		},
 	} {
 		r.scorer.id.Store(&name)
-		require.NoError(t, r.PutVideos(t.Context(), org, "d", audiosearch.Video{ID: "a", Path: "a"}))
+		require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "a"}))
 		var arrived atomic.Int64
 		go_ := make(chan struct{})
 		hook := func(context.Context) error {
@@ -83,7 +83,7 @@ func TestSeparateScorings(t *testing.T) {
 		r.media.hook.Store(&hook)
 		var both sync.WaitGroup
 		ingest := func(org, dataset string) {
-			both.Go(func() { _, _ = r.Ingest(t.Context(), org, dataset) })
+			both.Go(func() { _, _ = r.Ingest(t.Context(), org, "", dataset) })
 		}
 		ingest(org, "d")
 		require.Eventually(t, func() bool { return arrived.Load() == 1 }, time.Minute, time.Millisecond)
@@ -113,7 +113,7 @@ func TestOneFailureCutsOffTheOthers(t *testing.T) {
 	r.scorer.hook.Store(&hook)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	_, err := r.Ingest(ctx, org, "d")
+	_, err := r.Ingest(ctx, org, "", "d")
 	require.ErrorIs(t, err, errBroken)
 	require.NoError(t, ctx.Err(), "the other one was waited for")
 }

@@ -128,7 +128,7 @@ func TestSearchSaysUnavailable(t *testing.T) {
 		r.scorer.hook.Store(&hook)
 		_, err := r.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 		require.ErrorIs(t, err, audiosearch.ErrUnavailable, name)
-		_, err = r.Ingest(t.Context(), org, "d")
+		_, err = r.Ingest(t.Context(), org, "", "d")
 		require.ErrorIs(t, err, audiosearch.ErrUnavailable, name)
 	}
 }
@@ -157,7 +157,7 @@ func TestInvalidWhileScorerIsDown(t *testing.T) {
 	db := newMemory(t)
 	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{&fixedModel{err: errBroken}}})
 	require.NoError(t, err)
-	_, err = s.CreateDataset(t.Context(), org, "d")
+	_, err = s.CreateDataset(t.Context(), org, "", "d")
 	require.NoError(t, err)
 	var invalid *audiosearch.ValidationError
 	_, err = s.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud, Limit: 5000})
@@ -177,7 +177,7 @@ func TestFiltersHoldOfResults(t *testing.T) {
 	var once sync.Once
 	store.ranked = func() {
 		once.Do(func() {
-			require.NoError(t, r.PutVideos(t.Context(), org, "d", audiosearch.Video{ID: "a", Path: "a", Metadata: audiosearch.Metadata{"show": audiosearch.String("secret")}}))
+			require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "a", Metadata: audiosearch.Metadata{"show": audiosearch.String("secret")}}))
 		})
 	}
 	run := r.search(audiosearch.Query{Class: loud, Filters: []audiosearch.Filter{{Key: "show", Value: "news"}}})
@@ -199,7 +199,7 @@ func TestGoneDuringRanking(t *testing.T) {
 	var n atomic.Int64
 	store.ranked = func() {
 		if n.Add(1) == 1 {
-			require.NoError(t, r.DeleteVideo(t.Context(), org, "d", "a"))
+			require.NoError(t, r.DeleteVideo(t.Context(), org, "", "d", "a"))
 		}
 	}
 	found, err := r.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud, Limit: 4})
@@ -287,8 +287,8 @@ func TestRunsOfDeletedDataset(t *testing.T) {
 	r := newRig(t, nil)
 	r.video("a", 3000, nil, audiosearch.Metadata{"name": audiosearch.String("Ada")})
 	id := r.search(audiosearch.Query{Class: loud}).ID
-	require.NoError(t, r.DeleteDataset(t.Context(), org, "d"))
-	_, err := r.CreateDataset(t.Context(), org, "d")
+	require.NoError(t, r.DeleteDataset(t.Context(), org, "", "d"))
+	_, err := r.CreateDataset(t.Context(), org, "", "d")
 	require.NoError(t, err)
 	_, err = r.Results(t.Context(), org, "d", id)
 	require.ErrorIs(t, err, audiosearch.ErrRunNotFound)
@@ -325,7 +325,7 @@ func TestObserverEndsItsGoroutine(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
-		_, err := r.Ingest(ctx, org, "d")
+		_, err := r.Ingest(ctx, org, "", "d")
 		ended <- err
 	}()
 	select {
@@ -351,7 +351,7 @@ func TestDeletedDuringIngestion(t *testing.T) {
 	r.video("a", 3000, nil, nil)
 	var once sync.Once
 	hook := func(ctx context.Context) (err error) {
-		once.Do(func() { err = r.DeleteVideo(ctx, org, "d", "a") })
+		once.Do(func() { err = r.DeleteVideo(ctx, org, "", "d", "a") })
 		return err
 	}
 	r.media.hook.Store(&hook)

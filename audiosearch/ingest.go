@@ -26,7 +26,7 @@ type Ingested struct {
 // run beside searches, and any number of times. If a scorer is away, the others score, and the
 // error is [ErrUnavailable]; so it is if one fails at a video, which scores no others then. A
 // service without scorers scores nothing, which is no error.
-func (s *Service) Ingest(ctx context.Context, org, dataset string) (Ingested, error) {
+func (s *Service) Ingest(ctx context.Context, org string, by Actor, dataset string) (Ingested, error) {
 	var total Ingested
 	scorers, away, err := s.toScore(ctx, org, dataset)
 	if err != nil {
@@ -46,7 +46,7 @@ func (s *Service) Ingest(ctx context.Context, org, dataset string) (Ingested, er
 		came := make([]outcome, len(videos))
 		var left []ready
 		for i, r := range scorers {
-			one, err := s.inPass(ctx, org, dataset, videos, &r, passes)
+			one, err := s.inPass(ctx, org, by, dataset, videos, &r, passes)
 			for v := range one {
 				if i == 0 {
 					came[v] = one[v]
@@ -92,7 +92,7 @@ type pass struct {
 
 // inPass is ensureAll for an Ingest. It tells the observer how far the scorer is.
 func (s *Service) inPass(
-	ctx context.Context, org, dataset string, videos []Video, r *ready, passes map[*plug]*pass,
+	ctx context.Context, org string, by Actor, dataset string, videos []Video, r *ready, passes map[*plug]*pass,
 ) ([]outcome, error) {
 	p := passes[r.scorer]
 	if p == nil {
@@ -103,7 +103,8 @@ func (s *Service) inPass(
 		p = &pass{total: u.Matched, sound: hearing{expected: u.Without, fewer: true}}
 		passes[r.scorer] = p
 	}
-	defer s.telling(ctx, Observation{Kind: KindScoring, Organization: org, Dataset: dataset, Model: r.m.ID}, p)()
+	o := Observation{Kind: KindScoring, Organization: org, Dataset: dataset, Actor: by, Model: r.m.ID}
+	defer s.telling(ctx, o, p)()
 	return s.ensureAll(ctx, org, dataset, videos, r.scorer, r.m, s.opts.Ingesting, &p.sound, func() { p.done.Add(1) })
 }
 

@@ -21,7 +21,7 @@ import (
 
 func (r *rig) ingest() audiosearch.Ingested {
 	r.t.Helper()
-	in, err := r.Ingest(r.t.Context(), org, "d")
+	in, err := r.Ingest(r.t.Context(), org, "", "d")
 	require.NoError(r.t, err)
 	return in
 }
@@ -56,10 +56,10 @@ func TestMovedVideo(t *testing.T) {
 	r.video("a", 3000, nil, nil)
 	r.video("b", 9000, nil, nil)
 	r.ingest()
-	require.NoError(t, r.PutVideos(t.Context(), org, "d", audiosearch.Video{ID: "a", Path: "a", Metadata: audiosearch.Metadata{"x": audiosearch.Int(1)}}))
+	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "a", Metadata: audiosearch.Metadata{"x": audiosearch.Int(1)}}))
 	_, err := r.Scoring(t.Context(), org, "d", "a")
 	require.NoError(t, err, "other metadata leave the scores alone")
-	require.NoError(t, r.PutVideos(t.Context(), org, "d", audiosearch.Video{ID: "a", Path: "b"}))
+	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "b"}))
 	_, err = r.Scoring(t.Context(), org, "d", "a")
 	require.ErrorIs(t, err, audiosearch.ErrNotScored)
 	assert.Len(t, r.search(audiosearch.Query{Class: loud}).Results, 16)
@@ -74,7 +74,7 @@ func TestBadFiles(t *testing.T) {
 	r.file("empty", nil, nil)
 	require.NoError(t, os.Mkdir(filepath.Join(r.dir, "folder"), 0o700))
 	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(r.dir, "link")))
-	require.NoError(t, r.PutVideos(t.Context(), org, "d", audiosearch.Video{ID: "folder", Path: "folder"}, audiosearch.Video{ID: "link", Path: "link"},
+	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "folder", Path: "folder"}, audiosearch.Video{ID: "link", Path: "link"},
 		audiosearch.Video{ID: "gone", Path: "gone"}, audiosearch.Video{ID: "up", Path: "../up"}, audiosearch.Video{ID: "root", Path: "/etc/passwd"}))
 	for range 2 { // the second time from memory, as far as the file is to blame
 		run := r.search(audiosearch.Query{Class: loud})
@@ -141,7 +141,7 @@ func TestVideoChangesDuringIngestion(t *testing.T) {
 	r := newRig(t, nil)
 	r.video("a", 3000, nil, nil)
 	hook := func(ctx context.Context) error {
-		if err := r.DeleteVideo(ctx, org, "d", "a"); !errors.Is(err, audiosearch.ErrVideoNotFound) {
+		if err := r.DeleteVideo(ctx, org, "", "d", "a"); !errors.Is(err, audiosearch.ErrVideoNotFound) {
 			return err
 		}
 		return nil
@@ -262,16 +262,16 @@ func TestVideosAreChecked(t *testing.T) {
 		"big": {ID: "a", Path: "p", Metadata: audiosearch.Metadata{"k": audiosearch.String(strings.Repeat("x", 70_000))}},
 	} {
 		var invalid *audiosearch.ValidationError
-		require.ErrorAs(t, r.PutVideos(t.Context(), org, "d", audiosearch.Video{ID: "good", Path: "p"}, v), &invalid, name)
+		require.ErrorAs(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "good", Path: "p"}, v), &invalid, name)
 	}
-	require.Error(t, r.PutVideos(t.Context(), org, "d", audiosearch.Video{ID: "a", Path: "p"}, audiosearch.Video{ID: "a", Path: "q"}))
+	require.Error(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "p"}, audiosearch.Video{ID: "a", Path: "q"}))
 	for range r.Videos(t.Context(), org, "d") {
 		t.Error("something was stored")
 	}
-	require.NoError(t, r.PutVideos(t.Context(), org, "d", audiosearch.Video{ID: "a", Path: strings.Repeat("p", 400)}))
-	_, err := r.CreateDataset(t.Context(), org, "")
+	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: strings.Repeat("p", 400)}))
+	_, err := r.CreateDataset(t.Context(), org, "", "")
 	require.Error(t, err)
-	_, err = r.CreateDataset(t.Context(), org, "d")
+	_, err = r.CreateDataset(t.Context(), org, "", "d")
 	require.ErrorIs(t, err, audiosearch.ErrExists)
 }
 

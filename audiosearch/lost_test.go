@@ -308,7 +308,7 @@ func TestShutdownWrittenTwice(t *testing.T) {
 func TestOrganizationWithoutJobs(t *testing.T) {
 	for _, org := range []string{"", strings.Repeat("o", 256)} {
 		r := newRig(t, nil)
-		_, err := r.CreateDataset(t.Context(), org, "d")
+		_, err := r.CreateDataset(t.Context(), org, "", "d")
 		require.NoError(t, err)
 		_, err = r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 		require.ErrorContains(t, err, "organization")

@@ -23,7 +23,7 @@ func (s *Service) Models(ctx context.Context, org, dataset string) ([]DatasetMod
 //
 // A model whose scorer is gone answers with what it has scored. So when the way back is to
 // last, bring back its scorer, too: one with the replaced model scores nothing there.
-func (s *Service) UseModel(ctx context.Context, org, dataset, model string) error {
+func (s *Service) UseModel(ctx context.Context, org string, by Actor, dataset, model string) error {
 	const tries = 3 // others may change it at the same time
 	for try := 1; ; try++ {
 		known, err := s.models(ctx, org, dataset)

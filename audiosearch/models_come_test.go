@@ -18,7 +18,7 @@ func TestModelComesAndGoes(t *testing.T) {
 	r.video("a", 4000, nil, nil)
 	ingest := func(s *audiosearch.Service, scored int) {
 		t.Helper()
-		in, err := s.Ingest(t.Context(), org, "d")
+		in, err := s.Ingest(t.Context(), org, "", "d")
 		require.NoError(t, err)
 		require.Empty(t, in.Problems)
 		require.Equal(t, scored, in.Scored)

@@ -25,6 +25,9 @@ type Kind string
 
 // The kinds.
 const (
+	KindDatasetCreated Kind = "dataset_created" // a dataset was made
+	KindDatasetDeleted Kind = "dataset_deleted" // a dataset was deleted
+
 	KindStarted     Kind = "started"      // a run was accepted
 	KindBegun       Kind = "begun"        // a worker began an attempt; Duration is how long the run has waited
 	KindRetrying    Kind = "retrying"     // an attempt failed, with Err; there will be another
@@ -45,7 +48,7 @@ type Observation struct {
 	Dataset      string
 	RunID        int64  // 0 if it is not about a run
 	Video        string // "" if it is not about a video
-	Actor        string // who asked, "" if it is not known
+	Actor        Actor  // who asked, "" if it is not known
 	Class        Class  // of runs and searches
 	Model        string // the ID of that which scores or has scored; "" for runs
 	Termination  Termination

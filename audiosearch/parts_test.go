@@ -85,13 +85,13 @@ func TestPartsOutliveTheProcess(t *testing.T) {
 					return nil
 				}
 				r.scorer.hook.Store(&dies)
-				_, err := r.Ingest(t.Context(), org, "d")
+				_, err := r.Ingest(t.Context(), org, "", "d")
 				require.ErrorIs(t, err, errBroken)
 				_, err = r.Scoring(t.Context(), org, "d", "a")
 				require.ErrorIs(t, err, audiosearch.ErrNotScored, "nobody sees parts")
 
 				next := new(volume)
-				in, err := r.another(inParts, next).Ingest(t.Context(), org, "d")
+				in, err := r.another(inParts, next).Ingest(t.Context(), org, "", "d")
 				require.NoError(t, err)
 				require.Equal(t, 1, in.Scored)
 				require.Equal(t, want, scores(t, r.db, "a", "volume/1"))
@@ -118,7 +118,7 @@ func TestPartsOfTwoProcesses(t *testing.T) {
 				return nil
 			}
 			ahead.hook.Store(&stop)
-			_, err := other.Ingest(t.Context(), org, "d") // which leaves segments 6 to 35 behind
+			_, err := other.Ingest(t.Context(), org, "", "d") // which leaves segments 6 to 35 behind
 			assert.ErrorIs(t, err, errBroken)
 		}
 		return nil
@@ -142,14 +142,14 @@ func TestPartsOfOneThatIsOvertaken(t *testing.T) {
 		other := r.another(inParts, new(volume))
 		hook := func(context.Context) error {
 			if int(r.scorer.calls.Load()) == batch+1 {
-				in, err := other.Ingest(t.Context(), org, "d")
+				in, err := other.Ingest(t.Context(), org, "", "d")
 				assert.NoError(t, err)
 				assert.Equal(t, audiosearch.Ingested{Scored: 1}, in)
 			}
 			return nil
 		}
 		r.scorer.hook.Store(&hook)
-		in, err := r.Ingest(t.Context(), org, "d")
+		in, err := r.Ingest(t.Context(), org, "", "d")
 		require.NoError(t, err)
 		want := audiosearch.Ingested{Unchanged: 1}
 		if batch < 2 { // it has not stored anything yet, so that it stores all anew
@@ -171,7 +171,7 @@ func TestPartsOfAnotherFile(t *testing.T) {
 		return nil
 	}
 	r.scorer.hook.Store(&dies)
-	_, err := r.Ingest(t.Context(), org, "d")
+	_, err := r.Ingest(t.Context(), org, "", "d")
 	require.ErrorIs(t, err, errBroken)
 	r.scorer.hook.Store(nil)
 	r.scorer.clips.Store(0)
@@ -197,7 +197,7 @@ func TestPartsOfAModelThatChanges(t *testing.T) {
 		return nil
 	}
 	r.scorer.hook.Store(&hook)
-	_, err := r.Ingest(t.Context(), org, "d")
+	_, err := r.Ingest(t.Context(), org, "", "d")
 	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
 	stored, err := r.db.AudioSearch().Parts(t.Context(), org, "d", audiosearch.Part{
 		Video: "a", Path: "a", Model: "volume/1", Digest: digestOf(noise(20_000, 1)), Window: 2 * time.Second, Hop: time.Second,
@@ -213,11 +213,11 @@ func TestPartsOfAMovedVideo(t *testing.T) {
 	r := newPartRig(t)
 	r.file("b", noise(20_000, 1), nil)
 	r.file("a", noise(20_000, 1), nil)
-	require.NoError(t, r.DeleteVideo(t.Context(), org, "d", "b"))
+	require.NoError(t, r.DeleteVideo(t.Context(), org, "", "d", "b"))
 	var once atomic.Bool
 	hook := func(context.Context) error {
 		if once.CompareAndSwap(false, true) {
-			return r.PutVideos(t.Context(), org, "d", audiosearch.Video{ID: "a", Path: "b"})
+			return r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "b"})
 		}
 		return nil
 	}

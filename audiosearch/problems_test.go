@@ -25,7 +25,7 @@ func TestProblemsSayWhere(t *testing.T) {
 	}
 	bad := audiosearch.Metadata{"k": audiosearch.String("\xff")}
 	big := audiosearch.Metadata{"k": audiosearch.String(strings.Repeat("x", 70_000))}
-	err := r.PutVideos(t.Context(), org, "d",
+	err := r.PutVideos(t.Context(), org, "", "d",
 		audiosearch.Video{ID: "", Path: "p"},
 		audiosearch.Video{ID: "a", Path: "\xff", Metadata: audiosearch.Metadata{"": {}}},
 		audiosearch.Video{ID: "a", Path: strings.Repeat("p", 5000), Metadata: many},

@@ -68,7 +68,7 @@ func newEndRig(t *testing.T, pcm pcmFunc, score func(ctx context.Context) error)
 	var ctx context.Context
 	ctx, r.cut = context.WithCancel(t.Context())
 	go func() {
-		in, err := r.Ingest(ctx, org, "d")
+		in, err := r.Ingest(ctx, org, "", "d")
 		if err == nil && len(in.Problems) > 0 {
 			err = errors.New("problem: " + in.Problems[0].Message)
 		}

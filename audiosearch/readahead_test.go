@@ -136,7 +136,7 @@ func TestDecoderEndsMeanwhile(t *testing.T) {
 					}
 					came := make(chan result, 1)
 					go func() {
-						in, err := r.Ingest(t.Context(), org, "d")
+						in, err := r.Ingest(t.Context(), org, "", "d")
 						came <- result{in, err}
 					}()
 					<-h.called

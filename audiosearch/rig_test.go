@@ -179,7 +179,7 @@ func newRigOver(t *testing.T, db *memory.DB, store audiosearch.Store, queue audi
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.Service, working)
 	require.NoError(t, err)
-	_, err = r.CreateDataset(t.Context(), org, "d")
+	_, err = r.CreateDataset(t.Context(), org, "", "d")
 	require.NoError(t, err)
 	return r
 }
@@ -214,7 +214,7 @@ func (r *rig) video(id string, length int, peaks map[int]byte, metadata audiosea
 func (r *rig) file(id string, content []byte, metadata audiosearch.Metadata) {
 	r.t.Helper()
 	require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, id), content, 0o600))
-	require.NoError(r.t, r.PutVideos(r.t.Context(), org, "d", audiosearch.Video{ID: id, Path: id, Metadata: metadata}))
+	require.NoError(r.t, r.PutVideos(r.t.Context(), org, "", "d", audiosearch.Video{ID: id, Path: id, Metadata: metadata}))
 }
 
 // drain carries out the runs that are due, at most so many attempts.

@@ -58,7 +58,7 @@ const (
 type Run struct {
 	Organization string
 	ID           int64 // 1 to MaxRunID, not to be guessed
-	Actor        string
+	Actor        Actor
 	Query        Query
 
 	State       State

@@ -9,7 +9,7 @@ import (
 // RunQuery selects runs of one organization. Zero fields but Limit select everything.
 type RunQuery struct {
 	Dataset string    // byte for byte
-	Actor   string    // byte for byte
+	Actor   Actor     // byte for byte
 	State   State     // as it is now
 	Open    bool      // only runs that have not ended: what waits and what is running
 	From    time.Time // created at or after

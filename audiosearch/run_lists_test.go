@@ -78,7 +78,7 @@ func TestListRuns(t *testing.T) {
 	}
 
 	// What is running, and whose it is.
-	_, err = r.Cancel(t.Context(), org, "d", want[0], "ada")
+	_, err = r.Cancel(t.Context(), org, "ada", "d", want[0])
 	require.NoError(t, err)
 	require.Equal(t, want[1:], r.list(audiosearch.RunQuery{Open: true}))
 	require.Equal(t, want[:1], r.list(audiosearch.RunQuery{State: audiosearch.StateTerminated, Dataset: "d"}))
@@ -109,13 +109,13 @@ func TestListRunsOfDeletedDataset(t *testing.T) {
 		o.Now = func() time.Time { return now }
 	})
 	old := r.start(audiosearch.Query{Class: loud})
-	require.NoError(t, r.DeleteDataset(t.Context(), org, "d"))
+	require.NoError(t, r.DeleteDataset(t.Context(), org, "", "d"))
 	require.Equal(t, []int64{old}, r.list(audiosearch.RunQuery{}))
 	_, err := r.ListRuns(t.Context(), org, audiosearch.RunQuery{Dataset: "d"})
 	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 
 	now = now.Add(time.Microsecond)
-	_, err = r.CreateDataset(t.Context(), org, "d")
+	_, err = r.CreateDataset(t.Context(), org, "", "d")
 	require.NoError(t, err)
 	require.Empty(t, r.list(audiosearch.RunQuery{Dataset: "d"}))
 	young := r.start(audiosearch.Query{Class: loud})

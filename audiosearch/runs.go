@@ -18,7 +18,7 @@ import (
 // Errors are [*ValidationError], [ErrDatasetNotFound], [ErrTooManyRuns] and
 // [ErrUnavailable]; after the last one a run may exist that nobody knows. An organization
 // that no job can have ([mortise.Job]) is an error that is none of these.
-func (s *Service) Start(ctx context.Context, org, actor string, q Query) (Run, error) {
+func (s *Service) Start(ctx context.Context, org string, by Actor, q Query) (Run, error) {
 	p := s.checkQuery(&q)
 	d, err := s.store.Dataset(ctx, org, q.Dataset)
 	if err == nil {
@@ -31,7 +31,7 @@ func (s *Service) Start(ctx context.Context, org, actor string, q Query) (Run, e
 	}
 	now := latest(s.now(), d.CreatedAt) // or else it would pass for a run of a dataset of the same ID before
 	r := Run{
-		Organization: org, Actor: actor, Query: q, State: StatePending,
+		Organization: org, Actor: by, Query: q, State: StatePending,
 		CreatedAt: now, UpdatedAt: now, DueAt: now,
 	}
 	if s.opts.Tracer != nil {
@@ -48,7 +48,7 @@ func (s *Service) Start(ctx context.Context, org, actor string, q Query) (Run, e
 				"run", r.ID, "error", err)
 		}
 	}
-	s.observe(ctx, Observation{Kind: KindStarted, Organization: org, Dataset: q.Dataset, RunID: r.ID, Actor: actor, Class: q.Class})
+	s.observe(ctx, Observation{Kind: KindStarted, Organization: org, Dataset: q.Dataset, RunID: r.ID, Actor: by, Class: q.Class})
 	return r, nil
 }
 
@@ -254,7 +254,7 @@ func (s *Service) EachResult(ctx context.Context, org, dataset string, id int64)
 
 // Cancel ends a run: at once if it waits, soon if a worker has it, which is told. What was scored stays; a search that was just done may still end
 // with Success. The errors are those of Status, and [ErrFinished].
-func (s *Service) Cancel(ctx context.Context, org, dataset string, id int64, actor string) (Run, error) {
+func (s *Service) Cancel(ctx context.Context, org string, by Actor, dataset string, id int64) (Run, error) {
 	if _, err := s.Status(ctx, org, dataset, id); err != nil {
 		return Run{}, err
 	}
@@ -275,7 +275,7 @@ func (s *Service) Cancel(ctx context.Context, org, dataset string, id int64, act
 	if err != nil {
 		return Run{}, err
 	}
-	s.observe(ctx, Observation{Kind: KindCancelled, Organization: org, Dataset: dataset, RunID: id, Actor: actor, Class: r.Query.Class})
+	s.observe(ctx, Observation{Kind: KindCancelled, Organization: org, Dataset: dataset, RunID: id, Actor: by, Class: r.Query.Class})
 	if r.State == StateTerminated {
 		s.observe(ctx, terminated(&r, ErrCancelled))
 	}

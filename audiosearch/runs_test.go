@@ -45,7 +45,8 @@ func TestRunFromRequestToResults(t *testing.T) {
 	assert.Equal(t, []time.Duration{0, 0}, []time.Duration{run.Results[2].Start, run.Results[2].Keyframe.At})
 	assert.Equal(t, []time.Duration{1000 * time.Millisecond, 1700 * time.Millisecond}, []time.Duration{run.Results[5].Start, run.Results[5].Keyframe.At}, "the nearest")
 	assert.Equal(t, map[audiosearch.Kind]int{
-		audiosearch.KindStarted: 1, audiosearch.KindBegun: 1, audiosearch.KindIngested: 2, audiosearch.KindIngesting: 2, audiosearch.KindTerminated: 1,
+		audiosearch.KindDatasetCreated: 1, audiosearch.KindStarted: 1, audiosearch.KindBegun: 1,
+		audiosearch.KindIngested: 2, audiosearch.KindIngesting: 2, audiosearch.KindTerminated: 1,
 	}, r.kinds())
 }
 
@@ -146,9 +147,9 @@ func TestProblemsOfQueries(t *testing.T) {
 func TestWhoseRun(t *testing.T) {
 	r := newRig(t, nil)
 	id := r.start(audiosearch.Query{Class: loud})
-	_, err := r.CreateDataset(t.Context(), org, "e")
+	_, err := r.CreateDataset(t.Context(), org, "", "e")
 	require.NoError(t, err)
-	_, err = r.CreateDataset(t.Context(), "other", "d")
+	_, err = r.CreateDataset(t.Context(), "other", "", "d")
 	require.NoError(t, err)
 	for _, ask := range []func(org, dataset string, id int64) error{
 		func(org, dataset string, id int64) error {
@@ -160,7 +161,7 @@ func TestWhoseRun(t *testing.T) {
 			return err
 		},
 		func(org, dataset string, id int64) error {
-			_, err := r.Cancel(t.Context(), org, dataset, id, "")
+			_, err := r.Cancel(t.Context(), org, "", dataset, id)
 			return err
 		},
 	} {
@@ -201,20 +202,20 @@ func TestCancel(t *testing.T) {
 	r := newRig(t, nil)
 	r.video("a", 5000, nil, nil)
 	id := r.start(audiosearch.Query{Class: loud})
-	run, err := r.Cancel(t.Context(), org, "d", id, "ada")
+	run, err := r.Cancel(t.Context(), org, "ada", "d", id)
 	require.NoError(t, err)
 	assert.Equal(t, []any{audiosearch.StateTerminated, audiosearch.ClientError, "The run was cancelled."}, []any{run.State, run.Termination, run.Message})
 	r.drain(10)
 	assert.Zero(t, r.results(id).Attempts, "a worker drops it")
-	_, err = r.Cancel(t.Context(), org, "d", id, "ada")
+	_, err = r.Cancel(t.Context(), org, "ada", "d", id)
 	require.ErrorIs(t, err, audiosearch.ErrFinished)
 
 	for name, cancel := range map[string]func(id int64) error{
-		"by this service": func(id int64) error { _, err := r.Cancel(t.Context(), org, "d", id, "ada"); return err },
+		"by this service": func(id int64) error { _, err := r.Cancel(t.Context(), org, "ada", "d", id); return err },
 		"by another one": func(id int64) error {
 			other, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
 			require.NoError(t, err)
-			run, err := other.Cancel(t.Context(), org, "d", id, "ada")
+			run, err := other.Cancel(t.Context(), org, "ada", "d", id)
 			assert.Equal(t, audiosearch.StateTerminating, run.State)
 			return err
 		},

@@ -132,7 +132,7 @@ func TestScorerWithoutClassesOfItsOwn(t *testing.T) {
 	r.video("a", 4000, nil, nil)
 	ingest := func() {
 		t.Helper()
-		_, err := r.Service.Ingest(t.Context(), org, "d")
+		_, err := r.Service.Ingest(t.Context(), org, "", "d")
 		require.NoError(t, err)
 	}
 	ingest()
@@ -149,7 +149,7 @@ func TestScorerWithoutClassesOfItsOwn(t *testing.T) {
 	// It stays so while the first scorer is away, and ends when that does not predict it.
 	r.video("b", 4000, nil, nil)
 	model.leave(errors.New("away"))
-	_, err := r.Service.Ingest(t.Context(), org, "d")
+	_, err := r.Service.Ingest(t.Context(), org, "", "d")
 	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
 	require.EqualValues(t, 2, signal.clips.Load())
 	model.leave(nil)
@@ -201,7 +201,7 @@ func TestIngestWithoutAScorer(t *testing.T) {
 	r := newScorerRig(t, first, second)
 	r.video("a", 4000, nil, nil)
 	first.leave(errBroken)
-	in, err := r.Ingest(t.Context(), org, "d")
+	in, err := r.Ingest(t.Context(), org, "", "d")
 	require.ErrorIs(t, err, errBroken)
 	assert.Equal(t, 1, in.Scored)
 	assert.Len(t, r.find(r.Service, audiosearch.Query{Class: "Bright"}).Results, 2)
@@ -265,15 +265,15 @@ func TestNewModelTakesOver(t *testing.T) {
 	assert.Equal(t, map[string]bool{"f/1": false, "f/2": true}, r.models())
 
 	// Back only when told.
-	require.NoError(t, r.UseModel(t.Context(), org, "d", "f/1"))
-	require.NoError(t, r.UseModel(t.Context(), org, "d", "f/1"))
+	require.NoError(t, r.UseModel(t.Context(), org, "", "d", "f/1"))
+	require.NoError(t, r.UseModel(t.Context(), org, "", "d", "f/1"))
 	assert.Equal(t, map[string]bool{"f/1": true, "f/2": false}, r.models())
 	assert.Len(t, r.find(r.Service, audiosearch.Query{Class: "Loud"}).Results, 8)
 	for _, unknown := range []string{"", "g/1"} {
 		var invalid *audiosearch.ValidationError
-		require.ErrorAs(t, r.UseModel(t.Context(), org, "d", unknown), &invalid)
+		require.ErrorAs(t, r.UseModel(t.Context(), org, "", "d", unknown), &invalid)
 	}
-	require.ErrorIs(t, r.UseModel(t.Context(), "rival", "d", "f/1"), audiosearch.ErrDatasetNotFound)
+	require.ErrorIs(t, r.UseModel(t.Context(), "rival", "", "d", "f/1"), audiosearch.ErrDatasetNotFound)
 }
 
 // TestNewModelIsNotWhole: what it could not score keeps it from taking over.
@@ -289,11 +289,11 @@ func TestNewModelIsNotWhole(t *testing.T) {
 	assert.Len(t, r.find(s, audiosearch.Query{Class: "New", Filters: one}).Results, 2)
 	assert.Equal(t, map[string]bool{"f/1": true, "f/2": false}, r.models(), "it has one of two videos")
 	after.leave(errBroken)
-	_, err := s.Ingest(t.Context(), org, "d")
+	_, err := s.Ingest(t.Context(), org, "", "d")
 	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
 	assert.Equal(t, map[string]bool{"f/1": true, "f/2": false}, r.models())
 	after.leave(nil)
-	_, err = s.Ingest(t.Context(), org, "d")
+	_, err = s.Ingest(t.Context(), org, "", "d")
 	require.NoError(t, err)
 	assert.Equal(t, map[string]bool{"f/1": false, "f/2": true}, r.models())
 	assert.EqualValues(t, 4, after.clips.Load(), "each video once")
@@ -339,7 +339,7 @@ func TestModelChosenMeanwhile(t *testing.T) {
 	var once atomic.Bool
 	faults := &audiosearchtest.Faults{Before: audiosearchtest.On(func(string) error {
 		if once.CompareAndSwap(false, true) {
-			_, err := other.Ingest(t.Context(), org, "d")
+			_, err := other.Ingest(t.Context(), org, "", "d")
 			assert.NoError(t, err)
 		}
 		return nil
@@ -370,7 +370,7 @@ func TestScoringWhileAScorerHangs(t *testing.T) {
 		assert.Equal(t, "first/1", scoring.Model)
 		assert.Equal(t, start, time.Now())
 
-		_, err = r.another(nil, second).Ingest(t.Context(), org, "d")
+		_, err = r.another(nil, second).Ingest(t.Context(), org, "", "d")
 		require.NoError(t, err)
 		heard, err := r.another(nil, first, second).Top(t.Context(), org, "d", "a", 0, time.Second, 10)
 		require.NoError(t, err)
@@ -388,10 +388,10 @@ func TestRollingDeploy(t *testing.T) {
 	r.ingest() // the model is known
 	after := newFlat("f", "2", "Loud")
 	s := r.another(nil, after)
-	_, err := s.CreateDataset(t.Context(), org, "new")
+	_, err := s.CreateDataset(t.Context(), org, "", "new")
 	require.NoError(t, err)
-	require.NoError(t, s.PutVideos(t.Context(), org, "new", audiosearch.Video{ID: "a", Path: "a"}))
-	_, err = s.Ingest(t.Context(), org, "new") // the new one is there first
+	require.NoError(t, s.PutVideos(t.Context(), org, "", "new", audiosearch.Video{ID: "a", Path: "a"}))
+	_, err = s.Ingest(t.Context(), org, "", "new") // the new one is there first
 	require.NoError(t, err)
 
 	clips := before.clips.Load()
@@ -401,7 +401,7 @@ func TestRollingDeploy(t *testing.T) {
 		return len(known) == 1 && known[0].ID == id && known[0].Current
 	}
 	for _, old := range []*audiosearch.Service{r.Service, r.another(nil, newFlat("f", "1", "Loud", "Old"))} {
-		in, err := old.Ingest(t.Context(), org, "new")
+		in, err := old.Ingest(t.Context(), org, "", "new")
 		require.NoError(t, err)
 		assert.Equal(t, audiosearch.Ingested{}, in)
 		found, err := old.Search(t.Context(), org, "", audiosearch.Query{Dataset: "new", Class: "Loud"})
@@ -420,12 +420,12 @@ func TestRollingDeploy(t *testing.T) {
 	}
 	assert.Equal(t, clips, before.clips.Load())
 
-	_, err = r.another(nil, newFlat("f", "3", "Loud")).Ingest(t.Context(), org, "new")
+	_, err = r.another(nil, newFlat("f", "3", "Loud")).Ingest(t.Context(), org, "", "new")
 	require.NoError(t, err)
 	known, err := r.Models(t.Context(), org, "new")
 	require.NoError(t, err)
 	assert.Equal(t, []bool{false, true}, []bool{known[0].Current, known[1].Current}, "the next one does")
-	require.NoError(t, r.UseModel(t.Context(), org, "new", "f/1"))
+	require.NoError(t, r.UseModel(t.Context(), org, "", "new", "f/1"))
 	found, err := r.Search(t.Context(), org, "", audiosearch.Query{Dataset: "new", Class: "Old"})
 	require.NoError(t, err)
 	assert.Len(t, found.Results, 2, "when told")

@@ -32,7 +32,7 @@ type Found struct {
 // makes no run.
 //
 // Errors are *ValidationError, [ErrDatasetNotFound] and [ErrUnavailable].
-func (s *Service) Search(ctx context.Context, org, actor string, q Query) (Found, error) {
+func (s *Service) Search(ctx context.Context, org string, by Actor, q Query) (Found, error) {
 	start := time.Now()
 	p := s.checkQuery(&q)
 	src, err := s.check(ctx, org, &q, p, (*plug).model)
@@ -40,7 +40,7 @@ func (s *Service) Search(ctx context.Context, org, actor string, q Query) (Found
 		return Found{}, err
 	}
 	found, err := s.searchIn(ctx, org, &q, &src, &foundVideos{metadata: make(map[string]Metadata)}, new(progress))
-	s.observe(ctx, Observation{Kind: KindSearched, Organization: org, Dataset: q.Dataset, Actor: actor, Class: q.Class,
+	s.observe(ctx, Observation{Kind: KindSearched, Organization: org, Dataset: q.Dataset, Actor: by, Class: q.Class,
 		Model: src.model, Duration: time.Since(start), Err: err})
 	return found, err
 }

@@ -63,6 +63,10 @@ type Options struct {
 	Logger   *slog.Logger     // slog.Default()
 }
 
+// Actor is who does something, as the host names them: for runs and the Observer. It gives
+// no rights. "" is nobody in particular.
+type Actor string
+
 // Service keeps datasets and searches them. It is safe for concurrent use.
 type Service struct {
 	store Store

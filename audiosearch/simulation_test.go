@@ -149,7 +149,7 @@ func everyRunEnds(t *testing.T, shares bool) {
 		ids = append(ids, run.ID)
 		if rand.IntN(4) == 0 {
 			id := ids[rand.IntN(len(ids))]
-			if _, err := s.Cancel(t.Context(), org, "d", id, ""); err == nil {
+			if _, err := s.Cancel(t.Context(), org, "", "d", id); err == nil {
 				cancelled[id] = true
 			}
 		}

@@ -58,7 +58,7 @@ func TestSoundOfARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, oneAtATime)
 		r.video("scored", 5000, nil, nil)
-		_, err := r.Ingest(t.Context(), org, "d")
+		_, err := r.Ingest(t.Context(), org, "", "d")
 		require.NoError(t, err)
 		r.slowly()
 		for i := range 4 {
@@ -175,7 +175,7 @@ func TestIngestTells(t *testing.T) {
 		for i := range 3 {
 			r.video(fmt.Sprint("a", i), 60_000, nil, nil)
 		}
-		_, err := r.Ingest(t.Context(), org, "d")
+		_, err := r.Ingest(t.Context(), org, "", "d")
 		require.NoError(t, err)
 		r.slowly()
 		for i := range 3 {
@@ -185,7 +185,7 @@ func TestIngestTells(t *testing.T) {
 		r.events = nil
 		r.mu.Unlock()
 		start := time.Now()
-		_, err = r.Ingest(t.Context(), org, "d")
+		_, err = r.Ingest(t.Context(), org, "", "d")
 		require.NoError(t, err)
 		var told []audiosearch.Observation
 		for _, o := range r.events {

@@ -39,7 +39,7 @@ func TestStats(t *testing.T) {
 	want.Waiting, want.OldestWaiting = audiosearch.Count{N: 2}, noon
 	has(audiosearch.OpenRuns{Waiting: want.Waiting, NextDue: noon})
 
-	_, err := r.Cancel(t.Context(), org, "d", first, "ada")
+	_, err := r.Cancel(t.Context(), org, "ada", "d", first)
 	require.NoError(t, err)
 	want.Waiting, want.ClientErrors, want.OldestWaiting = one, one, now
 	has(audiosearch.OpenRuns{Waiting: one, NextDue: now})

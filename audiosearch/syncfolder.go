@@ -88,9 +88,9 @@ type FileProblem struct {
 // twice at most. Two calls at a time over one folder break nothing, but with different
 // options the last one wins.
 func (s *Service) SyncFolder(
-	ctx context.Context, org, dataset string, files fs.FS, opts *SyncOptions,
+	ctx context.Context, org string, by Actor, dataset string, files fs.FS, opts *SyncOptions,
 ) (Synced, error) {
-	y := &folderSync{s: s, org: org, dataset: dataset, files: files}
+	y := &folderSync{s: s, org: org, by: by, dataset: dataset, files: files}
 	if opts != nil {
 		y.opts = *opts
 	}
@@ -127,6 +127,7 @@ func IsMediaFile(file string) bool {
 type folderSync struct {
 	s            *Service
 	org, dataset string
+	by           Actor
 	files        fs.FS
 	opts         SyncOptions
 	prefix       string // what stands before the path of a file in the catalog

@@ -83,7 +83,7 @@ func TestSyncUnreadableRoot(t *testing.T) {
 		"panics":    &oddFolder{all, func(string, dirEntries, error) (dirEntries, error) { panic("oh") }},
 		"nil entry": &oddFolder{all, func(string, dirEntries, error) (dirEntries, error) { return make(dirEntries, 1), nil }},
 	} {
-		synced, err := r.SyncFolder(t.Context(), org, "d", folder, deletesAll)
+		synced, err := r.SyncFolder(t.Context(), org, "", "d", folder, deletesAll)
 		require.ErrorIs(t, err, audiosearch.ErrUnavailable, name)
 		assert.Zero(t, synced)
 	}
@@ -92,7 +92,7 @@ func TestSyncUnreadableRoot(t *testing.T) {
 		{Match: func(p string) bool { return p == "c.mp4" || [1]bool{}[len(p)-4] }},
 	} {
 		panics.Delete, panics.DeleteAll = true, true
-		_, err := r.SyncFolder(t.Context(), org, "d", files("c.mp4"), panics)
+		_, err := r.SyncFolder(t.Context(), org, "", "d", files("c.mp4"), panics)
 		require.ErrorIs(t, err, audiosearch.ErrUnavailable)
 	}
 	assert.Len(t, r.catalog(), 2)
@@ -174,7 +174,7 @@ func TestSyncTooMany(t *testing.T) {
 		"files": files("1.mp4", "2.mp4", "3.mp4", "4.mp4"), "folders": files("1/a", "2/a", "3/a", "4/a"),
 		"endless": endless, "skipped": unreadable, "gone": files("1.mp4"),
 	} {
-		synced, err := r.SyncFolder(t.Context(), org, "d", folder, &audiosearch.SyncOptions{Delete: true, DeleteAll: true, Max: 3})
+		synced, err := r.SyncFolder(t.Context(), org, "", "d", folder, &audiosearch.SyncOptions{Delete: true, DeleteAll: true, Max: 3})
 		want := "the folder is too large: raise SyncOptions.Max"
 		if name == "gone" {
 			want = "too many videos are gone"
@@ -213,7 +213,7 @@ func TestSyncHangs(t *testing.T) {
 				if ends {
 					time.AfterFunc(time.Minute, func() { cancel(errBroken) })
 				}
-				synced, err := r.SyncFolder(ctx, org, "d", folder, opts)
+				synced, err := r.SyncFolder(ctx, org, "", "d", folder, opts)
 				if ends {
 					require.ErrorIs(t, err, errBroken)
 				} else {

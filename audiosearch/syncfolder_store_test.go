@@ -62,7 +62,7 @@ func TestSyncStoreFails(t *testing.T) {
 	store := &failingCatalog{Store: db.AudioSearch(), lists: 1000, puts: 2, then: func() error { return errBroken }}
 	r := newRigOn(t, db, store, nil)
 	folder := many(1700)
-	synced, err := r.SyncFolder(t.Context(), org, "d", folder, nil)
+	synced, err := r.SyncFolder(t.Context(), org, "", "d", folder, nil)
 	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
 	require.ErrorIs(t, err, errBroken)
 	assert.Len(t, synced.Added, 1000)
@@ -77,7 +77,7 @@ func TestSyncStoreFails(t *testing.T) {
 
 	store.deletes = 3
 	opts := &audiosearch.SyncOptions{Delete: true}
-	synced, err = r.SyncFolder(t.Context(), org, "d", many(1690), opts)
+	synced, err = r.SyncFolder(t.Context(), org, "", "d", many(1690), opts)
 	require.ErrorIs(t, err, errBroken)
 	assert.Equal(t, []int{10, 3, 1690}, []int{len(synced.Gone), synced.Deleted, synced.Unchanged})
 	left := r.catalog()
@@ -100,13 +100,13 @@ func TestSyncListFails(t *testing.T) {
 		return audiosearch.Metadata{"x": audiosearch.Int(1)}, nil
 	}}
 	for lists, changed := range map[int]int{0: 0, 2: 0, 3: 0, 4: 500, 5: 1000} {
-		require.NoError(t, r.DeleteDataset(t.Context(), org, "d"))
-		_, err := r.CreateDataset(t.Context(), org, "d")
+		require.NoError(t, r.DeleteDataset(t.Context(), org, "", "d"))
+		_, err := r.CreateDataset(t.Context(), org, "", "d")
 		require.NoError(t, err)
 		store.lists = 1000
 		r.sync(folder, nil)
 		store.lists = lists
-		synced, err := r.SyncFolder(t.Context(), org, "d", folder, opts)
+		synced, err := r.SyncFolder(t.Context(), org, "", "d", folder, opts)
 		require.ErrorIs(t, err, errBroken)
 		assert.Equal(t, changed, len(synced.Changed), "%d pages were read", lists)
 	}
@@ -143,16 +143,16 @@ func TestSyncContextEnds(t *testing.T) {
 	db := newMemory(t)
 	store := &failingCatalog{Store: db.AudioSearch(), lists: 1000, puts: 1, then: func() error { cancel(errBroken); return nil }}
 	r := newRigOn(t, db, store, nil)
-	synced, err := r.SyncFolder(ctx, org, "d", many(1700), nil)
+	synced, err := r.SyncFolder(ctx, org, "", "d", many(1700), nil)
 	require.ErrorIs(t, err, errBroken)
 	assert.Len(t, synced.Added, 1000, "the second call of the store was a success")
-	_, err = r.SyncFolder(ctx, org, "d", files("a.mp4"), nil)
+	_, err = r.SyncFolder(ctx, org, "", "d", files("a.mp4"), nil)
 	require.Error(t, err)
 
 	ctx, cancel = context.WithCancelCause(t.Context())
 	store.puts = 1000
 	calls := 0
-	synced, err = r.SyncFolder(ctx, org, "d", many(1700), &audiosearch.SyncOptions{
+	synced, err = r.SyncFolder(ctx, org, "", "d", many(1700), &audiosearch.SyncOptions{
 		Metadata: func(string, fs.FileInfo) (audiosearch.Metadata, error) {
 			if calls++; calls == 600 {
 				cancel(errBroken)

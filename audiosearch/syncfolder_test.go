@@ -27,7 +27,7 @@ func files(paths ...string) fstest.MapFS {
 
 func (r *rig) sync(folder fs.FS, opts *audiosearch.SyncOptions) audiosearch.Synced {
 	r.t.Helper()
-	synced, err := r.SyncFolder(r.t.Context(), org, "d", folder, opts)
+	synced, err := r.SyncFolder(r.t.Context(), org, "", "d", folder, opts)
 	require.NoError(r.t, err)
 	return synced
 }
@@ -52,7 +52,7 @@ func (r *rig) put(id, path, x string) {
 	if x != "" {
 		v.Metadata = audiosearch.Metadata{"x": audiosearch.String(x)}
 	}
-	require.NoError(r.t, r.PutVideos(r.t.Context(), org, "d", v))
+	require.NoError(r.t, r.PutVideos(r.t.Context(), org, "", "d", v))
 }
 
 func base(p string) string { return strings.TrimSuffix(path.Base(p), path.Ext(p)) }
@@ -245,20 +245,20 @@ func TestSyncUnder(t *testing.T) {
 	assert.Contains(t, r.catalog(), "1 callsign.mp4")
 
 	for _, under := range []string{"/", "/a", "a/", ".", "..", "a/../b", "a\x00", "\xff", strings.Repeat("a", 4096)} {
-		_, err := r.SyncFolder(t.Context(), org, "d", files("a.mp4"), &audiosearch.SyncOptions{Under: under})
+		_, err := r.SyncFolder(t.Context(), org, "", "d", files("a.mp4"), &audiosearch.SyncOptions{Under: under})
 		var invalid *audiosearch.ValidationError
 		require.ErrorAs(t, err, &invalid, "%q", under)
 	}
-	_, err := r.SyncFolder(t.Context(), org, "d", nil, nil)
+	_, err := r.SyncFolder(t.Context(), org, "", "d", nil, nil)
 	require.ErrorContains(t, err, "files: must not be nil")
 }
 
 // TestSyncOrganizations: the dataset of another organization stays as it is.
 func TestSyncOrganizations(t *testing.T) {
 	r := newRig(t, nil)
-	_, err := r.CreateDataset(t.Context(), "other", "d")
+	_, err := r.CreateDataset(t.Context(), "other", "", "d")
 	require.NoError(t, err)
-	require.NoError(t, r.PutVideos(t.Context(), "other", "d", audiosearch.Video{ID: "a.mp4", Path: "x.mp4"}))
+	require.NoError(t, r.PutVideos(t.Context(), "other", "", "d", audiosearch.Video{ID: "a.mp4", Path: "x.mp4"}))
 	opts := &audiosearch.SyncOptions{Delete: true, DeleteAll: true}
 	r.sync(files("a.mp4"), opts)
 	assert.Equal(t, audiosearch.Synced{Gone: []string{"a.mp4"}, Deleted: 1}, r.sync(files(), opts))
@@ -266,7 +266,7 @@ func TestSyncOrganizations(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "x.mp4", v.Path)
 	for _, other := range []string{"nobody", "d"} {
-		_, err = r.SyncFolder(t.Context(), other, "d", files("a.mp4"), nil)
+		_, err = r.SyncFolder(t.Context(), other, "", "d", files("a.mp4"), nil)
 		require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 	}
 }
@@ -279,12 +279,12 @@ func TestSyncNothing(t *testing.T) {
 	opts := &audiosearch.SyncOptions{Delete: true}
 	for _, empty := range []fs.FS{files(), files("README"), files("lost+found/.keep")} {
 		for _, o := range []*audiosearch.SyncOptions{nil, opts} {
-			synced, err := r.SyncFolder(t.Context(), org, "d", empty, o)
+			synced, err := r.SyncFolder(t.Context(), org, "", "d", empty, o)
 			require.ErrorIs(t, err, audiosearch.ErrNoFiles)
 			assert.Zero(t, synced)
 		}
 	}
-	synced, err := r.SyncFolder(t.Context(), org, "d", files("other.mp4"), opts)
+	synced, err := r.SyncFolder(t.Context(), org, "", "d", files("other.mp4"), opts)
 	require.ErrorIs(t, err, audiosearch.ErrAllGone)
 	assert.Equal(t, audiosearch.Synced{Gone: []string{"a.mp4", "b.mp4"}}, synced, "nothing was added either")
 	assert.Equal(t, before, r.catalog())

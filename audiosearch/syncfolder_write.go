@@ -103,7 +103,7 @@ func (y *folderSync) remove(ctx context.Context) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		err := y.s.DeleteVideo(ctx, y.org, y.dataset, id)
+		err := y.s.DeleteVideo(ctx, y.org, y.by, y.dataset, id)
 		if err != nil && !errors.Is(err, ErrVideoNotFound) {
 			return err
 		}
@@ -134,7 +134,7 @@ func (b *videoBatch) flush(ctx context.Context) error {
 	if len(b.videos) == 0 {
 		return nil
 	}
-	if err := b.y.s.PutVideos(ctx, b.y.org, b.y.dataset, b.videos...); err != nil {
+	if err := b.y.s.PutVideos(ctx, b.y.org, b.y.by, b.y.dataset, b.videos...); err != nil {
 		return err
 	}
 	for _, v := range b.videos {

@@ -26,9 +26,9 @@ func TestLongVideosHoldUpNobody(t *testing.T) {
 		neighbors := []string{"b", "c"}
 		require.NoError(t, os.WriteFile(filepath.Join(r.dir, "short"), noise(12_000, 3), 0o600))
 		for _, other := range neighbors {
-			_, err := r.CreateDataset(t.Context(), other, "d")
+			_, err := r.CreateDataset(t.Context(), other, "", "d")
 			require.NoError(t, err)
-			require.NoError(t, r.PutVideos(t.Context(), other, "d", audiosearch.Video{ID: "short", Path: "short"}))
+			require.NoError(t, r.PutVideos(t.Context(), other, "", "d", audiosearch.Video{ID: "short", Path: "short"}))
 		}
 		slow := func(context.Context) error {
 			time.Sleep(batch)
@@ -38,7 +38,7 @@ func TestLongVideosHoldUpNobody(t *testing.T) {
 		ingest := func(org string) chan audiosearch.Ingested {
 			came := make(chan audiosearch.Ingested, 1)
 			go func() {
-				in, err := r.Ingest(t.Context(), org, "d")
+				in, err := r.Ingest(t.Context(), org, "", "d")
 				if err != nil || len(in.Problems) > 0 {
 					t.Error(org, in, err)
 				}

@@ -137,7 +137,7 @@ func TestVerdicts(t *testing.T) {
 		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED",
 			how: "CLIENT_ERROR", attempts: 1},
 		"cancelled here": {watch: time.Hour, during: func(b *bench, ctx context.Context) error {
-			_, err := b.Cancel(context.Background(), org, "d", b.id, "")
+			_, err := b.Cancel(context.Background(), org, "", "d", b.id)
 			require.NoError(b.t, err)
 			return untilCut(b, ctx)
 		}, verdict: mortise.Verdict{Kind: mortise.VerdictDone}, state: "TERMINATED",

@@ -167,7 +167,7 @@ func TestDatasetDeletedMeanwhile(t *testing.T) {
 	r := newRig(t, nil)
 	r.video("a", 5000, nil, nil)
 	id := r.start(audiosearch.Query{Class: loud})
-	require.NoError(t, r.DeleteDataset(t.Context(), org, "d"))
+	require.NoError(t, r.DeleteDataset(t.Context(), org, "", "d"))
 	r.drain(10)
 	run, err := r.db.AudioSearch().Run(t.Context(), org, id)
 	require.NoError(t, err)

@@ -108,7 +108,7 @@ func TestSearchOfAnotherOrganization(t *testing.T) {
 func TestSearchOfADeletedDataset(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
 	run := r.start(aSearch(``))
-	require.NoError(t, r.service.DeleteDataset(t.Context(), "acme", "calls"))
+	require.NoError(t, r.service.DeleteDataset(t.Context(), "acme", "", "calls"))
 	for _, q := range soundRequests("calls", run) {
 		requireSentence(t, q.send(r, "full"), http.StatusNotFound, "Dataset not found")
 	}
@@ -264,12 +264,12 @@ func TestSearchAuthorize(t *testing.T) {
 func TestSearchTellsWhoItWas(t *testing.T) {
 	var actors []string
 	r := newSoundRig(t, nil, &audiosearch.Options{Observer: audiosearch.ObserverFunc(func(_ context.Context, o audiosearch.Observation) {
-		actors = append(actors, string(o.Kind)+" "+o.Actor)
+		actors = append(actors, string(o.Kind)+" "+string(o.Actor))
 	})})
 	w := r.as("calls editor", "POST", sound, aSearch(``))
 	require.Equal(t, http.StatusOK, w.Code)
 	run := r.run(strings.Trim(strings.TrimPrefix(w.Body.String(), `{"run_id":`), "}"))
-	require.Equal(t, []any{"acme", "client:calls editor"}, []any{run.Organization, run.Actor})
+	require.Equal(t, []any{"acme", audiosearch.Actor("client:calls editor")}, []any{run.Organization, run.Actor})
 	require.Len(t, r.seen.list, 1)
 	o := r.seen.list[0]
 	require.Equal(t, httpadapter.Operation{Service: "audiosearch", ID: "searchAudioSound", Method: "POST", Pattern: sound}, o.Operation)

@@ -19,7 +19,7 @@ func TestSearchProblemsOfTheService(t *testing.T) {
 	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{describedScorer{}}})
 	require.NoError(t, err)
 	validation := func(problems ...audiosearch.Problem) error { // a real one, with other problems
-		_, err := s.CreateDataset(t.Context(), "acme", "")
+		_, err := s.CreateDataset(t.Context(), "acme", "", "")
 		var failure *audiosearch.ValidationError
 		require.ErrorAs(t, err, &failure)
 		failure.Problems = problems

@@ -45,9 +45,9 @@ func ExampleNewAudioSearch() {
 	check(err)
 	service, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder})
 	check(err)
-	_, err = service.CreateDataset(ctx, "acme", "calls")
+	_, err = service.CreateDataset(ctx, "acme", "", "calls")
 	check(err)
-	check(service.PutVideos(ctx, "acme", "calls", audiosearch.Video{ID: "c1", Path: "nobody.wav", Metadata: audiosearch.Metadata{"line": audiosearch.Int(7)}}))
+	check(service.PutVideos(ctx, "acme", "", "calls", audiosearch.Video{ID: "c1", Path: "nobody.wav", Metadata: audiosearch.Metadata{"line": audiosearch.Int(7)}}))
 	worker, err := audiosearch.NewWorker(service, nil)
 	check(err)
 

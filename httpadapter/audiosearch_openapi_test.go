@@ -44,10 +44,10 @@ func describedAudioSearch(t testing.TB, opts AudioSearchOptions) *Handler {
 	require.NoError(t, err)
 	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{describedScorer{}}, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
-	_, err = s.CreateDataset(t.Context(), "acme", "calls")
+	_, err = s.CreateDataset(t.Context(), "acme", "", "calls")
 	require.NoError(t, err)
 	video := audiosearch.Video{ID: "call-0017", Path: "call-0017.mp4", Metadata: audiosearch.Metadata{"year": audiosearch.Int(2024)}}
-	require.NoError(t, s.PutVideos(t.Context(), "acme", "calls", video))
+	require.NoError(t, s.PutVideos(t.Context(), "acme", "", "calls", video))
 	h, err := NewAudioSearch(s, AuthenticatorFunc(func(*http.Request) (Principal, error) {
 		return Principal{Organization: "acme", Subject: "somebody", Access: authmgmt.FullAccess()}, nil
 	}), &opts)

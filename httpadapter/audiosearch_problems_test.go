@@ -47,7 +47,7 @@ func startOfFilters(filters ...audiosearch.Filter) problemCall {
 // putOf puts a video after one that is fine.
 func putOf(v audiosearch.Video) problemCall {
 	return func(ctx context.Context, s *audiosearch.Service) error {
-		return s.PutVideos(ctx, "acme", "calls", audiosearch.Video{ID: "fine", Path: "fine.mp4"}, v)
+		return s.PutVideos(ctx, "acme", "", "calls", audiosearch.Video{ID: "fine", Path: "fine.mp4"}, v)
 	}
 }
 
@@ -96,7 +96,7 @@ var problemCases = []problemCase{
 	{"the model is no field of the body", startOf(func(q *audiosearch.Query) { q.Model = "other/1" }),
 		"model: is the model of no scorer here, and the dataset has no scores by it", elsewhere},
 	{"a dataset", func(ctx context.Context, s *audiosearch.Service) error {
-		_, err := s.CreateDataset(ctx, "acme", "")
+		_, err := s.CreateDataset(ctx, "acme", "", "")
 		return err
 	}, "id: must not be empty", elsewhere},
 	{"a video", putOf(audiosearch.Video{Metadata: audiosearch.Metadata{"": audiosearch.Int(1)}}),
@@ -109,14 +109,14 @@ var problemCases = []problemCase{
 	{"a video twice", putOf(audiosearch.Video{ID: "fine", Path: "other.mp4"}),
 		"videos[1].id: must not come twice", elsewhere},
 	{"many videos", func(ctx context.Context, s *audiosearch.Service) error {
-		return s.PutVideos(ctx, "acme", "calls", make([]audiosearch.Video, 1001)...)
+		return s.PutVideos(ctx, "acme", "", "calls", make([]audiosearch.Video, 1001)...)
 	}, "videos: must be at most 1000 at a time", elsewhere},
 	{"the best of a stretch", func(ctx context.Context, s *audiosearch.Service) error {
 		_, err := s.Top(ctx, "acme", "calls", "b", time.Second, 0, 0)
 		return err
 	}, "to: must be after from, which must be 0 or more; n: must be 1 to 10000", elsewhere},
 	{"no folder", func(ctx context.Context, s *audiosearch.Service) error {
-		_, err := s.SyncFolder(ctx, "acme", "calls", nil, &audiosearch.SyncOptions{Under: ".."})
+		_, err := s.SyncFolder(ctx, "acme", "", "calls", nil, &audiosearch.SyncOptions{Under: ".."})
 		return err
 	}, "files: must not be nil; " + `under: must be the path of a folder, such as "calls/2024", or empty`, elsewhere},
 	{"a list of runs", func(ctx context.Context, s *audiosearch.Service) error {
@@ -124,7 +124,7 @@ var problemCases = []problemCase{
 		return err
 	}, "limit: must be 1 to 1000; state: is no state of a run", elsewhere},
 	{"a model of nobody", func(ctx context.Context, s *audiosearch.Service) error {
-		return s.UseModel(ctx, "acme", "calls", "other/1")
+		return s.UseModel(ctx, "acme", "", "calls", "other/1")
 	}, "model: is the model of no scorer here, and was never a current one of the dataset", elsewhere},
 }
 
@@ -155,9 +155,9 @@ func TestEveryProblemOfTheServiceIsAnswered(t *testing.T) {
 		Scorers: []audiosearch.Scorer{describedScorer{}}, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
-	_, err = s.CreateDataset(t.Context(), "acme", "calls")
+	_, err = s.CreateDataset(t.Context(), "acme", "", "calls")
 	require.NoError(t, err)
-	require.NoError(t, s.PutVideos(t.Context(), "acme", "calls", withMetadata(audiosearch.Int(2024))))
+	require.NoError(t, s.PutVideos(t.Context(), "acme", "", "calls", withMetadata(audiosearch.Int(2024))))
 	seen := map[string]bool{}
 	for _, c := range problemCases {
 		err := c.call(t.Context(), s)

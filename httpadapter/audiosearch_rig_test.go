@@ -198,7 +198,7 @@ func newSoundRig(t testing.TB, opts *httpadapter.AudioSearchOptions, service *au
 	r.worker, err = audiosearch.NewWorker(r.service, &audiosearch.WorkerOptions{MaxAttempts: 1})
 	require.NoError(t, err)
 	for _, d := range [][2]string{{"acme", "calls"}, {"acme", "bells"}, {"rival", "calls"}, {"rival", "theirs"}} {
-		_, err = r.service.CreateDataset(t.Context(), d[0], d[1])
+		_, err = r.service.CreateDataset(t.Context(), d[0], "", d[1])
 		require.NoError(t, err)
 	}
 	r.video("a", "2024/a.mp4", `{"site":"north","year":2024}`, 0, 1, 0.5)
@@ -218,7 +218,7 @@ func (r *soundRig) video(id, path, metadata string, scores ...float32) {
 	r.t.Helper()
 	m, err := audiosearch.ParseMetadata([]byte(metadata))
 	require.NoError(r.t, err)
-	require.NoError(r.t, r.service.PutVideos(r.t.Context(), "acme", "calls", audiosearch.Video{ID: id, Path: path, Metadata: m}))
+	require.NoError(r.t, r.service.PutVideos(r.t.Context(), "acme", "", "calls", audiosearch.Video{ID: id, Path: path, Metadata: m}))
 	tones := make([]uint16, len(scores))
 	for i, score := range scores {
 		tones[i] = audiosearch.Quantize(score)

@@ -46,7 +46,7 @@ func (a *audioSearchAdapter) cancelRun(c *call) response {
 	if failed := a.authorize(c, dataset); failed != nil {
 		return *failed
 	}
-	run, err := a.service.Cancel(c.r.Context(), c.principal.Organization, dataset, id, c.principal.Subject)
+	run, err := a.service.Cancel(c.r.Context(), c.principal.Organization, audiosearch.Actor(c.principal.Subject), dataset, id)
 	if err != nil {
 		return a.h.fail(c.r, err)
 	}

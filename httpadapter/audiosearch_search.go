@@ -23,7 +23,7 @@ func (a *audioSearchAdapter) search(c *call) response {
 	if failed := a.authorize(c, q.Dataset); failed != nil {
 		return *failed
 	}
-	run, err := a.service.Start(c.r.Context(), c.principal.Organization, c.principal.Subject, q)
+	run, err := a.service.Start(c.r.Context(), c.principal.Organization, audiosearch.Actor(c.principal.Subject), q)
 	if err != nil {
 		return a.h.fail(c.r, err)
 	}

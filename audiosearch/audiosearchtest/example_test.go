@@ -20,11 +20,11 @@ func park(t testing.TB) *audiosearchtest.Fake {
 		"park.mp4": {Heard: map[audiosearch.Class][]float64{dog: {0, 0.2, 0.8, 0.6}}, Keyframes: []time.Duration{0, 5 * time.Second}},
 	}})
 	ctx := context.Background()
-	if _, err := f.CreateDataset(ctx, "acme", "walks"); err != nil {
+	if _, err := f.CreateDataset(ctx, "acme", "", "walks"); err != nil {
 		panic(err)
 	}
 	video := audiosearch.Video{ID: "park", Path: "park.mp4", Metadata: audiosearch.Metadata{"town": audiosearch.String("Ulm")}}
-	if err := f.PutVideos(ctx, "acme", "walks", video); err != nil {
+	if err := f.PutVideos(ctx, "acme", "", "walks", video); err != nil {
 		panic(err)
 	}
 	return f
@@ -58,7 +58,7 @@ func ExampleNew() {
 	// TERMINATED SUCCESS
 	// park 4s to 14s: 0.8, picture at 5s
 	// park 6s to 16s: 0.6, picture at 5s
-	// started begun ingesting ingested terminated
+	// dataset_created started begun ingesting ingested terminated
 }
 
 func ExampleFake_Break() {
@@ -91,7 +91,7 @@ func ExampleSounds() {
 	f := park(t)
 	ctx := context.Background()
 	search := func() {
-		if _, err := f.Ingest(ctx, "acme", "walks"); err != nil {
+		if _, err := f.Ingest(ctx, "acme", "", "walks"); err != nil {
 			panic(err)
 		}
 		found, err := f.Search(ctx, "acme", "ada", audiosearch.Query{Dataset: "walks", Class: dog, Limit: 1, MinScore: 0.5})

@@ -44,7 +44,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	classes, err := f.Classes(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []audiosearch.Class{"Bark", dog}, classes)
-	_, err = f.CreateDataset(t.Context(), "acme", "d")
+	_, err = f.CreateDataset(t.Context(), "acme", "", "d")
 	require.NoError(t, err)
 	_, err = f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Cat"})
 	var invalid *audiosearch.ValidationError
@@ -107,7 +107,7 @@ func TestFakeIsSafeForConcurrentUse(t *testing.T) {
 			for n := range 15 {
 				path := fmt.Sprint(i, "-", n, ".mp4")
 				f.Sounds.Record(path, audiosearchtest.Tape{Heard: map[audiosearch.Class][]float64{dog: {1}}})
-				assert.NoError(t, f.PutVideos(t.Context(), "acme", "walks", audiosearch.Video{ID: path, Path: path}))
+				assert.NoError(t, f.PutVideos(t.Context(), "acme", "", "walks", audiosearch.Video{ID: path, Path: path}))
 				_, err := f.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "walks", Class: dog})
 				assert.NoError(t, err)
 				f.Advance(time.Millisecond)
@@ -128,7 +128,7 @@ func TestSounds(t *testing.T) {
 	f.Sounds.Record("long.mp4", audiosearchtest.Tape{Duration: 10 * time.Hour, Heard: map[audiosearch.Class][]float64{dog: append(make([]float64, 17_000), 1)}})
 	f.Sounds.Record("locked.mp4", audiosearchtest.Tape{Err: errors.New("the disk is away")})
 	for _, id := range []string{"long", "locked", "nowhere"} {
-		require.NoError(t, f.PutVideos(t.Context(), "acme", "walks", audiosearch.Video{ID: id, Path: id + ".mp4"}))
+		require.NoError(t, f.PutVideos(t.Context(), "acme", "", "walks", audiosearch.Video{ID: id, Path: id + ".mp4"}))
 	}
 	found, err := f.Search(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "walks", Class: dog, MinScore: 1})
 	require.NoError(t, err)
@@ -140,7 +140,7 @@ func TestSounds(t *testing.T) {
 	assert.Contains(t, found.Problems[1].Message, "Sounds.Record")
 
 	f.Sounds.Erase("park.mp4")
-	ingested, err := f.Ingest(t.Context(), "acme", "walks")
+	ingested, err := f.Ingest(t.Context(), "acme", "", "walks")
 	require.NoError(t, err)
 	assert.Len(t, ingested.Problems, 3)
 	assert.Equal(t, 1, ingested.Unchanged)

@@ -176,18 +176,18 @@ var runListRules = []rule{
 			runs := make(map[string]audiosearch.Run)
 			for _, actor := range exactNames {
 				r := plainRun(orgA, 0)
-				r.Actor = actor
+				r.Actor = audiosearch.Actor(actor)
 				runs[actor] = s.createRun(t, r)
 			}
 			for actor, r := range runs {
 				for _, q := range []audiosearch.RunQuery{{}, {Open: true}, {Dataset: setA}} {
-					q.Actor = actor
+					q.Actor = audiosearch.Actor(actor)
 					require.Equal(t, []int64{r.ID}, runIDs(s.listRuns(t, orgA, q)), "runs of %q", actor)
 				}
 			}
 			given := runs[exactNames[0]]
 			s.updateRun(t, given, func(r *audiosearch.Run) { r.Actor = "bob" })
-			require.Empty(t, s.listRuns(t, orgA, audiosearch.RunQuery{Actor: exactNames[0]}))
+			require.Empty(t, s.listRuns(t, orgA, audiosearch.RunQuery{Actor: audiosearch.Actor(exactNames[0])}))
 			require.Equal(t, []int64{given.ID}, runIDs(s.listRuns(t, orgA, audiosearch.RunQuery{Actor: "bob"})))
 		}},
 
@@ -256,7 +256,7 @@ var runListRules = []rule{
 			for range 200 {
 				r := plainRun(orgA, time.Duration(random.IntN(60))*time.Microsecond)
 				r.Organization = []string{orgA, orgB}[random.IntN(2)]
-				r.Actor = []string{"alice", "bob", "eve"}[random.IntN(3)]
+				r.Actor = []audiosearch.Actor{"alice", "bob", "eve"}[random.IntN(3)]
 				r.Query.Dataset = []string{setA, setB}[random.IntN(2)]
 				r.State = states[random.IntN(len(states))]
 				runs = append(runs, s.createRun(t, r))
@@ -300,7 +300,7 @@ var runListRules = []rule{
 			for _, q := range []audiosearch.RunQuery{
 				{}, {Open: true}, {State: audiosearch.StatePending}, {Dataset: setA}, {Actor: "alice"},
 			} {
-				org := orgA + q.Dataset + q.Actor + string(q.State)
+				org := orgA + q.Dataset + string(q.Actor) + string(q.State)
 				if q.Open {
 					org = orgB
 				}

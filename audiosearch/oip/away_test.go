@@ -70,9 +70,9 @@ func newService(t *testing.T, seconds int, scorer audiosearch.Scorer) *audiosear
 	f := audiosearchtest.New(t, &audiosearchtest.Options{Service: audiosearch.Options{
 		Scorers: []audiosearch.Scorer{scorer}, Media: steps{}, Files: folder, Part: 10 * time.Second,
 	}})
-	_, err = f.CreateDataset(t.Context(), "acme", "d")
+	_, err = f.CreateDataset(t.Context(), "acme", "", "d")
 	require.NoError(t, err)
-	require.NoError(t, f.PutVideos(t.Context(), "acme", "d", audiosearch.Video{ID: "a", Path: "a"}))
+	require.NoError(t, f.PutVideos(t.Context(), "acme", "", "d", audiosearch.Video{ID: "a", Path: "a"}))
 	return f
 }
 

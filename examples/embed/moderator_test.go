@@ -29,10 +29,10 @@ func TestModerator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := service.CreateDataset(t.Context(), "acme", recordings); err != nil {
+	if _, err := service.CreateDataset(t.Context(), "acme", "", recordings); err != nil {
 		t.Fatal(err)
 	}
-	err = service.PutVideos(t.Context(), "acme", recordings,
+	err = service.PutVideos(t.Context(), "acme", "", recordings,
 		audiosearch.Video{ID: "waiting", Path: "waiting.wav"}, audiosearch.Video{ID: "dialing", Path: "dialing.wav"})
 	if err != nil {
 		t.Fatal(err)

@@ -37,10 +37,10 @@ func Example_sounds() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := service.CreateDataset(ctx, "acme", "calls"); err != nil {
+	if _, err := service.CreateDataset(ctx, "acme", "", "calls"); err != nil {
 		log.Fatal(err)
 	}
-	if err := service.PutVideos(ctx, "acme", "calls", audiosearch.Video{ID: "1", Path: "call.wav", Metadata: audiosearch.Metadata{"line": audiosearch.Int(7)}}); err != nil {
+	if err := service.PutVideos(ctx, "acme", "", "calls", audiosearch.Video{ID: "1", Path: "call.wav", Metadata: audiosearch.Metadata{"line": audiosearch.Int(7)}}); err != nil {
 		log.Fatal(err)
 	}
 	server := httptest.NewServer(host)

@@ -59,7 +59,7 @@ func TestIngestionTriesAgain(t *testing.T) {
 		time.Sleep(pauses)
 		synctest.Wait()
 		for range 2 { // each is told once, however often it is looked at
-			if _, err := s.audio.service.Ingest(ctx, "acme", "d"); err != nil {
+			if _, err := s.audio.service.Ingest(ctx, "acme", "", "d"); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -24,7 +24,7 @@ func (a *audioService) applyDocument(ctx context.Context, doc *document) error {
 }
 
 func (a *audioService) applyDataset(ctx context.Context, doc *document, org string, d *datasetDoc) error {
-	_, err := a.service.EnsureDataset(ctx, org, d.id)
+	_, err := a.service.EnsureDataset(ctx, org, audiosearch.Actor(provisioner.Actor), d.id)
 	if err == nil {
 		err = a.addVideos(ctx, org, d)
 	}
@@ -57,7 +57,7 @@ func (a *audioService) addVideos(ctx context.Context, org string, d *datasetDoc)
 		}
 	}
 	for some := range slices.Chunk(missing, audiosearch.MaxVideos) {
-		if err := a.service.PutVideos(ctx, org, d.id, some...); err != nil {
+		if err := a.service.PutVideos(ctx, org, audiosearch.Actor(provisioner.Actor), d.id, some...); err != nil {
 			return err
 		}
 	}

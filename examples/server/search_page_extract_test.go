@@ -74,7 +74,7 @@ func (r *extractRig) record(org string, frequency float64, at time.Time) {
 func (r *extractRig) score() {
 	r.t.Helper()
 	for _, org := range organizations {
-		got, err := r.s.audio.service.Ingest(r.t.Context(), org, "d")
+		got, err := r.s.audio.service.Ingest(r.t.Context(), org, "", "d")
 		if err != nil || len(got.Problems) > 0 {
 			r.t.Fatal(err, got.Problems)
 		}

@@ -124,7 +124,7 @@ func (p *searchPage) start(w http.ResponseWriter, r *http.Request, who httpadapt
 	if !p.allowed(w, r, who, authmgmt.ActionSearchSound, q.Dataset) {
 		return
 	}
-	run, err := p.service.Start(r.Context(), who.Organization, who.Subject, q)
+	run, err := p.service.Start(r.Context(), who.Organization, audiosearch.Actor(who.Subject), q)
 	var invalid *audiosearch.ValidationError
 	switch {
 	case err == nil:

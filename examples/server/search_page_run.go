@@ -291,7 +291,7 @@ func (p *searchPage) cancel(w http.ResponseWriter, r *http.Request, who httpadap
 	if !ok {
 		return
 	}
-	if _, err := p.service.Cancel(r.Context(), who.Organization, run.Query.Dataset, run.ID, who.Subject); err != nil && !errors.Is(err, audiosearch.ErrFinished) {
+	if _, err := p.service.Cancel(r.Context(), who.Organization, audiosearch.Actor(who.Subject), run.Query.Dataset, run.ID); err != nil && !errors.Is(err, audiosearch.ErrFinished) {
 		p.fail(w, r, err)
 		return
 	}

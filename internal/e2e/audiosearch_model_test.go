@@ -179,7 +179,7 @@ func TestModelHearsAllClasses(t *testing.T) {
 		videos = append(videos, audiosearch.Video{ID: f.name, Path: f.name})
 	}
 	require.NoError(t, db.AudioSearch().PutVideos(t.Context(), "o", "d", videos))
-	in, err := service.Ingest(t.Context(), "o", "d")
+	in, err := service.Ingest(t.Context(), "o", "", "d")
 	require.NoError(t, err)
 	require.Equal(t, len(files), in.Scored)
 	require.Empty(t, in.Problems)

@@ -109,7 +109,7 @@ func scoreVideos(file string) (err error) {
 	}
 	s.at("begin, and see %d", len(seen))
 	s.free = os.Getenv("E2E_SCORE_FREE") != ""
-	in, err := service.Ingest(ctx, "o", "d")
+	in, err := service.Ingest(ctx, "o", "", "d")
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func newMatrixRig(t *testing.T, stores matrixStores) *matrixRig {
 		Name: "persons", Columns: []vault.Column{{Name: "name", Tokenization: vault.Deterministic, Mask: "1*1"}},
 	}}})
 	require.NoError(t, err)
-	_, err = r.audio.CreateDataset(t.Context(), "acme", "d1")
+	_, err = r.audio.CreateDataset(t.Context(), "acme", "", "d1")
 	require.NoError(t, err)
 	return r
 }

@@ -116,9 +116,9 @@ func TestOIPSearch(t *testing.T) {
 	service := audiosearchtest.New(t, &audiosearchtest.Options{Service: audiosearch.Options{
 		Scorers: []audiosearch.Scorer{remote}, Media: media, Files: folder,
 	}})
-	_, err = service.CreateDataset(t.Context(), "acme", "d")
+	_, err = service.CreateDataset(t.Context(), "acme", "", "d")
 	require.NoError(t, err)
-	require.NoError(t, service.PutVideos(t.Context(), "acme", "d", audiosearch.Video{ID: "speech", Path: "speech.wav"}))
+	require.NoError(t, service.PutVideos(t.Context(), "acme", "", "d", audiosearch.Video{ID: "speech", Path: "speech.wav"}))
 	search := func() audiosearch.Run {
 		run, err := service.Start(t.Context(), "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Speech", Limit: 100})
 		require.NoError(t, err)

@@ -82,11 +82,11 @@ func newSearchAPI(t *testing.T) *searchAPI {
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.service, nil)
 	require.NoError(t, err)
-	_, err = r.service.CreateDataset(t.Context(), "acme", "calls")
+	_, err = r.service.CreateDataset(t.Context(), "acme", "", "calls")
 	require.NoError(t, err)
 	metadata, err := audiosearch.ParseMetadata([]byte(`{"site":"north","year":2024,"big":1e300,"transferred":false,"note":null}`))
 	require.NoError(t, err)
-	require.NoError(t, r.service.PutVideos(t.Context(), "acme", "calls", audiosearch.Video{ID: "a", Path: "a.mp4", Metadata: metadata}))
+	require.NoError(t, r.service.PutVideos(t.Context(), "acme", "", "calls", audiosearch.Video{ID: "a", Path: "a.mp4", Metadata: metadata}))
 	require.NoError(t, r.store.PutScoring(t.Context(), "acme", "calls", "a", "a.mp4", audiosearch.Scoring{
 		Model: "stored", Duration: 12 * time.Second, Window: 10 * time.Second, Hop: 2 * time.Second, Windows: 2, Classes: []audiosearch.Class{silence},
 	}, [][]uint16{{65535, 1}}))

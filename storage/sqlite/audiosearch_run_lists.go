@@ -52,7 +52,7 @@ func listRuns(org string, q *audiosearch.RunQuery) (statement string, args []any
 		index = "audiosearch_runs_dataset"
 	}
 	if q.Actor != "" {
-		and("actor = " + bind(q.Actor))
+		and("actor = " + bind(string(q.Actor)))
 		index = "audiosearch_runs_actor"
 	}
 	if q.Open || q.State != "" && q.State != audiosearch.StateTerminated {

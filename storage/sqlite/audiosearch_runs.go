@@ -210,7 +210,7 @@ func requestArgs(r *audiosearch.Run) ([]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: write the query of a run: %w", err)
 	}
-	return []any{r.Actor, string(query), r.Query.Dataset}, nil
+	return []any{string(r.Actor), string(query), r.Query.Dataset}, nil
 }
 
 // runArgs returns the values of runChanges. They hold nothing that the caller could change.
@@ -224,7 +224,7 @@ func runArgs(r *audiosearch.Run) []any {
 // scanRun reads a row of runColumns.
 func scanRun(r *row, run *audiosearch.Run) (err error) {
 	*run = audiosearch.Run{
-		ID: cell[int64](r, 0), Organization: r.text(1), CreatedAt: r.moment(2), Actor: r.text(3),
+		ID: cell[int64](r, 0), Organization: r.text(1), CreatedAt: r.moment(2), Actor: audiosearch.Actor(r.text(3)),
 		State: audiosearch.State(r.text(6)), Termination: audiosearch.Termination(r.text(7)),
 		Message: r.text(8), Done: r.number(9), Total: r.number(10), Attempts: r.number(11),
 		UpdatedAt: r.moment(12), StartedAt: r.moment(13), FinishedAt: r.moment(14),
