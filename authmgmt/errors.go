@@ -19,6 +19,8 @@ var (
 	ErrNotFound = errors.New("authmgmt: not found")
 	// ErrExists: the ID is taken, or was, or the secret is stored already. IDs are not given twice.
 	ErrExists = errors.New("authmgmt: already exists")
+	// ErrDeleted: the organization was deleted. Nothing can be made in it any more.
+	ErrDeleted = errors.New("authmgmt: the organization was deleted, and its ID is not given again; use another ID")
 	// ErrPendingInvitation: the email address has a pending invitation. Resend or cancel that one.
 	ErrPendingInvitation = errors.New("authmgmt: the email address has a pending invitation")
 	// ErrForbidden: the change would give or take away more than the caller holds. Ask
@@ -189,7 +191,7 @@ func quoted(names []string) string {
 }
 
 // sentinels are the errors of a store that mean what they say.
-var sentinels = []error{ErrNotFound, ErrExists, ErrPendingInvitation, ErrUnavailable}
+var sentinels = []error{ErrNotFound, ErrExists, ErrDeleted, ErrPendingInvitation, ErrUnavailable}
 
 // unavailable marks a backend's failure. Sentinels pass as they are.
 func unavailable(what string, err error) error {

@@ -82,7 +82,8 @@ func oneWins(t *testing.T, errs []error, sentinel error) int {
 // sentinels are the errors that say something else than "unavailable".
 func sentinels() []error {
 	return []error{
-		authmgmt.ErrNotFound, authmgmt.ErrExists, authmgmt.ErrPendingInvitation, authmgmt.ErrForbidden, authmgmt.ErrRBACDisabled,
+		authmgmt.ErrNotFound, authmgmt.ErrExists, authmgmt.ErrDeleted, authmgmt.ErrPendingInvitation, authmgmt.ErrForbidden,
+		authmgmt.ErrRBACDisabled,
 		authmgmt.ErrInvalidClient, authmgmt.ErrInvalidToken, authmgmt.ErrNotAdmitted, authmgmt.ErrGrantPending, authmgmt.ErrUnattended,
 		authmgmt.ErrWrongKey,
 	}

@@ -19,6 +19,7 @@ type document struct {
 	file          string      // as the operator named it
 	exposed       fs.FileMode // of the file, if others can read it; else 0
 	organizations []organizationDoc
+	deleted       deletedNotes
 }
 
 type organizationDoc struct {

@@ -93,33 +93,46 @@ func (a *authmgmtService) checkClient(ctx context.Context, doc *document, org st
 // document revokes, and what has ended is not revived.
 func (a *authmgmtService) applyDocument(ctx context.Context, doc *document) error {
 	for _, org := range doc.organizations {
-		if err := a.service.SetRBAC(ctx, org.id, provisioner, org.rbac); err != nil {
-			return fmt.Errorf("provision an organization: %w", err)
+		err := a.applyOrganization(ctx, doc, &org)
+		if errors.Is(err, authmgmt.ErrDeleted) {
+			doc.noteDeleted(org.id, "")
+			continue
 		}
-		for _, t := range org.accessTokens {
-			if err := a.applyToken(ctx, doc, org.id, &t); err != nil {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *authmgmtService) applyOrganization(ctx context.Context, doc *document, org *organizationDoc) error {
+	if err := a.service.SetRBAC(ctx, org.id, provisioner, org.rbac); err != nil {
+		return fmt.Errorf("provision an organization: %w", err)
+	}
+	for _, t := range org.accessTokens {
+		if err := a.applyToken(ctx, doc, org.id, &t); err != nil {
+			return err
+		}
+	}
+	for _, c := range org.clients {
+		_, err := a.service.ImportClient(ctx, org.id, provisioner, authmgmt.NewClient{
+			ID: c.id, Name: c.name, Roles: c.roles, FullAccess: len(c.roles) == 0,
+		}, c.secret)
+		if errors.Is(err, authmgmt.ErrExists) {
+			if err := a.checkClient(ctx, doc, org.id, &c); err != nil {
 				return err
 			}
+		} else if err != nil {
+			return fmt.Errorf("provision the client at %s: %w", c.place, err)
 		}
-		for _, c := range org.clients {
-			_, err := a.service.ImportClient(ctx, org.id, provisioner, authmgmt.NewClient{
-				ID: c.id, Name: c.name, Roles: c.roles, FullAccess: len(c.roles) == 0,
-			}, c.secret)
-			if errors.Is(err, authmgmt.ErrExists) {
-				if err := a.checkClient(ctx, doc, org.id, &c); err != nil {
-					return err
-				}
-			} else if err != nil {
-				return fmt.Errorf("provision the client at %s: %w", c.place, err)
-			}
-		}
-		for _, i := range org.invitations {
-			_, err := a.service.ImportInvitation(ctx, org.id, provisioner, authmgmt.NewInvitation{
-				ID: i.id, Inviter: i.inviter, Email: i.email, Name: i.name, Roles: i.roles, FullAccess: len(i.roles) == 0, Lifetime: i.expires,
-			})
-			if err != nil && !errors.Is(err, authmgmt.ErrExists) {
-				return fmt.Errorf("provision the invitation at %s: %w", i.place, err)
-			}
+	}
+	for _, i := range org.invitations {
+		_, err := a.service.ImportInvitation(ctx, org.id, provisioner, authmgmt.NewInvitation{
+			ID: i.id, Inviter: i.inviter, Email: i.email, Name: i.name,
+			Roles: i.roles, FullAccess: len(i.roles) == 0, Lifetime: i.expires,
+		})
+		if err != nil && !errors.Is(err, authmgmt.ErrExists) {
+			return fmt.Errorf("provision the invitation at %s: %w", i.place, err)
 		}
 	}
 	return nil
