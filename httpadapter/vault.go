@@ -108,13 +108,3 @@ func (a *vaultAdapter) checked(c *call, wrong *problem) *response {
 }
 
 func (c *call) vaultID() string { return c.r.PathValue("vaultID") }
-
-// noName stands for a name that is there and empty, which no table, column or group has. Package vault takes "" for one that is not there.
-const noName = "\x00"
-
-func nameOr(text string) string {
-	if text == "" {
-		return noName
-	}
-	return text
-}

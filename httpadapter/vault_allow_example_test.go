@@ -41,7 +41,7 @@ func ExampleAllowByAccess() {
 		log.Fatal(err)
 	}
 	stored, err := values.Insert(ctx, "acme", "setup", "customers", []vault.Item{
-		{Table: "persons", Column: "email", Value: vault.NewValue("ada@example.com")},
+		{Place: vault.InColumn("persons", "email"), Value: vault.NewValue("ada@example.com")},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -78,7 +78,7 @@ func benchVault(b *testing.B) (http.Handler, string) {
 	body.WriteString(`{"tokenizationParameters":[`)
 	for i := range items {
 		value := fmt.Sprintf("person.%04d@example.com", i)
-		items[i] = vault.Item{Table: "persons", Column: "email", Value: vault.NewValue(value)}
+		items[i] = vault.Item{Place: vault.InColumn("persons", "email"), Value: vault.NewValue(value)}
 		if i > 0 {
 			body.WriteByte(',')
 		}

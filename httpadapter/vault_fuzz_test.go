@@ -85,9 +85,9 @@ func FuzzTokenizationParameters(f *testing.F) {
 			fine = fine && hasValue && len(value) <= fuzzValue && hasTable == hasColumn && hasTable != hasGroup
 			it := vault.Item{Value: vault.NewValue(value)}
 			if hasGroup {
-				it.Group = nameOr(group)
+				it.Place = vault.InGroup(group)
 			} else {
-				it.Table, it.Column = nameOr(table), nameOr(column)
+				it.Place = vault.InColumn(table, column)
 			}
 			want = append(want, it)
 		}
@@ -151,7 +151,7 @@ func FuzzRecords(f *testing.F) {
 			at := got.fields[i]
 			fields := records[at.record].(map[string]any)["fields"].(map[string]any)
 			require.Equal(t, fields[at.name], it.Value.Reveal())
-			require.Equal(t, vault.Item{Table: "persons", Column: nameOr(at.name), Value: it.Value}, it)
+			require.Equal(t, vault.Item{Place: vault.InColumn("persons", at.name), Value: it.Value}, it)
 			tokens[i] = it.Value.Reveal()
 		}
 		// With the values for tokens, the answer is the request.

@@ -24,7 +24,7 @@ type recordField struct {
 
 // insertRecords stores the values of records, all or none.
 func (a *vaultAdapter) insertRecords(c *call) response {
-	in, wrong := a.readRecords(c.body, nameOr(c.r.PathValue("table")))
+	in, wrong := a.readRecords(c.body, c.r.PathValue("table"))
 	if failed := a.checked(c, wrong); failed != nil {
 		return *failed
 	}
@@ -56,7 +56,7 @@ func (a *vaultAdapter) readRecords(body []byte, table string) (*records, *proble
 	}
 	in.items = make([]vault.Item, len(in.fields))
 	for i, v := range vault.Values(in.values) {
-		in.items[i] = vault.Item{Table: table, Column: nameOr(in.fields[i].name), Value: v}
+		in.items[i] = vault.Item{Place: vault.InColumn(table, in.fields[i].name), Value: v}
 	}
 	return in, b.problem()
 }

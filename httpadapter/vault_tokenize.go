@@ -67,9 +67,9 @@ func (b *batchReader) item(i int, item strictjson.Value) (it vault.Item, value s
 	case hasGroup && (hasTable || hasColumn):
 		b.refuse(i, "", reasonTwoPlaces, "Give either columnGroup, or table and column, not both.")
 	case hasGroup:
-		it.Group = nameOr(group)
+		it.Place = vault.InGroup(group)
 	case hasTable && hasColumn:
-		it.Table, it.Column = nameOr(table), nameOr(column)
+		it.Place = vault.InColumn(table, column)
 	case hasTable || hasColumn:
 		b.refuse(i, "", reasonHalfPlace, "Give both table and column, or columnGroup in their place.")
 	default:

@@ -35,8 +35,8 @@ var (
 	ErrTokenNotFound = errors.New("vault: no such token")
 	// ErrFormat: the value does not fit the format of its column.
 	ErrFormat = errors.New("vault: the value does not fit the column's format")
-	// ErrInvalid: an item is not well formed: it has no value, or says where it belongs
-	// in no way, by halves, or in two ways, or names a redaction that does not exist.
+	// ErrInvalid: an item is not well formed: it has no value or no place, or names a
+	// redaction that does not exist.
 	ErrInvalid = errors.New("vault: the item is not well formed")
 	// ErrTooLong: a value is over Options.MaxValue.
 	ErrTooLong = errors.New("vault: the value is too long")

@@ -20,9 +20,9 @@ func ExampleService_Stats() {
 		panic(err)
 	}
 	tokens, err := s.Insert(ctx, "acme", "shop", "v1", []vault.Item{
-		{Table: "persons", Column: "email", Value: vault.NewValue("ada@example.com")},
-		{Table: "persons", Column: "email", Value: vault.NewValue("bob@example.com")},
-		{Table: "persons", Column: "card", Value: vault.NewValue("4111111111111111")},
+		{Place: vault.InColumn("persons", "email"), Value: vault.NewValue("ada@example.com")},
+		{Place: vault.InColumn("persons", "email"), Value: vault.NewValue("bob@example.com")},
+		{Place: vault.InColumn("persons", "card"), Value: vault.NewValue("4111111111111111")},
 	})
 	if err != nil {
 		panic(err)

@@ -51,7 +51,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	card := []vault.Item{{Table: "persons", Column: "card", Value: vault.NewValue("4111111111111111")}}
+	card := []vault.Item{{Place: vault.InColumn("persons", "card"), Value: vault.NewValue("4111111111111111")}}
 	_, err = s.Tokenize(ctx, "acme", "v1", card)
 	fmt.Println(err)
 
@@ -90,13 +90,13 @@ func ExampleService_Import() {
 		return
 	}
 	page := []vault.ImportItem{
-		{Item: vault.Item{Table: "persons", Column: "email", Value: vault.NewValue("ada@example.com")}, Token: "mail_q3f6yzk2n7w4j5x2m6t7b3c5aa"},
-		{Item: vault.Item{Table: "persons", Column: "email", Value: vault.NewValue("bob@example.com")}, Token: "mail_7b3c5q3f6yzk2n7w4j5x2m6taa"},
+		{Item: vault.Item{Place: vault.InColumn("persons", "email"), Value: vault.NewValue("ada@example.com")}, Token: "mail_q3f6yzk2n7w4j5x2m6t7b3c5aa"},
+		{Item: vault.Item{Place: vault.InColumn("persons", "email"), Value: vault.NewValue("bob@example.com")}, Token: "mail_7b3c5q3f6yzk2n7w4j5x2m6taa"},
 	}
 	fmt.Println(s.Import(ctx, "acme", "mover", "v1", page))
 	fmt.Println(s.Import(ctx, "acme", "mover", "v1", page))
 
-	tokens, err := s.Tokenize(ctx, "acme", "v1", []vault.Item{{Group: "emails", Value: vault.NewValue("bob@example.com")}})
+	tokens, err := s.Tokenize(ctx, "acme", "v1", []vault.Item{{Place: vault.InGroup("emails"), Value: vault.NewValue("bob@example.com")}})
 	fmt.Println(tokens, err)
 
 	page[1].Token = "mail_another3f6yzk2n7w4j5x2m6ta"
@@ -122,7 +122,7 @@ func Example_rotation() {
 		fmt.Println(err)
 		return
 	}
-	ada := []vault.Item{{Table: "persons", Column: "email", Value: vault.NewValue("ada@example.com")}}
+	ada := []vault.Item{{Place: vault.InColumn("persons", "email"), Value: vault.NewValue("ada@example.com")}}
 	inserted, err := before.Insert(ctx, "acme", "shop", "v1", ada)
 	if err != nil {
 		fmt.Println(err)
@@ -219,7 +219,7 @@ func ExampleObserver() {
 		return
 	}
 	_, _ = s.CreateVault(ctx, "acme", "ops", "v1", exampleSchema)
-	_, _ = s.Tokenize(ctx, "acme", "v1", []vault.Item{{Group: "emails", Value: vault.NewValue("ada@example.com")}})
+	_, _ = s.Tokenize(ctx, "acme", "v1", []vault.Item{{Place: vault.InGroup("emails"), Value: vault.NewValue("ada@example.com")}})
 	// Output:
 	// vault_created acme v1 1 <nil>
 	// tokenized acme v1 1 item 0: vault: the value has no token

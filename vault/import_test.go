@@ -63,7 +63,7 @@ func TestImport(t *testing.T) {
 	var want []vault.AuditToken
 	for i, it := range items {
 		tokens, values = append(tokens, it.Token), append(values, it.Value.Reveal())
-		if scope := it.Table + "." + it.Column; i < len(items)-1 {
+		if scope := it.Place.String(); i < len(items)-1 {
 			want = append(want, vault.AuditToken{Token: it.Token, Scope: map[string]string{"persons.email": "emails", "orders.contact": "emails"}[scope]})
 			if want[i].Scope == "" {
 				want[i].Scope = scope
@@ -82,7 +82,7 @@ func TestImport(t *testing.T) {
 		require.Equal(t, want, e.Tokens)
 		require.Equal(t, values, reveal(t, r.Service, tokens...))
 		for i, it := range items {
-			if it.Column == "diary" {
+			if it.Place == vault.InColumn("persons", "diary") {
 				continue
 			}
 			require.Equal(t, tokens[i:i+1], tokenize(t, r.Service, []vault.Item{it.Item}))
@@ -120,7 +120,7 @@ func TestImportRefuses(t *testing.T) {
 		at    []int
 	}{
 		"a column group":             {[]vault.ImportItem{grouped, good}, vault.ErrInvalid, []int{0}},
-		"no value":                   {[]vault.ImportItem{good, {Item: vault.Item{Table: "persons", Column: "name"}, Token: uuidB}}, vault.ErrInvalid, []int{1}},
+		"no value":                   {[]vault.ImportItem{good, {Item: vault.Item{Place: vault.InColumn("persons", "name")}, Token: uuidB}}, vault.ErrInvalid, []int{1}},
 		"no place":                   {[]vault.ImportItem{{Item: vault.Item{Value: vault.NewValue("x")}, Token: uuidB}}, vault.ErrInvalid, []int{0}},
 		"no token":                   {[]vault.ImportItem{name("x", ""), good, name("y", "")}, vault.ErrInvalid, []int{0, 2}},
 		"a token that is none":       {[]vault.ImportItem{name("x", strings.Repeat("t", 256)), name("y", "\xff"), name("z", "a\x00")}, vault.ErrInvalid, []int{0, 1, 2}},

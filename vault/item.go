@@ -2,34 +2,56 @@ package vault
 
 import "fmt"
 
-// Item is a value and where it belongs: to a column group, or to a column of a table. A name that is empty is not given.
+// Item is a value and where it belongs.
 type Item struct {
-	Table  string
-	Column string
-	Group  string
-	Value  Value
+	Place Place
+	Value Value
+}
+
+// Place is where a value belongs: [InColumn] or [InGroup]. The zero value is no place.
+type Place struct {
+	kind  placeKind
+	table string // of a column
+	name  string // of the column or the group
+}
+
+type placeKind uint8
+
+const (
+	noPlace placeKind = iota
+	columnPlace
+	groupPlace
+)
+
+// InColumn is a column of a table.
+func InColumn(table, column string) Place { return Place{columnPlace, table, column} }
+
+// InGroup is a column group, as Tokenize takes it: whichever of its columns the value is
+// in.
+func InGroup(group string) Place { return Place{kind: groupPlace, name: group} }
+
+// String names the column with its table, "persons.email", or the group.
+func (p Place) String() string {
+	if p.kind == columnPlace {
+		return p.table + "." + p.name
+	}
+	return p.name
 }
 
 // The ways in which an item is not well formed.
 var (
 	errNoValue   = fmt.Errorf("%w: give it a value", ErrInvalid)
-	errNoPlace   = fmt.Errorf("%w: give either a column group, or table and column", ErrInvalid)
-	errHalfPlace = fmt.Errorf("%w: table and column go together", ErrInvalid)
-	errTwoPlaces = fmt.Errorf("%w: give a column group, or table and column, not both", ErrInvalid)
+	errNoPlace   = fmt.Errorf("%w: give it a place, InColumn or InGroup", ErrInvalid)
 	errRedaction = fmt.Errorf("%w: ask for %q, %q or %q", ErrInvalid, Redacted, Masked, PlainText)
-	errGroup     = fmt.Errorf("%w: an insertion names table and column, not a column group", ErrInvalid)
+	errGroup     = fmt.Errorf("%w: the place must be a column, not a column group", ErrInvalid)
 )
 
 func (it *Item) check(maxValue int) error {
 	switch {
 	case it.Value.IsZero():
 		return errNoValue
-	case it.Group != "" && (it.Table != "" || it.Column != ""):
-		return errTwoPlaces
-	case it.Group == "" && it.Table == "" && it.Column == "":
+	case it.Place.kind == noPlace:
 		return errNoPlace
-	case it.Group == "" && (it.Table == "" || it.Column == ""):
-		return errHalfPlace
 	case len(it.Value.Reveal()) > maxValue:
 		return fmt.Errorf("%w: %d bytes are the most", ErrTooLong, maxValue)
 	}
@@ -44,7 +66,7 @@ func (s *Service) checkItems(items []Item, insertion bool) error {
 	var errs itemErrors
 	for i := range items {
 		err := items[i].check(s.opts.MaxValue)
-		if err == nil && insertion && items[i].Group != "" {
+		if err == nil && insertion && items[i].Place.kind == groupPlace {
 			err = errGroup
 		}
 		if err != nil {
@@ -89,8 +111,8 @@ func resolveItems(k *knownVault, org, vault string, items []Item, refuse func(*c
 	var last *batch // of the item before
 	for i := range items {
 		it := &items[i]
-		if last == nil || !it.samePlace(&items[i-1]) {
-			c, rank, err := k.find(it)
+		if last == nil || it.Place != items[i-1].Place {
+			c, rank, err := k.find(it.Place)
 			if err == nil {
 				rank, err = rankColumn, refuse(c)
 			}
@@ -127,10 +149,6 @@ func (c *column) insertable() error {
 	return nil
 }
 
-func (it *Item) samePlace(other *Item) bool {
-	return it.Column == other.Column && it.Table == other.Table && it.Group == other.Group
-}
-
 // The ranks of errors in resolveItems.
 const (
 	rankGroup = iota
@@ -138,14 +156,14 @@ const (
 	rankColumn
 )
 
-// find returns the column of an item, or the first one of its group; or an error and its rank.
-func (k *knownVault) find(it *Item) (c *column, rank int, err error) {
-	if it.Group != "" {
-		if c = k.groups[it.Group]; c == nil {
-			return nil, rankGroup, &namedError{err: ErrGroupNotFound, join: " ", name: it.Group, none: true}
+// find returns the column of a place, or the first one of its group; or an error and its rank.
+func (k *knownVault) find(p Place) (c *column, rank int, err error) {
+	if p.kind == groupPlace {
+		if c = k.groups[p.name]; c == nil {
+			return nil, rankGroup, &namedError{err: ErrGroupNotFound, join: " ", name: p.name, none: true}
 		}
 		return c, 0, nil
 	}
-	c, err = k.column(it.Table, it.Column)
+	c, err = k.column(p.table, p.name)
 	return c, rankName, err
 }

@@ -89,7 +89,7 @@ func (r *rig) with(t testing.TB, primary int, others ...int) *vault.Service {
 func of(table, column string, values ...string) []vault.Item {
 	var items []vault.Item
 	for _, value := range values {
-		items = append(items, vault.Item{Table: table, Column: column, Value: vault.NewValue(value)})
+		items = append(items, vault.Item{Place: vault.InColumn(table, column), Value: vault.NewValue(value)})
 	}
 	return items
 }
@@ -98,7 +98,7 @@ func of(table, column string, values ...string) []vault.Item {
 func inGroup(group string, values ...string) []vault.Item {
 	var items []vault.Item
 	for _, value := range values {
-		items = append(items, vault.Item{Group: group, Value: vault.NewValue(value)})
+		items = append(items, vault.Item{Place: vault.InGroup(group), Value: vault.NewValue(value)})
 	}
 	return items
 }

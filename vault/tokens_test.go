@@ -54,7 +54,7 @@ func TestTokenizeErrors(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	insert(t, r.Service, of("persons", "name", "Ada"))
 	known, unknown := of("persons", "name", "Ada")[0], of("persons", "name", "Bob")[0]
-	novalue := vault.Item{Table: "persons", Column: "name"}
+	novalue := vault.Item{Place: vault.InColumn("persons", "name")}
 	value := known.Value
 	for name, c := range map[string]struct {
 		items []vault.Item
@@ -63,14 +63,13 @@ func TestTokenizeErrors(t *testing.T) {
 	}{
 		"no value":         {[]vault.Item{known, novalue}, vault.ErrInvalid, []int{1}},
 		"no place":         {[]vault.Item{{Value: value}}, vault.ErrInvalid, []int{0}},
-		"table only":       {[]vault.Item{{Value: value, Table: "persons"}}, vault.ErrInvalid, []int{0}},
-		"column only":      {[]vault.Item{{Value: value, Column: "name"}}, vault.ErrInvalid, []int{0}},
-		"both":             {[]vault.Item{{Value: value, Table: "persons", Column: "name", Group: "emails"}}, vault.ErrInvalid, []int{0}},
-		"group and column": {[]vault.Item{{Value: value, Column: "name", Group: "emails"}}, vault.ErrInvalid, []int{0}},
+		"no table's name":  {of("", "name", "x"), vault.ErrTableNotFound, []int{0}},
+		"no column's name": {of("persons", "", "x"), vault.ErrColumnNotFound, []int{0}},
+		"no group's name":  {inGroup("", "x"), vault.ErrGroupNotFound, []int{0}},
 		"too long":         {of("persons", "name", strings.Repeat("x", 64<<10+1)), vault.ErrTooLong, []int{0}},
 		"unknown group":    {append(inGroup("emails", "x"), inGroup("nope", "x", "y")...), vault.ErrGroupNotFound, []int{1, 2}},
 		"unknown table":    {append(of("nope", "name", "x"), known), vault.ErrTableNotFound, []int{0}},
-		"unknown column":   {[]vault.Item{known, {Table: "persons", Column: "nope", Value: value}}, vault.ErrColumnNotFound, []int{1}},
+		"unknown column":   {[]vault.Item{known, {Place: vault.InColumn("persons", "nope"), Value: value}}, vault.ErrColumnNotFound, []int{1}},
 		"no tokenization":  {of("persons", "note", "x"), vault.ErrNotDeterministic, []int{0}},
 		"unknown values":   {[]vault.Item{unknown, known, unknown}, vault.ErrValueNotFound, []int{0, 2}},
 		"shape first":      {append(append(inGroup("nope", "x"), of("nope", "a", "x")...), novalue, unknown), vault.ErrInvalid, []int{2}},

@@ -24,7 +24,7 @@ func TestSecretsPrintAsRedacted(t *testing.T) {
 	for name, v := range map[string]any{
 		"value":            vault.NewValue(secret),
 		"pointer":          new(vault.NewValue(secret)),
-		"item":             vault.Item{Table: "t", Column: "c", Value: vault.NewValue(secret)},
+		"item":             vault.Item{Place: vault.InColumn("t", "c"), Value: vault.NewValue(secret)},
 		"list":             vault.Values([]string{secret}),
 		"revealed":         vault.Revealed{Token: "tok", Value: vault.NewValue(secret)},
 		"unexported field": inside{unexported: vault.NewValue(secret)},

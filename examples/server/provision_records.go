@@ -83,7 +83,7 @@ func (v *vaultService) insertRecords(ctx context.Context, doc *document, org str
 		var places []string
 		for _, r := range records {
 			for _, f := range r.fields {
-				items = append(items, vault.Item{Table: r.table, Column: f.column, Value: f.value})
+				items = append(items, vault.Item{Place: vault.InColumn(r.table, f.column), Value: f.value})
 				places = append(places, f.place)
 			}
 		}

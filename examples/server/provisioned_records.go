@@ -74,7 +74,7 @@ func digests(org, id string, records []recordDoc) []vault.Item {
 		}
 		text, _ := json.Marshal(parts) // strings always can be, and a document holds UTF-8 only
 		digest := sha256.Sum256(text)
-		items[i] = vault.Item{Table: provisionedTable, Column: provisionedColumn,
+		items[i] = vault.Item{Place: vault.InColumn(provisionedTable, provisionedColumn),
 			Value: vault.NewValue(base64.StdEncoding.EncodeToString(digest[:]))}
 	}
 	return items

@@ -34,7 +34,7 @@ func newSandboxRig(t *testing.T) *sandboxRig {
 
 // long is a value that few of fill the sandbox.
 func long(i int) []vault.Item {
-	return []vault.Item{{Table: "t", Column: "c", Value: vault.NewValue(fmt.Sprintf("%0*d", maxVaultValue, i))}}
+	return []vault.Item{{Place: vault.InColumn("t", "c"), Value: vault.NewValue(fmt.Sprintf("%0*d", maxVaultValue, i))}}
 }
 
 func (r *sandboxRig) insert(org string, items []vault.Item) ([]string, error) {

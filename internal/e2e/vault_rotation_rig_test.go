@@ -72,7 +72,7 @@ func rotationService(store vault.Store, versions []int) (*vault.Service, error) 
 func rotationItems(values []string) []vault.Item {
 	items := make([]vault.Item, len(values))
 	for i, value := range values {
-		items[i] = vault.Item{Table: "persons", Column: "name", Value: vault.NewValue(value)}
+		items[i] = vault.Item{Place: vault.InColumn("persons", "name"), Value: vault.NewValue(value)}
 	}
 	return items
 }

@@ -44,7 +44,7 @@ func BenchmarkVaultRotation(b *testing.B) {
 				items := make([]vault.Item, 1000)
 				for first := 0; first < n; first += len(items) {
 					for i := range items {
-						items[i] = vault.Item{Table: "persons", Column: "email", Value: vault.NewValue(fmt.Sprintf("person%d@example.com", first+i))}
+						items[i] = vault.Item{Place: vault.InColumn("persons", "email"), Value: vault.NewValue(fmt.Sprintf("person%d@example.com", first+i))}
 					}
 					_, err := s.Insert(ctx, "acme", "bench", "v1", items)
 					require.NoError(b, err)

@@ -52,7 +52,7 @@ func newVaultBench(b *testing.B, stored int) *vaultBench {
 func benchItems(first, n, stride int) []vault.Item {
 	items := make([]vault.Item, n)
 	for i := range items {
-		items[i] = vault.Item{Table: "persons", Column: "email", Value: vault.NewValue(fmt.Sprintf("person%d@example.com", first+i*stride))}
+		items[i] = vault.Item{Place: vault.InColumn("persons", "email"), Value: vault.NewValue(fmt.Sprintf("person%d@example.com", first+i*stride))}
 	}
 	return items
 }

@@ -47,7 +47,7 @@ func vaultService(t testing.TB, store vault.Store, primary int, others ...int) *
 func emails(from, n int) []vault.Item {
 	items := make([]vault.Item, n)
 	for i := range items {
-		items[i] = vault.Item{Table: "persons", Column: "email", Value: vault.NewValue(fmt.Sprintf("person%d@example.com", from+i))}
+		items[i] = vault.Item{Place: vault.InColumn("persons", "email"), Value: vault.NewValue(fmt.Sprintf("person%d@example.com", from+i))}
 	}
 	return items
 }

@@ -118,7 +118,7 @@ func useValues(t *testing.T, store vault.Store) {
 	var items []vault.Item
 	for column, values := range atRest {
 		for _, value := range values {
-			items = append(items, vault.Item{Table: "persons", Column: column, Value: vault.NewValue(value)})
+			items = append(items, vault.Item{Place: vault.InColumn("persons", column), Value: vault.NewValue(value)})
 		}
 	}
 	allow := func(f vault.Field) vault.Redaction {
@@ -133,17 +133,17 @@ func useValues(t *testing.T, store vault.Store) {
 	}
 	tokens, err := begun.Insert(ctx, "acme", "ops", "v1", items)
 	must(err)
-	_, err = begun.Insert(ctx, "acme", "ops", "v1", append(items[:len(items):len(items)], vault.Item{Table: "persons", Column: "card", Value: vault.NewValue(atRest["name"][0])}))
+	_, err = begun.Insert(ctx, "acme", "ops", "v1", append(items[:len(items):len(items)], vault.Item{Place: vault.InColumn("persons", "card"), Value: vault.NewValue(atRest["name"][0])}))
 	require.ErrorIs(t, err, vault.ErrFormat)
 	var shown []vault.TokenItem
 	var found []vault.Item
 	var secret string
 	for i, item := range items {
 		shown = append(shown, vault.TokenItem{Token: tokens[i]})
-		if item.Column != "diary" {
+		if item.Place != vault.InColumn("persons", "diary") {
 			found = append(found, item)
 		}
-		if item.Column == "secret" {
+		if item.Place == vault.InColumn("persons", "secret") {
 			secret = tokens[i]
 		}
 	}

@@ -38,7 +38,7 @@ func Example() {
 	must(service.CreateVault(ctx, "acme", "ops", "v1", vault.Schema{Tables: []vault.Table{{Name: "persons", Columns: []vault.Column{
 		{Name: "email", Tokenization: vault.Deterministic, Format: "email"},
 	}}}}))
-	ada := []vault.Item{{Table: "persons", Column: "email", Value: vault.NewValue("ada@example.com")}}
+	ada := []vault.Item{{Place: vault.InColumn("persons", "email"), Value: vault.NewValue("ada@example.com")}}
 	inserted := must(service.Insert(ctx, "acme", "ops", "v1", ada))
 	found := must(service.Tokenize(ctx, "acme", "v1", ada))
 	fmt.Println(found[0] == inserted[0], keyring)
@@ -59,7 +59,7 @@ func Example_rotation() {
 	must(service.CreateVault(ctx, "acme", "ops", "v1", vault.Schema{Tables: []vault.Table{{Name: "persons", Columns: []vault.Column{
 		{Name: "email", Tokenization: vault.Deterministic, Format: "email"},
 	}}}}))
-	ada := []vault.Item{{Table: "persons", Column: "email", Value: vault.NewValue("ada@example.com")}}
+	ada := []vault.Item{{Place: vault.InColumn("persons", "email"), Value: vault.NewValue("ada@example.com")}}
 	before := must(service.Insert(ctx, "acme", "ops", "v1", ada))
 	old := must(keyring.Versions(ctx))
 

@@ -102,7 +102,7 @@ func newVault(t testing.TB, k *tink.Keyring) (vault.Store, *process) {
 func emails(values ...string) []vault.Item {
 	var items []vault.Item
 	for _, value := range values {
-		items = append(items, vault.Item{Table: "persons", Column: "email", Value: vault.NewValue(value)})
+		items = append(items, vault.Item{Place: vault.InColumn("persons", "email"), Value: vault.NewValue(value)})
 	}
 	return items
 }

@@ -25,7 +25,7 @@ func ExampleNew() {
 		panic(err)
 	}
 	f.Advance(24 * time.Hour)
-	card := []vault.Item{{Table: "persons", Column: "card", Value: vault.NewValue("4111111111111111")}}
+	card := []vault.Item{{Place: vault.InColumn("persons", "card"), Value: vault.NewValue("4111111111111111")}}
 	tokens, err := f.Insert(ctx, "acme", "user:bob", "customers", card)
 	if err != nil {
 		panic(err)
@@ -59,7 +59,7 @@ func ExampleFake_Break() {
 	if err != nil {
 		panic(err)
 	}
-	ann := []vault.Item{{Table: "persons", Column: "email", Value: vault.NewValue("ann@example.com")}}
+	ann := []vault.Item{{Place: vault.InColumn("persons", "email"), Value: vault.NewValue("ann@example.com")}}
 
 	heal := f.Break(vaulttest.KeyringPart)
 	_, err = f.Tokenize(ctx, "acme", "customers", ann)
@@ -96,7 +96,7 @@ func ExampleFaults() {
 	if _, err := service.CreateVault(ctx, "acme", "user:bob", "customers", persons); err != nil {
 		panic(err)
 	}
-	ann := []vault.Item{{Table: "persons", Column: "email", Value: vault.NewValue("ann@example.com")}}
+	ann := []vault.Item{{Place: vault.InColumn("persons", "email"), Value: vault.NewValue("ann@example.com")}}
 	_, err = service.Insert(ctx, "acme", "user:bob", "customers", ann)
 	fmt.Println(err)
 	tokens, err := service.Insert(ctx, "acme", "user:bob", "customers", ann) // so it is repeated

@@ -32,7 +32,7 @@ func newFake(t *testing.T, opts *vaulttest.Options) *vaulttest.Fake {
 func emailItems(values ...string) []vault.Item {
 	items := make([]vault.Item, len(values))
 	for i, value := range values {
-		items[i] = vault.Item{Table: "persons", Column: "email", Value: vault.NewValue(value)}
+		items[i] = vault.Item{Place: vault.InColumn("persons", "email"), Value: vault.NewValue(value)}
 	}
 	return items
 }

@@ -79,7 +79,7 @@ func (r *run) importItems(v *modelVault) []vault.ImportItem {
 			items[i].Token = k.token
 		case 1, 2: // just as it is, where its column is still there
 			for _, c := range columns {
-				it := vault.Item{Table: c.table, Column: c.column, Value: vault.NewValue(k.value)}
+				it := vault.Item{Place: vault.InColumn(c.table, c.column), Value: vault.NewValue(k.value)}
 				if v.columns[c.name()] != missing && v.scopeOf(it) == k.scope {
 					items[i] = vault.ImportItem{Item: it, Token: k.token}
 				}

@@ -70,7 +70,7 @@ func (r *run) items(v *modelVault, insertion bool) []vault.Item {
 	items := make([]vault.Item, 1+r.rand.IntN(8))
 	for i := range items {
 		c := pick(r, columns...)
-		it := vault.Item{Table: c.table, Column: c.column, Value: vault.NewValue(r.value())}
+		it := vault.Item{Place: vault.InColumn(c.table, c.column), Value: vault.NewValue(r.value())}
 		switch {
 		case r.rand.IntN(10) > 0 && v != nil: // something that works
 			for range 20 {
@@ -78,12 +78,12 @@ func (r *run) items(v *modelVault, insertion bool) []vault.Item {
 					break
 				}
 			}
-			it.Table, it.Column = c.table, c.column
+			it.Place = vault.InColumn(c.table, c.column)
 		case r.rand.IntN(5) == 0:
-			it.Table = "tables"
+			it.Place = vault.InColumn("tables", c.column)
 		}
 		if !insertion && r.rand.IntN(4) == 0 {
-			it.Table, it.Column, it.Group = "", "", groupName
+			it.Place = vault.InGroup(groupName)
 		}
 		items[i] = it
 	}
@@ -99,10 +99,10 @@ func (v *modelVault) refusal(items []vault.Item, insertion bool) error {
 	for _, it := range items {
 		c, at := v.find(it)
 		switch {
-		case it.Group != "" && at == missing:
+		case it.Place == vault.InGroup(groupName) && at == missing:
 			return vault.ErrGroupNotFound
 		case names != nil:
-		case at == missing && !v.hasTable(it.Table):
+		case at == missing && !v.hasTable(c.table):
 			names = vault.ErrTableNotFound
 		case at == missing:
 			names = vault.ErrColumnNotFound
@@ -151,7 +151,7 @@ func (v *modelVault) live(token string) *modelToken {
 func show(items []vault.Item) string {
 	text := ""
 	for _, it := range items {
-		text += fmt.Sprintf(" %s.%s%s=%q", it.Table, it.Column, it.Group, it.Value.Reveal())
+		text += fmt.Sprintf(" %s=%q", it.Place, it.Value.Reveal())
 	}
 	return text
 }
@@ -270,7 +270,7 @@ func (v *modelVault) someKnown(r *run) (items []vault.Item) {
 		return nil
 	}
 	for _, c := range columns {
-		it := vault.Item{Table: c.table, Column: c.column}
+		it := vault.Item{Place: vault.InColumn(c.table, c.column)}
 		if c.kind != vault.Deterministic || v.columns[c.name()] == missing {
 			continue
 		}

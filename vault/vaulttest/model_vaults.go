@@ -57,15 +57,16 @@ func (r *run) vault(org, name string) *modelVault {
 	return nil
 }
 
-// find returns the column of an item, and where it is; of a group, the first column.
+// find returns the column of an item, and where it is; of a group, the first column. One
+// that no vault has is the zero modelColumn.
 func (v *modelVault) find(it vault.Item) (modelColumn, place) {
 	for _, c := range columns {
 		at := v.columns[c.name()]
-		if it.Group != "" && at == grouped || it.Group == "" && at != missing && c.table == it.Table && c.column == it.Column {
+		if it.Place == vault.InGroup(groupName) && at == grouped || it.Place == vault.InColumn(c.table, c.column) {
 			return c, at
 		}
 	}
-	return modelColumn{table: it.Table, column: it.Column}, missing
+	return modelColumn{}, missing
 }
 
 func (v *modelVault) hasTable(table string) bool {
