@@ -116,35 +116,6 @@ type Handler struct {
 	hidden   sync.Once           // warns of a ResponseWriter that hides its deadlines
 }
 
-// operation is a row of a service's routing table.
-type operation struct {
-	Operation
-	action   authmgmt.Action
-	resource string                 // type of the resource acted on
-	public   bool                   // asks for no credentials
-	body     bool                   // takes a JSON body
-	optional bool                   // the body may be left out, its content type too
-	form     bool                   // the body may also be a form
-	maxBody  int64                  // if less than Options.MaxBody
-	errors   errorTable             // if not the service's
-	handle   func(c *call) response // runs after authentication and body; asks for authorization itself
-}
-
-// fixedPart is the path as far as it is the same for all requests.
-func (op *operation) fixedPart() string {
-	fixed, _, _ := strings.Cut(op.Pattern, "{")
-	return fixed
-}
-
-// call is one request on its way through an operation.
-type call struct {
-	r         *http.Request
-	op        *operation
-	principal Principal
-	body      []byte
-	left      remainder // of the body
-}
-
 // catchAll is where a service's own mux sends what no operation matches.
 const catchAll = "/"
 
@@ -315,8 +286,8 @@ func (h *Handler) authenticate(r *http.Request) (Principal, *response) {
 
 // authorize asks the host's policy, or else the roles, with the ID in its canonical form or "". Handlers call it after the fields are
 // known to be valid, which is where the order of checks has it.
-func (h *Handler) authorize(c *call, op *operation, id string) *response {
-	resource := authmgmt.Resource{Type: op.resource, ID: id}
+func (h *Handler) authorize(c *call, id string) *response {
+	op, resource := c.op, authmgmt.Resource{Type: c.op.resource, ID: id}
 	if h.opts.Authorize == nil {
 		if !c.principal.Access.Allows(op.action, resource) {
 			return c.refuse(problem{kind: forbidden})
@@ -331,19 +302,19 @@ func (h *Handler) authorize(c *call, op *operation, id string) *response {
 
 // failHook answers an error of a host's hook. The domain's errors mean nothing there.
 func (h *Handler) failHook(r *http.Request, err error) *response {
-	p, known := commonProblem(err)
+	p, known := commonFailures.classify(err)
 	h.log(r, err, known)
 	resp := h.reply(h.errors, p)
 	return &resp
 }
 
-// fail answers an error by the service's table. What the table does not know is logged and answered as unavailable.
-func (h *Handler) fail(r *http.Request, err error) response { return h.failAs(h.errors, r, err) }
+// fail answers an error by the operation's table. What the table does not know is logged and answered as unavailable.
+func (h *Handler) fail(c *call, err error) response { return h.failAs(c.op.errors, c, err) }
 
 // failAs is fail by another table.
-func (h *Handler) failAs(table errorTable, r *http.Request, err error) response {
+func (h *Handler) failAs(table errorTable, c *call, err error) response {
 	p, known := table.classify(err)
-	h.log(r, err, known)
+	h.log(c.r, err, known)
 	return h.reply(table, p)
 }
 

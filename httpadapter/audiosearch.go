@@ -51,17 +51,16 @@ func NewAudioSearch(s *audiosearch.Service, auth Authenticator, opts *AudioSearc
 	if err != nil {
 		return nil, err
 	}
-	search := datasetOperation(authmgmt.ActionSearchSound, http.MethodPost, soundPath, a.search)
-	search.body = true
+	const datasets = authmgmt.ResourceDataset
 	ops := []*operation{
-		search,
-		datasetOperation(authmgmt.ActionGetRun, http.MethodGet, runStatusPath, a.runStatus),
-		datasetOperation(authmgmt.ActionGetResults, http.MethodGet, runResultPath, a.runResult),
+		governed(authmgmt.ActionSearchSound, datasets, http.MethodPost, soundPath, a.search),
+		governed(authmgmt.ActionGetRun, datasets, http.MethodGet, runStatusPath, a.runStatus),
+		governed(authmgmt.ActionGetResults, datasets, http.MethodGet, runResultPath, a.runResult),
 	}
 	if o.Cancel {
-		ops = append(ops, datasetOperation(authmgmt.ActionCancelRun, http.MethodPost, runCancelPath, a.cancelRun))
+		ops = append(ops, governed(authmgmt.ActionCancelRun, datasets, http.MethodPost, runCancelPath, a.cancelRun).withoutBody())
 	}
-	h, err := newHandler("audiosearch", auth, errorTable{classifyAudioSearch, replyDetail}, o.Options, ops)
+	h, err := newHandler("audiosearch", auth, audioSearchErrors, o.Options, ops)
 	if err != nil {
 		return nil, err
 	}
@@ -119,13 +118,6 @@ func (a *audioSearchAdapter) names() []string {
 	return names
 }
 
-func datasetOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
-	return &operation{
-		Operation: Operation{ID: string(action), Method: method, Pattern: pattern},
-		action:    action, resource: authmgmt.ResourceDataset, handle: handle,
-	}
-}
-
 // authorize asks whether the caller may do this to the dataset. It returns nil if the operation may go on. What can be no dataset's ID is refused
 // here, so that every backend answers alike.
 func (a *audioSearchAdapter) authorize(c *call, dataset string) *response {
@@ -133,9 +125,9 @@ func (a *audioSearchAdapter) authorize(c *call, dataset string) *response {
 	if !possible {
 		dataset = ""
 	}
-	failed := a.h.authorize(c, c.op, dataset)
+	failed := a.h.authorize(c, dataset)
 	if failed == nil && !possible {
-		p, _ := classifyAudioSearch(audiosearch.ErrDatasetNotFound)
+		p, _ := audioSearchFailures.find(audiosearch.ErrDatasetNotFound)
 		failed = c.refuse(p)
 	}
 	return failed

@@ -1,7 +1,6 @@
 package httpadapter
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,25 +8,16 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// classifyAudioSearch knows the errors of package audiosearch.
-func classifyAudioSearch(err error) (problem, bool) {
-	var failure *audiosearch.ValidationError
-	switch {
-	case errors.Is(err, audiosearch.ErrDatasetNotFound):
-		return problem{kind: notFound, message: "Dataset not found"}, true
-	case errors.Is(err, audiosearch.ErrRunNotFound):
-		return problem{kind: notFound, message: "Run not found"}, true
-	case errors.Is(err, audiosearch.ErrFinished):
-		return problem{kind: domain, status: http.StatusConflict, message: "The run has ended, so there is nothing to cancel."}, true
-	case errors.Is(err, audiosearch.ErrTooManyRuns):
-		return problem{kind: domain, status: http.StatusTooManyRequests, message: msgTooManyRuns, header: afterSomeRuns}, true
-	case errors.As(err, &failure):
-		return audioSearchDetails(failure)
-	}
-	return commonProblem(err)
-}
+var audioSearchErrors = errorTable{classify: audioSearchFailures.or(refusedSearch), reply: replyDetail}
 
-const msgTooManyRuns = "Too many searches of your organization have not ended. Start this one again when some have."
+var audioSearchFailures = append(failures{
+	{audiosearch.ErrDatasetNotFound, problem{kind: notFound, message: "Dataset not found"}},
+	{audiosearch.ErrRunNotFound, problem{kind: notFound, message: "Run not found"}},
+	{audiosearch.ErrFinished, problem{kind: domain, status: http.StatusConflict,
+		message: "The run has ended, so there is nothing to cancel."}},
+	{audiosearch.ErrTooManyRuns, problem{kind: domain, status: http.StatusTooManyRequests, header: afterSomeRuns,
+		message: "Too many searches of your organization have not ended. Start this one again when some have."}},
+}, commonFailures...)
 
 // afterSomeRuns says when to come back, in seconds: by then a worker has usually ended some
 // runs.
@@ -36,10 +26,11 @@ var afterSomeRuns = http.Header{"Retry-After": {"10"}}
 // searchFields are those of a search's body.
 var searchFields = []string{"dataset_id", "audio_class", "limit", "offset", "metadata_filters", "skip_moderation"}
 
-// audioSearchDetails answers what only the service can know to be wrong: a class that its scorer cannot find, a key that no video has. A problem of
-// what is no field of the body is the host's mistake.
-func audioSearchDetails(failure *audiosearch.ValidationError) (problem, bool) {
-	return refused(failure.Problems, func(one audiosearch.Problem) (loc []any, typ, msg string) {
+// refusedSearch answers what only the service can know to be wrong: a class that its scorer
+// cannot find, a key that no video has.
+var refusedSearch = refusals(
+	func(e *audiosearch.ValidationError) []audiosearch.Problem { return e.Problems },
+	func(one audiosearch.Problem) (loc []any, typ, msg string) {
 		if len(one.Path) == 0 || !slices.Contains(searchFields, one.Path[0].Field) {
 			return nil, "", ""
 		}
@@ -49,7 +40,6 @@ func audioSearchDetails(failure *audiosearch.ValidationError) (problem, bool) {
 		}
 		return loc, string(one.Kind), capitalized(one.Message)
 	})
-}
 
 // capitalized is a text of the service, which begins with a small ASCII letter, as a sentence of its own.
 func capitalized(text string) string {

@@ -28,7 +28,7 @@ func TestSearchProblemsOfTheService(t *testing.T) {
 	one := func(field string, kind audiosearch.ProblemKind) audiosearch.Problem {
 		return audiosearch.Problem{Path: mortise.Path{{Field: field}}, Kind: kind, Message: "is wrong"}
 	}
-	p, known := classifyAudioSearch(validation(one("audio_class", audiosearch.ProblemUnsupportedClass),
+	p, known := audioSearchErrors.classify(validation(one("audio_class", audiosearch.ProblemUnsupportedClass),
 		audiosearch.Problem{Path: mortise.Path{{Field: "metadata_filters"}, {Index: 12}, {Field: "key"}},
 			Kind: audiosearch.ProblemUnknownKey, Message: "is wrong"},
 		one("limit", audiosearch.ProblemInvalid), one("metadata_filters", audiosearch.ProblemInvalid)))
@@ -44,7 +44,7 @@ func TestSearchProblemsOfTheService(t *testing.T) {
 		validation(one("metadata_filters[2].key", audiosearch.ProblemInvalid)),
 		validation(one("", audiosearch.ProblemInvalid)), validation(audiosearch.Problem{}), validation(),
 	} {
-		p, known := classifyAudioSearch(err)
+		p, known := audioSearchErrors.classify(err)
 		require.Equal(t, problem{kind: unavailable}, p, err.Error())
 		require.False(t, known, "the operator is told")
 	}
@@ -56,12 +56,12 @@ func TestSearchErrorsOfTheService(t *testing.T) {
 		audiosearch.ErrFinished: {kind: domain, status: http.StatusConflict, message: "The run has ended, so there is nothing to cancel."},
 		ErrForbidden:            {kind: forbidden}, ErrUnauthenticated: {kind: unauthenticated},
 	} {
-		p, known := classifyAudioSearch(fmt.Errorf("wrapped: %w", err))
+		p, known := audioSearchErrors.classify(fmt.Errorf("wrapped: %w", err))
 		require.Equal(t, want, p)
 		require.True(t, known)
 	}
 	for _, err := range []error{audiosearch.ErrUnavailable, audiosearch.ErrVideoNotFound, audiosearch.ErrRunExists, audiosearch.ErrConflict, errors.ErrUnsupported} {
-		p, known := classifyAudioSearch(err)
+		p, known := audioSearchErrors.classify(err)
 		require.Equal(t, problem{kind: unavailable}, p)
 		require.False(t, known, "the operator is told")
 	}

@@ -130,7 +130,7 @@ var problemCases = []problemCase{
 
 // answerOf is how an error is answered, as text.
 func answerOf(t *testing.T, err error) (lines []string) {
-	p, known := classifyAudioSearch(err)
+	p, known := audioSearchErrors.classify(err)
 	if !known {
 		require.Equal(t, problem{kind: unavailable}, p)
 		return elsewhere

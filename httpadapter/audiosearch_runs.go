@@ -16,7 +16,7 @@ func (a *audioSearchAdapter) runStatus(c *call) response {
 	}
 	run, err := a.service.Status(c.r.Context(), c.principal.Organization, dataset, id)
 	if err != nil {
-		return a.h.fail(c.r, err)
+		return a.h.fail(c, err)
 	}
 	return response{status: http.StatusOK, body: mustJSON(newRunStatus(&run))}
 }
@@ -29,7 +29,7 @@ func (a *audioSearchAdapter) runResult(c *call) response {
 	}
 	run, found, err := a.service.EachResult(c.r.Context(), c.principal.Organization, dataset, id)
 	if err != nil {
-		return a.h.fail(c.r, err)
+		return a.h.fail(c, err)
 	}
 	return response{status: http.StatusOK, stream: func(w io.Writer) error {
 		err := writeRunResult(w, &run, found)
@@ -48,7 +48,7 @@ func (a *audioSearchAdapter) cancelRun(c *call) response {
 	}
 	run, err := a.service.Cancel(c.r.Context(), c.principal.Organization, audiosearch.Actor(c.principal.Subject), dataset, id)
 	if err != nil {
-		return a.h.fail(c.r, err)
+		return a.h.fail(c, err)
 	}
 	return response{status: http.StatusOK, body: mustJSON(newRunStatus(&run))}
 }

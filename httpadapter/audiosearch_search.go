@@ -25,7 +25,7 @@ func (a *audioSearchAdapter) search(c *call) response {
 	}
 	run, err := a.service.Start(c.r.Context(), c.principal.Organization, audiosearch.Actor(c.principal.Subject), q)
 	if err != nil {
-		return a.h.fail(c.r, err)
+		return a.h.fail(c, err)
 	}
 	b := strconv.AppendInt([]byte(`{"run_id":`), run.ID, 10)
 	return response{status: http.StatusOK, body: append(b, '}')}

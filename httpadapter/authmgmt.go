@@ -74,23 +74,19 @@ func NewAuthMgmt(s *authmgmt.Service, auth Authenticator, opts *AuthMgmtOptions)
 		return nil, errors.New("httpadapter: PublicOnly leaves nothing to mount without Login or AcceptPage")
 	}
 	if o.Clients {
-		rotate := clientOperation(authmgmt.ActionRotateSecret, http.MethodPost, clientPath+"/rotate-secret", a.rotateSecret)
-		rotate.optional = true
 		ops = append(ops,
 			clientOperation(authmgmt.ActionCreateClient, http.MethodPost, clientsPath, a.createClient),
 			clientOperation(authmgmt.ActionListClients, http.MethodGet, clientsPath, a.listClients),
 			clientOperation(authmgmt.ActionGetClient, http.MethodGet, clientPath, a.getClient),
 			clientOperation(authmgmt.ActionDeleteClient, http.MethodDelete, clientPath, a.deleteClient),
-			rotate,
+			clientOperation(authmgmt.ActionRotateSecret, http.MethodPost, clientPath+"/rotate-secret", a.rotateSecret).withOptionalBody(),
 		)
 	}
 	if o.Invitations {
-		resend := invitationOperation(authmgmt.ActionResendInvitation, http.MethodPost, invitationPath+"/resend", a.resendInvitation)
-		resend.body = false
 		ops = append(ops,
 			invitationOperation(authmgmt.ActionCreateInvitation, http.MethodPost, invitationsPath, a.createInvitation),
 			invitationOperation(authmgmt.ActionListInvitations, http.MethodGet, invitationsPath, a.listInvitations),
-			resend,
+			invitationOperation(authmgmt.ActionResendInvitation, http.MethodPost, invitationPath+"/resend", a.resendInvitation).withoutBody(),
 		)
 	}
 	if o.Tokens {
@@ -109,7 +105,7 @@ func NewAuthMgmt(s *authmgmt.Service, auth Authenticator, opts *AuthMgmtOptions)
 	if o.Login {
 		ops = append(ops, a.loginOperation())
 	}
-	h, err := newHandler("authmgmt", auth, errorTable{classifyAuthMgmt, replyDetail}, o.Options, ops)
+	h, err := newHandler("authmgmt", auth, authMgmtErrors(""), o.Options, ops)
 	if err != nil {
 		return nil, err
 	}
@@ -123,63 +119,17 @@ type authMgmtAdapter struct {
 }
 
 func clientOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
-	return managementOperation(action, authmgmt.ResourceClient, method, pattern, "There is no such client.", handle)
+	return governed(action, authmgmt.ResourceClient, method, pattern, handle).answering(clientErrors)
 }
 
 func invitationOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
-	return managementOperation(action, authmgmt.ResourceInvitation, method, pattern, "There is no such pending invitation.", handle)
+	return governed(action, authmgmt.ResourceInvitation, method, pattern, handle).answering(invitationErrors)
 }
 
 // tokenOperation is one on access tokens. It takes the same rights as one on clients: a
 // token is a client's, or can do what a client could.
 func tokenOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
-	return managementOperation(action, authmgmt.ResourceClient, method, pattern, "There is no such access token.", handle)
-}
-
-// managementOperation is one that roles govern. Those that change something with POST or PUT take a JSON body.
-func managementOperation(action authmgmt.Action, resource, method, pattern, missing string, handle func(*call) response) *operation {
-	return &operation{
-		Operation: Operation{ID: string(action), Method: method, Pattern: pattern},
-		action:    action, resource: resource, body: method == http.MethodPost || method == http.MethodPut, handle: handle,
-		errors: errorTable{reply: replyDetail, classify: func(err error) (problem, bool) {
-			p, known := classifyAuthMgmt(err)
-			if p.kind == notFound {
-				p.message = missing
-			}
-			return p, known
-		}},
-	}
-}
-
-// classifyAuthMgmt knows the errors of package authmgmt.
-func classifyAuthMgmt(err error) (problem, bool) {
-	var failure *authmgmt.ValidationError
-	switch {
-	case errors.Is(err, authmgmt.ErrNotFound):
-		return problem{kind: notFound}, true
-	case errors.Is(err, authmgmt.ErrForbidden):
-		return problem{kind: forbidden, message: "These credentials do not hold what the change would give or take away; " +
-			"no roles mean full access. Ask somebody who holds it."}, true
-	case errors.Is(err, authmgmt.ErrRBACDisabled):
-		return problem{kind: forbidden, message: "The organization has no role-based access control, so no roles can be assigned."}, true
-	case errors.Is(err, authmgmt.ErrPendingInvitation):
-		return problem{kind: domain, status: http.StatusConflict,
-			message: "The email address has a pending invitation. Resend or cancel that one."}, true
-	case errors.As(err, &failure):
-		return authMgmtDetails(failure)
-	}
-	return commonProblem(err)
-}
-
-// authMgmtDetails answers what only the service can know to be wrong: that a client would have too many roles, those of other contexts
-// included. A problem that the caller has no part in, as the host's name for the organization, is the host's mistake.
-func authMgmtDetails(failure *authmgmt.ValidationError) (problem, bool) {
-	return refused(failure.Problems, func(one authmgmt.Problem) (loc []any, typ, msg string) {
-		if one.Path.String() == "roles" {
-			loc = locOf("body", one.Path)
-		}
-		return loc, "value_error", msgValue + one.Message
-	})
+	return governed(action, authmgmt.ResourceClient, method, pattern, handle).answering(tokenErrors)
 }
 
 // checked answers problems of fields, and asks for authorization if there are none. It returns nil if the operation may go on.
@@ -187,10 +137,8 @@ func (a *authMgmtAdapter) checked(c *call, d *decoder, id string) *response {
 	if len(d.details) > 0 {
 		return c.refuse(problem{kind: invalid, details: d.details})
 	}
-	return a.h.authorize(c, c.op, id)
+	return a.h.authorize(c, id)
 }
-
-func (a *authMgmtAdapter) fail(c *call, err error) response { return a.h.failAs(c.op.errors, c.r, err) }
 
 // caller is who asks for a change.
 func (c *call) caller() authmgmt.Caller {

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -55,16 +54,10 @@ func newAcceptPage(a *authMgmtAdapter) (*acceptPage, error) {
 }
 
 func (p *acceptPage) operations() []*operation {
-	errs := errorTable{classify: classifyAccept, reply: p.refusal}
+	errs := errorTable{classify: acceptFailures.classify, reply: p.refusal}
 	return []*operation{
-		{
-			Operation: Operation{ID: "showInvitation", Method: http.MethodGet, Pattern: AcceptPath + "{token}"},
-			public:    true, errors: errs, handle: p.show,
-		},
-		{
-			Operation: Operation{ID: "acceptInvitation", Method: http.MethodPost, Pattern: AcceptPath + "{token}"},
-			public:    true, errors: errs, handle: p.accept, // it takes no body: what comes is dropped unread
-		},
+		open("showInvitation", http.MethodGet, AcceptPath+"{token}", errs, p.show),
+		open("acceptInvitation", http.MethodPost, AcceptPath+"{token}", errs, p.accept), // what comes as a body is dropped unread
 	}
 }
 
@@ -72,7 +65,7 @@ func (p *acceptPage) operations() []*operation {
 func (p *acceptPage) show(c *call) response {
 	i, err := p.a.service.InvitationByLink(c.r.Context(), c.r.PathValue("token"))
 	if err != nil {
-		return p.a.fail(c, err)
+		return p.a.h.fail(c, err)
 	}
 	return p.page(http.StatusOK, acceptView{
 		Title:      "You are invited",
@@ -85,7 +78,7 @@ func (p *acceptPage) show(c *call) response {
 func (p *acceptPage) accept(c *call) response {
 	done, err := p.a.service.Accept(c.r.Context(), c.r.PathValue("token"), authmgmt.Person{})
 	if err != nil {
-		return p.a.fail(c, err)
+		return p.a.h.fail(c, err)
 	}
 	return p.page(http.StatusOK, acceptView{
 		Title:      "The invitation is accepted",
@@ -96,19 +89,6 @@ func (p *acceptPage) accept(c *call) response {
 
 // grantPending is the code of the problem that lets the person try again.
 const grantPending = "grant_pending"
-
-// classifyAccept looks first at what wraps an error of the host's, which may be anything.
-func classifyAccept(err error) (problem, bool) {
-	switch {
-	case errors.Is(err, authmgmt.ErrGrantPending):
-		return problem{kind: domain, status: http.StatusConflict, code: grantPending}, true
-	case errors.Is(err, authmgmt.ErrNotAdmitted):
-		return problem{kind: forbidden}, true
-	case errors.Is(err, authmgmt.ErrNotFound):
-		return problem{kind: notFound}, true
-	}
-	return problem{kind: unavailable}, false
-}
 
 // refusal gives a problem the shape of a page.
 func (p *acceptPage) refusal(failure problem) response {

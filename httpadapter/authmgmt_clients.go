@@ -20,7 +20,7 @@ func (a *authMgmtAdapter) updateClient(c *call) response {
 	}
 	updated, err := a.service.UpdateClient(c.r.Context(), c.principal.Organization, c.caller(), id, u)
 	if err != nil {
-		return a.fail(c, err)
+		return a.h.fail(c, err)
 	}
 	return response{status: http.StatusOK, body: mustJSON(NewClientCredentials(updated, ""))}
 }
@@ -52,7 +52,7 @@ func (a *authMgmtAdapter) createClient(c *call) response {
 	}
 	created, secret, err := a.service.CreateClient(c.r.Context(), c.principal.Organization, c.caller(), n)
 	if err != nil {
-		return a.fail(c, err)
+		return a.h.fail(c, err)
 	}
 	return secretJSON(http.StatusCreated, NewClientCredentials(created, secret))
 }
@@ -65,7 +65,7 @@ func (a *authMgmtAdapter) listClients(c *call) response {
 	}
 	page, err := a.service.ListClients(c.r.Context(), c.principal.Organization, q)
 	if err != nil {
-		return a.fail(c, err)
+		return a.h.fail(c, err)
 	}
 	list := listBody[ClientCredentials]{Data: make([]ClientCredentials, len(page.Clients)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
 	for i, client := range page.Clients {
@@ -82,7 +82,7 @@ func (a *authMgmtAdapter) getClient(c *call) response {
 	}
 	client, err := a.service.Client(c.r.Context(), c.principal.Organization, id)
 	if err != nil {
-		return a.fail(c, err)
+		return a.h.fail(c, err)
 	}
 	return response{status: http.StatusOK, body: mustJSON(NewClientCredentials(client, ""))}
 }
@@ -94,7 +94,7 @@ func (a *authMgmtAdapter) deleteClient(c *call) response {
 		return *failed
 	}
 	if err := a.service.DeleteClient(c.r.Context(), c.principal.Organization, c.caller(), id); err != nil {
-		return a.fail(c, err)
+		return a.h.fail(c, err)
 	}
 	return response{status: http.StatusOK}
 }
@@ -117,7 +117,7 @@ func (a *authMgmtAdapter) rotateSecret(c *call) response {
 	}
 	client, secret, err := a.service.RotateSecret(c.r.Context(), c.principal.Organization, c.caller(), id, overlap)
 	if err != nil {
-		return a.fail(c, err)
+		return a.h.fail(c, err)
 	}
 	return secretJSON(http.StatusOK, NewClientCredentials(client, secret))
 }

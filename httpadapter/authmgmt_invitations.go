@@ -18,7 +18,7 @@ func (a *authMgmtAdapter) getInvitation(c *call) response {
 	}
 	i, err := a.service.Invitation(c.r.Context(), c.principal.Organization, id)
 	if err != nil {
-		return a.fail(c, err)
+		return a.h.fail(c, err)
 	}
 	return a.showInvitation(c, http.StatusOK, &i)
 }
@@ -27,7 +27,7 @@ func (a *authMgmtAdapter) getInvitation(c *call) response {
 func (a *authMgmtAdapter) showInvitation(c *call, status int, i *authmgmt.Invitation) response {
 	shown, err := a.invitation(c, i)
 	if err != nil {
-		return a.fail(c, err)
+		return a.h.fail(c, err)
 	}
 	return secretJSON(status, shown)
 }
@@ -49,7 +49,7 @@ func (a *authMgmtAdapter) deleteInvitation(c *call) response {
 		return *failed
 	}
 	if err := a.service.CancelInvitation(c.r.Context(), c.principal.Organization, c.caller(), id); err != nil {
-		return a.fail(c, err)
+		return a.h.fail(c, err)
 	}
 	return response{status: http.StatusOK}
 }
@@ -69,7 +69,7 @@ func (a *authMgmtAdapter) createInvitation(c *call) response {
 	}
 	i, err := a.service.Invite(c.r.Context(), c.principal.Organization, c.caller(), n)
 	if err != nil {
-		return a.fail(c, err)
+		return a.h.fail(c, err)
 	}
 	return a.showInvitation(c, http.StatusCreated, &i)
 }
@@ -137,12 +137,12 @@ func (a *authMgmtAdapter) listInvitations(c *call) response {
 	}
 	page, err := a.service.ListInvitations(c.r.Context(), c.principal.Organization, q)
 	if err != nil {
-		return a.fail(c, err)
+		return a.h.fail(c, err)
 	}
 	list := listBody[UserInvitation]{Data: make([]UserInvitation, len(page.Invitations)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
 	for n := range page.Invitations {
 		if list.Data[n], err = a.invitation(c, &page.Invitations[n]); err != nil {
-			return a.fail(c, err)
+			return a.h.fail(c, err)
 		}
 	}
 	return secretJSON(http.StatusOK, list)
@@ -157,7 +157,7 @@ func (a *authMgmtAdapter) resendInvitation(c *call) response {
 	}
 	i, err := a.service.ResendInvitation(c.r.Context(), c.principal.Organization, c.caller(), id)
 	if err != nil {
-		return a.fail(c, err)
+		return a.h.fail(c, err)
 	}
 	return a.showInvitation(c, http.StatusOK, &i)
 }

@@ -15,11 +15,10 @@ import (
 const maxLoginBody = 64 << 10
 
 func (a *authMgmtAdapter) loginOperation() *operation {
-	return &operation{
-		Operation: Operation{ID: "login", Method: http.MethodPost, Pattern: loginPath},
-		public:    true, body: true, optional: true, form: true, maxBody: maxLoginBody,
-		errors: errorTable{classify: classifyLogin, reply: replyToken}, handle: a.login,
-	}
+	errs := errorTable{classify: loginFailures.classify, reply: replyToken}
+	op := open("login", http.MethodPost, loginPath, errs, a.login).withOptionalBody()
+	op.form, op.maxBody = true, maxLoginBody
+	return op
 }
 
 // tokenBody is the answer of the token endpoint (RFC 6749 section 5.1).
@@ -44,7 +43,7 @@ func (a *authMgmtAdapter) login(c *call) response {
 		}
 	}
 	if err != nil {
-		return a.fail(c, err)
+		return a.h.fail(c, err)
 	}
 	body := tokenBody{AccessToken: text, TokenType: "Bearer", ExpiresIn: int64(token.ExpiresAt.Sub(token.CreatedAt) / time.Second)}
 	return response{status: http.StatusOK, body: mustJSON(body), header: tokenHeader}
@@ -175,13 +174,6 @@ func tokenProblem(code, description string) *problem {
 		status = http.StatusUnauthorized
 	}
 	return &problem{kind: domain, status: status, code: code, message: description}
-}
-
-func classifyLogin(err error) (problem, bool) {
-	if errors.Is(err, authmgmt.ErrInvalidClient) {
-		return *tokenProblem(invalidClient, "The client credentials are wrong, or they have ended."), true
-	}
-	return problem{kind: unavailable}, false
 }
 
 type tokenErrorBody struct {

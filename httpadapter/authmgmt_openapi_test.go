@@ -147,7 +147,7 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 	large := replyDetail(bodyTooLarge(1 << 20))
 	add(&want, large.status, large.body)
 	for _, err := range []error{authmgmt.ErrForbidden, authmgmt.ErrRBACDisabled, authmgmt.ErrPendingInvitation} {
-		p, known := classifyAuthMgmt(err)
+		p, known := clientErrors.classify(err)
 		require.True(t, known)
 		resp := replyDetail(p)
 		add(&want, resp.status, resp.body)
@@ -166,7 +166,7 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 		}
 		add(&want, resp.status, resp.body)
 	}
-	p, _ := classifyLogin(authmgmt.ErrInvalidClient)
+	p, _ := loginFailures.find(authmgmt.ErrInvalidClient)
 	add(&want, p.status, replyToken(p).body)
 	for _, c := range []struct{ target, body string }{ // the problems that a request can have
 		{"?client_secret=x", ""}, {"", ""}, {"", "%"}, {"", "grant_type=x"}, {"", "grant_type=client_credentials&scope=x"}, {"", "grant_type=client_credentials"},
@@ -207,7 +207,7 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 // TestOpenAPIOfAuthMgmtSaysWhatMayBeTaken: the operations that give something or take it
 // away say that the caller must hold it. To cancel an invitation takes nothing from anybody.
 func TestOpenAPIOfAuthMgmtSaysWhatMayBeTaken(t *testing.T) {
-	p, known := classifyAuthMgmt(authmgmt.ErrForbidden)
+	p, known := clientErrors.classify(authmgmt.ErrForbidden)
 	require.True(t, known)
 	root := parsedAuthMgmt(t, describedAuthMgmt(t, everyAuthMgmtOption))
 	var bounded []string
@@ -291,7 +291,7 @@ func TestOpenAPIOfAuthMgmtValidationExamplesAreReal(t *testing.T) {
 
 func TestErrorsOfTheDomainThatNobodyExpects(t *testing.T) {
 	for _, err := range []error{authmgmt.ErrExists, authmgmt.ErrUnavailable, errors.ErrUnsupported} {
-		p, known := classifyAuthMgmt(err)
+		p, known := clientErrors.classify(err)
 		require.Equal(t, unavailable, p.kind)
 		require.False(t, known, "the operator is told")
 	}

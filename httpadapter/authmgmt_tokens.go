@@ -38,7 +38,7 @@ func (a *authMgmtAdapter) listTokens(c *call) response {
 	}
 	page, err := a.service.ListTokens(c.r.Context(), c.principal.Organization, q)
 	if err != nil {
-		return a.fail(c, err)
+		return a.h.fail(c, err)
 	}
 	list := listBody[issuedToken]{Data: make([]issuedToken, len(page.Tokens)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
 	for i := range page.Tokens {
@@ -56,7 +56,7 @@ func (a *authMgmtAdapter) revokeToken(c *call) response {
 		return *failed
 	}
 	if err := a.service.RevokeToken(c.r.Context(), c.principal.Organization, c.caller(), id); err != nil {
-		return a.fail(c, err)
+		return a.h.fail(c, err)
 	}
 	return response{status: http.StatusOK}
 }

@@ -2,6 +2,11 @@ package httpadapter
 
 import "net/http"
 
+// detailBody is the body of a 422 as FastAPI writes it.
+type detailBody struct {
+	Detail []Detail `json:"detail"`
+}
+
 // detailText is the body of a failure as FastAPI's HTTPException writes it. Problems of fields are a list in the same place.
 type detailText struct {
 	Detail string `json:"detail"`
@@ -23,12 +28,9 @@ func replyDetail(p problem) response {
 	if p.kind == invalid {
 		return response{status: http.StatusUnprocessableEntity, body: mustJSON(detailBody{p.details})}
 	}
-	status, text := commonStatus[p.kind], p.message
-	if p.kind == domain {
-		status = p.status
-	}
+	text := p.message
 	if text == "" {
 		text = detailTexts[p.kind]
 	}
-	return response{status: status, body: mustJSON(detailText{text}), header: p.header, authenticate: p.kind == unauthenticated}
+	return response{status: p.answer(), body: mustJSON(detailText{text}), header: p.header, authenticate: p.kind == unauthenticated}
 }

@@ -34,10 +34,79 @@ type problem struct {
 
 // errorTable is one service's way to answer failures.
 type errorTable struct {
-	// classify turns an error of the domain into a problem. known is false for an error that it has never heard of.
+	// classify turns an error of the domain into a problem. known is false for an error
+	// that the operator has to be told of.
 	classify func(err error) (p problem, known bool)
 	// reply gives a problem its status and the service's shape.
 	reply func(p problem) response
+}
+
+// failure is what is answered to an error of a domain.
+type failure struct {
+	err error
+	problem
+}
+
+// failures are those of a domain. The first one that an error is counts.
+type failures []failure
+
+// find returns what is answered to an error, and whether it is one of these.
+func (f failures) find(err error) (problem, bool) {
+	for i := range f {
+		if errors.Is(err, f[i].err) {
+			return f[i].problem, true
+		}
+	}
+	return problem{kind: unavailable}, false
+}
+
+// classify is an errorTable's. The operator is told of an error that is none of these, and
+// of what is not the caller's to mend.
+func (f failures) classify(err error) (problem, bool) {
+	p, found := f.find(err)
+	return p, found && p.answer() < http.StatusInternalServerError
+}
+
+// or is classify, and for what is none of these another one.
+func (f failures) or(classify func(error) (problem, bool)) func(error) (problem, bool) {
+	return func(err error) (problem, bool) {
+		if _, found := f.find(err); found {
+			return f.classify(err)
+		}
+		return classify(err)
+	}
+}
+
+// commonFailures are those of a host's hooks. They stand in the table of every service.
+var commonFailures = failures{
+	{ErrUnauthenticated, problem{kind: unauthenticated}},
+	{ErrForbidden, problem{kind: forbidden}},
+}
+
+// refusals classifies the ValidationErrors of a domain: what a service refused and the
+// adapter let through. detail returns no loc for a problem of what is not in the request,
+// as the host's name for the organization: that is the host's mistake.
+func refusals[E error, P any](
+	problems func(E) []P, detail func(P) (loc []any, typ, msg string),
+) func(error) (problem, bool) {
+	return func(err error) (problem, bool) {
+		var failure E
+		if !errors.As(err, &failure) {
+			return problem{kind: unavailable}, false
+		}
+		var d decoder
+		for _, one := range problems(failure) {
+			loc, typ, msg := detail(one)
+			if loc == nil {
+				return problem{kind: unavailable}, false
+			}
+			d.add(loc, typ, msg)
+		}
+		if len(d.details) == 0 {
+			return problem{kind: unavailable}, false
+		}
+		return problem{kind: invalid, details: d.details}, true
+	}
 }
 
 // commonStatus is the status of the kinds that are the same in all services.
@@ -53,30 +122,10 @@ var commonStatus = map[kind]int{
 	invalid:              http.StatusUnprocessableEntity,
 }
 
-// refused answers what a service refused and the adapter let through. A problem that has
-// no place in the request is the host's mistake, as its name for the organization.
-func refused[P any](problems []P, detail func(P) (loc []any, typ, msg string)) (problem, bool) {
-	var d decoder
-	for _, one := range problems {
-		loc, typ, msg := detail(one)
-		if loc == nil {
-			return problem{kind: unavailable}, false
-		}
-		d.add(loc, typ, msg)
+// answer is the status of a problem, where no service has another one for it.
+func (p problem) answer() int {
+	if p.kind == domain {
+		return p.status
 	}
-	if len(d.details) == 0 {
-		return problem{kind: unavailable}, false
-	}
-	return problem{kind: invalid, details: d.details}, true
-}
-
-// commonProblem classifies the errors that are not of a domain.
-func commonProblem(err error) (problem, bool) {
-	switch {
-	case errors.Is(err, ErrUnauthenticated):
-		return problem{kind: unauthenticated}, true
-	case errors.Is(err, ErrForbidden):
-		return problem{kind: forbidden}, true
-	}
-	return problem{kind: unavailable}, false
+	return commonStatus[p.kind]
 }

@@ -12,7 +12,7 @@ import (
 func fakeService(t *testing.T, name string, ops ...string) *Handler {
 	t.Helper()
 	errs := errorTable{
-		classify: commonProblem,
+		classify: commonFailures.classify,
 		reply: func(p problem) response {
 			return response{status: commonStatus[p.kind], body: []byte(`"` + name + `"`), authenticate: p.kind == unauthenticated}
 		},

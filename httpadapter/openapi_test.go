@@ -261,7 +261,7 @@ func TestOpenAPIErrorExamplesAreTheTables(t *testing.T) {
 	}
 	for _, err := range []error{trigger.ErrNotConfigured, trigger.ErrNoEligibleCollection, trigger.ErrIdempotencyKeyReused,
 		trigger.ErrNotFound, trigger.ErrEnqueueFailed} {
-		p, _ := classifyTrigger(err)
+		p, _ := triggerErrors.classify(err)
 		table(p)
 	}
 

@@ -35,21 +35,13 @@ func NewTrigger(s *trigger.Service, auth Authenticator, opts *TriggerOptions) (*
 		o = *opts
 	}
 	t := &triggerAdapter{service: s, collectionField: o.CollectionField}
-	t.submitOp = &operation{
-		Operation: Operation{ID: "submitApiTrigger", Method: http.MethodPost, Pattern: "/triggers"},
-		action:    authmgmt.ActionSubmitTrigger, resource: authmgmt.ResourceTrigger, body: true, handle: t.submit,
-	}
-	ops := []*operation{t.submitOp}
+	const events = authmgmt.ResourceTrigger
+	ops := []*operation{governed(authmgmt.ActionSubmitTrigger, events, http.MethodPost, "/triggers", t.submit)}
 	if o.History {
-		t.listOp = &operation{
-			Operation: Operation{ID: "listTriggers", Method: http.MethodGet, Pattern: "/triggers"},
-			action:    authmgmt.ActionListTriggers, resource: authmgmt.ResourceTrigger, handle: t.list,
-		}
-		t.getOp = &operation{
-			Operation: Operation{ID: "getTrigger", Method: http.MethodGet, Pattern: "/triggers/{id}"},
-			action:    authmgmt.ActionGetTrigger, resource: authmgmt.ResourceTrigger, handle: t.get,
-		}
-		ops = append(ops, t.listOp, t.getOp)
+		ops = append(ops,
+			governed(authmgmt.ActionListTriggers, events, http.MethodGet, "/triggers", t.list),
+			governed(authmgmt.ActionGetTrigger, events, http.MethodGet, "/triggers/{id}", t.get),
+		)
 	}
 	h, err := newHandler("trigger", auth, triggerErrors, o.Options, ops)
 	if err != nil {
@@ -63,10 +55,9 @@ func NewTrigger(s *trigger.Service, auth Authenticator, opts *TriggerOptions) (*
 }
 
 type triggerAdapter struct {
-	h                       *Handler
-	service                 *trigger.Service
-	collectionField         bool
-	submitOp, listOp, getOp *operation
+	h               *Handler
+	service         *trigger.Service
+	collectionField bool
 }
 
 // submit is submitApiTrigger.
@@ -86,14 +77,14 @@ func (t *triggerAdapter) submit(c *call) response {
 		}
 	}
 	if len(d.details) > 0 {
-		return triggerErrors.reply(problem{kind: invalid, details: d.details})
+		return *c.refuse(problem{kind: invalid, details: d.details})
 	}
-	if failed := t.h.authorize(c, t.submitOp, ""); failed != nil {
+	if failed := t.h.authorize(c, ""); failed != nil {
 		return *failed
 	}
 	e, err := t.service.Submit(c.r.Context(), c.principal.Organization, trigger.Actor(c.principal.Subject), sub)
 	if err != nil {
-		return t.h.fail(c.r, err)
+		return t.h.fail(c, err)
 	}
 	return response{status: http.StatusAccepted, body: accepted(e.ID)}
 }
@@ -137,84 +128,4 @@ func idempotencyKey(d *decoder, header http.Header) string {
 		}
 	}
 	return key
-}
-
-// triggerErrors is the error table of the trigger service.
-var triggerErrors = errorTable{classify: classifyTrigger, reply: replyTrigger}
-
-func classifyTrigger(err error) (problem, bool) {
-	var failure *trigger.ValidationError
-	switch {
-	case errors.Is(err, trigger.ErrNotConfigured):
-		return problem{kind: domain, status: http.StatusConflict, code: "org_not_configured",
-			message: "The organization has not finished setup. Finish it, then send the request again."}, true
-	case errors.Is(err, trigger.ErrNoEligibleCollection):
-		return problem{kind: domain, status: http.StatusConflict, code: "no_eligible_doc_collection",
-			message: "The requested doc collection is not configured or not ready, or the organization has none that is."}, true
-	case errors.Is(err, trigger.ErrIdempotencyKeyReused):
-		return problem{kind: domain, status: http.StatusConflict, code: "idempotency_key_reused",
-			message: "The Idempotency-Key was used for a different request. Send this one with a new key."}, true
-	case errors.Is(err, trigger.ErrNotFound):
-		return problem{kind: notFound, message: "There is no such trigger event."}, true
-	case errors.Is(err, trigger.ErrEnqueueFailed):
-		return problem{kind: domain, status: http.StatusInternalServerError, code: "enqueue_failed",
-			message: "The trigger could not be enqueued and will not run. Send the request again."}, false
-	case errors.As(err, &failure):
-		return triggerDetails(failure)
-	}
-	return commonProblem(err)
-}
-
-// triggerFields says where in a request the fields of a trigger.Problem stand.
-var triggerFields = map[string][]any{
-	"instructions":    {"body", "instructions"},
-	"context":         {"body", "context"},
-	"idempotency_key": {"header", "idempotency-key"},
-	"limit":           {"query", "limit"},
-	"source":          {"query", "source"},
-	"status":          {"query", "status"},
-}
-
-// triggerDetails answers what the service refused and the adapter let through: limits of the service that are narrower than ours. A
-// problem that the caller has no part in, as the host's name for the organization, is the host's mistake.
-func triggerDetails(failure *trigger.ValidationError) (problem, bool) {
-	return refused(failure.Problems, func(one trigger.Problem) (loc []any, typ, msg string) {
-		return triggerFields[one.Path.String()], "value_error", msgValue + one.Message
-	})
-}
-
-// triggerCodes are the trigger service's words for the kinds that all services know. The
-// message of tooLarge is that of [bodyTooLarge].
-var triggerCodes = map[kind]triggerErrorBody{
-	unavailable:          {"runtime_store_unavailable", "Trigger intake is temporarily unavailable. Send the request again later."},
-	unauthenticated:      {"authentication_failed", refusalOf("API key or access token")},
-	forbidden:            {"forbidden", "These credentials do not allow this operation."},
-	notFound:             {"not_found", "There is nothing at this address."},
-	methodNotAllowed:     {"method_not_allowed", "This address does not answer to this method. The Allow header names those it does."},
-	unsupportedMediaType: {"unsupported_media_type", "Send the body as application/json in UTF-8, not compressed."},
-	tooLarge:             {"payload_too_large", ""},
-	requestTimeout:       {"request_timeout", "The body did not arrive in time."},
-}
-
-type triggerErrorBody struct {
-	Error   string `json:"error"`
-	Message string `json:"message"`
-}
-
-type detailBody struct {
-	Detail []Detail `json:"detail"`
-}
-
-func replyTrigger(p problem) response {
-	if p.kind == invalid {
-		return response{status: http.StatusUnprocessableEntity, body: mustJSON(detailBody{p.details})}
-	}
-	if p.kind == domain {
-		return response{status: p.status, body: mustJSON(triggerErrorBody{p.code, p.message})}
-	}
-	body := triggerCodes[p.kind]
-	if p.message != "" {
-		body.Message = p.message
-	}
-	return response{status: commonStatus[p.kind], body: mustJSON(body), authenticate: p.kind == unauthenticated}
 }

@@ -3,7 +3,6 @@ package httpadapter
 import (
 	"encoding/json"
 	"net/http"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -51,34 +50,23 @@ func NewTriggerEvent(e trigger.Event) TriggerEvent {
 // JSON returns the event as one line of JSON, its context as submitted but for space between tokens.
 func (e TriggerEvent) JSON() ([]byte, error) { return jsonBody(e) }
 
-// Timestamp is a time on the wire: RFC 3339, UTC, microseconds; null if zero.
-type Timestamp time.Time
-
-// MarshalJSON implements [json.Marshaler].
-func (t Timestamp) MarshalJSON() ([]byte, error) {
-	if time.Time(t).IsZero() {
-		return []byte("null"), nil
-	}
-	return time.Time(t).UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000000Z"`), nil
-}
-
 // get is getTrigger.
 func (t *triggerAdapter) get(c *call) response {
 	var d decoder
 	id := newParams(&d, c.r).pathUUID(c.r, "id")
 	if len(d.details) > 0 {
-		return triggerErrors.reply(problem{kind: invalid, details: d.details})
+		return *c.refuse(problem{kind: invalid, details: d.details})
 	}
-	if failed := t.h.authorize(c, t.getOp, id.String()); failed != nil {
+	if failed := t.h.authorize(c, id.String()); failed != nil {
 		return *failed
 	}
 	e, err := t.service.Get(c.r.Context(), c.principal.Organization, id)
 	if err != nil {
-		return t.h.fail(c.r, err)
+		return t.h.fail(c, err)
 	}
 	body, err := NewTriggerEvent(e).JSON()
 	if err != nil {
-		return t.h.fail(c.r, err)
+		return t.h.fail(c, err)
 	}
 	return response{status: http.StatusOK, body: body}
 }
@@ -92,9 +80,9 @@ const (
 func (t *triggerAdapter) list(c *call) response {
 	q, d := listQuery(c.r)
 	if len(d.details) > 0 {
-		return triggerErrors.reply(problem{kind: invalid, details: d.details})
+		return *c.refuse(problem{kind: invalid, details: d.details})
 	}
-	if failed := t.h.authorize(c, t.listOp, ""); failed != nil {
+	if failed := t.h.authorize(c, ""); failed != nil {
 		return *failed
 	}
 	body := []byte(`{"triggers":[`)
@@ -102,12 +90,12 @@ func (t *triggerAdapter) list(c *call) response {
 		q.Limit = min(left, listChunk)
 		page, err := t.service.List(c.r.Context(), c.principal.Organization, q)
 		if err != nil {
-			return t.h.fail(c.r, err)
+			return t.h.fail(c, err)
 		}
 		for i := range page.Events {
 			event, err := NewTriggerEvent(page.Events[i]).JSON()
 			if err != nil {
-				return t.h.fail(c.r, err)
+				return t.h.fail(c, err)
 			}
 			if body[len(body)-1] == '}' {
 				body = append(body, ',')

@@ -61,17 +61,18 @@ func NewVault(s *vault.Service, auth Authenticator, opts *VaultOptions) (*Handle
 		return nil, err
 	}
 	a := &vaultAdapter{service: s, redaction: o.Redaction}
-	ops := []*operation{vaultOperation(authmgmt.ActionTokenize, http.MethodPost, tokenizePath, a.tokenize)}
+	const vaults = authmgmt.ResourceVault
+	ops := []*operation{governed(authmgmt.ActionTokenize, vaults, http.MethodPost, tokenizePath, a.tokenize)}
 	if o.Insert {
-		ops = append(ops, vaultOperation(authmgmt.ActionInsertRecords, http.MethodPost, recordsPath, a.insertRecords))
+		ops = append(ops, governed(authmgmt.ActionInsertRecords, vaults, http.MethodPost, recordsPath, a.insertRecords))
 	}
 	if o.Detokenize {
-		ops = append(ops, vaultOperation(authmgmt.ActionDetokenize, http.MethodPost, detokenizePath, a.detokenize))
+		ops = append(ops, governed(authmgmt.ActionDetokenize, vaults, http.MethodPost, detokenizePath, a.detokenize))
 	}
 	if o.Delete {
-		ops = append(ops, vaultOperation(authmgmt.ActionDeleteToken, http.MethodDelete, tokenPath, a.deleteToken))
+		ops = append(ops, governed(authmgmt.ActionDeleteToken, vaults, http.MethodDelete, tokenPath, a.deleteToken))
 	}
-	h, err := newHandler("vault", auth, errorTable{classifyVault, replyVault}, o.Options, ops)
+	h, err := newHandler("vault", auth, vaultErrors, o.Options, ops)
 	if err != nil {
 		return nil, err
 	}
@@ -86,13 +87,6 @@ type vaultAdapter struct {
 	redaction func(context.Context, Principal, vault.Field) vault.Redaction
 }
 
-func vaultOperation(action authmgmt.Action, method, pattern string, handle func(*call) response) *operation {
-	return &operation{
-		Operation: Operation{ID: string(action), Method: method, Pattern: pattern},
-		action:    action, resource: authmgmt.ResourceVault, body: method == http.MethodPost, handle: handle,
-	}
-}
-
 // checked answers what is wrong with a request, and asks for authorization if nothing is. It returns nil if the operation may go on. What can
 // be no vault's ID is refused here, so that every backend answers alike.
 func (a *vaultAdapter) checked(c *call, wrong *problem) *response {
@@ -101,10 +95,10 @@ func (a *vaultAdapter) checked(c *call, wrong *problem) *response {
 	}
 	id := c.vaultID()
 	if name.Problem(id) != "" {
-		p, _ := classifyVault(vault.ErrNotFound)
+		p, _ := vaultFailures.find(vault.ErrNotFound)
 		return c.refuse(p)
 	}
-	return a.h.authorize(c, c.op, id)
+	return a.h.authorize(c, id)
 }
 
 func (c *call) vaultID() string { return c.r.PathValue("vaultID") }

@@ -36,7 +36,7 @@ func (a *vaultAdapter) detokenize(c *call) response {
 		panic(http.ErrAbortHandler)
 	}
 	if err != nil {
-		return a.h.fail(c.r, err)
+		return a.h.fail(c, err)
 	}
 	if p := notText(values); p != nil {
 		return *c.refuse(*p)
@@ -183,7 +183,7 @@ func (a *vaultAdapter) deleteToken(c *call) response {
 	token := tokenOrNone(c.r.PathValue("token"))
 	by := vault.Actor(c.principal.Subject)
 	if err := a.service.Delete(c.r.Context(), c.principal.Organization, by, c.vaultID(), token); err != nil {
-		return a.h.fail(c.r, err)
+		return a.h.fail(c, err)
 	}
 	b := appendString([]byte(`{"token":`), token)
 	return response{status: http.StatusOK, body: append(b, `,"deleted":true}`...)}

@@ -19,7 +19,7 @@ type itemDetail struct {
 	text string // for people
 }
 
-// The reasons of what the adapter finds. Programs rely on them, as on those of itemFailures.
+// The reasons of what the adapter finds. Programs rely on them, as on those of vaultFailures.
 const (
 	reasonJSON          = "json_invalid"
 	reasonType          = "wrong_type"
@@ -41,69 +41,46 @@ const (
 	reasonVaultNotFound = "vault_not_found"
 )
 
-// itemFailure is an error of package vault that an item can be to blame for.
-type itemFailure struct {
-	err    error
-	status int
-	reason string
-	text   string
+var vaultErrors = errorTable{classify: classifyVault, reply: replyVault}
+
+// vaultFailures are all that get past the adapter's own checks. An item can be to blame for
+// those after ErrUnavailable, which comes before what it may wrap.
+var vaultFailures = append(failures{
+	{vault.ErrNotFound, vaultFailure(http.StatusNotFound, reasonVaultNotFound, "There is no such vault.")},
+	{vault.ErrUnavailable, problem{kind: unavailable}},
+	{vault.ErrGroupNotFound, vaultFailure(http.StatusBadRequest, "column_group_not_found", "The vault has no such column group.")},
+	{vault.ErrTooMuch, vaultFailure(http.StatusBadRequest, reasonAnswerTooLong,
+		"The values are too long for one answer. Ask for fewer tokens.")},
+	{vault.ErrTableNotFound, vaultFailure(http.StatusNotFound, "table_not_found", "The vault has no such table.")},
+	{vault.ErrColumnNotFound, vaultFailure(http.StatusNotFound, "column_not_found", "The table has no such column.")},
+	{vault.ErrValueNotFound, vaultFailure(http.StatusNotFound, "value_not_found", "The value has no token. Insert it first.")},
+	{vault.ErrTokenNotFound, vaultFailure(http.StatusNotFound, "token_not_found", "The vault has no such token, or it was deleted.")},
+	{vault.ErrForbidden, vaultFailure(http.StatusForbidden, "redaction_not_allowed",
+		"These credentials do not allow as much of the value to be shown. Ask for less, or leave redaction out.")},
+	{vault.ErrNotDeterministic, vaultFailure(http.StatusUnprocessableEntity, "not_deterministic",
+		"The column is not deterministic, so a value cannot be asked for its token.")},
+	{vault.ErrNotTokenized, vaultFailure(http.StatusUnprocessableEntity, "not_tokenized",
+		"The column has no tokenization. Leave its values out.")},
+	{vault.ErrFormat, vaultFailure(http.StatusUnprocessableEntity, "format_mismatch",
+		"The value does not fit the format of its column.")},
+	{vault.ErrExhausted, vaultFailure(http.StatusUnprocessableEntity, "format_exhausted",
+		"The format of the column has no room for another token.")},
+	{vault.ErrFull, vaultFailure(http.StatusUnprocessableEntity, "vault_full",
+		"The vault keeps no more for this organization. Delete tokens that are not needed.")},
+	{vault.ErrCorrupt, vaultFailure(http.StatusInternalServerError, reasonCorrupt, "What is stored is corrupt.")},
+}, commonFailures...)
+
+func vaultFailure(status int, reason, text string) problem {
+	return vaultProblem(status, itemDetail{Reason: reason, text: text})
 }
 
-// itemFailures are all that get past the adapter's own checks.
-var itemFailures = []itemFailure{
-	{vault.ErrGroupNotFound, http.StatusBadRequest, "column_group_not_found", "The vault has no such column group."},
-	{vault.ErrTooMuch, http.StatusBadRequest, reasonAnswerTooLong, "The values are too long for one answer. Ask for fewer tokens."},
-	{vault.ErrTableNotFound, http.StatusNotFound, "table_not_found", "The vault has no such table."},
-	{vault.ErrColumnNotFound, http.StatusNotFound, "column_not_found", "The table has no such column."},
-	{vault.ErrValueNotFound, http.StatusNotFound, "value_not_found", "The value has no token. Insert it first."},
-	{vault.ErrTokenNotFound, http.StatusNotFound, "token_not_found", "The vault has no such token, or it was deleted."},
-	{vault.ErrForbidden, http.StatusForbidden, "redaction_not_allowed",
-		"These credentials do not allow as much of the value to be shown. Ask for less, or leave redaction out."},
-	{vault.ErrNotDeterministic, http.StatusUnprocessableEntity, "not_deterministic",
-		"The column is not deterministic, so a value cannot be asked for its token."},
-	{vault.ErrNotTokenized, http.StatusUnprocessableEntity, "not_tokenized", "The column has no tokenization. Leave its values out."},
-	{vault.ErrFormat, http.StatusUnprocessableEntity, "format_mismatch", "The value does not fit the format of its column"},
-	{vault.ErrExhausted, http.StatusUnprocessableEntity, "format_exhausted", "The format of the column has no room for another token."},
-	{vault.ErrFull, http.StatusUnprocessableEntity, "vault_full",
-		"The vault keeps no more for this organization. Delete tokens that are not needed."},
-	{vault.ErrCorrupt, http.StatusInternalServerError, reasonCorrupt, "What is stored is corrupt."},
-}
-
-func findFailure(err error) (itemFailure, bool) {
-	for _, f := range itemFailures {
-		if errors.Is(err, f.err) {
-			if f.err == vault.ErrFormat {
-				f.text += why(err) + "."
-			}
-			return f, true
-		}
-	}
-	return itemFailure{}, false
-}
-
-// why is what a tokenizer says would fit, which holds nothing of the value: see [vault.Tokenizer].
-func why(err error) string {
-	if _, text, ok := strings.Cut(err.Error(), vault.ErrFormat.Error()+": "); ok {
-		return ": " + strings.TrimSuffix(text, ".")
-	}
-	return ""
-}
-
-// classifyVault knows the errors of package vault. The operator is told of those that the caller has no part in.
+// classifyVault knows the errors of package vault.
 func classifyVault(err error) (problem, bool) {
 	var batch *vault.BatchError
-	switch {
-	case errors.Is(err, vault.ErrNotFound):
-		return vaultProblem(http.StatusNotFound, itemDetail{Reason: reasonVaultNotFound, text: "There is no such vault."}), true
-	case errors.As(err, &batch):
+	if errors.As(err, &batch) {
 		return batchProblem(batch)
-	case errors.Is(err, vault.ErrUnavailable):
-		return problem{kind: unavailable}, false
 	}
-	if f, ok := findFailure(err); ok {
-		return vaultProblem(f.status, itemDetail{Reason: f.reason, text: f.text}), f.status < http.StatusInternalServerError
-	}
-	return commonProblem(err)
+	return vaultFailures.classify(err)
 }
 
 // batchProblem answers the errors of items. A corrupt value is told of before one whose key is not loaded.
@@ -113,12 +90,17 @@ func batchProblem(batch *vault.BatchError) (problem, bool) {
 	}
 	p := problem{kind: domain}
 	for _, item := range batch.Items {
-		f, ok := findFailure(item.Err)
-		if !ok {
+		f, _ := vaultFailures.find(item.Err)
+		if len(f.items) == 0 {
 			return problem{kind: unavailable}, false
 		}
-		p.status = f.status
-		p.items = append(p.items, itemDetail{Index: &item.Index, Reason: f.reason, text: f.text})
+		d := f.items[0]
+		d.Index = &item.Index
+		var format *vault.FormatError
+		if errors.As(item.Err, &format) {
+			d.text = "The value does not fit the format of its column: " + strings.TrimSuffix(format.Message, ".") + "."
+		}
+		p.status, p.items = f.status, append(p.items, d)
 	}
 	return p, true
 }
@@ -170,11 +152,8 @@ type vaultError struct {
 
 // replyVault gives a problem the shape {"error": {...}}.
 func replyVault(p problem) response {
-	status, message := commonStatus[p.kind], p.message
-	switch p.kind {
-	case domain:
-		status = p.status
-	case invalid:
+	status, message := p.answer(), p.message
+	if p.kind == invalid {
 		status = http.StatusBadRequest
 		for _, d := range p.details { // a body that was cut off
 			offset, _ := d.Loc[len(d.Loc)-1].(int)

@@ -30,7 +30,7 @@ func (a *vaultAdapter) insertRecords(c *call) response {
 	}
 	tokens, err := a.service.Insert(c.r.Context(), c.principal.Organization, vault.Actor(c.principal.Subject), c.vaultID(), in.items)
 	if err != nil {
-		return a.h.failAs(errorTable{classify: in.classify, reply: replyVault}, c.r, err)
+		return a.h.failAs(errorTable{classify: in.classify, reply: replyVault}, c, err)
 	}
 	return response{status: http.StatusOK, body: in.answer(tokens)}
 }

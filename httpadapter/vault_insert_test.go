@@ -2,6 +2,7 @@ package httpadapter_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -99,6 +100,14 @@ func TestInsertRecordsProblems(t *testing.T) {
 	}
 	require.Equal(t, "Item 0: The value does not fit the format of its column: an email address is needed.",
 		requireProblems(t, r.post(persons, records(`{"fields":{"email":"nobody"}}`)), 422, problemAt{0, "email", "format_mismatch"}))
+	for want, err := range map[string]error{
+		": a name is needed.": fmt.Errorf("of acme: %w", &vault.FormatError{Message: "a name is needed."}),
+		".":                   fmt.Errorf("of acme: %w: secret", vault.ErrFormat),
+	} {
+		own := newVaultRig(t, nil, &vault.Options{Tokenizer: &refusingTokenizer{err: err}})
+		require.Equal(t, "Item 0: The value does not fit the format of its column"+want,
+			requireProblems(t, own.post(persons, records(`{"fields":{"name":"x"}}`)), 422, problemAt{0, "name", "format_mismatch"}))
+	}
 	requireProblems(t, r.post(v1+"/none", records(`{"fields":{"a":"x","b":"y"}}`)), 404, problemAt{0, "a", "table_not_found"}, problemAt{0, "b", "table_not_found"})
 	requireProblems(t, r.post("/v1/vaults/none/persons", records(fine)), 404, problemAt{-1, "", "vault_not_found"})
 	requireProblems(t, r.post(tokenize, parameters(ofName("Ada"))), 404, problemAt{0, "", "value_not_found"})

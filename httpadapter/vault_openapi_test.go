@@ -296,9 +296,11 @@ func TestVaultCodesAndReasons(t *testing.T) {
 	reasons := []string{reasonJSON, reasonType, reasonListMissing, reasonListEmpty, reasonListTooLong, reasonValueMissing, reasonValueTooLong, reasonNoPlace,
 		reasonHalfPlace, reasonTwoPlaces, reasonFieldsMissing, reasonFieldsEmpty, reasonTokenMissing, reasonRedaction, reasonNotText, reasonCorrupt,
 		reasonVaultNotFound}
-	for _, f := range itemFailures {
-		require.NotZero(t, grpcCodes[f.status])
-		reasons = append(reasons, f.reason)
+	for _, f := range vaultFailures {
+		require.NotZero(t, grpcCodes[f.answer()])
+		for _, d := range f.items {
+			reasons = append(reasons, d.Reason)
+		}
 	}
 	for _, reason := range reasons {
 		require.Contains(t, text, "`"+reason+"`")

@@ -355,3 +355,13 @@ func (t fixedTokenizer) Tokens(_ context.Context, requests []vault.TokenRequest)
 func (t fixedTokenizer) CheckTokens(_ context.Context, pairs []vault.TokenPair) ([]error, error) {
 	return make([]error, len(pairs)), nil
 }
+
+// refusingTokenizer makes tokens of nothing.
+type refusingTokenizer struct {
+	vault.Formats
+	err error
+}
+
+func (r *refusingTokenizer) Tokens(_ context.Context, requests []vault.TokenRequest) ([]vault.TokenResult, error) {
+	return slices.Repeat([]vault.TokenResult{{Err: r.err}}, len(requests)), nil
+}

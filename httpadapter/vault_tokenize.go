@@ -15,7 +15,7 @@ func (a *vaultAdapter) tokenize(c *call) response {
 	}
 	tokens, err := a.service.Tokenize(c.r.Context(), c.principal.Organization, c.vaultID(), items)
 	if err != nil {
-		return a.h.fail(c.r, err)
+		return a.h.fail(c, err)
 	}
 	return response{status: http.StatusOK, body: tokenRecords(tokens)}
 }

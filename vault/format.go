@@ -41,15 +41,15 @@ type Tokenizer interface {
 	// tokenizer unavailable. If a token is taken already, or comes twice in a call, the
 	// service asks for another one.
 	//
-	// If a value does not fit the format of its field, its error wraps [ErrFormat] and
-	// says what would fit. If the format has no further tokens, its error is
-	// [ErrExhausted].
+	// If a value does not fit the format of its field, its error is a [*FormatError],
+	// which says what would fit, or [ErrFormat] alone. If the format has no further
+	// tokens, its error is [ErrExhausted].
 	Tokens(ctx context.Context, requests []TokenRequest) ([]TokenResult, error)
 
 	// CheckTokens says whether values, and the tokens that they have elsewhere, fit the
-	// format of their field: nil for each pair that fits, else an error that wraps
-	// [ErrFormat] and says what would fit. A token never fits that is its value, in
-	// whatever case, with or without space around it.
+	// format of their field: nil for each pair that fits, else an error as of Tokens. A
+	// token never fits that is its value, in whatever case, with or without space around
+	// it.
 	CheckTokens(ctx context.Context, pairs []TokenPair) ([]error, error)
 }
 
@@ -77,10 +77,10 @@ type TokenPair struct {
 // field is.
 func (p *TokenPair) check() error {
 	if problem := name.Problem(p.Token); problem != "" {
-		return fmt.Errorf("%w: its token %s", ErrFormat, problem)
+		return formatError("its token %s", problem)
 	}
 	if isValue(p.Token, p.Value) {
-		return fmt.Errorf("%w: its token must be another text than the value", ErrFormat)
+		return formatError("its token must be another text than the value")
 	}
 	return nil
 }
@@ -90,6 +90,21 @@ func (p *TokenPair) check() error {
 func isValue(token string, v Value) bool {
 	return token == v.Reveal() || strings.EqualFold(strings.TrimSpace(token), strings.TrimSpace(v.Reveal()))
 }
+
+// FormatError is an [ErrFormat] that says what would fit.
+type FormatError struct {
+	// Message says so, and nothing of the value: "an email address is needed". It is shown
+	// to who sent the value, also over HTTP.
+	Message string
+}
+
+// Error says what would fit.
+func (e *FormatError) Error() string { return ErrFormat.Error() + ": " + e.Message }
+
+// Unwrap returns ErrFormat.
+func (e *FormatError) Unwrap() error { return ErrFormat }
+
+func formatError(format string, args ...any) error { return &FormatError{fmt.Sprintf(format, args...)} }
 
 // Formats is the [Tokenizer] that a service uses by default. Its tokens are random. A column's format is one of
 //
@@ -227,7 +242,7 @@ func (uuids) token(random io.Reader, _ string) (string, error) {
 func (uuids) check(_, token string) error {
 	const canonical = 36 // uuid.Validate takes other forms, too, each of another length
 	if len(token) != canonical || uuid.Validate(token) != nil {
-		return fmt.Errorf("%w: its token must be a UUID of 36 characters", ErrFormat)
+		return formatError("its token must be a UUID of 36 characters")
 	}
 	return nil
 }
@@ -242,7 +257,7 @@ func (prefix prefixed) token(random io.Reader, _ string) (string, error) {
 func (prefix prefixed) check(_, token string) error {
 	text, ok := strings.CutPrefix(token, string(prefix))
 	if !ok || len(text) != randomChars || strings.Trim(text, base32Alphabet) != "" {
-		return fmt.Errorf("%w: its token must be %s and %d letters a to z and digits 2 to 7", ErrFormat,
+		return formatError("its token must be %s and %d letters a to z and digits 2 to 7",
 			string(prefix), randomChars)
 	}
 	return nil
@@ -304,7 +319,7 @@ func isAlphanumeric(c byte) bool {
 // emails are tokens of the format "email", by the domain.
 type emails string
 
-var errNoEmail = fmt.Errorf("%w: an email address is needed", ErrFormat)
+var errNoEmail = formatError("an email address is needed")
 
 func (domain emails) token(random io.Reader, value string) (string, error) {
 	if !isEmail(value) {
@@ -319,7 +334,7 @@ func (domain emails) check(value, token string) error {
 	case !isEmail(value):
 		return errNoEmail
 	case !isEmail(token) || token[strings.LastIndexByte(token, '@')+1:] != string(domain):
-		return fmt.Errorf("%w: its token must be an email address of %s", ErrFormat, string(domain))
+		return formatError("its token must be an email address of %s", string(domain))
 	}
 	return nil
 }

@@ -54,13 +54,13 @@ func (d digits) least() int {
 // fits returns an error if there are no tokens for a value.
 func (d digits) fits(value string) error {
 	if !digitsOnly(value) {
-		return fmt.Errorf("%w: digits only are needed, without spaces and dashes", ErrFormat)
+		return formatError("digits only are needed, without spaces and dashes")
 	}
 	if least := d.least(); len(value) < least || len(value) > maxDigits {
-		return fmt.Errorf("%w: %d to %d digits are needed, for there must be a million tokens or more", ErrFormat, least, maxDigits)
+		return formatError("%d to %d digits are needed, for there must be a million tokens or more", least, maxDigits)
 	}
 	if d.luhn && luhnSum(value) != 0 {
-		return fmt.Errorf("%w: the check digit is wrong (Luhn)", ErrFormat)
+		return formatError("the check digit is wrong (Luhn)")
 	}
 	return nil
 }
@@ -84,11 +84,11 @@ func (d digits) check(value, token string) error {
 	}
 	switch {
 	case len(token) != len(value) || !digitsOnly(token):
-		return fmt.Errorf("%w: its token must be as many digits as the value", ErrFormat)
+		return formatError("its token must be as many digits as the value")
 	case d.luhn && luhnSum(token) != 0:
-		return fmt.Errorf("%w: the check digit of its token is wrong (Luhn)", ErrFormat)
+		return formatError("the check digit of its token is wrong (Luhn)")
 	case d.last4 && token[len(token)-keptDigits:] != value[len(value)-keptDigits:]:
-		return fmt.Errorf("%w: its token must end like the value, in the same %d digits", ErrFormat, keptDigits)
+		return formatError("its token must end like the value, in the same %d digits", keptDigits)
 	}
 	return nil
 }

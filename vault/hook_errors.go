@@ -30,6 +30,8 @@ func (e *hookError) As(target any) bool {
 	switch target.(type) {
 	case **BatchError, **ItemError, **TokenError, **TakenError, **ValidationError, *Problem:
 		return false
+	case **FormatError: // says something to who may read ErrFormat
+		return e.means == ErrFormat && errors.As(e.err, target)
 	}
 	return errors.As(e.err, target)
 }

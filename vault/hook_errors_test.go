@@ -213,3 +213,32 @@ func TestTokensThatAreTheirValues(t *testing.T) {
 		require.Zero(t, status.Usage.Rows)
 	}
 }
+
+// What a tokenizer says would fit reaches the caller, and nobody's else does.
+func TestFormatErrorsOfHooks(t *testing.T) {
+	says := &vault.FormatError{Message: "a name is needed"}
+	require.EqualError(t, says, "vault: the value does not fit the column's format: a name is needed")
+	do := func(method string, err error) error {
+		r := newRig(t, vault.Options{})
+		hook := &speaking{Keyring: keyring(t, 1), method: method, err: err}
+		s, err := vault.New(r.store, hook, &vault.Options{Tokenizer: hook, Logger: slog.New(slog.DiscardHandler)})
+		require.NoError(t, err)
+		if method == "CheckTokens item" {
+			return imports(t, s, withToken("persons", "name", "Eve", uuidA))
+		}
+		_, err = s.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "Eve"))
+		return err
+	}
+	for _, method := range []string{"Tokens item", "CheckTokens item"} {
+		err := do(method, fmt.Errorf("theirs: %w", says))
+		require.Equal(t, []int{0}, indexes(t, err, vault.ErrFormat))
+		var got *vault.FormatError
+		require.ErrorAs(t, err, &got)
+		require.Same(t, says, got)
+	}
+	for _, err := range []error{do("Seal item", errors.Join(says, vault.ErrUnknownKey)), do("Tokens", says), do("Fingerprint", says)} {
+		require.NotErrorIs(t, err, vault.ErrFormat)
+		var got *vault.FormatError
+		require.NotErrorAs(t, err, &got)
+	}
+}

@@ -1,0 +1,55 @@
+package httpadapter
+
+import (
+	"net/http"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// The error tables of the operations on each kind of thing.
+var (
+	clientErrors     = authMgmtErrors("There is no such client.")
+	invitationErrors = authMgmtErrors("There is no such pending invitation.")
+	tokenErrors      = authMgmtErrors("There is no such access token.")
+)
+
+// authMgmtErrors returns the table of operations that say in these words what there is not.
+func authMgmtErrors(missing string) errorTable {
+	f := append(failures{
+		{authmgmt.ErrNotFound, problem{kind: notFound, message: missing}},
+	}, authMgmtFailures...)
+	return errorTable{classify: f.or(refusedAuthMgmt), reply: replyDetail}
+}
+
+var authMgmtFailures = append(failures{
+	{authmgmt.ErrForbidden, problem{kind: forbidden, message: "These credentials do not hold what the change would give or take away; " +
+		"no roles mean full access. Ask somebody who holds it."}},
+	{authmgmt.ErrRBACDisabled, problem{kind: forbidden,
+		message: "The organization has no role-based access control, so no roles can be assigned."}},
+	{authmgmt.ErrPendingInvitation, problem{kind: domain, status: http.StatusConflict,
+		message: "The email address has a pending invitation. Resend or cancel that one."}},
+}, commonFailures...)
+
+// refusedAuthMgmt answers what only the service can know to be wrong: that a client would
+// have too many roles, those of other contexts included.
+var refusedAuthMgmt = refusals(
+	func(e *authmgmt.ValidationError) []authmgmt.Problem { return e.Problems },
+	func(one authmgmt.Problem) (loc []any, typ, msg string) {
+		if one.Path.String() == "roles" {
+			loc = locOf("body", one.Path)
+		}
+		return loc, "value_error", msgValue + one.Message
+	})
+
+// acceptFailures are those of the acceptance page. What wraps an error of the host's, which
+// may be anything, comes first.
+var acceptFailures = failures{
+	{authmgmt.ErrGrantPending, problem{kind: domain, status: http.StatusConflict, code: grantPending}},
+	{authmgmt.ErrNotAdmitted, problem{kind: forbidden}},
+	{authmgmt.ErrNotFound, problem{kind: notFound}},
+}
+
+// loginFailures are those of the token endpoint.
+var loginFailures = failures{
+	{authmgmt.ErrInvalidClient, *tokenProblem(invalidClient, "The client credentials are wrong, or they have ended.")},
+}

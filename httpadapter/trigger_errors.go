@@ -1,0 +1,70 @@
+package httpadapter
+
+import (
+	"net/http"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+var triggerErrors = errorTable{classify: triggerFailures.or(refusedTrigger), reply: replyTrigger}
+
+var triggerFailures = append(failures{
+	{trigger.ErrNotConfigured, problem{kind: domain, status: http.StatusConflict, code: "org_not_configured",
+		message: "The organization has not finished setup. Finish it, then send the request again."}},
+	{trigger.ErrNoEligibleCollection, problem{kind: domain, status: http.StatusConflict, code: "no_eligible_doc_collection",
+		message: "The requested doc collection is not configured or not ready, or the organization has none that is."}},
+	{trigger.ErrIdempotencyKeyReused, problem{kind: domain, status: http.StatusConflict, code: "idempotency_key_reused",
+		message: "The Idempotency-Key was used for a different request. Send this one with a new key."}},
+	{trigger.ErrNotFound, problem{kind: notFound, message: "There is no such trigger event."}},
+	{trigger.ErrEnqueueFailed, problem{kind: domain, status: http.StatusInternalServerError, code: "enqueue_failed",
+		message: "The trigger could not be enqueued and will not run. Send the request again."}},
+}, commonFailures...)
+
+// refusedTrigger answers limits of the service that are narrower than ours.
+var refusedTrigger = refusals(
+	func(e *trigger.ValidationError) []trigger.Problem { return e.Problems },
+	func(one trigger.Problem) (loc []any, typ, msg string) {
+		return triggerFields[one.Path.String()], "value_error", msgValue + one.Message
+	})
+
+// triggerFields says where in a request the fields of a trigger.Problem stand.
+var triggerFields = map[string][]any{
+	"instructions":    {"body", "instructions"},
+	"context":         {"body", "context"},
+	"idempotency_key": {"header", "idempotency-key"},
+	"limit":           {"query", "limit"},
+	"source":          {"query", "source"},
+	"status":          {"query", "status"},
+}
+
+// triggerCodes are the trigger service's words for the kinds that all services know. The
+// message of tooLarge is that of [bodyTooLarge].
+var triggerCodes = map[kind]triggerErrorBody{
+	unavailable:          {"runtime_store_unavailable", "Trigger intake is temporarily unavailable. Send the request again later."},
+	unauthenticated:      {"authentication_failed", refusalOf("API key or access token")},
+	forbidden:            {"forbidden", "These credentials do not allow this operation."},
+	notFound:             {"not_found", "There is nothing at this address."},
+	methodNotAllowed:     {"method_not_allowed", "This address does not answer to this method. The Allow header names those it does."},
+	unsupportedMediaType: {"unsupported_media_type", "Send the body as application/json in UTF-8, not compressed."},
+	tooLarge:             {"payload_too_large", ""},
+	requestTimeout:       {"request_timeout", "The body did not arrive in time."},
+}
+
+type triggerErrorBody struct {
+	Error   string `json:"error"`
+	Message string `json:"message"`
+}
+
+func replyTrigger(p problem) response {
+	if p.kind == invalid {
+		return response{status: http.StatusUnprocessableEntity, body: mustJSON(detailBody{p.details})}
+	}
+	if p.kind == domain {
+		return response{status: p.status, body: mustJSON(triggerErrorBody{p.code, p.message})}
+	}
+	body := triggerCodes[p.kind]
+	if p.message != "" {
+		body.Message = p.message
+	}
+	return response{status: commonStatus[p.kind], body: mustJSON(body), authenticate: p.kind == unauthenticated}
+}
