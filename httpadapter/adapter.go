@@ -124,10 +124,8 @@ func newHandler(name string, auth Authenticator, errs errorTable, opts Options, 
 	if auth == nil && slices.ContainsFunc(ops, func(op *operation) bool { return !op.public }) {
 		return nil, errors.New("httpadapter: an authenticator is needed")
 	}
-	if several, ok := auth.(firstOf); ok {
-		if err := several.check(); err != nil {
-			return nil, err
-		}
+	if err := checkAuthenticator(auth); err != nil {
+		return nil, err
 	}
 	if err := checkCredential(opts.Credential); err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ import (
 // without FirstOf.
 //
 // [NewTrigger], [NewVault] and the others return an error for a FirstOf that has nobody
-// to ask, or a nil Authenticator among them.
+// to ask, or a nil Authenticator or a Bearer of nil among them.
 func FirstOf(authenticators ...Authenticator) Authenticator {
 	return firstOf(append([]Authenticator(nil), authenticators...))
 }
@@ -42,7 +42,7 @@ func (f firstOf) Authenticate(r *http.Request) (Principal, error) {
 	return Principal{}, ErrUnauthenticated
 }
 
-// check finds what is missing, also in a FirstOf among the authenticators.
+// check finds what is missing, also in the authenticators.
 func (f firstOf) check() error {
 	if len(f) == 0 {
 		return errors.New("httpadapter: FirstOf needs an authenticator")
@@ -51,10 +51,8 @@ func (f firstOf) check() error {
 		if a == nil {
 			return fmt.Errorf("httpadapter: FirstOf was given a nil authenticator, number %d of %d", i+1, len(f))
 		}
-		if inner, ok := a.(firstOf); ok {
-			if err := inner.check(); err != nil {
-				return err
-			}
+		if err := checkAuthenticator(a); err != nil {
+			return err
 		}
 	}
 	return nil

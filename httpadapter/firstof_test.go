@@ -113,7 +113,8 @@ func TestFirstOfWithAStoreThatIsAway(t *testing.T) {
 	require.Equal(t, 503, ask(machine), "it may have been a key")
 }
 
-func TestFirstOfRefusesNil(t *testing.T) {
+// What has nobody to ask is refused at the start, and asks nobody later.
+func TestAuthenticatorsOfNothing(t *testing.T) {
 	r := newRig(t, nil)
 	var asked []string
 	known := says(&asked, "known", httpadapter.Principal{Organization: "acme"}, nil)
@@ -123,6 +124,11 @@ func TestFirstOfRefusesNil(t *testing.T) {
 		"a nil authenticator, number 1 of 1":    httpadapter.FirstOf(known, httpadapter.FirstOf(nil)),
 		"a nil authenticator, number 1 of 2":    httpadapter.FirstOf(nil, known),
 		"httpadapter: FirstOf was given a nil ": httpadapter.FirstOf(httpadapter.FirstOf(known, known, nil)),
+		"Bearer needs a function":               httpadapter.Bearer(nil),
+		"needs a function that verifies tokens": httpadapter.FirstOf(httpadapter.Bearer(nil), known),
+		"and of a service that is nil":          httpadapter.Bearer(httpadapter.TriggerKeys(nil)),
+		"of a service that is nil there is":     httpadapter.FirstOf(httpadapter.Bearer(httpadapter.AccessTokens(nil))),
+		"the AuthenticatorFunc is nil":          httpadapter.FirstOf(httpadapter.AuthenticatorFunc(nil)),
 	} {
 		_, err := httpadapter.NewTrigger(r.service, auth, nil)
 		require.ErrorContains(t, err, text)
@@ -131,9 +137,11 @@ func TestFirstOfRefusesNil(t *testing.T) {
 		require.NotErrorIs(t, err, httpadapter.ErrUnauthenticated)
 	}
 	require.Empty(t, asked)
+	_, err := httpadapter.NewTrigger(r.service, httpadapter.AuthenticatorFunc(nil), nil)
+	require.ErrorContains(t, err, "the AuthenticatorFunc is nil")
 	list := []httpadapter.Authenticator{known}
 	auth := httpadapter.FirstOf(list...)
 	list[0] = nil
-	_, err := auth.Authenticate(httptest.NewRequest("GET", "/", nil))
+	_, err = auth.Authenticate(httptest.NewRequest("GET", "/", nil))
 	require.NoError(t, err, "the list is the caller's")
 }

@@ -38,15 +38,43 @@ func (f AuthenticatorFunc) Authenticate(r *http.Request) (Principal, error) { re
 
 // Bearer authenticates by the token of the Authorization header (RFC 6750 section 2.1). The scheme's case does not matter; there
 // must be exactly one such header; a token in the query or the body is not looked at. verify returns [ErrUnauthenticated] for a
-// token that is unknown, expired or revoked.
+// token that is unknown, expired or revoked. It must not be nil: [NewTrigger], [NewVault]
+// and the others return an error then.
 func Bearer(verify func(ctx context.Context, token string) (Principal, error)) Authenticator {
-	return AuthenticatorFunc(func(r *http.Request) (Principal, error) {
-		token, ok := bearerToken(r.Header["Authorization"])
-		if !ok {
-			return Principal{}, ErrUnauthenticated
+	return bearer(verify)
+}
+
+type bearer func(ctx context.Context, token string) (Principal, error)
+
+func (verify bearer) Authenticate(r *http.Request) (Principal, error) {
+	if verify == nil { // a host may ask it without a Handler
+		return Principal{}, errNoVerify
+	}
+	token, ok := bearerToken(r.Header["Authorization"])
+	if !ok {
+		return Principal{}, ErrUnauthenticated
+	}
+	return verify(r.Context(), token)
+}
+
+var errNoVerify = errors.New("httpadapter: Bearer needs a function that verifies tokens, and of a service that is nil " +
+	"there is none")
+
+// checkAuthenticator finds what is missing in an authenticator of this package.
+func checkAuthenticator(a Authenticator) error {
+	switch a := a.(type) {
+	case AuthenticatorFunc:
+		if a == nil {
+			return errors.New("httpadapter: the AuthenticatorFunc is nil")
 		}
-		return verify(r.Context(), token)
-	})
+	case bearer:
+		if a == nil {
+			return errNoVerify
+		}
+	case firstOf:
+		return a.check()
+	}
+	return nil
 }
 
 func bearerToken(headers []string) (string, bool) {
@@ -67,8 +95,11 @@ func bearerToken(headers []string) (string, bool) {
 }
 
 // TriggerKeys returns a check for [Bearer] over the API keys of a trigger service. A valid key has full access to the triggers of
-// its organization; the principal's subject is the key's ID.
+// its organization; the principal's subject is the key's ID. Of nil it returns nil.
 func TriggerKeys(s *trigger.Service) func(ctx context.Context, token string) (Principal, error) {
+	if s == nil {
+		return nil
+	}
 	return func(ctx context.Context, token string) (Principal, error) {
 		key, err := s.VerifyKey(ctx, token)
 		if errors.Is(err, trigger.ErrInvalidKey) {
@@ -82,8 +113,11 @@ func TriggerKeys(s *trigger.Service) func(ctx context.Context, token string) (Pr
 }
 
 // AccessTokens returns a check for [Bearer] over the access tokens of a credentials service. The principal has the access that the token
-// gives at this moment.
+// gives at this moment. Of nil it returns nil.
 func AccessTokens(s *authmgmt.Service) func(ctx context.Context, token string) (Principal, error) {
+	if s == nil {
+		return nil
+	}
 	return func(ctx context.Context, token string) (Principal, error) {
 		id, err := s.VerifyToken(ctx, token)
 		if errors.Is(err, authmgmt.ErrInvalidToken) {
