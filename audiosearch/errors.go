@@ -152,33 +152,35 @@ func (e *ValidationError) Unwrap() []error { return oneline.Of(e.Problems).Wrapp
 
 // problems collects what is wrong and becomes an error if anything is.
 type problems struct {
-	list []Problem
+	found []Problem
 
 	// Of an item of a list: whose problems its own are, and where it stands.
 	whole *problems
-	at    mortise.Path
+	list  string
+	index int
 }
 
 // item returns the problems of an item of a list.
 func (p *problems) item(list string, i int) *problems {
-	return &problems{whole: p, at: mortise.Path{{Field: list}, {Index: i}}}
+	return &problems{whole: p, list: list, index: i}
 }
 
 func (p *problems) add(field string, kind ProblemKind, format string, args ...any) {
-	one := Problem{p.at.Field(field), kind, fmt.Sprintf(format, args...)}
+	var at mortise.Path
 	if p.whole != nil {
+		at = mortise.Path{{Field: p.list}, {Index: p.index}}
 		p = p.whole
 	}
-	p.append(one)
+	p.append(Problem{at.Field(field), kind, fmt.Sprintf(format, args...)})
 }
 
-func (p *problems) append(one Problem) { p.list = append(p.list, one) }
+func (p *problems) append(one Problem) { p.found = append(p.found, one) }
 
 func (p *problems) err() error {
-	if len(p.list) == 0 {
+	if len(p.found) == 0 {
 		return nil
 	}
-	return &ValidationError{Problems: p.list}
+	return &ValidationError{Problems: p.found}
 }
 
 // sentinels are the errors of a store or a scorer that mean what they say.
