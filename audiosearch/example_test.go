@@ -337,7 +337,8 @@ func ExampleService_ListRuns() {
 		if page.Next.IsZero() {
 			break
 		}
-		q.Before = page.Next
+		q.Before, err = audiosearch.ParseRunPosition(page.Next.String()) // as a link to the next page has it
+		check(err)
 	}
 	open, err := service.ListRuns(ctx, "acme", audiosearch.RunQuery{Dataset: "d", Open: true})
 	fmt.Println(len(open.Runs), open.Runs[0].Actor, open.Runs[0].State, err)

@@ -3,7 +3,10 @@ package audiosearch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/cursor"
 )
 
 // RunQuery selects runs of one organization. Zero fields but Limit select everything.
@@ -36,21 +39,47 @@ type RunPage struct {
 // RunPosition is the place of a run in a list. It stays where it is while runs are made
 // and change, so that paging neither repeats nor skips one.
 type RunPosition struct {
-	CreatedAt time.Time
-	ID        int64
+	At time.Time // CreatedAt
+	ID int64
 }
 
-// IsZero reports whether p is no position: the start of a list as RunQuery.Before, the end
-// as RunPage.Next.
-func (p RunPosition) IsZero() bool { return p.CreatedAt.IsZero() && p.ID == 0 }
+// IsZero reports whether p is the zero position: the start of a list as RunQuery.Before,
+// its end as RunPage.Next.
+func (p RunPosition) IsZero() bool { return p.ID == 0 && p.At.IsZero() }
 
-// Compare orders positions as a list does: negative if p comes first (is newer).
+// Compare orders positions from the oldest to the newest, those of equal times by ID:
+// negative if p comes before other. Lists of runs have the opposite order.
 func (p RunPosition) Compare(other RunPosition) int {
-	return cmp.Or(other.CreatedAt.Compare(p.CreatedAt), cmp.Compare(other.ID, p.ID))
+	return cmp.Or(p.At.Compare(other.At), cmp.Compare(p.ID, other.ID))
 }
+
+// String returns a text of 22 characters that need no escape in URLs, which
+// [ParseRunPosition] reads. That of the zero position is empty. It may be shown to anybody
+// who may see the time and the ID, which is all that it holds.
+func (p RunPosition) String() string {
+	if p.IsZero() {
+		return ""
+	}
+	return cursor.EncodeInt(p.At, p.ID)
+}
+
+// ParseRunPosition reads what [RunPosition.String] wrote, and nothing else.
+func ParseRunPosition(text string) (RunPosition, error) {
+	if text == "" {
+		return RunPosition{}, nil
+	}
+	at, id, err := cursor.DecodeInt(text)
+	p := RunPosition{At: at, ID: id}
+	if err != nil || p.IsZero() {
+		return RunPosition{}, errNoPosition
+	}
+	return p, nil
+}
+
+var errNoPosition = errors.New("audiosearch: not a position of a list of runs; take it from the page before as it is")
 
 // Position returns the run's place in a list.
-func (r *Run) Position() RunPosition { return RunPosition{CreatedAt: r.CreatedAt, ID: r.ID} }
+func (r *Run) Position() RunPosition { return RunPosition{At: r.CreatedAt, ID: r.ID} }
 
 // Matches reports whether r is selected by q, its Limit left aside. It defines what
 // Runs.ListRuns must return; backends without a query language may call it.
@@ -60,7 +89,7 @@ func (q *RunQuery) Matches(r *Run) bool {
 		(q.State == "" || r.State == q.State) &&
 		(!q.Open || r.State != StateTerminated) &&
 		(q.From.IsZero() || !r.CreatedAt.Before(q.From)) &&
-		(q.Before.IsZero() || r.Position().Compare(q.Before) > 0)
+		(q.Before.IsZero() || r.Position().Compare(q.Before) < 0)
 }
 
 // ListRuns returns a page of the organization's runs, newest first.
@@ -93,8 +122,8 @@ func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (RunPage
 		q.From = latest(q.From, d.CreatedAt)
 	}
 	q.From = ceilMicro(q.From)
-	if at := ceilMicro(q.Before.CreatedAt); !at.Equal(q.Before.CreatedAt) {
-		q.Before = RunPosition{CreatedAt: at} // no run stands between it and this
+	if at := ceilMicro(q.Before.At); !at.Equal(q.Before.At) {
+		q.Before = RunPosition{At: at} // no run stands between it and this
 	}
 	q.Limit = limit + 1
 	runs, err := s.store.ListRuns(ctx, org, q)

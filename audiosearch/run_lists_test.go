@@ -3,6 +3,7 @@ package audiosearch_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,8 +28,46 @@ func (r *rig) list(q audiosearch.RunQuery) (ids []int64) {
 		}
 		require.NotEmpty(r.t, page.Runs)
 		require.Equal(r.t, ids[len(ids)-1], page.Next.ID)
-		q.Before = page.Next
+		q.Before, err = audiosearch.ParseRunPosition(page.Next.String())
+		require.NoError(r.t, err)
 	}
+}
+
+func TestRunPositionText(t *testing.T) {
+	at := time.Date(2026, 11, 21, 10, 46, 0, 123456000, time.UTC)
+	for _, p := range []audiosearch.RunPosition{
+		{}, {At: at, ID: 7}, {At: at}, {ID: audiosearch.MaxRunID}, {At: time.Unix(-1, 999_000).UTC(), ID: -1},
+	} {
+		got, err := audiosearch.ParseRunPosition(p.String())
+		require.NoError(t, err)
+		assert.Equal(t, p, got)
+		assert.Equal(t, p.IsZero(), p.String() == "")
+	}
+	good := audiosearch.RunPosition{At: at, ID: 7}.String()
+	assert.Equal(t, "AAZgxxD-TEAAAAAAAAAABw", good, "hosts keep such texts")
+	zero := strings.TrimSuffix(audiosearch.RunPosition{ID: 1}.String(), "Q") + "A"
+	for _, text := range []string{"x", good[1:], good + "AA", good[:11], good + "\n", good[:21] + "=", good[:21] + "x", "+" + good[1:], zero} {
+		_, err := audiosearch.ParseRunPosition(text)
+		assert.Error(t, err, text)
+	}
+}
+
+func TestRunPositionCompare(t *testing.T) {
+	at := time.Unix(7, 0)
+	for i, p := range []audiosearch.RunPosition{{At: at, ID: 5}, {At: at.Add(1), ID: 1}, {At: at, ID: 6}} {
+		other := audiosearch.RunPosition{At: at, ID: 5}
+		assert.Equal(t, min(i, 1), p.Compare(other))
+		assert.Equal(t, -min(i, 1), other.Compare(p))
+	}
+}
+
+func FuzzParseRunPosition(f *testing.F) {
+	f.Add(audiosearch.RunPosition{At: time.Unix(1, 0), ID: 7}.String())
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, err := audiosearch.ParseRunPosition(text); err == nil && p.String() != text {
+			t.Fatalf("%q is read as %+v, which is written %q", text, p, p.String())
+		}
+	})
 }
 
 // TestListRuns: pages, whatever their limit, of those that the query selects.
@@ -59,7 +98,7 @@ func TestListRuns(t *testing.T) {
 
 	// Bounds need not be what a store can keep.
 	before := func(at time.Time, id int64) audiosearch.RunQuery {
-		return audiosearch.RunQuery{Before: audiosearch.RunPosition{CreatedAt: at, ID: id}}
+		return audiosearch.RunQuery{Before: audiosearch.RunPosition{At: at, ID: id}}
 	}
 	fiveAgo := now.Add(-5 * time.Second)
 	for _, c := range []struct {

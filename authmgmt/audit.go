@@ -1,12 +1,13 @@
 package authmgmt
 
 import (
-	"bytes"
 	"context"
 	"iter"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // AuditEvent is one change: who did what to what, and what was there before and after. It never holds a secret, nor a digest of one.
@@ -67,10 +68,10 @@ type AuditQuery struct {
 	Kind   Kind
 	Actor  Actor
 	Target string
-	From   time.Time     // at or after
-	To     time.Time     // before
-	Before AuditPosition // only events that follow this place in the listing; zero: from its start
-	Limit  int           // events a page, 1 to MaxPageSize; a Service sets 50 for 0
+	From   time.Time        // at or after
+	To     time.Time        // before
+	Before mortise.Position // only events that follow this place in the listing; zero: from its start
+	Limit  int              // events a page, 1 to MaxPageSize; a Service sets 50 for 0
 }
 
 // Matches reports whether e is selected by q, its Limit left aside. It defines what AuditEvents must return.
@@ -80,34 +81,17 @@ func (q *AuditQuery) Matches(e *AuditEvent) bool {
 		(q.Target == "" || q.Target == e.Target) &&
 		(q.From.IsZero() || !e.At.Before(q.From)) &&
 		(q.To.IsZero() || e.At.Before(q.To)) &&
-		(q.Before.IsZero() || e.Position().Compare(q.Before) > 0)
+		(q.Before.IsZero() || e.Position().Compare(q.Before) < 0)
 }
 
 // AuditPage is a stretch of the audit trail.
 type AuditPage struct {
 	Events []AuditEvent
-	Next   AuditPosition // where the next page begins (as its AuditQuery.Before); zero if this is the last one
+	Next   mortise.Position // where the next page begins (as its AuditQuery.Before); zero if this is the last one
 }
-
-// AuditPosition is the place of an event in the trail. It stays where it is while other events arrive.
-type AuditPosition struct {
-	At time.Time
-	ID uuid.UUID
-}
-
-// IsZero reports whether p is no position.
-func (p AuditPosition) IsZero() bool { return p == AuditPosition{} }
 
 // Position returns the event's place in the trail.
-func (e *AuditEvent) Position() AuditPosition { return AuditPosition{At: e.At, ID: e.ID} }
-
-// Compare orders positions as the trail does: negative if p comes first (is newer).
-func (p AuditPosition) Compare(other AuditPosition) int {
-	if c := other.At.Compare(p.At); c != 0 {
-		return c
-	}
-	return bytes.Compare(other.ID[:], p.ID[:])
-}
+func (e *AuditEvent) Position() mortise.Position { return mortise.Position{At: e.At, ID: e.ID} }
 
 // AuditEvents returns a page of the organization's audit trail, newest first. Limit 0 means 50.
 func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error) {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/seed-6363c74e/mortise/internal/cursor"
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -113,7 +113,7 @@ func (t *triggerAdapter) list(c *call) response {
 		}
 		if left <= 0 || len(body) > listBytes {
 			body = append(body, `],"next_cursor":"`...)
-			body = append(body, cursor.Encode(page.Next.SubmittedAt, page.Next.ID)...)
+			body = append(body, page.Next.String()...)
 			return response{status: http.StatusOK, body: append(body, `"}`...)}
 		}
 		q.Before = page.Next
@@ -127,11 +127,11 @@ func listQuery(r *http.Request) (trigger.Query, *decoder) {
 	var q trigger.Query
 	q.Limit = int(p.integer("limit", 50, 1, trigger.MaxPageSize))
 	if text := p.text("cursor"); text != "" {
-		at, id, err := cursor.Decode(text)
+		at, err := mortise.ParsePosition(text)
 		if err != nil {
 			p.refuse("cursor", "value_error", "Value error, not a cursor that this service gave out")
 		}
-		q.Before = trigger.Position{SubmittedAt: at, ID: id}
+		q.Before = at
 	}
 	statuses := make([]string, 0, 4)
 	for _, status := range trigger.Statuses() {

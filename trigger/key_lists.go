@@ -1,21 +1,17 @@
 package trigger
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/seed-6363c74e/mortise/internal/cursor"
+	"github.com/seed-6363c74e/mortise"
 )
 
 // KeyQuery selects a stretch of the listing of an organization's API keys.
 type KeyQuery struct {
-	After KeyPosition // only keys that follow this place; zero: from the start
+	After mortise.Position // only keys that follow this place; zero: from the start
 
 	// Limit is how many keys a page may hold, at most MaxPageSize. To a store, 0 is 0:
 	// the page is empty, and its Next is zero. Service.ListKeys takes 0 for 50.
@@ -25,53 +21,11 @@ type KeyQuery struct {
 // KeyPage is a stretch of the listing of API keys.
 type KeyPage struct {
 	Keys []APIKey
-	Next KeyPosition // the next page's KeyQuery.After; zero: this is the last one
-}
-
-// KeyPosition is the place of an API key in the listing. It stays where it is while other
-// keys come and go.
-type KeyPosition struct {
-	CreatedAt time.Time
-	ID        uuid.UUID
-}
-
-// IsZero reports whether p is the zero position: the start of the listing as
-// KeyQuery.After, its end as KeyPage.Next.
-func (p KeyPosition) IsZero() bool { return p == KeyPosition{} }
-
-// Compare orders positions as the listing does: negative if p comes first (is older).
-func (p KeyPosition) Compare(other KeyPosition) int {
-	if c := p.CreatedAt.Compare(other.CreatedAt); c != 0 {
-		return c
-	}
-	return bytes.Compare(p.ID[:], other.ID[:])
-}
-
-// String returns a text of 32 characters that need no escape in URLs, which
-// [ParseKeyPosition] reads. That of the zero position is empty. It may be shown
-// to anybody who may see the time and the ID, which is all that it holds.
-func (p KeyPosition) String() string {
-	if p.IsZero() {
-		return ""
-	}
-	return cursor.Encode(p.CreatedAt, p.ID)
-}
-
-// ParseKeyPosition reads what [KeyPosition.String] wrote, and nothing else.
-func ParseKeyPosition(text string) (KeyPosition, error) {
-	if text == "" {
-		return KeyPosition{}, nil
-	}
-	at, id, err := cursor.Decode(text)
-	p := KeyPosition{CreatedAt: at, ID: id}
-	if err != nil || p.IsZero() {
-		return KeyPosition{}, errors.New("trigger: not a position of an API key; take it from the page before as it is")
-	}
-	return p, nil
+	Next mortise.Position // the next page's KeyQuery.After; zero: this is the last one
 }
 
 // Position returns the key's place in the listing.
-func (k *APIKey) Position() KeyPosition { return KeyPosition{CreatedAt: k.CreatedAt, ID: k.ID} }
+func (k *APIKey) Position() mortise.Position { return mortise.Position{At: k.CreatedAt, ID: k.ID} }
 
 // ListKeys returns a page of the organization's keys, oldest first, revoked ones
 // included. Limit 0 means 50; one below 0 or over [MaxPageSize] is a [*ValidationError].
@@ -85,8 +39,8 @@ func (s *Service) ListKeys(ctx context.Context, org string, q KeyQuery) (KeyPage
 	}
 	// Stores count microseconds, so no key stands between two of them, nor further away than
 	// 64 bits reach.
-	if at := q.After.CreatedAt; !at.Equal(time.UnixMicro(at.UnixMicro())) {
-		p.add("after", "must be a position that a page or ParseKeyPosition returned")
+	if at := q.After.At; !at.Equal(time.UnixMicro(at.UnixMicro())) {
+		p.add("after", "must be a position that a page or mortise.ParsePosition returned")
 	}
 	if err := p.err(); err != nil {
 		return KeyPage{}, err

@@ -12,43 +12,67 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-func TestKeyPositionText(t *testing.T) {
-	at := time.Date(2026, 11, 21, 10, 46, 0, 123456000, time.UTC)
-	for _, p := range []trigger.KeyPosition{{}, {CreatedAt: at, ID: uuid.New()}, {CreatedAt: at}, {ID: uuid.Max}} {
-		got, err := trigger.ParseKeyPosition(p.String())
+// TestPagesByTexts: who keeps no more than the text of a position goes on where they were.
+func TestPagesByTexts(t *testing.T) {
+	f := triggertest.New(t, nil)
+	ctx := t.Context()
+	const n = 7
+	var keys, events []uuid.UUID // in the orders of the listings
+	for i := range n {
+		_, k, err := f.IssueKey(ctx, "acme", "", "build")
 		require.NoError(t, err)
-		assert.Equal(t, p, got)
-		assert.Equal(t, p.IsZero(), p.String() == "")
+		e, err := f.Submit(ctx, "acme", "", trigger.Submission{Instructions: "Document the --json flag."})
+		require.NoError(t, err)
+		keys, events = append(keys, k.ID), append([]uuid.UUID{e.ID}, events...)
+		f.Advance(time.Duration(i) * time.Microsecond)
 	}
-	good := trigger.KeyPosition{CreatedAt: at, ID: uuid.New()}.String()
-	zero := strings.TrimSuffix(trigger.KeyPosition{ID: uuid.UUID{15: 1}}.String(), "B") + "A"
-	for _, text := range []string{"x", good[1:], good + "A", good + "\n", good[:31] + "=", "+" + good[1:], zero} {
-		_, err := trigger.ParseKeyPosition(text)
-		assert.Error(t, err, text)
+	var got []uuid.UUID
+	listed := func(next mortise.Position) (text string) {
+		text = next.String()
+		assert.Equal(t, len(got) == n, text == "", "the last page has no next one")
+		return text
 	}
-	at = time.Unix(7, 0)
-	for i, p := range []trigger.KeyPosition{{CreatedAt: at, ID: uuid.UUID{1}}, {CreatedAt: at.Add(1)}, {CreatedAt: at, ID: uuid.UUID{2}}} {
-		other := trigger.KeyPosition{CreatedAt: at, ID: uuid.UUID{1}}
-		assert.Equal(t, min(i, 1), p.Compare(other))
-		assert.Equal(t, -min(i, 1), other.Compare(p))
+	for text := "start"; text != ""; {
+		after, err := mortise.ParsePosition(strings.TrimPrefix(text, "start"))
+		require.NoError(t, err)
+		page, err := f.ListKeys(ctx, "acme", trigger.KeyQuery{After: after, Limit: 2})
+		require.NoError(t, err)
+		for _, k := range page.Keys {
+			got = append(got, k.ID)
+		}
+		text = listed(page.Next)
 	}
+	assert.Equal(t, keys, got)
+	got = nil
+	for text := "start"; text != ""; {
+		before, err := mortise.ParsePosition(strings.TrimPrefix(text, "start"))
+		require.NoError(t, err)
+		page, err := f.List(ctx, "acme", trigger.Query{Before: before, Limit: 2})
+		require.NoError(t, err)
+		for _, e := range page.Events {
+			got = append(got, e.ID)
+		}
+		text = listed(page.Next)
+	}
+	assert.Equal(t, events, got)
 }
 
 func TestListKeysRefuses(t *testing.T) {
 	f := triggertest.New(t, nil)
-	at := trigger.KeyPosition{CreatedAt: f.Now().Truncate(time.Microsecond).Add(1), ID: uuid.New()}
+	at := mortise.Position{At: f.Now().Truncate(time.Microsecond).Add(1), ID: uuid.New()}
 	// Microseconds of 64 bits do not reach it.
-	far := trigger.KeyPosition{CreatedAt: time.Unix(1<<45, 0)}
+	far := mortise.Position{At: time.Unix(1<<45, 0)}
 	for _, q := range []trigger.KeyQuery{{Limit: -1}, {Limit: trigger.MaxPageSize + 1}, {After: at}, {After: far}} {
 		_, err := f.ListKeys(t.Context(), "acme", q)
 		var invalid *trigger.ValidationError
 		require.ErrorAs(t, err, &invalid, "%+v", q)
 	}
-	at.CreatedAt = at.CreatedAt.Add(-1)
+	at.At = at.At.Add(-1)
 	_, err := f.ListKeys(t.Context(), "acme", trigger.KeyQuery{After: at, Limit: trigger.MaxPageSize})
 	require.NoError(t, err)
 }

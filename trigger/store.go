@@ -1,11 +1,12 @@
 package trigger
 
 import (
-	"bytes"
 	"context"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // Store keeps events. Every method is safe for concurrent use, and atomic: another caller
@@ -77,7 +78,7 @@ type Query struct {
 	From           time.Time // submitted at or after
 	To             time.Time // submitted before
 	IdempotencyKey string
-	Before         Position // only events that follow this place in the listing; zero: from its start
+	Before         mortise.Position // only events that follow this place in the listing; zero: from its start
 
 	// Limit is how many events a page may hold, at most MaxPageSize. To a Store, 0 is 0:
 	// the page is empty, and its Next is zero. Service.List takes 0 for 50.
@@ -90,21 +91,11 @@ const MaxPageSize = 1000
 // Page is a stretch of a listing.
 type Page struct {
 	Events []Event
-	Next   Position // where the next page begins (as its Query.Before); zero if this is the last one
+	Next   mortise.Position // where the next page begins (as its Query.Before); zero if this is the last one
 }
-
-// Position is the place of an event in a listing. It stays where it is while other events arrive, so that paging neither
-// repeats nor skips one.
-type Position struct {
-	SubmittedAt time.Time
-	ID          uuid.UUID
-}
-
-// IsZero reports whether p is no position: the start of a listing as Query.Before, the end as Page.Next.
-func (p Position) IsZero() bool { return p == Position{} }
 
 // Position returns the event's place in a listing.
-func (e *Event) Position() Position { return Position{SubmittedAt: e.SubmittedAt, ID: e.ID} }
+func (e *Event) Position() mortise.Position { return mortise.Position{At: e.SubmittedAt, ID: e.ID} }
 
 // Matches reports whether e is selected by q, its Limit left aside. It defines what Store.List must return; backends without
 // a query language may call it.
@@ -114,27 +105,7 @@ func (q *Query) Matches(e *Event) bool {
 		(q.IdempotencyKey == "" || e.IdempotencyKey == q.IdempotencyKey) &&
 		(q.From.IsZero() || !e.SubmittedAt.Before(q.From)) &&
 		(q.To.IsZero() || e.SubmittedAt.Before(q.To)) &&
-		(q.Before.IsZero() || e.Position().follows(q.Before))
-}
-
-// follows reports whether p comes after other in a listing, that is, whether it is older.
-func (p Position) follows(other Position) bool {
-	if c := p.SubmittedAt.Compare(other.SubmittedAt); c != 0 {
-		return c < 0
-	}
-	return bytes.Compare(p.ID[:], other.ID[:]) < 0
-}
-
-// Compare orders positions as a listing does: negative if p comes first (is newer).
-func (p Position) Compare(other Position) int {
-	switch {
-	case p.ID == other.ID && p.SubmittedAt.Equal(other.SubmittedAt):
-		return 0
-	case p.follows(other):
-		return 1
-	default:
-		return -1
-	}
+		(q.Before.IsZero() || e.Position().Compare(q.Before) < 0)
 }
 
 // Pruner is a Store that can forget. [Service.Prune] needs it.

@@ -193,8 +193,8 @@ var runListMutants = []broken{
 	{name: "compares runs by the clock on the wall",
 		breaks: []string{"runs/list-from"}, mutate: func(m *mutant) {
 			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
-				_, offset := q.Before.CreatedAt.Zone()
-				q.Before.CreatedAt = q.Before.CreatedAt.Add(time.Duration(offset) * time.Second)
+				_, offset := q.Before.At.Zone()
+				q.Before.At = q.Before.At.Add(time.Duration(offset) * time.Second)
 			})
 		}},
 	{name: "skips runs of equal times",

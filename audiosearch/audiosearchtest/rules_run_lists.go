@@ -52,7 +52,7 @@ func runIDs(runs []audiosearch.Run) []int64 {
 }
 
 // byRunPosition orders runs as a list does.
-func byRunPosition(a, b audiosearch.Run) int { return a.Position().Compare(b.Position()) }
+func byRunPosition(a, b audiosearch.Run) int { return b.Position().Compare(a.Position()) }
 
 // runListRules say which runs ListRuns returns, and in which order.
 var runListRules = []rule{
@@ -103,7 +103,7 @@ var runListRules = []rule{
 			}
 			require.Equal(t, want, runIDs(s.listRuns(t, orgA, audiosearch.RunQuery{})))
 			for i, id := range want {
-				q := audiosearch.RunQuery{Before: audiosearch.RunPosition{CreatedAt: moment(0), ID: id}}
+				q := audiosearch.RunQuery{Before: audiosearch.RunPosition{At: moment(0), ID: id}}
 				require.Equal(t, want[i+1:], runIDs(s.listRuns(t, orgA, q)), "before %d", id)
 			}
 		}},
@@ -238,7 +238,7 @@ var runListRules = []rule{
 					at := moment(time.Duration(i) * time.Microsecond).In(zone)
 					require.Equal(t, ids[:5-i], runIDs(s.listRuns(t, orgA, audiosearch.RunQuery{From: at})),
 						"from microsecond %d on, in time zone %s", i, zone)
-					q := audiosearch.RunQuery{Before: audiosearch.RunPosition{CreatedAt: at}}
+					q := audiosearch.RunQuery{Before: audiosearch.RunPosition{At: at}}
 					require.Equal(t, ids[5-i:], runIDs(s.listRuns(t, orgA, q)),
 						"before microsecond %d, in time zone %s", i, zone)
 				}
@@ -344,6 +344,6 @@ func randomRunQuery(random *rand.Rand, runs []audiosearch.Run) (string, audiosea
 	sometimes(func() { q.Open = true })
 	sometimes(func() { q.From = some().CreatedAt })
 	sometimes(func() { q.Before = some().Position() })
-	sometimes(func() { q.Before = audiosearch.RunPosition{CreatedAt: some().CreatedAt, ID: newRunID()} })
+	sometimes(func() { q.Before = audiosearch.RunPosition{At: some().CreatedAt, ID: newRunID()} })
 	return some().Organization, q
 }

@@ -117,7 +117,7 @@ func (f *Fake) Events() []authmgmt.AuditEvent {
 			events = append(events, page.Events...)
 		}
 	}
-	slices.SortFunc(events, func(a, b authmgmt.AuditEvent) int { return b.Position().Compare(a.Position()) })
+	slices.SortFunc(events, func(a, b authmgmt.AuditEvent) int { return a.Position().Compare(b.Position()) })
 	return events
 }
 

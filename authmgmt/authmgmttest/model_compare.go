@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -200,13 +201,13 @@ func (r *run) compareAudit(org string) {
 			want = append(want, line(e))
 		}
 	}
-	var last authmgmt.AuditPosition
+	var last mortise.Position
 	seen := make(map[uuid.UUID]bool)
 	for e, err := range r.service.AllAuditEvents(r.t.Context(), org, q) {
 		if !r.sameError(nil, err) {
 			return
 		}
-		if seen[e.ID] || !last.IsZero() && last.Compare(e.Position()) >= 0 {
+		if seen[e.ID] || !last.IsZero() && last.Compare(e.Position()) <= 0 {
 			r.fail("the audit trail of %s is out of order at %v", org, e)
 		}
 		seen[e.ID], last = true, e.Position()

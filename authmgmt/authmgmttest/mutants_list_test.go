@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 )
@@ -168,12 +169,12 @@ var auditMutants = []broken{
 			if !q.Before.IsZero() {
 				skip = int(q.Before.At.Unix())
 			}
-			q.Before, q.Limit = authmgmt.AuditPosition{}, authmgmt.MaxPageSize
+			q.Before, q.Limit = mortise.Position{}, authmgmt.MaxPageSize
 			page, err := m.AuthMgmt.AuditEvents(ctx, org, q)
 			all := page.Events[min(skip, len(page.Events)):]
 			page.Events = all[:min(limit, len(all))]
 			if len(all) > limit {
-				page.Next = authmgmt.AuditPosition{At: time.Unix(int64(skip+limit), 0)}
+				page.Next = mortise.Position{At: time.Unix(int64(skip+limit), 0)}
 			}
 			return page, err
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -197,7 +198,7 @@ var auditQueryRules = []rule{
 			}
 			s.record(t, all...)
 			times := []time.Time{{}, moment(2 * time.Microsecond), moment(5 * time.Microsecond)}
-			befores := []authmgmt.AuditPosition{{}, all[13].Position(), {At: moment(3 * time.Microsecond)}, {At: moment(time.Microsecond), ID: uuid.Max}}
+			befores := []mortise.Position{{}, all[13].Position(), {At: moment(3 * time.Microsecond)}, {At: moment(time.Microsecond), ID: uuid.Max}}
 			for _, kind := range kinds {
 				for _, actor := range names {
 					for _, target := range names {
@@ -310,7 +311,7 @@ func (s *subject) selects(t *testing.T, all []authmgmt.AuditEvent, q authmgmt.Au
 	}
 	q.Limit = authmgmt.MaxPageSize
 	matching := slices.DeleteFunc(slices.Clone(all), func(e authmgmt.AuditEvent) bool { return !q.Matches(&e) })
-	slices.SortFunc(matching, func(a, b authmgmt.AuditEvent) int { return a.Position().Compare(b.Position()) })
+	slices.SortFunc(matching, func(a, b authmgmt.AuditEvent) int { return b.Position().Compare(a.Position()) })
 	require.Equal(t, eventIDs(matching), eventIDs(s.audit(t, orgA, q).Events), "%+v", q)
 	if n >= 0 {
 		require.Len(t, matching, n, "%+v", q)

@@ -151,7 +151,7 @@ func (f *File) List(ctx context.Context, org string, q trigger.Query) (trigger.P
 			page.Events = append(page.Events, e.Clone())
 		}
 	}
-	slices.SortFunc(page.Events, func(a, b trigger.Event) int { return a.Position().Compare(b.Position()) })
+	slices.SortFunc(page.Events, func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) })
 	if len(page.Events) > q.Limit {
 		page.Events = page.Events[:q.Limit]
 		page.Next = page.Events[q.Limit-1].Position()
@@ -173,7 +173,7 @@ func (f *File) Unqueued(ctx context.Context, before time.Time, limit int) ([]tri
 		}
 	}
 	slices.SortFunc(found, func(a, b trigger.Event) int {
-		return cmp.Or(a.UnqueuedSince.Compare(b.UnqueuedSince), b.Position().Compare(a.Position()))
+		return cmp.Or(a.UnqueuedSince.Compare(b.UnqueuedSince), a.Position().Compare(b.Position()))
 	})
 	return found[:min(limit, len(found))], nil
 }

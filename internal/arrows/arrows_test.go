@@ -151,6 +151,7 @@ func TestCheckArrowHasTeeth(t *testing.T) {
 		{"trigger/triggertest", code, "go.uber.org/goleak"},
 		{"httpadapter", test, "github.com/go-chi/chi/v5"},
 		{"internal/cursor", test, "pgregory.net/rapid"},
+		{"internal/cursor", code, core},
 	} {
 		require.Error(t, checkArrow(arrow.pkg, arrow.test, arrow.path), "%v", arrow)
 	}
@@ -175,7 +176,8 @@ func TestCheckArrowHasTeeth(t *testing.T) {
 		{"storage/postgres", test, core + "/storage/memory"},
 		{"httpadapter", code, core + "/httpadapter/openapi"},
 		{"httpadapter", test, core + "/storage/memory"},
-		{"internal/strictjson", code, core + "/internal/cursor"},
+		{"internal/strictjson", code, core + "/internal/uuid7"},
+		{root, code, core + "/internal/cursor"},
 		{"internal/e2e", test, core + "/storage/postgres"},
 		{"internal/e2e", test, core + "/internal/secret"},
 		{"examples/server", code, core + "/examples/server/config"},

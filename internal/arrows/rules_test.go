@@ -22,14 +22,14 @@ type row struct {
 // The domains are the floor. Plugs and backends stand on them, the HTTP adapter beside the backends, and only the examples and the
 // end-to-end tests see everything. Nobody imports those two.
 var rows = []row{
-	// The queue contract, which stands under everything.
-	{pkg: root, tests: []string{"storage/queuetest", "storage/memory", "trigger", "internal/..."}},
+	// What all domains share, which stands under everything but the text of a position.
+	{pkg: root, code: []string{"internal/cursor"}, tests: []string{"storage/queuetest", "storage/memory", "trigger", "internal/..."}},
 
 	// Domains: the helpers in internal/, never each other.
 	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
 	{pkg: "vault", code: []string{root, "internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
-	{pkg: "authmgmt", code: []string{root, "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
-	{pkg: "audiosearch", code: []string{root, "internal/lostjobs", "internal/..."}, tests: mediaTests},
+	{pkg: "authmgmt", code: []string{root, "internal/cursor", "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
+	{pkg: "audiosearch", code: []string{root, "internal/cursor", "internal/lostjobs", "internal/..."}, tests: mediaTests},
 
 	// Conformance suites and fakes: their domain, what the fakes run on, and what all suites share.
 	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fault"}},
@@ -73,6 +73,9 @@ var rows = []row{
 
 	// What the domains do alike about lost jobs.
 	{pkg: "internal/lostjobs", code: []string{root}},
+
+	// The text of a position.
+	{pkg: "internal/cursor"},
 
 	// The one FFT.
 	{pkg: "internal/fft"},

@@ -11,7 +11,7 @@ import (
 // list enters a new run into the list of its organization.
 func (t *audioTables) list(r *audioRun) {
 	runs, p := t.order[r.run.Organization], r.run.Position()
-	at := sort.Search(len(runs), func(i int) bool { return runs[i].run.Position().Compare(p) < 0 })
+	at := sort.Search(len(runs), func(i int) bool { return runs[i].run.Position().Compare(p) > 0 })
 	t.order[r.run.Organization] = slices.Insert(runs, at, r)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -47,7 +48,7 @@ func (t *authmgmtTables) addEvent(e authmgmt.AuditEvent) {
 		return
 	}
 	trail := t.audit[e.Organization]
-	at := sort.Search(len(trail), func(i int) bool { return trail[i].Position().Compare(e.Position()) < 0 })
+	at := sort.Search(len(trail), func(i int) bool { return trail[i].Position().Compare(e.Position()) > 0 })
 	t.audit[e.Organization] = slices.Insert(trail, at, e.Clone())
 }
 
@@ -56,7 +57,7 @@ func (a *AuthMgmt) AuditEvents(ctx context.Context, org string, q authmgmt.Audit
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
 		return authmgmt.AuditPage{}, err
 	}
-	var after *authmgmt.AuditPosition
+	var after *mortise.Position
 	if !q.Before.IsZero() {
 		after = &q.Before
 	}

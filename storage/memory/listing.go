@@ -9,8 +9,8 @@ import (
 // They take a fraction of a millisecond.
 const listingStep = 4096
 
-// position is the place of a row in a listing. Compare is negative if the row comes before
-// the other one, which is older.
+// position is the place of a row in a listing. Compare is negative if the row is older than
+// the other one.
 type position[P any] interface{ Compare(P) int }
 
 // newestFirst calls look for rows, the newest first, until look returns false. It begins
@@ -28,7 +28,7 @@ func newestFirst[T any, P position[P]](
 		defer db.mu.RUnlock()
 		rows := all()
 		if after != nil { // rows may have come and gone since the last step
-			rows = rows[:sort.Search(len(rows), func(i int) bool { return at(&rows[i]).Compare(*after) <= 0 })]
+			rows = rows[:sort.Search(len(rows), func(i int) bool { return at(&rows[i]).Compare(*after) >= 0 })]
 		}
 		first := max(0, len(rows)-listingStep)
 		for i := len(rows) - 1; i >= first; i-- {

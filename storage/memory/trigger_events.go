@@ -61,7 +61,7 @@ func (t *triggerTables) create(e trigger.Event, keySince time.Time) (trigger.Eve
 		delete(org.byKey, e.IdempotencyKey)
 	}
 	kept := e.Clone()
-	at := sort.Search(len(org.order), func(i int) bool { return org.order[i].Position().Compare(kept.Position()) < 0 })
+	at := sort.Search(len(org.order), func(i int) bool { return org.order[i].Position().Compare(kept.Position()) > 0 })
 	org.order = slices.Insert(org.order, at, &kept)
 	t.index(org, &kept)
 	return kept.Clone(), true, nil
@@ -161,7 +161,7 @@ func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigge
 	if q.IdempotencyKey != "" {
 		return t.listKey(org, &q), nil
 	}
-	var after *trigger.Position
+	var after *mortise.Position
 	if !q.Before.IsZero() {
 		after = &q.Before
 	}
@@ -172,7 +172,7 @@ func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigge
 		return nil
 	}
 	var page trigger.Page
-	err := newestFirst(ctx, t.db, after, events, func(e **trigger.Event) trigger.Position { return (*e).Position() },
+	err := newestFirst(ctx, t.db, after, events, func(e **trigger.Event) mortise.Position { return (*e).Position() },
 		func(e **trigger.Event) (more bool) {
 			switch {
 			case (*e).SubmittedAt.Before(q.From):
@@ -223,7 +223,7 @@ func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]
 		if c := a.UnqueuedSince.Compare(b.UnqueuedSince); c != 0 {
 			return c
 		}
-		return b.Position().Compare(a.Position())
+		return a.Position().Compare(b.Position())
 	})
 	found = found[:min(max(limit, 0), len(found))]
 	events := make([]trigger.Event, 0, len(found))

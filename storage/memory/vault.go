@@ -6,6 +6,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -136,7 +137,7 @@ func (t *vaultTables) addEvent(e vault.AuditEvent) {
 		return
 	}
 	trail := t.audit[e.Organization]
-	at := sort.Search(len(trail), func(i int) bool { return trail[i].Position().Compare(e.Position()) < 0 })
+	at := sort.Search(len(trail), func(i int) bool { return trail[i].Position().Compare(e.Position()) > 0 })
 	t.audit[e.Organization] = slices.Insert(trail, at, e.Clone())
 }
 
@@ -145,7 +146,7 @@ func (s *Vault) AuditEvents(ctx context.Context, org string, q vault.AuditQuery)
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
 		return vault.AuditPage{}, err
 	}
-	var after *vault.AuditPosition
+	var after *mortise.Position
 	if !q.Before.IsZero() {
 		after = &q.Before
 	}

@@ -25,7 +25,7 @@ func (a *AudioSearch) ListRuns(
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(runs, func(a, b audiosearch.Run) int { return a.Position().Compare(b.Position()) })
+	slices.SortFunc(runs, func(a, b audiosearch.Run) int { return b.Position().Compare(a.Position()) })
 	return runs, nil
 }
 
@@ -66,8 +66,8 @@ func listRuns(org string, q *audiosearch.RunQuery) (statement string, args []any
 		and("created_at >= " + bind(ceilMicros(q.From)))
 	}
 	if !q.Before.IsZero() {
-		at, id := ceilMicros(q.Before.CreatedAt), q.Before.ID
-		if at != q.Before.CreatedAt.UnixMicro() { // between two microseconds
+		at, id := ceilMicros(q.Before.At), q.Before.ID
+		if at != q.Before.At.UnixMicro() { // between two microseconds
 			id = 0
 		}
 		and("(created_at, id) < (" + bind(at) + ", " + bind(id) + ")")

@@ -36,7 +36,7 @@ func TestPlansOfListRuns(t *testing.T) {
 				within += " AND created_at>?"
 			}
 			if bits&16 != 0 { // or each page would read again what the pages before it have shown
-				q.Before = audiosearch.RunPosition{CreatedAt: at.Add(time.Millisecond), ID: 3000}
+				q.Before = audiosearch.RunPosition{At: at.Add(time.Millisecond), ID: 3000}
 				within += " AND created_at<?"
 			}
 			statement, args := listRuns("org1", &q)

@@ -63,7 +63,7 @@ func (a *AuthMgmt) AuditEvents(ctx context.Context, org string, q authmgmt.Audit
 	if err != nil {
 		return authmgmt.AuditPage{}, err
 	}
-	slices.SortFunc(events, func(a, b authmgmt.AuditEvent) int { return a.Position().Compare(b.Position()) })
+	slices.SortFunc(events, func(a, b authmgmt.AuditEvent) int { return b.Position().Compare(a.Position()) })
 	if len(events) <= q.Limit {
 		return authmgmt.AuditPage{Events: events}, nil
 	}

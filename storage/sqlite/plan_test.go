@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -154,7 +155,7 @@ func TestPlansOfList(t *testing.T) {
 				q.To = at.Add(time.Hour)
 			}
 			if bits&4 != 0 {
-				q.Before = trigger.Position{SubmittedAt: at.Add(30 * time.Minute), ID: uuid.UUID{1}}
+				q.Before = mortise.Position{At: at.Add(30 * time.Minute), ID: uuid.UUID{1}}
 			}
 			if bits&8 != 0 {
 				q.Source = "api"

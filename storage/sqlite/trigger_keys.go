@@ -86,7 +86,7 @@ func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) 
 	limit := min(max(q.Limit, 0), math.MaxInt-1) // and one more, which says that there is one
 	statement, args := keysOf, []any{org, limit + 1}
 	if !q.After.IsZero() {
-		statement, args = keysAfter, []any{org, q.After.CreatedAt.UnixMicro(), q.After.ID[:], limit + 1}
+		statement, args = keysAfter, []any{org, q.After.At.UnixMicro(), q.After.ID[:], limit + 1}
 	}
 	var page trigger.KeyPage
 	err := t.db.list(ctx, org, statement, args, func(r *row) error {

@@ -20,7 +20,7 @@ func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigge
 	if err != nil {
 		return trigger.Page{}, err
 	}
-	slices.SortFunc(events, func(a, b trigger.Event) int { return a.Position().Compare(b.Position()) })
+	slices.SortFunc(events, func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) })
 	if len(events) <= q.Limit {
 		return trigger.Page{Events: events}, nil
 	}
@@ -51,10 +51,10 @@ func listStatement(org string, q *trigger.Query) (statement string, args []any) 
 		and("submitted_at >= " + bind(ceilMicros(q.From)))
 	}
 	// Of the two upper bounds only the narrower one, or SQLite would begin each page at the wider.
-	switch before := ceilMicros(q.Before.SubmittedAt); {
+	switch before := ceilMicros(q.Before.At); {
 	case !q.To.IsZero() && (q.Before.IsZero() || ceilMicros(q.To) <= before):
 		and("submitted_at < " + bind(ceilMicros(q.To)))
-	case !q.Before.IsZero() && q.Before.SubmittedAt.UnixMicro() == before:
+	case !q.Before.IsZero() && q.Before.At.UnixMicro() == before:
 		and("(submitted_at, id) < (" + bind(before) + ", " + bind(q.Before.ID[:]) + ")")
 	case !q.Before.IsZero(): // between two microseconds
 		and("submitted_at < " + bind(before))

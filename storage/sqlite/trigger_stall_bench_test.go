@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -87,7 +88,7 @@ func filledStall(b *testing.B, history int) *DB {
 // worstLists are those that pass over everything, if nothing helps.
 func worstLists(history int) []trigger.Query {
 	at := func(i int) time.Time { return time.UnixMicro(int64(i) * 1000) }
-	deep := trigger.Position{SubmittedAt: at(200), ID: uuid.UUID{0xff}}
+	deep := mortise.Position{At: at(200), ID: uuid.UUID{0xff}}
 	return []trigger.Query{
 		{Source: "unknown"},
 		{Source: "rare"},

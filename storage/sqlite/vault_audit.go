@@ -73,7 +73,7 @@ func (s *Vault) AuditEvents(ctx context.Context, org string, q vault.AuditQuery)
 	if err != nil {
 		return vault.AuditPage{}, err
 	}
-	slices.SortFunc(events, func(a, b vault.AuditEvent) int { return a.Position().Compare(b.Position()) })
+	slices.SortFunc(events, func(a, b vault.AuditEvent) int { return b.Position().Compare(a.Position()) })
 	if len(events) <= q.Limit {
 		return vault.AuditPage{Events: events}, nil
 	}

@@ -134,7 +134,7 @@ func (f *Fake) Events() []trigger.Event {
 			events = append(events, page.Events...)
 		}
 	}
-	slices.SortFunc(events, func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) })
+	slices.SortFunc(events, func(a, b trigger.Event) int { return a.Position().Compare(b.Position()) })
 	return events
 }
 

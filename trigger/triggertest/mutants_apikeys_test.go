@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -62,7 +63,7 @@ var apiKeyMutants = []broken{
 			return page
 		})},
 	{name: "pages keys by number", breaks: []string{"keys/list-pages-while-keys-come", "keys/list-after-any-position"}, mutate: func(m *mutant) {
-		numbers := make(map[trigger.KeyPosition]int)
+		numbers := make(map[mortise.Position]int)
 		listsKeys(func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
 			all := ask(trigger.KeyQuery{Limit: trigger.MaxPageSize}).Keys
 			from := 0
@@ -84,14 +85,14 @@ var apiKeyMutants = []broken{
 		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
 			all := ask(trigger.KeyQuery{Limit: trigger.MaxPageSize}).Keys
 			if !slices.ContainsFunc(all, func(k trigger.APIKey) bool { return k.Position().Compare(q.After) == 0 }) {
-				q.After = trigger.KeyPosition{}
+				q.After = mortise.Position{}
 			}
 			return ask(q)
 		})},
 	{name: "takes a key's position by the clock on the wall", breaks: []string{"keys/list-after-any-position"}, mutate: listsKeys(
 		func(q trigger.KeyQuery, ask askKeys) trigger.KeyPage {
-			_, offset := q.After.CreatedAt.Zone()
-			q.After.CreatedAt = q.After.CreatedAt.Add(time.Duration(offset) * time.Second)
+			_, offset := q.After.At.Zone()
+			q.After.At = q.After.At.Add(time.Duration(offset) * time.Second)
 			return ask(q)
 		})},
 	{name: "lists all keys for a limit of 0", breaks: []string{"keys/list-limit-zero"}, mutate: listsKeys(

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
@@ -73,14 +74,14 @@ var listMutants = []broken{
 		m.list = func(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
 			limit, skip := q.Limit, 0
 			if !q.Before.IsZero() {
-				skip = int(q.Before.SubmittedAt.Unix())
+				skip = int(q.Before.At.Unix())
 			}
-			q.Before, q.Limit = trigger.Position{}, trigger.MaxPageSize
+			q.Before, q.Limit = mortise.Position{}, trigger.MaxPageSize
 			page, err := m.Trigger.List(ctx, org, q)
 			all := page.Events[min(skip, len(page.Events)):]
 			page.Events = all[:min(limit, len(all))]
 			if len(all) > limit {
-				page.Next = trigger.Position{SubmittedAt: time.Unix(int64(skip+limit), 0)}
+				page.Next = mortise.Position{At: time.Unix(int64(skip+limit), 0)}
 			}
 			return page, err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -21,7 +22,7 @@ func numberedKey(org string, n byte, hours int) trigger.APIKey {
 
 // keysBehind returns the keys that follow a position, of keys in the order of the
 // listing.
-func keysBehind(keys []trigger.APIKey, after trigger.KeyPosition) []trigger.APIKey {
+func keysBehind(keys []trigger.APIKey, after mortise.Position) []trigger.APIKey {
 	if after.IsZero() {
 		return keys
 	}
@@ -34,11 +35,11 @@ func keysBehind(keys []trigger.APIKey, after trigger.KeyPosition) []trigger.APIK
 
 // showsKeys requires that a page holds these keys, and that its Next is the place of the
 // last of them if more follow.
-func (s *subject) showsKeys(t *testing.T, want []trigger.APIKey, org string, q trigger.KeyQuery) trigger.KeyPosition {
+func (s *subject) showsKeys(t *testing.T, want []trigger.APIKey, org string, q trigger.KeyQuery) mortise.Position {
 	t.Helper()
 	page, err := s.Keys.ListKeys(t.Context(), org, q)
 	require.NoError(t, err)
-	var next trigger.KeyPosition
+	var next mortise.Position
 	if len(want) > q.Limit {
 		want = want[:q.Limit]
 		next = want[q.Limit-1].Position()
@@ -95,7 +96,7 @@ var apiKeyListRules = []rule{
 			q := trigger.KeyQuery{Limit: 2}
 			for turn := range 3 {
 				q.After = s.showsKeys(t, keysBehind(keys, q.After), orgA, q)
-				hours := int(q.After.CreatedAt.Sub(moment(0)) / time.Hour)
+				hours := int(q.After.At.Sub(moment(0)) / time.Hour)
 				low, high := byte(10*turn), byte(200+10*turn)
 				add(numberedKey(orgA, low+1, 0))
 				add(numberedKey(orgA, low+2, hours+5)) // which is the next one now
@@ -111,13 +112,13 @@ var apiKeyListRules = []rule{
 		func(t *testing.T, s *subject) {
 			keys := s.someKeys(t)
 			id := keys[4].ID
-			for _, after := range []trigger.KeyPosition{
+			for _, after := range []mortise.Position{
 				keys[4].Position(),
-				{CreatedAt: moment(-time.Hour), ID: uuid.Max}, {CreatedAt: moment(100 * time.Hour)},
-				{CreatedAt: moment(time.Hour)}, {CreatedAt: moment(time.Hour), ID: uuid.Max},
-				{CreatedAt: moment(time.Hour - time.Microsecond), ID: id}, {CreatedAt: moment(time.Hour + time.Microsecond), ID: id},
-				{CreatedAt: moment(time.Hour).In(time.FixedZone("", 5*3600)), ID: id},
-				{CreatedAt: moment(time.Hour), ID: numberedKey(orgB, 4*21, 0).ID}, {ID: id}, {CreatedAt: time.Unix(0, 0)},
+				{At: moment(-time.Hour), ID: uuid.Max}, {At: moment(100 * time.Hour)},
+				{At: moment(time.Hour)}, {At: moment(time.Hour), ID: uuid.Max},
+				{At: moment(time.Hour - time.Microsecond), ID: id}, {At: moment(time.Hour + time.Microsecond), ID: id},
+				{At: moment(time.Hour).In(time.FixedZone("", 5*3600)), ID: id},
+				{At: moment(time.Hour), ID: numberedKey(orgB, 4*21, 0).ID}, {ID: id}, {At: time.Unix(0, 0)},
 			} {
 				for _, limit := range []int{1, 3, 100} {
 					s.showsKeys(t, keysBehind(keys, after), orgA, trigger.KeyQuery{After: after, Limit: limit})

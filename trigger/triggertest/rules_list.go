@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -160,7 +161,7 @@ var listRules = []rule{
 				q := trigger.Query{From: events[1].SubmittedAt.In(zone), To: events[2].SubmittedAt.In(zone)}
 				inOrder(t, []uuid.UUID{events[1].ID}, ids(s.list(t, orgA, q)),
 					"the second event by From and To, in time zone %s", zone)
-				q = trigger.Query{Before: trigger.Position{SubmittedAt: events[1].SubmittedAt.In(zone), ID: events[1].ID}}
+				q = trigger.Query{Before: mortise.Position{At: events[1].SubmittedAt.In(zone), ID: events[1].ID}}
 				inOrder(t, []uuid.UUID{events[0].ID}, ids(s.list(t, orgA, q)),
 					"the events before the second, in time zone %s", zone)
 			}
@@ -213,7 +214,7 @@ func randomQuery(random *rand.Rand, events []trigger.Event) (string, trigger.Que
 	sometimes(func() { q.From = some().SubmittedAt })
 	sometimes(func() { q.To = some().SubmittedAt })
 	sometimes(func() { q.Before = some().Position() })
-	sometimes(func() { q.Before = trigger.Position{SubmittedAt: some().SubmittedAt, ID: uuid.New()} })
+	sometimes(func() { q.Before = mortise.Position{At: some().SubmittedAt, ID: uuid.New()} })
 	if random.IntN(10) == 0 {
 		q.IdempotencyKey = some().IdempotencyKey
 	}
@@ -228,6 +229,6 @@ func selected(events []trigger.Event, org string, q trigger.Query) []trigger.Eve
 			found = append(found, events[i])
 		}
 	}
-	slices.SortFunc(found, func(a, b trigger.Event) int { return a.Position().Compare(b.Position()) })
+	slices.SortFunc(found, func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) })
 	return found
 }

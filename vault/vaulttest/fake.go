@@ -84,7 +84,7 @@ func (f *Fake) Events() []vault.AuditEvent {
 			events = append(events, page.Events...)
 		}
 	}
-	slices.SortFunc(events, func(a, b vault.AuditEvent) int { return b.Position().Compare(a.Position()) })
+	slices.SortFunc(events, func(a, b vault.AuditEvent) int { return a.Position().Compare(b.Position()) })
 	return events
 }
 

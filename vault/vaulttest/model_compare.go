@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -144,12 +145,12 @@ func (r *run) compareAudit(org string) {
 			want = append(want, line(e))
 		}
 	}
-	var last vault.AuditPosition
+	var last mortise.Position
 	for e, err := range r.processes[0].AllAuditEvents(r.t.Context(), org, q) {
 		if !r.sameError(nil, err) {
 			return
 		}
-		if !last.IsZero() && last.Compare(e.Position()) >= 0 {
+		if !last.IsZero() && last.Compare(e.Position()) <= 0 {
 			r.fail("the audit trail of %s is out of order at %v", org, e.Position())
 		}
 		last = e.Position()

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
@@ -94,12 +95,12 @@ var auditMutants = []broken{
 			if !q.Before.IsZero() {
 				skip = int(q.Before.At.Unix())
 			}
-			q.Before, q.Limit = vault.AuditPosition{}, vault.MaxPageSize
+			q.Before, q.Limit = mortise.Position{}, vault.MaxPageSize
 			page, err := m.db.AuditEvents(ctx, org, q)
 			all := page.Events[min(skip, len(page.Events)):]
 			page.Events = all[:min(limit, len(all))]
 			if len(all) > limit {
-				page.Next = vault.AuditPosition{At: time.Unix(int64(skip+limit), 0)}
+				page.Next = mortise.Position{At: time.Unix(int64(skip+limit), 0)}
 			}
 			return page, err
 		}

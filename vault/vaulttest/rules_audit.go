@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -208,7 +209,7 @@ var auditQueryRules = []rule{
 			}
 			s.record(t, all...)
 			times := []time.Time{{}, moment(2 * time.Microsecond), moment(5 * time.Microsecond)}
-			befores := []vault.AuditPosition{{}, all[13].Position(), {At: moment(3 * time.Microsecond)}, {At: moment(time.Microsecond), ID: uuid.Max}}
+			befores := []mortise.Position{{}, all[13].Position(), {At: moment(3 * time.Microsecond)}, {At: moment(time.Microsecond), ID: uuid.Max}}
 			for _, kind := range kinds {
 				for _, actor := range names {
 					for _, id := range names {
@@ -328,7 +329,7 @@ func (s *subject) selects(t *testing.T, all []vault.AuditEvent, q vault.AuditQue
 	t.Helper()
 	q.Limit = vault.MaxPageSize
 	matching := slices.DeleteFunc(slices.Clone(all), func(e vault.AuditEvent) bool { return !q.Matches(&e) })
-	slices.SortFunc(matching, func(a, b vault.AuditEvent) int { return a.Position().Compare(b.Position()) })
+	slices.SortFunc(matching, func(a, b vault.AuditEvent) int { return b.Position().Compare(a.Position()) })
 	require.Equal(t, eventIDs(matching), eventIDs(s.audit(t, orgA, q).Events), "%+v", q)
 	if n >= 0 {
 		require.Len(t, matching, n, "%+v", q)

@@ -1,0 +1,42 @@
+package authmgmt_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// TestTrailByTexts: who keeps no more than the text of a position goes on where they were.
+func TestTrailByTexts(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	ctx := t.Context()
+	for i := range 7 { // all of one time
+		_, _, err := r.CreateClient(ctx, "acme", full, authmgmt.NewClient{Name: fmt.Sprint("c", i), FullAccess: true})
+		require.NoError(t, err)
+	}
+	whole, err := r.AuditEvents(ctx, "acme", authmgmt.AuditQuery{})
+	require.NoError(t, err)
+	var want, got []uuid.UUID
+	for _, e := range whole.Events {
+		want = append(want, e.ID)
+	}
+	for text := ""; ; {
+		before, err := mortise.ParsePosition(text)
+		require.NoError(t, err)
+		page, err := r.AuditEvents(ctx, "acme", authmgmt.AuditQuery{Before: before, Limit: 2})
+		require.NoError(t, err)
+		for _, e := range page.Events {
+			got = append(got, e.ID)
+		}
+		if text = page.Next.String(); text == "" {
+			break
+		}
+		require.Less(t, len(got), len(want), "the last page has no next one")
+	}
+	require.Equal(t, want, got)
+}
