@@ -136,7 +136,7 @@ func (p Problem) Is(target error) bool {
 	return ok && slices.Equal(p.Path, q.Path) && p.Kind == q.Kind && p.Message == q.Message
 }
 
-// ValidationError holds everything that is wrong with an argument, each Problem once.
+// ValidationError holds everything that is wrong with an argument.
 type ValidationError struct{ Problems []Problem }
 
 // Error lists the problems on one line.

@@ -67,7 +67,7 @@ func (p Problem) Is(target error) bool {
 	return ok && slices.Equal(p.Path, q.Path) && p.Message == q.Message
 }
 
-// ValidationError holds everything that is wrong with a request, each Problem once.
+// ValidationError holds everything that is wrong with a request.
 type ValidationError struct{ Problems []Problem }
 
 // Error lists the problems on one line.

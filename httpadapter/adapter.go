@@ -306,7 +306,8 @@ func (h *Handler) failHook(r *http.Request, err error) *response {
 	return &resp
 }
 
-// fail answers an error by the operation's table. What the table does not know is logged and answered as unavailable.
+// fail answers an error by the operation's table. What the table does not know is logged
+// and answered as unavailable.
 func (h *Handler) fail(c *call, err error) response { return h.failAs(c.op.errors, c, err) }
 
 // failAs is fail by another table.

@@ -58,7 +58,8 @@ func NewAudioSearch(s *audiosearch.Service, auth Authenticator, opts *AudioSearc
 		governed(authmgmt.ActionGetResults, datasets, http.MethodGet, runResultPath, a.runResult),
 	}
 	if o.Cancel {
-		ops = append(ops, governed(authmgmt.ActionCancelRun, datasets, http.MethodPost, runCancelPath, a.cancelRun).withoutBody())
+		cancel := governed(authmgmt.ActionCancelRun, datasets, http.MethodPost, runCancelPath, a.cancelRun)
+		ops = append(ops, cancel.withoutBody())
 	}
 	h, err := newHandler("audiosearch", auth, audioSearchErrors, o.Options, ops)
 	if err != nil {

@@ -74,19 +74,21 @@ func NewAuthMgmt(s *authmgmt.Service, auth Authenticator, opts *AuthMgmtOptions)
 		return nil, errors.New("httpadapter: PublicOnly leaves nothing to mount without Login or AcceptPage")
 	}
 	if o.Clients {
+		rotate := clientOperation(authmgmt.ActionRotateSecret, http.MethodPost, clientPath+"/rotate-secret", a.rotateSecret)
 		ops = append(ops,
 			clientOperation(authmgmt.ActionCreateClient, http.MethodPost, clientsPath, a.createClient),
 			clientOperation(authmgmt.ActionListClients, http.MethodGet, clientsPath, a.listClients),
 			clientOperation(authmgmt.ActionGetClient, http.MethodGet, clientPath, a.getClient),
 			clientOperation(authmgmt.ActionDeleteClient, http.MethodDelete, clientPath, a.deleteClient),
-			clientOperation(authmgmt.ActionRotateSecret, http.MethodPost, clientPath+"/rotate-secret", a.rotateSecret).withOptionalBody(),
+			rotate.withOptionalBody(),
 		)
 	}
 	if o.Invitations {
+		resend := invitationOperation(authmgmt.ActionResendInvitation, http.MethodPost, invitationPath+"/resend", a.resendInvitation)
 		ops = append(ops,
 			invitationOperation(authmgmt.ActionCreateInvitation, http.MethodPost, invitationsPath, a.createInvitation),
 			invitationOperation(authmgmt.ActionListInvitations, http.MethodGet, invitationsPath, a.listInvitations),
-			invitationOperation(authmgmt.ActionResendInvitation, http.MethodPost, invitationPath+"/resend", a.resendInvitation).withoutBody(),
+			resend.withoutBody(),
 		)
 	}
 	if o.Tokens {

@@ -55,9 +55,9 @@ func newAcceptPage(a *authMgmtAdapter) (*acceptPage, error) {
 
 func (p *acceptPage) operations() []*operation {
 	errs := errorTable{classify: acceptFailures.classify, reply: p.refusal}
-	return []*operation{
+	return []*operation{ // what comes as a body is dropped unread
 		open("showInvitation", http.MethodGet, AcceptPath+"{token}", errs, p.show),
-		open("acceptInvitation", http.MethodPost, AcceptPath+"{token}", errs, p.accept), // what comes as a body is dropped unread
+		open("acceptInvitation", http.MethodPost, AcceptPath+"{token}", errs, p.accept),
 	}
 }
 

@@ -22,8 +22,9 @@ func authMgmtErrors(missing string) errorTable {
 }
 
 var authMgmtFailures = append(failures{
-	{authmgmt.ErrForbidden, problem{kind: forbidden, message: "These credentials do not hold what the change would give or take away; " +
-		"no roles mean full access. Ask somebody who holds it."}},
+	{authmgmt.ErrForbidden, problem{kind: forbidden,
+		message: "These credentials do not hold what the change would give or take away; " +
+			"no roles mean full access. Ask somebody who holds it."}},
 	{authmgmt.ErrRBACDisabled, problem{kind: forbidden,
 		message: "The organization has no role-based access control, so no roles can be assigned."}},
 	{authmgmt.ErrPendingInvitation, problem{kind: domain, status: http.StatusConflict,

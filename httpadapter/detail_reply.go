@@ -32,5 +32,7 @@ func replyDetail(p problem) response {
 	if text == "" {
 		text = detailTexts[p.kind]
 	}
-	return response{status: p.answer(), body: mustJSON(detailText{text}), header: p.header, authenticate: p.kind == unauthenticated}
+	return response{
+		status: p.answer(), body: mustJSON(detailText{text}), header: p.header, authenticate: p.kind == unauthenticated,
+	}
 }

@@ -57,8 +57,8 @@ func (verify bearer) Authenticate(r *http.Request) (Principal, error) {
 	return verify(r.Context(), token)
 }
 
-var errNoVerify = errors.New("httpadapter: Bearer needs a function that verifies tokens, and of a service that is nil " +
-	"there is none")
+var errNoVerify = errors.New("httpadapter: Bearer needs a function that verifies tokens, " +
+	"and of a service that is nil there is none")
 
 // checkAuthenticator finds what is missing in an authenticator of this package.
 func checkAuthenticator(a Authenticator) error {

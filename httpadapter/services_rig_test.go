@@ -101,7 +101,8 @@ func vaultService(t *testing.T, opts httpadapter.Options) *anyService {
 		name: "vault", handler: r.handler, bearer: "full", read: "POST " + persons, broken: http.StatusBadRequest,
 		fine: "DELETE " + tokens + "none", status: http.StatusNotFound, change: "POST " + persons, body: `{"records":[{"fields":{"name":"Eve"}}]}`,
 		changed: func() bool {
-			_, err := r.service.Tokenize(t.Context(), "acme", "v1", []vault.Item{{Place: vault.InColumn("persons", "name"), Value: vault.NewValue("Eve")}})
+			_, err := r.service.Tokenize(t.Context(), "acme", "v1",
+				[]vault.Item{{Place: vault.InColumn("persons", "name"), Value: vault.NewValue("Eve")}})
 			if err != nil {
 				require.ErrorIs(t, err, vault.ErrValueNotFound)
 			}

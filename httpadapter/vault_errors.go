@@ -19,7 +19,8 @@ type itemDetail struct {
 	text string // for people
 }
 
-// The reasons of what the adapter finds. Programs rely on them, as on those of vaultFailures.
+// The reasons of what the adapter finds. Programs rely on them, as on those of
+// vaultFailures.
 const (
 	reasonJSON          = "json_invalid"
 	reasonType          = "wrong_type"
@@ -48,13 +49,16 @@ var vaultErrors = errorTable{classify: classifyVault, reply: replyVault}
 var vaultFailures = append(failures{
 	{vault.ErrNotFound, vaultFailure(http.StatusNotFound, reasonVaultNotFound, "There is no such vault.")},
 	{vault.ErrUnavailable, problem{kind: unavailable}},
-	{vault.ErrGroupNotFound, vaultFailure(http.StatusBadRequest, "column_group_not_found", "The vault has no such column group.")},
+	{vault.ErrGroupNotFound, vaultFailure(http.StatusBadRequest, "column_group_not_found",
+		"The vault has no such column group.")},
 	{vault.ErrTooMuch, vaultFailure(http.StatusBadRequest, reasonAnswerTooLong,
 		"The values are too long for one answer. Ask for fewer tokens.")},
 	{vault.ErrTableNotFound, vaultFailure(http.StatusNotFound, "table_not_found", "The vault has no such table.")},
 	{vault.ErrColumnNotFound, vaultFailure(http.StatusNotFound, "column_not_found", "The table has no such column.")},
-	{vault.ErrValueNotFound, vaultFailure(http.StatusNotFound, "value_not_found", "The value has no token. Insert it first.")},
-	{vault.ErrTokenNotFound, vaultFailure(http.StatusNotFound, "token_not_found", "The vault has no such token, or it was deleted.")},
+	{vault.ErrValueNotFound, vaultFailure(http.StatusNotFound, "value_not_found",
+		"The value has no token. Insert it first.")},
+	{vault.ErrTokenNotFound, vaultFailure(http.StatusNotFound, "token_not_found",
+		"The vault has no such token, or it was deleted.")},
 	{vault.ErrForbidden, vaultFailure(http.StatusForbidden, "redaction_not_allowed",
 		"These credentials do not allow as much of the value to be shown. Ask for less, or leave redaction out.")},
 	{vault.ErrNotDeterministic, vaultFailure(http.StatusUnprocessableEntity, "not_deterministic",

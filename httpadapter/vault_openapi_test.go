@@ -77,7 +77,8 @@ func describedVault(t *testing.T, opts VaultOptions) (*Handler, *exampleStore) {
 	}}}})
 	require.NoError(t, err)
 	for column, value := range map[string]string{"email": "ada@example.com", "note": "\xff"} {
-		_, err = s.Insert(t.Context(), "acme", "operator", "v1", []vault.Item{{Place: vault.InColumn("persons", column), Value: vault.NewValue(value)}})
+		_, err = s.Insert(t.Context(), "acme", "operator", "v1",
+			[]vault.Item{{Place: vault.InColumn("persons", column), Value: vault.NewValue(value)}})
 		require.NoError(t, err)
 	}
 	h, err := NewVault(s, Bearer(func(_ context.Context, role string) (Principal, error) {

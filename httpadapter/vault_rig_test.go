@@ -240,7 +240,8 @@ func (r *vaultRig) post(target, body string, edits ...func(*http.Request)) *http
 // insert stores a value and returns its token.
 func (r *vaultRig) insert(org, id, table, column, value string) string {
 	r.t.Helper()
-	got, err := r.service.Insert(r.t.Context(), org, "operator", id, []vault.Item{{Place: vault.InColumn(table, column), Value: vault.NewValue(value)}})
+	got, err := r.service.Insert(r.t.Context(), org, "operator", id,
+		[]vault.Item{{Place: vault.InColumn(table, column), Value: vault.NewValue(value)}})
 	require.NoError(r.t, err)
 	return got[0]
 }

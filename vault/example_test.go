@@ -89,14 +89,16 @@ func ExampleService_Import() {
 		fmt.Println(err)
 		return
 	}
+	email := vault.InColumn("persons", "email")
 	page := []vault.ImportItem{
-		{Item: vault.Item{Place: vault.InColumn("persons", "email"), Value: vault.NewValue("ada@example.com")}, Token: "mail_q3f6yzk2n7w4j5x2m6t7b3c5aa"},
-		{Item: vault.Item{Place: vault.InColumn("persons", "email"), Value: vault.NewValue("bob@example.com")}, Token: "mail_7b3c5q3f6yzk2n7w4j5x2m6taa"},
+		{Item: vault.Item{Place: email, Value: vault.NewValue("ada@example.com")}, Token: "mail_q3f6yzk2n7w4j5x2m6t7b3c5aa"},
+		{Item: vault.Item{Place: email, Value: vault.NewValue("bob@example.com")}, Token: "mail_7b3c5q3f6yzk2n7w4j5x2m6taa"},
 	}
 	fmt.Println(s.Import(ctx, "acme", "mover", "v1", page))
 	fmt.Println(s.Import(ctx, "acme", "mover", "v1", page))
 
-	tokens, err := s.Tokenize(ctx, "acme", "v1", []vault.Item{{Place: vault.InGroup("emails"), Value: vault.NewValue("bob@example.com")}})
+	bob := []vault.Item{{Place: vault.InGroup("emails"), Value: vault.NewValue("bob@example.com")}}
+	tokens, err := s.Tokenize(ctx, "acme", "v1", bob)
 	fmt.Println(tokens, err)
 
 	page[1].Token = "mail_another3f6yzk2n7w4j5x2m6ta"
@@ -219,7 +221,8 @@ func ExampleObserver() {
 		return
 	}
 	_, _ = s.CreateVault(ctx, "acme", "ops", "v1", exampleSchema)
-	_, _ = s.Tokenize(ctx, "acme", "v1", []vault.Item{{Place: vault.InGroup("emails"), Value: vault.NewValue("ada@example.com")}})
+	ada := []vault.Item{{Place: vault.InGroup("emails"), Value: vault.NewValue("ada@example.com")}}
+	_, _ = s.Tokenize(ctx, "acme", "v1", ada)
 	// Output:
 	// vault_created acme v1 1 <nil>
 	// tokenized acme v1 1 item 0: vault: the value has no token

@@ -156,7 +156,8 @@ const (
 	rankColumn
 )
 
-// find returns the column of a place, or the first one of its group; or an error and its rank.
+// find returns the column of a place, or the first one of its group; or an error and its
+// rank.
 func (k *knownVault) find(p Place) (c *column, rank int, err error) {
 	if p.kind == groupPlace {
 		if c = k.groups[p.name]; c == nil {

@@ -36,7 +36,8 @@ func (d *vaultDoc) checkAgainst(doc *document, stored vault.Schema) error {
 	var invalid *vault.ValidationError
 	if errors.As(merged.Validate(nil), &invalid) {
 		problem := invalid.Problems[0]
-		return doc.contradiction(d.placeOf(merged, problem.Path), "does not go with the vault as it is stored: "+problem.Message)
+		return doc.contradiction(d.placeOf(merged, problem.Path),
+			"does not go with the vault as it is stored: "+problem.Message)
 	}
 	problems := checkRecords(d.records, columnsOf(merged))
 	if len(problems) == 0 {

@@ -264,7 +264,8 @@ func (r *matrixRig) token(roles ...authmgmt.Role) string {
 // value puts a value into the vault and returns it with its token.
 func (r *matrixRig) value() (value, token string) {
 	value = r.next()
-	tokens, err := r.vault.Insert(r.t.Context(), "acme", "setup", "v1", []vault.Item{{Place: vault.InColumn("persons", "name"), Value: vault.NewValue(value)}})
+	tokens, err := r.vault.Insert(r.t.Context(), "acme", "setup", "v1",
+		[]vault.Item{{Place: vault.InColumn("persons", "name"), Value: vault.NewValue(value)}})
 	require.NoError(r.t, err)
 	return value, tokens[0]
 }

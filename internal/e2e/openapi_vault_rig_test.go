@@ -98,7 +98,8 @@ func callerByRole(_ context.Context, token string) (httpadapter.Principal, error
 // insert stores a value and returns its token.
 func (r *vaultAPI) insert(column, value string) string {
 	r.t.Helper()
-	tokens, err := r.service.Insert(r.t.Context(), "acme", "operator", "v1", []vault.Item{{Place: vault.InColumn("persons", column), Value: vault.NewValue(value)}})
+	tokens, err := r.service.Insert(r.t.Context(), "acme", "operator", "v1",
+		[]vault.Item{{Place: vault.InColumn("persons", column), Value: vault.NewValue(value)}})
 	require.NoError(r.t, err)
 	return tokens[0]
 }

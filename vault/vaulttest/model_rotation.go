@@ -253,7 +253,8 @@ func (r *run) stranger() {
 		r.say("somebody begins with %s", what)
 		s := r.service(p, installation, loaded...)
 		r.sameError(want, s.CheckKeys(r.t.Context()))
-		_, err := s.Insert(r.t.Context(), orgA, "stranger", "v1", []vault.Item{{Place: vault.InColumn("persons", "name"), Value: vault.NewValue("ann")}})
+		_, err := s.Insert(r.t.Context(), orgA, "stranger", "v1",
+			[]vault.Item{{Place: vault.InColumn("persons", "name"), Value: vault.NewValue("ann")}})
 		r.sameError(want, err)
 	}
 	check("other keys", vault.ErrWrongKey, r.seed+1, r.processes[0].loaded...)
