@@ -33,6 +33,11 @@
 // A [Count] is how all domains count what can be many: exactly so far, and "at least"
 // beyond.
 //
+// # Secrets
+//
+// A [Secret] is a text that was made just now and is shown once, such as an API key or an
+// access token. It does not print itself.
+//
 // # Places
 //
 // A [Path] says where in a request a problem is. The Problems of all domains have one.

@@ -22,7 +22,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	key, _, err := service.IssueKey(ctx, "acme", "ann", "ci")
+	_, key, err := service.IssueKey(ctx, "acme", "ann", "ci")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func Example() {
 	mux.Handle("/docs-api/", http.StripPrefix("/docs-api", triggers))
 
 	r := httptest.NewRequest("POST", "/docs-api/triggers", strings.NewReader(`{"instructions":"Document the new flag"}`))
-	r.Header.Set("Authorization", "Bearer "+key)
+	r.Header.Set("Authorization", "Bearer "+key.Reveal())
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, r)

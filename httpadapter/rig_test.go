@@ -99,8 +99,9 @@ func newRig(t *testing.T, opts *httpadapter.TriggerOptions) *rig {
 	r.service, err = trigger.New(r.store, r.queue, &trigger.Options{Directory: r.store, Keys: r.store, Logger: logger})
 	require.NoError(t, err)
 	r.organize("acme", true, true)
-	r.key, _, err = r.service.IssueKey(t.Context(), "acme", "", "")
+	_, key, err := r.service.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
+	r.key = key.Reveal()
 	if opts == nil {
 		opts = &httpadapter.TriggerOptions{History: true}
 	}

@@ -145,7 +145,7 @@ func TestSubmitAtMostHundredProblems(t *testing.T) {
 
 func TestSubmitUnauthenticated(t *testing.T) {
 	r := newRig(t, nil)
-	other, record, err := r.service.IssueKey(t.Context(), "acme", "", "")
+	record, other, err := r.service.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
 	require.NoError(t, r.service.RevokeKey(t.Context(), "acme", "", record.ID))
 
@@ -155,7 +155,7 @@ func TestSubmitUnauthenticated(t *testing.T) {
 
 	for name, edit := range map[string]func(*http.Request){
 		"unknown":    header("Authorization", "Bearer sk-"+strings.Repeat("0", 64)),
-		"revoked":    header("Authorization", "Bearer "+other),
+		"revoked":    header("Authorization", "Bearer "+other.Reveal()),
 		"truncated":  header("Authorization", "Bearer "+r.key[:len(r.key)-1]),
 		"longer":     header("Authorization", "Bearer "+r.key+"0"),
 		"huge":       header("Authorization", "Bearer "+strings.Repeat("a", 100_000)),

@@ -276,14 +276,14 @@ func ExampleKeys() {
 	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger()})
 	check(err)
 	ctx := context.Background()
-	key, record, err := service.IssueKey(ctx, "acme", "ann", "release pipeline")
+	record, key, err := service.IssueKey(ctx, "acme", "ann", "release pipeline")
 	check(err)
-	fmt.Println(len(key), "characters, shown once")
+	fmt.Println(len(key.Reveal()), "characters, shown once")
 
-	who, err := service.VerifyKey(ctx, key)
+	who, err := service.VerifyKey(ctx, key.Reveal())
 	fmt.Println(who.Organization, err)
 	check(service.RevokeKey(ctx, "acme", "ann", record.ID))
-	_, err = service.VerifyKey(ctx, key)
+	_, err = service.VerifyKey(ctx, key.Reveal())
 	fmt.Println(err)
 	// Output:
 	// 67 characters, shown once

@@ -24,7 +24,7 @@ func TestPagesByTexts(t *testing.T) {
 	const n = 7
 	var keys, events []uuid.UUID // in the orders of the listings
 	for i := range n {
-		_, k, err := f.IssueKey(ctx, "acme", "", "build")
+		k, _, err := f.IssueKey(ctx, "acme", "", "build")
 		require.NoError(t, err)
 		e, err := f.Submit(ctx, "acme", "", trigger.Submission{Instructions: "Document the --json flag."})
 		require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/secret"
 )
 
@@ -43,18 +44,19 @@ type Keys interface {
 // errNoKeys: the service was made without Keys.
 var errNoKeys = fmt.Errorf("trigger: the service was made without Options.Keys: %w", errors.ErrUnsupported)
 
-// IssueKey makes a new API key and returns it with its record. The text of the key cannot be had again. An organization may hold
-// any number of keys.
+// IssueKey makes a new API key and returns its record and the key itself, which cannot be
+// had again. An organization may hold any number of keys.
 func (s *Service) IssueKey(
 	ctx context.Context, org string, by Actor, name string,
-) (key string, record APIKey, err error) {
-	if key, err = secret.Issue(s.opts.Rand, s.opts.KeyPrefix); err != nil {
-		return "", APIKey{}, unavailable("issue key", err)
+) (record APIKey, key mortise.Secret, err error) {
+	text, err := secret.Issue(s.opts.Rand, s.opts.KeyPrefix)
+	if err != nil {
+		return APIKey{}, mortise.Secret{}, unavailable("issue key", err)
 	}
-	if record, err = s.ImportKey(ctx, org, by, name, key); err != nil {
-		return "", APIKey{}, err
+	if record, err = s.ImportKey(ctx, org, by, name, text); err != nil {
+		return APIKey{}, mortise.Secret{}, err
 	}
-	return key, record, nil
+	return record, mortise.NewSecret(text), nil
 }
 
 // ImportKey stores a key that was made elsewhere, of 32 to 1024 bytes, of which at least

@@ -3,6 +3,7 @@ package trigger_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -13,23 +14,25 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/printed"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
 func TestKeys(t *testing.T) {
 	f := triggertest.New(t, nil)
-	key, record, err := f.IssueKey(t.Context(), "acme", "", "ci")
+	record, key, err := f.IssueKey(t.Context(), "acme", "", "ci")
 	require.NoError(t, err)
-	assert.Regexp(t, "^sk-[0-9a-f]{64}$", key)
-	second, _, err := f.IssueKey(t.Context(), "acme", "", "")
+	assert.Regexp(t, "^sk-[0-9a-f]{64}$", key.Reveal())
+	_, second, err := f.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
-	assert.NotEqual(t, key, second)
+	assert.NotEqual(t, key.Reveal(), second.Reveal())
 
-	verified, err := f.VerifyKey(t.Context(), key)
+	verified, err := f.VerifyKey(t.Context(), key.Reveal())
 	require.NoError(t, err)
 	assert.Equal(t, record, verified)
-	_, err = f.VerifyKey(t.Context(), key+"0")
+	_, err = f.VerifyKey(t.Context(), key.Reveal()+"0")
 	require.ErrorIs(t, err, trigger.ErrInvalidKey)
 	_, err = f.VerifyKey(t.Context(), strings.Repeat("x", 5000))
 	require.ErrorIs(t, err, trigger.ErrInvalidKey)
@@ -40,9 +43,9 @@ func TestKeys(t *testing.T) {
 	revokedAt := f.Now()
 	f.Advance(time.Minute)
 	require.NoError(t, f.RevokeKey(t.Context(), "acme", "", record.ID))
-	_, err = f.VerifyKey(t.Context(), key)
+	_, err = f.VerifyKey(t.Context(), key.Reveal())
 	require.ErrorIs(t, err, trigger.ErrInvalidKey)
-	found, err := f.FindKey(t.Context(), key)
+	found, err := f.FindKey(t.Context(), key.Reveal())
 	require.NoError(t, err, "FindKey finds revoked keys too")
 	assert.Equal(t, revokedAt, found.RevokedAt, "the first revocation counts")
 
@@ -94,14 +97,14 @@ func TestKeysWithoutAStore(t *testing.T) {
 
 func TestLastUseIsWrittenBehind(t *testing.T) {
 	f := triggertest.New(t, nil)
-	key, record, err := f.IssueKey(t.Context(), "acme", "", "")
+	record, key, err := f.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
 	use := func() {
-		_, err := f.VerifyKey(t.Context(), key)
+		_, err := f.VerifyKey(t.Context(), key.Reveal())
 		require.NoError(t, err)
 	}
 	lastUse := func() time.Time {
-		k, err := f.FindKey(t.Context(), key)
+		k, err := f.FindKey(t.Context(), key.Reveal())
 		require.NoError(t, err)
 		return k.LastUsedAt
 	}
@@ -133,10 +136,10 @@ func TestLastUseIsWrittenBehind(t *testing.T) {
 
 func TestBrokenKeyStoreIsNoInvalidKey(t *testing.T) {
 	f := triggertest.New(t, nil)
-	key, record, err := f.IssueKey(t.Context(), "acme", "", "")
+	record, key, err := f.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
 	f.Break(triggertest.KeysPart)
-	_, err = f.VerifyKey(t.Context(), key)
+	_, err = f.VerifyKey(t.Context(), key.Reveal())
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 	require.NotErrorIs(t, err, trigger.ErrInvalidKey)
 	require.ErrorIs(t, f.RevokeKey(t.Context(), "acme", "", record.ID), trigger.ErrUnavailable)
@@ -148,44 +151,49 @@ func TestNoKeyInLogsErrorsOrObservations(t *testing.T) {
 	var logs bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	f := triggertest.New(t, &triggertest.Options{Service: trigger.Options{Logger: logger, KeyPrefix: "very-secret-"}})
-	key, record, err := f.IssueKey(t.Context(), "acme", "", "ci")
+	record, key, err := f.IssueKey(t.Context(), "acme", "", "ci")
 	require.NoError(t, err)
-	var texts []string
+	issued, err := printed.Ways(struct {
+		Record trigger.APIKey
+		Key    mortise.Secret
+	}{record, key})
+	require.NoError(t, err)
+	texts := []string{issued}
 	note := func(err error) {
 		require.Error(t, err)
-		texts = append(texts, err.Error())
+		texts = append(texts, fmt.Sprintf("%v %+v %#v", err, err, err))
 	}
-	_, err = f.ImportKey(t.Context(), "acme", "", "", key)
+	_, err = f.ImportKey(t.Context(), "acme", "", "", key.Reveal())
 	note(err)
 	_, err = f.ImportKey(t.Context(), "acme", "", "", "very-secret-short")
 	note(err)
-	_, err = f.VerifyKey(t.Context(), key+"x")
+	_, err = f.VerifyKey(t.Context(), key.Reveal()+"x")
 	note(err)
-	_, err = f.VerifyKey(t.Context(), key)
+	_, err = f.VerifyKey(t.Context(), key.Reveal())
 	require.NoError(t, err)
 	f.Break(triggertest.KeysPart)
-	_, err = f.VerifyKey(t.Context(), key)
+	_, err = f.VerifyKey(t.Context(), key.Reveal())
 	note(err)
-	_, err = f.ImportKey(t.Context(), "acme", "", "", key+"2")
+	_, err = f.ImportKey(t.Context(), "acme", "", "", key.Reveal()+"2")
 	note(err)
 	note(f.RevokeKey(t.Context(), "acme", "", record.ID))
 	note(f.FlushKeyUse(t.Context()))
 	f.Drain(t.Context())
 	for _, o := range f.Observations() {
-		if o.Err != nil {
-			texts = append(texts, o.Err.Error())
-		}
+		shown, err := printed.Ways(o)
+		require.NoError(t, err)
+		texts = append(texts, shown)
 	}
 	texts = append(texts, logs.String())
 	for _, text := range texts {
 		assert.NotContains(t, text, "very-secret-")
-		assert.NotContains(t, text, strings.TrimPrefix(key, "very-secret-"))
+		assert.Empty(t, printed.Found(text, strings.TrimPrefix(key.Reveal(), "very-secret-")))
 	}
 }
 
 func TestIssueKeyWithoutRandomness(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{Service: trigger.Options{Rand: iotest.ErrReader(errors.New("no entropy"))}})
-	key, _, err := f.IssueKey(t.Context(), "acme", "", "")
+	_, key, err := f.IssueKey(t.Context(), "acme", "", "")
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
-	assert.Empty(t, key)
+	assert.True(t, key.IsZero())
 }

@@ -186,7 +186,7 @@ func TestObservationsSayWho(t *testing.T) {
 	require.NoError(t, err)
 	_, err = f.Retry(t.Context(), "acme", "dan", e.ID)
 	require.ErrorIs(t, err, trigger.ErrNotFailed)
-	_, issued, err := f.IssueKey(t.Context(), "acme", "eve", "")
+	issued, _, err := f.IssueKey(t.Context(), "acme", "eve", "")
 	require.NoError(t, err)
 	imported, err := f.ImportKey(t.Context(), "acme", "fay", "", "0123456789abcdef0123456789abcdef")
 	require.NoError(t, err)

@@ -191,18 +191,18 @@ func TestFlushKeepsALaterUse(t *testing.T) {
 	}}
 	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Now: clock.Now, Keys: faults.Keys(db.Trigger())})
 	require.NoError(t, err)
-	key, _, err := s.IssueKey(t.Context(), "acme", "", "")
+	_, key, err := s.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
-	_, err = s.VerifyKey(t.Context(), key)
+	_, err = s.VerifyKey(t.Context(), key.Reveal())
 	require.NoError(t, err)
 	during = func() {
 		clock.Advance(5 * time.Minute)
-		_, err := s.VerifyKey(t.Context(), key)
+		_, err := s.VerifyKey(t.Context(), key.Reveal())
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.FlushKeyUse(t.Context()))
 	require.NoError(t, s.FlushKeyUse(t.Context()))
-	k, err := s.FindKey(t.Context(), key)
+	k, err := s.FindKey(t.Context(), key.Reveal())
 	require.NoError(t, err)
 	assert.Equal(t, clock.Now(), k.LastUsedAt)
 }

@@ -308,14 +308,14 @@ func TestRunSweeps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, trigger.WorkerOptions{}, func(context.Context, trigger.Event) (trigger.Outcome, error) { return trigger.Outcome{}, nil })
 		synctest.Wait() // the first sweep is over
-		key, _, err := r.service.IssueKey(t.Context(), "acme", "", "")
+		_, key, err := r.service.IssueKey(t.Context(), "acme", "", "")
 		require.NoError(t, err)
-		_, err = r.service.VerifyKey(t.Context(), key)
+		_, err = r.service.VerifyKey(t.Context(), key.Reveal())
 		require.NoError(t, err)
 		synctest.Wait()
 		used := time.Now().UTC()
 		r.end(t)
-		k, err := r.service.FindKey(t.Context(), key)
+		k, err := r.service.FindKey(t.Context(), key.Reveal())
 		require.NoError(t, err)
 		assert.Equal(t, used, k.LastUsedAt, "written when Run ends at the latest")
 	})

@@ -108,7 +108,7 @@ func startDemo(ctx context.Context, stdout io.Writer, s *services, place demoPla
 	if err := s.audio.provisionDemoSounds(ctx); err != nil {
 		return fmt.Errorf("provision the demo: %w", err)
 	}
-	key, _, err := s.trigger.service.IssueKey(ctx, demoOrganization, "demo", "demo")
+	_, key, err := s.trigger.service.IssueKey(ctx, demoOrganization, "demo", "demo")
 	if err != nil {
 		return fmt.Errorf("issue the demo's API key: %w", err)
 	}
@@ -119,5 +119,5 @@ func startDemo(ctx context.Context, stdout io.Writer, s *services, place demoPla
 		return fmt.Errorf("issue the demo's access token: %w", err)
 	}
 	id := record.ID.String()
-	return demoText.Execute(stdout, demoPage{place, key, token, id[len(id)-8:]})
+	return demoText.Execute(stdout, demoPage{place, key.Reveal(), token, id[len(id)-8:]})
 }

@@ -227,11 +227,11 @@ func TestDemoKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		service := demo.trigger.service
-		key, record, err := service.IssueKey(t.Context(), demoOrganization, "", "demo")
+		record, key, err := service.IssueKey(t.Context(), demoOrganization, "", "demo")
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, k := range []string{key, docKey} {
+		for _, k := range []string{key.Reveal(), docKey} {
 			if _, err := service.VerifyKey(t.Context(), k); err != nil {
 				t.Error(err)
 			}
@@ -267,7 +267,7 @@ func TestDemoKeys(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		for _, k := range []string{key, docKey} {
+		for _, k := range []string{key.Reveal(), docKey} {
 			if _, err := service.VerifyKey(t.Context(), k); !errors.Is(err, trigger.ErrInvalidKey) {
 				t.Errorf("after it was revoked: %v", err)
 			}

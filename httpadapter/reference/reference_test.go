@@ -25,13 +25,13 @@ func triggers(t *testing.T) (*httpadapter.Handler, string) {
 	require.NoError(t, err)
 	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger()})
 	require.NoError(t, err)
-	key, _, err := service.IssueKey(t.Context(), "acme", "", "")
+	_, key, err := service.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
 	h, err := httpadapter.NewTrigger(service, httpadapter.Bearer(httpadapter.TriggerKeys(service)), &httpadapter.TriggerOptions{
 		History: true, CollectionField: true,
 	})
 	require.NoError(t, err)
-	return h, key
+	return h, key.Reveal()
 }
 
 func page(t *testing.T, document []byte) string {

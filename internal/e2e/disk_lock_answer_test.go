@@ -42,7 +42,7 @@ func TestLockedFileIsAnsweredInTime(t *testing.T) {
 		o.SetCollection(uuid.New(), true)
 		return nil
 	}))
-	key, _, err := triggers.IssueKey(t.Context(), "acme", "", "")
+	_, key, err := triggers.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
 	intake, err := httpadapter.NewTrigger(triggers, httpadapter.Bearer(httpadapter.TriggerKeys(triggers)),
 		&httpadapter.TriggerOptions{Options: httpadapter.Options{Logger: log}})
@@ -75,7 +75,7 @@ func TestLockedFileIsAnsweredInTime(t *testing.T) {
 	ask := func(i int) (*httptest.ResponseRecorder, time.Duration) {
 		req := httptest.NewRequest(http.MethodPost, requests[i].path, strings.NewReader(requests[i].body))
 		req.Header.Set("Content-Type", "application/json")
-		req.Header.Set("Authorization", "Bearer "+key)
+		req.Header.Set("Authorization", "Bearer "+key.Reveal())
 		req.Header.Set("Idempotency-Key", "the-same")
 		w := httptest.NewRecorder()
 		begun := time.Now()

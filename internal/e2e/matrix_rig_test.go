@@ -200,8 +200,9 @@ func (r *matrixRig) callers() {
 		case "garbage":
 			r.tokens[c.name] = "at-garbage"
 		case "key":
-			r.tokens[c.name], _, err = r.trigger.IssueKey(t.Context(), "acme", "", "matrix")
+			_, key, err := r.trigger.IssueKey(t.Context(), "acme", "", "matrix")
 			require.NoError(t, err)
+			r.tokens[c.name] = key.Reveal()
 		case "revoked":
 			require.NoError(t, r.auth.RevokeToken(t.Context(), org, operator, token.ID))
 		}

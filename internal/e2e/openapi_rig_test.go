@@ -127,8 +127,9 @@ func newTriggerRig(t *testing.T) *triggerRig {
 	})
 	require.NoError(t, err)
 	r.organize(true, true)
-	r.key, _, err = r.service.IssueKey(t.Context(), "acme", "", "")
+	_, key, err := r.service.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
+	r.key = key.Reveal()
 
 	opts := r.options()
 	opts.Authorize = r.authorize
