@@ -184,11 +184,12 @@ func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Acce
 	if failure != nil {
 		return s.markFailed(mark, i, start, attended, failure)
 	}
-	return s.markGranted(mark, i, start, reply), nil
+	return s.markGranted(mark, i, start, reply)
 }
 
-// markGranted writes down that an attempt has succeeded. If it cannot, the grant runs again, which it must bear.
-func (s *Service) markGranted(ctx context.Context, i *Invitation, start time.Time, reply string) Accepted {
+// markGranted writes down that an attempt has succeeded. If it cannot, the grant runs again, which it must bear. It is ErrNotFound if the
+// organization has been deleted meanwhile: nothing else removes an invitation that is not granted.
+func (s *Service) markGranted(ctx context.Context, i *Invitation, start time.Time, reply string) (Accepted, error) {
 	caller := Caller{Actor: Actor(i.AcceptedBy)}
 	granted, e, err := s.changeInvitation(ctx, i.Organization, KindGranted, caller, i.ID, func(stored *Invitation, now time.Time) error {
 		if !stored.GrantedAt.IsZero() {
@@ -197,18 +198,22 @@ func (s *Service) markGranted(ctx context.Context, i *Invitation, start time.Tim
 		stored.GrantedAt = now
 		return nil
 	})
-	if errors.Is(err, errGranted) {
-		return Accepted{Invitation: *i, Reply: reply}
+	switch {
+	case errors.Is(err, errGranted):
+		return Accepted{Invitation: *i, Reply: reply}, nil
+	case errors.Is(err, ErrNotFound):
+		return Accepted{}, ErrNotFound
 	}
 	s.observeChange(ctx, start, i.Organization, KindGranted, caller, i.ID, &e, err)
 	if err != nil {
 		s.opts.Logger.WarnContext(ctx, "an invitation's grant succeeded and could not be marked", "organization", i.Organization, "invitation", i.ID, "error", err)
 		granted = *i
 	}
-	return Accepted{Invitation: granted, Reply: reply}
+	return Accepted{Invitation: granted, Reply: reply}, nil
 }
 
-// markFailed writes down that an attempt has failed, and when the next one is due. If it cannot, that is when the claim ends.
+// markFailed writes down that an attempt has failed, and when the next one is due. If it cannot, that is when the claim ends. It is
+// ErrNotFound as markGranted is.
 func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time, attended bool, failure error) (Accepted, error) {
 	waiting, _, err := s.changeInvitation(ctx, i.Organization, "", Caller{}, i.ID, func(stored *Invitation, now time.Time) error {
 		if stored.GrantAttempts != i.GrantAttempts || !stored.GrantedAt.IsZero() {
@@ -221,6 +226,9 @@ func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time
 		}
 		return nil
 	})
+	if errors.Is(err, ErrNotFound) {
+		return Accepted{}, ErrNotFound
+	}
 	if err != nil {
 		waiting = *i
 	}

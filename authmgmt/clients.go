@@ -2,6 +2,7 @@ package authmgmt
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/google/uuid"
@@ -164,6 +165,9 @@ func (s *Service) UpdateClient(ctx context.Context, org string, by Caller, id st
 	err := p.err()
 	if err == nil && u.Roles != nil {
 		err = s.checkRBAC(ctx, org, *u.Roles)
+		if errors.Is(err, ErrDeleted) {
+			err = ErrNotFound // as the client
+		}
 	}
 	var c Client
 	var e AuditEvent

@@ -19,4 +19,8 @@
 // secret is computed from a key that the host keeps ([InvitationKey]), so a stolen
 // database opens no invitation; [Options.OtherInvitationKeys] says how the key is
 // changed. What accepting one means is the host's: see [Options.Grant].
+//
+// [Service.DeleteOrganization] deletes an organization: its credentials are refused from
+// the first call on, on every server, and what it has is removed in steps. A tombstone
+// stays, so that its ID is not given again, and an audit event that says by whom.
 package authmgmt

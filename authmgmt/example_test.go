@@ -309,7 +309,7 @@ func Example_changeInvitationKey() {
 	// alan <nil>
 }
 
-// countingStore stands for a host's own wrapper round a store. A store is one interface of four parts.
+// countingStore stands for a host's own wrapper round a store. A store is one interface of six parts.
 type countingStore struct {
 	authmgmt.Store
 	lookups int

@@ -24,23 +24,24 @@ type Kind string
 
 // The kinds.
 const (
-	KindClientCreated  Kind = "client_created"
-	KindClientUpdated  Kind = "client_updated"
-	KindSecretRotated  Kind = "client_secret_rotated"
-	KindSecretRevoked  Kind = "client_secret_revoked"
-	KindClientDeleted  Kind = "client_deleted"
-	KindTokenIssued    Kind = "token_issued"
-	KindTokenRevoked   Kind = "token_revoked"
-	KindInvited        Kind = "invitation_created"
-	KindResent         Kind = "invitation_resent"
-	KindCancelled      Kind = "invitation_cancelled"
-	KindAccepted       Kind = "invitation_accepted"
-	KindGranted        Kind = "invitation_granted"
-	KindOrganization   Kind = "organization_updated"
-	KindLoginRefused   Kind = "login_refused"   // wrong client credentials; no organization is known
-	KindTokenRefused   Kind = "token_refused"   // a token that is unknown, expired or revoked
-	KindGrantFailed    Kind = "grant_failed"    // Err is the host's own; it is tried again
-	KindDeliveryFailed Kind = "delivery_failed" // Err is the host's own; resend the invitation
+	KindClientCreated       Kind = "client_created"
+	KindClientUpdated       Kind = "client_updated"
+	KindSecretRotated       Kind = "client_secret_rotated"
+	KindSecretRevoked       Kind = "client_secret_revoked"
+	KindClientDeleted       Kind = "client_deleted"
+	KindTokenIssued         Kind = "token_issued"
+	KindTokenRevoked        Kind = "token_revoked"
+	KindInvited             Kind = "invitation_created"
+	KindResent              Kind = "invitation_resent"
+	KindCancelled           Kind = "invitation_cancelled"
+	KindAccepted            Kind = "invitation_accepted"
+	KindGranted             Kind = "invitation_granted"
+	KindOrganization        Kind = "organization_updated"
+	KindOrganizationDeleted Kind = "organization_deleted"
+	KindLoginRefused        Kind = "login_refused"   // wrong client credentials; no organization is known
+	KindTokenRefused        Kind = "token_refused"   // a token that is unknown, expired or revoked
+	KindGrantFailed         Kind = "grant_failed"    // Err is the host's own; it is tried again
+	KindDeliveryFailed      Kind = "delivery_failed" // Err is the host's own; resend the invitation
 )
 
 // Observation is one thing that happened. It never holds a secret or an invitation's link.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"sync"
 	"time"
-
-	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
 // rbacFor is for how long an organization that has role-based access control is taken to have it still. It is asked for every change of
@@ -61,6 +59,11 @@ func (s *Service) checkRBAC(ctx context.Context, org string, roles []Role) error
 	}
 	o, err := s.organization(ctx, org)
 	if errors.Is(err, ErrNotFound) || err == nil && !o.RBAC {
+		if deleted, err := s.isDeleted(ctx, org); err != nil {
+			return err
+		} else if deleted {
+			return ErrDeleted
+		}
 		return ErrRBACDisabled
 	}
 	if err != nil {
@@ -72,8 +75,9 @@ func (s *Service) checkRBAC(ctx context.Context, org string, roles []Role) error
 
 // organization asks the directory.
 func (s *Service) organization(ctx context.Context, org string) (o Organization, err error) {
-	defer hook.Recover(ctx, s.opts.Logger, "the directory", &err)
-	o, err = s.opts.Directory.Organization(ctx, org)
-	hook.Probe(err)
+	err = s.directory(ctx, func() (err error) {
+		o, err = s.opts.Directory.Organization(ctx, org)
+		return err
+	})
 	return o, err
 }

@@ -70,7 +70,12 @@ type Options struct {
 	// TokenLifetime is that of an access token that asks for no other: 1 h. One from Login
 	// ends with its secret at the latest.
 	TokenLifetime time.Duration
-	TokenCache    time.Duration // how long VerifyToken may take another process's change for not made, at most 1 min; 0: each call asks the store
+
+	// TokenCache is how long VerifyToken may take another process's change of a token or its
+	// client for not made, at most 1 min. With 0 each call reads the token; else those that
+	// are remembered only ask the store whether the organization was deleted, which counts
+	// at once.
+	TokenCache    time.Duration
 	SecretOverlap time.Duration // how long the secret before keeps working after RotateSecret: 24 h
 	TokenPrefix   string        // of access tokens: "at-"
 	SecretPrefix  string        // of client secrets: "cs-"

@@ -29,6 +29,7 @@ type Store interface {
 	Invitations
 	Audit
 	Counter
+	Deletion
 }
 
 // Clients is the part of a [Store] that keeps clients and their secrets. A client's ID is unique within its organization; the digest of
@@ -139,7 +140,8 @@ type Organizations interface {
 
 // Directory answers for an organization. [Options.Directory] takes one.
 type Directory interface {
-	// Organization returns an organization, or [ErrNotFound].
+	// Organization returns an organization, or [ErrNotFound]. One that was deleted is not found: see [Deletion], which a Directory can
+	// implement.
 	Organization(ctx context.Context, org string) (Organization, error)
 }
 

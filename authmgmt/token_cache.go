@@ -6,7 +6,7 @@ import (
 )
 
 // tokenCache remembers tokens for a short time. A change that this service makes empties it; what other processes change is seen when the
-// time is over.
+// time is over; that an organization was deleted, its reader looks up for each token.
 type tokenCache struct {
 	keep time.Duration
 

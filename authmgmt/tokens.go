@@ -48,7 +48,7 @@ func (s *Service) login(ctx context.Context, clientID, clientSecret string) (str
 	text, t, e, err := s.createToken(ctx, Token{
 		Organization: c.Organization, Subject: "client:" + c.ID, Client: c.ID, Secret: digest, Roles: c.Roles, CreatedAt: now, ExpiresAt: end,
 	}, Caller{Actor: Actor("client:" + c.ID)}, "")
-	if errors.Is(err, ErrNotFound) { // the secret ended meanwhile
+	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDeleted) { // the secret ended meanwhile
 		err = ErrInvalidClient
 	}
 	return text, t, e, err
@@ -163,7 +163,7 @@ type Identity struct {
 	Access       Access
 }
 
-// VerifyToken returns what a token says and allows now. Unknown, expired and revoked ones are all [ErrInvalidToken]. Unless
+// VerifyToken returns what a token says and allows now. Unknown, expired and revoked ones, and those of a deleted organization, are all [ErrInvalidToken]. Unless
 // Options.TokenCache is set, nothing is cached: a revoked token, a deleted client and a changed role count at once, on every machine.
 func (s *Service) VerifyToken(ctx context.Context, text string) (Identity, error) {
 	t, err := s.cachedToken(ctx, text)
@@ -187,7 +187,12 @@ func (s *Service) cachedToken(ctx context.Context, text string) (Token, error) {
 	now := s.opts.Now()
 	t, found, mark := s.verified.get(secret.Sum(text), now)
 	if found {
-		return t, nil
+		// Another server's change of the token may wait. That its organization is gone may not.
+		deleted, err := s.isDeleted(ctx, t.Organization)
+		if err == nil && deleted {
+			err = ErrNotFound
+		}
+		return t, err
 	}
 	t, err := s.findToken(ctx, text)
 	if err == nil {

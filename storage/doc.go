@@ -34,7 +34,7 @@
 // For package [github.com/seed-6363c74e/mortise/authmgmt]:
 //
 //   - authmgmt.Store keeps clients with their secrets, access tokens, invitations, and
-//     the audit trail. It is one interface of four parts, because a change and its audit
+//     the audit trail. It is one interface of six parts, because a change and its audit
 //     event are one transaction.
 //   - authmgmt.Pruner and authmgmt.KeyChecker are optional abilities of a Store: to
 //     forget, and to notice a wrong key.
@@ -327,6 +327,17 @@
 // each. A call must cost little however much is kept. An index over what is not completed
 // serves StatsAll: it stays small, and its first entries say what is due next. Nothing
 // needs a counter that each write changes.
+//
+// # Deletion
+//
+// A host deletes an organization in each domain by itself: the part Deletion of each Store.
+// MarkDeleted puts a tombstone, which stays for good, and RemoveDeleted takes the rows away
+// in steps. Between the two, rows are there that nobody may see. So every read looks for
+// the tombstone in its own transaction, NOT EXISTS (SELECT 1 FROM tombstones WHERE
+// organization = ?) say, and so does every write: a creation first, or in the statement that
+// inserts, so that none can come between the mark and the end of the steps. Nothing that a
+// process remembers may answer in place of that. A step is small, so that writers of other
+// organizations wait for little; rows go before those that they refer to.
 //
 // # Organizations
 //

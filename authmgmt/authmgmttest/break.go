@@ -15,6 +15,7 @@ const (
 	TokensPart      Part = "Tokens"      // access tokens
 	InvitationsPart Part = "Invitations" // invitations and what is due of them
 	AuditPart       Part = "Audit"       // reading the audit trail; writing it is part of every change
+	DeletionPart    Part = "Deletion"    // deleting organizations; hiding them is part of every call
 	PrunerPart      Part = "Pruner"      // forgetting
 	KeyCheckerPart  Part = "KeyChecker"  // CheckKey
 	DirectoryPart   Part = "Directory"   // the organizations, with Options.Directory

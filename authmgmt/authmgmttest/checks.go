@@ -14,6 +14,8 @@ import (
 const (
 	orgA = "org-a"
 	orgB = "org-b"
+
+	orgGone = "org-gone" // which is deleted
 )
 
 // moment returns a time of the suite's own calendar, well in the past. It has microseconds, which stores keep.

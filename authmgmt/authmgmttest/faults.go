@@ -20,7 +20,8 @@ import (
 // or call other parts of the program: whatever can happen while a backend is being
 // called.
 //
-// What is wrapped keeps its optional interfaces: [authmgmt.Pruner], [authmgmt.KeyChecker] and [authmgmt.Organizations].
+// What is wrapped keeps its optional interfaces: [authmgmt.Pruner], [authmgmt.KeyChecker],
+// [authmgmt.Organizations], and a directory's [authmgmt.Deletion].
 type Faults struct {
 	// Before runs before the backend is called. If it returns an error, that is the answer, and the backend is not called.
 	Before func(op string) error
@@ -60,9 +61,9 @@ func callFor[T any](f *Faults, op string, do func() (T, error)) (result T, err e
 }
 
 // Store wraps a store. The ops are the methods of "Clients", "Tokens", "Invitations",
-// "Audit", "Counter", "Pruner" and "KeyChecker".
+// "Audit", "Counter", "Deletion", "Pruner" and "KeyChecker".
 func (f *Faults) Store(s authmgmt.Store) authmgmt.Store {
-	w := &faultyStore{s, f}
+	w := &faultyStore{s, f, faultyDeletion{s, f, DeletionPart}}
 	p, pruner := s.(authmgmt.Pruner)
 	k, checker := s.(authmgmt.KeyChecker)
 	switch {
@@ -89,6 +90,7 @@ func (f *Faults) Store(s authmgmt.Store) authmgmt.Store {
 type faultyStore struct {
 	inner  authmgmt.Store
 	faults *Faults
+	faultyDeletion
 }
 
 func (s *faultyStore) CreateClient(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
@@ -177,15 +179,6 @@ type faultyKeyChecker struct {
 
 func (s faultyKeyChecker) UpdateKeyChecks(ctx context.Context, update func([][32]byte) ([][32]byte, error)) error {
 	return s.faults.call("KeyChecker.UpdateKeyChecks", func() error { return s.checker.UpdateKeyChecks(ctx, update) })
-}
-
-// Directory wraps a directory. The ops are "Directory.Organization" and "Directory.UpdateOrganization".
-func (f *Faults) Directory(d authmgmt.Directory) authmgmt.Directory {
-	w := &faultyDirectory{d, f}
-	if o, ok := d.(authmgmt.Organizations); ok {
-		return &faultyOrganizations{w, o}
-	}
-	return w
 }
 
 type faultyDirectory struct {

@@ -37,6 +37,16 @@ func everyOp(ctx context.Context, f *authmgmttest.Faults, db *memory.AuthMgmt) (
 	note("Clients.UpdateClient", store.UpdateClient(ctx, "acme", c.ID, func(*authmgmt.Client) (authmgmt.AuditEvent, error) { return e(), nil }))
 	_, err = store.Stats(ctx, "acme", time.Time{}, 1)
 	note("Counter.Stats", err)
+	gone := uuid.NewString()
+	_, _ = db.MarkDeleted(ctx, gone, time.Unix(1, 0), authmgmt.AuditEvent{})
+	for part, d := range map[string]authmgmt.Deletion{"Deletion": store, "Directory": directory.(authmgmt.Deletion)} {
+		_, err = d.MarkDeleted(ctx, uuid.NewString(), time.Unix(1, 0), authmgmt.AuditEvent{})
+		note(part+".MarkDeleted", err)
+		_, err = d.DeletedAt(ctx, gone)
+		note(part+".DeletedAt", err)
+		_, err = d.RemoveDeleted(ctx, gone, 1)
+		note(part+".RemoveDeleted", err)
+	}
 	_, err = store.StatsAll(ctx, 1)
 	note("Counter.StatsAll", err)
 	_, err = store.ListClients(ctx, "acme", authmgmt.Paging{Limit: 1})

@@ -52,6 +52,10 @@ type mutant struct {
 	stats    func(context.Context, string, time.Time, int) (authmgmt.Stats, error)
 	statsAll func(context.Context, int) (authmgmt.OpenGrants, error)
 
+	markDeleted   func(context.Context, string, time.Time, authmgmt.AuditEvent) (time.Time, error)
+	deletedAt     func(context.Context, string) (time.Time, error)
+	removeDeleted func(context.Context, string, int) (bool, error)
+
 	pruneAudit, pruneTokens, pruneInvitations func(context.Context, time.Time, int) (int, error)
 
 	updateKeyChecks func(context.Context, keyChecksUpdate) error

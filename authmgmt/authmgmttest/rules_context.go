@@ -94,6 +94,12 @@ func (s *subject) storeCalls(x *sample) []call {
 			_, err := s.Store.AuditEvents(ctx, orgA, authmgmt.AuditQuery{Limit: 10})
 			return err
 		}},
+		{"MarkDeleted", func(ctx context.Context) error {
+			_, err := s.Store.MarkDeleted(ctx, orgGone, moment(0), newEvent(orgGone, authmgmt.KindOrganizationDeleted, orgGone, 0))
+			return err
+		}},
+		{"DeletedAt", func(ctx context.Context) error { _, err := s.Store.DeletedAt(ctx, orgGone); return err }},
+		{"RemoveDeleted", func(ctx context.Context) error { _, err := s.Store.RemoveDeleted(ctx, orgGone, 10); return err }},
 	}
 	long := moment(-100_000 * time.Hour) // before everything
 	if p, ok := s.Store.(authmgmt.Pruner); ok {

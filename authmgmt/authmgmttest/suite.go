@@ -25,7 +25,8 @@ import (
 )
 
 // Backend is what a backend offers. The rules of a nil field are skipped and counted. Rules of the optional interfaces
-// [authmgmt.Pruner] and [authmgmt.KeyChecker] apply where Store implements them. Organizations share the store's audit trail.
+// [authmgmt.Pruner] and [authmgmt.KeyChecker] apply where Store implements them, that of [authmgmt.Deletion] for organizations where
+// Organizations does. Organizations share the store's audit trail.
 type Backend struct {
 	Store         authmgmt.Store
 	Organizations authmgmt.Organizations
@@ -83,6 +84,7 @@ const (
 	needPruner
 	needKeyChecker
 	needOrganizations
+	needOrganizationsDeletion
 	needReopen
 	needBreak
 )
@@ -120,6 +122,7 @@ func (r *rule) try(t *testing.T, h *Harness) (skipped string) {
 func (s *subject) lacks(needs need) string {
 	_, pruner := s.Store.(authmgmt.Pruner)
 	_, keyChecker := s.Store.(authmgmt.KeyChecker)
+	_, deletion := s.Organizations.(authmgmt.Deletion)
 	for _, n := range []struct {
 		need   need
 		met    bool
@@ -129,6 +132,7 @@ func (s *subject) lacks(needs need) string {
 		{needPruner, pruner, "its Store is no Pruner"},
 		{needKeyChecker, keyChecker, "its Store is no KeyChecker"},
 		{needOrganizations, s.Organizations != nil, "the backend has no Organizations"},
+		{needOrganizationsDeletion, deletion, "its Organizations is no Deletion"},
 	} {
 		if needs&n.need != 0 && !n.met {
 			return n.reason
@@ -140,5 +144,5 @@ func (s *subject) lacks(needs need) string {
 func allRules() []rule {
 	return slices.Concat(clientRules, clientUpdateRules, secretRules, clientListRules, tokenRules, tokenLifeRules, tokenListRules,
 		invitationRules, exclusiveRules, invitationListRules, pageRules(), grantRules, updateRules(), createRules(), concurrentRules,
-		auditRules, auditQueryRules, statsRules, pruneRules, keyCheckRules, organizationRules, contextRules, breakRules, reopenRules)
+		auditRules, auditQueryRules, statsRules, deletionRules, pruneRules, keyCheckRules, organizationRules, contextRules, breakRules, reopenRules)
 }

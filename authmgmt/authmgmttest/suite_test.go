@@ -22,7 +22,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(fieldMutants, nameMutants, updateMutants, clientMutants, tokenMutants, prunerMutants, invitationMutants, ctxMutants,
-		listMutants, pageMutants, statsMutants, auditMutants, keyCheckMutants, reopenMutants)
+		listMutants, pageMutants, statsMutants, deletionMutants(), auditMutants, keyCheckMutants, reopenMutants)
 }
 
 // harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.

@@ -36,6 +36,7 @@ type authmgmtTables struct {
 	inviteList    placedLists[*authmgmt.Invitation]
 	audit         map[string][]authmgmt.AuditEvent // by organization, oldest first
 	organizations map[string]authmgmt.Organization
+	deleted       map[string]tombstone // organizations that were deleted
 	keyChecks     [][32]byte
 }
 
@@ -61,7 +62,7 @@ func (a *AuthMgmt) AuditEvents(ctx context.Context, org string, q authmgmt.Audit
 	if !q.Before.IsZero() {
 		after = &q.Before
 	}
-	trail := func() []authmgmt.AuditEvent { return a.db.authmgmt.audit[org] }
+	trail := func() []authmgmt.AuditEvent { return a.db.authmgmt.trail(org) }
 	var page authmgmt.AuditPage
 	err := newestFirst(ctx, a.db, after, trail, (*authmgmt.AuditEvent).Position, func(e *authmgmt.AuditEvent) (more bool) {
 		switch {
@@ -89,7 +90,7 @@ func (a *AuthMgmt) Organization(ctx context.Context, org string) (authmgmt.Organ
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
-	if o, ok := a.db.authmgmt.organizations[org]; ok {
+	if o, ok := a.db.authmgmt.organizations[org]; ok && !a.db.authmgmt.isDeleted(org) {
 		return o, nil
 	}
 	return authmgmt.Organization{}, authmgmt.ErrNotFound
@@ -102,6 +103,9 @@ func (a *AuthMgmt) UpdateOrganization(ctx context.Context, org string, update fu
 	}
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
+	if a.db.authmgmt.isDeleted(org) {
+		return authmgmt.ErrDeleted
+	}
 	changed, ok := a.db.authmgmt.organizations[org]
 	if !ok {
 		changed = authmgmt.Organization{ID: org}

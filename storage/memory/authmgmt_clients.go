@@ -7,10 +7,10 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// client returns a client that is not deleted. The caller holds the lock.
+// client returns a client that is not deleted, nor its organization. The caller holds the lock.
 func (t *authmgmtTables) client(org, id string) (*authmgmt.Client, bool) {
 	c, ok := t.clients[ownedID{org, id}]
-	return c, ok && c.DeletedAt.IsZero()
+	return c, ok && c.DeletedAt.IsZero() && !t.isDeleted(org)
 }
 
 // CreateClient implements [authmgmt.Clients].
@@ -21,6 +21,9 @@ func (a *AuthMgmt) CreateClient(ctx context.Context, c authmgmt.Client, e authmg
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
 	t := &a.db.authmgmt
+	if t.isDeleted(c.Organization) {
+		return authmgmt.ErrDeleted
+	}
 	id := ownedID{c.Organization, c.ID}
 	if _, taken := t.clients[id]; taken || !t.free(nil, c.Secrets) {
 		return authmgmt.ErrExists
@@ -73,7 +76,7 @@ func (a *AuthMgmt) ClientBySecret(ctx context.Context, digest [32]byte) (authmgm
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
-	if id, ok := a.db.authmgmt.secrets[digest]; ok {
+	if id, ok := a.db.authmgmt.secrets[digest]; ok && !a.db.authmgmt.isDeleted(id.org) {
 		return a.db.authmgmt.clients[id].Clone(), nil
 	}
 	return authmgmt.Client{}, authmgmt.ErrNotFound
@@ -128,6 +131,9 @@ func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Pagin
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
+	if a.db.authmgmt.isDeleted(org) {
+		return authmgmt.ClientPage{}, nil
+	}
 	page := a.db.authmgmt.clientList.page(org, p, false, nil)
 	return authmgmt.ClientPage{
 		Clients: clones(page.items, (*authmgmt.Client).Clone), Next: page.next, Total: page.total,

@@ -16,6 +16,9 @@ func (a *AuthMgmt) CreateInvitation(ctx context.Context, i authmgmt.Invitation, 
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
 	t := &a.db.authmgmt
+	if t.isDeleted(i.Organization) {
+		return authmgmt.ErrDeleted
+	}
 	id := ownedID{i.Organization, i.ID}
 	if _, taken := t.invitations[id]; taken {
 		return authmgmt.ErrExists
@@ -40,7 +43,7 @@ func (a *AuthMgmt) Invitation(ctx context.Context, org, id string) (authmgmt.Inv
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
-	if i, ok := a.db.authmgmt.invitations[ownedID{org, id}]; ok {
+	if i, ok := a.db.authmgmt.invitations[ownedID{org, id}]; ok && !a.db.authmgmt.isDeleted(org) {
 		return i.Clone(), nil
 	}
 	return authmgmt.Invitation{}, authmgmt.ErrNotFound
@@ -55,7 +58,7 @@ func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update 
 	defer a.db.mu.Unlock()
 	t := &a.db.authmgmt
 	kept, ok := t.invitations[ownedID{org, id}]
-	if !ok {
+	if !ok || t.isDeleted(org) {
 		return authmgmt.ErrNotFound
 	}
 	given := kept.Clone()
@@ -77,6 +80,9 @@ func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt ti
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
+	if a.db.authmgmt.isDeleted(org) {
+		return authmgmt.InvitationPage{}, nil
+	}
 	var shows func(*authmgmt.Invitation) bool
 	if !pendingAt.IsZero() {
 		shows = func(i *authmgmt.Invitation) bool { return i.State(pendingAt) == authmgmt.InvitationPending }
@@ -101,11 +107,11 @@ func (a *AuthMgmt) DueGrants(ctx context.Context, now time.Time, limit int) ([]a
 	return clones(due[:min(len(due), max(limit, 0))], (*authmgmt.Invitation).Clone), nil
 }
 
-// invitationsWhere returns those that a condition selects, in no order. The caller holds the lock.
+// invitationsWhere returns those that a condition selects, in no order, but for those of deleted organizations. The caller holds the lock.
 func (t *authmgmtTables) invitationsWhere(selects func(*authmgmt.Invitation) bool) []*authmgmt.Invitation {
 	var found []*authmgmt.Invitation
 	for _, i := range t.invitations {
-		if selects(i) {
+		if selects(i) && !t.isDeleted(i.Organization) {
 			found = append(found, i)
 		}
 	}

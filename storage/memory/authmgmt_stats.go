@@ -16,6 +16,9 @@ func (a *AuthMgmt) Stats(ctx context.Context, org string, now time.Time, most in
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
 	t := &a.db.authmgmt
+	if t.isDeleted(org) {
+		return authmgmt.Stats{}, nil
+	}
 	stats := authmgmt.Stats{Clients: mortise.CountUpTo(len(t.clientList[org]), most)}
 	tokens, pending, waiting := 0, 0, 0
 	for _, k := range t.tokenList[org] {
@@ -48,7 +51,7 @@ func (a *AuthMgmt) StatsAll(ctx context.Context, most int) (authmgmt.OpenGrants,
 	var open authmgmt.OpenGrants
 	waiting := 0
 	for _, i := range a.db.authmgmt.invitations {
-		if !waits(i) {
+		if !waits(i) || a.db.authmgmt.isDeleted(i.Organization) {
 			continue
 		}
 		waiting++

@@ -17,6 +17,9 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, token authmgmt.Token, e auth
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
 	t := &a.db.authmgmt
+	if t.isDeleted(token.Organization) {
+		return authmgmt.ErrDeleted
+	}
 	if token.Client != "" {
 		c, ok := t.client(token.Organization, token.Client)
 		if !ok || !hasDigest(c.Secrets, token.Secret) {
@@ -70,7 +73,7 @@ func (a *AuthMgmt) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
-	if token, ok := a.db.authmgmt.tokens[digest]; ok {
+	if token, ok := a.db.authmgmt.tokens[digest]; ok && !a.db.authmgmt.isDeleted(token.Organization) {
 		return a.db.authmgmt.shown(token), nil
 	}
 	return authmgmt.Token{}, authmgmt.ErrNotFound
@@ -85,7 +88,7 @@ func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, up
 	defer a.db.mu.Unlock()
 	t := &a.db.authmgmt
 	token, ok := t.tokens[t.tokenIDs[id]]
-	if !ok || token.ID != id || token.Organization != org {
+	if !ok || token.ID != id || token.Organization != org || t.isDeleted(org) {
 		return authmgmt.ErrNotFound
 	}
 	changed := t.shown(token)
@@ -105,6 +108,9 @@ func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
+	if a.db.authmgmt.isDeleted(org) {
+		return authmgmt.TokenPage{}, nil
+	}
 	page := a.db.authmgmt.tokenList.page(org, p, true, nil)
 	return authmgmt.TokenPage{
 		Tokens: clones(page.items, a.db.authmgmt.shown), Next: page.next, Total: page.total,

@@ -63,6 +63,7 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 			inviteList:    make(placedLists[*authmgmt.Invitation]),
 			audit:         make(map[string][]authmgmt.AuditEvent),
 			organizations: make(map[string]authmgmt.Organization),
+			deleted:       make(map[string]tombstone),
 		},
 		vault: vaultTables{
 			vaults: make(map[ownedID]*vaultEntry),

@@ -63,6 +63,9 @@ func (a *AuthMgmt) AuditEvents(ctx context.Context, org string, q authmgmt.Audit
 	if err != nil {
 		return authmgmt.AuditPage{}, err
 	}
+	if len(events) == 0 {
+		return a.eventOfDeleted(ctx, org, &q)
+	}
 	slices.SortFunc(events, func(a, b authmgmt.AuditEvent) int { return b.Position().Compare(a.Position()) })
 	if len(events) <= q.Limit {
 		return authmgmt.AuditPage{Events: events}, nil
@@ -72,11 +75,33 @@ func (a *AuthMgmt) AuditEvents(ctx context.Context, org string, q authmgmt.Audit
 
 var authmgmtAudit = auditTable{table: "authmgmt_audit", columns: auditColumns, about: "target", index: "authmgmt_audit_target"}
 
+// eventOfDeleted returns what the trail of an organization shows that was deleted. It is
+// empty for others.
+func (a *AuthMgmt) eventOfDeleted(
+	ctx context.Context, org string, q *authmgmt.AuditQuery,
+) (page authmgmt.AuditPage, err error) {
+	err = a.db.find(ctx, org, eventOfDeleted, []any{org}, func(r *row) error {
+		var e authmgmt.AuditEvent
+		if err := scanAudit(r, &e); err != nil {
+			return err
+		}
+		if q.Matches(&e) {
+			page.Events = append(page.Events, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return authmgmt.AuditPage{}, err
+	}
+	return page, nil
+}
+
 // auditStatement returns the query of AuditEvents.
 func auditStatement(org string, q *authmgmt.AuditQuery) (statement string, args []any) {
-	return authmgmtAudit.listing(org, &auditSelection{
+	statement, args = authmgmtAudit.listing(org, &auditSelection{
 		kind: string(q.Kind), actor: string(q.Actor), about: q.Target, from: q.From, to: q.To, beforeAt: q.Before.At, beforeID: q.Before.ID, limit: q.Limit,
 	})
+	return statement + " WHERE TRUE" + notDeleted, args
 }
 
 // scanAudit reads a row of auditColumns.

@@ -13,23 +13,24 @@ const (
 	withSecrets   = " LEFT JOIN authmgmt_secrets s ON s.organization = c.organization AND s.client = c.id"
 
 	clientByID = "SELECT " + clientColumns + " FROM authmgmt_clients c" + withSecrets +
-		" WHERE c.organization = ? AND c.id = ? AND c.deleted_at IS NULL ORDER BY s.position"
+		" WHERE c.organization = ? AND c.id = ? AND c.deleted_at IS NULL" + notDeleted + " ORDER BY s.position"
 	clientBySecret = "SELECT " + clientColumns + " FROM authmgmt_secrets k" +
 		" JOIN authmgmt_clients c ON c.organization = k.organization AND c.id = k.client" + withSecrets +
-		" WHERE k.digest = ? AND c.deleted_at IS NULL ORDER BY s.position"
+		" WHERE k.digest = ? AND c.deleted_at IS NULL" + notDeletedOf + "k.organization) ORDER BY s.position"
 
-	insertClient = "INSERT INTO authmgmt_clients (name, roles, updated_at, organization, id, created_at, deleted_at) VALUES (?,?,?,?,?,?,?)" +
-		" ON CONFLICT DO NOTHING"
+	insertClient = "INSERT INTO authmgmt_clients (organization, name, roles, updated_at, id, created_at, deleted_at)" +
+		" SELECT ?,?,?,?,?,?,? WHERE TRUE" + notDeleted + " ON CONFLICT DO NOTHING"
 	// An UPDATE renews the indexes of every column that it names, so the usual one names none of theirs.
 	updateClient  = "UPDATE authmgmt_clients SET (name, roles, updated_at, version) = (?,?,?, version + 1) WHERE organization = ? AND id = ?"
-	updateVersion = updateClient + " AND version = ? AND name = ? AND roles = ? AND deleted_at IS NULL"
-	deleteClient  = "UPDATE authmgmt_clients SET (deleted_at, version) = (?, version + 1) WHERE organization = ? AND id = ?"
-	raiseVersion  = "UPDATE authmgmt_clients SET version = version + 1 WHERE organization = ? AND id = ?"
+	updateVersion = updateClient + " AND version = ? AND name = ? AND roles = ? AND deleted_at IS NULL" +
+		notDeletedOf + "authmgmt_clients.organization)"
+	deleteClient = "UPDATE authmgmt_clients SET (deleted_at, version) = (?, version + 1) WHERE organization = ? AND id = ?"
+	raiseVersion = "UPDATE authmgmt_clients SET version = version + 1 WHERE organization = ? AND id = ?"
 )
 
 var clientsOf = (&placedRows{
 	key:     "organization, id",
-	from:    " FROM authmgmt_clients WHERE organization = ? AND deleted_at IS NULL",
+	from:    " FROM authmgmt_clients WHERE organization = ?1 AND deleted_at IS NULL" + notDeleted,
 	columns: clientColumns,
 	join:    " LEFT JOIN authmgmt_clients c ON c.organization = p.organization AND c.id = p.id" + withSecrets,
 	alias:   "c", last: ", s.position",
@@ -43,12 +44,13 @@ func (a *AuthMgmt) CreateClient(ctx context.Context, c authmgmt.Client, e authmg
 		return err
 	}
 	changes = append(changes, event...)
-	args := append(clientArgs(&c), c.Organization, c.ID, c.CreatedAt.UnixMicro(), micros(c.DeletedAt))
+	args := append([]any{c.Organization}, clientArgs(&c)...)
+	args = append(args, c.ID, c.CreatedAt.UnixMicro(), micros(c.DeletedAt))
 	return a.db.writer.write(ctx, func(tx *tx) error {
 		if err := tx.checkSecrets(fresh); err != nil {
-			return err
+			return tx.refused(c.Organization, err)
 		}
-		if err := tx.insert(insertClient, args...); err != nil {
+		if err := tx.create(c.Organization, insertClient, args...); err != nil {
 			return err
 		}
 		return tx.apply(changes)

@@ -16,10 +16,10 @@ const (
 	changingColumns = "inviter, name, roles, generation, lifetime, expires_at, cancelled_at, accepted_at, accepted_by, granted_at, grant_due," +
 		" grant_attempts, awaits_person, ended_at"
 
-	invitationByID = "SELECT " + invitationColumns + " FROM authmgmt_invitations i WHERE i.organization = ? AND i.id = ?"
+	invitationByID = "SELECT " + invitationColumns + " FROM authmgmt_invitations i WHERE i.organization = ? AND i.id = ?" + notDeleted
 
-	insertInvitation = "INSERT INTO authmgmt_invitations (" + changingColumns + ", organization, id, email, email_key, created_at)" +
-		" VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+	insertInvitation = "INSERT INTO authmgmt_invitations (organization, " + changingColumns + ", id, email, email_key, created_at)" +
+		" SELECT ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,? WHERE TRUE" + notDeleted + " ON CONFLICT DO NOTHING"
 	updateInvitation = "UPDATE authmgmt_invitations SET (" + changingColumns + ") = (?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE organization = ? AND id = ?"
 
 	// The conditions of Invitation.State, as the indexes have them.
@@ -27,10 +27,12 @@ const (
 	invitationID   = "SELECT 1 FROM authmgmt_invitations WHERE organization = ? AND id = ?"
 	pendingByEmail = "SELECT 1 FROM authmgmt_invitations WHERE organization = ? AND email_key = ?" + pending + " LIMIT 1"
 
-	invitationsOf = " FROM authmgmt_invitations WHERE organization = ?"
+	invitationsOf    = " FROM authmgmt_invitations WHERE organization = ?1" + notDeleted
+	pendingOfListing = " AND accepted_at IS NULL AND cancelled_at IS NULL AND expires_at > ?2"
 
 	dueGrants = "WITH page AS MATERIALIZED (SELECT organization, id FROM authmgmt_invitations" +
 		" WHERE accepted_at IS NOT NULL AND granted_at IS NULL AND awaits_person = 0 AND grant_due <= ?" +
+		ofTheLiving +
 		" ORDER BY grant_due, organization, id LIMIT ?)" +
 		" SELECT " + invitationColumns + " FROM page p CROSS JOIN authmgmt_invitations i ON i.organization = p.organization AND i.id = p.id" +
 		" ORDER BY i.grant_due, i.organization, i.id"
@@ -49,7 +51,7 @@ func invitations(from string) placedList {
 
 var (
 	allInvitations     = invitations(invitationsOf)
-	pendingInvitations = invitations(invitationsOf + pending)
+	pendingInvitations = invitations(invitationsOf + pendingOfListing)
 )
 
 // CreateInvitation implements [authmgmt.Invitations].
@@ -59,21 +61,22 @@ func (a *AuthMgmt) CreateInvitation(ctx context.Context, i authmgmt.Invitation, 
 		return err
 	}
 	key, at := i.EmailKey(), i.CreatedAt.UnixMicro()
-	args := append(invitationArgs(&i), i.Organization, i.ID, i.Email, key, at)
+	args := append([]any{i.Organization}, invitationArgs(&i)...)
+	args = append(args, i.ID, i.Email, key, at)
 	return a.db.writer.write(ctx, func(tx *tx) error {
 		if exclusive {
 			if taken, err := tx.exists(invitationID, i.Organization, i.ID); err != nil {
 				return err
 			} else if taken {
-				return authmgmt.ErrExists
+				return tx.refused(i.Organization, authmgmt.ErrExists)
 			}
 			if invited, err := tx.exists(pendingByEmail, i.Organization, key, at); err != nil {
 				return err
 			} else if invited {
-				return authmgmt.ErrPendingInvitation
+				return tx.refused(i.Organization, authmgmt.ErrPendingInvitation)
 			}
 		}
-		if err := tx.insert(insertInvitation, args...); err != nil {
+		if err := tx.create(i.Organization, insertInvitation, args...); err != nil {
 			return err
 		}
 		return tx.apply(event)

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -47,6 +48,13 @@ func (k *knownClients) forget(id clientID) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.rows, id)
+}
+
+// forgetAll forgets the clients of an organization.
+func (k *knownClients) forgetAll(org string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	maps.DeleteFunc(k.rows, func(id clientID, _ knownClient) bool { return id.org == org })
 }
 
 // errStale: the client has another version by now.

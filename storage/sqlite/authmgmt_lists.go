@@ -10,7 +10,7 @@ import (
 // invitations.
 type placedRows struct {
 	key     string // of the rows of the page
-	from    string // of them: a table and a condition
+	from    string // of them: a table and a condition, whose values are numbered
 	columns string // that are read
 	join    string // of the page with what has the columns
 	alias   string // of created_at and id there
@@ -68,9 +68,6 @@ func (l *placedList) page(p authmgmt.Paging, which []any, id any) (statement str
 		if p.Total {
 			statement = l.afterTotal
 		}
-	}
-	if p.Total {
-		args = append(args, which...)
 	}
 	return statement, args
 }

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	rbacOf  = "SELECT rbac FROM authmgmt_organizations WHERE id = ?"
+	rbacOf  = "SELECT rbac FROM authmgmt_organizations WHERE id = ?" + notDeleted
 	setRBAC = "INSERT INTO authmgmt_organizations (id, rbac) VALUES (?, ?) ON CONFLICT DO UPDATE SET rbac = excluded.rbac"
 
 	// The values stand one behind the other. Of one key, which is what older programs have
@@ -30,6 +30,11 @@ func (a *AuthMgmt) Organization(ctx context.Context, org string) (authmgmt.Organ
 // UpdateOrganization implements [authmgmt.Organizations].
 func (a *AuthMgmt) UpdateOrganization(ctx context.Context, org string, update func(*authmgmt.Organization) (authmgmt.AuditEvent, error)) error {
 	return a.db.writer.write(ctx, func(tx *tx) error {
+		if deleted, err := tx.exists(deletedAt, org); err != nil {
+			return err
+		} else if deleted {
+			return authmgmt.ErrDeleted
+		}
 		kept, found := authmgmt.Organization{ID: org}, false
 		err := tx.query(rbacOf, []any{org}, func(r *row) error {
 			kept.RBAC, found = r.number(0) != 0, true

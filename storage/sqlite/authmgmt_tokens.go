@@ -17,18 +17,18 @@ const (
 		" t.created_at, t.expires_at, t.revoked_at"
 	withClient = " LEFT JOIN authmgmt_clients c ON c.organization = t.organization AND c.id = t.client AND c.deleted_at IS NULL"
 
-	tokenByDigest = "SELECT " + tokenColumns + " FROM authmgmt_tokens t" + withClient + " WHERE t.digest = ?"
-	tokenByID     = "SELECT " + tokenColumns + " FROM authmgmt_tokens t" + withClient + " WHERE t.id = ? AND t.organization = ?"
+	tokenByDigest = "SELECT " + tokenColumns + " FROM authmgmt_tokens t" + withClient + " WHERE t.digest = ?" + notDeletedOf + "t.organization)"
+	tokenByID     = "SELECT " + tokenColumns + " FROM authmgmt_tokens t" + withClient + " WHERE t.organization = ? AND t.id = ?" + notDeleted
 
-	insertToken = "INSERT INTO authmgmt_tokens (digest, id, organization, subject, client, secret, roles, created_at, expires_at, revoked_at)" +
-		" VALUES (?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+	insertToken = "INSERT INTO authmgmt_tokens (organization, digest, id, subject, client, secret, roles, created_at, expires_at, revoked_at)" +
+		" SELECT ?,?,?,?,?,?,?,?,?,? WHERE TRUE" + notDeleted + " ON CONFLICT DO NOTHING"
 	clientSecret = "SELECT 1 FROM authmgmt_secrets WHERE digest = ? AND organization = ? AND client = ?"
 	revokeToken  = "UPDATE authmgmt_tokens SET revoked_at = ? WHERE id = ?"
 )
 
 var tokensOf = (&placedRows{
 	key:     "digest",
-	from:    " FROM authmgmt_tokens WHERE organization = ?",
+	from:    " FROM authmgmt_tokens WHERE organization = ?1" + notDeleted,
 	columns: tokenColumns,
 	join:    " LEFT JOIN authmgmt_tokens t ON t.digest = p.digest" + withClient,
 	alias:   "t", desc: true,
@@ -43,7 +43,7 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt
 	isClients := t.Client != ""
 	secret := bytes.Clone(t.Secret[:])
 	args := []any{
-		bytes.Clone(t.Digest[:]), bytes.Clone(t.ID[:]), t.Organization, t.Subject, text(t.Client, isClients), blob(secret, isClients),
+		t.Organization, bytes.Clone(t.Digest[:]), bytes.Clone(t.ID[:]), t.Subject, text(t.Client, isClients), blob(secret, isClients),
 		text(rolesText(t.Roles), !isClients), t.CreatedAt.UnixMicro(), micros(t.ExpiresAt), micros(t.RevokedAt),
 	}
 	return a.db.writer.write(ctx, func(tx *tx) error {
@@ -51,10 +51,10 @@ func (a *AuthMgmt) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt
 			if has, err := tx.exists(clientSecret, secret, t.Organization, t.Client); err != nil {
 				return err
 			} else if !has {
-				return authmgmt.ErrNotFound
+				return tx.refused(t.Organization, authmgmt.ErrNotFound)
 			}
 		}
-		if err := tx.insert(insertToken, args...); err != nil {
+		if err := tx.create(t.Organization, insertToken, args...); err != nil {
 			return err
 		}
 		return tx.apply(event)
@@ -83,7 +83,7 @@ func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, up
 	return a.db.writer.write(ctx, func(tx *tx) error {
 		var kept authmgmt.Token
 		found := false
-		err := tx.query(tokenByID, []any{id[:], org}, func(r *row) error {
+		err := tx.query(tokenByID, []any{org, id[:]}, func(r *row) error {
 			found = true
 			return scanToken(r, &kept)
 		})

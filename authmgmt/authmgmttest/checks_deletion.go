@@ -1,0 +1,184 @@
+package authmgmttest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// markedAt is when the suite marks organizations.
+const markedAt = 2 * time.Hour
+
+// mark marks an organization that is not marked yet, and returns the event.
+func (s *subject) mark(t *testing.T, org string) authmgmt.AuditEvent {
+	t.Helper()
+	e := newEvent(org, authmgmt.KindOrganizationDeleted, org, markedAt)
+	e.Before = &authmgmt.Snapshot{}
+	since, err := s.Store.MarkDeleted(t.Context(), org, moment(markedAt), e.Clone())
+	require.NoError(t, err, "MarkDeleted %q", org)
+	sameTime(t, "MarkDeleted", moment(markedAt), &since)
+	return e
+}
+
+// removeAll calls RemoveDeleted until there is no more, and after each step look. There
+// are at most rows of them.
+func (s *subject) removeAll(t *testing.T, org string, limit, rows int, look func()) {
+	t.Helper()
+	for step := 0; ; step++ {
+		require.LessOrEqual(t, step, rows/limit+1, "RemoveDeleted of %q does not end", org)
+		more, err := s.Store.RemoveDeleted(t.Context(), org, limit)
+		require.NoError(t, err, "RemoveDeleted of %q, step %d", org, step)
+		if look(); !more {
+			break
+		}
+	}
+	more, err := s.Store.RemoveDeleted(t.Context(), org, limit)
+	require.NoError(t, err)
+	require.False(t, more, "RemoveDeleted of %q has ended, and there is more", org)
+}
+
+// estate is what an organization has that is deleted.
+type estate struct {
+	*sample
+	waiting authmgmt.Invitation // for its grant
+	pending authmgmt.Invitation
+}
+
+// addEstate stores things of every kind in an organization.
+func (s *subject) addEstate(t *testing.T, org string) *estate {
+	t.Helper()
+	x := &estate{sample: &sample{
+		client: s.addClient(t, filledClient(org, "build")), own: s.addToken(t, filledToken(org)),
+		invitation: s.addInvitation(t, filledInvitation(org, "ann")), event: filledEvent(org, "sample"),
+	}}
+	x.token = s.addToken(t, clientToken(x.client, 1, 0))
+	s.record(t, x.event)
+	s.deleteClient(t, s.addClient(t, newClient(org, "deleted", 0)))
+	x.waiting = s.addInvitation(t, acceptedInvitation(org, "bea", time.Hour))
+	x.pending = s.addInvitation(t, newInvitation(org, "cleo", 0))
+	return x
+}
+
+// estateRows is more than the rows of an estate, each counted by itself.
+const estateRows = 40
+
+// hasEstate requires that all of it is there as it was.
+func (s *subject) hasEstate(t *testing.T, x *estate) {
+	t.Helper()
+	s.hasSample(t, x.sample)
+	s.hasInvitation(t, x.waiting)
+	s.hasInvitation(t, x.pending)
+	s.refusesClient(t, newClient(x.client.Organization, "deleted", 0))
+	require.Contains(t, invitationIDs(s.due(t, time.Hour, 100)), x.waiting.ID)
+}
+
+// hidesEstate requires that every way to read any of it shows nothing.
+func (s *subject) hidesEstate(t *testing.T, x *estate) {
+	t.Helper()
+	org := x.client.Organization
+	s.noClient(t, org, x.client.ID)
+	for _, secret := range x.client.Secrets {
+		s.noSecret(t, secret.Digest)
+	}
+	none := authmgmt.Paging{Limit: 10, Total: true}
+	require.Empty(t, s.listClients(t, org, none), "ListClients")
+	for _, k := range []authmgmt.Token{x.own, x.token} {
+		_, err := s.Store.TokenByDigest(t.Context(), k.Digest)
+		require.ErrorIs(t, err, authmgmt.ErrNotFound, "TokenByDigest")
+	}
+	require.Empty(t, s.listTokens(t, org, none), "ListTokens")
+	for _, i := range []authmgmt.Invitation{x.invitation, x.waiting, x.pending} {
+		_, err := s.Store.Invitation(t.Context(), org, i.ID)
+		require.ErrorIs(t, err, authmgmt.ErrNotFound, "Invitation")
+	}
+	require.Empty(t, s.listInvitations(t, org, time.Time{}, none), "ListInvitations")
+	require.Empty(t, s.listInvitations(t, org, moment(0), none), "ListInvitations that are pending")
+	for _, i := range s.due(t, 1000*day, 100) {
+		require.NotEqual(t, org, i.Organization, "DueGrants")
+	}
+	s.hasStats(t, org, 0, 10, authmgmt.Stats{})
+	require.Equal(t, 0, s.offsetTotal(t, org), "a page from an offset on")
+}
+
+// offsetTotal counts by pages that begin behind the end.
+func (s *subject) offsetTotal(t *testing.T, org string) int {
+	t.Helper()
+	late := authmgmt.Paging{Offset: 100, Limit: 1, Total: true}
+	return s.listClients(t, org, late).Total + s.listTokens(t, org, late).Total +
+		s.listInvitations(t, org, time.Time{}, late).Total + s.listInvitations(t, org, moment(0), late).Total
+}
+
+// refusesAll requires that nothing can be made in an organization, whatever else is wrong
+// with it.
+func (s *subject) refusesAll(t *testing.T, x *estate) {
+	t.Helper()
+	org := x.client.Organization
+	taken, same := newClient(org, x.client.ID, 0), newClient(org, "new", 0)
+	same.Secrets = x.client.Secrets
+	for name, c := range map[string]authmgmt.Client{"new": newClient(org, "new", 0), "ID": taken, "digest": same} {
+		err := s.Store.CreateClient(t.Context(), c, newEvent(org, authmgmt.KindClientCreated, c.ID, 0))
+		require.ErrorIs(t, err, authmgmt.ErrDeleted, "CreateClient, %s", name)
+	}
+	twin := newToken(org, 0)
+	twin.Digest = x.own.Digest
+	for name, k := range map[string]authmgmt.Token{
+		"new": newToken(org, 0), "digest": twin, "the client's": clientToken(x.client, 1, 0),
+		"no client's": clientToken(newClient(org, "nobody", 0), 0, 0),
+	} {
+		err := s.Store.CreateToken(t.Context(), k, newEvent(org, authmgmt.KindTokenIssued, k.ID.String(), 0))
+		require.ErrorIs(t, err, authmgmt.ErrDeleted, "CreateToken, %s", name)
+	}
+	for _, exclusive := range []bool{true, false} {
+		for name, i := range map[string]authmgmt.Invitation{
+			"new": newInvitation(org, "dora", 0), "ID": newInvitation(org, x.pending.ID, 0),
+			"address": invitee(org, "eve", x.pending.Email, 0),
+		} {
+			require.ErrorIs(t, s.createInvitation(t, i, exclusive), authmgmt.ErrDeleted, "CreateInvitation, %s, %v", name, exclusive)
+		}
+	}
+}
+
+// refusesUpdates requires that nothing of it can be changed, and that no update function
+// is called.
+func (s *subject) refusesUpdates(t *testing.T, x *estate) {
+	t.Helper()
+	org, called := x.client.Organization, authmgmt.AuditEvent{}
+	err := s.Store.UpdateClient(t.Context(), org, x.client.ID, func(c *authmgmt.Client) (authmgmt.AuditEvent, error) {
+		called.Kind, c.Name = "UpdateClient", "changed"
+		return called, nil
+	})
+	require.ErrorIs(t, err, authmgmt.ErrNotFound, "UpdateClient")
+	err = s.Store.UpdateToken(t.Context(), org, x.own.ID, func(*authmgmt.Token) (authmgmt.AuditEvent, error) {
+		called.Kind = "UpdateToken"
+		return called, nil
+	})
+	require.ErrorIs(t, err, authmgmt.ErrNotFound, "UpdateToken")
+	err = s.Store.UpdateInvitation(t.Context(), org, x.waiting.ID, func(*authmgmt.Invitation) (authmgmt.AuditEvent, error) {
+		called.Kind = "UpdateInvitation"
+		return called, nil
+	})
+	require.ErrorIs(t, err, authmgmt.ErrNotFound, "UpdateInvitation")
+	require.Empty(t, called.Kind, "the update function was called")
+}
+
+// hasOnlyMark requires that the trail shows the mark's event, and no other, to whatever is
+// asked.
+func (s *subject) hasOnlyMark(t *testing.T, e authmgmt.AuditEvent) {
+	t.Helper()
+	trail := s.trail(t, e.Organization)
+	require.Len(t, trail, 1, "the trail of %q", e.Organization)
+	sameEvent(t, e, trail[0])
+	for q, n := range map[authmgmt.AuditQuery]int{
+		{Kind: e.Kind}: 1, {Kind: authmgmt.KindClientCreated}: 0, {Actor: e.Actor}: 1, {Actor: "user:bob"}: 0,
+		{Target: e.Target}: 1, {Target: "sample"}: 0, {From: e.At}: 1, {From: e.At.Add(time.Microsecond)}: 0, {To: e.At}: 0,
+		{To: e.At.Add(time.Microsecond)}: 1, {Before: e.Position()}: 0, {Before: mortise.Position{At: e.At.Add(time.Hour)}}: 1,
+	} {
+		q.Limit = 1
+		require.Len(t, s.pages(t, e.Organization, q), n, fmt.Sprintf("%+v", q))
+	}
+}

@@ -1,0 +1,144 @@
+package authmgmt
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
+)
+
+// Deletion is the part of a [Store] that deletes organizations: first one is marked, and
+// then what is kept of it is removed in steps. A [Directory] can have it, too.
+//
+// From the mark on the organization has nothing, for every method and on every machine
+// that shares the store. A lookup is [ErrNotFound], by a secret's or a token's digest,
+// too. A listing is empty, Stats counts nothing, DueGrants and StatsAll leave it out. No
+// update function is called, and the update is ErrNotFound. What would make something in
+// it is [ErrDeleted], whatever else is wrong with it; UpdateOrganization is, too. The
+// trail has the event that came with the mark, and no other. Only what must be unique
+// across organizations, digests and the IDs of tokens, may stay taken until it is removed.
+// A Pruner goes on as before, the mark's event included.
+type Deletion interface {
+	// MarkDeleted marks an organization as deleted and stores the audit event, unless it is
+	// marked already: then it changes nothing. It returns the time of the mark. The
+	// organization need not have anything.
+	MarkDeleted(ctx context.Context, org string, at time.Time, a AuditEvent) (since time.Time, err error)
+
+	// DeletedAt returns the time of an organization's mark, or the zero time if it is not
+	// marked. It is asked for every token that VerifyToken has in its cache.
+	DeletedAt(ctx context.Context, org string) (since time.Time, err error)
+
+	// RemoveDeleted removes at most limit (over 0) rows of what is kept of an organization
+	// that is marked, in an order of its own, and reports whether there is more. The mark
+	// and its event stay. It is [ErrNotFound] if the organization is not marked. It may
+	// take several transactions.
+	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
+}
+
+// removeAtOnce is how many rows one call of DeleteOrganization removes.
+const removeAtOnce = 1000
+
+// DeleteOrganization deletes everything that is kept of an organization: clients, tokens,
+// invitations, the audit trail, and whether it has role-based access control. The first
+// call marks it as deleted; every call then removes a bounded part of what there is, and
+// reports whether there is more: call it until more is false. It may be cut off at any
+// place and called again by anybody, on any server.
+//
+// From the mark on, every credential of the organization is refused, on every server that
+// shares the store, and what it has reads as what does not exist. Its ID is not given
+// again: whatever would make something in it is [ErrDeleted]. An invitation that is being
+// granted just then ends without effect. The trail keeps one event, of kind
+// [KindOrganizationDeleted]. If Options.Directory is a [Deletion], the organization is
+// deleted there, too.
+//
+// It ends everybody's rights, so the caller must have full access. The errors are
+// [*ValidationError], [ErrForbidden] and [ErrUnavailable].
+func (s *Service) DeleteOrganization(ctx context.Context, org string, by Caller) (more bool, err error) {
+	start := s.opts.Now()
+	since, e, err := s.markDeleted(ctx, org, by)
+	marked := err == nil && e.ID != uuid.Nil && since.Equal(e.At)
+	if err != nil || marked {
+		s.observeChange(ctx, start, org, KindOrganizationDeleted, by, org, &e, err)
+	}
+	if err != nil {
+		return false, err
+	}
+	if marked {
+		s.opts.Logger.InfoContext(ctx, "organization deleted", "organization", org, "actor", by.Actor)
+	}
+	directory, _ := s.opts.Directory.(Deletion)
+	if directory != nil {
+		if err := s.markInDirectory(ctx, directory, org, since); err != nil {
+			return false, err
+		}
+	}
+	more, err = s.store.RemoveDeleted(ctx, org, removeAtOnce)
+	if err == nil && !more && directory != nil {
+		err = s.directory(ctx, func() (err error) {
+			more, err = directory.RemoveDeleted(ctx, org, removeAtOnce)
+			return err
+		})
+	}
+	if err != nil {
+		return false, unavailable("remove what a deleted organization has", err)
+	}
+	return more, nil
+}
+
+// markDeleted marks an organization in the store. The event is zero if it was marked before.
+func (s *Service) markDeleted(ctx context.Context, org string, by Caller) (since time.Time, e AuditEvent, err error) {
+	var p problems
+	p.name("organization", org)
+	if err := p.err(); err != nil {
+		return time.Time{}, AuditEvent{}, err
+	}
+	if !by.Access.Full() {
+		return time.Time{}, AuditEvent{}, ErrForbidden
+	}
+	if since, err = s.store.DeletedAt(ctx, org); err != nil {
+		return time.Time{}, AuditEvent{}, unavailable("look for a deleted organization", err)
+	}
+	if !since.IsZero() {
+		return since, AuditEvent{}, nil
+	}
+	if e, err = s.event(org, KindOrganizationDeleted, by, org); err != nil {
+		return time.Time{}, AuditEvent{}, err
+	}
+	e.Before = &Snapshot{}
+	since, err = s.store.MarkDeleted(ctx, org, e.At, e)
+	s.verified.empty(s.opts.Now(), err)
+	s.rbac.forget(org)
+	if err != nil {
+		return time.Time{}, AuditEvent{}, unavailable("mark an organization as deleted", err)
+	}
+	return since, e, nil
+}
+
+// markInDirectory marks an organization where the host keeps it. The event is in the
+// store, with which such a directory shares the trail, if it has one.
+func (s *Service) markInDirectory(ctx context.Context, d Deletion, org string, since time.Time) error {
+	err := s.directory(ctx, func() error {
+		at, err := d.DeletedAt(ctx, org)
+		if err == nil && at.IsZero() {
+			_, err = d.MarkDeleted(ctx, org, since, AuditEvent{})
+		}
+		return err
+	})
+	return unavailable("mark an organization as deleted in the directory", err)
+}
+
+// directory calls the host's directory.
+func (s *Service) directory(ctx context.Context, call func() error) (err error) {
+	defer hook.Recover(ctx, s.opts.Logger, "the directory", &err)
+	err = call()
+	hook.Probe(err)
+	return err
+}
+
+// isDeleted is asked where something was refused, or comes from a cache.
+func (s *Service) isDeleted(ctx context.Context, org string) (bool, error) {
+	since, err := s.store.DeletedAt(ctx, org)
+	return !since.IsZero(), unavailable("look for a deleted organization", err)
+}

@@ -1,0 +1,134 @@
+package memory
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+// tombstone is what stays of an organization that was deleted.
+type tombstone struct {
+	at    time.Time
+	event uuid.UUID // in the trail, which says by whom; uuid.Nil for none
+}
+
+// isDeleted reports whether an organization is marked. The caller holds the lock.
+func (t *authmgmtTables) isDeleted(org string) bool {
+	_, ok := t.deleted[org]
+	return ok
+}
+
+// trail returns the audit events of an organization that are shown. The caller holds the
+// lock.
+func (t *authmgmtTables) trail(org string) []authmgmt.AuditEvent {
+	trail := t.audit[org]
+	mark, ok := t.deleted[org]
+	if !ok {
+		return trail
+	}
+	at := slices.IndexFunc(trail, func(e authmgmt.AuditEvent) bool { return e.ID == mark.event })
+	if at < 0 || mark.event == uuid.Nil {
+		return nil
+	}
+	return trail[at : at+1]
+}
+
+// MarkDeleted implements [authmgmt.Deletion].
+func (a *AuthMgmt) MarkDeleted(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+	if err := ctx.Err(); err != nil {
+		return time.Time{}, err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	t := &a.db.authmgmt
+	if mark, ok := t.deleted[org]; ok {
+		return mark.at, nil
+	}
+	t.deleted[org] = tombstone{at: at.UTC(), event: e.ID}
+	t.addEvent(e)
+	return at.UTC(), nil
+}
+
+// DeletedAt implements [authmgmt.Deletion].
+func (a *AuthMgmt) DeletedAt(ctx context.Context, org string) (time.Time, error) {
+	if err := ctx.Err(); err != nil {
+		return time.Time{}, err
+	}
+	a.db.mu.RLock()
+	defer a.db.mu.RUnlock()
+	return a.db.authmgmt.deleted[org].at, nil
+}
+
+// RemoveDeleted implements [authmgmt.Deletion].
+func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	t := &a.db.authmgmt
+	mark, ok := t.deleted[org]
+	if !ok {
+		return false, authmgmt.ErrNotFound
+	}
+	removed := 0
+	goes := func(what bool) bool { return counted(&removed, limit, what) }
+	t.inviteList.remove(org, func(i *authmgmt.Invitation) bool {
+		gone := goes(true)
+		if gone {
+			delete(t.invitations, ownedID{org, i.ID})
+		}
+		return gone
+	})
+	t.tokenList.remove(org, func(k *authmgmt.Token) bool {
+		gone := goes(true)
+		if gone {
+			delete(t.tokens, k.Digest)
+			delete(t.tokenIDs, k.ID)
+		}
+		return gone
+	})
+	if len(t.tokenList[org]) == 0 { // which need their clients
+		t.removeClients(org, goes)
+	}
+	t.audit[org] = slices.DeleteFunc(t.audit[org], func(e authmgmt.AuditEvent) bool { return goes(e.ID != mark.event) })
+	if _, ok := t.organizations[org]; goes(ok) {
+		delete(t.organizations, org)
+	}
+	return t.has(org), nil
+}
+
+// removeClients removes those clients of an organization that goes lets go, with their
+// secrets. The caller holds the lock.
+func (t *authmgmtTables) removeClients(org string, goes func(bool) bool) {
+	maps.DeleteFunc(t.clients, func(id ownedID, c *authmgmt.Client) bool {
+		if !goes(id.org == org) {
+			return false
+		}
+		for _, s := range c.Secrets {
+			delete(t.secrets, s.Digest)
+		}
+		return true
+	})
+	t.clientList.remove(org, func(c *authmgmt.Client) bool {
+		_, kept := t.clients[ownedID{org, c.ID}]
+		return !kept
+	})
+}
+
+// has reports whether anything is kept of an organization that is marked, but for the
+// mark's event. The caller holds the lock.
+func (t *authmgmtTables) has(org string) bool {
+	for id := range t.clients {
+		if id.org == org {
+			return true
+		}
+	}
+	_, known := t.organizations[org]
+	return known || len(t.inviteList[org])+len(t.tokenList[org]) > 0 || len(t.audit[org]) > len(t.trail(org))
+}

@@ -1,0 +1,145 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+const (
+	// notDeleted is for statements whose first value is the organization. It is evaluated
+	// once, however many rows a statement reads.
+	notDeleted = " AND NOT EXISTS (SELECT 1 FROM authmgmt_deleted WHERE organization = ?1)"
+
+	// notDeletedOf begins a condition on each row: what follows is a column, and ")".
+	notDeletedOf = " AND NOT EXISTS (SELECT 1 FROM authmgmt_deleted d WHERE d.organization = "
+
+	deletedAt   = "SELECT at FROM authmgmt_deleted WHERE organization = ?"
+	markDeleted = "INSERT INTO authmgmt_deleted (organization, at) VALUES (?, ?) ON CONFLICT DO NOTHING"
+	noteEvent   = "UPDATE authmgmt_deleted SET event = last_insert_rowid() WHERE organization = ?"
+
+	// A row's number may be given again once the event was pruned, but not to another event
+	// of the organization.
+	eventOfDeleted = "SELECT " + auditColumns + " FROM authmgmt_audit WHERE organization = ?1" +
+		" AND seq = (SELECT event FROM authmgmt_deleted WHERE organization = ?1)"
+	eventsButThat = " FROM authmgmt_audit WHERE organization = ?1" +
+		" AND seq IS NOT (SELECT event FROM authmgmt_deleted WHERE organization = ?1)"
+
+	anythingLeft = "SELECT 1 WHERE EXISTS (SELECT 1 FROM authmgmt_invitations WHERE organization = ?1)" +
+		" OR EXISTS (SELECT 1 FROM authmgmt_tokens WHERE organization = ?1)" +
+		" OR EXISTS (SELECT 1 FROM authmgmt_secrets WHERE organization = ?1)" +
+		" OR EXISTS (SELECT 1 FROM authmgmt_clients WHERE organization = ?1)" +
+		" OR EXISTS (SELECT 1" + eventsButThat + ")" +
+		" OR EXISTS (SELECT 1 FROM authmgmt_organizations WHERE id = ?1)"
+)
+
+// removals take rows of an organization, at most a limit of them. Tokens go before their
+// secrets, and those before their clients: none drags others with it.
+var removals = []string{
+	"DELETE FROM authmgmt_invitations WHERE organization = ?1 AND id IN" +
+		" (SELECT id FROM authmgmt_invitations WHERE organization = ?1 LIMIT ?2)",
+	"DELETE FROM authmgmt_tokens WHERE digest IN (SELECT digest FROM authmgmt_tokens WHERE organization = ?1 LIMIT ?2)",
+	"DELETE FROM authmgmt_secrets WHERE digest IN (SELECT digest FROM authmgmt_secrets WHERE organization = ?1 LIMIT ?2)",
+	"DELETE FROM authmgmt_clients WHERE organization = ?1 AND id IN" +
+		" (SELECT id FROM authmgmt_clients WHERE organization = ?1 LIMIT ?2)",
+	"DELETE FROM authmgmt_audit WHERE seq IN (SELECT seq" + eventsButThat + " LIMIT ?2)",
+	"DELETE FROM authmgmt_organizations WHERE id = ?1 AND ?2 > 0",
+}
+
+// MarkDeleted implements [authmgmt.Deletion].
+func (a *AuthMgmt) MarkDeleted(
+	ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent,
+) (since time.Time, err error) {
+	event, err := auditChange(&e)
+	if err != nil {
+		return time.Time{}, err
+	}
+	err = a.db.writer.write(ctx, func(tx *tx) error {
+		marked, err := tx.exec(markDeleted, org, at.UnixMicro())
+		if err != nil || marked == 0 || len(event) == 0 {
+			return err
+		}
+		if err := tx.apply(event); err != nil {
+			return err
+		}
+		_, err = tx.exec(noteEvent, org)
+		return err
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	a.db.clients.forgetAll(org)
+	return a.DeletedAt(ctx, org)
+}
+
+// DeletedAt implements [authmgmt.Deletion].
+func (a *AuthMgmt) DeletedAt(ctx context.Context, org string) (since time.Time, err error) {
+	err = a.db.find(ctx, org, deletedAt, []any{org}, func(r *row) error {
+		since = r.moment(0)
+		return nil
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return since, nil
+}
+
+// RemoveDeleted implements [authmgmt.Deletion]. Other writes wait for one step at most.
+func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+	for more = true; more && limit > 0; limit -= pruneStep {
+		step := min(pruneStep, limit)
+		err := a.db.writer.write(ctx, func(tx *tx) error {
+			found, err := tx.exists(deletedAt, org)
+			if err == nil && !found {
+				err = authmgmt.ErrNotFound
+			}
+			if err != nil {
+				return err
+			}
+			more, err = tx.removeDeleted(org, step)
+			return err
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	return more, nil
+}
+
+// removeDeleted removes at most so many rows of an organization, and reports whether there
+// are more.
+func (t *tx) removeDeleted(org string, step int) (more bool, err error) {
+	for _, removal := range removals {
+		removed, err := t.exec(removal, org, step)
+		if err != nil {
+			return false, err
+		}
+		if step -= int(removed); step <= 0 {
+			return t.exists(anythingLeft, org)
+		}
+	}
+	return false, nil
+}
+
+// create is insert for what is new in an organization. The statement inserts nothing if
+// that is deleted.
+func (t *tx) create(org, statement string, args ...any) error {
+	return t.refused(org, t.insert(statement, args...))
+}
+
+// refused returns why something cannot be created in an organization: ErrDeleted before
+// everything else.
+func (t *tx) refused(org string, err error) error {
+	if !errors.Is(err, authmgmt.ErrExists) && !errors.Is(err, authmgmt.ErrNotFound) &&
+		!errors.Is(err, authmgmt.ErrPendingInvitation) {
+		return err
+	}
+	if deleted, readErr := t.exists(deletedAt, org); readErr != nil {
+		return readErr
+	} else if deleted {
+		return authmgmt.ErrDeleted
+	}
+	return err
+}

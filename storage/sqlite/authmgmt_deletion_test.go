@@ -1,0 +1,256 @@
+package sqlite
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
+
+var (
+	deleter = authmgmt.Caller{Actor: "root", Access: authmgmt.FullAccess()}
+	viewers = []authmgmt.Role{{ID: "viewer"}}
+)
+
+// credentials are one organization's.
+type credentials struct {
+	client, secret, login, token, link string
+}
+
+// newCredentials makes everything that can be made in an organization.
+func newCredentials(t *testing.T, s *authmgmt.Service, org string) (c credentials) {
+	t.Helper()
+	require.NoError(t, s.SetRBAC(t.Context(), org, deleter, true))
+	client, secret, err := s.CreateClient(t.Context(), org, deleter, authmgmt.NewClient{ID: "robot", Name: "Robot", Roles: viewers})
+	require.NoError(t, err)
+	c.client, c.secret = client.ID, secret
+	_, _, err = s.CreateClient(t.Context(), org, deleter, authmgmt.NewClient{ID: "ended", Name: "Robot", FullAccess: true})
+	require.NoError(t, err)
+	require.NoError(t, s.DeleteClient(t.Context(), org, deleter, "ended"))
+	c.login, _, err = s.Login(t.Context(), c.client, c.secret)
+	require.NoError(t, err)
+	c.token, _, err = s.IssueToken(t.Context(), org, deleter, authmgmt.NewToken{Subject: "ada", FullAccess: true})
+	require.NoError(t, err)
+	i, err := s.Invite(t.Context(), org, deleter, authmgmt.NewInvitation{Email: "ada@example.com", Name: "Ada", FullAccess: true})
+	require.NoError(t, err)
+	c.link, err = s.LinkToken(t.Context(), &i)
+	require.NoError(t, err)
+	return c
+}
+
+// deletionService is a service on tables that are its directory, too, with every cache.
+func deletionService(t *testing.T, tables *AuthMgmt) *authmgmt.Service {
+	t.Helper()
+	key, err := authmgmt.NewInvitationKey([]byte("not random, and nobody's key !?>"))
+	require.NoError(t, err)
+	s, err := authmgmt.New(tables, &authmgmt.Options{
+		Directory: tables, AcceptURL: "https://app.example.com/join/", InvitationKey: key, TokenCache: time.Minute,
+	})
+	require.NoError(t, err)
+	return s
+}
+
+// works makes calls with each of the credentials, so that whatever remembers something
+// remembers it, and returns their errors by name.
+func (c *credentials) works(t *testing.T, s *authmgmt.Service, org string) map[string]error {
+	t.Helper()
+	errs := make(map[string]error)
+	for name, text := range map[string]string{"the token of a login": c.login, "a token": c.token} {
+		_, errs[name] = s.VerifyToken(t.Context(), text)
+	}
+	_, _, errs["a login"] = s.Login(t.Context(), c.client, c.secret)
+	_, errs["a link"] = s.InvitationByLink(t.Context(), c.link)
+	roles := viewers
+	for _, name := range []string{"an update", "a second update"} {
+		_, errs[name] = s.UpdateClient(t.Context(), org, deleter, c.client, authmgmt.ClientUpdate{Name: &name, Roles: &roles})
+	}
+	_, _, errs["a new client"] = s.CreateClient(t.Context(), org, deleter, authmgmt.NewClient{Name: "x", Roles: roles})
+	return errs
+}
+
+// TestDeletedForAnotherHandle: two values of DB over one file, as two processes have them.
+// What the second one remembers is refused from the first one's mark on.
+func TestDeletedForAnotherHandle(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	var services [2]*authmgmt.Service
+	for i := range services {
+		db, err := Open(t.Context(), path, nil)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, db.Close()) })
+		services[i] = deletionService(t, db.AuthMgmt())
+	}
+	mine, others := newCredentials(t, services[0], "acme"), newCredentials(t, services[0], "globex")
+	for _, s := range services {
+		for org, c := range map[string]*credentials{"acme": &mine, "globex": &others} {
+			for name, err := range c.works(t, s, org) {
+				require.NoError(t, err, name)
+			}
+		}
+	}
+	more, err := services[0].DeleteOrganization(t.Context(), "acme", deleter)
+	require.NoError(t, err)
+	require.False(t, more)
+	for _, s := range []*authmgmt.Service{services[1], services[0]} {
+		errs := mine.works(t, s, "acme")
+		require.ErrorIs(t, errs["the token of a login"], authmgmt.ErrInvalidToken)
+		require.ErrorIs(t, errs["a token"], authmgmt.ErrInvalidToken)
+		require.ErrorIs(t, errs["a login"], authmgmt.ErrInvalidClient)
+		require.ErrorIs(t, errs["a link"], authmgmt.ErrNotFound)
+		require.ErrorIs(t, errs["an update"], authmgmt.ErrNotFound)
+		require.ErrorIs(t, errs["a new client"], authmgmt.ErrDeleted)
+		for name, err := range others.works(t, s, "globex") {
+			require.NoError(t, err, name)
+		}
+	}
+}
+
+// TestDeletedIsForgotten: this process knows no client of a deleted organization.
+func TestDeletedIsForgotten(t *testing.T) {
+	first, _, db := twoOnOneFile(t)
+	other := someClient("robot", 9)
+	other.Organization = "globex"
+	db.clients.put(knownClient{client: other, version: 1})
+	_, err := first.MarkDeleted(t.Context(), "acme", someTime, noEvent)
+	require.NoError(t, err)
+	_, known := db.clients.get(clientID{"acme", "robot"})
+	require.False(t, known)
+	_, known = db.clients.get(clientID{"globex", "robot"})
+	require.True(t, known)
+}
+
+// rowsOf returns all rows of the domain's tables that have a value with one of the texts,
+// each as its table.
+func rowsOf(t *testing.T, db *DB, texts ...string) (found []string) {
+	t.Helper()
+	var tables []string
+	read := func(query string, each func(*row) error) {
+		require.NoError(t, db.list(t.Context(), noOrg, query, nil, each), query)
+	}
+	read("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 'authmgmt%'", func(r *row) error {
+		tables = append(tables, r.text(0))
+		return nil
+	})
+	require.Greater(t, len(tables), 7)
+	for _, table := range tables {
+		read("SELECT * FROM "+table, func(r *row) error {
+			for _, value := range r.values {
+				if b, ok := value.([]byte); ok {
+					value = string(b)
+				}
+				for _, text := range texts {
+					if s, ok := value.(string); ok && strings.Contains(s, text) {
+						found = append(found, table)
+						return nil
+					}
+				}
+			}
+			return nil
+		})
+	}
+	return found
+}
+
+// TestTablesOfDeleted: after the last step there is the tombstone, and the event that says
+// by whom, and nothing else: no name, no digest.
+func TestTablesOfDeleted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	db, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	s := deletionService(t, db.AuthMgmt())
+	newCredentials(t, s, "acme")
+	newCredentials(t, s, "acme2")
+	texts := []string{"acme"}
+	client, err := s.Client(t.Context(), "acme", "robot")
+	require.NoError(t, err)
+	for _, secret := range client.Secrets {
+		texts = append(texts, string(secret.Digest[:]), string(secret.ID[:]))
+	}
+	for token, err := range s.Tokens(t.Context(), "acme") {
+		require.NoError(t, err)
+		texts = append(texts, string(token.Digest[:]), string(token.ID[:]))
+	}
+	before, others := rowsOf(t, db, texts...), rowsOf(t, db, "acme2")
+	_, err = db.AuthMgmt().MarkDeleted(t.Context(), "acme", someTime, authmgmt.AuditEvent{})
+	require.NoError(t, err)
+	for more, calls := true, 0; more; calls++ {
+		require.Less(t, calls, 3*len(before), "it does not end")
+		more, err = db.AuthMgmt().RemoveDeleted(t.Context(), "acme", 1)
+		require.NoError(t, err)
+		left := rowsOf(t, db, texts...)
+		if calls > 0 { // before is of before the mark, which is one row more
+			require.LessOrEqual(t, len(before)-len(left), 1, "rows of one step: %v, %v", before, left)
+		}
+		before = left
+		require.NoError(t, db.Close()) // resumed by another process
+		db, err = Open(t.Context(), path, nil)
+		require.NoError(t, err)
+	}
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	require.Equal(t, len(others)+1, len(before), "of acme2, and the tombstone")
+	require.Equal(t, others, rowsOf(t, db, "acme2"))
+	require.Contains(t, before, "authmgmt_deleted")
+
+	s = deletionService(t, db.AuthMgmt())
+	_, err = s.DeleteOrganization(t.Context(), "acme2", deleter)
+	require.NoError(t, err)
+	require.ElementsMatch(t, []string{"authmgmt_deleted", "authmgmt_audit"}, rowsOf(t, db, "acme2"))
+}
+
+// TestRemoveDeletedInSteps: a call takes as many transactions as its rows need, so that
+// nobody waits for all of them.
+func TestRemoveDeletedInSteps(t *testing.T) {
+	db, tables := openAuthMgmt(t)
+	const n = 3*pruneStep + 1
+	script(t, db, fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d) INSERT INTO authmgmt_tokens"+
+		" SELECT randomblob(32), randomblob(16), 'acme', 'x', NULL, NULL, '', i, i, NULL FROM n", n))
+	_, err := tables.MarkDeleted(t.Context(), "acme", someTime, noEvent)
+	require.NoError(t, err)
+	for _, want := range []bool{true, false, false} {
+		more, err := tables.RemoveDeleted(t.Context(), "acme", 2*pruneStep)
+		require.NoError(t, err)
+		require.Equal(t, want, more)
+	}
+	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+		more, err := tx.removeDeleted("acme", pruneStep)
+		require.False(t, more)
+		return err
+	}))
+}
+
+// TestMigrateAuthMgmtDeletion: what an older program has stored can be deleted.
+func TestMigrateAuthMgmtDeletion(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	require.NoError(t, create(path))
+	conn := connectTo(t, path, url.Values{"_journal": {"WAL"}})
+	require.NoError(t, migrate(t.Context(), conn, released(t, 2, "authmgmt")))
+	for _, statement := range []string{
+		"authmgmt_clients VALUES ('acme', 'build', 'x', '', 1, 1, NULL, 1)",
+		"authmgmt_secrets VALUES (CAST('0123456789abcdef0123456789abcdef' AS BLOB), randomblob(16), 'acme', 'build', 0, 1, NULL)",
+		"authmgmt_organizations VALUES ('acme', 1)",
+	} {
+		_, err := conn.exec(t.Context(), "INSERT INTO "+statement)
+		require.NoError(t, err, statement)
+	}
+	require.NoError(t, conn.close())
+
+	db, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	digest := [32]byte([]byte("0123456789abcdef0123456789abcdef"))
+	_, err = db.AuthMgmt().ClientBySecret(t.Context(), digest)
+	require.NoError(t, err)
+	_, err = db.AuthMgmt().MarkDeleted(t.Context(), "acme", someTime, noEvent)
+	require.NoError(t, err)
+	_, err = db.AuthMgmt().ClientBySecret(t.Context(), digest)
+	require.ErrorIs(t, err, authmgmt.ErrNotFound)
+	more, err := db.AuthMgmt().RemoveDeleted(t.Context(), "acme", 10)
+	require.NoError(t, err)
+	require.False(t, more)
+	require.Equal(t, []string{"authmgmt_deleted"}, rowsOf(t, db, "acme"))
+}
