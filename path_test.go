@@ -26,6 +26,8 @@ func TestPathsShareNothing(t *testing.T) {
 	from := append(make(mortise.Path, 0, 8), mortise.Step{Field: "tables"})
 	first, second := from.Item(0).Field("name"), from.Item(1).Field("columns")
 	again, other := from.Field("a"), from.Field("b")
+	item, next := from.Item(0), from.Item(1)
+	require.Equal(t, "tables[0] tables[1]", item.String()+" "+next.String())
 	require.Equal(t, "tables[0].name", first.String())
 	require.Equal(t, "tables[1].columns", second.String())
 	require.Equal(t, "tables.a", again.String())

@@ -3,6 +3,8 @@ package httpadapter
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -309,5 +311,18 @@ func TestVaultCodesAndReasons(t *testing.T) {
 	codes := at(parsedAuthMgmt(t, h), "components", "schemas", "VaultError", "properties", "grpc_code", "description").Text()
 	for status, code := range grpcCodes {
 		require.Regexp(t, `\b`+strconv.Itoa(code)+` \([0-9 and]*`+strconv.Itoa(status), codes)
+	}
+}
+
+// What is unavailable is so whatever it wraps, and nobody is to blame for it.
+func TestVaultErrorsThatWrapOthers(t *testing.T) {
+	for _, f := range vaultFailures[2:] {
+		err := fmt.Errorf("%w: look: %w", vault.ErrUnavailable, f.err)
+		for _, err := range []error{err, &vault.BatchError{Items: []*vault.ItemError{{Err: err}}}} {
+			if p, known := vaultErrors.classify(err); !errors.Is(err, vault.ErrCorrupt) {
+				require.Equal(t, problem{kind: unavailable}, p)
+				require.False(t, known, "the operator is told")
+			}
+		}
 	}
 }
