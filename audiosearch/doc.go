@@ -28,6 +28,12 @@
 // A scorer that is away does not stop searches over what is scored. [Service.Ping] asks the
 // store, [Service.PingScorers] the scorers.
 //
+// # Deletion
+//
+// [Service.DeleteOrganization] deletes all that is kept of an organization, step by step. From
+// its first call on the organization has nothing, on every server that shares the store, and
+// its ID is not given again. What is left of the sound files is the host's to delete.
+//
 // # Long videos
 //
 // A video is scored in parts ([Options.Part]), which are kept until all of it is scored. If

@@ -45,6 +45,11 @@ var (
 		"check that it is the right one, or set SyncOptions.DeleteAll")
 	// ErrCancelled: the run was cancelled.
 	ErrCancelled = errors.New("audiosearch: the run was cancelled")
+	// ErrDeleted: the organization was deleted ([Service.DeleteOrganization]).
+	ErrDeleted = errors.New("audiosearch: the organization was deleted, " +
+		"and its ID is not given again; use another ID")
+	// ErrNotDeleted: what a deleted organization has cannot be removed, as it is not deleted.
+	ErrNotDeleted = errors.New("audiosearch: the organization is not deleted; mark it first")
 	// ErrPermanent: trying again will not help. Errors are marked so by [Permanent].
 	ErrPermanent = errors.New("audiosearch: permanent")
 	// ErrUnavailable: the store, the queue or the scorer failed. Try again.
@@ -186,7 +191,7 @@ func (p *problems) err() error {
 // sentinels are the errors of a store or a scorer that mean what they say.
 var sentinels = []error{
 	ErrDatasetNotFound, ErrVideoNotFound, ErrRunNotFound, ErrExists, ErrRunExists, ErrConflict, ErrNotScored, ErrUnavailable,
-	ErrTooManyRuns, ErrFinished,
+	ErrTooManyRuns, ErrFinished, ErrDeleted, ErrNotDeleted,
 }
 
 // unavailable marks a failure of a backend. Sentinels pass as they are.

@@ -181,7 +181,7 @@ func (s *Service) renew(ctx context.Context) {
 		if !ok {
 			return
 		}
-		if err := s.renewOne(ctx, d); err != nil && ctx.Err() == nil {
+		if err := s.renewOne(ctx, d); err != nil && ctx.Err() == nil && !errors.Is(err, ErrDatasetNotFound) {
 			s.opts.Logger.WarnContext(ctx, "cannot score a dataset by a new model; the next search makes another attempt",
 				"organization", d.org, "dataset", d.id, "error", err)
 		}

@@ -28,6 +28,8 @@ const (
 	KindDatasetCreated Kind = "dataset_created" // a dataset was made
 	KindDatasetDeleted Kind = "dataset_deleted" // a dataset was deleted
 
+	KindOrganizationDeleted Kind = "organization_deleted" // an organization was marked as deleted
+
 	KindStarted     Kind = "started"      // a run was accepted
 	KindBegun       Kind = "begun"        // a worker began an attempt; Duration is how long the run has waited
 	KindRetrying    Kind = "retrying"     // an attempt failed, with Err; there will be another

@@ -301,4 +301,5 @@ type Store interface {
 	Runs
 	ResultStore
 	Counter
+	Deletion
 }

@@ -287,7 +287,10 @@ func (w *Worker) ending(
 }
 
 // attempt is a run that a worker has.
-type attempt struct{ cancel context.CancelCauseFunc }
+type attempt struct {
+	cancel context.CancelCauseFunc
+	org    string
+}
 
 // attempt searches, while it watches whether the run is to be cancelled and writes how far it is.
 func (w *Worker) attempt(held, draining context.Context, r *Run) (found Found, err error) {
@@ -295,7 +298,7 @@ func (w *Worker) attempt(held, draining context.Context, r *Run) (found Found, e
 	ctx, cancel := context.WithCancelCause(held)
 	defer cancel(nil)
 	defer context.AfterFunc(draining, func() { cancel(ErrShutdown) })()
-	a := &attempt{cancel}
+	a := &attempt{cancel, r.Organization}
 	s.mu.Lock()
 	s.running[r.ID] = a
 	s.mu.Unlock()

@@ -337,7 +337,9 @@
 // organization = ?) say, and so does every write: a creation first, or in the statement that
 // inserts, so that none can come between the mark and the end of the steps. Nothing that a
 // process remembers may answer in place of that. A step is small, so that writers of other
-// organizations wait for little; rows go before those that they refer to.
+// organizations wait for little; rows go before those that they refer to. What reads many
+// organizations at once (audiosearch.Counter.StatsAll) looks for tombstones only while
+// something is left of one: storage/sqlite notes in each when all is removed.
 //
 // # Organizations
 //

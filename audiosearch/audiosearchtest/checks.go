@@ -35,7 +35,7 @@ func sentinels() []error {
 		audiosearch.ErrDatasetNotFound, audiosearch.ErrVideoNotFound, audiosearch.ErrRunNotFound, audiosearch.ErrExists, audiosearch.ErrRunExists,
 		audiosearch.ErrFinished, audiosearch.ErrConflict, audiosearch.ErrFormat, audiosearch.ErrBadMedia,
 		audiosearch.ErrNotScored, mortise.ErrLeaseLost, audiosearch.ErrCancelled,
-		audiosearch.ErrTooManyRuns,
+		audiosearch.ErrTooManyRuns, audiosearch.ErrDeleted, audiosearch.ErrNotDeleted,
 	}
 }
 

@@ -194,6 +194,14 @@ func (w *faultyStore) StatsAll(ctx context.Context, most int) (audiosearch.OpenR
 	return callFor(w.faults, "Store.StatsAll", func() (audiosearch.OpenRuns, error) { return w.inner.StatsAll(ctx, most) })
 }
 
+func (w *faultyStore) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {
+	return callFor(w.faults, "Store.MarkDeleted", func() (time.Time, error) { return w.inner.MarkDeleted(ctx, org, at) })
+}
+
+func (w *faultyStore) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+	return callFor(w.faults, "Store.RemoveDeleted", func() (bool, error) { return w.inner.RemoveDeleted(ctx, org, limit) })
+}
+
 func (w *faultyStore) StaleRuns(
 	ctx context.Context, checked, due time.Time, limit int,
 ) ([]audiosearch.Run, error) {

@@ -61,6 +61,9 @@ type mutant struct {
 	stats    func(context.Context, string, int) (audiosearch.Stats, error)
 	statsAll func(context.Context, int) (audiosearch.OpenRuns, error)
 
+	markDeleted   func(context.Context, string, time.Time) (time.Time, error)
+	removeDeleted func(context.Context, string, int) (bool, error)
+
 	createAndAdd    func(context.Context, audiosearch.Run, int, mortise.Job) error
 	updateAndRemove func(
 		context.Context, string, int64, func(*audiosearch.Run) error, mortise.Lease,
@@ -71,7 +74,8 @@ type mutant struct {
 	queue      *mortise.LeaseQueue
 	notifyJobs func(wake func(kind string)) (stop func())
 
-	failure error // what broken methods return
+	marked  atomic.Bool // by removesAtOnce
+	failure error       // what broken methods return
 }
 
 var errBroken = errors.New("disk on fire")
@@ -106,6 +110,8 @@ func newMutant(t *testing.T) *mutant {
 	m.stats = db.Stats
 	m.statsAll = db.StatsAll
 	m.staleRuns = db.StaleRuns
+	m.markDeleted = db.MarkDeleted
+	m.removeDeleted = db.RemoveDeleted
 	m.pruneRuns = db.PruneRuns
 	m.trimRuns = db.TrimRuns
 	m.compact = db.Compact
@@ -128,7 +134,7 @@ func newMutant(t *testing.T) *mutant {
 
 // backend returns the mutant as what the suite takes.
 func (m *mutant) backend() audiosearchtest.Backend {
-	return audiosearchtest.Backend{Datasets: m, Catalog: m, Scores: m, Parts: m, Models: m, Runs: m, Results: m, Counter: m,
+	return audiosearchtest.Backend{Datasets: m, Catalog: m, Scores: m, Parts: m, Models: m, Runs: m, Results: m, Counter: m, Deletion: m,
 		Leases: mutantLeases{m}, Queue: m.queue}
 }
 

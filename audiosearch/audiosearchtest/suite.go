@@ -3,8 +3,8 @@
 // [Run] is the conformance suite of backends: every testable sentence of the contracts of
 // [audiosearch.Datasets], [audiosearch.Catalog], [audiosearch.ScoreStore],
 // [audiosearch.PartStore], [audiosearch.ModelStore], [audiosearch.Runs],
-// [audiosearch.ResultStore] and [audiosearch.Counter], and of the optional interfaces that
-// belong to them, is a rule with an id of its own. [RunModel] compares a backend with a
+// [audiosearch.ResultStore], [audiosearch.Counter] and [audiosearch.Deletion], and of the
+// optional interfaces that belong to them, is a rule with an id of its own. [RunModel] compares a backend with a
 // plain model of it, on random datasets, filters and scores. A backend proves itself in a
 // few lines:
 //
@@ -13,7 +13,7 @@
 //			db, jobs := open(t) // and t.Cleanup to close it
 //			return audiosearchtest.Backend{
 //				Datasets: db, Catalog: db, Scores: db, Parts: db, Models: db,
-//				Runs: db, Results: db, Counter: db,
+//				Runs: db, Results: db, Counter: db, Deletion: db,
 //				Leases: jobs, Queue: mortise.NewLeaseQueue(jobs, nil),
 //			}
 //		}}
@@ -40,6 +40,7 @@ import (
 // Those of Catalog need Datasets, and those of Scores need both. Those of Parts and of
 // Models need Scores, and where they bear on each other, both. Those of Runs and Results
 // need each other, and those of Counter need what it counts: Runs, and Catalog mostly.
+// Those of Deletion need Datasets, and what else each of them is about.
 // Rules of optional interfaces apply where a field implements them:
 // [audiosearch.Compactor] (Scores), [audiosearch.RunPruner] and [audiosearch.TxStore]
 // (Runs), [mortise.Sharer] (Leases and Queue) and [mortise.JobNotifier] (Leases). Those of
@@ -53,6 +54,7 @@ type Backend struct {
 	Runs     audiosearch.Runs
 	Results  audiosearch.ResultStore
 	Counter  audiosearch.Counter
+	Deletion audiosearch.Deletion
 	Leases   mortise.Leases // in the same database, and on the real clock
 	Queue    mortise.Queue  // over Leases, mostly
 }
@@ -121,13 +123,15 @@ const (
 	needReopen
 	needBreak
 	needCounterField
+	needDeletionField
 
-	needCatalog = needDatasets | needCatalogField
-	needScores  = needCatalog | needScoresField
-	needParts   = needScores | needPartsField
-	needModels  = needScores | needModelsField
-	needCounter = needCatalog | needRuns | needCounterField
-	needTx      = needRuns | needTxField | needLeases
+	needCatalog  = needDatasets | needCatalogField
+	needScores   = needCatalog | needScoresField
+	needParts    = needScores | needPartsField
+	needModels   = needScores | needModelsField
+	needCounter  = needCatalog | needRuns | needCounterField
+	needDeletion = needDatasets | needDeletionField
+	needTx       = needRuns | needTxField | needLeases
 )
 
 // rule is a Rule with the check that proves it.
@@ -181,6 +185,7 @@ func (s *subject) lacks(needs need) string {
 		{needRuns, s.Runs != nil, "the backend has no Runs"},
 		{needRuns, s.Results != nil, "the backend has no Results"},
 		{needCounterField, s.Counter != nil, "the backend has no Counter"},
+		{needDeletionField, s.Deletion != nil, "the backend has no Deletion"},
 		{needRunPruner, runPruner, "its Runs are not a RunPruner"},
 		{needTxField, tx, "its Runs are not a TxStore"},
 		{needLeases, s.Leases != nil, "the backend has no Leases"},
@@ -202,5 +207,5 @@ func allRules() []rule {
 		classRules, batchRules, partRules, flipRules, partOtherRules, modelRules, modelOtherRules, modelOrderRules,
 		runRules, waitingRules, runUpdateRules, runListRules, statsRules, statsAllRules, counterRules,
 		resultRules, resultSetRules, staleRules, pruneRules, trimRules,
-		txCreateRules, txUpdateRules, shareRules, contextRules, breakRules, reopenRules)
+		txCreateRules, txUpdateRules, shareRules, deletionRules, deletionRunRules, removalRules, contextRules, breakRules, reopenRules)
 }

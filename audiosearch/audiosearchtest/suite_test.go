@@ -24,7 +24,7 @@ type broken struct {
 func mutants() []broken {
 	return slices.Concat(datasetMutants, catalogMutants, scoreMutants, searchMutants, filterMutants, unscoredMutants, raceMutants,
 		classMutants, batchMutants, partMutants, flipMutants, modelMutants, modelOrderMutants,
-		runMutants, runListMutants, statsMutants, resultMutants, staleMutants, pruneMutants, txMutants, otherMutants)
+		runMutants, runListMutants, statsMutants, resultMutants, staleMutants, pruneMutants, txMutants, deletionMutants, removalMutants, otherMutants)
 }
 
 // harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.

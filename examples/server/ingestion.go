@@ -110,7 +110,7 @@ const (
 // score looks at a dataset until that has succeeded. What is scored already is not scored again.
 func (in *ingestion) score(ctx context.Context, d datasetName) audiosearch.Ingested {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		ingested, err := in.service.Ingest(ctx, d.organization, audiosearch.Actor(provisioner.Actor), d.id)
+		ingested, err := in.service.Ingest(ctx, d.organization, provisioning, d.id)
 		if err == nil || ctx.Err() != nil || errors.Is(err, audiosearch.ErrDatasetNotFound) {
 			return ingested
 		}

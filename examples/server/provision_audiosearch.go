@@ -15,7 +15,12 @@ import (
 func (a *audioService) applyDocument(ctx context.Context, doc *document) error {
 	for _, org := range doc.organizations {
 		for _, d := range org.datasets {
-			if err := a.applyDataset(ctx, doc, org.id, &d); err != nil {
+			err := a.applyDataset(ctx, doc, org.id, &d)
+			if errors.Is(err, audiosearch.ErrDeleted) {
+				doc.noteDeleted(org.id, "")
+				break
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -24,7 +29,7 @@ func (a *audioService) applyDocument(ctx context.Context, doc *document) error {
 }
 
 func (a *audioService) applyDataset(ctx context.Context, doc *document, org string, d *datasetDoc) error {
-	_, err := a.service.EnsureDataset(ctx, org, audiosearch.Actor(provisioner.Actor), d.id)
+	_, err := a.service.EnsureDataset(ctx, org, provisioning, d.id)
 	if err == nil {
 		err = a.addVideos(ctx, org, d)
 	}
@@ -57,7 +62,7 @@ func (a *audioService) addVideos(ctx context.Context, org string, d *datasetDoc)
 		}
 	}
 	for some := range slices.Chunk(missing, audiosearch.MaxVideos) {
-		if err := a.service.PutVideos(ctx, org, audiosearch.Actor(provisioner.Actor), d.id, some...); err != nil {
+		if err := a.service.PutVideos(ctx, org, provisioning, d.id, some...); err != nil {
 			return err
 		}
 	}

@@ -196,6 +196,8 @@ func (p *searchPage) fail(w http.ResponseWriter, r *http.Request, err error) {
 	switch {
 	case errors.Is(err, audiosearch.ErrDatasetNotFound), errors.Is(err, audiosearch.ErrRunNotFound), errors.Is(err, audiosearch.ErrVideoNotFound):
 		p.refuse(w, r, http.StatusNotFound, "There is no such search, dataset or video. It may have been deleted.")
+	case errors.Is(err, audiosearch.ErrDeleted):
+		p.refuse(w, r, http.StatusUnauthorized, "Your organization was deleted.")
 	case errors.Is(err, audiosearch.ErrTooManyRuns):
 		p.retryLater(w, r, http.StatusTooManyRequests, "Too many searches have not ended. Try again when some have.")
 	case errors.Is(err, audiosearch.ErrBadMedia):

@@ -184,6 +184,7 @@ func TestFailuresOfThePage(t *testing.T) {
 	page := newExtractRig(t).s.audio.page
 	for err, want := range map[error]int{
 		audiosearch.ErrRunNotFound: http.StatusNotFound, audiosearch.ErrBadMedia: http.StatusNotFound,
+		audiosearch.ErrDeleted:     http.StatusUnauthorized,
 		audiosearch.ErrTooManyRuns: http.StatusTooManyRequests, audiosearch.ErrUnavailable: http.StatusServiceUnavailable,
 	} {
 		w := httptest.NewRecorder()

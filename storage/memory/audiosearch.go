@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
@@ -28,6 +29,7 @@ var (
 
 // audioTables is what the domain audiosearch keeps.
 type audioTables struct {
+	deleted  map[string]time.Time // organizations, and since when
 	datasets map[ownedID]*audioDataset
 	runs     map[int64]*audioRun
 	order    map[string][]*audioRun // the runs of each organization, oldest first
@@ -87,7 +89,7 @@ func (a *AudioSearch) find(ctx context.Context, org, id string) (*audioDataset, 
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
 	d, ok := a.db.audio.datasets[ownedID{org, id}]
-	if !ok {
+	if !ok || a.db.audio.gone(org) {
 		return nil, audiosearch.ErrDatasetNotFound
 	}
 	return d, nil
@@ -100,6 +102,9 @@ func (a *AudioSearch) CreateDataset(ctx context.Context, d audiosearch.Dataset) 
 	}
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
+	if a.db.audio.gone(d.Organization) {
+		return audiosearch.ErrDeleted
+	}
 	id := ownedID{d.Organization, d.ID}
 	if _, ok := a.db.audio.datasets[id]; ok {
 		return audiosearch.ErrExists
@@ -124,6 +129,9 @@ func (a *AudioSearch) ListDatasets(ctx context.Context, org, after string, limit
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
+	if a.db.audio.gone(org) {
+		return nil, nil
+	}
 	var list []audiosearch.Dataset
 	for id, d := range a.db.audio.datasets {
 		if id.org == org && id.id > after {
@@ -141,7 +149,7 @@ func (a *AudioSearch) DeleteDataset(ctx context.Context, org, id string) error {
 	}
 	a.db.mu.Lock()
 	defer a.db.mu.Unlock()
-	if _, ok := a.db.audio.datasets[ownedID{org, id}]; !ok {
+	if _, ok := a.db.audio.datasets[ownedID{org, id}]; !ok || a.db.audio.gone(org) {
 		return audiosearch.ErrDatasetNotFound
 	}
 	// Calls that have found it already go on as if they had come before.

@@ -35,7 +35,7 @@ func (a *AudioSearch) ListRuns(
 		after = &q.Before
 	}
 	var found []audiosearch.Run
-	err := newestFirst(ctx, a.db, after, func() []*audioRun { return a.db.audio.order[org] },
+	err := newestFirst(ctx, a.db, after, func() []*audioRun { return a.db.audio.runsOf(org) },
 		func(r **audioRun) audiosearch.RunPosition { return (*r).run.Position() },
 		func(r **audioRun) (more bool) {
 			if q.Matches(&(*r).run) {

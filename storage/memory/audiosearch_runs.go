@@ -48,6 +48,9 @@ func (a *AudioSearch) CreateRunAndAdd(
 
 func (t *audioTables) createRun(given *audiosearch.Run, maxWaiting int) error {
 	r := withoutResults(given)
+	if t.gone(r.Organization) {
+		return audiosearch.ErrDeleted
+	}
 	if _, ok := t.runs[r.ID]; ok {
 		return audiosearch.ErrRunExists
 	}
@@ -79,7 +82,7 @@ func (t *audioTables) count(r *audiosearch.Run, n int) {
 // findRun returns a run of the organization.
 func (t *audioTables) findRun(org string, id int64) (*audioRun, error) {
 	r, ok := t.runs[id]
-	if !ok || r.run.Organization != org {
+	if !ok || r.run.Organization != org || t.gone(org) {
 		return nil, audiosearch.ErrRunNotFound
 	}
 	return r, nil
@@ -176,8 +179,8 @@ func (a *AudioSearch) StaleRuns(
 	defer a.db.mu.RUnlock()
 	var stale []audiosearch.Run
 	for _, r := range a.db.audio.runs {
-		if r.run.State != audiosearch.StateTerminated && before(r.run.CheckedAt, checked) &&
-			(due.IsZero() || before(r.run.DueAt, due)) {
+		if r.run.State != audiosearch.StateTerminated && !a.db.audio.gone(r.run.Organization) &&
+			before(r.run.CheckedAt, checked) && (due.IsZero() || before(r.run.DueAt, due)) {
 			stale = append(stale, r.run)
 		}
 	}

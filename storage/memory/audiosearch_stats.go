@@ -19,14 +19,14 @@ func (a *AudioSearch) Stats(
 	defer a.db.mu.RUnlock()
 	datasets, videos := 0, 0
 	for id, d := range a.db.audio.datasets {
-		if id.org == org {
+		if id.org == org && !a.db.audio.gone(org) {
 			datasets++
 			videos += int(d.count.Load())
 		}
 	}
 	var open openRuns
 	ended := make(map[audiosearch.Termination]int)
-	for _, r := range a.db.audio.order[org] { // oldest first
+	for _, r := range a.db.audio.runsOf(org) { // oldest first
 		if r.run.State == audiosearch.StateTerminated {
 			ended[r.run.Termination]++
 		} else if open.add(&r.run) && open.waiting == 1 {
@@ -55,6 +55,9 @@ func (a *AudioSearch) StatsAll(ctx context.Context, most int) (audiosearch.OpenR
 	var open openRuns
 	var next time.Time
 	for _, r := range a.db.audio.runs {
+		if a.db.audio.gone(r.run.Organization) {
+			continue
+		}
 		due := r.run.DueAt
 		if open.add(&r.run) && !due.IsZero() && (next.IsZero() || due.Before(next)) {
 			next = due

@@ -17,7 +17,7 @@ var sounds = audiosearchtest.Harness{Open: func(t *testing.T) audiosearchtest.Ba
 	tables := db.AudioSearch()
 	return audiosearchtest.Backend{
 		Datasets: tables, Catalog: tables, Scores: tables, Parts: tables, Models: tables,
-		Runs: tables, Results: tables, Counter: tables,
+		Runs: tables, Results: tables, Counter: tables, Deletion: tables,
 		Leases: db.Jobs(), Queue: db.Queue(nil),
 	}
 }}

@@ -162,6 +162,15 @@ func (t *jobTable) remove(j *job, dead bool) {
 	}
 }
 
+// drop removes a job, whoever holds it, dead or not.
+func (t *jobTable) drop(j *job) {
+	if j.dead {
+		delete(t.all, keyOf(j.job))
+		return
+	}
+	t.remove(j, false)
+}
+
 // forgetDead removes a job if it is dead.
 func (t *jobTable) forgetDead(j mortise.Job) {
 	if kept, ok := t.all[keyOf(j)]; ok && kept.dead {

@@ -72,6 +72,7 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 			audit:  make(map[string][]vault.AuditEvent),
 		},
 		audio: audioTables{
+			deleted:  make(map[string]time.Time),
 			datasets: make(map[ownedID]*audioDataset),
 			runs:     make(map[int64]*audioRun),
 			order:    make(map[string][]*audioRun),

@@ -22,10 +22,10 @@ func (db *DB) AudioSearch() *AudioSearch { return &AudioSearch{db: db} }
 
 const (
 	insertDataset = "INSERT INTO audiosearch_datasets (organization, id, created_at, revision, forgotten) VALUES (?,?,?,0,0) ON CONFLICT DO NOTHING"
-	datasetByID   = "SELECT seq, revision, forgotten, created_at FROM audiosearch_datasets WHERE organization = ? AND id = ?"
-	datasetsAfter = "SELECT id, created_at FROM audiosearch_datasets WHERE organization = ? AND id > ? ORDER BY id LIMIT ?"
+	datasetByID   = "SELECT seq, revision, forgotten, created_at FROM audiosearch_datasets WHERE organization = ? AND id = ?" + datasetThere
+	datasetsAfter = "SELECT id, created_at FROM audiosearch_datasets WHERE organization = ? AND id > ?" + datasetThere + " ORDER BY id LIMIT ?"
 	// What the dataset holds goes later, see sweep.
-	deleteDataset = "UPDATE audiosearch_datasets SET (organization, id) = (NULL, NULL) WHERE organization = ? AND id = ?"
+	deleteDataset = "UPDATE audiosearch_datasets SET (organization, id) = (NULL, NULL) WHERE organization = ? AND id = ?" + datasetThere
 )
 
 // audioDataset is a row of datasetByID.
@@ -70,6 +70,9 @@ func (a *AudioSearch) within(ctx context.Context, org, dataset string, read func
 // CreateDataset implements [audiosearch.Datasets].
 func (a *AudioSearch) CreateDataset(ctx context.Context, d audiosearch.Dataset) error {
 	return a.db.writer.write(ctx, func(tx *tx) error {
+		if err := tx.orgThere(d.Organization); err != nil {
+			return err
+		}
 		created, err := tx.exec(insertDataset, d.Organization, d.ID, d.CreatedAt.UnixMicro())
 		if err == nil && created == 0 {
 			err = audiosearch.ErrExists

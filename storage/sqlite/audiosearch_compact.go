@@ -33,7 +33,7 @@ func (a *AudioSearch) Compact(ctx context.Context, opts audiosearch.CompactOptio
 	// In a transaction apart from the rest, so that neither keeps the other waiting.
 	var dropped, did bool
 	err = a.db.writer.write(ctx, func(tx *tx) (err error) {
-		dropped, err = tx.dropResults()
+		dropped, err = tx.dropResults(removable{removedAtOnce, freedAtOnce})
 		return err
 	})
 	if err != nil {
@@ -41,7 +41,7 @@ func (a *AudioSearch) Compact(ctx context.Context, opts audiosearch.CompactOptio
 	}
 	err = a.db.writer.write(ctx, func(tx *tx) (err error) {
 		for _, step := range [...]func() (bool, error){
-			tx.sweep, tx.forget,
+			func() (bool, error) { return tx.sweep(forgetAtOnce) }, tx.forget,
 			func() (bool, error) { return tx.removeParts(opts.PartsBefore) },
 			func() (bool, error) { return tx.dropReplaced(opts.ReplacedBefore) },
 			tx.pack,
@@ -68,74 +68,84 @@ func (t *tx) forget() (did bool, err error) {
 	return true, t.apply([]change{{deleteChanges, []any{d.seq, upTo}}, {setForgotten, []any{upTo, d.seq}}})
 }
 
-// sweep removes some of what a deleted dataset has left.
-func (t *tx) sweep() (did bool, err error) {
+// sweep removes some of what a deleted dataset has left, as sweepDataset does.
+func (t *tx) sweep(limit int) (did bool, err error) {
 	var d audioDataset
 	if err := t.query(deletedDataset, nil, d.scan); err != nil || d.seq == 0 {
 		return false, err
 	}
-	for _, step := range [...]func(int64) (bool, error){t.sweepModel, t.sweepVideos} {
-		if did, err := step(d.seq); did || err != nil {
-			return did, err
-		}
-	}
-	upTo := d.forgotten + forgetAtOnce
-	if err := t.apply([]change{{deleteChanges, []any{d.seq, upTo}}, {setForgotten, []any{upTo, d.seq}}}); err != nil {
-		return false, err
-	}
-	if upTo >= d.revision {
-		err = t.apply([]change{{removeCurrent, []any{d.seq}}, {removeReplaced, []any{d.seq}}, {removeDataset, []any{d.seq}}})
-	}
+	_, _, err = t.sweepDataset(&d, limit)
 	return true, err
 }
 
+// sweepDataset removes at most so many rows of a dataset that nobody finds any more, or less
+// if they are large. It returns how many, about, and whether the dataset is gone.
+func (t *tx) sweepDataset(d *audioDataset, limit int) (rows int, gone bool, err error) {
+	for _, step := range [...]func(dataset int64, limit int) (int, error){t.sweepModel, t.sweepVideos} {
+		if rows, err = step(d.seq, limit); rows > 0 || err != nil {
+			return rows, false, err
+		}
+	}
+	upTo := d.forgotten + int64(min(limit, forgetAtOnce))
+	if err := t.apply([]change{{deleteChanges, []any{d.seq, upTo}}, {setForgotten, []any{upTo, d.seq}}}); err != nil {
+		return 0, false, err
+	}
+	if upTo < d.revision {
+		return limit, false, nil
+	}
+	return 1 + int(max(0, d.revision-d.forgotten)), true,
+		t.apply([]change{{removeCurrent, []any{d.seq}}, {removeReplaced, []any{d.seq}}, {removeDataset, []any{d.seq}}})
+}
+
 // sweepModel removes blocks of a model, or the model if there are none.
-func (t *tx) sweepModel(dataset int64) (did bool, err error) {
+func (t *tx) sweepModel(dataset int64, limit int) (rows int, err error) {
 	var model, vocabulary int64
 	err = t.query(modelsOf, []any{dataset}, func(r *row) error {
 		model, vocabulary = cell[int64](r, 0), cell[int64](r, 1)
 		return nil
 	})
 	if err != nil || model == 0 {
-		return false, err
+		return 0, err
 	}
+	limit = min(limit, segmentsAtOnce)
 	var blocks []storedBlock
-	err = t.query(blocksToSweep, []any{model, segmentsAtOnce}, func(r *row) error {
+	err = t.query(blocksToSweep, []any{model, limit}, func(r *row) error {
 		b := storedBlock{seq: cell[int64](r, 5)}
 		blocks = append(blocks, b)
 		return blocks[len(blocks)-1].scan(r)
 	})
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	windows := 0
 	for i := range blocks {
 		if windows += blocks[i].windows; i > 0 && windows > windowsAtOnce {
-			return true, nil
+			return limit, nil
 		}
 		if err := t.removeBlock(&blocks[i]); err != nil {
-			return false, err
+			return 0, err
 		}
 	}
-	if len(blocks) < segmentsAtOnce {
+	if rows = len(blocks); rows < limit {
+		rows++
 		err = t.apply([]change{{deleteModel, []any{model}}, {freeVocabulary, []any{vocabulary}}})
 	}
-	return true, err
+	return rows, err
 }
 
 // sweepVideos removes videos with their scorings, whose scores are gone. Their parts are left
 // for removeParts.
-func (t *tx) sweepVideos(dataset int64) (did bool, err error) {
+func (t *tx) sweepVideos(dataset int64, limit int) (rows int, err error) {
 	var videos []int64
-	err = t.query(firstVideos, []any{dataset, removeAtOnce}, func(r *row) error {
+	err = t.query(firstVideos, []any{dataset, min(limit, removeAtOnce)}, func(r *row) error {
 		videos = append(videos, cell[int64](r, 0))
 		return nil
 	})
 	for _, video := range videos {
 		err := t.apply([]change{{sweepScorings, []any{video}}, {leaveAllParts, []any{video}}, {deleteVideo, []any{video}}})
 		if err != nil {
-			return false, err
+			return 0, err
 		}
 	}
-	return len(videos) > 0, err
+	return len(videos), err
 }

@@ -62,6 +62,8 @@ func TestPlansOfAudioSearch(t *testing.T) {
 		video   = "USING INDEX sqlite_autoindex_audiosearch_videos_1 (dataset=? AND id=?)"
 		rowid   = "USING INTEGER PRIMARY KEY (rowid=?)"
 		between = "USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"
+		deleted = "audiosearch_deleted USING PRIMARY KEY (organization=?)"
+		gone    = "gone USING PRIMARY KEY (organization=?)"
 		scoring = "PRIMARY KEY (video=? AND model=?)"
 		models  = "INDEX sqlite_autoindex_audiosearch_models_1 (dataset=?"
 	)
@@ -214,6 +216,25 @@ func TestPlansOfAudioSearch(t *testing.T) {
 		{freeMetadata, rowid, false},
 		{freeText, rowid, false},
 		{removeSet, rowid, false},
+		{insertDeletedOrg, "", false},
+		{deletedOrg, deleted, false},
+		{allRemoved, deleted, false},
+		{datasetByID, gone, false},
+		{datasetsAfter, gone, false},
+		{deleteDataset, gone, false},
+		{videosAfter, deleted, false},
+		{runByID, gone, false},
+		{waitingRun, gone, false},
+		{setOfRun, deleted, false},
+		{rowOfResults, deleted, false},
+		{neverChecked, gone, false},
+		{checkedRuns, gone, false},
+		{firstRun, "(organization=?)", false},
+		{firstSet, "audiosearch_result_sets_1 (run=?)", false},
+		{removeOldRun, rowid, false},
+		{removeRun, rowid, false},
+		{removeRunJob, "mortise_jobs_id (id=? AND kind=? AND organization=?)", false},
+		{firstDataset, "audiosearch_datasets_1 (organization=?)", false},
 	} {
 		plan := db.plan(t, c.statement)
 		t.Log(c.statement, "\n    ", strings.Join(plan, "\n     "))
@@ -227,7 +248,7 @@ func TestPlansOfAudioSearch(t *testing.T) {
 
 // smallAudioScan reports whether a line is about lists of the call, or about an index that holds only what there is to be done.
 func smallAudioScan(line string) bool {
-	for _, due := range []string{"audiosearch_datasets_long", "audiosearch_models_due"} {
+	for _, due := range []string{"audiosearch_datasets_long", "audiosearch_models_due", "audiosearch_deleted_left"} {
 		if strings.HasSuffix(line, "INDEX "+due) {
 			return true
 		}

@@ -25,7 +25,7 @@ const (
 )
 
 const (
-	setOfRun  = "SELECT r.state, s.seq FROM audiosearch_runs r LEFT JOIN audiosearch_result_sets s ON s.run = r.id AND s.token = ?3 WHERE r.organization = ?1 AND r.id = ?2"
+	setOfRun  = "SELECT r.state, s.seq FROM audiosearch_runs r LEFT JOIN audiosearch_result_sets s ON s.run = r.id AND s.token = ?3 WHERE r.organization = ?1 AND r.id = ?2" + andThere
 	setByName = "SELECT seq FROM audiosearch_result_sets WHERE run = ? AND token = ?"
 	insertSet = "INSERT INTO audiosearch_result_sets (run, token) VALUES (?,?)"
 	// Of those that a run has beside the one it names.

@@ -18,43 +18,54 @@ const (
 
 // dropResults removes some rows of the sets that nobody needs, and reports whether there
 // were any.
-func (t *tx) dropResults() (did bool, err error) {
-	for rows, texts := removedAtOnce, freedAtOnce; rows > 0 && texts > 0; {
+func (t *tx) dropResults(left removable) (did bool, err error) {
+	for left.some() {
 		set, err := t.number(leftSet)
 		if err != nil || set == 0 {
 			return did, err
 		}
 		did = true
-		n, err := t.exec(removeResults, set, rows)
-		if err != nil {
+		if err := t.dropSet(set, &left); err != nil {
 			return false, err
-		}
-		if rows -= int(n); rows == 0 {
-			break
-		}
-		videos, err := t.someVideos(set, rows)
-		if err != nil {
-			return false, err
-		}
-		for _, v := range videos {
-			freed, err := t.dropVideo(set, v)
-			if err != nil {
-				return false, err
-			}
-			if rows--; freed {
-				if texts--; texts == 0 {
-					return true, nil
-				}
-			}
-		}
-		if rows > 0 {
-			if _, err := t.exec(removeSet, set); err != nil {
-				return false, err
-			}
-			rows--
 		}
 	}
 	return did, nil
+}
+
+// removable is how much may yet be removed in a step.
+type removable struct{ rows, texts int }
+
+func (l *removable) some() bool { return l.rows > 0 && l.texts > 0 }
+
+// dropSet removes rows of a set, and at the end the set.
+func (t *tx) dropSet(set int64, left *removable) error {
+	n, err := t.exec(removeResults, set, left.rows)
+	if err != nil {
+		return err
+	}
+	if left.rows -= int(n); left.rows == 0 {
+		return nil
+	}
+	videos, err := t.someVideos(set, left.rows)
+	if err != nil {
+		return err
+	}
+	for _, v := range videos {
+		freed, err := t.dropVideo(set, v)
+		if err != nil {
+			return err
+		}
+		if left.rows--; freed {
+			if left.texts--; left.texts == 0 {
+				return nil
+			}
+		}
+	}
+	if left.rows > 0 {
+		_, err = t.exec(removeSet, set)
+		left.rows--
+	}
+	return err
 }
 
 // setVideo is a video of a set that goes.

@@ -17,7 +17,7 @@ const (
 
 const (
 	rowOfResults = "SELECT r.result_set, f.place, f.results FROM audiosearch_runs r LEFT JOIN audiosearch_found_results f ON f.result_set = r.result_set" +
-		" AND f.place = (SELECT max(place) FROM audiosearch_found_results WHERE result_set = r.result_set AND place <= ?3) WHERE r.organization = ?1 AND r.id = ?2"
+		" AND f.place = (SELECT max(place) FROM audiosearch_found_results WHERE result_set = r.result_set AND place <= ?3) WHERE r.organization = ?1 AND r.id = ?2" + andThere
 	// It asks for the run too: once a set is gone, its number may be given to another one,
 	// of another organization.
 	foundVideo = "SELECT v.path, v.metadata, t.text FROM audiosearch_result_sets s JOIN audiosearch_found_videos v ON v.result_set = s.seq" +

@@ -131,7 +131,7 @@ func TestMetadataGoesWhileItIsFoundAgain(t *testing.T) {
 			for len(file.writer.ops) == 0 { // until it is found again
 				runtime.Gosched()
 			}
-			_, err := tx.dropResults()
+			_, err := tx.dropResults(removable{removedAtOnce, freedAtOnce})
 			return err
 		})
 	}()

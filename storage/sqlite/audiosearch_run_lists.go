@@ -44,7 +44,7 @@ func listRuns(org string, q *audiosearch.RunQuery) (statement string, args []any
 		args = append(args, value)
 		return "?" + strconv.Itoa(len(args))
 	}
-	where := []string{"organization = " + bind(org)}
+	where := []string{"organization = " + bind(org) + andThere}
 	and := func(condition string) { where = append(where, condition) }
 	index := "audiosearch_runs_created"
 	if q.Dataset != "" {

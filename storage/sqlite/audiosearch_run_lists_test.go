@@ -3,6 +3,7 @@ package sqlite
 import (
 	"net/url"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -40,7 +41,9 @@ func TestPlansOfListRuns(t *testing.T) {
 				within += " AND created_at<?"
 			}
 			statement, args := listRuns("org1", &q)
-			plan := db.planOf(t, statement, args)
+			plan := slices.DeleteFunc(db.planOf(t, statement, args), func(line string) bool { // once for all rows
+				return line == "SCALAR SUBQUERY 1" || line == "SEARCH audiosearch_deleted USING PRIMARY KEY (organization=?)"
+			})
 			require.Equal(t, "MATERIALIZE page", plan[0], statement)
 			require.NotContains(t, plan[1], "SCAN", statement)
 			requireNoSort(t, statement, plan)

@@ -33,8 +33,8 @@ const (
 	updateRun = "UPDATE audiosearch_runs SET (" + runChanges + ", result_set)" +
 		" = (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
 	updateRequest = "UPDATE audiosearch_runs SET (" + runRequest + ") = (?,?,?) WHERE id = ?"
-	runByID       = runRow + " WHERE organization = ? AND id = ?"
-	waitingRun    = "SELECT 1 FROM audiosearch_runs WHERE organization = ? AND state <> 'TERMINATED' LIMIT 1 OFFSET ?"
+	runByID       = runRow + " WHERE organization = ? AND id = ?" + runThere
+	waitingRun    = "SELECT 1 FROM audiosearch_runs WHERE organization = ? AND state <> 'TERMINATED'" + runThere + " LIMIT 1 OFFSET ?"
 
 	// For a limit, a time of being due, and one of checks. Runs that were never checked are
 	// few where anybody asks, and stand among all that have not ended.
@@ -42,10 +42,10 @@ const (
 		" UNION ALL SELECT * FROM (" + checkedRuns + ") LIMIT ?1"
 
 	neverChecked = runRow + " INDEXED BY audiosearch_runs_waiting" +
-		" WHERE state <> 'TERMINATED' AND checked_at IS NULL AND" + dueBefore +
+		" WHERE state <> 'TERMINATED' AND checked_at IS NULL AND" + dueBefore + andOfKept +
 		" ORDER BY organization LIMIT ?1"
 	checkedRuns = runRow +
-		" WHERE state <> 'TERMINATED' AND checked_at < ?3 AND" + dueBefore +
+		" WHERE state <> 'TERMINATED' AND checked_at < ?3 AND" + dueBefore + andOfKept +
 		" ORDER BY checked_at, id LIMIT ?1"
 	dueBefore = " (due_at IS NULL OR due_at < ?2)"
 )
@@ -94,6 +94,9 @@ func (a *AudioSearch) createRun(
 		return err
 	}
 	return a.db.writer.write(ctx, func(tx *tx) error {
+		if err := tx.orgThere(org); err != nil {
+			return err
+		}
 		if taken, err := tx.number(runTaken, id); err != nil || taken != 0 {
 			return cmp.Or(err, audiosearch.ErrRunExists)
 		}

@@ -22,14 +22,17 @@ const (
 		" (SELECT count(*) FROM (" + endedBy + "'CLIENT_ERROR' LIMIT ?2))," +
 		" (SELECT count(*) FROM (" + endedBy + "'INTERNAL_ERROR' LIMIT ?2))," +
 		" (" + oldestIn + "'PENDING')," +
-		" (" + oldestIn + "'QUEUED')"
+		" (" + oldestIn + "'QUEUED') WHERE TRUE" + andThere
 
-	// For a limit.
-	countOpenRuns = "SELECT" +
-		" (SELECT count(*) FROM (" + openIn + waitingStates + " LIMIT ?1))," +
-		" (SELECT count(*) FROM (" + openIn + runningStates + " LIMIT ?1))," +
-		" (SELECT min(due_at) FROM audiosearch_runs INDEXED BY audiosearch_runs_due" +
-		" WHERE state IN " + waitingStates + " AND due_at IS NOT NULL)"
+	// For a limit. Whose run it is, is looked at only while a deleted organization has some.
+	countOpenRuns = "SELECT" + openWaiting + upTo + openRunning + upTo + nextDue + ") WHERE" + noneLeft +
+		" UNION ALL SELECT" + openWaiting + runThere + upTo + openRunning + runThere + upTo + nextDue + runThere + ") WHERE NOT" + noneLeft
+
+	openWaiting = " (SELECT count(*) FROM (" + openIn + waitingStates
+	openRunning = " (SELECT count(*) FROM (" + openIn + runningStates
+	upTo        = " LIMIT ?1)),"
+	nextDue     = " (SELECT min(due_at) FROM audiosearch_runs INDEXED BY audiosearch_runs_due" +
+		" WHERE state IN " + waitingStates + " AND due_at IS NOT NULL"
 
 	someDatasets  = "SELECT seq FROM audiosearch_datasets WHERE organization = ?1 LIMIT ?2"
 	openRuns      = " FROM audiosearch_runs INDEXED BY audiosearch_runs_states WHERE state <> 'TERMINATED'"

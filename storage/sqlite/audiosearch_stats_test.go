@@ -30,9 +30,11 @@ func TestPlansOfStats(t *testing.T) {
 			"v USING COVERING INDEX sqlite_autoindex_audiosearch_videos_1 (dataset=?)",
 			"audiosearch_runs USING COVERING INDEX audiosearch_runs_states (state=? AND organization=?)",
 			"audiosearch_runs USING COVERING INDEX audiosearch_runs_terminations (organization=? AND termination=?)",
+			"audiosearch_deleted USING PRIMARY KEY (organization=?)",
 		}, ""},
-		{countOpenRuns, 1, 2, []string{
+		{countOpenRuns, 1, 4, []string{
 			"audiosearch_runs USING COVERING INDEX audiosearch_runs_states (state=?)",
+			"gone USING PRIMARY KEY (organization=?)",
 		}, "audiosearch_runs USING INDEX audiosearch_runs_due (due_at>?)"},
 	} {
 		plan := db.planOf(t, c.statement, make([]any, c.args))
@@ -41,6 +43,9 @@ func TestPlansOfStats(t *testing.T) {
 		seen := make(map[string]int)
 		for _, line := range plan {
 			table, search := strings.CutPrefix(line, "SEARCH ")
+			if strings.HasSuffix(line, "INDEX audiosearch_deleted_left") {
+				continue // for its first row
+			}
 			if !search {
 				require.NotContains(t, line, "audiosearch", "only what was found is gone through")
 				continue
@@ -48,7 +53,7 @@ func TestPlansOfStats(t *testing.T) {
 			seen[table]++
 		}
 		if c.first != "" {
-			require.Equal(t, 1, seen[c.first], plan)
+			require.Equal(t, strings.Count(c.statement, "min(due_at)"), seen[c.first], plan)
 			delete(seen, c.first)
 		}
 		require.Len(t, seen, len(c.covering))

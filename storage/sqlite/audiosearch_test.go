@@ -20,7 +20,7 @@ func sounds() audiosearchtest.Harness {
 		files[tables] = &opened{db, path}
 		return audiosearchtest.Backend{
 			Datasets: tables, Catalog: tables, Scores: tables, Parts: tables, Models: tables,
-			Runs: tables, Results: tables, Counter: tables,
+			Runs: tables, Results: tables, Counter: tables, Deletion: tables,
 			Leases: db.Jobs(), Queue: db.Queue(nil),
 		}
 	}

@@ -22,7 +22,7 @@ const (
 	videosByID = "SELECT v.id, v.path, v.metadata, json_each.key FROM json_each(?2)" +
 		" CROSS JOIN audiosearch_videos v ON v.dataset = ?1 AND v.id = value"
 	videosAfter = datasetVideos + " LEFT JOIN audiosearch_videos v ON v.dataset = d.seq AND v.id > ?3" + ofDataset + " ORDER BY v.id LIMIT max(?4, 1)"
-	ofDataset   = " WHERE d.organization = ?1 AND d.id = ?2"
+	ofDataset   = " WHERE d.organization = ?1 AND d.id = ?2" + andThere
 	// A dataset without such a video gives a row of NULLs.
 	datasetVideos = "SELECT v.id, v.path, v.metadata FROM audiosearch_datasets d"
 )

@@ -50,6 +50,16 @@ func (vs *views) get(dataset int64) *sharedView {
 	return v
 }
 
+// forget forgets a dataset that is gone. Who reads its view goes on.
+func (vs *views) forget(dataset int64) {
+	vs.mu.Lock()
+	defer vs.mu.Unlock()
+	if e, ok := vs.bySeq[dataset]; ok {
+		vs.bytes -= vs.order.Remove(e).(*sharedView).bytes
+		delete(vs.bySeq, dataset)
+	}
+}
+
 // count takes down how large a view is, and forgets those that were not used for the longest time while all are too large together. The one
 // used last stays.
 func (vs *views) count(v *sharedView, bytes int) {

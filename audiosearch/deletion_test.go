@@ -1,0 +1,232 @@
+package audiosearch_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+func ExampleService_DeleteOrganization() {
+	service, done := newService(audiosearch.Options{}, "440")
+	defer done()
+	ctx := context.Background()
+	for more := true; more; {
+		var err error
+		more, err = service.DeleteOrganization(ctx, "acme", "ada")
+		check(err)
+	}
+	_, err := service.Search(ctx, "acme", "ada", audiosearch.Query{Dataset: "d", Class: "Dial tone"})
+	fmt.Println(err)
+	_, err = service.EnsureDataset(ctx, "acme", "ada", "d")
+	fmt.Println(err)
+	// Output:
+	// audiosearch: no such dataset
+	// audiosearch: the organization was deleted, and its ID is not given again; use another ID
+}
+
+// deleteAll deletes the organization of the rig.
+func (r *rig) deleteAll(by audiosearch.Actor) {
+	r.t.Helper()
+	for more := true; more; {
+		var err error
+		more, err = r.DeleteOrganization(r.t.Context(), org, by)
+		require.NoError(r.t, err)
+	}
+}
+
+// warningsTo returns a change of options that logs to a buffer, from WARN on.
+func warningsTo(log *bytes.Buffer) func(*audiosearch.Options, *audiosearch.WorkerOptions) {
+	var mu sync.Mutex
+	return func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
+		o.Logger = slog.New(slog.NewTextHandler(lockedWriter{&mu, log}, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	}
+}
+
+type lockedWriter struct {
+	mu *sync.Mutex
+	b  *bytes.Buffer
+}
+
+func (w lockedWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(p)
+}
+
+func TestDeleteOrganization(t *testing.T) {
+	r := newRig(t, nil)
+	r.video("a", 5000, map[int]byte{100: 255}, nil)
+	run := r.search(audiosearch.Query{Class: loud})
+	_, err := r.CreateDataset(t.Context(), "rival", "", "d")
+	require.NoError(t, err)
+	waiting := r.start(audiosearch.Query{Class: loud})
+	r.events = nil
+	r.deleteAll("ada")
+	r.deleteAll("bob")
+	assert.Equal(t, []audiosearch.Observation{
+		{Kind: audiosearch.KindOrganizationDeleted, Organization: org, Actor: "ada"},
+	}, r.events, "once, of who made the mark")
+
+	ctx := t.Context()
+	for _, id := range []int64{run.ID, waiting} {
+		_, err = r.Status(ctx, org, "d", id)
+		require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
+	}
+	_, err = r.Start(ctx, org, "", audiosearch.Query{Dataset: "d", Class: loud})
+	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
+	_, err = r.Search(ctx, org, "", audiosearch.Query{Dataset: "d", Class: loud})
+	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
+	_, err = r.Ingest(ctx, org, "", "d")
+	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
+	_, err = r.CreateDataset(ctx, org, "", "d")
+	require.ErrorIs(t, err, audiosearch.ErrDeleted)
+	_, err = r.EnsureDataset(ctx, org, "", "other")
+	require.ErrorIs(t, err, audiosearch.ErrDeleted)
+	page, err := r.ListRuns(ctx, org, audiosearch.RunQuery{})
+	require.NoError(t, err)
+	require.Empty(t, page.Runs)
+	stats, err := r.Stats(ctx, org)
+	require.NoError(t, err)
+	require.Zero(t, stats)
+	_, err = r.Dataset(ctx, "rival", "d")
+	require.NoError(t, err)
+	done, err := r.worker.RunOnce(ctx)
+	require.NoError(t, err)
+	require.False(t, done, "its jobs are gone")
+}
+
+// TestDeletedWhileARunWorks: the attempt ends, without a word, and nothing is stored; the
+// service that deletes ends those of its own workers at once, and others see it soon.
+func TestDeletedWhileARunWorks(t *testing.T) {
+	for _, elsewhere := range []bool{false, true} {
+		t.Run(fmt.Sprint("elsewhere=", elsewhere), func(t *testing.T) {
+			var log bytes.Buffer
+			r := newRig(t, warningsTo(&log))
+			r.video("a", 5000, nil, nil)
+			r.start(audiosearch.Query{Class: loud})
+			deletes := r.Service
+			if elsewhere {
+				var err error
+				deletes, err = audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &audiosearch.Options{Logger: slog.New(slog.DiscardHandler)})
+				require.NoError(t, err)
+			}
+			var once sync.Once
+			var ended error
+			hook := func(ctx context.Context) (err error) {
+				once.Do(func() {
+					_, err = deletes.DeleteOrganization(ctx, org, "ada")
+					<-ctx.Done() // of the attempt
+					ended = context.Cause(ctx)
+				})
+				return err
+			}
+			r.media.hook.Store(&hook)
+			r.drain(10)
+			require.Error(t, ended, "the decoder was stopped")
+			assert.Empty(t, log.String())
+			kinds := r.kinds()
+			assert.Zero(t, kinds[audiosearch.KindIngested]+kinds[audiosearch.KindTerminated]+kinds[audiosearch.KindRetrying], kinds)
+			queued, err := r.worker.SweepOnce(t.Context())
+			require.NoError(t, err)
+			require.Zero(t, queued)
+			assert.Empty(t, log.String())
+		})
+	}
+}
+
+// TestDeletedWhileIngesting: what is at work on a dataset when its organization is
+// deleted ends with ErrDatasetNotFound, and nothing is stored.
+func TestDeletedWhileIngesting(t *testing.T) {
+	var log bytes.Buffer
+	r := newRig(t, func(o *audiosearch.Options, w *audiosearch.WorkerOptions) {
+		warningsTo(&log)(o, w)
+		o.Part = 2 * time.Second
+		o.Ingesting = 1
+	})
+	r.video("a", 30_000, nil, nil)
+	r.video("b", 30_000, nil, nil)
+	var once sync.Once
+	hook := func(ctx context.Context) (err error) {
+		once.Do(func() { _, err = r.DeleteOrganization(ctx, org, "ada") })
+		return err
+	}
+	r.scorer.hook.Store(&hook)
+	in, err := r.Ingest(t.Context(), org, "", "d")
+	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
+	assert.Zero(t, in.Scored)
+	assert.Empty(t, in.Problems)
+	assert.Empty(t, log.String())
+	more, err := r.DeleteOrganization(t.Context(), org, "")
+	require.NoError(t, err)
+	require.False(t, more, "nothing came back")
+}
+
+// storeThatFails fails to mark, or to remove.
+type storeThatFails struct {
+	audiosearch.Store
+	mark, remove error
+}
+
+func (s *storeThatFails) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {
+	if s.mark != nil {
+		return time.Time{}, s.mark
+	}
+	return s.Store.MarkDeleted(ctx, org, at)
+}
+
+func (s *storeThatFails) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+	if s.remove != nil {
+		return false, s.remove
+	}
+	return s.Store.RemoveDeleted(ctx, org, limit)
+}
+
+// TestDeletionFails: it can be called again.
+func TestDeletionFails(t *testing.T) {
+	db := newMemory(t)
+	store := &storeThatFails{Store: db.AudioSearch(), mark: errBroken}
+	r := newRigOn(t, db, store, nil)
+	r.events = nil
+	_, err := r.DeleteOrganization(t.Context(), org, "ada")
+	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	_, err = r.Dataset(t.Context(), org, "d")
+	require.NoError(t, err, "it is not marked")
+	require.Empty(t, r.events)
+	store.mark, store.remove = nil, errBroken
+	_, err = r.DeleteOrganization(t.Context(), org, "ada")
+	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
+	store.remove = nil
+	r.deleteAll("bob")
+	require.Len(t, r.events, 1)
+	require.Equal(t, audiosearch.Actor("bob"), r.events[0].Actor)
+}
+
+// TestDeletedWhileARunIsStarted: the store says so then, and the caller learns it.
+func TestDeletedWhileARunIsStarted(t *testing.T) {
+	db := newMemory(t)
+	store := &markedAtStart{Store: db.AudioSearch()}
+	r := newRigOn(t, db, store, nil)
+	r.video("a", 1000, nil, nil)
+	_, err := r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
+	require.ErrorIs(t, err, audiosearch.ErrDeleted)
+	require.NotErrorIs(t, err, audiosearch.ErrUnavailable)
+}
+
+// markedAtStart marks the organization before a run is stored.
+type markedAtStart struct{ audiosearch.Store }
+
+func (s *markedAtStart) CreateRun(ctx context.Context, r audiosearch.Run, most int) error {
+	if _, err := s.MarkDeleted(ctx, r.Organization, time.UnixMicro(1)); err != nil {
+		return err
+	}
+	return s.Store.CreateRun(ctx, r, most)
+}

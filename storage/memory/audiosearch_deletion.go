@@ -1,0 +1,72 @@
+package memory
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+// gone reports whether an organization is deleted.
+func (t *audioTables) gone(org string) bool {
+	_, deleted := t.deleted[org]
+	return deleted
+}
+
+// runsOf returns the runs of an organization, oldest first; none if it is deleted.
+func (t *audioTables) runsOf(org string) []*audioRun {
+	if t.gone(org) {
+		return nil
+	}
+	return t.order[org]
+}
+
+// MarkDeleted implements [audiosearch.Deletion]. Calls that have found a dataset already go
+// on as if they had come before.
+func (a *AudioSearch) MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error) {
+	if err := ctx.Err(); err != nil {
+		return time.Time{}, err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	if !a.db.audio.gone(org) {
+		a.db.audio.deleted[org] = at
+	}
+	return a.db.audio.deleted[org], nil
+}
+
+// RemoveDeleted implements [audiosearch.Deletion]. To forget a dataset or a run takes no
+// time, however much is in it.
+func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	a.db.mu.Lock()
+	defer a.db.mu.Unlock()
+	t := &a.db.audio
+	if !t.gone(org) {
+		return false, audiosearch.ErrNotDeleted
+	}
+	for id := range t.datasets {
+		if id.org != org {
+			continue
+		}
+		if limit--; limit < 0 {
+			return true, nil
+		}
+		delete(t.datasets, id)
+	}
+	for _, r := range t.order[org] {
+		if limit--; limit < 0 {
+			break
+		}
+		t.removeRun(r.run.ID)
+		job := jobKey{audiosearch.JobKind, org, strconv.FormatInt(r.run.ID, 10)}
+		if j, ok := a.db.jobs.all[job]; ok {
+			a.db.jobs.drop(j)
+		}
+	}
+	t.unlist(org)
+	return len(t.order[org]) > 0, nil
+}

@@ -1,0 +1,169 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
+)
+
+const (
+	insertDeletedOrg = "INSERT INTO audiosearch_deleted (organization, at) VALUES (?,?) ON CONFLICT DO NOTHING"
+	deletedOrg       = "SELECT at FROM audiosearch_deleted WHERE organization = ?"
+	allRemoved       = "UPDATE audiosearch_deleted SET removed = 1 WHERE organization = ? AND removed = 0"
+
+	// For the end of a condition: unless the organization was deleted. That is ?1, or that
+	// of the row. (The driver is slower with numbered parameters.)
+	andThere     = " AND" + notGone + " WHERE organization = ?1)"
+	datasetThere = " AND" + notGone + " gone WHERE gone.organization = audiosearch_datasets.organization)"
+	runThere     = " AND" + notGone + runGone
+	// And for the runs of all organizations, where each is looked at only if one may be left.
+	andOfKept = " AND (" + noneLeft + " OR" + notGone + runGone + ")"
+	noneLeft  = notGone + " WHERE removed = 0)"
+
+	notGone = " NOT EXISTS (SELECT 1 FROM audiosearch_deleted"
+	runGone = " gone WHERE gone.organization = audiosearch_runs.organization)"
+
+	firstRun     = "SELECT id FROM audiosearch_runs WHERE organization = ? LIMIT 1"
+	firstSet     = "SELECT seq FROM audiosearch_result_sets WHERE run = ? LIMIT 1"
+	removeOldRun = "DELETE FROM audiosearch_results WHERE run = ?"
+	removeRun    = "DELETE FROM audiosearch_runs WHERE id = ?"
+	removeRunJob = "DELETE FROM mortise_jobs WHERE id = ? AND kind = ? AND organization = ?"
+	firstDataset = "SELECT seq, revision, forgotten, created_at FROM audiosearch_datasets WHERE organization = ? LIMIT 1"
+)
+
+// orgThere returns ErrDeleted if the organization was deleted.
+func (t *tx) orgThere(org string) (err error) {
+	deleted := false
+	err = t.query(deletedOrg, []any{org}, func(*row) error {
+		deleted = true
+		return nil
+	})
+	if err == nil && deleted {
+		err = audiosearch.ErrDeleted
+	}
+	return err
+}
+
+// MarkDeleted implements [audiosearch.Deletion].
+func (a *AudioSearch) MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error) {
+	args := []any{org, at.UnixMicro()}
+	var micros int64
+	err = a.db.writer.write(ctx, func(tx *tx) error {
+		if _, err := tx.exec(insertDeletedOrg, args...); err != nil {
+			return err
+		}
+		var err error
+		micros, err = tx.number(deletedOrg, org)
+		return err
+	})
+	if err != nil { // the writer may still be at it
+		return time.Time{}, err
+	}
+	return time.UnixMicro(micros).UTC(), nil
+}
+
+// RemoveDeleted implements [audiosearch.Deletion]. Runs go first, and with them their jobs.
+// What was left of other things before, of this organization or another one, does not say
+// whose it was. So it goes, too, before there is no more.
+func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+	var r *removal
+	err = a.db.writer.write(ctx, func(tx *tx) (err error) {
+		r = &removal{tx: tx, org: org, left: removable{min(limit, removeAtOnce), freedAtOnce}}
+		return r.step()
+	})
+	if err != nil { // the writer may still be at it
+		return false, err
+	}
+	for _, dataset := range r.datasets {
+		a.db.views.forget(dataset)
+	}
+	return r.more, nil
+}
+
+// removal is a step that removes what a deleted organization has.
+type removal struct {
+	*tx
+	org  string
+	left removable
+
+	more     bool
+	datasets []int64 // that are gone
+}
+
+func (r *removal) step() error {
+	switch err := r.orgThere(r.org); {
+	case err == nil:
+		return audiosearch.ErrNotDeleted
+	case !errors.Is(err, audiosearch.ErrDeleted):
+		return err
+	}
+	r.more = true
+	for _, each := range [...]func() (done bool, err error){r.removeRun, r.removeDataset} {
+		for {
+			if !r.left.some() {
+				return nil
+			}
+			done, err := each()
+			if err != nil {
+				return err
+			}
+			if done {
+				break
+			}
+		}
+	}
+	for _, each := range [...]func() (did bool, err error){
+		func() (bool, error) { return r.dropResults(r.left) },
+		func() (bool, error) { return r.sweep(r.left.rows) },
+		func() (bool, error) { return r.removeParts(time.Time{}) },
+	} {
+		if did, err := each(); did || err != nil {
+			return err
+		}
+	}
+	r.more = false
+	_, err := r.exec(allRemoved, r.org)
+	return err
+}
+
+// removeRun removes some of what a run has found, and at the end the run.
+func (r *removal) removeRun() (done bool, err error) {
+	run, err := r.number(firstRun, r.org)
+	if err != nil || run == 0 {
+		return err == nil, err
+	}
+	set, err := r.number(firstSet, run)
+	if err != nil {
+		return false, err
+	}
+	if set != 0 {
+		return false, r.dropSet(set, &r.left)
+	}
+	old, err := r.exec(removeOldRun, run)
+	if err != nil {
+		return false, err
+	}
+	if r.left.rows--; old > 0 { // it can be large
+		r.left.texts -= freedAtOnce / pruneStepOfOld
+	}
+	return false, r.apply([]change{
+		{removeRun, []any{run}},
+		{removeRunJob, []any{strconv.FormatInt(run, 10), audiosearch.JobKind, r.org}},
+	})
+}
+
+// removeDataset removes some of what a dataset has, and at the end the dataset.
+func (r *removal) removeDataset() (done bool, err error) {
+	var d audioDataset
+	if err := r.query(firstDataset, []any{r.org}, d.scan); err != nil || d.seq == 0 {
+		return err == nil, err
+	}
+	rows, gone, err := r.sweepDataset(&d, r.left.rows)
+	if r.left.rows -= rows; gone {
+		r.datasets = append(r.datasets, d.seq)
+	}
+	return false, err
+}
