@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
@@ -26,7 +27,7 @@ type Acceptance struct {
 // Accepted is what became of an acceptance.
 type Accepted struct {
 	Invitation Invitation
-	Reply      string // what Grant returned for the person; it is not kept
+	Reply      mortise.Secret // what Grant returned for the person; it is not kept
 }
 
 // InvitationByLink returns the pending invitation that a link's token opens, or [ErrNotFound]. One that is accepted and not granted yet, so
@@ -174,7 +175,7 @@ func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Acce
 	}
 	attempt, cancel := context.WithTimeout(attemptCtx, min(left, s.opts.GrantTimeout))
 	defer cancel()
-	var reply string
+	var reply mortise.Secret
 	failure := s.guard(ctx, "Grant", i, func() (err error) {
 		reply, err = s.opts.Grant(attempt, Acceptance{Invitation: i.Clone(), Attempt: i.GrantAttempts, Attended: attended})
 		return err
@@ -189,7 +190,7 @@ func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Acce
 
 // markGranted writes down that an attempt has succeeded. If it cannot, the grant runs again, which it must bear. It is ErrNotFound if the
 // organization has been deleted meanwhile: nothing else removes an invitation that is not granted.
-func (s *Service) markGranted(ctx context.Context, i *Invitation, start time.Time, reply string) (Accepted, error) {
+func (s *Service) markGranted(ctx context.Context, i *Invitation, start time.Time, reply mortise.Secret) (Accepted, error) {
 	caller := Caller{Actor: Actor(i.AcceptedBy)}
 	granted, e, err := s.changeInvitation(ctx, i.Organization, KindGranted, caller, i.ID, func(stored *Invitation, now time.Time) error {
 		if !stored.GrantedAt.IsZero() {

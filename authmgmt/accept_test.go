@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -23,7 +24,7 @@ func TestAcceptWithoutGrant(t *testing.T) {
 
 	accepted, err := r.Accept(t.Context(), r.link(&i), authmgmt.Person{Subject: "user-7"})
 	require.NoError(t, err)
-	assert.Empty(t, accepted.Reply)
+	assert.Empty(t, accepted.Reply.Reveal())
 	assert.Equal(t, "user-7", accepted.Invitation.AcceptedBy)
 	assert.Equal(t, r.now().Truncate(time.Microsecond), accepted.Invitation.AcceptedAt)
 	assert.Equal(t, accepted.Invitation.AcceptedAt, accepted.Invitation.GrantedAt)
@@ -86,11 +87,11 @@ func TestOnlyWhoAcceptedTakesUpTheGrant(t *testing.T) {
 	for subject, want := range map[string]error{"eve": authmgmt.ErrNotAdmitted, "": authmgmt.ErrNotAdmitted, "bob": authmgmt.ErrNotFound} {
 		got, err := accept(subject)
 		assert.ErrorIs(t, err, want, subject)
-		assert.Empty(t, got.Reply)
+		assert.Empty(t, got.Reply.Reveal())
 	}
 	got, err := accept("ada")
 	require.NoError(t, err)
-	assert.Equal(t, "welcome", got.Reply)
+	assert.Equal(t, "welcome", got.Reply.Reveal())
 	_, err = accept("ada")
 	assert.Equal(t, authmgmt.ErrNotFound, err)
 }
@@ -99,10 +100,10 @@ func TestOnlyWhoAcceptedTakesUpTheGrant(t *testing.T) {
 func TestAcceptAndCancelHaveOneWinner(t *testing.T) {
 	for round := range 20 {
 		var grants atomic.Int32
-		r := newRig(t, authmgmt.Options{Grant: func(context.Context, authmgmt.Acceptance) (string, error) {
+		r := newRig(t, authmgmt.Options{Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 			grants.Add(1)
 			time.Sleep(time.Millisecond) // while others try
-			return "welcome", nil
+			return mortise.NewSecret("welcome"), nil
 		}})
 		i := r.invite(t, "alan@example.com")
 		link := r.link(&i)
@@ -114,7 +115,7 @@ func TestAcceptAndCancelHaveOneWinner(t *testing.T) {
 				<-start
 				got, err := r.Accept(context.Background(), link, authmgmt.Person{})
 				switch {
-				case err == nil && got.Reply == "welcome":
+				case err == nil && got.Reply.Reveal() == "welcome":
 					accepts.Add(1)
 				case !errors.Is(err, authmgmt.ErrNotFound) && !errors.Is(err, authmgmt.ErrGrantPending):
 					t.Errorf("accept: %v", err)
@@ -144,11 +145,11 @@ type grantHook struct {
 	calls []authmgmt.Acceptance
 }
 
-func (g *grantHook) grant(_ context.Context, a authmgmt.Acceptance) (string, error) {
+func (g *grantHook) grant(_ context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.calls = append(g.calls, a)
-	return "welcome", g.err
+	return mortise.NewSecret("welcome"), g.err
 }
 
 func (g *grantHook) fail(err error) {
@@ -231,13 +232,15 @@ func TestThePersonCanTryAgain(t *testing.T) {
 	r.advance(5 * time.Second)
 	accepted, err := r.Accept(t.Context(), r.link(&i), authmgmt.Person{})
 	require.NoError(t, err)
-	assert.Equal(t, "welcome", accepted.Reply)
+	assert.Equal(t, "welcome", accepted.Reply.Reveal())
 	assert.Equal(t, 2, hook.attempts())
 }
 
 // A process that dies in an attempt leaves a claim, which ends by itself.
 func TestGrantAfterACrash(t *testing.T) {
-	r := newRig(t, authmgmt.Options{Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "welcome", nil }})
+	r := newRig(t, authmgmt.Options{Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
+		return mortise.NewSecret("welcome"), nil
+	}})
 	i := r.invite(t, "alan@example.com")
 	err := r.store.UpdateInvitation(t.Context(), "acme", i.ID, func(i *authmgmt.Invitation) (authmgmt.AuditEvent, error) {
 		now := r.now().Truncate(time.Microsecond)
@@ -259,10 +262,10 @@ func TestGrantAfterACrash(t *testing.T) {
 func TestUnattendedGrant(t *testing.T) {
 	hook := &grantHook{err: errors.New("down")}
 	calls := 0
-	r := newRig(t, authmgmt.Options{Grant: func(ctx context.Context, a authmgmt.Acceptance) (string, error) {
+	r := newRig(t, authmgmt.Options{Grant: func(ctx context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
 		calls++
 		if !a.Attended {
-			return "", authmgmt.ErrUnattended
+			return mortise.Secret{}, authmgmt.ErrUnattended
 		}
 		return hook.grant(ctx, a)
 	}})
@@ -281,17 +284,17 @@ func TestUnattendedGrant(t *testing.T) {
 	assert.Equal(t, logged, r.logs.String(), "and does not complain")
 	accepted, err := r.Accept(t.Context(), r.link(&i), authmgmt.Person{})
 	require.NoError(t, err)
-	assert.Equal(t, "welcome", accepted.Reply)
+	assert.Equal(t, "welcome", accepted.Reply.Reveal())
 }
 
 // A person who leaves in the middle does not take the grant with them.
 func TestGrantOutlivesTheRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	r := newRig(t, authmgmt.Options{Grant: func(attempt context.Context, _ authmgmt.Acceptance) (string, error) {
+	r := newRig(t, authmgmt.Options{Grant: func(attempt context.Context, _ authmgmt.Acceptance) (mortise.Secret, error) {
 		cancel()
 		_, bounded := attempt.Deadline()
 		assert.True(t, bounded)
-		return "welcome", attempt.Err()
+		return mortise.NewSecret("welcome"), attempt.Err()
 	}})
 	i := r.invite(t, "alan@example.com")
 	accepted, err := r.Accept(ctx, r.link(&i), authmgmt.Person{})

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise"
 )
 
 // NewClient is what a client is made of.
@@ -16,21 +18,23 @@ type NewClient struct {
 	FullAccess bool // instead of Roles: everything within the organization
 }
 
-// CreateClient makes a client and its first secret, which cannot be had again. It has
+// CreateClient makes a client and its first secret, and returns both. The secret cannot be
+// had again. The client has
 // roles or full access, never both nor neither. Roles need role-based access control, and
 // the caller must cover what is given. The errors are [*ValidationError], [ErrForbidden],
 // [ErrRBACDisabled], [ErrExists] and [ErrUnavailable].
-func (s *Service) CreateClient(ctx context.Context, org string, by Caller, n NewClient) (c Client, text string, err error) {
+func (s *Service) CreateClient(ctx context.Context, org string, by Caller, n NewClient) (c Client, secret mortise.Secret, err error) {
 	start := s.opts.Now()
 	var e AuditEvent
-	if text, err = s.issue(s.opts.SecretPrefix); err == nil {
+	text, err := s.issue(s.opts.SecretPrefix)
+	if err == nil {
 		c, e, err = s.createClient(ctx, org, by, n, text, s.checkRBAC)
 	}
 	s.observeChange(ctx, start, org, KindClientCreated, by, c.ID, &e, err)
 	if err != nil {
-		return Client{}, "", ofNew(n.ID, err)
+		return Client{}, mortise.Secret{}, ofNew(n.ID, err)
 	}
-	return c, text, nil
+	return c, mortise.NewSecret(text), nil
 }
 
 // ImportClient is CreateClient with a secret that was made elsewhere, of 32 to 1024

@@ -21,8 +21,8 @@ func TestCreateClient(t *testing.T) {
 	assert.Len(t, c.ID, 36)
 	assert.Equal(t, given[1:], c.Roles, "a role that is given twice counts once")
 	assert.Equal(t, begin.Truncate(time.Microsecond), c.CreatedAt)
-	assert.True(t, strings.HasPrefix(secret, "cs-"))
-	assert.Len(t, secret, len("cs-")+64)
+	assert.True(t, strings.HasPrefix(secret.Reveal(), "cs-"))
+	assert.Len(t, secret.Reveal(), len("cs-")+64)
 
 	kept, err := r.Client(t.Context(), "acme", c.ID)
 	require.NoError(t, err)
@@ -33,7 +33,7 @@ func TestCreateClient(t *testing.T) {
 	other, otherSecret, err := r.CreateClient(t.Context(), "acme", admin, authmgmt.NewClient{Name: "ci", Roles: given})
 	require.NoError(t, err, "names need not be unique")
 	assert.NotEqual(t, c.ID, other.ID)
-	assert.NotEqual(t, secret, otherSecret)
+	assert.NotEqual(t, secret.Reveal(), otherSecret.Reveal())
 
 	_, _, err = r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{ID: c.ID, Name: "ci", FullAccess: true})
 	assert.ErrorIs(t, err, authmgmt.ErrExists)
@@ -56,7 +56,7 @@ func TestCreateClientRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, secret, err := r.CreateClient(t.Context(), test.org, full, test.client)
-			assert.Empty(t, secret)
+			assert.Empty(t, secret.Reveal())
 			assert.Equal(t, test.fields, fieldsOf(t, err))
 		})
 	}

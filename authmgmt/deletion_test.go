@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -31,9 +32,9 @@ func deleteAll(t *testing.T, s *authmgmt.Service, org string, by authmgmt.Caller
 func TestDeleteOrganization(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	c, secret := r.newClient(t)
-	text, token, err := r.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ada", FullAccess: true})
+	token, text, err := r.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ada", FullAccess: true})
 	require.NoError(t, err)
-	login, _, err := r.Login(t.Context(), c.ID, secret)
+	_, login, err := r.Login(t.Context(), c.ID, secret)
 	require.NoError(t, err)
 	i := r.invite(t, "alan@example.com")
 	link := r.link(&i)
@@ -51,13 +52,13 @@ func TestDeleteOrganization(t *testing.T) {
 		require.Equal(t, 1, deleteAll(t, r.Service, "acme", full))
 	}
 
-	_, err = r.VerifyToken(t.Context(), text)
+	_, err = r.VerifyToken(t.Context(), text.Reveal())
 	assert.ErrorIs(t, err, authmgmt.ErrInvalidToken)
-	_, err = r.VerifyToken(t.Context(), login)
+	_, err = r.VerifyToken(t.Context(), login.Reveal())
 	assert.ErrorIs(t, err, authmgmt.ErrInvalidToken)
 	_, _, err = r.Login(t.Context(), c.ID, secret)
 	assert.ErrorIs(t, err, authmgmt.ErrInvalidClient)
-	said, err := r.Introspect(t.Context(), "acme", text)
+	said, err := r.Introspect(t.Context(), "acme", text.Reveal())
 	assert.NoError(t, err)
 	assert.Zero(t, said)
 	_, err = r.InvitationByLink(t.Context(), link)
@@ -75,7 +76,7 @@ func TestDeleteOrganization(t *testing.T) {
 	assert.Zero(t, stats)
 	refusesAll(t, r.Service, "acme")
 
-	_, _, err = r.Login(t.Context(), c.ID, others)
+	_, _, err = r.Login(t.Context(), c.ID, others.Reveal())
 	assert.NoError(t, err, "another organization's client with the same ID")
 
 	trail := r.trail(t, "acme")
@@ -261,11 +262,11 @@ func TestTokenCacheOfDeleted(t *testing.T) {
 	}
 	var texts []string
 	for _, org := range []string{"acme", "globex"} {
-		text, _, err := servers[0].IssueToken(t.Context(), org, full, authmgmt.NewToken{Subject: "ada", FullAccess: true})
+		_, text, err := servers[0].IssueToken(t.Context(), org, full, authmgmt.NewToken{Subject: "ada", FullAccess: true})
 		require.NoError(t, err)
-		texts = append(texts, text)
+		texts = append(texts, text.Reveal())
 		for _, s := range servers {
-			_, err = s.VerifyToken(t.Context(), text)
+			_, err = s.VerifyToken(t.Context(), text.Reveal())
 			require.NoError(t, err)
 		}
 	}
@@ -291,13 +292,13 @@ func TestGrantOfDeleted(t *testing.T) {
 			var s *authmgmt.Service
 			calls, warned, deleting := 0, 0, attended
 			r := newRig(t, authmgmt.Options{
-				Grant: func(ctx context.Context, a authmgmt.Acceptance) (string, error) {
+				Grant: func(ctx context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
 					if calls++; !deleting {
-						return "", errors.New("not yet")
+						return mortise.Secret{}, errors.New("not yet")
 					}
 					_, err := s.DeleteOrganization(ctx, a.Invitation.Organization, full)
 					require.NoError(t, err)
-					return "welcome", failure
+					return mortise.NewSecret("welcome"), failure
 				},
 			})
 			s = r.Service

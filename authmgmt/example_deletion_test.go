@@ -14,7 +14,7 @@ import (
 func ExampleService_DeleteOrganization() {
 	ctx := context.Background()
 	s, _ := newExample(nil)
-	token, _, err := s.IssueToken(ctx, "acme", operator, authmgmt.NewToken{Subject: "ada", FullAccess: true})
+	_, token, err := s.IssueToken(ctx, "acme", operator, authmgmt.NewToken{Subject: "ada", FullAccess: true})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -25,7 +25,7 @@ func ExampleService_DeleteOrganization() {
 			return
 		}
 	}
-	_, err = s.VerifyToken(ctx, token)
+	_, err = s.VerifyToken(ctx, token.Reveal())
 	fmt.Println(err)
 	_, _, err = s.IssueToken(ctx, "acme", operator, authmgmt.NewToken{Subject: "ada", FullAccess: true})
 	fmt.Println(errors.Is(err, authmgmt.ErrDeleted))

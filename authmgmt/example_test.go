@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -46,17 +47,17 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	token, _, err := s.Login(ctx, client.ID, secret)
+	_, token, err := s.Login(ctx, client.ID, secret.Reveal())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	who, err := s.VerifyToken(ctx, token)
+	who, err := s.VerifyToken(ctx, token.Reveal())
 	fmt.Println(who.Organization, err)
 	fmt.Println(who.Access.Allows(authmgmt.ActionSearchSound, authmgmt.Resource{Type: authmgmt.ResourceDataset, ID: "d1"}))
 
 	err = s.DeleteClient(ctx, "acme", operator, client.ID)
-	_, after := s.VerifyToken(ctx, token)
+	_, after := s.VerifyToken(ctx, token.Reveal())
 	fmt.Println(err, after)
 	// Output:
 	// acme <nil>
@@ -70,12 +71,13 @@ func ExampleService_Accept() {
 	s, _ := newExample(&authmgmt.Options{
 		AcceptURL:     "https://app.example.com/join/",
 		InvitationKey: exampleKey("not random, for the example only"),
-		Deliver: func(_ context.Context, i authmgmt.Invitation, url string) error {
-			fmt.Println("mail to", i.Email, "with a link:", strings.HasPrefix(url, "https://app.example.com/join/"))
+		Deliver: func(_ context.Context, i authmgmt.Invitation, url mortise.Secret) error {
+			fmt.Println("mail to", i.Email, "with a link:", strings.HasPrefix(url.Reveal(), "https://app.example.com/join/"))
 			return nil
 		},
-		Grant: func(_ context.Context, a authmgmt.Acceptance) (string, error) {
-			return "You are a member of " + a.Invitation.Organization + ".", nil // idempotent: it may run again
+		Grant: func(_ context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
+			// It may run again, which changes nothing.
+			return mortise.NewSecret("You are a member of " + a.Invitation.Organization + "."), nil
 		},
 	})
 	i, err := s.Invite(ctx, "acme", operator, authmgmt.NewInvitation{
@@ -90,9 +92,9 @@ func ExampleService_Accept() {
 		fmt.Println(err)
 		return
 	}
-	accepted, err := s.Accept(ctx, token, authmgmt.Person{Subject: "alan"})
-	fmt.Println(accepted.Reply, err)
-	_, err = s.Accept(ctx, token, authmgmt.Person{Subject: "eve"})
+	accepted, err := s.Accept(ctx, token.Reveal(), authmgmt.Person{Subject: "alan"})
+	fmt.Println(accepted.Reply.Reveal(), err)
+	_, err = s.Accept(ctx, token.Reveal(), authmgmt.Person{Subject: "eve"})
 	fmt.Println(err)
 	// Output:
 	// mail to alan@example.com with a link: true
@@ -301,8 +303,8 @@ func Example_changeInvitationKey() {
 		return
 	}
 	shown, err := after.LinkToken(ctx, &i)
-	fmt.Println("another link:", shown != sent, err)
-	accepted, err := after.Accept(ctx, sent, authmgmt.Person{Subject: "alan"})
+	fmt.Println("another link:", shown.Reveal() != sent.Reveal(), err)
+	accepted, err := after.Accept(ctx, sent.Reveal(), authmgmt.Person{Subject: "alan"})
 	fmt.Println(accepted.Invitation.AcceptedBy, err)
 	// Output:
 	// another link: true <nil>

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -36,14 +37,14 @@ func (h *hooks) admit(_ context.Context, i authmgmt.Invitation, _ authmgmt.Perso
 	return nil
 }
 
-func (h *hooks) deliver(_ context.Context, _ authmgmt.Invitation, url string) error {
-	h.call("Deliver", url)
+func (h *hooks) deliver(_ context.Context, _ authmgmt.Invitation, url mortise.Secret) error {
+	h.call("Deliver", url.Reveal())
 	return nil
 }
 
-func (h *hooks) grant(_ context.Context, a authmgmt.Acceptance) (string, error) {
+func (h *hooks) grant(_ context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
 	h.call("Grant", a.Invitation.Email)
-	return "welcome", nil
+	return mortise.NewSecret("welcome"), nil
 }
 
 // A panic of a hook is logged with its stack, and nothing of what it was given. A
@@ -86,12 +87,12 @@ func TestPanicsOfHooks(t *testing.T) {
 			switch broken {
 			case "Admit":
 				failsOnce("Admit", authmgmt.ErrUnavailable, func() error {
-					_, err := s.Accept(t.Context(), link, authmgmt.Person{})
+					_, err := s.Accept(t.Context(), link.Reveal(), authmgmt.Person{})
 					assert.NotErrorIs(t, err, authmgmt.ErrNotAdmitted, "nobody has said so")
 					return err
 				})
 			case "Grant":
-				_, err := s.Accept(t.Context(), link, authmgmt.Person{})
+				_, err := s.Accept(t.Context(), link.Reveal(), authmgmt.Person{})
 				require.ErrorIs(t, err, authmgmt.ErrGrantPending)
 				now = now.Add(time.Hour)
 				granted, err := s.RunOnce(t.Context())
@@ -103,9 +104,9 @@ func TestPanicsOfHooks(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, 1, granted)
 			default:
-				accepted, err := s.Accept(t.Context(), link, authmgmt.Person{})
+				accepted, err := s.Accept(t.Context(), link.Reveal(), authmgmt.Person{})
 				require.NoError(t, err)
-				require.Equal(t, "welcome", accepted.Reply)
+				require.Equal(t, "welcome", accepted.Reply.Reveal())
 			}
 			if broken == "" {
 				require.Empty(t, logs.String())
@@ -113,7 +114,7 @@ func TestPanicsOfHooks(t *testing.T) {
 			}
 			assert.Contains(t, logs.String(), "level=ERROR")
 			assert.Contains(t, logs.String(), "hooks).call", "its stack")
-			for _, given := range []string{"ada@example.com", link} {
+			for _, given := range []string{"ada@example.com", link.Reveal()} {
 				assert.NotContains(t, logs.String(), given)
 			}
 		})
@@ -131,17 +132,19 @@ func TestErrorsThatPanic(t *testing.T) {
 		InvitationKey: testKey, AcceptURL: "https://app.example.com/join/", Logger: slog.New(slog.DiscardHandler),
 		Now:   func() time.Time { return now },
 		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Person) error { return broken },
-		Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "", (*net.OpError)(nil) },
+		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
+			return mortise.Secret{}, (*net.OpError)(nil)
+		},
 	})
 	require.NoError(t, err)
 	i, err := s.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "ada@example.com", Name: "Ada", Roles: roles("viewer")})
 	require.NoError(t, err)
 	link, err := s.LinkToken(t.Context(), &i)
 	require.NoError(t, err)
-	_, err = s.Accept(t.Context(), link, authmgmt.Person{})
+	_, err = s.Accept(t.Context(), link.Reveal(), authmgmt.Person{})
 	require.ErrorIs(t, err, authmgmt.ErrUnavailable)
 	broken = nil
-	_, err = s.Accept(t.Context(), link, authmgmt.Person{})
+	_, err = s.Accept(t.Context(), link.Reveal(), authmgmt.Person{})
 	require.ErrorIs(t, err, authmgmt.ErrGrantPending)
 	now = now.Add(time.Hour)
 	granted, err := s.RunOnce(t.Context())

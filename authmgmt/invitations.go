@@ -241,7 +241,7 @@ func (s *Service) deliver(ctx context.Context, by Caller, i *Invitation) {
 		return
 	}
 	start := s.opts.Now()
-	err := s.guard(ctx, "Deliver", i, func() error { return s.opts.Deliver(ctx, i.Clone(), s.opts.AcceptURL+s.linkToken(i)) })
+	err := s.guard(ctx, "Deliver", i, func() error { return s.opts.Deliver(ctx, i.Clone(), s.url(i)) })
 	if err == nil {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -136,10 +137,10 @@ func TestResendInvitation(t *testing.T) {
 	var sent []string
 	var failure error
 	quotes := false
-	r := newRig(t, authmgmt.Options{Deliver: func(_ context.Context, i authmgmt.Invitation, url string) error {
-		sent = append(sent, i.Email+" "+url)
+	r := newRig(t, authmgmt.Options{Deliver: func(_ context.Context, i authmgmt.Invitation, url mortise.Secret) error {
+		sent = append(sent, i.Email+" "+url.Reveal())
 		if quotes {
-			return errors.New("POST " + url + ": connection refused")
+			return errors.New("POST " + url.Reveal() + ": connection refused")
 		}
 		return failure
 	}})
@@ -183,7 +184,7 @@ func TestResendInvitation(t *testing.T) {
 // What is not made or changed is not delivered.
 func TestDeliverOnlyWhatStands(t *testing.T) {
 	delivered := 0
-	r := newRig(t, authmgmt.Options{Deliver: func(context.Context, authmgmt.Invitation, string) error {
+	r := newRig(t, authmgmt.Options{Deliver: func(context.Context, authmgmt.Invitation, mortise.Secret) error {
 		delivered++
 		return nil
 	}})

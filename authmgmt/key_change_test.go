@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -34,7 +35,7 @@ func linkOf(t *testing.T, s *authmgmt.Service, i *authmgmt.Invitation) string {
 	t.Helper()
 	token, err := s.LinkToken(t.Context(), i)
 	require.NoError(t, err)
-	return token
+	return token.Reveal()
 }
 
 // opens reports whether a service opens a link.
@@ -100,7 +101,10 @@ func TestLinksAfterTheKeyIsChanged(t *testing.T) {
 	var sent string
 	opts := withKey(nextKey)
 	opts.OtherInvitationKeys, opts.Now = []authmgmt.InvitationKey{testKey}, r.now
-	opts.Deliver = func(_ context.Context, _ authmgmt.Invitation, url string) error { sent = url; return nil }
+	opts.Deliver = func(_ context.Context, _ authmgmt.Invitation, url mortise.Secret) error {
+		sent = url.Reveal()
+		return nil
+	}
 	s, err := authmgmt.New(r.store, opts)
 	require.NoError(t, err)
 	alone := r.with(t, nextKey)
@@ -110,7 +114,7 @@ func TestLinksAfterTheKeyIsChanged(t *testing.T) {
 	assert.Equal(t, "https://app.example.com/join/"+linkOf(t, alone, &made), sent)
 	url, err := s.URL(t.Context(), &i)
 	require.NoError(t, err)
-	assert.Equal(t, "https://app.example.com/join/"+linkOf(t, alone, &i), url)
+	assert.Equal(t, "https://app.example.com/join/"+linkOf(t, alone, &i), url.Reveal())
 
 	links := []string{r.link(&i), linkOf(t, alone, &i)}
 	resent, err := s.ResendInvitation(t.Context(), "acme", full, i.ID)
@@ -217,8 +221,8 @@ func TestNoErrorQuotesALinkOfAnyKey(t *testing.T) {
 		link := ""
 		opts := withKey(keys[0])
 		opts.OtherInvitationKeys, opts.Now = keys[1:], r.now
-		opts.Grant = func(context.Context, authmgmt.Acceptance) (string, error) {
-			return "", fmt.Errorf("Post https://mail.example.com/?link=%s: refused", link)
+		opts.Grant = func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
+			return mortise.Secret{}, fmt.Errorf("Post https://mail.example.com/?link=%s: refused", link)
 		}
 		s, err := authmgmt.New(r.store, opts)
 		require.NoError(t, err)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/printed"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -68,7 +69,7 @@ func TestLinks(t *testing.T) {
 	require.NoError(t, err)
 	others, err := s.LinkToken(t.Context(), &i)
 	require.NoError(t, err)
-	assert.NotEqual(t, link, others)
+	assert.NotEqual(t, link, others.Reveal())
 	_, err = s.InvitationByLink(t.Context(), link)
 	assert.Equal(t, authmgmt.ErrNotFound, err)
 
@@ -129,7 +130,7 @@ var otherKey = mustKey("another one, not random, neither")
 func withKey(key authmgmt.InvitationKey) *authmgmt.Options {
 	return &authmgmt.Options{
 		AcceptURL: "https://app.example.com/join/", InvitationKey: key, Logger: slog.New(slog.DiscardHandler),
-		Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "", nil },
+		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) { return mortise.Secret{}, nil },
 	}
 }
 
@@ -162,7 +163,7 @@ func TestWrongKeyIsRefusedAtItsFirstUse(t *testing.T) {
 		},
 		"show the URL": func(ctx context.Context, s *authmgmt.Service) error {
 			url, err := s.URL(ctx, &i)
-			assert.Empty(t, url)
+			assert.Empty(t, url.Reveal())
 			return err
 		},
 		"one turn": func(ctx context.Context, s *authmgmt.Service) error {
@@ -242,13 +243,15 @@ func TestWithoutInvitationsNoKey(t *testing.T) {
 	link := r.link(&i)
 	s, err := authmgmt.New(r.store, &authmgmt.Options{
 		Logger: slog.New(slog.DiscardHandler), Now: r.now,
-		Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "", errors.New("no") },
+		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
+			return mortise.Secret{}, errors.New("no")
+		},
 	})
 	require.NoError(t, err)
 	ctx := t.Context()
 	c, secret, err := s.CreateClient(ctx, "acme", full, authmgmt.NewClient{Name: "n", Roles: roles("viewer")})
 	require.NoError(t, err)
-	_, _, err = s.Login(ctx, c.ID, secret)
+	_, _, err = s.Login(ctx, c.ID, secret.Reveal())
 	require.NoError(t, err)
 	_, err = s.Invitation(ctx, "acme", i.ID)
 	require.NoError(t, err)
@@ -283,7 +286,7 @@ func TestInvitationKeys(t *testing.T) {
 		require.NoError(t, err)
 		link, err := s.LinkToken(t.Context(), &i)
 		require.NoError(t, err)
-		assert.Equal(t, r.link(&i), link, name)
+		assert.Equal(t, r.link(&i), link.Reveal(), name)
 	}
 
 	counted := make([]byte, 32)

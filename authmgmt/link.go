@@ -8,17 +8,18 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
 // LinkToken returns the token of an invitation's link: organization and ID, and the
 // secret. Whoever has it can accept the invitation. The errors are those of the key:
 // [ErrWrongKey], [ErrUnavailable], and errors.ErrUnsupported if there are no invitations.
-func (s *Service) LinkToken(ctx context.Context, i *Invitation) (string, error) {
+func (s *Service) LinkToken(ctx context.Context, i *Invitation) (mortise.Secret, error) {
 	if err := s.needKey(ctx); err != nil {
-		return "", err
+		return mortise.Secret{}, err
 	}
-	return s.linkToken(i), nil
+	return mortise.NewSecret(s.linkToken(i)), nil
 }
 
 func (s *Service) linkToken(i *Invitation) string {
@@ -43,12 +44,15 @@ func (k InvitationKey) linkSecret(i *Invitation) string {
 
 // URL returns the address of an invitation's link: Options.AcceptURL and the link's
 // token. Its errors are those of LinkToken.
-func (s *Service) URL(ctx context.Context, i *Invitation) (string, error) {
-	token, err := s.LinkToken(ctx, i)
-	if err != nil {
-		return "", err
+func (s *Service) URL(ctx context.Context, i *Invitation) (mortise.Secret, error) {
+	if err := s.needKey(ctx); err != nil {
+		return mortise.Secret{}, err
 	}
-	return s.opts.AcceptURL + token, nil
+	return s.url(i), nil
+}
+
+func (s *Service) url(i *Invitation) mortise.Secret {
+	return mortise.NewSecret(s.opts.AcceptURL + s.linkToken(i))
 }
 
 // withoutLink returns an error of the host's about an invitation, unless its text quotes

@@ -128,7 +128,7 @@ func TestLifetimeOfATokenThatStandsForItself(t *testing.T) {
 	for _, test := range []struct{ asked, given time.Duration }{
 		{0, 20 * time.Minute}, {time.Hour, time.Hour}, {authmgmt.NoExpiry, 0},
 	} {
-		_, token, err := r.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true, Lifetime: test.asked})
+		token, _, err := r.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true, Lifetime: test.asked})
 		require.NoError(t, err)
 		if test.given == 0 {
 			assert.Zero(t, token.ExpiresAt)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -88,12 +89,12 @@ func TestAcceptLosesToWhatComesBetween(t *testing.T) {
 // An attempt whose claim took too long to be written is left to whoever has the next one.
 func TestGrantsNeverOverlap(t *testing.T) {
 	running, calls := 0, 0
-	s, store, r := newBetween(t, authmgmt.Options{Grant: func(context.Context, authmgmt.Acceptance) (string, error) {
+	s, store, r := newBetween(t, authmgmt.Options{Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 		calls++
 		running++
 		defer func() { running-- }()
 		assert.Equal(t, 1, running)
-		return "welcome", nil
+		return mortise.NewSecret("welcome"), nil
 	}})
 	i := r.invite(t, "alan@example.com")
 	store.after = func() {
@@ -113,21 +114,21 @@ func TestLateAttempts(t *testing.T) {
 		t.Run(fmt.Sprint(failure), func(t *testing.T) {
 			var r *rig
 			depth := 0
-			r = newRig(t, authmgmt.Options{Grant: func(ctx context.Context, a authmgmt.Acceptance) (string, error) {
+			r = newRig(t, authmgmt.Options{Grant: func(ctx context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
 				if depth++; depth > 1 {
-					return "second", nil
+					return mortise.NewSecret("second"), nil
 				}
 				r.advance(41 * time.Second)
 				granted, err := r.RunOnce(context.WithoutCancel(ctx))
 				assert.NoError(t, err)
 				assert.Equal(t, 1, granted)
-				return "first", failure
+				return mortise.NewSecret("first"), failure
 			}})
 			i := r.invite(t, "alan@example.com")
 			got, err := r.Accept(t.Context(), r.link(&i), authmgmt.Person{})
 			if failure == nil {
 				assert.NoError(t, err)
-				assert.Equal(t, "first", got.Reply)
+				assert.Equal(t, "first", got.Reply.Reveal())
 			} else {
 				assert.ErrorIs(t, err, authmgmt.ErrGrantPending)
 			}
@@ -161,25 +162,25 @@ func TestLoginLosesToWhatComesBetween(t *testing.T) {
 // What was read before a change is not remembered after it.
 func TestTokenCacheDropsWhatWasReadBefore(t *testing.T) {
 	s, store, r := newBetween(t, authmgmt.Options{TokenCache: time.Minute})
-	text, token, err := s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true})
+	token, text, err := s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true})
 	require.NoError(t, err)
 	store.after = func() { require.NoError(t, s.RevokeToken(t.Context(), "acme", full, token.ID)) }
-	_, err = s.VerifyToken(t.Context(), text) // it was valid when it was read
+	_, err = s.VerifyToken(t.Context(), text.Reveal()) // it was valid when it was read
 	require.NoError(t, err)
-	_, err = s.VerifyToken(t.Context(), text)
+	_, err = s.VerifyToken(t.Context(), text.Reveal())
 	assert.Equal(t, authmgmt.ErrInvalidToken, err)
 
 	// A change that failed may still be made: for a while nothing is remembered.
-	text, token, err = s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true})
+	token, text, err = s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true})
 	require.NoError(t, err)
 	gone := errors.New("the caller has left")
 	s2, err := authmgmt.New(&lateStore{Store: store, err: gone}, &authmgmt.Options{TokenCache: time.Minute, Now: r.now})
 	require.NoError(t, err)
 	require.ErrorIs(t, s2.RevokeToken(t.Context(), "acme", full, token.ID), gone)
-	_, err = s2.VerifyToken(t.Context(), text)
+	_, err = s2.VerifyToken(t.Context(), text.Reveal())
 	require.NoError(t, err)
 	require.NoError(t, r.RevokeToken(t.Context(), "acme", full, token.ID)) // now it is made
-	_, err = s2.VerifyToken(t.Context(), text)
+	_, err = s2.VerifyToken(t.Context(), text.Reveal())
 	assert.Equal(t, authmgmt.ErrInvalidToken, err)
 }
 

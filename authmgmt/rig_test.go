@@ -68,7 +68,7 @@ func (r *rig) link(i *authmgmt.Invitation) string {
 	if err != nil {
 		panic(err)
 	}
-	return token
+	return token.Reveal()
 }
 
 // url returns an invitation's link.
@@ -77,7 +77,7 @@ func (r *rig) url(i *authmgmt.Invitation) string {
 	if err != nil {
 		panic(err)
 	}
-	return url
+	return url.Reveal()
 }
 
 func (r *rig) now() time.Time {

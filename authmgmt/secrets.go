@@ -7,23 +7,24 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/secret"
 )
 
-// RotateSecret makes a new secret for a client, which cannot be had again. The newest one before it goes on working until overlap has passed, or
+// RotateSecret makes a new secret for a client, and returns both. The secret cannot be had
+// again. The newest one before it goes on working until overlap has passed, or
 // until it ends by itself; 0 means Options.SecretOverlap, less than 0 ends it now. All others end at once, and the tokens that were got
 // with them. A token that was got before with the one that goes on lives out its own time. The caller must cover the client's roles: who has
 // the secret has what the client has. The errors are [*ValidationError], [ErrNotFound],
 // [ErrForbidden] and [ErrUnavailable].
-func (s *Service) RotateSecret(ctx context.Context, org string, by Caller, id string, overlap time.Duration) (c Client, text string, err error) {
+func (s *Service) RotateSecret(ctx context.Context, org string, by Caller, id string, overlap time.Duration) (c Client, secret mortise.Secret, err error) {
 	start := s.opts.Now()
-	var e AuditEvent
-	c, text, e, err = s.rotate(ctx, org, by, id, overlap)
+	c, text, e, err := s.rotate(ctx, org, by, id, overlap)
 	s.observeChange(ctx, start, org, KindSecretRotated, by, id, &e, err)
 	if err != nil {
-		return Client{}, "", ofClient(id, err)
+		return Client{}, mortise.Secret{}, ofClient(id, err)
 	}
-	return c, text, nil
+	return c, mortise.NewSecret(text), nil
 }
 
 func (s *Service) rotate(ctx context.Context, org string, by Caller, id string, overlap time.Duration) (c Client, text string, e AuditEvent, err error) {

@@ -1,19 +1,24 @@
 package authmgmt_test
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/printed"
 )
 
 func hexText(b []byte) string { return hex.EncodeToString(b) }
@@ -39,26 +44,55 @@ func encodings(secret string) []string {
 
 // Nothing but the return values of the calls that make them holds a secret: no audit event, observation, log line or error.
 func TestSecretsAreNowhereElse(t *testing.T) {
-	r := newRig(t, authmgmt.Options{})
+	var results strings.Builder // what the calls give, printed
+	show := func(result any) {
+		text, err := printed.Ways(result)
+		require.NoError(t, err)
+		results.WriteString(text)
+	}
+	granted := false
+	r := newRig(t, authmgmt.Options{
+		Deliver: func(_ context.Context, i authmgmt.Invitation, url mortise.Secret) error {
+			show([]any{i, url})
+			return nil
+		},
+		Grant: func(_ context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
+			show(a)
+			if !granted {
+				return mortise.Secret{}, errors.New("later")
+			}
+			return mortise.NewSecret("at-" + strings.Repeat("0123456789abcdef", 4)), nil
+		},
+	})
 	ctx := t.Context()
 	c, first := r.newClient(t, "viewer")
-	_, second, err := r.RotateSecret(ctx, "acme", full, c.ID, 0)
+	rotated, second, err := r.RotateSecret(ctx, "acme", full, c.ID, 0)
 	require.NoError(t, err)
-	token, _ := r.login(t, c.ID, second)
-	own, _, err := r.IssueToken(ctx, "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true})
+	record, login, err := r.Login(ctx, c.ID, second.Reveal())
 	require.NoError(t, err)
+	token := login.Reveal()
+	ownRecord, own, err := r.IssueToken(ctx, "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true})
+	require.NoError(t, err)
+	other, otherSecret, err := r.CreateClient(ctx, "acme", full, authmgmt.NewClient{Name: "n", FullAccess: true})
+	require.NoError(t, err)
+	show([]any{rotated, second, record, login, ownRecord, own, other, otherSecret})
 	i, err := r.Invite(ctx, "acme", full, authmgmt.NewInvitation{Email: "a@example.com", Name: "a", Roles: roles("viewer")})
 	require.NoError(t, err)
 	link := r.link(&i)
 	resent, err := r.ResendInvitation(ctx, "acme", full, i.ID)
 	require.NoError(t, err)
+	linkToken, err := r.LinkToken(ctx, &resent)
+	require.NoError(t, err)
+	url, err := r.URL(ctx, &resent)
+	require.NoError(t, err)
+	show([]any{linkToken, url})
 
 	var errs []error
 	_, err = r.VerifyToken(ctx, token+"x")
 	errs = append(errs, err)
-	_, _, err = r.Login(ctx, c.ID, second+"x")
+	_, _, err = r.Login(ctx, c.ID, second.Reveal()+"x")
 	errs = append(errs, err)
-	_, err = r.ImportClient(ctx, "acme", full, authmgmt.NewClient{Name: "n", FullAccess: true}, second)
+	_, err = r.ImportClient(ctx, "acme", full, authmgmt.NewClient{Name: "n", FullAccess: true}, second.Reveal())
 	errs = append(errs, err)
 	_, err = r.ImportToken(ctx, "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true}, token)
 	errs = append(errs, err)
@@ -66,8 +100,17 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 	errs = append(errs, err)
 	_, err = r.InvitationByLink(ctx, link)
 	errs = append(errs, err)
+	_, err = r.Accept(ctx, linkToken.Reveal(), authmgmt.Person{Subject: "a"})
+	errs = append(errs, err)
+	granted = true
+	r.advance(time.Minute)
+	accepted, err := r.Accept(ctx, linkToken.Reveal(), authmgmt.Person{Subject: "a"})
+	require.NoError(t, err)
+	require.False(t, accepted.Reply.IsZero())
+	show(accepted)
 
 	var seen strings.Builder
+	seen.WriteString(results.String())
 	for _, err := range errs {
 		require.Error(t, err)
 		fmt.Fprintf(&seen, "%v %+v %#v\n", err, err, err)
@@ -89,11 +132,14 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 	fmt.Fprintf(&seen, "%+v %+v %s\n", clients, invitations, r.logs)
 	_, linkSecret, _ := strings.Cut(link, ".")
 	_, newLinkSecret, _ := strings.Cut(r.link(&resent), ".")
-	for _, secret := range []string{first, second, token, own, linkSecret, newLinkSecret, string([]byte(testKeyText)), hexText([]byte(testKeyText))} {
+	for _, secret := range []string{
+		first, second.Reveal(), token, own.Reveal(), otherSecret.Reveal(), accepted.Reply.Reveal(), linkSecret, newLinkSecret, string([]byte(testKeyText)), hexText([]byte(testKeyText)),
+	} {
 		for _, form := range encodings(secret) {
 			require.GreaterOrEqual(t, len(form), 24)
 			assert.False(t, strings.Contains(seen.String(), form), "%q", form)
 		}
+		assert.Empty(t, printed.Found(seen.String(), secret))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
 )
 
@@ -58,12 +59,13 @@ type Options struct {
 
 	// Deliver sends an invitation's link, after it was made or resent. The invitation stands even if that fails; then resend it. Nil sends
 	// nothing: whoever reads the invitation can pass the link on.
-	Deliver func(ctx context.Context, i Invitation, url string) error
+	Deliver func(ctx context.Context, i Invitation, url mortise.Secret) error
 
 	// Grant hands out what an accepted invitation gives: a membership, an account, a token. It runs at least once for each accepted
 	// invitation, until it returns without error: first while the person waits, later by Service.Run, never twice at the same time unless
-	// it overstays GrantTimeout. So it must be idempotent. Nil gives nothing.
-	Grant        func(ctx context.Context, a Acceptance) (reply string, err error)
+	// it overstays GrantTimeout. So it must be idempotent. The reply is for the person alone, and
+	// may be an access token; zero is none. Nil gives nothing.
+	Grant        func(ctx context.Context, a Acceptance) (reply mortise.Secret, err error)
 	GrantTimeout time.Duration // of one attempt: 30 s; at most 1 h
 	GrantRetry   time.Duration // the wait after a first failure, doubled with each further one, up to an hour: 5 s
 

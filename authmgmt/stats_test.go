@@ -17,7 +17,7 @@ import (
 // TestStats: what a service counts is what its clock says.
 func TestStats(t *testing.T) {
 	refused := errors.New("not today")
-	r := newRig(t, authmgmt.Options{Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "", refused }})
+	r := newRig(t, authmgmt.Options{Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) { return mortise.Secret{}, refused }})
 	ctx := t.Context()
 	c, secret := r.newClient(t)
 	r.login(t, c.ID, secret)

@@ -50,9 +50,9 @@ func TestTokenCache(t *testing.T) {
 	require.NoError(t, err)
 	r.refused(t, text)
 
-	short, _, err := r.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", Roles: roles("viewer"), Lifetime: 500 * time.Millisecond})
+	_, short, err := r.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", Roles: roles("viewer"), Lifetime: 500 * time.Millisecond})
 	require.NoError(t, err)
-	expect(short, "viewer")
+	expect(short.Reveal(), "viewer")
 	r.advance(500 * time.Millisecond)
-	r.refused(t, short)
+	r.refused(t, short.Reveal())
 }

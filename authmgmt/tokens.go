@@ -8,50 +8,52 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/secret"
 )
 
-// Login exchanges a client's ID and secret for an access token (RFC 6749 section 4.4), which cannot be had again. Wrong, ended and unknown
-// credentials are all [ErrInvalidClient].
-func (s *Service) Login(ctx context.Context, clientID, clientSecret string) (text string, t Token, err error) {
+// Login exchanges a client's ID and secret for an access token (RFC 6749 section 4.4). It
+// returns the token's record and the token itself, which cannot be had again. Wrong, ended
+// and unknown credentials are all [ErrInvalidClient].
+func (s *Service) Login(ctx context.Context, clientID, clientSecret string) (t Token, text mortise.Secret, err error) {
 	start := s.opts.Now()
-	text, t, e, err := s.login(ctx, clientID, clientSecret)
+	t, made, e, err := s.login(ctx, clientID, clientSecret)
 	kind := KindTokenIssued
 	if errors.Is(err, ErrInvalidClient) {
 		kind = KindLoginRefused
 	}
 	s.observeChange(ctx, start, t.Organization, kind, Caller{Actor: Actor(t.Subject)}, idText(t.ID), &e, err)
-	return text, t, err
+	return t, mortise.NewSecret(made), err
 }
 
-func (s *Service) login(ctx context.Context, clientID, clientSecret string) (string, Token, AuditEvent, error) {
+func (s *Service) login(ctx context.Context, clientID, clientSecret string) (Token, string, AuditEvent, error) {
 	if len(clientSecret) > secret.MaxLength {
-		return "", Token{}, AuditEvent{}, ErrInvalidClient
+		return Token{}, "", AuditEvent{}, ErrInvalidClient
 	}
 	digest := secret.Sum(clientSecret)
 	c, err := s.store.ClientBySecret(ctx, digest)
 	if errors.Is(err, ErrNotFound) {
-		return "", Token{}, AuditEvent{}, ErrInvalidClient
+		return Token{}, "", AuditEvent{}, ErrInvalidClient
 	}
 	if err != nil {
-		return "", Token{}, AuditEvent{}, unavailable("look up client", err)
+		return Token{}, "", AuditEvent{}, unavailable("look up client", err)
 	}
 	now := s.now()
 	kept, works := c.secret(digest, now)
 	if subtle.ConstantTimeCompare([]byte(c.ID), []byte(clientID)) != 1 || !works {
-		return "", Token{}, AuditEvent{}, ErrInvalidClient
+		return Token{}, "", AuditEvent{}, ErrInvalidClient
 	}
 	end := now.Add(s.opts.TokenLifetime)
 	if !kept.ExpiresAt.IsZero() && kept.ExpiresAt.Before(end) {
 		end = kept.ExpiresAt
 	}
-	text, t, e, err := s.createToken(ctx, Token{
+	t, text, e, err := s.createToken(ctx, Token{
 		Organization: c.Organization, Subject: "client:" + c.ID, Client: c.ID, Secret: digest, Roles: c.Roles, CreatedAt: now, ExpiresAt: end,
 	}, Caller{Actor: Actor("client:" + c.ID)}, "")
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDeleted) { // the secret ended meanwhile
 		err = ErrInvalidClient
 	}
-	return text, t, e, err
+	return t, text, e, err
 }
 
 // NewToken is what a token that stands for itself is made of.
@@ -71,15 +73,16 @@ type NewToken struct {
 const NoExpiry time.Duration = -1
 
 // IssueToken makes an access token that is no client's: for a person who accepted an
-// invitation, say. Its text cannot be had again. It has roles or full access, never both
-// nor neither, and the caller must cover them. It does not ask whether the organization
+// invitation, say. It returns the token's record and the token itself, which cannot be had
+// again. The token has roles or full access, never both nor neither, and the caller must
+// cover them. It does not ask whether the organization
 // has role-based access control. The errors are [*ValidationError], [ErrForbidden],
 // [ErrExists] and [ErrUnavailable].
-func (s *Service) IssueToken(ctx context.Context, org string, by Caller, n NewToken) (text string, t Token, err error) {
+func (s *Service) IssueToken(ctx context.Context, org string, by Caller, n NewToken) (t Token, text mortise.Secret, err error) {
 	start := s.opts.Now()
-	text, t, e, err := s.newToken(ctx, org, by, n, "")
+	t, made, e, err := s.newToken(ctx, org, by, n, "")
 	s.observeChange(ctx, start, org, KindTokenIssued, by, idText(t.ID), &e, err)
-	return text, t, err
+	return t, mortise.NewSecret(made), err
 }
 
 // ImportToken stores an access token that was made elsewhere, of 32 to 1024 bytes, of
@@ -94,13 +97,13 @@ func (s *Service) ImportToken(ctx context.Context, org string, by Caller, n NewT
 	var t Token
 	var e AuditEvent
 	if err == nil {
-		_, t, e, err = s.newToken(ctx, org, by, n, text)
+		t, _, e, err = s.newToken(ctx, org, by, n, text)
 	}
 	s.observeChange(ctx, start, org, KindTokenIssued, by, idText(t.ID), &e, err)
 	return t, err
 }
 
-func (s *Service) newToken(ctx context.Context, org string, by Caller, n NewToken, text string) (string, Token, AuditEvent, error) {
+func (s *Service) newToken(ctx context.Context, org string, by Caller, n NewToken, text string) (Token, string, AuditEvent, error) {
 	var p problems
 	p.name("organization", org)
 	p.name("subject", n.Subject)
@@ -112,10 +115,10 @@ func (s *Service) newToken(ctx context.Context, org string, by Caller, n NewToke
 		p.add("lifetime", "must be positive, 0 for the default, or NoExpiry for none")
 	}
 	if err := p.err(); err != nil {
-		return "", Token{}, AuditEvent{}, err
+		return Token{}, "", AuditEvent{}, err
 	}
 	if !by.Access.Covers(n.Roles) {
-		return "", Token{}, AuditEvent{}, ErrForbidden
+		return Token{}, "", AuditEvent{}, ErrForbidden
 	}
 	t := Token{ID: n.ID, Organization: org, Subject: n.Subject, Roles: unique(append([]Role(nil), n.Roles...)), CreatedAt: s.now()}
 	if n.Lifetime > 0 {
@@ -128,8 +131,8 @@ func (s *Service) newToken(ctx context.Context, org string, by Caller, n NewToke
 }
 
 // createToken fills in what a token needs, and stores it.
-func (s *Service) createToken(ctx context.Context, t Token, by Caller, text string) (string, Token, AuditEvent, error) {
-	fail := func(err error) (string, Token, AuditEvent, error) { return "", Token{}, AuditEvent{}, err }
+func (s *Service) createToken(ctx context.Context, t Token, by Caller, text string) (Token, string, AuditEvent, error) {
+	fail := func(err error) (Token, string, AuditEvent, error) { return Token{}, "", AuditEvent{}, err }
 	var err error
 	if text == "" {
 		if text, err = s.issue(s.opts.TokenPrefix); err != nil {
@@ -150,7 +153,7 @@ func (s *Service) createToken(ctx context.Context, t Token, by Caller, text stri
 	if err := s.store.CreateToken(ctx, t, e); err != nil {
 		return fail(unavailable("store token", err))
 	}
-	return text, t, e, nil
+	return t, text, e, nil
 }
 
 // Identity is what a valid access token says.

@@ -18,15 +18,15 @@ func (r *rig) newClient(t *testing.T, ids ...string) (authmgmt.Client, string) {
 	t.Helper()
 	c, secret, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: roles(ids...), FullAccess: len(ids) == 0})
 	require.NoError(t, err)
-	return c, secret
+	return c, secret.Reveal()
 }
 
 // login returns an access token.
 func (r *rig) login(t *testing.T, id, secret string) (string, authmgmt.Token) {
 	t.Helper()
-	text, token, err := r.Login(t.Context(), id, secret)
+	token, text, err := r.Login(t.Context(), id, secret)
 	require.NoError(t, err)
-	return text, token
+	return text.Reveal(), token
 }
 
 // refused asserts that a token is refused.
@@ -72,10 +72,10 @@ func TestLifetimeIsWhole(t *testing.T) {
 		return r.now()
 	}})
 	require.NoError(t, err)
-	_, token, err := s.Login(t.Context(), c.ID, secret)
+	token, _, err := s.Login(t.Context(), c.ID, secret)
 	require.NoError(t, err)
 	assert.Equal(t, time.Hour, token.ExpiresAt.Sub(token.CreatedAt))
-	_, token, err = s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", Lifetime: time.Minute, FullAccess: true})
+	token, _, err = s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", Lifetime: time.Minute, FullAccess: true})
 	require.NoError(t, err)
 	assert.Equal(t, time.Minute, token.ExpiresAt.Sub(token.CreatedAt))
 }
@@ -101,9 +101,9 @@ func TestLoginRefuses(t *testing.T) {
 		"the secret as an ID": {secret, c.ID},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text, token, err := r.Login(t.Context(), test.id, test.secret)
+			token, text, err := r.Login(t.Context(), test.id, test.secret)
 			assert.Equal(t, authmgmt.ErrInvalidClient, err)
-			assert.Empty(t, text)
+			assert.Empty(t, text.Reveal())
 			assert.Equal(t, authmgmt.Token{}, token)
 		})
 	}
@@ -167,18 +167,18 @@ func TestRotateSecret(t *testing.T) {
 		return err == nil
 	}
 	assert.True(t, works(first))
-	assert.True(t, works(second))
+	assert.True(t, works(second.Reveal()))
 	r.advance(time.Hour - time.Microsecond)
 	assert.True(t, works(first), "until the overlap is over")
 	r.advance(time.Microsecond)
 	assert.False(t, works(first))
-	assert.True(t, works(second))
+	assert.True(t, works(second.Reveal()))
 	r.refused(t, withFirst) // an hour is over
 
 	// A token does not outlive what is known of its secret.
 	_, _, err = r.RotateSecret(t.Context(), "acme", admin, c.ID, 10*time.Minute)
 	require.NoError(t, err)
-	short, kept := r.login(t, c.ID, second)
+	short, kept := r.login(t, c.ID, second.Reveal())
 	assert.Equal(t, kept.CreatedAt.Add(10*time.Minute), kept.ExpiresAt)
 	r.advance(10 * time.Minute)
 	r.refused(t, short)
@@ -188,28 +188,28 @@ func TestRotateSecret(t *testing.T) {
 	// At most two work at a time, and the one before never works longer than it did.
 	changed, third, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, 0)
 	require.NoError(t, err)
-	withSecond, _ := r.login(t, c.ID, second)
+	withSecond, _ := r.login(t, c.ID, second.Reveal())
 	assert.Len(t, changed.Secrets, 2)
 	assert.Equal(t, r.now().Truncate(time.Microsecond).Add(24*time.Hour), changed.Secrets[0].ExpiresAt)
 	_, fourth, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, 48*time.Hour)
 	require.NoError(t, err)
-	assert.False(t, works(second))
+	assert.False(t, works(second.Reveal()))
 	r.refused(t, withSecond)
-	assert.True(t, works(third))
-	assert.True(t, works(fourth))
+	assert.True(t, works(third.Reveal()))
+	assert.True(t, works(fourth.Reveal()))
 
 	// Less than none: at once.
-	withFourth, _ := r.login(t, c.ID, fourth)
+	withFourth, _ := r.login(t, c.ID, fourth.Reveal())
 	_, fifth, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, -1)
 	require.NoError(t, err)
-	assert.False(t, works(third))
-	assert.False(t, works(fourth))
-	assert.True(t, works(fifth))
+	assert.False(t, works(third.Reveal()))
+	assert.False(t, works(fourth.Reveal()))
+	assert.True(t, works(fifth.Reveal()))
 	r.refused(t, withFourth)
 
 	_, text, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, authmgmt.MaxSecretOverlap+1)
 	assert.Equal(t, []string{"overlap"}, fieldsOf(t, err))
-	assert.Empty(t, text)
+	assert.Empty(t, text.Reveal())
 	for _, org := range []string{"acme", "globex"} {
 		_, _, err = r.RotateSecret(t.Context(), org, full, "unknown", 0)
 		assert.ErrorIs(t, err, authmgmt.ErrNotFound)
@@ -222,7 +222,7 @@ func TestRevokeSecret(t *testing.T) {
 	withFirst, _ := r.login(t, c.ID, first)
 	changed, second, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, time.Hour)
 	require.NoError(t, err)
-	withSecond, _ := r.login(t, c.ID, second)
+	withSecond, _ := r.login(t, c.ID, second.Reveal())
 	assert.ErrorIs(t, r.RevokeSecret(t.Context(), "acme", admin, c.ID, uuid.New()), authmgmt.ErrNotFound)
 	assert.ErrorIs(t, r.RevokeSecret(t.Context(), "globex", admin, c.ID, changed.Secrets[0].ID), authmgmt.ErrNotFound)
 	require.NoError(t, r.RevokeSecret(t.Context(), "acme", admin, c.ID, changed.Secrets[0].ID))
@@ -237,20 +237,20 @@ func TestRevokeSecret(t *testing.T) {
 	r.refused(t, withSecond)
 	_, third, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, time.Hour)
 	require.NoError(t, err)
-	r.login(t, c.ID, third)
+	r.login(t, c.ID, third.Reveal())
 }
 
 func TestTokensThatStandForThemselves(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
-	text, token, err := r.IssueToken(t.Context(), "acme", admin, authmgmt.NewToken{Subject: "ada", Roles: roles("viewer", "viewer"), Lifetime: time.Minute})
+	token, text, err := r.IssueToken(t.Context(), "acme", admin, authmgmt.NewToken{Subject: "ada", Roles: roles("viewer", "viewer"), Lifetime: time.Minute})
 	require.NoError(t, err)
-	id, err := r.VerifyToken(t.Context(), text)
+	id, err := r.VerifyToken(t.Context(), text.Reveal())
 	require.NoError(t, err)
 	assert.Equal(t, "ada", id.Subject)
 	assert.Empty(t, id.Client)
 	assert.Equal(t, roles("viewer"), id.Access.Roles())
 	r.advance(time.Minute)
-	r.refused(t, text)
+	r.refused(t, text.Reveal())
 
 	const imported = "at-0123456789abcdef0123456789abcdef"
 	first, err := r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops", FullAccess: true, Lifetime: authmgmt.NoExpiry}, imported)

@@ -83,7 +83,7 @@ func (p *acceptPage) accept(c *call) response {
 	return p.page(http.StatusOK, acceptView{
 		Title:      "The invitation is accepted",
 		Text:       []string{"You have accepted the invitation. Its link cannot be used again."},
-		Invitation: &done.Invitation, Reply: done.Reply,
+		Invitation: &done.Invitation, Reply: done.Reply.Reveal(),
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
@@ -75,9 +76,9 @@ func words(page string) string {
 
 func TestAcceptPage(t *testing.T) {
 	granted := make(chan authmgmt.Acceptance, 1)
-	r := newAuthRig(t, nil, &authmgmt.Options{Grant: func(_ context.Context, a authmgmt.Acceptance) (string, error) {
+	r := newAuthRig(t, nil, &authmgmt.Options{Grant: func(_ context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
 		granted <- a
-		return "at-shown-once <&>", nil
+		return mortise.NewSecret("at-shown-once <&>"), nil
 	}})
 	i := r.invitation("acme", "i1", authmgmt.Role{ID: "editor"}, authmgmt.Role{ID: "viewer", Resource: "dataset"}, viewerOf("d1"))
 	link := acceptPath + r.link(&i)
@@ -155,7 +156,9 @@ func TestAcceptPageFailures(t *testing.T) {
 	var admit, grant error
 	r := newAuthRig(t, nil, &authmgmt.Options{
 		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Person) error { return admit },
-		Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "the reply", grant },
+		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
+			return mortise.NewSecret("the reply"), grant
+		},
 	})
 	i := r.invitation("acme", "i1", authmgmt.Role{ID: "viewer"})
 	link := acceptPath + r.link(&i)
@@ -192,11 +195,11 @@ func TestAcceptPageFailures(t *testing.T) {
 func TestAcceptedOnce(t *testing.T) {
 	var mu sync.Mutex
 	grants := 0
-	r := newAuthRig(t, nil, &authmgmt.Options{Grant: func(context.Context, authmgmt.Acceptance) (string, error) {
+	r := newAuthRig(t, nil, &authmgmt.Options{Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		grants++
-		return "the reply", nil
+		return mortise.NewSecret("the reply"), nil
 	}})
 	i := r.invitation("acme", "i1")
 	address := r.server.URL + acceptPath + r.link(&i)
@@ -237,7 +240,9 @@ func TestAcceptPageShowsTextAsText(t *testing.T) {
 	require.NoError(t, err)
 	r := newAuthRig(t, nil, &authmgmt.Options{
 		Catalogue: catalogue,
-		Grant:     func(context.Context, authmgmt.Acceptance) (string, error) { return hostile, nil },
+		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
+			return mortise.NewSecret(hostile), nil
+		},
 	})
 	i, err := r.service.ImportInvitation(t.Context(), hostile, root, authmgmt.NewInvitation{
 		ID: hostile, Inviter: hostile, Name: hostile, Email: "a'&@{{.}}", // it takes no <, > and ", and nothing invisible

@@ -297,9 +297,9 @@ func TestNobodyWidensAnybody(t *testing.T) {
 				id := fmt.Sprintf("%s-%d", target, n)
 				secret := r.client("acme", id, had...)
 				if target == "self" { // the caller is the client that is changed
-					token, _, err := r.service.Login(t.Context(), id, secret)
+					_, token, err := r.service.Login(t.Context(), id, secret)
 					require.NoError(t, err)
-					r.tokens["self"] = token
+					r.tokens["self"] = token.Reveal()
 				}
 				as := caller
 				if target == "self" {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -22,7 +23,7 @@ func (a *authMgmtAdapter) updateClient(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return response{status: http.StatusOK, body: mustJSON(NewClientCredentials(updated, ""))}
+	return response{status: http.StatusOK, body: mustJSON(NewClientCredentials(updated, mortise.Secret{}))}
 }
 
 func (a *authMgmtAdapter) clientUpdate(body *object) authmgmt.ClientUpdate {
@@ -69,7 +70,7 @@ func (a *authMgmtAdapter) listClients(c *call) response {
 	}
 	list := listBody[ClientCredentials]{Data: make([]ClientCredentials, len(page.Clients)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
 	for i, client := range page.Clients {
-		list.Data[i] = NewClientCredentials(client, "")
+		list.Data[i] = NewClientCredentials(client, mortise.Secret{})
 	}
 	return response{status: http.StatusOK, body: mustJSON(list)}
 }
@@ -84,7 +85,7 @@ func (a *authMgmtAdapter) getClient(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return response{status: http.StatusOK, body: mustJSON(NewClientCredentials(client, ""))}
+	return response{status: http.StatusOK, body: mustJSON(NewClientCredentials(client, mortise.Secret{}))}
 }
 
 func (a *authMgmtAdapter) deleteClient(c *call) response {

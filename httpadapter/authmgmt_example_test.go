@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -44,7 +45,7 @@ func ExampleNewAuthMgmt() {
 	}
 
 	r := httptest.NewRequest(http.MethodPost, "/api/v0/login", nil)
-	r.SetBasicAuth(url.QueryEscape(client.ID), url.QueryEscape(secret))
+	r.SetBasicAuth(url.QueryEscape(client.ID), url.QueryEscape(secret.Reveal()))
 	w := send(r.Method, r.URL.Path, "application/x-www-form-urlencoded", r.Header.Get("Authorization"), "grant_type=client_credentials")
 	var token struct {
 		Text string `json:"access_token"`
@@ -76,12 +77,12 @@ func ExampleNewAuthMgmt_acceptPage() {
 	service, err = authmgmt.New(db.AuthMgmt(), &authmgmt.Options{
 		AcceptURL:     "https://api.example.com" + httpadapter.AcceptPath,
 		InvitationKey: key,
-		Grant: func(ctx context.Context, a authmgmt.Acceptance) (string, error) {
+		Grant: func(ctx context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
 			if !a.Attended {
-				return "", authmgmt.ErrUnattended // nobody would see the token
+				return mortise.Secret{}, authmgmt.ErrUnattended // nobody would see the token
 			}
 			by := authmgmt.Caller{Actor: "invitation", Access: service.Catalogue().Access(a.Invitation.Roles...)}
-			text, _, err := service.IssueToken(ctx, a.Invitation.Organization, by,
+			_, text, err := service.IssueToken(ctx, a.Invitation.Organization, by,
 				authmgmt.NewToken{Subject: a.Invitation.AcceptedBy, Roles: a.Invitation.Roles, FullAccess: a.Invitation.FullAccess()})
 			return text, err
 		},
@@ -106,7 +107,7 @@ func ExampleNewAuthMgmt_acceptPage() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	path := strings.TrimPrefix(url, "https://api.example.com")
+	path := strings.TrimPrefix(url.Reveal(), "https://api.example.com")
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPost} {
 		w := httptest.NewRecorder()
 		pages.ServeHTTP(w, httptest.NewRequest(method, path, nil))

@@ -65,9 +65,9 @@ func TestZeroAccessMayDoNothing(t *testing.T) {
 func TestAccessTokens(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	secret := r.client("acme", "c1", authmgmt.Role{ID: "admin"})
-	token, _, err := r.service.Login(t.Context(), "c1", secret)
+	_, token, err := r.service.Login(t.Context(), "c1", secret)
 	require.NoError(t, err)
-	r.tokens["c1"] = token
+	r.tokens["c1"] = token.Reveal()
 	require.Equal(t, http.StatusOK, r.as("c1", "GET", clients, "").Code)
 	r.as("full", "PUT", clients+"/c1", `{"roles":[{"role_id":"viewer"}]}`)
 	requireDetail(t, r.as("c1", "GET", clients, ""), http.StatusForbidden) // at once

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -35,7 +36,7 @@ func (a *authMgmtAdapter) showInvitation(c *call, status int, i *authmgmt.Invita
 // invitation is the wire form that the caller may see: whoever has the link can take the roles.
 func (a *authMgmtAdapter) invitation(c *call, i *authmgmt.Invitation) (UserInvitation, error) {
 	if !c.principal.Access.Covers(i.Roles) || a.service.AcceptURL() == "" {
-		return NewUserInvitation(*i, ""), nil
+		return NewUserInvitation(*i, mortise.Secret{}), nil
 	}
 	url, err := a.service.URL(c.r.Context(), i)
 	return NewUserInvitation(*i, url), err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -34,18 +35,18 @@ func (a *authMgmtAdapter) login(c *call) response {
 	if wrong != nil {
 		return *c.refuse(*wrong)
 	}
-	var text string
+	var text mortise.Secret
 	var token authmgmt.Token
 	var err error
 	for _, one := range given {
-		if text, token, err = a.service.Login(c.r.Context(), one.id, one.secret); !errors.Is(err, authmgmt.ErrInvalidClient) {
+		if token, text, err = a.service.Login(c.r.Context(), one.id, one.secret); !errors.Is(err, authmgmt.ErrInvalidClient) {
 			break
 		}
 	}
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	body := tokenBody{AccessToken: text, TokenType: "Bearer", ExpiresIn: int64(token.ExpiresAt.Sub(token.CreatedAt) / time.Second)}
+	body := tokenBody{AccessToken: text.Reveal(), TokenType: "Bearer", ExpiresIn: int64(token.ExpiresAt.Sub(token.CreatedAt) / time.Second)}
 	return response{status: http.StatusOK, body: mustJSON(body), header: tokenHeader}
 }
 

@@ -237,10 +237,11 @@ func newAuthRig(t *testing.T, opts *httpadapter.AuthMgmtOptions, service *authmg
 		if name == "rival" {
 			org = "rival"
 		}
-		r.tokens[name], _, err = r.service.IssueToken(t.Context(), org, root, authmgmt.NewToken{
+		_, token, err := r.service.IssueToken(t.Context(), org, root, authmgmt.NewToken{
 			Subject: "person:" + name, Roles: roles, FullAccess: len(roles) == 0, Lifetime: authmgmt.NoExpiry,
 		})
 		require.NoError(t, err)
+		r.tokens[name] = token.Reveal()
 	}
 	if opts == nil {
 		all := everyAuthOption
@@ -267,7 +268,7 @@ func (r *authRig) link(i *authmgmt.Invitation) string {
 	r.t.Helper()
 	token, err := r.service.LinkToken(r.t.Context(), i)
 	require.NoError(r.t, err)
-	return token
+	return token.Reveal()
 }
 
 // url returns an invitation's link.
@@ -336,13 +337,13 @@ func (r *authRig) invitation(org, id string, roles ...authmgmt.Role) authmgmt.In
 }
 
 // token makes an access token that stands for itself, with an ID by name: see tokenID.
-func (r *authRig) token(org, name string, roles ...authmgmt.Role) (text string) {
+func (r *authRig) token(org, name string, roles ...authmgmt.Role) string {
 	r.t.Helper()
-	text, _, err := r.service.IssueToken(r.t.Context(), org, root, authmgmt.NewToken{
+	_, text, err := r.service.IssueToken(r.t.Context(), org, root, authmgmt.NewToken{
 		ID: tokenID(name), Subject: name + "@example.com", Roles: roles, FullAccess: len(roles) == 0,
 	})
 	require.NoError(r.t, err)
-	return text
+	return text.Reveal()
 }
 
 // tokenID is the ID of the token with a name.

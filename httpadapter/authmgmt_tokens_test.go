@@ -54,7 +54,7 @@ func TestListTokensOfClients(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	secret := r.client("acme", "c1", authmgmt.Role{ID: "viewer"})
 	r.advance(time.Second)
-	_, token, err := r.service.Login(t.Context(), "c1", secret)
+	token, _, err := r.service.Login(t.Context(), "c1", secret)
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, r.as("full", "PUT", clients+"/c1", `{"roles":[{"role_id":"editor"}]}`).Code)
 	list := r.as("full", "GET", issued+"?limit=1", "").Body.String()

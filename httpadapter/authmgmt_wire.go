@@ -1,6 +1,9 @@
 package httpadapter
 
-import "github.com/seed-6363c74e/mortise/authmgmt"
+import (
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+)
 
 // RoleAssignment is a role assignment as it goes over the wire: always all three fields.
 type RoleAssignment struct {
@@ -40,16 +43,18 @@ type Invitee struct {
 	Roles []RoleAssignment `json:"roles"` // none: full access
 }
 
-// NewClientCredentials returns the wire form of a client. The secret is "" unless it was made just now.
-func NewClientCredentials(c authmgmt.Client, secret string) ClientCredentials {
-	return ClientCredentials{ID: c.ID, Secret: secret, Name: c.Name, Roles: roleAssignments(c.Roles)}
+// NewClientCredentials returns the wire form of a client. The secret is zero unless it was
+// made just now. The wire form reveals it.
+func NewClientCredentials(c authmgmt.Client, secret mortise.Secret) ClientCredentials {
+	return ClientCredentials{ID: c.ID, Secret: secret.Reveal(), Name: c.Name, Roles: roleAssignments(c.Roles)}
 }
 
-// NewUserInvitation returns the wire form of an invitation. The url is "" if its reader must not have the link.
-func NewUserInvitation(i authmgmt.Invitation, url string) UserInvitation {
+// NewUserInvitation returns the wire form of an invitation. The url is zero if its reader
+// must not have the link. The wire form reveals it.
+func NewUserInvitation(i authmgmt.Invitation, url mortise.Secret) UserInvitation {
 	roles := roleAssignments(i.Roles)
 	return UserInvitation{
-		ID: i.ID, Inviter: Inviter{i.Inviter}, Invitee: Invitee{i.Email, i.Name, roles}, URL: url,
+		ID: i.ID, Inviter: Inviter{i.Inviter}, Invitee: Invitee{i.Email, i.Name, roles}, URL: url.Reveal(),
 		CreatedAt: Timestamp(i.CreatedAt), ExpiresAt: Timestamp(i.ExpiresAt), Roles: roles,
 	}
 }

@@ -100,13 +100,13 @@ func ExampleFirstOf() {
 	fmt.Println("yesterday's editor:", submit(key.issue(claims{"grace", "acme", "editor", past})))
 
 	operator := authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
-	machine, _, err := credentials.IssueToken(ctx, "acme", operator, authmgmt.NewToken{
+	_, machine, err := credentials.IssueToken(ctx, "acme", operator, authmgmt.NewToken{
 		Subject: "ci", Roles: []authmgmt.Role{{ID: "editor"}},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println("a machine:", submit(machine))
+	fmt.Println("a machine:", submit(machine.Reveal()))
 	fmt.Println("anybody:", submit("a guess"))
 	// Output:
 	// an editor: 202

@@ -98,19 +98,19 @@ func TestFirstOfWithAStoreThatIsAway(t *testing.T) {
 		h.ServeHTTP(w, req)
 		return w.Code
 	}
-	machine, _, err := credentials.service.IssueToken(t.Context(), "acme",
+	_, machine, err := credentials.service.IssueToken(t.Context(), "acme",
 		authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()},
 		authmgmt.NewToken{Subject: "ci", Roles: []authmgmt.Role{{ID: "viewer"}}})
 	require.NoError(t, err)
 	require.Equal(t, 200, ask(r.key))
-	require.Equal(t, 200, ask(machine))
+	require.Equal(t, 200, ask(machine.Reveal()))
 	credentials.faults("TokenByDigest")
 	require.Equal(t, 200, ask(r.key), "the first knows it")
-	require.Equal(t, 503, ask(machine))
+	require.Equal(t, 503, ask(machine.Reveal()))
 	credentials.faults()
 	r.store.keyErr = errors.New("connection refused")
 	require.Equal(t, 503, ask(r.key))
-	require.Equal(t, 503, ask(machine), "it may have been a key")
+	require.Equal(t, 503, ask(machine.Reveal()), "it may have been a key")
 }
 
 // What has nobody to ask is refused at the start, and asks nobody later.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -18,12 +19,12 @@ func ExampleNew() {
 
 	away := true
 	f := authmgmttest.New(t, &authmgmttest.Options{Service: authmgmt.Options{
-		Grant: func(_ context.Context, a authmgmt.Acceptance) (string, error) {
+		Grant: func(_ context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
 			if away {
-				return "", errors.New("the directory is away")
+				return mortise.Secret{}, errors.New("the directory is away")
 			}
 			fmt.Println(a.Invitation.Email, "is a member, by attempt", a.Attempt)
-			return "", nil
+			return mortise.Secret{}, nil
 		},
 	}})
 	ctx := context.Background()
@@ -37,7 +38,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	_, err = f.Accept(ctx, path.Base(url), authmgmt.Person{Subject: "user:ann"})
+	_, err = f.Accept(ctx, path.Base(url.Reveal()), authmgmt.Person{Subject: "user:ann"})
 	fmt.Println(errors.Is(err, authmgmt.ErrGrantPending))
 
 	fmt.Println(f.Drain(ctx), "granted") // too early
@@ -67,17 +68,17 @@ func ExampleFake_Break() {
 	if err != nil {
 		panic(err)
 	}
-	token, _, err := f.Login(ctx, "build", secret)
+	_, token, err := f.Login(ctx, "build", secret.Reveal())
 	if err != nil {
 		panic(err)
 	}
 
 	heal := f.Break(authmgmttest.TokensPart)
-	_, err = f.VerifyToken(ctx, token)
+	_, err = f.VerifyToken(ctx, token.Reveal())
 	fmt.Println(errors.Is(err, authmgmt.ErrUnavailable), errors.Is(err, authmgmt.ErrInvalidToken))
 
 	heal()
-	who, err := f.VerifyToken(ctx, token)
+	who, err := f.VerifyToken(ctx, token.Reveal())
 	fmt.Println(who.Subject, err)
 	// Output:
 	// true false

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 )
@@ -48,7 +49,7 @@ func TestFake(t *testing.T) {
 // TestEventsAreInOrder: what happened at one time is shown as it happened.
 func TestEventsAreInOrder(t *testing.T) {
 	f := authmgmttest.New(t, &authmgmttest.Options{Service: authmgmt.Options{
-		Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "", nil },
+		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) { return mortise.Secret{}, nil },
 	}})
 	for range 20 {
 		n := annInvited()
@@ -68,7 +69,7 @@ func link(t *testing.T, f *authmgmttest.Fake, i *authmgmt.Invitation) string {
 	t.Helper()
 	token, err := f.LinkToken(t.Context(), i)
 	require.NoError(t, err)
-	return token
+	return token.Reveal()
 }
 
 func TestFakeKeepsTheHostsSettings(t *testing.T) {
@@ -84,7 +85,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	})
 	_, secret, err := f.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "a", FullAccess: true})
 	require.NoError(t, err)
-	assert.Contains(t, secret, "own-")
+	assert.Contains(t, secret.Reveal(), "own-")
 	viewer := authmgmt.NewClient{Name: "b", Roles: []authmgmt.Role{{ID: "viewer"}}}
 	_, _, err = f.CreateClient(t.Context(), "acme", full, viewer)
 	require.ErrorIs(t, err, authmgmt.ErrRBACDisabled)
@@ -95,7 +96,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	require.NoError(t, err)
 	url, err := f.URL(t.Context(), &i)
 	require.NoError(t, err)
-	assert.Contains(t, url, "https://own.example.com/")
+	assert.Contains(t, url.Reveal(), "https://own.example.com/")
 	assert.NotEqual(t, link(t, authmgmttest.New(t, nil), &i), link(t, f, &i), "the key is the host's")
 	assert.Equal(t, len(f.Observations()), heard)
 }
@@ -104,11 +105,11 @@ func TestBreak(t *testing.T) {
 	f := authmgmttest.New(t, &authmgmttest.Options{Directory: true})
 	_, secret, err := f.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{ID: "build", Name: "a", FullAccess: true})
 	require.NoError(t, err)
-	token, _, err := f.Login(t.Context(), "build", secret)
+	_, token, err := f.Login(t.Context(), "build", secret.Reveal())
 	require.NoError(t, err)
 	calls := map[authmgmttest.Part]func() error{
 		authmgmttest.ClientsPart: func() error { _, err := f.Client(t.Context(), "acme", "build"); return err },
-		authmgmttest.TokensPart:  func() error { _, err := f.VerifyToken(t.Context(), token); return err },
+		authmgmttest.TokensPart:  func() error { _, err := f.VerifyToken(t.Context(), token.Reveal()); return err },
 		authmgmttest.InvitationsPart: func() error {
 			_, err := f.ListInvitations(t.Context(), "acme", authmgmt.Paging{})
 			return err
@@ -154,11 +155,11 @@ func TestBreak(t *testing.T) {
 func TestDrain(t *testing.T) {
 	var fail error
 	f := authmgmttest.New(t, &authmgmttest.Options{Service: authmgmt.Options{
-		Grant: func(_ context.Context, a authmgmt.Acceptance) (string, error) {
+		Grant: func(_ context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
 			if a.Attended {
-				return "", errors.New("later")
+				return mortise.Secret{}, errors.New("later")
 			}
-			return "", fail
+			return mortise.Secret{}, fail
 		},
 	}})
 	const n = 250 // more than one turn looks at

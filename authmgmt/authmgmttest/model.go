@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
@@ -73,8 +74,8 @@ func newRun(t *testing.T, h Harness, seed uint64) *run {
 	}
 	r.service, err = authmgmt.New(r.backend.Store, &authmgmt.Options{
 		Directory: r.backend.Organizations, AcceptURL: "https://app.example.com/join/", InvitationKey: key, InvitationLifetime: invitationLifetime,
-		Grant: func(_ context.Context, a authmgmt.Acceptance) (string, error) {
-			return "", scripted(&a.Invitation, a.Attempt)
+		Grant: func(_ context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
+			return mortise.Secret{}, scripted(&a.Invitation, a.Attempt)
 		},
 		GrantTimeout: grantTimeout, GrantRetry: grantRetry, TokenLifetime: tokenLifetime, SecretOverlap: secretOverlap,
 		Now: r.clock.Now, Rand: rand.NewChaCha8(bytes), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),

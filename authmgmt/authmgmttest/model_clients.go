@@ -93,8 +93,8 @@ func (r *run) createClient() {
 	n.FullAccess = r.fullAccess(n.Roles)
 	r.say("%s: %s creates client %q with %v", org, by.name, n.ID, n.Roles)
 	c, text, err := r.service.CreateClient(r.t.Context(), org, r.as(by), n)
-	if r.sameError(r.model.createClient(org, by, n, text, false), err) {
-		r.addClient(org, by, n, text, &c)
+	if r.sameError(r.model.createClient(org, by, n, text.Reveal(), false), err) {
+		r.addClient(org, by, n, text.Reveal(), &c)
 	}
 }
 
@@ -177,7 +177,7 @@ func (r *run) rotateSecret() {
 		}
 		kept = append(kept, last)
 	}
-	c.secrets = append(kept, &modelSecret{text: text, id: got.Secrets[len(got.Secrets)-1].ID.String(), created: m.now})
+	c.secrets = append(kept, &modelSecret{text: text.Reveal(), id: got.Secrets[len(got.Secrets)-1].ID.String(), created: m.now})
 	c.updated = m.now
 	m.event(org, authmgmt.KindSecretRotated, by.name, id)
 	r.same("the client with a new secret", c.show(), showClient(&got))

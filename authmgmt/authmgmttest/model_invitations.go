@@ -81,7 +81,7 @@ func (r *run) addInvitation(org string, by *caller, n authmgmt.NewInvitation, go
 func (r *run) link(i *authmgmt.Invitation) string {
 	token, err := r.service.LinkToken(r.t.Context(), i)
 	r.sameError(nil, err)
-	return token
+	return token.Reveal()
 }
 
 func (r *run) resend() {

@@ -36,7 +36,7 @@ func (r *run) login() {
 		}
 	}
 	r.say("client %q logs in (with one of %d secrets)", id, len(secrets))
-	got, token, err := r.service.Login(r.t.Context(), id, text)
+	token, got, err := r.service.Login(r.t.Context(), id, text)
 	if client == nil {
 		r.sameError(authmgmt.ErrInvalidClient, err)
 		return
@@ -45,7 +45,7 @@ func (r *run) login() {
 		return
 	}
 	k := &modelToken{
-		text: got, id: token.ID.String(), org: client.org, subject: "client:" + client.id, client: client, secret: secret,
+		text: got.Reveal(), id: token.ID.String(), org: client.org, subject: "client:" + client.id, client: client, secret: secret,
 		created: m.now, expires: m.now.Add(tokenLifetime),
 	}
 	if !secret.expires.IsZero() && secret.expires.Before(k.expires) {
@@ -112,9 +112,9 @@ func (r *run) newToken() authmgmt.NewToken {
 func (r *run) issueToken() {
 	org, by, n := r.org(), r.caller(), r.newToken()
 	r.say("%s: %s issues a token %v for %s with %v for %v", org, by.name, n.ID, n.Subject, n.Roles, n.Lifetime)
-	text, token, err := r.service.IssueToken(r.t.Context(), org, r.as(by), n)
-	if r.sameError(r.model.mayAddToken(by, n, text), err) {
-		r.addToken(org, by, n, text, &token)
+	token, text, err := r.service.IssueToken(r.t.Context(), org, r.as(by), n)
+	if r.sameError(r.model.mayAddToken(by, n, text.Reveal()), err) {
+		r.addToken(org, by, n, text.Reveal(), &token)
 	}
 }
 

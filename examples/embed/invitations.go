@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -83,7 +84,7 @@ func join(service *authmgmt.Service) http.HandlerFunc {
 		case err != nil:
 			http.Error(w, "try again in a moment", http.StatusServiceUnavailable)
 		default:
-			_, _ = w.Write([]byte(accepted.Reply))
+			_, _ = w.Write([]byte(accepted.Reply.Reveal()))
 		}
 	}
 }
@@ -103,12 +104,12 @@ type members struct {
 }
 
 // grant makes the invitee a member. It may run twice, which changes nothing.
-func (m *members) grant(_ context.Context, a authmgmt.Acceptance) (string, error) {
+func (m *members) grant(_ context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.rows == nil {
 		m.rows = make(map[[2]string][]authmgmt.Role)
 	}
 	m.rows[[2]string{a.Invitation.Organization, a.Invitation.AcceptedBy}] = a.Invitation.Roles
-	return "welcome to " + a.Invitation.Organization, nil
+	return mortise.NewSecret("welcome to " + a.Invitation.Organization), nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
@@ -78,9 +79,9 @@ const tokenLifetime = 90 * 24 * time.Hour
 // stored, though nobody was told so.
 type tokenGrants struct{ service *authmgmt.Service }
 
-func (g *tokenGrants) grant(ctx context.Context, a authmgmt.Acceptance) (string, error) {
+func (g *tokenGrants) grant(ctx context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
 	if !a.Attended {
-		return "", authmgmt.ErrUnattended
+		return mortise.Secret{}, authmgmt.ErrUnattended
 	}
 	i := &a.Invitation
 	// What the invitation gives was covered by whoever made it.
@@ -88,10 +89,10 @@ func (g *tokenGrants) grant(ctx context.Context, a authmgmt.Acceptance) (string,
 	for attempt := 1; attempt < a.Attempt; attempt++ {
 		err := g.service.RevokeToken(ctx, i.Organization, by, grantedToken(i, attempt))
 		if err != nil && !errors.Is(err, authmgmt.ErrNotFound) {
-			return "", err
+			return mortise.Secret{}, err
 		}
 	}
-	text, _, err := g.service.IssueToken(ctx, i.Organization, by, authmgmt.NewToken{
+	_, text, err := g.service.IssueToken(ctx, i.Organization, by, authmgmt.NewToken{
 		ID: grantedToken(i, a.Attempt), Subject: i.Email, Roles: i.Roles, FullAccess: i.FullAccess(), Lifetime: tokenLifetime,
 	})
 	return text, err

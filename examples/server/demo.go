@@ -112,12 +112,12 @@ func startDemo(ctx context.Context, stdout io.Writer, s *services, place demoPla
 	if err != nil {
 		return fmt.Errorf("issue the demo's API key: %w", err)
 	}
-	token, record, err := s.authmgmt.service.IssueToken(ctx, demoOrganization, provisioner, authmgmt.NewToken{
+	record, token, err := s.authmgmt.service.IssueToken(ctx, demoOrganization, provisioner, authmgmt.NewToken{
 		Subject: demoSubject, FullAccess: true, Lifetime: tokenLifetime,
 	})
 	if err != nil {
 		return fmt.Errorf("issue the demo's access token: %w", err)
 	}
 	id := record.ID.String()
-	return demoText.Execute(stdout, demoPage{place, key.Reveal(), token, id[len(id)-8:]})
+	return demoText.Execute(stdout, demoPage{place, key.Reveal(), token.Reveal(), id[len(id)-8:]})
 }

@@ -26,19 +26,19 @@ func TestDemoTokens(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, service := t.Context(), demo.authmgmt.service
-		text, record, err := service.IssueToken(ctx, demoOrganization, provisioner, authmgmt.NewToken{Subject: demoSubject, FullAccess: true})
+		record, text, err := service.IssueToken(ctx, demoOrganization, provisioner, authmgmt.NewToken{Subject: demoSubject, FullAccess: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		login, _, err := service.Login(ctx, "c1", docSecret)
+		_, login, err := service.Login(ctx, "c1", docSecret)
 		if err != nil {
 			t.Fatal(err)
 		}
-		person, _, err := service.IssueToken(ctx, demoOrganization, provisioner, authmgmt.NewToken{Subject: "alan@example.com", FullAccess: true})
+		_, person, err := service.IssueToken(ctx, demoOrganization, provisioner, authmgmt.NewToken{Subject: "alan@example.com", FullAccess: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		tokens := []string{text, docToken, login, person}
+		tokens := []string{text.Reveal(), docToken, login.Reveal(), person.Reveal()}
 		for _, token := range tokens {
 			if identity, err := service.VerifyToken(ctx, token); err != nil || identity.Organization != demoOrganization || !identity.Access.Full() {
 				t.Errorf("%+v, %v", identity, err)

@@ -123,7 +123,7 @@ func TestProvisioningRefusesForeignCredentials(t *testing.T) {
 		if err := apply(t, s, orgDocument("acme", true, "[]", "[]")); err != nil {
 			t.Fatal(err)
 		}
-		text, _, err := s.authmgmt.service.Login(t.Context(), "c1", docSecret)
+		_, text, err := s.authmgmt.service.Login(t.Context(), "c1", docSecret)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,13 +135,13 @@ func TestProvisioningRefusesForeignCredentials(t *testing.T) {
 				"line 2, column 27: organizations[1].clients[0]: the secret of this client belongs to another organization"},
 			"secret of another client": {`{"id":"acme","clients":[{"client_id":"c2","client_secret":"` + docSecret + `","name":"x"}]}`,
 				"line 2, column 27: organizations[1].clients[0]: the secret of this client belongs to another client"},
-			"token of a client": {`{"id":"acme","access_tokens":[{"token":"` + text + `","subject":"x"}]}`,
+			"token of a client": {`{"id":"acme","access_tokens":[{"token":"` + text.Reveal() + `","subject":"x"}]}`,
 				"line 2, column 33: organizations[1].access_tokens[0]: this access token was issued to a client"},
 			"token that is a secret": {`{"id":"acme","access_tokens":[{"token":"` + docSecret + `","subject":"x"}]}`,
 				"line 2, column 33: organizations[1].access_tokens[0]: this access token is the secret of a client"},
 			"secret that is a token": {`{"id":"acme","clients":[{"client_id":"c2","client_secret":"` + docToken + `","name":"x"}]}`,
 				"line 2, column 27: organizations[1].clients[0]: the secret of this client is an access token"},
-			"secret that is a client's token": {`{"id":"acme","clients":[{"client_id":"c1","client_secret":"` + text + `","name":"x"}]}`,
+			"secret that is a client's token": {`{"id":"acme","clients":[{"client_id":"c1","client_secret":"` + text.Reveal() + `","name":"x"}]}`,
 				"line 2, column 27: organizations[1].clients[0]: the secret of this client is an access token"},
 		} {
 			err := apply(t, s, `{"organizations":[{"id":"first","rbac_enabled":true,"setup_complete":true},`+"\n  "+test.text+`]}`)
@@ -149,7 +149,7 @@ func TestProvisioningRefusesForeignCredentials(t *testing.T) {
 			if !errors.As(err, &usage) || err.Error() != "-config: acme.json: "+test.want {
 				t.Errorf("%s: got %v", name, err)
 			}
-			for _, told := range []string{docToken, docSecret, text} {
+			for _, told := range []string{docToken, docSecret, text.Reveal()} {
 				if strings.Contains(fmt.Sprint(err), told) {
 					t.Errorf("%s: the error repeats a secret: %v", name, err)
 				}

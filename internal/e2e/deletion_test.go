@@ -166,8 +166,9 @@ func TestDeletedForWarmServer(t *testing.T) {
 	by := authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
 	texts := make(map[string]string)
 	for _, org := range []string{"acme", "globex"} {
-		texts[org], _, err = other.IssueToken(t.Context(), org, by, authmgmt.NewToken{Subject: "ops", FullAccess: true})
+		_, token, err := other.IssueToken(t.Context(), org, by, authmgmt.NewToken{Subject: "ops", FullAccess: true})
 		require.NoError(t, err)
+		texts[org] = token.Reveal()
 	}
 	status := func(org string) int {
 		r := httptest.NewRequest("GET", clientsPath, nil)

@@ -189,11 +189,11 @@ func (r *matrixRig) callers() {
 		if c.name == "expired" {
 			lifetime = time.Microsecond
 		}
-		text, token, err := r.auth.IssueToken(t.Context(), org, operator, authmgmt.NewToken{
+		token, text, err := r.auth.IssueToken(t.Context(), org, operator, authmgmt.NewToken{
 			Subject: c.name, Roles: c.roles, FullAccess: c.roles == nil, Lifetime: lifetime,
 		})
 		require.NoError(t, err)
-		r.tokens[c.name] = text
+		r.tokens[c.name] = text.Reveal()
 		switch c.name {
 		case "none":
 			r.tokens[c.name] = ""
@@ -255,7 +255,7 @@ func (r *matrixRig) invitation(roles ...authmgmt.Role) authmgmt.Invitation {
 
 // token makes an access token and returns its ID.
 func (r *matrixRig) token(roles ...authmgmt.Role) string {
-	_, token, err := r.auth.IssueToken(r.t.Context(), "acme", operator, authmgmt.NewToken{
+	token, _, err := r.auth.IssueToken(r.t.Context(), "acme", operator, authmgmt.NewToken{
 		ID: uuid.New(), Subject: "somebody", Roles: roles, FullAccess: len(roles) == 0,
 	})
 	require.NoError(r.t, err)

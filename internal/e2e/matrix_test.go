@@ -58,7 +58,7 @@ func onLink(method string) func(*matrixRig) (string, string, string) {
 		i := r.invitation(asViewer...)
 		token, err := r.auth.LinkToken(r.t.Context(), &i)
 		require.NoError(r.t, err)
-		return method, httpadapter.AcceptPath + token, ""
+		return method, httpadapter.AcceptPath + token.Reveal(), ""
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -60,17 +61,18 @@ func newAuthMgmtRig(t *testing.T) *authMgmtRig {
 		InvitationKey: key,
 		AcceptURL:     "https://api.example.com" + httpadapter.AcceptPath, Directory: db.AuthMgmt(), Logger: silent,
 		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Person) error { return r.admit },
-		Grant: func(context.Context, authmgmt.Acceptance) (string, error) { return "shown once", r.grant },
+		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
+			return mortise.NewSecret("shown once"), r.grant
+		},
 	})
 	require.NoError(t, err)
 	r.rbac(true)
 	for name, roles := range map[string][]authmgmt.Role{"full": nil, "admin": {{ID: "admin"}}, "viewer": {{ID: "viewer"}}, "spare": {{ID: "viewer"}}} {
-		var token authmgmt.Token
-		r.tokens[name], token, err = r.service.IssueToken(t.Context(), "acme", operator, authmgmt.NewToken{
+		token, text, err := r.service.IssueToken(t.Context(), "acme", operator, authmgmt.NewToken{
 			Subject: name, Roles: roles, FullAccess: len(roles) == 0, Lifetime: authmgmt.NoExpiry,
 		})
 		require.NoError(t, err)
-		r.issued[name] = token.ID
+		r.tokens[name], r.issued[name] = text.Reveal(), token.ID
 	}
 	r.key = r.tokens["full"]
 	h, err := httpadapter.NewAuthMgmt(r.service, httpadapter.Bearer(httpadapter.AccessTokens(r.service)), &httpadapter.AuthMgmtOptions{
@@ -108,5 +110,5 @@ func (r *authMgmtRig) invite(id string, roles ...authmgmt.Role) (path string) {
 	require.NoError(r.t, err)
 	link, err := r.service.LinkToken(r.t.Context(), &i)
 	require.NoError(r.t, err)
-	return httpadapter.AcceptPath + link
+	return httpadapter.AcceptPath + link.Reveal()
 }

@@ -71,6 +71,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
@@ -95,7 +96,7 @@ var (
 	signedIn  func(*http.Request) (who struct{ Tenant, ID, Role string }, ok bool)
 	processor trigger.Processor
 	db        *memory.DB
-	grant     func(context.Context, authmgmt.Acceptance) (string, error)
+	grant     func(context.Context, authmgmt.Acceptance) (mortise.Secret, error)
 	schema    vault.Schema
 
 	// Of docs/models.md.

@@ -18,7 +18,7 @@ const text = "a text that nobody sees"
 // Each leaks in one way only.
 type (
 	plain      struct{ text string }
-	byVerb     struct{ *plain }
+	byVerb     struct{}
 	toLogs     struct{ hidden func() string }
 	asJSON     struct{ hidden func() string }
 	byPointer  struct{ hidden func() string }

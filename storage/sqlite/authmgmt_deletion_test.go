@@ -29,18 +29,19 @@ func newCredentials(t *testing.T, s *authmgmt.Service, org string) (c credential
 	require.NoError(t, s.SetRBAC(t.Context(), org, deleter, true))
 	client, secret, err := s.CreateClient(t.Context(), org, deleter, authmgmt.NewClient{ID: "robot", Name: "Robot", Roles: viewers})
 	require.NoError(t, err)
-	c.client, c.secret = client.ID, secret
+	c.client, c.secret = client.ID, secret.Reveal()
 	_, _, err = s.CreateClient(t.Context(), org, deleter, authmgmt.NewClient{ID: "ended", Name: "Robot", FullAccess: true})
 	require.NoError(t, err)
 	require.NoError(t, s.DeleteClient(t.Context(), org, deleter, "ended"))
-	c.login, _, err = s.Login(t.Context(), c.client, c.secret)
+	_, login, err := s.Login(t.Context(), c.client, c.secret)
 	require.NoError(t, err)
-	c.token, _, err = s.IssueToken(t.Context(), org, deleter, authmgmt.NewToken{Subject: "ada", FullAccess: true})
+	_, token, err := s.IssueToken(t.Context(), org, deleter, authmgmt.NewToken{Subject: "ada", FullAccess: true})
 	require.NoError(t, err)
 	i, err := s.Invite(t.Context(), org, deleter, authmgmt.NewInvitation{Email: "ada@example.com", Name: "Ada", FullAccess: true})
 	require.NoError(t, err)
-	c.link, err = s.LinkToken(t.Context(), &i)
+	link, err := s.LinkToken(t.Context(), &i)
 	require.NoError(t, err)
+	c.login, c.token, c.link = login.Reveal(), token.Reveal(), link.Reveal()
 	return c
 }
 

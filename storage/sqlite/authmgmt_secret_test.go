@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -79,11 +80,11 @@ func TestSecretsAtRest(t *testing.T) {
 	granted := 0
 	service, err := authmgmt.New(tables, &authmgmt.Options{
 		Directory: tables, AcceptURL: "https://app.example.com/join/", InvitationKey: invitationKey, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
-		Grant: func(context.Context, authmgmt.Acceptance) (string, error) {
+		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 			if granted++; granted == 1 {
-				return "", errors.New("not yet")
+				return mortise.Secret{}, errors.New("not yet")
 			}
-			return "reply-to-the-person", nil
+			return mortise.NewSecret("reply-to-the-person"), nil
 		},
 	})
 	require.NoError(t, err)
@@ -130,12 +131,12 @@ func useEverything(t *testing.T, s *authmgmt.Service, later func()) map[string][
 	link := func(name string, i *authmgmt.Invitation) string {
 		token, err := s.LinkToken(t.Context(), i)
 		require.NoError(t, err)
-		_, secret, ok := strings.Cut(token, ".")
+		_, secret, ok := strings.Cut(token.Reveal(), ".")
 		require.True(t, ok)
 		b, err := base64.RawURLEncoding.DecodeString(secret)
 		require.NoError(t, err)
 		known[name], known[name+", its bytes"] = []byte(secret), b
-		return token
+		return token.Reveal()
 	}
 	ctx := t.Context()
 	must := func(err error) { t.Helper(); require.NoError(t, err) }
@@ -145,31 +146,31 @@ func useEverything(t *testing.T, s *authmgmt.Service, later func()) map[string][
 	must(s.SetRBAC(ctx, "acme", root, true))
 	c, first, err := s.CreateClient(ctx, "acme", root, authmgmt.NewClient{Name: "Robot", Roles: []authmgmt.Role{{ID: "viewer"}}})
 	must(err)
-	text("the first secret", first)
+	text("the first secret", first.Reveal())
 	_, err = s.ImportClient(ctx, "acme", root, authmgmt.NewClient{ID: "old", Name: "Old", FullAccess: true}, text("an imported secret", imported(1)))
 	must(err)
-	access, token, err := s.Login(ctx, c.ID, first)
+	token, access, err := s.Login(ctx, c.ID, first.Reveal())
 	must(err)
-	text("an access token", access)
+	text("an access token", access.Reveal())
 	_, _, err = s.Login(ctx, c.ID, text("a wrong secret", "wrong, and long enough to be searched"))
 	require.ErrorIs(t, err, authmgmt.ErrInvalidClient)
-	_, err = s.VerifyToken(ctx, access)
+	_, err = s.VerifyToken(ctx, access.Reveal())
 	must(err)
 	_, err = s.VerifyToken(ctx, text("a wrong token", "wrong, and long enough to be searched, too"))
 	require.ErrorIs(t, err, authmgmt.ErrInvalidToken)
-	own, _, err := s.IssueToken(ctx, "acme", root, authmgmt.NewToken{Subject: "ada", FullAccess: true})
+	_, own, err := s.IssueToken(ctx, "acme", root, authmgmt.NewToken{Subject: "ada", FullAccess: true})
 	must(err)
-	text("a token of its own", own)
+	text("a token of its own", own.Reveal())
 	_, err = s.ImportToken(ctx, "acme", root, authmgmt.NewToken{Subject: "bob", FullAccess: true}, text("an imported token", imported(2)))
 	must(err)
 	c, second, err := s.RotateSecret(ctx, "acme", root, c.ID, 0)
 	must(err)
-	text("the second secret", second)
+	text("the second secret", second.Reveal())
 	must(s.RevokeSecret(ctx, "acme", root, c.ID, c.Secrets[0].ID))
 	require.ErrorIs(t, s.RevokeToken(ctx, "acme", root, token.ID), authmgmt.ErrNotFound, "gone with its secret")
-	access, token, err = s.Login(ctx, c.ID, second)
+	token, access, err = s.Login(ctx, c.ID, second.Reveal())
 	must(err)
-	text("another access token", access)
+	text("another access token", access.Reveal())
 	must(s.RevokeToken(ctx, "acme", root, token.ID))
 	name := "R2"
 	_, err = s.UpdateClient(ctx, "acme", root, c.ID, authmgmt.ClientUpdate{Name: &name})

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -42,9 +43,9 @@ func TestTwoDatabasesInvite(t *testing.T) {
 		var err error
 		services[i], err = authmgmt.New(tables, &authmgmt.Options{
 			Directory: tables, AcceptURL: "https://app.example.com/join/", InvitationKey: invitationKey,
-			Grant: func(context.Context, authmgmt.Acceptance) (string, error) {
+			Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 				granted.Add(1)
-				return "welcome", nil
+				return mortise.NewSecret("welcome"), nil
 			},
 		})
 		require.NoError(t, err)
@@ -89,7 +90,7 @@ func TestTwoDatabasesInvite(t *testing.T) {
 		link, err := services[0].LinkToken(t.Context(), &invited[0])
 		require.NoError(t, err)
 		accepted := race(func(s *authmgmt.Service, n int) (authmgmt.Invitation, error) {
-			a, err := s.Accept(t.Context(), link, authmgmt.Person{Subject: fmt.Sprint("person", n)})
+			a, err := s.Accept(t.Context(), link.Reveal(), authmgmt.Person{Subject: fmt.Sprint("person", n)})
 			return a.Invitation, err
 		}, authmgmt.ErrNotFound, authmgmt.ErrGrantPending)
 		require.Len(t, accepted, 1, "acceptances of one invitation")

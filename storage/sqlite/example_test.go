@@ -85,7 +85,7 @@ func ExampleDB_AuthMgmt() {
 	check(err)
 	c, secret, err := service.CreateClient(ctx, "acme", root, authmgmt.NewClient{Name: "Search page", Roles: []authmgmt.Role{{ID: "viewer"}}})
 	check(err)
-	token, _, err := service.Login(ctx, c.ID, secret)
+	_, token, err := service.Login(ctx, c.ID, secret.Reveal())
 	check(err)
 	check(db.Close())
 
@@ -97,7 +97,7 @@ func ExampleDB_AuthMgmt() {
 	for _, role := range []string{"viewer", "editor"} {
 		_, err = service.UpdateClient(ctx, "acme", root, c.ID, authmgmt.ClientUpdate{Roles: &[]authmgmt.Role{{ID: role}}})
 		check(err)
-		i, err := service.VerifyToken(ctx, token)
+		i, err := service.VerifyToken(ctx, token.Reveal())
 		check(err)
 		fmt.Println(role, i.Access.Allows(authmgmt.ActionInsertRecords, authmgmt.Resource{Type: authmgmt.ResourceVault, ID: "people"}))
 	}
