@@ -142,6 +142,14 @@
 // is brought counts as stored. Tokenizing is the hot path: FindTokens answers a whole
 // batch with one query, the revision included.
 //
+// Deletion marks first, in one small step, and removes later, in steps that hold up nobody.
+// From the mark on nothing may show what was deleted, nor make it again, nor count it for a
+// rotation. Where a read goes through a row that the mark can change, it needs no other
+// look: storage/sqlite gives a vault that was deleted another key in the same table, which
+// nobody asks for. Of an organization it looks for the mark by its key, in the same
+// statement. The numbers of rows that were removed may be given again, so what refers to a
+// row goes in the same transaction.
+//
 // The scans of vault.Rotation go by the order in which the rows stand on the disk. As a
 // rule that is the order of their insertion, and never that of their tokens, which are
 // random. A position is the place of the last row that was looked at, by something that no

@@ -13,7 +13,8 @@ import (
 
 // Audit is the part of a [Store] that keeps the audit trail. Nothing changes an event.
 type Audit interface {
-	// AddAuditEvent stores an event.
+	// AddAuditEvent stores an event. The error is [ErrNotFound] if its Organization or its
+	// Vault was deleted, see [Deletion].
 	AddAuditEvent(ctx context.Context, e AuditEvent) error
 
 	// AuditEvents returns the events that match q, newest first: by At, then by ID (as bytes), both descending.
@@ -93,7 +94,8 @@ type AuditPage struct {
 // Position returns the event's place in the trail.
 func (e *AuditEvent) Position() mortise.Position { return mortise.Position{At: e.At, ID: e.ID} }
 
-// AuditEvents returns a page of the organization's audit trail, newest first. Limit 0 means 50.
+// AuditEvents returns a page of the organization's audit trail, newest first. Limit 0 means
+// 50. Once the organization was deleted, its trail has just the event that says so.
 func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error) {
 	switch {
 	case q.Limit < 0 || q.Limit > MaxPageSize:

@@ -194,7 +194,7 @@ func (s *Service) reveal(ctx context.Context, k *knownVault, by Actor, rows []Ro
 		e.Tokens[i] = AuditToken{Token: rows[i].Token, Scope: rows[i].Scope, Redaction: redactions[i]}
 	}
 	if err := s.store.AddAuditEvent(ctx, e); err != nil {
-		return nil, unavailable("store the audit event", err)
+		return nil, unavailable("store the audit event", ofVault(e.Vault, err))
 	}
 	return values, nil
 }

@@ -39,4 +39,14 @@
 // error that is [ErrUnavailable], repeat the page: what is there already is passed over.
 // If a page is refused, a [*BatchError] names the items to blame by their index; leave
 // them out, and import the others.
+//
+// # Deleting
+//
+// [Service.Delete] forgets the value of one token. [Service.DeleteVault] deletes a vault,
+// and [Service.DeleteOrganization] all that is kept of an organization. Both mark first,
+// and from then on there is nothing to be read or made, on no server that shares the store;
+// then they remove what there is, step by step, each time that they are called. What was
+// deleted leaves no room for another of its name: a token that somebody still has never
+// stands for a value of somebody else. A rotation of the keys does not wait for what is
+// marked, and needs no key for it.
 package vault

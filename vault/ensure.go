@@ -16,7 +16,8 @@ import (
 // If the vault is there with another schema, the error is [ErrExists], and the vault
 // stays as it is: change it by [Service.ChangeSchema], on purpose. Otherwise an older
 // release of a program, started once more, would take away the columns that a newer one
-// has added. The other errors are [*ValidationError] and [ErrUnavailable].
+// has added. The error is [ErrDeleted] if the vault was there and was deleted, or if the
+// organization was. The other errors are [*ValidationError] and [ErrUnavailable].
 //
 // Schemas are the same if they have the same tables with the same columns, in any order.
 // A Tokenization of "" is the same as [NoTokenization]. Formats and masks are compared as

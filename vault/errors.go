@@ -19,6 +19,10 @@ var (
 	ErrNotFound = errors.New("vault: no such vault")
 	// ErrExists: the organization has a vault of this ID already.
 	ErrExists = errors.New("vault: the vault exists already")
+	// ErrDeleted: the vault cannot be made, because one of its ID was deleted, or its
+	// organization was. What is deleted is never there again, so that no token of it is
+	// given again. Use another ID.
+	ErrDeleted = errors.New("vault: the vault or its organization was deleted, and its ID is not given again; use another ID")
 	// ErrTableNotFound: the vault's schema has no such table.
 	ErrTableNotFound = errors.New("vault: no such table")
 	// ErrColumnNotFound: the table has no such column.
@@ -161,7 +165,7 @@ func ofVault(id string, err error) error {
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return &namedError{err: err, join: " ", name: id}
-	case errors.Is(err, ErrExists):
+	case errors.Is(err, ErrExists), errors.Is(err, ErrDeleted):
 		return &namedError{err: err, join: ": ", name: id}
 	}
 	return err
@@ -262,8 +266,8 @@ func (p *problems) err() error {
 
 // sentinels are the errors of a store or a keyring that mean what they say.
 var sentinels = []error{
-	ErrNotFound, ErrExists, ErrTokenNotFound, ErrScopeInUse, ErrConflict, ErrFull, ErrCorrupt, ErrUnknownKey, ErrWrongKey, ErrKeyRetired, ErrKeyInUse,
-	ErrUnavailable,
+	ErrNotFound, ErrExists, ErrDeleted, ErrTokenNotFound, ErrScopeInUse, ErrConflict, ErrFull, ErrCorrupt, ErrUnknownKey, ErrWrongKey,
+	ErrKeyRetired, ErrKeyInUse, ErrUnavailable,
 }
 
 // unavailable marks a backend's failure. Sentinels pass as they are.

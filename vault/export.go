@@ -92,7 +92,7 @@ func (s *Service) exportPage(ctx context.Context, org string, by Actor, vault, a
 	}
 	if len(e.Tokens) > 0 {
 		if err := s.store.AddAuditEvent(ctx, e); err != nil {
-			return nil, unavailable("store the audit event", err)
+			return nil, unavailable("store the audit event", ofVault(vault, err))
 		}
 	}
 	return page, nil

@@ -32,9 +32,13 @@ const (
 	KindDeleted       Kind = "deleted"        // audited
 	KindVaultCreated  Kind = "vault_created"  // audited
 	KindSchemaChanged Kind = "schema_changed" // audited
+	KindVaultDeleted  Kind = "vault_deleted"  // audited, when it is marked as deleted
 	KindBackfilled    Kind = "backfilled"
 	KindRewrapped     Kind = "rewrapped"
 	KindKeyRetired    Kind = "key_retired"
+
+	// KindOrganizationDeleted is audited when the organization is marked as deleted.
+	KindOrganizationDeleted Kind = "organization_deleted"
 )
 
 // Observation is one call of the service. It never holds a value. Err may name the vault,

@@ -19,6 +19,7 @@ import (
 // An audit event without ID is none, and is not stored.
 type Store interface {
 	Vaults
+	Deletion
 	Tokens
 	Imports
 	Keys
@@ -38,12 +39,55 @@ type Vaults interface {
 	ListVaults(ctx context.Context, org, after string, limit int) ([]Vault, error)
 
 	// PutVault stores v and the audit event. If v.Revision is 1, it is a new vault:
-	// [ErrExists] if there is one. Else it takes the place of the stored one, whose
+	// [ErrExists] if there is one, [ErrDeleted] if there was one that was deleted, or if
+	// the organization was. Else it takes the place of the stored one, whose
 	// Revision must be one less: [ErrConflict] if it is another, [ErrNotFound] if there
 	// is none. CreatedAt does not change then. The error is [ErrScopeInUse], and nothing
 	// changes, if one of the scopes of the vault that left names has a deterministic row
 	// that is not deleted.
 	PutVault(ctx context.Context, v Vault, left []string, a AuditEvent) error
+}
+
+// Deletion is the part of a [Store] that deletes vaults, and all that an organization has.
+//
+// Each is marked first, and then removed in steps. From the mark on, for everybody who
+// shares the store, a vault reads as what does not exist, in every method, and so does
+// all that an organization has: of its audit trail there is just the event that came with
+// its mark. The trail of a deleted vault is its organization's, and stays.
+//
+// Nothing can be made again: [Vaults.PutVault] of a new vault is [ErrDeleted] if one of
+// its ID or its organization is marked, and [Audit.AddAuditEvent] is [ErrNotFound] for an
+// event of a vault or an organization that is marked. Everything else returns what it
+// returns where there is nothing.
+//
+// The rows of a vault that is marked, or whose organization is, have no part in [Keys],
+// [Rotation] and [Counter], whether they are removed or not: no scan returns them, nothing
+// counts or changes them, and no key is in use for them. A scan that is open goes on as if
+// they had been deleted.
+//
+// A mark stays for ever, with its time, but for those of an organization's vaults: once
+// the organization is marked, the steps may remove them.
+type Deletion interface {
+	// MarkDeleted marks an organization as deleted and stores the audit event, unless it
+	// is marked already: then it changes nothing. It returns the time of the mark, which
+	// is at for a new one. The organization need not have anything.
+	MarkDeleted(ctx context.Context, org string, at time.Time, a AuditEvent) (since time.Time, err error)
+
+	// RemoveDeleted removes at most limit rows of what is kept of an organization that is
+	// marked, in an order of its own, and reports whether there is more. It may remove
+	// fewer: that is how a store bounds the work of one call. But as long as there is
+	// more, it removes something if limit is over 0. The error is [ErrNotFound] if the
+	// organization is not marked.
+	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
+
+	// MarkVaultDeleted marks a vault as MarkDeleted does. The error is [ErrNotFound] if
+	// there was no such vault ever, or if the organization is marked.
+	MarkVaultDeleted(ctx context.Context, org, vault string, at time.Time, a AuditEvent) (since time.Time, err error)
+
+	// RemoveDeletedVault removes what is kept of a vault that is marked, as RemoveDeleted
+	// does. The error is [ErrNotFound] if the vault is not marked, or if the organization
+	// is.
+	RemoveDeletedVault(ctx context.Context, org, vault string, limit int) (more bool, err error)
 }
 
 // Tokens is the part of a [Store] that keeps tokens. A token is unique within its vault, and is never given again, not even after it was

@@ -11,7 +11,8 @@ import (
 )
 
 // CreateVault makes a vault. The error is [ErrExists] if the organization has one of this
-// ID. For a vault that a program needs at every start there is [Service.EnsureVault].
+// ID, [ErrDeleted] if it had one that was deleted, or was deleted itself. For a vault that
+// a program needs at every start there is [Service.EnsureVault].
 func (s *Service) CreateVault(ctx context.Context, org string, by Actor, id string, schema Schema) (Vault, error) {
 	start := s.start()
 	v, err := s.createVault(ctx, org, by, id, schema)

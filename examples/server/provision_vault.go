@@ -106,6 +106,8 @@ func (v *vaultService) applyVault(ctx context.Context, doc *document, org string
 	schema, err := v.applySchema(ctx, org, d)
 	var invalid *vault.ValidationError
 	switch {
+	case errors.Is(err, vault.ErrDeleted):
+		return v.noteDeleted(ctx, doc, org, d)
 	case errors.Is(err, vault.ErrScopeInUse):
 		return doc.contradiction(d.place, "a column that had tokens without its column group would come back into the group")
 	case errors.As(err, &invalid): // since a moment ago
@@ -117,7 +119,24 @@ func (v *vaultService) applyVault(ctx context.Context, doc *document, org string
 	if err := v.sandbox.provision(ctx, org, d.id, schema); err != nil {
 		return fmt.Errorf("provision the sandbox of the vault at %s: %w", d.place, err)
 	}
-	return v.insertRecords(ctx, doc, org, d)
+	if err := v.insertRecords(ctx, doc, org, d); !errors.Is(err, vault.ErrNotFound) {
+		return err
+	}
+	return v.noteDeleted(ctx, doc, org, d) // since a moment ago
+}
+
+// noteDeleted notes a vault that was deleted, or its organization if that was.
+func (v *vaultService) noteDeleted(ctx context.Context, doc *document, org string, d *vaultDoc) error {
+	page, err := v.service.AuditEvents(ctx, org, vault.AuditQuery{Kind: vault.KindOrganizationDeleted, Limit: 1})
+	if err != nil {
+		return fmt.Errorf("provision the vault at %s: %w", d.place, err)
+	}
+	if len(page.Events) > 0 {
+		doc.noteDeleted(org, "")
+	} else {
+		doc.noteDeleted(org, d.id)
+	}
+	return nil
 }
 
 // applySchema makes a vault, or adds to its schema, and returns that.

@@ -66,10 +66,11 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 			deleted:       make(map[string]tombstone),
 		},
 		vault: vaultTables{
-			vaults: make(map[ownedID]*vaultEntry),
-			ids:    make(map[string][]string),
-			keys:   make(map[vaultKeyID]*vault.Key),
-			audit:  make(map[string][]vault.AuditEvent),
+			vaults:  make(map[ownedID]*vaultEntry),
+			ids:     make(map[string][]string),
+			keys:    make(map[vaultKeyID]*vault.Key),
+			audit:   make(map[string][]vault.AuditEvent),
+			deleted: make(map[string]*deletedVaults),
 		},
 		audio: audioTables{
 			deleted:  make(map[string]time.Time),

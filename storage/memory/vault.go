@@ -22,9 +22,12 @@ var _ vault.Store = (*Vault)(nil)
 type vaultTables struct {
 	vaults map[ownedID]*vaultEntry
 	ids    map[string][]string // of vaults, by organization, sorted
-	rows   []*vaultRow         // of all vaults, as they came; none ever goes
+	rows   []*vaultRow         // of all vaults, as they came; nil in the place of one that was removed
 	keys   map[vaultKeyID]*vault.Key
 	audit  map[string][]vault.AuditEvent // by organization, oldest first
+
+	deleted map[string]*deletedVaults // by organization
+	going   int                       // vaults that were deleted, and have rows in rows
 }
 
 // vaultEntry is a vault and what is in it.
@@ -39,6 +42,7 @@ type vaultEntry struct {
 type vaultRow struct {
 	vault.Row
 	deleted bool
+	place   uint32 // in vaultTables.rows
 }
 
 // vaultIndex is where the fingerprints of one version and scope are.
@@ -81,6 +85,8 @@ func (s *Vault) PutVault(ctx context.Context, v vault.Vault, left []string, a va
 	switch {
 	case v.Revision == 1 && ok:
 		return vault.ErrExists
+	case v.Revision == 1 && t.isDeleted(v.Organization, v.ID):
+		return vault.ErrDeleted
 	case v.Revision == 1:
 		e = &vaultEntry{rows: make(map[string]*vaultRow), tokens: make(map[vaultIndex]fingerprintIndex)}
 		t.addVault(id, e)
@@ -127,6 +133,9 @@ func (s *Vault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 	}
 	s.db.mu.Lock()
 	defer s.db.mu.Unlock()
+	if s.db.vault.isDeleted(e.Organization, e.Vault) && e.ID != ([16]byte{}) {
+		return vault.ErrNotFound
+	}
 	s.db.vault.addEvent(e)
 	return nil
 }

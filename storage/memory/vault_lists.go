@@ -15,6 +15,14 @@ func (t *vaultTables) addVault(id ownedID, e *vaultEntry) {
 	t.ids[id.org] = slices.Insert(ids, at, id.id)
 }
 
+// removeID removes a vault's ID from those of its organization.
+func (t *vaultTables) removeID(id ownedID) {
+	ids := t.ids[id.org]
+	if at, found := slices.BinarySearch(ids, id.id); found {
+		t.ids[id.org] = slices.Delete(ids, at, at+1)
+	}
+}
+
 // ListVaults implements [vault.Vaults].
 func (s *Vault) ListVaults(ctx context.Context, org, after string, limit int) ([]vault.Vault, error) {
 	if err := ctx.Err(); err != nil {

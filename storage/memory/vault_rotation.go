@@ -38,7 +38,7 @@ func (s *Vault) scan(
 		return page, nil
 	}
 	for end := min(at+listingStep, len(rows)); at < end && len(page.Rows) < limit; at++ {
-		if r := rows[at]; !r.deleted && selects(r) {
+		if r := rows[at]; r != nil && !r.deleted && selects(r) && !s.db.vault.isGoing(r) {
 			page.Rows = append(page.Rows, r.copy())
 		}
 	}

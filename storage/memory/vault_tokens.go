@@ -140,6 +140,7 @@ func (in *vaultInsertion) add(r *vaultRow) {
 func (in *vaultInsertion) commit(t *vaultTables) {
 	maps.Copy(in.entry.rows, in.rows)
 	for _, r := range in.rows {
+		r.place = uint32(len(t.rows))
 		t.rows = append(t.rows, r)
 	}
 	for at, added := range in.tokens {

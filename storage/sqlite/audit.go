@@ -16,6 +16,7 @@ type auditTable struct {
 	columns string // that a listing reads
 	about   string
 	index   string // by organization and about
+	deleted string // the organizations that were deleted, each with the seq of the event that says so; "": none ever is
 }
 
 // auditSelection is what the domains can ask their trails for. Zero fields but limit select everything.
@@ -27,10 +28,15 @@ type auditSelection struct {
 	limit              int
 }
 
-// listing returns a query of events. Like listStatement's, it looks for one event more than the page holds, and finds all of them before it
-// returns the first.
+// listing returns a query of events. Of an organization that was deleted, it finds just the
+// event that says so, whatever is selected: its caller looks at it again. Like
+// listStatement's, it looks for one event more than the page holds, and finds all of them
+// before it returns the first.
 func (t *auditTable) listing(org string, q *auditSelection) (statement string, args []any) {
-	from, where := t.table, []string{"organization = ?"}
+	from, where := t.table, []string{"organization = ?1"}
+	if t.deleted != "" {
+		where = append(where, "NOT EXISTS (SELECT 1 FROM "+t.deleted+" WHERE organization = ?1)")
+	}
 	args = []any{org}
 	and := func(condition string, values ...any) {
 		where, args = append(where, condition), append(args, values...)
@@ -59,8 +65,12 @@ func (t *auditTable) listing(org string, q *auditSelection) (statement string, a
 		and("at < ?", before)
 	}
 	page := "SELECT seq AS found FROM " + from + " WHERE " + strings.Join(where, " AND ") + " ORDER BY at DESC, id DESC LIMIT ?"
-	return "WITH page AS MATERIALIZED (" + page + ") SELECT " + t.columns + " FROM page CROSS JOIN " + t.table + " ON seq = found",
-		append(args, min(q.limit, math.MaxInt-1)+1)
+	statement = "WITH page AS MATERIALIZED (" + page + ") SELECT " + t.columns + " FROM page CROSS JOIN " + t.table + " ON seq = found"
+	if t.deleted != "" {
+		statement += " UNION ALL SELECT " + t.columns + " FROM " + t.table + " WHERE seq = (SELECT event FROM " + t.deleted +
+			" WHERE organization = ?1) AND organization = ?1"
+	}
+	return statement, append(args, min(q.limit, math.MaxInt-1)+1)
 }
 
 // prune removes what ended before a time, in steps: other writes wait for one of them at most.

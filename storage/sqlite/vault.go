@@ -20,8 +20,8 @@ const (
 	// vaultColumns are the columns of a vault, in the order of scanVault.
 	vaultColumns = "revision, created_at, updated_at, schema"
 
-	vaultByID      = "SELECT " + vaultColumns + " FROM vault_vaults WHERE organization = ? AND id = ?"
-	vaultRevision  = "SELECT seq, revision FROM vault_vaults WHERE organization = ? AND id = ?"
+	vaultByID      = "SELECT " + vaultColumns + " FROM vault_vaults WHERE organization = ? AND id = ?" + vaultIsThere
+	vaultRevision  = "SELECT seq, revision FROM vault_vaults WHERE organization = ? AND id = ?" + vaultIsThere
 	insertVault    = "INSERT INTO vault_vaults (organization, id, revision, created_at, updated_at, schema) VALUES (?,?,?,?,?,?)"
 	updateVault    = "UPDATE vault_vaults SET (revision, updated_at, schema) = (?,?,?) WHERE seq = ?"
 	scopeHasValues = "SELECT 1 FROM vault_tokens WHERE scope = ? AND deterministic = 1 AND sealed IS NOT NULL LIMIT 1"
@@ -80,6 +80,11 @@ func (s *Vault) PutVault(ctx context.Context, v vault.Vault, left []string, a va
 		case revision == firstRevision && seq != noVault:
 			return vault.ErrExists
 		case revision == firstRevision:
+			if gone, err := tx.exists(isDeleted, org, id); err != nil {
+				return err
+			} else if gone {
+				return vault.ErrDeleted
+			}
 			return tx.apply(append([]change{{insertVault, []any{org, id, revision, created, updated, schema}}}, event...))
 		case seq == noVault:
 			return vault.ErrNotFound

@@ -16,7 +16,10 @@ import (
 const (
 	vaultAuditColumns = "id, organization, at, kind, actor, vault, tokens, schema"
 	insertVaultAudit  = "INSERT INTO vault_audit (" + vaultAuditColumns + ") VALUES (?,?,?,?,?,?,?,?)"
-	pruneVaultAudit   = "DELETE FROM vault_audit WHERE seq IN (SELECT seq FROM vault_audit WHERE at < ? ORDER BY at LIMIT ?)"
+	addVaultAudit     = "INSERT INTO vault_audit (" + vaultAuditColumns + ") SELECT ?,?,?,?,?,?,?,?" +
+		" WHERE NOT EXISTS (SELECT 1 FROM vault_deleted_vaults WHERE organization = ? AND id = ?)" +
+		" AND NOT EXISTS (SELECT 1 FROM vault_deleted_orgs WHERE organization = ?)"
+	pruneVaultAudit = "DELETE FROM vault_audit WHERE seq IN (SELECT seq FROM vault_audit WHERE at < ? ORDER BY at LIMIT ?)"
 )
 
 // vaultAuditChange returns what stores an event: nothing if it has no ID.
@@ -52,7 +55,14 @@ func (s *Vault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 	if event == nil {
 		return ctx.Err()
 	}
-	return s.db.writer.write(ctx, func(tx *tx) error { return tx.apply(event) })
+	args := append(event[0].args, e.Organization, e.Vault, e.Organization)
+	return s.db.writer.write(ctx, func(tx *tx) error {
+		added, err := tx.exec(addVaultAudit, args...)
+		if err == nil && added == 0 {
+			err = vault.ErrNotFound
+		}
+		return err
+	})
 }
 
 // AuditEvents implements [vault.Audit].
@@ -67,7 +77,9 @@ func (s *Vault) AuditEvents(ctx context.Context, org string, q vault.AuditQuery)
 		if err := scanVaultAudit(r, &e); err != nil {
 			return err
 		}
-		events = append(events, e)
+		if q.Matches(&e) { // all do, but for that of a deleted organization
+			events = append(events, e)
+		}
 		return nil
 	})
 	if err != nil {
@@ -80,7 +92,8 @@ func (s *Vault) AuditEvents(ctx context.Context, org string, q vault.AuditQuery)
 	return vault.AuditPage{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
 }
 
-var vaultAudit = auditTable{table: "vault_audit", columns: vaultAuditColumns, about: "vault", index: "vault_audit_vault"}
+var vaultAudit = auditTable{table: "vault_audit", columns: vaultAuditColumns, about: "vault", index: "vault_audit_vault",
+	deleted: "vault_deleted_orgs"}
 
 // vaultAuditStatement returns the query of AuditEvents.
 func vaultAuditStatement(org string, q *vault.AuditQuery) (statement string, args []any) {

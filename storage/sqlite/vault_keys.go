@@ -3,6 +3,7 @@ package sqlite
 import (
 	"bytes"
 	"context"
+	"maps"
 
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -18,11 +19,17 @@ const (
 	retireVaultKey  = "UPDATE vault_keys SET (required, retired) = (0, 1) WHERE purpose = ? AND version = ?"
 
 	sealedUnder = "SELECT 1 FROM vault_scopes s CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed" +
-		" ON t.scope = s.seq AND t.deterministic IN (0, 1) AND t.sealed = ? LIMIT 1"
-	// Everything is counted before the first row, see list.
-	vaultKeyUsage = "WITH counted AS MATERIALIZED (SELECT sealed, count(*), sum(deterministic), 0 FROM vault_tokens INDEXED BY vault_tokens_sealed" +
+		" ON t.scope = s.seq AND t.deterministic IN (0, 1) AND t.sealed = ? AND s.vault NOT IN (" + goneVaults + ") LIMIT 1"
+	// Everything is counted before the first row, see list: all rows, and less than none of
+	// vaults that were deleted.
+	vaultKeyUsage = storedVersions + ", counted AS MATERIALIZED (SELECT sealed, count(*), sum(deterministic), 0 FROM vault_tokens INDEXED BY vault_tokens_sealed" +
 		" WHERE sealed IS NOT NULL GROUP BY sealed" +
-		" UNION ALL SELECT version, count(*), NULL, 1 FROM vault_fingerprints INDEXED BY vault_fingerprints_row GROUP BY version)" +
+		" UNION ALL SELECT version, count(*), NULL, 1 FROM vault_fingerprints INDEXED BY vault_fingerprints_row GROUP BY version" +
+		" UNION ALL SELECT sealed, -count(*), -sum(deterministic), 0 FROM (" + goneScopes + ") g" +
+		" CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed ON t.scope = g.seq AND t.sealed IS NOT NULL GROUP BY sealed" +
+		" UNION ALL SELECT f.version, -count(*), NULL, 1 FROM (" + goneVaults + ") g CROSS JOIN vault_tokens t ON t.vault = g.seq" +
+		" CROSS JOIN stored CROSS JOIN vault_fingerprints f INDEXED BY vault_fingerprints_row" +
+		" ON f.version = stored.version AND f.row = t.seq GROUP BY f.version)" +
 		" SELECT * FROM counted"
 )
 
@@ -149,10 +156,10 @@ func (s *Vault) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
 	err := s.db.list(ctx, noOrg, vaultKeyUsage, nil, func(r *row) error {
 		version, n := r.number(0), r.number(1)
 		if r.number(3) == 1 {
-			usage.Fingerprints[version] = n
+			usage.Fingerprints[version] += n
 			return nil
 		}
-		usage.Sealed[version] = n
+		usage.Sealed[version] += n
 		usage.Rows += n
 		usage.Deterministic += r.number(2)
 		return nil
@@ -160,5 +167,8 @@ func (s *Vault) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
 	if err != nil {
 		return vault.KeyUsage{}, err
 	}
+	none := func(_, n int) bool { return n == 0 }
+	maps.DeleteFunc(usage.Sealed, none)
+	maps.DeleteFunc(usage.Fingerprints, none)
 	return usage, nil
 }

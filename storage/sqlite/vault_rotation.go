@@ -15,8 +15,9 @@ const (
 	// own order. ?1 is the row that it comes after, ?2 the last one that it looks at. It
 	// ends with a row of NULLs and the last number of all. That is not the first one, or
 	// the context could not end what comes after it.
-	scanned = "WITH page AS MATERIALIZED (SELECT t.seq AS found FROM vault_tokens t WHERE t.seq > ?1 AND t.seq <= ?2 AND t.sealed IS NOT NULL AND "
-	scan    = " ORDER BY t.seq LIMIT ?4) SELECT " + vaultRowColumns + ", t.seq FROM page CROSS JOIN vault_tokens t ON t.seq = found" +
+	scanned = "WITH page AS MATERIALIZED (SELECT t.seq AS found FROM vault_tokens t WHERE t.seq > ?1 AND t.seq <= ?2 AND t.sealed IS NOT NULL" +
+		" AND t.vault NOT IN (" + goneVaults + ") AND "
+	scan = " ORDER BY t.seq LIMIT ?4) SELECT " + vaultRowColumns + ", t.seq FROM page CROSS JOIN vault_tokens t ON t.seq = found" +
 		" CROSS JOIN vault_vaults v ON v.seq = t.vault CROSS JOIN vault_scopes s ON s.seq = t.scope" +
 		" UNION ALL SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, max(seq) FROM vault_tokens"
 
@@ -27,15 +28,17 @@ const (
 	// Those of the rows that are there, and lack a fingerprint of the version.
 	rowsToFingerprint = "SELECT key, t.seq, t.scope FROM json_each(?1)" +
 		" CROSS JOIN vault_vaults v ON v.organization = CAST(unhex(value ->> 0) AS TEXT) AND v.id = CAST(unhex(value ->> 1) AS TEXT)" +
+		" AND NOT EXISTS (SELECT 1 FROM vault_deleted_orgs d WHERE d.organization = v.organization)" +
 		" CROSS JOIN vault_tokens t ON t.vault = v.seq AND t.token = CAST(unhex(value ->> 2) AS TEXT) AND t.sealed IS NOT NULL" +
 		" WHERE NOT EXISTS (SELECT 1 FROM vault_fingerprints f WHERE f.version = ?2 AND f.row = t.seq)"
 	insertFingerprint = "INSERT INTO vault_fingerprints (fingerprint, scope, version, row, token) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING"
 
 	resealRow = "UPDATE vault_tokens SET (sealed, ciphertext) = (?,?)" +
-		" WHERE vault = (SELECT seq FROM vault_vaults WHERE organization = ? AND id = ?) AND token = ? AND sealed = ? AND ciphertext = ?"
+		" WHERE vault = (SELECT seq FROM vault_vaults WHERE organization = ? AND id = ?" + vaultIsThere + ")" +
+		" AND token = ? AND sealed = ? AND ciphertext = ?"
 
 	removeFingerprints = "DELETE FROM vault_fingerprints WHERE (fingerprint, scope, version) IN" +
-		" (SELECT fingerprint, scope, version FROM vault_fingerprints WHERE version = ? ORDER BY row LIMIT ?)"
+		" (SELECT fingerprint, scope, version FROM vault_fingerprints WHERE version = ? AND scope NOT IN (" + goneScopes + ") ORDER BY row LIMIT ?)"
 )
 
 // RowsWithoutFingerprint implements [vault.Rotation].

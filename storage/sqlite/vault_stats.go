@@ -20,7 +20,7 @@ const (
 		" (SELECT count(*) FROM (SELECT 1 FROM (" + someVaults + ") v CROSS JOIN vault_tokens t" +
 		" INDEXED BY vault_tokens_deleted ON t.vault = v.seq AND t.sealed IS NULL LIMIT ?2))"
 
-	someVaults = "SELECT seq FROM vault_vaults WHERE organization = ?1 LIMIT ?2"
+	someVaults = "SELECT seq FROM vault_vaults WHERE organization = ?1" + orgIsThere + " LIMIT ?2"
 	someScopes = "SELECT s.seq FROM (" + someVaults + ") v CROSS JOIN vault_scopes s ON s.vault = v.seq LIMIT ?2"
 
 	// For an organization, a limit and a vault: one, scopes, tokens, and deleted ones; no
@@ -30,7 +30,7 @@ const (
 		" (SELECT count(*) FROM (SELECT 1 FROM (" + scopesOfVault + ") s" + tokensOfScope + " LIMIT ?2))," +
 		" (SELECT count(*) FROM (SELECT 1 FROM vault_tokens INDEXED BY vault_tokens_deleted" +
 		" WHERE vault = " + oneVault + " AND sealed IS NULL LIMIT ?2))" +
-		" FROM vault_vaults WHERE organization = ?1 AND id = ?3"
+		" FROM vault_vaults WHERE organization = ?1 AND id = ?3" + orgIsThere
 
 	oneVault      = "(SELECT seq FROM vault_vaults WHERE organization = ?1 AND id = ?3)"
 	scopesOfVault = "SELECT seq FROM vault_scopes WHERE vault = " + oneVault + " LIMIT ?2"
@@ -39,16 +39,18 @@ const (
 	// For a version that seals and a limit: vaults, tokens, deleted ones, those that are
 	// sealed under another version, fingerprints of retired versions, and 0; then the keys,
 	// and 1. To find what is sealed otherwise takes four looks at each scope.
-	countAll = "SELECT (SELECT count(*) FROM (SELECT 1 FROM vault_vaults LIMIT ?2))," +
-		" (SELECT count(*) FROM (SELECT 1 FROM vault_tokens INDEXED BY vault_tokens_sealed WHERE sealed IS NOT NULL LIMIT ?2))," +
-		" (SELECT count(*) FROM (SELECT 1 FROM vault_tokens INDEXED BY vault_tokens_deleted WHERE sealed IS NULL LIMIT ?2))," +
+	countAll = "SELECT (SELECT count(*) FROM (SELECT 1 FROM vault_vaults WHERE seq NOT IN (" + goneVaults + ") LIMIT ?2))," +
+		" (SELECT count(*) FROM (SELECT 1 FROM vault_tokens INDEXED BY vault_tokens_sealed" +
+		" WHERE sealed IS NOT NULL AND scope NOT IN (" + goneScopes + ") LIMIT ?2))," +
+		" (SELECT count(*) FROM (SELECT 1 FROM vault_tokens INDEXED BY vault_tokens_deleted" +
+		" WHERE sealed IS NULL AND vault NOT IN (" + goneVaults + ") LIMIT ?2))," +
 		" (SELECT count(*) FROM (" + sealedBeside + "< ?1 UNION ALL " + sealedBeside + "> ?1 LIMIT ?2))," +
 		" (SELECT count(*) FROM (SELECT 1 FROM vault_keys k CROSS JOIN vault_fingerprints f INDEXED BY vault_fingerprints_row" +
-		" ON f.version = k.version WHERE k.purpose = 'fingerprint' AND k.retired = 1 LIMIT ?2)), 0" +
+		" ON f.version = k.version WHERE k.purpose = 'fingerprint' AND k.retired = 1 AND f.scope NOT IN (" + goneScopes + ") LIMIT ?2)), 0" +
 		" UNION ALL SELECT " + vaultKeyColumns + ", 1 FROM vault_keys"
 
 	sealedBeside = "SELECT 1 FROM vault_scopes s CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed" +
-		" ON t.scope = s.seq AND t.deterministic IN (0, 1) AND t.sealed "
+		" ON t.scope = s.seq AND t.deterministic IN (0, 1) AND s.vault NOT IN (" + goneVaults + ") AND t.sealed "
 )
 
 // Stats implements [vault.Counter].

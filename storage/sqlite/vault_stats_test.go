@@ -22,6 +22,7 @@ func TestPlansOfVaultStats(t *testing.T) {
 		oneVault  = "vault_vaults USING COVERING INDEX sqlite_autoindex_vault_vaults_1 (organization=? AND id=?)"
 		scopes    = "vault_scopes USING COVERING INDEX sqlite_autoindex_vault_scopes_1 (vault=?)"
 		live      = "t USING COVERING INDEX vault_tokens_sealed (scope=?)"
+		isThere   = "vault_deleted_orgs USING PRIMARY KEY (organization=?)"
 	)
 	db := plannedVault(t)
 	for _, c := range []struct {
@@ -32,17 +33,21 @@ func TestPlansOfVaultStats(t *testing.T) {
 		scans     []string // as far as the limit goes, but for the scopes and the keys
 	}{
 		{countVaults, 2, 4, []string{
-			orgVaults, "s USING COVERING INDEX sqlite_autoindex_vault_scopes_1 (vault=?)", live,
+			orgVaults, isThere, "s USING COVERING INDEX sqlite_autoindex_vault_scopes_1 (vault=?)", live,
 			"t USING COVERING INDEX vault_tokens_deleted (vault=? AND sealed=?)",
 		}, nil},
 		{countVault, 3, 3, []string{
-			oneVault, scopes, live, "vault_tokens USING COVERING INDEX vault_tokens_deleted (vault=? AND sealed=?)",
+			oneVault, isThere, scopes, live, "vault_tokens USING COVERING INDEX vault_tokens_deleted (vault=? AND sealed=?)",
 		}, nil},
 		{countAll, 2, 5, []string{
 			"t USING COVERING INDEX vault_tokens_sealed (scope=? AND deterministic=? AND sealed<?)",
 			"t USING COVERING INDEX vault_tokens_sealed (scope=? AND deterministic=? AND sealed>?)",
 			"f USING COVERING INDEX vault_fingerprints_row (version=?)",
 			"k USING PRIMARY KEY (purpose=?)",
+			// What was deleted, and is not removed yet.
+			"vault_vaults USING COVERING INDEX sqlite_autoindex_vault_vaults_1 (organization>?)",
+			"d USING COVERING INDEX vault_deleted_orgs_rest (rest=?)", "v USING COVERING INDEX sqlite_autoindex_vault_vaults_1 (organization=?)",
+			"s USING COVERING INDEX sqlite_autoindex_vault_scopes_1 (vault=?)",
 		}, []string{
 			"vault_vaults USING COVERING INDEX sqlite_autoindex_vault_vaults_1", "vault_tokens USING COVERING INDEX vault_tokens_sealed",
 			"vault_tokens USING COVERING INDEX vault_tokens_deleted", "s", "vault_keys",

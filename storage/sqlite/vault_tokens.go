@@ -12,11 +12,11 @@ const (
 	// Both return the vault's revision, as number -1, and the tokens that were found, with the number of the fingerprint. The fingerprints
 	// stand one behind the other in a single value. findTokens takes any lookups, as JSON (see lookupsText). findInScope takes the usual one,
 	// and is a tenth faster: it does not read scope and version again for each fingerprint.
-	findInScope = "SELECT -1, revision FROM vault_vaults WHERE organization = ?1 AND id = ?2 UNION ALL" +
+	findInScope = "SELECT -1, revision FROM vault_vaults WHERE organization = ?1 AND id = ?2" + orgIsThere + " UNION ALL" +
 		" SELECT n, token FROM vault_numbers CROSS JOIN vault_fingerprints ON fingerprint = substr(?5, n * 32 + 1, 32) AND version = ?4 AND scope =" +
 		" (SELECT s.seq FROM vault_vaults v CROSS JOIN vault_scopes s ON s.vault = v.seq AND s.name = ?3" +
 		" WHERE v.organization = ?1 AND v.id = ?2) WHERE n < ?6"
-	findTokens = "WITH asked AS MATERIALIZED (SELECT seq, revision FROM vault_vaults WHERE organization = ?1 AND id = ?2)," +
+	findTokens = "WITH asked AS MATERIALIZED (SELECT seq, revision FROM vault_vaults WHERE organization = ?1 AND id = ?2" + orgIsThere + ")," +
 		" lookup (scope, version, first, length) AS MATERIALIZED (SELECT s.seq, value ->> 1, value ->> 2, value ->> 3" +
 		" FROM asked CROSS JOIN json_each(?3) CROSS JOIN vault_scopes s ON s.vault = asked.seq AND s.name = CAST(unhex(value ->> 0) AS TEXT))" +
 		" SELECT -1, revision FROM asked UNION ALL" +
@@ -27,12 +27,13 @@ const (
 	findToken = "SELECT v.revision, f.token FROM vault_vaults v" +
 		" LEFT JOIN vault_scopes s ON s.vault = v.seq AND s.name = ?3" +
 		" LEFT JOIN vault_fingerprints f ON f.fingerprint = ?5 AND f.scope = s.seq AND f.version = ?4" +
-		" WHERE v.organization = ?1 AND v.id = ?2"
+		" WHERE v.organization = ?1 AND v.id = ?2" + orgIsThere
 
 	// vaultRowColumns are the columns of a row, in the order of scanVaultRow.
 	vaultRowColumns = "v.organization, v.id, t.token, s.name, t.deterministic, t.sealed, t.ciphertext, t.created_at"
 	// Both return a row of NULLs, with the number -1, for the vault itself.
-	rowOfVault   = "SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, -1 FROM vault_vaults WHERE organization = ?1 AND id = ?2 UNION ALL "
+	rowOfVault = "SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, -1 FROM vault_vaults WHERE organization = ?1 AND id = ?2" +
+		orgIsThere + " UNION ALL "
 	rowsOfTokens = rowOfVault + "SELECT " + vaultRowColumns + ", key FROM vault_vaults v CROSS JOIN json_each(?3)" +
 		" CROSS JOIN vault_tokens t ON t.vault = v.seq AND t.token = CAST(unhex(value) AS TEXT) CROSS JOIN vault_scopes s ON s.seq = t.scope" +
 		" WHERE v.organization = ?1 AND v.id = ?2 AND t.sealed IS NOT NULL"
@@ -40,8 +41,8 @@ const (
 		" CROSS JOIN vault_tokens t ON t.vault = v.seq AND t.token > ?3 CROSS JOIN vault_scopes s ON s.seq = t.scope" +
 		" WHERE v.organization = ?1 AND v.id = ?2 AND t.sealed IS NOT NULL ORDER BY t.token LIMIT ?4)"
 
-	liveToken = "SELECT t.seq FROM vault_vaults v JOIN vault_tokens t ON t.vault = v.seq AND t.token = ?" +
-		" WHERE v.organization = ? AND v.id = ? AND t.sealed IS NOT NULL"
+	liveToken = "SELECT t.seq FROM vault_vaults JOIN vault_tokens t ON t.vault = vault_vaults.seq AND t.token = ?" +
+		" WHERE organization = ? AND id = ? AND t.sealed IS NOT NULL" + vaultIsThere
 	buryToken = "UPDATE vault_tokens SET (sealed, ciphertext) = (NULL, NULL) WHERE seq = ?"
 	// A seek for each version there is, in place of an index by rows alone.
 	storedVersions = "WITH RECURSIVE stored (version) AS (SELECT min(version) FROM vault_fingerprints UNION ALL" +

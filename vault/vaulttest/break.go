@@ -16,6 +16,7 @@ const (
 	ImportsPart  Part = "Imports"  // tokens that were given elsewhere
 	KeysPart     Part = "Keys"     // what the store knows of the keys
 	RotationPart Part = "Rotation" // what changes keys under rows
+	DeletionPart Part = "Deletion" // what deletes vaults and organizations
 	AuditPart    Part = "Audit"    // the audit trail; a value is not shown without it, while other changes store their event themselves
 	CounterPart  Part = "Counter"  // what counts, for Stats
 	KeyringPart  Part = "Keyring"  // the keys, as when a key management service is away

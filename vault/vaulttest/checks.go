@@ -60,7 +60,7 @@ func oneWins(t *testing.T, errs []error, sentinel error) int {
 // sentinels are the errors that say something else than "unavailable".
 func sentinels() []error {
 	return []error{
-		vault.ErrNotFound, vault.ErrExists, vault.ErrTableNotFound, vault.ErrColumnNotFound, vault.ErrGroupNotFound, vault.ErrNotDeterministic,
+		vault.ErrNotFound, vault.ErrExists, vault.ErrDeleted, vault.ErrTableNotFound, vault.ErrColumnNotFound, vault.ErrGroupNotFound, vault.ErrNotDeterministic,
 		vault.ErrNotTokenized, vault.ErrValueNotFound, vault.ErrTokenNotFound, vault.ErrFormat, vault.ErrInvalid, vault.ErrTooLong, vault.ErrBatch,
 		vault.ErrForbidden, vault.ErrScopeInUse, vault.ErrConflict, vault.ErrTokenConflict, vault.ErrExhausted, vault.ErrFull, vault.ErrCorrupt, vault.ErrUnknownKey, vault.ErrWrongKey,
 		vault.ErrKeyRetired, vault.ErrKeyInUse, vault.ErrStale,

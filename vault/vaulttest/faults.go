@@ -15,8 +15,8 @@ import (
 // first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
 // An op is the interface and the method, as in "Vaults.PutVault", "Tokens.InsertTokens",
-// "Imports.ImportTokens", "Keys.RegisterKey", "Rotation.Reseal", "Audit.AddAuditEvent" or
-// "Keyring.Fingerprint". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one
+// "Imports.ImportTokens", "Deletion.MarkDeleted", "Keys.RegisterKey", "Rotation.Reseal",
+// "Audit.AddAuditEvent" or "Keyring.Fingerprint". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one
 // to some ops. A hook may also panic, block or call other parts of the program: whatever
 // can happen while a backend is being called.
 type Faults struct {
@@ -57,8 +57,8 @@ func callFor[T any](f *Faults, op string, do func() (T, error)) (result T, err e
 	return result, nil
 }
 
-// Store wraps a store. The ops are the methods of "Vaults", "Tokens", "Imports", "Keys",
-// "Rotation" and "Audit".
+// Store wraps a store. The ops are the methods of "Vaults", "Deletion", "Tokens",
+// "Imports", "Keys", "Rotation", "Audit" and "Counter".
 func (f *Faults) Store(s vault.Store) vault.Store { return &faultyStore{s, f} }
 
 type faultyStore struct {
@@ -156,6 +156,26 @@ func (s *faultyStore) AuditEvents(ctx context.Context, org string, q vault.Audit
 
 func (s *faultyStore) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
 	return callFor(s.faults, "Audit.PruneAudit", func() (int, error) { return s.inner.PruneAudit(ctx, before, limit) })
+}
+
+func (s *faultyStore) MarkDeleted(ctx context.Context, org string, at time.Time, a vault.AuditEvent) (time.Time, error) {
+	return callFor(s.faults, "Deletion.MarkDeleted", func() (time.Time, error) { return s.inner.MarkDeleted(ctx, org, at, a) })
+}
+
+func (s *faultyStore) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+	return callFor(s.faults, "Deletion.RemoveDeleted", func() (bool, error) { return s.inner.RemoveDeleted(ctx, org, limit) })
+}
+
+func (s *faultyStore) MarkVaultDeleted(ctx context.Context, org, id string, at time.Time, a vault.AuditEvent) (time.Time, error) {
+	return callFor(s.faults, "Deletion.MarkVaultDeleted", func() (time.Time, error) {
+		return s.inner.MarkVaultDeleted(ctx, org, id, at, a)
+	})
+}
+
+func (s *faultyStore) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (bool, error) {
+	return callFor(s.faults, "Deletion.RemoveDeletedVault", func() (bool, error) {
+		return s.inner.RemoveDeletedVault(ctx, org, id, limit)
+	})
 }
 
 func (s *faultyStore) Stats(ctx context.Context, org string, most int) (vault.Stats, error) {

@@ -45,6 +45,10 @@ type mutant struct {
 	stats                  func(ctx context.Context, org string, most int) (vault.Stats, error)
 	vaultStats             func(ctx context.Context, org, id string, most int) (vault.VaultStats, error)
 	statsAll               func(ctx context.Context, seal, most int) (vault.Totals, error)
+	markDeleted            func(ctx context.Context, org string, at time.Time, a vault.AuditEvent) (time.Time, error)
+	removeDeleted          func(ctx context.Context, org string, limit int) (bool, error)
+	markVaultDeleted       func(ctx context.Context, org, id string, at time.Time, a vault.AuditEvent) (time.Time, error)
+	removeDeletedVault     func(ctx context.Context, org, id string, limit int) (bool, error)
 }
 
 var errBroken = errors.New("disk on fire")
@@ -82,6 +86,10 @@ func newMutant(t *testing.T) *mutant {
 		stats:                  s.Stats,
 		vaultStats:             s.VaultStats,
 		statsAll:               s.StatsAll,
+		markDeleted:            s.MarkDeleted,
+		removeDeleted:          s.RemoveDeleted,
+		markVaultDeleted:       s.MarkVaultDeleted,
+		removeDeletedVault:     s.RemoveDeletedVault,
 	}
 }
 

@@ -125,10 +125,41 @@ func (s *subject) storeCalls(x *sample) []call {
 			_, err := s.Store.PruneAudit(ctx, moment(-100_000*time.Hour), 10) // before everything
 			return err
 		}},
+		{"MarkDeleted", func(ctx context.Context) error {
+			_, err := s.Store.MarkDeleted(ctx, "deleted", moment(0), e())
+			return err
+		}},
+		{"RemoveDeleted", func(ctx context.Context) error {
+			if _, err := s.Store.MarkDeleted(context.WithoutCancel(ctx), "deleted", moment(0), vault.AuditEvent{}); err != nil {
+				return err
+			}
+			_, err := s.Store.RemoveDeleted(ctx, "deleted", 1)
+			return err
+		}},
+		{"MarkVaultDeleted", func(ctx context.Context) error {
+			return s.deletesNew(ctx, uuid.NewString(), context.WithoutCancel(ctx))
+		}},
+		{"RemoveDeletedVault", func(ctx context.Context) error {
+			id := uuid.NewString()
+			if err := s.deletesNew(context.WithoutCancel(ctx), id, context.WithoutCancel(ctx)); err != nil {
+				return err
+			}
+			_, err := s.Store.RemoveDeletedVault(ctx, orgB, id, 1)
+			return err
+		}},
 		{"Stats", func(ctx context.Context) error { _, err := s.Store.Stats(ctx, orgA, 10); return err }},
 		{"VaultStats", func(ctx context.Context) error { _, err := s.Store.VaultStats(ctx, orgA, v.ID, 10); return err }},
 		{"StatsAll", func(ctx context.Context) error { _, err := s.Store.StatsAll(ctx, 1, 10); return err }},
 	}
+}
+
+// deletesNew makes a vault and marks it as deleted.
+func (s *subject) deletesNew(ctx context.Context, id string, making context.Context) error {
+	if err := s.Store.PutVault(making, newVault(orgB, id), nil, vault.AuditEvent{}); err != nil {
+		return err
+	}
+	_, err := s.Store.MarkVaultDeleted(ctx, orgB, id, moment(0), vault.AuditEvent{})
+	return err
 }
 
 // allFail makes the calls and requires that each is a failure.
@@ -166,6 +197,15 @@ func (s *subject) failingCalls(x *sample) []call {
 		{"ListRows of no vault", func(ctx context.Context) error { _, err := s.Store.ListRows(ctx, orgB, "unknown", "", 1); return err }},
 		{"VaultStats of no vault", func(ctx context.Context) error { _, err := s.Store.VaultStats(ctx, orgB, "unknown", 1); return err }},
 		{"DeleteToken that is not there", func(ctx context.Context) error { return s.Store.DeleteToken(ctx, orgA, v.ID, "t9", vault.AuditEvent{}) }},
+		{"MarkVaultDeleted of no vault", func(ctx context.Context) error {
+			_, err := s.Store.MarkVaultDeleted(ctx, orgB, "unknown", moment(0), vault.AuditEvent{})
+			return err
+		}},
+		{"RemoveDeletedVault that is not marked", func(ctx context.Context) error {
+			_, err := s.Store.RemoveDeletedVault(ctx, orgA, v.ID, 1)
+			return err
+		}},
+		{"RemoveDeleted that is not marked", func(ctx context.Context) error { _, err := s.Store.RemoveDeleted(ctx, orgA, 1); return err }},
 		{"RequireKey of none", func(ctx context.Context) error { return s.Store.RequireKey(ctx, 9) }},
 		{"RetireKey of none", func(ctx context.Context) error { return s.Store.RetireKey(ctx, vault.SealKey, 9, 0) }},
 		{"AddFingerprints of a retired version", func(ctx context.Context) error { _, err := s.Store.AddFingerprints(ctx, 3, nil); return err }},

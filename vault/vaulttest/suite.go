@@ -115,5 +115,6 @@ func allRules() []rule {
 	return slices.Concat(vaultRules, vaultChangeRules, scopeRules, insertRules, uniqueRules, takenRules, keyedInsertRules, importRules, importRaceRules, findRules, rowRules, listRules, deleteRules,
 		keyRules, retireRules, usageRules, fingerprintRotationRules, resealRules, scanRules(), concurrentRules, rotationRaceRules,
 		auditRules, auditQueryRules, pruneRules, contextRules, breakRules, reopenRules,
-		vaultListRules, statsRules, statsAllRules)
+		vaultListRules, statsRules, statsAllRules,
+		deletionRules, deletionStepRules, deletionRotationRules, deletionRaceRules)
 }

@@ -22,7 +22,7 @@ type broken struct {
 func mutants() []broken {
 	return slices.Concat(fieldMutants, nameMutants, vaultMutants, scopeMutants, insertMutants, tokenMutants, importMutants, importRaceMutants, listMutants, keyMutants, retireMutants,
 		fingerprintMutants, resealMutants, scanMutants, raceMutants, auditMutants, ctxMutants, reopenMutants,
-		vaultListMutants, statsMutants)
+		vaultListMutants, statsMutants, showingMutants, deletionMutants, deletionStepMutants, deletionRaceMutants)
 }
 
 // harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.

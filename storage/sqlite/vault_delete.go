@@ -1,0 +1,285 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// A vault that was deleted keeps its row in vault_vaults until its tokens are removed, but
+// under another key: the same bytes as BLOBs, which no text equals. So whatever looks for a
+// vault does not find it, and looks no longer than before. An organization can have too
+// many vaults to do so in one step. Until it is their turn, statements tell them by the
+// organization's row in vault_deleted_orgs.
+const (
+	// orgIsThere is the condition that the organization ?1 was not deleted, and vaultIsThere
+	// that a vault's was not, for statements without numbered arguments: the driver makes a
+	// text of each number.
+	orgIsThere   = " AND NOT EXISTS (SELECT 1 FROM vault_deleted_orgs WHERE organization = ?1)"
+	vaultIsThere = " AND NOT EXISTS (SELECT 1 FROM vault_deleted_orgs d WHERE d.organization = vault_vaults.organization)"
+
+	// goneVaults are the numbers of all vaults that were deleted, or whose organization
+	// was, and that are not removed. goneScopes are those of their scopes.
+	goneVaults = "SELECT seq FROM vault_vaults WHERE organization >= x'' UNION ALL SELECT v.seq FROM vault_deleted_orgs d" +
+		" CROSS JOIN vault_vaults v ON v.organization = d.organization WHERE d.rest = 1"
+	goneScopes = "SELECT s.seq FROM (" + goneVaults + ") g CROSS JOIN vault_scopes s ON s.vault = g.seq"
+
+	deletedVaultOrg = "SELECT at, event, rest FROM vault_deleted_orgs WHERE organization = ?"
+	deletedVault    = "SELECT at FROM vault_deleted_vaults WHERE organization = ? AND id = ?"
+	isDeleted       = "SELECT 1 FROM vault_deleted_orgs WHERE organization = ?1 UNION ALL SELECT 1 FROM vault_deleted_vaults WHERE organization = ?1 AND id = ?2"
+	markOrg         = "INSERT INTO vault_deleted_orgs (organization, at, event, rest) VALUES (?,?,?,1)"
+	markVault       = "INSERT INTO vault_deleted_vaults (organization, id, at) VALUES (?,?,?)"
+	hideVault       = "UPDATE vault_vaults SET (organization, id, schema) = (CAST(organization AS BLOB), CAST(id AS BLOB), '') WHERE seq = ?"
+	vaultEventByID  = "SELECT seq FROM vault_audit WHERE organization = ? AND at = ? AND id = ?"
+	nothingIsLeft   = "UPDATE vault_deleted_orgs SET rest = 0 WHERE organization = ?"
+
+	hiddenVault = "SELECT seq FROM vault_vaults WHERE organization = CAST(? AS BLOB) AND id = CAST(? AS BLOB)"
+	anyVault    = "SELECT seq FROM vault_vaults WHERE organization = ?1" +
+		" UNION ALL SELECT seq FROM vault_vaults WHERE organization = CAST(?1 AS BLOB) LIMIT 1"
+
+	// What can be removed, with its size: for a length, SQLite reads no further than
+	// the row's head.
+	tokensToRemove = "SELECT seq, octet_length(ciphertext) FROM vault_tokens WHERE vault = ? ORDER BY token LIMIT ?"
+	scopesToRemove = "SELECT seq, 0 FROM vault_scopes WHERE vault = ? LIMIT ?"
+	eventsToRemove = "SELECT seq, ifnull(octet_length(tokens), 0) + ifnull(octet_length(schema), 0)" +
+		" FROM vault_audit INDEXED BY vault_audit_listing WHERE organization = ?1" +
+		" AND seq IS NOT (SELECT event FROM vault_deleted_orgs WHERE organization = ?1) LIMIT ?2"
+
+	removeFingerprintsOf = storedVersions + " DELETE FROM vault_fingerprints WHERE (fingerprint, scope, version) IN" +
+		" (SELECT f.fingerprint, f.scope, f.version FROM stored CROSS JOIN json_each(?1) j" +
+		" CROSS JOIN vault_fingerprints f INDEXED BY vault_fingerprints_row ON f.version = stored.version AND f.row = j.value)"
+	removeTokens = "DELETE FROM vault_tokens WHERE seq IN (SELECT value FROM json_each(?1))"
+	removeScopes = "DELETE FROM vault_scopes WHERE seq IN (SELECT value FROM json_each(?1))"
+	removeEvents = "DELETE FROM vault_audit WHERE seq IN (SELECT value FROM json_each(?1))"
+	removeVault  = "DELETE FROM vault_vaults WHERE seq = ?"
+	removeMarks  = "DELETE FROM vault_deleted_vaults WHERE (organization, id) IN" +
+		" (SELECT organization, id FROM vault_deleted_vaults WHERE organization = ? LIMIT ?)"
+)
+
+// MarkDeleted implements [vault.Deletion].
+func (s *Vault) MarkDeleted(ctx context.Context, org string, at time.Time, a vault.AuditEvent) (since time.Time, err error) {
+	event, err := vaultAuditChange(&a)
+	if err != nil {
+		return time.Time{}, err
+	}
+	where := []any{a.Organization, a.At.UnixMicro(), append([]byte(nil), a.ID[:]...)}
+	err = s.db.writer.write(ctx, func(tx *tx) error {
+		marked := false
+		err := tx.query(deletedVaultOrg, []any{org}, func(r *row) error {
+			since, marked = r.moment(0), true
+			return nil
+		})
+		if err != nil || marked {
+			return err
+		}
+		if err := tx.apply(event); err != nil {
+			return err
+		}
+		var seq any
+		if event != nil {
+			err := tx.query(vaultEventByID, where, func(r *row) error {
+				seq = int64(r.number(0))
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		since = time.UnixMicro(at.UnixMicro()).UTC()
+		return tx.apply([]change{{markOrg, []any{org, at.UnixMicro(), seq}}})
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return since, nil
+}
+
+// MarkVaultDeleted implements [vault.Deletion].
+func (s *Vault) MarkVaultDeleted(
+	ctx context.Context, org, id string, at time.Time, a vault.AuditEvent,
+) (since time.Time, err error) {
+	event, err := vaultAuditChange(&a)
+	if err != nil {
+		return time.Time{}, err
+	}
+	err = s.db.writer.write(ctx, func(tx *tx) error {
+		seq, _, err := tx.vaultRevision(org, id)
+		if err != nil {
+			return err
+		}
+		if seq == noVault {
+			since, err = tx.deletedVault(org, id)
+			return err
+		}
+		since = time.UnixMicro(at.UnixMicro()).UTC()
+		return tx.apply(append([]change{{hideVault, []any{seq}}, {markVault, []any{org, id, at.UnixMicro()}}}, event...))
+	})
+	if err != nil {
+		return time.Time{}, err
+	}
+	return since, nil
+}
+
+// deletedVault returns when a vault was deleted, or ErrNotFound, as it is if the
+// organization was deleted.
+func (t *tx) deletedVault(org, id string) (since time.Time, err error) {
+	if gone, err := t.exists(deletedVaultOrg, org); err != nil {
+		return since, err
+	} else if gone {
+		return since, vault.ErrNotFound
+	}
+	found := false
+	err = t.query(deletedVault, []any{org, id}, func(r *row) error {
+		since, found = r.moment(0), true
+		return nil
+	})
+	if err == nil && !found {
+		err = vault.ErrNotFound
+	}
+	return since, err
+}
+
+// RemoveDeleted implements [vault.Deletion].
+func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+	err = s.db.writer.write(ctx, func(tx *tx) error {
+		marked, rest := false, false
+		err := tx.query(deletedVaultOrg, []any{org}, func(r *row) error {
+			marked, rest = true, r.number(2) == 1
+			return nil
+		})
+		if err == nil && !marked {
+			err = vault.ErrNotFound
+		}
+		if more = rest; err != nil || !rest {
+			return err
+		}
+		removed := vaultRemoval{tx: tx, limit: min(limit, removeStep)}
+		done, err := removed.organization(org)
+		if err == nil && done {
+			_, err = tx.exec(nothingIsLeft, org)
+		}
+		more = !done
+		return err
+	})
+	return more && err == nil, err
+}
+
+// RemoveDeletedVault implements [vault.Deletion].
+func (s *Vault) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (more bool, err error) {
+	err = s.db.writer.write(ctx, func(tx *tx) error {
+		if _, err := tx.deletedVault(org, id); err != nil {
+			return err
+		}
+		seq, err := tx.firstNumber(hiddenVault, org, id)
+		if err != nil || seq == noVault {
+			more = false
+			return err
+		}
+		removed := vaultRemoval{tx: tx, limit: min(limit, removeStep)}
+		done, err := removed.vault(seq)
+		more = !done
+		return err
+	})
+	return more && err == nil, err
+}
+
+// firstNumber returns the number that a query finds, or noVault.
+func (t *tx) firstNumber(query string, args ...any) (seq int, err error) {
+	seq = noVault
+	err = t.query(query, args, func(r *row) error {
+		seq = r.number(0)
+		return nil
+	})
+	return seq, err
+}
+
+// vaultRemoval is a step of a deletion: other writes wait for so long.
+type vaultRemoval struct {
+	tx    *tx
+	limit int // rows that it may still remove
+	bytes int // that those had which it has removed
+}
+
+// removalBytes is what a step removes, and at most one row more: the file gives back each
+// page by itself.
+const removalBytes = 4 << 20
+
+// full reports whether the step ends here.
+func (m *vaultRemoval) full() bool { return m.limit <= 0 || m.bytes >= removalBytes }
+
+// organization reports whether nothing is left of an organization.
+func (m *vaultRemoval) organization(org string) (done bool, err error) {
+	for {
+		seq, err := m.tx.firstNumber(anyVault, org)
+		if err != nil {
+			return false, err
+		}
+		if seq == noVault {
+			break
+		}
+		if done, err := m.vault(seq); err != nil || !done {
+			return false, err
+		}
+	}
+	if done, err := m.rows(eventsToRemove, org, removeEvents); err != nil || !done {
+		return false, err
+	}
+	if m.full() {
+		return false, nil
+	}
+	n, err := m.tx.exec(removeMarks, org, m.limit)
+	done = int(n) < m.limit
+	m.limit -= int(n)
+	return done, err
+}
+
+// vault reports whether nothing is left of a vault.
+func (m *vaultRemoval) vault(seq int) (done bool, err error) {
+	// The number of a row is given again once it is free, and so is a scope's: what refers
+	// to them goes first.
+	if done, err := m.rows(tokensToRemove, seq, removeFingerprintsOf, removeTokens); err != nil || !done {
+		return false, err
+	}
+	if done, err := m.rows(scopesToRemove, seq, removeScopes); err != nil || !done {
+		return false, err
+	}
+	if m.full() {
+		return false, nil
+	}
+	m.limit--
+	_, err = m.tx.exec(removeVault, seq)
+	return true, err
+}
+
+// rows removes rows that a query finds, and reports whether there are no others.
+func (m *vaultRemoval) rows(find string, of any, remove ...string) (done bool, err error) {
+	if m.full() {
+		return false, nil
+	}
+	var found []int
+	left := false
+	err = m.tx.query(find, []any{of, m.limit + 1}, func(r *row) error {
+		if left = left || m.full(); !left {
+			found = append(found, r.number(0))
+			m.limit--
+			m.bytes += r.number(1)
+		}
+		return nil
+	})
+	if err != nil || len(found) == 0 {
+		return !left, err
+	}
+	list, err := json.Marshal(found)
+	if err != nil {
+		return false, fmt.Errorf("sqlite: list what is to be removed: %w", err)
+	}
+	for _, statement := range remove {
+		if _, err := m.tx.exec(statement, string(list)); err != nil {
+			return false, err
+		}
+	}
+	return !left, nil
+}

@@ -1,0 +1,264 @@
+package vaulttest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// deleted is what a rule deletes: all that an organization has, or one vault.
+type deleted struct {
+	s      *subject
+	name   string
+	org    string
+	id     string        // the vault; "" for the organization
+	vaults []vault.Vault // what goes, with its rows
+	rows   [][]vault.Row // of each vault
+	gone   string        // a token of the first vault that was deleted before
+	event  vault.AuditEvent
+}
+
+// rowsOfDeleted are the rows of a vault that goes: of each kind.
+func rowsOfDeleted(id string) []vault.Row {
+	return []vault.Row{
+		row("t1", email, "ann of "+id, 1, 2), row("t2", email, "bea", 1), row("t3", "persons.phone", "cleo"), row("t4", "emails", "dora", 2),
+	}
+}
+
+// addDeleted stores what both kinds of deletion delete in orgA, and others beside it:
+// vaults of the same IDs and tokens, in organizations whose names are alike, and a vault of
+// the organization's that a deletion of a vault leaves alone. whole says which kind.
+func (s *subject) addDeleted(t *testing.T, whole bool) (d *deleted, others []vault.Vault) {
+	t.Helper()
+	s.registers(t, vault.FingerprintKey, 1)
+	d = &deleted{s: s, name: "the vault", org: orgA, id: "customers", gone: "gone"}
+	add := func(v vault.Vault) vault.Vault {
+		s.addVault(t, v)
+		v = s.changeVault(t, v)
+		s.adds(t, v, withVersion1(rowsOfDeleted(v.ID))...)
+		s.adds(t, v, row("gone", email, "eve", 1))
+		s.deletes(t, v, "gone")
+		s.record(t, filledEvent(v.Organization, v.ID))
+		return v
+	}
+	first, second := add(newVault(orgA, "customers")), add(newVault(orgA, "customers "))
+	d.vaults, d.rows = []vault.Vault{first}, [][]vault.Row{withVersion1(rowsOfDeleted(first.ID))}
+	d.event = newEvent(orgA, vault.KindVaultDeleted, "customers", time.Hour)
+	if whole {
+		d.name, d.id = "the organization", ""
+		d.vaults, d.rows = append(d.vaults, second), append(d.rows, withVersion1(rowsOfDeleted(second.ID)))
+		d.event = newEvent(orgA, vault.KindOrganizationDeleted, "", time.Hour)
+	} else {
+		others = append(others, second)
+	}
+	for _, org := range []string{orgA + " ", "org-", orgA + "\x00", "ORG-A", orgB} {
+		others = append(others, add(newVault(org, "customers")))
+	}
+	return d, others
+}
+
+// withVersion1 returns rows whose deterministic ones all have a fingerprint of version 1,
+// which is required.
+func withVersion1(rows []vault.Row) []vault.Row {
+	for i := range rows {
+		if r := &rows[i]; r.Deterministic && r.Fingerprints[0].Version != 1 {
+			r.Fingerprints = append(r.Fingerprints, vault.VersionedFingerprint{Version: 1, Fingerprint: fingerprintOf(1, r.Token)})
+		}
+	}
+	return rows
+}
+
+// mark marks it with its event, and returns since when it is marked.
+func (d *deleted) mark(t *testing.T, at time.Time, e vault.AuditEvent) time.Time {
+	t.Helper()
+	since, err := d.marking(t, at, e)
+	require.NoError(t, err, "mark %s as deleted", d.name)
+	return since
+}
+
+func (d *deleted) marking(t *testing.T, at time.Time, e vault.AuditEvent) (time.Time, error) {
+	t.Helper()
+	if d.id == "" {
+		return d.s.Store.MarkDeleted(t.Context(), d.org, at, e.Clone())
+	}
+	return d.s.Store.MarkVaultDeleted(t.Context(), d.org, d.id, at, e.Clone())
+}
+
+// step removes at most limit rows.
+func (d *deleted) step(t *testing.T, limit int) (more bool) {
+	t.Helper()
+	more, err := d.stepping(t, limit)
+	require.NoError(t, err, "remove what is left of %s", d.name)
+	return more
+}
+
+func (d *deleted) stepping(t *testing.T, limit int) (more bool, err error) {
+	t.Helper()
+	if d.id == "" {
+		return d.s.Store.RemoveDeleted(t.Context(), d.org, limit)
+	}
+	return d.s.Store.RemoveDeletedVault(t.Context(), d.org, d.id, limit)
+}
+
+// maxSteps is more than any deletion of a rule takes.
+const maxSteps = 10_000
+
+// finish takes steps until nothing is left, calls between after each of them, and returns
+// how many they were.
+func (d *deleted) finish(t *testing.T, limit int, between func()) (steps int) {
+	t.Helper()
+	for steps = 1; steps < maxSteps; steps++ {
+		more := d.step(t, limit)
+		if between != nil {
+			between()
+		}
+		if !more {
+			return steps
+		}
+	}
+	require.FailNow(t, "a deletion does not end", d.name)
+	return steps
+}
+
+// isHidden requires that no method finds anything of it, and that nothing of it can be
+// changed.
+func (d *deleted) isHidden(t *testing.T) {
+	t.Helper()
+	s, ctx := d.s, t.Context()
+	for i, v := range d.vaults {
+		s.noVault(t, v.Organization, v.ID)
+		for revision := range int64(4) { // as a service would that remembers one
+			old := v
+			old.Revision = revision
+			_, err := s.Store.FindTokens(ctx, v.Organization, v.ID, revision, []vault.Lookup{{Scope: email, Version: 1,
+				Fingerprints: []vault.Fingerprint{fingerprintOf(1, "ann of "+v.ID)}}})
+			require.ErrorIs(t, err, vault.ErrNotFound, "FindTokens")
+			_, err = s.Store.FindTokens(ctx, v.Organization, v.ID, revision, []vault.Lookup{{Scope: email, Version: 1,
+				Fingerprints: []vault.Fingerprint{fingerprintOf(1, "ann of "+v.ID), fingerprintOf(1, "bea")}}})
+			require.ErrorIs(t, err, vault.ErrNotFound, "FindTokens of two")
+			_, err = s.Store.FindTokens(ctx, v.Organization, v.ID, revision, []vault.Lookup{{Scope: email, Version: 1}, {Scope: "emails", Version: 2}})
+			require.ErrorIs(t, err, vault.ErrNotFound, "FindTokens in two scopes")
+			_, err = s.insert(t, old, d.rows[i][0])
+			require.ErrorIs(t, err, vault.ErrNotFound, "InsertTokens")
+			require.ErrorIs(t, s.importing(t, old, importEvent(v), d.rows[i][0]), vault.ErrNotFound, "ImportTokens")
+			if revision != 1 {
+				require.ErrorIs(t, s.Store.PutVault(ctx, old, nil, newEvent(v.Organization, vault.KindSchemaChanged, v.ID, 0)),
+					vault.ErrNotFound, "PutVault of revision %d", revision)
+			}
+		}
+		_, err := s.Store.Rows(ctx, v.Organization, v.ID, tokensOf(d.rows[i]))
+		require.ErrorIs(t, err, vault.ErrNotFound, "Rows")
+		e := newEvent(v.Organization, vault.KindDeleted, v.ID, 0)
+		require.ErrorIs(t, s.Store.DeleteToken(ctx, v.Organization, v.ID, "t1", e), vault.ErrTokenNotFound, "DeleteToken")
+		_, err = s.Store.VaultStats(ctx, v.Organization, v.ID, 10)
+		require.ErrorIs(t, err, vault.ErrNotFound, "VaultStats")
+		require.NotContains(t, idsOf(s.listVaults(t, v.Organization, "", 100)), v.ID, "ListVaults")
+		e = newEvent(v.Organization, vault.KindDetokenized, v.ID, 0)
+		require.ErrorIs(t, s.Store.AddAuditEvent(ctx, e), vault.ErrNotFound, "AddAuditEvent")
+		s.noEvent(t, e)
+	}
+	if d.id != "" {
+		return
+	}
+	require.Empty(t, s.listVaults(t, d.org, "", 100))
+	require.Zero(t, s.stats(t, d.org, 100))
+	for _, id := range []string{d.vaults[0].ID, "unknown"} {
+		_, err := s.Store.MarkVaultDeleted(ctx, d.org, id, moment(0), newEvent(d.org, vault.KindVaultDeleted, id, 0))
+		require.ErrorIs(t, err, vault.ErrNotFound, "MarkVaultDeleted")
+		_, err = s.Store.RemoveDeletedVault(ctx, d.org, id, 10)
+		require.ErrorIs(t, err, vault.ErrNotFound, "RemoveDeletedVault")
+	}
+	e := newEvent(d.org, vault.KindDetokenized, "", 0)
+	require.ErrorIs(t, s.Store.AddAuditEvent(ctx, e), vault.ErrNotFound, "AddAuditEvent")
+}
+
+// neverAgain requires that nothing of its name can be made.
+func (d *deleted) neverAgain(t *testing.T) {
+	t.Helper()
+	ids := idsOf(d.vaults)
+	if d.id == "" {
+		ids = append(ids, "new", "")
+	}
+	for _, id := range ids {
+		e := newEvent(d.org, vault.KindVaultCreated, id, 0)
+		err := d.s.Store.PutVault(t.Context(), newVault(d.org, id), nil, e)
+		require.ErrorIs(t, err, vault.ErrDeleted, "PutVault of %q", id)
+		d.s.noEvent(t, e)
+		d.s.noVault(t, d.org, id)
+	}
+}
+
+// ofOthers requires that the others have all that they had, and nobody anything else.
+func (s *subject) ofOthers(t *testing.T, others []vault.Vault) {
+	t.Helper()
+	usage := vault.KeyUsage{Fingerprints: make(map[int]int), Sealed: make(map[int]int)}
+	var without, notUnder []vault.Row
+	for _, v := range others {
+		s.hasVault(t, v)
+		rows := withVersion1(rowsOfDeleted(v.ID))
+		for _, r := range rows {
+			s.hasRow(t, v, r)
+			usage.Rows++
+			usage.Sealed[1]++
+			if r.Deterministic {
+				usage.Deterministic++
+				for _, f := range r.Fingerprints {
+					usage.Fingerprints[f.Version]++
+				}
+				without = append(without, rowsOf(v, []vault.Row{r})...)
+			}
+			notUnder = append(notUnder, rowsOf(v, []vault.Row{r})...)
+		}
+		s.noRow(t, v, row("gone", email, "eve", 1))
+		s.takes(t, v, []int{0}, row("gone", email, "eve", 1))
+		require.Equal(t, tokensOf(rows), s.dump(t, v))
+		require.Equal(t, []string{v.ID}, idsOf(s.listVaults(t, v.Organization, "", 10)))
+		require.Equal(t, vault.VaultStats{Tokens: exactly(4), Deleted: exactly(1)}, s.vaultStats(t, v, 10))
+		require.Equal(t, vault.Stats{Vaults: exactly(1), Tokens: exactly(4), Deleted: exactly(1)}, s.stats(t, v.Organization, 10))
+	}
+	s.usage(t, usage)
+	all := s.all(t, 7, 1000)
+	n := len(others)
+	require.Equal(t, [4]vault.Count{exactly(n), exactly(4 * n), exactly(n), exactly(4 * n)}, [4]vault.Count{all.Vaults, all.Tokens, all.Deleted, all.ToRewrap})
+	sameRows(t, byID(without), s.withoutFingerprint(t, 7))
+	sameRows(t, byID(notUnder), s.notSealedUnder(t, 7))
+}
+
+// trailOf requires that just this event, of all of an organization's, can be read.
+func (s *subject) trailOf(t *testing.T, e vault.AuditEvent) {
+	t.Helper()
+	s.hasEvent(t, e)
+	require.Len(t, s.trail(t, e.Organization), 1)
+	for _, q := range []vault.AuditQuery{
+		{Kind: e.Kind, Limit: 1}, {Actor: e.Actor, Limit: 2}, {From: e.At, Limit: 1}, {To: e.At.Add(time.Microsecond), Limit: 1},
+		{Before: mortise.Position{At: e.At.Add(time.Microsecond)}, Limit: 1},
+	} {
+		page := s.audit(t, e.Organization, q)
+		require.Len(t, page.Events, 1, "%+v", q)
+		require.True(t, page.Next.IsZero(), "%+v", q)
+		sameEvent(t, e, page.Events[0])
+	}
+	for _, q := range []vault.AuditQuery{
+		{Kind: vault.KindDetokenized, Limit: 10}, {Actor: "user:bob", Limit: 10}, {Vault: "customers", Limit: 10}, {To: e.At, Limit: 10},
+		{From: e.At.Add(time.Microsecond), Limit: 10}, {Before: e.Position(), Limit: 10}, {},
+	} {
+		require.Empty(t, s.audit(t, e.Organization, q).Events, "%+v", q)
+	}
+}
+
+// orDeleted returns how many of the calls succeeded. The others must be ErrDeleted.
+func orDeleted(t *testing.T, errs []error) (n int) {
+	t.Helper()
+	for _, err := range errs {
+		if !errors.Is(err, vault.ErrDeleted) {
+			require.NoError(t, err)
+			n++
+		}
+	}
+	return n
+}
