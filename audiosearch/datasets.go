@@ -3,7 +3,6 @@ package audiosearch
 import (
 	"context"
 	"errors"
-	"iter"
 	"maps"
 
 	"github.com/seed-6363c74e/mortise/internal/name"
@@ -59,40 +58,6 @@ func checkName(p *problems, field, value string) {
 func (s *Service) Dataset(ctx context.Context, org, id string) (Dataset, error) {
 	d, err := s.store.Dataset(ctx, org, id)
 	return d, unavailable("read a dataset", err)
-}
-
-// pageSize is how many rows are read at a time.
-const pageSize = 500
-
-// Datasets returns the organization's datasets by ID. An error is the last element.
-func (s *Service) Datasets(ctx context.Context, org string) iter.Seq2[Dataset, error] {
-	return paged("list datasets", func(after string) ([]Dataset, error) {
-		return s.store.ListDatasets(ctx, org, after, pageSize)
-	}, func(d Dataset) string { return d.ID })
-}
-
-// paged walks over pages of what is listed by ID.
-func paged[T any](doing string, page func(after string) ([]T, error), id func(T) string) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		after := ""
-		for {
-			items, err := page(after)
-			if err != nil {
-				var none T
-				yield(none, unavailable(doing, err))
-				return
-			}
-			for _, item := range items {
-				if !yield(item, nil) {
-					return
-				}
-			}
-			if len(items) < pageSize {
-				return
-			}
-			after = id(items[len(items)-1])
-		}
-	}
 }
 
 // DeleteDataset removes a dataset with its videos and their scores. Runs over it end by themselves.
@@ -161,13 +126,6 @@ func (s *Service) Video(ctx context.Context, org, dataset, id string) (Video, er
 		return Video{}, unavailable("read a video", err)
 	}
 	return found[0], nil
-}
-
-// Videos returns the videos of a dataset by ID. An error is the last element.
-func (s *Service) Videos(ctx context.Context, org, dataset string) iter.Seq2[Video, error] {
-	return paged("list videos", func(after string) ([]Video, error) {
-		return s.store.ListVideos(ctx, org, dataset, after, pageSize)
-	}, func(v Video) string { return v.ID })
 }
 
 // DeleteVideo removes a video with its scores.

@@ -12,12 +12,16 @@ import (
 
 // The errors that callers tell apart with errors.Is.
 var (
+	// ErrNotFound: something is not there, or belongs to another organization. What it is,
+	// the more specific error says, which is what a backend returns: ErrDatasetNotFound,
+	// ErrVideoNotFound or ErrRunNotFound.
+	ErrNotFound = errors.New("audiosearch: not found")
 	// ErrDatasetNotFound: there is no such dataset, or it belongs to another organization.
-	ErrDatasetNotFound = errors.New("audiosearch: no such dataset")
+	ErrDatasetNotFound = notFound("audiosearch: no such dataset")
 	// ErrVideoNotFound: the dataset has no such video.
-	ErrVideoNotFound = errors.New("audiosearch: no such video")
+	ErrVideoNotFound = notFound("audiosearch: no such video")
 	// ErrRunNotFound: there is no such run, or it belongs to another organization.
-	ErrRunNotFound = errors.New("audiosearch: no such run")
+	ErrRunNotFound = notFound("audiosearch: no such run")
 	// ErrExists: the organization has a dataset of this ID already.
 	ErrExists = errors.New("audiosearch: the dataset exists already")
 	// ErrRunExists: a run of this ID exists already; the service picks another.
@@ -55,6 +59,14 @@ var (
 	// ErrUnavailable: the store, the queue or the scorer failed. Try again.
 	ErrUnavailable = errors.New("audiosearch: unavailable")
 )
+
+// notFound returns an error with a text of its own that is [ErrNotFound] as well.
+func notFound(text string) error { return &missing{text} }
+
+type missing struct{ text string }
+
+func (e *missing) Error() string { return e.text }
+func (e *missing) Unwrap() error { return ErrNotFound }
 
 // BadMedia marks an error as one of the file itself: errors.Is(err, ErrBadMedia). Its text is shown to whoever searches, so it says what to
 // do, and names no folder of the machine. BadMedia of nil is nil.

@@ -348,3 +348,54 @@ func ExampleService_ListRuns() {
 	// ada TERMINATED The run was cancelled.
 	// 3 bob QUEUED <nil>
 }
+
+// All runs that have not ended, of all people.
+func ExampleService_Runs() {
+	service, done := newService(audiosearch.Options{}, "440")
+	defer done()
+	ctx := context.Background()
+	for _, who := range []audiosearch.Actor{"ada", "bob"} {
+		_, err := service.Start(ctx, "acme", who, audiosearch.Query{Dataset: "d", Class: "Shout"})
+		check(err)
+	}
+	n := 0
+	for r, err := range service.Runs(ctx, "acme", audiosearch.RunQuery{Open: true}) {
+		check(err)
+		n++
+		fmt.Println(r.Query.Class, r.State)
+	}
+	fmt.Println(n)
+	// Output:
+	// Shout QUEUED
+	// Shout QUEUED
+	// 2
+}
+
+// The videos of a dataset, on pages as a screen shows them, and all of them.
+func ExampleService_ListVideos() {
+	service, done := newService(audiosearch.Options{}, "440")
+	defer done()
+	ctx := context.Background()
+	_, err := service.CreateDataset(ctx, "acme", "ada", "talks")
+	check(err)
+	err = service.PutVideos(ctx, "acme", "ada", "talks",
+		audiosearch.Video{ID: "keynote", Path: "1.mp4"}, audiosearch.Video{ID: "closing", Path: "2.mp4"}, audiosearch.Video{ID: "panel", Path: "3.mp4"})
+	check(err)
+	page, err := service.ListVideos(ctx, "acme", "talks", audiosearch.VideoQuery{Limit: 2})
+	check(err)
+	for _, v := range page.Videos {
+		fmt.Println(v.ID, v.Path)
+	}
+	fmt.Println("the next page begins behind", page.Next)
+	for v, err := range service.Videos(ctx, "acme", "talks") {
+		check(err)
+		fmt.Println(v.ID)
+	}
+	// Output:
+	// closing 2.mp4
+	// keynote 1.mp4
+	// the next page begins behind keynote
+	// closing
+	// keynote
+	// panel
+}

@@ -20,15 +20,9 @@ type RunQuery struct {
 	Before RunPosition // only runs that follow this place in the list; zero: from its start
 
 	// Limit is how many runs a list may hold. To a store it is over 0. Service.ListRuns
-	// takes 0 for 50, and at most MaxRunPage.
+	// takes 0 for 50, and at most MaxPageSize.
 	Limit int
 }
-
-// MaxRunPage bounds RunQuery.Limit.
-const MaxRunPage = 1000
-
-// defaultRunPage is what a RunQuery without a limit gets.
-const defaultRunPage = 50
 
 // RunPage is a stretch of a list of runs.
 type RunPage struct {
@@ -98,13 +92,11 @@ func (q *RunQuery) Matches(r *Run) bool {
 // now. Runs of one of the same ID that was deleted are left out. Without a Dataset, it
 // shows all runs that are kept, those of deleted datasets too; Status does not know these.
 //
-// Errors are [*ValidationError], for a Limit outside 0 to [MaxRunPage] and for an unknown
+// Errors are [*ValidationError], for a Limit outside 0 to [MaxPageSize] and for an unknown
 // State, [ErrDatasetNotFound] and [ErrUnavailable].
 func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (RunPage, error) {
 	var p problems
-	if q.Limit < 0 || q.Limit > MaxRunPage {
-		p.add("limit", ProblemInvalid, "must be 1 to %d", MaxRunPage)
-	}
+	p.limit(q.Limit)
 	switch q.State {
 	case "", StatePending, StateQueued, StateRunning, StateTerminating, StateTerminated:
 	default:
@@ -113,7 +105,7 @@ func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (RunPage
 	if err := p.err(); err != nil {
 		return RunPage{}, err
 	}
-	limit := cmp.Or(q.Limit, defaultRunPage)
+	limit := cmp.Or(q.Limit, defaultPage)
 	if q.Dataset != "" {
 		d, err := s.store.Dataset(ctx, org, q.Dataset)
 		if err != nil {

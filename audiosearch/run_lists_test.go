@@ -86,7 +86,7 @@ func TestListRuns(t *testing.T) {
 	page, err := r.ListRuns(t.Context(), org, audiosearch.RunQuery{})
 	require.NoError(t, err)
 	require.Len(t, page.Runs, 50, "the default")
-	for _, limit := range []int{0, 1, 7, 59, 60, 61, audiosearch.MaxRunPage} {
+	for _, limit := range []int{0, 1, 7, 59, 60, 61, audiosearch.MaxPageSize} {
 		require.Equal(t, want, r.list(audiosearch.RunQuery{Limit: limit}), limit)
 	}
 	for _, limit := range []int{60, 61} {
@@ -176,7 +176,7 @@ func TestListRunsRefuses(t *testing.T) {
 	faults := new(audiosearchtest.Faults)
 	r := newRigOn(t, db, faults.Store(db.AudioSearch()), nil)
 	for _, q := range []audiosearch.RunQuery{
-		{Limit: -1, State: "pending", Dataset: "none"}, {Limit: audiosearch.MaxRunPage + 1, State: "ENDED"},
+		{Limit: -1, State: "pending", Dataset: "none"}, {Limit: audiosearch.MaxPageSize + 1, State: "ENDED"},
 	} {
 		_, err := r.ListRuns(t.Context(), org, q)
 		var invalid *audiosearch.ValidationError

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -259,6 +260,30 @@ func TestIteratorOfAStoreThatStandsStill(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 3, read)
+}
+
+func (s standingStore) AuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+	q.Before = mortise.Position{}
+	return s.Store.AuditEvents(ctx, org, q)
+}
+
+func TestTrailOfAStoreThatStandsStill(t *testing.T) {
+	r := newRig(t, authmgmt.Options{})
+	for i := range 5 {
+		_, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: fmt.Sprint(i), FullAccess: true})
+		require.NoError(t, err)
+	}
+	s, err := authmgmt.New(standingStore{r.store}, nil)
+	require.NoError(t, err)
+	read := 0
+	for _, err := range s.AllAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 2}) {
+		if read++; read == 5 {
+			require.ErrorIs(t, err, authmgmt.ErrUnavailable)
+		} else {
+			require.NoError(t, err)
+		}
+	}
+	require.Equal(t, 5, read, "two pages and an error")
 }
 
 // TestPositionsOutOfReach: stores count microseconds in 64 bits.

@@ -45,9 +45,9 @@ const (
 var vaultErrors = errorTable{classify: classifyVault, reply: replyVault}
 
 // vaultFailures are all that get past the adapter's own checks. An item can be to blame for
-// those after ErrUnavailable, which comes before what it may wrap.
+// those after ErrUnavailable, which comes before what it may wrap. ErrNotFound comes after
+// the errors that are it as well.
 var vaultFailures = append(failures{
-	{vault.ErrNotFound, vaultFailure(http.StatusNotFound, reasonVaultNotFound, "There is no such vault.")},
 	{vault.ErrUnavailable, problem{kind: unavailable}},
 	{vault.ErrGroupNotFound, vaultFailure(http.StatusBadRequest, "column_group_not_found",
 		"The vault has no such column group.")},
@@ -59,6 +59,7 @@ var vaultFailures = append(failures{
 		"The value has no token. Insert it first.")},
 	{vault.ErrTokenNotFound, vaultFailure(http.StatusNotFound, "token_not_found",
 		"The vault has no such token, or it was deleted.")},
+	{vault.ErrNotFound, vaultFailure(http.StatusNotFound, reasonVaultNotFound, "There is no such vault.")},
 	{vault.ErrForbidden, vaultFailure(http.StatusForbidden, "redaction_not_allowed",
 		"These credentials do not allow as much of the value to be shown. Ask for less, or leave redaction out.")},
 	{vault.ErrNotDeterministic, vaultFailure(http.StatusUnprocessableEntity, "not_deterministic",

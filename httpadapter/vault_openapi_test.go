@@ -316,13 +316,24 @@ func TestVaultCodesAndReasons(t *testing.T) {
 
 // What is unavailable is so whatever it wraps, and nobody is to blame for it.
 func TestVaultErrorsThatWrapOthers(t *testing.T) {
-	for _, f := range vaultFailures[2:] {
+	for _, f := range vaultFailures[1:] {
 		err := fmt.Errorf("%w: look: %w", vault.ErrUnavailable, f.err)
 		for _, err := range []error{err, &vault.BatchError{Items: []*vault.ItemError{{Err: err}}}} {
 			if p, known := vaultErrors.classify(err); !errors.Is(err, vault.ErrCorrupt) {
 				require.Equal(t, problem{kind: unavailable}, p)
 				require.False(t, known, "the operator is told")
 			}
+		}
+	}
+}
+
+// TestFailuresAreFound: no row of a table stands behind one that takes its errors.
+func TestFailuresAreFound(t *testing.T) {
+	for _, table := range []failures{triggerFailures, vaultFailures, audioSearchFailures, authMgmtFailures, acceptFailures} {
+		for _, f := range table {
+			p, known := table.find(f.err)
+			require.True(t, known)
+			require.Equal(t, f.problem, p, f.err)
 		}
 	}
 }

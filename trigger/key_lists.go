@@ -73,13 +73,15 @@ func (s *Service) Keys(ctx context.Context, org string) iter.Seq2[APIKey, error]
 				return
 			}
 			if page.Next.Compare(q.After) == 0 {
-				yield(APIKey{}, fmt.Errorf("%w: the store returned a page of API keys that goes on where it began", ErrUnavailable))
+				yield(APIKey{}, errStands)
 				return
 			}
 			q.After = page.Next
 		}
 	}
 }
+
+var errStands = fmt.Errorf("%w: it returned a page that goes on where it began", ErrUnavailable)
 
 // keyIteratorPage is how many keys an iterator asks for at once.
 const keyIteratorPage = 100

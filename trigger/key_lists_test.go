@@ -143,6 +143,31 @@ func TestKeysOfAStoreThatStandsStill(t *testing.T) {
 	require.ErrorIs(t, errs[2], trigger.ErrUnavailable)
 }
 
+// standingHistory begins each page at the start.
+type standingHistory struct{ trigger.Store }
+
+func (s standingHistory) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+	q.Before = mortise.Position{}
+	return s.Store.List(ctx, org, q)
+}
+
+func TestHistoryOfAStoreThatStandsStill(t *testing.T) {
+	db := openMemory(t)
+	s, err := trigger.New(standingHistory{db.Trigger()}, db.Queue(nil), nil)
+	require.NoError(t, err)
+	for range 5 {
+		_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "Document the --json flag."})
+		require.NoError(t, err)
+	}
+	var errs []error
+	for _, err := range s.All(t.Context(), "acme", trigger.Query{Limit: 2}) {
+		errs = append(errs, err)
+	}
+	require.Len(t, errs, 5, "two pages and an error")
+	require.NoError(t, errors.Join(errs[:4]...))
+	require.ErrorIs(t, errs[4], trigger.ErrUnavailable)
+}
+
 func TestKeysIteratorWithoutAStore(t *testing.T) {
 	db := openMemory(t)
 	s, err := trigger.New(db.Trigger(), db.Queue(nil), nil)

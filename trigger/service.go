@@ -152,7 +152,8 @@ func knownStatus(status Status) bool {
 	return false
 }
 
-// All iterates over everything that q selects, newest first, page by page. It stops after the first error.
+// All iterates over everything that q selects, newest first, page by page. It ends after
+// the first error, which may be that of a store whose pages do not go on.
 func (s *Service) All(ctx context.Context, org string, q Query) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
@@ -167,6 +168,10 @@ func (s *Service) All(ctx context.Context, org string, q Query) iter.Seq2[Event,
 				}
 			}
 			if page.Next.IsZero() {
+				return
+			}
+			if !q.Before.IsZero() && page.Next.Compare(q.Before) >= 0 {
+				yield(Event{}, errStands)
 				return
 			}
 			q.Before = page.Next

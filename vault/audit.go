@@ -110,7 +110,8 @@ func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) (Au
 	return page, unavailable("list audit events", err)
 }
 
-// AllAuditEvents iterates over everything that q selects, newest first, page by page. It stops after the first error.
+// AllAuditEvents iterates over everything that q selects, newest first, page by page. It
+// ends after the first error, which may be that of a store whose pages do not go on.
 func (s *Service) AllAuditEvents(ctx context.Context, org string, q AuditQuery) iter.Seq2[AuditEvent, error] {
 	return func(yield func(AuditEvent, error) bool) {
 		for {
@@ -125,6 +126,10 @@ func (s *Service) AllAuditEvents(ctx context.Context, org string, q AuditQuery) 
 				}
 			}
 			if page.Next.IsZero() {
+				return
+			}
+			if !q.Before.IsZero() && page.Next.Compare(q.Before) >= 0 {
+				yield(AuditEvent{}, errStands)
 				return
 			}
 			q.Before = page.Next

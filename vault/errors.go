@@ -15,7 +15,10 @@ import (
 // The errors that callers tell apart with errors.Is. Most say in their text which vault,
 // table, column or group they are about; none says a value.
 var (
-	// ErrNotFound: there is no such vault, or it belongs to another organization.
+	// ErrNotFound: there is no such vault, or it belongs to another organization. What a
+	// vault does not have is ErrNotFound as well, and one of ErrTableNotFound,
+	// ErrColumnNotFound, ErrGroupNotFound, ErrValueNotFound and ErrTokenNotFound: who tells
+	// them apart asks for those first.
 	ErrNotFound = errors.New("vault: no such vault")
 	// ErrExists: the organization has a vault of this ID already.
 	ErrExists = errors.New("vault: the vault exists already")
@@ -24,19 +27,19 @@ var (
 	// given again. Use another ID.
 	ErrDeleted = errors.New("vault: the vault or its organization was deleted, and its ID is not given again; use another ID")
 	// ErrTableNotFound: the vault's schema has no such table.
-	ErrTableNotFound = errors.New("vault: no such table")
+	ErrTableNotFound = notFound("vault: no such table")
 	// ErrColumnNotFound: the table has no such column.
-	ErrColumnNotFound = errors.New("vault: no such column")
+	ErrColumnNotFound = notFound("vault: no such column")
 	// ErrGroupNotFound: no column of the vault is in this column group.
-	ErrGroupNotFound = errors.New("vault: no such column group")
+	ErrGroupNotFound = notFound("vault: no such column group")
 	// ErrNotDeterministic: a value of this column cannot be asked for its token. Keep the token that the insertion returned.
 	ErrNotDeterministic = errors.New("vault: the column is not deterministic")
 	// ErrNotTokenized: the column has no tokenization, so the vault keeps nothing of it. Leave the value out, and keep it in a table of yours.
 	ErrNotTokenized = errors.New("vault: the column has no tokenization")
 	// ErrValueNotFound: the value was never inserted into this scope, or was deleted. Insert it.
-	ErrValueNotFound = errors.New("vault: the value has no token")
+	ErrValueNotFound = notFound("vault: the value has no token")
 	// ErrTokenNotFound: the vault has no such token, or it was deleted.
-	ErrTokenNotFound = errors.New("vault: no such token")
+	ErrTokenNotFound = notFound("vault: no such token")
 	// ErrFormat: the value does not fit the format of its column.
 	ErrFormat = errors.New("vault: the value does not fit the column's format")
 	// ErrInvalid: an item is not well formed: it has no value or no place, or names a
@@ -79,6 +82,21 @@ var (
 	// ErrUnavailable: the store, the keyring or the tokenizer failed. Whether an insertion took effect is unknown; repeat it.
 	ErrUnavailable = errors.New("vault: unavailable")
 )
+
+// notFound returns an error with a text of its own that is [ErrNotFound] as well.
+func notFound(text string) error { return &missing{text} }
+
+type missing struct{ text string }
+
+func (e *missing) Error() string { return e.text }
+func (e *missing) Unwrap() error { return ErrNotFound }
+
+// isNoVault reports whether an error says that there is no vault, and not that something
+// is not in it.
+func isNoVault(err error) bool {
+	var within *missing
+	return errors.Is(err, ErrNotFound) && !errors.As(err, &within)
+}
 
 // ItemError is what is wrong with one item of a batch. It never holds the value.
 type ItemError struct {
@@ -163,7 +181,7 @@ func withoutNames(err error) error {
 // ofVault names the vault in an error of a store that is about it.
 func ofVault(id string, err error) error {
 	switch {
-	case errors.Is(err, ErrNotFound):
+	case isNoVault(err):
 		return &namedError{err: err, join: " ", name: id}
 	case errors.Is(err, ErrExists), errors.Is(err, ErrDeleted):
 		return &namedError{err: err, join: ": ", name: id}

@@ -2,6 +2,7 @@ package vault_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -58,10 +59,13 @@ func TestErrorsNameWhat(t *testing.T) {
 		}
 		known := 0
 		for word, s := range sentinel {
-			if strings.Contains(text, word) {
+			switch {
+			case strings.Contains(text, word):
 				known++
 				require.ErrorIs(t, err, s)
-			} else {
+			case s == vault.ErrNotFound && strings.Contains(text, "no such"): // something that the vault does not have
+				require.ErrorIs(t, err, s)
+			default:
 				require.NotErrorIs(t, err, s)
 			}
 		}
@@ -126,5 +130,28 @@ func TestErrorsNameAVaultThatWent(t *testing.T) {
 	}), text)
 	for _, err := range s.Export(t.Context(), "acme", "ops", "v1", nil) {
 		require.EqualError(t, err, text)
+	}
+}
+
+// TestNotFoundWithin: what a vault does not have is ErrNotFound as well; that there is no
+// vault is none of the more specific errors.
+func TestNotFoundWithin(t *testing.T) {
+	r := newRig(t, vault.Options{})
+	ctx := t.Context()
+	specific := []error{vault.ErrTableNotFound, vault.ErrColumnNotFound, vault.ErrGroupNotFound, vault.ErrValueNotFound, vault.ErrTokenNotFound}
+	tokenize := func(id string, place vault.Place) error {
+		_, err := r.Tokenize(ctx, "acme", id, []vault.Item{{Place: place, Value: vault.NewValue("x")}})
+		return err
+	}
+	name := vault.InColumn("persons", "name")
+	for i, err := range []error{
+		tokenize("v1", vault.InColumn("none", "name")), tokenize("v1", vault.InColumn("persons", "none")), tokenize("v1", vault.InGroup("none")),
+		tokenize("v1", name), r.Delete(ctx, "acme", "ops", "v1", "none"), tokenize("none", name), r.Delete(ctx, "acme", "ops", "none", "none"),
+	} {
+		require.ErrorIs(t, err, vault.ErrNotFound)
+		require.Equal(t, i >= len(specific), strings.Contains(err.Error(), "no such vault"), err)
+		for j, one := range specific {
+			require.Equal(t, i == j, errors.Is(err, one), "%v is %v", err, one)
+		}
 	}
 }

@@ -212,7 +212,7 @@ func (s *Service) retire(ctx context.Context, p Purpose, version int, progress f
 	}
 }
 
-var errStands = fmt.Errorf("%w: the store returned a page of a scan that goes on where it began", ErrUnavailable)
+var errStands = fmt.Errorf("%w: the store returned a page that goes on where it began", ErrUnavailable)
 
 // successor returns a required version that every value has a fingerprint of. That stays so: no insertion can lack it any more.
 func (s *Service) successor(ctx context.Context, version int) (int, error) {

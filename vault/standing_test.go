@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
@@ -50,6 +51,28 @@ func TestStoreThatStandsStill(t *testing.T) {
 	items, err := untilError(s.Export(ctx, "acme", "ops", "v1", everything))
 	require.ErrorIs(t, err, vault.ErrUnavailable)
 	require.Equal(t, 2, items)
+}
+
+// standingTrail begins each page of the trail at the start.
+type standingTrail struct{ vault.Store }
+
+func (s standingTrail) AuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+	q.Before = mortise.Position{}
+	return s.Store.AuditEvents(ctx, org, q)
+}
+
+func TestTrailOfAStoreThatStandsStill(t *testing.T) {
+	r := newRig(t, vault.Options{})
+	insert(t, r.Service, of("persons", "name", "Ada"))
+	for range 4 {
+		_, err := untilError(r.Export(t.Context(), "acme", "ops", "v1", everything))
+		require.NoError(t, err)
+	}
+	s, err := vault.New(standingTrail{r.store}, keyring(t, 1), nil)
+	require.NoError(t, err)
+	n, err := untilError(s.AllAuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 2}))
+	require.ErrorIs(t, err, vault.ErrUnavailable)
+	require.Equal(t, 4, n, "two pages")
 }
 
 // untilError counts what comes before an error.

@@ -14,7 +14,7 @@ import (
 // listRuns returns all runs that the query selects, on one page.
 func (s *subject) listRuns(t *testing.T, org string, q audiosearch.RunQuery) []audiosearch.Run {
 	t.Helper()
-	q.Limit = audiosearch.MaxRunPage
+	q.Limit = audiosearch.MaxPageSize
 	runs, err := s.Runs.ListRuns(t.Context(), org, q)
 	require.NoError(t, err, "ListRuns of %q by %+v", org, q)
 	return runs

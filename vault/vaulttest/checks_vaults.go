@@ -109,7 +109,7 @@ func sameVault(t *testing.T, want, got vault.Vault) {
 func (s *subject) noVault(t *testing.T, org, id string) {
 	t.Helper()
 	_, err := s.Store.Vault(t.Context(), org, id)
-	require.ErrorIs(t, err, vault.ErrNotFound)
+	isNoVault(t, "Vault", err)
 	s.notThere(t, org, id)
 }
 

@@ -1,0 +1,150 @@
+package audiosearch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+)
+
+// DatasetQuery selects datasets of one organization. The zero value selects all.
+type DatasetQuery struct {
+	// After is the ID that the page begins behind, whether or not there is such a dataset;
+	// "" for the first page.
+	After string
+
+	// Limit is how many datasets a page may hold: 0 for 50, at most MaxPageSize.
+	Limit int
+}
+
+// DatasetPage is a stretch of the list of an organization's datasets, by ID (as bytes).
+type DatasetPage struct {
+	Datasets []Dataset
+	Next     string // the next page's DatasetQuery.After; "" if this is the last one
+}
+
+// VideoQuery selects videos of one dataset. Its fields are as in [DatasetQuery].
+type VideoQuery struct {
+	After string
+	Limit int
+}
+
+// VideoPage is a stretch of the list of a dataset's videos, by ID (as bytes).
+type VideoPage struct {
+	Videos []Video // with their metadata
+	Next   string  // the next page's VideoQuery.After; "" if this is the last one
+}
+
+// MaxPageSize bounds the Limit of DatasetQuery, VideoQuery and RunQuery.
+const MaxPageSize = 1000
+
+const (
+	defaultPage = 50  // what a query without a limit gets
+	pageSize    = 500 // what is read at a time of a whole list
+)
+
+// ListDatasets returns a page of the organization's datasets, by ID. Errors are
+// [*ValidationError], for a Limit outside 0 to [MaxPageSize], and [ErrUnavailable].
+func (s *Service) ListDatasets(ctx context.Context, org string, q DatasetQuery) (page DatasetPage, err error) {
+	page.Datasets, page.Next, err = pageByID("list datasets", q.After, q.Limit,
+		func(after string, limit int) ([]Dataset, error) { return s.store.ListDatasets(ctx, org, after, limit) },
+		func(d *Dataset) string { return d.ID })
+	return page, err
+}
+
+// ListVideos returns a page of a dataset's videos, by ID. Errors are [*ValidationError],
+// for a Limit outside 0 to [MaxPageSize], [ErrDatasetNotFound] and [ErrUnavailable].
+func (s *Service) ListVideos(ctx context.Context, org, dataset string, q VideoQuery) (page VideoPage, err error) {
+	page.Videos, page.Next, err = pageByID("list videos", q.After, q.Limit,
+		func(after string, limit int) ([]Video, error) {
+			return s.store.ListVideos(ctx, org, dataset, after, limit)
+		},
+		func(v *Video) string { return v.ID })
+	return page, err
+}
+
+// pageByID returns a page of what is listed by ID, and the place of the next one.
+func pageByID[T any](
+	doing, after string, limit int, list func(after string, limit int) ([]T, error), id func(*T) string,
+) (items []T, next string, err error) {
+	var p problems
+	p.limit(limit)
+	if err := p.err(); err != nil {
+		return nil, "", err
+	}
+	limit = cmp.Or(limit, defaultPage)
+	items, err = list(after, limit+1)
+	switch {
+	case err != nil:
+		return nil, "", unavailable(doing, err)
+	case len(items) <= limit:
+		return items, "", nil
+	}
+	return items[:limit], id(&items[limit-1]), nil
+}
+
+// limit checks the limit of a page.
+func (p *problems) limit(limit int) {
+	if limit < 0 || limit > MaxPageSize {
+		p.add("limit", ProblemInvalid, "must be 1 to %d", MaxPageSize)
+	}
+}
+
+// Datasets iterates over the organization's datasets by ID, page by page. It ends after the
+// first error; see [Service.ListDatasets].
+func (s *Service) Datasets(ctx context.Context, org string) iter.Seq2[Dataset, error] {
+	return each("", func(after string) ([]Dataset, string, bool, error) {
+		page, err := s.ListDatasets(ctx, org, DatasetQuery{After: after, Limit: pageSize})
+		return page.Datasets, page.Next, page.Next > after, err
+	})
+}
+
+// Videos iterates over the videos of a dataset by ID, page by page. It ends after the first
+// error; see [Service.ListVideos].
+func (s *Service) Videos(ctx context.Context, org, dataset string) iter.Seq2[Video, error] {
+	return each("", func(after string) ([]Video, string, bool, error) {
+		page, err := s.ListVideos(ctx, org, dataset, VideoQuery{After: after, Limit: pageSize})
+		return page.Videos, page.Next, page.Next > after, err
+	})
+}
+
+// Runs iterates over the runs that q selects, newest first, page by page; q.Limit is how
+// many a page may hold. Each run that is kept all the time comes once, whatever comes and
+// goes meanwhile. It ends after the first error; see [Service.ListRuns].
+func (s *Service) Runs(ctx context.Context, org string, q RunQuery) iter.Seq2[Run, error] {
+	return each(q.Before, func(before RunPosition) ([]Run, RunPosition, bool, error) {
+		q.Before = before
+		page, err := s.ListRuns(ctx, org, q)
+		return page.Runs, page.Next, before.IsZero() || page.Next.Compare(before) < 0, err
+	})
+}
+
+// each iterates over pages from a position on. read returns a page, the position of the
+// next one, zero after the last, and whether that is further on. It ends after the first
+// error, which may be that of a store whose pages do not go on.
+func each[T any, P comparable](at P, read func(P) (items []T, next P, further bool, err error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for at := at; ; {
+			items, next, further, err := read(at)
+			var none T
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			for _, item := range items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			var end P
+			switch {
+			case next == end:
+				return
+			case !further:
+				yield(none, fmt.Errorf("%w: the store returned a page that goes on where it began", ErrUnavailable))
+				return
+			}
+			at = next
+		}
+	}
+}
