@@ -23,7 +23,9 @@ type NewClient struct {
 // roles or full access, never both nor neither. Roles need role-based access control, and
 // the caller must cover what is given. The errors are [*ValidationError], [ErrForbidden],
 // [ErrRBACDisabled], [ErrExists] and [ErrUnavailable].
-func (s *Service) CreateClient(ctx context.Context, org string, by Caller, n NewClient) (c Client, secret mortise.Secret, err error) {
+func (s *Service) CreateClient(
+	ctx context.Context, org string, by Caller, n NewClient,
+) (c Client, secret mortise.Secret, err error) {
 	start := s.opts.Now()
 	var e AuditEvent
 	text, err := s.issue(s.opts.SecretPrefix)

@@ -17,7 +17,9 @@ import (
 // with them. A token that was got before with the one that goes on lives out its own time. The caller must cover the client's roles: who has
 // the secret has what the client has. The errors are [*ValidationError], [ErrNotFound],
 // [ErrForbidden] and [ErrUnavailable].
-func (s *Service) RotateSecret(ctx context.Context, org string, by Caller, id string, overlap time.Duration) (c Client, secret mortise.Secret, err error) {
+func (s *Service) RotateSecret(
+	ctx context.Context, org string, by Caller, id string, overlap time.Duration,
+) (c Client, secret mortise.Secret, err error) {
 	start := s.opts.Now()
 	c, text, e, err := s.rotate(ctx, org, by, id, overlap)
 	s.observeChange(ctx, start, org, KindSecretRotated, by, id, &e, err)

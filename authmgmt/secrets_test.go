@@ -45,15 +45,17 @@ func encodings(secret string) []string {
 // Nothing but the return values of the calls that make them holds a secret: no audit event, observation, log line or error.
 func TestSecretsAreNowhereElse(t *testing.T) {
 	var results strings.Builder // what the calls give, printed
-	show := func(result any) {
-		text, err := printed.Ways(result)
-		require.NoError(t, err)
-		results.WriteString(text)
+	show := func(all ...any) {
+		for _, result := range all {
+			text, err := printed.Ways(result)
+			require.NoError(t, err)
+			results.WriteString(text)
+		}
 	}
 	granted := false
 	r := newRig(t, authmgmt.Options{
 		Deliver: func(_ context.Context, i authmgmt.Invitation, url mortise.Secret) error {
-			show([]any{i, url})
+			show(i, url)
 			return nil
 		},
 		Grant: func(_ context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
@@ -75,7 +77,7 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 	require.NoError(t, err)
 	other, otherSecret, err := r.CreateClient(ctx, "acme", full, authmgmt.NewClient{Name: "n", FullAccess: true})
 	require.NoError(t, err)
-	show([]any{rotated, second, record, login, ownRecord, own, other, otherSecret})
+	show(rotated, second, record, login, ownRecord, own, other, otherSecret)
 	i, err := r.Invite(ctx, "acme", full, authmgmt.NewInvitation{Email: "a@example.com", Name: "a", Roles: roles("viewer")})
 	require.NoError(t, err)
 	link := r.link(&i)
@@ -85,7 +87,7 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 	require.NoError(t, err)
 	url, err := r.URL(ctx, &resent)
 	require.NoError(t, err)
-	show([]any{linkToken, url})
+	show(linkToken, url)
 
 	var errs []error
 	_, err = r.VerifyToken(ctx, token+"x")

@@ -63,8 +63,9 @@ type Options struct {
 
 	// Grant hands out what an accepted invitation gives: a membership, an account, a token. It runs at least once for each accepted
 	// invitation, until it returns without error: first while the person waits, later by Service.Run, never twice at the same time unless
-	// it overstays GrantTimeout. So it must be idempotent. The reply is for the person alone, and
-	// may be an access token; zero is none. Nil gives nothing.
+	// it overstays GrantTimeout. So it must be idempotent.
+	// The reply is for the person alone, and may be an access token; zero is none. Nil
+	// gives nothing.
 	Grant        func(ctx context.Context, a Acceptance) (reply mortise.Secret, err error)
 	GrantTimeout time.Duration // of one attempt: 30 s; at most 1 h
 	GrantRetry   time.Duration // the wait after a first failure, doubled with each further one, up to an hour: 5 s

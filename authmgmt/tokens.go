@@ -78,7 +78,9 @@ const NoExpiry time.Duration = -1
 // cover them. It does not ask whether the organization
 // has role-based access control. The errors are [*ValidationError], [ErrForbidden],
 // [ErrExists] and [ErrUnavailable].
-func (s *Service) IssueToken(ctx context.Context, org string, by Caller, n NewToken) (t Token, text mortise.Secret, err error) {
+func (s *Service) IssueToken(
+	ctx context.Context, org string, by Caller, n NewToken,
+) (t Token, text mortise.Secret, err error) {
 	start := s.opts.Now()
 	t, made, e, err := s.newToken(ctx, org, by, n, "")
 	s.observeChange(ctx, start, org, KindTokenIssued, by, idText(t.ID), &e, err)
