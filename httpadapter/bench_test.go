@@ -25,7 +25,10 @@ const benchBody = `{"instructions":"Update the API reference: the endpoint /v2/o
 
 // sink is a store and a queue that take everything, keep nothing and count nothing, so that
 // only the way to them is measured.
-type sink struct{ trigger.Counter }
+type sink struct {
+	trigger.Counter
+	trigger.Deletion
+}
 
 func (sink) Create(_ context.Context, e trigger.Event, _ time.Time) (trigger.Event, bool, error) {
 	return e, true, nil

@@ -122,3 +122,36 @@ func TestTriggerActor(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, triggerRequests("")[0].send(h, "").Code)
 	require.Equal(t, []trigger.Actor{"somebody"}, actors)
 }
+
+// A request for an organization that was deleted is answered like one whose credentials
+// nobody knows, whatever authenticates it.
+func TestTriggerDeletedOrganization(t *testing.T) {
+	r := newRig(t, nil)
+	r.submit(`{"instructions":"x"}`)
+	for more := true; more; {
+		var err error
+		more, err = r.service.DeleteOrganization(t.Context(), "acme", "ann")
+		require.NoError(t, err)
+	}
+	unknown := triggerRequests("")[0].send(r.handler, "nobody's")
+	require.Equal(t, http.StatusUnauthorized, unknown.Code)
+	for _, q := range triggerRequests("00000000-0000-0000-0000-000000000001") {
+		w := q.send(r.handler, r.key)
+		require.Equal(t, http.StatusUnauthorized, w.Code, q.operation)
+		require.Equal(t, unknown.Body.String(), w.Body.String(), q.operation)
+	}
+
+	// A host may authenticate by itself, and not know of the deletion.
+	own := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
+		return httpadapter.Principal{Organization: "acme", Subject: "somebody", Access: authmgmt.FullAccess()}, nil
+	})
+	h, err := httpadapter.NewTrigger(r.service, own, &httpadapter.TriggerOptions{History: true})
+	require.NoError(t, err)
+	w := triggerRequests("")[0].send(h, "")
+	require.Equal(t, http.StatusUnauthorized, w.Code)
+	require.Equal(t, unknown.Body.String(), w.Body.String())
+	for _, name := range []string{"WWW-Authenticate", "Content-Type"} {
+		require.Equal(t, unknown.Result().Header[name], w.Result().Header[name], name)
+	}
+	require.NotContains(t, r.log.String(), "request failed")
+}

@@ -23,7 +23,8 @@
 //
 // For package [github.com/seed-6363c74e/mortise/trigger]:
 //
-//   - trigger.Store keeps the events, and counts them. Every backend needs it.
+//   - trigger.Store keeps the events, counts them, and deletes organizations. Every
+//     backend needs it.
 //   - trigger.TxStore and trigger.Pruner are optional abilities of a Store: to add and
 //     remove jobs in its own transactions, and to forget old events.
 //   - trigger.Organizations and trigger.Keys are for hosts that have no place of their
@@ -338,16 +339,31 @@
 //
 // # Deletion
 //
-// A host deletes an organization in each domain by itself: the part Deletion of each Store.
-// MarkDeleted puts a tombstone, which stays for good, and RemoveDeleted takes the rows away
-// in steps. Between the two, rows are there that nobody may see. So every read looks for
-// the tombstone in its own transaction, NOT EXISTS (SELECT 1 FROM tombstones WHERE
-// organization = ?) say, and so does every write: a creation first, or in the statement that
-// inserts, so that none can come between the mark and the end of the steps. Nothing that a
-// process remembers may answer in place of that. A step is small, so that writers of other
-// organizations wait for little; rows go before those that they refer to. What reads many
-// organizations at once (audiosearch.Counter.StatsAll) looks for tombstones only while
-// something is left of one: storage/sqlite notes in each when all is removed.
+// In every domain an organization is deleted in two ways at once: a mark hides it in one
+// transaction, whatever it has, and steps remove its rows, a bounded part at a call (the
+// interface Deletion of the domain). The mark is a tombstone: a row with the ID and the
+// time of the first mark, in a table of its own, by domain. It stays for good, so that an
+// ID, and what was given under it, is never given again.
+//
+//   - Every read looks at the tombstone, by its key, in its own statement or transaction,
+//     and finds nothing if there is one. In SQL that is a NOT EXISTS; where a row that is
+//     read anyway can carry the mark, that is cheaper. Do not keep in memory who is
+//     deleted, or who is not: another process marks.
+//   - Every creation looks at it in the transaction that stores, and is ErrDeleted. A
+//     look before that transaction lets in what comes between: where others can mark at
+//     that moment, lock the tombstone's key, or let a constraint decide.
+//   - An update goes by what it finds, so it finds nothing, and its function is not
+//     called. What was put off (views, caches, compaction) must not write what is hidden.
+//   - Maintenance over all organizations leaves the hidden rows out, where that costs no
+//     index; a count over all may say that it does not. It looks for tombstones only while
+//     something is left of one (audiosearch.Counter.StatsAll): storage/sqlite notes there
+//     when all is removed.
+//   - A step selects rows by an index that begins with the organization, and no more of
+//     them than its limit, nor than some MB: other writes wait for so long. A row that
+//     has many others goes after them. A large step may be several transactions. A job
+//     goes with what it is for, held or not: whoever holds it finds its lease lost.
+//   - Nothing remembers how far the steps are: each removes what it finds first. So they
+//     can be cut off, and taken by several callers at once.
 //
 // # Organizations
 //

@@ -29,4 +29,10 @@
 //
 // [Service.StatsAll] says whether the workers keep up, for metrics; [Service.Stats] is
 // for an organization's dashboard.
+//
+// # Deletion
+//
+// [Service.DeleteOrganization] deletes an organization: from its first call on nothing of
+// it can be read, its keys are refused, and its ID is not given again. The calls after it
+// remove what is stored.
 package trigger

@@ -31,6 +31,8 @@ var (
 	ErrNotFailed = errors.New("trigger: only a failed event can be retried")
 	// ErrExists: an API key with this digest is stored already.
 	ErrExists = errors.New("trigger: already exists")
+	// ErrDeleted: the organization was deleted ([Service.DeleteOrganization]).
+	ErrDeleted = errors.New("trigger: the organization was deleted, and its ID is not given again; use another ID")
 )
 
 // Problem is one thing wrong with a request. Its message never repeats the request's content.
@@ -78,7 +80,7 @@ func (p *problems) err() error {
 
 // unavailable marks a backend's failure. Sentinels pass as they are.
 func unavailable(what string, err error) error {
-	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrUnavailable) {
+	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrDeleted) || errors.Is(err, ErrUnavailable) {
 		return err
 	}
 	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, err)

@@ -26,7 +26,9 @@ type APIKey struct {
 // Keys stores API keys. Copies, atomicity, times, errors, and callers who leave, are as for
 // [Store].
 type Keys interface {
-	// CreateKey stores a key, or returns [ErrExists] if there is one with its digest or its ID, of whatever organization.
+	// CreateKey stores a key, or returns [ErrExists] if there is one with its digest or its
+	// ID, of whatever organization: of a deleted one, too, until it is removed. In a deleted
+	// organization it returns [ErrDeleted], and stores nothing.
 	CreateKey(ctx context.Context, k APIKey) error
 
 	// KeyByDigest returns a key, revoked or not, or [ErrNotFound]. It takes no organization: the key says which one is asking.
@@ -39,13 +41,15 @@ type Keys interface {
 	// ListKeys returns a page of the organization's keys, oldest first: by CreatedAt,
 	// then by ID (as bytes). A position may be one where no key stands.
 	ListKeys(ctx context.Context, org string, q KeyQuery) (KeyPage, error)
+
+	Deletion
 }
 
 // errNoKeys: the service was made without Keys.
 var errNoKeys = fmt.Errorf("trigger: the service was made without Options.Keys: %w", errors.ErrUnsupported)
 
 // IssueKey makes a new API key and returns its record and the key itself, which cannot be
-// had again. An organization may hold any number of keys.
+// had again. An organization may hold any number of keys, a deleted one none: [ErrDeleted].
 func (s *Service) IssueKey(
 	ctx context.Context, org string, by Actor, name string,
 ) (record APIKey, key mortise.Secret, err error) {
@@ -60,7 +64,8 @@ func (s *Service) IssueKey(
 }
 
 // ImportKey stores a key that was made elsewhere, of 32 to 1024 bytes, of which at least
-// 10 are different. If it is stored already, the error is [ErrExists].
+// 10 are different. If it is stored already, the error is [ErrExists]; in an organization
+// that was deleted it is [ErrDeleted].
 func (s *Service) ImportKey(ctx context.Context, org string, by Actor, name, key string) (APIKey, error) {
 	if s.keys == nil {
 		return APIKey{}, errNoKeys

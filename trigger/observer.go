@@ -40,6 +40,7 @@ const (
 	KindKeyRevoked Kind = "key revoked" // for the first time
 
 	KindOrganizationUpdated Kind = "organization updated"
+	KindOrganizationDeleted Kind = "organization deleted" // marked as deleted, see [Service.DeleteOrganization]
 )
 
 // Actor is who does something, as the host names them: for the Observer and the log. It

@@ -23,6 +23,7 @@ type Collection struct {
 }
 
 // Directory knows the organizations. A host that has its own implements this one method; it must be safe for concurrent use.
+// One that is a [Deletion], too, hears of organizations that are deleted.
 type Directory interface {
 	// Organization returns setup state and collections in one consistent read, or [ErrNotFound].
 	Organization(ctx context.Context, org string) (Organization, error)
@@ -37,8 +38,10 @@ type Organizations interface {
 	// has only its ID, and stores what it leaves: Collections sorted by ID (as bytes), of
 	// which it leaves no two with one ID. A change of the organization's ID is ignored.
 	// update is pure and may be called more than once; its error changes nothing and is
-	// returned.
+	// returned. A deleted organization is [ErrDeleted], and update is not called.
 	UpdateOrganization(ctx context.Context, org string, update func(*Organization) error) error
+
+	Deletion
 }
 
 // Clone returns a deep copy.
@@ -71,13 +74,21 @@ func (o *Organization) eligible(collection uuid.UUID) error {
 	return ErrNoEligibleCollection
 }
 
-// checkOrganization returns nil if the organization may submit, ErrNotConfigured or ErrNoEligibleCollection if not.
+// checkOrganization returns nil if the organization may submit, ErrDeleted, ErrNotConfigured
+// or ErrNoEligibleCollection if not.
 func (s *Service) checkOrganization(ctx context.Context, org string, collection uuid.UUID) error {
 	if s.directory == nil {
 		return nil
 	}
 	o, err := s.organization(ctx, org)
 	if errors.Is(err, ErrNotFound) {
+		deleted, err := s.isDeleted(ctx, org)
+		if err != nil {
+			return unavailable("look whether the organization was deleted", err)
+		}
+		if deleted {
+			return ErrDeleted
+		}
 		return ErrNotConfigured
 	}
 	if err != nil {
@@ -95,7 +106,7 @@ func (s *Service) organization(ctx context.Context, org string) (o Organization,
 }
 
 // UpdateOrganization changes an organization, creating it if it is new. The Directory given to New must be an [Organizations];
-// if not, the error is errors.ErrUnsupported.
+// if not, the error is errors.ErrUnsupported. An organization that was deleted is [ErrDeleted].
 func (s *Service) UpdateOrganization(
 	ctx context.Context, org string, by Actor, update func(*Organization) error,
 ) error {

@@ -200,7 +200,7 @@ func (s *Service) Retry(ctx context.Context, org string, by Actor, id uuid.UUID)
 		return Event{}, err
 	}
 	s.forgive(id)
-	if err := s.enqueue(ctx, &e); err != nil {
+	if err := s.enqueue(ctx, &e); err != nil && !errors.Is(err, errGone) {
 		s.opts.Logger.WarnContext(ctx, "retry stored but not queued yet; the sweeper will queue it", "event", id, "error", err)
 	} else {
 		e.UnqueuedSince = time.Time{}

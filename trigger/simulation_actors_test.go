@@ -211,6 +211,7 @@ func (s *simulation) send(p *process, c *submission, word string) {
 		}
 		c.created.refused = true
 	case errors.Is(err, trigger.ErrUnavailable) && errors.Is(err, errFault):
+	case errors.Is(err, trigger.ErrDeleted) && s.deleted[c.org]:
 	default:
 		s.broken("submit %d: %v", number, err)
 	}
@@ -267,6 +268,27 @@ func (s *simulation) retry(p *process) {
 			s.broken("Retry returned %s as %s", r.name, e.Status)
 		}
 	})
+}
+
+// delete takes a step in the deletion of an organization, in schedules that have deletions.
+func (s *simulation) delete(p *process) {
+	if !s.deletes {
+		return
+	}
+	s.tracef("process %d deletes org-1", p.index)
+	p.run("deletion", func() { _, _ = p.service.DeleteOrganization(context.Background(), "org-1", "") })
+}
+
+// deleteAll takes the steps that are left.
+func (s *simulation) deleteAll(p *process, org string) {
+	for more, calls := true, 0; more; calls++ {
+		var err error
+		more, err = p.service.DeleteOrganization(context.Background(), org, "")
+		if err != nil || calls > 10 {
+			s.broken("the deletion of %s: %v after %d calls", org, err, calls)
+			return
+		}
+	}
 }
 
 func (p *process) observe(_ context.Context, o trigger.Observation) {

@@ -71,6 +71,16 @@ func (db *auditedDB) CreateAndAdd(ctx context.Context, e trigger.Event, keySince
 	return stored, created, err
 }
 
+// MarkDeleted notes for the simulation which organizations are deleted.
+func (db *auditedDB) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {
+	since, err := db.Trigger.MarkDeleted(ctx, org, at)
+	if err == nil && !db.sim.deleted[org] {
+		db.sim.deleted[org] = true
+		db.sim.tracef("  %s is deleted", org)
+	}
+	return since, err
+}
+
 func (db *auditedDB) created(ctx context.Context, e *trigger.Event, created bool) {
 	if !created {
 		return

@@ -91,6 +91,8 @@ type simulation struct {
 	pError, pLost     float64 // of a call that fails before and after its effect
 	pCrash, pInterval float64 // of a crash in a call, and of another actor's step in the middle of it
 
+	deletes bool            // organizations are deleted now and then
+	deleted map[string]bool // organizations that are marked
 	events  map[uuid.UUID]*eventRecord
 	order   []*eventRecord
 	calls   []*submission
@@ -109,7 +111,10 @@ const (
 
 // simulate runs the schedule of a seed.
 func simulate(seed uint64, traced bool) (trace string, violation error) {
-	s := &simulation{rng: rand.New(rand.NewPCG(seed, 0x6d6f7274697365)), events: make(map[uuid.UUID]*eventRecord)}
+	s := &simulation{
+		rng:    rand.New(rand.NewPCG(seed, 0x6d6f7274697365)),
+		events: make(map[uuid.UUID]*eventRecord), deleted: make(map[string]bool),
+	}
 	var out strings.Builder
 	if traced {
 		s.trace = &out
@@ -120,7 +125,7 @@ func simulate(seed uint64, traced bool) (trace string, violation error) {
 		}
 	}()
 
-	s.shared, s.keyed = s.chance(0.4), s.chance(0.7)
+	s.shared, s.keyed, s.deletes = s.chance(0.4), s.chance(0.7), s.chance(0.3)
 	s.maxAttempts = []int{1, 3, 10}[s.rng.IntN(3)]
 	level := []float64{0, 0.02, 0.1, 0.3}[s.rng.IntN(4)]
 	s.pError, s.pLost, s.pCrash = level*s.rng.Float64(), level*s.rng.Float64(), level*s.rng.Float64()/3
@@ -178,8 +183,10 @@ func (s *simulation) step() {
 		s.sweep(p)
 	case n < 90:
 		s.advance()
-	case n < 96:
+	case n < 95:
 		s.retry(p)
+	case n < 96:
+		s.delete(p)
 	default:
 		s.tracef("process %d crashes between calls", p.index)
 		p.dead = true
@@ -231,17 +238,19 @@ func (s *simulation) advance() {
 func (s *simulation) settle() {
 	s.tracef("everything heals")
 	s.calm = true
+	for org := range s.deleted {
+		s.deleteAll(s.procs[0], org)
+	}
 	for range 40 {
 		s.clock.Advance(11 * time.Minute) // beyond every lease, backoff and RetryAfter
 		for _, p := range s.procs {
 			s.sweep(p)
 		}
-		for range 1000 {
-			if !s.work(s.procs[s.rng.IntN(len(s.procs))]) {
-				break
-			}
+		jobs := 0
+		for ; jobs < 1000 && s.work(s.procs[s.rng.IntN(len(s.procs))]); jobs++ {
 		}
-		if s.quiet() {
+		// A job that was queued beside a deletion is tried again for a minute.
+		if s.quiet() && (jobs == 0 || len(s.deleted) == 0) {
 			return
 		}
 	}

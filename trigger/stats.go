@@ -44,8 +44,8 @@ type Counter interface {
 	Stats(ctx context.Context, org string, most int) (Stats, error)
 
 	// StatsAll counts the events of all organizations that are not completed. An event
-	// whose DueAt is zero does not count for NextDue. It is maintenance: no organization
-	// is asked for.
+	// whose DueAt is zero does not count for NextDue. Those of a deleted organization may
+	// count until they are removed. It is maintenance: no organization is asked for.
 	StatsAll(ctx context.Context, most int) (OpenEvents, error)
 }
 
@@ -62,7 +62,8 @@ func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 
 // StatsAll counts what is to be done, for all organizations: for the metrics of those who
 // run the service, and to decide how many workers there should be. It is as cheap as
-// Stats, and its error is the same.
+// Stats, and its error is the same. Events of a deleted organization may count until
+// [Service.DeleteOrganization] has removed them.
 func (s *Service) StatsAll(ctx context.Context) (OpenEvents, error) {
 	open, err := s.store.StatsAll(ctx, mortise.MaxCount)
 	if err != nil {

@@ -30,7 +30,8 @@ type Store interface {
 	// and created is false. Where both are there, it returns the one with the ID. An event
 	// with the same key submitted before keySince loses its key in the transaction that
 	// stores e. An empty key never matches. If another organization has an event with the
-	// same ID, Create changes nothing and returns an error that is no sentinel.
+	// same ID, Create changes nothing and returns an error that is no sentinel. In a deleted
+	// organization it changes nothing and returns [ErrDeleted].
 	Create(ctx context.Context, e Event, keySince time.Time) (stored Event, created bool, err error)
 
 	// Get returns one event.
@@ -52,6 +53,7 @@ type Store interface {
 
 	Unfinished
 	Counter
+	Deletion
 }
 
 // Unfinished is what the sweeper asks a Store. It is maintenance: no organization is asked

@@ -30,7 +30,7 @@ type Submission struct {
 // With an idempotency key, the same request within the window returns the earlier event, whatever has become of it and of the
 // organization; another request with the key is [ErrIdempotencyKeyReused]. Requests are the same if all their fields are, byte for
 // byte. The other errors are [*ValidationError],
-// [ErrNotConfigured], [ErrNoEligibleCollection], [ErrEnqueueFailed] and [ErrUnavailable].
+// [ErrNotConfigured], [ErrNoEligibleCollection], [ErrDeleted], [ErrEnqueueFailed] and [ErrUnavailable].
 func (s *Service) Submit(ctx context.Context, org string, by Actor, sub Submission) (Event, error) {
 	now := s.now()
 	if sub.Source == "" {
@@ -186,7 +186,7 @@ func (s *Service) enqueueNew(ctx context.Context, e *Event) error {
 	defer cancel()
 	if qerr == nil {
 		// Nobody but the creator gives an event up, so a mark that fails does no harm: the sweeper queues the job once more.
-		if err := s.markQueued(ctx, e, asked); err != nil {
+		if err := s.markQueued(ctx, e, asked); err != nil && !errors.Is(err, errGone) {
 			s.opts.Logger.WarnContext(ctx, "event queued, but not noted as queued; the sweeper will look at it", "event", e.ID, "error", err)
 		}
 		return nil

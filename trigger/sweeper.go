@@ -211,7 +211,7 @@ func (s *Service) putOff(ctx context.Context, e *Event, now time.Time) {
 		stored.UnqueuedSince = now
 		return nil
 	})
-	if err != nil && !errors.Is(err, errQueued) && ctx.Err() == nil {
+	if err != nil && !errors.Is(err, errQueued) && !errors.Is(err, ErrNotFound) && ctx.Err() == nil {
 		s.opts.Logger.WarnContext(ctx, "event not queued, and not put off either", "event", e.ID, "error", err)
 	}
 }

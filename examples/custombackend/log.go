@@ -2,8 +2,10 @@
 // file from which they are built again. It implements [trigger.Store] and
 // [mortise.Leases], and proves it with the conformance suites.
 //
-// What it does not do: two processes on one file, forgetting (the file only grows), and syncing to the disk, so that a power
-// failure may lose the last calls. What it does is enough for a tool on one machine, and shows what every backend must keep.
+// What it does not do: two processes on one file, forgetting (the file only grows, and what
+// was deleted stays in it), and syncing to the disk, so that a power failure may lose the
+// last calls. What it does is enough for a tool on one machine, and shows what every
+// backend must keep.
 package custombackend
 
 import (
@@ -13,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"sync"
 	"time"
@@ -27,19 +30,20 @@ import (
 type File struct {
 	Now func() time.Time // the clock of the jobs; time.Now after Open
 
-	mu     sync.Mutex
-	log    *os.File
-	size   int64 // of the log's good part
-	events map[eventKey]trigger.Event
-	jobs   map[jobKey]row
-	seq    uint64            // the greatest of them
-	served map[string]string // whose job was claimed last, by the kinds of the claim
+	mu      sync.Mutex
+	log     *os.File
+	size    int64 // of the log's good part
+	events  map[eventKey]trigger.Event
+	deleted map[string]time.Time // organizations, and since when
+	jobs    map[jobKey]row
+	seq     uint64            // the greatest of them
+	served  map[string]string // whose job was claimed last, by the kinds of the claim
 }
 
 // eventKey has the organization in it: another one's event is no event.
 type eventKey struct {
-	org string
-	id  uuid.UUID
+	Org string
+	ID  uuid.UUID
 }
 
 // row is a job of the lease table. At is when it can be claimed: its own At, when it was
@@ -59,6 +63,9 @@ type record struct {
 	Events []trigger.Event
 	Jobs   []row
 	Gone   []jobKey // jobs that ended
+
+	Deleted map[string]time.Time // organizations that were deleted
+	Removed []eventKey           // events of theirs
 }
 
 // Open opens the file, or creates it.
@@ -67,7 +74,10 @@ func Open(path string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{log: log, Now: time.Now, events: make(map[eventKey]trigger.Event), jobs: make(map[jobKey]row), served: make(map[string]string)}
+	f := &File{
+		log: log, Now: time.Now, events: make(map[eventKey]trigger.Event), deleted: make(map[string]time.Time),
+		jobs: make(map[jobKey]row), served: make(map[string]string),
+	}
 	if err := f.replay(); err != nil {
 		log.Close()
 		return nil, fmt.Errorf("replay %s: %w", path, err)
@@ -130,5 +140,9 @@ func (f *File) apply(r record) {
 	}
 	for _, key := range r.Gone {
 		delete(f.jobs, key)
+	}
+	maps.Copy(f.deleted, r.Deleted)
+	for _, key := range r.Removed {
+		delete(f.events, key)
 	}
 }

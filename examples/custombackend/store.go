@@ -39,6 +39,9 @@ func (f *File) create(
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.isDeleted(e.Organization) {
+		return trigger.Event{}, false, trigger.ErrDeleted
+	}
 	var r record
 	for _, other := range f.events {
 		switch {
@@ -82,7 +85,7 @@ func (f *File) find(ctx context.Context, org string, id uuid.UUID) (trigger.Even
 	if err := ctx.Err(); err != nil {
 		return trigger.Event{}, err
 	}
-	if e, ok := f.events[eventKey{org, id}]; ok {
+	if e, ok := f.events[eventKey{org, id}]; ok && !f.isDeleted(org) {
 		return e.Clone(), nil
 	}
 	return trigger.Event{}, trigger.ErrNotFound
@@ -147,7 +150,7 @@ func (f *File) List(ctx context.Context, org string, q trigger.Query) (trigger.P
 	defer f.mu.Unlock()
 	var page trigger.Page
 	for _, e := range f.events {
-		if e.Organization == org && q.Matches(&e) {
+		if e.Organization == org && !f.isDeleted(org) && q.Matches(&e) {
 			page.Events = append(page.Events, e.Clone())
 		}
 	}
@@ -168,7 +171,8 @@ func (f *File) Unqueued(ctx context.Context, before time.Time, limit int) ([]tri
 	defer f.mu.Unlock()
 	var found []trigger.Event
 	for _, e := range f.events {
-		if e.Status == trigger.StatusReceived && !e.UnqueuedSince.IsZero() && e.UnqueuedSince.Before(before) {
+		if e.Status == trigger.StatusReceived && !e.UnqueuedSince.IsZero() && e.UnqueuedSince.Before(before) &&
+			!f.isDeleted(e.Organization) {
 			found = append(found, e.Clone())
 		}
 	}
@@ -187,7 +191,8 @@ func (f *File) Stale(ctx context.Context, checked, due time.Time, limit int) ([]
 	defer f.mu.Unlock()
 	var found []trigger.Event
 	for _, e := range f.events {
-		if !e.Status.Finished() && e.UnqueuedSince.IsZero() && e.CheckedAt.Before(checked) && (due.IsZero() || e.DueAt.Before(due)) {
+		if !e.Status.Finished() && e.UnqueuedSince.IsZero() && e.CheckedAt.Before(checked) &&
+			(due.IsZero() || e.DueAt.Before(due)) && !f.isDeleted(e.Organization) {
 			found = append(found, e.Clone())
 		}
 	}
@@ -236,7 +241,7 @@ func (f *File) count(
 	defer f.mu.Unlock()
 	n := make(map[trigger.Status]int)
 	for _, e := range f.events {
-		if asked(&e) {
+		if !f.isDeleted(e.Organization) && asked(&e) {
 			n[e.Status]++
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -57,6 +58,24 @@ func (d *demoKeys) UpdateKey(ctx context.Context, org string, id uuid.UUID, upda
 		return d.stored.UpdateKey(ctx, org, id, update)
 	}
 	return err
+}
+
+// MarkDeleted implements [trigger.Deletion].
+func (d *demoKeys) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {
+	if _, err := d.own.MarkDeleted(ctx, org, at); err != nil {
+		return time.Time{}, err
+	}
+	return d.stored.MarkDeleted(ctx, org, at)
+}
+
+// RemoveDeleted implements [trigger.Deletion].
+func (d *demoKeys) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+	own, err := d.own.RemoveDeleted(ctx, org, limit)
+	if err != nil {
+		return false, err
+	}
+	stored, err := d.stored.RemoveDeleted(ctx, org, limit)
+	return own || stored, err
 }
 
 // ListKeys implements [trigger.Keys].

@@ -34,20 +34,32 @@ func (t *triggerService) checkDocument(ctx context.Context, doc *document) error
 // applyDocument provisions organizations, doc collections and API keys.
 func (t *triggerService) applyDocument(ctx context.Context, doc *document) error {
 	for _, org := range doc.organizations {
-		err := t.service.UpdateOrganization(ctx, org.id, triggerProvisioner, func(o *trigger.Organization) error {
-			o.SetupComplete = org.setupComplete
-			for _, c := range org.collections {
-				o.SetCollection(c.id, c.ready)
-			}
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("provision an organization: %w", err)
+		err := t.applyOrganization(ctx, doc, &org)
+		if errors.Is(err, trigger.ErrDeleted) {
+			doc.noteDeleted(org.id, "")
+			continue
 		}
-		for _, k := range org.apiKeys {
-			if err := t.applyKey(ctx, doc, org.id, &k); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *triggerService) applyOrganization(ctx context.Context, doc *document, org *organizationDoc) error {
+	err := t.service.UpdateOrganization(ctx, org.id, triggerProvisioner, func(o *trigger.Organization) error {
+		o.SetupComplete = org.setupComplete
+		for _, c := range org.collections {
+			o.SetCollection(c.id, c.ready)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("provision an organization: %w", err)
+	}
+	for _, k := range org.apiKeys {
+		if err := t.applyKey(ctx, doc, org.id, &k); err != nil {
+			return err
 		}
 	}
 	return nil

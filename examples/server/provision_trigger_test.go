@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/trigger"
@@ -40,6 +43,36 @@ func TestProvisioningForeignKeyMeanwhile(t *testing.T) {
 		}
 		if _, err := s.trigger.service.VerifyKey(t.Context(), docKey); err != nil {
 			t.Errorf("another organization's key was revoked: %v", err)
+		}
+	})
+}
+
+// TestProvisioningDeletedOrganization: a document that names an organization that was deleted logs one line for it, and what else it
+// says is done.
+func TestProvisioningDeletedOrganization(t *testing.T) {
+	onEach(t, func(t *testing.T, s *services, _ *backends) {
+		const text = `{"organizations":[` +
+			`{"id":"gone","setup_complete":true,"api_keys":[{"key":"` + docKey + `1"},{"key":"` + docKey + `2"}]},` +
+			`{"id":"acme","setup_complete":true,"api_keys":[{"key":"` + docKey + `"}]}]}`
+		if _, err := s.trigger.service.DeleteOrganization(t.Context(), "gone", "ann"); err != nil {
+			t.Fatal(err)
+		}
+		doc, err := parseDocument([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		if err := provision(t.Context(), s, doc, slog.New(slog.NewTextHandler(&out, nil))); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Count(out.String(), "gone") != 1 || strings.Count(out.String(), "level=WARN") != 1 {
+			t.Errorf("want one line about the organization:\n%s", out.String())
+		}
+		if k, err := s.trigger.service.VerifyKey(t.Context(), docKey); err != nil || k.Organization != "acme" {
+			t.Errorf("the key of the organization behind it: %v, %v", k.Organization, err)
+		}
+		if _, err := s.trigger.service.VerifyKey(t.Context(), docKey+"1"); !errors.Is(err, trigger.ErrInvalidKey) {
+			t.Errorf("a key of the organization that was deleted: %v", err)
 		}
 	})
 }

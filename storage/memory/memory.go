@@ -51,6 +51,7 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 			unqueued: make(map[uuid.UUID]*trigger.Event),
 			keys:     make(map[[32]byte]*trigger.APIKey),
 			keyLists: make(map[string][]*trigger.APIKey),
+			deleted:  make(map[string]time.Time),
 		},
 		authmgmt: authmgmtTables{
 			clients:       make(map[ownedID]*authmgmt.Client),
@@ -107,6 +108,7 @@ type triggerTables struct {
 	unqueued map[uuid.UUID]*trigger.Event // received events whose UnqueuedSince is set
 	keys     map[[32]byte]*trigger.APIKey
 	keyLists map[string][]*trigger.APIKey // by organization, oldest first
+	deleted  map[string]time.Time         // organizations that are marked, and since when
 }
 
 // triggerOrg is one organization's part of it.

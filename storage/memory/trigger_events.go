@@ -45,6 +45,9 @@ func (t *Trigger) CreateAndAdd(ctx context.Context, e trigger.Event, keySince ti
 }
 
 func (t *triggerTables) create(e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+	if t.isDeleted(e.Organization) {
+		return trigger.Event{}, false, trigger.ErrDeleted
+	}
 	if org, ok := t.ids[e.ID]; ok && org != e.Organization {
 		return trigger.Event{}, false, errIDTaken
 	}
@@ -96,7 +99,7 @@ func (t *Trigger) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Ev
 	}
 	t.db.mu.RLock()
 	defer t.db.mu.RUnlock()
-	if o, ok := t.db.trigger.orgs[org]; ok {
+	if o, ok := t.db.trigger.live(org); ok {
 		if e, ok := o.events[id]; ok {
 			return e.Clone(), nil
 		}
@@ -131,7 +134,7 @@ func (t *Trigger) UpdateAndRemove(
 }
 
 func (t *triggerTables) update(org string, id uuid.UUID, update func(*trigger.Event) error) error {
-	o, ok := t.orgs[org]
+	o, ok := t.live(org)
 	if !ok {
 		return trigger.ErrNotFound
 	}
@@ -166,7 +169,7 @@ func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigge
 		after = &q.Before
 	}
 	events := func() []*trigger.Event {
-		if o, ok := t.db.trigger.orgs[org]; ok {
+		if o, ok := t.db.trigger.live(org); ok {
 			return o.order
 		}
 		return nil
@@ -196,7 +199,7 @@ func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigge
 func (t *Trigger) listKey(org string, q *trigger.Query) (page trigger.Page) {
 	t.db.mu.RLock()
 	defer t.db.mu.RUnlock()
-	o, ok := t.db.trigger.orgs[org]
+	o, ok := t.db.trigger.live(org)
 	if !ok {
 		return page
 	}
@@ -215,7 +218,7 @@ func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]
 	defer t.db.mu.RUnlock()
 	var found []*trigger.Event
 	for _, e := range t.db.trigger.unqueued {
-		if e.UnqueuedSince.Before(before) {
+		if e.UnqueuedSince.Before(before) && !t.db.trigger.isDeleted(e.Organization) {
 			found = append(found, e)
 		}
 	}
@@ -241,7 +244,10 @@ func (t *Trigger) Stale(ctx context.Context, checked, due time.Time, limit int) 
 	t.db.mu.RLock()
 	defer t.db.mu.RUnlock()
 	var found []*trigger.Event
-	for _, o := range t.db.trigger.orgs {
+	for org, o := range t.db.trigger.orgs {
+		if t.db.trigger.isDeleted(org) {
+			continue
+		}
 		for _, e := range o.order {
 			if !e.Status.Finished() && e.UnqueuedSince.IsZero() && e.CheckedAt.Before(checked) && (due.IsZero() || e.DueAt.Before(due)) {
 				found = append(found, e)

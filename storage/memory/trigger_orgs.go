@@ -17,7 +17,7 @@ func (t *Trigger) Organization(ctx context.Context, org string) (trigger.Organiz
 	}
 	t.db.mu.RLock()
 	defer t.db.mu.RUnlock()
-	if o, ok := t.db.trigger.orgs[org]; ok && o.record != nil {
+	if o, ok := t.db.trigger.live(org); ok && o.record != nil {
 		return o.record.Clone(), nil
 	}
 	return trigger.Organization{}, trigger.ErrNotFound
@@ -30,6 +30,9 @@ func (t *Trigger) UpdateOrganization(ctx context.Context, org string, update fun
 	}
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()
+	if t.db.trigger.isDeleted(org) {
+		return trigger.ErrDeleted
+	}
 	changed := trigger.Organization{ID: org}
 	if o, ok := t.db.trigger.orgs[org]; ok && o.record != nil {
 		changed = o.record.Clone()
@@ -51,6 +54,9 @@ func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
 	}
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()
+	if t.db.trigger.isDeleted(k.Organization) {
+		return trigger.ErrDeleted
+	}
 	for digest, other := range t.db.trigger.keys {
 		if digest == k.Digest || other.ID == k.ID {
 			return trigger.ErrExists
@@ -70,7 +76,7 @@ func (t *Trigger) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.API
 	}
 	t.db.mu.RLock()
 	defer t.db.mu.RUnlock()
-	if k, ok := t.db.trigger.keys[digest]; ok {
+	if k, ok := t.db.trigger.keys[digest]; ok && !t.db.trigger.isDeleted(k.Organization) {
 		return *k, nil
 	}
 	return trigger.APIKey{}, trigger.ErrNotFound
@@ -84,7 +90,7 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 	t.db.mu.Lock()
 	defer t.db.mu.Unlock()
 	for _, k := range t.db.trigger.keys {
-		if k.ID != id || k.Organization != org {
+		if k.ID != id || k.Organization != org || t.db.trigger.isDeleted(org) {
 			continue
 		}
 		changed := *k
@@ -105,7 +111,10 @@ func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) 
 	}
 	t.db.mu.RLock()
 	defer t.db.mu.RUnlock()
-	rest := t.db.trigger.keyLists[org]
+	var rest []*trigger.APIKey
+	if !t.db.trigger.isDeleted(org) {
+		rest = t.db.trigger.keyLists[org]
+	}
 	if !q.After.IsZero() {
 		rest = rest[sort.Search(len(rest), func(i int) bool { return rest[i].Position().Compare(q.After) > 0 }):]
 	}

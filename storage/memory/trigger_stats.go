@@ -15,7 +15,7 @@ func (t *Trigger) Stats(ctx context.Context, org string, most int) (stats trigge
 	}
 	t.db.mu.RLock()
 	defer t.db.mu.RUnlock()
-	o, ok := t.db.trigger.orgs[org]
+	o, ok := t.db.trigger.live(org)
 	if !ok {
 		return stats, nil
 	}
@@ -41,7 +41,10 @@ func (t *Trigger) StatsAll(ctx context.Context, most int) (trigger.OpenEvents, e
 	defer t.db.mu.RUnlock()
 	n := make(map[trigger.Status]int)
 	var next time.Time
-	for _, o := range t.db.trigger.orgs {
+	for org, o := range t.db.trigger.orgs {
+		if t.db.trigger.isDeleted(org) {
+			continue
+		}
 		for _, e := range o.order {
 			n[e.Status]++
 			waits := e.Status == trigger.StatusReceived

@@ -13,9 +13,13 @@ import (
 )
 
 const (
-	insertEvent = "INSERT INTO trigger_events (" + eventColumns + ") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
+	// For the values of the columns, and the organization once more: the driver allocates
+	// for a parameter that has a number.
+	insertEvent = "INSERT INTO trigger_events (" + eventColumns + ") SELECT ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?" +
+		" WHERE NOT EXISTS (SELECT 1 FROM trigger_deleted AS d WHERE d.organization = ?) ON CONFLICT DO NOTHING"
 
-	eventByID  = "SELECT " + eventColumns + " FROM trigger_events WHERE id = ?"
+	eventByID  = eventAnyID + " AND " + eventNotDeleted
+	eventAnyID = "SELECT " + eventColumns + " FROM trigger_events WHERE id = ?"
 	eventByKey = "SELECT " + eventColumns + " FROM trigger_events WHERE organization = ? AND idempotency_key = ?"
 	releaseKey = "UPDATE trigger_events SET idempotency_key = NULL WHERE id = ?"
 
@@ -48,7 +52,11 @@ type creation struct {
 
 func newCreation(e *trigger.Event, keySince time.Time) (*creation, error) {
 	args, err := eventArgs(e)
-	return &creation{id: string(e.ID[:]), org: e.Organization, key: e.IdempotencyKey, keySince: keySince, args: args}, err
+	if err != nil {
+		return nil, err
+	}
+	args = append(args, args[1])
+	return &creation{id: string(e.ID[:]), org: e.Organization, key: e.IdempotencyKey, keySince: keySince, args: args}, nil
 }
 
 // result is what Create returns after do.
@@ -61,14 +69,20 @@ func (c *creation) result(e *trigger.Event) (trigger.Event, bool, error) {
 
 var errIDTaken = errors.New("sqlite: another organization has an event with this ID")
 
-// do inserts the event. If that meets another one, it looks which.
+// do inserts the event. If that meets another one, it looks which. It also does nothing if
+// the organization was deleted.
 func (c *creation) do(t *tx) error {
 	changed, err := t.exec(insertEvent, c.args...)
 	if c.created = changed == 1; err != nil || c.created {
 		return err
 	}
+	if deleted, err := t.triggerDeleted(c.org); err != nil {
+		return err
+	} else if deleted {
+		return trigger.ErrDeleted
+	}
 	c.earlier = new(trigger.Event)
-	found, err := t.event(c.earlier, eventByID, []byte(c.id))
+	found, err := t.event(c.earlier, eventAnyID, []byte(c.id))
 	if err != nil {
 		return err
 	}
@@ -220,6 +234,7 @@ func ceilMicros(t time.Time) int64 {
 }
 
 const unqueuedEvents = "SELECT " + eventColumns + " FROM trigger_events WHERE unqueued_since < ? AND status = " + received +
+	" AND " + eventNotDeleted +
 	" ORDER BY unqueued_since, submitted_at, id LIMIT ?"
 
 // Unqueued implements [trigger.Store].
@@ -235,7 +250,8 @@ var (
 		" WHERE j.kind = '" + trigger.JobKind + "' AND j.dead = 0 AND ?1 IS NOT NULL AND e.checked_at IS NULL AND " + staleEvent + " LIMIT ?3"
 	staleChecked = "SELECT " + eventColumns + " FROM trigger_events AS e" +
 		" WHERE checked_at < ?1 AND " + staleEvent + " ORDER BY checked_at LIMIT ?3"
-	staleEvent   = "e.status < " + completed + " AND e.unqueued_since IS NULL AND (?2 IS NULL OR e.due_at IS NULL OR e.due_at < ?2)"
+	staleEvent = "e.status < " + completed + " AND e.unqueued_since IS NULL AND (?2 IS NULL OR e.due_at IS NULL OR e.due_at < ?2)" +
+		" AND NOT EXISTS (SELECT 1 FROM trigger_deleted AS d WHERE d.organization = e.organization)"
 	eventIDOfJob = "unhex(substr(j.id, 1, 36), '-')"
 )
 

@@ -14,16 +14,21 @@ const (
 
 	insertKey   = "INSERT INTO trigger_api_keys (" + keyColumns + ") VALUES (?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
 	updateKey   = "UPDATE trigger_api_keys SET name = ?, revoked_at = ?, last_used_at = ? WHERE id = ?"
-	keyByDigest = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE digest = ?"
-	keyByID     = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE id = ? AND organization = ?"
-	keysOf      = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE organization = ?" + keyOrder
-	keysAfter   = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE organization = ? AND (created_at, id) > (?, ?)" + keyOrder
+	keyByDigest = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE digest = ? AND " + apiKeyNotDeleted
+	keyByID     = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE id = ? AND organization = ? AND " + apiKeyNotDeleted
+	keysOf      = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE organization = ? AND " + triggerNotDeleted + keyOrder
+	keysAfter   = "SELECT " + keyColumns + " FROM trigger_api_keys WHERE organization = ? AND (created_at, id) > (?, ?) AND " + triggerNotDeleted + keyOrder
 	keyOrder    = " ORDER BY created_at, id LIMIT ?"
 )
 
 // CreateKey implements [trigger.Keys].
 func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
 	return t.db.writer.write(ctx, func(tx *tx) error {
+		if deleted, err := tx.triggerDeleted(k.Organization); err != nil {
+			return err
+		} else if deleted {
+			return trigger.ErrDeleted
+		}
 		created, err := tx.exec(insertKey, k.Digest[:], k.ID[:], k.Organization, k.Name,
 			k.CreatedAt.UnixMicro(), micros(k.RevokedAt), micros(k.LastUsedAt))
 		if err == nil && created == 0 {

@@ -79,4 +79,4 @@ func listStatement(org string, q *trigger.Query) (statement string, args []any) 
 // eventsOfPage reads the events of a table "page" of rowids. Columns are qualified because
 // that table has some of the same names.
 var eventsOfPage = " SELECT e." + strings.ReplaceAll(eventColumns, ", ", ", e.") +
-	" FROM page CROSS JOIN trigger_events e ON e.rowid = found"
+	" FROM page CROSS JOIN trigger_events e ON e.rowid = found WHERE " + triggerNotDeleted

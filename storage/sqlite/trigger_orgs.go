@@ -8,7 +8,8 @@ import (
 
 const (
 	organizationByID = "SELECT o.setup_complete, c.id, c.ready FROM trigger_organizations o" +
-		" LEFT JOIN trigger_collections c ON c.organization = o.id WHERE o.id = ? ORDER BY c.id"
+		" LEFT JOIN trigger_collections c ON c.organization = o.id WHERE o.id = ?" +
+		" AND NOT EXISTS (SELECT 1 FROM trigger_deleted AS d WHERE d.organization = o.id) ORDER BY c.id"
 
 	upsertOrganization = "INSERT INTO trigger_organizations (id, setup_complete) VALUES (?, ?)" +
 		" ON CONFLICT DO UPDATE SET setup_complete = excluded.setup_complete"
@@ -50,6 +51,11 @@ func scanOrganization(r *row, o *trigger.Organization) error {
 // UpdateOrganization implements [trigger.Organizations].
 func (t *Trigger) UpdateOrganization(ctx context.Context, org string, update func(*trigger.Organization) error) error {
 	return t.db.writer.write(ctx, func(tx *tx) error {
+		if deleted, err := tx.triggerDeleted(org); err != nil {
+			return err
+		} else if deleted {
+			return trigger.ErrDeleted
+		}
 		changed := trigger.Organization{ID: org}
 		err := tx.query(organizationByID, []any{org}, func(r *row) error { return scanOrganization(r, &changed) })
 		if err != nil {

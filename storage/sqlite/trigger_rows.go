@@ -41,7 +41,7 @@ func statusNumber(s trigger.Status) (int, error) {
 
 // eventArgs returns the values of eventColumns, copies where the event's owner could change them.
 func eventArgs(e *trigger.Event) ([]any, error) {
-	args := make([]any, 0, 21)
+	args := make([]any, 0, 22) // and one more of a new event
 	args = append(args, bytes.Clone(e.ID[:]), e.Organization, e.SubmittedAt.UnixMicro())
 	args = appendContent(args, e)
 	return appendProgress(args, e)

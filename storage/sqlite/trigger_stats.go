@@ -16,7 +16,8 @@ const (
 		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + processing + " LIMIT ?2))," +
 		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + completed + " LIMIT ?2))," +
 		" (SELECT count(*) FROM (SELECT 1" + eventsOfStatus + failed + " LIMIT ?2))," +
-		" (SELECT min(submitted_at)" + eventsOfStatus + received + ")"
+		" (SELECT min(submitted_at)" + eventsOfStatus + received + ")" +
+		" WHERE " + triggerNotDeleted
 
 	// For a limit.
 	countOpenEvents = "SELECT" +

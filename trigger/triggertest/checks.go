@@ -167,7 +167,7 @@ func spoil(e *trigger.Event) {
 func sentinels() []error {
 	return []error{
 		trigger.ErrNotFound, trigger.ErrNotConfigured, trigger.ErrNoEligibleCollection, trigger.ErrIdempotencyKeyReused,
-		trigger.ErrEnqueueFailed, trigger.ErrInvalidKey, trigger.ErrNotFailed, mortise.ErrLeaseLost, trigger.ErrExists,
+		trigger.ErrEnqueueFailed, trigger.ErrInvalidKey, trigger.ErrNotFailed, mortise.ErrLeaseLost, trigger.ErrExists, trigger.ErrDeleted,
 	}
 }
 

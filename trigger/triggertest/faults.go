@@ -22,7 +22,8 @@ import (
 // called.
 //
 // What is wrapped keeps its optional interfaces: [trigger.TxStore], [trigger.Pruner],
-// [trigger.Organizations], and those of queues and leases. NotifyJobs, Shares and LostJobs
+// [trigger.Organizations], the [trigger.Deletion] of a directory, and those of queues and
+// leases. NotifyJobs, Shares and LostJobs
 // are not ops: a call goes straight to the backend.
 //
 // A store and a queue share a transaction only if both are wrapped or neither is: a backend does not know a wrapped store for its
@@ -69,9 +70,10 @@ func callCreate(f *Faults, op string, do func() (trigger.Event, bool, error)) (t
 
 // Store wraps a store. The ops are "Store.Create", "Store.Get", "Store.Update",
 // "Store.List", "Store.Unqueued", "Store.Stale", "Store.Stats", "Store.StatsAll",
-// "Store.Prune", "Store.CreateAndAdd" and "Store.UpdateAndRemove".
+// "Store.Prune", "Store.CreateAndAdd", "Store.UpdateAndRemove", "Store.MarkDeleted" and
+// "Store.RemoveDeleted".
 func (f *Faults) Store(s trigger.Store) trigger.Store {
-	w := &faultyStore{s, f}
+	w := &faultyStore{faultyDeletion{s, f, "Store"}, s, f}
 	p, isPruner := s.(trigger.Pruner)
 	tx, isTx := s.(trigger.TxStore)
 	switch {
@@ -92,6 +94,7 @@ func (f *Faults) Store(s trigger.Store) trigger.Store {
 }
 
 type faultyStore struct {
+	faultyDeletion
 	inner  trigger.Store
 	faults *Faults
 }
@@ -159,11 +162,18 @@ func (s *faultyTx) UpdateAndRemove(
 	return s.faults.call("Store.UpdateAndRemove", func() error { return s.tx.UpdateAndRemove(ctx, org, id, update, l, dead) })
 }
 
-// Directory wraps a directory. The ops are "Directory.Organization" and "Directory.UpdateOrganization".
+// Directory wraps a directory. The ops are "Directory.Organization",
+// "Directory.UpdateOrganization", "Directory.MarkDeleted" and "Directory.RemoveDeleted".
 func (f *Faults) Directory(d trigger.Directory) trigger.Directory {
 	w := &faultyDirectory{d, f}
 	if o, ok := d.(trigger.Organizations); ok {
-		return &faultyOrganizations{w, o}
+		return &faultyOrganizations{w, faultyDeletion{o, f, "Directory"}, o}
+	}
+	if deletion, ok := d.(trigger.Deletion); ok {
+		return &struct {
+			*faultyDirectory
+			faultyDeletion
+		}{w, faultyDeletion{deletion, f, "Directory"}}
 	}
 	return w
 }
@@ -179,6 +189,7 @@ func (d *faultyDirectory) Organization(ctx context.Context, org string) (trigger
 
 type faultyOrganizations struct {
 	*faultyDirectory
+	faultyDeletion
 	orgs trigger.Organizations
 }
 
@@ -186,10 +197,14 @@ func (o *faultyOrganizations) UpdateOrganization(ctx context.Context, org string
 	return o.faults.call("Directory.UpdateOrganization", func() error { return o.orgs.UpdateOrganization(ctx, org, update) })
 }
 
-// Keys wraps a store of API keys. The ops are "Keys.CreateKey", "Keys.KeyByDigest", "Keys.UpdateKey" and "Keys.ListKeys".
-func (f *Faults) Keys(k trigger.Keys) trigger.Keys { return &faultyKeys{k, f} }
+// Keys wraps a store of API keys. The ops are "Keys.CreateKey", "Keys.KeyByDigest",
+// "Keys.UpdateKey", "Keys.ListKeys", "Keys.MarkDeleted" and "Keys.RemoveDeleted".
+func (f *Faults) Keys(k trigger.Keys) trigger.Keys {
+	return &faultyKeys{faultyDeletion{k, f, "Keys"}, k, f}
+}
 
 type faultyKeys struct {
+	faultyDeletion
 	inner  trigger.Keys
 	faults *Faults
 }
@@ -208,4 +223,19 @@ func (k *faultyKeys) UpdateKey(ctx context.Context, org string, id uuid.UUID, up
 
 func (k *faultyKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
 	return callFor(k.faults, "Keys.ListKeys", func() (trigger.KeyPage, error) { return k.inner.ListKeys(ctx, org, q) })
+}
+
+// faultyDeletion wraps what a store, keys and organizations have in common.
+type faultyDeletion struct {
+	deletion trigger.Deletion
+	hooked   *Faults
+	part     string
+}
+
+func (d faultyDeletion) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {
+	return callFor(d.hooked, d.part+".MarkDeleted", func() (time.Time, error) { return d.deletion.MarkDeleted(ctx, org, at) })
+}
+
+func (d faultyDeletion) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+	return callFor(d.hooked, d.part+".RemoveDeleted", func() (bool, error) { return d.deletion.RemoveDeleted(ctx, org, limit) })
 }

@@ -110,6 +110,18 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 	note("Keys.UpdateKey", keys.UpdateKey(ctx, "acme", k.ID, func(*trigger.APIKey) error { return nil }))
 	_, err = keys.ListKeys(ctx, "acme", trigger.KeyQuery{Limit: 1})
 	note("Keys.ListKeys", err)
+
+	parts := []struct {
+		name string
+		trigger.Deletion
+	}{{"Store", store}, {"Directory", directory.(trigger.Deletion)}, {"Keys", keys}}
+	for _, part := range parts {
+		_, err = part.MarkDeleted(ctx, "gone", time.Unix(0, 0))
+		note(part.name+".MarkDeleted", err)
+		_, _ = db.MarkDeleted(ctx, "gone", time.Unix(0, 0))
+		_, err = part.RemoveDeleted(ctx, "gone", 1)
+		note(part.name+".RemoveDeleted", err)
+	}
 	return ops, errs
 }
 

@@ -43,6 +43,9 @@ type mutant struct {
 	createAndAdd    func(context.Context, trigger.Event, time.Time, mortise.Job) (trigger.Event, bool, error)
 	updateAndRemove func(context.Context, string, uuid.UUID, func(*trigger.Event) error, mortise.Lease, bool) error
 
+	markDeleted   func(context.Context, string, time.Time) (time.Time, error)
+	removeDeleted func(context.Context, string, int) (bool, error)
+
 	shares func(store any) bool
 	notify func(wake func(string)) (stop func())
 
@@ -282,4 +285,24 @@ func (m *mutant) UpdateAndRemove(
 		return m.updateAndRemove(ctx, org, id, f, l, dead)
 	}
 	return m.Trigger.UpdateAndRemove(ctx, org, id, f, l, dead)
+}
+
+func (m *mutant) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {
+	if err := m.fail(); err != nil {
+		return time.Time{}, err
+	}
+	if m.markDeleted != nil {
+		return m.markDeleted(ctx, org, at)
+	}
+	return m.Trigger.MarkDeleted(ctx, org, at)
+}
+
+func (m *mutant) RemoveDeleted(ctx context.Context, org string, limit int) (bool, error) {
+	if err := m.fail(); err != nil {
+		return false, err
+	}
+	if m.removeDeleted != nil {
+		return m.removeDeleted(ctx, org, limit)
+	}
+	return m.Trigger.RemoveDeleted(ctx, org, limit)
 }

@@ -28,7 +28,7 @@ type broken struct {
 
 func mutants() []broken {
 	return slices.Concat(createMutants, nameMutants, updateMutants, leaveMutants, listMutants, apiKeyMutants, staleMutants,
-		statsMutants, statsAllMutants, txMutants, otherMutants)
+		statsMutants, statsAllMutants, deletionMutants, deletionStepMutants, txMutants, otherMutants)
 }
 
 var createMutants = []broken{

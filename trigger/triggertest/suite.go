@@ -154,7 +154,7 @@ func (s *subject) lacks(needs need) string {
 
 func allRules() []rule {
 	return slices.Concat(createRules, keyRules, nameRules, updateRules, listRules, pageRules,
-		unqueuedRules, staleRules, pruneRules, statsRules, statsAllRules, organizationRules, apiKeyRules,
+		unqueuedRules, staleRules, pruneRules, deletionRules, deletionStepRules, statsRules, statsAllRules, organizationRules, apiKeyRules,
 		apiKeyListRules, txStoreRules, txEndRules,
 		contextRules, leaveRules, breakRules, reopenRules)
 }

@@ -1,0 +1,164 @@
+package sqlite
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+const (
+	markTriggerDeleted  = "INSERT INTO trigger_deleted (organization, since) VALUES (?,?) ON CONFLICT DO NOTHING"
+	triggerDeletedSince = "SELECT since FROM trigger_deleted WHERE organization = ?"
+
+	// These follow a condition, and hold for an organization, and for that of a row.
+	triggerNotDeleted = "NOT EXISTS (SELECT 1 FROM trigger_deleted AS d WHERE d.organization = ?1)"
+	eventNotDeleted   = "NOT EXISTS (SELECT 1 FROM trigger_deleted AS d WHERE d.organization = trigger_events.organization)"
+	apiKeyNotDeleted  = "NOT EXISTS (SELECT 1 FROM trigger_deleted AS d WHERE d.organization = trigger_api_keys.organization)"
+
+	// For an organization and a limit.
+	removeAPIKeys = "DELETE FROM trigger_api_keys" +
+		" WHERE digest IN (SELECT digest FROM trigger_api_keys WHERE organization = ?1 LIMIT ?2)"
+	removeCollections = "DELETE FROM trigger_collections WHERE organization = ?1" +
+		" AND id IN (SELECT id FROM trigger_collections WHERE organization = ?1 LIMIT ?2)"
+	removeTriggerOrg = "DELETE FROM trigger_organizations WHERE id = ?"
+
+	// Events of an organization, with their sizes: octet_length does not read the text.
+	triggerEventsToRemove = "SELECT rowid, id, octet_length(instructions) + ifnull(octet_length(context), 0)" +
+		" + ifnull(octet_length(outcome_summary), 0) + ifnull(octet_length(outcome_data), 0)" +
+		" FROM trigger_events INDEXED BY trigger_events_status WHERE organization = ?1 LIMIT ?2"
+	removeEvent     = "DELETE FROM trigger_events WHERE rowid = ?"
+	removeEventJobs = "DELETE FROM mortise_jobs WHERE seq IN (SELECT seq FROM mortise_jobs INDEXED BY mortise_jobs_id" +
+		" WHERE id > ?1 || '-' AND id < ?1 || '.' AND kind = '" + trigger.JobKind + "' AND organization = ?2 LIMIT ?3)"
+)
+
+// removeEventBytes is how many bytes of events go at a time, beside pruneStep rows: other
+// writes wait for so long.
+const removeEventBytes = 8 << 20
+
+// MarkDeleted implements [trigger.Deletion].
+func (t *Trigger) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {
+	var since time.Time
+	err := t.db.writer.write(ctx, func(tx *tx) error {
+		if _, err := tx.exec(markTriggerDeleted, org, at.UnixMicro()); err != nil {
+			return err
+		}
+		return tx.query(triggerDeletedSince, []any{org}, func(r *row) error {
+			since = r.moment(0)
+			return nil
+		})
+	})
+	if err != nil { // and the statements may still run
+		return time.Time{}, err
+	}
+	return since, nil
+}
+
+// RemoveDeleted implements [trigger.Deletion].
+func (t *Trigger) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+	if limit <= 0 {
+		return true, t.isMarked(ctx, org)
+	}
+	for more = true; more && limit > 0; {
+		r := &triggerRemoval{org: org, rows: min(pruneStep, limit)}
+		if err := t.db.writer.write(ctx, r.do); err != nil {
+			return false, err
+		}
+		limit -= r.removed
+		more = r.more
+	}
+	return more, nil
+}
+
+// isMarked returns [trigger.ErrNotFound] if an organization is not marked.
+func (t *Trigger) isMarked(ctx context.Context, org string) error {
+	found := false
+	err := t.db.find(ctx, org, triggerDeletedSince, []any{org}, func(*row) error {
+		found = true
+		return nil
+	})
+	if err == nil && !found {
+		err = trigger.ErrNotFound
+	}
+	return err
+}
+
+// triggerDeleted reports whether an organization is marked.
+func (t *tx) triggerDeleted(org string) (deleted bool, err error) {
+	err = t.query(triggerDeletedSince, []any{org}, func(*row) error {
+		deleted = true
+		return nil
+	})
+	return deleted, err
+}
+
+// triggerRemoval is a transaction that removes some of what an organization has.
+type triggerRemoval struct {
+	org  string
+	rows int // at most
+
+	removed int
+	more    bool // there may be more
+}
+
+func (r *triggerRemoval) do(t *tx) error {
+	r.removed, r.more = 0, true // it may run twice
+	if deleted, err := t.triggerDeleted(r.org); err != nil {
+		return err
+	} else if !deleted {
+		return trigger.ErrNotFound
+	}
+	for _, statement := range []string{removeAPIKeys, removeCollections} {
+		if err := r.exec(t, statement, r.org, r.rows-r.removed); err != nil || r.removed == r.rows {
+			return err
+		}
+	}
+	if err := r.exec(t, removeTriggerOrg, r.org); err != nil || r.removed == r.rows {
+		return err
+	}
+	events, all, err := r.events(t)
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		if err := r.exec(t, removeEventJobs, e.id.String(), r.org, r.rows-r.removed); err != nil || r.removed == r.rows {
+			return err
+		}
+		if err := r.exec(t, removeEvent, e.row); err != nil || r.removed == r.rows {
+			return err
+		}
+	}
+	r.more = !all
+	return nil
+}
+
+// exec runs a statement that removes rows.
+func (r *triggerRemoval) exec(t *tx, statement string, args ...any) error {
+	n, err := t.exec(statement, args...)
+	r.removed += int(n)
+	return err
+}
+
+// removedEvent is an event that is to go.
+type removedEvent struct {
+	row int64
+	id  uuid.UUID
+}
+
+// events returns those that go now, and whether they are all that are left: one at least,
+// if there is one, and no more than fit.
+func (r *triggerRemoval) events(t *tx) (events []removedEvent, all bool, err error) {
+	limit, found, bytes := r.rows-r.removed, 0, 0
+	err = t.query(triggerEventsToRemove, []any{r.org, limit}, func(row *row) error {
+		e := removedEvent{row: cell[int64](row, 0)}
+		row.blob(1, e.id[:])
+		if found++; bytes < removeEventBytes {
+			events = append(events, e)
+		}
+		bytes += row.number(2)
+		return nil
+	})
+	return events, found < limit && len(events) == found, err
+}

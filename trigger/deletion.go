@@ -1,0 +1,144 @@
+package trigger
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"reflect"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/hook"
+)
+
+// Deletion is the part of a Store, of Keys and of Organizations that deletes what they keep
+// of an organization. Where they are one backend, one mark counts for all of them.
+//
+// From the mark on, in the transaction that makes it, and for everybody who uses the
+// backend, nothing of the organization is there: its events and keys are [ErrNotFound] or
+// are not listed, Unqueued and Stale leave them out, Stats are zero, and so is the
+// organization itself [ErrNotFound]. Creating anything in it is [ErrDeleted]: Create,
+// CreateAndAdd, CreateKey and UpdateOrganization. Other organizations notice nothing.
+type Deletion interface {
+	// MarkDeleted marks an organization as deleted, unless it is marked already: then it
+	// changes nothing. It returns the time of the mark. The organization need not have
+	// anything.
+	MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error)
+
+	// RemoveDeleted removes at most limit rows (events, jobs, keys, collections) of what is
+	// kept of an organization that is marked, in an order of its own, and says whether more
+	// may be left: if not, nothing is left but the mark, which stays. If the organization
+	// is not marked, the error is [ErrNotFound], and nothing is removed: with a limit of 0,
+	// which removes nothing, that is all it tells. Where jobs are kept in the same
+	// database, those of a removed event go with it, held or not.
+	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
+}
+
+// removeStep is how many rows each part removes at a call of DeleteOrganization.
+const removeStep = 1000
+
+// DeleteOrganization deletes everything that is kept of an organization. The first call
+// marks it as deleted; every call then removes a bounded part of what there is, and reports
+// whether there is more: call it until more is false. It may be cut off at any place and
+// called again by anybody, on any server.
+//
+// From the mark on the organization's API keys are refused, its history is gone, and
+// submissions are [ErrDeleted], for good: the ID is not given again. An attempt that is
+// running goes on to its end, unless its job is removed before, which ends its context;
+// what comes of it is not kept.
+//
+// The mark is made in [Options].Keys, in the store, and in a [Directory] that is also a
+// [Deletion].
+func (s *Service) DeleteOrganization(ctx context.Context, org string, by Actor) (more bool, err error) {
+	var p problems
+	if checkName(&p, "organization", org); len(p.list) > 0 {
+		return false, p.err()
+	}
+	parts := s.deletions()
+	more, err = removeDeleted(ctx, parts, org)
+	if errors.Is(err, ErrNotFound) {
+		if err := s.markDeleted(ctx, parts, org, by); err != nil {
+			return false, unavailable("mark an organization as deleted", err)
+		}
+		more, err = removeDeleted(ctx, parts, org)
+	}
+	return more, unavailable("remove what is kept of a deleted organization", err)
+}
+
+// markDeleted marks the organization in all parts. Who marks it in the first one tells of
+// it, also if the other marks fail: somebody else makes them then, and tells nobody.
+func (s *Service) markDeleted(ctx context.Context, parts []Deletion, org string, by Actor) error {
+	now := s.now()
+	for i, part := range parts {
+		since, err := part.MarkDeleted(ctx, org, now)
+		if err != nil {
+			return err
+		}
+		if i == 0 && since.Equal(now) {
+			defer func() {
+				s.opts.Logger.InfoContext(ctx, "an organization was deleted", "organization", org, "actor", string(by))
+				s.observe(ctx, Observation{Kind: KindOrganizationDeleted, Organization: org, Actor: by})
+			}()
+		}
+	}
+	return nil
+}
+
+// removeDeleted takes a step in each part. If one is not marked, the error is ErrNotFound.
+func removeDeleted(ctx context.Context, parts []Deletion, org string) (more bool, err error) {
+	for _, part := range parts {
+		left, err := part.RemoveDeleted(ctx, org, removeStep)
+		if err != nil {
+			return false, err
+		}
+		more = more || left
+	}
+	return more, nil
+}
+
+// deletions returns what keeps anything of organizations, each once: credentials first, so
+// that nobody comes in any more when the rest goes.
+func (s *Service) deletions() (parts []Deletion) {
+	if s.keys != nil && !same(s.keys, s.store) {
+		parts = append(parts, s.keys)
+	}
+	parts = append(parts, s.store)
+	if d, ok := s.directory.(Deletion); ok && !same(d, s.store) && !same(d, s.keys) {
+		parts = append(parts, directoryDeletion{d, s.opts.Logger})
+	}
+	return parts
+}
+
+// same reports whether two parts are one value. A host's type may be one that cannot be
+// compared.
+func same(a, b any) bool {
+	return reflect.TypeOf(a) == reflect.TypeOf(b) && reflect.ValueOf(a).Comparable() && a == b
+}
+
+// isDeleted asks the store whether an organization is marked.
+func (s *Service) isDeleted(ctx context.Context, org string) (bool, error) {
+	_, err := s.store.RemoveDeleted(ctx, org, 0)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// directoryDeletion recovers the panics of a host's directory.
+type directoryDeletion struct {
+	directory Deletion
+	logger    *slog.Logger
+}
+
+func (d directoryDeletion) MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error) {
+	defer hook.Recover(ctx, d.logger, "the directory", &err)
+	since, err = d.directory.MarkDeleted(ctx, org, at)
+	hook.Probe(err)
+	return since, err
+}
+
+func (d directoryDeletion) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+	defer hook.Recover(ctx, d.logger, "the directory", &err)
+	more, err = d.directory.RemoveDeleted(ctx, org, limit)
+	hook.Probe(err)
+	return more, err
+}

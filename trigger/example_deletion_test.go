@@ -1,0 +1,28 @@
+package trigger_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+func ExampleService_DeleteOrganization() {
+	service := newService(nil)
+	ctx := context.Background()
+	event, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
+	check(err)
+
+	for more := true; more; { // the first call hides everything, and the last one has removed it
+		more, err = service.DeleteOrganization(ctx, "acme", "ann")
+		check(err)
+	}
+	_, err = service.Get(ctx, "acme", event.ID)
+	fmt.Println(errors.Is(err, trigger.ErrNotFound))
+	_, err = service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
+	fmt.Println(err)
+	// Output:
+	// true
+	// trigger: the organization was deleted, and its ID is not given again; use another ID
+}
