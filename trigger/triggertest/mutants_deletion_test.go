@@ -60,6 +60,14 @@ func (m *mutant) lateCreate(ctx context.Context, e trigger.Event, j *mortise.Job
 	return e, true, err
 }
 
+// lateMark marks when all that race with it have looked for the mark.
+func lateMark(m *mutant) func(context.Context, string, time.Time) (time.Time, error) {
+	return func(ctx context.Context, org string, at time.Time) (time.Time, error) {
+		conformance.Seam()
+		return m.Trigger.MarkDeleted(ctx, org, at)
+	}
+}
+
 const hidesEvents, hidesKeys, hidesOrganization = "deletion/hides-events", "deletion/hides-keys", "deletion/hides-organization"
 
 // deletionMutants are wrong about marks.
@@ -352,9 +360,11 @@ var deletionStepMutants = []broken{
 		}
 	}},
 	{name: "looks for the mark before it stores", breaks: []string{"deletion/create-race"}, mutate: func(m *mutant) {
+		m.markDeleted = lateMark(m)
 		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
 			_, unmarked := m.Trigger.RemoveDeleted(ctx, e.Organization, 0)
-			conformance.Seam()
+			conformance.Seam() // all have looked
+			conformance.Seam() // and the mark is made
 			stored, created, err := m.Trigger.Create(ctx, e, since)
 			if errors.Is(err, trigger.ErrDeleted) && unmarked != nil {
 				return m.lateCreate(ctx, e, nil)
@@ -363,9 +373,11 @@ var deletionStepMutants = []broken{
 		}
 	}},
 	{name: "looks for the mark before it stores event and job", breaks: []string{"deletion/create-race"}, mutate: func(m *mutant) {
+		m.markDeleted = lateMark(m)
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
 			_, unmarked := m.Trigger.RemoveDeleted(ctx, e.Organization, 0)
-			conformance.Seam()
+			conformance.Seam() // all have looked
+			conformance.Seam() // and the mark is made
 			stored, created, err := m.Trigger.CreateAndAdd(ctx, e, since, j)
 			if errors.Is(err, trigger.ErrDeleted) && unmarked != nil {
 				return m.lateCreate(ctx, e, &j)
