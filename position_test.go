@@ -67,7 +67,7 @@ func ExampleParsePosition() {
 	db, err := memory.Open(ctx, nil)
 	check(err)
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{
+	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{
 		Now: func() time.Time { now = now.Add(time.Minute); return now },
 	})
 	check(err)
@@ -79,7 +79,7 @@ func ExampleParsePosition() {
 	show := func(link string) (next string) {
 		before, err := mortise.ParsePosition(link)
 		check(err)
-		page, err := service.List(ctx, "acme", trigger.Query{Before: before, Limit: 2})
+		page, err := service.ListEvents(ctx, "acme", trigger.EventQuery{After: before, Limit: 2})
 		check(err)
 		for _, e := range page.Events {
 			fmt.Println(e.Instructions)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
 // spoil changes all that a run points to.
@@ -58,7 +59,7 @@ func TestRunsAreTheCallersToChange(t *testing.T) {
 			r.video("a", 2000, nil, audiosearch.Metadata{"k": audiosearch.Int(1)})
 			stays := func(id int64) audiosearch.Run {
 				t.Helper()
-				run, err := r.Status(t.Context(), org, "d", id)
+				run, err := r.Run(t.Context(), org, "d", id)
 				require.NoError(t, err)
 				want := []audiosearch.Filter{{Key: "k", Op: audiosearch.OpEqual, Value: "1"}}
 				assert.Equal(t, want, run.Query.Filters)
@@ -123,7 +124,7 @@ func TestMetadataIsNotCopied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := newMemory(t)
 			store := &mapsStore{
-				putStore: &putStore{Store: db.AudioSearch(), RunPruner: db.AudioSearch()},
+				putStore: &putStore{Store: db.AudioSearch().Store, RunPruner: db.AudioSearch().Store.(*memory.AudioSearch)},
 				gave:     make(map[uintptr]audiosearch.Metadata),
 			}
 			r := newRigOn(t, db, store, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {

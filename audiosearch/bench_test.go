@@ -46,7 +46,7 @@ func ingestOnce(b *testing.B, media audiosearch.Media, scorer audiosearch.Scorer
 	b.Helper()
 	db, err := memory.Open(b.Context(), nil)
 	require.NoError(b, err)
-	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{
+	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{
 		Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder,
 		Logger: slog.New(slog.DiscardHandler),
 	})

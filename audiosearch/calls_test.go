@@ -62,7 +62,7 @@ func TestSearchMakesFewCalls(t *testing.T) {
 		return nil
 	}}
 	db := newMemory(t)
-	r := newRigOn(t, db, faults.Store(db.AudioSearch()), nil)
+	r := newRigOn(t, db, faults.Store(db.AudioSearch().Store), nil)
 	all := make([]audiosearch.Video, videos)
 	for i := range all {
 		id := fmt.Sprintf("video %03d", i)
@@ -70,7 +70,7 @@ func TestSearchMakesFewCalls(t *testing.T) {
 	}
 	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", all...))
 	for _, v := range all {
-		require.NoError(t, db.AudioSearch().PutScoring(t.Context(), org, "d", v.ID, v.Path, audiosearch.Scoring{
+		require.NoError(t, db.AudioSearch().Store.PutScoring(t.Context(), org, "d", v.ID, v.Path, audiosearch.Scoring{
 			Model: "volume/1", Window: 2e9, Hop: 1e9, Windows: 1, Duration: 2e9, Classes: []audiosearch.Class{loud, quiet},
 		}, [][]uint16{{1}, {2}}))
 	}

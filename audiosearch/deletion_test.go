@@ -78,7 +78,7 @@ func TestDeleteOrganization(t *testing.T) {
 
 	ctx := t.Context()
 	for _, id := range []int64{run.ID, waiting} {
-		_, err = r.Status(ctx, org, "d", id)
+		_, err = r.Run(ctx, org, "d", id)
 		require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 	}
 	_, err = r.Start(ctx, org, "", audiosearch.Query{Dataset: "d", Class: loud})
@@ -116,7 +116,7 @@ func TestDeletedWhileARunWorks(t *testing.T) {
 			deletes := r.Service
 			if elsewhere {
 				var err error
-				deletes, err = audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &audiosearch.Options{Logger: slog.New(slog.DiscardHandler)})
+				deletes, err = audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Logger: slog.New(slog.DiscardHandler)})
 				require.NoError(t, err)
 			}
 			var once sync.Once
@@ -193,7 +193,7 @@ func (s *storeThatFails) RemoveDeleted(ctx context.Context, org string, limit in
 // TestDeletionFails: it can be called again.
 func TestDeletionFails(t *testing.T) {
 	db := newMemory(t)
-	store := &storeThatFails{Store: db.AudioSearch(), mark: errBroken}
+	store := &storeThatFails{Store: db.AudioSearch().Store, mark: errBroken}
 	r := newRigOn(t, db, store, nil)
 	r.events = nil
 	_, err := r.DeleteOrganization(t.Context(), org, "ada")
@@ -213,7 +213,7 @@ func TestDeletionFails(t *testing.T) {
 // TestDeletedWhileARunIsStarted: the store says so then, and the caller learns it.
 func TestDeletedWhileARunIsStarted(t *testing.T) {
 	db := newMemory(t)
-	store := &markedAtStart{Store: db.AudioSearch()}
+	store := &markedAtStart{Store: db.AudioSearch().Store}
 	r := newRigOn(t, db, store, nil)
 	r.video("a", 1000, nil, nil)
 	_, err := r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})

@@ -8,7 +8,7 @@
 //
 // [New] makes a [Service] of a store, a queue and options, which hold the scorers.
 // [Service.Start] begins a search as a run, which a [Worker] carries out; it scores first what
-// has no scores yet. [Service.Status] tells how far it is and [Service.Results] what it found.
+// has no scores yet. [Service.Run] tells how far it is and [Service.Results] what it found.
 // [Service.Search] does the same at once, in process.
 //
 // # Models

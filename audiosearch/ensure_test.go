@@ -69,7 +69,7 @@ func TestEnsureDataset(t *testing.T) {
 func TestEnsureDatasetTwiceAtOnce(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	store := &slowDatasets{Store: db.AudioSearch()}
+	store := &slowDatasets{Store: db.AudioSearch().Store}
 	r := newRigOn(t, db, store, nil)
 	var first audiosearch.Dataset
 	store.happens = func() {
@@ -86,7 +86,7 @@ func TestEnsureDatasetTwiceAtOnce(t *testing.T) {
 func TestEnsureDatasetWithoutAStore(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	store := &slowDatasets{Store: db.AudioSearch()}
+	store := &slowDatasets{Store: db.AudioSearch().Store}
 	r := newRigOn(t, db, store, nil)
 	store.make = errors.New("the disk is full")
 	_, err = r.EnsureDataset(t.Context(), org, "", "calls")

@@ -22,7 +22,7 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func newStore() *memory.AudioSearch {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	store := db.AudioSearch()
+	store := db.AudioSearch().Store.(*memory.AudioSearch)
 	ctx := context.Background()
 	check(store.CreateDataset(ctx, audiosearch.Dataset{Organization: "acme", ID: "d", CreatedAt: noon}))
 	check(store.PutVideos(ctx, "acme", "d", []audiosearch.Video{{ID: "v", Path: "v.mp4", Metadata: audiosearch.Metadata{"season": audiosearch.Int(3)}}}))
@@ -231,7 +231,7 @@ func ExampleCompactor() {
 func ExampleTxStore() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	var store audiosearch.TxStore = db.AudioSearch()
+	var store audiosearch.TxStore = db.AudioSearch().Store.(*memory.AudioSearch)
 	ctx := context.Background()
 	run := audiosearch.Run{Organization: "acme", ID: 7, State: audiosearch.StateQueued,
 		CreatedAt: noon, UpdatedAt: noon}

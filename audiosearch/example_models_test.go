@@ -51,7 +51,7 @@ func newPlace() (open func(...audiosearch.Scorer) *audiosearch.Service, done fun
 		if len(scorers) > 0 {
 			opts.Media, opts.Files = beeps{}, folder
 		}
-		service, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), opts)
+		service, err := audiosearch.New(db.AudioSearch(), opts)
 		check(err)
 		return service
 	}

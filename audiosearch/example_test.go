@@ -53,7 +53,7 @@ func Example() {
 	check(err)
 	scorer, err := signal.New(nil)
 	check(err)
-	service, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder})
+	service, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder})
 	check(err)
 
 	ctx := context.Background()
@@ -159,7 +159,7 @@ func newService(opts audiosearch.Options, files ...string) (service *audiosearch
 	folder, err := audiosearch.OpenFolder(dir)
 	check(err)
 	opts.Media, opts.Files, opts.Scorers = beeps{}, folder, []audiosearch.Scorer{loudness{}}
-	service, err = audiosearch.New(db.AudioSearch(), db.Queue(nil), &opts)
+	service, err = audiosearch.New(db.AudioSearch(), &opts)
 	check(err)
 	_, err = service.CreateDataset(context.Background(), "acme", "", "d")
 	check(err)
@@ -337,7 +337,7 @@ func ExampleService_ListRuns() {
 		if page.Next.IsZero() {
 			break
 		}
-		q.Before, err = audiosearch.ParseRunPosition(page.Next.String()) // as a link to the next page has it
+		q.After, err = audiosearch.ParseRunPosition(page.Next.String()) // as a link to the next page has it
 		check(err)
 	}
 	open, err := service.ListRuns(ctx, "acme", audiosearch.RunQuery{Dataset: "d", Open: true})

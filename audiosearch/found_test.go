@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
 // putStore sees what is put, and fails so often.
@@ -61,7 +62,7 @@ func (p *putStore) PutResults(ctx context.Context, org string, run int64, set uu
 func newPutRig(t *testing.T, change func(*audiosearch.Options, *audiosearch.WorkerOptions)) (*rig, *putStore) {
 	t.Helper()
 	db := newMemory(t)
-	store := &putStore{Store: db.AudioSearch(), RunPruner: db.AudioSearch()}
+	store := &putStore{Store: db.AudioSearch().Store, RunPruner: db.AudioSearch().Store.(*memory.AudioSearch)}
 	return newRigOn(t, db, store, change), store
 }
 
@@ -131,7 +132,7 @@ func TestResultsAreRead(t *testing.T) {
 	n := 0
 	for _, err := range found {
 		if n == 0 { // forgotten in the middle
-			_, err := r.db.AudioSearch().TrimRuns(t.Context(), 0, 10)
+			_, err := r.db.AudioSearch().Store.(*memory.AudioSearch).TrimRuns(t.Context(), 0, 10)
 			require.NoError(t, err)
 		}
 		last = err
@@ -166,7 +167,7 @@ func TestTooManyRuns(t *testing.T) {
 	_, err = r.worker.SweepOnce(t.Context())
 	require.NoError(t, err)
 	for i, id := range ids {
-		_, err := r.Status(t.Context(), org, "d", id)
+		_, err := r.Run(t.Context(), org, "d", id)
 		if i == 0 {
 			require.ErrorIs(t, err, audiosearch.ErrRunNotFound)
 		} else {

@@ -105,7 +105,7 @@ func hookedRig(t *testing.T, broken string) (*rig, *hooks, *lockedBuffer) {
 	t.Cleanup(func() { require.NoError(t, folder.Close()) })
 	h.Media, h.SameFiles = r.media, folder
 	log := slog.New(slog.NewTextHandler(logged, nil))
-	r.Service, err = audiosearch.New(r.db.AudioSearch(), r.db.Queue(&mortise.LeaseOptions{Logger: log}), &audiosearch.Options{
+	r.Service, err = audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: r.db.Queue(&mortise.LeaseOptions{Logger: log})}, &audiosearch.Options{
 		Scorers: []audiosearch.Scorer{h},
 		Media:   h, Files: h, Moderator: h, Observer: h, Tracer: h, Logger: log,
 	})

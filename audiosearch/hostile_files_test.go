@@ -20,7 +20,7 @@ import (
 // modelled returns a service over the rig's store with another scorer.
 func (r *rig) modelled(scorer audiosearch.Scorer, media audiosearch.Media) *audiosearch.Service {
 	r.t.Helper()
-	s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: mustFolder(r.t, r.dir)})
+	s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: mustFolder(r.t, r.dir)})
 	require.NoError(r.t, err)
 	return s
 }
@@ -162,7 +162,7 @@ func TestSlowIsNotStalled(t *testing.T) {
 				o.Stall = 2 * time.Minute
 				prepare(r, o)
 				var err error
-				r.Service, err = audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), o)
+				r.Service, err = audiosearch.New(r.db.AudioSearch(), o)
 				require.NoError(t, err)
 				r.video("a", 5000, nil, nil)
 				assert.Equal(t, audiosearch.Ingested{Scored: 1}, r.ingest())
@@ -191,7 +191,7 @@ func TestWhoHangs(t *testing.T) {
 	assert.Contains(t, run.Message, "reading it showed no progress")
 
 	db := newMemory(t)
-	r = newRigOn(t, db, hangingPut{db.AudioSearch()}, impatient)
+	r = newRigOn(t, db, hangingPut{db.AudioSearch().Store}, impatient)
 	r.video("a", 2000, nil, nil)
 	assert.Equal(t, audiosearch.InternalError, r.search(audiosearch.Query{Class: loud}).Termination)
 }
@@ -206,7 +206,7 @@ func (hangingPut) PutScoring(ctx context.Context, _, _, _, _ string, _ audiosear
 // TestCutOffIsNotBroken: what a Media says of a file because it was cut off, such as a program that was killed, is not kept.
 func TestCutOffIsNotBroken(t *testing.T) {
 	db := newMemory(t)
-	r := newRigOn(t, db, deafStore{db.AudioSearch()}, nil)
+	r := newRigOn(t, db, deafStore{db.AudioSearch().Store}, nil)
 	r.video("a", 3000, nil, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	hook := func(ctx context.Context) error {

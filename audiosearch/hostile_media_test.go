@@ -76,7 +76,7 @@ func (h *hangingModel) Model(ctx context.Context) (audiosearch.Model, error) {
 // TestModelHangs: a scorer that does not say what it is costs an attempt, not for ever.
 func TestModelHangs(t *testing.T) {
 	r := newRig(t, nil)
-	s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{new(hangingModel)}, Media: r.media, Files: mustFolder(t, r.dir), Stall: 20 * time.Millisecond, Grace: 10 * time.Millisecond})
+	s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{new(hangingModel)}, Media: r.media, Files: mustFolder(t, r.dir), Stall: 20 * time.Millisecond, Grace: 10 * time.Millisecond})
 	require.NoError(t, err)
 	run, err := s.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 	require.NoError(t, err)
@@ -88,7 +88,7 @@ func TestModelHangs(t *testing.T) {
 	defer running.Wait()
 	defer cancel()
 	assert.Eventually(t, func() bool {
-		run, err := s.Status(t.Context(), org, "d", run.ID)
+		run, err := s.Run(t.Context(), org, "d", run.ID)
 		return err == nil && run.Termination == audiosearch.InternalError
 	}, 10*time.Second, time.Millisecond)
 }
@@ -106,7 +106,7 @@ func TestModelChangesDuringIngestion(t *testing.T) {
 	r.scorer.hook.Store(&hook)
 	_, _ = r.Ingest(t.Context(), org, "", "d")
 	for _, video := range []string{"a", "b"} { // of a nobody can tell
-		found, err := r.db.AudioSearch().Scorings(t.Context(), org, "d", "volume/1", []string{video})
+		found, err := r.db.AudioSearch().Store.Scorings(t.Context(), org, "d", "volume/1", []string{video})
 		require.NoError(t, err)
 		require.Empty(t, found, "%s was scored, at least in part, by volume/2", video)
 	}
@@ -179,7 +179,7 @@ func TestTopBehindTheEnd(t *testing.T) {
 	r.ingest()
 	heard, err := r.Top(t.Context(), org, "d", "a", 6500*time.Millisecond, 7*time.Second, 1)
 	require.NoError(t, err)
-	assert.Equal(t, []audiosearch.Heard{{Class: loud}}, heard)
+	assert.Equal(t, []audiosearch.TopClass{{Class: loud}}, heard)
 }
 
 // fakeMedia is a Media of two functions.
@@ -248,7 +248,7 @@ func (m *silentMedia) PCM(ctx context.Context, _ string, _ int) iter.Seq2[[]floa
 func TestPartlyReadIsNotStored(t *testing.T) {
 	db := newMemory(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	r := newRigOn(t, db, deafStore{db.AudioSearch()}, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
+	r := newRigOn(t, db, deafStore{db.AudioSearch().Store}, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
 		o.Media = &silentMedia{interrupt: cancel}
 	})
 	r.video("a", 1000, nil, nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
 // TestErrorsOfRuns: each is what its name says, and nothing else.
@@ -36,7 +37,7 @@ func TestPruneManyRuns(t *testing.T) {
 	at := time.Now().UTC().Truncate(time.Microsecond)
 	for id := range int64(501) {
 		run := audiosearch.Run{Organization: org, ID: id + 1, State: audiosearch.StateTerminated, FinishedAt: at}
-		require.NoError(t, r.db.AudioSearch().CreateRun(t.Context(), run, 1))
+		require.NoError(t, r.db.AudioSearch().Store.CreateRun(t.Context(), run, 1))
 	}
 	n, err := r.Prune(t.Context(), at.Add(time.Second))
 	require.NoError(t, err)
@@ -47,7 +48,7 @@ func TestPruneManyRuns(t *testing.T) {
 func TestSweepTidiesUp(t *testing.T) {
 	db := newMemory(t)
 	steps := 0
-	store := &prunedStore{hookedStore{Store: db.AudioSearch(), compact: func() bool { steps++; return steps < 4 }}, db.AudioSearch()}
+	store := &prunedStore{hookedStore{Store: db.AudioSearch().Store, compact: func() bool { steps++; return steps < 4 }}, db.AudioSearch().Store.(*memory.AudioSearch)}
 	now := time.Now()
 	r := newRigOn(t, db, store, func(o *audiosearch.Options, w *audiosearch.WorkerOptions) {
 		o.Now, w.Retention = func() time.Time { return now }, time.Hour
@@ -63,7 +64,7 @@ func TestSweepTidiesUp(t *testing.T) {
 	now = now.Add(time.Second)
 	_, err = r.worker.SweepOnce(t.Context())
 	require.NoError(t, err)
-	_, err = r.Status(t.Context(), org, "d", id)
+	_, err = r.Run(t.Context(), org, "d", id)
 	require.ErrorIs(t, err, audiosearch.ErrRunNotFound)
 }
 
@@ -174,7 +175,7 @@ func TestIngestingAtATime(t *testing.T) {
 // TestVideoMovedDuringRanking: its old segments are not results.
 func TestVideoMovedDuringRanking(t *testing.T) {
 	db := newMemory(t)
-	store := &hookedStore{Store: db.AudioSearch()}
+	store := &hookedStore{Store: db.AudioSearch().Store}
 	r := newRigOn(t, db, store, nil)
 	r.video("a", 3000, nil, nil)
 	r.video("b", 3000, nil, nil)

@@ -121,7 +121,7 @@ func TestOneFailureCutsOffTheOthers(t *testing.T) {
 // TestProgressIsSeen: while the run goes on.
 func TestProgressIsSeen(t *testing.T) {
 	db := newMemory(t)
-	store := &failingUpdate{Store: db.AudioSearch()}
+	store := &failingUpdate{Store: db.AudioSearch().Store}
 	r := newRigOn(t, db, store, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) { o.Ingesting = 1 })
 	r.video("0", 1000, nil, nil)
 	r.ingest()
@@ -209,19 +209,19 @@ func runOf(t *testing.T, j mortise.Job) int64 {
 func TestStartAndOthers(t *testing.T) {
 	db := newMemory(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	r := newRigOn(t, db, hookedRuns{db.AudioSearch(), cancel}, nil)
+	r := newRigOn(t, db, hookedRuns{db.AudioSearch().Store, cancel}, nil)
 	run, err := r.Start(ctx, org, "", audiosearch.Query{Dataset: "d", Class: loud})
 	require.NoError(t, err)
 	assert.Equal(t, audiosearch.StateQueued, r.results(run.ID).State)
 
 	queue := hookedQueue{db.Queue(nil), func(j mortise.Job) {
-		require.NoError(t, db.AudioSearch().UpdateRun(t.Context(), org, runOf(t, j),
+		require.NoError(t, db.AudioSearch().Store.UpdateRun(t.Context(), org, runOf(t, j),
 			func(run *audiosearch.Run) error {
 				run.State = audiosearch.StateRunning
 				return nil
 			}))
 	}}
-	s, err := audiosearch.New(db.AudioSearch(), queue, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
+	s, err := audiosearch.New(audiosearch.Backend{Store: db.AudioSearch().Store, Queue: queue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
 	require.NoError(t, err)
 	run, err = s.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 	require.NoError(t, err)

@@ -63,7 +63,7 @@ func (h *hookedStore) Compact(context.Context, audiosearch.CompactOptions) (bool
 // TestStoreHangs: that is not the fault of a video, and does not end in a success without results.
 func TestStoreHangs(t *testing.T) {
 	db := newMemory(t)
-	store := &hookedStore{Store: db.AudioSearch(), scoring: func(ctx context.Context) error {
+	store := &hookedStore{Store: db.AudioSearch().Store, scoring: func(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}}
@@ -86,7 +86,7 @@ func TestLargeVideosAreReadInTurns(t *testing.T) {
 			var second atomic.Int32 // searches at their second video
 			proceed := make(chan struct{})
 			db := newMemory(t)
-			store := &hookedStore{Store: db.AudioSearch()}
+			store := &hookedStore{Store: db.AudioSearch().Store}
 			r := newRigOn(t, db, store, nil)
 			for _, id := range []string{"a", "b"} {
 				r.video(id, 3000, map[int]byte{0: 200}, audiosearch.Metadata{"text": audiosearch.String(text)})
@@ -147,7 +147,7 @@ func TestModelTooBig(t *testing.T) {
 	db := newMemory(t)
 	big := &fixedModel{model: audiosearch.Model{ID: "big", Family: "big", SampleRate: 384_000, Window: 10 * time.Minute, Hop: 10 * time.Minute,
 		Classes: []audiosearch.Class{loud}, Batch: 1024}} // a terabyte
-	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{big}})
+	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{big}})
 	require.NoError(t, err)
 	require.ErrorContains(t, s.PingScorers(t.Context()), "too much for one batch")
 }
@@ -155,7 +155,7 @@ func TestModelTooBig(t *testing.T) {
 // TestInvalidWhileScorerIsDown: what is wrong with the query itself counts first.
 func TestInvalidWhileScorerIsDown(t *testing.T) {
 	db := newMemory(t)
-	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{&fixedModel{err: errBroken}}})
+	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{&fixedModel{err: errBroken}}})
 	require.NoError(t, err)
 	_, err = s.CreateDataset(t.Context(), org, "", "d")
 	require.NoError(t, err)
@@ -169,7 +169,7 @@ func TestInvalidWhileScorerIsDown(t *testing.T) {
 // TestFiltersHoldOfResults: also if metadata change between the ranking and the reading.
 func TestFiltersHoldOfResults(t *testing.T) {
 	db := newMemory(t)
-	store := &hookedStore{Store: db.AudioSearch()}
+	store := &hookedStore{Store: db.AudioSearch().Store}
 	r := newRigOn(t, db, store, nil)
 	r.video("a", 3000, nil, audiosearch.Metadata{"show": audiosearch.String("news")})
 	r.video("b", 3000, nil, audiosearch.Metadata{"show": audiosearch.String("news")})
@@ -190,7 +190,7 @@ func TestFiltersHoldOfResults(t *testing.T) {
 // TestGoneDuringRanking: a video that is deleted between the ranking and the reading costs nothing but its place.
 func TestGoneDuringRanking(t *testing.T) {
 	db := newMemory(t)
-	store := &hookedStore{Store: db.AudioSearch()}
+	store := &hookedStore{Store: db.AudioSearch().Store}
 	r := newRigOn(t, db, store, nil)
 	for _, id := range []string{"a", "b", "c"} {
 		r.video(id, 3000, nil, nil)
@@ -245,7 +245,7 @@ func TestSweepPassesOver(t *testing.T) {
 	r := newRig(t, nil)
 	now := time.Now()
 	queue := &pickyQueue{Queue: r.db.Queue(nil)}
-	s, err := audiosearch.New(r.db.AudioSearch(), queue, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}, Now: func() time.Time { return now }})
+	s, err := audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: queue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}, Now: func() time.Time { return now }})
 	require.NoError(t, err)
 	w, err := audiosearch.NewWorker(s, nil)
 	require.NoError(t, err)
@@ -270,7 +270,7 @@ func TestSweepEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	steps := 0
-	store := &hookedStore{Store: db.AudioSearch(), compact: func() bool {
+	store := &hookedStore{Store: db.AudioSearch().Store, compact: func() bool {
 		if steps++; steps == 1_000_000 {
 			cancel()
 		}

@@ -112,8 +112,8 @@ func (s *Service) Videos(ctx context.Context, org, dataset string) iter.Seq2[Vid
 // many a page may hold. Each run that is kept all the time comes once, whatever comes and
 // goes meanwhile. It ends after the first error; see [Service.ListRuns].
 func (s *Service) Runs(ctx context.Context, org string, q RunQuery) iter.Seq2[Run, error] {
-	return each(q.Before, func(before RunPosition) ([]Run, RunPosition, bool, error) {
-		q.Before = before
+	return each(q.After, func(before RunPosition) ([]Run, RunPosition, bool, error) {
+		q.After = before
 		page, err := s.ListRuns(ctx, org, q)
 		return page.Runs, page.Next, before.IsZero() || page.Next.Compare(before) < 0, err
 	})

@@ -143,7 +143,7 @@ func TestRunsIterator(t *testing.T) {
 			require.Equal(t, want, got, limit)
 		}
 	}
-	behind, err := listed(t, r.Runs(t.Context(), org, audiosearch.RunQuery{Before: page.Runs[49].Position(), Limit: 3}))
+	behind, err := listed(t, r.Runs(t.Context(), org, audiosearch.RunQuery{After: page.Runs[49].Position(), Limit: 3}))
 	require.NoError(t, err)
 	require.Len(t, behind, 10)
 	_, err = listed(t, r.Runs(t.Context(), org, audiosearch.RunQuery{Limit: -1}))
@@ -168,7 +168,7 @@ func (s standingStore) ListVideos(ctx context.Context, org, dataset, _ string, l
 }
 
 func (s standingStore) ListRuns(ctx context.Context, org string, q audiosearch.RunQuery) ([]audiosearch.Run, error) {
-	q.Before = audiosearch.RunPosition{}
+	q.After = audiosearch.RunPosition{}
 	page, err := s.Store.ListRuns(ctx, org, q)
 	return again(page, q.Limit), err
 }
@@ -185,7 +185,7 @@ func TestIteratorsOfAStoreThatStandsStill(t *testing.T) {
 	r := newRig(t, nil)
 	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "a"}))
 	r.start(audiosearch.Query{Class: loud})
-	s, err := audiosearch.New(standingStore{r.db.AudioSearch()}, r.db.Queue(nil), nil)
+	s, err := audiosearch.New(audiosearch.Backend{Store: standingStore{r.db.AudioSearch().Store}, Queue: r.db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	datasets, err := listed(t, s.Datasets(t.Context(), org))
 	require.ErrorIs(t, err, audiosearch.ErrUnavailable)

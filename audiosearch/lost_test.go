@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
 // lossyQueue is a queue that knows no database but its own, and loses jobs.
@@ -46,7 +47,7 @@ func newLossyRig(t *testing.T, loses func(n int) bool) (*rig, *lossyQueue) {
 	t.Helper()
 	db := newMemory(t)
 	queue := &lossyQueue{StepQueue: db.Queue(nil), loses: loses}
-	return newRigOver(t, db, db.AudioSearch(), queue, nil), queue
+	return newRigOver(t, db, db.AudioSearch().Store, queue, nil), queue
 }
 
 // lossy is a test of such a rig in a bubble of its own.
@@ -134,7 +135,7 @@ func TestWaitingRunsHideNoLostOne(t *testing.T) {
 func TestRunsThatWereNotQueued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newMemory(t)
-		store := &brittle{Store: db.AudioSearch()}
+		store := &brittle{Store: db.AudioSearch().Store}
 		queue := &lossyQueue{StepQueue: db.Queue(nil), loses: func(n int) bool { return n == 1 }}
 		r := newRigOver(t, db, store, queue, nil)
 		store.failures.Store(1)
@@ -204,7 +205,7 @@ func TestUnknownRuns(t *testing.T) {
 			for start := time.Now(); time.Since(start) < after; time.Sleep(time.Second) {
 				r.drain(1)
 			}
-			require.NoError(t, r.db.AudioSearch().CreateRun(t.Context(), run, 1))
+			require.NoError(t, r.db.AudioSearch().Store.CreateRun(t.Context(), run, 1))
 			for range 60 {
 				time.Sleep(time.Second)
 				r.drain(1)
@@ -247,7 +248,7 @@ func TestNoRunBesideItself(t *testing.T) {
 		id = r.start(audiosearch.Query{Class: quiet})
 		require.Len(t, r.jobs(), 1)
 		r.scorer.hook.Store(nil)
-		require.NoError(t, r.db.AudioSearch().UpdateRun(t.Context(), org, id,
+		require.NoError(t, r.db.AudioSearch().Store.UpdateRun(t.Context(), org, id,
 			func(run *audiosearch.Run) error {
 				run.State, run.Attempts, run.DueAt = audiosearch.StateRunning, 1,
 					time.Now().UTC().Add(time.Minute)
@@ -284,7 +285,7 @@ func TestDueAfterAFailure(t *testing.T) {
 func TestShutdownWrittenTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newMemory(t)
-		store := &brittle{Store: db.AudioSearch()}
+		store := &brittle{Store: db.AudioSearch().Store}
 		r := newRigOver(t, db, store, db.Queue(nil),
 			func(_ *audiosearch.Options, w *audiosearch.WorkerOptions) { w.Watch = time.Hour })
 		r.video("a", 1000, nil, nil)
@@ -313,7 +314,7 @@ func TestOrganizationWithoutJobs(t *testing.T) {
 		_, err = r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 		require.ErrorContains(t, err, "organization")
 		require.NotErrorIs(t, err, audiosearch.ErrUnavailable)
-		stale, err := r.db.AudioSearch().StaleRuns(t.Context(), time.Now(), time.Time{}, 10)
+		stale, err := r.db.AudioSearch().Store.StaleRuns(t.Context(), time.Now(), time.Time{}, 10)
 		require.NoError(t, err)
 		require.Empty(t, stale)
 	}
@@ -352,7 +353,7 @@ func (s *sharedStore) UpdateRunAndRemove(
 func TestSharedStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newMemory(t)
-		store := &sharedStore{Store: db.AudioSearch(), TxStore: db.AudioSearch()}
+		store := &sharedStore{Store: db.AudioSearch().Store, TxStore: db.AudioSearch().Store.(*memory.AudioSearch)}
 		r := newRigOver(t, db, store, sharingQueue{db.Queue(nil), store}, nil)
 		id := r.start(audiosearch.Query{Class: loud})
 		run := r.results(id)
@@ -370,7 +371,7 @@ func TestSharedStore(t *testing.T) {
 			func(run *audiosearch.Run) { run.State, run.Attempts = audiosearch.StateRunning, 8 },
 		} {
 			id := r.start(audiosearch.Query{Class: loud})
-			require.NoError(t, db.AudioSearch().UpdateRun(t.Context(), org, id,
+			require.NoError(t, db.AudioSearch().Store.UpdateRun(t.Context(), org, id,
 				func(run *audiosearch.Run) error {
 					change(run)
 					return nil
@@ -417,7 +418,7 @@ func TestHandle(t *testing.T) {
 			mortise.ErrLeaseLost:     {audiosearch.StateRunning, 1},
 			context.DeadlineExceeded: {audiosearch.StateRunning, 1},
 		} {
-			require.NoError(t, r.db.AudioSearch().UpdateRun(t.Context(), org, id,
+			require.NoError(t, r.db.AudioSearch().Store.UpdateRun(t.Context(), org, id,
 				func(run *audiosearch.Run) error {
 					run.State, run.Attempts, run.DueAt = audiosearch.StateQueued, 0, time.Now().UTC()
 					return nil
@@ -468,12 +469,12 @@ func TestRefusedRunsHideNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := newMemory(t)
 		q := &refusingQueue{StepQueue: db.Queue(nil)}
-		r := newRigOver(t, db, db.AudioSearch(), q, nil)
+		r := newRigOver(t, db, db.AudioSearch().Store, q, nil)
 		for i := range 25 {
 			id := r.start(audiosearch.Query{Class: loud})
 			q.takes = strconv.FormatInt(id, 10) // the last one, that is
 			at := time.Now().UTC().Add(time.Duration(i) * time.Second)
-			require.NoError(t, db.AudioSearch().UpdateRun(t.Context(), org, id, func(run *audiosearch.Run) error {
+			require.NoError(t, db.AudioSearch().Store.UpdateRun(t.Context(), org, id, func(run *audiosearch.Run) error {
 				run.State, run.CheckedAt = audiosearch.StateQueued, at
 				return nil
 			}))

@@ -17,7 +17,7 @@ func TestNotFound(t *testing.T) {
 	specific := []error{audiosearch.ErrDatasetNotFound, audiosearch.ErrVideoNotFound, audiosearch.ErrRunNotFound}
 	_, noDataset := r.Dataset(ctx, org, "none")
 	_, noVideo := r.Video(ctx, org, "d", "none")
-	_, noRun := r.Status(ctx, org, "d", 7)
+	_, noRun := r.Run(ctx, org, "d", 7)
 	_, noneOfADataset := r.ListRuns(ctx, org, audiosearch.RunQuery{Dataset: "none"})
 	for i, err := range []error{noDataset, noVideo, noRun, noneOfADataset} {
 		assert.ErrorIs(t, err, audiosearch.ErrNotFound)

@@ -79,7 +79,7 @@ func TestIncompleteWithoutMedia(t *testing.T) {
 	r.cutVideo("cut", 2500)
 	r.file("bad", []byte("BAD"), nil)
 	r.ingest()
-	s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
+	s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
 	require.NoError(t, err)
 	found, err := s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 	require.NoError(t, err)

@@ -26,7 +26,7 @@ func (r *rig) another(change func(*audiosearch.Options), scorers ...audiosearch.
 	if change != nil {
 		change(opts)
 	}
-	s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), opts)
+	s, err := audiosearch.New(r.db.AudioSearch(), opts)
 	require.NoError(r.t, err)
 	return s
 }
@@ -57,7 +57,7 @@ func noise(length int, seed uint64) []byte {
 // scores returns all scores of a video by a model.
 func scores(t *testing.T, db *memory.DB, video, model string) [][]uint16 {
 	t.Helper()
-	rows, err := db.AudioSearch().WindowScores(t.Context(), org, "d", video, model, 0, 1<<30)
+	rows, err := db.AudioSearch().Store.WindowScores(t.Context(), org, "d", video, model, 0, 1<<30)
 	require.NoError(t, err)
 	return rows
 }
@@ -199,7 +199,7 @@ func TestPartsOfAModelThatChanges(t *testing.T) {
 	r.scorer.hook.Store(&hook)
 	_, err := r.Ingest(t.Context(), org, "", "d")
 	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
-	stored, err := r.db.AudioSearch().Parts(t.Context(), org, "d", audiosearch.Part{
+	stored, err := r.db.AudioSearch().Store.Parts(t.Context(), org, "d", audiosearch.Part{
 		Video: "a", Path: "a", Model: "volume/1", Digest: digestOf(noise(20_000, 1)), Window: 2 * time.Second, Hop: time.Second,
 		Classes: []audiosearch.Class{loud, quiet},
 	})
@@ -232,7 +232,7 @@ func TestPartsOfAMovedVideo(t *testing.T) {
 // TestShortVideosHaveNoParts: they are stored in one step, as ever.
 func TestShortVideosHaveNoParts(t *testing.T) {
 	db := newMemory(t)
-	store := &countedStore{Store: db.AudioSearch()}
+	store := &countedStore{Store: db.AudioSearch().Store}
 	r := newRigOn(t, db, store, nil)
 	r.file("a", bytes.Repeat([]byte{1}, 60_000), nil)
 	r.ingest()

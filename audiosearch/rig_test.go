@@ -152,7 +152,7 @@ func newRig(t *testing.T, change func(*audiosearch.Options, *audiosearch.WorkerO
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	return newRigOn(t, db, db.AudioSearch(), change)
+	return newRigOn(t, db, db.AudioSearch().Store, change)
 }
 
 func newRigOn(t *testing.T, db *memory.DB, store audiosearch.Store, change func(*audiosearch.Options, *audiosearch.WorkerOptions)) *rig {
@@ -175,7 +175,7 @@ func newRigOver(t *testing.T, db *memory.DB, store audiosearch.Store, queue audi
 	if change != nil {
 		change(opts, working)
 	}
-	r.Service, err = audiosearch.New(store, queue, opts)
+	r.Service, err = audiosearch.New(audiosearch.Backend{Store: store, Queue: queue}, opts)
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.Service, working)
 	require.NoError(t, err)

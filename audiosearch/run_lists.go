@@ -17,7 +17,7 @@ type RunQuery struct {
 	Open    bool      // only runs that have not ended: what waits and what is running
 	From    time.Time // created at or after
 
-	Before RunPosition // only runs that follow this place in the list; zero: from its start
+	After RunPosition // only runs that follow this place in the list; zero: from its start
 
 	// Limit is how many runs a list may hold. To a store it is over 0. Service.ListRuns
 	// takes 0 for 50, and at most MaxPageSize.
@@ -27,7 +27,7 @@ type RunQuery struct {
 // RunPage is a stretch of a list of runs.
 type RunPage struct {
 	Runs []Run       // without their results
-	Next RunPosition // where the next page begins (as its RunQuery.Before); zero if this is the last one
+	Next RunPosition // where the next page begins (as its RunQuery.After); zero if this is the last one
 }
 
 // RunPosition is the place of a run in a list. It stays where it is while runs are made
@@ -37,7 +37,7 @@ type RunPosition struct {
 	ID int64
 }
 
-// IsZero reports whether p is the zero position: the start of a list as RunQuery.Before,
+// IsZero reports whether p is the zero position: the start of a list as RunQuery.After,
 // its end as RunPage.Next.
 func (p RunPosition) IsZero() bool { return p.ID == 0 && p.At.IsZero() }
 
@@ -83,7 +83,7 @@ func (q *RunQuery) Matches(r *Run) bool {
 		(q.State == "" || r.State == q.State) &&
 		(!q.Open || r.State != StateTerminated) &&
 		(q.From.IsZero() || !r.CreatedAt.Before(q.From)) &&
-		(q.Before.IsZero() || r.Position().Compare(q.Before) < 0)
+		(q.After.IsZero() || r.Position().Compare(q.After) < 0)
 }
 
 // ListRuns returns a page of the organization's runs, newest first.
@@ -114,8 +114,8 @@ func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (RunPage
 		q.From = latest(q.From, d.CreatedAt)
 	}
 	q.From = ceilMicro(q.From)
-	if at := ceilMicro(q.Before.At); !at.Equal(q.Before.At) {
-		q.Before = RunPosition{At: at} // no run stands between it and this
+	if at := ceilMicro(q.After.At); !at.Equal(q.After.At) {
+		q.After = RunPosition{At: at} // no run stands between it and this
 	}
 	q.Limit = limit + 1
 	runs, err := s.store.ListRuns(ctx, org, q)

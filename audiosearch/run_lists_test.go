@@ -28,7 +28,7 @@ func (r *rig) list(q audiosearch.RunQuery) (ids []int64) {
 		}
 		require.NotEmpty(r.t, page.Runs)
 		require.Equal(r.t, ids[len(ids)-1], page.Next.ID)
-		q.Before, err = audiosearch.ParseRunPosition(page.Next.String())
+		q.After, err = audiosearch.ParseRunPosition(page.Next.String())
 		require.NoError(r.t, err)
 	}
 }
@@ -98,7 +98,7 @@ func TestListRuns(t *testing.T) {
 
 	// Bounds need not be what a store can keep.
 	before := func(at time.Time, id int64) audiosearch.RunQuery {
-		return audiosearch.RunQuery{Before: audiosearch.RunPosition{At: at, ID: id}}
+		return audiosearch.RunQuery{After: audiosearch.RunPosition{At: at, ID: id}}
 	}
 	fiveAgo := now.Add(-5 * time.Second)
 	for _, c := range []struct {
@@ -165,7 +165,7 @@ func TestListRunsOfDeletedDataset(t *testing.T) {
 	require.Empty(t, r.list(audiosearch.RunQuery{Dataset: "d", From: now.Add(1)}))
 	require.Equal(t, []int64{young, old}, r.list(audiosearch.RunQuery{}))
 	for id, want := range map[int64]error{old: audiosearch.ErrRunNotFound, young: nil} {
-		_, err := r.Status(t.Context(), org, "d", id)
+		_, err := r.Run(t.Context(), org, "d", id)
 		require.ErrorIs(t, err, want)
 	}
 }
@@ -174,7 +174,7 @@ func TestListRunsOfDeletedDataset(t *testing.T) {
 func TestListRunsRefuses(t *testing.T) {
 	db := newMemory(t)
 	faults := new(audiosearchtest.Faults)
-	r := newRigOn(t, db, faults.Store(db.AudioSearch()), nil)
+	r := newRigOn(t, db, faults.Store(db.AudioSearch().Store), nil)
 	for _, q := range []audiosearch.RunQuery{
 		{Limit: -1, State: "pending", Dataset: "none"}, {Limit: audiosearch.MaxPageSize + 1, State: "ENDED"},
 	} {

@@ -48,7 +48,7 @@ func (s *Service) Start(ctx context.Context, org string, by Actor, q Query) (Run
 				"run", r.ID, "error", err)
 		}
 	}
-	s.observe(ctx, Observation{Kind: KindStarted, Organization: org, Dataset: q.Dataset, RunID: r.ID, Actor: by, Class: q.Class})
+	s.observe(ctx, Observation{Kind: KindSubmitted, Organization: org, Dataset: q.Dataset, RunID: r.ID, Actor: by, Class: q.Class})
 	return r, nil
 }
 
@@ -177,9 +177,9 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Status returns a run of a dataset, without its results. The error is [ErrDatasetNotFound] or [ErrRunNotFound] if one of the two does not
+// Run returns a run of a dataset, without its results. The error is [ErrDatasetNotFound] or [ErrRunNotFound] if one of the two does not
 // exist, or they do not belong together.
-func (s *Service) Status(ctx context.Context, org, dataset string, id int64) (Run, error) {
+func (s *Service) Run(ctx context.Context, org, dataset string, id int64) (Run, error) {
 	d, err := s.store.Dataset(ctx, org, dataset)
 	if err != nil {
 		return Run{}, unavailable("read a dataset", err)
@@ -222,7 +222,7 @@ func (s *Service) Results(ctx context.Context, org, dataset string, id int64) (R
 // come in the middle, [ErrRunNotFound] if the run is forgotten just then; nothing comes
 // after it. The errors of the call are those of Status.
 func (s *Service) EachResult(ctx context.Context, org, dataset string, id int64) (Run, iter.Seq2[Result, error], error) {
-	r, err := s.Status(ctx, org, dataset, id)
+	r, err := s.Run(ctx, org, dataset, id)
 	if err != nil || r.Termination != Success {
 		return r, func(func(Result, error) bool) {}, err
 	}
@@ -255,7 +255,7 @@ func (s *Service) EachResult(ctx context.Context, org, dataset string, id int64)
 // Cancel ends a run: at once if it waits, soon if a worker has it, which is told. What was scored stays; a search that was just done may still end
 // with Success. The errors are those of Status, and [ErrFinished].
 func (s *Service) Cancel(ctx context.Context, org string, by Actor, dataset string, id int64) (Run, error) {
-	if _, err := s.Status(ctx, org, dataset, id); err != nil {
+	if _, err := s.Run(ctx, org, dataset, id); err != nil {
 		return Run{}, err
 	}
 	var r Run

@@ -45,7 +45,7 @@ func TestRunFromRequestToResults(t *testing.T) {
 	assert.Equal(t, []time.Duration{0, 0}, []time.Duration{run.Results[2].Start, run.Results[2].Keyframe.At})
 	assert.Equal(t, []time.Duration{1000 * time.Millisecond, 1700 * time.Millisecond}, []time.Duration{run.Results[5].Start, run.Results[5].Keyframe.At}, "the nearest")
 	assert.Equal(t, map[audiosearch.Kind]int{
-		audiosearch.KindDatasetCreated: 1, audiosearch.KindStarted: 1, audiosearch.KindBegun: 1,
+		audiosearch.KindDatasetCreated: 1, audiosearch.KindSubmitted: 1, audiosearch.KindStarted: 1,
 		audiosearch.KindIngested: 2, audiosearch.KindIngesting: 2, audiosearch.KindTerminated: 1,
 	}, r.kinds())
 }
@@ -153,7 +153,7 @@ func TestWhoseRun(t *testing.T) {
 	require.NoError(t, err)
 	for _, ask := range []func(org, dataset string, id int64) error{
 		func(org, dataset string, id int64) error {
-			_, err := r.Status(t.Context(), org, dataset, id)
+			_, err := r.Run(t.Context(), org, dataset, id)
 			return err
 		},
 		func(org, dataset string, id int64) error {
@@ -213,7 +213,7 @@ func TestCancel(t *testing.T) {
 	for name, cancel := range map[string]func(id int64) error{
 		"by this service": func(id int64) error { _, err := r.Cancel(t.Context(), org, "ada", "d", id); return err },
 		"by another one": func(id int64) error {
-			other, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
+			other, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
 			require.NoError(t, err)
 			run, err := other.Cancel(t.Context(), org, "ada", "d", id)
 			assert.Equal(t, audiosearch.StateTerminating, run.State)
@@ -237,7 +237,7 @@ func TestCancel(t *testing.T) {
 func TestCancelledWhileNobodyRanIt(t *testing.T) {
 	r := newRig(t, nil)
 	id := r.start(audiosearch.Query{Class: loud})
-	require.NoError(t, r.db.AudioSearch().UpdateRun(t.Context(), org, id, func(run *audiosearch.Run) error {
+	require.NoError(t, r.db.AudioSearch().Store.UpdateRun(t.Context(), org, id, func(run *audiosearch.Run) error {
 		run.State, run.Attempts = audiosearch.StateTerminating, 1
 		return nil
 	}))
@@ -257,11 +257,11 @@ func TestPrune(t *testing.T) {
 	n, err = r.Prune(t.Context(), done.FinishedAt.Add(time.Nanosecond))
 	require.NoError(t, err)
 	assert.Equal(t, 1, n)
-	_, err = r.Status(t.Context(), org, "d", done.ID)
+	_, err = r.Run(t.Context(), org, "d", done.ID)
 	require.ErrorIs(t, err, audiosearch.ErrRunNotFound)
 	assert.Equal(t, audiosearch.StateQueued, r.results(waiting).State)
 
-	bare := newRigOn(t, r.db, struct{ audiosearch.Store }{newMemory(t).AudioSearch()}, nil)
+	bare := newRigOn(t, r.db, struct{ audiosearch.Store }{newMemory(t).AudioSearch().Store}, nil)
 	_, err = bare.Prune(t.Context(), time.Now())
 	require.ErrorIs(t, err, errors.ErrUnsupported)
 }

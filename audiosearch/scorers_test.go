@@ -344,7 +344,7 @@ func TestModelChosenMeanwhile(t *testing.T) {
 		}
 		return nil
 	}, "Store.SetModel")}
-	r := newRigOn(t, db, faults.Store(db.AudioSearch()), func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
+	r := newRigOn(t, db, faults.Store(db.AudioSearch().Store), func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
 		o.Scorers = []audiosearch.Scorer{one}
 	})
 	r.video("a", 4000, nil, nil)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
 // shakyStore fails now and then, before or after the work.
@@ -91,7 +92,7 @@ func TestEveryRunEnds(t *testing.T) {
 
 func everyRunEnds(t *testing.T, shares bool) {
 	db := newMemory(t)
-	store := &shakyStore{Store: db.AudioSearch(), tx: db.AudioSearch()}
+	store := &shakyStore{Store: db.AudioSearch().Store, tx: db.AudioSearch().Store.(*memory.AudioSearch)}
 	store.calm.Store(true)
 	r := newRigOn(t, db, store, nil)
 	for _, id := range []string{"a", "b", "c"} {
@@ -115,7 +116,7 @@ func everyRunEnds(t *testing.T, shares bool) {
 		if shares {
 			queue = sharingQueue{table, store}
 		}
-		s, err := audiosearch.New(store, queue, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}, Media: r.media, Files: mustFolder(t, r.dir), Logger: logger, Ingesting: 2})
+		s, err := audiosearch.New(audiosearch.Backend{Store: store, Queue: queue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}, Media: r.media, Files: mustFolder(t, r.dir), Logger: logger, Ingesting: 2})
 		require.NoError(t, err)
 		w, err := audiosearch.NewWorker(s, &audiosearch.WorkerOptions{Backoff: func(int) time.Duration { return time.Millisecond }, Watch: time.Millisecond,
 			Sweep: 10 * time.Millisecond, Drain: time.Millisecond, MaxAttempts: 1000})
@@ -154,7 +155,7 @@ func everyRunEnds(t *testing.T, shares bool) {
 			}
 		}
 		if rand.IntN(30) == 0 { // scored anew
-			_ = db.AudioSearch().DeleteVideo(t.Context(), org, "d", "a")
+			_ = db.AudioSearch().Store.DeleteVideo(t.Context(), org, "d", "a")
 			r.video("a", 5000, map[int]byte{2500: 255}, nil)
 		}
 		time.Sleep(time.Duration(rand.IntN(4)) * time.Millisecond)
@@ -162,7 +163,7 @@ func everyRunEnds(t *testing.T, shares bool) {
 	store.calm.Store(true)
 	assert.Eventually(t, func() bool {
 		for _, id := range ids {
-			run, err := db.AudioSearch().Run(t.Context(), org, id)
+			run, err := db.AudioSearch().Store.Run(t.Context(), org, id)
 			if err != nil || run.State != audiosearch.StateTerminated {
 				return false
 			}
@@ -173,9 +174,9 @@ func everyRunEnds(t *testing.T, shares bool) {
 	programs.Wait()
 	how := map[string]int{}
 	for _, id := range ids {
-		run, err := db.AudioSearch().Run(t.Context(), org, id)
+		run, err := db.AudioSearch().Store.Run(t.Context(), org, id)
 		require.NoError(t, err)
-		results, err := db.AudioSearch().RunResults(t.Context(), org, id, 0)
+		results, err := db.AudioSearch().Store.RunResults(t.Context(), org, id, 0)
 		require.NoError(t, err)
 		how[string(run.State)+" "+string(run.Termination)+" "+run.Message]++
 		if run.Termination == audiosearch.Success {

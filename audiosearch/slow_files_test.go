@@ -24,7 +24,7 @@ func TestLongDownloadsAndProbes(t *testing.T) {
 			pcm:   func(yield func([]float32, error) bool) { yield(make([]float32, 10), nil) },
 		}
 		var err error
-		r.Service, err = audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), o)
+		r.Service, err = audiosearch.New(r.db.AudioSearch(), o)
 		require.NoError(t, err)
 		r.video("a", 10, nil, nil)
 		assert.Equal(t, audiosearch.Ingested{Scored: 1}, r.ingest())

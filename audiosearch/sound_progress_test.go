@@ -209,7 +209,7 @@ func TestSoundIsWrittenSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := memory.Open(t.Context(), nil)
 		require.NoError(t, err)
-		store := &writes{Store: db.AudioSearch()}
+		store := &writes{Store: db.AudioSearch().Store}
 		r := newRigOn(t, db, store, oneAtATime)
 		r.video("long", 300_000, nil, nil)
 		r.slowly()

@@ -24,8 +24,8 @@ type Stats struct {
 	OldestWaiting time.Time // when the oldest of the waiting runs was created; zero: none waits
 }
 
-// OpenRuns says what workers have to do, for all organizations together.
-type OpenRuns struct {
+// AllStats says what workers have to do, for all organizations together.
+type AllStats struct {
 	Waiting Count // as in Stats
 	Running Count // as in Stats
 
@@ -48,7 +48,7 @@ type Counter interface {
 
 	// StatsAll counts the runs of all organizations that have not ended, at one moment. A
 	// run whose DueAt is zero does not count for NextDue.
-	StatsAll(ctx context.Context, most int) (OpenRuns, error)
+	StatsAll(ctx context.Context, most int) (AllStats, error)
 }
 
 // Stats counts what an organization has: for its dashboard. It is cheap: each number is
@@ -65,10 +65,10 @@ func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 // StatsAll counts what workers have to do, for all organizations: for the metrics of who
 // runs the service, and to decide how many workers there should be. It is as cheap as
 // Stats, and its error is the same.
-func (s *Service) StatsAll(ctx context.Context) (OpenRuns, error) {
+func (s *Service) StatsAll(ctx context.Context) (AllStats, error) {
 	open, err := s.store.StatsAll(ctx, mortise.MaxCount)
 	if err != nil {
-		return OpenRuns{}, unavailable("count the runs that have not ended", err)
+		return AllStats{}, unavailable("count the runs that have not ended", err)
 	}
 	return open, nil
 }

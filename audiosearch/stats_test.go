@@ -21,7 +21,7 @@ func TestStats(t *testing.T) {
 	})
 	one := audiosearch.Count{N: 1}
 	want := audiosearch.Stats{Datasets: one}
-	has := func(open audiosearch.OpenRuns) {
+	has := func(open audiosearch.AllStats) {
 		t.Helper()
 		stats, err := r.Stats(t.Context(), org)
 		require.NoError(t, err)
@@ -30,25 +30,25 @@ func TestStats(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, open, all)
 	}
-	has(audiosearch.OpenRuns{})
+	has(audiosearch.AllStats{})
 	r.video("a", 5000, map[int]byte{100: 255}, nil)
 	want.Videos = one
 	first := r.start(audiosearch.Query{Class: loud})
 	now = now.Add(time.Second)
 	second := r.start(audiosearch.Query{Class: quiet})
 	want.Waiting, want.OldestWaiting = audiosearch.Count{N: 2}, noon
-	has(audiosearch.OpenRuns{Waiting: want.Waiting, NextDue: noon})
+	has(audiosearch.AllStats{Waiting: want.Waiting, NextDue: noon})
 
 	_, err := r.Cancel(t.Context(), org, "ada", "d", first)
 	require.NoError(t, err)
 	want.Waiting, want.ClientErrors, want.OldestWaiting = one, one, now
-	has(audiosearch.OpenRuns{Waiting: one, NextDue: now})
+	has(audiosearch.AllStats{Waiting: one, NextDue: now})
 
 	asked := false
 	hook := func(context.Context) error {
 		if !asked {
 			want.Waiting, want.Running, want.OldestWaiting = audiosearch.Count{}, one, time.Time{}
-			has(audiosearch.OpenRuns{Running: one})
+			has(audiosearch.AllStats{Running: one})
 			asked = true
 		}
 		return nil
@@ -58,7 +58,7 @@ func TestStats(t *testing.T) {
 	require.True(t, asked)
 	require.Equal(t, audiosearch.Success, r.results(second).Termination)
 	want.Running, want.Succeeded = audiosearch.Count{}, one
-	has(audiosearch.OpenRuns{})
+	has(audiosearch.AllStats{})
 
 	stats, err := r.Stats(t.Context(), "another")
 	require.NoError(t, err)
@@ -72,14 +72,14 @@ func (countless) Stats(_ context.Context, _ string, most int) (audiosearch.Stats
 	return audiosearch.Stats{Videos: audiosearch.Count{N: most}}, audiosearchtest.ErrInjected
 }
 
-func (countless) StatsAll(_ context.Context, most int) (audiosearch.OpenRuns, error) {
-	return audiosearch.OpenRuns{Running: audiosearch.Count{N: most}}, audiosearchtest.ErrInjected
+func (countless) StatsAll(_ context.Context, most int) (audiosearch.AllStats, error) {
+	return audiosearch.AllStats{Running: audiosearch.Count{N: most}}, audiosearchtest.ErrInjected
 }
 
 // TestStatsUnavailable: without an answer of the store there is none.
 func TestStatsUnavailable(t *testing.T) {
 	db := newMemory(t)
-	r := newRigOn(t, db, countless{db.AudioSearch()}, nil)
+	r := newRigOn(t, db, countless{db.AudioSearch().Store}, nil)
 	stats, err := r.Stats(t.Context(), org)
 	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
 	require.True(t, errors.Is(err, audiosearchtest.ErrInjected))

@@ -59,7 +59,7 @@ func many(n int) fstest.MapFS {
 // TestSyncStoreFails: what was done until then is said, and the next call does the rest.
 func TestSyncStoreFails(t *testing.T) {
 	db := newMemory(t)
-	store := &failingCatalog{Store: db.AudioSearch(), lists: 1000, puts: 2, then: func() error { return errBroken }}
+	store := &failingCatalog{Store: db.AudioSearch().Store, lists: 1000, puts: 2, then: func() error { return errBroken }}
 	r := newRigOn(t, db, store, nil)
 	folder := many(1700)
 	synced, err := r.SyncFolder(t.Context(), org, "", "d", folder, nil)
@@ -92,7 +92,7 @@ func TestSyncStoreFails(t *testing.T) {
 // TestSyncListFails: at the first reading of the catalog, and at the second.
 func TestSyncListFails(t *testing.T) {
 	db := newMemory(t)
-	store := &failingCatalog{Store: db.AudioSearch(), lists: 1000, puts: 1000, then: func() error { return errBroken }}
+	store := &failingCatalog{Store: db.AudioSearch().Store, lists: 1000, puts: 1000, then: func() error { return errBroken }}
 	r := newRigOn(t, db, store, nil)
 	folder := many(1200) // three pages
 	r.sync(folder, nil)
@@ -115,7 +115,7 @@ func TestSyncListFails(t *testing.T) {
 // TestSyncVideoGoesMeanwhile: what somebody else has deleted is gone all the same.
 func TestSyncVideoGoesMeanwhile(t *testing.T) {
 	db := newMemory(t)
-	store := &failingCatalog{Store: db.AudioSearch(), lists: 1000, puts: 1, then: func() error { return audiosearch.ErrVideoNotFound }}
+	store := &failingCatalog{Store: db.AudioSearch().Store, lists: 1000, puts: 1, then: func() error { return audiosearch.ErrVideoNotFound }}
 	r := newRigOn(t, db, store, nil)
 	r.sync(files("a.mp4", "b.mp4"), nil)
 	got := r.sync(files("a.mp4"), &audiosearch.SyncOptions{Delete: true})
@@ -125,7 +125,7 @@ func TestSyncVideoGoesMeanwhile(t *testing.T) {
 // TestSyncVideoComesMeanwhile: a file that somebody else has entered is not entered twice.
 func TestSyncVideoComesMeanwhile(t *testing.T) {
 	db := newMemory(t)
-	store := &failingCatalog{Store: db.AudioSearch(), lists: 2, puts: 1000}
+	store := &failingCatalog{Store: db.AudioSearch().Store, lists: 2, puts: 1000}
 	r := newRigOn(t, db, store, nil)
 	store.listing = func(left int) {
 		if left == 0 { // the second reading
@@ -141,7 +141,7 @@ func TestSyncVideoComesMeanwhile(t *testing.T) {
 func TestSyncContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	db := newMemory(t)
-	store := &failingCatalog{Store: db.AudioSearch(), lists: 1000, puts: 1, then: func() error { cancel(errBroken); return nil }}
+	store := &failingCatalog{Store: db.AudioSearch().Store, lists: 1000, puts: 1, then: func() error { cancel(errBroken); return nil }}
 	r := newRigOn(t, db, store, nil)
 	synced, err := r.SyncFolder(ctx, org, "", "d", many(1700), nil)
 	require.ErrorIs(t, err, errBroken)

@@ -67,8 +67,8 @@ func (s *Service) scoring(ctx context.Context, org, dataset, video, model string
 	return scoring, nil
 }
 
-// Heard is a sound class and how sure the model is to hear it.
-type Heard struct {
+// TopClass is a sound class and how sure the model is to hear it.
+type TopClass struct {
 	Class Class
 	Score float64 // in [0,1]: the best of all segments that touch the stretch
 }
@@ -77,7 +77,7 @@ type Heard struct {
 // in the order of the scorers and their models. It reads the scores by the current models; a
 // class counts by the first of them that has it. The video must be scored, or the error is
 // [ErrNotScored].
-func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to time.Duration, n int) ([]Heard, error) {
+func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to time.Duration, n int) ([]TopClass, error) {
 	var p problems
 	if from < 0 || to <= from {
 		p.add("to", ProblemInvalid, "must be after from, which must be 0 or more")
@@ -92,7 +92,7 @@ func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to 
 	if err != nil {
 		return nil, err
 	}
-	var heard []Heard
+	var heard []TopClass
 	seen := make(map[Class]bool)
 	for i := range scorings {
 		scoring := &scorings[i]
@@ -106,14 +106,14 @@ func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to 
 		for c, score := range best {
 			if class := scoring.Classes[c]; !seen[class] {
 				seen[class] = true
-				heard = append(heard, Heard{class, float64(score) / ScoreUnit})
+				heard = append(heard, TopClass{class, float64(score) / ScoreUnit})
 			}
 		}
 	}
 	if heard == nil {
 		return nil, ErrNotScored
 	}
-	slices.SortStableFunc(heard, func(a, b Heard) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(heard, func(a, b TopClass) int { return cmp.Compare(b.Score, a.Score) })
 	return heard[:min(n, len(heard))], nil
 }
 

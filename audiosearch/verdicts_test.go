@@ -70,7 +70,7 @@ func TestVerdicts(t *testing.T) {
 		id    int64
 	}
 	change := func(b *bench, f func(*audiosearch.Run)) {
-		require.NoError(b.t, b.db.AudioSearch().UpdateRun(context.Background(), org, b.id, func(run *audiosearch.Run) error { f(run); return nil }))
+		require.NoError(b.t, b.db.AudioSearch().Store.UpdateRun(context.Background(), org, b.id, func(run *audiosearch.Run) error { f(run); return nil }))
 	}
 	untilCut := func(b *bench, ctx context.Context) error {
 		select {
@@ -149,10 +149,10 @@ func TestVerdicts(t *testing.T) {
 			how: "CLIENT_ERROR", attempts: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := &bench{queue: new(handQueue), store: &brittle{Store: newMemory(t).AudioSearch()}}
+			b := &bench{queue: new(handQueue), store: &brittle{Store: newMemory(t).AudioSearch().Store}}
 			b.rig = newRig(t, nil)
-			b.store.Store = b.db.AudioSearch()
-			s, err := audiosearch.New(b.store, b.queue, &audiosearch.Options{Scorers: []audiosearch.Scorer{classLoser{b.scorer}}, Media: b.media, Files: mustFolder(t, b.dir)})
+			b.store.Store = b.db.AudioSearch().Store
+			s, err := audiosearch.New(audiosearch.Backend{Store: b.store, Queue: b.queue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{classLoser{b.scorer}}, Media: b.media, Files: mustFolder(t, b.dir)})
 			require.NoError(t, err)
 			b.Service = s
 			if test.watch == 0 {
@@ -195,7 +195,7 @@ func (c classLoser) Model(ctx context.Context) (audiosearch.Model, error) {
 func TestShutdownBeforeAnAttempt(t *testing.T) {
 	r := newRig(t, nil)
 	queue := new(handQueue)
-	s, err := audiosearch.New(r.db.AudioSearch(), queue, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
+	s, err := audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: queue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}})
 	require.NoError(t, err)
 	w, err := audiosearch.NewWorker(s, nil)
 	require.NoError(t, err)
@@ -232,7 +232,7 @@ func TestDrain(t *testing.T) {
 // TestStorePanics: that costs an attempt.
 func TestStorePanics(t *testing.T) {
 	db := newMemory(t)
-	store := &hookedStore{Store: db.AudioSearch(), ranked: func() { panic("oh") }}
+	store := &hookedStore{Store: db.AudioSearch().Store, ranked: func() { panic("oh") }}
 	r := newRigOn(t, db, store, nil)
 	run := r.search(audiosearch.Query{Class: loud})
 	assert.Equal(t, []any{audiosearch.InternalError, 8}, []any{run.Termination, run.Attempts})
@@ -241,7 +241,7 @@ func TestStorePanics(t *testing.T) {
 // TestSignsOfLife: a run that makes no progress is touched now and then, not each time that it is looked at.
 func TestSignsOfLife(t *testing.T) {
 	db := newMemory(t)
-	store := &countingUpdates{Store: db.AudioSearch()}
+	store := &countingUpdates{Store: db.AudioSearch().Store}
 	r := newRigOn(t, db, store, func(_ *audiosearch.Options, w *audiosearch.WorkerOptions) { w.Watch = time.Millisecond })
 	r.video("a", 1000, nil, nil)
 	var id int64
@@ -270,7 +270,7 @@ func (c *countingUpdates) UpdateRun(ctx context.Context, org string, id int64, u
 // TestClassGone: the run says what happened, in a sentence for people.
 func TestClassGone(t *testing.T) {
 	r := newRig(t, nil)
-	s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{classLoser{r.scorer}}})
+	s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{classLoser{r.scorer}}})
 	require.NoError(t, err)
 	w, err := audiosearch.NewWorker(s, nil)
 	require.NoError(t, err)

@@ -18,34 +18,6 @@ import (
 // ErrShutdown is why an attempt ends when its worker does.
 var ErrShutdown = errors.New("audiosearch: the worker is shutting down")
 
-// WorkerOptions are the settings of a Worker. The zero value means the defaults.
-type WorkerOptions struct {
-	Concurrency int           // runs at a time: 4, and sometimes 1 more (see [mortise.Queue])
-	MaxAttempts int           // attempts before a run is given up: 8
-	Drain       time.Duration // how long running attempts may go on after Run's context ended: 5 s. What they have scored stays.
-	Watch       time.Duration // how often a running attempt writes how far it is, and looks whether it is to be cancelled: 1 s
-
-	// Backoff is the wait after attempt n (1, 2, ...) failed. The default is 1 s, doubled with each attempt, at most 1 min, less a random part
-	// of up to a half.
-	Backoff func(attempt int) time.Duration
-
-	// Sweep is how often runs without a job are looked for, and the store is tidied up: 15 s.
-	Sweep time.Duration
-
-	// LostAfter is how long a run that has not ended stays unlooked at, after it was due
-	// and its job was last known to be queued, before its job may be lost and is added
-	// again: 1 h. It is never less than 16 min. Where run and job stand in one database, no
-	// job is lost, and nobody looks.
-	LostAfter time.Duration
-
-	// Retention is how long a finished run is kept; 0: for ever. The store must be a [RunPruner].
-	Retention time.Duration
-
-	// KeepReplaced is how long the scores by a model are kept after another one took its
-	// place in a dataset; 0: for ever. The store must be a [Compactor].
-	KeepReplaced time.Duration
-}
-
 // Worker carries out the runs of a Service. A run ends whatever happens: an attempt that fails, dies or hangs is followed by another one, up to
 // MaxAttempts.
 type Worker struct {
@@ -54,39 +26,16 @@ type Worker struct {
 	failures lostjobs.Failures // to queue runs again
 }
 
-// NewWorker returns a worker. It fails only if the service is nil.
+// NewWorker returns a worker. It fails if the service is nil, or if a setting makes no sense.
+// Options may be nil.
 func NewWorker(s *Service, opts *WorkerOptions) (*Worker, error) {
 	if s == nil {
 		return nil, errors.New("audiosearch: NewWorker needs a service")
 	}
-	w := &Worker{service: s}
-	if opts != nil {
-		w.opts = *opts
+	if err := opts.validate(); err != nil {
+		return nil, err
 	}
-	o := &w.opts
-	if o.Concurrency <= 0 {
-		o.Concurrency = 4
-	}
-	if o.MaxAttempts <= 0 {
-		o.MaxAttempts = 8
-	}
-	if o.Drain <= 0 {
-		o.Drain = 5 * time.Second
-	}
-	if o.Watch <= 0 {
-		o.Watch = time.Second
-	}
-	if o.Backoff == nil {
-		o.Backoff = defaultBackoff
-	}
-	if o.Sweep <= 0 {
-		o.Sweep = 15 * time.Second
-	}
-	if o.LostAfter <= 0 {
-		o.LostAfter = time.Hour
-	}
-	o.LostAfter = max(o.LostAfter, aliveFor+lostjobs.Tolerance)
-	return w, nil
+	return &Worker{service: s, opts: opts.withDefaults()}, nil
 }
 
 func defaultBackoff(attempt int) time.Duration {
@@ -210,7 +159,7 @@ func (w *Worker) handle(held, draining context.Context, d mortise.Delivery) mort
 		s.observe(held, terminated(&r, errors.New(r.Message)))
 		return verdict
 	}
-	s.observe(held, Observation{Kind: KindBegun, Organization: r.Organization, Dataset: r.Query.Dataset, RunID: r.ID, Actor: r.Actor, Class: r.Query.Class,
+	s.observe(held, Observation{Kind: KindStarted, Organization: r.Organization, Dataset: r.Query.Dataset, RunID: r.ID, Actor: r.Actor, Class: r.Query.Class,
 		Attempt: r.Attempts, Duration: r.StartedAt.Sub(r.CreatedAt)})
 
 	found, failure := w.attempt(held, draining, &r)

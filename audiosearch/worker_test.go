@@ -75,7 +75,7 @@ func TestScorerBreaksItsContract(t *testing.T) {
 	for _, rows := range [][]audiosearch.Scores{nil, {{0, 0}, {0, 0}}, {{0}}, {{0, 0, 0}}, {{0, 2}}, {{-1, 0}}, {{0, nan}}} {
 		r := newRig(t, nil)
 		r.video("a", 1000, nil, nil)
-		s, err := audiosearch.New(r.db.AudioSearch(), r.db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{&wrongScorer{rows: rows}}, Media: r.media, Files: mustFolder(t, r.dir)})
+		s, err := audiosearch.New(r.db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{&wrongScorer{rows: rows}}, Media: r.media, Files: mustFolder(t, r.dir)})
 		require.NoError(t, err)
 		_, err = s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
 		require.ErrorIs(t, err, audiosearch.ErrUnavailable)
@@ -127,7 +127,7 @@ func TestHangs(t *testing.T) {
 func TestWorkerDies(t *testing.T) {
 	r := newRig(t, nil)
 	id := r.start(audiosearch.Query{Class: loud})
-	require.NoError(t, r.db.AudioSearch().UpdateRun(t.Context(), org, id, func(run *audiosearch.Run) error {
+	require.NoError(t, r.db.AudioSearch().Store.UpdateRun(t.Context(), org, id, func(run *audiosearch.Run) error {
 		run.State, run.Attempts = audiosearch.StateRunning, 8
 		return nil
 	}))
@@ -169,7 +169,7 @@ func TestDatasetDeletedMeanwhile(t *testing.T) {
 	id := r.start(audiosearch.Query{Class: loud})
 	require.NoError(t, r.DeleteDataset(t.Context(), org, "", "d"))
 	r.drain(10)
-	run, err := r.db.AudioSearch().Run(t.Context(), org, id)
+	run, err := r.db.AudioSearch().Store.Run(t.Context(), org, id)
 	require.NoError(t, err)
 	assert.Equal(t, []any{audiosearch.ClientError, "The dataset was deleted while the search ran."}, []any{run.Termination, run.Message})
 }
@@ -217,7 +217,7 @@ func TestRunsShareTheWork(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- r.worker.Run(ctx) }()
-	require.Eventually(t, func() bool { return r.kinds()[audiosearch.KindBegun] == 4 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return r.kinds()[audiosearch.KindStarted] == 4 }, time.Minute, time.Millisecond)
 	close(all)
 	require.Eventually(t, func() bool { return r.kinds()[audiosearch.KindTerminated] == 4 }, time.Minute, time.Millisecond)
 	cancel()

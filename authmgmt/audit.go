@@ -70,7 +70,7 @@ type AuditQuery struct {
 	Target string
 	From   time.Time        // at or after
 	To     time.Time        // before
-	Before mortise.Position // only events that follow this place in the listing; zero: from its start
+	After  mortise.Position // only events that follow this place in the listing; zero: from its start
 	Limit  int              // events a page, 1 to MaxPageSize; a Service sets 50 for 0
 }
 
@@ -81,36 +81,36 @@ func (q *AuditQuery) Matches(e *AuditEvent) bool {
 		(q.Target == "" || q.Target == e.Target) &&
 		(q.From.IsZero() || !e.At.Before(q.From)) &&
 		(q.To.IsZero() || e.At.Before(q.To)) &&
-		(q.Before.IsZero() || e.Position().Compare(q.Before) < 0)
+		(q.After.IsZero() || e.Position().Compare(q.After) < 0)
 }
 
 // AuditPage is a stretch of the audit trail.
 type AuditPage struct {
 	Events []AuditEvent
-	Next   mortise.Position // where the next page begins (as its AuditQuery.Before); zero if this is the last one
+	Next   mortise.Position // where the next page begins (as its AuditQuery.After); zero if this is the last one
 }
 
 // Position returns the event's place in the trail.
 func (e *AuditEvent) Position() mortise.Position { return mortise.Position{At: e.At, ID: e.ID} }
 
-// AuditEvents returns a page of the organization's audit trail, newest first. Limit 0 means 50.
-func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error) {
+// ListAuditEvents returns a page of the organization's audit trail, newest first. Limit 0 means 50.
+func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error) {
 	var p problems
 	q.Limit = p.limit(q.Limit)
 	if err := p.err(); err != nil {
 		return AuditPage{}, err
 	}
 	q.From, q.To = ceilMicro(q.From), ceilMicro(q.To)
-	page, err := s.store.AuditEvents(ctx, org, q)
+	page, err := s.store.ListAuditEvents(ctx, org, q)
 	return page, unavailable("list audit events", err)
 }
 
-// AllAuditEvents iterates over everything that q selects, newest first, page by page. It
+// AuditEvents iterates over everything that q selects, newest first, page by page. It
 // ends after the first error, which may be that of a store whose pages do not go on.
-func (s *Service) AllAuditEvents(ctx context.Context, org string, q AuditQuery) iter.Seq2[AuditEvent, error] {
+func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) iter.Seq2[AuditEvent, error] {
 	return func(yield func(AuditEvent, error) bool) {
 		for {
-			page, err := s.AuditEvents(ctx, org, q)
+			page, err := s.ListAuditEvents(ctx, org, q)
 			if err != nil {
 				yield(AuditEvent{}, err)
 				return
@@ -123,11 +123,11 @@ func (s *Service) AllAuditEvents(ctx context.Context, org string, q AuditQuery) 
 			if page.Next.IsZero() {
 				return
 			}
-			if !q.Before.IsZero() && page.Next.Compare(q.Before) >= 0 {
+			if !q.After.IsZero() && page.Next.Compare(q.After) >= 0 {
 				yield(AuditEvent{}, errStands)
 				return
 			}
-			q.Before = page.Next
+			q.After = page.Next
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 // Every change has its event, in the trail and for the Observer alike; what is refused or changes nothing has none.
 func TestEveryChangeIsAudited(t *testing.T) {
 	first := newRig(t, authmgmt.Options{})
-	r := newRig(t, authmgmt.Options{Directory: first.store})
+	r := newRigIn(t, first.store, authmgmt.Options{})
 	ctx := t.Context()
 	require.NoError(t, r.SetRBAC(ctx, "acme", full, true))
 	// The directory is another store: its event is in another trail.
@@ -112,7 +112,7 @@ func TestAuditQueries(t *testing.T) {
 	r.advance(time.Minute)
 	require.NoError(t, r.DeleteClient(t.Context(), "acme", full, a.ID))
 	count := func(q authmgmt.AuditQuery) int {
-		page, err := r.AuditEvents(t.Context(), "acme", q)
+		page, err := r.ListAuditEvents(t.Context(), "acme", q)
 		require.NoError(t, err)
 		return len(page.Events)
 	}
@@ -124,16 +124,16 @@ func TestAuditQueries(t *testing.T) {
 	assert.Equal(t, 1, count(authmgmt.AuditQuery{From: begin.Add(time.Minute)}), "a bound between two microseconds is the next one")
 	assert.Equal(t, 1, count(authmgmt.AuditQuery{To: begin.Add(time.Minute).Truncate(time.Microsecond)}))
 	assert.Equal(t, 0, count(authmgmt.AuditQuery{Actor: "admin", Kind: authmgmt.KindClientDeleted}))
-	_, err = r.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 1001})
+	_, err = r.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 1001})
 	assert.Equal(t, []string{"limit"}, fieldsOf(t, err))
-	page, err := r.AuditEvents(t.Context(), "globex", authmgmt.AuditQuery{})
+	page, err := r.ListAuditEvents(t.Context(), "globex", authmgmt.AuditQuery{})
 	require.NoError(t, err)
 	assert.Empty(t, page.Events)
 
-	page, err = r.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 2})
+	page, err = r.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 2})
 	require.NoError(t, err)
 	assert.Equal(t, authmgmt.KindClientDeleted, page.Events[0].Kind, "newest first")
-	rest, err := r.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 2, Before: page.Next})
+	rest, err := r.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 2, After: page.Next})
 	require.NoError(t, err)
 	require.Len(t, rest.Events, 1)
 	assert.Equal(t, authmgmt.KindClientCreated, rest.Events[0].Kind)
@@ -173,7 +173,7 @@ func TestPrune(t *testing.T) {
 		audit, tokens, invitations := counts()
 		assert.Equal(t, []int{step.audit, step.tokens, step.invitations}, []int{audit, tokens, invitations}, "after %v more", step.after)
 	}
-	plain, err := authmgmt.New(struct{ authmgmt.Store }{r.store}, nil)
+	plain, err := authmgmt.New(authmgmt.Backend{Store: struct{ authmgmt.Store }{r.store}}, nil)
 	require.NoError(t, err)
 	_, err = plain.Prune(ctx, authmgmt.PruneBefore{})
 	assert.ErrorIs(t, err, errors.ErrUnsupported)

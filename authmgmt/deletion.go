@@ -68,7 +68,7 @@ func (s *Service) DeleteOrganization(ctx context.Context, org string, by Caller)
 	if marked {
 		s.opts.Logger.InfoContext(ctx, "organization deleted", "organization", org, "actor", by.Actor)
 	}
-	directory, _ := s.opts.Directory.(Deletion)
+	directory, _ := s.directory.(Deletion)
 	if directory != nil {
 		if err := s.markInDirectory(ctx, directory, org, since); err != nil {
 			return false, err
@@ -76,7 +76,7 @@ func (s *Service) DeleteOrganization(ctx context.Context, org string, by Caller)
 	}
 	more, err = s.store.RemoveDeleted(ctx, org, removeAtOnce)
 	if err == nil && !more && directory != nil {
-		err = s.directory(ctx, func() (err error) {
+		err = s.askDirectory(ctx, func() (err error) {
 			more, err = directory.RemoveDeleted(ctx, org, removeAtOnce)
 			return err
 		})
@@ -119,7 +119,7 @@ func (s *Service) markDeleted(ctx context.Context, org string, by Caller) (since
 // markInDirectory marks an organization where the host keeps it. The event is in the
 // store, with which such a directory shares the trail, if it has one.
 func (s *Service) markInDirectory(ctx context.Context, d Deletion, org string, since time.Time) error {
-	err := s.directory(ctx, func() error {
+	err := s.askDirectory(ctx, func() error {
 		at, err := d.DeletedAt(ctx, org)
 		if err == nil && at.IsZero() {
 			_, err = d.MarkDeleted(ctx, org, since, AuditEvent{})
@@ -129,8 +129,8 @@ func (s *Service) markInDirectory(ctx context.Context, d Deletion, org string, s
 	return unavailable("mark an organization as deleted in the directory", err)
 }
 
-// directory calls the host's directory.
-func (s *Service) directory(ctx context.Context, call func() error) (err error) {
+// askDirectory calls the host's directory.
+func (s *Service) askDirectory(ctx context.Context, call func() error) (err error) {
 	defer hook.Recover(ctx, s.opts.Logger, "the directory", &err)
 	err = call()
 	hook.Probe(err)

@@ -151,11 +151,11 @@ func TestDeleteOrganizationInDirectory(t *testing.T) {
 	require.NoError(t, err)
 	other, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	for name, directory := range map[string]*memory.AuthMgmt{"of the store": db.AuthMgmt(), "of its own": other.AuthMgmt()} {
+	for name, directory := range map[string]*memory.AuthMgmt{"of the store": db.AuthMgmt().Store.(*memory.AuthMgmt), "of its own": other.AuthMgmt().Store.(*memory.AuthMgmt)} {
 		t.Run(name, func(t *testing.T) {
 			org := "acme " + name
-			s, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{
-				Directory: directory, AcceptURL: "https://app.example.com/join/", InvitationKey: testKey,
+			s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store, Directory: directory}, &authmgmt.Options{
+				AcceptURL: "https://app.example.com/join/", InvitationKey: testKey,
 			})
 			require.NoError(t, err)
 			require.NoError(t, s.SetRBAC(t.Context(), org, full, true))
@@ -168,7 +168,7 @@ func TestDeleteOrganizationInDirectory(t *testing.T) {
 			refusesAll(t, s, org)
 			since, err := directory.DeletedAt(t.Context(), org)
 			require.NoError(t, err)
-			at, err := db.AuthMgmt().DeletedAt(t.Context(), org)
+			at, err := db.AuthMgmt().Store.DeletedAt(t.Context(), org)
 			require.NoError(t, err)
 			require.True(t, since.Equal(at))
 		})
@@ -190,7 +190,7 @@ func (d ownDirectory) Organization(_ context.Context, org string) (authmgmt.Orga
 // organization changes nothing.
 func TestDeleteOrganizationOfHost(t *testing.T) {
 	for _, orgs := range []map[string]bool{{}, {"acme": true}, {"acme": false}} {
-		r := newRig(t, authmgmt.Options{Directory: ownDirectory{orgs}})
+		r := newRigIn(t, ownDirectory{orgs}, authmgmt.Options{})
 		deleteAll(t, r.Service, "acme", full)
 		refusesAll(t, r.Service, "acme")
 	}
@@ -216,8 +216,8 @@ func TestDeleteOrganizationGoesOn(t *testing.T) {
 				}
 				return err
 			}}
-			s, err := authmgmt.New(faults.Store(db.AuthMgmt()), &authmgmt.Options{
-				Directory: faults.Directory(own.AuthMgmt()), Logger: slog.New(slog.DiscardHandler),
+			s, err := authmgmt.New(authmgmt.Backend{Store: faults.Store(db.AuthMgmt().Store), Directory: faults.Directory(own.AuthMgmt().Store.(*memory.AuthMgmt))}, &authmgmt.Options{
+				Logger: slog.New(slog.DiscardHandler),
 			})
 			require.NoError(t, err)
 			_, err = s.DeleteOrganization(t.Context(), "acme", full)
@@ -226,7 +226,7 @@ func TestDeleteOrganizationGoesOn(t *testing.T) {
 			deleteAll(t, s, "acme", second)
 			refused := s.SetRBAC(t.Context(), "acme", full, true)
 			require.ErrorIs(t, refused, authmgmt.ErrDeleted, op)
-			page, err := s.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{})
+			page, err := s.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{})
 			require.NoError(t, err)
 			require.Len(t, page.Events, 1)
 			want := full.Actor
@@ -257,7 +257,7 @@ func TestTokenCacheOfDeleted(t *testing.T) {
 	outage, heal := authmgmttest.Outage()
 	faults := &authmgmttest.Faults{}
 	for i := range servers {
-		servers[i], err = authmgmt.New(faults.Store(db.AuthMgmt()), &authmgmt.Options{TokenCache: time.Minute})
+		servers[i], err = authmgmt.New(authmgmt.Backend{Store: faults.Store(db.AuthMgmt().Store)}, &authmgmt.Options{TokenCache: time.Minute})
 		require.NoError(t, err)
 	}
 	var texts []string

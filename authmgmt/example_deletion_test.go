@@ -29,7 +29,7 @@ func ExampleService_DeleteOrganization() {
 	fmt.Println(err)
 	_, _, err = s.IssueToken(ctx, "acme", operator, authmgmt.NewToken{Subject: "ada", FullAccess: true})
 	fmt.Println(errors.Is(err, authmgmt.ErrDeleted))
-	for e := range s.AllAuditEvents(ctx, "acme", authmgmt.AuditQuery{}) {
+	for e := range s.AuditEvents(ctx, "acme", authmgmt.AuditQuery{}) {
 		fmt.Println(e.Kind, "by", e.Actor)
 	}
 	// Output:

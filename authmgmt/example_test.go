@@ -24,16 +24,19 @@ func exampleKey(text string) authmgmt.InvitationKey {
 // operator is who runs the example.
 var operator = authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
 
-func newExample(opts *authmgmt.Options) (*authmgmt.Service, *memory.AuthMgmt) {
+// newExample makes a service for which every organization has role-based access control.
+func newExample(opts *authmgmt.Options) (*authmgmt.Service, authmgmt.Store) {
 	db, err := memory.Open(context.Background(), nil)
 	if err != nil {
 		panic(err)
 	}
-	s, err := authmgmt.New(db.AuthMgmt(), opts)
+	backend := db.AuthMgmt()
+	backend.Directory = nil
+	s, err := authmgmt.New(backend, opts)
 	if err != nil {
 		panic(err)
 	}
-	return s, db.AuthMgmt()
+	return s, backend.Store
 }
 
 // A client is made, exchanges its secret for a token, and the token says what it may do.
@@ -165,7 +168,7 @@ func ExampleService_Clients() {
 }
 
 // Every change is in the audit trail: who, what, before and after.
-func ExampleService_AllAuditEvents() {
+func ExampleService_AuditEvents() {
 	ctx := context.Background()
 	s, _ := newExample(nil)
 	client, _, err := s.CreateClient(ctx, "acme", operator, authmgmt.NewClient{Name: "ci", FullAccess: true})
@@ -178,7 +181,7 @@ func ExampleService_AllAuditEvents() {
 		fmt.Println(err)
 		return
 	}
-	for e, err := range s.AllAuditEvents(ctx, "acme", authmgmt.AuditQuery{Target: client.ID, Kind: authmgmt.KindClientUpdated}) {
+	for e, err := range s.AuditEvents(ctx, "acme", authmgmt.AuditQuery{Target: client.ID, Kind: authmgmt.KindClientUpdated}) {
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -215,7 +218,16 @@ func (directoryOfHost) Organization(_ context.Context, org string) (authmgmt.Org
 }
 
 func ExampleDirectory() {
-	s, _ := newExample(&authmgmt.Options{Directory: directoryOfHost{}})
+	db, err := memory.Open(context.Background(), nil)
+	if err != nil {
+		panic(err)
+	}
+	backend := db.AuthMgmt()
+	backend.Directory = directoryOfHost{}
+	s, err := authmgmt.New(backend, nil)
+	if err != nil {
+		panic(err)
+	}
 	for _, org := range []string{"small", "enterprise-acme"} {
 		_, _, err := s.CreateClient(context.Background(), org, operator, authmgmt.NewClient{
 			Name: "ci", Roles: []authmgmt.Role{{ID: "viewer"}},
@@ -230,14 +242,17 @@ func ExampleDirectory() {
 // A host without a place of its own keeps them in the store.
 func ExampleOrganizations() {
 	ctx := context.Background()
-	_, store := newExample(nil)
-	s, err := authmgmt.New(store, &authmgmt.Options{Directory: store})
+	db, err := memory.Open(ctx, nil)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
+	}
+	backend := db.AuthMgmt() // its Directory is the store's
+	s, err := authmgmt.New(backend, nil)
+	if err != nil {
+		panic(err)
 	}
 	fmt.Println(s.SetRBAC(ctx, "acme", operator, true))
-	o, err := store.Organization(ctx, "acme")
+	o, err := backend.Directory.Organization(ctx, "acme")
 	fmt.Println(o.RBAC, err)
 	// Output:
 	// <nil>
@@ -265,7 +280,7 @@ func ExampleKeyChecker() {
 		AcceptURL: "https://app.example.com/join/", InvitationKey: exampleKey("not random, for the example only"),
 	})
 	fmt.Println(first.CheckKey(ctx))
-	second, err := authmgmt.New(store, &authmgmt.Options{
+	second, err := authmgmt.New(authmgmt.Backend{Store: store}, &authmgmt.Options{
 		AcceptURL: "https://app.example.com/join/", InvitationKey: exampleKey("another, and not random, neither"),
 	})
 	if err != nil {
@@ -295,7 +310,7 @@ func Example_changeInvitationKey() {
 		return
 	}
 
-	after, err := authmgmt.New(store, &authmgmt.Options{
+	after, err := authmgmt.New(authmgmt.Backend{Store: store}, &authmgmt.Options{
 		AcceptURL: "https://app.example.com/join/", InvitationKey: newKey, OtherInvitationKeys: []authmgmt.InvitationKey{oldKey},
 	})
 	if err != nil {
@@ -325,7 +340,7 @@ func (c *countingStore) TokenByDigest(ctx context.Context, digest [32]byte) (aut
 func ExampleStore() {
 	_, inner := newExample(nil)
 	store := &countingStore{Store: inner}
-	s, err := authmgmt.New(store, nil)
+	s, err := authmgmt.New(authmgmt.Backend{Store: store}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

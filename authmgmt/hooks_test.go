@@ -56,9 +56,9 @@ func TestPanicsOfHooks(t *testing.T) {
 			db, err := memory.Open(t.Context(), nil)
 			require.NoError(t, err)
 			h, logs, now := &hooks{broken}, new(syncBuffer), begin
-			s, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{
+			s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store, Directory: h}, &authmgmt.Options{
 				InvitationKey: testKey,
-				Directory:     h, Observer: h, Admit: h.admit, Deliver: h.deliver, Grant: h.grant, AcceptURL: "https://app.example.com/join/",
+				Observer:      h, Admit: h.admit, Deliver: h.deliver, Grant: h.grant, AcceptURL: "https://app.example.com/join/",
 				Logger: slog.New(slog.NewTextHandler(logs, nil)), Now: func() time.Time { return now },
 			})
 			require.NoError(t, err)
@@ -128,7 +128,7 @@ func TestErrorsThatPanic(t *testing.T) {
 	require.NoError(t, err)
 	var broken error = (*net.OpError)(nil)
 	now := begin
-	s, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{
+	s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, &authmgmt.Options{
 		InvitationKey: testKey, AcceptURL: "https://app.example.com/join/", Logger: slog.New(slog.DiscardHandler),
 		Now:   func() time.Time { return now },
 		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Person) error { return broken },

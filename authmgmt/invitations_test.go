@@ -69,7 +69,7 @@ func TestInviteRefuses(t *testing.T) {
 	}
 
 	db := newRig(t, authmgmt.Options{})
-	s, err := authmgmt.New(db.store, nil)
+	s, err := authmgmt.New(authmgmt.Backend{Store: db.store}, nil)
 	require.NoError(t, err)
 	_, err = s.Invite(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "a@example.com", Name: "n", FullAccess: true})
 	assert.ErrorIs(t, err, errors.ErrUnsupported, "without an address for links")

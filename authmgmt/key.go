@@ -95,37 +95,37 @@ func (k InvitationKey) check() [32]byte {
 // more work.
 const maxOtherKeys = 8
 
-// setKeys checks the keys of the Options. The one that makes links becomes the first.
-func (s *Service) setKeys() error {
-	key, others := s.opts.InvitationKey, s.opts.OtherInvitationKeys
+// linkKeys returns the keys that open links. The one that makes them is the first.
+func (o *Options) linkKeys() ([]InvitationKey, error) {
+	key, others := o.InvitationKey, o.OtherInvitationKeys
 	if key.IsZero() {
 		if len(others) > 0 {
-			return errors.New("authmgmt: Options.OtherInvitationKeys needs Options.InvitationKey, the key that makes links")
+			return nil, errors.New("authmgmt: Options.OtherInvitationKeys needs Options.InvitationKey, the key that makes links")
 		}
-		return nil
+		return nil, nil
 	}
 	if len(others) > maxOtherKeys {
-		return fmt.Errorf("authmgmt: Options.OtherInvitationKeys has %d keys and can have %d: "+
+		return nil, fmt.Errorf("authmgmt: Options.OtherInvitationKeys has %d keys and can have %d: "+
 			"leave out those whose links have all expired",
 			len(others), maxOtherKeys)
 	}
-	s.keys = []InvitationKey{key}
+	keys := []InvitationKey{key}
 	for i, other := range others {
 		if other.IsZero() {
-			return fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is no key: "+
+			return nil, fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is no key: "+
 				"leave it out, or read one with InvitationKeyFromFile", i)
 		}
-		switch same := slices.IndexFunc(s.keys, other.equal); {
+		switch same := slices.IndexFunc(keys, other.equal); {
 		case same == 0:
-			return fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is the InvitationKey: "+
+			return nil, fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is the InvitationKey: "+
 				"leave it out of the others", i)
 		case same > 0:
-			return fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is the same key as [%d]: "+
+			return nil, fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is the same key as [%d]: "+
 				"leave one of them out", i, same-1)
 		}
-		s.keys = append(s.keys, other)
+		keys = append(keys, other)
 	}
-	return nil
+	return keys, nil
 }
 
 // equal takes the same time wherever the keys differ.

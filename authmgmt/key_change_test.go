@@ -25,7 +25,7 @@ func (r *rig) with(t *testing.T, keys ...authmgmt.InvitationKey) *authmgmt.Servi
 	t.Helper()
 	opts := withKey(keys[0])
 	opts.OtherInvitationKeys, opts.Now = keys[1:], r.now
-	s, err := authmgmt.New(r.store, opts)
+	s, err := authmgmt.New(authmgmt.Backend{Store: r.store}, opts)
 	require.NoError(t, err)
 	return s
 }
@@ -105,7 +105,7 @@ func TestLinksAfterTheKeyIsChanged(t *testing.T) {
 		sent = url.Reveal()
 		return nil
 	}
-	s, err := authmgmt.New(r.store, opts)
+	s, err := authmgmt.New(authmgmt.Backend{Store: r.store}, opts)
 	require.NoError(t, err)
 	alone := r.with(t, nextKey)
 
@@ -160,7 +160,7 @@ func TestStolenKeyIsLeftOut(t *testing.T) {
 	i := r.invite(t, "alan@example.com")
 	s := r.with(t, nextKey)
 	assert.Equal(t, authmgmt.ErrWrongKey, s.CheckKey(t.Context()))
-	introduction, err := authmgmt.New(r.store, &authmgmt.Options{InvitationKey: nextKey, OtherInvitationKeys: []authmgmt.InvitationKey{testKey}})
+	introduction, err := authmgmt.New(authmgmt.Backend{Store: r.store}, &authmgmt.Options{InvitationKey: nextKey, OtherInvitationKeys: []authmgmt.InvitationKey{testKey}})
 	require.NoError(t, err)
 	require.NoError(t, introduction.CheckKey(t.Context()))
 	assert.False(t, opens(t, s, r.link(&i)))
@@ -224,7 +224,7 @@ func TestNoErrorQuotesALinkOfAnyKey(t *testing.T) {
 		opts.Grant = func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 			return mortise.Secret{}, fmt.Errorf("Post https://mail.example.com/?link=%s: refused", link)
 		}
-		s, err := authmgmt.New(r.store, opts)
+		s, err := authmgmt.New(authmgmt.Backend{Store: r.store}, opts)
 		require.NoError(t, err)
 		require.NoError(t, s.CheckKey(t.Context()))
 		link = linkOf(t, r.with(t, keys[maker]), &i)
@@ -251,7 +251,7 @@ func TestNewRefusesKeys(t *testing.T) {
 		"Options.OtherInvitationKeys has 9 keys and can have 8: leave out those whose links have all expired": append([]authmgmt.InvitationKey{testKey}, nine...),
 	} {
 		for _, url := range []string{"", "https://app.example.com/join/"} {
-			s, err := authmgmt.New(r.store, &authmgmt.Options{AcceptURL: url, InvitationKey: keys[0], OtherInvitationKeys: keys[1:]})
+			s, err := authmgmt.New(authmgmt.Backend{Store: r.store}, &authmgmt.Options{AcceptURL: url, InvitationKey: keys[0], OtherInvitationKeys: keys[1:]})
 			assert.EqualError(t, err, "authmgmt: "+want)
 			assert.Nil(t, s)
 		}
@@ -261,7 +261,7 @@ func TestNewRefusesKeys(t *testing.T) {
 	others := append([]authmgmt.InvitationKey{testKey}, nine[:7]...)
 	opts := withKey(nextKey)
 	opts.OtherInvitationKeys, opts.Now = others, r.now
-	s, err := authmgmt.New(r.store, opts)
+	s, err := authmgmt.New(authmgmt.Backend{Store: r.store}, opts)
 	require.NoError(t, err, "eight")
 	clear(others)
 	assert.NotPanics(t, func() { assert.True(t, opens(t, s, r.link(&i))) })
@@ -271,7 +271,7 @@ func TestNewRefusesKeys(t *testing.T) {
 func TestKeyCheckFails(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	store := &countedKeyChecks{AuthMgmt: r.store, err: errors.New("connection refused")}
-	s, err := authmgmt.New(store, withKey(testKey))
+	s, err := authmgmt.New(authmgmt.Backend{Store: store}, withKey(testKey))
 	require.NoError(t, err)
 	err = s.CheckKey(t.Context())
 	assert.ErrorIs(t, err, authmgmt.ErrUnavailable)

@@ -65,7 +65,7 @@ func TestLinks(t *testing.T) {
 		assert.Equal(t, authmgmt.ErrNotFound, err)
 	}
 	// Of another key, on a store that cannot tell.
-	s, err := authmgmt.New(struct{ authmgmt.Store }{r.store}, withKey(otherKey))
+	s, err := authmgmt.New(authmgmt.Backend{Store: struct{ authmgmt.Store }{r.store}}, withKey(otherKey))
 	require.NoError(t, err)
 	others, err := s.LinkToken(t.Context(), &i)
 	require.NoError(t, err)
@@ -113,14 +113,14 @@ func TestCheckKey(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	require.NoError(t, r.CheckKey(t.Context()))
 	require.NoError(t, r.CheckKey(t.Context()))
-	other, err := authmgmt.New(r.store, withKey(otherKey))
+	other, err := authmgmt.New(authmgmt.Backend{Store: r.store}, withKey(otherKey))
 	require.NoError(t, err)
 	assert.Equal(t, authmgmt.ErrWrongKey, other.CheckKey(t.Context()))
 	require.NoError(t, r.CheckKey(t.Context()), "a wrong key does not take the place of the right one")
-	plain, err := authmgmt.New(struct{ authmgmt.Store }{r.store}, withKey(testKey))
+	plain, err := authmgmt.New(authmgmt.Backend{Store: struct{ authmgmt.Store }{r.store}}, withKey(testKey))
 	require.NoError(t, err)
 	assert.ErrorIs(t, plain.CheckKey(t.Context()), errors.ErrUnsupported)
-	keyless, err := authmgmt.New(r.store, nil)
+	keyless, err := authmgmt.New(authmgmt.Backend{Store: r.store}, nil)
 	require.NoError(t, err)
 	assert.ErrorIs(t, keyless.CheckKey(t.Context()), errors.ErrUnsupported)
 }
@@ -172,7 +172,7 @@ func TestWrongKeyIsRefusedAtItsFirstUse(t *testing.T) {
 		},
 		"run": func(ctx context.Context, s *authmgmt.Service) error { return s.Run(ctx) },
 	} {
-		s, err := authmgmt.New(r.store, withKey(otherKey))
+		s, err := authmgmt.New(authmgmt.Backend{Store: r.store}, withKey(otherKey))
 		require.NoError(t, err)
 		for range 2 {
 			assert.Equal(t, authmgmt.ErrWrongKey, use(t.Context(), s), name)
@@ -192,7 +192,7 @@ func TestResendWithAWrongKeyIsObserved(t *testing.T) {
 	var seen []authmgmt.Observation
 	opts := withKey(otherKey)
 	opts.Observer = authmgmt.ObserverFunc(func(_ context.Context, o authmgmt.Observation) { seen = append(seen, o) })
-	s, err := authmgmt.New(r.store, opts)
+	s, err := authmgmt.New(authmgmt.Backend{Store: r.store}, opts)
 	require.NoError(t, err)
 	_, err = s.ResendInvitation(t.Context(), "acme", full, i.ID)
 	require.Equal(t, authmgmt.ErrWrongKey, err)
@@ -207,7 +207,7 @@ func TestKeyIsCheckedOnce(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	i := r.invite(t, "alan@example.com")
 	store := &countedKeyChecks{AuthMgmt: r.store, err: errors.New("connection refused")}
-	s, err := authmgmt.New(store, withKey(testKey))
+	s, err := authmgmt.New(authmgmt.Backend{Store: store}, withKey(testKey))
 	require.NoError(t, err)
 	for n := range 3 {
 		_, err := s.URL(t.Context(), &i)
@@ -241,7 +241,7 @@ func TestWithoutInvitationsNoKey(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	i := r.invite(t, "alan@example.com")
 	link := r.link(&i)
-	s, err := authmgmt.New(r.store, &authmgmt.Options{
+	s, err := authmgmt.New(authmgmt.Backend{Store: r.store}, &authmgmt.Options{
 		Logger: slog.New(slog.DiscardHandler), Now: r.now,
 		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 			return mortise.Secret{}, errors.New("no")
@@ -282,7 +282,7 @@ func TestInvitationKeys(t *testing.T) {
 		key, err := read()
 		require.NoError(t, err, name)
 		assert.False(t, key.IsZero())
-		s, err := authmgmt.New(r.store, withKey(key))
+		s, err := authmgmt.New(authmgmt.Backend{Store: r.store}, withKey(key))
 		require.NoError(t, err)
 		link, err := s.LinkToken(t.Context(), &i)
 		require.NoError(t, err)
@@ -315,9 +315,9 @@ func TestInvitationKeys(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
-	_, err := authmgmt.New(nil, nil)
+	_, err := authmgmt.New(authmgmt.Backend{Store: nil}, nil)
 	assert.Error(t, err)
-	_, err = authmgmt.New(r.store, &authmgmt.Options{AcceptURL: "https://app.example.com/join/"})
+	_, err = authmgmt.New(authmgmt.Backend{Store: r.store}, &authmgmt.Options{AcceptURL: "https://app.example.com/join/"})
 	assert.ErrorContains(t, err, "InvitationKey")
 	for _, o := range []authmgmt.Options{
 		{InvitationLifetime: authmgmt.MaxInvitationLifetime + 1},
@@ -326,7 +326,7 @@ func TestNewRefuses(t *testing.T) {
 		{AcceptURL: "https://app.example.com"}, {AcceptURL: "https://app.example.com/join"}, {TokenCache: time.Minute + 1}, {GrantTimeout: time.Hour + 1},
 	} {
 		o.InvitationKey = testKey
-		_, err := authmgmt.New(r.store, &o)
+		_, err := authmgmt.New(authmgmt.Backend{Store: r.store}, &o)
 		if assert.Error(t, err, "%+v", o) {
 			assert.NotContains(t, err.Error(), "word")
 		}

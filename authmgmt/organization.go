@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// errNoOrganizations: Options.Directory is none that can be written.
-var errNoOrganizations = fmt.Errorf("authmgmt: Options.Directory is no Organizations: %w", errors.ErrUnsupported)
+// errNoOrganizations: Backend.Directory is not one that can be written.
+var errNoOrganizations = fmt.Errorf("authmgmt: Backend.Directory is not an Organizations: %w", errors.ErrUnsupported)
 
 // SetRBAC says whether an organization has role-based access control. Roles that are assigned already stay and count, whatever it says.
-// Options.Directory must be an [Organizations].
+// Backend.Directory must be an [Organizations].
 func (s *Service) SetRBAC(ctx context.Context, org string, by Caller, enabled bool) error {
-	organizations, ok := s.opts.Directory.(Organizations)
+	organizations, ok := s.directory.(Organizations)
 	if !ok {
 		return errNoOrganizations
 	}

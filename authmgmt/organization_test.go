@@ -24,7 +24,7 @@ func (d *directory) Organization(context.Context, string) (authmgmt.Organization
 
 func TestRBAC(t *testing.T) {
 	dir := &directory{}
-	r := newRig(t, authmgmt.Options{Directory: dir})
+	r := newRigIn(t, dir, authmgmt.Options{})
 	c, err := r.ImportClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: roles("viewer")}, importedSecret+"s")
 	require.NoError(t, err, "what is imported is the host's own decision")
 	assign := func() map[string]error {
@@ -65,7 +65,7 @@ func TestRBAC(t *testing.T) {
 
 func TestSetRBAC(t *testing.T) {
 	first := newRig(t, authmgmt.Options{})
-	r := newRig(t, authmgmt.Options{Directory: first.store})
+	r := newRigIn(t, first.store, authmgmt.Options{})
 	editor := roles("editor")
 	_, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: editor})
 	assert.ErrorIs(t, err, authmgmt.ErrRBACDisabled)
@@ -85,7 +85,7 @@ func TestSetRBAC(t *testing.T) {
 // That an organization has role-based access control is remembered for a second; that it has none is not.
 func TestRBACIsRememberedForASecond(t *testing.T) {
 	dir := &directory{}
-	r := newRig(t, authmgmt.Options{Directory: dir})
+	r := newRigIn(t, dir, authmgmt.Options{})
 	assign := func(org string) error {
 		_, _, err := r.CreateClient(t.Context(), org, full, authmgmt.NewClient{Name: "n", Roles: roles("viewer")})
 		return err
@@ -102,7 +102,7 @@ func TestRBACIsRememberedForASecond(t *testing.T) {
 	assert.ErrorIs(t, assign("acme"), authmgmt.ErrRBACDisabled)
 
 	store := newRig(t, authmgmt.Options{}).store
-	r = newRig(t, authmgmt.Options{Directory: store})
+	r = newRigIn(t, store, authmgmt.Options{})
 	for range 3 { // what this service changes, it knows
 		require.NoError(t, r.SetRBAC(t.Context(), "acme", full, true))
 		assert.NoError(t, assign("acme"))

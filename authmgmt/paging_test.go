@@ -113,7 +113,7 @@ func TestIterators(t *testing.T) {
 	const n = 250 // more than two pages
 	r := newRig(t, authmgmt.Options{})
 	store := &listingStore{Store: r.store}
-	listing, err := authmgmt.New(store, &authmgmt.Options{Now: r.now})
+	listing, err := authmgmt.New(authmgmt.Backend{Store: store}, &authmgmt.Options{Now: r.now})
 	require.NoError(t, err)
 	ctx := t.Context()
 	var clients, tokens, pending, all []string
@@ -249,7 +249,7 @@ func TestIteratorOfAStoreThatStandsStill(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	_, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "build", FullAccess: true})
 	require.NoError(t, err)
-	s, err := authmgmt.New(standingStore{r.store}, nil)
+	s, err := authmgmt.New(authmgmt.Backend{Store: standingStore{r.store}}, nil)
 	require.NoError(t, err)
 	read := 0
 	for _, err := range s.Clients(t.Context(), "acme") {
@@ -262,9 +262,9 @@ func TestIteratorOfAStoreThatStandsStill(t *testing.T) {
 	assert.Equal(t, 3, read)
 }
 
-func (s standingStore) AuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
-	q.Before = mortise.Position{}
-	return s.Store.AuditEvents(ctx, org, q)
+func (s standingStore) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+	q.After = mortise.Position{}
+	return s.Store.ListAuditEvents(ctx, org, q)
 }
 
 func TestTrailOfAStoreThatStandsStill(t *testing.T) {
@@ -273,10 +273,10 @@ func TestTrailOfAStoreThatStandsStill(t *testing.T) {
 		_, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: fmt.Sprint(i), FullAccess: true})
 		require.NoError(t, err)
 	}
-	s, err := authmgmt.New(standingStore{r.store}, nil)
+	s, err := authmgmt.New(authmgmt.Backend{Store: standingStore{r.store}}, nil)
 	require.NoError(t, err)
 	read := 0
-	for _, err := range s.AllAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 2}) {
+	for _, err := range s.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 2}) {
 		if read++; read == 5 {
 			require.ErrorIs(t, err, authmgmt.ErrUnavailable)
 		} else {

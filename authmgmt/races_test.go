@@ -59,7 +59,7 @@ func newBetween(t *testing.T, opts authmgmt.Options) (*authmgmt.Service, *betwee
 	r := newRig(t, authmgmt.Options{Grant: opts.Grant})
 	store := &betweenStore{Store: r.store}
 	opts.Now, opts.AcceptURL, opts.InvitationKey = r.now, "https://app.example.com/join/", testKey
-	s, err := authmgmt.New(store, &opts)
+	s, err := authmgmt.New(authmgmt.Backend{Store: store}, &opts)
 	require.NoError(t, err)
 	return s, store, r
 }
@@ -174,7 +174,7 @@ func TestTokenCacheDropsWhatWasReadBefore(t *testing.T) {
 	token, text, err = s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true})
 	require.NoError(t, err)
 	gone := errors.New("the caller has left")
-	s2, err := authmgmt.New(&lateStore{Store: store, err: gone}, &authmgmt.Options{TokenCache: time.Minute, Now: r.now})
+	s2, err := authmgmt.New(authmgmt.Backend{Store: &lateStore{Store: store, err: gone}}, &authmgmt.Options{TokenCache: time.Minute, Now: r.now})
 	require.NoError(t, err)
 	require.ErrorIs(t, s2.RevokeToken(t.Context(), "acme", full, token.ID), gone)
 	_, err = s2.VerifyToken(t.Context(), text.Reveal())

@@ -50,7 +50,7 @@ func anyRoles(context.Context, string, []Role) error { return nil }
 
 // checkRBAC refuses roles where the organization has no role-based access control.
 func (s *Service) checkRBAC(ctx context.Context, org string, roles []Role) error {
-	if len(roles) == 0 || s.opts.Directory == nil {
+	if len(roles) == 0 || s.directory == nil {
 		return nil
 	}
 	now := s.opts.Now()
@@ -75,8 +75,8 @@ func (s *Service) checkRBAC(ctx context.Context, org string, roles []Role) error
 
 // organization asks the directory.
 func (s *Service) organization(ctx context.Context, org string) (o Organization, err error) {
-	err = s.directory(ctx, func() (err error) {
-		o, err = s.opts.Directory.Organization(ctx, org)
+	err = s.askDirectory(ctx, func() (err error) {
+		o, err = s.directory.Organization(ctx, org)
 		return err
 	})
 	return o, err

@@ -41,11 +41,14 @@ func mustKey(text string) authmgmt.InvitationKey {
 	return key
 }
 
-func newRig(t *testing.T, opts authmgmt.Options) *rig {
+func newRig(t *testing.T, opts authmgmt.Options) *rig { return newRigIn(t, nil, opts) }
+
+// newRigIn is newRig with a directory.
+func newRigIn(t *testing.T, directory authmgmt.Directory, opts authmgmt.Options) *rig {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	r := &rig{store: db.AuthMgmt(), time: begin, logs: new(syncBuffer)}
+	r := &rig{store: db.AuthMgmt().Store.(*memory.AuthMgmt), time: begin, logs: new(syncBuffer)}
 	opts.Now = r.now
 	opts.InvitationKey = testKey
 	opts.Observer = authmgmt.ObserverFunc(func(_ context.Context, o authmgmt.Observation) {
@@ -57,7 +60,7 @@ func newRig(t *testing.T, opts authmgmt.Options) *rig {
 	if opts.AcceptURL == "" {
 		opts.AcceptURL = "https://app.example.com/join/"
 	}
-	r.Service, err = authmgmt.New(r.store, &opts)
+	r.Service, err = authmgmt.New(authmgmt.Backend{Store: r.store, Directory: directory}, &opts)
 	require.NoError(t, err)
 	return r
 }
@@ -105,7 +108,7 @@ func (r *rig) observations() []authmgmt.Observation {
 func (r *rig) trail(t *testing.T, org string) []authmgmt.AuditEvent {
 	t.Helper()
 	var trail []authmgmt.AuditEvent
-	for e, err := range r.AllAuditEvents(t.Context(), org, authmgmt.AuditQuery{}) {
+	for e, err := range r.AuditEvents(t.Context(), org, authmgmt.AuditQuery{}) {
 		require.NoError(t, err)
 		trail = append([]authmgmt.AuditEvent{e}, trail...)
 	}

@@ -22,8 +22,8 @@ type Stats struct {
 	OldestWaiting time.Time // when the oldest of them was accepted; zero: none waits
 }
 
-// OpenGrants says what [Service.Run] has to do, for all organizations together.
-type OpenGrants struct {
+// AllStats says what [Service.Run] has to do, for all organizations together.
+type AllStats struct {
 	Waiting       Count     // as in Stats
 	OldestWaiting time.Time // as in Stats
 
@@ -43,7 +43,7 @@ type Counter interface {
 
 	// StatsAll counts the grants of all organizations. A GrantDue that is zero does not
 	// count for NextDue. It is maintenance: no organization is asked for.
-	StatsAll(ctx context.Context, most int) (OpenGrants, error)
+	StatsAll(ctx context.Context, most int) (AllStats, error)
 }
 
 // Stats counts what an organization has: for its dashboard. It is cheap: each number is
@@ -60,10 +60,10 @@ func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 // StatsAll counts the grants that wait, for all organizations: for the metrics of those
 // who run the service. Its error is that of Stats. It is as cheap as Stats unless very
 // many grants wait: to find the oldest, a backend may look at each of them.
-func (s *Service) StatsAll(ctx context.Context) (OpenGrants, error) {
+func (s *Service) StatsAll(ctx context.Context) (AllStats, error) {
 	open, err := s.store.StatsAll(ctx, mortise.MaxCount)
 	if err != nil {
-		return OpenGrants{}, unavailable("count the grants that wait", err)
+		return AllStats{}, unavailable("count the grants that wait", err)
 	}
 	return open, nil
 }

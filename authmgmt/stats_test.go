@@ -35,7 +35,7 @@ func TestStats(t *testing.T) {
 	assert.Equal(t, want, stats)
 	open, err := r.StatsAll(ctx)
 	require.NoError(t, err)
-	assert.Equal(t, authmgmt.OpenGrants{Waiting: one, OldestWaiting: accepted, NextDue: accepted.Add(5 * time.Second)}, open)
+	assert.Equal(t, authmgmt.AllStats{Waiting: one, OldestWaiting: accepted, NextDue: accepted.Add(5 * time.Second)}, open)
 
 	r.advance(30 * 24 * time.Hour) // the token and the invitation have expired, the grant waits on
 	want.Tokens, want.Pending = authmgmt.Count{}, authmgmt.Count{}
@@ -58,14 +58,14 @@ func (s *statsStore) Stats(_ context.Context, _ string, _ time.Time, most int) (
 	return authmgmt.Stats{Clients: authmgmt.Count{N: 7}}, errors.New("disk on fire")
 }
 
-func (s *statsStore) StatsAll(_ context.Context, most int) (authmgmt.OpenGrants, error) {
+func (s *statsStore) StatsAll(_ context.Context, most int) (authmgmt.AllStats, error) {
 	s.most = append(s.most, most)
-	return authmgmt.OpenGrants{Waiting: authmgmt.Count{N: 7}}, errors.New("disk on fire")
+	return authmgmt.AllStats{Waiting: authmgmt.Count{N: 7}}, errors.New("disk on fire")
 }
 
 func TestStatsOfABrokenStore(t *testing.T) {
 	store := &statsStore{Store: newRig(t, authmgmt.Options{}).store}
-	s, err := authmgmt.New(store, nil)
+	s, err := authmgmt.New(authmgmt.Backend{Store: store}, nil)
 	require.NoError(t, err)
 	stats, err := s.Stats(t.Context(), "acme")
 	require.ErrorIs(t, err, authmgmt.ErrUnavailable)

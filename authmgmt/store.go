@@ -99,8 +99,8 @@ type Invitations interface {
 
 // Audit is the part of a [Store] that keeps the audit trail. Nothing changes an event.
 type Audit interface {
-	// AuditEvents returns the events that match q, newest first: by At, then by ID (as bytes), both descending.
-	AuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error)
+	// ListAuditEvents returns the events that match q, newest first: by At, then by ID (as bytes), both descending.
+	ListAuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error)
 }
 
 // Pruner is a [Store] that can forget. [Service.Prune] needs it. Each method removes at most limit rows, of all organizations, and
@@ -138,7 +138,7 @@ type Organizations interface {
 	UpdateOrganization(ctx context.Context, org string, update func(*Organization) (AuditEvent, error)) error
 }
 
-// Directory answers for an organization. [Options.Directory] takes one.
+// Directory answers for an organization. [Backend] has one.
 type Directory interface {
 	// Organization returns an organization, or [ErrNotFound]. One that was deleted is not found: see [Deletion], which a Directory can
 	// implement.

@@ -13,7 +13,7 @@ import (
 // With a cache, what another process changes counts when its time is over; what this one changes counts at once.
 func TestTokenCache(t *testing.T) {
 	r := newRig(t, authmgmt.Options{TokenCache: time.Second})
-	other, err := authmgmt.New(r.store, nil)
+	other, err := authmgmt.New(authmgmt.Backend{Store: r.store}, nil)
 	require.NoError(t, err)
 	access := func(text string) (string, error) {
 		id, err := r.VerifyToken(t.Context(), text)

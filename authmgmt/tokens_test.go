@@ -67,7 +67,7 @@ func TestLoginAndVerify(t *testing.T) {
 func TestLifetimeIsWhole(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	c, secret := r.newClient(t)
-	s, err := authmgmt.New(r.store, &authmgmt.Options{Now: func() time.Time {
+	s, err := authmgmt.New(authmgmt.Backend{Store: r.store}, &authmgmt.Options{Now: func() time.Time {
 		r.advance(time.Millisecond)
 		return r.now()
 	}})

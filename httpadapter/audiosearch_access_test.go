@@ -275,7 +275,7 @@ func TestSearchTellsWhoItWas(t *testing.T) {
 	require.Equal(t, httpadapter.Operation{Service: "audiosearch", ID: "searchAudioSound", Method: "POST", Pattern: sound}, o.Operation)
 	require.Equal(t, []any{"acme", http.StatusOK}, []any{o.Organization, o.Status})
 	require.Equal(t, http.StatusOK, r.as("editor", "POST", jobCancel+strconv.FormatInt(run.ID, 10)+of("calls"), "").Code)
-	require.Contains(t, actors, string(audiosearch.KindStarted)+" client:calls editor")
+	require.Contains(t, actors, string(audiosearch.KindSubmitted)+" client:calls editor")
 	require.Contains(t, actors, string(audiosearch.KindCancelled)+" client:editor")
 }
 

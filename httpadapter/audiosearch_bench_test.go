@@ -106,7 +106,7 @@ func benchSounds(b *testing.B) (*audiosearch.Service, *httpadapter.Handler, *htt
 	}
 	db, err := memory.Open(b.Context(), nil)
 	check(err)
-	sink := &soundSink{memorySounds: db.AudioSearch()}
+	sink := &soundSink{memorySounds: db.AudioSearch().Store.(*memory.AudioSearch)}
 	sink.run = audiosearch.Run{ID: 1, Query: audiosearch.Query{Dataset: "calls"}, State: audiosearch.StateTerminated, Termination: audiosearch.Success}
 	for i := range 1000 {
 		id, at := fmt.Sprintf("call-%04d", i), time.Duration(i)*2*time.Second
@@ -116,7 +116,7 @@ func benchSounds(b *testing.B) (*audiosearch.Service, *httpadapter.Handler, *htt
 			Keyframe: audiosearch.Keyframe{ImageID: id + "@" + strconv.FormatInt(at.Milliseconds(), 10), At: at},
 		})
 	}
-	service, err := audiosearch.New(sink, sink, &audiosearch.Options{Scorers: []audiosearch.Scorer{new(deafScorer)}})
+	service, err := audiosearch.New(audiosearch.Backend{Store: sink, Queue: sink}, &audiosearch.Options{Scorers: []audiosearch.Scorer{new(deafScorer)}})
 	check(err)
 	_, err = service.CreateDataset(b.Context(), "acme", "", "calls")
 	check(err)

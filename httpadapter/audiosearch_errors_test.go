@@ -16,7 +16,7 @@ import (
 func TestSearchProblemsOfTheService(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{describedScorer{}}})
+	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{describedScorer{}}})
 	require.NoError(t, err)
 	validation := func(problems ...audiosearch.Problem) error { // a real one, with other problems
 		_, err := s.CreateDataset(t.Context(), "acme", "", "")

@@ -43,7 +43,7 @@ func ExampleNewAudioSearch() {
 	check(err)
 	db, err := memory.Open(ctx, nil)
 	check(err)
-	service, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder})
+	service, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder})
 	check(err)
 	_, err = service.CreateDataset(ctx, "acme", "", "calls")
 	check(err)

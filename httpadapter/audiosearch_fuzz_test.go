@@ -21,7 +21,7 @@ func fuzzedSearches(f *testing.F) *audioSearchAdapter {
 	f.Helper()
 	db, err := memory.Open(f.Context(), nil)
 	require.NoError(f, err)
-	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{Scorers: []audiosearch.Scorer{describedScorer{}}, MaxLimit: fuzzItems, MaxFilters: 2})
+	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{describedScorer{}}, MaxLimit: fuzzItems, MaxFilters: 2})
 	require.NoError(f, err)
 	a, err := newAudioSearchAdapter(s, nil)
 	require.NoError(f, err)

@@ -151,7 +151,7 @@ func answerOf(t *testing.T, err error) (lines []string) {
 func TestEveryProblemOfTheServiceIsAnswered(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{
+	s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{
 		Scorers: []audiosearch.Scorer{describedScorer{}}, Logger: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)

@@ -185,15 +185,14 @@ func newSoundRig(t testing.TB, opts *httpadapter.AudioSearchOptions, service *au
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	r := &soundRig{t: t, db: db, store: &faultySounds{memorySounds: db.AudioSearch()},
+	r := &soundRig{t: t, db: db, store: &faultySounds{memorySounds: db.AudioSearch().Store.(*memory.AudioSearch)},
 		scorer: new(deafScorer), log: new(lockedBuffer), seen: new(lockedObserver)}
 	if service == nil {
 		service = new(audiosearch.Options)
 	}
 	service.Logger = slog.New(slog.DiscardHandler)
 	service.Scorers = []audiosearch.Scorer{r.scorer}
-	r.service, err = audiosearch.New(r.store,
-		db.Queue(&mortise.LeaseOptions{Logger: service.Logger}), service)
+	r.service, err = audiosearch.New(audiosearch.Backend{Store: r.store, Queue: db.Queue(&mortise.LeaseOptions{Logger: service.Logger})}, service)
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.service, &audiosearch.WorkerOptions{MaxAttempts: 1})
 	require.NoError(t, err)

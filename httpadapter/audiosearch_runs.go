@@ -14,7 +14,7 @@ func (a *audioSearchAdapter) runStatus(c *call) response {
 	if failed := a.authorize(c, dataset); failed != nil {
 		return *failed
 	}
-	run, err := a.service.Status(c.r.Context(), c.principal.Organization, dataset, id)
+	run, err := a.service.Run(c.r.Context(), c.principal.Organization, dataset, id)
 	if err != nil {
 		return a.h.fail(c, err)
 	}

@@ -29,7 +29,7 @@ func TestDeletedOrganization(t *testing.T) {
 	require.Equal(t, http.StatusOK, enter().Code)
 	require.Equal(t, http.StatusOK, r.as("", "GET", link, "").Code)
 
-	other, err := authmgmt.New(r.store, nil)
+	other, err := authmgmt.New(authmgmt.Backend{Store: r.store}, nil)
 	require.NoError(t, err)
 	_, err = other.DeleteOrganization(t.Context(), "acme", root)
 	require.NoError(t, err)

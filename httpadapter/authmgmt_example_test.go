@@ -20,7 +20,7 @@ import (
 func ExampleNewAuthMgmt() {
 	ctx := context.Background()
 	db, _ := memory.Open(ctx, nil)
-	service, err := authmgmt.New(db.AuthMgmt(), nil)
+	service, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func ExampleNewAuthMgmt_acceptPage() {
 		log.Fatal(err)
 	}
 	var service *authmgmt.Service
-	service, err = authmgmt.New(db.AuthMgmt(), &authmgmt.Options{
+	service, err = authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, &authmgmt.Options{
 		AcceptURL:     "https://api.example.com" + httpadapter.AcceptPath,
 		InvitationKey: key,
 		Grant: func(ctx context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {

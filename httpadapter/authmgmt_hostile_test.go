@@ -182,7 +182,7 @@ func TestPanicShowsNoLink(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	i := r.invitation("acme", "i1")
 	link := r.link(&i)
-	broken, err := authmgmt.New(panicking{r.store}, &r.opts)
+	broken, err := authmgmt.New(authmgmt.Backend{Store: panicking{r.store}}, &r.opts)
 	require.NoError(t, err)
 	server := httptest.NewUnstartedServer(mounted(t, broken))
 	var logged lockedBuffer

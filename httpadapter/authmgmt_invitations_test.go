@@ -208,7 +208,7 @@ func TestInvitationsOfHosts(t *testing.T) {
 	require.Equal(t, http.StatusCreated, w.Code)
 	require.Equal(t, "an administrator", r.decode(w.Body.Bytes()).Inviter.Name)
 
-	without, err := authmgmt.New(r.store, nil)
+	without, err := authmgmt.New(authmgmt.Backend{Store: r.store}, nil)
 	require.NoError(t, err)
 	for _, opts := range []httpadapter.AuthMgmtOptions{{Invitations: true}, {AcceptPage: true}} {
 		_, err = httpadapter.NewAuthMgmt(without, nameless, &opts)

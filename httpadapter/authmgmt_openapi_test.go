@@ -25,7 +25,7 @@ func describedAuthMgmt(t *testing.T, opts AuthMgmtOptions) *Handler {
 	require.NoError(t, err)
 	key, err := authmgmt.NewInvitationKey([]byte("not random, and nobody's key !?>"))
 	require.NoError(t, err)
-	s, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{InvitationKey: key, AcceptURL: "https://api.example.com" + AcceptPath})
+	s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, &authmgmt.Options{InvitationKey: key, AcceptURL: "https://api.example.com" + AcceptPath})
 	require.NoError(t, err)
 	h, err := NewAuthMgmt(s, AuthenticatorFunc(func(*http.Request) (Principal, error) {
 		return Principal{Organization: "acme", Subject: "somebody", Access: authmgmt.FullAccess()}, nil

@@ -218,16 +218,16 @@ func newAuthRig(t *testing.T, opts *httpadapter.AuthMgmtOptions, service *authmg
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	r := &authRig{
-		t: t, store: &faultyAuth{AuthMgmt: db.AuthMgmt()}, log: new(lockedBuffer), seen: new(lockedObserver),
+		t: t, store: &faultyAuth{AuthMgmt: db.AuthMgmt().Store.(*memory.AuthMgmt)}, log: new(lockedBuffer), seen: new(lockedObserver),
 		tokens: make(map[string]string),
 	}
 	logger := slog.New(slog.NewJSONHandler(r.log, nil))
 	if service != nil {
 		r.opts = *service
 	}
-	r.opts.Directory, r.opts.AcceptURL, r.opts.InvitationKey, r.opts.Logger = r.store, acceptURL, testKey(t), logger
+	r.opts.AcceptURL, r.opts.InvitationKey, r.opts.Logger = acceptURL, testKey(t), logger
 	r.opts.Now = func() time.Time { return begin.Add(time.Duration(r.since.Load())) }
-	r.service, err = authmgmt.New(r.store, &r.opts)
+	r.service, err = authmgmt.New(authmgmt.Backend{Store: r.store, Directory: r.store}, &r.opts)
 	require.NoError(t, err)
 	for _, org := range []string{"acme", "rival"} {
 		require.NoError(t, r.service.SetRBAC(t.Context(), org, root, true))

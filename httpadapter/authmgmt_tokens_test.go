@@ -42,7 +42,7 @@ func TestListAndRevokeTokens(t *testing.T) {
 	requireBody(t, r.as("admin", "GET", issued+"?limit=1", ""), http.StatusOK,
 		`{"data":[`+want+`],"meta":{"offset":0,"limit":1,"total":`+total+`}}`)
 
-	page, err := r.service.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Kind: authmgmt.KindTokenRevoked})
+	page, err := r.service.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Kind: authmgmt.KindTokenRevoked})
 	require.NoError(t, err)
 	require.Len(t, page.Events, 1, "the second time changed nothing")
 	require.EqualValues(t, "person:admin", page.Events[0].Actor)

@@ -30,15 +30,17 @@ type sink struct {
 	trigger.Deletion
 }
 
-func (sink) Create(_ context.Context, e trigger.Event, _ time.Time) (trigger.Event, bool, error) {
+func (sink) CreateEvent(_ context.Context, e trigger.Event, _ time.Time) (trigger.Event, bool, error) {
 	return e, true, nil
 }
-func (sink) Get(context.Context, string, uuid.UUID) (trigger.Event, error) {
+func (sink) Event(context.Context, string, uuid.UUID) (trigger.Event, error) {
 	return trigger.Event{}, trigger.ErrNotFound
 }
-func (sink) Update(context.Context, string, uuid.UUID, func(*trigger.Event) error) error { return nil }
-func (sink) List(context.Context, string, trigger.Query) (trigger.Page, error) {
-	return trigger.Page{}, nil
+func (sink) UpdateEvent(context.Context, string, uuid.UUID, func(*trigger.Event) error) error {
+	return nil
+}
+func (sink) ListEvents(context.Context, string, trigger.EventQuery) (trigger.EventPage, error) {
+	return trigger.EventPage{}, nil
 }
 func (sink) Unqueued(context.Context, time.Time, int) ([]trigger.Event, error) { return nil, nil }
 func (sink) Stale(context.Context, time.Time, time.Time, int) ([]trigger.Event, error) {
@@ -50,10 +52,10 @@ func (sink) Consume(context.Context, mortise.ConsumeOptions, mortise.Handler) er
 	return nil
 }
 func (sink) Shares(any) bool { return true }
-func (sink) CreateAndAdd(_ context.Context, e trigger.Event, _ time.Time, _ mortise.Job) (trigger.Event, bool, error) {
+func (sink) CreateEventAndAdd(_ context.Context, e trigger.Event, _ time.Time, _ mortise.Job) (trigger.Event, bool, error) {
 	return e, true, nil
 }
-func (sink) UpdateAndRemove(context.Context, string, uuid.UUID, func(*trigger.Event) error, mortise.Lease, bool) error {
+func (sink) UpdateEventAndRemove(context.Context, string, uuid.UUID, func(*trigger.Event) error, mortise.Lease, bool) error {
 	return nil
 }
 
@@ -72,7 +74,7 @@ const benchKey = "sk-0123456789abcdef0123456789abcdef0123456789abcdef"
 // encoding/json, validates, submits to the same service and answers the same. The two take turns within one run, and the ratio of
 // their times is reported: run it with -benchtime=200000x or more.
 func BenchmarkTriggerRoute(b *testing.B) {
-	service, err := trigger.New(sink{}, sink{}, nil)
+	service, err := trigger.New(trigger.Backend{Store: sink{}, Queue: sink{}}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

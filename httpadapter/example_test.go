@@ -18,7 +18,7 @@ import (
 func Example() {
 	ctx := context.Background()
 	db, _ := memory.Open(ctx, nil)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger()})
+	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Keys: db.Trigger().Keys}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -66,7 +66,9 @@ func ExampleAuthenticator() {
 // Several services under one prefix are joined, and the host mounts one handler.
 func ExampleJoin() {
 	db, _ := memory.Open(context.Background(), nil)
-	service, _ := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	backend := db.Trigger()
+	backend.Directory = nil // every organization is set up
+	service, _ := trigger.New(backend, nil)
 	nobody := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 	})
@@ -85,7 +87,9 @@ func ExampleJoin() {
 func ExampleObserver() {
 	counts := make(map[string]int)
 	db, _ := memory.Open(context.Background(), nil)
-	service, _ := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	backend := db.Trigger()
+	backend.Directory = nil // every organization is set up
+	service, _ := trigger.New(backend, nil)
 	nobody := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 	})

@@ -65,7 +65,7 @@ func (k jwtKey) verify(_ context.Context, token string) (httpadapter.Principal, 
 func ExampleFirstOf() {
 	ctx := context.Background()
 	db, _ := memory.Open(ctx, nil)
-	credentials, err := authmgmt.New(db.AuthMgmt(), nil)
+	credentials, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -76,7 +76,9 @@ func ExampleFirstOf() {
 		httpadapter.Bearer(httpadapter.AccessTokens(credentials)),
 	)
 
-	triggers, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	backend := db.Trigger()
+	backend.Directory = nil // every organization is set up
+	triggers, err := trigger.New(backend, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

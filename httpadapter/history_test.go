@@ -29,7 +29,7 @@ func (r *rig) put(n int, edit func(*trigger.Event)) trigger.Event {
 	if edit != nil {
 		edit(&e)
 	}
-	_, created, err := r.store.Create(r.t.Context(), e, time.Time{})
+	_, created, err := r.store.CreateEvent(r.t.Context(), e, time.Time{})
 	require.NoError(r.t, err)
 	require.True(r.t, created)
 	return e

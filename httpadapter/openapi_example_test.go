@@ -14,7 +14,7 @@ import (
 // The document follows the options that a service is mounted with.
 func ExampleOpenAPI() {
 	db, _ := memory.Open(context.Background(), nil)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger()})
+	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Keys: db.Trigger().Keys}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func describedTrigger(t *testing.T, opts TriggerOptions) *Handler {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	h, err := NewTrigger(service, AuthenticatorFunc(func(*http.Request) (Principal, error) {
 		return Principal{Organization: "acme"}, nil

@@ -185,7 +185,7 @@ func TestPanicsOfServices(t *testing.T) {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 
 	triggers := newRig(t, nil)
-	service, err := trigger.New(triggers.store, triggers.queue, &trigger.Options{Directory: panickyDirectory{h}, Logger: quiet,
+	service, err := trigger.New(trigger.Backend{Store: triggers.store, Queue: triggers.queue, Directory: panickyDirectory{h}}, &trigger.Options{Logger: quiet,
 		Observer: trigger.ObserverFunc(func(context.Context, trigger.Observation) { h.call("Observer") })})
 	require.NoError(t, err)
 	mounted, err := httpadapter.NewTrigger(service, h, nil)
@@ -218,7 +218,7 @@ func TestPanicsOfServices(t *testing.T) {
 	sounds := newSoundRig(t, nil, nil)
 	for broken, status := range map[string]int{"": http.StatusOK, "Observer": http.StatusOK, "Model": http.StatusServiceUnavailable} {
 		queue := sounds.db.Queue(&mortise.LeaseOptions{Logger: quiet})
-		searches, err := audiosearch.New(sounds.store, queue, &audiosearch.Options{
+		searches, err := audiosearch.New(audiosearch.Backend{Store: sounds.store, Queue: queue}, &audiosearch.Options{
 			Scorers: []audiosearch.Scorer{panickyScorer{sounds.scorer, h}}, Logger: quiet,
 			Observer: audiosearch.ObserverFunc(func(context.Context, audiosearch.Observation) { h.call("Observer") }),
 		})

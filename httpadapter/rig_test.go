@@ -40,25 +40,25 @@ type flaky struct {
 	dirErr error // of the directory
 }
 
-func (f *flaky) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+func (f *flaky) Event(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
 	if f.err != nil {
 		return trigger.Event{}, f.err
 	}
-	return f.Trigger.Get(ctx, org, id)
+	return f.Trigger.Event(ctx, org, id)
 }
 
-func (f *flaky) Create(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+func (f *flaky) CreateEvent(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
 	if f.err != nil {
 		return trigger.Event{}, false, f.err
 	}
-	return f.Trigger.Create(ctx, e, since)
+	return f.Trigger.CreateEvent(ctx, e, since)
 }
 
-func (f *flaky) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+func (f *flaky) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
 	if f.err != nil {
-		return trigger.Page{}, f.err
+		return trigger.EventPage{}, f.err
 	}
-	return f.Trigger.List(ctx, org, q)
+	return f.Trigger.ListEvents(ctx, org, q)
 }
 
 func (f *flaky) KeyByDigest(ctx context.Context, d [32]byte) (trigger.APIKey, error) {
@@ -93,10 +93,10 @@ func newRig(t *testing.T, opts *httpadapter.TriggerOptions) *rig {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	r := &rig{t: t, log: new(lockedBuffer)}
-	r.store = &flaky{Trigger: db.Trigger()}
+	r.store = &flaky{Trigger: db.Trigger().Store.(*memory.Trigger)}
 	r.queue = &flakyQueue{Queue: db.Queue(nil)}
 	logger := slog.New(slog.NewJSONHandler(r.log, nil))
-	r.service, err = trigger.New(r.store, r.queue, &trigger.Options{Directory: r.store, Keys: r.store, Logger: logger})
+	r.service, err = trigger.New(trigger.Backend{Store: r.store, Queue: r.queue, Directory: r.store, Keys: r.store}, &trigger.Options{Logger: logger})
 	require.NoError(t, err)
 	r.organize("acme", true, true)
 	_, key, err := r.service.IssueKey(t.Context(), "acme", "", "")

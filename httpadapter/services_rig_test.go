@@ -66,7 +66,7 @@ func triggerService(t *testing.T, opts httpadapter.Options) *anyService {
 		name: "trigger", handler: r.handler, bearer: r.key, read: "POST /triggers", broken: http.StatusUnprocessableEntity,
 		fine: "GET /triggers", status: http.StatusOK, change: "POST /triggers", body: `{"instructions":"smuggled"}`,
 		changed: func() bool {
-			page, err := r.service.List(t.Context(), "acme", trigger.Query{Limit: 1})
+			page, err := r.service.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 1})
 			require.NoError(t, err)
 			return len(page.Events) > 0
 		},

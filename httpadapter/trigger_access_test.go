@@ -110,7 +110,7 @@ func TestTriggerAccess(t *testing.T) {
 func TestTriggerActor(t *testing.T) {
 	r := newRig(t, nil)
 	var actors []trigger.Actor
-	s, err := trigger.New(r.store, r.queue, &trigger.Options{
+	s, err := trigger.New(trigger.Backend{Store: r.store, Queue: r.queue}, &trigger.Options{
 		Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) { actors = append(actors, o.Actor) }),
 	})
 	require.NoError(t, err)

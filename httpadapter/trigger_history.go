@@ -60,7 +60,7 @@ func (t *triggerAdapter) get(c *call) response {
 	if failed := t.h.authorize(c, id.String()); failed != nil {
 		return *failed
 	}
-	e, err := t.service.Get(c.r.Context(), c.principal.Organization, id)
+	e, err := t.service.Event(c.r.Context(), c.principal.Organization, id)
 	if err != nil {
 		return t.h.fail(c, err)
 	}
@@ -88,7 +88,7 @@ func (t *triggerAdapter) list(c *call) response {
 	body := []byte(`{"triggers":[`)
 	for left := q.Limit; ; {
 		q.Limit = min(left, listChunk)
-		page, err := t.service.List(c.r.Context(), c.principal.Organization, q)
+		page, err := t.service.ListEvents(c.r.Context(), c.principal.Organization, q)
 		if err != nil {
 			return t.h.fail(c, err)
 		}
@@ -116,22 +116,22 @@ func (t *triggerAdapter) list(c *call) response {
 			body = append(body, page.Next.String()...)
 			return response{status: http.StatusOK, body: append(body, `"}`...)}
 		}
-		q.Before = page.Next
+		q.After = page.Next
 	}
 }
 
 // listQuery reads the parameters of listTriggers, in the order in which the document declares them.
-func listQuery(r *http.Request) (trigger.Query, *decoder) {
+func listQuery(r *http.Request) (trigger.EventQuery, *decoder) {
 	d := new(decoder)
 	p := newParams(d, r)
-	var q trigger.Query
+	var q trigger.EventQuery
 	q.Limit = int(p.integer("limit", 50, 1, trigger.MaxPageSize))
 	if text := p.text("cursor"); text != "" {
 		at, err := mortise.ParsePosition(text)
 		if err != nil {
 			p.refuse("cursor", "value_error", "Value error, not a cursor that this service gave out")
 		}
-		q.Before = at
+		q.After = at
 	}
 	statuses := make([]string, 0, 4)
 	for _, status := range trigger.Statuses() {

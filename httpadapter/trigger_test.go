@@ -29,7 +29,7 @@ func TestSubmitIsAcceptedAndKept(t *testing.T) {
 		`{"null":null,"t":true,"nested":{"a":[[[]]]}}`,
 	} {
 		id := r.submit(`{"instructions":"Document it","context":` + context + `}`)
-		e, err := r.service.Get(t.Context(), "acme", id)
+		e, err := r.service.Event(t.Context(), "acme", id)
 		require.NoError(t, err)
 		require.Equal(t, "Document it", e.Instructions)
 		require.Equal(t, context, string(e.Context))
@@ -38,7 +38,7 @@ func TestSubmitIsAcceptedAndKept(t *testing.T) {
 	}
 
 	id := r.submit("{\"instructions\":\"a\\u0000b\\n\\ud83d\\ude00 \u00e9\"}")
-	e, err := r.service.Get(t.Context(), "acme", id)
+	e, err := r.service.Event(t.Context(), "acme", id)
 	require.NoError(t, err)
 	require.Equal(t, "a\x00b\n\U0001f600 é", e.Instructions)
 	require.Nil(t, e.Context)
@@ -124,7 +124,7 @@ func TestSubmitValidation(t *testing.T) {
 	} {
 		requireDetails(t, r.post(c.body), c.want...)
 	}
-	page, err := r.service.List(t.Context(), "acme", trigger.Query{})
+	page, err := r.service.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 	require.NoError(t, err)
 	require.Empty(t, page.Events, "a refused request leaves nothing")
 }
@@ -241,7 +241,7 @@ func TestEnqueueFailedNeverRuns(t *testing.T) {
 	key := header("Idempotency-Key", "k1")
 	r.queue.err = errors.New("broker down")
 	requireError(t, r.post(`{"instructions":"x"}`, key), http.StatusInternalServerError, "enqueue_failed")
-	page, err := r.service.List(t.Context(), "acme", trigger.Query{})
+	page, err := r.service.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 	require.NoError(t, err)
 	require.Len(t, page.Events, 1)
 	require.Equal(t, trigger.StatusFailed, page.Events[0].Status)
@@ -290,7 +290,7 @@ func TestCollectionField(t *testing.T) {
 	body := func(id string) string { return `{"instructions":"x","doc_collection_id":` + id + `}` }
 	r.submit(`{"instructions":"x"}`)
 	id := r.submit(body(`"` + readyCollection.String() + `"`))
-	e, err := r.service.Get(t.Context(), "acme", id)
+	e, err := r.service.Event(t.Context(), "acme", id)
 	require.NoError(t, err)
 	require.Equal(t, readyCollection, e.Collection)
 	requireError(t, r.post(body(`"00000000-0000-4000-8000-000000000000"`)), http.StatusConflict, "no_eligible_doc_collection")

@@ -203,7 +203,7 @@ func TestVaultWithOtherKeys(t *testing.T) {
 		require.NoError(t, err)
 		keyring, err := localkeys.New(localkeys.Key{Version: version, Root: root})
 		require.NoError(t, err)
-		service, err := vault.New(r.store, keyring, nil)
+		service, err := vault.New(vault.Backend{Store: r.store}, keyring, nil)
 		require.NoError(t, err)
 		opts := everyVaultOption
 		other := *r

@@ -61,7 +61,7 @@ func ExampleAllowByAccess() {
 			return
 		}
 		shown, err := values.Detokenize(r.Context(), p.Organization, vault.Actor(p.Subject), "customers",
-			[]vault.TokenItem{{Token: r.PathValue("token")}}, httpadapter.AllowByAccess(p.Access))
+			[]vault.DetokenizeItem{{Token: r.PathValue("token")}}, httpadapter.AllowByAccess(p.Access))
 		switch {
 		case errors.Is(err, vault.ErrTokenNotFound):
 			http.NotFound(w, r)

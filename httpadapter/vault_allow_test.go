@@ -72,7 +72,7 @@ func TestAllowByAccessIsWhatTheHandlerShows(t *testing.T) {
 				h.ServeHTTP(w, req)
 
 				got, err := r.service.Detokenize(t.Context(), "acme", "ada", id,
-					[]vault.TokenItem{{Token: token[id], Redaction: redaction}}, allow)
+					[]vault.DetokenizeItem{{Token: token[id], Redaction: redaction}}, allow)
 				ofRedaction := strings.Contains(w.Body.String(), "redaction_not_allowed")
 				switch {
 				case w.Code == http.StatusOK:

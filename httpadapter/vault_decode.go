@@ -33,7 +33,7 @@ func (a *vaultAdapter) readBatch(body []byte) (*batchReader, *problem) {
 		p := vaultProblem(http.StatusBadRequest, itemDetail{Reason: reasonType, text: "The body must be a JSON object."})
 		return nil, &p
 	}
-	return &batchReader{text: string(body), root: root, maxItems: a.service.MaxItems(), maxValue: a.service.MaxValue()}, nil
+	return &batchReader{text: string(body), root: root, maxItems: a.service.Limits().Items, maxValue: a.service.Limits().Value}, nil
 }
 
 // jsonReason says at which byte a body stops to be JSON that everybody reads alike, and why if it is JSON.

@@ -45,12 +45,12 @@ func (a *vaultAdapter) detokenize(c *call) response {
 }
 
 // readTokens reads a body of detokenization parameters.
-func (a *vaultAdapter) readTokens(body []byte) ([]vault.TokenItem, *problem) {
+func (a *vaultAdapter) readTokens(body []byte) ([]vault.DetokenizeItem, *problem) {
 	b, wrong := a.readBatch(body)
 	if wrong != nil {
 		return nil, wrong
 	}
-	var items []vault.TokenItem
+	var items []vault.DetokenizeItem
 	if wrong = b.list("detokenizationParameters", func(i int, item strictjson.Value) {
 		items = append(items, b.token(i, item))
 	}); wrong != nil {
@@ -60,7 +60,7 @@ func (a *vaultAdapter) readTokens(body []byte) ([]vault.TokenItem, *problem) {
 }
 
 // token reads one item, and notes everything that is wrong with it.
-func (b *batchReader) token(i int, item strictjson.Value) (it vault.TokenItem) {
+func (b *batchReader) token(i int, item strictjson.Value) (it vault.DetokenizeItem) {
 	var tokens, shown strictjson.Value
 	for key, v := range item.Members() {
 		switch string(fieldName(key)) {
@@ -102,7 +102,7 @@ func tokenOrNone(token string) string {
 // Principal's own organization to Detokenize. Options.Authorize and
 // VaultOptions.Redaction are asked by the handler alone. A host that has set them has to
 // ask them, too, and show the less of both.
-func AllowByAccess(a authmgmt.Access) vault.Allow {
+func AllowByAccess(a authmgmt.Access) vault.RedactionPolicy {
 	return func(f vault.Field) vault.Redaction {
 		resource := authmgmt.Resource{Type: authmgmt.ResourceVault, ID: f.Vault}
 		switch {
@@ -132,7 +132,7 @@ func (a *vaultAdapter) mostShown(c *call) (vault.Redaction, *response) {
 }
 
 // allow says how much of a field's values the caller may see.
-func (a *vaultAdapter) allow(c *call, most vault.Redaction, aborted *bool) vault.Allow {
+func (a *vaultAdapter) allow(c *call, most vault.Redaction, aborted *bool) vault.RedactionPolicy {
 	return func(f vault.Field) vault.Redaction {
 		if a.redaction == nil {
 			return most

@@ -60,7 +60,7 @@ func TestDetokenize(t *testing.T) {
 	requireProblems(t, r.as("editor", http.MethodPost, detokenize, detokenization(ofToken(bob, "PLAIN_TEXT"), ofToken(token, ""), ofToken(bob, "PLAIN_TEXT"))),
 		http.StatusForbidden, problemAt{0, "", "redaction_not_allowed"}, problemAt{2, "", "redaction_not_allowed"})
 
-	page, err := r.service.AuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized, Limit: 1})
+	page, err := r.service.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized, Limit: 1})
 	require.NoError(t, err)
 	require.EqualValues(t, "client:full", page.Events[0].Actor)
 	require.Len(t, page.Events[0].Tokens, 3)
@@ -186,7 +186,7 @@ func TestDeleteToken(t *testing.T) {
 	requireProblems(t, r.as("full", http.MethodDelete, tokens+token, ""), http.StatusNotFound, problemAt{-1, "", "token_not_found"})
 	requireProblems(t, r.post(tokenize, parameters(ofName("Ada"))), http.StatusNotFound, problemAt{0, "", "value_not_found"})
 	requireProblems(t, r.post(detokenize, detokenization(ofToken(token, ""))), http.StatusNotFound, problemAt{0, "", "token_not_found"})
-	page, err := r.service.AuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDeleted})
+	page, err := r.service.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDeleted})
 	require.NoError(t, err)
 	require.Len(t, page.Events, 1)
 	require.EqualValues(t, "client:admin", page.Events[0].Actor)

@@ -178,7 +178,7 @@ func FuzzDetokenizationParameters(f *testing.F) {
 		got, wrong := a.readTokens(body)
 		items := list(standard(t, body), "detokenizationParameters")
 		fine := len(items) > 0
-		var want []vault.TokenItem
+		var want []vault.DetokenizeItem
 		for _, item := range items {
 			fields, _ := item.(map[string]any)
 			token, isText := fields["token"].(string)
@@ -186,7 +186,7 @@ func FuzzDetokenizationParameters(f *testing.F) {
 			name, _ := redaction.(string)
 			shown, known := redactions[name]
 			fine = fine && isText && (!given || known)
-			want = append(want, vault.TokenItem{Token: tokenOrNone(token), Redaction: shown})
+			want = append(want, vault.DetokenizeItem{Token: tokenOrNone(token), Redaction: shown})
 		}
 		if !fine {
 			requireFuzzProblem(t, wrong)

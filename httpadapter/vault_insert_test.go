@@ -55,7 +55,7 @@ func TestInsertRecords(t *testing.T) {
 	require.Equal(t, `{"records":[{"tokens":null},{"tokens":null}]}`, w.Body.String())
 	require.Equal(t, http.StatusOK, r.post(tokenize, parameters(ofName("Eve"))).Code, "stored all the same")
 
-	page, err := r.service.AuditEvents(t.Context(), "acme", vault.AuditQuery{})
+	page, err := r.service.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{})
 	require.NoError(t, err)
 	require.Len(t, page.Events, 2, "insertions are not audited, only the two vaults")
 	r.did.mu.Lock()

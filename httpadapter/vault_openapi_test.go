@@ -66,13 +66,13 @@ func describedVault(t *testing.T, opts VaultOptions) (*Handler, *exampleStore) {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	store := &exampleStore{exampleMemory: db.Vault()}
+	store := &exampleStore{exampleMemory: db.Vault().Store.(*memory.Vault)}
 	root, err := localkeys.NewRoot([]byte("a root key of the tests, 32 byte"))
 	require.NoError(t, err)
 	keyring, err := localkeys.New(localkeys.Key{Version: 1, Root: root})
 	require.NoError(t, err)
 	tokenizer := &tokensByValue{tokens: map[string]string{"ada@example.com": tokenOfAda, "\xff": "odd"}}
-	s, err := vault.New(store, keyring, &vault.Options{Tokenizer: tokenizer})
+	s, err := vault.New(vault.Backend{Store: store}, keyring, &vault.Options{Tokenizer: tokenizer})
 	require.NoError(t, err)
 	_, err = s.CreateVault(t.Context(), "acme", "operator", "v1", vault.Schema{Tables: []vault.Table{{Name: "persons", Columns: []vault.Column{
 		{Name: "email", Tokenization: vault.Deterministic, Group: "emails", Format: "email"}, {Name: "note", Tokenization: vault.Random}, {Name: "remark"},

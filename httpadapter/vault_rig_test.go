@@ -187,7 +187,7 @@ func newVaultRig(t testing.TB, opts *httpadapter.VaultOptions, service *vault.Op
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	r := &vaultRig{t: t, store: &faultyVault{memoryVault: db.Vault()}, log: new(lockedBuffer), seen: new(lockedObserver), did: new(vaultObservations)}
+	r := &vaultRig{t: t, store: &faultyVault{memoryVault: db.Vault().Store.(*memory.Vault)}, log: new(lockedBuffer), seen: new(lockedObserver), did: new(vaultObservations)}
 	key, err := localkeys.NewRoot([]byte("a root key of the tests, 32 byte"))
 	require.NoError(t, err)
 	keyring, err := localkeys.New(localkeys.Key{Version: 1, Root: key})
@@ -196,7 +196,7 @@ func newVaultRig(t testing.TB, opts *httpadapter.VaultOptions, service *vault.Op
 		service = new(vault.Options)
 	}
 	service.Observer = r.did
-	r.service, err = vault.New(r.store, keyring, service)
+	r.service, err = vault.New(vault.Backend{Store: r.store}, keyring, service)
 	require.NoError(t, err)
 	for _, v := range [][2]string{{"acme", "v1"}, {"acme", "v2"}, {"rival", "v1"}, {"rival", "theirs"}} {
 		_, err = r.service.CreateVault(t.Context(), v[0], "operator", v[1], vaultSchema)

@@ -27,7 +27,7 @@
 //     backend needs it.
 //   - trigger.TxStore and trigger.Pruner are optional abilities of a Store: to add and
 //     remove jobs in its own transactions, and to forget old events.
-//   - trigger.Organizations and trigger.Keys are for hosts that have no place of their
+//   - trigger.Organizations and trigger.APIKeys are for hosts that have no place of their
 //     own for these.
 //
 // Store and Queue need not come from one backend. Where they do, see Transactions below.
@@ -107,7 +107,7 @@
 //
 // # Transactions
 //
-// Each method is one transaction. trigger.Store.Create is the delicate one: it looks for
+// Each method is one transaction. trigger.Store.CreateEvent is the delicate one: it looks for
 // the idempotency key, may take it from an old event, and stores the new one, while
 // others do the same with the same key. A unique constraint on organization and key, over
 // the events that have a key, settles it.
@@ -151,7 +151,7 @@
 // statement. The numbers of rows that were removed may be given again, so what refers to a
 // row goes in the same transaction.
 //
-// The scans of vault.Rotation go by the order in which the rows stand on the disk. As a
+// The scans of vault.KeyRotation go by the order in which the rows stand on the disk. As a
 // rule that is the order of their insertion, and never that of their tokens, which are
 // random. A position is the place of the last row that was looked at, by something that no
 // change of a row moves. Look at a bounded number of rows a call, and return a page
@@ -190,7 +190,7 @@
 //
 // and organizations by ID. Events whose CheckedAt is zero need no entry for Stale where the
 // store is a TxStore. What jobs need stands under Leases. List scans, and asks
-// trigger.Query.Matches for each event; more entries, with the status or the source behind
+// trigger.EventQuery.Matches for each event; more entries, with the status or the source behind
 // the organization, make filters that select little fast. Update may change anything, so
 // write one function that returns all entries of an event, call it with the event before
 // and after, delete what only the first has and put what only the second has.
@@ -371,7 +371,7 @@
 // what does not exist. The exceptions are these. A host must not make them reachable for
 // its own users.
 //
-//   - trigger.Keys.KeyByDigest: the key itself says which organization is asking.
+//   - trigger.APIKeys.KeyByDigest: the key itself says which organization is asking.
 //   - trigger.Store.Unqueued and Stale: maintenance. The sweeper looks for events without
 //     a job, wherever they are.
 //   - trigger.Counter.StatsAll and audiosearch.Counter.StatsAll: maintenance. They say
@@ -382,7 +382,7 @@
 //   - authmgmt.Invitations.DueGrants, authmgmt.Pruner, the method StatsAll of
 //     authmgmt.Counter: maintenance.
 //   - authmgmt.KeyChecker: the key is the installation's.
-//   - vault.Keys and vault.Rotation: keys are the installation's, and a rotation goes
+//   - vault.Keys and vault.KeyRotation: keys are the installation's, and a rotation goes
 //     through everything that is stored under one.
 //   - The method PruneAudit of vault.Audit: maintenance.
 //   - audiosearch.Runs.StaleRuns, audiosearch.RunPruner and audiosearch.Compactor:

@@ -19,10 +19,10 @@ func Example() {
 	defer func() { _ = db.Close() }()
 
 	var (
-		store  trigger.Store  = db.Trigger()
+		store  trigger.Store  = db.Trigger().Store
 		leases mortise.Leases = db.Jobs()
 	)
-	service, err := trigger.New(store, mortise.NewLeaseQueue(leases, nil), nil)
+	service, err := trigger.New(trigger.Backend{Store: store, Queue: mortise.NewLeaseQueue(leases, nil)}, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -41,7 +41,7 @@ func Example() {
 	if _, err := worker.RunOnce(ctx); err != nil {
 		panic(err)
 	}
-	if e, err = service.Get(ctx, "acme", e.ID); err != nil {
+	if e, err = service.Event(ctx, "acme", e.ID); err != nil {
 		panic(err)
 	}
 	fmt.Println(e.Status, "-", e.Outcome.Summary)

@@ -76,9 +76,9 @@ func TestDeleteOrganization(t *testing.T) {
 			assert.Equal(t, 1, deleteAll(t, f.Service, "acme", "ann"))
 			assert.Equal(t, 1, deleteAll(t, f.Service, "acme", "ben"), "once more changes nothing")
 			o := made["acme"]
-			_, err := f.Get(t.Context(), "acme", o.failed.ID)
+			_, err := f.Event(t.Context(), "acme", o.failed.ID)
 			require.ErrorIs(t, err, trigger.ErrNotFound)
-			page, err := f.List(t.Context(), "acme", trigger.Query{})
+			page, err := f.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 			require.NoError(t, err)
 			assert.Empty(t, page)
 			stats, err := f.Stats(t.Context(), "acme")
@@ -125,7 +125,7 @@ func TestDeleteOrganization(t *testing.T) {
 			assert.NotContains(t, logs.String(), "trying again")
 
 			other := made["acme2"]
-			e, err := f.Get(t.Context(), "acme2", other.waiting.ID)
+			e, err := f.Event(t.Context(), "acme2", other.waiting.ID)
 			require.NoError(t, err)
 			assert.Equal(t, trigger.StatusFailed, e.Status, "its job was done meanwhile")
 			_, err = f.VerifyKey(t.Context(), other.key.Reveal())
@@ -173,7 +173,7 @@ func TestDeleteOrganizationUnderAnAttempt(t *testing.T) {
 					f.Advance(time.Minute)
 				}
 				assert.Equal(t, []trigger.Kind{trigger.KindSubmitted, trigger.KindStarted, trigger.KindOrganizationDeleted}, kinds(f))
-				assert.Empty(t, f.Events())
+				assert.Empty(t, f.History())
 				assert.Zero(t, f.Drain(t.Context()), "jobs that are left")
 				assert.Empty(t, logs.String())
 			})
@@ -193,7 +193,7 @@ func TestDeleteOrganizationCutOff(t *testing.T) {
 	deleteAll(t, f.Service, "acme", "ben")
 	require.Equal(t, []trigger.Kind{trigger.KindSubmitted, trigger.KindOrganizationDeleted}, kinds(f))
 	assert.Equal(t, trigger.Actor("ann"), f.Observations()[1].Actor)
-	_, err = f.Get(t.Context(), "acme", e.ID)
+	_, err = f.Event(t.Context(), "acme", e.ID)
 	require.ErrorIs(t, err, trigger.ErrNotFound)
 }
 
@@ -245,7 +245,7 @@ func TestDeleteOrganizationParts(t *testing.T) {
 	part := func(name string, notes *[]string) *notedDeletions {
 		db, err := memory.Open(t.Context(), nil)
 		require.NoError(t, err)
-		return &notedDeletions{db.Trigger(), name, notes}
+		return &notedDeletions{db.Trigger().Store.(*memory.Trigger), name, notes}
 	}
 	queue := func() trigger.Queue {
 		db, err := memory.Open(t.Context(), nil)
@@ -256,7 +256,7 @@ func TestDeleteOrganizationParts(t *testing.T) {
 
 	var notes []string
 	store, keys := part("store", &notes), part("keys", &notes)
-	s, err := trigger.New(store, queue(), &trigger.Options{Keys: keys, Directory: hostDirectory{notes: &notes}, Logger: quiet})
+	s, err := trigger.New(trigger.Backend{Store: store, Queue: queue(), Directory: hostDirectory{notes: &notes}, Keys: keys}, &trigger.Options{Logger: quiet})
 	require.NoError(t, err)
 	deleteAll(t, s, "acme", "")
 	assert.Equal(t, []string{
@@ -266,12 +266,12 @@ func TestDeleteOrganizationParts(t *testing.T) {
 	require.ErrorIs(t, err, trigger.ErrDeleted, "the host's directory still has it")
 
 	notes = nil
-	s, err = trigger.New(store, queue(), &trigger.Options{Keys: store, Directory: store, Logger: quiet})
+	s, err = trigger.New(trigger.Backend{Store: store, Queue: queue(), Directory: store, Keys: store}, &trigger.Options{Logger: quiet})
 	require.NoError(t, err)
 	deleteAll(t, s, "other", "")
 	assert.Equal(t, []string{"store marks", "store removes"}, notes, "one value is one part")
 
-	s, err = trigger.New(store, queue(), &trigger.Options{Directory: hostDirectory{&notes, []string{"boom"}}, Logger: quiet})
+	s, err = trigger.New(trigger.Backend{Store: store, Queue: queue(), Directory: hostDirectory{&notes, []string{"boom"}}}, &trigger.Options{Logger: quiet})
 	require.NoError(t, err)
 	_, err = s.DeleteOrganization(t.Context(), "third", "")
 	require.ErrorIs(t, err, trigger.ErrUnavailable)

@@ -12,7 +12,7 @@
 //
 // [New] needs a [Store] and a [Queue], both from a package under storage or the host's own. Two more parts are optional: a
 // [Directory] says whether an organization is set up and which of its doc collections are ready (without one, every
-// organization is), and [Keys] stores API keys (without one, the host authenticates callers by its own means).
+// organization is), and [APIKeys] stores API keys (without one, the host authenticates callers by its own means).
 //
 // # States
 //

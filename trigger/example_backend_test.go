@@ -19,7 +19,7 @@ func ExampleOrganizations() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
 	ctx := context.Background()
-	var orgs trigger.Organizations = db.Trigger()
+	var orgs trigger.Organizations = db.Trigger().Store.(*memory.Trigger)
 	check(orgs.UpdateOrganization(ctx, "acme", func(o *trigger.Organization) error {
 		o.SetupComplete = true
 		o.SetCollection(uuid.Max, true)
@@ -43,7 +43,9 @@ func ExamplePruner() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
 	ctx := context.Background()
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	backend := db.Trigger()
+	backend.Directory = nil // every organization is set up
+	service, err := trigger.New(backend, nil)
 	check(err)
 	_, err = service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	check(err)
@@ -53,7 +55,7 @@ func ExamplePruner() {
 	check(err)
 	later := time.Now().Add(time.Hour)
 
-	var pruner trigger.Pruner = db.Trigger()
+	var pruner trigger.Pruner = db.Trigger().Store.(*memory.Trigger)
 	removed, err := pruner.Prune(ctx, later, 100)
 	fmt.Println(removed, err) // it is not finished yet
 	_, err = worker.RunOnce(ctx)
@@ -78,18 +80,18 @@ func ExampleTxStore() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
 	ctx := context.Background()
-	var store trigger.TxStore = db.Trigger()
+	var store trigger.TxStore = db.Trigger().Store.(*memory.Trigger)
 	fmt.Println(db.Queue(nil).Shares(store))
 
 	e := event("Document the release.")
-	_, created, err := store.CreateAndAdd(ctx, e, time.Time{}, e.Job())
+	_, created, err := store.CreateEventAndAdd(ctx, e, time.Time{}, e.Job())
 	check(err)
 	claim := mortise.Claim{Token: uuid.New(), Kinds: []string{trigger.JobKind}, Limit: 10, TTL: time.Minute}
 	claimed, err := db.Jobs().Claim(ctx, claim)
 	check(err)
 	fmt.Println(created, claimed[0].Job.ID == e.Job().ID)
 
-	check(store.UpdateAndRemove(ctx, "acme", e.ID, func(e *trigger.Event) error {
+	check(store.UpdateEventAndRemove(ctx, "acme", e.ID, func(e *trigger.Event) error {
 		e.Status = trigger.StatusCompleted
 		return nil
 	}, claimed[0], false))

@@ -18,7 +18,7 @@ func ExampleService_DeleteOrganization() {
 		more, err = service.DeleteOrganization(ctx, "acme", "ann")
 		check(err)
 	}
-	_, err = service.Get(ctx, "acme", event.ID)
+	_, err = service.Event(ctx, "acme", event.ID)
 	fmt.Println(errors.Is(err, trigger.ErrNotFound))
 	_, err = service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	fmt.Println(err)

@@ -20,11 +20,14 @@ func check(err error) {
 	}
 }
 
-// newService is what most examples begin with: a service over a database in RAM.
+// newService is what most examples begin with: a service over a database in RAM, for which
+// every organization is set up.
 func newService(opts *trigger.Options) *trigger.Service {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), opts)
+	backend := db.Trigger()
+	backend.Directory = nil
+	service, err := trigger.New(backend, opts)
 	check(err)
 	return service
 }
@@ -34,7 +37,9 @@ func Example() {
 	ctx, stop := context.WithCancel(context.Background())
 	db, err := memory.Open(ctx, nil)
 	check(err)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	backend := db.Trigger()
+	backend.Directory = nil // every organization is set up; or one of your own
+	service, err := trigger.New(backend, nil)
 	check(err)
 
 	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
@@ -52,7 +57,7 @@ func Example() {
 	fmt.Println("accepted:", event.Status)
 
 	check(worker.Run(ctx))
-	event, err = service.Get(context.Background(), "acme", event.ID)
+	event, err = service.Event(context.Background(), "acme", event.ID)
 	check(err)
 	fmt.Println(event.Status, "-", event.Outcome.Summary)
 	// Output:
@@ -64,7 +69,9 @@ func Example() {
 func ExampleNew() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{
+	backend := db.Trigger()
+	backend.Directory = nil // every organization is set up
+	service, err := trigger.New(backend, &trigger.Options{
 		IdempotencyWindow: time.Hour,
 		MaxBytes:          64 << 10,
 	})
@@ -101,7 +108,7 @@ func ExampleService_Submit() {
 	// context: must be a JSON object
 }
 
-func ExampleService_All() {
+func ExampleService_Events() {
 	service := newService(nil)
 	ctx := context.Background()
 	for _, instructions := range []string{"first", "second", "third"} {
@@ -109,7 +116,7 @@ func ExampleService_All() {
 		check(err)
 		time.Sleep(time.Millisecond) // only so that the example's order is certain
 	}
-	for event, err := range service.All(ctx, "acme", trigger.Query{Source: "ci", Status: trigger.StatusReceived}) {
+	for event, err := range service.Events(ctx, "acme", trigger.EventQuery{Source: "ci", Status: trigger.StatusReceived}) {
 		check(err)
 		fmt.Println(event.Instructions)
 	}
@@ -143,7 +150,7 @@ func ExampleProcessor() {
 				break
 			}
 		}
-		e, err = service.Get(ctx, "acme", e.ID)
+		e, err = service.Event(ctx, "acme", e.ID)
 		check(err)
 		fmt.Println(e.Instructions, e.Status, e.Attempts, e.LastError)
 	}
@@ -156,8 +163,8 @@ func ExampleProcessor() {
 func ExampleStore() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	store := auditedStore{db.Trigger()}
-	service, err := trigger.New(store, db.Queue(nil), nil)
+	store := auditedStore{db.Trigger().Store}
+	service, err := trigger.New(trigger.Backend{Store: store, Queue: db.Queue(nil)}, nil)
 	check(err)
 	_, err = service.Submit(context.Background(), "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	check(err)
@@ -167,8 +174,8 @@ func ExampleStore() {
 // auditedStore is a Store that says what it stores.
 type auditedStore struct{ trigger.Store }
 
-func (s auditedStore) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
-	stored, created, err := s.Store.Create(ctx, e, keySince)
+func (s auditedStore) CreateEvent(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+	stored, created, err := s.Store.CreateEvent(ctx, e, keySince)
 	fmt.Printf("stored for %s: %v\n", e.Organization, created)
 	return stored, created, err
 }
@@ -178,7 +185,9 @@ func (s auditedStore) Create(ctx context.Context, e trigger.Event, keySince time
 func ExampleWorker_Handle() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	backend := db.Trigger()
+	backend.Directory = nil // every organization is set up
+	service, err := trigger.New(backend, nil)
 	check(err)
 	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		return trigger.Outcome{Summary: "Wrote the page."}, nil
@@ -190,7 +199,7 @@ func ExampleWorker_Handle() {
 
 	verdict := worker.Handle(ctx, mortise.Delivery{Job: e.Job(), Deliveries: 1})
 	fmt.Println(verdict.Kind == mortise.VerdictDone)
-	e, err = service.Get(ctx, "acme", e.ID)
+	e, err = service.Event(ctx, "acme", e.ID)
 	fmt.Println(e.Status, err)
 	// Output:
 	// true
@@ -256,10 +265,15 @@ func (a accounts) Organization(_ context.Context, org string) (trigger.Organizat
 
 func ExampleDirectory() {
 	manual := trigger.Collection{ID: uuid.Max, Ready: true}
-	service := newService(&trigger.Options{Directory: accounts{
+	db, err := memory.Open(context.Background(), nil)
+	check(err)
+	backend := db.Trigger()
+	backend.Directory = accounts{
 		"acme":   {ID: "acme", SetupComplete: true, Collections: []trigger.Collection{manual}},
 		"globex": {ID: "globex", SetupComplete: true},
-	}})
+	}
+	service, err := trigger.New(backend, nil)
+	check(err)
 	for _, org := range []string{"acme", "globex", "initech"} {
 		_, err := service.Submit(context.Background(), org, "ann", trigger.Submission{Instructions: "Document the release."})
 		fmt.Println(org, err)
@@ -270,10 +284,10 @@ func ExampleDirectory() {
 	// initech trigger: the organization has not finished setup
 }
 
-func ExampleKeys() {
+func ExampleAPIKeys() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger()})
+	service, err := trigger.New(db.Trigger(), nil)
 	check(err)
 	ctx := context.Background()
 	record, key, err := service.IssueKey(ctx, "acme", "ann", "release pipeline")
@@ -295,7 +309,7 @@ func ExampleKeys() {
 func ExampleService_Keys() {
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger()})
+	service, err := trigger.New(db.Trigger(), nil)
 	check(err)
 	ctx := context.Background()
 	for _, name := range []string{"release pipeline", "nightly build"} {

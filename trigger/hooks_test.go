@@ -91,9 +91,9 @@ func TestPanicsOfHooks(t *testing.T) {
 			log := slog.New(slog.NewTextHandler(&logged, nil))
 			clock := new(triggertest.Clock)
 			db := openMemoryAt(t, clock.Now)
-			h := &hooks{Trigger: db.Trigger(), broken: broken}
-			s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{
-				Directory: h, Observer: h, Tracer: h, PublicError: h.publicError, Logger: log, Now: clock.Now,
+			h := &hooks{Trigger: db.Trigger().Store.(*memory.Trigger), broken: broken}
+			s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: h}, &trigger.Options{
+				Observer: h, Tracer: h, PublicError: h.publicError, Logger: log, Now: clock.Now,
 			})
 			require.NoError(t, err)
 			w, err := trigger.NewWorker(s, h, &trigger.WorkerOptions{Backoff: h.backoff})
@@ -156,9 +156,9 @@ func TestWorkerOutlivesPanics(t *testing.T) {
 	var logged lockedBuffer
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	observer := &hooks{Trigger: db.Trigger(), broken: "Observe"}
+	observer := &hooks{Trigger: db.Trigger().Store.(*memory.Trigger), broken: "Observe"}
 	log := slog.New(slog.NewTextHandler(&logged, nil))
-	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Observer: observer, Tracer: &hooks{broken: "end"}, Logger: log})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{Observer: observer, Tracer: &hooks{broken: "end"}, Logger: log})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	var left sync.WaitGroup
@@ -177,7 +177,7 @@ func TestWorkerOutlivesPanics(t *testing.T) {
 	left.Wait() // each event twice: nothing that panicked has held up the worker
 	stop()
 	require.NoError(t, <-ended)
-	for e, err := range s.All(t.Context(), "acme", trigger.Query{}) {
+	for e, err := range s.Events(t.Context(), "acme", trigger.EventQuery{}) {
 		require.NoError(t, err)
 		assert.Equal(t, trigger.StatusFailed, e.Status)
 	}

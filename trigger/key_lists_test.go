@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -52,7 +53,7 @@ func TestPagesByTexts(t *testing.T) {
 	for text := "start"; text != ""; {
 		before, err := mortise.ParsePosition(strings.TrimPrefix(text, "start"))
 		require.NoError(t, err)
-		page, err := f.List(ctx, "acme", trigger.Query{Before: before, Limit: 2})
+		page, err := f.ListEvents(ctx, "acme", trigger.EventQuery{After: before, Limit: 2})
 		require.NoError(t, err)
 		for _, e := range page.Events {
 			got = append(got, e.ID)
@@ -121,17 +122,17 @@ func TestKeysIterator(t *testing.T) {
 }
 
 // standingKeys are keys whose pages all begin at the start, and say that others follow.
-type standingKeys struct{ trigger.Keys }
+type standingKeys struct{ trigger.APIKeys }
 
 func (s standingKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
-	page, err := s.Keys.ListKeys(ctx, org, trigger.KeyQuery{Limit: q.Limit})
+	page, err := s.APIKeys.ListKeys(ctx, org, trigger.KeyQuery{Limit: q.Limit})
 	page.Next = page.Keys[0].Position()
 	return page, err
 }
 
 func TestKeysOfAStoreThatStandsStill(t *testing.T) {
 	db := openMemory(t)
-	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: standingKeys{db.Trigger()}})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Keys: standingKeys{db.Trigger().Store.(*memory.Trigger)}}, nil)
 	require.NoError(t, err)
 	_, _, err = s.IssueKey(t.Context(), "acme", "", "build")
 	require.NoError(t, err)
@@ -146,21 +147,21 @@ func TestKeysOfAStoreThatStandsStill(t *testing.T) {
 // standingHistory begins each page at the start.
 type standingHistory struct{ trigger.Store }
 
-func (s standingHistory) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
-	q.Before = mortise.Position{}
-	return s.Store.List(ctx, org, q)
+func (s standingHistory) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+	q.After = mortise.Position{}
+	return s.Store.ListEvents(ctx, org, q)
 }
 
 func TestHistoryOfAStoreThatStandsStill(t *testing.T) {
 	db := openMemory(t)
-	s, err := trigger.New(standingHistory{db.Trigger()}, db.Queue(nil), nil)
+	s, err := trigger.New(trigger.Backend{Store: standingHistory{db.Trigger().Store}, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	for range 5 {
 		_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "Document the --json flag."})
 		require.NoError(t, err)
 	}
 	var errs []error
-	for _, err := range s.All(t.Context(), "acme", trigger.Query{Limit: 2}) {
+	for _, err := range s.Events(t.Context(), "acme", trigger.EventQuery{Limit: 2}) {
 		errs = append(errs, err)
 	}
 	require.Len(t, errs, 5, "two pages and an error")
@@ -170,7 +171,7 @@ func TestHistoryOfAStoreThatStandsStill(t *testing.T) {
 
 func TestKeysIteratorWithoutAStore(t *testing.T) {
 	db := openMemory(t)
-	s, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	var errs []error
 	for _, err := range s.Keys(t.Context(), "acme") {

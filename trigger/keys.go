@@ -23,9 +23,9 @@ type APIKey struct {
 	LastUsedAt   time.Time // to within a minute or two; zero: never
 }
 
-// Keys stores API keys. Copies, atomicity, times, errors, and callers who leave, are as for
+// APIKeys stores API keys. Copies, atomicity, times, errors, and callers who leave, are as for
 // [Store].
-type Keys interface {
+type APIKeys interface {
 	// CreateKey stores a key, or returns [ErrExists] if there is one with its digest or its
 	// ID, of whatever organization: of a deleted one, too, until it is removed. In a deleted
 	// organization it returns [ErrDeleted], and stores nothing.
@@ -34,7 +34,7 @@ type Keys interface {
 	// KeyByDigest returns a key, revoked or not, or [ErrNotFound]. It takes no organization: the key says which one is asking.
 	KeyByDigest(ctx context.Context, digest [32]byte) (APIKey, error)
 
-	// UpdateKey works as [Store.Update]; changes of ID, Organization, Digest and CreatedAt
+	// UpdateKey works as [Store.UpdateEvent]; changes of ID, Organization, Digest and CreatedAt
 	// are ignored.
 	UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*APIKey) error) error
 
@@ -46,7 +46,7 @@ type Keys interface {
 }
 
 // errNoKeys: the service was made without Keys.
-var errNoKeys = fmt.Errorf("trigger: the service was made without Options.Keys: %w", errors.ErrUnsupported)
+var errNoKeys = fmt.Errorf("trigger: the service was made without Backend.Keys: %w", errors.ErrUnsupported)
 
 // IssueKey makes a new API key and returns its record and the key itself, which cannot be
 // had again. An organization may hold any number of keys, a deleted one none: [ErrDeleted].

@@ -83,7 +83,7 @@ func TestImportKey(t *testing.T) {
 
 func TestKeysWithoutAStore(t *testing.T) {
 	db := openMemory(t)
-	s, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	_, _, err = s.IssueKey(t.Context(), "acme", "", "")
 	require.ErrorIs(t, err, errors.ErrUnsupported)

@@ -60,7 +60,7 @@ func lossy(t *testing.T, loses func(n int) bool, p trigger.Processor, test func(
 		r := &lossyRig{t: t, db: openMemory(t)}
 		r.queue = &lossyQueue{StepQueue: r.db.Queue(nil), loses: loses}
 		var err error
-		r.service, err = trigger.New(r.db.Trigger(), r.queue, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+		r.service, err = trigger.New(trigger.Backend{Store: r.db.Trigger().Store, Queue: r.queue}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		r.worker, err = trigger.NewWorker(r.service, p, nil)
 		require.NoError(t, err)
@@ -93,7 +93,7 @@ func (r *lossyRig) sweep(want int) {
 // completed counts the events that are completed, and requires that the others wait.
 func (r *lossyRig) completed() (n int) {
 	r.t.Helper()
-	for e, err := range r.service.All(r.t.Context(), "acme", trigger.Query{}) {
+	for e, err := range r.service.Events(r.t.Context(), "acme", trigger.EventQuery{}) {
 		require.NoError(r.t, err)
 		if e.Status == trigger.StatusCompleted {
 			n++
@@ -147,7 +147,7 @@ func TestWaitingEventsHideNoLostOne(t *testing.T) {
 func TestSweeperTrustsASharedQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := openMemory(t)
-		s, err := trigger.New(noStale{db.Trigger()}, sharing{db.Queue(nil)}, nil)
+		s, err := trigger.New(trigger.Backend{Store: noStale{db.Trigger().Store.(*memory.Trigger)}, Queue: sharing{db.Queue(nil)}}, nil)
 		require.NoError(t, err)
 		sweeper, err := trigger.NewSweeper(s, nil)
 		require.NoError(t, err)
@@ -233,7 +233,7 @@ func TestNoAttemptBesideItself(t *testing.T) {
 		require.Equal(t, mortise.VerdictDone, (<-first).Kind)
 
 		e = submit(t, r.service, "b")
-		require.NoError(t, r.db.Trigger().Update(t.Context(), "acme", e.ID, func(e *trigger.Event) error {
+		require.NoError(t, r.db.Trigger().Store.UpdateEvent(t.Context(), "acme", e.ID, func(e *trigger.Event) error {
 			e.Status, e.Attempts, e.StartedAt, e.DueAt = trigger.StatusProcessing, 1, time.Now().UTC(), time.Now().UTC()
 			return nil
 		}))
@@ -272,19 +272,19 @@ type uncommitted struct {
 
 type inTx struct{}
 
-func (s *uncommitted) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+func (s *uncommitted) UpdateEvent(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
 	if !s.committed.Load() && ctx.Value(inTx{}) == nil {
 		return trigger.ErrNotFound
 	}
-	return s.Store.Update(ctx, org, id, update)
+	return s.Store.UpdateEvent(ctx, org, id, update)
 }
 
 // A queue that is another system than the store hands out a job before the host's
 // transaction, in which the event was submitted, is committed. The event is not lost.
 func TestSubmitInTheHostsTransaction(t *testing.T) {
 	lossy(t, nil, returning(nil), func(t *testing.T, r *lossyRig) {
-		store := &uncommitted{Store: r.db.Trigger()}
-		s, err := trigger.New(store, r.queue, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+		store := &uncommitted{Store: r.db.Trigger().Store}
+		s, err := trigger.New(trigger.Backend{Store: store, Queue: r.queue}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		w, err := trigger.NewWorker(s, returning(nil), nil)
 		require.NoError(t, err)
@@ -298,7 +298,7 @@ func TestSubmitInTheHostsTransaction(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		stop()
 		require.NoError(t, <-ended)
-		got, err := r.db.Trigger().Get(t.Context(), "acme", e.ID)
+		got, err := r.db.Trigger().Store.Event(t.Context(), "acme", e.ID)
 		require.NoError(t, err)
 		assert.Equal(t, trigger.StatusCompleted, got.Status)
 		assert.Equal(t, 1, got.Attempts)

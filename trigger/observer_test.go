@@ -136,7 +136,7 @@ func TestTraceCrossesTheQueue(t *testing.T) {
 	submit(t, f.Service, "without a trace")
 	f.Drain(t.Context())
 	assert.Empty(t, seen)
-	assert.Nil(t, f.Events()[1].Trace)
+	assert.Nil(t, f.History()[1].Trace)
 }
 
 func TestTraceIsBounded(t *testing.T) {
@@ -148,8 +148,8 @@ func TestTraceIsBounded(t *testing.T) {
 		require.NoError(t, err, "a trace never stops a request")
 		f.Advance(time.Second)
 	}
-	assert.Len(t, f.Events()[0].Trace["w"], 1023)
-	assert.Nil(t, f.Events()[1].Trace, "over 1 KiB with its key")
+	assert.Len(t, f.History()[0].Trace["w"], 1023)
+	assert.Nil(t, f.History()[1].Trace, "over 1 KiB with its key")
 	assert.Contains(t, logs.String(), "trace carrier dropped")
 }
 

@@ -105,7 +105,7 @@ func (s *Service) organization(ctx context.Context, org string) (o Organization,
 	return o, err
 }
 
-// UpdateOrganization changes an organization, creating it if it is new. The Directory given to New must be an [Organizations];
+// UpdateOrganization changes an organization, creating it if it is new. The Directory of the Backend must be an [Organizations];
 // if not, the error is errors.ErrUnsupported. An organization that was deleted is [ErrDeleted].
 func (s *Service) UpdateOrganization(
 	ctx context.Context, org string, by Actor, update func(*Organization) error,

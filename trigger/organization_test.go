@@ -62,10 +62,10 @@ func TestOrganizationsState(t *testing.T) {
 			_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a", Collection: test.collection})
 			if test.want == nil {
 				require.NoError(t, err)
-				require.Len(t, f.Events(), 1)
+				require.Len(t, f.History(), 1)
 			} else {
 				require.ErrorIs(t, err, test.want)
-				require.Empty(t, f.Events())
+				require.Empty(t, f.History())
 			}
 		})
 	}
@@ -113,7 +113,7 @@ func (readOnly) Organization(context.Context, string) (trigger.Organization, err
 
 func TestReadOnlyDirectory(t *testing.T) {
 	db := openMemory(t)
-	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Directory: readOnly{}})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: readOnly{}}, nil)
 	require.NoError(t, err)
 	submit(t, s, "a")
 	err = s.UpdateOrganization(t.Context(), "acme", "", func(*trigger.Organization) error { return nil })

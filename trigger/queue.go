@@ -45,12 +45,12 @@ func parseJobID(id string) (event uuid.UUID, generation int, err error) {
 // Otherwise it stores first and enqueues then, and the sweeper looks for what a crash left
 // between.
 type TxStore interface {
-	// CreateAndAdd does [Store.Create] and, if that created the event, [mortise.Leases].Add, in
+	// CreateEventAndAdd does [Store.CreateEvent] and, if that created the event, [mortise.Leases].Add, in
 	// one transaction.
-	CreateAndAdd(ctx context.Context, e Event, keySince time.Time, j mortise.Job) (stored Event, created bool, err error)
+	CreateEventAndAdd(ctx context.Context, e Event, keySince time.Time, j mortise.Job) (stored Event, created bool, err error)
 
-	// UpdateAndRemove does [Store.Update] and, if that succeeded, [mortise.Holder].Remove, in one
+	// UpdateEventAndRemove does [Store.UpdateEvent] and, if that succeeded, [mortise.Holder].Remove, in one
 	// transaction. That the lease is lost is not an error: the event is changed all the
 	// same, and the job stays with its holder.
-	UpdateAndRemove(ctx context.Context, org string, id uuid.UUID, update func(*Event) error, l mortise.Lease, dead bool) error
+	UpdateEventAndRemove(ctx context.Context, org string, id uuid.UUID, update func(*Event) error, l mortise.Lease, dead bool) error
 }

@@ -2,11 +2,8 @@ package trigger
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
-	"io"
 	"iter"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -16,43 +13,13 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
 )
 
-// Options are the optional parts and settings of a Service. The zero value means the defaults.
-//
-// A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
-// happens and logged with its stack at ERROR. That of a Directory is answered like a
-// directory that is away ([ErrUnavailable]), that of a [Processor] is a failed attempt;
-// without the answer of a Backoff the default one holds, without that of PublicError the
-// history says only that the attempt failed; that of an Observer or a Tracer changes
-// nothing. Stores and queues must not panic.
-type Options struct {
-	Directory Directory // nil: every organization is set up and has a ready collection
-	Keys      Keys      // nil: the service holds no API keys
-
-	IdempotencyWindow time.Duration // how long an idempotency key is remembered: 24 h
-	MaxBytes          int           // most bytes of instructions and context together: 1 MiB
-	KeyPrefix         string        // of issued API keys: "sk-"
-
-	// PublicError says what the history shows of the failure of an attempt, as LastError
-	// of the event and last_error over HTTP. Its text is cut to 2 KiB; "" shows nothing.
-	// It is asked when the failure is written, of what the Processor returned, of a panic
-	// and of a timeout alike. The summary of an Outcome is shown as it is. Nil shows the
-	// error's text.
-	PublicError func(error) string
-
-	Now      func() time.Time // time.Now
-	Rand     io.Reader        // crypto/rand.Reader; must be safe for concurrent use
-	Observer Observer         // none
-	Tracer   Tracer           // none
-	Logger   *slog.Logger     // slog.Default()
-}
-
 // Service accepts requests and answers for their history. It is safe for concurrent use and starts no goroutine.
 type Service struct {
 	store     Store
 	queue     Queue
 	tx        TxStore // store, if the queue's jobs can be part of its transactions; else nil
 	directory Directory
-	keys      Keys
+	keys      APIKeys
 	opts      Options
 	ids       uuid7.Source
 
@@ -61,36 +28,16 @@ type Service struct {
 	lastUse   map[uuid.UUID]keyUse // when each API key was used, as far as it matters here
 }
 
-// New returns a Service over a store and a queue. It fails only if one of them is nil.
-func New(store Store, queue Queue, opts *Options) (*Service, error) {
-	if store == nil || queue == nil {
-		return nil, errors.New("trigger: New needs a store and a queue")
+// New returns a Service over a backend. It fails if the backend lacks a Store or a Queue, or
+// if a setting is below 0. Options may be nil.
+func New(b Backend, opts *Options) (*Service, error) {
+	if err := errors.Join(b.validate(), opts.validate()); err != nil {
+		return nil, err
 	}
-	s := &Service{store: store, queue: queue, abandoned: make(map[uuid.UUID]string), lastUse: make(map[uuid.UUID]keyUse)}
-	if opts != nil {
-		s.opts = *opts
-	}
-	s.directory, s.keys = s.opts.Directory, s.opts.Keys
-	if s.opts.IdempotencyWindow <= 0 {
-		s.opts.IdempotencyWindow = 24 * time.Hour
-	}
-	if s.opts.MaxBytes <= 0 {
-		s.opts.MaxBytes = 1 << 20
-	}
-	if s.opts.KeyPrefix == "" {
-		s.opts.KeyPrefix = "sk-"
-	}
-	if s.opts.Now == nil {
-		s.opts.Now = time.Now
-	}
-	if s.opts.Rand == nil {
-		s.opts.Rand = rand.Reader
-	}
-	if s.opts.Logger == nil {
-		s.opts.Logger = slog.Default()
-	}
-	if sharer, ok := queue.(mortise.Sharer); ok {
-		if tx, ok := store.(TxStore); ok && sharer.Shares(store) {
+	s := &Service{store: b.Store, queue: b.Queue, directory: b.Directory, keys: b.Keys, opts: opts.withDefaults(),
+		abandoned: make(map[uuid.UUID]string), lastUse: make(map[uuid.UUID]keyUse)}
+	if sharer, ok := b.Queue.(mortise.Sharer); ok {
+		if tx, ok := b.Store.(TxStore); ok && sharer.Shares(b.Store) {
 			s.tx = tx
 		} else {
 			s.opts.Logger.Info("trigger: the queue does not share the store's transaction; an event is stored first and queued then")
@@ -105,15 +52,15 @@ func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Micr
 // newID returns a new ID, of an event or a key.
 func (s *Service) newID(now time.Time) (uuid.UUID, error) { return s.ids.New(s.opts.Rand, now) }
 
-// Get returns one event of the organization's history, or [ErrNotFound].
-func (s *Service) Get(ctx context.Context, org string, id uuid.UUID) (Event, error) {
-	e, err := s.store.Get(ctx, org, id)
+// Event returns one event of the organization's history, or [ErrNotFound].
+func (s *Service) Event(ctx context.Context, org string, id uuid.UUID) (Event, error) {
+	e, err := s.store.Event(ctx, org, id)
 	return e, unavailable("read event", err)
 }
 
-// List returns a page of the organization's history, newest first. Limit 0 means 50. A Limit outside 0 to [MaxPageSize] or an
+// ListEvents returns a page of the organization's history, newest first. Limit 0 means 50. A Limit outside 0 to [MaxPageSize] or an
 // unknown Status is a [*ValidationError].
-func (s *Service) List(ctx context.Context, org string, q Query) (Page, error) {
+func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (EventPage, error) {
 	var p problems
 	if q.Limit < 0 || q.Limit > MaxPageSize {
 		p.add("limit", "must be between 1 and %d", MaxPageSize)
@@ -125,13 +72,13 @@ func (s *Service) List(ctx context.Context, org string, q Query) (Page, error) {
 		checkName(&p, "source", q.Source)
 	}
 	if err := p.err(); err != nil {
-		return Page{}, err
+		return EventPage{}, err
 	}
 	if q.Limit == 0 {
 		q.Limit = 50
 	}
 	q.From, q.To = ceilMicro(q.From), ceilMicro(q.To)
-	page, err := s.store.List(ctx, org, q)
+	page, err := s.store.ListEvents(ctx, org, q)
 	return page, unavailable("list events", err)
 }
 
@@ -152,12 +99,12 @@ func knownStatus(status Status) bool {
 	return false
 }
 
-// All iterates over everything that q selects, newest first, page by page. It ends after
+// Events iterates over everything that q selects, newest first, page by page. It ends after
 // the first error, which may be that of a store whose pages do not go on.
-func (s *Service) All(ctx context.Context, org string, q Query) iter.Seq2[Event, error] {
+func (s *Service) Events(ctx context.Context, org string, q EventQuery) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
-			page, err := s.List(ctx, org, q)
+			page, err := s.ListEvents(ctx, org, q)
 			if err != nil {
 				yield(Event{}, err)
 				return
@@ -170,11 +117,11 @@ func (s *Service) All(ctx context.Context, org string, q Query) iter.Seq2[Event,
 			if page.Next.IsZero() {
 				return
 			}
-			if !q.Before.IsZero() && page.Next.Compare(q.Before) >= 0 {
+			if !q.After.IsZero() && page.Next.Compare(q.After) >= 0 {
 				yield(Event{}, errStands)
 				return
 			}
-			q.Before = page.Next
+			q.After = page.Next
 		}
 	}
 }
@@ -230,23 +177,23 @@ func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 
 // Ping returns nil if the store answers.
 func (s *Service) Ping(ctx context.Context) error {
-	_, err := s.store.Get(ctx, "", uuid.Nil)
+	_, err := s.store.Event(ctx, "", uuid.Nil)
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
 	return unavailable("ping", err)
 }
 
-// update is Store.Update, with the errors of the update function told from those of the store.
+// update is Store.UpdateEvent, with the errors of the update function told from those of the store.
 func (s *Service) update(ctx context.Context, org string, id uuid.UUID, update func(*Event) error) error {
-	return tellApart(update, func(update func(*Event) error) error { return s.store.Update(ctx, org, id, update) })
+	return tellApart(update, func(update func(*Event) error) error { return s.store.UpdateEvent(ctx, org, id, update) })
 }
 
-// updateAndRemove is the same for TxStore.UpdateAndRemove.
+// updateAndRemove is the same for TxStore.UpdateEventAndRemove.
 func (s *Service) updateAndRemove(
 	ctx context.Context, org string, id uuid.UUID, update func(*Event) error, l mortise.Lease, dead bool,
 ) error {
-	return tellApart(update, func(update func(*Event) error) error { return s.tx.UpdateAndRemove(ctx, org, id, update, l, dead) })
+	return tellApart(update, func(update func(*Event) error) error { return s.tx.UpdateEventAndRemove(ctx, org, id, update, l, dead) })
 }
 
 func tellApart(update func(*Event) error, store func(func(*Event) error) error) error {

@@ -37,7 +37,7 @@ func submit(t *testing.T, s *trigger.Service, instructions string) trigger.Event
 // get returns the event as it is now.
 func get(t *testing.T, s *trigger.Service, id uuid.UUID) trigger.Event {
 	t.Helper()
-	e, err := s.Get(t.Context(), "acme", id)
+	e, err := s.Event(t.Context(), "acme", id)
 	require.NoError(t, err)
 	return e
 }
@@ -54,11 +54,11 @@ func openMemoryAt(t *testing.T, now func() time.Time) *memory.DB {
 
 func TestNewNeedsItsParts(t *testing.T) {
 	db := openMemory(t)
-	_, err := trigger.New(nil, db.Queue(nil), nil)
+	_, err := trigger.New(trigger.Backend{Store: nil, Queue: db.Queue(nil)}, nil)
 	require.Error(t, err)
-	_, err = trigger.New(db.Trigger(), nil, nil)
+	_, err = trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: nil}, nil)
 	require.Error(t, err)
-	s, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	_, err = trigger.NewWorker(s, nil, nil)
 	require.Error(t, err)
@@ -85,14 +85,14 @@ func TestGet(t *testing.T) {
 	f := triggertest.New(t, nil)
 	e := submit(t, f.Service, "a")
 	assert.Equal(t, e, get(t, f.Service, e.ID))
-	_, err := f.Get(t.Context(), "other", e.ID)
+	_, err := f.Event(t.Context(), "other", e.ID)
 	require.ErrorIs(t, err, trigger.ErrNotFound, "another organization's event")
-	_, err = f.Get(t.Context(), "acme", uuid.New())
+	_, err = f.Event(t.Context(), "acme", uuid.New())
 	require.ErrorIs(t, err, trigger.ErrNotFound)
 	require.NotErrorIs(t, err, trigger.ErrUnavailable)
 
 	f.Break(triggertest.StorePart)
-	_, err = f.Get(t.Context(), "acme", e.ID)
+	_, err = f.Event(t.Context(), "acme", e.ID)
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 	require.ErrorIs(t, err, triggertest.ErrInjected, "the cause is kept")
 }
@@ -103,37 +103,37 @@ func TestList(t *testing.T) {
 		submit(t, f.Service, fmt.Sprint(i))
 		f.Advance(time.Millisecond)
 	}
-	page, err := f.List(t.Context(), "acme", trigger.Query{})
+	page, err := f.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 	require.NoError(t, err)
 	require.Len(t, page.Events, 50, "the default")
 	assert.Equal(t, "119", page.Events[0].Instructions)
 
 	n := 119
-	for e, err := range f.All(t.Context(), "acme", trigger.Query{Limit: 7}) {
+	for e, err := range f.Events(t.Context(), "acme", trigger.EventQuery{Limit: 7}) {
 		require.NoError(t, err)
 		require.Equal(t, fmt.Sprint(n), e.Instructions)
 		n--
 	}
 	assert.Equal(t, -1, n)
-	for range f.All(t.Context(), "acme", trigger.Query{Limit: 1}) {
+	for range f.Events(t.Context(), "acme", trigger.EventQuery{Limit: 1}) {
 		break
 	}
 
-	for name, q := range map[string]trigger.Query{
+	for name, q := range map[string]trigger.EventQuery{
 		"limit": {Limit: trigger.MaxPageSize + 1}, "negative": {Limit: -1}, "status": {Status: "lost"},
 		"both": {Limit: -1, Status: "lost"},
 	} {
-		_, err := f.List(t.Context(), "acme", q)
+		_, err := f.ListEvents(t.Context(), "acme", q)
 		var invalid *trigger.ValidationError
 		require.ErrorAs(t, err, &invalid, name)
 		require.NotContains(t, err.Error(), "\n", "a message is one line")
 	}
 
 	f.Break(triggertest.StorePart)
-	_, err = f.List(t.Context(), "acme", trigger.Query{})
+	_, err = f.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 	failures := 0
-	for _, err := range f.All(t.Context(), "acme", trigger.Query{}) {
+	for _, err := range f.Events(t.Context(), "acme", trigger.EventQuery{}) {
 		require.ErrorIs(t, err, trigger.ErrUnavailable)
 		failures++
 	}
@@ -188,15 +188,15 @@ func TestPrune(t *testing.T) {
 	n, err := f.Prune(t.Context(), limit)
 	require.NoError(t, err)
 	assert.Equal(t, 1, n)
-	require.Len(t, f.Events(), 1)
-	assert.Equal(t, waiting.ID, f.Events()[0].ID)
+	require.Len(t, f.History(), 1)
+	assert.Equal(t, waiting.ID, f.History()[0].ID)
 
 	f.Break(triggertest.StorePart)
 	_, err = f.Prune(t.Context(), limit)
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 
 	db := openMemory(t)
-	s, err := trigger.New(struct{ trigger.Store }{db.Trigger()}, db.Queue(nil), nil)
+	s, err := trigger.New(trigger.Backend{Store: struct{ trigger.Store }{db.Trigger().Store}, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	_, err = s.Prune(t.Context(), limit)
 	require.ErrorIs(t, err, errors.ErrUnsupported)

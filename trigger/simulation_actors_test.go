@@ -52,7 +52,7 @@ func (s *simulation) boot(i int) {
 	logger := slog.New(slog.DiscardHandler)
 	queue := faults.Queue(mortise.NewLeaseQueue(leases, &mortise.LeaseOptions{TTL: simTTL, Logger: logger}))
 	var err error
-	p.service, err = trigger.New(faults.Store(s.db), queue, &trigger.Options{
+	p.service, err = trigger.New(trigger.Backend{Store: faults.Store(s.db), Queue: queue}, &trigger.Options{
 		Now: s.clock.Now, Rand: seeded{s.rng}, Logger: logger, IdempotencyWindow: simWindow, Observer: trigger.ObserverFunc(p.observe),
 	})
 	if err != nil {

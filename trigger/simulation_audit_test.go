@@ -54,19 +54,19 @@ func newAuditedDB(s *simulation) *auditedDB {
 	if err != nil {
 		panic(err)
 	}
-	return &auditedDB{db.Trigger(), db.Jobs(), s}
+	return &auditedDB{db.Trigger().Store.(*memory.Trigger), db.Jobs(), s}
 }
 
 func (j auditedJobs) Shares(store any) bool { return store == any(j.db) }
 
-func (db *auditedDB) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
-	stored, created, err := db.Trigger.Create(ctx, e, keySince)
+func (db *auditedDB) CreateEvent(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+	stored, created, err := db.Trigger.CreateEvent(ctx, e, keySince)
 	db.created(ctx, &stored, created)
 	return stored, created, err
 }
 
-func (db *auditedDB) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job) (trigger.Event, bool, error) {
-	stored, created, err := db.Trigger.CreateAndAdd(ctx, e, keySince, j)
+func (db *auditedDB) CreateEventAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job) (trigger.Event, bool, error) {
+	stored, created, err := db.Trigger.CreateEventAndAdd(ctx, e, keySince, j)
 	db.created(ctx, &stored, created)
 	return stored, created, err
 }
@@ -99,14 +99,14 @@ func (db *auditedDB) created(ctx context.Context, e *trigger.Event, created bool
 	s.tracef("  %s is stored", c.created.name)
 }
 
-func (db *auditedDB) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
-	return db.audit(ctx, org, id, func() error { return db.Trigger.Update(ctx, org, id, update) })
+func (db *auditedDB) UpdateEvent(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+	return db.audit(ctx, org, id, func() error { return db.Trigger.UpdateEvent(ctx, org, id, update) })
 }
 
-func (db *auditedDB) UpdateAndRemove(
+func (db *auditedDB) UpdateEventAndRemove(
 	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
 ) error {
-	err := db.audit(ctx, org, id, func() error { return db.Trigger.UpdateAndRemove(ctx, org, id, update, l, dead) })
+	err := db.audit(ctx, org, id, func() error { return db.Trigger.UpdateEventAndRemove(ctx, org, id, update, l, dead) })
 	if err == nil {
 		db.checkRemoved(l)
 	}
@@ -115,13 +115,13 @@ func (db *auditedDB) UpdateAndRemove(
 
 // audit checks what a call changes of an event.
 func (db *auditedDB) audit(ctx context.Context, org string, id uuid.UUID, call func() error) error {
-	before, _ := db.Get(context.Background(), org, id)
+	before, _ := db.Event(context.Background(), org, id)
 	err := call()
 	db.sim.written = nil
 	if err != nil {
 		return err
 	}
-	after, _ := db.Get(context.Background(), org, id)
+	after, _ := db.Event(context.Background(), org, id)
 	r := db.sim.events[id]
 	if after.Status != before.Status || after.Generation != before.Generation || after.Attempts != before.Attempts {
 		db.sim.tracef("  %s: %s/%d/%d -> %s/%d/%d", r.name,
@@ -194,7 +194,7 @@ func (j auditedJobs) Remove(ctx context.Context, l mortise.Lease, dead bool) err
 
 func (db *auditedDB) checkRemoved(l mortise.Lease) {
 	id := uuid.MustParse(l.Job.ID[:36])
-	e, err := db.Get(context.Background(), l.Job.Organization, id)
+	e, err := db.Event(context.Background(), l.Job.Organization, id)
 	if err == nil && !e.Status.Finished() && e.Job().ID == l.Job.ID {
 		db.sim.broken("%s is %s and loses its job", db.sim.name(e.ID), e.Status)
 	}

@@ -45,7 +45,7 @@ func (s *simulation) check() {
 	s.checkAnswers(ctx)
 	kept := 0
 	for _, r := range s.order {
-		e, err := s.db.Get(ctx, r.org, r.id)
+		e, err := s.db.Event(ctx, r.org, r.id)
 		if s.deleted[r.org] {
 			if err == nil {
 				s.broken("%s is in the history, and %s was deleted", r.name, r.org)
@@ -69,7 +69,7 @@ func (s *simulation) check() {
 	}
 	known := 0
 	for _, org := range []string{"org-0", "org-1"} {
-		for e, err := range s.procs[0].service.All(ctx, org, trigger.Query{Limit: 7}) {
+		for e, err := range s.procs[0].service.Events(ctx, org, trigger.EventQuery{Limit: 7}) {
 			if err != nil || s.events[e.ID] == nil || s.events[e.ID].org != org {
 				s.broken("listing %s: %v %v", org, e.ID, err)
 				return
@@ -96,7 +96,7 @@ func (s *simulation) checkAnswers(ctx context.Context) {
 		if s.deleted[a.org] {
 			continue
 		}
-		e, err := s.db.Get(ctx, a.org, a.id)
+		e, err := s.db.Event(ctx, a.org, a.id)
 		if err != nil || e.Instructions != a.sub.Instructions || !bytes.Equal(e.Context, a.sub.Context) {
 			s.broken("%s got a 202 and is in the history as %q %s, %v", r.name, e.Instructions, e.Context, err)
 		}

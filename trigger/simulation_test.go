@@ -97,7 +97,7 @@ type simulation struct {
 	order   []*eventRecord
 	calls   []*submission
 	answers []answer
-	written *eventRecord // by the latest Store.Update, if that began an attempt
+	written *eventRecord // by the latest Store.UpdateEvent, if that began an attempt
 
 	trace     io.Writer // nil: none wanted
 	violation error     // the first one

@@ -22,9 +22,9 @@ type Stats struct {
 	OldestWaiting time.Time // when the oldest of the waiting events was submitted; zero: none waits
 }
 
-// OpenEvents says what workers have to do, and people after them, for all organizations
+// AllStats says what workers have to do, and people after them, for all organizations
 // together.
-type OpenEvents struct {
+type AllStats struct {
 	Waiting Count // as in Stats
 	Running Count // as in Stats
 	Failed  Count // as in Stats
@@ -46,7 +46,7 @@ type Counter interface {
 	// StatsAll counts the events of all organizations that are not completed. An event
 	// whose DueAt is zero does not count for NextDue. Those of a deleted organization may
 	// count until they are removed. It is maintenance: no organization is asked for.
-	StatsAll(ctx context.Context, most int) (OpenEvents, error)
+	StatsAll(ctx context.Context, most int) (AllStats, error)
 }
 
 // Stats counts the events of an organization: for its dashboard. It is cheap: each number
@@ -64,10 +64,10 @@ func (s *Service) Stats(ctx context.Context, org string) (Stats, error) {
 // run the service, and to decide how many workers there should be. It is as cheap as
 // Stats, and its error is the same. Events of a deleted organization may count until
 // [Service.DeleteOrganization] has removed them.
-func (s *Service) StatsAll(ctx context.Context) (OpenEvents, error) {
+func (s *Service) StatsAll(ctx context.Context) (AllStats, error) {
 	open, err := s.store.StatsAll(ctx, mortise.MaxCount)
 	if err != nil {
-		return OpenEvents{}, unavailable("count the events that are not completed", err)
+		return AllStats{}, unavailable("count the events that are not completed", err)
 	}
 	return open, nil
 }

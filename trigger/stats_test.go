@@ -31,7 +31,7 @@ func TestStats(t *testing.T) {
 		require.Equal(t, want, stats, when)
 		open, err := f.StatsAll(t.Context())
 		require.NoError(t, err, when)
-		all := trigger.OpenEvents{
+		all := trigger.AllStats{
 			Waiting: want.Waiting, Running: want.Running, Failed: want.Failed, NextDue: next,
 		}
 		require.Equal(t, all, open, when)
@@ -85,15 +85,15 @@ func (countless) Stats(_ context.Context, _ string, most int) (trigger.Stats, er
 	return trigger.Stats{Completed: trigger.Count{N: most}}, triggertest.ErrInjected
 }
 
-func (countless) StatsAll(_ context.Context, most int) (trigger.OpenEvents, error) {
-	return trigger.OpenEvents{Running: trigger.Count{N: most}}, triggertest.ErrInjected
+func (countless) StatsAll(_ context.Context, most int) (trigger.AllStats, error) {
+	return trigger.AllStats{Running: trigger.Count{N: most}}, triggertest.ErrInjected
 }
 
 // TestStatsUnavailable: without an answer of the store there is none.
 func TestStatsUnavailable(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	service, err := trigger.New(countless{db.Trigger()}, db.Queue(nil), nil)
+	service, err := trigger.New(trigger.Backend{Store: countless{db.Trigger().Store.(*memory.Trigger)}, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	stats, err := service.Stats(t.Context(), "acme")
 	require.ErrorIs(t, err, trigger.ErrUnavailable)

@@ -25,19 +25,19 @@ import (
 // event, and an event of another organization, is [ErrNotFound]. Any error but the
 // sentinels of this package means "unavailable": the caller may try again.
 type Store interface {
-	// Create stores e, unless the organization has an event with the same ID, or one with
+	// CreateEvent stores e, unless the organization has an event with the same ID, or one with
 	// the same idempotency key submitted at or after keySince: then it returns that one,
 	// and created is false. Where both are there, it returns the one with the ID. An event
 	// with the same key submitted before keySince loses its key in the transaction that
 	// stores e. An empty key never matches. If another organization has an event with the
 	// same ID, Create changes nothing and returns an error that is no sentinel. In a deleted
 	// organization it changes nothing and returns [ErrDeleted].
-	Create(ctx context.Context, e Event, keySince time.Time) (stored Event, created bool, err error)
+	CreateEvent(ctx context.Context, e Event, keySince time.Time) (stored Event, created bool, err error)
 
-	// Get returns one event.
-	Get(ctx context.Context, org string, id uuid.UUID) (Event, error)
+	// Event returns one event.
+	Event(ctx context.Context, org string, id uuid.UUID) (Event, error)
 
-	// Update calls update with a copy of the event and stores what it leaves. update is
+	// UpdateEvent calls update with a copy of the event and stores what it leaves. update is
 	// pure, may be called more than once, and may change every field but ID, Organization
 	// and SubmittedAt, whose changes are ignored. It must not call the store, which may be
 	// waiting for it. An error from update leaves the event as it was and is returned so
@@ -45,11 +45,11 @@ type Store interface {
 	// gives the event an idempotency key that another event of the organization has,
 	// nothing changes, and the error is no sentinel. update is not called for an event
 	// that is not there. An event that is removed meanwhile is not stored again.
-	Update(ctx context.Context, org string, id uuid.UUID, update func(*Event) error) error
+	UpdateEvent(ctx context.Context, org string, id uuid.UUID, update func(*Event) error) error
 
-	// List returns the events that match q, newest first: by SubmittedAt, then by ID (as
+	// ListEvents returns the events that match q, newest first: by SubmittedAt, then by ID (as
 	// bytes), both descending.
-	List(ctx context.Context, org string, q Query) (Page, error)
+	ListEvents(ctx context.Context, org string, q EventQuery) (EventPage, error)
 
 	Unfinished
 	Counter
@@ -73,41 +73,41 @@ type Unfinished interface {
 	Stale(ctx context.Context, checked, due time.Time, limit int) ([]Event, error)
 }
 
-// Query selects events of one organization. Zero fields but Limit select everything.
-type Query struct {
+// EventQuery selects events of one organization. Zero fields but Limit select everything.
+type EventQuery struct {
 	Status         Status
 	Source         string
 	From           time.Time // submitted at or after
 	To             time.Time // submitted before
 	IdempotencyKey string
-	Before         mortise.Position // only events that follow this place in the listing; zero: from its start
+	After          mortise.Position // only events that follow this place in the listing; zero: from its start
 
 	// Limit is how many events a page may hold, at most MaxPageSize. To a Store, 0 is 0:
-	// the page is empty, and its Next is zero. Service.List takes 0 for 50.
+	// the page is empty, and its Next is zero. Service.ListEvents takes 0 for 50.
 	Limit int
 }
 
 // MaxPageSize bounds Query.Limit and KeyQuery.Limit.
 const MaxPageSize = 1000
 
-// Page is a stretch of a listing.
-type Page struct {
+// EventPage is a stretch of a listing.
+type EventPage struct {
 	Events []Event
-	Next   mortise.Position // where the next page begins (as its Query.Before); zero if this is the last one
+	Next   mortise.Position // where the next page begins (as its Query.After); zero if this is the last one
 }
 
 // Position returns the event's place in a listing.
 func (e *Event) Position() mortise.Position { return mortise.Position{At: e.SubmittedAt, ID: e.ID} }
 
-// Matches reports whether e is selected by q, its Limit left aside. It defines what Store.List must return; backends without
+// Matches reports whether e is selected by q, its Limit left aside. It defines what Store.ListEvents must return; backends without
 // a query language may call it.
-func (q *Query) Matches(e *Event) bool {
+func (q *EventQuery) Matches(e *Event) bool {
 	return (q.Status == "" || e.Status == q.Status) &&
 		(q.Source == "" || e.Source == q.Source) &&
 		(q.IdempotencyKey == "" || e.IdempotencyKey == q.IdempotencyKey) &&
 		(q.From.IsZero() || !e.SubmittedAt.Before(q.From)) &&
 		(q.To.IsZero() || e.SubmittedAt.Before(q.To)) &&
-		(q.Before.IsZero() || e.Position().Compare(q.Before) < 0)
+		(q.After.IsZero() || e.Position().Compare(q.After) < 0)
 }
 
 // Pruner is a Store that can forget. [Service.Prune] needs it.

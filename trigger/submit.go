@@ -113,7 +113,7 @@ func (s *Service) submit(ctx context.Context, org string, sub Submission, now ti
 
 // findKey returns the event that already carries e's idempotency key.
 func (s *Service) findKey(ctx context.Context, e *Event, keySince time.Time) (Event, bool, error) {
-	page, err := s.store.List(ctx, e.Organization, Query{IdempotencyKey: e.IdempotencyKey, From: keySince, Limit: 1})
+	page, err := s.store.ListEvents(ctx, e.Organization, EventQuery{IdempotencyKey: e.IdempotencyKey, From: keySince, Limit: 1})
 	if err != nil {
 		return Event{}, false, unavailable("look up idempotency key", err)
 	}
@@ -131,10 +131,10 @@ func (s *Service) findKey(ctx context.Context, e *Event, keySince time.Time) (Ev
 func (s *Service) create(ctx context.Context, e *Event, keySince time.Time) (Event, bool, error) {
 	if s.tx != nil {
 		e.UnqueuedSince = time.Time{}
-		return s.tx.CreateAndAdd(ctx, *e, keySince, e.Job())
+		return s.tx.CreateEventAndAdd(ctx, *e, keySince, e.Job())
 	}
 	e.UnqueuedSince = e.SubmittedAt
-	return s.store.Create(ctx, *e, keySince)
+	return s.store.CreateEvent(ctx, *e, keySince)
 }
 
 // errGone: the event that was to be queued has been given up meanwhile.

@@ -101,7 +101,7 @@ func TestSubmitValidates(t *testing.T) {
 			}
 		})
 	}
-	assert.Empty(t, f.Events())
+	assert.Empty(t, f.History())
 	f.Break(triggertest.StorePart)
 	_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{})
 	require.NotErrorIs(t, err, trigger.ErrUnavailable, "validation comes first")
@@ -174,7 +174,7 @@ func TestSubmitWhenTheQueueFails(t *testing.T) {
 	require.NotErrorIs(t, err, trigger.ErrUnavailable)
 	heal()
 
-	refused := f.Events()[0]
+	refused := f.History()[0]
 	assert.Equal(t, trigger.StatusFailed, refused.Status)
 	assert.Empty(t, refused.IdempotencyKey, "the key is free")
 	assert.NotEmpty(t, refused.LastError)
@@ -196,7 +196,7 @@ func TestSubmitWhenTheTransactionFails(t *testing.T) {
 		_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 		require.ErrorIs(t, err, trigger.ErrUnavailable)
 		require.NotErrorIs(t, err, trigger.ErrEnqueueFailed)
-		assert.Empty(t, f.Events(), "both or neither")
+		assert.Empty(t, f.History(), "both or neither")
 	}
 }
 
@@ -210,14 +210,14 @@ func faulty(t *testing.T, o trigger.Options) (*trigger.Service, *triggertest.Fau
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s, err := trigger.New(faults.Store(db.Trigger()), faults.Queue(queue), &o)
+	s, err := trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: faults.Queue(queue)}, &o)
 	require.NoError(t, err)
 	return s, faults, clock
 }
 
 func only(t *testing.T, s *trigger.Service) trigger.Event {
 	t.Helper()
-	page, err := s.List(t.Context(), "acme", trigger.Query{})
+	page, err := s.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 	require.NoError(t, err)
 	require.Len(t, page.Events, 1)
 	return page.Events[0]

@@ -14,24 +14,6 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 )
 
-// SweeperOptions are the settings of a Sweeper. The zero value means the defaults.
-type SweeperOptions struct {
-	Every time.Duration // how often it looks: 15 s
-	After time.Duration // how long an event must have been without a job: 30 s, well over the time a Submit takes
-	Batch int           // events a look: 500
-
-	// LostAfter is how long an event that is not finished stays unlooked at, after it was
-	// due and its job was last known to be queued, before its job may be lost and is added
-	// again: 1 h. It is never less than 15 min. That of a Worker's sweeper is never less
-	// than the time that an attempt can take, its Timeout, Grace and the writing of its end
-	// included, plus 15 min: with the defaults, somewhat over 25 min. Where event and job
-	// stand in one database, no job is lost, and nobody looks.
-	LostAfter time.Duration
-
-	// Retention is how long a finished event stays in the history; 0 keeps it for ever. The store must be a [Pruner].
-	Retention time.Duration
-}
-
 // Sweeper closes the gap that a crash can leave between storing an event and queueing its
 // job: it queues events that have none, and those whose job the queue may have lost. It
 // also writes the noted uses of API keys, marks events whose enqueue failed, and prunes
@@ -42,29 +24,16 @@ type Sweeper struct {
 	failures lostjobs.Failures
 }
 
-// NewSweeper returns a sweeper. It fails only if the service is nil.
+// NewSweeper returns a sweeper. It fails if the service is nil, or if a setting is below 0.
+// Options may be nil.
 func NewSweeper(s *Service, opts *SweeperOptions) (*Sweeper, error) {
 	if s == nil {
 		return nil, errors.New("trigger: NewSweeper needs a service")
 	}
-	w := &Sweeper{service: s}
-	if opts != nil {
-		w.opts = *opts
+	if err := opts.validate(); err != nil {
+		return nil, err
 	}
-	if w.opts.Every <= 0 {
-		w.opts.Every = 15 * time.Second
-	}
-	if w.opts.After <= 0 {
-		w.opts.After = 30 * time.Second
-	}
-	if w.opts.Batch <= 0 {
-		w.opts.Batch = 500
-	}
-	if w.opts.LostAfter <= 0 {
-		w.opts.LostAfter = time.Hour
-	}
-	w.opts.LostAfter = max(w.opts.LostAfter, lostjobs.Tolerance)
-	return w, nil
+	return &Sweeper{service: s, opts: opts.withDefaults()}, nil
 }
 
 // Run sweeps until ctx ends, and writes then what only this process knows: uses of API keys, and events that were given up. A failure is logged and tried again at the next turn.

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
@@ -23,13 +24,13 @@ import (
 // store keeps.
 type preciseStore struct {
 	trigger.Store
-	q   trigger.Query
+	q   trigger.EventQuery
 	mu  sync.Mutex
 	bad []time.Time
 }
 
-func (p *preciseStore) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
-	return p.Store.Update(ctx, org, id, func(e *trigger.Event) error {
+func (p *preciseStore) UpdateEvent(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+	return p.Store.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
 		err := update(e)
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -42,16 +43,16 @@ func (p *preciseStore) Update(ctx context.Context, org string, id uuid.UUID, upd
 	})
 }
 
-func (p *preciseStore) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+func (p *preciseStore) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
 	p.q = q
-	return p.Store.List(ctx, org, q)
+	return p.Store.ListEvents(ctx, org, q)
 }
 
 // TestBackendsGetMicroseconds: no backend is given a time that it would have to cut.
 func TestBackendsGetMicroseconds(t *testing.T) {
 	db := openMemory(t)
-	ps := &preciseStore{Store: db.Trigger()}
-	s, err := trigger.New(ps, db.Queue(nil), nil)
+	ps := &preciseStore{Store: db.Trigger().Store}
+	s, err := trigger.New(trigger.Backend{Store: ps, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, returning(errWork), nil)
 	require.NoError(t, err)
@@ -61,7 +62,7 @@ func TestBackendsGetMicroseconds(t *testing.T) {
 		require.NoError(t, err)
 	}
 	assert.Empty(t, ps.bad, "times finer than microseconds")
-	_, err = s.List(t.Context(), "acme", trigger.Query{From: time.Unix(1, 500)})
+	_, err = s.ListEvents(t.Context(), "acme", trigger.EventQuery{From: time.Unix(1, 500)})
 	require.NoError(t, err)
 	assert.Zero(t, ps.q.From.Nanosecond()%1000, "From")
 }
@@ -81,11 +82,11 @@ func TestSweeperGetsPastRefusedEvents(t *testing.T) {
 	clock := new(triggertest.Clock)
 	db := openMemoryAt(t, clock.Now)
 	q := &pickyQueue{Queue: db.Queue(nil)}
-	s, err := trigger.New(db.Trigger(), q, &trigger.Options{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: q}, &trigger.Options{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	mk := func(org string) trigger.Event {
 		e := trigger.Event{ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: "api", Instructions: "x", SubmittedAt: clock.Now(), UnqueuedSince: clock.Now()}
-		_, _, err := db.Trigger().Create(t.Context(), e, time.Time{})
+		_, _, err := db.Trigger().Store.CreateEvent(t.Context(), e, time.Time{})
 		require.NoError(t, err)
 		clock.Advance(time.Second)
 		return e
@@ -108,11 +109,11 @@ func TestSweeperGetsPastLostEventsThatAreRefused(t *testing.T) {
 	clock := new(triggertest.Clock)
 	db := openMemoryAt(t, clock.Now)
 	q := &pickyQueue{Queue: db.Queue(nil)}
-	s, err := trigger.New(db.Trigger(), q, &trigger.Options{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: q}, &trigger.Options{Now: clock.Now, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	mk := func(org string) trigger.Event {
 		e := trigger.Event{ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: "api", Instructions: "x", SubmittedAt: clock.Now(), DueAt: clock.Now(), CheckedAt: clock.Now()}
-		_, _, err := db.Trigger().Create(t.Context(), e, time.Time{})
+		_, _, err := db.Trigger().Store.CreateEvent(t.Context(), e, time.Time{})
 		require.NoError(t, err)
 		clock.Advance(time.Second)
 		return e
@@ -155,7 +156,7 @@ func (q *losingQueue) LostJobs(context.Context) (time.Time, error) { return q.lo
 func TestLossBeforeTheJobIsNoted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := openMemory(t)
-		s, err := trigger.New(db.Trigger(), &losingQueue{Queue: db.Queue(nil)}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+		s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: &losingQueue{Queue: db.Queue(nil)}}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		sw, err := trigger.NewSweeper(s, nil)
 		require.NoError(t, err)
@@ -189,7 +190,7 @@ func TestFlushKeepsALaterUse(t *testing.T) {
 		}
 		return nil
 	}}
-	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Now: clock.Now, Keys: faults.Keys(db.Trigger())})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Keys: faults.Keys(db.Trigger().Store.(*memory.Trigger))}, &trigger.Options{Now: clock.Now})
 	require.NoError(t, err)
 	_, key, err := s.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
@@ -220,7 +221,7 @@ func TestSweeperMarksAtItsEnd(t *testing.T) {
 	}}
 	lg := slog.New(slog.DiscardHandler)
 	elsewhere := openMemoryAt(t, clock.Now) // so that the queue alone can fail
-	s, err := trigger.New(faults.Store(db.Trigger()), faults.Queue(elsewhere.Queue(nil)), &trigger.Options{Now: clock.Now, Logger: lg})
+	s, err := trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: faults.Queue(elsewhere.Queue(nil))}, &trigger.Options{Now: clock.Now, Logger: lg})
 	require.NoError(t, err)
 	sw, _ := trigger.NewSweeper(s, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -230,7 +231,7 @@ func TestSweeperMarksAtItsEnd(t *testing.T) {
 	down.Store(false)
 	cancel()
 	require.NoError(t, sw.Run(ctx)) // its first sweep fails, because ctx has ended
-	p, err := s.List(t.Context(), "acme", trigger.Query{})
+	p, err := s.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 	require.NoError(t, err)
 	assert.Equal(t, trigger.StatusFailed, p.Events[0].Status, "a clean shutdown forgets what it was to mark")
 }

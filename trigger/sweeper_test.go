@@ -126,7 +126,7 @@ func TestSweeperMarksOldestFirst(t *testing.T) {
 	_, err = w.RunOnce(t.Context())
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 	n := 0
-	for e, err := range s.All(t.Context(), "acme", trigger.Query{}) {
+	for e, err := range s.Events(t.Context(), "acme", trigger.EventQuery{}) {
 		require.NoError(t, err)
 		if n++; n == 7 {
 			assert.Equal(t, trigger.StatusReceived, e.Status, "event %d from the newest: the fourth mark failed", n)
@@ -163,10 +163,10 @@ func TestRetention(t *testing.T) {
 	f.Drain(t.Context())
 	f.Advance(time.Hour)
 	f.Drain(t.Context())
-	assert.Len(t, f.Events(), 1)
+	assert.Len(t, f.History(), 1)
 	f.Advance(time.Microsecond)
 	f.Drain(t.Context())
-	assert.Empty(t, f.Events())
+	assert.Empty(t, f.History())
 }
 
 func TestSweeperRuns(t *testing.T) {
@@ -174,7 +174,7 @@ func TestSweeperRuns(t *testing.T) {
 		db := openMemory(t)
 		var faults triggertest.Faults
 		queue := mortise.NewLeaseQueue(struct{ mortise.Leases }{db.Jobs()}, nil)
-		s, err := trigger.New(db.Trigger(), faults.Queue(queue), &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+		s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: faults.Queue(queue)}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		crash(t, s, &faults, "a")
 		w, err := trigger.NewSweeper(s, &trigger.SweeperOptions{Every: time.Minute, After: time.Second})

@@ -41,21 +41,6 @@ var (
 	ErrShutdown = errors.New("trigger: the worker is shutting down")
 )
 
-// WorkerOptions are the settings of a Worker. The zero value means the defaults.
-type WorkerOptions struct {
-	Concurrency int           // attempts at a time: 4, and sometimes 1 more (see [mortise.Queue])
-	MaxAttempts int           // attempts before an event fails: 10
-	Timeout     time.Duration // of one attempt: 10 min
-	Drain       time.Duration // how long running attempts may go on after Run's context ended: 25 s
-	Grace       time.Duration // how long a Processor may ignore the end of its context before it is left behind: 5 s
-
-	// Backoff is the wait after attempt n (1, 2, ...) failed. The default is 1 s, doubled with each attempt, at most 10 min, less a
-	// random part of up to a half, so that events that failed together do not come back together.
-	Backoff func(attempt int) time.Duration
-
-	Sweep SweeperOptions // of the sweeper that runs beside the worker
-}
-
 // Worker runs a Processor over the events of a Service. It owns the policy (attempts, backoff, timeout, giving up); the queue
 // owns delivery.
 type Worker struct {
@@ -65,40 +50,23 @@ type Worker struct {
 	opts      WorkerOptions
 }
 
-// NewWorker returns a worker. It fails only if the service or the processor is nil.
+// NewWorker returns a worker. It fails if the service or the processor is nil, or if a setting
+// makes no sense. Options may be nil.
 func NewWorker(s *Service, p Processor, opts *WorkerOptions) (*Worker, error) {
 	if s == nil || p == nil {
 		return nil, errors.New("trigger: NewWorker needs a service and a processor")
 	}
-	w := &Worker{service: s, processor: p}
-	if opts != nil {
-		w.opts = *opts
+	if err := opts.validate(); err != nil {
+		return nil, err
 	}
-	o := &w.opts
-	if o.Concurrency <= 0 {
-		o.Concurrency = 4
+	w := &Worker{service: s, processor: p, opts: opts.withDefaults()}
+	sweeper, err := NewSweeper(s, &w.opts.Sweep)
+	if err != nil {
+		return nil, err
 	}
-	if o.MaxAttempts <= 0 {
-		o.MaxAttempts = 10
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = 10 * time.Minute
-	}
-	if o.Drain <= 0 {
-		o.Drain = 25 * time.Second
-	}
-	if o.Grace <= 0 {
-		o.Grace = 5 * time.Second
-	}
-	if o.Backoff == nil {
-		o.Backoff = defaultBackoff
-	}
-	var err error
-	w.sweeper, err = NewSweeper(s, &o.Sweep)
-	if err == nil {
-		w.sweeper.opts.LostAfter = max(w.sweeper.opts.LostAfter, w.longest()+lostjobs.Tolerance)
-	}
-	return w, err
+	w.sweeper = sweeper
+	w.sweeper.opts.LostAfter = max(w.sweeper.opts.LostAfter, w.longest()+lostjobs.Tolerance)
+	return w, nil
 }
 
 // longest is how long an attempt takes at most, the writing of its end included.

@@ -68,21 +68,21 @@ type hangStore struct {
 	hang atomic.Bool
 }
 
-func (h *hangStore) Update(ctx context.Context, org string, id uuid.UUID, u func(*trigger.Event) error) error {
+func (h *hangStore) UpdateEvent(ctx context.Context, org string, id uuid.UUID, u func(*trigger.Event) error) error {
 	if h.hang.Load() {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	return h.Store.Update(ctx, org, id, u)
+	return h.Store.UpdateEvent(ctx, org, id, u)
 }
 
 // TestRunEndsThoughTheStoreHangs: a store that does not answer cannot hold up the end of a worker.
 func TestRunEndsThoughTheStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := openMemory(t)
-		hs := &hangStore{Store: db.Trigger()}
+		hs := &hangStore{Store: db.Trigger().Store}
 		logger := slog.New(slog.DiscardHandler)
-		s, err := trigger.New(hs, db.Queue(&mortise.LeaseOptions{Logger: logger}), &trigger.Options{Logger: logger})
+		s, err := trigger.New(trigger.Backend{Store: hs, Queue: db.Queue(&mortise.LeaseOptions{Logger: logger})}, &trigger.Options{Logger: logger})
 		require.NoError(t, err)
 		w, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
 			hs.hang.Store(true)
@@ -116,7 +116,7 @@ func TestSuccessSurvivesAFailedWrite(t *testing.T) {
 	clock := new(triggertest.Clock)
 	db := openMemoryAt(t, clock.Now)
 	logger := slog.New(slog.DiscardHandler)
-	s, err := trigger.New(faults.Store(db.Trigger()), mortise.NewLeaseQueue(faults.Leases(db.Jobs()), nil), &trigger.Options{Now: clock.Now, Logger: logger})
+	s, err := trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: mortise.NewLeaseQueue(faults.Leases(db.Jobs()), nil)}, &trigger.Options{Now: clock.Now, Logger: logger})
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		calls++
@@ -178,7 +178,7 @@ func TestRunOnceOfAnEndedContext(t *testing.T) {
 func TestJobsAreDueByTheQueuesClock(t *testing.T) {
 	clock := new(triggertest.Clock) // queue
 	db := openMemoryAt(t, clock.Now)
-	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Now: func() time.Time { return clock.Now().Add(time.Minute) }})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{Now: func() time.Time { return clock.Now().Add(time.Minute) }})
 	require.NoError(t, err)
 	w, _ := trigger.NewWorker(s, returning(nil), nil)
 	submit(t, s, "a")
@@ -191,7 +191,7 @@ func TestJobsAreDueByTheQueuesClock(t *testing.T) {
 // has ended already.
 func TestHandleOfAnEndedContext(t *testing.T) {
 	db := openMemory(t)
-	s, err := trigger.New(db.Trigger(), &pickyQueue{db.Queue(nil)}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: &pickyQueue{db.Queue(nil)}}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, returning(nil), nil)
 	require.NoError(t, err)
@@ -212,12 +212,12 @@ func TestHandleOfAnEndedContext(t *testing.T) {
 // an event that has ended.
 func TestGivenUpWithItsJob(t *testing.T) {
 	db := openMemory(t)
-	s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, returning(nil), &trigger.WorkerOptions{MaxAttempts: 1})
 	require.NoError(t, err)
 	e := submit(t, s, "a")
-	require.NoError(t, db.Trigger().Update(t.Context(), e.Organization, e.ID, func(e *trigger.Event) error {
+	require.NoError(t, db.Trigger().Store.UpdateEvent(t.Context(), e.Organization, e.ID, func(e *trigger.Event) error {
 		e.Attempts = 1
 		return nil
 	}))

@@ -94,7 +94,7 @@ func TestEventsTimesStayInOrder(t *testing.T) {
 
 func TestJobsWithNothingToDo(t *testing.T) {
 	db, ran := openMemory(t), 0
-	s, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		ran++
@@ -160,7 +160,7 @@ func TestRetryLeavesTheOldJobBehind(t *testing.T) {
 
 func TestRunOnceNeedsSteps(t *testing.T) {
 	db := openMemory(t)
-	s, err := trigger.New(db.Trigger(), struct{ mortise.Queue }{db.Queue(nil)}, nil)
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: struct{ mortise.Queue }{db.Queue(nil)}}, nil)
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(s, returning(nil), nil)
 	require.NoError(t, err)

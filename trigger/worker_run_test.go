@@ -41,7 +41,7 @@ func run(t *testing.T, o trigger.WorkerOptions, p trigger.ProcessorFunc) *runnin
 	logger := slog.New(slog.DiscardHandler)
 	queue := mortise.NewLeaseQueue(faults.Leases(db.Jobs()), &mortise.LeaseOptions{Logger: logger})
 	var err error
-	r.service, err = trigger.New(faults.Store(db.Trigger()), queue, &trigger.Options{Keys: db.Trigger(), Logger: logger})
+	r.service, err = trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: queue, Keys: db.Trigger().Keys}, &trigger.Options{Logger: logger})
 	require.NoError(t, err)
 	w, err := trigger.NewWorker(r.service, p, &o)
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestRunProcesses(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		attempts := 0
-		for e, err := range r.service.All(t.Context(), "acme", trigger.Query{}) {
+		for e, err := range r.service.Events(t.Context(), "acme", trigger.EventQuery{}) {
 			require.NoError(t, err)
 			assert.Equal(t, trigger.StatusCompleted, e.Status)
 			attempts += e.Attempts
@@ -184,6 +184,22 @@ func TestDrainLetsAttemptsFinish(t *testing.T) {
 	})
 }
 
+// A Drain below 0 is none: what runs is cut off when Run's context ends.
+func TestNoDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t, trigger.WorkerOptions{Drain: -1}, func(ctx context.Context, _ trigger.Event) (trigger.Outcome, error) {
+			<-ctx.Done()
+			return trigger.Outcome{}, ctx.Err()
+		})
+		e := submit(t, r.service, "a")
+		synctest.Wait()
+		began := time.Now()
+		r.end(t)
+		assert.Zero(t, time.Since(began))
+		assert.Equal(t, trigger.StatusReceived, get(t, r.service, e.ID).Status)
+	})
+}
+
 func TestShutdownDoesNotCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var cause error
@@ -194,7 +210,7 @@ func TestShutdownDoesNotCount(t *testing.T) {
 			return trigger.Outcome{}, ctx.Err()
 		}
 		db := openMemory(t)
-		s, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
+		s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
 			observed = append(observed, o.Kind)
 		})})
 		require.NoError(t, err)
@@ -294,7 +310,7 @@ func (deadQueue) Consume(context.Context, mortise.ConsumeOptions, mortise.Handle
 func TestRunEndsWithItsQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := openMemory(t)
-		s, err := trigger.New(db.Trigger(), deadQueue{db.Queue(nil)}, nil)
+		s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: deadQueue{db.Queue(nil)}}, nil)
 		require.NoError(t, err)
 		w, err := trigger.NewWorker(s, returning(nil), nil)
 		require.NoError(t, err)

@@ -75,7 +75,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 	try := func(name string, o *odd, do func(s *vault.Service) error) {
 		t.Run(name, func(t *testing.T) {
 			o.Keyring = keyring(t, 2, 1)
-			s, err := vault.New(r.store, o, &vault.Options{Tokenizer: o, Logger: slog.New(slog.DiscardHandler)})
+			s, err := vault.New(vault.Backend{Store: r.store}, o, &vault.Options{Tokenizer: o, Logger: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err)
 			err = do(s)
 			require.ErrorIs(t, err, vault.ErrUnavailable)

@@ -17,8 +17,8 @@ type Audit interface {
 	// Vault was deleted, see [Deletion].
 	AddAuditEvent(ctx context.Context, e AuditEvent) error
 
-	// AuditEvents returns the events that match q, newest first: by At, then by ID (as bytes), both descending.
-	AuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error)
+	// ListAuditEvents returns the events that match q, newest first: by At, then by ID (as bytes), both descending.
+	ListAuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error)
 
 	// PruneAudit removes at most limit events with At before the given time, of all organizations, and returns how many. It is maintenance.
 	PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error)
@@ -60,12 +60,12 @@ func (e *AuditEvent) Clone() AuditEvent {
 
 // AuditQuery selects audit events of one organization. Zero fields but Limit select everything.
 type AuditQuery struct {
-	Kind   Kind
-	Actor  Actor
-	Vault  string
-	From   time.Time        // at or after
-	To     time.Time        // before
-	Before mortise.Position // only events that follow this place in the listing; zero: from its start
+	Kind  Kind
+	Actor Actor
+	Vault string
+	From  time.Time        // at or after
+	To    time.Time        // before
+	After mortise.Position // only events that follow this place in the listing; zero: from its start
 
 	// Limit is how many events a page may hold, at most MaxPageSize. To a Store, 0 is 0:
 	// the page is empty, and its Next is zero. A Service takes 0 for 50.
@@ -82,21 +82,21 @@ func (q *AuditQuery) Matches(e *AuditEvent) bool {
 		(q.Vault == "" || q.Vault == e.Vault) &&
 		(q.From.IsZero() || !e.At.Before(q.From)) &&
 		(q.To.IsZero() || e.At.Before(q.To)) &&
-		(q.Before.IsZero() || e.Position().Compare(q.Before) < 0)
+		(q.After.IsZero() || e.Position().Compare(q.After) < 0)
 }
 
 // AuditPage is a stretch of the audit trail.
 type AuditPage struct {
 	Events []AuditEvent
-	Next   mortise.Position // where the next page begins (as its AuditQuery.Before); zero if this is the last one
+	Next   mortise.Position // where the next page begins (as its AuditQuery.After); zero if this is the last one
 }
 
 // Position returns the event's place in the trail.
 func (e *AuditEvent) Position() mortise.Position { return mortise.Position{At: e.At, ID: e.ID} }
 
-// AuditEvents returns a page of the organization's audit trail, newest first. Limit 0 means
+// ListAuditEvents returns a page of the organization's audit trail, newest first. Limit 0 means
 // 50. Once the organization was deleted, its trail has just the event that says so.
-func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error) {
+func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error) {
 	switch {
 	case q.Limit < 0 || q.Limit > MaxPageSize:
 		var p problems
@@ -106,16 +106,16 @@ func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) (Au
 		q.Limit = 50
 	}
 	q.From, q.To = ceilMicro(q.From), ceilMicro(q.To)
-	page, err := s.store.AuditEvents(ctx, org, q)
+	page, err := s.store.ListAuditEvents(ctx, org, q)
 	return page, unavailable("list audit events", err)
 }
 
-// AllAuditEvents iterates over everything that q selects, newest first, page by page. It
+// AuditEvents iterates over everything that q selects, newest first, page by page. It
 // ends after the first error, which may be that of a store whose pages do not go on.
-func (s *Service) AllAuditEvents(ctx context.Context, org string, q AuditQuery) iter.Seq2[AuditEvent, error] {
+func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) iter.Seq2[AuditEvent, error] {
 	return func(yield func(AuditEvent, error) bool) {
 		for {
-			page, err := s.AuditEvents(ctx, org, q)
+			page, err := s.ListAuditEvents(ctx, org, q)
 			if err != nil {
 				yield(AuditEvent{}, err)
 				return
@@ -128,11 +128,11 @@ func (s *Service) AllAuditEvents(ctx context.Context, org string, q AuditQuery) 
 			if page.Next.IsZero() {
 				return
 			}
-			if !q.Before.IsZero() && page.Next.Compare(q.Before) >= 0 {
+			if !q.After.IsZero() && page.Next.Compare(q.After) >= 0 {
 				yield(AuditEvent{}, errStands)
 				return
 			}
-			q.Before = page.Next
+			q.After = page.Next
 		}
 	}
 }

@@ -19,7 +19,7 @@ func TestTrailByTexts(t *testing.T) {
 		_, err := r.CreateVault(ctx, "acme", "ops", fmt.Sprint("d", i), schema)
 		require.NoError(t, err)
 	}
-	whole, err := r.AuditEvents(ctx, "acme", vault.AuditQuery{})
+	whole, err := r.ListAuditEvents(ctx, "acme", vault.AuditQuery{})
 	require.NoError(t, err)
 	var want, got []uuid.UUID
 	for _, e := range whole.Events {
@@ -28,7 +28,7 @@ func TestTrailByTexts(t *testing.T) {
 	for text := ""; ; {
 		before, err := mortise.ParsePosition(text)
 		require.NoError(t, err)
-		page, err := r.AuditEvents(ctx, "acme", vault.AuditQuery{Before: before, Limit: 2})
+		page, err := r.ListAuditEvents(ctx, "acme", vault.AuditQuery{After: before, Limit: 2})
 		require.NoError(t, err)
 		for _, e := range page.Events {
 			got = append(got, e.ID)

@@ -31,7 +31,7 @@ func newCounted(t *testing.T, k vault.Keyring, limits vault.BatchLimits) *counte
 
 func (c *counted) service(r *rig) *vault.Service {
 	c.t.Helper()
-	s, err := vault.New(r.store, c, &vault.Options{Tokenizer: c})
+	s, err := vault.New(vault.Backend{Store: r.store}, c, &vault.Options{Tokenizer: c})
 	require.NoError(c.t, err)
 	require.NoError(c.t, s.Ping(c.t.Context()))
 	c.taken()
@@ -212,7 +212,7 @@ func TestTakenTokensAreMadeAgainAlone(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	tokens := &few{"a", "b"}
 	keys := newCounted(t, keyring(t, 1), vault.BatchLimits{})
-	s, err := vault.New(r.store, keys, &vault.Options{Tokenizer: tokens})
+	s, err := vault.New(vault.Backend{Store: r.store}, keys, &vault.Options{Tokenizer: tokens})
 	require.NoError(t, err)
 	one := insert(t, s, of("persons", "name", "1"))
 	keys.taken()
@@ -222,7 +222,7 @@ func TestTakenTokensAreMadeAgainAlone(t *testing.T) {
 	require.Equal(t, []int{1, 1}, keys.calls["Seal"], "the value that is there has no part in it")
 
 	perValue := perValue{"x": {"t1"}, "y": {"t1", "t2"}, "z": {"a", "a", "t3"}}
-	s, err = vault.New(r.store, keys, &vault.Options{Tokenizer: perValue})
+	s, err = vault.New(vault.Backend{Store: r.store}, keys, &vault.Options{Tokenizer: perValue})
 	require.NoError(t, err)
 	keys.taken()
 	require.Equal(t, []string{"t1", "t2", "t3", "a"}, insert(t, s, of("persons", "name", "x", "y", "z", "1")))
@@ -263,14 +263,14 @@ func TestOpensNoMoreThanCanBeShown(t *testing.T) {
 	}
 	tokens := insert(t, r.Service, of("persons", "name", values...))
 	keys := newCounted(t, keyring(t, 1), vault.BatchLimits{})
-	s, err := vault.New(r.store, keys, &vault.Options{MaxShown: max})
+	s, err := vault.New(vault.Backend{Store: r.store}, keys, &vault.Options{MaxShown: max})
 	require.NoError(t, err)
-	detokenize := func(n int, allow vault.Allow) ([]int, error) {
+	detokenize := func(n int, allow vault.RedactionPolicy) ([]int, error) {
 		keys.taken()
 		_, err := s.Detokenize(t.Context(), "acme", "ops", "v1", asked(tokens[:n]...), allow)
 		return keys.calls["Open"], err
 	}
-	as := func(redaction vault.Redaction) vault.Allow {
+	as := func(redaction vault.Redaction) vault.RedactionPolicy {
 		return func(vault.Field) vault.Redaction { return redaction }
 	}
 	opened, err := detokenize(10, everything)

@@ -110,7 +110,7 @@ func TestDeleteVault(t *testing.T) {
 	shown, err := other.Detokenize(ctx, "acme", "ops", "v2", asked(beside...), everything)
 	require.NoError(t, err)
 	require.Equal(t, "Ada", shown[0].Value.Reveal())
-	page, err := other.AuditEvents(ctx, "acme", vault.AuditQuery{Vault: "v1"})
+	page, err := other.ListAuditEvents(ctx, "acme", vault.AuditQuery{Vault: "v1"})
 	require.NoError(t, err)
 	require.Len(t, page.Events, 2)
 	kinds := map[vault.Kind]vault.Actor{}
@@ -140,7 +140,7 @@ func TestDeletionIsObservedOnce(t *testing.T) {
 		{Kind: vault.KindOrganizationDeleted, Organization: "acme", Actor: "boss", Items: 1},
 		{Kind: vault.KindVaultDeleted, Organization: "acme", Vault: "v1", Actor: "boss", Items: 1, Err: gone},
 	}, r.observed)
-	page, err := r.AuditEvents(ctx, "acme", vault.AuditQuery{})
+	page, err := r.ListAuditEvents(ctx, "acme", vault.AuditQuery{})
 	require.NoError(t, err)
 	require.Len(t, page.Events, 1)
 	e := page.Events[0]
@@ -258,13 +258,13 @@ func TestDeletionBesideCalls(t *testing.T) {
 					}
 					return only(r.DeleteVault(context.Background(), "acme", "boss", "v1"))
 				}}
-				s, err := vault.New(faults.Store(r.store), faults.Keyring(keyring(t, 1)), nil)
+				s, err := vault.New(vault.Backend{Store: faults.Store(r.store)}, faults.Keyring(keyring(t, 1)), nil)
 				require.NoError(t, err)
 				tokenize(t, s, of("persons", "name", "Ada"))
 				armed = true
 				require.ErrorIs(t, call.do(s, token), vault.ErrNotFound)
 				require.Equal(t, 1, marked)
-				page, err := r.AuditEvents(t.Context(), "acme", vault.AuditQuery{})
+				page, err := r.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{})
 				require.NoError(t, err)
 				require.NotContains(t, []vault.Kind{vault.KindDetokenized, vault.KindExported, vault.KindImported, vault.KindSchemaChanged},
 					page.Events[0].Kind)
@@ -287,7 +287,7 @@ func TestDeletionIsCutOff(t *testing.T) {
 		}
 		return nil
 	}}
-	s, err := vault.New(faults.Store(r.store), keyring(t, 1), &vault.Options{
+	s, err := vault.New(vault.Backend{Store: faults.Store(r.store)}, keyring(t, 1), &vault.Options{
 		Observer: vault.ObserverFunc(func(_ context.Context, o vault.Observation) { observed = append(observed, o) }),
 	})
 	require.NoError(t, err)

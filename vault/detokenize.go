@@ -35,8 +35,8 @@ func (r Redaction) shows() int {
 	return 0
 }
 
-// TokenItem asks for the value of a token.
-type TokenItem struct {
+// DetokenizeItem asks for the value of a token.
+type DetokenizeItem struct {
 	Token     string
 	Redaction Redaction // "" is the most that the caller may see; an unknown one is [ErrInvalid]
 }
@@ -48,12 +48,12 @@ type Revealed struct {
 	Value     Value
 }
 
-// Allow says how much of the values of a field may be shown. It is asked for every column
+// RedactionPolicy says how much of the values of a field may be shown. It is asked for every column
 // that the value may be of, also for those that have left the schema or the group since:
 // columns of a group share their tokens, and the one that allows the least counts. A nil
 // Allow shows nothing, and so does the answer "". Any other unknown redaction
 // is [ErrInvalid], and nothing is answered.
-type Allow func(Field) Redaction
+type RedactionPolicy func(Field) Redaction
 
 // Detokenize returns what the caller may see of the values of tokens, one for each item, in their order. Before it returns, the audit trail
 // has an event that says who saw how much of which tokens.
@@ -63,7 +63,7 @@ type Allow func(Field) Redaction
 // [ErrForbidden] if an item asks for more than allow says, or a [*TokenError] if what is
 // stored cannot be opened. The error is [ErrNotFound] if there is no such vault, and
 // [ErrTooMuch] if the values are longer than Options.MaxShown together.
-func (s *Service) Detokenize(ctx context.Context, org string, by Actor, vault string, items []TokenItem, allow Allow) ([]Revealed, error) {
+func (s *Service) Detokenize(ctx context.Context, org string, by Actor, vault string, items []DetokenizeItem, allow RedactionPolicy) ([]Revealed, error) {
 	start := s.start()
 	var values []Revealed
 	err := s.withKeys(ctx, func(*Versions) (err error) {
@@ -74,7 +74,7 @@ func (s *Service) Detokenize(ctx context.Context, org string, by Actor, vault st
 	return values, err
 }
 
-func (s *Service) detokenize(ctx context.Context, org string, by Actor, vault string, items []TokenItem, allow Allow) ([]Revealed, error) {
+func (s *Service) detokenize(ctx context.Context, org string, by Actor, vault string, items []DetokenizeItem, allow RedactionPolicy) ([]Revealed, error) {
 	if err := s.checkBatch(len(items)); err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *Service) detokenize(ctx context.Context, org string, by Actor, vault st
 }
 
 // rowsOf returns the row of each item. It asks for each token once, however often it is there.
-func (s *Service) rowsOf(ctx context.Context, org, vault string, items []TokenItem) ([]Row, error) {
+func (s *Service) rowsOf(ctx context.Context, org, vault string, items []DetokenizeItem) ([]Row, error) {
 	var tokens []string
 	at := make(map[string]int) // of a token among them
 	for i := range items {
@@ -261,7 +261,7 @@ func (s *Service) open(ctx context.Context, items []OpenItem) ([]OpenResult, err
 }
 
 // allowed returns how much of a row's value may be shown: the least that any of its columns allows.
-func (s *Service) allowed(ctx context.Context, k *knownVault, r *Row, allow Allow) (Redaction, error) {
+func (s *Service) allowed(ctx context.Context, k *knownVault, r *Row, allow RedactionPolicy) (Redaction, error) {
 	if allow == nil {
 		return Redacted, nil
 	}

@@ -19,7 +19,7 @@ func TestDetokenizeRedacts(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	tokens := insert(t, r.Service, append(append(of("persons", "email", "ada@example.com"), of("persons", "card", "4111111111111111")...),
 		append(of("persons", "name", "Ada Lovelace"), of("persons", "diary", "dear")...)...))
-	ask := func(allow vault.Allow, redactions ...vault.Redaction) ([]string, error) {
+	ask := func(allow vault.RedactionPolicy, redactions ...vault.Redaction) ([]string, error) {
 		items := asked(tokens...)
 		for i := range redactions {
 			items[i].Redaction = redactions[i]
@@ -32,7 +32,7 @@ func TestDetokenizeRedacts(t *testing.T) {
 		}
 		return values, err
 	}
-	always := func(redaction vault.Redaction) vault.Allow {
+	always := func(redaction vault.Redaction) vault.RedactionPolicy {
 		return func(vault.Field) vault.Redaction { return redaction }
 	}
 
@@ -47,7 +47,7 @@ func TestDetokenizeRedacts(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, masked, values)
 	nothing := []string{"redacted *REDACTED*", "redacted *REDACTED*", "redacted *REDACTED*", "redacted *REDACTED*"}
-	for _, allow := range []vault.Allow{nil, always(vault.Redacted), always("")} {
+	for _, allow := range []vault.RedactionPolicy{nil, always(vault.Redacted), always("")} {
 		values, err = ask(allow)
 		require.NoError(t, err)
 		require.Equal(t, nothing, values)
@@ -162,7 +162,7 @@ func TestExport(t *testing.T) {
 		got[e.Token] = e.Value.Reveal()
 	}
 	require.Equal(t, want, got)
-	page, err := r.AuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindExported})
+	page, err := r.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindExported})
 	require.NoError(t, err)
 	require.Len(t, page.Events, 3)
 	require.Len(t, page.Events[2].Tokens, 500)
@@ -181,14 +181,14 @@ func TestExport(t *testing.T) {
 func TestAudit(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	tokens := insert(t, r.Service, append(of("persons", "email", "ada@example.com"), of("persons", "name", "Ada Lovelace")...))
-	_, err := r.Detokenize(t.Context(), "acme", "grace", "v1", []vault.TokenItem{{Token: tokens[0], Redaction: vault.Masked}, {Token: tokens[1]}}, everything)
+	_, err := r.Detokenize(t.Context(), "acme", "grace", "v1", []vault.DetokenizeItem{{Token: tokens[0], Redaction: vault.Masked}, {Token: tokens[1]}}, everything)
 	require.NoError(t, err)
 	require.NoError(t, r.Delete(t.Context(), "acme", "hal", "v1", tokens[1]))
 	_, err = r.ChangeSchema(t.Context(), "acme", "ops", "v1", func(s *vault.Schema) error { s.Tables = s.Tables[:1]; return nil })
 	require.NoError(t, err)
 
 	var events []vault.AuditEvent
-	for e, err := range r.AllAuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 1}) {
+	for e, err := range r.AuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 1}) {
 		require.NoError(t, err)
 		require.Equal(t, "v1", e.Vault)
 		require.Equal(t, "2026-01-02T03:04:05.678901Z", e.At.Format("2006-01-02T15:04:05.999999999Z07:00"))
@@ -214,12 +214,12 @@ func TestAudit(t *testing.T) {
 		{vault.AuditQuery{Actor: "grace"}, 1}, {vault.AuditQuery{Vault: "v2"}, 0}, {vault.AuditQuery{Kind: vault.KindDeleted}, 1}, {vault.AuditQuery{Limit: 1000}, 4},
 		{vault.AuditQuery{From: at, To: at.Add(1)}, 4}, {vault.AuditQuery{From: at.Add(1)}, 0}, {vault.AuditQuery{To: at}, 0}, {vault.AuditQuery{Limit: 2}, 2},
 	} {
-		page, err := r.AuditEvents(t.Context(), "acme", c.q)
+		page, err := r.ListAuditEvents(t.Context(), "acme", c.q)
 		require.NoError(t, err)
 		require.Len(t, page.Events, c.want, "%+v", c.q)
 	}
 	for _, limit := range []int{-1, 1001} {
-		_, err = r.AuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: limit})
+		_, err = r.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: limit})
 		require.Equal(t, []string{"limit"}, fields(t, err))
 	}
 	for i := range 2500 {
@@ -259,7 +259,7 @@ func (b *broken) Rows(ctx context.Context, org, id string, tokens []string) ([]v
 func newBroken(t *testing.T) (*broken, *vault.Service) {
 	r := newRig(t, vault.Options{})
 	b := &broken{kept: r.store}
-	s, err := vault.New(b, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: b}, keyring(t, 1), nil)
 	require.NoError(t, err)
 	return b, s
 }

@@ -39,7 +39,7 @@ func TestTokenizeDuringAWholeRotation(t *testing.T) {
 		require.NoError(t, other.Rewrap(t.Context(), nil))
 		require.NoError(t, other.Retire(t.Context(), vault.FingerprintKey, 1, nil))
 	}}
-	s, err := vault.New(store, keyring(t, 2, 1), nil) // promoted before it was backfilled
+	s, err := vault.New(vault.Backend{Store: store}, keyring(t, 2, 1), nil) // promoted before it was backfilled
 	require.NoError(t, err)
 	require.Equal(t, want, tokenize(t, s, ada))
 	require.Equal(t, 2, store.calls)
@@ -74,7 +74,7 @@ func TestInsertNeedsAllFingerprints(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	for at := 1; ; at++ {
 		keys := &nthFails{Keyring: keyring(t, 1, 2)}
-		s, err := vault.New(r.store, keys, nil)
+		s, err := vault.New(vault.Backend{Store: r.store}, keys, nil)
 		require.NoError(t, err)
 		_, err = s.Tokenize(t.Context(), "acme", "v1", of("persons", "name", "nobody"))
 		require.ErrorIs(t, err, vault.ErrValueNotFound)
@@ -141,14 +141,14 @@ func (r *restless) Versions(context.Context) (vault.Versions, error) {
 func TestRepetitionsAreBounded(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	keys := &restless{Keyring: keyring(t, 1)}
-	s, err := vault.New(r.store, keys, nil)
+	s, err := vault.New(vault.Backend{Store: r.store}, keys, nil)
 	require.NoError(t, err)
 	_, err = s.Tokenize(t.Context(), "acme", "v1", of("persons", "name", "a"))
 	require.ErrorIs(t, err, vault.ErrUnknownKey)
 	require.LessOrEqual(t, keys.asked, 6)
 
 	store := &pausing{Store: r.store}
-	s, err = vault.New(store, keyring(t, 1), nil)
+	s, err = vault.New(vault.Backend{Store: store}, keyring(t, 1), nil)
 	require.NoError(t, err)
 	_, err = s.Tokenize(t.Context(), "acme", "v1", of("persons", "name", "a"))
 	require.ErrorIs(t, err, vault.ErrValueNotFound)
@@ -185,7 +185,7 @@ func TestExportGoesOn(t *testing.T) {
 	}
 	require.Equal(t, 799, shown)
 	require.Equal(t, 1, broken)
-	page, err := r.AuditEvents(ctx, "acme", vault.AuditQuery{Kind: vault.KindExported})
+	page, err := r.ListAuditEvents(ctx, "acme", vault.AuditQuery{Kind: vault.KindExported})
 	require.NoError(t, err)
 	require.Equal(t, 799, len(page.Events[0].Tokens)+len(page.Events[1].Tokens), "what was not shown is not in the trail")
 }

@@ -14,7 +14,7 @@ import (
 // audited returns how many vaults the audit trail says were made.
 func (r *rig) audited(t *testing.T) int {
 	t.Helper()
-	page, err := r.AuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindVaultCreated, Limit: 100})
+	page, err := r.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindVaultCreated, Limit: 100})
 	require.NoError(t, err)
 	return len(page.Events)
 }
@@ -135,7 +135,7 @@ func TestEnsureVaultRefuses(t *testing.T) {
 		require.ErrorAs(t, err, &invalid, "%q", c.id)
 	}
 	for _, method := range []string{"Vault", "PutVault"} {
-		s, err := vault.New(&failing{r.store, method}, keyring(t, 1), nil)
+		s, err := vault.New(vault.Backend{Store: &failing{r.store, method}}, keyring(t, 1), nil)
 		require.NoError(t, err)
 		_, err = s.EnsureVault(t.Context(), "acme", "server", "v9", schema)
 		require.ErrorIs(t, err, vault.ErrUnavailable, method)
@@ -172,7 +172,7 @@ func TestEnsureVaultTwiceAtOnce(t *testing.T) {
 				require.NoError(t, err)
 			}}
 			observed := 0
-			s, err := vault.New(store, keyring(t, 1), &vault.Options{
+			s, err := vault.New(vault.Backend{Store: store}, keyring(t, 1), &vault.Options{
 				Observer: vault.ObserverFunc(func(context.Context, vault.Observation) { observed++ }),
 			})
 			require.NoError(t, err)

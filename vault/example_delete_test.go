@@ -17,7 +17,7 @@ func ExampleService_DeleteOrganization() {
 	if err != nil {
 		panic(err)
 	}
-	s := exampleService(db.Vault(), exampleKey(1))
+	s := exampleService(db.Vault().Store, exampleKey(1))
 	if _, err := s.CreateVault(ctx, "acme", "ops", "v1", exampleSchema); err != nil {
 		panic(err)
 	}
@@ -30,7 +30,7 @@ func ExampleService_DeleteOrganization() {
 	fmt.Println(errors.Is(err, vault.ErrNotFound))
 	_, err = s.CreateVault(ctx, "acme", "ops", "v2", exampleSchema)
 	fmt.Println(errors.Is(err, vault.ErrDeleted))
-	for e, err := range s.AllAuditEvents(ctx, "acme", vault.AuditQuery{}) {
+	for e, err := range s.AuditEvents(ctx, "acme", vault.AuditQuery{}) {
 		if err != nil {
 			panic(err)
 		}
@@ -49,7 +49,7 @@ func ExampleService_DeleteVault() {
 	if err != nil {
 		panic(err)
 	}
-	s := exampleService(db.Vault(), exampleKey(1))
+	s := exampleService(db.Vault().Store, exampleKey(1))
 	if _, err := s.CreateVault(ctx, "acme", "ops", "v1", exampleSchema); err != nil {
 		panic(err)
 	}

@@ -15,7 +15,7 @@ func ExampleService_ListVaults() {
 	if err != nil {
 		panic(err)
 	}
-	s := exampleService(db.Vault(), exampleKey(1))
+	s := exampleService(db.Vault().Store, exampleKey(1))
 	for _, id := range []string{"shop", "staff", "archive"} {
 		if _, err := s.CreateVault(ctx, "acme", "ops", id, exampleSchema); err != nil {
 			panic(err)

@@ -15,7 +15,7 @@ func ExampleService_Stats() {
 	if err != nil {
 		panic(err)
 	}
-	s := exampleService(db.Vault(), exampleKey(1))
+	s := exampleService(db.Vault().Store, exampleKey(1))
 	if _, err := s.CreateVault(ctx, "acme", "ops", "v1", exampleSchema); err != nil {
 		panic(err)
 	}
@@ -37,7 +37,7 @@ func ExampleService_Stats() {
 	fmt.Printf("%s tokens in %s vaults, %s were deleted\n", stats.Tokens, stats.Vaults, stats.Deleted)
 
 	// In the middle of a rotation: the new key is the primary one already.
-	all, err := exampleService(db.Vault(), exampleKey(2), exampleKey(1)).StatsAll(ctx)
+	all, err := exampleService(db.Vault().Store, exampleKey(2), exampleKey(1)).StatsAll(ctx)
 	if err != nil {
 		panic(err)
 	}

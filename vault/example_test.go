@@ -26,7 +26,7 @@ func exampleService(store vault.Store, primary localkeys.Key, others ...localkey
 	if err != nil {
 		panic(err)
 	}
-	s, err := vault.New(store, keyring, nil)
+	s, err := vault.New(vault.Backend{Store: store}, keyring, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -46,7 +46,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	s := exampleService(db.Vault(), exampleKey(1))
+	s := exampleService(db.Vault().Store, exampleKey(1))
 	if _, err := s.CreateVault(ctx, "acme", "ops", "v1", exampleSchema); err != nil {
 		fmt.Println(err)
 		return
@@ -63,7 +63,7 @@ func Example() {
 	tokens, err := s.Tokenize(ctx, "acme", "v1", card)
 	fmt.Println(tokens[0] == inserted[0], len(tokens[0]), strings.HasSuffix(tokens[0], "1111"), err)
 
-	shown, err := s.Detokenize(ctx, "acme", "support", "v1", []vault.TokenItem{{Token: tokens[0]}}, func(vault.Field) vault.Redaction { return vault.Masked })
+	shown, err := s.Detokenize(ctx, "acme", "support", "v1", []vault.DetokenizeItem{{Token: tokens[0]}}, func(vault.Field) vault.Redaction { return vault.Masked })
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -84,7 +84,7 @@ func ExampleService_Import() {
 		fmt.Println(err)
 		return
 	}
-	s := exampleService(db.Vault(), exampleKey(1))
+	s := exampleService(db.Vault().Store, exampleKey(1))
 	if _, err := s.CreateVault(ctx, "acme", "ops", "v1", exampleSchema); err != nil {
 		fmt.Println(err)
 		return
@@ -119,7 +119,7 @@ func Example_rotation() {
 		fmt.Println(err)
 		return
 	}
-	before := exampleService(db.Vault(), exampleKey(1))
+	before := exampleService(db.Vault().Store, exampleKey(1))
 	if _, err := before.CreateVault(ctx, "acme", "ops", "v1", exampleSchema); err != nil {
 		fmt.Println(err)
 		return
@@ -131,16 +131,16 @@ func Example_rotation() {
 		return
 	}
 
-	added := exampleService(db.Vault(), exampleKey(1), exampleKey(2)) // 1. load the new version beside the old one, everywhere
-	err = added.Backfill(ctx, 2, nil)                                 // 2. give each value a fingerprint of it
+	added := exampleService(db.Vault().Store, exampleKey(1), exampleKey(2)) // 1. load the new version beside the old one, everywhere
+	err = added.Backfill(ctx, 2, nil)                                       // 2. give each value a fingerprint of it
 	fmt.Println("backfill", err)
-	promoted := exampleService(db.Vault(), exampleKey(2), exampleKey(1)) // 3. make it the primary one, everywhere
-	err = promoted.Rewrap(ctx, nil)                                      // 4. seal each value with it
+	promoted := exampleService(db.Vault().Store, exampleKey(2), exampleKey(1)) // 3. make it the primary one, everywhere
+	err = promoted.Rewrap(ctx, nil)                                            // 4. seal each value with it
 	fmt.Println("rewrap", err)
 	err = errors.Join(promoted.Retire(ctx, vault.FingerprintKey, 1, nil), promoted.Retire(ctx, vault.SealKey, 1, nil)) // 5. forget the old one
 	fmt.Println("retire", err)
 
-	after := exampleService(db.Vault(), exampleKey(2))
+	after := exampleService(db.Vault().Store, exampleKey(2))
 	tokens, err := after.Tokenize(ctx, "acme", "v1", ada)
 	fmt.Println(tokens[0] == inserted[0], err)
 	// Output:

@@ -17,7 +17,7 @@ type Exported struct {
 // event for every page of tokens, before they are seen. Tokens that come or go meanwhile may be there or not.
 //
 // A token whose value is corrupt comes with a [*TokenError], and the iteration goes on. It ends after any other error.
-func (s *Service) Export(ctx context.Context, org string, by Actor, vault string, allow Allow) iter.Seq2[Exported, error] {
+func (s *Service) Export(ctx context.Context, org string, by Actor, vault string, allow RedactionPolicy) iter.Seq2[Exported, error] {
 	return func(yield func(Exported, error) bool) {
 		for after := ""; ; {
 			start := s.start()
@@ -52,7 +52,7 @@ type exported struct {
 	err error
 }
 
-func (s *Service) exportPage(ctx context.Context, org string, by Actor, vault, after string, allow Allow) ([]exported, error) {
+func (s *Service) exportPage(ctx context.Context, org string, by Actor, vault, after string, allow RedactionPolicy) ([]exported, error) {
 	k, err := s.readVault(ctx, org, vault)
 	if err != nil {
 		return nil, err

@@ -110,7 +110,7 @@ func TestErrorsOfHooksThatMeanSomethingElse(t *testing.T) {
 		token := insert(t, r.Service, of("persons", "name", "Ada"))[0]
 		do := func(err error) error {
 			hook := &speaking{Keyring: keyring(t, 1), method: method, err: err}
-			s, err := vault.New(r.store, hook, &vault.Options{Tokenizer: hook, Logger: slog.New(slog.DiscardHandler)})
+			s, err := vault.New(vault.Backend{Store: r.store}, hook, &vault.Options{Tokenizer: hook, Logger: slog.New(slog.DiscardHandler)})
 			require.NoError(t, err)
 			switch method {
 			case "Open", "Open item":
@@ -161,7 +161,7 @@ func TestFingerprintsThatAreLeftOut(t *testing.T) {
 	for _, k := range []*skipping{{keyring(t, 1, 2), 1, 0}, {keyring(t, 1, 2), 1, 1}, {keyring(t, 1, 2), 2, 1}, {keyring(t, 2, 1), 1, 1}} {
 		r := newRig(t, vault.Options{})
 		insert(t, r.Service, of("persons", "name", "Ada", "Bob", "Cyd"))
-		s, err := vault.New(r.store, k, nil)
+		s, err := vault.New(vault.Backend{Store: r.store}, k, nil)
 		require.NoError(t, err)
 		_, inserted := s.Insert(ctx, "acme", "ops", "v1", of("persons", "name", "Eve", "Fay", "Gil"))
 		imported := imports(t, s, withToken("persons", "name", "Eve", uuidA), withToken("persons", "name", "Fay", uuidB))
@@ -221,7 +221,7 @@ func TestFormatErrorsOfHooks(t *testing.T) {
 	do := func(method string, err error) error {
 		r := newRig(t, vault.Options{})
 		hook := &speaking{Keyring: keyring(t, 1), method: method, err: err}
-		s, err := vault.New(r.store, hook, &vault.Options{Tokenizer: hook, Logger: slog.New(slog.DiscardHandler)})
+		s, err := vault.New(vault.Backend{Store: r.store}, hook, &vault.Options{Tokenizer: hook, Logger: slog.New(slog.DiscardHandler)})
 		require.NoError(t, err)
 		if method == "CheckTokens item" {
 			return imports(t, s, withToken("persons", "name", "Eve", uuidA))

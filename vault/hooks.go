@@ -167,7 +167,7 @@ func (t *safeTokenizer) CheckTokens(ctx context.Context, pairs []TokenPair) (err
 }
 
 // ask asks how much of a field's values may be shown.
-func (s *Service) ask(ctx context.Context, allow Allow, f Field) (Redaction, error) {
+func (s *Service) ask(ctx context.Context, allow RedactionPolicy, f Field) (Redaction, error) {
 	r, err := s.callAllow(ctx, allow, f)
 	switch {
 	case err != nil:
@@ -178,7 +178,7 @@ func (s *Service) ask(ctx context.Context, allow Allow, f Field) (Redaction, err
 	return r, nil
 }
 
-func (s *Service) callAllow(ctx context.Context, allow Allow, f Field) (r Redaction, err error) {
+func (s *Service) callAllow(ctx context.Context, allow RedactionPolicy, f Field) (r Redaction, err error) {
 	defer hook.Recover(ctx, s.opts.Logger, "Allow", &err)
 	return allow(f), nil
 }

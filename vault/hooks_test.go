@@ -79,27 +79,27 @@ func (h *hooks) allow(vault.Field) vault.Redaction {
 // dependency that is away; an observer's changes nothing. What the hook was given is in
 // no log and in no error, and the service works on.
 func TestPanicsOfHooks(t *testing.T) {
-	calls := map[string]func(s *vault.Service, token string, a vault.Allow) error{
-		"ChangeSchema": func(s *vault.Service, _ string, _ vault.Allow) error {
+	calls := map[string]func(s *vault.Service, token string, a vault.RedactionPolicy) error{
+		"ChangeSchema": func(s *vault.Service, _ string, _ vault.RedactionPolicy) error {
 			_, err := s.ChangeSchema(t.Context(), "acme", "ops", "v1", func(*vault.Schema) error { return nil })
 			return err
 		},
-		"Insert": func(s *vault.Service, _ string, _ vault.Allow) error {
+		"Insert": func(s *vault.Service, _ string, _ vault.RedactionPolicy) error {
 			_, err := s.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", secretValue, "Grace"))
 			return err
 		},
-		"Import": func(s *vault.Service, token string, _ vault.Allow) error {
+		"Import": func(s *vault.Service, token string, _ vault.RedactionPolicy) error {
 			return imports(t, s, withToken("persons", "name", "Alan", token), withToken("persons", "name", "Mary", uuidA))
 		},
-		"Tokenize": func(s *vault.Service, _ string, _ vault.Allow) error {
+		"Tokenize": func(s *vault.Service, _ string, _ vault.RedactionPolicy) error {
 			_, err := s.Tokenize(t.Context(), "acme", "v1", of("persons", "name", "Alan"))
 			return err
 		},
-		"Detokenize": func(s *vault.Service, token string, a vault.Allow) error {
+		"Detokenize": func(s *vault.Service, token string, a vault.RedactionPolicy) error {
 			_, err := s.Detokenize(t.Context(), "acme", "ops", "v1", asked(token), a)
 			return err
 		},
-		"Ping": func(s *vault.Service, _ string, _ vault.Allow) error { return s.Ping(t.Context()) },
+		"Ping": func(s *vault.Service, _ string, _ vault.RedactionPolicy) error { return s.Ping(t.Context()) },
 	}
 	for broken, fails := range map[string][]string{
 		"Versions":    {"Insert", "Import", "Tokenize", "Detokenize", "Ping"},

@@ -36,7 +36,7 @@ func importWhile(t *testing.T, happens func(r *rig, other *vault.Service)) (r *r
 			happens(r, other)
 		}
 	}}
-	s, err := vault.New(m, keyring(t, 1, 2), nil)
+	s, err := vault.New(vault.Backend{Store: m}, keyring(t, 1, 2), nil)
 	require.NoError(t, err)
 	err = imports(t, s, withToken("persons", "name", "there", uuidA), withToken("persons", "name", "new", uuidB))
 	return r, m.calls, err
@@ -116,7 +116,7 @@ func TestImportGivesUp(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
 	}}
-	s, err := vault.New(m, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: m}, keyring(t, 1), nil)
 	require.NoError(t, err)
 	err = imports(t, s, withToken("persons", "name", "there", uuidA), withToken("persons", "name", "new", uuidB))
 	require.ErrorIs(t, err, vault.ErrUnavailable)
@@ -136,7 +136,7 @@ func (vague) ImportTokens(context.Context, string, string, int64, []vault.Row, v
 // A refusal without rows is no success.
 func TestImportRefusedWithoutRows(t *testing.T) {
 	r := newRig(t, vault.Options{})
-	s, err := vault.New(vague{r.store}, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: vague{r.store}}, keyring(t, 1), nil)
 	require.NoError(t, err)
 	require.ErrorIs(t, imports(t, s, withToken("persons", "name", "Ada", uuidA)), vault.ErrUnavailable)
 }
@@ -148,7 +148,7 @@ func TestImportRepeated(t *testing.T) {
 	for i := range 5 {
 		items = append(items, withToken("orders", "number", fmt.Sprint(i), "ord_"+token26(i)))
 	}
-	s, err := vault.New(&lost{Store: r.store}, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: &lost{Store: r.store}}, keyring(t, 1), nil)
 	require.NoError(t, err)
 	require.ErrorIs(t, imports(t, s, items...), vault.ErrUnavailable)
 	require.NoError(t, imports(t, s, items...))
@@ -184,7 +184,7 @@ func TestImportWhileAKeyRetires(t *testing.T) {
 			require.NoError(t, other.Retire(ctx, vault.SealKey, 1, nil))
 		}
 	}}
-	s, err := vault.New(m, keyring(t, 2, 1), nil)
+	s, err := vault.New(vault.Backend{Store: m}, keyring(t, 2, 1), nil)
 	require.NoError(t, err)
 	items := []vault.ImportItem{withToken("persons", "name", "there", uuidA), withToken("persons", "name", "new", uuidB)}
 	require.NoError(t, imports(t, s, items...))

@@ -33,7 +33,7 @@ func imports(t testing.TB, s *vault.Service, items ...vault.ImportItem) error {
 // imported returns the events of imports, the newest first.
 func imported(t testing.TB, s *vault.Service) []vault.AuditEvent {
 	t.Helper()
-	page, err := s.AuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindImported})
+	page, err := s.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindImported})
 	require.NoError(t, err)
 	return page.Events
 }
@@ -261,7 +261,7 @@ func TestImportWithoutTheKey(t *testing.T) {
 // A whole batch is imported, of values as long as they may be.
 func TestImportMany(t *testing.T) {
 	r := newRig(t, vault.Options{})
-	items := make([]vault.ImportItem, r.MaxItems())
+	items := make([]vault.ImportItem, r.Limits().Items)
 	for i := range items {
 		items[i] = withToken("orders", "number", fmt.Sprint(i, strings.Repeat("x", 1000)), fmt.Sprintf("ord_%s", token26(i)))
 	}

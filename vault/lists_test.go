@@ -32,8 +32,8 @@ func newAsking(t *testing.T) (*vault.Service, *asking) {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	store := &asking{Store: db.Vault()}
-	s, err := vault.New(store, keyring(t, 1), nil)
+	store := &asking{Store: db.Vault().Store}
+	s, err := vault.New(vault.Backend{Store: store}, keyring(t, 1), nil)
 	require.NoError(t, err)
 	return s, store
 }

@@ -41,7 +41,7 @@ func TestErrorsNameWhat(t *testing.T) {
 		`vault: no such vault "v\x00"`:          only(r.Tokenize(ctx, "acme", "v\x00", inNone)),
 		`vault: no such vault "tokenize"`:       only(r.Tokenize(ctx, "acme", "tokenize", inNone)),
 		`vault: no such vault "insert"`:         only(r.Insert(ctx, "acme", "ops", "insert", inNone)),
-		`vault: no such vault "detokenize"`:     only(r.Detokenize(ctx, "acme", "ops", "detokenize", []vault.TokenItem{{Token: "a secret value"}}, nil)),
+		`vault: no such vault "detokenize"`:     only(r.Detokenize(ctx, "acme", "ops", "detokenize", []vault.DetokenizeItem{{Token: "a secret value"}}, nil)),
 		`vault: no such vault "delete"`:         r.Delete(ctx, "acme", "ops", "delete", "a secret value"),
 		`vault: no such vault "del\nete"`:       r.Delete(ctx, "acme", "ops", "del\nete", "a secret value"),
 		`vault: no such vault "\xff"`:           r.Delete(ctx, "acme", "ops", "\xff", "a secret value"),
@@ -90,7 +90,7 @@ func TestErrorsNameWhat(t *testing.T) {
 	// Neither a token nor a value is named.
 	require.EqualError(t, r.Delete(ctx, "acme", "ops", "v1", "a secret value"), "vault: no such token")
 	require.EqualError(t, asks(at("persons", "name")), "item 0: vault: the value has no token")
-	require.EqualError(t, only(r.Detokenize(ctx, "acme", "ops", "v1", []vault.TokenItem{{Token: "a secret value"}}, nil)),
+	require.EqualError(t, only(r.Detokenize(ctx, "acme", "ops", "v1", []vault.DetokenizeItem{{Token: "a secret value"}}, nil)),
 		"item 0: vault: no such token")
 }
 
@@ -118,12 +118,12 @@ func (gone) ListRows(context.Context, string, string, string, int) ([]vault.Row,
 
 func TestErrorsNameAVaultThatWent(t *testing.T) {
 	r := newRig(t, vault.Options{})
-	s, err := vault.New(gone{r.store}, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: gone{r.store}}, keyring(t, 1), nil)
 	require.NoError(t, err)
 	const text = `vault: no such vault "v1"`
 	require.EqualError(t, only(s.Tokenize(t.Context(), "acme", "v1", of("persons", "name", "Ada"))), text)
 	require.EqualError(t, only(s.Insert(t.Context(), "acme", "ops", "v1", of("persons", "diary", "Ada"))), text)
-	require.EqualError(t, only(s.Detokenize(t.Context(), "acme", "ops", "v1", []vault.TokenItem{{Token: "x"}}, nil)), text)
+	require.EqualError(t, only(s.Detokenize(t.Context(), "acme", "ops", "v1", []vault.DetokenizeItem{{Token: "x"}}, nil)), text)
 	require.EqualError(t, s.Delete(t.Context(), "acme", "ops", "v1", "x"), text)
 	require.EqualError(t, s.Import(t.Context(), "acme", "ops", "v1", []vault.ImportItem{
 		{Item: of("persons", "name", "Ada")[0], Token: "2a7c9d1e-5f0b-4c3d-8e6f-1a2b3c4d5e6f"},

@@ -45,7 +45,7 @@ func newRig(t testing.TB, opts vault.Options) *rig {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	r := &rig{store: db.Vault(), time: begin}
+	r := &rig{store: db.Vault().Store.(*memory.Vault), time: begin}
 	opts.Now = func() time.Time {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -56,7 +56,7 @@ func newRig(t testing.TB, opts vault.Options) *rig {
 		defer r.mu.Unlock()
 		r.observed = append(r.observed, o)
 	})
-	r.Service, err = vault.New(r.store, keyring(t, 1), &opts)
+	r.Service, err = vault.New(vault.Backend{Store: r.store}, keyring(t, 1), &opts)
 	require.NoError(t, err)
 	_, err = r.CreateVault(t.Context(), "acme", "ops", "v1", schema)
 	require.NoError(t, err)
@@ -80,7 +80,7 @@ func keyring(t testing.TB, primary int, others ...int) *localkeys.Keyring {
 // with returns another service on the rig's store, as another process would have it.
 func (r *rig) with(t testing.TB, primary int, others ...int) *vault.Service {
 	t.Helper()
-	s, err := vault.New(r.store, keyring(t, primary, others...), nil)
+	s, err := vault.New(vault.Backend{Store: r.store}, keyring(t, primary, others...), nil)
 	require.NoError(t, err)
 	return s
 }
@@ -134,10 +134,10 @@ func reveal(t testing.TB, s *vault.Service, tokens ...string) []string {
 	return values
 }
 
-func asked(tokens ...string) []vault.TokenItem {
-	var items []vault.TokenItem
+func asked(tokens ...string) []vault.DetokenizeItem {
+	var items []vault.DetokenizeItem
 	for _, token := range tokens {
-		items = append(items, vault.TokenItem{Token: token})
+		items = append(items, vault.DetokenizeItem{Token: token})
 	}
 	return items
 }

@@ -185,7 +185,7 @@ func TestWrongKey(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	ada := of("persons", "name", "Ada")
 	insert(t, r.Service, ada)
-	s, err := vault.New(r.store, otherKey{keyring(t, 1, 2)}, nil)
+	s, err := vault.New(vault.Backend{Store: r.store}, otherKey{keyring(t, 1, 2)}, nil)
 	require.NoError(t, err)
 	for _, err := range everyCall(t, s, ada) {
 		require.ErrorIs(t, err, vault.ErrWrongKey)
@@ -272,7 +272,7 @@ func TestRotationOverEmptyPages(t *testing.T) {
 	tokens := insertAll(t, r.Service, items)
 	store := &sparse{Store: r.store}
 	service := func(primary, other int) *vault.Service {
-		s, err := vault.New(store, keyring(t, primary, other), nil)
+		s, err := vault.New(vault.Backend{Store: store}, keyring(t, primary, other), nil)
 		require.NoError(t, err)
 		return s
 	}
@@ -430,7 +430,7 @@ func TestKeysAreReplacedUnderWay(t *testing.T) {
 	} {
 		// The keyring has version 3 first, as nobody else does.
 		keys := &replaced{keyring(t, 3, 2), keyring(t, 2), 3}
-		s, err := vault.New(r.store, keys, nil)
+		s, err := vault.New(vault.Backend{Store: r.store}, keys, nil)
 		require.NoError(t, err)
 		require.NoError(t, do(s), name)
 		require.Less(t, keys.calls, 1, "the keys were replaced")
@@ -439,7 +439,7 @@ func TestKeysAreReplacedUnderWay(t *testing.T) {
 
 	// The other way round, the row's key is gone when it is opened.
 	keys := &replaced{keyring(t, 2), keyring(t, 3), 2}
-	s, err := vault.New(r.store, keys, nil)
+	s, err := vault.New(vault.Backend{Store: r.store}, keys, nil)
 	require.NoError(t, err)
 	_, err = s.Detokenize(ctx, "acme", "ops", "v1", asked(token...), everything)
 	require.ErrorIs(t, err, vault.ErrUnknownKey)

@@ -2,33 +2,12 @@ package vault
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
 )
-
-// Options are the optional parts and settings of a Service. The zero value means the defaults.
-//
-// A panic of what a host plugs in is recovered where it happens and logged with its stack
-// at ERROR, without what it panicked with. That of a [Keyring], a [Tokenizer] or an
-// [Allow] is answered like a keyring that is away ([ErrUnavailable]); that of an Observer
-// changes nothing. Stores must not panic.
-type Options struct {
-	Tokenizer Tokenizer // &Formats{}
-	MaxItems  int       // of one batch: 1000
-	MaxValue  int       // bytes of one value: 64 KiB
-	MaxShown  int       // bytes of all values that one detokenization shows: 4 MiB
-
-	Now      func() time.Time // time.Now
-	Rand     io.Reader        // for the IDs of audit events: crypto/rand.Reader; must be safe for concurrent use
-	Observer Observer         // none
-	Logger   *slog.Logger     // slog.Default()
-}
 
 // Service hands out tokens. It is safe for concurrent use and starts no goroutine.
 type Service struct {
@@ -41,51 +20,32 @@ type Service struct {
 	keys      keyState
 }
 
-// New returns a Service over a store and a keyring.
-func New(store Store, keyring Keyring, opts *Options) (s *Service, err error) {
-	if store == nil || keyring == nil {
-		return nil, errors.New("vault: New needs a store and a keyring")
+// New returns a Service over a backend and a keyring. Options may be nil.
+func New(b Backend, keyring Keyring, opts *Options) (s *Service, err error) {
+	if err := errors.Join(b.validate(), opts.validate()); err != nil {
+		return nil, err
 	}
-	s = &Service{store: store}
-	if opts != nil {
-		s.opts = *opts
+	if keyring == nil {
+		return nil, errors.New("vault: New needs a keyring")
 	}
-	o := &s.opts
-	if o.Tokenizer == nil {
-		o.Tokenizer = &Formats{}
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-	if s.keyring, err = newSafeKeyring(keyring, o.Logger); err != nil {
+	s = &Service{store: b.Store, opts: opts.withDefaults()}
+	if s.keyring, err = newSafeKeyring(keyring, s.opts.Logger); err != nil {
 		return nil, fmt.Errorf("vault: ask for the limits: %w", err)
 	}
-	if s.tokenizer, err = newSafeTokenizer(o.Tokenizer, o.Logger); err != nil {
+	if s.tokenizer, err = newSafeTokenizer(s.opts.Tokenizer, s.opts.Logger); err != nil {
 		return nil, fmt.Errorf("vault: ask for the limits: %w", err)
-	}
-	if o.MaxItems <= 0 {
-		o.MaxItems = 1000
-	}
-	if o.MaxValue <= 0 {
-		o.MaxValue = 64 << 10
-	}
-	if o.MaxShown <= 0 {
-		o.MaxShown = 4 << 20
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Rand == nil {
-		o.Rand = rand.Reader
 	}
 	return s, nil
 }
 
-// MaxItems returns how many items a batch may have.
-func (s *Service) MaxItems() int { return s.opts.MaxItems }
+// Limits are the most that a Service takes at once.
+type Limits struct {
+	Items int // of one batch
+	Value int // bytes of one value
+}
 
-// MaxValue returns how many bytes a value may have.
-func (s *Service) MaxValue() int { return s.opts.MaxValue }
+// Limits returns the most that the service takes at once, see [Options].
+func (s *Service) Limits() Limits { return Limits{Items: s.opts.MaxItems, Value: s.opts.MaxValue} }
 
 // now returns the time with the precision that stores keep.
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }

@@ -43,7 +43,7 @@ func TestStoreThatStandsStill(t *testing.T) {
 		_, err := r.CreateVault(ctx, "acme", "ops", id, schema)
 		require.NoError(t, err)
 	}
-	s, err := vault.New(&standing{r.store}, keyring(t, 2, 1), nil)
+	s, err := vault.New(vault.Backend{Store: &standing{r.store}}, keyring(t, 2, 1), nil)
 	require.NoError(t, err)
 	require.ErrorIs(t, s.Backfill(ctx, 2, nil), vault.ErrUnavailable)
 	require.ErrorIs(t, s.Rewrap(ctx, nil), vault.ErrUnavailable)
@@ -56,9 +56,9 @@ func TestStoreThatStandsStill(t *testing.T) {
 // standingTrail begins each page of the trail at the start.
 type standingTrail struct{ vault.Store }
 
-func (s standingTrail) AuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
-	q.Before = mortise.Position{}
-	return s.Store.AuditEvents(ctx, org, q)
+func (s standingTrail) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+	q.After = mortise.Position{}
+	return s.Store.ListAuditEvents(ctx, org, q)
 }
 
 func TestTrailOfAStoreThatStandsStill(t *testing.T) {
@@ -68,9 +68,9 @@ func TestTrailOfAStoreThatStandsStill(t *testing.T) {
 		_, err := untilError(r.Export(t.Context(), "acme", "ops", "v1", everything))
 		require.NoError(t, err)
 	}
-	s, err := vault.New(standingTrail{r.store}, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: standingTrail{r.store}}, keyring(t, 1), nil)
 	require.NoError(t, err)
-	n, err := untilError(s.AllAuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 2}))
+	n, err := untilError(s.AuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 2}))
 	require.ErrorIs(t, err, vault.ErrUnavailable)
 	require.Equal(t, 4, n, "two pages")
 }
@@ -89,7 +89,7 @@ func untilError[T any](all iter.Seq2[T, error]) (n int, err error) {
 func TestVaultsOfAStoreThatStandsStill(t *testing.T) {
 	s, store := newAsking(t)
 	addVaults(t, s, "acme", make([]int, 60)...)
-	standing, err := vault.New(&standing{store.Store}, keyring(t, 1), nil)
+	standing, err := vault.New(vault.Backend{Store: &standing{store.Store}}, keyring(t, 1), nil)
 	require.NoError(t, err)
 	_, err = untilError(standing.Vaults(t.Context(), "acme"))
 	require.ErrorIs(t, err, vault.ErrUnavailable)

@@ -23,9 +23,9 @@ type VaultStats struct {
 	Deleted Count // as in Stats
 }
 
-// Totals says how much all organizations have together, and what a rotation of the keys
+// AllStats says how much all organizations have together, and what a rotation of the keys
 // still has to do.
-type Totals struct {
+type AllStats struct {
 	Vaults  Count
 	Tokens  Count // as in Stats
 	Deleted Count // as in Stats
@@ -57,7 +57,7 @@ type Counter interface {
 	// StatsAll counts what all organizations have, and what is left of old keys: tokens
 	// that are sealed under another version than seal, and fingerprints of retired
 	// versions. It is maintenance, and may look into every scope that there is.
-	StatsAll(ctx context.Context, seal, most int) (Totals, error)
+	StatsAll(ctx context.Context, seal, most int) (AllStats, error)
 }
 
 // Stats counts what an organization has: for its dashboard. It is cheap: each number is
@@ -97,14 +97,14 @@ func (s *Service) VaultStats(ctx context.Context, org, id string) (VaultStats, e
 // [Service.Backfill] gives them: to know that, one has to look at each value.
 // [Service.KeyStatus] does so, and takes longer the more tokens there are. The error is
 // [ErrUnavailable] if the store or the keyring is away.
-func (s *Service) StatsAll(ctx context.Context) (Totals, error) {
+func (s *Service) StatsAll(ctx context.Context) (AllStats, error) {
 	versions, err := s.keyring.Versions(ctx)
 	if err != nil {
-		return Totals{}, unavailable("ask the keyring for its versions", err)
+		return AllStats{}, unavailable("ask the keyring for its versions", err)
 	}
 	totals, err := s.store.StatsAll(ctx, versions.Seal, mortise.MaxCount)
 	if err != nil {
-		return Totals{}, unavailable("count what all organizations have", err)
+		return AllStats{}, unavailable("count what all organizations have", err)
 	}
 	return totals, nil
 }

@@ -42,7 +42,7 @@ func TestStats(t *testing.T) {
 	keys, err := r.store.Keys(t.Context())
 	require.NoError(t, err)
 	require.Len(t, keys, 2)
-	require.Equal(t, vault.Totals{Vaults: exactly(3), Tokens: exactly(5), Deleted: exactly(1), Keys: keys}, all)
+	require.Equal(t, vault.AllStats{Vaults: exactly(3), Tokens: exactly(5), Deleted: exactly(1), Keys: keys}, all)
 }
 
 // TestStatsOfARotation: StatsAll says what Rewrap and Retire have still to do.
@@ -76,7 +76,7 @@ func TestStatsOfARotation(t *testing.T) {
 func TestStatsOfNobody(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	s, err := vault.New(countless{db.Vault()}, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: countless{db.Vault().Store}}, keyring(t, 1), nil)
 	require.NoError(t, err)
 	for _, org := range []string{"", "a\x00", "\xff"} {
 		stats, err := s.Stats(t.Context(), org)
@@ -107,15 +107,15 @@ func (countless) VaultStats(_ context.Context, _, _ string, most int) (vault.Vau
 	return vault.VaultStats{Tokens: exactly(1)}, fmt.Errorf("up to %d: %w", most, vaulttest.ErrInjected)
 }
 
-func (countless) StatsAll(_ context.Context, seal, most int) (vault.Totals, error) {
-	return vault.Totals{Vaults: exactly(1)}, fmt.Errorf("beside %d, up to %d: %w", seal, most, vaulttest.ErrInjected)
+func (countless) StatsAll(_ context.Context, seal, most int) (vault.AllStats, error) {
+	return vault.AllStats{Vaults: exactly(1)}, fmt.Errorf("beside %d, up to %d: %w", seal, most, vaulttest.ErrInjected)
 }
 
 // TestStatsUnavailable: without an answer of the store, or of the keyring, there is none.
 func TestStatsUnavailable(t *testing.T) {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	s, err := vault.New(countless{db.Vault()}, keyring(t, 3, 1), nil)
+	s, err := vault.New(vault.Backend{Store: countless{db.Vault().Store}}, keyring(t, 3, 1), nil)
 	require.NoError(t, err)
 	require.Equal(t, 10_000, mortise.MaxCount)
 

@@ -23,7 +23,7 @@ type Store interface {
 	Tokens
 	Imports
 	Keys
-	Rotation
+	KeyRotation
 	Audit
 	Counter
 }
@@ -61,7 +61,7 @@ type Vaults interface {
 // returns where there is nothing.
 //
 // The rows of a vault that is marked, or whose organization is, have no part in [Keys],
-// [Rotation] and [Counter], whether they are removed or not: no scan returns them, nothing
+// [KeyRotation] and [Counter], whether they are removed or not: no scan returns them, nothing
 // counts or changes them, and no key is in use for them. A scan that is open goes on as if
 // they had been deleted.
 //
@@ -250,7 +250,7 @@ type KeyUsage struct {
 	Sealed        map[int]int // rows by the version that they are sealed under
 }
 
-// Rotation is the part of a [Store] that changes keys under rows. Rows that were deleted have no part in it. It is maintenance, over all
+// KeyRotation is the part of a [Store] that changes keys under rows. Rows that were deleted have no part in it. It is maintenance, over all
 // organizations.
 //
 // RowsWithoutFingerprint and RowsNotSealedUnder scan. A scan begins at the zero position,
@@ -263,7 +263,7 @@ type KeyUsage struct {
 // A position stays good while rows are added, changed and deleted. For a text that the
 // store did not return as a position, the error is none of this package's sentinels. With
 // a limit below 1 the page is zero.
-type Rotation interface {
+type KeyRotation interface {
 	// RowsWithoutFingerprint returns a stretch of a scan of the deterministic rows that
 	// have no fingerprint of the version: at most limit rows.
 	RowsWithoutFingerprint(ctx context.Context, version int, after ScanPosition, limit int) (RowPage, error)
@@ -288,7 +288,7 @@ type Rotation interface {
 	RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error)
 }
 
-// ScanPosition is where a scan of a [Rotation] goes on. Only the store that made it knows
+// ScanPosition is where a scan of a [KeyRotation] goes on. Only the store that made it knows
 // what it says. The zero value is the beginning of a scan.
 type ScanPosition string
 

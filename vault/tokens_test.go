@@ -129,8 +129,8 @@ func TestLimits(t *testing.T) {
 	require.Equal(t, tokens, tokenize(t, r.Service, items))
 	require.Equal(t, values, reveal(t, r.Service, tokens...))
 	small := newRig(t, vault.Options{MaxItems: 2, MaxValue: 3})
-	require.Equal(t, 2, small.MaxItems())
-	require.Equal(t, 3, small.MaxValue())
+	require.Equal(t, 2, small.Limits().Items)
+	require.Equal(t, 3, small.Limits().Value)
 	insert(t, small.Service, of("persons", "name", "abc", "def"))
 	_, err := small.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "a", "b", "c"))
 	require.ErrorIs(t, err, vault.ErrBatch)
@@ -143,7 +143,7 @@ func TestLimits(t *testing.T) {
 		_, err = shown.Detokenize(t.Context(), "acme", "ops", "v1", asked(tokens...), everything)
 		require.ErrorIs(t, err, vault.ErrTooMuch)
 	}
-	page, err := shown.AuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized})
+	page, err := shown.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized})
 	require.NoError(t, err)
 	require.Len(t, page.Events, 1, "what was not shown is not in the trail")
 	_, err = small.Detokenize(t.Context(), "acme", "ops", "v1", asked("a", "b", "c"), everything)
@@ -246,7 +246,7 @@ func (fullStore) InsertTokens(context.Context, string, string, int64, []vault.Ro
 // A store that bounds what it keeps says so, and is not taken for one that fails.
 func TestFullStore(t *testing.T) {
 	r := newRig(t, vault.Options{})
-	service, err := vault.New(fullStore{r.store}, keyring(t, 1), nil)
+	service, err := vault.New(vault.Backend{Store: fullStore{r.store}}, keyring(t, 1), nil)
 	require.NoError(t, err)
 	_, err = service.Insert(t.Context(), "acme", "ops", "v1", of("persons", "name", "1"))
 	require.ErrorIs(t, err, vault.ErrFull)

@@ -153,8 +153,8 @@ func (f *failing) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 	return errors.Join(f.err("AddAuditEvent"), f.Store.AddAuditEvent(ctx, e))
 }
 
-func (f *failing) AuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
-	page, err := f.Store.AuditEvents(ctx, org, q)
+func (f *failing) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+	page, err := f.Store.ListAuditEvents(ctx, org, q)
 	return page, errors.Join(f.err("AuditEvents"), err)
 }
 
@@ -222,11 +222,11 @@ func TestUnavailableStore(t *testing.T) {
 		"CheckKeys": {keys, func(ctx context.Context, s *vault.Service, _ string) error { return s.CheckKeys(ctx) }},
 		"Prune":     {"PruneAudit", func(ctx context.Context, s *vault.Service, _ string) error { _, err := s.Prune(ctx, begin); return err }},
 		"AuditEvents": {"AuditEvents", func(ctx context.Context, s *vault.Service, _ string) error {
-			_, err := s.AuditEvents(ctx, "acme", vault.AuditQuery{})
+			_, err := s.ListAuditEvents(ctx, "acme", vault.AuditQuery{})
 			return err
 		}},
 		"AllAuditEvents": {"AuditEvents", func(ctx context.Context, s *vault.Service, _ string) error {
-			for _, err := range s.AllAuditEvents(ctx, "acme", vault.AuditQuery{}) {
+			for _, err := range s.AuditEvents(ctx, "acme", vault.AuditQuery{}) {
 				if err != nil {
 					return err
 				}
@@ -248,7 +248,7 @@ func TestUnavailableStore(t *testing.T) {
 				if name == "Retire" || name == "Rewrap" {
 					primary, other = 2, 1
 				}
-				s, err := vault.New(&failing{r.store, method}, keyring(t, primary, other), nil)
+				s, err := vault.New(vault.Backend{Store: &failing{r.store, method}}, keyring(t, primary, other), nil)
 				require.NoError(t, err)
 				err = c.do(t.Context(), s, token)
 				if !needed[method] {
@@ -319,7 +319,7 @@ func TestUnavailableKeyring(t *testing.T) {
 	} {
 		r := newRig(t, vault.Options{})
 		token := insert(t, r.Service, of("persons", "name", "Ada"))
-		s, err := vault.New(r.store, &brokenKeys{keyring(t, 2, 1), method}, nil)
+		s, err := vault.New(vault.Backend{Store: r.store}, &brokenKeys{keyring(t, 2, 1), method}, nil)
 		require.NoError(t, err)
 		ctx := t.Context()
 		errs := make(map[string]error)
@@ -349,7 +349,7 @@ func (noRandomness) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 func TestNoRandomness(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	token := insert(t, r.Service, of("persons", "name", "Ada"))
-	s, err := vault.New(r.store, keyring(t, 1), &vault.Options{Rand: noRandomness{}})
+	s, err := vault.New(vault.Backend{Store: r.store}, keyring(t, 1), &vault.Options{Rand: noRandomness{}})
 	require.NoError(t, err)
 	ctx := t.Context()
 	_, created := s.CreateVault(ctx, "acme", "ops", "v2", schema)
@@ -365,12 +365,12 @@ func TestNoRandomness(t *testing.T) {
 
 func TestNew(t *testing.T) {
 	r := newRig(t, vault.Options{})
-	_, err := vault.New(nil, keyring(t, 1), nil)
+	_, err := vault.New(vault.Backend{Store: nil}, keyring(t, 1), nil)
 	require.Error(t, err)
-	_, err = vault.New(r.store, nil, nil)
+	_, err = vault.New(vault.Backend{Store: r.store}, nil, nil)
 	require.Error(t, err)
-	require.Equal(t, 1000, r.MaxItems())
-	require.Equal(t, 64<<10, r.MaxValue())
+	require.Equal(t, 1000, r.Limits().Items)
+	require.Equal(t, 64<<10, r.Limits().Value)
 	require.NoError(t, r.Ping(t.Context()))
 	require.NoError(t, r.CheckKeys(t.Context()))
 }
@@ -433,7 +433,7 @@ func (s short) Rows(ctx context.Context, org, id string, tokens []string) ([]vau
 func TestStoreThatAnswersTooLittle(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	token := insert(t, r.Service, of("persons", "name", "Ada"))
-	s, err := vault.New(short{r.store}, keyring(t, 1), nil)
+	s, err := vault.New(vault.Backend{Store: short{r.store}}, keyring(t, 1), nil)
 	require.NoError(t, err)
 	ctx := t.Context()
 	_, tokenized := s.Tokenize(ctx, "acme", "v1", of("persons", "name", "Ada"))

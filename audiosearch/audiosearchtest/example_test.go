@@ -50,7 +50,7 @@ func ExampleNew() {
 	for _, r := range run.Results {
 		fmt.Printf("%s %v to %v: %.1f, picture at %v\n", r.VideoID, r.Start, r.End, r.Score, r.Keyframe.At)
 	}
-	for _, e := range f.Events() {
+	for _, e := range f.Observations() {
 		fmt.Print(e.Kind, " ")
 	}
 	// Output:
@@ -73,7 +73,7 @@ func ExampleFake_Break() {
 	heal := f.Break(audiosearchtest.ScorerPart)
 	for range 2 {
 		f.Drain(ctx)
-		if run, err = f.Status(ctx, "acme", "walks", run.ID); err != nil {
+		if run, err = f.Run(ctx, "acme", "walks", run.ID); err != nil {
 			panic(err)
 		}
 		fmt.Println(run.State, run.Attempts)

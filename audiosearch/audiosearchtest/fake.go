@@ -77,7 +77,7 @@ func New(t testing.TB, opts *Options) *Fake {
 	}
 	o.Service.Now = f.Now
 	o.Service.Observer = &recorder{f, o.Service.Observer}
-	if f.Service, err = audiosearch.New(faults.Store(db.AudioSearch()), queue, &o.Service); err != nil {
+	if f.Service, err = audiosearch.New(audiosearch.Backend{Store: faults.Store(db.AudioSearch().Store), Queue: queue}, &o.Service); err != nil {
 		t.Fatalf("audiosearchtest: make the service: %v", err)
 	}
 	if f.Worker, err = audiosearch.NewWorker(f.Service, &o.Worker); err != nil {
@@ -109,8 +109,8 @@ func (f *Fake) Drain(ctx context.Context) int {
 	return taken
 }
 
-// Events returns everything that the service and its worker did, of all organizations, in order.
-func (f *Fake) Events() []audiosearch.Observation {
+// Observations returns everything that the service and its worker did, of all organizations, in order.
+func (f *Fake) Observations() []audiosearch.Observation {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.events)

@@ -28,9 +28,9 @@ func TestFake(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, start.Add(time.Second), run.FinishedAt)
 	assert.Len(t, run.Results, 4)
-	events := f.Events()
+	events := f.Observations()
 	events[0].Kind = "changed"
-	assert.NotEqual(t, events[0], f.Events()[0], "a copy")
+	assert.NotEqual(t, events[0], f.Observations()[0], "a copy")
 }
 
 func TestFakeKeepsTheHostsSettings(t *testing.T) {
@@ -40,7 +40,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 		Worker:  audiosearch.WorkerOptions{MaxAttempts: 1},
 		Service: audiosearch.Options{MaxLimit: 7, Observer: audiosearch.ObserverFunc(func(context.Context, audiosearch.Observation) { heard++ })},
 	})
-	assert.Equal(t, 7, f.MaxLimit())
+	assert.Equal(t, 7, f.Limits().Results)
 	classes, err := f.Classes(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []audiosearch.Class{"Bark", dog}, classes)
@@ -54,10 +54,10 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	heal := f.Break(audiosearchtest.ScorerPart)
 	f.Drain(t.Context())
 	heal()
-	run, err = f.Status(t.Context(), "acme", "d", run.ID)
+	run, err = f.Run(t.Context(), "acme", "d", run.ID)
 	require.NoError(t, err)
 	assert.Equal(t, audiosearch.InternalError, run.Termination)
-	assert.Equal(t, len(f.Events()), heard)
+	assert.Equal(t, len(f.Observations()), heard)
 }
 
 func TestBreak(t *testing.T) {
@@ -112,7 +112,7 @@ func TestFakeIsSafeForConcurrentUse(t *testing.T) {
 				assert.NoError(t, err)
 				f.Advance(time.Millisecond)
 				f.Drain(t.Context())
-				f.Events()
+				f.Observations()
 			}
 		})
 	}

@@ -190,8 +190,8 @@ func (w *faultyStore) Stats(ctx context.Context, org string, most int) (audiosea
 	return callFor(w.faults, "Store.Stats", func() (audiosearch.Stats, error) { return w.inner.Stats(ctx, org, most) })
 }
 
-func (w *faultyStore) StatsAll(ctx context.Context, most int) (audiosearch.OpenRuns, error) {
-	return callFor(w.faults, "Store.StatsAll", func() (audiosearch.OpenRuns, error) { return w.inner.StatsAll(ctx, most) })
+func (w *faultyStore) StatsAll(ctx context.Context, most int) (audiosearch.AllStats, error) {
+	return callFor(w.faults, "Store.StatsAll", func() (audiosearch.AllStats, error) { return w.inner.StatsAll(ctx, most) })
 }
 
 func (w *faultyStore) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {

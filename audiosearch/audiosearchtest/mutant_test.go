@@ -59,7 +59,7 @@ type mutant struct {
 	trimRuns   func(context.Context, int, int) (int, error)
 
 	stats    func(context.Context, string, int) (audiosearch.Stats, error)
-	statsAll func(context.Context, int) (audiosearch.OpenRuns, error)
+	statsAll func(context.Context, int) (audiosearch.AllStats, error)
 
 	markDeleted   func(context.Context, string, time.Time) (time.Time, error)
 	removeDeleted func(context.Context, string, int) (bool, error)
@@ -84,7 +84,7 @@ var errBroken = errors.New("disk on fire")
 func newMutant(t *testing.T) *mutant {
 	memories, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	db := plainStore{memories.AudioSearch()}
+	db := plainStore{memories.AudioSearch().Store.(*memory.AudioSearch)}
 	m := &mutant{db: db, failure: errBroken}
 	m.createDataset = db.CreateDataset
 	m.dataset = db.Dataset

@@ -39,7 +39,7 @@ func memories() *memory.DB {
 // blind lets one method answer as if nothing had been marked: a faithful mutant beside it,
 // to which all is done but the deletion, answers.
 func blind(m *mutant, use func(m *mutant, unmarked plainStore)) {
-	other := plainStore{memories().AudioSearch()}
+	other := plainStore{memories().AudioSearch().Store.(*memory.AudioSearch)}
 	m.createDataset = func(ctx context.Context, d audiosearch.Dataset) error {
 		_ = other.CreateDataset(ctx, d)
 		return m.db.CreateDataset(ctx, d)

@@ -102,7 +102,7 @@ var runListMutants = []broken{
 		}},
 	{name: "knows IDs of 32 bits in lists",
 		breaks: []string{"runs/list-ties-by-id"}, mutate: func(m *mutant) {
-			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) { q.Before.ID = int64(int32(q.Before.ID)) })
+			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) { q.After.ID = int64(int32(q.After.ID)) })
 		}},
 	{name: "lists the runs of every organization",
 		breaks: []string{"runs/list-of-organization"}, mutate: func(m *mutant) {
@@ -193,19 +193,19 @@ var runListMutants = []broken{
 	{name: "compares runs by the clock on the wall",
 		breaks: []string{"runs/list-from"}, mutate: func(m *mutant) {
 			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
-				_, offset := q.Before.At.Zone()
-				q.Before.At = q.Before.At.Add(time.Duration(offset) * time.Second)
+				_, offset := q.After.At.Zone()
+				q.After.At = q.After.At.Add(time.Duration(offset) * time.Second)
 			})
 		}},
 	{name: "skips runs of equal times",
 		breaks: []string{"runs/list-pages", "runs/list-matches"}, mutate: func(m *mutant) {
-			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) { q.Before.ID = 0 })
+			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) { q.After.ID = 0 })
 		}},
 	{name: "repeats runs of equal times",
 		breaks: []string{"runs/list-pages", "runs/list-matches"}, mutate: func(m *mutant) {
 			m.everyRunQuery(func(_ *string, q *audiosearch.RunQuery) {
-				if !q.Before.IsZero() {
-					q.Before.ID = audiosearch.MaxRunID + 1
+				if !q.After.IsZero() {
+					q.After.ID = audiosearch.MaxRunID + 1
 				}
 			})
 		}},
@@ -217,10 +217,10 @@ var runListMutants = []broken{
 		breaks: []string{"runs/list-pages-while-runs-change"}, mutate: func(m *mutant) {
 			shown := 0
 			m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
-				if q.Before.IsZero() {
+				if q.After.IsZero() {
 					shown = 0
 				}
-				q.Before = audiosearch.RunPosition{}
+				q.After = audiosearch.RunPosition{}
 				found := selected(runs, q)
 				found = found[min(shown, len(found)):]
 				shown += min(q.Limit, len(found))
@@ -230,8 +230,8 @@ var runListMutants = []broken{
 	{name: "needs the run of a position",
 		breaks: []string{"runs/list-pages-while-runs-change"}, mutate: func(m *mutant) {
 			m.everyRunList(func(runs runList, q audiosearch.RunQuery) runList {
-				before := q.Before
-				q.Before = audiosearch.RunPosition{}
+				before := q.After
+				q.After = audiosearch.RunPosition{}
 				found := selected(runs, q)
 				at := slices.IndexFunc(found, func(r audiosearch.Run) bool { return r.Position() == before })
 				return found[at+1:]

@@ -20,9 +20,9 @@ func (m *mutant) Stats(ctx context.Context, org string, most int) (audiosearch.S
 }
 
 // StatsAll is that of the mutant.
-func (m *mutant) StatsAll(ctx context.Context, most int) (audiosearch.OpenRuns, error) {
+func (m *mutant) StatsAll(ctx context.Context, most int) (audiosearch.AllStats, error) {
 	if err := m.fail(); err != nil {
-		return audiosearch.OpenRuns{}, err
+		return audiosearch.AllStats{}, err
 	}
 	return m.statsAll(ctx, most)
 }
@@ -37,8 +37,8 @@ func (m *mutant) everyStats(change func(s *audiosearch.Stats, org string, most i
 }
 
 // everyStatsAll applies change to what StatsAll returns.
-func (m *mutant) everyStatsAll(change func(o *audiosearch.OpenRuns, most int)) {
-	m.statsAll = func(ctx context.Context, most int) (audiosearch.OpenRuns, error) {
+func (m *mutant) everyStatsAll(change func(o *audiosearch.AllStats, most int)) {
+	m.statsAll = func(ctx context.Context, most int) (audiosearch.AllStats, error) {
 		o, err := m.db.StatsAll(ctx, most)
 		change(&o, most)
 		return o, err
@@ -159,14 +159,14 @@ var statsMutants = []broken{
 
 	{name: "leaves one organization out of all",
 		breaks: []string{"counter/all", "counter/all-most"}, mutate: func(m *mutant) {
-			m.everyStatsAll(func(o *audiosearch.OpenRuns, most int) {
+			m.everyStatsAll(func(o *audiosearch.AllStats, most int) {
 				s, _ := m.db.Stats(context.Background(), "org-a", most)
 				o.Running.N -= s.Running.N
 			})
 		}},
 	{name: "takes a run to be cancelled for one that has ended",
 		breaks: []string{"counter/all"}, mutate: func(m *mutant) {
-			m.everyStatsAll(func(o *audiosearch.OpenRuns, _ int) {
+			m.everyStatsAll(func(o *audiosearch.AllStats, _ int) {
 				for _, org := range []string{"org-a", "org-b", "org-c", ""} {
 					for _, r := range m.allRuns(org) {
 						if r.State == audiosearch.StateTerminating {
@@ -178,11 +178,11 @@ var statsMutants = []broken{
 		}},
 	{name: "says when the next open run is due",
 		breaks: []string{"counter/all-next-due"}, mutate: func(m *mutant) {
-			m.everyStatsAll(func(o *audiosearch.OpenRuns, _ int) { o.NextDue = m.nextDue("") })
+			m.everyStatsAll(func(o *audiosearch.AllStats, _ int) { o.NextDue = m.nextDue("") })
 		}},
 	{name: "takes a run that is due at no time for the next one",
 		breaks: []string{"counter/all-next-due"}, mutate: func(m *mutant) {
-			m.everyStatsAll(func(o *audiosearch.OpenRuns, _ int) {
+			m.everyStatsAll(func(o *audiosearch.AllStats, _ int) {
 				for _, r := range m.allRuns("org-a") {
 					if r.State == audiosearch.StatePending && r.DueAt.IsZero() {
 						o.NextDue = time.Time{}
@@ -192,13 +192,13 @@ var statsMutants = []broken{
 		}},
 	{name: "forgets those that are queued when it says what is due",
 		breaks: []string{"counter/all-next-due"}, mutate: func(m *mutant) {
-			m.everyStatsAll(func(o *audiosearch.OpenRuns, _ int) {
+			m.everyStatsAll(func(o *audiosearch.AllStats, _ int) {
 				o.NextDue = m.nextDue(audiosearch.StatePending)
 			})
 		}},
 	{name: "counts the runs of all up to one more",
 		breaks: []string{"counter/all-most"}, mutate: func(m *mutant) {
-			m.statsAll = func(ctx context.Context, most int) (audiosearch.OpenRuns, error) {
+			m.statsAll = func(ctx context.Context, most int) (audiosearch.AllStats, error) {
 				return m.db.StatsAll(ctx, most+1)
 			}
 		}},
@@ -215,7 +215,7 @@ var statsMutants = []broken{
 		}},
 	{name: "counts all that is running, and then all that waits",
 		breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
-			m.statsAll = func(ctx context.Context, most int) (audiosearch.OpenRuns, error) {
+			m.statsAll = func(ctx context.Context, most int) (audiosearch.AllStats, error) {
 				o, err := m.db.StatsAll(ctx, most)
 				conformance.Seam()
 				later, _ := m.db.StatsAll(ctx, most)
@@ -224,7 +224,7 @@ var statsMutants = []broken{
 			}
 		}},
 	{name: "counts for nobody", breaks: []string{"counter/ended-context"}, mutate: func(m *mutant) {
-		m.statsAll = func(_ context.Context, most int) (audiosearch.OpenRuns, error) {
+		m.statsAll = func(_ context.Context, most int) (audiosearch.AllStats, error) {
 			return m.db.StatsAll(context.Background(), most)
 		}
 	}},

@@ -70,7 +70,7 @@ var deletionRunRules = []rule{
 			for range 2 {
 				for _, most := range []int{1, 10} {
 					s.hasStats(t, orgA, most, audiosearch.Stats{})
-					s.hasStatsAll(t, most, audiosearch.OpenRuns{Waiting: exactly(1), NextDue: moment(time.Hour)})
+					s.hasStatsAll(t, most, audiosearch.AllStats{Waiting: exactly(1), NextDue: moment(time.Hour)})
 				}
 				s.removeAll(t, 1)
 			}

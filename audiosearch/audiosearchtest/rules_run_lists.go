@@ -36,7 +36,7 @@ func (s *subject) pagesOfRuns(
 		if len(page) < q.Limit {
 			return all
 		}
-		q.Before = page[len(page)-1].Position()
+		q.After = page[len(page)-1].Position()
 		if between != nil {
 			between(page)
 		}
@@ -103,7 +103,7 @@ var runListRules = []rule{
 			}
 			require.Equal(t, want, runIDs(s.listRuns(t, orgA, audiosearch.RunQuery{})))
 			for i, id := range want {
-				q := audiosearch.RunQuery{Before: audiosearch.RunPosition{At: moment(0), ID: id}}
+				q := audiosearch.RunQuery{After: audiosearch.RunPosition{At: moment(0), ID: id}}
 				require.Equal(t, want[i+1:], runIDs(s.listRuns(t, orgA, q)), "before %d", id)
 			}
 		}},
@@ -238,7 +238,7 @@ var runListRules = []rule{
 					at := moment(time.Duration(i) * time.Microsecond).In(zone)
 					require.Equal(t, ids[:5-i], runIDs(s.listRuns(t, orgA, audiosearch.RunQuery{From: at})),
 						"from microsecond %d on, in time zone %s", i, zone)
-					q := audiosearch.RunQuery{Before: audiosearch.RunPosition{At: at}}
+					q := audiosearch.RunQuery{After: audiosearch.RunPosition{At: at}}
 					require.Equal(t, ids[5-i:], runIDs(s.listRuns(t, orgA, q)),
 						"before microsecond %d, in time zone %s", i, zone)
 				}
@@ -343,7 +343,7 @@ func randomRunQuery(random *rand.Rand, runs []audiosearch.Run) (string, audiosea
 	sometimes(func() { q.State = some().State })
 	sometimes(func() { q.Open = true })
 	sometimes(func() { q.From = some().CreatedAt })
-	sometimes(func() { q.Before = some().Position() })
-	sometimes(func() { q.Before = audiosearch.RunPosition{At: some().CreatedAt, ID: newRunID()} })
+	sometimes(func() { q.After = some().Position() })
+	sometimes(func() { q.After = audiosearch.RunPosition{At: some().CreatedAt, ID: newRunID()} })
 	return some().Organization, q
 }

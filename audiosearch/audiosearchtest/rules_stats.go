@@ -24,7 +24,7 @@ func (s *subject) hasStats(t *testing.T, org string, most int, want audiosearch.
 }
 
 // hasStatsAll is hasStats for StatsAll.
-func (s *subject) hasStatsAll(t *testing.T, most int, want audiosearch.OpenRuns) {
+func (s *subject) hasStatsAll(t *testing.T, most int, want audiosearch.AllStats) {
 	t.Helper()
 	got, err := s.Counter.StatsAll(t.Context(), most)
 	require.NoError(t, err, "StatsAll up to %d", most)
@@ -37,15 +37,15 @@ type aCount struct {
 	state       audiosearch.State
 	termination audiosearch.Termination
 	stats       func(*audiosearch.Stats) *audiosearch.Count
-	all         func(*audiosearch.OpenRuns) *audiosearch.Count // nil: it has ended
+	all         func(*audiosearch.AllStats) *audiosearch.Count // nil: it has ended
 }
 
 // runCounts are where runs are counted.
 func runCounts() []aCount {
 	waiting := func(s *audiosearch.Stats) *audiosearch.Count { return &s.Waiting }
 	running := func(s *audiosearch.Stats) *audiosearch.Count { return &s.Running }
-	allWaiting := func(o *audiosearch.OpenRuns) *audiosearch.Count { return &o.Waiting }
-	allRunning := func(o *audiosearch.OpenRuns) *audiosearch.Count { return &o.Running }
+	allWaiting := func(o *audiosearch.AllStats) *audiosearch.Count { return &o.Waiting }
+	allRunning := func(o *audiosearch.AllStats) *audiosearch.Count { return &o.Running }
 	const ended = audiosearch.StateTerminated
 	return []aCount{
 		{audiosearch.StatePending, "", waiting, allWaiting},

@@ -20,8 +20,8 @@ var statsAllRules = []rule{
 			"running, as they are now.",
 	}, needRuns | needCounterField,
 		func(t *testing.T, s *subject) {
-			s.hasStatsAll(t, 100, audiosearch.OpenRuns{})
-			var want audiosearch.OpenRuns
+			s.hasStatsAll(t, 100, audiosearch.AllStats{})
+			var want audiosearch.AllStats
 			var runs []audiosearch.Run
 			for i, org := range []string{orgA, orgB, "", "org-c"} {
 				for n, c := range runCounts() {
@@ -39,7 +39,7 @@ var statsAllRules = []rule{
 			for _, r := range runs {
 				s.updateRun(t, r, func(r *audiosearch.Run) { r.State = audiosearch.StateTerminating })
 			}
-			s.hasStatsAll(t, 1000, audiosearch.OpenRuns{Running: exactly(len(runs))})
+			s.hasStatsAll(t, 1000, audiosearch.AllStats{Running: exactly(len(runs))})
 		}},
 
 	{Rule{
@@ -94,7 +94,7 @@ var statsAllRules = []rule{
 				}
 			}
 			for most := 1; most < 20; most++ {
-				s.hasStatsAll(t, most, audiosearch.OpenRuns{
+				s.hasStatsAll(t, most, audiosearch.AllStats{
 					Waiting: mortise.CountUpTo(10, most),
 					Running: mortise.CountUpTo(15, most), NextDue: moment(0),
 				})
@@ -136,7 +136,7 @@ var counterRules = []rule{
 						return fmt.Errorf("%s runs wait, the oldest one since %s", got.Waiting, got.OldestWaiting)
 					}
 				} else {
-					var got audiosearch.OpenRuns
+					var got audiosearch.AllStats
 					got, err = s.Counter.StatsAll(t.Context(), 10)
 					counts = []audiosearch.Count{got.Waiting, got.Running}
 				}
@@ -177,7 +177,7 @@ var counterRules = []rule{
 			s.makeDataset(t, orgA, setA)
 			s.put(t, orgA, setA, video("a", nil), video("b", nil))
 			want := audiosearch.Stats{Datasets: exactly(1), Videos: exactly(2), OldestWaiting: moment(0)}
-			open := audiosearch.OpenRuns{Waiting: exactly(2), Running: exactly(2), NextDue: moment(0)}
+			open := audiosearch.AllStats{Waiting: exactly(2), Running: exactly(2), NextDue: moment(0)}
 			for _, c := range runCounts() {
 				s.createRun(t, c.run(orgA, 0))
 				c.stats(&want).N++

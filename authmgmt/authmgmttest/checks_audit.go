@@ -56,7 +56,7 @@ func recorded() authmgmt.AuditQuery {
 // audit returns a page of the trail.
 func (s *subject) audit(t *testing.T, org string, q authmgmt.AuditQuery) authmgmt.AuditPage {
 	t.Helper()
-	page, err := s.Store.AuditEvents(t.Context(), org, q)
+	page, err := s.Store.ListAuditEvents(t.Context(), org, q)
 	require.NoError(t, err)
 	return page
 }

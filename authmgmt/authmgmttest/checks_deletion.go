@@ -176,7 +176,7 @@ func (s *subject) hasOnlyMark(t *testing.T, e authmgmt.AuditEvent) {
 	for q, n := range map[authmgmt.AuditQuery]int{
 		{Kind: e.Kind}: 1, {Kind: authmgmt.KindClientCreated}: 0, {Actor: e.Actor}: 1, {Actor: "user:bob"}: 0,
 		{Target: e.Target}: 1, {Target: "sample"}: 0, {From: e.At}: 1, {From: e.At.Add(time.Microsecond)}: 0, {To: e.At}: 0,
-		{To: e.At.Add(time.Microsecond)}: 1, {Before: e.Position()}: 0, {Before: mortise.Position{At: e.At.Add(time.Hour)}}: 1,
+		{To: e.At.Add(time.Microsecond)}: 1, {After: e.Position()}: 0, {After: mortise.Position{At: e.At.Add(time.Hour)}}: 1,
 	} {
 		q.Limit = 1
 		require.Len(t, s.pages(t, e.Organization, q), n, fmt.Sprintf("%+v", q))

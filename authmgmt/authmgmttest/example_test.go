@@ -45,7 +45,7 @@ func ExampleNew() {
 	away = false
 	f.Advance(time.Minute)
 	fmt.Println(f.Drain(ctx), "granted")
-	for _, e := range f.Events() {
+	for _, e := range f.AuditTrail() {
 		fmt.Println(e.At.Format(time.DateTime), e.Kind, "by", e.Actor)
 	}
 	// Output:
@@ -92,7 +92,7 @@ func ExampleFaults() {
 	}
 	// The second CreateClient is done, and its answer is lost.
 	faults := &authmgmttest.Faults{After: authmgmttest.On(authmgmttest.Nth(2), "Clients.CreateClient")}
-	service, err := authmgmt.New(faults.Store(db.AuthMgmt()), nil)
+	service, err := authmgmt.New(authmgmt.Backend{Store: faults.Store(db.AuthMgmt().Store)}, nil)
 	if err != nil {
 		panic(err)
 	}

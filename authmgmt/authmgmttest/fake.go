@@ -61,15 +61,15 @@ func New(t testing.TB, opts *Options) *Fake {
 	if err != nil {
 		t.Fatalf("authmgmttest: open memory: %v", err)
 	}
-	f := &Fake{Clock: new(Clock), tables: db.AuthMgmt(), broken: make(map[Part]int)}
+	f := &Fake{Clock: new(Clock), tables: db.AuthMgmt().Store.(*memory.AuthMgmt), broken: make(map[Part]int)}
 	faults := &Faults{Before: f.fail}
-	o.Service.Directory = nil
+	backend := authmgmt.Backend{Store: faults.Store(f.tables)}
 	if o.Directory {
-		o.Service.Directory = faults.Directory(f.tables)
+		backend.Directory = faults.Directory(f.tables)
 	}
 	o.Service.Now = f.Now
 	o.Service.Observer = &recorder{f, o.Service.Observer}
-	if f.Service, err = authmgmt.New(faults.Store(f.tables), &o.Service); err != nil {
+	if f.Service, err = authmgmt.New(backend, &o.Service); err != nil {
 		t.Fatalf("authmgmttest: make the service: %v", err)
 	}
 	return f
@@ -103,8 +103,8 @@ func (f *Fake) Drain(ctx context.Context) int {
 	return total
 }
 
-// Events returns the audit trail of all organizations, oldest first.
-func (f *Fake) Events() []authmgmt.AuditEvent {
+// AuditTrail returns the audit trail of all organizations, oldest first.
+func (f *Fake) AuditTrail() []authmgmt.AuditEvent {
 	organizations := make(map[string]bool)
 	for _, o := range f.Observations() {
 		organizations[o.Organization] = true
@@ -112,7 +112,7 @@ func (f *Fake) Events() []authmgmt.AuditEvent {
 	var events []authmgmt.AuditEvent
 	for org := range organizations {
 		// Past the faults and the limits of the service, so that a test can look at a broken fake.
-		page, err := f.tables.AuditEvents(context.Background(), org, authmgmt.AuditQuery{Limit: int(^uint(0) >> 1)})
+		page, err := f.tables.ListAuditEvents(context.Background(), org, authmgmt.AuditQuery{Limit: int(^uint(0) >> 1)})
 		if err == nil {
 			events = append(events, page.Events...)
 		}

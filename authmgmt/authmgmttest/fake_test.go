@@ -26,7 +26,7 @@ func annInvited() authmgmt.NewInvitation {
 func TestFake(t *testing.T) {
 	f := authmgmttest.New(t, nil)
 	assert.Zero(t, f.Drain(t.Context()))
-	assert.Empty(t, f.Events())
+	assert.Empty(t, f.AuditTrail())
 	start := f.Now()
 	for _, org := range []string{"b", "a", "b"} {
 		_, _, err := f.CreateClient(t.Context(), org, full, authmgmt.NewClient{Name: org, Roles: []authmgmt.Role{{ID: "viewer"}}})
@@ -35,7 +35,7 @@ func TestFake(t *testing.T) {
 	}
 	assert.Equal(t, start.Add(3*time.Second), f.Now())
 	var orgs []string
-	for _, e := range f.Events() {
+	for _, e := range f.AuditTrail() {
 		orgs = append(orgs, e.Organization)
 		assert.Equal(t, authmgmt.KindClientCreated, e.Kind)
 	}
@@ -60,7 +60,7 @@ func TestEventsAreInOrder(t *testing.T) {
 		require.NoError(t, err)
 	}
 	want := []authmgmt.Kind{authmgmt.KindInvited, authmgmt.KindAccepted, authmgmt.KindGranted}
-	for i, e := range f.Events() {
+	for i, e := range f.AuditTrail() {
 		assert.Equal(t, want[i%3], e.Kind, i)
 	}
 }
@@ -115,7 +115,7 @@ func TestBreak(t *testing.T) {
 			return err
 		},
 		authmgmttest.AuditPart: func() error {
-			_, err := f.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{})
+			_, err := f.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{})
 			return err
 		},
 		authmgmttest.PrunerPart: func() error {
@@ -145,7 +145,7 @@ func TestBreak(t *testing.T) {
 			require.ErrorIs(t, call(), authmgmttest.ErrInjected, "broken twice, healed once: %s", part)
 		}
 	}
-	assert.Len(t, f.Events(), 2, "a broken fake can be looked at")
+	assert.Len(t, f.AuditTrail(), 2, "a broken fake can be looked at")
 	second()
 	for _, call := range calls {
 		require.NoError(t, call())
@@ -196,13 +196,13 @@ func TestFakeIsSafeForConcurrentUse(t *testing.T) {
 				assert.NoError(t, err)
 				f.Advance(time.Millisecond)
 				f.Drain(t.Context())
-				f.Events()
+				f.AuditTrail()
 				heal()
 			}
 		})
 	}
 	wg.Wait()
-	assert.Len(t, f.Events(), 160)
+	assert.Len(t, f.AuditTrail(), 160)
 }
 
 func TestClock(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
 // An op is the interface and the method, as in "Clients.UpdateClient",
-// "Tokens.TokenByDigest", "Audit.AuditEvents", "Pruner.PruneAudit",
+// "Tokens.TokenByDigest", "Audit.ListAuditEvents", "Pruner.PruneAudit",
 // "KeyChecker.UpdateKeyChecks" or "Directory.Organization". [Outage], [Nth] and
 // [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic, block
 // or call other parts of the program: whatever can happen while a backend is being
@@ -151,8 +151,8 @@ func (s *faultyStore) DueGrants(ctx context.Context, now time.Time, limit int) (
 	return callFor(s.faults, "Invitations.DueGrants", func() ([]authmgmt.Invitation, error) { return s.inner.DueGrants(ctx, now, limit) })
 }
 
-func (s *faultyStore) AuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
-	return callFor(s.faults, "Audit.AuditEvents", func() (authmgmt.AuditPage, error) { return s.inner.AuditEvents(ctx, org, q) })
+func (s *faultyStore) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+	return callFor(s.faults, "Audit.AuditEvents", func() (authmgmt.AuditPage, error) { return s.inner.ListAuditEvents(ctx, org, q) })
 }
 
 type faultyPruner struct {

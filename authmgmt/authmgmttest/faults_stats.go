@@ -11,6 +11,6 @@ func (s *faultyStore) Stats(ctx context.Context, org string, now time.Time, most
 	return callFor(s.faults, "Counter.Stats", func() (authmgmt.Stats, error) { return s.inner.Stats(ctx, org, now, most) })
 }
 
-func (s *faultyStore) StatsAll(ctx context.Context, most int) (authmgmt.OpenGrants, error) {
-	return callFor(s.faults, "Counter.StatsAll", func() (authmgmt.OpenGrants, error) { return s.inner.StatsAll(ctx, most) })
+func (s *faultyStore) StatsAll(ctx context.Context, most int) (authmgmt.AllStats, error) {
+	return callFor(s.faults, "Counter.StatsAll", func() (authmgmt.AllStats, error) { return s.inner.StatsAll(ctx, most) })
 }

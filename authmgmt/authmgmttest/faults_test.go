@@ -65,7 +65,7 @@ func everyOp(ctx context.Context, f *authmgmttest.Faults, db *memory.AuthMgmt) (
 	note("Invitations.ListInvitations", err)
 	_, err = store.DueGrants(ctx, time.Now(), 1)
 	note("Invitations.DueGrants", err)
-	_, err = store.AuditEvents(ctx, "acme", authmgmt.AuditQuery{Limit: 1})
+	_, err = store.ListAuditEvents(ctx, "acme", authmgmt.AuditQuery{Limit: 1})
 	note("Audit.AuditEvents", err)
 	pruner := store.(authmgmt.Pruner)
 	_, err = pruner.PruneAudit(ctx, time.Time{}, 1)
@@ -88,7 +88,7 @@ func open(t *testing.T) *memory.AuthMgmt {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	return db.AuthMgmt()
+	return db.AuthMgmt().Store.(*memory.AuthMgmt)
 }
 
 // TestFaults: each op has its name, and fails if and only if its hook says so.

@@ -41,7 +41,7 @@ func RunModel(t *testing.T, h Harness, opts *ModelOptions) {
 type run struct {
 	t       *testing.T
 	rand    *rand.Rand
-	backend Backend
+	backend authmgmt.Backend
 	service *authmgmt.Service
 	clock   *Clock
 	model   *model
@@ -64,7 +64,7 @@ func newRun(t *testing.T, h Harness, seed uint64) *run {
 		bytes[i] = byte(seed >> (8 * i))
 	}
 	r := &run{t: t, rand: rand.New(rand.NewPCG(seed, 1)), backend: h.Open(t), clock: new(Clock)}
-	if r.backend.Organizations == nil {
+	if r.backend.Directory.(authmgmt.Organizations) == nil {
 		t.Skip("the backend has no Organizations")
 	}
 	r.model = &model{now: r.clock.Now(), rbac: make(map[string]bool)}
@@ -72,8 +72,8 @@ func newRun(t *testing.T, h Harness, seed uint64) *run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.service, err = authmgmt.New(r.backend.Store, &authmgmt.Options{
-		Directory: r.backend.Organizations, AcceptURL: "https://app.example.com/join/", InvitationKey: key, InvitationLifetime: invitationLifetime,
+	r.service, err = authmgmt.New(r.backend, &authmgmt.Options{
+		AcceptURL: "https://app.example.com/join/", InvitationKey: key, InvitationLifetime: invitationLifetime,
 		Grant: func(_ context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
 			return mortise.Secret{}, scripted(&a.Invitation, a.Attempt)
 		},

@@ -203,7 +203,7 @@ func (r *run) compareAudit(org string) {
 	}
 	var last mortise.Position
 	seen := make(map[uuid.UUID]bool)
-	for e, err := range r.service.AllAuditEvents(r.t.Context(), org, q) {
+	for e, err := range r.service.AuditEvents(r.t.Context(), org, q) {
 		if !r.sameError(nil, err) {
 			return
 		}

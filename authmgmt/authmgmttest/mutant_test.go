@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
-	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -50,7 +49,7 @@ type mutant struct {
 	auditEvents func(context.Context, string, authmgmt.AuditQuery) (authmgmt.AuditPage, error)
 
 	stats    func(context.Context, string, time.Time, int) (authmgmt.Stats, error)
-	statsAll func(context.Context, int) (authmgmt.OpenGrants, error)
+	statsAll func(context.Context, int) (authmgmt.AllStats, error)
 
 	markDeleted   func(context.Context, string, time.Time, authmgmt.AuditEvent) (time.Time, error)
 	deletedAt     func(context.Context, string) (time.Time, error)
@@ -70,12 +69,12 @@ var errBroken = errors.New("disk on fire")
 func newMutant(t *testing.T) *mutant {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	return &mutant{AuthMgmt: db.AuthMgmt(), failure: errBroken}
+	return &mutant{AuthMgmt: db.AuthMgmt().Store.(*memory.AuthMgmt), failure: errBroken}
 }
 
 // backend returns the mutant as what the suite takes.
-func (m *mutant) backend() authmgmttest.Backend {
-	return authmgmttest.Backend{Store: m, Organizations: m}
+func (m *mutant) backend() authmgmt.Backend {
+	return authmgmt.Backend{Store: m, Directory: m}
 }
 
 func (m *mutant) fail() error {
@@ -225,14 +224,14 @@ func (m *mutant) DueGrants(ctx context.Context, now time.Time, limit int) ([]aut
 	return m.AuthMgmt.DueGrants(ctx, now, limit)
 }
 
-func (m *mutant) AuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+func (m *mutant) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
 	if err := m.fail(); err != nil {
 		return authmgmt.AuditPage{}, err
 	}
 	if m.auditEvents != nil {
 		return m.auditEvents(ctx, org, q)
 	}
-	return m.AuthMgmt.AuditEvents(ctx, org, q)
+	return m.AuthMgmt.ListAuditEvents(ctx, org, q)
 }
 
 func (m *mutant) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {

@@ -182,7 +182,7 @@ var leaks = map[string]func(m *mutant, kept *made){
 		})(m)
 	},
 	"StatsAll": func(m *mutant, kept *made) {
-		m.statsAll = func(ctx context.Context, most int) (authmgmt.OpenGrants, error) {
+		m.statsAll = func(ctx context.Context, most int) (authmgmt.AllStats, error) {
 			open, err := m.AuthMgmt.StatsAll(ctx, most)
 			if _, ok := first(m, kept, func() []authmgmt.Invitation { return kept.invitations }, orgOfInvitation,
 				func(i authmgmt.Invitation) bool { return !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero() }); ok {
@@ -288,7 +288,7 @@ func deletionMutants() []broken {
 			"deletion/trail-has-the-mark", "deletion/without-event", "deletion/pruned",
 		}, mutate: func(m *mutant) {
 			m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
-				page, err := m.AuthMgmt.AuditEvents(ctx, org, q)
+				page, err := m.AuthMgmt.ListAuditEvents(ctx, org, q)
 				if m.gone(org) && len(page.Events) == 0 {
 					page.Events = []authmgmt.AuditEvent{{ID: uuid.New(), Organization: org, Kind: authmgmt.KindClientCreated}}
 				}
@@ -342,7 +342,7 @@ func deletionMutants() []broken {
 				if removed[org] {
 					return authmgmt.AuditPage{}, nil
 				}
-				return m.AuthMgmt.AuditEvents(ctx, org, q)
+				return m.AuthMgmt.ListAuditEvents(ctx, org, q)
 			}
 		}},
 		{name: "goes on after its caller has left", breaks: []string{"deletion/cut-off"}, mutate: onceMarked(

@@ -12,7 +12,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
-	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 )
 
 // lists returns a rule's name in the three groups that have listings.
@@ -145,13 +144,13 @@ var auditMutants = []broken{
 	}},
 	{name: "repeats events of equal times", breaks: []string{"audit/pages", "audit/matches-query"}, mutate: func(m *mutant) {
 		m.everyAuditQuery(func(_ *string, q *authmgmt.AuditQuery) {
-			if !q.Before.IsZero() {
-				q.Before.ID = uuid.Max
+			if !q.After.IsZero() {
+				q.After.ID = uuid.Max
 			}
 		})
 	}},
 	{name: "skips events of equal times", breaks: []string{"audit/pages", "audit/matches-query"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *authmgmt.AuditQuery) { q.Before.ID = uuid.Nil })
+		m.everyAuditQuery(func(_ *string, q *authmgmt.AuditQuery) { q.After.ID = uuid.Nil })
 	}},
 	{name: "has one more empty page", breaks: []string{"audit/next-is-zero-at-the-end"}, mutate: func(m *mutant) {
 		m.everyAuditPage(func(q *authmgmt.AuditQuery, page *authmgmt.AuditPage) {
@@ -166,11 +165,11 @@ var auditMutants = []broken{
 	{name: "pages by number", breaks: []string{"audit/pages-while-events-arrive"}, mutate: func(m *mutant) {
 		m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
 			limit, skip := q.Limit, 0
-			if !q.Before.IsZero() {
-				skip = int(q.Before.At.Unix())
+			if !q.After.IsZero() {
+				skip = int(q.After.At.Unix())
 			}
-			q.Before, q.Limit = mortise.Position{}, authmgmt.MaxPageSize
-			page, err := m.AuthMgmt.AuditEvents(ctx, org, q)
+			q.After, q.Limit = mortise.Position{}, authmgmt.MaxPageSize
+			page, err := m.AuthMgmt.ListAuditEvents(ctx, org, q)
 			all := page.Events[min(skip, len(page.Events)):]
 			page.Events = all[:min(limit, len(all))]
 			if len(all) > limit {
@@ -182,7 +181,7 @@ var auditMutants = []broken{
 }
 
 // empty opens a new backend in the place of the one before.
-func empty(t *testing.T, _ authmgmttest.Backend) authmgmttest.Backend { return newMutant(t).backend() }
+func empty(t *testing.T, _ authmgmt.Backend) authmgmt.Backend { return newMutant(t).backend() }
 
 // reopenMutants lose something when they are opened again.
 var reopenMutants = []broken{
@@ -191,14 +190,14 @@ var reopenMutants = []broken{
 	}, mutate: func(*mutant) {}, reopen: empty},
 	{name: "brings back what was pruned", breaks: []string{"pruner/durable"}, mutate: func(m *mutant) {
 		m.everyToken(func(*authmgmt.Token) {})
-	}, reopen: func(t *testing.T, b authmgmttest.Backend) authmgmttest.Backend {
+	}, reopen: func(t *testing.T, b authmgmt.Backend) authmgmt.Backend {
 		i := authmgmt.Invitation{Organization: "org-a", ID: "ann", Email: "ann@example.com"}
 		require.NoError(t, b.Store.CreateInvitation(t.Context(), i, false, authmgmt.AuditEvent{}))
 		return b
 	}},
 	{name: "loses the audit trail", breaks: []string{
 		"store/durable",
-	}, mutate: func(*mutant) {}, reopen: func(t *testing.T, b authmgmttest.Backend) authmgmttest.Backend {
+	}, mutate: func(*mutant) {}, reopen: func(t *testing.T, b authmgmt.Backend) authmgmt.Backend {
 		_, err := b.Store.(authmgmt.Pruner).PruneAudit(t.Context(), time.Now(), 1000)
 		require.NoError(t, err)
 		return b

@@ -18,9 +18,9 @@ func (m *mutant) Stats(ctx context.Context, org string, now time.Time, most int)
 	return m.AuthMgmt.Stats(ctx, org, now, most)
 }
 
-func (m *mutant) StatsAll(ctx context.Context, most int) (authmgmt.OpenGrants, error) {
+func (m *mutant) StatsAll(ctx context.Context, most int) (authmgmt.AllStats, error) {
 	if err := m.fail(); err != nil {
-		return authmgmt.OpenGrants{}, err
+		return authmgmt.AllStats{}, err
 	}
 	if m.statsAll != nil {
 		return m.statsAll(ctx, most)
@@ -129,7 +129,7 @@ var statsMutants = []broken{
 		m.stats = func(ctx context.Context, org string, now time.Time, most int) (authmgmt.Stats, error) {
 			return m.AuthMgmt.Stats(ctx, org, now, most+1)
 		}
-		m.statsAll = func(ctx context.Context, most int) (authmgmt.OpenGrants, error) {
+		m.statsAll = func(ctx context.Context, most int) (authmgmt.AllStats, error) {
 			return m.AuthMgmt.StatsAll(ctx, most+1)
 		}
 	}},
@@ -141,7 +141,7 @@ var statsMutants = []broken{
 		}
 	}},
 	{name: "counts the grants of one organization", breaks: []string{"counter/all"}, mutate: func(m *mutant) {
-		m.statsAll = func(ctx context.Context, most int) (authmgmt.OpenGrants, error) {
+		m.statsAll = func(ctx context.Context, most int) (authmgmt.AllStats, error) {
 			open, err := m.AuthMgmt.StatsAll(ctx, most)
 			stats, _ := m.AuthMgmt.Stats(ctx, "org-a", time.Now(), most)
 			open.Waiting, open.OldestWaiting = stats.Waiting, stats.OldestWaiting
@@ -149,7 +149,7 @@ var statsMutants = []broken{
 		}
 	}},
 	{name: "says what is due for a person", breaks: []string{"counter/next-due"}, mutate: func(m *mutant) {
-		m.statsAll = func(ctx context.Context, most int) (authmgmt.OpenGrants, error) {
+		m.statsAll = func(ctx context.Context, most int) (authmgmt.AllStats, error) {
 			open, err := m.AuthMgmt.StatsAll(ctx, most)
 			for _, org := range []string{"org-a", "org-b"} {
 				for _, i := range waitingOf(m, org) {
@@ -162,7 +162,7 @@ var statsMutants = []broken{
 		}
 	}},
 	{name: "takes no time for the earliest", breaks: []string{"counter/next-due"}, mutate: func(m *mutant) {
-		m.statsAll = func(ctx context.Context, most int) (authmgmt.OpenGrants, error) {
+		m.statsAll = func(ctx context.Context, most int) (authmgmt.AllStats, error) {
 			open, err := m.AuthMgmt.StatsAll(ctx, most)
 			for _, i := range waitingOf(m, "org-a") {
 				if i.GrantDue.IsZero() {

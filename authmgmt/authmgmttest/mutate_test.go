@@ -79,7 +79,7 @@ func (m *mutant) everyRole(change func([]authmgmt.Role) []authmgmt.Role) {
 // everyAuditPage applies change to all pages of the trail that the mutant returns.
 func (m *mutant) everyAuditPage(change func(*authmgmt.AuditQuery, *authmgmt.AuditPage)) {
 	m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
-		page, err := m.AuthMgmt.AuditEvents(ctx, org, q)
+		page, err := m.AuthMgmt.ListAuditEvents(ctx, org, q)
 		change(&q, &page)
 		return page, err
 	}
@@ -98,7 +98,7 @@ func (m *mutant) everyEvent(change func(*authmgmt.AuditEvent)) {
 func (m *mutant) everyAuditQuery(change func(*string, *authmgmt.AuditQuery)) {
 	m.auditEvents = func(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
 		change(&org, &q)
-		return m.AuthMgmt.AuditEvents(ctx, org, q)
+		return m.AuthMgmt.ListAuditEvents(ctx, org, q)
 	}
 }
 

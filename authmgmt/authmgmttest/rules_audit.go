@@ -183,7 +183,7 @@ var auditQueryRules = []rule{
 				s.selects(t, all, authmgmt.AuditQuery{From: moment(12 * time.Hour).In(zone), To: moment(36 * time.Hour).In(zone)}, 24)
 				before := all[20].Position()
 				before.At = before.At.In(zone)
-				s.selects(t, all, authmgmt.AuditQuery{Before: before}, 20)
+				s.selects(t, all, authmgmt.AuditQuery{After: before}, 20)
 			}
 		}},
 
@@ -206,7 +206,7 @@ var auditQueryRules = []rule{
 							for m := range times {
 								q := authmgmt.AuditQuery{
 									Kind: kind, Actor: authmgmt.Actor(actor), Target: target,
-									From: from, To: times[m], Before: befores[(n+2*m)%len(befores)],
+									From: from, To: times[m], After: befores[(n+2*m)%len(befores)],
 								}
 								s.selects(t, all, q, -1)
 							}
@@ -215,7 +215,7 @@ var auditQueryRules = []rule{
 				}
 			}
 			for _, before := range befores {
-				s.selects(t, all, authmgmt.AuditQuery{Before: before}, -1)
+				s.selects(t, all, authmgmt.AuditQuery{After: before}, -1)
 			}
 		}},
 
@@ -277,7 +277,7 @@ var auditQueryRules = []rule{
 				if page.Next.IsZero() {
 					break
 				}
-				q.Before = page.Next
+				q.After = page.Next
 				s.record(t, newEvent(orgA, authmgmt.KindInvited, "new", 10*time.Hour), newEvent(orgB, authmgmt.KindInvited, "new", 0))
 			}
 			require.Equal(t, want, got)
@@ -296,7 +296,7 @@ func (s *subject) pages(t *testing.T, org string, q authmgmt.AuditQuery) []authm
 			return all
 		}
 		require.NotEmpty(t, page.Events, "an empty page that is not the last one")
-		q.Before = page.Next
+		q.After = page.Next
 	}
 	require.FailNow(t, "paging does not end")
 	return nil

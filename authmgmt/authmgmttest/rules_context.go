@@ -91,7 +91,7 @@ func (s *subject) storeCalls(x *sample) []call {
 		{"Stats", func(ctx context.Context) error { _, err := s.Store.Stats(ctx, orgA, moment(0), 10); return err }},
 		{"StatsAll", func(ctx context.Context) error { _, err := s.Store.StatsAll(ctx, 10); return err }},
 		{"AuditEvents", func(ctx context.Context) error {
-			_, err := s.Store.AuditEvents(ctx, orgA, authmgmt.AuditQuery{Limit: 10})
+			_, err := s.Store.ListAuditEvents(ctx, orgA, authmgmt.AuditQuery{Limit: 10})
 			return err
 		}},
 		{"MarkDeleted", func(ctx context.Context) error {

@@ -49,10 +49,10 @@ var deletionRules = []rule{
 			s.hasEstate(t, x)
 			s.mark(t, orgA)
 			s.hidesEstate(t, x)
-			s.hasStatsAll(t, 10, authmgmt.OpenGrants{})
+			s.hasStatsAll(t, 10, authmgmt.AllStats{})
 			s.removeAll(t, orgA, 1, estateRows, func() {
 				s.hidesEstate(t, x)
-				s.hasStatsAll(t, 10, authmgmt.OpenGrants{})
+				s.hasStatsAll(t, 10, authmgmt.AllStats{})
 			})
 		}},
 

@@ -12,7 +12,7 @@ import (
 // reopen closes the backend and opens its data again.
 func (s *subject) reopen(t *testing.T) {
 	t.Helper()
-	s.Backend = s.h.Reopen(t, s.Backend)
+	s.use(s.h.Reopen(t, s.Backend))
 }
 
 // reopenRules say what outlives a process.

@@ -25,7 +25,7 @@ func (s *subject) hasStats(t *testing.T, org string, now time.Duration, most int
 }
 
 // hasStatsAll is hasStats for StatsAll.
-func (s *subject) hasStatsAll(t *testing.T, most int, want authmgmt.OpenGrants) {
+func (s *subject) hasStatsAll(t *testing.T, most int, want authmgmt.AllStats) {
 	t.Helper()
 	got, err := s.Store.StatsAll(t.Context(), most)
 	require.NoError(t, err, "StatsAll up to %d", most)
@@ -46,7 +46,7 @@ var statsRules = []rule{
 	{Rule{"counter/nothing", "An organization that has nothing has nothing to count, without an error."}, needStore,
 		func(t *testing.T, s *subject) {
 			s.hasStats(t, orgA, 0, 10, authmgmt.Stats{})
-			s.hasStatsAll(t, 10, authmgmt.OpenGrants{})
+			s.hasStatsAll(t, 10, authmgmt.AllStats{})
 			s.addSample(t)
 			s.hasStats(t, "org-c", 0, 10, authmgmt.Stats{})
 			s.hasStats(t, "", 0, 10, authmgmt.Stats{})
@@ -174,7 +174,7 @@ var statsRules = []rule{
 				c := mortise.CountUpTo(n, most)
 				oldest := moment(time.Hour)
 				s.hasStats(t, orgA, 0, most, authmgmt.Stats{Clients: c, Tokens: c, Pending: c, Waiting: c, OldestWaiting: oldest})
-				s.hasStatsAll(t, most, authmgmt.OpenGrants{Waiting: c, OldestWaiting: oldest, NextDue: moment(0)})
+				s.hasStatsAll(t, most, authmgmt.AllStats{Waiting: c, OldestWaiting: oldest, NextDue: moment(0)})
 			}
 		}},
 
@@ -184,9 +184,9 @@ var statsRules = []rule{
 				s.addInvitation(t, newInvitation(org, "pending", 0))
 				s.addInvitation(t, waitingInvitation(org, "i", time.Duration(3-n)*time.Hour, time.Hour))
 			}
-			s.hasStatsAll(t, 10, authmgmt.OpenGrants{Waiting: exactly(3), OldestWaiting: moment(time.Hour), NextDue: moment(time.Hour)})
+			s.hasStatsAll(t, 10, authmgmt.AllStats{Waiting: exactly(3), OldestWaiting: moment(time.Hour), NextDue: moment(time.Hour)})
 			s.updateInvitation(t, authmgmt.Invitation{Organization: "org-c", ID: "i"}, func(i *authmgmt.Invitation) { i.GrantedAt = moment(day) })
-			s.hasStatsAll(t, 10, authmgmt.OpenGrants{Waiting: exactly(2), OldestWaiting: moment(2 * time.Hour), NextDue: moment(time.Hour)})
+			s.hasStatsAll(t, 10, authmgmt.AllStats{Waiting: exactly(2), OldestWaiting: moment(2 * time.Hour), NextDue: moment(time.Hour)})
 		}},
 
 	{Rule{"counter/next-due", "NextDue of StatsAll is the earliest GrantDue of those that wait and do not wait for the person; one that is zero does not count."}, needStore,
@@ -199,7 +199,7 @@ var statsRules = []rule{
 			s.addInvitation(t, none)
 			has := func(n int, next time.Time) {
 				t.Helper()
-				s.hasStatsAll(t, 10, authmgmt.OpenGrants{Waiting: exactly(n), OldestWaiting: moment(0), NextDue: next})
+				s.hasStatsAll(t, 10, authmgmt.AllStats{Waiting: exactly(n), OldestWaiting: moment(0), NextDue: next})
 			}
 			has(4, moment(time.Hour))
 			s.updateInvitation(t, authmgmt.Invitation{Organization: orgB, ID: "i1"}, func(i *authmgmt.Invitation) { i.AwaitsPerson = true })

@@ -5,9 +5,9 @@
 // backend with a plain model of it, through random sequences of calls. A backend proves itself in a few lines:
 //
 //	func TestConformance(t *testing.T) {
-//		h := authmgmttest.Harness{Open: func(t *testing.T) authmgmttest.Backend {
+//		h := authmgmttest.Harness{Open: func(t *testing.T) authmgmt.Backend {
 //			db := open(t) // and t.Cleanup to close it
-//			return authmgmttest.Backend{Store: db, Organizations: db}
+//			return authmgmt.Backend{Store: db, Directory: db}
 //		}}
 //		authmgmttest.Run(t, h)
 //		authmgmttest.RunModel(t, h, nil)
@@ -24,24 +24,19 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
-// Backend is what a backend offers. The rules of a nil field are skipped and counted. Rules of the optional interfaces
-// [authmgmt.Pruner] and [authmgmt.KeyChecker] apply where Store implements them, that of [authmgmt.Deletion] for organizations where
-// Organizations does. Organizations share the store's audit trail.
-type Backend struct {
-	Store         authmgmt.Store
-	Organizations authmgmt.Organizations
-}
-
-// Harness tells the suite how to come by a backend.
+// Harness tells the suite how to come by a backend. Rules of [authmgmt.Organizations] apply
+// if the Directory is one, that of its [authmgmt.Deletion] if it has that, those of
+// [authmgmt.Pruner] and [authmgmt.KeyChecker] if the Store is one; the others are skipped
+// and counted. Organizations share the Store's audit trail.
 type Harness struct {
 	// Open returns a fresh, empty backend that shares nothing with earlier ones. It cleans up with t.Cleanup.
-	Open func(t *testing.T) Backend
+	Open func(t *testing.T) authmgmt.Backend
 
 	// Reopen closes b and opens the same data again. Nil if the backend is volatile.
-	Reopen func(t *testing.T, b Backend) Backend
+	Reopen func(t *testing.T, b authmgmt.Backend) authmgmt.Backend
 
 	// Break makes the backend fail until heal is called. It is optional.
-	Break func(t *testing.T, b Backend) (heal func())
+	Break func(t *testing.T, b authmgmt.Backend) (heal func())
 
 	// Skip holds the ids of rules that the backend is known to break, each with a reason. An unknown id or an empty reason fails
 	// the suite.
@@ -98,8 +93,15 @@ type rule struct {
 
 // subject is the backend that a rule is tried on.
 type subject struct {
-	Backend
-	h *Harness
+	authmgmt.Backend
+	Organizations authmgmt.Organizations // nil: the Directory is not one
+	h             *Harness
+}
+
+// use makes b the backend.
+func (s *subject) use(b authmgmt.Backend) {
+	s.Backend = b
+	s.Organizations, _ = b.Directory.(authmgmt.Organizations)
 }
 
 // try runs the check, or returns why it cannot.
@@ -110,7 +112,8 @@ func (r *rule) try(t *testing.T, h *Harness) (skipped string) {
 	case r.needs&needBreak != 0 && h.Break == nil:
 		return "the harness has no Break"
 	}
-	s := &subject{Backend: h.Open(t), h: h}
+	s := &subject{h: h}
+	s.use(h.Open(t))
 	if reason := s.lacks(r.needs); reason != "" {
 		return reason
 	}

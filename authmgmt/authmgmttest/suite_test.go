@@ -17,7 +17,7 @@ type broken struct {
 	name   string
 	breaks []string
 	mutate func(*mutant)
-	reopen func(*testing.T, authmgmttest.Backend) authmgmttest.Backend
+	reopen func(*testing.T, authmgmt.Backend) authmgmt.Backend
 }
 
 func mutants() []broken {
@@ -28,13 +28,13 @@ func mutants() []broken {
 // harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.
 func harness(mutate func(*mutant)) authmgmttest.Harness {
 	return authmgmttest.Harness{
-		Open: func(t *testing.T) authmgmttest.Backend {
+		Open: func(t *testing.T) authmgmt.Backend {
 			m := newMutant(t)
 			mutate(m)
 			return m.backend()
 		},
-		Reopen: func(_ *testing.T, b authmgmttest.Backend) authmgmttest.Backend { return b },
-		Break: func(_ *testing.T, b authmgmttest.Backend) func() {
+		Reopen: func(_ *testing.T, b authmgmt.Backend) authmgmt.Backend { return b },
+		Break: func(_ *testing.T, b authmgmt.Backend) func() {
 			m := b.Store.(*mutant)
 			m.broken.Store(true)
 			return func() { m.broken.Store(false) }
@@ -113,7 +113,7 @@ func harnesses() map[string]authmgmttest.Harness {
 		all[m.name] = h
 	}
 	all["only a store"] = authmgmttest.Harness{
-		Open: func(t *testing.T) authmgmttest.Backend { return authmgmttest.Backend{Store: plainStore{newMutant(t)}} },
+		Open: func(t *testing.T) authmgmt.Backend { return authmgmt.Backend{Store: plainStore{newMutant(t)}} },
 		Skip: map[string]string{"clients/strings-keep-every-byte": "no strings today"},
 	}
 	bad := all["only a store"]

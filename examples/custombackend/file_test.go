@@ -35,14 +35,15 @@ func open(t *testing.T, path string) *File {
 }
 
 func TestConformance(t *testing.T) {
-	backend := func(f *File) triggertest.Backend {
-		return triggertest.Backend{Store: f, Leases: f, Queue: mortise.NewLeaseQueue(f, nil)}
+	backend := func(f *File) trigger.Backend {
+		return trigger.Backend{Store: f, Queue: mortise.NewLeaseQueue(f, nil)}
 	}
 	triggertest.Run(t, triggertest.Harness{
-		Open: func(t *testing.T) triggertest.Backend {
+		Open: func(t *testing.T) trigger.Backend {
 			return backend(open(t, filepath.Join(t.TempDir(), "events.log")))
 		},
-		Reopen: func(t *testing.T, b triggertest.Backend) triggertest.Backend {
+		Leases: func(b trigger.Backend) mortise.Leases { return b.Store.(*File) },
+		Reopen: func(t *testing.T, b trigger.Backend) trigger.Backend {
 			return backend(reopen(t, b.Store.(*File)))
 		},
 	})
@@ -78,7 +79,7 @@ func TestTornRecord(t *testing.T) {
 	}
 	submit := func() {
 		t.Helper()
-		s, err := trigger.New(f, mortise.NewLeaseQueue(f, nil), nil)
+		s, err := trigger.New(trigger.Backend{Store: f, Queue: mortise.NewLeaseQueue(f, nil)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +119,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer f.Close()
-	service, err := trigger.New(f, mortise.NewLeaseQueue(f, nil), nil)
+	service, err := trigger.New(trigger.Backend{Store: f, Queue: mortise.NewLeaseQueue(f, nil)}, nil)
 	if err != nil {
 		log.Fatal(err)
 	}

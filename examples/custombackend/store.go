@@ -18,13 +18,13 @@ var (
 	_ trigger.TxStore = (*File)(nil)
 )
 
-// Create implements [trigger.Store].
-func (f *File) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+// CreateEvent implements [trigger.Store].
+func (f *File) CreateEvent(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
 	return f.create(ctx, e, keySince)
 }
 
-// CreateAndAdd implements [trigger.TxStore].
-func (f *File) CreateAndAdd(
+// CreateEventAndAdd implements [trigger.TxStore].
+func (f *File) CreateEventAndAdd(
 	ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job,
 ) (trigger.Event, bool, error) {
 	return f.create(ctx, e, keySince, j)
@@ -91,20 +91,20 @@ func (f *File) find(ctx context.Context, org string, id uuid.UUID) (trigger.Even
 	return trigger.Event{}, trigger.ErrNotFound
 }
 
-// Get implements [trigger.Store].
-func (f *File) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+// Event implements [trigger.Store].
+func (f *File) Event(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.find(ctx, org, id)
 }
 
-// Update implements [trigger.Store].
-func (f *File) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+// UpdateEvent implements [trigger.Store].
+func (f *File) UpdateEvent(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
 	return f.update(ctx, org, id, update, func() record { return record{} })
 }
 
-// UpdateAndRemove implements [trigger.TxStore].
-func (f *File) UpdateAndRemove(
+// UpdateEventAndRemove implements [trigger.TxStore].
+func (f *File) UpdateEventAndRemove(
 	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
 ) error {
 	return f.update(ctx, org, id, update, func() record {
@@ -141,14 +141,14 @@ func (f *File) update(
 	return f.commit(r)
 }
 
-// List implements [trigger.Store].
-func (f *File) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+// ListEvents implements [trigger.Store].
+func (f *File) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return trigger.Page{}, err
+		return trigger.EventPage{}, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var page trigger.Page
+	var page trigger.EventPage
 	for _, e := range f.events {
 		if e.Organization == org && !f.isDeleted(org) && q.Matches(&e) {
 			page.Events = append(page.Events, e.Clone())
@@ -216,7 +216,7 @@ func (f *File) Stats(ctx context.Context, org string, most int) (stats trigger.S
 }
 
 // StatsAll implements [trigger.Counter].
-func (f *File) StatsAll(ctx context.Context, most int) (open trigger.OpenEvents, err error) {
+func (f *File) StatsAll(ctx context.Context, most int) (open trigger.AllStats, err error) {
 	counts := map[trigger.Status]*trigger.Count{
 		trigger.StatusReceived: &open.Waiting, trigger.StatusProcessing: &open.Running,
 		trigger.StatusFailed: &open.Failed,

@@ -23,7 +23,7 @@ func addCredentials(ctx context.Context, r chi.Router, address string, key authm
 	if err != nil {
 		return nil, err
 	}
-	service, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{
+	service, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, &authmgmt.Options{
 		AcceptURL:     address + "/join/",
 		InvitationKey: key,
 		Admit:         signedInAsInvitee,

@@ -42,7 +42,7 @@ func (m *moderator) Moderate(ctx context.Context, org string, results []audiosea
 }
 
 // fit is the score of a segment in which so much is heard.
-func (m *moderator) fit(heard []audiosearch.Heard) (float64, error) {
+func (m *moderator) fit(heard []audiosearch.TopClass) (float64, error) {
 	sure := make(map[audiosearch.Class]float64, len(heard))
 	for _, h := range heard {
 		sure[h.Class] = h.Score

@@ -31,7 +31,7 @@ func addSounds(ctx context.Context, r chi.Router, folder *audiosearch.Folder) (*
 	}
 	policy := &moderator{sounds: []audiosearch.Class{"Telephone dialing, DTMF"}}
 	opts := &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: audiosearch.FirstMedia(wavs, others), Files: folder, Moderator: policy}
-	service, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), opts)
+	service, err := audiosearch.New(db.AudioSearch(), opts)
 	if err != nil {
 		return nil, nil, err
 	}

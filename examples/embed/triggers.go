@@ -19,7 +19,9 @@ func addTriggers(ctx context.Context, r chi.Router, p trigger.Processor) (worker
 	if err != nil {
 		return nil, err
 	}
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	backend := db.Trigger()
+	backend.Directory = nil // every organization is set up
+	service, err := trigger.New(backend, nil)
 	if err != nil {
 		return nil, err
 	}

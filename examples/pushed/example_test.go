@@ -18,8 +18,7 @@ func Example() {
 	defer stop()
 	db, err := memory.Open(ctx, nil)
 	check(err)
-	service, err := trigger.New(db.Trigger(), &pushed.Queue{URL: pushes.url, Secret: secret},
-		&trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: &pushed.Queue{URL: pushes.url, Secret: secret}}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
 	check(err)
 	processor := trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
 		return trigger.Outcome{Summary: "wrote the page"}, nil
@@ -33,7 +32,7 @@ func Example() {
 	e, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Describe the sign-in page."})
 	check(err)
 	fmt.Println("left to push:", pushes.push())
-	e, err = service.Get(ctx, "acme", e.ID)
+	e, err = service.Event(ctx, "acme", e.ID)
 	check(err)
 	fmt.Println(e.Status, "-", e.Outcome.Summary)
 	// Output:

@@ -41,8 +41,7 @@ func newRig(t *testing.T, process trigger.ProcessorFunc) *rig {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	r.queue = &pushed.Queue{URL: pushes.url, Secret: secret}
-	r.Service, err = trigger.New(db.Trigger(), r.queue,
-		&trigger.Options{Now: r.clock.Now, Logger: slog.New(slog.DiscardHandler)})
+	r.Service, err = trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: r.queue}, &trigger.Options{Now: r.clock.Now, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	worker, err := trigger.NewWorker(r.Service, process, nil)
 	require.NoError(t, err)
@@ -63,7 +62,7 @@ func (r *rig) submit(t *testing.T) trigger.Event {
 // unfinished counts the events that are not completed.
 func (r *rig) unfinished(t *testing.T) (n int) {
 	t.Helper()
-	page, err := r.List(t.Context(), "acme", trigger.Query{Limit: trigger.MaxPageSize})
+	page, err := r.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: trigger.MaxPageSize})
 	require.NoError(t, err)
 	for _, e := range page.Events {
 		if e.Status != trigger.StatusCompleted {

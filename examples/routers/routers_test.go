@@ -99,7 +99,9 @@ func newTriggers(t *testing.T) *httpadapter.Handler {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	backend := db.Trigger()
+	backend.Directory = nil // every organization is set up
+	s, err := trigger.New(backend, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

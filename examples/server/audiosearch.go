@@ -57,7 +57,7 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 		scorers = []audiosearch.Scorer{b.model.scorer, defined}
 	}
 	in := newIngestion(log)
-	service, err := audiosearch.New(b.store, b.queue, &audiosearch.Options{
+	service, err := audiosearch.New(b.Backend, &audiosearch.Options{
 		Scorers:  scorers,
 		Media:    audiosearch.FirstMedia(sounds, programs),
 		Files:    b.files,

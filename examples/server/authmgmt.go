@@ -26,7 +26,7 @@ type authmgmtService struct {
 
 var _ member = (*authmgmtService)(nil)
 
-func newAuthMgmtService(s *settings, b *authmgmtBackend, root *rootKey, log *slog.Logger) (*authmgmtService, error) {
+func newAuthMgmtService(s *settings, b authmgmt.Backend, root *rootKey, log *slog.Logger) (*authmgmtService, error) {
 	derived, err := root.derive(purposeInvitations)
 	if err != nil {
 		return nil, err
@@ -36,8 +36,7 @@ func newAuthMgmtService(s *settings, b *authmgmtBackend, root *rootKey, log *slo
 		return nil, err
 	}
 	grants := new(tokenGrants)
-	service, err := authmgmt.New(b.store, &authmgmt.Options{
-		Directory:     b.organizations,
+	service, err := authmgmt.New(b, &authmgmt.Options{
 		AcceptURL:     s.publicURL + httpadapter.AcceptPath,
 		InvitationKey: key,
 		Grant:         grants.grant,
@@ -59,7 +58,7 @@ func newAuthMgmtService(s *settings, b *authmgmtBackend, root *rootKey, log *slo
 	if err != nil {
 		return nil, fmt.Errorf("mount the credentials service: %w", err)
 	}
-	return &authmgmtService{service: service, store: b.store, routes: routes, log: log}, nil
+	return &authmgmtService{service: service, store: b.Store, routes: routes, log: log}, nil
 }
 
 func (a *authmgmtService) name() string                   { return "authmgmt" }

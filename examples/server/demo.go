@@ -23,7 +23,7 @@ var demoCollection = uuid.MustParse("5c1d3a52-8f0e-4b0f-9d35-6f3f1f0f4a01")
 // demoKeys has the demo's API key in memory, in front of the keys of the storage. So it ends with the process, however that ends:
 // no start has to look for what an earlier one left behind, and of two demos on the same data neither ends the other's key.
 type demoKeys struct {
-	own, stored trigger.Keys
+	own, stored trigger.APIKeys
 }
 
 // addDemoCredentials puts demoKeys and demoTokens in front of a storage.
@@ -32,17 +32,17 @@ func addDemoCredentials(ctx context.Context, b *backends) error {
 	if err != nil {
 		return fmt.Errorf("open memory: %w", err)
 	}
-	b.trigger.keys = &demoKeys{own: db.Trigger(), stored: b.trigger.keys}
-	b.authmgmt.store = &demoTokens{authmgmtStore: b.authmgmt.store, own: db.AuthMgmt()}
+	b.trigger.Keys = &demoKeys{own: db.Trigger().Keys, stored: b.trigger.Keys}
+	b.authmgmt.Store = &demoTokens{credentialStore: b.authmgmt.Store.(credentialStore), own: db.AuthMgmt().Store}
 	return nil
 }
 
-// CreateKey implements [trigger.Keys]. Without a provisioning document there are no keys to store but the demo's.
+// CreateKey implements [trigger.APIKeys]. Without a provisioning document there are no keys to store but the demo's.
 func (d *demoKeys) CreateKey(ctx context.Context, k trigger.APIKey) error {
 	return d.own.CreateKey(ctx, k)
 }
 
-// KeyByDigest implements [trigger.Keys].
+// KeyByDigest implements [trigger.APIKeys].
 func (d *demoKeys) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.APIKey, error) {
 	k, err := d.own.KeyByDigest(ctx, digest)
 	if errors.Is(err, trigger.ErrNotFound) {
@@ -51,7 +51,7 @@ func (d *demoKeys) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.AP
 	return k, err
 }
 
-// UpdateKey implements [trigger.Keys].
+// UpdateKey implements [trigger.APIKeys].
 func (d *demoKeys) UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*trigger.APIKey) error) error {
 	err := d.own.UpdateKey(ctx, org, id, update)
 	if errors.Is(err, trigger.ErrNotFound) {
@@ -78,7 +78,7 @@ func (d *demoKeys) RemoveDeleted(ctx context.Context, org string, limit int) (bo
 	return own || stored, err
 }
 
-// ListKeys implements [trigger.Keys].
+// ListKeys implements [trigger.APIKeys].
 func (d *demoKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
 	page, err := d.stored.ListKeys(ctx, org, q)
 	if err != nil {

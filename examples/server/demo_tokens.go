@@ -16,10 +16,17 @@ import (
 // address.
 const demoSubject = "demo"
 
+// credentialStore is what the storages of this program have for the credentials service.
+type credentialStore interface {
+	authmgmt.Store
+	authmgmt.KeyChecker
+	authmgmt.Pruner
+}
+
 // demoTokens has the demo's access token in memory, in front of what the storage has, and for the same reasons as demoKeys. All other
 // tokens are stored: those of clients, and those of people who accepted an invitation.
 type demoTokens struct {
-	authmgmtStore
+	credentialStore
 	own authmgmt.Store
 }
 
@@ -29,14 +36,14 @@ func (d *demoTokens) CreateToken(ctx context.Context, t authmgmt.Token, a authmg
 	if t.Subject == demoSubject {
 		return d.own.CreateToken(ctx, t, a)
 	}
-	return d.authmgmtStore.CreateToken(ctx, t, a)
+	return d.credentialStore.CreateToken(ctx, t, a)
 }
 
 // TokenByDigest implements [authmgmt.Tokens].
 func (d *demoTokens) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Token, error) {
 	t, err := d.own.TokenByDigest(ctx, digest)
 	if errors.Is(err, authmgmt.ErrNotFound) {
-		return d.authmgmtStore.TokenByDigest(ctx, digest)
+		return d.credentialStore.TokenByDigest(ctx, digest)
 	}
 	return t, err
 }
@@ -45,7 +52,7 @@ func (d *demoTokens) TokenByDigest(ctx context.Context, digest [32]byte) (authmg
 func (d *demoTokens) UpdateToken(ctx context.Context, org string, id uuid.UUID, update func(*authmgmt.Token) (authmgmt.AuditEvent, error)) error {
 	err := d.own.UpdateToken(ctx, org, id, update)
 	if errors.Is(err, authmgmt.ErrNotFound) {
-		return d.authmgmtStore.UpdateToken(ctx, org, id, update)
+		return d.credentialStore.UpdateToken(ctx, org, id, update)
 	}
 	return err
 }
@@ -58,7 +65,7 @@ func (d *demoTokens) ListTokens(ctx context.Context, org string, p authmgmt.Pagi
 	}
 	// Each of them may push one of the storage's from the page before onto this one.
 	from := max(p.Offset-len(own.Tokens), 0)
-	page, err := d.authmgmtStore.ListTokens(ctx, org, authmgmt.Paging{
+	page, err := d.credentialStore.ListTokens(ctx, org, authmgmt.Paging{
 		After: p.After, Offset: from, Limit: p.Limit + p.Offset - from, Total: p.Total,
 	})
 	if err != nil {
@@ -95,7 +102,7 @@ func (d *demoTokens) Stats(ctx context.Context, org string, now time.Time, most 
 	if err != nil {
 		return authmgmt.Stats{}, err
 	}
-	stats, err := d.authmgmtStore.Stats(ctx, org, now, most)
+	stats, err := d.credentialStore.Stats(ctx, org, now, most)
 	if err != nil {
 		return authmgmt.Stats{}, err
 	}

@@ -17,7 +17,7 @@ func TestDemoTokens(t *testing.T) {
 		if err := apply(t, s, orgDocument("demo", true, "[]", "[]")); err != nil {
 			t.Fatal(err)
 		}
-		stored := b.authmgmt.store
+		stored := b.authmgmt.Store
 		if err := addDemoCredentials(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}

@@ -29,8 +29,8 @@ func TestGuessableCredentialsCanBeRevoked(t *testing.T) {
 			key, token := strings.Repeat("key", 11)+kind[:1], strings.Repeat("token", 7)+kind[:1]
 			if kind == "stored" {
 				err := errors.Join(
-					b.trigger.keys.CreateKey(ctx, trigger.APIKey{ID: uuid.New(), Organization: "acme", Digest: secret.Sum(key), CreatedAt: time.Now()}),
-					b.authmgmt.store.CreateToken(ctx, authmgmt.Token{
+					b.trigger.Keys.CreateKey(ctx, trigger.APIKey{ID: uuid.New(), Organization: "acme", Digest: secret.Sum(key), CreatedAt: time.Now()}),
+					b.authmgmt.Store.CreateToken(ctx, authmgmt.Token{
 						ID: uuid.New(), Organization: "acme", Subject: "ops", Digest: secret.Sum(token), CreatedAt: time.Now(),
 					}, authmgmt.AuditEvent{}))
 				if err != nil {

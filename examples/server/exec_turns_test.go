@@ -43,7 +43,7 @@ func TestCommandsOfOneOrganization(t *testing.T) {
 	await := func(org string, status trigger.Status, count int) {
 		t.Helper()
 		for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-			page, err := service.List(t.Context(), org, trigger.Query{Status: status})
+			page, err := service.ListEvents(t.Context(), org, trigger.EventQuery{Status: status})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,8 +33,8 @@ func (m *missing) ListVideos(ctx context.Context, org, dataset, after string, li
 func TestIngestionTriesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := openStorageFor(t, &settings{memory: true})
-		store := &missing{Store: b.audio.store, times: 4}
-		b.audio.store = store
+		store := &missing{Store: b.audio.Store, times: 4}
+		b.audio.Store = store
 		var text bytes.Buffer
 		s, err := wire(testSettings(), b, testKey(), slog.New(slog.NewJSONHandler(&text, nil)))
 		if err != nil {

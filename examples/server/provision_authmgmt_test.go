@@ -28,11 +28,11 @@ type authmgmtState struct {
 func stateOf(t *testing.T, b *backends, org string) authmgmtState {
 	t.Helper()
 	all := authmgmt.Paging{Limit: authmgmt.MaxPageSize}
-	o, orgErr := b.authmgmt.organizations.Organization(t.Context(), org)
-	clients, clientsErr := b.authmgmt.store.ListClients(t.Context(), org, all)
-	tokens, tokensErr := b.authmgmt.store.ListTokens(t.Context(), org, all)
-	invitations, invitationsErr := b.authmgmt.store.ListInvitations(t.Context(), org, time.Time{}, all)
-	events, eventsErr := b.authmgmt.store.AuditEvents(t.Context(), org, authmgmt.AuditQuery{Limit: authmgmt.MaxPageSize})
+	o, orgErr := b.authmgmt.Directory.Organization(t.Context(), org)
+	clients, clientsErr := b.authmgmt.Store.ListClients(t.Context(), org, all)
+	tokens, tokensErr := b.authmgmt.Store.ListTokens(t.Context(), org, all)
+	invitations, invitationsErr := b.authmgmt.Store.ListInvitations(t.Context(), org, time.Time{}, all)
+	events, eventsErr := b.authmgmt.Store.ListAuditEvents(t.Context(), org, authmgmt.AuditQuery{Limit: authmgmt.MaxPageSize})
 	if err := errors.Join(clientsErr, tokensErr, invitationsErr, eventsErr); err != nil || orgErr != nil && !errors.Is(orgErr, authmgmt.ErrNotFound) {
 		t.Fatal(orgErr, err)
 	}
@@ -168,7 +168,7 @@ func TestProvisioningRefusesForeignCredentials(t *testing.T) {
 
 // late is a store in which another server stores credentials after the document was checked.
 type late struct {
-	authmgmtStore
+	credentialStore
 	tokens, clients int // how often each was asked for
 }
 
@@ -176,14 +176,14 @@ func (l *late) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.Tok
 	if l.tokens++; l.tokens == 1 {
 		return authmgmt.Token{}, authmgmt.ErrNotFound
 	}
-	return l.authmgmtStore.TokenByDigest(ctx, digest)
+	return l.credentialStore.TokenByDigest(ctx, digest)
 }
 
 func (l *late) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
 	if l.clients++; l.clients == 1 {
 		return authmgmt.Client{}, authmgmt.ErrNotFound
 	}
-	return l.authmgmtStore.ClientBySecret(ctx, digest)
+	return l.credentialStore.ClientBySecret(ctx, digest)
 }
 
 // TestProvisioningContradictedMeanwhile: a contradiction that was not there when the document was checked is no silent one.
@@ -192,12 +192,12 @@ func TestProvisioningContradictedMeanwhile(t *testing.T) {
 		if err := apply(t, s, orgDocument("acme", true, "[]", "[]")); err != nil {
 			t.Fatal(err)
 		}
-		stored := b.authmgmt.store
+		stored := b.authmgmt.Store.(credentialStore)
 		for _, text := range []string{
 			`{"id":"evil","access_tokens":[{"token":"` + docToken + `","subject":"x"}]}`,
 			`{"id":"evil","clients":[{"client_id":"c1","client_secret":"` + docSecret + `","name":"x"}]}`,
 		} {
-			b.authmgmt.store = &late{authmgmtStore: stored}
+			b.authmgmt.Store = &late{credentialStore: stored}
 			s, err := wire(testSettings(), b, testKey(), discard())
 			if err != nil {
 				t.Fatal(err)
@@ -213,7 +213,7 @@ func TestProvisioningContradictedMeanwhile(t *testing.T) {
 
 // broken is a store that fails when it is asked for a token, or for a client.
 type broken struct {
-	authmgmtStore
+	credentialStore
 	token, client error
 }
 
@@ -221,14 +221,14 @@ func (b *broken) TokenByDigest(ctx context.Context, digest [32]byte) (authmgmt.T
 	if b.token != nil {
 		return authmgmt.Token{}, b.token
 	}
-	return b.authmgmtStore.TokenByDigest(ctx, digest)
+	return b.credentialStore.TokenByDigest(ctx, digest)
 }
 
 func (b *broken) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Client, error) {
 	if b.client != nil {
 		return authmgmt.Client{}, b.client
 	}
-	return b.authmgmtStore.ClientBySecret(ctx, digest)
+	return b.credentialStore.ClientBySecret(ctx, digest)
 }
 
 // TestProvisioningWhenTheStoreFails: a failure is neither a mistake in the document nor a reason to take it for right.
@@ -237,9 +237,9 @@ func TestProvisioningWhenTheStoreFails(t *testing.T) {
 	for name, store := range map[string]*broken{"token": {token: failure}, "client": {client: failure}} {
 		for _, text := range []string{tokenDocument(docToken, ""), clientWith(`[]`)} {
 			b := storages["memory"](t)
-			stored := b.authmgmt.store
-			store.authmgmtStore = stored
-			b.authmgmt.store = store
+			stored := b.authmgmt.Store.(credentialStore)
+			store.credentialStore = stored
+			b.authmgmt.Store = store
 			s, err := wire(testSettings(), b, testKey(), discard())
 			if err != nil {
 				t.Fatal(err)
@@ -249,7 +249,7 @@ func TestProvisioningWhenTheStoreFails(t *testing.T) {
 			if !errors.Is(err, failure) || errors.As(err, &usage) || !strings.Contains(err.Error(), " at line 1, column ") {
 				t.Errorf("%s: %v", name, err)
 			}
-			b.authmgmt.store = stored
+			b.authmgmt.Store = stored
 			for _, org := range []string{"acme", "a"} {
 				if after := stateOf(t, b, org); !reflect.DeepEqual(after, authmgmtState{}) {
 					t.Errorf("%s: half of the document was applied: %+v", name, after)

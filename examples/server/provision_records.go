@@ -74,7 +74,7 @@ func plain(err error) string { return strings.TrimPrefix(err.Error(), "vault: ")
 
 // insertRecords stores the records that no earlier start has stored.
 func (v *vaultService) insertRecords(ctx context.Context, doc *document, org string, d *vaultDoc) error {
-	for records := range batches(d.records, v.service.MaxItems()) {
+	for records := range batches(d.records, v.service.Limits().Items) {
 		records, err := v.provisioned.missing(ctx, org, d.id, records)
 		if err != nil {
 			return fmt.Errorf("look up the records of the vault at %s: %w", d.place, err)

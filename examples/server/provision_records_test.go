@@ -102,8 +102,8 @@ func TestProvisioningWhenTheVaultFails(t *testing.T) {
 	for name, broken := range map[string]*brokenVault{"vault": {vault: failure}, "tokens": {tokens: failure}} {
 		for _, fields := range []string{`"email":"a"`, `"email":"a","phone":"1"`} {
 			b := storages["memory"](t)
-			broken.Store = b.vault
-			b.vault = broken
+			broken.Store = b.vault.Store
+			b.vault.Store = broken
 			s, err := wire(testSettings(), b, testKey(), discard())
 			if err != nil {
 				t.Fatal(err)
@@ -131,7 +131,7 @@ func (full) InsertTokens(_ context.Context, _, _ string, _ int64, rows []vault.R
 // TestProvisioningIntoAFullVault: a value that cannot have a token is told with its place.
 func TestProvisioningIntoAFullVault(t *testing.T) {
 	b := storages["memory"](t)
-	b.vault = full{b.vault}
+	b.vault.Store = full{b.vault.Store}
 	s, err := wire(testSettings(), b, testKey(), discard())
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 
 // lateKeys are keys to which another server adds one after the document was checked.
 type lateKeys struct {
-	trigger.Keys
+	trigger.APIKeys
 	asked int
 }
 
@@ -21,7 +21,7 @@ func (l *lateKeys) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.AP
 	if l.asked++; l.asked <= 2 { // by the check, and before the import
 		return trigger.APIKey{}, trigger.ErrNotFound
 	}
-	return l.Keys.KeyByDigest(ctx, digest)
+	return l.APIKeys.KeyByDigest(ctx, digest)
 }
 
 // TestProvisioningForeignKeyMeanwhile: a contradiction that was not there when the document was checked reads like one that was.
@@ -30,7 +30,7 @@ func TestProvisioningForeignKeyMeanwhile(t *testing.T) {
 		if err := apply(t, s, `{"organizations":[{"id":"acme","api_keys":[{"key":"`+docKey+`"}]}]}`); err != nil {
 			t.Fatal(err)
 		}
-		b.trigger.keys = &lateKeys{Keys: b.trigger.keys}
+		b.trigger.Keys = &lateKeys{APIKeys: b.trigger.Keys}
 		s, err := wire(testSettings(), b, testKey(), discard())
 		if err != nil {
 			t.Fatal(err)

@@ -127,7 +127,7 @@ func (v *vaultService) applyVault(ctx context.Context, doc *document, org string
 
 // noteDeleted notes a vault that was deleted, or its organization if that was.
 func (v *vaultService) noteDeleted(ctx context.Context, doc *document, org string, d *vaultDoc) error {
-	page, err := v.service.AuditEvents(ctx, org, vault.AuditQuery{Kind: vault.KindOrganizationDeleted, Limit: 1})
+	page, err := v.service.ListAuditEvents(ctx, org, vault.AuditQuery{Kind: vault.KindOrganizationDeleted, Limit: 1})
 	if err != nil {
 		return fmt.Errorf("provision the vault at %s: %w", d.place, err)
 	}

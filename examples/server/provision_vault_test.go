@@ -37,7 +37,7 @@ func vaultStateOf(t *testing.T, s *services, b *backends, id string) vaultState 
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := b.vault.ListRows(t.Context(), "acme", id, "", 10_000)
+	rows, err := b.vault.Store.ListRows(t.Context(), "acme", id, "", 10_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func vaultStateOf(t *testing.T, s *services, b *backends, id string) vaultState 
 		at := r.Scope + "=" + opened[i].Value.Reveal()
 		state.Tokens[at] = append(state.Tokens[at], r.Token)
 	}
-	page, err := b.vault.AuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: vault.MaxPageSize})
+	page, err := b.vault.Store.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: vault.MaxPageSize})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -269,7 +269,7 @@ func TestDiscardedKey(t *testing.T) {
 }
 
 // unsure is a store that does not answer when it is asked for its key.
-type unsure struct{ authmgmtStore }
+type unsure struct{ credentialStore }
 
 func (unsure) UpdateKeyChecks(context.Context, func([][32]byte) ([][32]byte, error)) error {
 	return errors.New("disk on fire")
@@ -278,7 +278,7 @@ func (unsure) UpdateKeyChecks(context.Context, func([][32]byte) ([][32]byte, err
 // TestKeyStaysIfInDoubt: the storage may have taken the new key before it failed.
 func TestKeyStaysIfInDoubt(t *testing.T) {
 	b := storages["memory"](t)
-	b.authmgmt.store = unsure{b.authmgmt.store}
+	b.authmgmt.Store = unsure{b.authmgmt.Store.(credentialStore)}
 	s := keyFolder(t)
 	made, err := findKey(s, discard())
 	if err != nil {

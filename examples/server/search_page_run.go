@@ -83,7 +83,7 @@ func (p *searchPage) run(w http.ResponseWriter, r *http.Request, who httpadapter
 	}
 	var run audiosearch.Run
 	if err == nil {
-		run, err = p.service.Status(r.Context(), who.Organization, dataset, id)
+		run, err = p.service.Run(r.Context(), who.Organization, dataset, id)
 	}
 	if err != nil {
 		p.fail(w, r, err)

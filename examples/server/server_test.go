@@ -24,11 +24,11 @@ type failing struct {
 	err error
 }
 
-func (f *failing) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+func (f *failing) Event(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
 	if f.err != nil {
 		return trigger.Event{}, f.err
 	}
-	return f.Store.Get(ctx, org, id)
+	return f.Store.Event(ctx, org, id)
 }
 
 // testSettings are those of a server whose address is known.
@@ -41,8 +41,8 @@ func discard() *slog.Logger { return slog.New(slog.NewJSONHandler(io.Discard, ni
 func open(t *testing.T) (*services, *failing) {
 	t.Helper()
 	back := storages["SQLite"](t)
-	store := &failing{Store: back.trigger.store}
-	back.trigger.store = store
+	store := &failing{Store: back.trigger.Store}
+	back.trigger.Store = store
 	s, err := wire(testSettings(), back, testKey(), discard())
 	if err != nil {
 		t.Fatal(err)

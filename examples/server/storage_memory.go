@@ -15,13 +15,16 @@ func openMemory(ctx context.Context, log *slog.Logger) (*backends, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
+	// Both services take their jobs from one table. What befalls it is told in the server's log.
+	triggers, audio := db.Trigger(), db.AudioSearch()
+	triggers.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
+	audio.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
 	return &backends{
-		trigger:  newTriggerBackend(db.Trigger(), db.Queue(&mortise.LeaseOptions{Logger: log})),
-		authmgmt: newAuthMgmtBackend(db.AuthMgmt()),
+		trigger:  triggers,
+		authmgmt: db.AuthMgmt(),
 		vault:    db.Vault(),
-		audio: audioBackend{store: db.AudioSearch(),
-			queue: db.Queue(&mortise.LeaseOptions{Logger: log})},
-		kept:  "in memory, and ends with the process",
-		close: db.Close,
+		audio:    audioBackend{Backend: audio},
+		kept:     "in memory, and ends with the process",
+		close:    db.Close,
 	}, nil
 }

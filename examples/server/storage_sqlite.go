@@ -33,15 +33,18 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 	if err != nil {
 		return nil, fmt.Errorf("-data: %w", err)
 	}
+	// Both services take their jobs from one table. What befalls it is told in the server's log.
+	triggers, audio := db.Trigger(), db.AudioSearch()
+	triggers.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
+	audio.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
 	return &backends{
-		trigger:  newTriggerBackend(db.Trigger(), db.Queue(&mortise.LeaseOptions{Logger: log})),
-		authmgmt: newAuthMgmtBackend(db.AuthMgmt()),
+		trigger:  triggers,
+		authmgmt: db.AuthMgmt(),
 		vault:    db.Vault(),
-		audio: audioBackend{store: db.AudioSearch(),
-			queue: db.Queue(&mortise.LeaseOptions{Logger: log})},
-		kept:   "in the folder " + folder,
-		writes: db.Ping,
-		close:  db.Close,
+		audio:    audioBackend{Backend: audio},
+		kept:     "in the folder " + folder,
+		writes:   db.Ping,
+		close:    db.Close,
 	}, nil
 }
 

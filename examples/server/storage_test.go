@@ -174,8 +174,8 @@ func TestProvisioningAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			var orgErr error
-			states[i].Organization, orgErr = b.trigger.organizations.Organization(t.Context(), "acme")
-			page, keysErr := b.trigger.keys.ListKeys(t.Context(), "acme", trigger.KeyQuery{Limit: 10})
+			states[i].Organization, orgErr = b.trigger.Directory.Organization(t.Context(), "acme")
+			page, keysErr := b.trigger.Keys.ListKeys(t.Context(), "acme", trigger.KeyQuery{Limit: 10})
 			states[i].Keys = page.Keys
 			if err := errors.Join(orgErr, keysErr); err != nil {
 				t.Fatal(err)
@@ -205,7 +205,7 @@ func TestProvisioningAtOnce(t *testing.T) {
 				t.Errorf("%+v, %v", k, err)
 			}
 		}
-		page, err := b.trigger.keys.ListKeys(t.Context(), "acme", trigger.KeyQuery{Limit: 100})
+		page, err := b.trigger.Keys.ListKeys(t.Context(), "acme", trigger.KeyQuery{Limit: 100})
 		if err != nil || len(page.Keys) != 10 {
 			t.Errorf("%d keys, %v", len(page.Keys), err)
 		}
@@ -218,7 +218,7 @@ func TestDemoKeys(t *testing.T) {
 		if err := apply(t, s, `{"organizations":[{"id":"demo","api_keys":[{"key":"`+docKey+`"}]}]}`); err != nil {
 			t.Fatal(err)
 		}
-		stored := b.trigger.keys
+		stored := b.trigger.Keys
 		if err := addDemoCredentials(t.Context(), b); err != nil {
 			t.Fatal(err)
 		}

@@ -18,11 +18,9 @@ type triggerService struct {
 
 var _ member = (*triggerService)(nil)
 
-func newTriggerService(s *settings, b *triggerBackend, log *slog.Logger) (*triggerService, error) {
-	service, err := trigger.New(b.store, b.queue, &trigger.Options{
-		Directory: b.organizations,
-		Keys:      b.keys,
-		Logger:    log,
+func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*triggerService, error) {
+	service, err := trigger.New(b, &trigger.Options{
+		Logger: log,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make the trigger service: %w", err)

@@ -26,12 +26,12 @@ var _ member = (*vaultService)(nil)
 const maxVaultValue = 64 << 10
 
 // newVaultService makes the vault. Its callers show access tokens of the credentials service.
-func newVaultService(s *settings, store vault.Store, credentials *authmgmt.Service, root *rootKey, log *slog.Logger) (*vaultService, error) {
+func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service, root *rootKey, log *slog.Logger) (*vaultService, error) {
 	keyring, err := vaultKeyring(root)
 	if err != nil {
 		return nil, err
 	}
-	service, err := vault.New(store, keyring, &vault.Options{MaxValue: maxVaultValue, Logger: log})
+	service, err := vault.New(b, keyring, &vault.Options{MaxValue: maxVaultValue, Logger: log})
 	if err != nil {
 		return nil, fmt.Errorf("make the vault: %w", err)
 	}

@@ -39,8 +39,8 @@ func newVaultSandbox(auth httpadapter.Authenticator, opts *httpadapter.VaultOpti
 	if err != nil {
 		return nil, err
 	}
-	store := &sandboxStore{sandboxTables: db.Vault(), kept: make(map[string]int)}
-	service, err := vault.New(store, keyring, &vault.Options{MaxValue: maxVaultValue, Logger: opts.Logger})
+	store := &sandboxStore{sandboxTables: db.Vault().Store.(*memory.Vault), kept: make(map[string]int)}
+	service, err := vault.New(vault.Backend{Store: store}, keyring, &vault.Options{MaxValue: maxVaultValue, Logger: opts.Logger})
 	if err != nil {
 		return nil, fmt.Errorf("make the vault's sandbox: %w", err)
 	}

@@ -78,10 +78,10 @@ func TestSandboxIsBounded(t *testing.T) {
 	if err != nil || found[0] != tokens[0] {
 		t.Fatal(found, err)
 	}
-	if _, err := r.service.Detokenize(t.Context(), "acme", "ops", "v1", []vault.TokenItem{{Token: tokens[0]}}, nil); err != nil {
+	if _, err := r.service.Detokenize(t.Context(), "acme", "ops", "v1", []vault.DetokenizeItem{{Token: tokens[0]}}, nil); err != nil {
 		t.Error(err)
 	}
-	page, err := r.service.AuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized})
+	page, err := r.service.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Kind: vault.KindDetokenized})
 	if err != nil || len(page.Events) != 0 {
 		t.Errorf("%v, %v", page.Events, err)
 	}
@@ -161,7 +161,7 @@ func TestSandboxGivesBack(t *testing.T) {
 			t.Errorf("%d bytes, want those of %d rows", got, step.kept)
 		}
 	}
-	page, err := store.AuditEvents(t.Context(), "rival", vault.AuditQuery{Limit: 10})
+	page, err := store.ListAuditEvents(t.Context(), "rival", vault.AuditQuery{Limit: 10})
 	if err != nil || slices.ContainsFunc(page.Events, func(e vault.AuditEvent) bool { return e.ID == [16]byte{1} }) {
 		t.Errorf("the event of an import is kept: %v, %v", page.Events, err)
 	}

@@ -47,8 +47,8 @@ func TestRotatedVault(t *testing.T) {
 			if _, err := checkOn(t, b, k); err != nil {
 				t.Fatal(err)
 			}
-			_, registerErr := b.vault.RegisterKey(t.Context(), vault.Key{Purpose: vault.FingerprintKey, Version: 2, Check: vault.Fingerprint{2}})
-			if err := errors.Join(registerErr, b.vault.RequireKey(t.Context(), 2)); err != nil {
+			_, registerErr := b.vault.Store.RegisterKey(t.Context(), vault.Key{Purpose: vault.FingerprintKey, Version: 2, Check: vault.Fingerprint{2}})
+			if err := errors.Join(registerErr, b.vault.Store.RequireKey(t.Context(), 2)); err != nil {
 				t.Fatal(err)
 			}
 			refused := func(stage string) {
@@ -59,7 +59,7 @@ func TestRotatedVault(t *testing.T) {
 				}
 			}
 			refused("in the middle")
-			if err := b.vault.RetireKey(t.Context(), vault.FingerprintKey, 1, 2); err != nil {
+			if err := b.vault.Store.RetireKey(t.Context(), vault.FingerprintKey, 1, 2); err != nil {
 				t.Fatal(err)
 			}
 			refused("at the end")
@@ -70,8 +70,8 @@ func TestRotatedVault(t *testing.T) {
 // TestNotReadyWithoutTheVault: the readiness of the program includes the vault's.
 func TestNotReadyWithoutTheVault(t *testing.T) {
 	b := storages["memory"](t)
-	store := &brokenVault{Store: b.vault}
-	b.vault = store
+	store := &brokenVault{Store: b.vault.Store}
+	b.vault.Store = store
 	s, err := wire(testSettings(), b, testKey(), discard())
 	if err != nil {
 		t.Fatal(err)

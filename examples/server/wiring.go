@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 
-	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -15,62 +14,19 @@ import (
 
 // backends is what the services stand on. Each storage has a file that opens one: storage_sqlite.go, storage_memory.go.
 type backends struct {
-	trigger  triggerBackend
-	authmgmt authmgmtBackend
-	vault    vault.Store
+	trigger  trigger.Backend
+	authmgmt authmgmt.Backend
+	vault    vault.Backend
 	audio    audioBackend
 	kept     string                          // where the data is, as in "in the folder x"
 	writes   func(ctx context.Context) error // whether writes succeed; nil if they always do
 	close    func() error
 }
 
-// triggerBackend is what a storage has for the trigger service.
-type triggerBackend struct {
-	store         trigger.Store
-	organizations trigger.Organizations
-	keys          trigger.Keys
-	queue         mortise.Queue
-}
-
-// triggerTables is what a storage of ours has for the trigger service, in one value.
-type triggerTables interface {
-	trigger.Store
-	trigger.Organizations
-	trigger.Keys
-}
-
-func newTriggerBackend(t triggerTables, queue mortise.Queue) triggerBackend {
-	return triggerBackend{store: t, organizations: t, keys: t, queue: queue}
-}
-
-// authmgmtBackend is what a storage has for the credentials service.
-type authmgmtBackend struct {
-	store         authmgmtStore
-	organizations authmgmt.Organizations
-}
-
-// authmgmtStore is a store that knows its key, and can forget.
-type authmgmtStore interface {
-	authmgmt.Store
-	authmgmt.KeyChecker
-	authmgmt.Pruner
-}
-
-// authmgmtTables is what a storage of ours has for the credentials service, in one value.
-type authmgmtTables interface {
-	authmgmtStore
-	authmgmt.Organizations
-}
-
-func newAuthMgmtBackend(t authmgmtTables) authmgmtBackend {
-	return authmgmtBackend{store: t, organizations: t}
-}
-
 // audioBackend is what the audio search stands on: what a storage has for it, where the files
 // are, and the model.
 type audioBackend struct {
-	store audiosearch.Store
-	queue audiosearch.Queue
+	audiosearch.Backend
 	files *mediaFolder
 	model *soundModel // nil: none
 }
@@ -137,11 +93,11 @@ func (w storageWrites) ping(ctx context.Context) error { return w(ctx) }
 
 // wire makes the services.
 func wire(s *settings, b *backends, key *rootKey, log *slog.Logger) (*services, error) {
-	triggers, err := newTriggerService(s, &b.trigger, log)
+	triggers, err := newTriggerService(s, b.trigger, log)
 	if err != nil {
 		return nil, err
 	}
-	credentials, err := newAuthMgmtService(s, &b.authmgmt, key, log)
+	credentials, err := newAuthMgmtService(s, b.authmgmt, key, log)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func triggers(t *testing.T) (*httpadapter.Handler, string) {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger()})
+	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Keys: db.Trigger().Keys}, nil)
 	require.NoError(t, err)
 	_, key, err := service.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)

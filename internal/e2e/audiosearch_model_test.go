@@ -169,16 +169,16 @@ func TestModelHearsAllClasses(t *testing.T) {
 	defer func() { assert.NoError(t, scorer.Close()) }()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	service, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{
+	service, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{
 		Scorers: []audiosearch.Scorer{scorer}, Media: own.media, Files: folder,
 	})
 	require.NoError(t, err)
-	require.NoError(t, db.AudioSearch().CreateDataset(t.Context(), audiosearch.Dataset{Organization: "o", ID: "d"}))
+	require.NoError(t, db.AudioSearch().Store.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "o", ID: "d"}))
 	var videos []audiosearch.Video
 	for _, f := range files {
 		videos = append(videos, audiosearch.Video{ID: f.name, Path: f.name})
 	}
-	require.NoError(t, db.AudioSearch().PutVideos(t.Context(), "o", "d", videos))
+	require.NoError(t, db.AudioSearch().Store.PutVideos(t.Context(), "o", "d", videos))
 	in, err := service.Ingest(t.Context(), "o", "", "d")
 	require.NoError(t, err)
 	require.Equal(t, len(files), in.Scored)

@@ -95,15 +95,15 @@ func scoreVideos(file string) (err error) {
 		return err
 	}
 	media := &stagedMedia{Media: audiosearch.FirstMedia(waves, others)}
-	store := &stagedStore{db.AudioSearch(), media, s}
-	service, err := audiosearch.New(store, db.Queue(nil), &audiosearch.Options{
+	store := &stagedStore{db.AudioSearch().Store, media, s}
+	service, err := audiosearch.New(audiosearch.Backend{Store: store, Queue: db.Queue(nil)}, &audiosearch.Options{
 		Scorers: []audiosearch.Scorer{&stagedScorer{scorer, s}}, Media: media, Files: folder, Part: part,
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err
 	}
-	seen, err := db.AudioSearch().WindowScores(ctx, "o", "d", "v", stagedModel, 0, math.MaxInt32)
+	seen, err := db.AudioSearch().Store.WindowScores(ctx, "o", "d", "v", stagedModel, 0, math.MaxInt32)
 	if err != nil && !errors.Is(err, audiosearch.ErrNotScored) {
 		return err
 	}

@@ -20,7 +20,7 @@ func compact(t *testing.T, db *sqlite.DB, opts audiosearch.CompactOptions) {
 	t.Helper()
 	for more := true; more; {
 		var err error
-		more, err = db.AudioSearch().Compact(t.Context(), opts)
+		more, err = db.AudioSearch().Store.(*sqlite.AudioSearch).Compact(t.Context(), opts)
 		require.NoError(t, err)
 	}
 }
@@ -184,7 +184,7 @@ func TestPartsOfTheDead(t *testing.T) {
 	have(1, 1, 1)
 	sweep := func(later time.Duration) {
 		f.open(func(db *sqlite.DB) {
-			s, err := audiosearch.New(db.AudioSearch(), db.Queue(nil), &audiosearch.Options{
+			s, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{
 				Now:    func() time.Time { return time.Now().Add(later) },
 				Logger: slog.New(slog.DiscardHandler),
 			})
@@ -205,7 +205,7 @@ func TestPartsOfTheDead(t *testing.T) {
 	p.kill()
 	have(1, 1, 1)
 	f.open(func(db *sqlite.DB) {
-		require.NoError(t, db.AudioSearch().DeleteVideo(t.Context(), "o", "d", "v"))
+		require.NoError(t, db.AudioSearch().Store.DeleteVideo(t.Context(), "o", "d", "v"))
 		compact(t, db, audiosearch.CompactOptions{})
 	})
 	have(0, 0, 0)

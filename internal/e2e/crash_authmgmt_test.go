@@ -71,7 +71,7 @@ func TestKillUnderCredentials(t *testing.T) {
 	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "mortise-data", "mortise.db"), nil)
 	require.NoError(t, err)
 	defer db.Close()
-	trail := readTrail(t, db.AuthMgmt())
+	trail := readTrail(t, db.AuthMgmt().Store.(*sqlite.AuthMgmt))
 	for _, c := range l.changers {
 		trail.checkChanges(t, c)
 	}
@@ -96,13 +96,13 @@ func readTrail(t *testing.T, store *sqlite.AuthMgmt) *trail {
 	found := &trail{clients: make(map[string]authmgmt.Client)}
 	query := authmgmt.AuditQuery{Limit: authmgmt.MaxPageSize}
 	for {
-		page, err := store.AuditEvents(t.Context(), "acme", query)
+		page, err := store.ListAuditEvents(t.Context(), "acme", query)
 		require.NoError(t, err)
 		found.events = append(found.events, page.Events...)
 		if page.Next.IsZero() {
 			break
 		}
-		query.Before = page.Next
+		query.After = page.Next
 	}
 	slices.Reverse(found.events)
 	paging := authmgmt.Paging{Limit: authmgmt.MaxPageSize}

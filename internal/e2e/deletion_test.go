@@ -84,8 +84,8 @@ func (w *twin) knocks(s *server) map[string]answer {
 // deletions delete an organization in each domain, in the file of a running server.
 func deletions(t *testing.T, db *sqlite.DB) map[string]func(ctx context.Context, org string) (more bool, err error) {
 	t.Helper()
-	tables := db.AuthMgmt()
-	credentials, err := authmgmt.New(tables, &authmgmt.Options{Directory: tables})
+	tables := db.AuthMgmt().Store.(*sqlite.AuthMgmt)
+	credentials, err := authmgmt.New(authmgmt.Backend{Store: tables, Directory: tables}, nil)
 	require.NoError(t, err)
 	by := authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
 	return map[string]func(ctx context.Context, org string) (more bool, err error){
@@ -156,7 +156,7 @@ func TestDeletedForWarmServer(t *testing.T) {
 		db, err := sqlite.Open(t.Context(), path, nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		s, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{TokenCache: time.Minute})
+		s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, &authmgmt.Options{TokenCache: time.Minute})
 		require.NoError(t, err)
 		return s
 	}

@@ -35,7 +35,7 @@ func TestLockedFileIsAnsweredInTime(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	log := slog.New(slog.DiscardHandler)
 
-	triggers, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Keys: db.Trigger(), Directory: db.Trigger(), Logger: log})
+	triggers, err := trigger.New(db.Trigger(), &trigger.Options{Logger: log})
 	require.NoError(t, err)
 	require.NoError(t, triggers.UpdateOrganization(t.Context(), "acme", "", func(o *trigger.Organization) error {
 		o.SetupComplete = true

@@ -23,7 +23,7 @@ func TestNothingOutlivesClose(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	handler, err := httpadapter.NewTrigger(service, httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}, nil
@@ -62,7 +62,7 @@ func TestNothingOutlivesClose(t *testing.T) {
 	require.NoError(t, db.Close())
 	goleak.VerifyNone(t, before)
 
-	page, err := service.List(t.Context(), "acme", trigger.Query{Status: trigger.StatusReceived})
+	page, err := service.ListEvents(t.Context(), "acme", trigger.EventQuery{Status: trigger.StatusReceived})
 	require.NoError(t, err)
 	require.Len(t, page.Events, 2, "what was cut off waits for the next worker")
 }

@@ -43,7 +43,7 @@ type matrixRig struct {
 type matrixStores struct {
 	trigger interface {
 		trigger.Store
-		trigger.Keys
+		trigger.APIKeys
 		trigger.Organizations
 	}
 	triggerQueue trigger.Queue
@@ -61,15 +61,15 @@ var matrixStorages = map[string]func(*testing.T) matrixStores{
 	"memory": func(t *testing.T) matrixStores {
 		db, err := memory.Open(t.Context(), nil)
 		require.NoError(t, err)
-		return matrixStores{db.Trigger(), db.Queue(nil), db.AuthMgmt(), db.Vault(),
-			db.AudioSearch(), db.Queue(nil)}
+		return matrixStores{db.Trigger().Store.(*memory.Trigger), db.Queue(nil), db.AuthMgmt().Store.(*memory.AuthMgmt), db.Vault().Store,
+			db.AudioSearch().Store, db.Queue(nil)}
 	},
 	"SQLite": func(t *testing.T) matrixStores {
 		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "matrix.db"), nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		return matrixStores{db.Trigger(), db.Queue(nil), db.AuthMgmt(), db.Vault(),
-			db.AudioSearch(), db.Queue(nil)}
+		return matrixStores{db.Trigger().Store.(*sqlite.Trigger), db.Queue(nil), db.AuthMgmt().Store.(*sqlite.AuthMgmt), db.Vault().Store,
+			db.AudioSearch().Store, db.Queue(nil)}
 	},
 }
 
@@ -101,15 +101,15 @@ func newMatrixRig(t *testing.T, stores matrixStores) *matrixRig {
 	keyring, err := localkeys.New(localkeys.Key{Version: 1, Root: root})
 	require.NoError(t, err)
 
-	r.trigger, err = trigger.New(stores.trigger, stores.triggerQueue, &trigger.Options{Keys: stores.trigger, Logger: quiet})
+	r.trigger, err = trigger.New(trigger.Backend{Store: stores.trigger, Queue: stores.triggerQueue, Keys: stores.trigger}, &trigger.Options{Logger: quiet})
 	require.NoError(t, err)
-	r.auth, err = authmgmt.New(stores.auth, &authmgmt.Options{
-		AcceptURL: matrixAcceptURL, InvitationKey: invitationKey, Directory: stores.auth, Logger: quiet,
+	r.auth, err = authmgmt.New(authmgmt.Backend{Store: stores.auth, Directory: stores.auth}, &authmgmt.Options{
+		AcceptURL: matrixAcceptURL, InvitationKey: invitationKey, Logger: quiet,
 	})
 	require.NoError(t, err)
-	r.vault, err = vault.New(stores.vault, keyring, nil)
+	r.vault, err = vault.New(vault.Backend{Store: stores.vault}, keyring, nil)
 	require.NoError(t, err)
-	r.audio, err = audiosearch.New(stores.audio, stores.audioQueue, &audiosearch.Options{Scorers: []audiosearch.Scorer{matrixScorer{}}, Logger: quiet})
+	r.audio, err = audiosearch.New(audiosearch.Backend{Store: stores.audio, Queue: stores.audioQueue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{matrixScorer{}}, Logger: quiet})
 	require.NoError(t, err)
 
 	r.mount()

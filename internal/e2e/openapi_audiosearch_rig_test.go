@@ -77,8 +77,8 @@ func newSearchAPI(t *testing.T) *searchAPI {
 	const silence audiosearch.Class = "Silence"
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	r.store = searchAPIStore{db.AudioSearch(), r.fault}
-	r.service, err = audiosearch.New(r.store, db.Queue(&mortise.LeaseOptions{Logger: silent}), &audiosearch.Options{Scorers: []audiosearch.Scorer{searchAPIModel{[]audiosearch.Class{silence}}}, Moderator: halfFit{}, Logger: silent})
+	r.store = searchAPIStore{db.AudioSearch().Store.(*memory.AudioSearch), r.fault}
+	r.service, err = audiosearch.New(audiosearch.Backend{Store: r.store, Queue: db.Queue(&mortise.LeaseOptions{Logger: silent})}, &audiosearch.Options{Scorers: []audiosearch.Scorer{searchAPIModel{[]audiosearch.Class{silence}}}, Moderator: halfFit{}, Logger: silent})
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.service, nil)
 	require.NoError(t, err)

@@ -57,9 +57,9 @@ func newAuthMgmtRig(t *testing.T) *authMgmtRig {
 	require.NoError(t, err)
 	key, err := authmgmt.NewInvitationKey([]byte("not random, and nobody's key !?>"))
 	require.NoError(t, err)
-	r.service, err = authmgmt.New(authMgmtStore{db.AuthMgmt(), r.fault}, &authmgmt.Options{
+	r.service, err = authmgmt.New(authmgmt.Backend{Store: authMgmtStore{db.AuthMgmt().Store.(*memory.AuthMgmt), r.fault}, Directory: db.AuthMgmt().Directory}, &authmgmt.Options{
 		InvitationKey: key,
-		AcceptURL:     "https://api.example.com" + httpadapter.AcceptPath, Directory: db.AuthMgmt(), Logger: silent,
+		AcceptURL:     "https://api.example.com" + httpadapter.AcceptPath, Logger: silent,
 		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Person) error { return r.admit },
 		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 			return mortise.NewSecret("shown once"), r.grant

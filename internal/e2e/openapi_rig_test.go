@@ -122,8 +122,8 @@ func newTriggerRig(t *testing.T) *triggerRig {
 	faults := &triggertest.Faults{Before: r.fault}
 	// The queue is apart from the store, so that an enqueue can fail alone.
 	r.queue = struct{ mortise.Queue }{faults.Queue(db.Queue(nil))}
-	r.service, err = trigger.New(faults.Store(db.Trigger()), r.queue, &trigger.Options{
-		Directory: faults.Directory(db.Trigger()), Keys: faults.Keys(db.Trigger()), Logger: silent,
+	r.service, err = trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: r.queue, Directory: faults.Directory(db.Trigger().Store.(*memory.Trigger)), Keys: faults.Keys(db.Trigger().Store.(*memory.Trigger))}, &trigger.Options{
+		Logger: silent,
 	})
 	require.NoError(t, err)
 	r.organize(true, true)

@@ -118,7 +118,7 @@ func (r *triggerRig) history() (completed, failed string) {
 	stopped := make(chan error, 1)
 	go func() { stopped <- worker.Run(ctx) }()
 	require.Eventually(r.t, func() bool {
-		for e, err := range r.service.All(ctx, "acme", trigger.Query{}) {
+		for e, err := range r.service.Events(ctx, "acme", trigger.EventQuery{}) {
 			if err != nil || !e.Status.Finished() {
 				return false
 			}

@@ -68,7 +68,7 @@ func newVaultAPI(t *testing.T) *vaultAPI {
 	require.NoError(t, err)
 	keyring, err := localkeys.New(localkeys.Key{Version: 1, Root: root})
 	require.NoError(t, err)
-	r.service, err = vault.New(vaultAPIStore{db.Vault(), r.fault}, keyring, nil)
+	r.service, err = vault.New(vault.Backend{Store: vaultAPIStore{db.Vault().Store.(*memory.Vault), r.fault}}, keyring, nil)
 	require.NoError(t, err)
 	_, err = r.service.CreateVault(t.Context(), "acme", "operator", "v1", vault.Schema{Tables: []vault.Table{{Name: "persons", Columns: []vault.Column{
 		{Name: "email", Tokenization: vault.Deterministic, Group: "emails", Format: "email"}, {Name: "note", Tokenization: vault.Random}, {Name: "remark"},

@@ -36,7 +36,7 @@ func TestReadmeRequest(t *testing.T) {
 	require.NotNil(t, body)
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
 	auth := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}, nil

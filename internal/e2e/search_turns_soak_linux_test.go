@@ -96,13 +96,13 @@ func TestSearchTurnsSoak(t *testing.T) {
 	t.Run("memory", func(t *testing.T) {
 		db, err := memory.Open(t.Context(), nil)
 		require.NoError(t, err)
-		soakSearches(t, searchBackend{db.AudioSearch(), db.Queue(nil)})
+		soakSearches(t, searchBackend{db.AudioSearch().Store, db.Queue(nil)})
 	})
 	t.Run("sqlite", func(t *testing.T) {
 		db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "soak.db"), nil)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, db.Close()) }()
-		soakSearches(t, searchBackend{db.AudioSearch(), db.Queue(nil)})
+		soakSearches(t, searchBackend{db.AudioSearch().Store, db.Queue(nil)})
 	})
 }
 
@@ -110,7 +110,7 @@ func soakSearches(t *testing.T, store searchBackend) {
 	const text = 55_000 // and the endings make 60 KB
 	soakVideos(t, store, "heavy", 400, text)
 	soakVideos(t, store, "light", 400, 100)
-	s, err := audiosearch.New(store.Store, store.queue, &audiosearch.Options{Scorers: []audiosearch.Scorer{oneClass{}}})
+	s, err := audiosearch.New(audiosearch.Backend{Store: store.Store, Queue: store.queue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{oneClass{}}})
 	require.NoError(t, err)
 	search := func(org string, filters ...audiosearch.Filter) {
 		_, err := s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: "0", Limit: 40, Filters: filters})
@@ -176,7 +176,7 @@ func soakSearches(t *testing.T, store searchBackend) {
 		require.NoError(t, err)
 		for r.State != audiosearch.StateTerminated {
 			time.Sleep(2 * time.Millisecond)
-			r, err = s.Status(ctx, "light", "d", r.ID)
+			r, err = s.Run(ctx, "light", "d", r.ID)
 			require.NoError(t, err)
 		}
 		require.Equal(t, audiosearch.Success, r.Termination)

@@ -43,13 +43,13 @@ func TestSearchesThatWaitForTheirTurn(t *testing.T) {
 		"memory": func(t *testing.T) searchBackend {
 			db, err := memory.Open(t.Context(), nil)
 			require.NoError(t, err)
-			return searchBackend{db.AudioSearch(), db.Queue(nil)}
+			return searchBackend{db.AudioSearch().Store, db.Queue(nil)}
 		},
 		"sqlite": func(t *testing.T) searchBackend {
 			db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "turns.db"), nil)
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, db.Close()) })
-			return searchBackend{db.AudioSearch(), db.Queue(nil)}
+			return searchBackend{db.AudioSearch().Store, db.Queue(nil)}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -65,7 +65,7 @@ func rotationService(store vault.Store, versions []int) (*vault.Service, error) 
 	if err != nil {
 		return nil, err
 	}
-	return vault.New(store, keyring, nil)
+	return vault.New(vault.Backend{Store: store}, keyring, nil)
 }
 
 // rotationItems are values of the vault that newRotationFile makes.
@@ -86,7 +86,7 @@ func TestRotationProcess(t *testing.T) {
 	db, err := sqlite.Open(t.Context(), file, &sqlite.Options{BusyTimeout: patience})
 	require.NoError(t, err)
 	defer db.Close()
-	p := &rotationWorker{store: db.Vault(), tokens: make(map[string]string)}
+	p := &rotationWorker{store: db.Vault().Store, tokens: make(map[string]string)}
 	orders, reports := json.NewDecoder(os.Stdin), json.NewEncoder(os.NewFile(3, "reports"))
 	for {
 		var order rotationOrder
@@ -295,7 +295,7 @@ func newRotationFile(t *testing.T, file string, values []string) (tokens []strin
 	db, err := sqlite.Open(t.Context(), file, nil)
 	require.NoError(t, err)
 	defer db.Close()
-	service, err := rotationService(db.Vault(), []int{1})
+	service, err := rotationService(db.Vault().Store, []int{1})
 	require.NoError(t, err)
 	_, err = service.CreateVault(t.Context(), "acme", "ops", "v1", vault.Schema{Tables: []vault.Table{{Name: "persons", Columns: []vault.Column{
 		{Name: "name", Tokenization: vault.Deterministic},

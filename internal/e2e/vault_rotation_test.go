@@ -161,7 +161,7 @@ func rotationUsage(t *testing.T, file string) vault.KeyUsage {
 	db, err := sqlite.Open(t.Context(), file, nil)
 	require.NoError(t, err)
 	defer db.Close()
-	usage, err := db.Vault().KeyUsage(t.Context())
+	usage, err := db.Vault().Store.KeyUsage(t.Context())
 	require.NoError(t, err)
 	return usage
 }
@@ -172,7 +172,7 @@ func checkTokens(t *testing.T, file string, keys []int, values, tokens []string)
 	db, err := sqlite.Open(t.Context(), file, nil)
 	require.NoError(t, err)
 	defer db.Close()
-	service, err := rotationService(db.Vault(), keys)
+	service, err := rotationService(db.Vault().Store, keys)
 	require.NoError(t, err)
 	var found []string
 	for batch := range batchesOf(values) {

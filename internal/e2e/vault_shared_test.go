@@ -74,7 +74,7 @@ func usageIn(t *testing.T, dir string) vault.KeyUsage {
 	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "mortise-data", "mortise.db"), nil)
 	require.NoError(t, err)
 	defer db.Close()
-	usage, err := db.Vault().KeyUsage(t.Context())
+	usage, err := db.Vault().Store.KeyUsage(t.Context())
 	require.NoError(t, err)
 	return usage
 }
@@ -85,7 +85,7 @@ func tokensIn(t *testing.T, dir string) int {
 	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "mortise-data", "mortise.db"), nil)
 	require.NoError(t, err)
 	defer db.Close()
-	remembered, err := db.Vault().ListRows(t.Context(), "\x01mortise", "provisioned records", "", 1000)
+	remembered, err := db.Vault().Store.ListRows(t.Context(), "\x01mortise", "provisioned records", "", 1000)
 	require.NoError(t, err)
 	return usageIn(t, dir).Rows - len(remembered)
 }

@@ -13,9 +13,6 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// AudioSearch returns what package audiosearch stores.
-func (db *DB) AudioSearch() *AudioSearch { return &AudioSearch{db: db} }
-
 // AudioSearch implements [audiosearch.Store], [audiosearch.TxStore],
 // [audiosearch.Compactor] and [audiosearch.RunPruner].
 type AudioSearch struct{ db *DB }

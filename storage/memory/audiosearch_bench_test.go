@@ -42,7 +42,7 @@ type soundBench struct {
 func newSoundBench(b *testing.B, windows, each int) *soundBench {
 	db, err := memory.Open(b.Context(), nil)
 	require.NoError(b, err)
-	d := &soundBench{tables: db.AudioSearch(), plain: make([]uint16, windows), each: each}
+	d := &soundBench{tables: db.AudioSearch().Store.(*memory.AudioSearch), plain: make([]uint16, windows), each: each}
 	require.NoError(b, d.tables.CreateDataset(b.Context(), audiosearch.Dataset{Organization: "acme", ID: "bench"}))
 	r := rand.New(rand.NewPCG(7, 7))
 	for i := range d.plain {

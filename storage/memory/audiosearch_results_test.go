@@ -18,7 +18,7 @@ func TestResultsBesideTheCatalog(t *testing.T) {
 	const rounds = 500
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	tables := db.AudioSearch()
+	tables := db.AudioSearch().Store.(*memory.AudioSearch)
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	video := func(i int) []audiosearch.Video {
 		m := audiosearch.Metadata{"n": audiosearch.Int(int64(i % 2))}

@@ -31,8 +31,8 @@ func (a *AudioSearch) ListRuns(
 		return nil, err
 	}
 	var after *audiosearch.RunPosition
-	if !q.Before.IsZero() {
-		after = &q.Before
+	if !q.After.IsZero() {
+		after = &q.After
 	}
 	var found []audiosearch.Run
 	err := newestFirst(ctx, a.db, after, func() []*audioRun { return a.db.audio.runsOf(org) },

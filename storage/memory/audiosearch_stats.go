@@ -46,9 +46,9 @@ func (a *AudioSearch) Stats(
 }
 
 // StatsAll implements [audiosearch.Counter].
-func (a *AudioSearch) StatsAll(ctx context.Context, most int) (audiosearch.OpenRuns, error) {
+func (a *AudioSearch) StatsAll(ctx context.Context, most int) (audiosearch.AllStats, error) {
 	if err := ctx.Err(); err != nil {
-		return audiosearch.OpenRuns{}, err
+		return audiosearch.AllStats{}, err
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
@@ -63,7 +63,7 @@ func (a *AudioSearch) StatsAll(ctx context.Context, most int) (audiosearch.OpenR
 			next = due
 		}
 	}
-	return audiosearch.OpenRuns{
+	return audiosearch.AllStats{
 		Waiting: mortise.CountUpTo(open.waiting, most),
 		Running: mortise.CountUpTo(open.running, most), NextDue: next,
 	}, nil

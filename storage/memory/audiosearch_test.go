@@ -14,7 +14,7 @@ var sounds = audiosearchtest.Harness{Open: func(t *testing.T) audiosearchtest.Ba
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	tables := db.AudioSearch()
+	tables := db.AudioSearch().Store.(*memory.AudioSearch)
 	return audiosearchtest.Backend{
 		Datasets: tables, Catalog: tables, Scores: tables, Parts: tables, Models: tables,
 		Runs: tables, Results: tables, Counter: tables, Deletion: tables,

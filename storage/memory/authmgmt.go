@@ -11,9 +11,6 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// AuthMgmt returns what package authmgmt stores.
-func (db *DB) AuthMgmt() *AuthMgmt { return &AuthMgmt{db: db} }
-
 // AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker] and [authmgmt.Organizations].
 type AuthMgmt struct{ db *DB }
 
@@ -53,14 +50,14 @@ func (t *authmgmtTables) addEvent(e authmgmt.AuditEvent) {
 	t.audit[e.Organization] = slices.Insert(trail, at, e.Clone())
 }
 
-// AuditEvents implements [authmgmt.Audit].
-func (a *AuthMgmt) AuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+// ListAuditEvents implements [authmgmt.Audit].
+func (a *AuthMgmt) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
 		return authmgmt.AuditPage{}, err
 	}
 	var after *mortise.Position
-	if !q.Before.IsZero() {
-		after = &q.Before
+	if !q.After.IsZero() {
+		after = &q.After
 	}
 	trail := func() []authmgmt.AuditEvent { return a.db.authmgmt.trail(org) }
 	var page authmgmt.AuditPage

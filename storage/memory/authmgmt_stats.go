@@ -42,13 +42,13 @@ func (a *AuthMgmt) Stats(ctx context.Context, org string, now time.Time, most in
 }
 
 // StatsAll implements [authmgmt.Counter].
-func (a *AuthMgmt) StatsAll(ctx context.Context, most int) (authmgmt.OpenGrants, error) {
+func (a *AuthMgmt) StatsAll(ctx context.Context, most int) (authmgmt.AllStats, error) {
 	if err := ctx.Err(); err != nil {
-		return authmgmt.OpenGrants{}, err
+		return authmgmt.AllStats{}, err
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
-	var open authmgmt.OpenGrants
+	var open authmgmt.AllStats
 	waiting := 0
 	for _, i := range a.db.authmgmt.invitations {
 		if !waits(i) || a.db.authmgmt.isDeleted(i.Organization) {

@@ -38,7 +38,7 @@ func TestListingsHoldUpNobody(t *testing.T) {
 	}
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	events, clients, vaults := db.Trigger(), db.AuthMgmt(), db.Vault()
+	events, clients, vaults := db.Trigger().Store.(*memory.Trigger), db.AuthMgmt().Store.(*memory.AuthMgmt), db.Vault().Store.(*memory.Vault)
 	var want []uuid.UUID
 	for i := range rows {
 		// Every tenth event will go, among them the one at which a step ends.
@@ -50,7 +50,7 @@ func TestListingsHoldUpNobody(t *testing.T) {
 			e.Source = "rare"
 			want = append([]uuid.UUID{e.ID}, want...)
 		}
-		_, _, err := events.Create(t.Context(), e, time.Time{})
+		_, _, err := events.CreateEvent(t.Context(), e, time.Time{})
 		require.NoError(t, err)
 		kind := authmgmt.KindClientCreated
 		if i == 0 {
@@ -68,7 +68,7 @@ func TestListingsHoldUpNobody(t *testing.T) {
 		steps++
 		others++
 		e := trigger.Event{ID: id(rows + others), Organization: "other", Status: trigger.StatusReceived, SubmittedAt: at}
-		_, created, err := events.Create(t.Context(), e, time.Time{})
+		_, created, err := events.CreateEvent(t.Context(), e, time.Time{})
 		require.NoError(t, err)
 		require.True(t, created)
 		n, err := events.Prune(t.Context(), at.Add(1), 500)
@@ -76,7 +76,7 @@ func TestListingsHoldUpNobody(t *testing.T) {
 		pruned += n
 	}}
 
-	page, err := events.List(ctx, "acme", trigger.Query{Source: "rare", Limit: 100})
+	page, err := events.ListEvents(ctx, "acme", trigger.EventQuery{Source: "rare", Limit: 100})
 	require.NoError(t, err)
 	var got []uuid.UUID
 	for _, e := range page.Events {
@@ -87,13 +87,13 @@ func TestListingsHoldUpNobody(t *testing.T) {
 	require.Greater(t, steps, 3)
 
 	steps = 0
-	trail, err := clients.AuditEvents(ctx, "acme", authmgmt.AuditQuery{Kind: authmgmt.KindClientDeleted, Limit: 1})
+	trail, err := clients.ListAuditEvents(ctx, "acme", authmgmt.AuditQuery{Kind: authmgmt.KindClientDeleted, Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, trail.Events, 1)
 	require.Greater(t, steps, 3)
 
 	steps = 0
-	shown, err := vaults.AuditEvents(ctx, "acme", vault.AuditQuery{Kind: vault.Kind(authmgmt.KindClientDeleted), Limit: 1})
+	shown, err := vaults.ListAuditEvents(ctx, "acme", vault.AuditQuery{Kind: vault.Kind(authmgmt.KindClientDeleted), Limit: 1})
 	require.NoError(t, err)
 	require.Len(t, shown.Events, 1)
 	require.Greater(t, steps, 3)
@@ -105,7 +105,7 @@ func TestListOfRunsHoldsUpNobody(t *testing.T) {
 	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	runs := db.AudioSearch()
+	runs := db.AudioSearch().Store.(*memory.AudioSearch)
 	var want []int64
 	for i := range rows {
 		// Every tenth run will go, among them the one at which a step ends.

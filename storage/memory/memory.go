@@ -86,11 +86,8 @@ func Open(_ context.Context, opts *Options) (*DB, error) {
 // Close does nothing: there is nothing to release.
 func (db *DB) Close() error { return nil }
 
-// Trigger returns what package trigger stores.
-func (db *DB) Trigger() *Trigger { return &Trigger{db: db} }
-
 // Trigger implements [trigger.Store], [trigger.TxStore], [trigger.Pruner],
-// [trigger.Organizations] and [trigger.Keys].
+// [trigger.Organizations] and [trigger.APIKeys].
 type Trigger struct{ db *DB }
 
 var (
@@ -98,7 +95,7 @@ var (
 	_ trigger.TxStore       = (*Trigger)(nil)
 	_ trigger.Pruner        = (*Trigger)(nil)
 	_ trigger.Organizations = (*Trigger)(nil)
-	_ trigger.Keys          = (*Trigger)(nil)
+	_ trigger.APIKeys       = (*Trigger)(nil)
 )
 
 // triggerTables is what the domain trigger keeps.

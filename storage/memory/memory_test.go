@@ -7,19 +7,25 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
 func TestTrigger(t *testing.T) {
-	triggertest.Run(t, triggertest.Harness{Open: func(t *testing.T) triggertest.Backend {
-		db, err := memory.Open(t.Context(), nil)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		tables := db.Trigger()
-		return triggertest.Backend{Store: tables, Organizations: tables, Keys: tables, Leases: db.Jobs(), Queue: db.Queue(nil)}
-	}})
+	jobs := make(map[trigger.Store]*memory.Jobs)
+	triggertest.Run(t, triggertest.Harness{
+		Open: func(t *testing.T) trigger.Backend {
+			db, err := memory.Open(t.Context(), nil)
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, db.Close()) })
+			b := db.Trigger()
+			jobs[b.Store] = db.Jobs()
+			return b
+		},
+		Leases: func(b trigger.Backend) mortise.Leases { return jobs[b.Store] },
+	})
 }
 
 func ExampleOpen() {
@@ -30,8 +36,7 @@ func ExampleOpen() {
 	}
 	defer func() { _ = db.Close() }()
 
-	tables := db.Trigger()
-	service, err := trigger.New(tables, db.Queue(nil), &trigger.Options{Directory: tables, Keys: tables})
+	service, err := trigger.New(db.Trigger(), nil)
 	if err != nil {
 		panic(err)
 	}

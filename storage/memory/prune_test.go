@@ -12,8 +12,8 @@ import (
 // TestPruneForgetsDeadJobs: with an event go the jobs that nobody can claim any more.
 func TestPruneForgetsDeadJobs(t *testing.T) {
 	db, _ := Open(t.Context(), nil)
-	m := db.Trigger()
-	s, _ := trigger.New(m, db.Queue(nil), nil)
+	m := &Trigger{db: db}
+	s, _ := trigger.New(trigger.Backend{Store: m, Queue: db.Queue(nil)}, nil)
 	w, _ := trigger.NewWorker(s, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		return trigger.Outcome{}, trigger.Permanent(errors.New("x"))
 	}), nil)

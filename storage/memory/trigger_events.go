@@ -13,8 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// Create implements [trigger.Store].
-func (t *Trigger) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+// CreateEvent implements [trigger.Store].
+func (t *Trigger) CreateEvent(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return trigger.Event{}, false, err
 	}
@@ -29,8 +29,8 @@ var (
 	errKeyTaken = errors.New("memory: another event has this idempotency key")
 )
 
-// CreateAndAdd implements [trigger.TxStore].
-func (t *Trigger) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job) (trigger.Event, bool, error) {
+// CreateEventAndAdd implements [trigger.TxStore].
+func (t *Trigger) CreateEventAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job) (trigger.Event, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return trigger.Event{}, false, err
 	}
@@ -92,8 +92,8 @@ func (t *triggerTables) unindex(org *triggerOrg, e *trigger.Event) {
 	}
 }
 
-// Get implements [trigger.Store].
-func (t *Trigger) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+// Event implements [trigger.Store].
+func (t *Trigger) Event(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
 	if err := ctx.Err(); err != nil {
 		return trigger.Event{}, err
 	}
@@ -107,8 +107,8 @@ func (t *Trigger) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Ev
 	return trigger.Event{}, trigger.ErrNotFound
 }
 
-// Update implements [trigger.Store].
-func (t *Trigger) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+// UpdateEvent implements [trigger.Store].
+func (t *Trigger) UpdateEvent(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -117,8 +117,8 @@ func (t *Trigger) Update(ctx context.Context, org string, id uuid.UUID, update f
 	return t.db.trigger.update(org, id, update)
 }
 
-// UpdateAndRemove implements [trigger.TxStore].
-func (t *Trigger) UpdateAndRemove(
+// UpdateEventAndRemove implements [trigger.TxStore].
+func (t *Trigger) UpdateEventAndRemove(
 	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
 ) error {
 	if err := ctx.Err(); err != nil {
@@ -156,17 +156,17 @@ func (t *triggerTables) update(org string, id uuid.UUID, update func(*trigger.Ev
 	return nil
 }
 
-// List implements [trigger.Store].
-func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+// ListEvents implements [trigger.Store].
+func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return trigger.Page{}, err
+		return trigger.EventPage{}, err
 	}
 	if q.IdempotencyKey != "" {
 		return t.listKey(org, &q), nil
 	}
 	var after *mortise.Position
-	if !q.Before.IsZero() {
-		after = &q.Before
+	if !q.After.IsZero() {
+		after = &q.After
 	}
 	events := func() []*trigger.Event {
 		if o, ok := t.db.trigger.live(org); ok {
@@ -174,7 +174,7 @@ func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigge
 		}
 		return nil
 	}
-	var page trigger.Page
+	var page trigger.EventPage
 	err := newestFirst(ctx, t.db, after, events, func(e **trigger.Event) mortise.Position { return (*e).Position() },
 		func(e **trigger.Event) (more bool) {
 			switch {
@@ -190,13 +190,13 @@ func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigge
 			return true
 		})
 	if err != nil {
-		return trigger.Page{}, err
+		return trigger.EventPage{}, err
 	}
 	return page, nil
 }
 
 // listKey is List for the one event that can have the key.
-func (t *Trigger) listKey(org string, q *trigger.Query) (page trigger.Page) {
+func (t *Trigger) listKey(org string, q *trigger.EventQuery) (page trigger.EventPage) {
 	t.db.mu.RLock()
 	defer t.db.mu.RUnlock()
 	o, ok := t.db.trigger.live(org)

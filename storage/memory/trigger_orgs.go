@@ -47,7 +47,7 @@ func (t *Trigger) UpdateOrganization(ctx context.Context, org string, update fun
 	return nil
 }
 
-// CreateKey implements [trigger.Keys].
+// CreateKey implements [trigger.APIKeys].
 func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -69,7 +69,7 @@ func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
 	return nil
 }
 
-// KeyByDigest implements [trigger.Keys].
+// KeyByDigest implements [trigger.APIKeys].
 func (t *Trigger) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.APIKey, error) {
 	if err := ctx.Err(); err != nil {
 		return trigger.APIKey{}, err
@@ -82,7 +82,7 @@ func (t *Trigger) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.API
 	return trigger.APIKey{}, trigger.ErrNotFound
 }
 
-// UpdateKey implements [trigger.Keys].
+// UpdateKey implements [trigger.APIKeys].
 func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*trigger.APIKey) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 	return trigger.ErrNotFound
 }
 
-// ListKeys implements [trigger.Keys].
+// ListKeys implements [trigger.APIKeys].
 func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
 		return trigger.KeyPage{}, err

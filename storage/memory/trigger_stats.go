@@ -33,9 +33,9 @@ func (t *Trigger) Stats(ctx context.Context, org string, most int) (stats trigge
 }
 
 // StatsAll implements [trigger.Counter].
-func (t *Trigger) StatsAll(ctx context.Context, most int) (trigger.OpenEvents, error) {
+func (t *Trigger) StatsAll(ctx context.Context, most int) (trigger.AllStats, error) {
 	if err := ctx.Err(); err != nil {
-		return trigger.OpenEvents{}, err
+		return trigger.AllStats{}, err
 	}
 	t.db.mu.RLock()
 	defer t.db.mu.RUnlock()
@@ -53,7 +53,7 @@ func (t *Trigger) StatsAll(ctx context.Context, most int) (trigger.OpenEvents, e
 			}
 		}
 	}
-	return trigger.OpenEvents{
+	return trigger.AllStats{
 		Waiting: mortise.CountUpTo(n[trigger.StatusReceived], most),
 		Running: mortise.CountUpTo(n[trigger.StatusProcessing], most),
 		Failed:  mortise.CountUpTo(n[trigger.StatusFailed], most), NextDue: next,

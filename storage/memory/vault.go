@@ -10,9 +10,6 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// Vault returns what package vault stores.
-func (db *DB) Vault() *Vault { return &Vault{db: db} }
-
 // Vault implements [vault.Store].
 type Vault struct{ db *DB }
 
@@ -150,14 +147,14 @@ func (t *vaultTables) addEvent(e vault.AuditEvent) {
 	t.audit[e.Organization] = slices.Insert(trail, at, e.Clone())
 }
 
-// AuditEvents implements [vault.Audit].
-func (s *Vault) AuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+// ListAuditEvents implements [vault.Audit].
+func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
 		return vault.AuditPage{}, err
 	}
 	var after *mortise.Position
-	if !q.Before.IsZero() {
-		after = &q.Before
+	if !q.After.IsZero() {
+		after = &q.After
 	}
 	trail := func() []vault.AuditEvent { return s.db.vault.audit[org] }
 	var page vault.AuditPage

@@ -17,7 +17,7 @@ func TestNothingIsLeftOfDeleted(t *testing.T) {
 	for _, limit := range []int{1, 7, 1000} {
 		db, err := Open(t.Context(), nil)
 		require.NoError(t, err)
-		s, ctx := db.Vault(), t.Context()
+		s, ctx := &Vault{db: db}, t.Context()
 		at := time.Unix(1, 0).UTC()
 		event := func(org, id string) vault.AuditEvent {
 			return vault.AuditEvent{ID: uuid.New(), Organization: org, Vault: id, At: at}

@@ -61,12 +61,12 @@ func (t *vaultTables) live(id vault.RowID) (*vaultEntry, *vaultRow) {
 	return e, r
 }
 
-// RowsWithoutFingerprint implements [vault.Rotation].
+// RowsWithoutFingerprint implements [vault.KeyRotation].
 func (s *Vault) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
 	return s.scan(ctx, after, limit, func(r *vaultRow) bool { return r.Deterministic && !r.has(version) })
 }
 
-// AddFingerprints implements [vault.Rotation].
+// AddFingerprints implements [vault.KeyRotation].
 func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.RowFingerprint) (refused []vault.RowID, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -85,12 +85,12 @@ func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.Row
 	return refused, nil
 }
 
-// RowsNotSealedUnder implements [vault.Rotation].
+// RowsNotSealedUnder implements [vault.KeyRotation].
 func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
 	return s.scan(ctx, after, limit, func(r *vaultRow) bool { return r.Sealed.Version != version })
 }
 
-// Reseal implements [vault.Rotation].
+// Reseal implements [vault.KeyRotation].
 func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (changed int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -113,7 +113,7 @@ func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (changed int,
 	return changed, nil
 }
 
-// RemoveFingerprints implements [vault.Rotation].
+// RemoveFingerprints implements [vault.KeyRotation].
 func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err

@@ -16,7 +16,7 @@ func TestScanIsBounded(t *testing.T) {
 	const rows = 10_000
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	tables := db.Vault()
+	tables := db.Vault().Store.(*memory.Vault)
 	require.NoError(t, tables.PutVault(t.Context(), vault.Vault{Organization: "acme", ID: "v1", Revision: 1}, nil, vault.AuditEvent{}))
 	insert := func(token string, version int) {
 		t.Helper()

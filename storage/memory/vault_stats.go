@@ -44,9 +44,9 @@ func (s *Vault) VaultStats(ctx context.Context, org, id string, most int) (vault
 }
 
 // StatsAll implements [vault.Counter].
-func (s *Vault) StatsAll(ctx context.Context, seal, most int) (vault.Totals, error) {
+func (s *Vault) StatsAll(ctx context.Context, seal, most int) (vault.AllStats, error) {
 	if err := ctx.Err(); err != nil {
-		return vault.Totals{}, err
+		return vault.AllStats{}, err
 	}
 	s.db.mu.RLock()
 	defer s.db.mu.RUnlock()
@@ -68,7 +68,7 @@ func (s *Vault) StatsAll(ctx context.Context, seal, most int) (vault.Totals, err
 			}
 		}
 	}
-	return vault.Totals{
+	return vault.AllStats{
 		Vaults: mortise.CountUpTo(len(t.vaults), most),
 		Tokens: mortise.CountUpTo(tokens, most), Deleted: mortise.CountUpTo(deleted, most),
 		Keys: t.sortedKeys(), ToRewrap: mortise.CountUpTo(old, most), ToRemove: mortise.CountUpTo(retired, most),

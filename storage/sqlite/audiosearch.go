@@ -17,9 +17,6 @@ var (
 	_ audiosearch.Compactor = (*AudioSearch)(nil)
 )
 
-// AudioSearch returns what package audiosearch stores.
-func (db *DB) AudioSearch() *AudioSearch { return &AudioSearch{db: db} }
-
 const (
 	insertDataset = "INSERT INTO audiosearch_datasets (organization, id, created_at, revision, forgotten) VALUES (?,?,?,0,0) ON CONFLICT DO NOTHING"
 	datasetByID   = "SELECT seq, revision, forgotten, created_at FROM audiosearch_datasets WHERE organization = ? AND id = ?" + datasetThere

@@ -38,7 +38,7 @@ func newSoundBench(b *testing.B, videos, windows int, evenly bool) *soundBench {
 	db, err := Open(b.Context(), filepath.Join(b.TempDir(), "sounds.db"), nil)
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = db.Close() })
-	tables := db.AudioSearch()
+	tables := &AudioSearch{db: db}
 	require.NoError(b, tables.CreateDataset(b.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	s := &soundBench{db: db, windows: windows}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -212,7 +212,7 @@ func (s *soundBench) run(b *testing.B, below int) {
 		took []time.Duration
 	}{
 		{name: "search", do: func() error {
-			hits, err := s.db.AudioSearch().Search(b.Context(), "acme", "d", q)
+			hits, err := s.db.AudioSearch().Store.Search(b.Context(), "acme", "d", q)
 			least[0] = hits[len(hits)-1].Score
 			return err
 		}},
@@ -262,7 +262,7 @@ func (s *soundBench) first(b *testing.B) {
 		db, err := Open(b.Context(), s.db.finder.source.path, &Options{SkipCheck: true})
 		require.NoError(b, err)
 		begun := time.Now()
-		_, err = db.AudioSearch().Search(b.Context(), "acme", "d", benchQuery(1))
+		_, err = db.AudioSearch().Store.Search(b.Context(), "acme", "d", benchQuery(1))
 		took = append(took, time.Since(begun))
 		require.NoError(b, err)
 		require.NoError(b, db.Close())
@@ -273,7 +273,7 @@ func (s *soundBench) first(b *testing.B) {
 
 // changed measures the first search after a video got other metadata, and after it got other scores.
 func (s *soundBench) changed(b *testing.B) {
-	tables := s.db.AudioSearch()
+	tables := &AudioSearch{db: s.db}
 	column := make([]uint16, s.windows)
 	changes := []struct {
 		name string

@@ -37,7 +37,7 @@ func TestChangesAreCut(t *testing.T) {
 	compact := func() (steps int) {
 		for more := true; more; steps++ {
 			var err error
-			more, err = db.AudioSearch().Compact(t.Context(), audiosearch.CompactOptions{})
+			more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{})
 			require.NoError(t, err)
 		}
 		return steps - 1
@@ -68,7 +68,7 @@ func TestChangesAreCut(t *testing.T) {
 // TestDeletedDatasetGoes: what a deleted dataset had goes in steps, of which none is long, and another dataset stays as it is.
 func TestDeletedDatasetGoes(t *testing.T) {
 	db := openHeard(t, filepath.Join(t.TempDir(), "test.db"), nil)
-	tables := db.AudioSearch()
+	tables := &AudioSearch{db: db}
 	require.NoError(t, hear(t.Context(), db, 5, 9))
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "large"}))
 	var videos []audiosearch.Video

@@ -41,7 +41,7 @@ func (db *DB) audioRows(t *testing.T) map[string]int {
 // furnishOrg gives an organization something in every table.
 func furnishOrg(t *testing.T, db *DB, org string, first int64, videos int) {
 	t.Helper()
-	tables := db.AudioSearch()
+	tables := &AudioSearch{db: db}
 	classes := manyClasses(blockRoom + 1) // two shelves
 	columns := make([][]uint16, len(classes))
 	for i := range columns {
@@ -99,12 +99,12 @@ func TestDeletedOrganizationLeavesNoRow(t *testing.T) {
 				require.NotZero(t, db.audioRows(t)["audiosearch_"+table], table)
 			}
 			require.Equal(t, 1, db.audioRows(t)["mortise_jobs"])
-			_, err = db.AudioSearch().MarkDeleted(t.Context(), "acme", time.UnixMicro(5))
+			_, err = db.AudioSearch().Store.MarkDeleted(t.Context(), "acme", time.UnixMicro(5))
 			require.NoError(t, err)
 			steps := 0
 			for more := true; more; steps++ {
 				before := db.audioRows(t)
-				more, err = db.AudioSearch().RemoveDeleted(t.Context(), "acme", limit)
+				more, err = db.AudioSearch().Store.RemoveDeleted(t.Context(), "acme", limit)
 				require.NoError(t, err)
 				after := db.audioRows(t)
 				for _, table := range []string{"audiosearch_videos", "audiosearch_runs", "audiosearch_found_videos", "audiosearch_blocks"} {
@@ -128,7 +128,7 @@ func TestDeletionIsInSteps(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	tables := db.AudioSearch()
+	tables := &AudioSearch{db: db}
 	const many = 20_000
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	for from := 0; from < many; from += 1000 {
@@ -160,17 +160,17 @@ func TestDeletionIsSeenByOtherProcesses(t *testing.T) {
 		require.NoError(t, hear(t.Context(), dbs[0], i, 1))
 	}
 	run := audiosearch.Run{Organization: "acme", ID: 1, State: audiosearch.StateQueued}
-	require.NoError(t, dbs[0].AudioSearch().CreateRunAndAdd(t.Context(), run, 10, run.Job()))
+	require.NoError(t, (&AudioSearch{db: dbs[0]}).CreateRunAndAdd(t.Context(), run, 10, run.Job()))
 	for _, db := range dbs {
 		require.Len(t, heard(t, db), heardVideos)
 		require.NotEmpty(t, db.views.bySeq)
 	}
-	_, err := dbs[0].AudioSearch().MarkDeleted(t.Context(), "acme", time.UnixMicro(5))
+	_, err := dbs[0].AudioSearch().Store.MarkDeleted(t.Context(), "acme", time.UnixMicro(5))
 	require.NoError(t, err)
 	query := audiosearch.ScoreQuery{Model: "m", Class: "5", Limit: 1, Filters: []audiosearch.Filter{{Key: "n", Value: "1"}}}
 	unseen := func() {
 		for _, db := range dbs {
-			tables := db.AudioSearch()
+			tables := &AudioSearch{db: db}
 			_, err := tables.Search(t.Context(), "acme", "d", query)
 			require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 			_, err = tables.MissingKeys(t.Context(), "acme", "d", []string{"n"})
@@ -184,10 +184,10 @@ func TestDeletionIsSeenByOtherProcesses(t *testing.T) {
 		}
 	}
 	unseen()
-	compactAll(t, dbs[1].AudioSearch())
+	compactAll(t, &AudioSearch{db: dbs[1]})
 	unseen()
 	for more := true; more; {
-		more, err = dbs[1].AudioSearch().RemoveDeleted(t.Context(), "acme", 10)
+		more, err = dbs[1].AudioSearch().Store.RemoveDeleted(t.Context(), "acme", 10)
 		require.NoError(t, err)
 		unseen()
 	}
@@ -202,7 +202,7 @@ func TestDeletionLeavesOtherJobs(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	tables := db.AudioSearch()
+	tables := &AudioSearch{db: db}
 	run := audiosearch.Run{Organization: "acme", ID: 7, State: audiosearch.StateQueued}
 	require.NoError(t, tables.CreateRunAndAdd(t.Context(), run, 10, run.Job()))
 	// Jobs of other domains may have the same ID.

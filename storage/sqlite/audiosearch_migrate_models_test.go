@@ -60,7 +60,7 @@ func TestMigrateScores(t *testing.T) {
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	tables := db.AudioSearch()
+	tables := &AudioSearch{db: db}
 	search := func(class audiosearch.Class) (found []uint16) {
 		t.Helper()
 		hits, err := tables.Search(t.Context(), "acme", "d", audiosearch.ScoreQuery{Model: "m", Class: class, Limit: 10})

@@ -36,17 +36,17 @@ func TestMigrateSound(t *testing.T) {
 	insert(2)
 	sound := audiosearch.SoundProgress{Done: 1500 * time.Millisecond, Total: time.Hour, Speed: 12.5}
 	for id := range int64(2) {
-		r, err := db.AudioSearch().Run(t.Context(), "acme", id+1)
+		r, err := db.AudioSearch().Store.Run(t.Context(), "acme", id+1)
 		require.NoError(t, err)
 		require.Equal(t, []any{audiosearch.StateRunning, 3, 7}, []any{r.State, r.Done, r.Total})
 		require.Zero(t, r.Sound)
-		require.NoError(t, db.AudioSearch().UpdateRun(t.Context(), "acme", r.ID, func(r *audiosearch.Run) error {
+		require.NoError(t, db.AudioSearch().Store.UpdateRun(t.Context(), "acme", r.ID, func(r *audiosearch.Run) error {
 			r.Sound = sound
 			return nil
 		}))
 		_, err = before.exec(t.Context(), "UPDATE audiosearch_runs SET (done, total) = (4, 7) WHERE id = ?", r.ID)
 		require.NoError(t, err)
-		r, err = db.AudioSearch().Run(t.Context(), "acme", r.ID)
+		r, err = db.AudioSearch().Store.Run(t.Context(), "acme", r.ID)
 		require.NoError(t, err)
 		require.Equal(t, 4, r.Done)
 		require.Equal(t, sound, r.Sound)

@@ -54,7 +54,7 @@ func TestMigrateRuns(t *testing.T) {
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	tables, jobs := db.AudioSearch(), db.Jobs()
+	tables, jobs := &AudioSearch{db: db}, db.Jobs()
 	get := func(org string, id int64) audiosearch.Run {
 		r, err := tables.Run(t.Context(), org, id)
 		require.NoError(t, err)

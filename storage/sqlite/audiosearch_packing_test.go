@@ -46,7 +46,7 @@ func (m *soundModel) open(i int) {
 	m.dbs[i] = db
 }
 
-func (m *soundModel) tables() *AudioSearch { return m.dbs[m.rand.IntN(2)].AudioSearch() }
+func (m *soundModel) tables() *AudioSearch { return &AudioSearch{db: m.dbs[m.rand.IntN(2)]} }
 
 func pick[T any](m *soundModel, from ...T) T { return from[m.rand.IntN(len(from))] }
 

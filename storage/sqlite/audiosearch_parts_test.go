@@ -36,20 +36,20 @@ func newParting(t *testing.T, classes, windows int) *parting {
 func (p *parting) put(from, to int) (int, error) {
 	part := p.part
 	part.First = from
-	return p.db.AudioSearch().PutPart(p.Context(), "acme", "d", part, cut(p.columns, from, to))
+	return p.db.AudioSearch().Store.PutPart(p.Context(), "acme", "d", part, cut(p.columns, from, to))
 }
 
 // score stores the scoring, whose windows from one on are not in parts.
 func (p *parting) score(from int) error {
 	s := audiosearch.Scoring{Model: p.part.Model, File: audiosearch.FileState{Digest: p.part.Digest}, Window: p.part.Window,
 		Hop: p.part.Hop, Windows: len(p.columns[0]), Classes: p.part.Classes}
-	return p.db.AudioSearch().PutScoring(p.Context(), "acme", "d", "v0", "p", s, cut(p.columns, from, s.Windows))
+	return p.db.AudioSearch().Store.PutScoring(p.Context(), "acme", "d", "v0", "p", s, cut(p.columns, from, s.Windows))
 }
 
 // stored is what Parts says.
 func (p *parting) stored() int {
 	p.Helper()
-	n, err := p.db.AudioSearch().Parts(p.Context(), "acme", "d", p.part)
+	n, err := p.db.AudioSearch().Store.Parts(p.Context(), "acme", "d", p.part)
 	require.NoError(p, err)
 	return n
 }
@@ -62,7 +62,7 @@ func (p *parting) reopen() {
 // found is how many windows a search through a database finds.
 func (p *parting) found(db *DB) int {
 	p.Helper()
-	hits, err := db.AudioSearch().Search(p.Context(), "acme", "d", audiosearch.ScoreQuery{Model: "m", Class: "1", Limit: 100_000})
+	hits, err := db.AudioSearch().Store.Search(p.Context(), "acme", "d", audiosearch.ScoreQuery{Model: "m", Class: "1", Limit: 100_000})
 	require.NoError(p, err)
 	return len(hits)
 }
@@ -71,7 +71,7 @@ func (p *parting) compact(opts audiosearch.CompactOptions) (steps int) {
 	p.Helper()
 	for more := true; more; steps++ {
 		var err error
-		more, err = p.db.AudioSearch().Compact(p.Context(), opts)
+		more, err = (&AudioSearch{db: p.db}).Compact(p.Context(), opts)
 		require.NoError(p, err)
 	}
 	return steps - 1
@@ -95,7 +95,7 @@ func TestParts(t *testing.T) {
 		require.Equal(t, last+each, p.stored())
 		require.Zero(t, p.compact(audiosearch.CompactOptions{PartsBefore: someTime}), "they are not old")
 	}
-	_, err := other.AudioSearch().WindowScores(t.Context(), "acme", "d", "v0", "m", 0, 1)
+	_, err := other.AudioSearch().Store.WindowScores(t.Context(), "acme", "d", "v0", "m", 0, 1)
 	require.ErrorIs(t, err, audiosearch.ErrNotScored)
 
 	changes := func() (n int) {
@@ -116,7 +116,7 @@ func TestParts(t *testing.T) {
 
 	for _, db := range []*DB{p.db, other} {
 		require.Equal(t, windows, p.found(db))
-		scores, err := db.AudioSearch().WindowScores(t.Context(), "acme", "d", "v0", "m", 0, windows)
+		scores, err := db.AudioSearch().Store.WindowScores(t.Context(), "acme", "d", "v0", "m", 0, windows)
 		require.NoError(t, err)
 		require.Len(t, scores, windows)
 		for w, row := range scores {
@@ -131,7 +131,7 @@ func TestParts(t *testing.T) {
 	checkAudioTables(t, p.db)
 	for i := range 3 { // so that there is something to pack
 		s := audiosearch.Scoring{Model: "m", Windows: windows, Window: 10, Hop: 2, Classes: p.part.Classes}
-		require.NoError(t, p.db.AudioSearch().PutScoring(t.Context(), "acme", "d", heardVideo(1+i), "p", s, p.columns))
+		require.NoError(t, p.db.AudioSearch().Store.PutScoring(t.Context(), "acme", "d", heardVideo(1+i), "p", s, p.columns))
 	}
 	require.Positive(t, p.compact(audiosearch.CompactOptions{}))
 	require.Equal(t, 4*windows, p.found(other))
@@ -179,7 +179,7 @@ func TestPartsGo(t *testing.T) {
 		"another scoring": func(p *parting) error { return p.score(0) },
 		"a problem": func(p *parting) error {
 			s := audiosearch.Scoring{Model: "m", Problem: "no sound"}
-			return p.db.AudioSearch().PutScoring(p.Context(), "acme", "d", "v0", "p", s, nil)
+			return p.db.AudioSearch().Store.PutScoring(p.Context(), "acme", "d", "v0", "p", s, nil)
 		},
 		"another file": func(p *parting) error {
 			p.part.Digest[0]++
@@ -189,14 +189,14 @@ func TestPartsGo(t *testing.T) {
 			return p.score(1)
 		},
 		"another path": func(p *parting) error {
-			return p.db.AudioSearch().PutVideos(p.Context(), "acme", "d", []audiosearch.Video{{ID: "v0", Path: "q"}})
+			return p.db.AudioSearch().Store.PutVideos(p.Context(), "acme", "d", []audiosearch.Video{{ID: "v0", Path: "q"}})
 		},
-		"no video":   func(p *parting) error { return p.db.AudioSearch().DeleteVideo(p.Context(), "acme", "d", "v0") },
-		"no dataset": func(p *parting) error { return p.db.AudioSearch().DeleteDataset(p.Context(), "acme", "d") },
+		"no video":   func(p *parting) error { return p.db.AudioSearch().Store.DeleteVideo(p.Context(), "acme", "d", "v0") },
+		"no dataset": func(p *parting) error { return p.db.AudioSearch().Store.DeleteDataset(p.Context(), "acme", "d") },
 		"age":        func(*parting) error { return nil },
 		"a replaced model": func(p *parting) error {
 			for _, c := range []audiosearch.ModelChange{{Family: "f", To: "m"}, {Family: "f", From: "m", To: "n"}} {
-				if err := p.db.AudioSearch().SetModel(p.Context(), "acme", "d", c); err != nil {
+				if err := p.db.AudioSearch().Store.SetModel(p.Context(), "acme", "d", c); err != nil {
 					return err
 				}
 			}
@@ -212,7 +212,7 @@ func TestPartsGo(t *testing.T) {
 			parts := func() int { return numbers(t, p.db, "SELECT coalesce(sum(windows), 0) FROM audiosearch_parts")[0] }
 			for more := true; more; {
 				was := parts()
-				more, err = p.db.AudioSearch().Compact(t.Context(), audiosearch.CompactOptions{PartsBefore: someTime.Add(1)})
+				more, err = (&AudioSearch{db: p.db}).Compact(t.Context(), audiosearch.CompactOptions{PartsBefore: someTime.Add(1)})
 				require.NoError(t, err)
 				require.LessOrEqual(t, was-parts(), windowsAtOnce)
 			}
@@ -237,7 +237,7 @@ func TestPartsOfTwo(t *testing.T) {
 	require.Equal(t, 60, p.stored())
 	require.Equal(t, 60, p.stored())
 	require.NoError(t, p.score(60))
-	rows, err := p.db.AudioSearch().WindowScores(t.Context(), "acme", "d", "v0", "m", 29, 31)
+	rows, err := p.db.AudioSearch().Store.WindowScores(t.Context(), "acme", "d", "v0", "m", 29, 31)
 	require.NoError(t, err)
 	require.Equal(t, [][]uint16{{29, 129}, {30, 130}}, rows)
 	checkAudioTables(t, p.db)

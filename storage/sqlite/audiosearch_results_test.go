@@ -62,7 +62,7 @@ func TestMetadataOfResultsIsStoredOnce(t *testing.T) {
 	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
-	db := file.AudioSearch()
+	db := &AudioSearch{db: file}
 	const videos = 100
 	var found []audiosearch.Video
 	for i := range videos {
@@ -98,7 +98,7 @@ func TestAbandonedResultsGo(t *testing.T) {
 	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
-	db := file.AudioSearch()
+	db := &AudioSearch{db: file}
 	v := []audiosearch.Video{{ID: "v", Metadata: audiosearch.Metadata{"k": audiosearch.Int(1)}}}
 	require.NoError(t, db.CreateRun(t.Context(), audiosearch.Run{Organization: "acme", ID: 1, State: audiosearch.StateRunning}, 1))
 	require.NoError(t, db.PutResultVideos(t.Context(), "acme", 1, uuid.New(), v))
@@ -118,7 +118,7 @@ func TestMetadataGoesWhileItIsFoundAgain(t *testing.T) {
 	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
-	db := file.AudioSearch()
+	db := &AudioSearch{db: file}
 	v := []audiosearch.Video{{ID: "v", Metadata: audiosearch.Metadata{"k": audiosearch.Int(1)}}}
 	endedRun(t, db, "acme", 1, v)
 	_, err = db.TrimRuns(t.Context(), 0, 1)
@@ -154,7 +154,7 @@ func TestResultsOfAnOlderFile(t *testing.T) {
 	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
-	db := file.AudioSearch()
+	db := &AudioSearch{db: file}
 	var text strings.Builder
 	text.WriteString(`{"Metadata":[{"k":1.0,"s":"<"},{}],"Results":[`)
 	for i := range 250 {
@@ -203,7 +203,7 @@ func TestResultsOfAnOlderFile(t *testing.T) {
 // oldRun stores a run that ended long ago, with its results as they were stored then.
 func oldRun(t *testing.T, file *DB, id int64, results string) {
 	t.Helper()
-	require.NoError(t, file.AudioSearch().CreateRun(t.Context(), audiosearch.Run{
+	require.NoError(t, file.AudioSearch().Store.CreateRun(t.Context(), audiosearch.Run{
 		Organization: "acme", ID: id, State: audiosearch.StateTerminated, Termination: audiosearch.Success, FinishedAt: time.UnixMicro(id),
 	}, 1))
 	require.NoError(t, file.writer.write(t.Context(), func(tx *tx) error {
@@ -217,7 +217,7 @@ func TestOldResultsThatGoWhileTheyAreRead(t *testing.T) {
 	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
-	db := file.AudioSearch()
+	db := &AudioSearch{db: file}
 	gone := 0
 	for calls := 1; calls < 5; calls++ {
 		oldRun(t, file, int64(calls), `{"Metadata":[],"Results":[{"VideoID":"v"}]}`)
@@ -258,7 +258,7 @@ func TestResultsThatGoWhileTheyAreRead(t *testing.T) {
 	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
-	db := file.AudioSearch()
+	db := &AudioSearch{db: file}
 	video := func(path string) []audiosearch.Video { return []audiosearch.Video{{ID: "v", Path: path}} }
 	gone := 0
 	for calls := 1; calls < 5; calls++ {

@@ -65,9 +65,9 @@ func listRuns(org string, q *audiosearch.RunQuery) (statement string, args []any
 	if !q.From.IsZero() {
 		and("created_at >= " + bind(ceilMicros(q.From)))
 	}
-	if !q.Before.IsZero() {
-		at, id := ceilMicros(q.Before.At), q.Before.ID
-		if at != q.Before.At.UnixMicro() { // between two microseconds
+	if !q.After.IsZero() {
+		at, id := ceilMicros(q.After.At), q.After.ID
+		if at != q.After.At.UnixMicro() { // between two microseconds
 			id = 0
 		}
 		and("(created_at, id) < (" + bind(at) + ", " + bind(id) + ")")

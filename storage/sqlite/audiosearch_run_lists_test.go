@@ -37,7 +37,7 @@ func TestPlansOfListRuns(t *testing.T) {
 				within += " AND created_at>?"
 			}
 			if bits&16 != 0 { // or each page would read again what the pages before it have shown
-				q.Before = audiosearch.RunPosition{At: at.Add(time.Millisecond), ID: 3000}
+				q.After = audiosearch.RunPosition{At: at.Add(time.Millisecond), ID: 3000}
 				within += " AND created_at<?"
 			}
 			statement, args := listRuns("org1", &q)
@@ -89,7 +89,7 @@ func TestListRunsBesideManyOthers(t *testing.T) {
 			FROM n`, many, many/few)
 		return err
 	}))
-	all, err := db.AudioSearch().ListRuns(t.Context(), "acme", audiosearch.RunQuery{Limit: many})
+	all, err := db.AudioSearch().Store.ListRuns(t.Context(), "acme", audiosearch.RunQuery{Limit: many})
 	require.NoError(t, err)
 	require.Len(t, all, few)
 	for _, q := range []audiosearch.RunQuery{
@@ -104,13 +104,13 @@ func TestListRunsBesideManyOthers(t *testing.T) {
 			}
 		}
 		for {
-			page, err := db.AudioSearch().ListRuns(t.Context(), "acme", q)
+			page, err := db.AudioSearch().Store.ListRuns(t.Context(), "acme", q)
 			require.NoError(t, err)
 			got = append(got, page...)
 			if len(page) < q.Limit {
 				break
 			}
-			q.Before = page[len(page)-1].Position()
+			q.After = page[len(page)-1].Position()
 			statement, args := listRuns("acme", &q)
 			require.Contains(t, db.planOf(t, statement, args)[1], "(organization=?")
 		}
@@ -140,7 +140,7 @@ func TestMigrateRunLists(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	list := func(dataset string) (ids []int64) {
 		q := audiosearch.RunQuery{Dataset: dataset, Limit: 9}
-		runs, err := db.AudioSearch().ListRuns(t.Context(), "acme", q)
+		runs, err := db.AudioSearch().Store.ListRuns(t.Context(), "acme", q)
 		require.NoError(t, err)
 		for _, r := range runs {
 			ids = append(ids, r.ID)

@@ -18,7 +18,7 @@ func TestTooManyRunsCostNothing(t *testing.T) {
 	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
-	db := file.AudioSearch()
+	db := &AudioSearch{db: file}
 	create := func(id int64) error {
 		return db.CreateRun(t.Context(), audiosearch.Run{Organization: "acme", ID: id, State: audiosearch.StateQueued}, 1)
 	}

@@ -22,7 +22,7 @@ func TestSearchOfSelections(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	tables := db.AudioSearch()
+	tables := &AudioSearch{db: db}
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	random := rand.New(rand.NewPCG(3, 4))
 	ends := []int{300, 600, 900, 1900} // of the videos that are packed together
@@ -103,7 +103,7 @@ func TestSearchOfPieces(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	tables := db.AudioSearch()
+	tables := &AudioSearch{db: db}
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	const videos = 70
 	classes := []audiosearch.Class{"3", "9"}
@@ -199,7 +199,7 @@ func TestSearchOfNothing(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	tables := db.AudioSearch()
+	tables := &AudioSearch{db: db}
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	var videos []audiosearch.Video
 	for i := range manySegments {
@@ -242,10 +242,10 @@ func TestSearchOfDamagedRows(t *testing.T) {
 		for i := range others {
 			others[i] = audiosearch.Video{ID: fmt.Sprint("other", i), Path: "p"}
 		}
-		require.NoError(t, db.AudioSearch().PutVideos(t.Context(), "acme", "d", others))
+		require.NoError(t, db.AudioSearch().Store.PutVideos(t.Context(), "acme", "d", others))
 		for more := true; more; {
 			var err error
-			more, err = db.AudioSearch().Compact(t.Context(), audiosearch.CompactOptions{})
+			more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{})
 			require.NoError(t, err)
 		}
 		require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
@@ -259,7 +259,7 @@ func TestSearchOfDamagedRows(t *testing.T) {
 		q := audiosearch.ScoreQuery{Model: "m", Class: "5", Limit: heardVideos * heardWindows}
 		for _, filters := range [][]audiosearch.Filter{nil, {{Key: "n", Op: audiosearch.OpLess, Value: "4"}}} {
 			q.Filters = filters
-			_, err := db.AudioSearch().Search(t.Context(), "acme", "d", q)
+			_, err := db.AudioSearch().Store.Search(t.Context(), "acme", "d", q)
 			require.ErrorIs(t, err, errLayout, "%s, %v", damage, filters)
 		}
 	}
@@ -281,7 +281,7 @@ func TestSearchOfWhatChanges(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	tables := db.AudioSearch()
+	tables := &AudioSearch{db: db}
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	for _, filters := range [][]audiosearch.Filter{
 		nil,

@@ -30,7 +30,7 @@ func openHeard(t *testing.T, path string, opts *Options) *DB {
 	db, err := Open(t.Context(), path, opts)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	if err := db.AudioSearch().CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}); err != nil {
+	if err := db.AudioSearch().Store.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}); err != nil {
 		require.ErrorIs(t, err, audiosearch.ErrExists)
 		return db
 	}
@@ -38,7 +38,7 @@ func openHeard(t *testing.T, path string, opts *Options) *DB {
 	for i := range heardVideos {
 		videos = append(videos, audiosearch.Video{ID: heardVideo(i), Path: "p", Metadata: audiosearch.Metadata{"n": audiosearch.Int(int64(i % 4))}})
 	}
-	require.NoError(t, db.AudioSearch().PutVideos(t.Context(), "acme", "d", videos))
+	require.NoError(t, db.AudioSearch().Store.PutVideos(t.Context(), "acme", "d", videos))
 	return db
 }
 
@@ -49,7 +49,7 @@ func hear(ctx context.Context, db *DB, video int, score uint16) error {
 		column[i] = score
 	}
 	s := audiosearch.Scoring{Model: "m", Windows: heardWindows, Classes: []audiosearch.Class{"3", "5"}}
-	return db.AudioSearch().PutScoring(ctx, "acme", "d", heardVideo(video), "p", s, [][]uint16{column, column})
+	return db.AudioSearch().Store.PutScoring(ctx, "acme", "d", heardVideo(video), "p", s, [][]uint16{column, column})
 }
 
 // hearInParts is hear that stores the first windows in parts.
@@ -61,19 +61,19 @@ func hearInParts(ctx context.Context, db *DB, video int, score uint16) error {
 	p := audiosearch.Part{Video: heardVideo(video), Path: "p", Model: "m", Digest: [32]byte{byte(score), byte(score >> 8)},
 		Classes: []audiosearch.Class{"3", "5"}}
 	for _, windows := range []int{100, 50} {
-		stored, err := db.AudioSearch().PutPart(ctx, "acme", "d", p, [][]uint16{column[:windows], column[:windows]})
+		stored, err := db.AudioSearch().Store.PutPart(ctx, "acme", "d", p, [][]uint16{column[:windows], column[:windows]})
 		if err != nil {
 			return err
 		}
 		p.First = stored
 	}
 	s := audiosearch.Scoring{Model: "m", Windows: heardWindows, Classes: p.Classes, File: audiosearch.FileState{Digest: p.Digest}}
-	return db.AudioSearch().PutScoring(ctx, "acme", "d", p.Video, "p", s, [][]uint16{column[p.First:], column[p.First:]})
+	return db.AudioSearch().Store.PutScoring(ctx, "acme", "d", p.Video, "p", s, [][]uint16{column[p.First:], column[p.First:]})
 }
 
 // heard returns the scores of the videos. It fails if one has windows of two states, or not all.
 func heard(t *testing.T, db *DB) map[string]uint16 {
-	hits, err := db.AudioSearch().Search(t.Context(), "acme", "d", audiosearch.ScoreQuery{Model: "m", Class: "5", Limit: 2 * heardVideos * heardWindows})
+	hits, err := db.AudioSearch().Store.Search(t.Context(), "acme", "d", audiosearch.ScoreQuery{Model: "m", Class: "5", Limit: 2 * heardVideos * heardWindows})
 	if !assert.NoError(t, err) {
 		return nil
 	}
@@ -112,7 +112,7 @@ func TestSearchesSeeOneState(t *testing.T) {
 	}
 	others.Go(func() {
 		for ctx.Err() == nil {
-			_, err := dbs[0].AudioSearch().Compact(context.Background(), audiosearch.CompactOptions{})
+			_, err := (&AudioSearch{db: dbs[0]}).Compact(context.Background(), audiosearch.CompactOptions{})
 			assert.NoError(t, err)
 		}
 	})
@@ -146,7 +146,7 @@ func TestKilledWhilePacking(t *testing.T) {
 			require.NoError(t, hear(t.Context(), db, rand.IntN(heardVideos), n))
 			require.NoError(t, hearInParts(t.Context(), db, rand.IntN(heardVideos), n))
 			if n%8 == 0 {
-				_, err := db.AudioSearch().Compact(t.Context(), audiosearch.CompactOptions{})
+				_, err := (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{})
 				require.NoError(t, err)
 			}
 		}
@@ -168,7 +168,7 @@ func TestKilledWhilePacking(t *testing.T) {
 		require.NoError(t, err)
 		t.Log(len(heard(t, after)), "videos are scored")
 		for more := true; more; {
-			more, err = after.AudioSearch().Compact(t.Context(), audiosearch.CompactOptions{})
+			more, err = (&AudioSearch{db: after}).Compact(t.Context(), audiosearch.CompactOptions{})
 			require.NoError(t, err)
 		}
 		heard(t, after)
@@ -180,7 +180,7 @@ func TestKilledWhilePacking(t *testing.T) {
 // TestRememberedDatasets: the memory for datasets is bounded, and what is counted is what is there.
 func TestRememberedDatasets(t *testing.T) {
 	db := openHeard(t, filepath.Join(t.TempDir(), "test.db"), nil)
-	tables := db.AudioSearch()
+	tables := &AudioSearch{db: db}
 	remembered := func() (datasets []int64) {
 		total := 0
 		for e := db.views.order.Front(); e != nil; e = e.Next() {

@@ -20,14 +20,14 @@ func TestManyClasses(t *testing.T) {
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, db.Close()) }()
-	require.NoError(t, db.AudioSearch().CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
+	require.NoError(t, db.AudioSearch().Store.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	const videos = manySegments + 20 // so that they are packed
 	video := func(i int) string { return fmt.Sprintf("v%03d", i) }
 	var put []audiosearch.Video
 	for i := range videos {
 		put = append(put, audiosearch.Video{ID: video(i), Path: "p"})
 	}
-	require.NoError(t, db.AudioSearch().PutVideos(t.Context(), "acme", "d", put))
+	require.NoError(t, db.AudioSearch().Store.PutVideos(t.Context(), "acme", "d", put))
 	classes := manyClasses(7000)
 	scores := make(map[string][][]uint16) // by window
 	score := func(i, windows, seed int) {
@@ -40,18 +40,18 @@ func TestManyClasses(t *testing.T) {
 			}
 		}
 		s := audiosearch.Scoring{Model: "m", Windows: windows, Classes: classes, Window: 10, Hop: 10}
-		require.NoError(t, db.AudioSearch().PutScoring(t.Context(), "acme", "d", video(i), "p", s, columns))
+		require.NoError(t, db.AudioSearch().Store.PutScoring(t.Context(), "acme", "d", video(i), "p", s, columns))
 		scores[video(i)] = rows
 	}
 	compact := func() {
 		for more := true; more; {
-			more, err = db.AudioSearch().Compact(t.Context(), audiosearch.CompactOptions{})
+			more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{})
 			require.NoError(t, err)
 		}
 	}
 	compare := func() {
 		t.Helper()
-		tables := db.AudioSearch()
+		tables := &AudioSearch{db: db}
 		for _, class := range []int{0, 1023, 1024, 2048, 5555, 6999} {
 			var want []audiosearch.Hit
 			for i := range videos {
@@ -96,7 +96,7 @@ func TestManyClasses(t *testing.T) {
 	db, err = Open(t.Context(), path, nil)
 	require.NoError(t, err)
 	compare()
-	require.NoError(t, db.AudioSearch().DeleteVideo(t.Context(), "acme", "d", video(40)))
+	require.NoError(t, db.AudioSearch().Store.DeleteVideo(t.Context(), "acme", "d", video(40)))
 	put = slices.DeleteFunc(put, func(v audiosearch.Video) bool { return v.ID == video(40) })
 	delete(scores, video(40))
 	compare()
@@ -104,7 +104,7 @@ func TestManyClasses(t *testing.T) {
 	checkAudioTables(t, db)
 	compare()
 
-	require.NoError(t, db.AudioSearch().DeleteDataset(t.Context(), "acme", "d"))
+	require.NoError(t, db.AudioSearch().Store.DeleteDataset(t.Context(), "acme", "d"))
 	compact()
 	checkAudioTables(t, db)
 	require.Equal(t, []int{0}, numbers(t, db, "SELECT count(*) FROM audiosearch_vocabularies"))
@@ -122,11 +122,11 @@ func TestVocabularies(t *testing.T) {
 			columns[i] = []uint16{uint16(i)}
 		}
 		s := audiosearch.Scoring{Model: model, Windows: 1, Classes: classes}
-		require.NoError(t, db.AudioSearch().PutScoring(t.Context(), "acme", "d", "v0", "p", s, columns))
+		require.NoError(t, db.AudioSearch().Store.PutScoring(t.Context(), "acme", "d", "v0", "p", s, columns))
 	}
 	classesOf := func(db *DB, model string) []audiosearch.Class {
 		t.Helper()
-		found, err := db.AudioSearch().Scorings(t.Context(), "acme", "d", model, []string{"v0"})
+		found, err := db.AudioSearch().Store.Scorings(t.Context(), "acme", "d", model, []string{"v0"})
 		require.NoError(t, err)
 		return found["v0"].Classes
 	}
@@ -137,19 +137,19 @@ func TestVocabularies(t *testing.T) {
 	require.Equal(t, []audiosearch.Class{"y", "x"}, classesOf(other, "b"))
 	both := names()
 	require.Len(t, both, 2)
-	models, err := db.AudioSearch().Models(t.Context(), "acme", "d")
+	models, err := db.AudioSearch().Store.Models(t.Context(), "acme", "d")
 	require.NoError(t, err)
 	require.Equal(t, []audiosearch.DatasetModel{{ID: "a", Classes: classesOf(db, "a")}, {ID: "b", Classes: classesOf(db, "b")}}, models)
 	put("b", "x", "y") // its latest scoring has the classes of its first one again
-	models, err = other.AudioSearch().Models(t.Context(), "acme", "d")
+	models, err = other.AudioSearch().Store.Models(t.Context(), "acme", "d")
 	require.NoError(t, err)
 	require.Equal(t, []audiosearch.Class{"x", "y"}, models[1].Classes)
 
 	for _, c := range []audiosearch.ModelChange{{Family: "f", To: "b"}, {Family: "f", From: "b", To: "a", At: someTime}} {
-		require.NoError(t, db.AudioSearch().SetModel(t.Context(), "acme", "d", c))
+		require.NoError(t, db.AudioSearch().Store.SetModel(t.Context(), "acme", "d", c))
 	}
 	for more := true; more; {
-		more, err = db.AudioSearch().Compact(t.Context(), audiosearch.CompactOptions{ReplacedBefore: someTime.Add(1)})
+		more, err = (&AudioSearch{db: db}).Compact(t.Context(), audiosearch.CompactOptions{ReplacedBefore: someTime.Add(1)})
 		require.NoError(t, err)
 	}
 	require.Equal(t, both[:1], names(), "the current model needs it")

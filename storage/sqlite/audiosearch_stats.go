@@ -68,7 +68,7 @@ func (a *AudioSearch) Stats(
 }
 
 // StatsAll implements [audiosearch.Counter].
-func (a *AudioSearch) StatsAll(ctx context.Context, most int) (open audiosearch.OpenRuns, err error) {
+func (a *AudioSearch) StatsAll(ctx context.Context, most int) (open audiosearch.AllStats, err error) {
 	err = a.db.list(ctx, noOrg, countOpenRuns, []any{most + 1}, func(r *row) error {
 		open.Waiting = mortise.CountUpTo(r.number(0), most)
 		open.Running = mortise.CountUpTo(r.number(1), most)
@@ -76,7 +76,7 @@ func (a *AudioSearch) StatsAll(ctx context.Context, most int) (open audiosearch.
 		return nil
 	})
 	if err != nil {
-		return audiosearch.OpenRuns{}, err
+		return audiosearch.AllStats{}, err
 	}
 	return open, nil
 }

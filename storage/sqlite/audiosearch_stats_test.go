@@ -96,16 +96,16 @@ func TestStatsOfMany(t *testing.T) {
 	const limit = 500
 	db := manyCounted(t, limit+1, 8*limit)
 	most, more := audiosearch.Count{N: limit}, audiosearch.Count{N: limit, More: true}
-	stats, err := db.AudioSearch().Stats(t.Context(), "acme", limit)
+	stats, err := db.AudioSearch().Store.Stats(t.Context(), "acme", limit)
 	require.NoError(t, err)
 	require.Equal(t, audiosearch.Stats{
 		Datasets: audiosearch.Count{N: 3}, Videos: more, Waiting: most, Running: most,
 		Succeeded: more, ClientErrors: most, InternalErrors: most, OldestWaiting: time.UnixMicro(8).UTC(),
 	}, stats)
-	open, err := db.AudioSearch().StatsAll(t.Context(), limit-1)
+	open, err := db.AudioSearch().Store.StatsAll(t.Context(), limit-1)
 	require.NoError(t, err)
 	more.N--
-	want := audiosearch.OpenRuns{Waiting: more, Running: more, NextDue: time.UnixMicro(16).UTC()}
+	want := audiosearch.AllStats{Waiting: more, Running: more, NextDue: time.UnixMicro(16).UTC()}
 	require.Equal(t, want, open)
 }
 
@@ -127,15 +127,15 @@ func TestMigrateStats(t *testing.T) {
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	stats, err := db.AudioSearch().Stats(t.Context(), "acme", 10)
+	stats, err := db.AudioSearch().Store.Stats(t.Context(), "acme", 10)
 	require.NoError(t, err)
 	two, one := audiosearch.Count{N: 2}, audiosearch.Count{N: 1}
 	require.Equal(t, audiosearch.Stats{
 		Waiting: two, Running: one, Succeeded: one, OldestWaiting: time.UnixMicro(1).UTC(),
 	}, stats)
-	open, err := db.AudioSearch().StatsAll(t.Context(), 10)
+	open, err := db.AudioSearch().Store.StatsAll(t.Context(), 10)
 	require.NoError(t, err)
-	want := audiosearch.OpenRuns{Waiting: two, Running: one, NextDue: time.UnixMicro(5).UTC()}
+	want := audiosearch.AllStats{Waiting: two, Running: one, NextDue: time.UnixMicro(5).UTC()}
 	require.Equal(t, want, open)
 }
 
@@ -146,13 +146,13 @@ func BenchmarkStats(b *testing.B) {
 			db := manyCounted(b, n, n)
 			b.Run("Stats", func(b *testing.B) {
 				for b.Loop() {
-					_, err := db.AudioSearch().Stats(b.Context(), "acme", mortise.MaxCount)
+					_, err := db.AudioSearch().Store.Stats(b.Context(), "acme", mortise.MaxCount)
 					require.NoError(b, err)
 				}
 			})
 			b.Run("StatsAll", func(b *testing.B) {
 				for b.Loop() {
-					_, err := db.AudioSearch().StatsAll(b.Context(), mortise.MaxCount)
+					_, err := db.AudioSearch().Store.StatsAll(b.Context(), mortise.MaxCount)
 					require.NoError(b, err)
 				}
 			})

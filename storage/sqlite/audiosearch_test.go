@@ -16,7 +16,7 @@ func sounds() audiosearchtest.Harness {
 	files := make(map[any]*opened)
 	open := func(t *testing.T, path string) audiosearchtest.Backend {
 		db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
-		tables := db.AudioSearch()
+		tables := db.AudioSearch().Store.(*sqlite.AudioSearch)
 		files[tables] = &opened{db, path}
 		return audiosearchtest.Backend{
 			Datasets: tables, Catalog: tables, Scores: tables, Parts: tables, Models: tables,

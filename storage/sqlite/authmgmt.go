@@ -12,9 +12,6 @@ var (
 	_ authmgmt.Organizations = (*AuthMgmt)(nil)
 )
 
-// AuthMgmt returns what package authmgmt stores.
-func (db *DB) AuthMgmt() *AuthMgmt { return &AuthMgmt{db: db} }
-
 // change is a statement with its values, to be run later: they hold nothing that the caller could change meanwhile.
 type change struct {
 	statement string

@@ -45,8 +45,8 @@ func snapshotText(s *authmgmt.Snapshot) (any, error) {
 	return string(b), nil
 }
 
-// AuditEvents implements [authmgmt.Audit].
-func (a *AuthMgmt) AuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
+// ListAuditEvents implements [authmgmt.Audit].
+func (a *AuthMgmt) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
 		return authmgmt.AuditPage{}, err
 	}
@@ -99,7 +99,7 @@ func (a *AuthMgmt) eventOfDeleted(
 // auditStatement returns the query of AuditEvents.
 func auditStatement(org string, q *authmgmt.AuditQuery) (statement string, args []any) {
 	statement, args = authmgmtAudit.listing(org, &auditSelection{
-		kind: string(q.Kind), actor: string(q.Actor), about: q.Target, from: q.From, to: q.To, beforeAt: q.Before.At, beforeID: q.Before.ID, limit: q.Limit,
+		kind: string(q.Kind), actor: string(q.Actor), about: q.Target, from: q.From, to: q.To, beforeAt: q.After.At, beforeID: q.After.ID, limit: q.Limit,
 	})
 	return statement + " WHERE TRUE" + notDeleted, args
 }

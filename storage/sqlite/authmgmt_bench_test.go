@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
 // benchClients is how many clients the calls are spread over.
@@ -57,8 +58,8 @@ func BenchmarkAuthMgmtUpdateClient(b *testing.B) {
 // benchUpdates opens a database with clients that updates are made of.
 func benchUpdates(b *testing.B, name string) (update submitter, path string) {
 	path = filepath.Join(b.TempDir(), name)
-	tables := openAt(b, path, nil).AuthMgmt()
-	service, err := authmgmt.New(tables, &authmgmt.Options{Directory: tables})
+	tables := openAt(b, path, nil).AuthMgmt().Store.(*sqlite.AuthMgmt)
+	service, err := authmgmt.New(authmgmt.Backend{Store: tables, Directory: tables}, nil)
 	require.NoError(b, err)
 	require.NoError(b, service.SetRBAC(b.Context(), "acme", root, true))
 	for i := range benchClients {

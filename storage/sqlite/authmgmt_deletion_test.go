@@ -50,8 +50,8 @@ func deletionService(t *testing.T, tables *AuthMgmt) *authmgmt.Service {
 	t.Helper()
 	key, err := authmgmt.NewInvitationKey([]byte("not random, and nobody's key !?>"))
 	require.NoError(t, err)
-	s, err := authmgmt.New(tables, &authmgmt.Options{
-		Directory: tables, AcceptURL: "https://app.example.com/join/", InvitationKey: key, TokenCache: time.Minute,
+	s, err := authmgmt.New(authmgmt.Backend{Store: tables, Directory: tables}, &authmgmt.Options{
+		AcceptURL: "https://app.example.com/join/", InvitationKey: key, TokenCache: time.Minute,
 	})
 	require.NoError(t, err)
 	return s
@@ -85,9 +85,9 @@ func TestDeletedForAnotherHandle(t *testing.T) {
 		db, err := Open(t.Context(), path, nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		services[i] = deletionService(t, db.AuthMgmt())
+		services[i] = deletionService(t, &AuthMgmt{db: db})
 		if i == 0 {
-			first = db.AuthMgmt()
+			first = &AuthMgmt{db: db}
 		}
 	}
 	mine, others := newCredentials(t, services[0], "acme"), newCredentials(t, services[0], "globex")
@@ -167,7 +167,7 @@ func TestTablesOfDeleted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)
-	s := deletionService(t, db.AuthMgmt())
+	s := deletionService(t, &AuthMgmt{db: db})
 	newCredentials(t, s, "acme")
 	newCredentials(t, s, "acme2")
 	texts := []string{"acme"}
@@ -181,11 +181,11 @@ func TestTablesOfDeleted(t *testing.T) {
 		texts = append(texts, string(token.Digest[:]), string(token.ID[:]))
 	}
 	before, others := rowsOf(t, db, texts...), rowsOf(t, db, "acme2")
-	_, err = db.AuthMgmt().MarkDeleted(t.Context(), "acme", someTime, authmgmt.AuditEvent{})
+	_, err = db.AuthMgmt().Store.MarkDeleted(t.Context(), "acme", someTime, authmgmt.AuditEvent{})
 	require.NoError(t, err)
 	for more, calls := true, 0; more; calls++ {
 		require.Less(t, calls, 3*len(before), "it does not end")
-		more, err = db.AuthMgmt().RemoveDeleted(t.Context(), "acme", 1)
+		more, err = db.AuthMgmt().Store.RemoveDeleted(t.Context(), "acme", 1)
 		require.NoError(t, err)
 		left := rowsOf(t, db, texts...)
 		if calls > 0 { // before is of before the mark, which is one row more
@@ -201,7 +201,7 @@ func TestTablesOfDeleted(t *testing.T) {
 	require.Equal(t, others, rowsOf(t, db, "acme2"))
 	require.Contains(t, before, "authmgmt_deleted")
 
-	s = deletionService(t, db.AuthMgmt())
+	s = deletionService(t, &AuthMgmt{db: db})
 	_, err = s.DeleteOrganization(t.Context(), "acme2", deleter)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"authmgmt_deleted", "authmgmt_audit"}, rowsOf(t, db, "acme2"))
@@ -248,13 +248,13 @@ func TestMigrateAuthMgmtDeletion(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	digest := [32]byte([]byte("0123456789abcdef0123456789abcdef"))
-	_, err = db.AuthMgmt().ClientBySecret(t.Context(), digest)
+	_, err = db.AuthMgmt().Store.ClientBySecret(t.Context(), digest)
 	require.NoError(t, err)
-	_, err = db.AuthMgmt().MarkDeleted(t.Context(), "acme", someTime, noEvent)
+	_, err = db.AuthMgmt().Store.MarkDeleted(t.Context(), "acme", someTime, noEvent)
 	require.NoError(t, err)
-	_, err = db.AuthMgmt().ClientBySecret(t.Context(), digest)
+	_, err = db.AuthMgmt().Store.ClientBySecret(t.Context(), digest)
 	require.ErrorIs(t, err, authmgmt.ErrNotFound)
-	more, err := db.AuthMgmt().RemoveDeleted(t.Context(), "acme", 10)
+	more, err := db.AuthMgmt().Store.RemoveDeleted(t.Context(), "acme", 10)
 	require.NoError(t, err)
 	require.False(t, more)
 	require.Equal(t, []string{"authmgmt_deleted"}, rowsOf(t, db, "acme"))

@@ -14,7 +14,7 @@ import (
 
 // checkKeys asks whether the file was made with one of these keys.
 func checkKeys(t *testing.T, db *DB, key authmgmt.InvitationKey, others ...authmgmt.InvitationKey) error {
-	s, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{InvitationKey: key, OtherInvitationKeys: others})
+	s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, &authmgmt.Options{InvitationKey: key, OtherInvitationKeys: others})
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func twoOnOneFile(t *testing.T) (first, second *AuthMgmt, db *DB) {
 		return db
 	}
 	db = open()
-	first, second = db.AuthMgmt(), open().AuthMgmt()
+	first, second = &AuthMgmt{db: db}, &AuthMgmt{db: open()}
 	require.NoError(t, first.CreateClient(t.Context(), someClient("robot", 1), auditEvent()))
 	rename(t, first, "known")
 	_, known := db.clients.get(clientID{"acme", "robot"})
@@ -89,11 +89,11 @@ func TestKnownClientDeletedByOthers(t *testing.T) {
 	first, second, _ := twoOnOneFile(t)
 	_, err := alter(t, second, func(c *authmgmt.Client) error { c.DeletedAt = someTime; return nil })
 	require.NoError(t, err)
-	before, err := second.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 100})
+	before, err := second.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 100})
 	require.NoError(t, err)
 	_, err = alter(t, first, func(c *authmgmt.Client) error { c.Name = "ours"; return nil })
 	require.Equal(t, authmgmt.ErrNotFound, err)
-	after, err := second.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 100})
+	after, err := second.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 100})
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 }
@@ -147,7 +147,7 @@ func TestKnownClientsLoseNoUpdate(t *testing.T) {
 	got, err := first.Client(t.Context(), "acme", "robot")
 	require.NoError(t, err)
 	require.Len(t, got.Name, len("known")+200)
-	page, err := first.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 1000})
+	page, err := first.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 1000})
 	require.NoError(t, err)
 	names := make(map[string]bool)
 	for _, e := range page.Events {

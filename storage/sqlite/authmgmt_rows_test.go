@@ -22,7 +22,7 @@ func openAuthMgmt(t *testing.T) (*DB, *AuthMgmt) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	return db, db.AuthMgmt()
+	return db, &AuthMgmt{db: db}
 }
 
 // script runs statements on the writer's connection.
@@ -278,7 +278,7 @@ func TestRefusalsShareAGroup(t *testing.T) {
 	c, err := tables.Client(t.Context(), "acme", "robot")
 	require.NoError(t, err)
 	require.Equal(t, someClient("robot", 1, 2), c)
-	page, err := tables.AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 10})
+	page, err := tables.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, page.Events, "an event of a change that was refused")
 }
@@ -300,14 +300,14 @@ func TestMigrateBeforeAuthMgmt(t *testing.T) {
 	for range 2 {
 		db, err := Open(t.Context(), path, nil)
 		require.NoError(t, err)
-		got, err := db.Trigger().Get(t.Context(), "acme", e.ID)
+		got, err := db.Trigger().Store.Event(t.Context(), "acme", e.ID)
 		require.NoError(t, err)
 		require.Equal(t, e, got)
 		c := someClient("robot", 1)
-		if err := db.AuthMgmt().CreateClient(t.Context(), c, auditEvent()); err != nil {
+		if err := db.AuthMgmt().Store.CreateClient(t.Context(), c, auditEvent()); err != nil {
 			require.ErrorIs(t, err, authmgmt.ErrExists, "the second time")
 		}
-		stored, err := db.AuthMgmt().Client(t.Context(), "acme", "robot")
+		stored, err := db.AuthMgmt().Store.Client(t.Context(), "acme", "robot")
 		require.NoError(t, err)
 		require.Equal(t, c, stored)
 		require.NoError(t, db.Close())

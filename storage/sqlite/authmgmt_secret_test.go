@@ -21,6 +21,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
 // forms returns the ways in which a secret could stand in a file, by their names: as it is, and as a part of something that is encoded.
@@ -75,11 +76,11 @@ func TestSecretsAtRest(t *testing.T) {
 		return
 	}
 	path := filepath.Join(t.TempDir(), "test.db")
-	tables := openAt(t, path, nil).AuthMgmt()
+	tables := openAt(t, path, nil).AuthMgmt().Store.(*sqlite.AuthMgmt)
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	granted := 0
-	service, err := authmgmt.New(tables, &authmgmt.Options{
-		Directory: tables, AcceptURL: "https://app.example.com/join/", InvitationKey: invitationKey, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
+	service, err := authmgmt.New(authmgmt.Backend{Store: tables, Directory: tables}, &authmgmt.Options{
+		AcceptURL: "https://app.example.com/join/", InvitationKey: invitationKey, Now: func() time.Time { return now }, Logger: slog.New(slog.DiscardHandler),
 		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 			if granted++; granted == 1 {
 				return mortise.Secret{}, errors.New("not yet")

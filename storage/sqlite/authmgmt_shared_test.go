@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
 var (
@@ -39,10 +40,10 @@ func TestTwoDatabasesInvite(t *testing.T) {
 	var granted atomic.Int64
 	var services [2]*authmgmt.Service
 	for i := range services {
-		tables := openAt(t, path, nil).AuthMgmt()
+		tables := openAt(t, path, nil).AuthMgmt().Store.(*sqlite.AuthMgmt)
 		var err error
-		services[i], err = authmgmt.New(tables, &authmgmt.Options{
-			Directory: tables, AcceptURL: "https://app.example.com/join/", InvitationKey: invitationKey,
+		services[i], err = authmgmt.New(authmgmt.Backend{Store: tables, Directory: tables}, &authmgmt.Options{
+			AcceptURL: "https://app.example.com/join/", InvitationKey: invitationKey,
 			Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 				granted.Add(1)
 				return mortise.NewSecret("welcome"), nil
@@ -95,7 +96,7 @@ func TestTwoDatabasesInvite(t *testing.T) {
 		}, authmgmt.ErrNotFound, authmgmt.ErrGrantPending)
 		require.Len(t, accepted, 1, "acceptances of one invitation")
 		require.EqualValues(t, round+1, granted.Load())
-		page, err := services[1].AuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Target: invited[0].ID})
+		page, err := services[1].ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{Target: invited[0].ID})
 		require.NoError(t, err)
 		require.Len(t, page.Events, 3, "created, accepted, granted")
 		for _, e := range page.Events[:2] {
@@ -116,7 +117,7 @@ func TestTwoDatabasesKeyCheck(t *testing.T) {
 		start := make(chan struct{})
 		for i := range errs {
 			key := mustKey([]string{invitationKeyText, "another, not random, and nobody's"[:32]}[i%2])
-			s, err := authmgmt.New(openAt(t, path, nil).AuthMgmt(), &authmgmt.Options{InvitationKey: key})
+			s, err := authmgmt.New(authmgmt.Backend{Store: openAt(t, path, nil).AuthMgmt().Store}, &authmgmt.Options{InvitationKey: key})
 			require.NoError(t, err)
 			wg.Go(func() {
 				<-start

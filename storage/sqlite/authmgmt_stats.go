@@ -57,7 +57,7 @@ func (a *AuthMgmt) Stats(
 }
 
 // StatsAll implements [authmgmt.Counter].
-func (a *AuthMgmt) StatsAll(ctx context.Context, most int) (open authmgmt.OpenGrants, err error) {
+func (a *AuthMgmt) StatsAll(ctx context.Context, most int) (open authmgmt.AllStats, err error) {
 	args := []any{most + 1, time.Time{}.UnixMicro()}
 	err = a.db.list(ctx, noOrg, countGrants, args, func(r *row) error {
 		open.Waiting = mortise.CountUpTo(r.number(0), most)
@@ -65,7 +65,7 @@ func (a *AuthMgmt) StatsAll(ctx context.Context, most int) (open authmgmt.OpenGr
 		return nil
 	})
 	if err != nil {
-		return authmgmt.OpenGrants{}, err
+		return authmgmt.AllStats{}, err
 	}
 	return open, nil
 }

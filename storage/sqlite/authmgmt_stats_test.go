@@ -73,12 +73,12 @@ func TestMigrateAuthMgmtStats(t *testing.T) {
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	stats, err := db.AuthMgmt().Stats(t.Context(), "acme", time.UnixMicro(99), 10)
+	stats, err := db.AuthMgmt().Store.Stats(t.Context(), "acme", time.UnixMicro(99), 10)
 	require.NoError(t, err)
 	one, two := authmgmt.Count{N: 1}, authmgmt.Count{N: 2}
 	at := time.UnixMicro(7).UTC()
 	require.Equal(t, authmgmt.Stats{Clients: one, Tokens: two, Pending: one, Waiting: one, OldestWaiting: at}, stats)
-	open, err := db.AuthMgmt().StatsAll(t.Context(), 10)
+	open, err := db.AuthMgmt().Store.StatsAll(t.Context(), 10)
 	require.NoError(t, err)
-	require.Equal(t, authmgmt.OpenGrants{Waiting: one, OldestWaiting: at, NextDue: time.UnixMicro(8).UTC()}, open)
+	require.Equal(t, authmgmt.AllStats{Waiting: one, OldestWaiting: at, NextDue: time.UnixMicro(8).UTC()}, open)
 }

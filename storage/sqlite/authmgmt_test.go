@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
@@ -14,19 +15,19 @@ import (
 // authMgmt is the harness of the domain's suites.
 func authMgmt() authmgmttest.Harness {
 	files := make(map[any]*opened)
-	open := func(t *testing.T, path string) authmgmttest.Backend {
+	open := func(t *testing.T, path string) authmgmt.Backend {
 		db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
-		tables := db.AuthMgmt()
+		tables := db.AuthMgmt().Store.(*sqlite.AuthMgmt)
 		files[tables] = &opened{db, path}
-		return authmgmttest.Backend{Store: tables, Organizations: tables}
+		return authmgmt.Backend{Store: tables, Directory: tables}
 	}
 	return authmgmttest.Harness{
-		Open: func(t *testing.T) authmgmttest.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },
-		Reopen: func(t *testing.T, b authmgmttest.Backend) authmgmttest.Backend {
+		Open: func(t *testing.T) authmgmt.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },
+		Reopen: func(t *testing.T, b authmgmt.Backend) authmgmt.Backend {
 			require.NoError(t, files[b.Store].db.Close())
 			return open(t, files[b.Store].path)
 		},
-		Break: func(t *testing.T, b authmgmttest.Backend) (heal func()) { return lockFile(t, files[b.Store].path) },
+		Break: func(t *testing.T, b authmgmt.Backend) (heal func()) { return lockFile(t, files[b.Store].path) },
 	}
 }
 

@@ -19,7 +19,7 @@ func benchAuthMgmt(b *testing.B, name string) (*DB, *authmgmt.Service) {
 	db, err := Open(b.Context(), filepath.Join(b.TempDir(), name), nil)
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = db.Close() })
-	s, err := authmgmt.New(db.AuthMgmt(), nil)
+	s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, nil)
 	require.NoError(b, err)
 	return db, s
 }
@@ -96,7 +96,7 @@ func BenchmarkAuthMgmtVerify(b *testing.B) {
 		took time.Duration
 	}{
 		{name: "verify", do: func(i int) error { _, err := s.VerifyToken(b.Context(), texts[i]); return err }},
-		{name: "token", do: func(i int) error { _, err := db.AuthMgmt().TokenByDigest(b.Context(), digests[i]); return err }},
+		{name: "token", do: func(i int) error { _, err := db.AuthMgmt().Store.TokenByDigest(b.Context(), digests[i]); return err }},
 		{name: "own-point", do: one(func(args []any, each func(*row) error) error { return db.find(b.Context(), noOrg, point, args, each) })},
 		{name: "raw-point", do: one(func(args []any, each func(*row) error) error { return raw.query(unbounded, point, args, each) })},
 	}

@@ -19,7 +19,7 @@ func TestBackupPaths(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	e := someEvent()
-	_, _, err = db.Trigger().Create(t.Context(), e, time.Time{})
+	_, _, err = db.Trigger().Store.CreateEvent(t.Context(), e, time.Time{})
 	require.NoError(t, err)
 	for _, path := range []string{"plain.db", "file:uri.db", "file:///uri.db", "a?mode=memory", ":memory:", "it's.db", "a%20b.db"} {
 		if path == "file:///uri.db" {
@@ -28,7 +28,7 @@ func TestBackupPaths(t *testing.T) {
 		require.NoError(t, db.Backup(t.Context(), path), path)
 		restored, err := Open(t.Context(), path, nil)
 		require.NoError(t, err, path)
-		got, err := restored.Trigger().Get(t.Context(), "acme", e.ID)
+		got, err := restored.Trigger().Store.Event(t.Context(), "acme", e.ID)
 		require.NoError(t, errors.Join(err, restored.Close()), "the backup %s is empty", path)
 		require.Equal(t, e, got)
 	}
@@ -47,7 +47,7 @@ func TestBackupOfNothing(t *testing.T) {
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
-	_, _, err = db.Trigger().Create(t.Context(), someEvent(), time.Time{})
+	_, _, err = db.Trigger().Store.CreateEvent(t.Context(), someEvent(), time.Time{})
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(path))
 	assert.Error(t, db.Backup(t.Context(), backup), "an empty backup")

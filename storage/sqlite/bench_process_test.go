@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
@@ -23,11 +24,10 @@ type processed struct {
 // startProcessing runs the worker until the benchmark ends.
 func startProcessing(b *testing.B, concurrency int) *processed {
 	db := openAt(b, filepath.Join(b.TempDir(), "processed.db"), nil)
-	benchOrganization(b, db.Trigger())
+	benchOrganization(b, db.Trigger().Store.(*sqlite.Trigger))
 	p := &processed{started: make(chan time.Time, 1<<16)}
 	var err error
-	p.service, err = trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{
-		Directory: db.Trigger(),
+	p.service, err = trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: db.Trigger().Directory}, &trigger.Options{
 		Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
 			if o.Kind == trigger.KindCompleted {
 				p.done.Add(1)

@@ -83,8 +83,8 @@ func benchOrganization(b *testing.B, orgs trigger.Organizations) {
 
 func benchService(b *testing.B) submitter {
 	db := openAt(b, filepath.Join(b.TempDir(), "ours.db"), nil)
-	benchOrganization(b, db.Trigger())
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Directory: db.Trigger()})
+	benchOrganization(b, db.Trigger().Store.(*sqlite.Trigger))
+	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: db.Trigger().Directory}, nil)
 	require.NoError(b, err)
 	return func(ctx context.Context) error {
 		_, err := service.Submit(ctx, "acme", "", trigger.Submission{Instructions: benchInstructions, Context: []byte(benchContext)})
@@ -97,7 +97,7 @@ func emptySchema(b *testing.B) (path string) {
 	path = filepath.Join(b.TempDir(), "bare.db")
 	db, err := sqlite.Open(b.Context(), path, nil)
 	require.NoError(b, err)
-	benchOrganization(b, db.Trigger())
+	benchOrganization(b, db.Trigger().Store.(*sqlite.Trigger))
 	require.NoError(b, db.Close())
 	return path
 }

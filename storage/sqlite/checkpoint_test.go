@@ -37,7 +37,7 @@ func TestLogStaysShort(t *testing.T) {
 	create := func() {
 		e := someEvent()
 		e.Instructions = strings.Repeat("x", each)
-		_, _, err := db.Trigger().Create(t.Context(), e, time.Time{})
+		_, _, err := db.Trigger().Store.CreateEvent(t.Context(), e, time.Time{})
 		require.NoError(t, err)
 	}
 	create()
@@ -56,7 +56,7 @@ func TestLogStaysShort(t *testing.T) {
 	for range 4 {
 		readers.Go(func() {
 			for ctx.Err() == nil {
-				_, err := db.Trigger().List(ctx, "acme", trigger.Query{Limit: 200})
+				_, err := db.Trigger().Store.ListEvents(ctx, "acme", trigger.EventQuery{Limit: 200})
 				assert.True(t, err == nil || ctx.Err() != nil, "%v", err)
 			}
 		})
@@ -75,21 +75,21 @@ func TestLogRemoved(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	e := someEvent()
-	_, _, err = db.Trigger().Create(t.Context(), e, time.Time{})
+	_, _, err = db.Trigger().Store.CreateEvent(t.Context(), e, time.Time{})
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(path+"-wal"))
 	require.Eventually(t, func() bool {
-		_, _, err = db.Trigger().Create(t.Context(), someEvent(), time.Time{})
+		_, _, err = db.Trigger().Store.CreateEvent(t.Context(), someEvent(), time.Time{})
 		return err != nil
 	}, 30*time.Second, 10*time.Millisecond)
 	require.ErrorIs(t, err, errLogGone)
-	_, _, err = db.Trigger().Create(t.Context(), someEvent(), time.Time{})
+	_, _, err = db.Trigger().Store.CreateEvent(t.Context(), someEvent(), time.Time{})
 	require.ErrorIs(t, err, errLogGone)
 	require.NoError(t, db.Close())
 
 	db, err = Open(t.Context(), path, nil)
 	require.NoError(t, err)
-	got, err := db.Trigger().Get(t.Context(), "acme", e.ID)
+	got, err := db.Trigger().Store.Event(t.Context(), "acme", e.ID)
 	require.NoError(t, err)
 	require.Equal(t, e, got)
 	require.NoError(t, db.Close())

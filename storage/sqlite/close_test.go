@@ -27,7 +27,7 @@ func TestCloseDuringReads(t *testing.T) {
 		wg.Go(func() {
 			e := someEvent()
 			e.Instructions = strings.Repeat("x", 10000)
-			_, _, err := db.Trigger().Create(t.Context(), e, time.Time{})
+			_, _, err := db.Trigger().Store.CreateEvent(t.Context(), e, time.Time{})
 			assert.NoError(t, err)
 		})
 	}
@@ -35,7 +35,7 @@ func TestCloseDuringReads(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for {
-				page, err := db.Trigger().List(t.Context(), "acme", trigger.Query{Limit: trigger.MaxPageSize})
+				page, err := db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: trigger.MaxPageSize})
 				if err != nil {
 					assert.ErrorIs(t, err, ErrClosed)
 					return
@@ -48,9 +48,9 @@ func TestCloseDuringReads(t *testing.T) {
 	require.NoError(t, db.Close())
 	requireFiles(t, folder, "test.db")
 	wg.Wait()
-	_, err = db.Trigger().Get(t.Context(), "acme", uuid.New())
+	_, err = db.Trigger().Store.Event(t.Context(), "acme", uuid.New())
 	require.ErrorIs(t, err, ErrClosed)
-	require.ErrorIs(t, db.Trigger().Update(t.Context(), "acme", uuid.New(), func(*trigger.Event) error { return nil }), ErrClosed)
+	require.ErrorIs(t, db.Trigger().Store.UpdateEvent(t.Context(), "acme", uuid.New(), func(*trigger.Event) error { return nil }), ErrClosed)
 }
 
 // TestCloseTogether: closing from several goroutines at once, beside reads and writes, neither hangs nor fails.
@@ -62,12 +62,12 @@ func TestCloseTogether(t *testing.T) {
 		for range 8 {
 			wg.Go(func() {
 				for {
-					_, _, err := db.Trigger().Create(t.Context(), someEvent(), time.Time{})
+					_, _, err := db.Trigger().Store.CreateEvent(t.Context(), someEvent(), time.Time{})
 					if err != nil {
 						assert.ErrorIs(t, err, ErrClosed)
 						return
 					}
-					if _, err := db.Trigger().List(t.Context(), "acme", trigger.Query{Limit: 1}); err != nil {
+					if _, err := db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 1}); err != nil {
 						assert.ErrorIs(t, err, ErrClosed)
 						return
 					}

@@ -75,7 +75,7 @@ func TestFiles(t *testing.T) {
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)
 	e := someEvent()
-	_, _, err = db.Trigger().Create(t.Context(), e, time.Time{})
+	_, _, err = db.Trigger().Store.CreateEvent(t.Context(), e, time.Time{})
 	require.NoError(t, err)
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		info, err := os.Stat(path + suffix)
@@ -94,7 +94,7 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, os.WriteFile(moved, data, 0o600))
 	db, err = Open(t.Context(), moved, nil)
 	require.NoError(t, err)
-	got, err := db.Trigger().Get(t.Context(), "acme", e.ID)
+	got, err := db.Trigger().Store.Event(t.Context(), "acme", e.ID)
 	require.NoError(t, err)
 	require.Equal(t, e, got)
 	require.NoError(t, db.Close())

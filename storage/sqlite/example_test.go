@@ -21,7 +21,9 @@ func ExampleOpen() {
 
 	db, err := sqlite.Open(ctx, path, nil)
 	check(err)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	backend := db.Trigger()
+	backend.Directory = nil // every organization is set up
+	service, err := trigger.New(backend, nil)
 	check(err)
 	e, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the --json flag."})
 	check(err)
@@ -30,7 +32,7 @@ func ExampleOpen() {
 	db, err = sqlite.Open(ctx, path, nil)
 	check(err)
 	defer func() { _ = db.Close() }()
-	e, err = db.Trigger().Get(ctx, "acme", e.ID)
+	e, err = db.Trigger().Store.Event(ctx, "acme", e.ID)
 	check(err)
 	fmt.Println(e.Status, e.Instructions)
 	// Output:
@@ -53,7 +55,9 @@ func ExampleDB_Backup() {
 	db, err := sqlite.Open(ctx, filepath.Join(folder, "mortise.db"), nil)
 	check(err)
 	defer func() { _ = db.Close() }()
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	backend := db.Trigger()
+	backend.Directory = nil // every organization is set up
+	service, err := trigger.New(backend, nil)
 	check(err)
 	e, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the --json flag."})
 	check(err)
@@ -63,7 +67,7 @@ func ExampleDB_Backup() {
 	restored, err := sqlite.Open(ctx, copied, nil)
 	check(err)
 	defer func() { _ = restored.Close() }()
-	if e, err = restored.Trigger().Get(ctx, "acme", e.ID); err != nil {
+	if e, err = restored.Trigger().Store.Event(ctx, "acme", e.ID); err != nil {
 		panic(err)
 	}
 	fmt.Println(e.Instructions)
@@ -81,7 +85,7 @@ func ExampleDB_AuthMgmt() {
 
 	db, err := sqlite.Open(ctx, path, nil)
 	check(err)
-	service, err := authmgmt.New(db.AuthMgmt(), nil)
+	service, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, nil)
 	check(err)
 	c, secret, err := service.CreateClient(ctx, "acme", root, authmgmt.NewClient{Name: "Search page", Roles: []authmgmt.Role{{ID: "viewer"}}})
 	check(err)
@@ -92,7 +96,7 @@ func ExampleDB_AuthMgmt() {
 	db, err = sqlite.Open(ctx, path, nil)
 	check(err)
 	defer func() { _ = db.Close() }()
-	service, err = authmgmt.New(db.AuthMgmt(), nil)
+	service, err = authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, nil)
 	check(err)
 	for _, role := range []string{"viewer", "editor"} {
 		_, err = service.UpdateClient(ctx, "acme", root, c.ID, authmgmt.ClientUpdate{Roles: &[]authmgmt.Role{{ID: role}}})

@@ -121,18 +121,18 @@ func TestMigrateOld(t *testing.T) {
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	tables := db.Trigger()
-	e, err := tables.Get(t.Context(), "acme", uuid.UUID{7})
+	tables := &Trigger{db: db}
+	e, err := tables.Event(t.Context(), "acme", uuid.UUID{7})
 	require.NoError(t, err)
 	require.Equal(t, trigger.Event{
 		ID: uuid.UUID{7}, Organization: "acme", Status: trigger.StatusFailed, Source: "api", Instructions: "Old \x00 text.",
 		SubmittedAt: time.UnixMicro(1_700_000_000_000_001).UTC(), Attempts: 3, LastError: "no", IdempotencyKey: "k",
 		FinishedAt: time.UnixMicro(-5).UTC(),
 	}, e)
-	page, err := tables.List(t.Context(), "acme", trigger.Query{Source: "api", Status: trigger.StatusFailed, Limit: 1})
+	page, err := tables.ListEvents(t.Context(), "acme", trigger.EventQuery{Source: "api", Status: trigger.StatusFailed, Limit: 1})
 	require.NoError(t, err)
 	require.Equal(t, []trigger.Event{e}, page.Events, "the indexes that came later have it")
-	stored, created, err := tables.Create(t.Context(), trigger.Event{
+	stored, created, err := tables.CreateEvent(t.Context(), trigger.Event{
 		ID: uuid.UUID{8}, Organization: "acme", Status: trigger.StatusReceived, Instructions: "New.", IdempotencyKey: "k",
 	}, time.Time{})
 	require.NoError(t, err)
@@ -194,7 +194,7 @@ func TestMigrateJobs(t *testing.T) {
 	require.Equal(t, 3, leases[0].Deliveries)
 
 	for id, checked := range map[uuid.UUID]time.Time{waiting: {}, held: {}, dead: {}, elsewhere: time.UnixMicro(4).UTC()} {
-		e, err := db.Trigger().Get(t.Context(), "acme", id)
+		e, err := db.Trigger().Store.Event(t.Context(), "acme", id)
 		require.NoError(t, err)
 		require.Equal(t, checked, e.CheckedAt)
 		require.Equal(t, id == dead, e.DueAt.IsZero())

@@ -59,8 +59,8 @@ func TestNoSpace(t *testing.T) {
 					e := newEvent()
 					e.IdempotencyKey = e.ID.String()
 					e.Context = []byte(`"` + strings.Repeat("x", 2000) + `"`)
-					_, created, err := db.Trigger().CreateAndAdd(t.Context(), e, time.Time{}, e.Job())
-					_, readErr := db.Trigger().Get(t.Context(), "acme", first.ID)
+					_, created, err := db.Trigger().Store.(*sqlite.Trigger).CreateEventAndAdd(t.Context(), e, time.Time{}, e.Job())
+					_, readErr := db.Trigger().Store.Event(t.Context(), "acme", first.ID)
 					mu.Lock()
 					assert.NoError(t, readErr)
 					if err == nil {
@@ -87,14 +87,14 @@ func TestNoSpace(t *testing.T) {
 	require.NoError(t, db.Close())
 	db = openAt(t, path, nil)
 	for _, want := range acknowledged {
-		got, err := db.Trigger().Get(t.Context(), "acme", want.ID)
+		got, err := db.Trigger().Store.Event(t.Context(), "acme", want.ID)
 		require.NoError(t, err, "acknowledged and lost")
 		require.Equal(t, want, got)
 	}
 	leases, err := db.Jobs().Claim(t.Context(), triggerClaim(10000))
 	require.NoError(t, err)
 	for _, l := range leases {
-		_, err := db.Trigger().Get(t.Context(), "acme", eventOf(l))
+		_, err := db.Trigger().Store.Event(t.Context(), "acme", eventOf(l))
 		require.NoError(t, err, "a job without its event")
 	}
 	require.GreaterOrEqual(t, len(leases), len(acknowledged)-1)

@@ -156,7 +156,7 @@ func TestPlansOfList(t *testing.T) {
 	seen := make(map[string]int)
 	for _, status := range statuses {
 		for bits := range 1 << 5 {
-			q := trigger.Query{Status: status, Limit: 50}
+			q := trigger.EventQuery{Status: status, Limit: 50}
 			if bits&1 != 0 {
 				q.From = at
 			}
@@ -164,7 +164,7 @@ func TestPlansOfList(t *testing.T) {
 				q.To = at.Add(time.Hour)
 			}
 			if bits&4 != 0 {
-				q.Before = mortise.Position{At: at.Add(30 * time.Minute), ID: uuid.UUID{1}}
+				q.After = mortise.Position{At: at.Add(30 * time.Minute), ID: uuid.UUID{1}}
 			}
 			if bits&8 != 0 {
 				q.Source = "api"
@@ -209,7 +209,7 @@ func TestPlansOfList(t *testing.T) {
 				seen[line]++
 				assert.Containsf(t, line, index, "%s", where)
 				switch {
-				case !q.Before.IsZero(): // or each page would read again what the pages before it have shown
+				case !q.After.IsZero(): // or each page would read again what the pages before it have shown
 					assert.Containsf(t, line, "(submitted_at,id)<(?,?)", "%s does not begin after the last page", where)
 				case !q.To.IsZero():
 					assert.Containsf(t, line, "submitted_at<?", "%s does not begin at its bound", where)

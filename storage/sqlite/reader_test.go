@@ -25,7 +25,7 @@ func TestListEndsWithContext(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		cancel()
 	}
-	page, err := db.Trigger().List(t.Context(), "acme", trigger.Query{Limit: 10})
+	page, err := db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, page.Events)
 }
@@ -39,7 +39,7 @@ func TestListsHoldUpNobody(t *testing.T) {
 	list := func(org string) error { // of somebody who does not wait
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		_, err := db.Trigger().List(ctx, org, trigger.Query{Limit: 1})
+		_, err := db.Trigger().Store.ListEvents(ctx, org, trigger.EventQuery{Limit: 1})
 		return err
 	}
 	endless, end := context.WithCancel(t.Context())
@@ -60,18 +60,18 @@ func TestListsHoldUpNobody(t *testing.T) {
 		start("acme")
 	}
 	require.ErrorIs(t, list("acme"), context.DeadlineExceeded, "it has as many as it can")
-	_, err = db.Trigger().List(t.Context(), "other", trigger.Query{Limit: 1})
+	_, err = db.Trigger().Store.ListEvents(t.Context(), "other", trigger.EventQuery{Limit: 1})
 	require.NoError(t, err)
-	_, err = db.Trigger().Unqueued(t.Context(), time.Now(), 1)
+	_, err = db.Trigger().Store.Unqueued(t.Context(), time.Now(), 1)
 	require.NoError(t, err)
 
 	start("other")
 	require.ErrorIs(t, list("a third one"), context.DeadlineExceeded)
-	_, err = db.Trigger().KeyByDigest(t.Context(), [32]byte{})
+	_, err = (&Trigger{db: db}).KeyByDigest(t.Context(), [32]byte{})
 	require.ErrorIs(t, err, trigger.ErrNotFound)
 	end()
 	running.Wait()
-	_, err = db.Trigger().List(t.Context(), "acme", trigger.Query{Limit: 1})
+	_, err = db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 1})
 	require.NoError(t, err)
 }
 

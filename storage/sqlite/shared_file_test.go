@@ -44,7 +44,7 @@ func contend(ctx context.Context, db *sqlite.DB, writers, each int) (*contender,
 			for range each {
 				e := newEvent()
 				begun := time.Now()
-				_, created, err := db.Trigger().CreateAndAdd(ctx, e, time.Time{}, e.Job())
+				_, created, err := db.Trigger().Store.(*sqlite.Trigger).CreateEventAndAdd(ctx, e, time.Time{}, e.Job())
 				if err == nil && !created {
 					err = errors.New("not created")
 				}
@@ -100,7 +100,7 @@ func checkContenders(t *testing.T, db *sqlite.DB, all ...*contender) {
 	}
 	for _, c := range all {
 		for _, id := range c.Written {
-			_, err := db.Trigger().Get(t.Context(), "acme", id)
+			_, err := db.Trigger().Store.Event(t.Context(), "acme", id)
 			require.NoError(t, err, "an event is lost")
 			require.Equal(t, 1, claims[id], "claims of one job")
 		}
@@ -138,7 +138,7 @@ func TestFairness(t *testing.T) {
 	for range 16 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				_, _, err := greedy.Trigger().Create(context.Background(), newEvent(), time.Time{})
+				_, _, err := greedy.Trigger().Store.CreateEvent(context.Background(), newEvent(), time.Time{})
 				assert.NoError(t, err)
 				commits.Add(1)
 			}

@@ -211,6 +211,3 @@ func (db *DB) Close() error {
 	db.writer.close()
 	return errors.Join(db.lister.close(), db.finder.close())
 }
-
-// Trigger returns what package trigger stores.
-func (db *DB) Trigger() *Trigger { return &Trigger{db: db} }

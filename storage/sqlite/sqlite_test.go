@@ -30,7 +30,7 @@ func newEvent() trigger.Event {
 
 func create(t testing.TB, db *sqlite.DB, e trigger.Event) trigger.Event {
 	t.Helper()
-	stored, created, err := db.Trigger().Create(t.Context(), e, time.Time{})
+	stored, created, err := db.Trigger().Store.CreateEvent(t.Context(), e, time.Time{})
 	require.NoError(t, err)
 	require.True(t, created)
 	return stored
@@ -111,7 +111,7 @@ func TestClose(t *testing.T) {
 	for range 64 {
 		wg.Go(func() {
 			for {
-				if _, _, err := db.Trigger().Create(context.Background(), newEvent(), time.Time{}); err != nil {
+				if _, _, err := db.Trigger().Store.CreateEvent(context.Background(), newEvent(), time.Time{}); err != nil {
 					if !errors.Is(err, sqlite.ErrClosed) {
 						t.Errorf("a write during Close: %v", err)
 					}
@@ -124,9 +124,9 @@ func TestClose(t *testing.T) {
 	require.NoError(t, db.Close())
 	wg.Wait()
 
-	_, _, err = db.Trigger().Create(t.Context(), newEvent(), time.Time{})
+	_, _, err = db.Trigger().Store.CreateEvent(t.Context(), newEvent(), time.Time{})
 	require.ErrorIs(t, err, sqlite.ErrClosed)
-	_, err = db.Trigger().Get(t.Context(), "acme", e.ID)
+	_, err = db.Trigger().Store.Event(t.Context(), "acme", e.ID)
 	require.Error(t, err)
 	require.NotErrorIs(t, err, trigger.ErrNotFound)
 	require.ErrorIs(t, db.Backup(t.Context(), filepath.Join(t.TempDir(), "backup.db")), sqlite.ErrClosed)
@@ -166,10 +166,10 @@ func TestBackup(t *testing.T) {
 		require.Equal(t, fs.FileMode(0o600), info.Mode().Perm())
 	}
 	restored := openAt(t, path, nil)
-	got, err := restored.Trigger().Get(t.Context(), "acme", e.ID)
+	got, err := restored.Trigger().Store.Event(t.Context(), "acme", e.ID)
 	require.NoError(t, err)
 	require.Equal(t, e, got)
-	_, err = restored.Trigger().Get(t.Context(), "acme", later.ID)
+	_, err = restored.Trigger().Store.Event(t.Context(), "acme", later.ID)
 	require.ErrorIs(t, err, trigger.ErrNotFound)
 
 	require.ErrorIs(t, db.Backup(t.Context(), path), fs.ErrExist)
@@ -186,21 +186,21 @@ func TestRemovedFile(t *testing.T) {
 	before := create(t, db, newEvent())
 
 	require.NoError(t, os.Rename(path, path+".away"))
-	_, _, err := db.Trigger().Create(t.Context(), newEvent(), time.Time{})
+	_, _, err := db.Trigger().Store.CreateEvent(t.Context(), newEvent(), time.Time{})
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.NoFileExists(t, path)
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
-	_, _, err = db.Trigger().Create(t.Context(), newEvent(), time.Time{})
+	_, _, err = db.Trigger().Store.CreateEvent(t.Context(), newEvent(), time.Time{})
 	require.ErrorContains(t, err, "replaced")
 
 	require.Eventually(t, func() bool { // reads notice within a second
-		_, err := db.Trigger().Get(t.Context(), "acme", before.ID)
+		_, err := db.Trigger().Store.Event(t.Context(), "acme", before.ID)
 		return err != nil
 	}, 30*time.Second, 10*time.Millisecond)
 	require.NoError(t, os.Rename(path+".away", path))
 	after := create(t, db, newEvent())
 	for _, e := range []trigger.Event{before, after} {
-		_, err := db.Trigger().Get(t.Context(), "acme", e.ID)
+		_, err := db.Trigger().Store.Event(t.Context(), "acme", e.ID)
 		require.NoError(t, err)
 	}
 }
@@ -216,13 +216,13 @@ func TestMovedFolder(t *testing.T) {
 	before := create(t, db, newEvent())
 	require.NoError(t, os.Rename(folder, folder+".away"))
 	time.Sleep(2500 * time.Millisecond) // the checkpointer looks once a second, and must not take this for a log that was removed
-	_, _, err := db.Trigger().Create(t.Context(), newEvent(), time.Time{})
+	_, _, err := db.Trigger().Store.CreateEvent(t.Context(), newEvent(), time.Time{})
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	require.NoError(t, os.Rename(folder+".away", folder))
 	after := create(t, db, newEvent())
 	for _, e := range []trigger.Event{before, after} {
 		require.Eventually(t, func() bool {
-			got, err := db.Trigger().Get(t.Context(), "acme", e.ID)
+			got, err := db.Trigger().Store.Event(t.Context(), "acme", e.ID)
 			return err == nil && got.ID == e.ID
 		}, 30*time.Second, 10*time.Millisecond)
 	}

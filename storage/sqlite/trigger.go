@@ -7,7 +7,7 @@ import (
 )
 
 // Trigger implements [trigger.Store], [trigger.TxStore], [trigger.Pruner],
-// [trigger.Organizations] and [trigger.Keys].
+// [trigger.Organizations] and [trigger.APIKeys].
 type Trigger struct{ db *DB }
 
 var (
@@ -15,7 +15,7 @@ var (
 	_ trigger.TxStore       = (*Trigger)(nil)
 	_ trigger.Pruner        = (*Trigger)(nil)
 	_ trigger.Organizations = (*Trigger)(nil)
-	_ trigger.Keys          = (*Trigger)(nil)
+	_ trigger.APIKeys       = (*Trigger)(nil)
 )
 
 // micros is a time as it is stored: NULL for the zero time.

@@ -27,14 +27,14 @@ func openTrigger(t *testing.T, path string) *DB {
 // jobs. It returns the API key.
 func fillTrigger(t *testing.T, db *DB, org string, events int) trigger.APIKey {
 	t.Helper()
-	tables := db.Trigger()
+	tables := &Trigger{db: db}
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for i := range events {
 		e := trigger.Event{
 			ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: "api", Instructions: "x",
 			SubmittedAt: at, IdempotencyKey: fmt.Sprint(i),
 		}
-		_, created, err := tables.CreateAndAdd(t.Context(), e, at, e.Job())
+		_, created, err := tables.CreateEventAndAdd(t.Context(), e, at, e.Job())
 		require.NoError(t, err)
 		require.True(t, created)
 	}
@@ -73,7 +73,7 @@ func triggerRowsOf(t *testing.T, db *DB, org string) map[string]int {
 func TestTriggerTablesOfRowsOf(t *testing.T) {
 	db := openTrigger(t, filepath.Join(t.TempDir(), "test.db"))
 	fillTrigger(t, db, "acme", 1)
-	_, err := db.Trigger().MarkDeleted(t.Context(), "acme", time.Now())
+	_, err := db.Trigger().Store.MarkDeleted(t.Context(), "acme", time.Now())
 	require.NoError(t, err)
 	known := triggerRowsOf(t, db, "acme")
 	require.Len(t, known, 6)
@@ -95,11 +95,11 @@ func TestTriggerRemoveDeleted(t *testing.T) {
 	claim := mortise.Claim{Token: uuid.New(), Kinds: []string{trigger.JobKind}, Limit: 10, TTL: time.Hour}
 	_, err := db.Jobs().Claim(t.Context(), claim)
 	require.NoError(t, err)
-	_, err = db.Trigger().MarkDeleted(t.Context(), "acme", time.Now())
+	_, err = db.Trigger().Store.MarkDeleted(t.Context(), "acme", time.Now())
 	require.NoError(t, err)
 	left := 2*events + 1 + 2 + 1
 	for more := true; more; {
-		more, err = db.Trigger().RemoveDeleted(t.Context(), "acme", pruneStep+50)
+		more, err = db.Trigger().Store.RemoveDeleted(t.Context(), "acme", pruneStep+50)
 		require.NoError(t, err)
 		n := 0
 		for table, rows := range triggerRowsOf(t, db, "acme") {
@@ -123,10 +123,10 @@ func TestTriggerRemoveDeletedBytes(t *testing.T) {
 			ID: uuid.New(), Organization: "acme", Status: trigger.StatusReceived, Instructions: large,
 			SubmittedAt: time.Unix(int64(i), 0),
 		}
-		_, _, err := db.Trigger().Create(t.Context(), e, time.Time{})
+		_, _, err := db.Trigger().Store.CreateEvent(t.Context(), e, time.Time{})
 		require.NoError(t, err)
 	}
-	_, err := db.Trigger().MarkDeleted(t.Context(), "acme", time.Now())
+	_, err := db.Trigger().Store.MarkDeleted(t.Context(), "acme", time.Now())
 	require.NoError(t, err)
 	for _, want := range []triggerRemoval{{removed: 4, more: true}, {removed: 4, more: true}, {removed: 2}} {
 		r := &triggerRemoval{org: "acme", rows: pruneStep}
@@ -144,9 +144,9 @@ func TestTriggerDeletedElsewhere(t *testing.T) {
 	for i := range handles {
 		handles[i] = openTrigger(t, path)
 	}
-	here, there := handles[0].Trigger(), handles[1].Trigger()
+	here, there := &Trigger{db: handles[0]}, &Trigger{db: handles[1]}
 	k := fillTrigger(t, handles[1], "acme", 2)
-	page, err := there.List(t.Context(), "acme", trigger.Query{Limit: 10})
+	page, err := there.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, page.Events, 2)
 	_, err = there.KeyByDigest(t.Context(), k.Digest)
@@ -156,9 +156,9 @@ func TestTriggerDeletedElsewhere(t *testing.T) {
 	require.NoError(t, err)
 	_, err = there.KeyByDigest(t.Context(), k.Digest)
 	require.ErrorIs(t, err, trigger.ErrNotFound)
-	_, err = there.Get(t.Context(), "acme", page.Events[0].ID)
+	_, err = there.Event(t.Context(), "acme", page.Events[0].ID)
 	require.ErrorIs(t, err, trigger.ErrNotFound)
-	_, _, err = there.Create(t.Context(), page.Events[0], time.Time{})
+	_, _, err = there.CreateEvent(t.Context(), page.Events[0], time.Time{})
 	require.ErrorIs(t, err, trigger.ErrDeleted)
 	again, err := there.MarkDeleted(t.Context(), "acme", time.Unix(2, 0))
 	require.NoError(t, err)

@@ -28,8 +28,8 @@ const (
 	updateContent  = "UPDATE trigger_events SET (" + contentColumns + ") = (?,?,?,?,?,?,?) WHERE id = ?"
 )
 
-// Create implements [trigger.Store].
-func (t *Trigger) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+// CreateEvent implements [trigger.Store].
+func (t *Trigger) CreateEvent(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
 	c, err := newCreation(&e, keySince)
 	if err != nil {
 		return trigger.Event{}, false, err
@@ -117,8 +117,8 @@ func (t *tx) event(e *trigger.Event, query string, args ...any) (found bool, err
 	return found, err
 }
 
-// Get implements [trigger.Store].
-func (t *Trigger) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+// Event implements [trigger.Store].
+func (t *Trigger) Event(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
 	var e trigger.Event
 	found := false
 	err := t.db.find(ctx, org, eventByID, []any{id[:]}, func(r *row) error {
@@ -151,8 +151,8 @@ func (t *Trigger) events(ctx context.Context, org, query string, args ...any) ([
 	return events, nil
 }
 
-// CreateAndAdd implements [trigger.TxStore].
-func (t *Trigger) CreateAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job) (trigger.Event, bool, error) {
+// CreateEventAndAdd implements [trigger.TxStore].
+func (t *Trigger) CreateEventAndAdd(ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job) (trigger.Event, bool, error) {
 	c, err := newCreation(&e, keySince)
 	if err != nil {
 		return trigger.Event{}, false, err
@@ -170,13 +170,13 @@ func (t *Trigger) CreateAndAdd(ctx context.Context, e trigger.Event, keySince ti
 	return c.result(&e)
 }
 
-// Update implements [trigger.Store].
-func (t *Trigger) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+// UpdateEvent implements [trigger.Store].
+func (t *Trigger) UpdateEvent(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
 	return t.db.writer.write(ctx, func(tx *tx) error { return tx.updateEvent(org, id, update) })
 }
 
-// UpdateAndRemove implements [trigger.TxStore].
-func (t *Trigger) UpdateAndRemove(
+// UpdateEventAndRemove implements [trigger.TxStore].
+func (t *Trigger) UpdateEventAndRemove(
 	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
 ) error {
 	return t.db.writer.write(ctx, func(tx *tx) error {

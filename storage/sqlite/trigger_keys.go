@@ -21,7 +21,7 @@ const (
 	keyOrder    = " ORDER BY created_at, id LIMIT ?"
 )
 
-// CreateKey implements [trigger.Keys].
+// CreateKey implements [trigger.APIKeys].
 func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
 	return t.db.writer.write(ctx, func(tx *tx) error {
 		if deleted, err := tx.triggerDeleted(k.Organization); err != nil {
@@ -38,7 +38,7 @@ func (t *Trigger) CreateKey(ctx context.Context, k trigger.APIKey) error {
 	})
 }
 
-// KeyByDigest implements [trigger.Keys].
+// KeyByDigest implements [trigger.APIKeys].
 func (t *Trigger) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.APIKey, error) {
 	var k trigger.APIKey
 	found := false
@@ -55,7 +55,7 @@ func (t *Trigger) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.API
 	return k, nil
 }
 
-// UpdateKey implements [trigger.Keys].
+// UpdateKey implements [trigger.APIKeys].
 func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*trigger.APIKey) error) error {
 	return t.db.writer.write(ctx, func(tx *tx) error {
 		var k trigger.APIKey
@@ -86,7 +86,7 @@ func (t *Trigger) UpdateKey(ctx context.Context, org string, id uuid.UUID, updat
 	})
 }
 
-// ListKeys implements [trigger.Keys].
+// ListKeys implements [trigger.APIKeys].
 func (t *Trigger) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
 	limit := min(max(q.Limit, 0), math.MaxInt-1) // and one more, which says that there is one
 	statement, args := keysOf, []any{org, limit + 1}

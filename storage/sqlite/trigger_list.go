@@ -10,21 +10,21 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// List implements [trigger.Store].
-func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+// ListEvents implements [trigger.Store].
+func (t *Trigger) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
-		return trigger.Page{}, err
+		return trigger.EventPage{}, err
 	}
 	statement, args := listStatement(org, &q)
 	events, err := t.events(ctx, org, statement, args...)
 	if err != nil {
-		return trigger.Page{}, err
+		return trigger.EventPage{}, err
 	}
 	slices.SortFunc(events, func(a, b trigger.Event) int { return b.Position().Compare(a.Position()) })
 	if len(events) <= q.Limit {
-		return trigger.Page{Events: events}, nil
+		return trigger.EventPage{Events: events}, nil
 	}
-	return trigger.Page{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
+	return trigger.EventPage{Events: events[:q.Limit], Next: events[q.Limit-1].Position()}, nil
 }
 
 // listStatement returns the query of List, which looks for one event more than the page
@@ -34,7 +34,7 @@ func (t *Trigger) List(ctx context.Context, org string, q trigger.Query) (trigge
 // It reads an index, and no more of it than it returns. There are two indexes: one begins
 // with the organization and the status, the other with the organization, the source and
 // the status. Without a status, the listings of all statuses are merged: there are few.
-func listStatement(org string, q *trigger.Query) (statement string, args []any) {
+func listStatement(org string, q *trigger.EventQuery) (statement string, args []any) {
 	bind := func(value any) (parameter string) {
 		args = append(args, value)
 		return "?" + strconv.Itoa(len(args))
@@ -51,12 +51,12 @@ func listStatement(org string, q *trigger.Query) (statement string, args []any) 
 		and("submitted_at >= " + bind(ceilMicros(q.From)))
 	}
 	// Of the two upper bounds only the narrower one, or SQLite would begin each page at the wider.
-	switch before := ceilMicros(q.Before.At); {
-	case !q.To.IsZero() && (q.Before.IsZero() || ceilMicros(q.To) <= before):
+	switch before := ceilMicros(q.After.At); {
+	case !q.To.IsZero() && (q.After.IsZero() || ceilMicros(q.To) <= before):
 		and("submitted_at < " + bind(ceilMicros(q.To)))
-	case !q.Before.IsZero() && q.Before.At.UnixMicro() == before:
-		and("(submitted_at, id) < (" + bind(before) + ", " + bind(q.Before.ID[:]) + ")")
-	case !q.Before.IsZero(): // between two microseconds
+	case !q.After.IsZero() && q.After.At.UnixMicro() == before:
+		and("(submitted_at, id) < (" + bind(before) + ", " + bind(q.After.ID[:]) + ")")
+	case !q.After.IsZero(): // between two microseconds
 		and("submitted_at < " + bind(before))
 	}
 	const columns = "SELECT rowid AS found, submitted_at, id FROM trigger_events WHERE "

@@ -25,7 +25,7 @@ import (
 func BenchmarkListStall(b *testing.B) {
 	const history, clients = 1_000_000, 10
 	db := filledStall(b, history)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), &trigger.Options{Directory: db.Trigger()})
+	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: db.Trigger().Directory}, nil)
 	require.NoError(b, err)
 	worst := worstLists(history)
 	var others latencies
@@ -77,7 +77,7 @@ func filledStall(b *testing.B, history int) *DB {
 		_, err := tx.exec(fill, 0, history/100, "other")
 		return err
 	}))
-	require.NoError(b, db.Trigger().UpdateOrganization(b.Context(), "other", func(o *trigger.Organization) error {
+	require.NoError(b, (&Trigger{db: db}).UpdateOrganization(b.Context(), "other", func(o *trigger.Organization) error {
 		o.SetupComplete = true
 		o.SetCollection(uuid.UUID{1}, true)
 		return nil
@@ -86,19 +86,19 @@ func filledStall(b *testing.B, history int) *DB {
 }
 
 // worstLists are those that pass over everything, if nothing helps.
-func worstLists(history int) []trigger.Query {
+func worstLists(history int) []trigger.EventQuery {
 	at := func(i int) time.Time { return time.UnixMicro(int64(i) * 1000) }
 	deep := mortise.Position{At: at(200), ID: uuid.UUID{0xff}}
-	return []trigger.Query{
+	return []trigger.EventQuery{
 		{Source: "unknown"},
 		{Source: "rare"},
 		{Source: "rare", Status: trigger.StatusCompleted},
 		{Source: "api", Status: trigger.StatusFailed},
 		{Status: trigger.StatusProcessing, From: at(10), To: at(history)},
 		{Source: "unknown", Status: trigger.StatusCompleted, From: at(10), To: at(history)},
-		{Before: deep},
-		{Before: deep, Source: "api"},
-		{Before: deep, Status: trigger.StatusCompleted},
+		{After: deep},
+		{After: deep, Source: "api"},
+		{After: deep, Status: trigger.StatusCompleted},
 		{Source: "rare", To: at(history / 2)},
 	}
 }
@@ -123,12 +123,12 @@ func (l *latencies) at(part float64) time.Duration {
 
 // ask is a client that asks 20 times a second until ctx ends, and no more often when
 // answers are late.
-func (l *latencies) ask(ctx context.Context, b *testing.B, service *trigger.Service, queries []trigger.Query, first int) {
+func (l *latencies) ask(ctx context.Context, b *testing.B, service *trigger.Service, queries []trigger.EventQuery, first int) {
 	ticker := time.NewTicker(time.Second / 20)
 	defer ticker.Stop()
 	for i := first; ; i++ {
 		begun := time.Now()
-		if _, err := service.List(ctx, "acme", queries[i%len(queries)]); ctx.Err() != nil {
+		if _, err := service.ListEvents(ctx, "acme", queries[i%len(queries)]); ctx.Err() != nil {
 			return
 		} else if err != nil {
 			b.Error(err)
@@ -149,7 +149,7 @@ type stallTimes struct{ lists, submits latencies }
 func (s *stallTimes) measure(b *testing.B, service *trigger.Service) {
 	for end := time.Now().Add(time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
 		begun := time.Now()
-		_, err := service.List(b.Context(), "other", trigger.Query{Source: "api", Status: trigger.StatusCompleted})
+		_, err := service.ListEvents(b.Context(), "other", trigger.EventQuery{Source: "api", Status: trigger.StatusCompleted})
 		require.NoError(b, err)
 		s.lists.add(begun)
 		begun = time.Now()

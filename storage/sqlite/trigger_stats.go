@@ -48,7 +48,7 @@ func (t *Trigger) Stats(ctx context.Context, org string, most int) (stats trigge
 }
 
 // StatsAll implements [trigger.Counter].
-func (t *Trigger) StatsAll(ctx context.Context, most int) (open trigger.OpenEvents, err error) {
+func (t *Trigger) StatsAll(ctx context.Context, most int) (open trigger.AllStats, err error) {
 	err = t.db.list(ctx, noOrg, countOpenEvents, []any{most + 1}, func(r *row) error {
 		open.Waiting = mortise.CountUpTo(r.number(0), most)
 		open.Running = mortise.CountUpTo(r.number(1), most)
@@ -57,7 +57,7 @@ func (t *Trigger) StatsAll(ctx context.Context, most int) (open trigger.OpenEven
 		return nil
 	})
 	if err != nil {
-		return trigger.OpenEvents{}, err
+		return trigger.AllStats{}, err
 	}
 	return open, nil
 }

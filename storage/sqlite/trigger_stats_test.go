@@ -85,13 +85,13 @@ func TestTriggerStatsOfMany(t *testing.T) {
 			Completed: trigger.Count{N: 999, More: true}, Failed: trigger.Count{N: 999, More: true}},
 	} {
 		want.OldestWaiting = time.UnixMicro(1 + 3).UTC()
-		stats, err := db.Trigger().Stats(t.Context(), "org3", most)
+		stats, err := db.Trigger().Store.Stats(t.Context(), "org3", most)
 		require.NoError(t, err)
 		require.Equal(t, want, stats, "up to %d", most)
 	}
-	open, err := db.Trigger().StatsAll(t.Context(), mortise.MaxCount)
+	open, err := db.Trigger().Store.StatsAll(t.Context(), mortise.MaxCount)
 	require.NoError(t, err)
-	require.Equal(t, trigger.OpenEvents{
+	require.Equal(t, trigger.AllStats{
 		Waiting: trigger.Count{N: mortise.MaxCount, More: true}, Running: trigger.Count{N: 10_000},
 		Failed: trigger.Count{N: mortise.MaxCount, More: true}, NextDue: time.UnixMicro(20).UTC(),
 	}, open)
@@ -115,15 +115,15 @@ func TestMigrateTriggerStats(t *testing.T) {
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	stats, err := db.Trigger().Stats(t.Context(), "acme", 10)
+	stats, err := db.Trigger().Store.Stats(t.Context(), "acme", 10)
 	require.NoError(t, err)
 	two, one := trigger.Count{N: 2}, trigger.Count{N: 1}
 	require.Equal(t, trigger.Stats{
 		Waiting: two, Running: one, Completed: one, Failed: one, OldestWaiting: time.UnixMicro(1).UTC(),
 	}, stats)
-	open, err := db.Trigger().StatsAll(t.Context(), 10)
+	open, err := db.Trigger().Store.StatsAll(t.Context(), 10)
 	require.NoError(t, err)
-	want := trigger.OpenEvents{Waiting: two, Running: one, Failed: one, NextDue: time.UnixMicro(7).UTC()}
+	want := trigger.AllStats{Waiting: two, Running: one, Failed: one, NextDue: time.UnixMicro(7).UTC()}
 	require.Equal(t, want, open)
 }
 
@@ -134,13 +134,13 @@ func BenchmarkTriggerStats(b *testing.B) {
 			db := manyEvents(b, n)
 			b.Run("Stats", func(b *testing.B) {
 				for b.Loop() {
-					_, err := db.Trigger().Stats(b.Context(), "org3", mortise.MaxCount)
+					_, err := db.Trigger().Store.Stats(b.Context(), "org3", mortise.MaxCount)
 					require.NoError(b, err)
 				}
 			})
 			b.Run("StatsAll", func(b *testing.B) {
 				for b.Loop() {
-					_, err := db.Trigger().StatsAll(b.Context(), mortise.MaxCount)
+					_, err := db.Trigger().Store.StatsAll(b.Context(), mortise.MaxCount)
 					require.NoError(b, err)
 				}
 			})

@@ -9,12 +9,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/storage/sqlite"
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
 // TestUpdateOfOneField: there are two statements for an update, and each field has to be in the right one.
 func TestUpdateOfOneField(t *testing.T) {
-	tables := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil).Trigger()
+	tables := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil).Trigger().Store.(*sqlite.Trigger)
 	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	for name, change := range map[string]func(e *trigger.Event){
 		"Status":         func(e *trigger.Event) { e.Status = trigger.StatusFailed },
@@ -38,11 +39,11 @@ func TestUpdateOfOneField(t *testing.T) {
 		"empty Trace":    func(e *trigger.Event) { e.Trace = map[string]string{} },
 	} {
 		want := newEvent()
-		_, _, err := tables.Create(t.Context(), want, time.Time{})
+		_, _, err := tables.CreateEvent(t.Context(), want, time.Time{})
 		require.NoError(t, err)
-		require.NoError(t, tables.Update(t.Context(), "acme", want.ID, func(e *trigger.Event) error { change(e); return nil }), name)
+		require.NoError(t, tables.UpdateEvent(t.Context(), "acme", want.ID, func(e *trigger.Event) error { change(e); return nil }), name)
 		change(&want)
-		got, err := tables.Get(t.Context(), "acme", want.ID)
+		got, err := tables.Event(t.Context(), "acme", want.ID)
 		require.NoError(t, err)
 		require.Equal(t, want, got, name)
 	}
@@ -51,13 +52,13 @@ func TestUpdateOfOneField(t *testing.T) {
 // TestPruneJobs: with an event go its dead jobs, however many events there are, and no job that may still run.
 func TestPruneJobs(t *testing.T) {
 	db := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil)
-	tables := db.Trigger()
+	tables := db.Trigger().Store.(*sqlite.Trigger)
 	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
 	const n = 250
 	for range n {
 		e := newEvent()
 		e.Status, e.FinishedAt = trigger.StatusFailed, at
-		_, _, err := tables.CreateAndAdd(t.Context(), e, time.Time{}, e.Job())
+		_, _, err := tables.CreateEventAndAdd(t.Context(), e, time.Time{}, e.Job())
 		require.NoError(t, err)
 	}
 	leases, err := db.Jobs().Claim(t.Context(), triggerClaim(n))
@@ -67,7 +68,7 @@ func TestPruneJobs(t *testing.T) {
 		require.NoError(t, db.Jobs().Remove(t.Context(), l, true))
 	}
 	kept := newEvent()
-	_, _, err = tables.CreateAndAdd(t.Context(), kept, time.Time{}, kept.Job())
+	_, _, err = tables.CreateEventAndAdd(t.Context(), kept, time.Time{}, kept.Job())
 	require.NoError(t, err)
 
 	removed, err := tables.Prune(t.Context(), at.Add(time.Microsecond), 1000)

@@ -7,7 +7,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
@@ -15,19 +17,20 @@ import (
 func TestTrigger(t *testing.T) {
 	t.Parallel()
 	files := make(map[any]*opened)
-	open := func(t *testing.T, path string) triggertest.Backend {
+	open := func(t *testing.T, path string) trigger.Backend {
 		db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
-		tables := db.Trigger()
-		files[tables] = &opened{db, path}
-		return triggertest.Backend{Store: tables, Organizations: tables, Keys: tables, Leases: db.Jobs(), Queue: db.Queue(nil)}
+		b := db.Trigger()
+		files[b.Store] = &opened{db, path}
+		return b
 	}
 	triggertest.Run(t, triggertest.Harness{
-		Open: func(t *testing.T) triggertest.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },
-		Reopen: func(t *testing.T, b triggertest.Backend) triggertest.Backend {
+		Open: func(t *testing.T) trigger.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },
+		Reopen: func(t *testing.T, b trigger.Backend) trigger.Backend {
 			require.NoError(t, files[b.Store].db.Close())
 			return open(t, files[b.Store].path)
 		},
-		Break: func(t *testing.T, b triggertest.Backend) (heal func()) { return lockFile(t, files[b.Store].path) },
+		Leases: func(b trigger.Backend) mortise.Leases { return files[b.Store].db.Jobs() },
+		Break:  func(t *testing.T, b trigger.Backend) (heal func()) { return lockFile(t, files[b.Store].path) },
 	})
 }
 

@@ -60,11 +60,11 @@ func TestCloseLocked(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {
-			_, err := db.Trigger().Get(context.Background(), "acme", e.ID)
+			_, err := db.Trigger().Store.Event(context.Background(), "acme", e.ID)
 			requireUnavailable(t, err)
 		})
 		wg.Go(func() {
-			_, _, err := db.Trigger().Create(context.Background(), newEvent(), time.Time{})
+			_, _, err := db.Trigger().Store.CreateEvent(context.Background(), newEvent(), time.Time{})
 			requireUnavailable(t, err)
 		})
 	}
@@ -89,17 +89,17 @@ func TestBusyTimeout(t *testing.T) {
 		wg.Go(func() {
 			time.Sleep(time.Duration(i) * 50 * time.Millisecond)
 			begun := time.Now()
-			_, _, err := db.Trigger().Create(t.Context(), newEvent(), time.Time{})
+			_, _, err := db.Trigger().Store.CreateEvent(t.Context(), newEvent(), time.Time{})
 			waits[i] = time.Since(begun)
 			requireUnavailable(t, err)
 		})
 	}
 	reading := time.Now()
 	for range 100 {
-		got, err := db.Trigger().Get(t.Context(), "acme", e.ID)
+		got, err := db.Trigger().Store.Event(t.Context(), "acme", e.ID)
 		require.NoError(t, err)
 		require.Equal(t, e, got)
-		_, err = db.Trigger().List(t.Context(), "acme", trigger.Query{Limit: 10})
+		_, err = db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 10})
 		require.NoError(t, err)
 	}
 	t.Logf("200 reads beside the lock: %v", time.Since(reading))
@@ -114,34 +114,34 @@ func TestBusyTimeout(t *testing.T) {
 func TestHeal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
-	tables := db.Trigger()
+	tables := db.Trigger().Store.(*sqlite.Trigger)
 	e := create(t, db, newEvent())
 	// The process that rebuilds the -shm file has the database open. Without it, ours would close the last connection when it fails,
 	// and open the file afresh, with another -shm than the one that lockFile holds.
 	openAt(t, path, nil)
 	for range 3 {
 		heal := lockFile(t, path)
-		_, _, err := tables.Create(t.Context(), newEvent(), time.Time{})
+		_, _, err := tables.CreateEvent(t.Context(), newEvent(), time.Time{})
 		requireUnavailable(t, err)
-		_, err = tables.Get(t.Context(), "acme", e.ID)
+		_, err = tables.Event(t.Context(), "acme", e.ID)
 		requireUnavailable(t, err)
-		_, err = tables.Get(t.Context(), "acme", uuid.New())
+		_, err = tables.Event(t.Context(), "acme", uuid.New())
 		requireUnavailable(t, err)
-		_, err = tables.List(t.Context(), "acme", trigger.Query{Limit: 1})
+		_, err = tables.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: 1})
 		requireUnavailable(t, err)
 		_, err = tables.KeyByDigest(t.Context(), [32]byte{})
 		requireUnavailable(t, err)
-		requireUnavailable(t, tables.Update(t.Context(), "acme", e.ID, func(*trigger.Event) error { panic("called for what cannot be read") }))
+		requireUnavailable(t, tables.UpdateEvent(t.Context(), "acme", e.ID, func(*trigger.Event) error { panic("called for what cannot be read") }))
 		_, err = db.Jobs().Claim(t.Context(), triggerClaim(1))
 		requireUnavailable(t, err)
 		requireUnavailable(t, db.Jobs().Extend(t.Context(), mortise.Lease{Job: e.Job(), Token: uuid.New()}, time.Hour))
 		heal()
 
-		got, err := tables.Get(t.Context(), "acme", e.ID)
+		got, err := tables.Event(t.Context(), "acme", e.ID)
 		require.NoError(t, err)
 		require.Equal(t, e, got)
 		later := newEvent()
-		_, created, err := tables.CreateAndAdd(t.Context(), later, time.Time{}, later.Job())
+		_, created, err := tables.CreateEventAndAdd(t.Context(), later, time.Time{}, later.Job())
 		require.NoError(t, err)
 		require.True(t, created)
 		leases, err := db.Jobs().Claim(t.Context(), triggerClaim(10))

@@ -13,9 +13,6 @@ type Vault struct{ db *DB }
 
 var _ vault.Store = (*Vault)(nil)
 
-// Vault returns what package vault stores.
-func (db *DB) Vault() *Vault { return &Vault{db: db} }
-
 const (
 	// vaultColumns are the columns of a vault, in the order of scanVault.
 	vaultColumns = "revision, created_at, updated_at, schema"

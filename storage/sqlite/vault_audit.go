@@ -65,8 +65,8 @@ func (s *Vault) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 	})
 }
 
-// AuditEvents implements [vault.Audit].
-func (s *Vault) AuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+// ListAuditEvents implements [vault.Audit].
+func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
 	if err := ctx.Err(); err != nil || q.Limit <= 0 {
 		return vault.AuditPage{}, err
 	}
@@ -98,7 +98,7 @@ var vaultAudit = auditTable{table: "vault_audit", columns: vaultAuditColumns, ab
 // vaultAuditStatement returns the query of AuditEvents.
 func vaultAuditStatement(org string, q *vault.AuditQuery) (statement string, args []any) {
 	return vaultAudit.listing(org, &auditSelection{
-		kind: string(q.Kind), actor: string(q.Actor), about: q.Vault, from: q.From, to: q.To, beforeAt: q.Before.At, beforeID: q.Before.ID, limit: q.Limit,
+		kind: string(q.Kind), actor: string(q.Actor), about: q.Vault, from: q.From, to: q.To, beforeAt: q.After.At, beforeID: q.After.ID, limit: q.Limit,
 	})
 }
 

@@ -111,7 +111,7 @@ func BenchmarkVaultTokenize(b *testing.B) {
 					return v.service.Tokenize(context.Background(), "acme", "v1", items[set])
 				}},
 				{name: "find", do: func(set int) ([]string, error) {
-					found, err := v.db.Vault().FindTokens(context.Background(), "acme", "v1", 1, []vault.Lookup{{Scope: benchScope.Name, Version: 1, Fingerprints: fingerprints[set]}})
+					found, err := v.db.Vault().Store.FindTokens(context.Background(), "acme", "v1", 1, []vault.Lookup{{Scope: benchScope.Name, Version: 1, Fingerprints: fingerprints[set]}})
 					return found[0], err
 				}},
 				{name: "bare", do: func(set int) ([]string, error) {

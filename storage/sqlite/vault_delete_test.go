@@ -69,7 +69,7 @@ func TestNothingIsLeftOfDeleted(t *testing.T) {
 		db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		s, ctx := db.Vault(), t.Context()
+		s, ctx := &Vault{db: db}, t.Context()
 		for _, id := range []string{"a", "b", "c", "d"} {
 			fillVault(t, s, "goes", id)
 		}
@@ -221,7 +221,7 @@ func TestDeletionBesideAnotherHandle(t *testing.T) {
 		db, err := Open(t.Context(), path, nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		handles[i] = db.Vault()
+		handles[i] = &Vault{db: db}
 	}
 	ctx := t.Context()
 	for i, s := range handles {
@@ -269,7 +269,7 @@ func TestMigrateDeletion(t *testing.T) {
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	s := db.Vault()
+	s := &Vault{db: db}
 	_, err = s.Vault(t.Context(), "acme", "v1")
 	require.NoError(t, err)
 	_, err = s.MarkVaultDeleted(t.Context(), "acme", "v1", someTime, vault.AuditEvent{})

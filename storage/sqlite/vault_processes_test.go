@@ -38,7 +38,7 @@ func vaultService(t testing.TB, store vault.Store, primary int, others ...int) *
 	}
 	keyring, err := localkeys.New(vaultKey(t, primary), lookup...)
 	require.NoError(t, err)
-	s, err := vault.New(store, keyring, nil)
+	s, err := vault.New(vault.Backend{Store: store}, keyring, nil)
 	require.NoError(t, err)
 	return s
 }
@@ -78,7 +78,7 @@ func TestVaultProcesses(t *testing.T) {
 	}
 	folder := t.TempDir()
 	path, answer := filepath.Join(folder, "test.db"), filepath.Join(folder, "answer.json")
-	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault()
+	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault().Store.(*sqlite.Vault)
 	_, err := vaultService(t, store, 1).CreateVault(t.Context(), "acme", "ops", "v1", vault.Schema{Tables: []vault.Table{{
 		Name: "persons", Columns: []vault.Column{{Name: "email", Tokenization: vault.Deterministic, Format: "email"}},
 	}}})
@@ -150,7 +150,7 @@ const batch = 20
 
 // insertBeside inserts values until the rotation is done, the same ones as another process at the same moment. It returns the tokens.
 func insertBeside(t *testing.T, path, name, other string) map[int]string {
-	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault()
+	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault().Store.(*sqlite.Vault)
 	service := vaultService(t, store, 1, 2)
 	tokens := make(map[int]string)
 	switched := false
@@ -190,7 +190,7 @@ func rotateBeside(t *testing.T, path string) {
 			reach(t, path, retired) // nobody is to wait for it
 		}
 	}()
-	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault()
+	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault().Store.(*sqlite.Vault)
 	everyone := func(what string) {
 		for _, name := range []string{mine, its} {
 			require.True(t, await(t, path, what+name), "another process has failed")

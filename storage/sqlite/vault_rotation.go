@@ -41,12 +41,12 @@ const (
 		" (SELECT fingerprint, scope, version FROM vault_fingerprints WHERE version = ? AND scope NOT IN (" + goneScopes + ") ORDER BY row LIMIT ?)"
 )
 
-// RowsWithoutFingerprint implements [vault.Rotation].
+// RowsWithoutFingerprint implements [vault.KeyRotation].
 func (s *Vault) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
 	return s.scan(ctx, rowsWithoutFingerprint, version, after, limit)
 }
 
-// RowsNotSealedUnder implements [vault.Rotation].
+// RowsNotSealedUnder implements [vault.KeyRotation].
 func (s *Vault) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
 	return s.scan(ctx, rowsNotSealedUnder, version, after, limit)
 }
@@ -94,7 +94,7 @@ func (s *Vault) scan(ctx context.Context, statement string, version int, after v
 	return vault.RowPage{Rows: rows, Next: vault.ScanPosition(strconv.FormatInt(next, 10))}, nil
 }
 
-// AddFingerprints implements [vault.Rotation].
+// AddFingerprints implements [vault.KeyRotation].
 func (s *Vault) AddFingerprints(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
 	of = slices.Clone(of)
 	var refused []vault.RowID
@@ -155,7 +155,7 @@ func rowIDList(of []vault.RowFingerprint) string {
 	return string(append(b, ']'))
 }
 
-// Reseal implements [vault.Rotation].
+// Reseal implements [vault.KeyRotation].
 func (s *Vault) Reseal(ctx context.Context, rows []vault.Resealed) (int, error) {
 	changes := make([]change, len(rows))
 	versions := make([]int, len(rows))
@@ -197,7 +197,7 @@ func ciphertext(s vault.Sealed) []byte { return append([]byte{}, s.Ciphertext...
 // removeStep is how many fingerprints go at a time: other writes wait for so long.
 const removeStep = 500
 
-// RemoveFingerprints implements [vault.Rotation].
+// RemoveFingerprints implements [vault.KeyRotation].
 func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error) {
 	for {
 		step := max(0, min(removeStep, limit-removed))

@@ -21,8 +21,8 @@ func openVault(t *testing.T) (*DB, *Vault) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	require.NoError(t, db.Vault().PutVault(t.Context(), vault.Vault{Organization: "acme", ID: "v1", Revision: 1}, nil, vault.AuditEvent{}))
-	return db, db.Vault()
+	require.NoError(t, db.Vault().Store.PutVault(t.Context(), vault.Vault{Organization: "acme", ID: "v1", Revision: 1}, nil, vault.AuditEvent{}))
+	return db, &Vault{db: db}
 }
 
 // someFingerprint differs by its number, at both ends.
@@ -224,7 +224,7 @@ func TestVaultRefusalsShareAGroup(t *testing.T) {
 	assert.Equal(t, 1, runs)
 	require.Equal(t, []int{1}, numbers(t, db, "SELECT count(*) FROM vault_tokens"))
 	require.Equal(t, []int{1}, numbers(t, db, "SELECT count(*) FROM vault_fingerprints"))
-	page, err := tables.AuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 10})
+	page, err := tables.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 10})
 	require.NoError(t, err)
 	require.Empty(t, page.Events, "an event of a change that was refused")
 }
@@ -240,10 +240,10 @@ func TestMigrateBeforeVault(t *testing.T) {
 		db, err := Open(t.Context(), path, nil)
 		require.NoError(t, err)
 		v := vault.Vault{Organization: "acme", ID: "v1", Revision: 1, CreatedAt: someTime, UpdatedAt: someTime}
-		if err := db.Vault().PutVault(t.Context(), v, nil, vault.AuditEvent{}); err != nil {
+		if err := db.Vault().Store.PutVault(t.Context(), v, nil, vault.AuditEvent{}); err != nil {
 			require.ErrorIs(t, err, vault.ErrExists, "the second time")
 		}
-		got, err := db.Vault().Vault(t.Context(), "acme", "v1")
+		got, err := db.Vault().Store.Vault(t.Context(), "acme", "v1")
 		require.NoError(t, err)
 		require.Equal(t, v, got)
 		require.Equal(t, []int{counted}, numbers(t, db, "SELECT count(*) FROM vault_numbers WHERE n BETWEEN 0 AND 1023"))

@@ -49,7 +49,7 @@ func TestValuesAtRest(t *testing.T) {
 	}
 	folder, copied := t.TempDir(), t.TempDir()
 	db := openAt(t, filepath.Join(folder, "test.db"), nil)
-	useValues(t, db.Vault())
+	useValues(t, db.Vault().Store)
 
 	// To read the files here would drop the locks that SQLite holds on them, and to close the database would do away with the log.
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestValuesAtRest$", "-test.count=1")
@@ -135,11 +135,11 @@ func useValues(t *testing.T, store vault.Store) {
 	must(err)
 	_, err = begun.Insert(ctx, "acme", "ops", "v1", append(items[:len(items):len(items)], vault.Item{Place: vault.InColumn("persons", "card"), Value: vault.NewValue(atRest["name"][0])}))
 	require.ErrorIs(t, err, vault.ErrFormat)
-	var shown []vault.TokenItem
+	var shown []vault.DetokenizeItem
 	var found []vault.Item
 	var secret string
 	for i, item := range items {
-		shown = append(shown, vault.TokenItem{Token: tokens[i]})
+		shown = append(shown, vault.DetokenizeItem{Token: tokens[i]})
 		if item.Place != vault.InColumn("persons", "diary") {
 			found = append(found, item)
 		}

@@ -95,7 +95,7 @@ func (s *Vault) VaultStats(ctx context.Context, org, id string, most int) (stats
 }
 
 // StatsAll implements [vault.Counter].
-func (s *Vault) StatsAll(ctx context.Context, seal, most int) (totals vault.Totals, err error) {
+func (s *Vault) StatsAll(ctx context.Context, seal, most int) (totals vault.AllStats, err error) {
 	err = s.db.list(ctx, noOrg, countAll, []any{seal, most + 1}, func(r *row) error {
 		if r.number(5) == 1 {
 			totals.Keys = append(totals.Keys, scanVaultKey(r))
@@ -109,7 +109,7 @@ func (s *Vault) StatsAll(ctx context.Context, seal, most int) (totals vault.Tota
 		return nil
 	})
 	if err != nil {
-		return vault.Totals{}, err
+		return vault.AllStats{}, err
 	}
 	slices.SortFunc(totals.Keys, func(a, b vault.Key) int { // a union promises no order
 		return cmp.Or(strings.Compare(string(a.Purpose), string(b.Purpose)), cmp.Compare(a.Version, b.Version))

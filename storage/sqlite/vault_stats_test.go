@@ -105,7 +105,7 @@ func manyTokens(t testing.TB, tokens, empty int) *DB {
 // TestVaultStatsOfMany: a number that is just the limit is exact, and beyond it there is
 // "at least".
 func TestVaultStatsOfMany(t *testing.T) {
-	db := manyTokens(t, 1000, 0).Vault()
+	db := &Vault{db: manyTokens(t, 1000, 0)}
 	exactly := func(n int) vault.Count { return vault.Count{N: n} }
 	for most, want := range map[int]vault.Stats{
 		990: {Vaults: exactly(1), Tokens: exactly(990), Deleted: exactly(10)},
@@ -121,14 +121,14 @@ func TestVaultStatsOfMany(t *testing.T) {
 		require.Equal(t, vault.VaultStats{Tokens: want.Tokens, Deleted: want.Deleted}, one)
 		all, err := db.StatsAll(t.Context(), 2, most)
 		require.NoError(t, err)
-		require.Equal(t, vault.Totals{Vaults: want.Vaults, Tokens: want.Tokens, Deleted: want.Deleted, ToRewrap: want.Tokens}, all)
+		require.Equal(t, vault.AllStats{Vaults: want.Vaults, Tokens: want.Tokens, Deleted: want.Deleted, ToRewrap: want.Tokens}, all)
 	}
 }
 
 // TestVaultStatsOfManyScopes: what is not counted for the number of vaults or scopes alone
 // is said to be more.
 func TestVaultStatsOfManyScopes(t *testing.T) {
-	db := manyTokens(t, 1000, 50).Vault()
+	db := &Vault{db: manyTokens(t, 1000, 50)}
 	stats, err := db.Stats(t.Context(), "acme", 50) // one vault too many
 	require.NoError(t, err)
 	require.Equal(t, vault.Stats{
@@ -166,7 +166,7 @@ func TestMigrateVaultStats(t *testing.T) {
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	stats, err := db.Vault().Stats(t.Context(), "acme", 10)
+	stats, err := db.Vault().Store.Stats(t.Context(), "acme", 10)
 	require.NoError(t, err)
 	require.Equal(t, vault.Stats{Vaults: vault.Count{N: 1}, Tokens: vault.Count{N: 2}, Deleted: vault.Count{N: 1}}, stats)
 }
@@ -176,7 +176,7 @@ func TestMigrateVaultStats(t *testing.T) {
 func BenchmarkVaultStats(b *testing.B) {
 	for _, n := range []struct{ tokens, empty int }{{1000, 0}, {1_000_000, 0}, {1000, 100_000}} {
 		b.Run(fmt.Sprintf("tokens=%d/empty=%d", n.tokens, n.empty), func(b *testing.B) {
-			db := manyTokens(b, n.tokens, n.empty).Vault()
+			db := &Vault{db: manyTokens(b, n.tokens, n.empty)}
 			b.Run("Stats", func(b *testing.B) {
 				for b.Loop() {
 					_, err := db.Stats(b.Context(), "acme", mortise.MaxCount)

@@ -8,25 +8,26 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
 // vaults is the harness of the domain's suites.
 func vaults() vaulttest.Harness {
 	files := make(map[any]*opened)
-	open := func(t *testing.T, path string) vaulttest.Backend {
+	open := func(t *testing.T, path string) vault.Backend {
 		db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
-		tables := db.Vault()
+		tables := db.Vault().Store.(*sqlite.Vault)
 		files[tables] = &opened{db, path}
-		return vaulttest.Backend{Store: tables}
+		return vault.Backend{Store: tables}
 	}
 	return vaulttest.Harness{
-		Open: func(t *testing.T) vaulttest.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },
-		Reopen: func(t *testing.T, b vaulttest.Backend) vaulttest.Backend {
+		Open: func(t *testing.T) vault.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },
+		Reopen: func(t *testing.T, b vault.Backend) vault.Backend {
 			require.NoError(t, files[b.Store].db.Close())
 			return open(t, files[b.Store].path)
 		},
-		Break: func(t *testing.T, b vaulttest.Backend) (heal func()) { return lockFile(t, files[b.Store].path) },
+		Break: func(t *testing.T, b vault.Backend) (heal func()) { return lockFile(t, files[b.Store].path) },
 	}
 }
 

@@ -64,7 +64,7 @@ func TestFailedTransaction(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	tables := db.Trigger()
+	tables := &Trigger{db: db}
 	before, after := someEvent(), someEvent()
 	boom := errors.New("boom")
 
@@ -81,7 +81,7 @@ func TestFailedTransaction(t *testing.T) {
 	<-entered
 	stored := func(e trigger.Event) func() {
 		return func() {
-			_, created, err := tables.Create(t.Context(), e, time.Time{})
+			_, created, err := tables.CreateEvent(t.Context(), e, time.Time{})
 			assert.NoError(t, err)
 			assert.True(t, created, "stored by itself, before its transaction")
 		}
@@ -106,7 +106,7 @@ func TestFailedTransaction(t *testing.T) {
 	close(leave)
 	wg.Wait()
 	for _, e := range []trigger.Event{before, after} {
-		got, err := tables.Get(t.Context(), "acme", e.ID)
+		got, err := tables.Event(t.Context(), "acme", e.ID)
 		require.NoError(t, err)
 		require.Equal(t, e, got)
 	}

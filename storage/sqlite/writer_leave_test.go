@@ -24,7 +24,7 @@ import (
 func TestWriteLeave(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db := openAt(t, path, &sqlite.Options{BusyTimeout: 5 * time.Minute})
-	tables := db.Trigger()
+	tables := db.Trigger().Store.(*sqlite.Trigger)
 	kept := create(t, db, newEvent())
 	release := holdWrite(t, path)
 
@@ -53,7 +53,7 @@ func TestWriteLeave(t *testing.T) {
 	for i := range events {
 		captured := make(map[string]int) // by the update functions
 		leave(func(ctx context.Context) error {
-			err := tables.Update(ctx, "acme", kept.ID, func(e *trigger.Event) error {
+			err := tables.UpdateEvent(ctx, "acme", kept.ID, func(e *trigger.Event) error {
 				captured["calls"]++
 				e.LastError = "changed"
 				return nil
@@ -80,9 +80,9 @@ func TestWriteLeave(t *testing.T) {
 			events[i] = e.Clone()
 			var err error
 			if i%2 == 0 {
-				_, _, err = tables.Create(ctx, e, time.Time{})
+				_, _, err = tables.CreateEvent(ctx, e, time.Time{})
 			} else {
-				_, _, err = tables.CreateAndAdd(ctx, e, time.Time{}, e.Job())
+				_, _, err = tables.CreateEventAndAdd(ctx, e, time.Time{}, e.Job())
 			}
 			for j := range e.Context {
 				e.Context[j] = 'x'
@@ -106,13 +106,13 @@ func TestWriteLeave(t *testing.T) {
 	require.Less(t, time.Duration(worst.Load()), time.Minute, "they waited for the lock")
 	release()
 	create(t, db, newEvent()) // all that stood before it has run
-	got, err := tables.Get(t.Context(), "acme", kept.ID)
+	got, err := tables.Event(t.Context(), "acme", kept.ID)
 	require.NoError(t, err)
 	require.Equal(t, kept, got, "an update function ran after its caller had left")
 	_, err = tables.Organization(t.Context(), "acme")
 	require.ErrorIs(t, err, trigger.ErrNotFound)
 	for _, want := range events {
-		got, err := tables.Get(t.Context(), "acme", want.ID)
+		got, err := tables.Event(t.Context(), "acme", want.ID)
 		if errors.Is(err, trigger.ErrNotFound) {
 			continue
 		}
@@ -129,7 +129,7 @@ func TestWriteLeaveRunning(t *testing.T) {
 	for range 10 {
 		ctx, cancel := context.WithCancel(t.Context())
 		running := 0
-		err := db.Trigger().Update(ctx, "acme", e.ID, func(*trigger.Event) error {
+		err := db.Trigger().Store.UpdateEvent(ctx, "acme", e.ID, func(*trigger.Event) error {
 			cancel()
 			time.Sleep(5 * time.Millisecond)
 			running++
@@ -159,7 +159,7 @@ func TestWriteCancelHalf(t *testing.T) {
 				e := newEvent()
 				e.Trace = map[string]string{"a": "b"}
 				sent := e.Clone()
-				_, created, err := db.Trigger().CreateAndAdd(ctx, e, time.Time{}, e.Job())
+				_, created, err := db.Trigger().Store.(*sqlite.Trigger).CreateEventAndAdd(ctx, e, time.Time{}, e.Job())
 				clear(e.Context)
 				clear(e.Trace)
 				cancel()
@@ -184,7 +184,7 @@ func TestWriteCancelHalf(t *testing.T) {
 	for _, l := range leases {
 		jobs[eventOf(l)] = true
 	}
-	page, err := db.Trigger().List(t.Context(), "acme", trigger.Query{Limit: trigger.MaxPageSize})
+	page, err := db.Trigger().Store.ListEvents(t.Context(), "acme", trigger.EventQuery{Limit: trigger.MaxPageSize})
 	require.NoError(t, err)
 	require.Len(t, page.Events, len(jobs), "events without a job, or jobs without an event")
 	for _, e := range page.Events {

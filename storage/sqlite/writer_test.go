@@ -29,7 +29,7 @@ func holdGroup(t *testing.T, db *sqlite.DB) (release func()) {
 	enter := sync.OnceFunc(func() { close(entered) })
 	var held sync.WaitGroup
 	held.Go(func() {
-		assert.NoError(t, db.Trigger().Update(context.Background(), "acme", e.ID, func(*trigger.Event) error {
+		assert.NoError(t, db.Trigger().Store.UpdateEvent(context.Background(), "acme", e.ID, func(*trigger.Event) error {
 			enter() // perhaps twice: others join the transaction, and one of them may break it
 			<-leave
 			return nil
@@ -54,7 +54,7 @@ func TestGroupIsolation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := sqlite.Open(t.Context(), path, nil)
 	require.NoError(t, err)
-	tables := db.Trigger()
+	tables := db.Trigger().Store.(*sqlite.Trigger)
 	keyed := newEvent()
 	keyed.IdempotencyKey = "taken"
 	create(t, db, keyed)
@@ -80,12 +80,12 @@ func TestGroupIsolation(t *testing.T) {
 		created[i].IdempotencyKey = fmt.Sprint("key ", i)
 		wg.Go(func() {
 			e := created[i]
-			_, ok, err := tables.CreateAndAdd(t.Context(), e, time.Time{}, e.Job())
+			_, ok, err := tables.CreateEventAndAdd(t.Context(), e, time.Time{}, e.Job())
 			assert.NoError(t, err)
 			assert.True(t, ok)
 		})
 		wg.Go(func() {
-			assert.NoError(t, tables.Update(t.Context(), "acme", updated[i].ID, func(e *trigger.Event) error {
+			assert.NoError(t, tables.UpdateEvent(t.Context(), "acme", updated[i].ID, func(e *trigger.Event) error {
 				change(e)
 				return nil
 			}))
@@ -93,7 +93,7 @@ func TestGroupIsolation(t *testing.T) {
 	}
 	var calls [5]atomic.Int32
 	failingUpdate := func(i int, update func(e *trigger.Event) error) error {
-		return tables.Update(t.Context(), "acme", failing[i].ID, func(e *trigger.Event) error {
+		return tables.UpdateEvent(t.Context(), "acme", failing[i].ID, func(e *trigger.Event) error {
 			calls[i].Add(1)
 			change(e)
 			return update(e)
@@ -131,7 +131,7 @@ func TestGroupIsolation(t *testing.T) {
 	})
 	for range 10 { // what is not there fails nobody else either
 		wg.Go(func() {
-			err := tables.Update(t.Context(), "acme", uuid.New(), func(*trigger.Event) error { panic("called for nothing") })
+			err := tables.UpdateEvent(t.Context(), "acme", uuid.New(), func(*trigger.Event) error { panic("called for nothing") })
 			assert.ErrorIs(t, err, trigger.ErrNotFound)
 			assert.ErrorIs(t, db.Jobs().Extend(t.Context(), mortise.Lease{Job: newJob(), Token: uuid.New()}, time.Hour), mortise.ErrLeaseLost)
 		})
@@ -146,17 +146,17 @@ func TestGroupIsolation(t *testing.T) {
 	check := func(tables *sqlite.Trigger) {
 		t.Helper()
 		for i, e := range failing {
-			got, err := tables.Get(t.Context(), "acme", e.ID)
+			got, err := tables.Event(t.Context(), "acme", e.ID)
 			require.NoError(t, err)
 			require.Equal(t, e, got, "failing update %d changed its event", i)
 		}
 		for i := range created {
-			got, err := tables.Get(t.Context(), "acme", created[i].ID)
+			got, err := tables.Event(t.Context(), "acme", created[i].ID)
 			require.NoError(t, err)
 			require.Equal(t, created[i], got)
 			want := updated[i]
 			change(&want)
-			got, err = tables.Get(t.Context(), "acme", want.ID)
+			got, err = tables.Event(t.Context(), "acme", want.ID)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 		}
@@ -164,7 +164,7 @@ func TestGroupIsolation(t *testing.T) {
 	check(tables)
 	require.NoError(t, db.Close())
 	db = openAt(t, path, nil)
-	check(db.Trigger())
+	check(db.Trigger().Store.(*sqlite.Trigger))
 	leases, err := db.Jobs().Claim(t.Context(), triggerClaim(1000))
 	require.NoError(t, err)
 	require.Len(t, leases, len(created))
@@ -186,23 +186,23 @@ func TestPanicAlone(t *testing.T) {
 	keyed.IdempotencyKey = "taken"
 	create(t, db, keyed)
 	e := create(t, db, newEvent())
-	organizations := db.Trigger()
+	organizations := db.Trigger().Store.(*sqlite.Trigger)
 	for range 20 {
 		require.Equal(t, "boom", catch(func() {
-			_ = db.Trigger().Update(t.Context(), "acme", e.ID, func(*trigger.Event) error { panic("boom") })
+			_ = db.Trigger().Store.UpdateEvent(t.Context(), "acme", e.ID, func(*trigger.Event) error { panic("boom") })
 		}))
 		require.Equal(t, "boom", catch(func() {
 			_ = organizations.UpdateOrganization(t.Context(), "acme", func(*trigger.Organization) error { panic("boom") })
 		}))
-		requireUnavailable(t, db.Trigger().Update(t.Context(), "acme", e.ID, func(*trigger.Event) error {
+		requireUnavailable(t, db.Trigger().Store.UpdateEvent(t.Context(), "acme", e.ID, func(*trigger.Event) error {
 			runtime.Goexit()
 			return nil
 		}))
-		requireUnavailable(t, db.Trigger().Update(t.Context(), "acme", e.ID, func(e *trigger.Event) error {
+		requireUnavailable(t, db.Trigger().Store.UpdateEvent(t.Context(), "acme", e.ID, func(e *trigger.Event) error {
 			e.IdempotencyKey = "taken"
 			return nil
 		}))
-		got, err := db.Trigger().Get(t.Context(), "acme", e.ID)
+		got, err := db.Trigger().Store.Event(t.Context(), "acme", e.ID)
 		require.NoError(t, err)
 		require.Equal(t, e, got)
 		create(t, db, newEvent())

@@ -66,7 +66,7 @@ func filledEvent(org string) trigger.Event {
 // create stores an event that must be new.
 func (s *subject) create(t *testing.T, e trigger.Event) trigger.Event {
 	t.Helper()
-	stored, created, err := s.Store.Create(t.Context(), e, window())
+	stored, created, err := s.Store.CreateEvent(t.Context(), e, window())
 	require.NoError(t, err)
 	require.True(t, created,
 		"Create returned created false for a new event of organization %q with key %q",
@@ -77,7 +77,7 @@ func (s *subject) create(t *testing.T, e trigger.Event) trigger.Event {
 // get reads an event that must be there.
 func (s *subject) get(t *testing.T, e trigger.Event) trigger.Event {
 	t.Helper()
-	stored, err := s.Store.Get(t.Context(), e.Organization, e.ID)
+	stored, err := s.Store.Event(t.Context(), e.Organization, e.ID)
 	require.NoError(t, err, "Get of an event that is there")
 	return stored
 }
@@ -85,7 +85,7 @@ func (s *subject) get(t *testing.T, e trigger.Event) trigger.Event {
 // update changes an event that must be there.
 func (s *subject) update(t *testing.T, e trigger.Event, change func(*trigger.Event)) {
 	t.Helper()
-	require.NoError(t, s.Store.Update(t.Context(), e.Organization, e.ID, func(e *trigger.Event) error {
+	require.NoError(t, s.Store.UpdateEvent(t.Context(), e.Organization, e.ID, func(e *trigger.Event) error {
 		change(e)
 		return nil
 	}))

@@ -30,7 +30,7 @@ func ExampleNew() {
 	}
 	for range 2 {
 		f.Drain(ctx)
-		e := f.Events()[0]
+		e := f.History()[0]
 		fmt.Println(e.Status, e.Attempts, e.LastError)
 		f.Advance(time.Minute)
 	}
@@ -48,12 +48,12 @@ func ExampleFake_Break() {
 	ctx := context.Background()
 	heal := f.Break(triggertest.QueuePart)
 	_, err := f.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
-	fmt.Println(errors.Is(err, trigger.ErrEnqueueFailed), f.Events()[0].Status)
+	fmt.Println(errors.Is(err, trigger.ErrEnqueueFailed), f.History()[0].Status)
 
 	heal()
 	f.Advance(time.Second)
 	_, err = f.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
-	fmt.Println(err, f.Events()[1].Status)
+	fmt.Println(err, f.History()[1].Status)
 	// Output:
 	// true failed
 	// <nil> received
@@ -67,7 +67,7 @@ func ExampleFaults() {
 	// The second Create is done, and its answer is lost.
 	faults := &triggertest.Faults{After: triggertest.On(triggertest.Nth(2), "Store.Create")}
 	queue := mortise.NewLeaseQueue(struct{ mortise.Leases }{db.Jobs()}, nil) // which does not share
-	service, err := trigger.New(faults.Store(db.Trigger()), queue, nil)
+	service, err := trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: queue}, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -76,7 +76,7 @@ func ExampleFaults() {
 		_, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 		fmt.Println(err)
 	}
-	page, err := service.List(ctx, "acme", trigger.Query{})
+	page, err := service.ListEvents(ctx, "acme", trigger.EventQuery{})
 	fmt.Println(len(page.Events), err)
 	// Output:
 	// <nil>

@@ -30,7 +30,7 @@ type Options struct {
 	// Grace.
 	Worker trigger.WorkerOptions
 
-	// Service are further settings of the service. Directory, Keys and Now are set by the fake; Observer is called too; Logger
+	// Service are further settings of the service. Now is set by the fake; Observer is called too; Logger
 	// discards by default.
 	Service trigger.Options
 }
@@ -68,7 +68,7 @@ func New(t testing.TB, opts *Options) *Fake {
 	if err != nil {
 		t.Fatalf("triggertest: open memory: %v", err)
 	}
-	f.history = db.Trigger()
+	f.history = db.Trigger().Store.(*memory.Trigger)
 	faults := &Faults{Before: f.fail}
 
 	leases := faults.Leases(db.Jobs())
@@ -76,16 +76,14 @@ func New(t testing.TB, opts *Options) *Fake {
 		leases = struct{ mortise.Leases }{leases} // which does not share
 	}
 	queue := mortise.NewLeaseQueue(leases, &mortise.LeaseOptions{Logger: o.Service.Logger})
+	backend := trigger.Backend{Store: faults.Store(f.history), Queue: queue, Keys: faults.Keys(f.history)}
 	if o.Directory {
-		o.Service.Directory = faults.Directory(f.history)
-	} else {
-		o.Service.Directory = nil
+		backend.Directory = faults.Directory(f.history)
 	}
-	o.Service.Keys = faults.Keys(f.history)
 	o.Service.Now = f.Now
 	o.Service.Observer = &recorder{f, o.Service.Observer}
 
-	if f.Service, err = trigger.New(faults.Store(f.history), queue, &o.Service); err != nil {
+	if f.Service, err = trigger.New(backend, &o.Service); err != nil {
 		t.Fatalf("triggertest: make the service: %v", err)
 	}
 	if f.Worker, err = trigger.NewWorker(f.Service, o.Processor, &o.Worker); err != nil {
@@ -120,8 +118,8 @@ func (f *Fake) Drain(ctx context.Context) int {
 	return taken
 }
 
-// Events returns the whole history, of all organizations, oldest first.
-func (f *Fake) Events() []trigger.Event {
+// History returns the whole history, of all organizations, oldest first.
+func (f *Fake) History() []trigger.Event {
 	organizations := make(map[string]bool)
 	for _, o := range f.Observations() {
 		organizations[o.Organization] = true
@@ -129,7 +127,7 @@ func (f *Fake) Events() []trigger.Event {
 	var events []trigger.Event
 	for org := range organizations {
 		// Past the faults and the limits of the service, so that a test can look at a broken fake.
-		page, err := f.history.List(context.Background(), org, trigger.Query{Limit: int(^uint(0) >> 1)})
+		page, err := f.history.ListEvents(context.Background(), org, trigger.EventQuery{Limit: int(^uint(0) >> 1)})
 		if err == nil {
 			events = append(events, page.Events...)
 		}

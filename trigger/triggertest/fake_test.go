@@ -26,13 +26,13 @@ func TestFake(t *testing.T) {
 	}
 	assert.Equal(t, start.Add(3*time.Second), f.Now())
 	var orgs []string
-	for _, e := range f.Events() {
+	for _, e := range f.History() {
 		orgs = append(orgs, e.Organization)
 		assert.Equal(t, trigger.StatusReceived, e.Status)
 	}
 	assert.Equal(t, []string{"b", "a", "b"}, orgs, "oldest first")
 	assert.Equal(t, 3, f.Drain(t.Context()))
-	for _, e := range f.Events() {
+	for _, e := range f.History() {
 		assert.Equal(t, trigger.StatusCompleted, e.Status)
 		assert.Equal(t, f.Now(), e.FinishedAt)
 	}
@@ -57,7 +57,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	_, err = f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.NoError(t, err)
 	f.Drain(t.Context())
-	assert.Equal(t, trigger.StatusFailed, f.Events()[0].Status)
+	assert.Equal(t, trigger.StatusFailed, f.History()[0].Status)
 	assert.Equal(t, len(f.Observations()), heard)
 }
 
@@ -81,7 +81,7 @@ func TestBreak(t *testing.T) {
 
 	f.Break(triggertest.StorePart)
 	require.ErrorIs(t, submit(), trigger.ErrUnavailable)
-	assert.Len(t, f.Events(), 3, "a broken fake can be looked at")
+	assert.Len(t, f.History(), 3, "a broken fake can be looked at")
 }
 
 func TestDrainStopsWithItsContext(t *testing.T) {
@@ -107,15 +107,15 @@ func TestFakeIsSafeForConcurrentUse(t *testing.T) {
 				assert.NoError(t, err)
 				f.Advance(time.Millisecond)
 				f.Drain(t.Context())
-				f.Events()
+				f.History()
 				heal()
 			}
 		})
 	}
 	wg.Wait()
 	f.Drain(t.Context())
-	assert.Len(t, f.Events(), 400)
-	assert.False(t, slices.ContainsFunc(f.Events(), func(e trigger.Event) bool { return e.Status != trigger.StatusCompleted }))
+	assert.Len(t, f.History(), 400)
+	assert.False(t, slices.ContainsFunc(f.History(), func(e trigger.Event) bool { return e.Status != trigger.StatusCompleted }))
 }
 
 func TestClock(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 // your own program does then. The zero value injects nothing. Set the hooks before the
 // first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
-// An op is the interface and the method, as in "Store.Create", "Queue.Enqueue",
+// An op is the interface and the method, as in "Store.CreateEvent", "Queue.Enqueue",
 // "Leases.Claim", "Directory.Organization" or "Keys.CreateKey". [Outage], [Nth] and
 // [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic, block
 // or call other parts of the program: whatever can happen while a backend is being
@@ -68,8 +68,8 @@ func callCreate(f *Faults, op string, do func() (trigger.Event, bool, error)) (t
 	return c.event, c.isNew, err
 }
 
-// Store wraps a store. The ops are "Store.Create", "Store.Get", "Store.Update",
-// "Store.List", "Store.Unqueued", "Store.Stale", "Store.Stats", "Store.StatsAll",
+// Store wraps a store. The ops are "Store.CreateEvent", "Store.Event", "Store.UpdateEvent",
+// "Store.ListEvents", "Store.Unqueued", "Store.Stale", "Store.Stats", "Store.StatsAll",
 // "Store.Prune", "Store.CreateAndAdd", "Store.UpdateAndRemove", "Store.MarkDeleted" and
 // "Store.RemoveDeleted".
 func (f *Faults) Store(s trigger.Store) trigger.Store {
@@ -102,20 +102,20 @@ type faultyStore struct {
 // Behind implements fault.Wrapper: Shares asks for the store behind a wrapper.
 func (s *faultyStore) Behind() any { return s.inner }
 
-func (s *faultyStore) Create(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
-	return callCreate(s.faults, "Store.Create", func() (trigger.Event, bool, error) { return s.inner.Create(ctx, e, keySince) })
+func (s *faultyStore) CreateEvent(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
+	return callCreate(s.faults, "Store.Create", func() (trigger.Event, bool, error) { return s.inner.CreateEvent(ctx, e, keySince) })
 }
 
-func (s *faultyStore) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
-	return callFor(s.faults, "Store.Get", func() (trigger.Event, error) { return s.inner.Get(ctx, org, id) })
+func (s *faultyStore) Event(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+	return callFor(s.faults, "Store.Get", func() (trigger.Event, error) { return s.inner.Event(ctx, org, id) })
 }
 
-func (s *faultyStore) Update(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
-	return s.faults.call("Store.Update", func() error { return s.inner.Update(ctx, org, id, update) })
+func (s *faultyStore) UpdateEvent(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
+	return s.faults.call("Store.Update", func() error { return s.inner.UpdateEvent(ctx, org, id, update) })
 }
 
-func (s *faultyStore) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
-	return callFor(s.faults, "Store.List", func() (trigger.Page, error) { return s.inner.List(ctx, org, q) })
+func (s *faultyStore) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+	return callFor(s.faults, "Store.List", func() (trigger.EventPage, error) { return s.inner.ListEvents(ctx, org, q) })
 }
 
 func (s *faultyStore) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
@@ -130,8 +130,8 @@ func (s *faultyStore) Stats(ctx context.Context, org string, most int) (trigger.
 	return callFor(s.faults, "Store.Stats", func() (trigger.Stats, error) { return s.inner.Stats(ctx, org, most) })
 }
 
-func (s *faultyStore) StatsAll(ctx context.Context, most int) (trigger.OpenEvents, error) {
-	return callFor(s.faults, "Store.StatsAll", func() (trigger.OpenEvents, error) { return s.inner.StatsAll(ctx, most) })
+func (s *faultyStore) StatsAll(ctx context.Context, most int) (trigger.AllStats, error) {
+	return callFor(s.faults, "Store.StatsAll", func() (trigger.AllStats, error) { return s.inner.StatsAll(ctx, most) })
 }
 
 type faultyPruner struct {
@@ -148,18 +148,18 @@ type faultyTx struct {
 	tx trigger.TxStore
 }
 
-func (s *faultyTx) CreateAndAdd(
+func (s *faultyTx) CreateEventAndAdd(
 	ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job,
 ) (trigger.Event, bool, error) {
 	return callCreate(s.faults, "Store.CreateAndAdd", func() (trigger.Event, bool, error) {
-		return s.tx.CreateAndAdd(ctx, e, keySince, j)
+		return s.tx.CreateEventAndAdd(ctx, e, keySince, j)
 	})
 }
 
-func (s *faultyTx) UpdateAndRemove(
+func (s *faultyTx) UpdateEventAndRemove(
 	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
 ) error {
-	return s.faults.call("Store.UpdateAndRemove", func() error { return s.tx.UpdateAndRemove(ctx, org, id, update, l, dead) })
+	return s.faults.call("Store.UpdateAndRemove", func() error { return s.tx.UpdateEventAndRemove(ctx, org, id, update, l, dead) })
 }
 
 // Directory wraps a directory. The ops are "Directory.Organization",
@@ -199,13 +199,13 @@ func (o *faultyOrganizations) UpdateOrganization(ctx context.Context, org string
 
 // Keys wraps a store of API keys. The ops are "Keys.CreateKey", "Keys.KeyByDigest",
 // "Keys.UpdateKey", "Keys.ListKeys", "Keys.MarkDeleted" and "Keys.RemoveDeleted".
-func (f *Faults) Keys(k trigger.Keys) trigger.Keys {
+func (f *Faults) Keys(k trigger.APIKeys) trigger.APIKeys {
 	return &faultyKeys{faultyDeletion{k, f, "Keys"}, k, f}
 }
 
 type faultyKeys struct {
 	faultyDeletion
-	inner  trigger.Keys
+	inner  trigger.APIKeys
 	faults *Faults
 }
 

@@ -27,7 +27,7 @@ func open(t *testing.T) backend {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	return backend{db.Trigger(), db.Jobs(), db.Queue(nil)}
+	return backend{db.Trigger().Store.(*memory.Trigger), db.Jobs(), db.Queue(nil)}
 }
 
 // everyOp makes each call that a wrapper can make, and returns their ops with the errors.
@@ -40,16 +40,16 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 	}
 	store, queue, leases := f.Store(db.Trigger), f.Queue(db.queue), f.Leases(db.jobs)
 	kept := next()
-	_, _, _ = db.Create(ctx, kept, time.Time{})
+	_, _, _ = db.CreateEvent(ctx, kept, time.Time{})
 	k := trigger.APIKey{ID: uuid.New(), Organization: "acme", Digest: [32]byte{1}}
 	_ = db.CreateKey(ctx, k)
 
-	_, _, err := store.Create(ctx, next(), time.Time{})
+	_, _, err := store.CreateEvent(ctx, next(), time.Time{})
 	note("Store.Create", err)
-	_, err = store.Get(ctx, "acme", kept.ID)
+	_, err = store.Event(ctx, "acme", kept.ID)
 	note("Store.Get", err)
-	note("Store.Update", store.Update(ctx, "acme", kept.ID, func(*trigger.Event) error { return nil }))
-	_, err = store.List(ctx, "acme", trigger.Query{Limit: 1})
+	note("Store.Update", store.UpdateEvent(ctx, "acme", kept.ID, func(*trigger.Event) error { return nil }))
+	_, err = store.ListEvents(ctx, "acme", trigger.EventQuery{Limit: 1})
 	note("Store.List", err)
 	_, err = store.Unqueued(ctx, time.Now(), 1)
 	note("Store.Unqueued", err)
@@ -63,9 +63,9 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 	_, err = store.StatsAll(ctx, 1)
 	note("Store.StatsAll", err)
 	e = next()
-	_, _, err = store.(trigger.TxStore).CreateAndAdd(ctx, e, time.Time{}, e.Job())
+	_, _, err = store.(trigger.TxStore).CreateEventAndAdd(ctx, e, time.Time{}, e.Job())
 	note("Store.CreateAndAdd", err)
-	note("Store.UpdateAndRemove", store.(trigger.TxStore).UpdateAndRemove(ctx, "acme", kept.ID,
+	note("Store.UpdateAndRemove", store.(trigger.TxStore).UpdateEventAndRemove(ctx, "acme", kept.ID,
 		func(*trigger.Event) error { return nil }, mortise.Lease{Job: kept.Job()}, false))
 
 	ended, cancel := context.WithCancel(ctx)
@@ -156,18 +156,18 @@ func TestBeforeAndAfterTheEffect(t *testing.T) {
 	db := open(t)
 	outage, _ := triggertest.Outage()
 	e := trigger.Event{ID: uuid.New(), Organization: "acme", Instructions: "a"}
-	_, _, err := (&triggertest.Faults{Before: outage}).Store(db.Trigger).Create(t.Context(), e, time.Time{})
+	_, _, err := (&triggertest.Faults{Before: outage}).Store(db.Trigger).CreateEvent(t.Context(), e, time.Time{})
 	require.ErrorIs(t, err, triggertest.ErrInjected)
-	_, err = db.Get(t.Context(), "acme", e.ID)
+	_, err = db.Event(t.Context(), "acme", e.ID)
 	require.ErrorIs(t, err, trigger.ErrNotFound, "without effect")
-	stored, created, err := (&triggertest.Faults{After: outage}).Store(db.Trigger).Create(t.Context(), e, time.Time{})
+	stored, created, err := (&triggertest.Faults{After: outage}).Store(db.Trigger).CreateEvent(t.Context(), e, time.Time{})
 	require.ErrorIs(t, err, triggertest.ErrInjected)
 	assert.False(t, created)
 	assert.Zero(t, stored, "an error brings nothing else")
-	_, err = db.Get(t.Context(), "acme", e.ID)
+	_, err = db.Event(t.Context(), "acme", e.ID)
 	require.NoError(t, err, "it took effect")
 
-	_, err = (&triggertest.Faults{After: outage}).Store(db.Trigger).Get(t.Context(), "acme", uuid.New())
+	_, err = (&triggertest.Faults{After: outage}).Store(db.Trigger).Event(t.Context(), "acme", uuid.New())
 	require.ErrorIs(t, err, trigger.ErrNotFound, "the backend's own error comes first")
 }
 

@@ -21,7 +21,7 @@ func Sometimes(p float64, seed uint64) func(op string) error {
 	return fault.Sometimes(ErrInjected, p, seed)
 }
 
-// On bounds a hook to some ops. Each is the name of one, as "Store.Update", or of an interface, as "Store", for all of its ops.
+// On bounds a hook to some ops. Each is the name of one, as "Store.UpdateEvent", or of an interface, as "Store", for all of its ops.
 // Other calls do not reach the hook, so [Nth] does not count them.
 func On(hook func(op string) error, ops ...string) func(op string) error {
 	return fault.On(hook, ops...)

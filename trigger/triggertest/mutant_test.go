@@ -14,7 +14,6 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
-	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
 // mutant is the memory backend with some methods replaced. A nil function leaves the method as it is.
@@ -25,11 +24,11 @@ type mutant struct {
 	create   func(context.Context, trigger.Event, time.Time) (trigger.Event, bool, error)
 	get      func(context.Context, string, uuid.UUID) (trigger.Event, error)
 	update   func(context.Context, string, uuid.UUID, func(*trigger.Event) error) error
-	list     func(context.Context, string, trigger.Query) (trigger.Page, error)
+	list     func(context.Context, string, trigger.EventQuery) (trigger.EventPage, error)
 	unqueued func(context.Context, time.Time, int) ([]trigger.Event, error)
 	prune    func(context.Context, time.Time, int) (int, error)
 	stats    func(context.Context, string, int) (trigger.Stats, error)
-	statsAll func(context.Context, int) (trigger.OpenEvents, error)
+	statsAll func(context.Context, int) (trigger.AllStats, error)
 
 	organization       func(context.Context, string) (trigger.Organization, error)
 	updateOrganization func(context.Context, string, func(*trigger.Organization) error) error
@@ -63,13 +62,12 @@ var errBroken = errors.New("disk on fire")
 func newMutant(t *testing.T) *mutant {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	return &mutant{Trigger: db.Trigger(), jobs: db.Jobs(), failure: errBroken}
+	return &mutant{Trigger: db.Trigger().Store.(*memory.Trigger), jobs: db.Jobs(), failure: errBroken}
 }
 
 // backend returns the mutant as what the suite takes.
-func (m *mutant) backend() triggertest.Backend {
-	jobs := mutantJobs{m.jobs, m}
-	return triggertest.Backend{Store: m, Organizations: m, Keys: m, Leases: jobs, Queue: mortise.NewLeaseQueue(jobs, nil)}
+func (m *mutant) backend() trigger.Backend {
+	return trigger.Backend{Store: m, Queue: mortise.NewLeaseQueue(mutantJobs{m.jobs, m}, nil), Directory: m, Keys: m}
 }
 
 // mutantJobs is the mutant's table of jobs.
@@ -115,44 +113,44 @@ func (m *mutant) fail() error {
 	return nil
 }
 
-func (m *mutant) Create(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
+func (m *mutant) CreateEvent(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
 	if err := m.fail(); err != nil {
 		return trigger.Event{}, false, err
 	}
 	if m.create != nil {
 		return m.create(ctx, e, since)
 	}
-	return m.Trigger.Create(ctx, e, since)
+	return m.Trigger.CreateEvent(ctx, e, since)
 }
 
-func (m *mutant) Get(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
+func (m *mutant) Event(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
 	if err := m.fail(); err != nil {
 		return trigger.Event{}, err
 	}
 	if m.get != nil {
 		return m.get(ctx, org, id)
 	}
-	return m.Trigger.Get(ctx, org, id)
+	return m.Trigger.Event(ctx, org, id)
 }
 
-func (m *mutant) Update(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
+func (m *mutant) UpdateEvent(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
 	if err := m.fail(); err != nil {
 		return err
 	}
 	if m.update != nil {
 		return m.update(ctx, org, id, f)
 	}
-	return m.Trigger.Update(ctx, org, id, f)
+	return m.Trigger.UpdateEvent(ctx, org, id, f)
 }
 
-func (m *mutant) List(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+func (m *mutant) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
 	if err := m.fail(); err != nil {
-		return trigger.Page{}, err
+		return trigger.EventPage{}, err
 	}
 	if m.list != nil {
 		return m.list(ctx, org, q)
 	}
-	return m.Trigger.List(ctx, org, q)
+	return m.Trigger.ListEvents(ctx, org, q)
 }
 
 func (m *mutant) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
@@ -185,9 +183,9 @@ func (m *mutant) Stats(ctx context.Context, org string, most int) (trigger.Stats
 	return m.Trigger.Stats(ctx, org, most)
 }
 
-func (m *mutant) StatsAll(ctx context.Context, most int) (trigger.OpenEvents, error) {
+func (m *mutant) StatsAll(ctx context.Context, most int) (trigger.AllStats, error) {
 	if err := m.fail(); err != nil {
-		return trigger.OpenEvents{}, err
+		return trigger.AllStats{}, err
 	}
 	if m.statsAll != nil {
 		return m.statsAll(ctx, most)
@@ -265,17 +263,17 @@ func (m *mutant) Stale(ctx context.Context, checked, due time.Time, limit int) (
 	return m.Trigger.Stale(ctx, checked, due, limit)
 }
 
-func (m *mutant) CreateAndAdd(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
+func (m *mutant) CreateEventAndAdd(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
 	if err := m.fail(); err != nil {
 		return trigger.Event{}, false, err
 	}
 	if m.createAndAdd != nil {
 		return m.createAndAdd(ctx, e, since, j)
 	}
-	return m.Trigger.CreateAndAdd(ctx, e, since, j)
+	return m.Trigger.CreateEventAndAdd(ctx, e, since, j)
 }
 
-func (m *mutant) UpdateAndRemove(
+func (m *mutant) UpdateEventAndRemove(
 	ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool,
 ) error {
 	if err := m.fail(); err != nil {
@@ -284,7 +282,7 @@ func (m *mutant) UpdateAndRemove(
 	if m.updateAndRemove != nil {
 		return m.updateAndRemove(ctx, org, id, f, l, dead)
 	}
-	return m.Trigger.UpdateAndRemove(ctx, org, id, f, l, dead)
+	return m.Trigger.UpdateEventAndRemove(ctx, org, id, f, l, dead)
 }
 
 func (m *mutant) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {

@@ -35,7 +35,7 @@ func afterMark(change func(*mutant, *remembered)) func(*mutant) {
 	return func(m *mutant) {
 		m.markDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
 			var r remembered
-			page, _ := m.Trigger.List(ctx, org, trigger.Query{Limit: 1000})
+			page, _ := m.Trigger.ListEvents(ctx, org, trigger.EventQuery{Limit: 1000})
 			keys, _ := m.Trigger.ListKeys(ctx, org, trigger.KeyQuery{Limit: 1000})
 			r.events, r.keys = page.Events, keys.Keys
 			r.stats, _ = m.Trigger.Stats(ctx, org, 100)
@@ -53,7 +53,7 @@ func afterMark(change func(*mutant, *remembered)) func(*mutant) {
 // adds its job.
 func (m *mutant) lateCreate(ctx context.Context, e trigger.Event, j *mortise.Job) (trigger.Event, bool, error) {
 	e.Organization += " (late)"
-	_, _, err := m.Trigger.Create(ctx, e, time.Time{})
+	_, _, err := m.Trigger.CreateEvent(ctx, e, time.Time{})
 	if err == nil && j != nil {
 		err = m.jobs.Add(ctx, *j)
 	}
@@ -89,7 +89,7 @@ var deletionMutants = []broken{
 		}
 	})},
 	{name: "lists events of a deleted organization", breaks: []string{hidesEvents}, mutate: afterMark(func(m *mutant, r *remembered) {
-		m.list = func(_ context.Context, _ string, q trigger.Query) (page trigger.Page, _ error) {
+		m.list = func(_ context.Context, _ string, q trigger.EventQuery) (page trigger.EventPage, _ error) {
 			for _, e := range r.events {
 				if q.Matches(&e) && q.IdempotencyKey == "" {
 					page.Events = append(page.Events, e)
@@ -99,7 +99,7 @@ var deletionMutants = []broken{
 		}
 	})},
 	{name: "finds idempotency keys of a deleted organization", breaks: []string{hidesEvents}, mutate: afterMark(func(m *mutant, r *remembered) {
-		m.list = func(_ context.Context, _ string, q trigger.Query) (page trigger.Page, _ error) {
+		m.list = func(_ context.Context, _ string, q trigger.EventQuery) (page trigger.EventPage, _ error) {
 			for _, e := range r.events {
 				if q.IdempotencyKey != "" && q.Matches(&e) {
 					page.Events = append(page.Events, e)
@@ -123,13 +123,13 @@ var deletionMutants = []broken{
 				if earlier, err := r.event(e.ID); err == nil {
 					return earlier, false, nil
 				}
-				return m.Trigger.Create(ctx, e, since)
+				return m.Trigger.CreateEvent(ctx, e, since)
 			}
 		})},
 	{name: "stores events in a deleted organization", breaks: []string{"deletion/refuses-events", "deletion/mark-stays", "deletion/durable"},
 		mutate: func(m *mutant) {
 			m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
-				stored, created, err := m.Trigger.Create(ctx, e, since)
+				stored, created, err := m.Trigger.CreateEvent(ctx, e, since)
 				if errors.Is(err, trigger.ErrDeleted) {
 					return m.lateCreate(ctx, e, nil)
 				}
@@ -138,7 +138,7 @@ var deletionMutants = []broken{
 		}},
 	{name: "stores what it refuses", breaks: []string{"deletion/refuses-events"}, mutate: func(m *mutant) {
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
-			stored, created, err := m.Trigger.CreateAndAdd(ctx, e, since, j)
+			stored, created, err := m.Trigger.CreateEventAndAdd(ctx, e, since, j)
 			if errors.Is(err, trigger.ErrDeleted) {
 				_, _, _ = m.lateCreate(ctx, e, nil)
 			}
@@ -147,7 +147,7 @@ var deletionMutants = []broken{
 	}},
 	{name: "adds jobs in a deleted organization", breaks: []string{"deletion/adds-no-job"}, mutate: func(m *mutant) {
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
-			stored, created, err := m.Trigger.CreateAndAdd(ctx, e, since, j)
+			stored, created, err := m.Trigger.CreateEventAndAdd(ctx, e, since, j)
 			if err != nil {
 				_ = m.jobs.Add(ctx, j)
 			}
@@ -220,7 +220,7 @@ var deletionMutants = []broken{
 	}},
 	{name: "marks only what it knows", breaks: []string{"deletion/first-time-stays", "deletion/adds-no-job"}, mutate: func(m *mutant) {
 		m.markDeleted = func(ctx context.Context, org string, at time.Time) (time.Time, error) {
-			if page, _ := m.Trigger.List(ctx, org, trigger.Query{Limit: 1}); len(page.Events) == 0 {
+			if page, _ := m.Trigger.ListEvents(ctx, org, trigger.EventQuery{Limit: 1}); len(page.Events) == 0 {
 				return time.Time{}, nil
 			}
 			return m.Trigger.MarkDeleted(ctx, org, at)
@@ -300,7 +300,7 @@ var deletionStepMutants = []broken{
 					return trigger.Event{}, trigger.ErrNotFound
 				}
 			}
-			return m.Trigger.Get(ctx, org, id)
+			return m.Trigger.Event(ctx, org, id)
 		}
 	}},
 	{name: "deletes whatever the case", breaks: []string{"deletion/others-alone"}, mutate: func(m *mutant) {
@@ -343,7 +343,7 @@ var deletionStepMutants = []broken{
 				if gone[e.Organization] {
 					return m.lateCreate(ctx, e, nil)
 				}
-				return m.Trigger.Create(ctx, e, since)
+				return m.Trigger.CreateEvent(ctx, e, since)
 			}
 		}},
 	{name: "fails beside another step", breaks: []string{"deletion/by-many"}, mutate: func(m *mutant) {
@@ -365,7 +365,7 @@ var deletionStepMutants = []broken{
 			_, unmarked := m.Trigger.RemoveDeleted(ctx, e.Organization, 0)
 			conformance.Seam() // all have looked
 			conformance.Seam() // and the mark is made
-			stored, created, err := m.Trigger.Create(ctx, e, since)
+			stored, created, err := m.Trigger.CreateEvent(ctx, e, since)
 			if errors.Is(err, trigger.ErrDeleted) && unmarked != nil {
 				return m.lateCreate(ctx, e, nil)
 			}
@@ -378,7 +378,7 @@ var deletionStepMutants = []broken{
 			_, unmarked := m.Trigger.RemoveDeleted(ctx, e.Organization, 0)
 			conformance.Seam() // all have looked
 			conformance.Seam() // and the mark is made
-			stored, created, err := m.Trigger.CreateAndAdd(ctx, e, since, j)
+			stored, created, err := m.Trigger.CreateEventAndAdd(ctx, e, since, j)
 			if errors.Is(err, trigger.ErrDeleted) && unmarked != nil {
 				return m.lateCreate(ctx, e, &j)
 			}

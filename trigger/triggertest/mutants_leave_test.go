@@ -48,7 +48,7 @@ var leaveMutants = []broken{
 		m.update = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
 		) error {
-			return run(ctx, func(ctx context.Context) error { return m.Trigger.Update(ctx, org, id, f) })
+			return run(ctx, func(ctx context.Context) error { return m.Trigger.UpdateEvent(ctx, org, id, f) })
 		}
 		m.updateOrganization = func(
 			ctx context.Context, org string, f func(*trigger.Organization) error,
@@ -68,7 +68,7 @@ var leaveMutants = []broken{
 		m.update = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
 		) error {
-			return run(ctx, func(ctx context.Context) error { return m.Trigger.Update(ctx, org, id, f) })
+			return run(ctx, func(ctx context.Context) error { return m.Trigger.UpdateEvent(ctx, org, id, f) })
 		}
 		m.create = func(
 			ctx context.Context, e trigger.Event, since time.Time,
@@ -76,7 +76,7 @@ var leaveMutants = []broken{
 			done := make(chan struct{})
 			err = run(ctx, func(ctx context.Context) (err error) {
 				defer close(done)
-				stored, created, err = m.Trigger.Create(ctx, e, since)
+				stored, created, err = m.Trigger.CreateEvent(ctx, e, since)
 				return err
 			})
 			if err != nil {
@@ -93,7 +93,7 @@ var leaveMutants = []broken{
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			err := m.Trigger.Update(context.WithoutCancel(ctx), org, id, f)
+			err := m.Trigger.UpdateEvent(context.WithoutCancel(ctx), org, id, f)
 			if ctx.Err() != nil {
 				return trigger.ErrNotFound
 			}
@@ -105,7 +105,7 @@ var leaveMutants = []broken{
 		m.update = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
 		) error {
-			e, err := m.Trigger.Get(ctx, org, id)
+			e, err := m.Trigger.Event(ctx, org, id)
 			if err != nil {
 				return err
 			}
@@ -123,14 +123,14 @@ var leaveMutants = []broken{
 			if failed.Load() {
 				return errors.New("another call of the group has failed")
 			}
-			return m.Trigger.Update(ctx, org, id, f)
+			return m.Trigger.UpdateEvent(ctx, org, id, f)
 		}
 	}, breaks: []string{"store/one-failure-of-many"}},
 	{name: "stores an event again that was pruned", mutate: func(m *mutant) {
 		m.update = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
 		) error {
-			e, err := m.Trigger.Get(ctx, org, id)
+			e, err := m.Trigger.Event(ctx, org, id)
 			if err != nil {
 				return err
 			}
@@ -138,12 +138,12 @@ var leaveMutants = []broken{
 				return err
 			}
 			conformance.Seam()
-			err = m.Trigger.Update(ctx, org, id, func(stored *trigger.Event) error {
+			err = m.Trigger.UpdateEvent(ctx, org, id, func(stored *trigger.Event) error {
 				*stored = e
 				return nil
 			})
 			if errors.Is(err, trigger.ErrNotFound) {
-				_, _, err = m.Trigger.Create(ctx, e, time.Time{})
+				_, _, err = m.Trigger.CreateEvent(ctx, e, time.Time{})
 			}
 			return err
 		}

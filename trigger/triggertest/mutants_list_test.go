@@ -14,36 +14,36 @@ import (
 
 var listMutants = []broken{
 	{name: "lists oldest first", breaks: []string{"store/list-newest-first", "store/list-equal-times-by-id", "store/list-matches-query"}, mutate: func(m *mutant) {
-		m.everyPage(func(_ *trigger.Query, page *trigger.Page) { page.Events = reversed(page.Events) })
+		m.everyPage(func(_ *trigger.EventQuery, page *trigger.EventPage) { page.Events = reversed(page.Events) })
 	}},
 	{name: "lists every organization", breaks: []string{"store/list-of-organization", "store/list-empty"}, mutate: func(m *mutant) {
-		m.everyQuery(func(org *string, _ *trigger.Query) { *org = "org-a" })
+		m.everyQuery(func(org *string, _ *trigger.EventQuery) { *org = "org-a" })
 	}},
 	{name: "ignores the status", breaks: []string{"store/list-by-status", "store/list-matches-query"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.Query) { q.Status = "" })
+		m.everyQuery(func(_ *string, q *trigger.EventQuery) { q.Status = "" })
 	}},
 	{name: "ignores the source", breaks: []string{"store/list-by-source"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.Query) { q.Source = "" })
+		m.everyQuery(func(_ *string, q *trigger.EventQuery) { q.Source = "" })
 	}},
 	{name: "ignores From with a key", breaks: []string{"store/list-by-key"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.Query) {
+		m.everyQuery(func(_ *string, q *trigger.EventQuery) {
 			if q.IdempotencyKey != "" {
 				q.From = time.Time{}
 			}
 		})
 	}},
 	{name: "takes From as exclusive", breaks: []string{"store/list-from-to", "store/list-matches-query"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.Query) { q.From = q.From.Add(1) })
+		m.everyQuery(func(_ *string, q *trigger.EventQuery) { q.From = q.From.Add(1) })
 	}},
 	{name: "takes To as inclusive", breaks: []string{"store/list-from-to", "store/list-matches-query"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.Query) {
+		m.everyQuery(func(_ *string, q *trigger.EventQuery) {
 			if !q.To.IsZero() {
 				q.To = q.To.Add(1)
 			}
 		})
 	}},
 	{name: "compares times by the clock on the wall", breaks: []string{"store/list-times-are-instants"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.Query) {
+		m.everyQuery(func(_ *string, q *trigger.EventQuery) {
 			if !q.From.IsZero() {
 				_, offset := q.From.Zone()
 				q.From = q.From.Add(time.Duration(offset) * time.Second)
@@ -51,33 +51,33 @@ var listMutants = []broken{
 		})
 	}},
 	{name: "repeats events of equal times", breaks: []string{"store/list-pages", "store/list-matches-query"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.Query) {
-			if !q.Before.IsZero() {
-				q.Before.ID = uuid.Max
+		m.everyQuery(func(_ *string, q *trigger.EventQuery) {
+			if !q.After.IsZero() {
+				q.After.ID = uuid.Max
 			}
 		})
 	}},
 	{name: "skips events of equal times", breaks: []string{"store/list-pages", "store/list-matches-query"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.Query) { q.Before.ID = uuid.Nil })
+		m.everyQuery(func(_ *string, q *trigger.EventQuery) { q.After.ID = uuid.Nil })
 	}},
 	{name: "has one more empty page", breaks: []string{"store/list-next-is-zero-at-the-end"}, mutate: func(m *mutant) {
-		m.everyPage(func(q *trigger.Query, page *trigger.Page) {
+		m.everyPage(func(q *trigger.EventQuery, page *trigger.EventPage) {
 			if n := len(page.Events); n == q.Limit && n > 0 {
 				page.Next = page.Events[n-1].Position()
 			}
 		})
 	}},
 	{name: "exceeds the limit", breaks: []string{"store/list-pages"}, mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.Query) { q.Limit++ })
+		m.everyQuery(func(_ *string, q *trigger.EventQuery) { q.Limit++ })
 	}},
 	{name: "pages by number", mutate: func(m *mutant) {
-		m.list = func(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+		m.list = func(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
 			limit, skip := q.Limit, 0
-			if !q.Before.IsZero() {
-				skip = int(q.Before.At.Unix())
+			if !q.After.IsZero() {
+				skip = int(q.After.At.Unix())
 			}
-			q.Before, q.Limit = mortise.Position{}, trigger.MaxPageSize
-			page, err := m.Trigger.List(ctx, org, q)
+			q.After, q.Limit = mortise.Position{}, trigger.MaxPageSize
+			page, err := m.Trigger.ListEvents(ctx, org, q)
 			all := page.Events[min(skip, len(page.Events)):]
 			page.Events = all[:min(limit, len(all))]
 			if len(all) > limit {
@@ -101,7 +101,7 @@ var listMutants = []broken{
 	}},
 	{name: "shows every received event as unqueued", breaks: []string{"store/unqueued-only-received", "store/unqueued-follows-update"}, mutate: func(m *mutant) {
 		m.unqueued = func(ctx context.Context, _ time.Time, _ int) ([]trigger.Event, error) {
-			page, err := m.Trigger.List(ctx, "org-a", trigger.Query{Status: trigger.StatusReceived, Limit: 100})
+			page, err := m.Trigger.ListEvents(ctx, "org-a", trigger.EventQuery{Status: trigger.StatusReceived, Limit: 100})
 			return page.Events, err
 		}
 	}},
@@ -109,9 +109,9 @@ var listMutants = []broken{
 	{name: "prunes everything", breaks: []string{"pruner/removes-finished-events", "pruner/before-is-strict"}, mutate: func(m *mutant) {
 		m.prune = func(ctx context.Context, _ time.Time, limit int) (int, error) {
 			for _, org := range []string{"org-a", "org-b"} {
-				page, _ := m.Trigger.List(ctx, org, trigger.Query{Limit: 100})
+				page, _ := m.Trigger.ListEvents(ctx, org, trigger.EventQuery{Limit: 100})
 				for _, e := range page.Events {
-					_ = m.Trigger.Update(ctx, org, e.ID, func(e *trigger.Event) error {
+					_ = m.Trigger.UpdateEvent(ctx, org, e.ID, func(e *trigger.Event) error {
 						e.Status, e.FinishedAt = trigger.StatusFailed, time.Unix(0, 0)
 						return nil
 					})
@@ -132,7 +132,7 @@ var listMutants = []broken{
 				return old, false, nil
 			}
 			used[e.IdempotencyKey] = e
-			return m.Trigger.Create(ctx, e, since)
+			return m.Trigger.CreateEvent(ctx, e, since)
 		}
 	}},
 }

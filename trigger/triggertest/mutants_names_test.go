@@ -28,10 +28,10 @@ var nameMutants = []broken{
 			ctx context.Context, e trigger.Event, since time.Time,
 		) (trigger.Event, bool, error) {
 			events = append(events, e.Clone())
-			return m.Trigger.Create(ctx, e, since)
+			return m.Trigger.CreateEvent(ctx, e, since)
 		}
-		m.list = func(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
-			page, err := m.Trigger.List(ctx, org, q)
+		m.list = func(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+			page, err := m.Trigger.ListEvents(ctx, org, q)
 			for _, e := range events {
 				if q.Source != "" && e.Organization != org && e.Organization+e.Source == org+q.Source {
 					page.Events = append(page.Events, e.Clone())
@@ -45,7 +45,7 @@ var nameMutants = []broken{
 			ctx context.Context, e trigger.Event, since time.Time,
 		) (trigger.Event, bool, error) {
 			e.Organization = cut(e.Organization)
-			return m.Trigger.Create(ctx, e, since)
+			return m.Trigger.CreateEvent(ctx, e, since)
 		}
 		m.updateOrganization = func(
 			ctx context.Context, org string, f func(*trigger.Organization) error,
@@ -63,7 +63,7 @@ var nameMutants = []broken{
 			ctx context.Context, e trigger.Event, since time.Time,
 		) (trigger.Event, bool, error) {
 			e.IdempotencyKey = cut(e.IdempotencyKey)
-			return m.Trigger.Create(ctx, e, since)
+			return m.Trigger.CreateEvent(ctx, e, since)
 		}
 	}, breaks: []string{"store/create-key-is-exact"}},
 	{name: "cuts sources at 254 bytes", mutate: func(m *mutant) {
@@ -71,9 +71,9 @@ var nameMutants = []broken{
 			ctx context.Context, e trigger.Event, since time.Time,
 		) (trigger.Event, bool, error) {
 			e.Source = cut(e.Source)
-			return m.Trigger.Create(ctx, e, since)
+			return m.Trigger.CreateEvent(ctx, e, since)
 		}
-		m.everyQuery(func(_ *string, q *trigger.Query) { q.Source = cut(q.Source) })
+		m.everyQuery(func(_ *string, q *trigger.EventQuery) { q.Source = cut(q.Source) })
 	}, breaks: []string{"store/list-by-source"}},
 	{name: "cuts names of keys at 254 bytes", mutate: func(m *mutant) {
 		m.createKey = func(ctx context.Context, k trigger.APIKey) error {
@@ -99,10 +99,10 @@ var nameMutants = []broken{
 			ctx context.Context, e trigger.Event, since time.Time,
 		) (trigger.Event, bool, error) {
 			id := e.ID
-			stored, created, err := m.Trigger.Create(ctx, e, since)
+			stored, created, err := m.Trigger.CreateEvent(ctx, e, since)
 			if err != nil {
 				e.ID = uuid.New()
-				stored, created, err = m.Trigger.Create(ctx, e, since)
+				stored, created, err = m.Trigger.CreateEvent(ctx, e, since)
 				stored.ID = id
 			}
 			return stored, created, err
@@ -112,40 +112,40 @@ var nameMutants = []broken{
 		m.create = func(
 			ctx context.Context, e trigger.Event, since time.Time,
 		) (trigger.Event, bool, error) {
-			q := trigger.Query{IdempotencyKey: e.IdempotencyKey, To: since, Limit: 1}
-			page, _ := m.Trigger.List(ctx, e.Organization, q)
+			q := trigger.EventQuery{IdempotencyKey: e.IdempotencyKey, To: since, Limit: 1}
+			page, _ := m.Trigger.ListEvents(ctx, e.Organization, q)
 			for _, old := range page.Events {
 				if e.IdempotencyKey != "" {
-					_ = m.Trigger.Update(ctx, old.Organization, old.ID, func(e *trigger.Event) error {
+					_ = m.Trigger.UpdateEvent(ctx, old.Organization, old.ID, func(e *trigger.Event) error {
 						e.IdempotencyKey = ""
 						return nil
 					})
 				}
 			}
-			return m.Trigger.Create(ctx, e, since)
+			return m.Trigger.CreateEvent(ctx, e, since)
 		}
 	}, breaks: []string{"store/create-same-id-elsewhere", "store/create-id-before-key"}},
 	{name: "looks for the key before the ID", mutate: func(m *mutant) {
 		m.create = func(
 			ctx context.Context, e trigger.Event, since time.Time,
 		) (trigger.Event, bool, error) {
-			q := trigger.Query{IdempotencyKey: e.IdempotencyKey, From: since, Limit: 1}
-			page, _ := m.Trigger.List(ctx, e.Organization, q)
+			q := trigger.EventQuery{IdempotencyKey: e.IdempotencyKey, From: since, Limit: 1}
+			page, _ := m.Trigger.ListEvents(ctx, e.Organization, q)
 			if e.IdempotencyKey != "" && len(page.Events) > 0 {
 				return page.Events[0], false, nil
 			}
-			return m.Trigger.Create(ctx, e, since)
+			return m.Trigger.CreateEvent(ctx, e, since)
 		}
 	}, breaks: []string{"store/create-id-before-key"}},
 	{name: "gives an event a key that is taken", mutate: func(m *mutant) {
 		m.update = func(
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
 		) error {
-			err := m.Trigger.Update(ctx, org, id, f)
+			err := m.Trigger.UpdateEvent(ctx, org, id, f)
 			if err == nil || errors.Is(err, trigger.ErrNotFound) {
 				return err
 			}
-			return m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error {
+			return m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
 				err := f(e)
 				e.IdempotencyKey = ""
 				return err
@@ -157,7 +157,7 @@ var nameMutants = []broken{
 			ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error,
 		) error {
 			var refused error
-			err := m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error {
+			err := m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
 				refused = f(e)
 				return refused
 			})
@@ -168,7 +168,7 @@ var nameMutants = []broken{
 		}
 	}, breaks: []string{"store/update-taken-key", "store/one-failure-of-many"}},
 	{name: "takes limit 0 for no limit", mutate: func(m *mutant) {
-		m.everyQuery(func(_ *string, q *trigger.Query) {
+		m.everyQuery(func(_ *string, q *trigger.EventQuery) {
 			if q.Limit == 0 {
 				q.Limit = 1000
 			}
@@ -213,12 +213,12 @@ func joinsKeys(m *mutant, separator string) {
 		ctx context.Context, e trigger.Event, since time.Time,
 	) (trigger.Event, bool, error) {
 		if e.IdempotencyKey == "" {
-			return m.Trigger.Create(ctx, e, since)
+			return m.Trigger.CreateEvent(ctx, e, since)
 		}
 		other, ok := index.LoadOrStore(e.Organization+separator+e.IdempotencyKey, e.Clone())
 		if ok {
 			return other.(trigger.Event).Clone(), false, nil
 		}
-		return m.Trigger.Create(ctx, e, since)
+		return m.Trigger.CreateEvent(ctx, e, since)
 	}
 }

@@ -22,8 +22,8 @@ func (m *mutant) everyStats(change func(s *trigger.Stats, org string, most int))
 }
 
 // everyStatsAll applies change to what StatsAll returns.
-func (m *mutant) everyStatsAll(change func(o *trigger.OpenEvents, most int)) {
-	m.statsAll = func(ctx context.Context, most int) (trigger.OpenEvents, error) {
+func (m *mutant) everyStatsAll(change func(o *trigger.AllStats, most int)) {
+	m.statsAll = func(ctx context.Context, most int) (trigger.AllStats, error) {
 		o, err := m.Trigger.StatsAll(ctx, most)
 		change(&o, most)
 		return o, err
@@ -33,7 +33,7 @@ func (m *mutant) everyStatsAll(change func(o *trigger.OpenEvents, most int)) {
 // allEvents returns the events of organizations, newest first each.
 func (m *mutant) allEvents(orgs ...string) (events []trigger.Event) {
 	for _, org := range orgs {
-		page, _ := m.Trigger.List(context.Background(), org, trigger.Query{Limit: 10_000})
+		page, _ := m.Trigger.ListEvents(context.Background(), org, trigger.EventQuery{Limit: 10_000})
 		events = append(events, page.Events...)
 	}
 	return events
@@ -63,7 +63,7 @@ var statsMutants = []broken{
 			first := make(map[uuid.UUID]trigger.Status)
 			m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
 				first[e.ID] = e.Status
-				return m.Trigger.Create(ctx, e, since)
+				return m.Trigger.CreateEvent(ctx, e, since)
 			}
 			m.everyStats(func(s *trigger.Stats, org string, _ int) {
 				s.Waiting.N = 0
@@ -78,7 +78,7 @@ var statsMutants = []broken{
 		breaks: []string{"counter/statuses"}, mutate: func(m *mutant) {
 			running := make(map[uuid.UUID]bool)
 			m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
-				return m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error {
+				return m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
 					err := f(e)
 					running[id] = running[id] || e.Status == trigger.StatusProcessing
 					return err
@@ -99,7 +99,7 @@ var statsMutants = []broken{
 			ctx context.Context, e trigger.Event, since time.Time, j mortise.Job,
 		) (trigger.Event, bool, error) {
 			together[e.Organization]++
-			return m.Trigger.CreateAndAdd(ctx, e, since, j)
+			return m.Trigger.CreateEventAndAdd(ctx, e, since, j)
 		}
 		m.everyStats(func(s *trigger.Stats, org string, _ int) { s.Waiting.N -= together[org] })
 	}},
@@ -146,14 +146,14 @@ var statsMutants = []broken{
 
 var statsAllMutants = []broken{
 	{name: "leaves one organization out of all", breaks: []string{"counter/all"}, mutate: func(m *mutant) {
-		m.everyStatsAll(func(o *trigger.OpenEvents, most int) {
+		m.everyStatsAll(func(o *trigger.AllStats, most int) {
 			s, _ := m.Trigger.Stats(context.Background(), "org-a", most)
 			o.Running.N -= s.Running.N
 		})
 	}},
 	{name: "counts dead letters and what was done",
 		breaks: []string{"counter/all"}, mutate: func(m *mutant) {
-			m.everyStatsAll(func(o *trigger.OpenEvents, _ int) {
+			m.everyStatsAll(func(o *trigger.AllStats, _ int) {
 				for _, e := range m.allEvents(everyOrg...) {
 					if e.Status == trigger.StatusCompleted {
 						o.Failed.N++
@@ -163,7 +163,7 @@ var statsAllMutants = []broken{
 		}},
 	{name: "says when the next open event is due",
 		breaks: []string{"counter/all-next-due"}, mutate: func(m *mutant) {
-			m.everyStatsAll(func(o *trigger.OpenEvents, _ int) {
+			m.everyStatsAll(func(o *trigger.AllStats, _ int) {
 				for _, e := range m.allEvents(everyOrg...) {
 					first := o.NextDue.IsZero() || e.DueAt.Before(o.NextDue)
 					if first && !e.Status.Finished() && !e.DueAt.IsZero() {
@@ -174,7 +174,7 @@ var statsAllMutants = []broken{
 		}},
 	{name: "takes an event that is due at no time for the next one",
 		breaks: []string{"counter/all-next-due"}, mutate: func(m *mutant) {
-			m.everyStatsAll(func(o *trigger.OpenEvents, _ int) {
+			m.everyStatsAll(func(o *trigger.AllStats, _ int) {
 				for _, e := range m.allEvents(everyOrg...) {
 					if e.Status == trigger.StatusReceived && e.DueAt.IsZero() {
 						o.NextDue = time.Time{}
@@ -184,7 +184,7 @@ var statsAllMutants = []broken{
 		}},
 	{name: "takes the oldest waiting event for the next one",
 		breaks: []string{"counter/all-next-due"}, mutate: func(m *mutant) {
-			m.everyStatsAll(func(o *trigger.OpenEvents, _ int) {
+			m.everyStatsAll(func(o *trigger.AllStats, _ int) {
 				var oldest trigger.Event
 				for _, e := range m.allEvents(everyOrg...) {
 					waits := e.Status == trigger.StatusReceived && !e.DueAt.IsZero()
@@ -197,7 +197,7 @@ var statsAllMutants = []broken{
 		}},
 	{name: "counts the events of all up to one more",
 		breaks: []string{"counter/all-most"}, mutate: func(m *mutant) {
-			m.statsAll = func(ctx context.Context, most int) (trigger.OpenEvents, error) {
+			m.statsAll = func(ctx context.Context, most int) (trigger.AllStats, error) {
 				return m.Trigger.StatsAll(ctx, most+1)
 			}
 		}},
@@ -213,7 +213,7 @@ var statsAllMutants = []broken{
 		}},
 	{name: "counts all that is running, and then all that waits",
 		breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
-			m.statsAll = func(ctx context.Context, most int) (trigger.OpenEvents, error) {
+			m.statsAll = func(ctx context.Context, most int) (trigger.AllStats, error) {
 				o, err := m.Trigger.StatsAll(ctx, most)
 				conformance.Seam()
 				later, _ := m.Trigger.StatsAll(ctx, most)
@@ -223,7 +223,7 @@ var statsAllMutants = []broken{
 		}},
 	{name: "looks for the next event before it counts",
 		breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
-			m.statsAll = func(ctx context.Context, most int) (trigger.OpenEvents, error) {
+			m.statsAll = func(ctx context.Context, most int) (trigger.AllStats, error) {
 				before, _ := m.Trigger.StatsAll(ctx, most)
 				conformance.Seam()
 				o, err := m.Trigger.StatsAll(ctx, most)
@@ -232,7 +232,7 @@ var statsAllMutants = []broken{
 			}
 		}},
 	{name: "counts for nobody", breaks: []string{"store/ended-context"}, mutate: func(m *mutant) {
-		m.statsAll = func(_ context.Context, most int) (trigger.OpenEvents, error) {
+		m.statsAll = func(_ context.Context, most int) (trigger.AllStats, error) {
 			return m.Trigger.StatsAll(context.Background(), most)
 		}
 	}},

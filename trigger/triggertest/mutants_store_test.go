@@ -15,7 +15,6 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
-	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
 // broken is a mutant with the rules that it breaks.
@@ -23,7 +22,7 @@ type broken struct {
 	name   string
 	breaks []string
 	mutate func(*mutant)
-	reopen func(*testing.T, triggertest.Backend) triggertest.Backend
+	reopen func(*testing.T, trigger.Backend) trigger.Backend
 }
 
 func mutants() []broken {
@@ -95,50 +94,50 @@ var createMutants = []broken{
 	}},
 	{name: "replaces events", breaks: []string{"store/create-same-id"}, mutate: func(m *mutant) {
 		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
-			if err := m.Trigger.Update(ctx, e.Organization, e.ID, func(old *trigger.Event) error { *old = e; return nil }); err == nil {
+			if err := m.Trigger.UpdateEvent(ctx, e.Organization, e.ID, func(old *trigger.Event) error { *old = e; return nil }); err == nil {
 				return e, true, nil
 			}
-			return m.Trigger.Create(ctx, e, since)
+			return m.Trigger.CreateEvent(ctx, e, since)
 		}
 	}},
 	{name: "finds IDs of all organizations", breaks: []string{"store/create-same-id-elsewhere"}, mutate: func(m *mutant) {
 		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
 			for _, org := range []string{"org-a", "org-b"} {
-				if old, err := m.Trigger.Get(ctx, org, e.ID); err == nil {
+				if old, err := m.Trigger.Event(ctx, org, e.ID); err == nil {
 					return old, false, nil
 				}
 			}
-			return m.Trigger.Create(ctx, e, since)
+			return m.Trigger.CreateEvent(ctx, e, since)
 		}
 	}},
 	{name: "ignores keySince", breaks: []string{"store/create-key-before-window", "txstore/key-before-window", "store/create-concurrent-old-key"}, mutate: func(m *mutant) {
 		m.create = func(ctx context.Context, e trigger.Event, _ time.Time) (trigger.Event, bool, error) {
-			return m.Trigger.Create(ctx, e, time.Time{})
+			return m.Trigger.CreateEvent(ctx, e, time.Time{})
 		}
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, _ time.Time, j mortise.Job) (trigger.Event, bool, error) {
-			return m.Trigger.CreateAndAdd(ctx, e, time.Time{}, j)
+			return m.Trigger.CreateEventAndAdd(ctx, e, time.Time{}, j)
 		}
 	}},
 	{name: "takes keySince as exclusive", breaks: []string{"store/create-key-at-window-start", "txstore/same-key-adds-nothing"}, mutate: func(m *mutant) {
 		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
-			return m.Trigger.Create(ctx, e, since.Add(time.Microsecond))
+			return m.Trigger.CreateEvent(ctx, e, since.Add(time.Microsecond))
 		}
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
-			return m.Trigger.CreateAndAdd(ctx, e, since.Add(time.Microsecond), j)
+			return m.Trigger.CreateEventAndAdd(ctx, e, since.Add(time.Microsecond), j)
 		}
 	}},
 	{name: "ignores keys", breaks: []string{"store/create-same-key", "store/create-concurrent-one-key", "store/list-by-key"}, mutate: func(m *mutant) {
 		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
 			key := e.IdempotencyKey
 			e.IdempotencyKey = ""
-			stored, created, err := m.Trigger.Create(ctx, e, since)
+			stored, created, err := m.Trigger.CreateEvent(ctx, e, since)
 			stored.IdempotencyKey = key
 			return stored, created, err
 		}
 	}},
 	{name: "frees the keys of failed events", breaks: []string{"store/create-key-of-finished-event"}, mutate: func(m *mutant) {
 		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
-			return m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error {
+			return m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
 				err := f(e)
 				if e.Status == trigger.StatusFailed {
 					e.IdempotencyKey = ""
@@ -150,7 +149,7 @@ var createMutants = []broken{
 	{name: "folds case", breaks: []string{"store/create-key-is-exact", "store/organizations-are-exact", "organizations/are-exact"}, mutate: func(m *mutant) {
 		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
 			e.IdempotencyKey, e.Organization = strings.ToLower(e.IdempotencyKey), strings.ToLower(e.Organization)
-			return m.Trigger.Create(ctx, e, since)
+			return m.Trigger.CreateEvent(ctx, e, since)
 		}
 		m.updateOrganization = func(ctx context.Context, org string, f func(*trigger.Organization) error) error {
 			return m.Trigger.UpdateOrganization(ctx, strings.ToLower(org), f)
@@ -165,15 +164,15 @@ var createMutants = []broken{
 			if other, ok := used.LoadOrStore(e.IdempotencyKey, e.Clone()); ok && e.IdempotencyKey != "" {
 				return other.(trigger.Event).Clone(), false, nil
 			}
-			return m.Trigger.Create(ctx, e, since)
+			return m.Trigger.CreateEvent(ctx, e, since)
 		}
 	}},
 	{name: "takes the empty key for a key", breaks: []string{"store/create-empty-key-never-matches"}, mutate: func(m *mutant) {
 		m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
-			if page, _ := m.Trigger.List(ctx, e.Organization, trigger.Query{Limit: 1}); e.IdempotencyKey == "" && len(page.Events) > 0 {
+			if page, _ := m.Trigger.ListEvents(ctx, e.Organization, trigger.EventQuery{Limit: 1}); e.IdempotencyKey == "" && len(page.Events) > 0 {
 				return page.Events[0], false, nil
 			}
-			return m.Trigger.Create(ctx, e, since)
+			return m.Trigger.CreateEvent(ctx, e, since)
 		}
 	}},
 }
@@ -182,7 +181,7 @@ var updateMutants = []broken{
 	{name: "leaks to other organizations", breaks: []string{"store/get-other-organization", "store/organizations-are-exact"}, mutate: func(m *mutant) {
 		m.get = func(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
 			for _, other := range []string{org, "org-a", "org-b", "acme", "ACME"} {
-				if e, err := m.Trigger.Get(ctx, other, id); err == nil {
+				if e, err := m.Trigger.Event(ctx, other, id); err == nil {
 					return e, nil
 				}
 			}
@@ -191,16 +190,16 @@ var updateMutants = []broken{
 	}},
 	{name: "knows every event", breaks: []string{"store/get-unknown"}, mutate: func(m *mutant) {
 		m.get = func(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
-			e, _ := m.Trigger.Get(ctx, org, id)
+			e, _ := m.Trigger.Event(ctx, org, id)
 			return e, nil
 		}
 	}},
 	{name: "updates without care", mutate: func(m *mutant) {
 		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
-			e, err := m.Trigger.Get(ctx, org, id)
+			e, err := m.Trigger.Event(ctx, org, id)
 			called := f(&e)
 			conformance.Seam()
-			_ = m.Trigger.Update(ctx, org, id, func(stored *trigger.Event) error { *stored = e; return nil })
+			_ = m.Trigger.UpdateEvent(ctx, org, id, func(stored *trigger.Event) error { *stored = e; return nil })
 			if err != nil {
 				return err
 			}
@@ -209,7 +208,7 @@ var updateMutants = []broken{
 	}, breaks: []string{"store/update-concurrent", "store/update-error-changes-nothing", "store/update-unknown"}},
 	{name: "swallows the error of update", breaks: []string{"store/update-error-changes-nothing", "store/update-panic"}, mutate: func(m *mutant) {
 		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
-			return m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error {
+			return m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
 				defer func() { _ = recover() }()
 				before := e.Clone()
 				if f(e) != nil {
@@ -223,7 +222,7 @@ var updateMutants = []broken{
 		var mu sync.Mutex
 		last := make(map[uuid.UUID]*trigger.Event)
 		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
-			return m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error {
+			return m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
 				mu.Lock()
 				defer mu.Unlock()
 				last[id] = e
@@ -236,12 +235,12 @@ var updateMutants = []broken{
 			if e, ok := last[id]; ok {
 				return *e, nil
 			}
-			return m.Trigger.Get(ctx, org, id)
+			return m.Trigger.Event(ctx, org, id)
 		}
 	}},
 	{name: "lets update move an event", breaks: []string{"store/update-ignores-identity"}, mutate: func(m *mutant) {
 		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
-			e, err := m.Trigger.Get(ctx, org, id)
+			e, err := m.Trigger.Event(ctx, org, id)
 			if err != nil {
 				return err
 			}
@@ -249,15 +248,15 @@ var updateMutants = []broken{
 				return err
 			}
 			if e.ID != id {
-				_, _, err := m.Trigger.Create(ctx, e, time.Time{})
+				_, _, err := m.Trigger.CreateEvent(ctx, e, time.Time{})
 				return err
 			}
-			return m.Trigger.Update(ctx, org, id, func(stored *trigger.Event) error { *stored = e; return nil })
+			return m.Trigger.UpdateEvent(ctx, org, id, func(stored *trigger.Event) error { *stored = e; return nil })
 		}
 	}},
 	{name: "updates only the status", breaks: []string{"store/update-stores-what-it-leaves", "store/update-releases-key", "store/strings-keep-every-byte"}, mutate: func(m *mutant) {
 		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
-			return m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error {
+			return m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
 				before := e.Clone()
 				err := f(e)
 				before.Status = e.Status
@@ -269,7 +268,7 @@ var updateMutants = []broken{
 	{name: "writes an update in two steps", breaks: []string{"store/reads-are-whole"}, mutate: func(m *mutant) {
 		m.update = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error) error {
 			var after trigger.Event
-			if err := m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error {
+			if err := m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error {
 				said := e.LastError
 				err := f(e)
 				after = e.Clone()
@@ -279,7 +278,7 @@ var updateMutants = []broken{
 				return err
 			}
 			conformance.Seam()
-			return m.Trigger.Update(ctx, org, id, func(e *trigger.Event) error { e.LastError = after.LastError; return nil })
+			return m.Trigger.UpdateEvent(ctx, org, id, func(e *trigger.Event) error { e.LastError = after.LastError; return nil })
 		}
 	}},
 }

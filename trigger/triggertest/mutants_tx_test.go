@@ -14,11 +14,10 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
-	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
 // afresh is a Reopen that loses everything.
-func afresh(t *testing.T, _ triggertest.Backend) triggertest.Backend { return newMutant(t).backend() }
+func afresh(t *testing.T, _ trigger.Backend) trigger.Backend { return newMutant(t).backend() }
 
 // txMutants are those of whole backends, and of a TxStore.
 var txMutants = []broken{
@@ -40,41 +39,41 @@ var txMutants = []broken{
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
 			creating.Store(true)
 			defer creating.Store(false)
-			return m.Trigger.CreateAndAdd(ctx, e, since, j)
+			return m.Trigger.CreateEventAndAdd(ctx, e, since, j)
 		}
 	}},
 	{name: "adds a job at the event's submission", breaks: []string{"txstore/create-and-add-later"}, mutate: func(m *mutant) {
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
 			j.At = e.SubmittedAt
-			return m.Trigger.CreateAndAdd(ctx, e, since, j)
+			return m.Trigger.CreateEventAndAdd(ctx, e, since, j)
 		}
 	}},
 	{name: "adds a job in any case", mutate: func(m *mutant) {
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
-			stored, created, err := m.Trigger.Create(ctx, e, since)
+			stored, created, err := m.Trigger.CreateEvent(ctx, e, since)
 			_ = m.jobs.Add(ctx, j)
 			return stored, created, err
 		}
 	}, breaks: []string{"txstore/same-key-adds-nothing", "txstore/same-id-adds-nothing", "txstore/concurrent-one-key"}},
 	{name: "creates without a job", mutate: func(m *mutant) {
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, _ mortise.Job) (trigger.Event, bool, error) {
-			return m.Trigger.Create(ctx, e, since)
+			return m.Trigger.CreateEvent(ctx, e, since)
 		}
 	}, breaks: []string{"txstore/create-and-add", "txstore/key-before-window", "txstore/durable"}},
 	{name: "adds a job twice with an event", breaks: []string{"txstore/job-is-there"}, mutate: func(m *mutant) {
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
 			j.ID += "0"
-			return m.Trigger.CreateAndAdd(ctx, e, since, j)
+			return m.Trigger.CreateEventAndAdd(ctx, e, since, j)
 		}
 	}},
 	{name: "ignores the context of CreateAndAdd", breaks: []string{"store/ended-context"}, mutate: func(m *mutant) {
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
-			return m.Trigger.CreateAndAdd(context.WithoutCancel(ctx), e, since, j)
+			return m.Trigger.CreateEventAndAdd(context.WithoutCancel(ctx), e, since, j)
 		}
 	}},
 	{name: "stores and adds in two steps", breaks: []string{"txstore/both-or-neither"}, mutate: func(m *mutant) {
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
-			stored, created, err := m.Trigger.Create(context.WithoutCancel(ctx), e, since)
+			stored, created, err := m.Trigger.CreateEvent(context.WithoutCancel(ctx), e, since)
 			conformance.Seam() // until all calls that are cut off are
 			if err == nil {
 				err = m.jobs.Add(ctx, j)
@@ -85,7 +84,7 @@ var txMutants = []broken{
 
 	{name: "removes in a second step", breaks: []string{"txstore/end-both-or-neither"}, mutate: func(m *mutant) {
 		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
-			if err := m.Trigger.Update(context.WithoutCancel(ctx), org, id, f); err != nil {
+			if err := m.Trigger.UpdateEvent(context.WithoutCancel(ctx), org, id, f); err != nil {
 				return err
 			}
 			conformance.Seam() // until all calls that are cut off are
@@ -94,17 +93,17 @@ var txMutants = []broken{
 	}},
 	{name: "updates and does not remove", breaks: []string{"txstore/update-and-remove", "txstore/update-and-remove-dead"}, mutate: func(m *mutant) {
 		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, _ mortise.Lease, _ bool) error {
-			return m.Trigger.Update(ctx, org, id, f)
+			return m.Trigger.UpdateEvent(ctx, org, id, f)
 		}
 	}},
 	{name: "removes without a dead letter", breaks: []string{"txstore/update-and-remove-dead"}, mutate: func(m *mutant) {
 		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, _ bool) error {
-			return m.Trigger.UpdateAndRemove(ctx, org, id, f, l, false)
+			return m.Trigger.UpdateEventAndRemove(ctx, org, id, f, l, false)
 		}
 	}},
 	{name: "removes although the update was refused", breaks: []string{"txstore/refused-update-removes-nothing"}, mutate: func(m *mutant) {
 		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
-			err := m.Trigger.Update(ctx, org, id, f)
+			err := m.Trigger.UpdateEvent(ctx, org, id, f)
 			_ = m.jobs.Remove(ctx, l, dead)
 			return err
 		}
@@ -114,12 +113,12 @@ var txMutants = []broken{
 			if err := m.jobs.Extend(ctx, l, time.Hour); err != nil {
 				return err
 			}
-			return m.Trigger.UpdateAndRemove(ctx, org, id, f, l, dead)
+			return m.Trigger.UpdateEventAndRemove(ctx, org, id, f, l, dead)
 		}
 	}},
 	{name: "removes by the nil token", breaks: []string{"txstore/lost-lease-updates"}, mutate: func(m *mutant) {
 		m.updateAndRemove = func(ctx context.Context, org string, id uuid.UUID, f func(*trigger.Event) error, l mortise.Lease, dead bool) error {
-			err := m.Trigger.UpdateAndRemove(ctx, org, id, f, l, dead)
+			err := m.Trigger.UpdateEventAndRemove(ctx, org, id, f, l, dead)
 			if l.Token == uuid.Nil {
 				_ = m.jobs.Cancel(ctx, l.Job)
 			}
@@ -132,7 +131,7 @@ var txMutants = []broken{
 	}},
 	{name: "ignores the context", mutate: func(m *mutant) {
 		m.create = func(_ context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
-			return m.Trigger.Create(context.Background(), e, since)
+			return m.Trigger.CreateEvent(context.Background(), e, since)
 		}
 		m.organization = func(_ context.Context, org string) (trigger.Organization, error) {
 			return m.Trigger.Organization(context.Background(), org)

@@ -13,17 +13,17 @@ import (
 // everyEvent applies change to all events that the mutant's store returns.
 func (m *mutant) everyEvent(change func(*trigger.Event)) {
 	m.create = func(ctx context.Context, e trigger.Event, since time.Time) (trigger.Event, bool, error) {
-		stored, created, err := m.Trigger.Create(ctx, e, since)
+		stored, created, err := m.Trigger.CreateEvent(ctx, e, since)
 		change(&stored)
 		return stored, created, err
 	}
 	m.get = func(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
-		e, err := m.Trigger.Get(ctx, org, id)
+		e, err := m.Trigger.Event(ctx, org, id)
 		change(&e)
 		return e, err
 	}
-	m.list = func(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
-		page, err := m.Trigger.List(ctx, org, q)
+	m.list = func(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+		page, err := m.Trigger.ListEvents(ctx, org, q)
 		for i := range page.Events {
 			change(&page.Events[i])
 		}
@@ -32,19 +32,19 @@ func (m *mutant) everyEvent(change func(*trigger.Event)) {
 }
 
 // everyPage applies change to all pages that the mutant's List returns.
-func (m *mutant) everyPage(change func(*trigger.Query, *trigger.Page)) {
-	m.list = func(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
-		page, err := m.Trigger.List(ctx, org, q)
+func (m *mutant) everyPage(change func(*trigger.EventQuery, *trigger.EventPage)) {
+	m.list = func(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
+		page, err := m.Trigger.ListEvents(ctx, org, q)
 		change(&q, &page)
 		return page, err
 	}
 }
 
 // everyQuery applies change to all queries that the mutant's List is asked.
-func (m *mutant) everyQuery(change func(*string, *trigger.Query)) {
-	m.list = func(ctx context.Context, org string, q trigger.Query) (trigger.Page, error) {
+func (m *mutant) everyQuery(change func(*string, *trigger.EventQuery)) {
+	m.list = func(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
 		change(&org, &q)
-		return m.Trigger.List(ctx, org, q)
+		return m.Trigger.ListEvents(ctx, org, q)
 	}
 }
 

@@ -22,7 +22,7 @@ var breakRules = []rule{
 			e := s.create(t, filledEvent(orgA))
 			heal := s.breakIt(t)
 			allFail(t.Context(), t, s.storeCalls(e))
-			_, err := s.Store.Get(t.Context(), orgB, e.ID)
+			_, err := s.Store.Event(t.Context(), orgB, e.ID)
 			isFailure(t, "Get of what is not there", err)
 			heal()
 			sameEvent(t, e, s.get(t, e))

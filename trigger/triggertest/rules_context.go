@@ -22,15 +22,15 @@ type call struct {
 func (s *subject) storeCalls(e trigger.Event) []call {
 	calls := []call{
 		{"Create", func(ctx context.Context) error {
-			_, _, err := s.Store.Create(ctx, plainEvent(orgA, 0), window())
+			_, _, err := s.Store.CreateEvent(ctx, plainEvent(orgA, 0), window())
 			return err
 		}},
-		{"Get", func(ctx context.Context) error { _, err := s.Store.Get(ctx, orgA, e.ID); return err }},
+		{"Get", func(ctx context.Context) error { _, err := s.Store.Event(ctx, orgA, e.ID); return err }},
 		{"Update", func(ctx context.Context) error {
-			return s.Store.Update(ctx, orgA, e.ID, func(*trigger.Event) error { return nil })
+			return s.Store.UpdateEvent(ctx, orgA, e.ID, func(*trigger.Event) error { return nil })
 		}},
 		{"List", func(ctx context.Context) error {
-			_, err := s.Store.List(ctx, orgA, trigger.Query{Limit: 10})
+			_, err := s.Store.ListEvents(ctx, orgA, trigger.EventQuery{Limit: 10})
 			return err
 		}},
 		{"Unqueued", func(ctx context.Context) error { _, err := s.Store.Unqueued(ctx, moment(time.Hour), 10); return err }},
@@ -48,11 +48,11 @@ func (s *subject) storeCalls(e trigger.Event) []call {
 		calls = append(calls,
 			call{"CreateAndAdd", func(ctx context.Context) error {
 				e := plainEvent(orgA, 0)
-				_, _, err := tx.CreateAndAdd(ctx, e, window(), e.Job())
+				_, _, err := tx.CreateEventAndAdd(ctx, e, window(), e.Job())
 				return err
 			}},
 			call{"UpdateAndRemove", func(ctx context.Context) error {
-				return tx.UpdateAndRemove(ctx, orgA, e.ID, func(*trigger.Event) error { return nil }, mortise.Lease{Job: e.Job()}, false)
+				return tx.UpdateEventAndRemove(ctx, orgA, e.ID, func(*trigger.Event) error { return nil }, mortise.Lease{Job: e.Job()}, false)
 			}})
 	}
 	return calls

@@ -61,7 +61,7 @@ var createRules = []rule{
 				e.SubmittedAt, e.StartedAt, e.FinishedAt, e.UnqueuedSince = at, at, at, at
 				sameEvent(t, e, s.create(t, e))
 				sameEvent(t, e, s.get(t, e))
-				page, err := s.Store.List(t.Context(), orgA, trigger.Query{From: at, To: at.Add(time.Microsecond), Limit: 10})
+				page, err := s.Store.ListEvents(t.Context(), orgA, trigger.EventQuery{From: at, To: at.Add(time.Microsecond), Limit: 10})
 				require.NoError(t, err)
 				require.Len(t, page.Events, 1, "List from %v for one microsecond", at)
 				sameEvent(t, e, page.Events[0])
@@ -123,7 +123,7 @@ var createRules = []rule{
 			spoil(&stored)
 			sameEvent(t, want, s.get(t, want))
 
-			again, created, err := s.Store.Create(t.Context(), want.Clone(), window())
+			again, created, err := s.Store.CreateEvent(t.Context(), want.Clone(), window())
 			require.NoError(t, err)
 			require.False(t, created, "Create stored an event with the ID of one that is there")
 			spoil(&again)
@@ -136,7 +136,7 @@ var createRules = []rule{
 			for _, key := range []string{"", first.IdempotencyKey, "key-2"} {
 				second := keyedEvent(orgA, key, time.Hour)
 				second.ID = first.ID
-				stored, created, err := s.Store.Create(t.Context(), second, window())
+				stored, created, err := s.Store.CreateEvent(t.Context(), second, window())
 				require.NoError(t, err)
 				require.False(t, created, "Create stored an event with the ID of one that is there")
 				sameEvent(t, first, stored)
@@ -154,11 +154,11 @@ var createRules = []rule{
 			old := s.create(t, keyedEvent(orgB, "key", 0))
 			second := keyedEvent(orgB, "key", time.Hour)
 			second.ID = first.ID
-			_, _, err := s.Store.Create(t.Context(), second, moment(time.Minute))
+			_, _, err := s.Store.CreateEvent(t.Context(), second, moment(time.Minute))
 			isFailure(t, "Create with the ID of another organization's event", err)
 			sameEvent(t, first, s.get(t, first))
 			sameEvent(t, old, s.get(t, old))
-			_, err = s.Store.Get(t.Context(), orgB, second.ID)
+			_, err = s.Store.Event(t.Context(), orgB, second.ID)
 			require.ErrorIs(t, err, trigger.ErrNotFound, "Get of an event that Create has refused")
 		}},
 
@@ -170,7 +170,7 @@ var createRules = []rule{
 				events[i] = plainEvent([]string{orgA, orgB}[i%2], time.Duration(i/8)*time.Microsecond)
 			}
 			conformance.Together(n, func(i int) {
-				_, created, err := s.Store.Create(t.Context(), events[i], window())
+				_, created, err := s.Store.CreateEvent(t.Context(), events[i], window())
 				if errs[i] = err; err == nil && !created {
 					errs[i] = errNotCreated
 				}

@@ -77,25 +77,25 @@ func (s *subject) isHidden(t *testing.T, events ...trigger.Event) {
 	t.Helper()
 	org := events[0].Organization
 	for _, e := range events {
-		_, err := s.Store.Get(t.Context(), org, e.ID)
+		_, err := s.Store.Event(t.Context(), org, e.ID)
 		require.ErrorIs(t, err, trigger.ErrNotFound, "Get in a deleted organization")
-		err = s.Store.Update(t.Context(), org, e.ID, neverCalled[trigger.Event](t))
+		err = s.Store.UpdateEvent(t.Context(), org, e.ID, neverCalled[trigger.Event](t))
 		require.ErrorIs(t, err, trigger.ErrNotFound, "Update in a deleted organization")
 		if tx, ok := s.Store.(trigger.TxStore); ok {
 			l := mortise.Lease{Job: e.Job(), Token: uuid.New()}
-			err := tx.UpdateAndRemove(t.Context(), org, e.ID, neverCalled[trigger.Event](t), l, false)
+			err := tx.UpdateEventAndRemove(t.Context(), org, e.ID, neverCalled[trigger.Event](t), l, false)
 			require.ErrorIs(t, err, trigger.ErrNotFound, "UpdateAndRemove in a deleted organization")
 		}
 	}
-	for what, q := range map[string]trigger.Query{
+	for what, q := range map[string]trigger.EventQuery{
 		"all": {}, "those with a key": {IdempotencyKey: "key"}, "those of a status": {Status: trigger.StatusReceived},
 		"those of a source":       {Source: trigger.SourceAPI},
-		"those behind a position": {Before: mortise.Position{At: moment(time.Hour)}},
+		"those behind a position": {After: mortise.Position{At: moment(time.Hour)}},
 	} {
 		q.Limit = 10
-		page, err := s.Store.List(t.Context(), org, q)
+		page, err := s.Store.ListEvents(t.Context(), org, q)
 		require.NoError(t, err)
-		require.Equal(t, trigger.Page{}, page, "List of a deleted organization: %s", what)
+		require.Equal(t, trigger.EventPage{}, page, "List of a deleted organization: %s", what)
 	}
 	left, err := s.Store.Unqueued(t.Context(), moment(time.Hour), 10)
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func (s *subject) isHidden(t *testing.T, events ...trigger.Event) {
 // isRefused requires that nothing can be created with the event.
 func (s *subject) isRefused(t *testing.T, e trigger.Event) {
 	t.Helper()
-	_, created, err := s.Store.Create(t.Context(), e, window())
+	_, created, err := s.Store.CreateEvent(t.Context(), e, window())
 	require.ErrorIs(t, err, trigger.ErrDeleted, "Create in a deleted organization")
 	require.False(t, created)
 	if _, ok := s.Store.(trigger.TxStore); ok {

@@ -19,7 +19,7 @@ func (s *subject) freed(t *testing.T, events []trigger.Event) (n int) {
 	for _, e := range events {
 		free := finishedEvent("org-free-"+e.ID.String(), 0) // which no sweeper is told of
 		free.ID = e.ID
-		if _, _, err := s.Store.Create(t.Context(), free, window()); err == nil {
+		if _, _, err := s.Store.CreateEvent(t.Context(), free, window()); err == nil {
 			n++
 		}
 	}
@@ -170,7 +170,7 @@ var deletionStepRules = []rule{
 			s.removeAll(t, gone, 2, 20)
 			for i, org := range others {
 				sameEvent(t, events[i], s.get(t, events[i]))
-				require.Len(t, s.list(t, org, trigger.Query{}), 1, "events of %q", org)
+				require.Len(t, s.list(t, org, trigger.EventQuery{}), 1, "events of %q", org)
 				if s.Keys != nil {
 					s.hasKey(t, keys[i])
 					require.Len(t, s.keys(t, org), 1, "keys of %q", org)

@@ -15,7 +15,7 @@ import (
 
 var errNotCreated = errors.New("Create returned created false for an event of its own")
 
-// creator is Store.Create, or a method that does the same and adds a job.
+// creator is Store.CreateEvent, or a method that does the same and adds a job.
 type creator func(t *testing.T, e trigger.Event, keySince time.Time) (stored trigger.Event, created bool, err error)
 
 // keyRules say when an idempotency key finds an earlier event.
@@ -35,7 +35,7 @@ var keyRules = []rule{
 				first := keyedEvent(orgA, "key-"+string(status), 0)
 				s.create(t, first)
 				s.update(t, first, func(e *trigger.Event) { e.Status = status })
-				stored, created, err := s.Store.Create(t.Context(), keyedEvent(orgA, first.IdempotencyKey, time.Hour), window())
+				stored, created, err := s.Store.CreateEvent(t.Context(), keyedEvent(orgA, first.IdempotencyKey, time.Hour), window())
 				require.NoError(t, err)
 				require.False(t, created, "Create stored a second event with the key of a %s one", status)
 				sameEvent(t, s.get(t, first), stored)
@@ -70,7 +70,7 @@ var keyRules = []rule{
 			for _, since := range []time.Duration{0, time.Microsecond, 2 * time.Hour} {
 				e := keyedEvent(orgA, "key", 3*time.Hour)
 				e.ID = same.ID
-				stored, created, err := s.Store.Create(t.Context(), e, moment(since))
+				stored, created, err := s.Store.CreateEvent(t.Context(), e, moment(since))
 				require.NoError(t, err)
 				require.False(t, created, "Create stored an event whose ID is there")
 				sameEvent(t, same, stored)
@@ -93,7 +93,7 @@ var keyRules = []rule{
 }
 
 func (s *subject) createPlainly(t *testing.T, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
-	return s.Store.Create(t.Context(), e, keySince)
+	return s.Store.CreateEvent(t.Context(), e, keySince)
 }
 
 // keyFinds creates an event at moment 0 and then another one with its key, which must not be stored.
@@ -107,7 +107,7 @@ func keyFinds(t *testing.T, s *subject, create creator, keySince time.Time) {
 		"the key belongs to an event that was submitted %v after keySince",
 		first.SubmittedAt.Sub(keySince))
 	sameEvent(t, first, s.get(t, first))
-	_, err := s.Store.Get(t.Context(), orgA, second.ID)
+	_, err := s.Store.Event(t.Context(), orgA, second.ID)
 	require.ErrorIs(t, err, trigger.ErrNotFound, "Get of the event that Create did not create")
 }
 
@@ -179,11 +179,11 @@ func keyIsWonOnce(t *testing.T, s *subject, create creator) (winner trigger.Even
 	for i := range events {
 		sameEvent(t, winner, stored[i])
 		if !created[i] {
-			_, err := s.Store.Get(t.Context(), orgA, events[i].ID)
+			_, err := s.Store.Event(t.Context(), orgA, events[i].ID)
 			require.ErrorIs(t, err, trigger.ErrNotFound, "Get of an event that Create did not create")
 		}
 	}
-	inOrder(t, []uuid.UUID{winner.ID}, ids(s.list(t, orgA, trigger.Query{IdempotencyKey: "key"})),
+	inOrder(t, []uuid.UUID{winner.ID}, ids(s.list(t, orgA, trigger.EventQuery{IdempotencyKey: "key"})),
 		"events with the key")
 	return winner
 }

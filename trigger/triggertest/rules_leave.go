@@ -28,7 +28,7 @@ var leaveRules = []rule{
 			for _, same := range []bool{false, true} {
 				events := []trigger.Event{s.create(t, plainEvent(orgA, 0)), s.create(t, plainEvent(orgA, 0))}
 				leaves(t, same, func(ctx context.Context, thing int, f func()) error {
-					return s.Store.Update(ctx, orgA, events[thing].ID, func(e *trigger.Event) error {
+					return s.Store.UpdateEvent(ctx, orgA, events[thing].ID, func(e *trigger.Event) error {
 						e.Attempts++
 						f()
 						e.LastError += "."
@@ -81,7 +81,7 @@ var leaveRules = []rule{
 		func(t *testing.T, s *subject) {
 			other := s.create(t, plainEvent(orgA, 0))
 			more := func(f func()) error {
-				return s.Store.Update(t.Context(), orgA, other.ID, func(e *trigger.Event) error {
+				return s.Store.UpdateEvent(t.Context(), orgA, other.ID, func(e *trigger.Event) error {
 					f()
 					e.Attempts++
 					return nil
@@ -91,14 +91,14 @@ var leaveRules = []rule{
 			err := conformance.Leave(t, more, func(ctx context.Context) error {
 				given := want.Clone()
 				defer spoil(&given)
-				_, _, err := s.Store.Create(ctx, given, window())
+				_, _, err := s.Store.CreateEvent(ctx, given, window())
 				return err
 			})
 			if err != nil {
 				isFailure(t, "Create whose context ended", err)
 			}
 			require.NoError(t, more(func() {}), "an Update after that") // comes after what was waiting
-			stored, created, after := s.Store.Create(t.Context(), want.Clone(), window())
+			stored, created, after := s.Store.CreateEvent(t.Context(), want.Clone(), window())
 			require.NoError(t, after)
 			require.False(t, err == nil && created,
 				"Create has returned no error, and has not stored its event")
@@ -123,7 +123,7 @@ var leaveRules = []rule{
 			}
 			conformance.Together(n, func(i int) {
 				defer func() { panicked[i] = recover() != nil }()
-				errs[i] = s.Store.Update(t.Context(), orgA, events[i].ID, func(e *trigger.Event) error {
+				errs[i] = s.Store.UpdateEvent(t.Context(), orgA, events[i].ID, func(e *trigger.Event) error {
 					e.Attempts = 1
 					switch i % 5 {
 					case 1:
@@ -171,7 +171,7 @@ var leaveRules = []rule{
 						return
 					}
 					defer begin()
-					errs[i] = s.Store.Update(t.Context(), orgA, e.ID, func(e *trigger.Event) error {
+					errs[i] = s.Store.UpdateEvent(t.Context(), orgA, e.ID, func(e *trigger.Event) error {
 						begin()
 						runtime.Gosched() // gives Prune the chance to come between
 						e.Attempts++
@@ -186,10 +186,10 @@ var leaveRules = []rule{
 						require.ErrorIs(t, err, trigger.ErrNotFound, "Update beside Prune")
 					}
 				}
-				_, err := s.Store.Get(t.Context(), orgA, e.ID)
+				_, err := s.Store.Event(t.Context(), orgA, e.ID)
 				require.ErrorIs(t, err, trigger.ErrNotFound,
 					"Get of an event that Prune has removed beside an Update")
-				require.Empty(t, s.list(t, orgA, trigger.Query{}),
+				require.Empty(t, s.list(t, orgA, trigger.EventQuery{}),
 					"events listed after Prune has removed the only one")
 			}
 		}},

@@ -16,10 +16,10 @@ import (
 )
 
 // list returns the one page that holds all of the query's events.
-func (s *subject) list(t *testing.T, org string, q trigger.Query) []trigger.Event {
+func (s *subject) list(t *testing.T, org string, q trigger.EventQuery) []trigger.Event {
 	t.Helper()
 	q.Limit = trigger.MaxPageSize
-	page, err := s.Store.List(t.Context(), org, q)
+	page, err := s.Store.ListEvents(t.Context(), org, q)
 	require.NoError(t, err)
 	require.True(t, page.Next.IsZero(), "Next is set after the last page")
 	return page.Events
@@ -29,10 +29,10 @@ func (s *subject) list(t *testing.T, org string, q trigger.Query) []trigger.Even
 var listRules = []rule{
 	{Rule{"store/list-empty", "List of an organization without events is one empty page, and no error."}, needStore,
 		func(t *testing.T, s *subject) {
-			require.Empty(t, s.list(t, orgA, trigger.Query{}), "events of an empty store")
+			require.Empty(t, s.list(t, orgA, trigger.EventQuery{}), "events of an empty store")
 			s.create(t, plainEvent(orgA, 0))
-			require.Empty(t, s.list(t, orgB, trigger.Query{}), "events of an organization that has none")
-			require.Empty(t, s.list(t, orgA, trigger.Query{Status: trigger.StatusFailed}),
+			require.Empty(t, s.list(t, orgB, trigger.EventQuery{}), "events of an organization that has none")
+			require.Empty(t, s.list(t, orgA, trigger.EventQuery{Status: trigger.StatusFailed}),
 				"failed events, of which there are none")
 		}},
 
@@ -42,7 +42,7 @@ var listRules = []rule{
 			for _, i := range []int{2, 0, 5, 1, 4, 3} {
 				want[5-i] = s.create(t, plainEvent(orgA, time.Duration(i)*time.Microsecond)).ID
 			}
-			inOrder(t, want, ids(s.list(t, orgA, trigger.Query{})), "events, the newest first")
+			inOrder(t, want, ids(s.list(t, orgA, trigger.EventQuery{})), "events, the newest first")
 		}},
 
 	{Rule{"store/list-equal-times-by-id", "Events submitted at the same time stand by ID (as bytes), the greatest first."}, needStore,
@@ -57,30 +57,30 @@ var listRules = []rule{
 				}
 			}
 			slices.SortFunc(want, func(a, b uuid.UUID) int { return bytes.Compare(b[:], a[:]) })
-			inOrder(t, want, ids(s.list(t, orgA, trigger.Query{})),
+			inOrder(t, want, ids(s.list(t, orgA, trigger.EventQuery{})),
 				"events of one time, the greatest ID first")
 		}},
 
 	{Rule{"store/list-of-organization", "List returns the events of one organization."}, needStore,
 		func(t *testing.T, s *subject) {
 			a, b := s.create(t, plainEvent(orgA, 0)), s.create(t, plainEvent(orgB, 0))
-			inOrder(t, []uuid.UUID{a.ID}, ids(s.list(t, orgA, trigger.Query{})),
+			inOrder(t, []uuid.UUID{a.ID}, ids(s.list(t, orgA, trigger.EventQuery{})),
 				"events of one organization")
-			inOrder(t, []uuid.UUID{b.ID}, ids(s.list(t, orgB, trigger.Query{})),
+			inOrder(t, []uuid.UUID{b.ID}, ids(s.list(t, orgB, trigger.EventQuery{})),
 				"events of the other organization")
-			require.Empty(t, s.list(t, "", trigger.Query{}), "events of an organization without a name")
+			require.Empty(t, s.list(t, "", trigger.EventQuery{}), "events of an organization without a name")
 		}},
 
 	{Rule{"store/list-returns-whole-events", "List returns events with every field, and copies."}, needStore,
 		func(t *testing.T, s *subject) {
 			want := filledEvent(orgA)
 			s.create(t, want.Clone())
-			events := s.list(t, orgA, trigger.Query{})
+			events := s.list(t, orgA, trigger.EventQuery{})
 			require.Len(t, events, 1, "events of an organization that has one")
 			sameEvent(t, want, events[0])
 			spoil(&events[0])
 			sameEvent(t, want, s.get(t, want))
-			byKey := s.list(t, orgA, trigger.Query{IdempotencyKey: want.IdempotencyKey})
+			byKey := s.list(t, orgA, trigger.EventQuery{IdempotencyKey: want.IdempotencyKey})
 			require.Len(t, byKey, 1, "events with the key")
 			sameEvent(t, want, byKey[0])
 			spoil(&byKey[0])
@@ -93,11 +93,11 @@ var listRules = []rule{
 			s.create(t, plainEvent(orgA, time.Hour))
 			for _, status := range trigger.Statuses()[1:] {
 				s.update(t, e, func(e *trigger.Event) { e.Status = status })
-				inOrder(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, trigger.Query{Status: status})),
+				inOrder(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, trigger.EventQuery{Status: status})),
 					"events that are %s", status)
-				require.Len(t, s.list(t, orgA, trigger.Query{Status: trigger.StatusReceived}), 1,
+				require.Len(t, s.list(t, orgA, trigger.EventQuery{Status: trigger.StatusReceived}), 1,
 					"events that are received, besides a %s one", status)
-				require.Len(t, s.list(t, orgA, trigger.Query{}), 2, "events of any status")
+				require.Len(t, s.list(t, orgA, trigger.EventQuery{}), 2, "events of any status")
 			}
 		}},
 
@@ -110,7 +110,7 @@ var listRules = []rule{
 				events[source] = s.create(t, e)
 			}
 			for _, source := range exactNames {
-				found := s.list(t, orgA, trigger.Query{Source: source})
+				found := s.list(t, orgA, trigger.EventQuery{Source: source})
 				inOrder(t, []uuid.UUID{events[source].ID}, ids(found), "events of source %q", source)
 			}
 		}},
@@ -120,15 +120,15 @@ var listRules = []rule{
 			s.create(t, plainEvent(orgA, 0))
 			s.create(t, keyedEvent(orgB, "key", 0))
 			e := s.create(t, keyedEvent(orgA, "key", 0))
-			inOrder(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, trigger.Query{IdempotencyKey: "key"})),
+			inOrder(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, trigger.EventQuery{IdempotencyKey: "key"})),
 				"events with the key")
-			at := trigger.Query{IdempotencyKey: "key", From: moment(0)}
+			at := trigger.EventQuery{IdempotencyKey: "key", From: moment(0)}
 			inOrder(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, at)),
 				"events with the key, from their time on")
 			at.From = moment(time.Microsecond)
 			require.Empty(t, s.list(t, orgA, at), "events with the key, from a microsecond later on")
 			s.update(t, e, func(e *trigger.Event) { e.IdempotencyKey = "" })
-			require.Empty(t, s.list(t, orgA, trigger.Query{IdempotencyKey: "key"}),
+			require.Empty(t, s.list(t, orgA, trigger.EventQuery{IdempotencyKey: "key"}),
 				"events with the key after an Update released it")
 		}},
 
@@ -140,7 +140,7 @@ var listRules = []rule{
 			}
 			for from := range 6 {
 				for to := range 6 {
-					got := s.list(t, orgA, trigger.Query{From: moment(time.Duration(from) * time.Microsecond), To: moment(time.Duration(to) * time.Microsecond)})
+					got := s.list(t, orgA, trigger.EventQuery{From: moment(time.Duration(from) * time.Microsecond), To: moment(time.Duration(to) * time.Microsecond)})
 					var want []trigger.Event
 					if from < to {
 						want = slices.Clone(events[from:to])
@@ -158,10 +158,10 @@ var listRules = []rule{
 				events = append(events, s.create(t, plainEvent(orgA, time.Duration(i)*time.Hour)))
 			}
 			for _, zone := range []*time.Location{time.FixedZone("east", 9*3600), time.FixedZone("west", -7*3600)} {
-				q := trigger.Query{From: events[1].SubmittedAt.In(zone), To: events[2].SubmittedAt.In(zone)}
+				q := trigger.EventQuery{From: events[1].SubmittedAt.In(zone), To: events[2].SubmittedAt.In(zone)}
 				inOrder(t, []uuid.UUID{events[1].ID}, ids(s.list(t, orgA, q)),
 					"the second event by From and To, in time zone %s", zone)
-				q = trigger.Query{Before: mortise.Position{At: events[1].SubmittedAt.In(zone), ID: events[1].ID}}
+				q = trigger.EventQuery{After: mortise.Position{At: events[1].SubmittedAt.In(zone), ID: events[1].ID}}
 				inOrder(t, []uuid.UUID{events[0].ID}, ids(s.list(t, orgA, q)),
 					"the events before the second, in time zone %s", zone)
 			}
@@ -201,20 +201,20 @@ func randomEvents(random *rand.Rand, n int) []trigger.Event {
 }
 
 // randomQuery returns a query that has each of its fields set now and then.
-func randomQuery(random *rand.Rand, events []trigger.Event) (string, trigger.Query) {
+func randomQuery(random *rand.Rand, events []trigger.Event) (string, trigger.EventQuery) {
 	some := func() *trigger.Event { return &events[random.IntN(len(events))] }
 	sometimes := func(f func()) {
 		if random.IntN(3) == 0 {
 			f()
 		}
 	}
-	q := trigger.Query{Limit: 1 + random.IntN(20)}
+	q := trigger.EventQuery{Limit: 1 + random.IntN(20)}
 	sometimes(func() { q.Status = some().Status })
 	sometimes(func() { q.Source = some().Source })
 	sometimes(func() { q.From = some().SubmittedAt })
 	sometimes(func() { q.To = some().SubmittedAt })
-	sometimes(func() { q.Before = some().Position() })
-	sometimes(func() { q.Before = mortise.Position{At: some().SubmittedAt, ID: uuid.New()} })
+	sometimes(func() { q.After = some().Position() })
+	sometimes(func() { q.After = mortise.Position{At: some().SubmittedAt, ID: uuid.New()} })
 	if random.IntN(10) == 0 {
 		q.IdempotencyKey = some().IdempotencyKey
 	}
@@ -222,7 +222,7 @@ func randomQuery(random *rand.Rand, events []trigger.Event) (string, trigger.Que
 }
 
 // selected is what List must return for q, without its Limit.
-func selected(events []trigger.Event, org string, q trigger.Query) []trigger.Event {
+func selected(events []trigger.Event, org string, q trigger.EventQuery) []trigger.Event {
 	var found []trigger.Event
 	for i := range events {
 		if events[i].Organization == org && q.Matches(&events[i]) {

@@ -135,13 +135,13 @@ var pruneRules = []rule{
 			require.Equal(t, len(gone), s.prune(t, time.Hour, 100), "events removed")
 			require.Zero(t, s.prune(t, time.Hour, 100), "events removed by the same Prune again")
 			for _, e := range gone {
-				_, err := s.Store.Get(t.Context(), e.Organization, e.ID)
+				_, err := s.Store.Event(t.Context(), e.Organization, e.ID)
 				require.ErrorIs(t, err, trigger.ErrNotFound, "Get of a %s event that was pruned", e.Status)
 			}
 			for _, e := range kept {
 				sameEvent(t, e, s.get(t, e))
 			}
-			require.Len(t, s.list(t, orgA, trigger.Query{}), len(kept)/2,
+			require.Len(t, s.list(t, orgA, trigger.EventQuery{}), len(kept)/2,
 				"events of an organization after Prune")
 		}},
 
@@ -163,7 +163,7 @@ var pruneRules = []rule{
 			}
 			require.Zero(t, s.prune(t, time.Hour, 0), "events removed with limit 0")
 			require.Equal(t, 2, s.prune(t, time.Hour, 2), "events removed of 5 with limit 2")
-			require.Len(t, append(s.list(t, orgA, trigger.Query{}), s.list(t, orgB, trigger.Query{})...), 3,
+			require.Len(t, append(s.list(t, orgA, trigger.EventQuery{}), s.list(t, orgB, trigger.EventQuery{})...), 3,
 				"events left of 5")
 			require.Equal(t, 2, s.prune(t, time.Hour, 2), "events removed of 3 with limit 2")
 			require.Equal(t, 1, s.prune(t, time.Hour, 2), "events removed of 1 with limit 2")
@@ -175,7 +175,7 @@ var pruneRules = []rule{
 			e.IdempotencyKey = "key"
 			s.create(t, e)
 			require.Equal(t, 1, s.prune(t, time.Hour, 100), "events removed")
-			require.Empty(t, s.list(t, orgA, trigger.Query{IdempotencyKey: "key"}),
+			require.Empty(t, s.list(t, orgA, trigger.EventQuery{IdempotencyKey: "key"}),
 				"events with the key of a pruned one")
 			s.create(t, keyedEvent(orgA, "key", 0))
 		}},

@@ -42,12 +42,12 @@ var nameRules = []rule{
 			}
 			for _, org := range exactNames {
 				sameEvent(t, events[org], s.get(t, events[org]))
-				page, err := s.Store.List(t.Context(), org, trigger.Query{Limit: 100})
+				page, err := s.Store.ListEvents(t.Context(), org, trigger.EventQuery{Limit: 100})
 				require.NoError(t, err)
 				inOrder(t, []uuid.UUID{events[org].ID}, ids(page.Events), "events of %q", org)
 				for _, other := range exactNames {
 					if other != org {
-						_, err := s.Store.Get(t.Context(), other, events[org].ID)
+						_, err := s.Store.Event(t.Context(), other, events[org].ID)
 						require.ErrorIs(t, err, trigger.ErrNotFound, "%q reads an event of %q", other, org)
 					}
 				}
@@ -65,7 +65,7 @@ var nameRules = []rule{
 				events[key] = s.create(t, keyedEvent(orgA, key, 0))
 			}
 			for _, key := range keys {
-				found := s.list(t, orgA, trigger.Query{IdempotencyKey: key})
+				found := s.list(t, orgA, trigger.EventQuery{IdempotencyKey: key})
 				inOrder(t, []uuid.UUID{events[key].ID}, ids(found), "events with the key %q", key)
 			}
 		}},
@@ -85,7 +85,7 @@ var nameRules = []rule{
 				events[pair] = s.create(t, e)
 			}
 			for pair, e := range events {
-				for _, q := range []trigger.Query{
+				for _, q := range []trigger.EventQuery{
 					{Source: e.Source},
 					{IdempotencyKey: e.IdempotencyKey, Source: e.Source},
 					{Source: e.Source, Status: e.Status, From: moment(0), To: moment(time.Second)},

@@ -12,11 +12,11 @@ import (
 )
 
 // pages returns all of the query's events, page by page, and checks each page's size and end.
-func (s *subject) pages(t *testing.T, org string, q trigger.Query) []trigger.Event {
+func (s *subject) pages(t *testing.T, org string, q trigger.EventQuery) []trigger.Event {
 	t.Helper()
 	var all []trigger.Event
 	for range 10_000 {
-		page, err := s.Store.List(t.Context(), org, q)
+		page, err := s.Store.ListEvents(t.Context(), org, q)
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(page.Events), q.Limit, "events of a page")
 		all = append(all, page.Events...)
@@ -24,7 +24,7 @@ func (s *subject) pages(t *testing.T, org string, q trigger.Query) []trigger.Eve
 			return all
 		}
 		require.NotEmpty(t, page.Events, "an empty page that is not the last one")
-		q.Before = page.Next
+		q.After = page.Next
 	}
 	require.FailNow(t, "paging does not end")
 	return nil
@@ -38,10 +38,10 @@ var pageRules = []rule{
 			for i := range n {
 				s.create(t, plainEvent(orgA, time.Duration(i/4)*time.Hour))
 			}
-			want := ids(s.list(t, orgA, trigger.Query{}))
+			want := ids(s.list(t, orgA, trigger.EventQuery{}))
 			require.Len(t, want, n, "events on one page of %d", trigger.MaxPageSize)
 			for _, limit := range []int{1, 2, 3, 4, 5, 7, n - 1, n, n + 1, trigger.MaxPageSize} {
-				inOrder(t, want, ids(s.pages(t, orgA, trigger.Query{Limit: limit})),
+				inOrder(t, want, ids(s.pages(t, orgA, trigger.EventQuery{Limit: limit})),
 					"events in pages of %d", limit)
 			}
 		}},
@@ -52,10 +52,10 @@ var pageRules = []rule{
 	}, needStore,
 		func(t *testing.T, s *subject) {
 			s.create(t, keyedEvent(orgA, "key", 0))
-			for _, q := range []trigger.Query{
+			for _, q := range []trigger.EventQuery{
 				{}, {IdempotencyKey: "key"}, {Status: trigger.StatusReceived},
 			} {
-				page, err := s.Store.List(t.Context(), orgA, q)
+				page, err := s.Store.ListEvents(t.Context(), orgA, q)
 				require.NoError(t, err)
 				require.Empty(t, page.Events, "events on a page of Limit 0")
 				require.True(t, page.Next.IsZero(), "Next is set after a page of Limit 0")
@@ -70,18 +70,18 @@ var pageRules = []rule{
 				s.create(t, e)
 			}
 			for _, c := range []struct {
-				q    trigger.Query
+				q    trigger.EventQuery
 				more bool
 			}{
-				{trigger.Query{Limit: 5}, true},
-				{trigger.Query{Limit: 6}, false},
-				{trigger.Query{Limit: 7}, false},
-				{trigger.Query{Limit: 2, Status: trigger.StatusFailed}, true},
-				{trigger.Query{Limit: 3, Status: trigger.StatusFailed}, false},
-				{trigger.Query{Limit: 3, Status: trigger.StatusCompleted}, false},
-				{trigger.Query{Limit: 2, From: moment(4 * time.Hour)}, false},
+				{trigger.EventQuery{Limit: 5}, true},
+				{trigger.EventQuery{Limit: 6}, false},
+				{trigger.EventQuery{Limit: 7}, false},
+				{trigger.EventQuery{Limit: 2, Status: trigger.StatusFailed}, true},
+				{trigger.EventQuery{Limit: 3, Status: trigger.StatusFailed}, false},
+				{trigger.EventQuery{Limit: 3, Status: trigger.StatusCompleted}, false},
+				{trigger.EventQuery{Limit: 2, From: moment(4 * time.Hour)}, false},
 			} {
-				page, err := s.Store.List(t.Context(), orgA, c.q)
+				page, err := s.Store.ListEvents(t.Context(), orgA, c.q)
 				require.NoError(t, err)
 				require.Equal(t, c.more, !page.Next.IsZero(), "whether a page follows with %+v", c.q)
 			}
@@ -92,18 +92,18 @@ var pageRules = []rule{
 			for i := range 10 {
 				s.create(t, plainEvent(orgA, time.Duration(i/3)*time.Hour))
 			}
-			want := ids(s.list(t, orgA, trigger.Query{}))
+			want := ids(s.list(t, orgA, trigger.EventQuery{}))
 			var got []uuid.UUID
-			q := trigger.Query{Limit: 3}
+			q := trigger.EventQuery{Limit: 3}
 			for turn := 0; ; turn++ {
 				require.Less(t, turn, 100, "paging does not end")
-				page, err := s.Store.List(t.Context(), orgA, q)
+				page, err := s.Store.ListEvents(t.Context(), orgA, q)
 				require.NoError(t, err)
 				got = append(got, ids(page.Events)...)
 				if page.Next.IsZero() {
 					break
 				}
-				q.Before = page.Next
+				q.After = page.Next
 				s.create(t, plainEvent(orgA, 10*time.Hour))
 				s.create(t, plainEvent(orgB, 0))
 			}
@@ -115,14 +115,14 @@ var pageRules = []rule{
 			for i := range 6 {
 				s.create(t, plainEvent(orgA, time.Duration(i/2)*time.Hour))
 			}
-			want := s.list(t, orgA, trigger.Query{})
-			q := trigger.Query{Status: trigger.StatusReceived, Limit: 2}
-			first, err := s.Store.List(t.Context(), orgA, q)
+			want := s.list(t, orgA, trigger.EventQuery{})
+			q := trigger.EventQuery{Status: trigger.StatusReceived, Limit: 2}
+			first, err := s.Store.ListEvents(t.Context(), orgA, q)
 			require.NoError(t, err)
 			for _, e := range first.Events {
 				s.update(t, e, func(e *trigger.Event) { e.Status = trigger.StatusCompleted })
 			}
-			q.Before = first.Next
+			q.After = first.Next
 			got := slices.Concat(ids(first.Events), ids(s.pages(t, orgA, q)))
 			inOrder(t, ids(want), got,
 				"received events in pages of 2, while those of the first page are completed")

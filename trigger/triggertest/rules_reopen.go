@@ -12,7 +12,7 @@ import (
 // reopen closes the backend and opens its data again.
 func (s *subject) reopen(t *testing.T) {
 	t.Helper()
-	s.Backend = s.h.Reopen(t, s.Backend)
+	s.use(s.h.Reopen(t, s.Backend))
 }
 
 // reopenRules say what outlives a process.
@@ -31,12 +31,12 @@ var reopenRules = []rule{
 			sameEvent(t, filled, s.get(t, filled))
 			sameEvent(t, changed, s.get(t, changed))
 			sameEvent(t, other, s.get(t, other))
-			require.Len(t, s.list(t, orgA, trigger.Query{}), 3, "events after reopening")
+			require.Len(t, s.list(t, orgA, trigger.EventQuery{}), 3, "events after reopening")
 			waiting, err := s.Store.Unqueued(t.Context(), moment(2*time.Hour), 10)
 			require.NoError(t, err)
 			require.Len(t, waiting, 1, "events without a job after reopening")
 			sameEvent(t, changed, waiting[0])
-			_, created, err := s.Store.Create(t.Context(), keyedEvent(orgA, filled.IdempotencyKey, time.Hour), window())
+			_, created, err := s.Store.CreateEvent(t.Context(), keyedEvent(orgA, filled.IdempotencyKey, time.Hour), window())
 			require.NoError(t, err)
 			require.False(t, created, "the idempotency key was forgotten")
 			s.create(t, keyedEvent(orgA, "freed", 3*time.Hour))
@@ -47,7 +47,7 @@ var reopenRules = []rule{
 			e := s.create(t, finishedEvent(orgA, 0))
 			require.Equal(t, 1, s.prune(t, time.Hour, 10), "events removed")
 			s.reopen(t)
-			_, err := s.Store.Get(t.Context(), orgA, e.ID)
+			_, err := s.Store.Event(t.Context(), orgA, e.ID)
 			require.ErrorIs(t, err, trigger.ErrNotFound)
 		}},
 

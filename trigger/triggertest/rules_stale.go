@@ -82,7 +82,7 @@ var staleRules = []rule{
 			add := func(name string, e trigger.Event) trigger.Event {
 				names[e.ID] = name
 				if tx, ok := s.Store.(trigger.TxStore); ok && e.CheckedAt.IsZero() { // as the service makes them
-					_, _, err := tx.CreateAndAdd(t.Context(), e, window(), e.Job())
+					_, _, err := tx.CreateEventAndAdd(t.Context(), e, window(), e.Job())
 					require.NoError(t, err)
 					return e
 				}

@@ -25,7 +25,7 @@ func (s *subject) hasStats(t *testing.T, org string, most int, want trigger.Stat
 }
 
 // hasStatsAll is hasStats for StatsAll.
-func (s *subject) hasStatsAll(t *testing.T, most int, want trigger.OpenEvents) {
+func (s *subject) hasStatsAll(t *testing.T, most int, want trigger.AllStats) {
 	t.Helper()
 	got, err := s.Store.StatsAll(t.Context(), most)
 	require.NoError(t, err, "StatsAll up to %d", most)
@@ -42,7 +42,7 @@ func countOf(s *trigger.Stats, status trigger.Status) *trigger.Count {
 }
 
 // openCountOf is where StatsAll counts events of a status; nil: nowhere.
-func openCountOf(o *trigger.OpenEvents, status trigger.Status) *trigger.Count {
+func openCountOf(o *trigger.AllStats, status trigger.Status) *trigger.Count {
 	return map[trigger.Status]*trigger.Count{
 		trigger.StatusReceived: &o.Waiting, trigger.StatusProcessing: &o.Running,
 		trigger.StatusFailed: &o.Failed,
@@ -122,10 +122,10 @@ var statsRules = []rule{
 		func(t *testing.T, s *subject) {
 			h := s.held(t, orgA) // without a DueAt
 			s.hasStats(t, orgA, 10, trigger.Stats{Waiting: exactly(1), OldestWaiting: h.event.SubmittedAt})
-			s.hasStatsAll(t, 10, trigger.OpenEvents{Waiting: exactly(1)})
+			s.hasStatsAll(t, 10, trigger.AllStats{Waiting: exactly(1)})
 			require.NoError(t, s.endBy(t.Context(), h, fail, true))
 			s.hasStats(t, orgA, 10, trigger.Stats{Failed: exactly(1)})
-			s.hasStatsAll(t, 10, trigger.OpenEvents{Failed: exactly(1)})
+			s.hasStatsAll(t, 10, trigger.AllStats{Failed: exactly(1)})
 		}},
 
 	{Rule{
@@ -189,7 +189,7 @@ var statsRules = []rule{
 			s.hasStats(t, orgA, 10, trigger.Stats{Completed: exactly(3), Failed: exactly(3)})
 			require.Equal(t, 4, s.prune(t, 90*time.Minute, 10), "events removed")
 			s.hasStats(t, orgA, 10, trigger.Stats{Completed: exactly(1), Failed: exactly(1)})
-			s.hasStatsAll(t, 10, trigger.OpenEvents{Failed: exactly(1)})
+			s.hasStatsAll(t, 10, trigger.AllStats{Failed: exactly(1)})
 		}},
 }
 
@@ -200,8 +200,8 @@ var statsAllRules = []rule{
 			"and that have failed, as they are now.",
 	}, needStore,
 		func(t *testing.T, s *subject) {
-			s.hasStatsAll(t, 100, trigger.OpenEvents{})
-			var want trigger.OpenEvents
+			s.hasStatsAll(t, 100, trigger.AllStats{})
+			var want trigger.AllStats
 			var events []trigger.Event
 			for i, org := range []string{orgA, orgB, "", "org-c"} {
 				for n, status := range trigger.Statuses() {
@@ -219,7 +219,7 @@ var statsAllRules = []rule{
 			for _, e := range events {
 				s.update(t, e, func(e *trigger.Event) { e.Status = trigger.StatusProcessing })
 			}
-			s.hasStatsAll(t, 1000, trigger.OpenEvents{Running: exactly(len(events))})
+			s.hasStatsAll(t, 1000, trigger.AllStats{Running: exactly(len(events))})
 		}},
 
 	{Rule{
@@ -270,7 +270,7 @@ var statsAllRules = []rule{
 				}
 			}
 			for most := 1; most < 12; most++ {
-				want := trigger.OpenEvents{NextDue: moment(0)}
+				want := trigger.AllStats{NextDue: moment(0)}
 				for i, status := range trigger.Statuses() {
 					if count := openCountOf(&want, status); count != nil {
 						*count = mortise.CountUpTo(3+2*i, most)
@@ -295,7 +295,7 @@ var statsAllRules = []rule{
 					counts = []trigger.Count{got.Waiting, got.Running, got.Failed, got.Completed}
 					first = got.OldestWaiting
 				} else {
-					var got trigger.OpenEvents
+					var got trigger.AllStats
 					got, err = s.Store.StatsAll(t.Context(), 10)
 					counts = []trigger.Count{got.Waiting, got.Running, got.Failed}
 					first = got.NextDue
@@ -330,7 +330,7 @@ var statsAllRules = []rule{
 				s.create(t, eventIn(status, orgA, 0))
 				countOf(&want, status).N++
 			}
-			open := trigger.OpenEvents{
+			open := trigger.AllStats{
 				Waiting: exactly(1), Running: exactly(1), Failed: exactly(1), NextDue: moment(0),
 			}
 			s.hasStats(t, orgA, 10, want)

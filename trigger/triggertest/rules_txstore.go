@@ -21,7 +21,7 @@ type foreignStore struct{ trigger.Store }
 
 // createAndAdd is the creator that adds a job.
 func (s *subject) createAndAdd(t *testing.T, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
-	return s.Store.(trigger.TxStore).CreateAndAdd(t.Context(), e, keySince, e.Job())
+	return s.Store.(trigger.TxStore).CreateEventAndAdd(t.Context(), e, keySince, e.Job())
 }
 
 // claim takes all jobs that are claimable.
@@ -81,7 +81,7 @@ var txStoreRules = []rule{
 			e := plainEvent(orgA, 0) // submitted long ago
 			j := e.Job()
 			j.At = time.Now().Add(24 * time.Hour)
-			_, created, err := s.Store.(trigger.TxStore).CreateAndAdd(t.Context(), e, window(), j)
+			_, created, err := s.Store.(trigger.TxStore).CreateEventAndAdd(t.Context(), e, window(), j)
 			require.NoError(t, err)
 			require.True(t, created)
 			s.hasJobs(t)
@@ -158,7 +158,7 @@ var txStoreRules = []rule{
 			cutOff(t, len(events), func(ctx context.Context, i int) {
 				// Whether a call that was cut off took effect is unknown; what counts is
 				// that event and job agree.
-				_, _, _ = s.Store.(trigger.TxStore).CreateAndAdd(ctx, events[i], window(), events[i].Job())
+				_, _, _ = s.Store.(trigger.TxStore).CreateEventAndAdd(ctx, events[i], window(), events[i].Job())
 			})
 			// A backend may still be finishing the transaction of a caller that has gone,
 			// so what is not there yet may come.
@@ -168,7 +168,7 @@ var txStoreRules = []rule{
 					added[l.Job.ID] = true
 				}
 				for i, e := range events {
-					_, err := s.Store.Get(t.Context(), orgA, e.ID)
+					_, err := s.Store.Event(t.Context(), orgA, e.ID)
 					if err != nil {
 						require.ErrorIs(t, err, trigger.ErrNotFound)
 					}
@@ -236,7 +236,7 @@ func fail(e *trigger.Event) error {
 
 // endBy calls UpdateAndRemove.
 func (s *subject) endBy(ctx context.Context, h heldEvent, update func(*trigger.Event) error, dead bool) error {
-	return s.Store.(trigger.TxStore).UpdateAndRemove(ctx, h.event.Organization, h.event.ID, update, h.lease, dead)
+	return s.Store.(trigger.TxStore).UpdateEventAndRemove(ctx, h.event.Organization, h.event.ID, update, h.lease, dead)
 }
 
 // isHeld requires that the job is held by the lease still.

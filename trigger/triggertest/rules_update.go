@@ -19,12 +19,12 @@ import (
 var updateRules = []rule{
 	{Rule{"store/get-unknown", "An unknown event is ErrNotFound."}, needStore,
 		func(t *testing.T, s *subject) {
-			_, err := s.Store.Get(t.Context(), orgA, uuid.New())
+			_, err := s.Store.Event(t.Context(), orgA, uuid.New())
 			require.ErrorIs(t, err, trigger.ErrNotFound)
 			s.create(t, plainEvent(orgA, 0))
-			_, err = s.Store.Get(t.Context(), orgA, uuid.New())
+			_, err = s.Store.Event(t.Context(), orgA, uuid.New())
 			require.ErrorIs(t, err, trigger.ErrNotFound)
-			_, err = s.Store.Get(t.Context(), "", uuid.Nil)
+			_, err = s.Store.Event(t.Context(), "", uuid.Nil)
 			require.ErrorIs(t, err, trigger.ErrNotFound, "Service.Ping asks so")
 		}},
 
@@ -32,9 +32,9 @@ var updateRules = []rule{
 		func(t *testing.T, s *subject) {
 			e := s.create(t, filledEvent(orgA))
 			s.create(t, plainEvent(orgB, 0))
-			_, err := s.Store.Get(t.Context(), orgB, e.ID)
+			_, err := s.Store.Event(t.Context(), orgB, e.ID)
 			require.ErrorIs(t, err, trigger.ErrNotFound)
-			_, err = s.Store.Get(t.Context(), "", e.ID)
+			_, err = s.Store.Event(t.Context(), "", e.ID)
 			require.ErrorIs(t, err, trigger.ErrNotFound)
 		}},
 
@@ -89,12 +89,12 @@ var updateRules = []rule{
 			want.Attempts = 7
 			sameEvent(t, want, s.get(t, want))
 			for _, org := range []string{orgA, orgB} {
-				_, err := s.Store.Get(t.Context(), org, moved)
+				_, err := s.Store.Event(t.Context(), org, moved)
 				require.ErrorIs(t, err, trigger.ErrNotFound)
 			}
-			_, err := s.Store.Get(t.Context(), orgB, want.ID)
+			_, err := s.Store.Event(t.Context(), orgB, want.ID)
 			require.ErrorIs(t, err, trigger.ErrNotFound)
-			page, err := s.Store.List(t.Context(), orgA, trigger.Query{From: moment(0), To: moment(time.Microsecond), Limit: 10})
+			page, err := s.Store.ListEvents(t.Context(), orgA, trigger.EventQuery{From: moment(0), To: moment(time.Microsecond), Limit: 10})
 			require.NoError(t, err)
 			require.Len(t, page.Events, 1, "events listed by the SubmittedAt that update tried to change")
 			sameEvent(t, want, page.Events[0])
@@ -106,7 +106,7 @@ var updateRules = []rule{
 			s.create(t, want.Clone())
 			refused := errors.New("refused")
 			for _, cause := range []error{refused, fmt.Errorf("because: %w", refused)} {
-				err := s.Store.Update(t.Context(), orgA, want.ID, func(e *trigger.Event) error {
+				err := s.Store.UpdateEvent(t.Context(), orgA, want.ID, func(e *trigger.Event) error {
 					spoil(e)
 					e.Status, e.IdempotencyKey, e.Attempts, e.FinishedAt = trigger.StatusFailed, "", 99, time.Time{}
 					return cause
@@ -114,7 +114,7 @@ var updateRules = []rule{
 				require.ErrorIs(t, err, refused)
 				sameEvent(t, want, s.get(t, want))
 			}
-			_, created, err := s.Store.Create(t.Context(), keyedEvent(orgA, want.IdempotencyKey, time.Hour), window())
+			_, created, err := s.Store.CreateEvent(t.Context(), keyedEvent(orgA, want.IdempotencyKey, time.Hour), window())
 			require.NoError(t, err)
 			require.False(t, created, "the key was released by an update that failed")
 		}},
@@ -129,7 +129,7 @@ var updateRules = []rule{
 						err = errors.New("panicked")
 					}
 				}()
-				err = s.Store.Update(t.Context(), orgA, want.ID, func(e *trigger.Event) error {
+				err = s.Store.UpdateEvent(t.Context(), orgA, want.ID, func(e *trigger.Event) error {
 					e.Attempts = 99
 					panic("of a rule of triggertest; nothing is wrong")
 				})
@@ -147,8 +147,8 @@ var updateRules = []rule{
 			e := s.create(t, plainEvent(orgA, 0))
 			called := false
 			update := func(*trigger.Event) error { called = true; return nil }
-			require.ErrorIs(t, s.Store.Update(t.Context(), orgA, uuid.New(), update), trigger.ErrNotFound)
-			require.ErrorIs(t, s.Store.Update(t.Context(), orgB, e.ID, update), trigger.ErrNotFound)
+			require.ErrorIs(t, s.Store.UpdateEvent(t.Context(), orgA, uuid.New(), update), trigger.ErrNotFound)
+			require.ErrorIs(t, s.Store.UpdateEvent(t.Context(), orgB, e.ID, update), trigger.ErrNotFound)
 			require.False(t, called, "update was called")
 			sameEvent(t, e, s.get(t, e))
 		}},
@@ -158,7 +158,7 @@ var updateRules = []rule{
 			first := s.create(t, keyedEvent(orgA, "old", 0))
 			s.update(t, first, func(e *trigger.Event) { e.IdempotencyKey = "new" })
 			s.create(t, keyedEvent(orgA, "old", time.Hour))
-			stored, created, err := s.Store.Create(t.Context(), keyedEvent(orgA, "new", time.Hour), window())
+			stored, created, err := s.Store.CreateEvent(t.Context(), keyedEvent(orgA, "new", time.Hour), window())
 			require.NoError(t, err)
 			require.False(t, created,
 				"Create stored a second event with the key that an Update gave to the first")
@@ -182,17 +182,17 @@ var updateRules = []rule{
 				return nil
 			}
 			isFailure(t,
-				"Update with the key of another event", s.Store.Update(t.Context(), orgA, e.ID, take))
+				"Update with the key of another event", s.Store.UpdateEvent(t.Context(), orgA, e.ID, take))
 			sameEvent(t, owner, s.get(t, owner))
 			sameEvent(t, e, s.get(t, e))
-			inOrder(t, []uuid.UUID{owner.ID}, ids(s.list(t, orgA, trigger.Query{IdempotencyKey: "key"})),
+			inOrder(t, []uuid.UUID{owner.ID}, ids(s.list(t, orgA, trigger.EventQuery{IdempotencyKey: "key"})),
 				"the event with the key")
-			inOrder(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, trigger.Query{IdempotencyKey: "own"})),
+			inOrder(t, []uuid.UUID{e.ID}, ids(s.list(t, orgA, trigger.EventQuery{IdempotencyKey: "own"})),
 				"the event with its own key")
 
-			require.NoError(t, s.Store.Update(t.Context(), orgB, elsewhere.ID, take),
+			require.NoError(t, s.Store.UpdateEvent(t.Context(), orgB, elsewhere.ID, take),
 				"the key is free in the other organization")
-			require.NoError(t, s.Store.Update(t.Context(), orgA, owner.ID, take),
+			require.NoError(t, s.Store.UpdateEvent(t.Context(), orgA, owner.ID, take),
 				"the key is the event's own")
 		}},
 
@@ -208,7 +208,7 @@ var updateRules = []rule{
 			var errs [workers]error
 			conformance.Together(workers, func(i int) {
 				for range each {
-					if errs[i] = s.Store.Update(t.Context(), orgA, e.ID, more); errs[i] != nil {
+					if errs[i] = s.Store.UpdateEvent(t.Context(), orgA, e.ID, more); errs[i] != nil {
 						return
 					}
 				}
@@ -229,13 +229,13 @@ var updateRules = []rule{
 			}
 			conformance.Watch(t, 4, func(i int) error {
 				if i%2 == 0 {
-					read, err := s.Store.Get(t.Context(), orgA, e.ID)
+					read, err := s.Store.Event(t.Context(), orgA, e.ID)
 					if err == nil {
 						err = whole(read)
 					}
 					return err
 				}
-				page, err := s.Store.List(t.Context(), orgA, trigger.Query{Limit: 1})
+				page, err := s.Store.ListEvents(t.Context(), orgA, trigger.EventQuery{Limit: 1})
 				if err != nil || len(page.Events) != 1 {
 					return fmt.Errorf("List returned %d events: %w", len(page.Events), err)
 				}

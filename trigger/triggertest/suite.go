@@ -2,14 +2,14 @@
 //
 // [Run] is the conformance suite: every testable sentence of the contracts of
 // [trigger.Store] with its parts, [trigger.Pruner], [trigger.Organizations],
-// [trigger.Keys] and [trigger.TxStore] is a rule with an id of its own. (Queues and
+// [trigger.APIKeys] and [trigger.TxStore] is a rule with an id of its own. (Queues and
 // leases have a suite of their own, package storage/queuetest.) A backend proves itself
 // in a few lines:
 //
 //	func TestConformance(t *testing.T) {
-//		triggertest.Run(t, triggertest.Harness{Open: func(t *testing.T) triggertest.Backend {
+//		triggertest.Run(t, triggertest.Harness{Open: func(t *testing.T) trigger.Backend {
 //			db := open(t) // and t.Cleanup to close it
-//			return triggertest.Backend{Store: db, Leases: db.Jobs(), Queue: db.Queue(nil)}
+//			return trigger.Backend{Store: db, Queue: db.Queue(nil), Directory: db, Keys: db}
 //		}})
 //	}
 package triggertest
@@ -23,27 +23,23 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// Backend is what a backend offers. The rules of a nil field are skipped and counted.
-// Rules of optional interfaces apply where a field implements them: [trigger.Pruner] and
-// [trigger.TxStore] (Store), [mortise.JobNotifier] (Leases) and [mortise.Sharer] (Queue).
-type Backend struct {
-	Store         trigger.Store
-	Organizations trigger.Organizations
-	Keys          trigger.Keys
-	Leases        mortise.Leases // the jobs that a TxStore adds and removes
-	Queue         mortise.Queue  // over Leases
-}
-
-// Harness tells the suite how to come by a backend.
+// Harness tells the suite how to come by a backend. The rules of what it lacks are skipped
+// and counted. Those of optional interfaces apply where a part implements them:
+// [trigger.Pruner] and [trigger.TxStore] (Store), [trigger.Organizations] (Directory),
+// [mortise.Sharer] (Queue) and [mortise.JobNotifier] (Leases).
 type Harness struct {
 	// Open returns a fresh, empty backend that shares nothing with earlier ones. It cleans up with t.Cleanup.
-	Open func(t *testing.T) Backend
+	Open func(t *testing.T) trigger.Backend
+
+	// Leases returns the jobs that the backend's [trigger.TxStore] adds and removes, and
+	// that its Queue hands out. Nil if the Store is not one.
+	Leases func(b trigger.Backend) mortise.Leases
 
 	// Reopen closes b and opens the same data again. Nil if the backend is volatile.
-	Reopen func(t *testing.T, b Backend) Backend
+	Reopen func(t *testing.T, b trigger.Backend) trigger.Backend
 
 	// Break makes the backend fail until heal is called. It is optional.
-	Break func(t *testing.T, b Backend) (heal func())
+	Break func(t *testing.T, b trigger.Backend) (heal func())
 
 	// Skip holds the ids of rules that the backend is known to break, each with a reason. An unknown id or an empty reason fails
 	// the suite.
@@ -105,8 +101,19 @@ type rule struct {
 
 // subject is the backend that a rule is tried on.
 type subject struct {
-	Backend
-	h *Harness
+	trigger.Backend
+	Organizations trigger.Organizations // nil: the Directory is not one
+	Leases        mortise.Leases
+	h             *Harness
+}
+
+// use makes b the backend.
+func (s *subject) use(b trigger.Backend) {
+	s.Backend = b
+	s.Organizations, _ = b.Directory.(trigger.Organizations)
+	if s.h.Leases != nil {
+		s.Leases = s.h.Leases(b)
+	}
 }
 
 // try runs the check, or returns why it cannot.
@@ -117,7 +124,8 @@ func (r *rule) try(t *testing.T, h *Harness) (skipped string) {
 	case r.needs&needBreak != 0 && h.Break == nil:
 		return "the harness has no Break"
 	}
-	s := &subject{Backend: h.Open(t), h: h}
+	s := &subject{h: h}
+	s.use(h.Open(t))
 	if reason := s.lacks(r.needs); reason != "" {
 		return reason
 	}
@@ -141,7 +149,7 @@ func (s *subject) lacks(needs need) string {
 		{needOrganizations, s.Organizations != nil, "the backend has no Organizations"},
 		{needKeys, s.Keys != nil, "the backend has no Keys"},
 		{needTxStore, txStore, "its Store is not a TxStore"},
-		{needLeases, s.Leases != nil, "the backend has no Leases"},
+		{needLeases, s.Leases != nil, "the harness has no Leases"},
 		{needJobNotifier, jobNotifier, "its Leases are not a JobNotifier"},
 		{needSharer, sharer, "its Queue is not a Sharer"},
 	} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
@@ -14,13 +15,20 @@ import (
 // harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.
 func harness(mutate func(*mutant)) triggertest.Harness {
 	return triggertest.Harness{
-		Open: func(t *testing.T) triggertest.Backend {
+		Open: func(t *testing.T) trigger.Backend {
 			m := newMutant(t)
 			mutate(m)
 			return m.backend()
 		},
-		Reopen: func(_ *testing.T, b triggertest.Backend) triggertest.Backend { return b },
-		Break: func(_ *testing.T, b triggertest.Backend) func() {
+		Reopen: func(_ *testing.T, b trigger.Backend) trigger.Backend { return b },
+		Leases: func(b trigger.Backend) mortise.Leases {
+			m, ok := b.Store.(*mutant)
+			if !ok {
+				return nil
+			}
+			return mutantJobs{m.jobs, m}
+		},
+		Break: func(_ *testing.T, b trigger.Backend) func() {
 			m := b.Store.(*mutant)
 			m.broken.Store(true)
 			return func() { m.broken.Store(false) }
@@ -100,7 +108,7 @@ func harnesses() map[string]triggertest.Harness {
 		all[m.name] = h
 	}
 	all["only a store"] = triggertest.Harness{
-		Open: func(t *testing.T) triggertest.Backend { return triggertest.Backend{Store: plainStore{newMutant(t)}} },
+		Open: func(t *testing.T) trigger.Backend { return trigger.Backend{Store: plainStore{newMutant(t)}} },
 		Skip: map[string]string{"store/strings-keep-every-byte": "no strings today"},
 	}
 	bad := all["only a store"]

@@ -81,7 +81,7 @@ type process struct {
 
 func newProcess(t testing.TB, store vault.Store, k *tink.Keyring) *process {
 	t.Helper()
-	s, err := vault.New(store, k, nil)
+	s, err := vault.New(vault.Backend{Store: store}, k, nil)
 	require.NoError(t, err)
 	return &process{s, k}
 }
@@ -91,12 +91,12 @@ func newVault(t testing.TB, k *tink.Keyring) (vault.Store, *process) {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	p := newProcess(t, db.Vault(), k)
+	p := newProcess(t, db.Vault().Store, k)
 	_, err = p.CreateVault(t.Context(), "acme", "ops", "v1", vault.Schema{Tables: []vault.Table{{Name: "persons", Columns: []vault.Column{
 		{Name: "email", Tokenization: vault.Deterministic, Format: "email"},
 	}}}})
 	require.NoError(t, err)
-	return db.Vault(), p
+	return db.Vault().Store.(*memory.Vault), p
 }
 
 func emails(values ...string) []vault.Item {
@@ -131,7 +131,7 @@ func requireTokens(t testing.TB, p *process, tokens map[string]string) {
 func reveal(t testing.TB, p *process, token string) (string, error) {
 	t.Helper()
 	everything := func(vault.Field) vault.Redaction { return vault.PlainText }
-	shown, err := p.Detokenize(t.Context(), "acme", "ops", "v1", []vault.TokenItem{{Token: token}}, everything)
+	shown, err := p.Detokenize(t.Context(), "acme", "ops", "v1", []vault.DetokenizeItem{{Token: token}}, everything)
 	if err != nil {
 		return "", err
 	}

@@ -42,7 +42,7 @@ var everything = vault.AuditQuery{Limit: vault.MaxPageSize}
 // audit returns a page of the trail.
 func (s *subject) audit(t *testing.T, org string, q vault.AuditQuery) vault.AuditPage {
 	t.Helper()
-	page, err := s.Store.AuditEvents(t.Context(), org, q)
+	page, err := s.Store.ListAuditEvents(t.Context(), org, q)
 	require.NoError(t, err, "AuditEvents")
 	return page
 }

@@ -236,7 +236,7 @@ func (s *subject) trailOf(t *testing.T, e vault.AuditEvent) {
 	require.Len(t, s.trail(t, e.Organization), 1)
 	for _, q := range []vault.AuditQuery{
 		{Kind: e.Kind, Limit: 1}, {Actor: e.Actor, Limit: 2}, {From: e.At, Limit: 1}, {To: e.At.Add(time.Microsecond), Limit: 1},
-		{Before: mortise.Position{At: e.At.Add(time.Microsecond)}, Limit: 1},
+		{After: mortise.Position{At: e.At.Add(time.Microsecond)}, Limit: 1},
 	} {
 		page := s.audit(t, e.Organization, q)
 		require.Len(t, page.Events, 1, "%+v", q)
@@ -245,7 +245,7 @@ func (s *subject) trailOf(t *testing.T, e vault.AuditEvent) {
 	}
 	for _, q := range []vault.AuditQuery{
 		{Kind: vault.KindDetokenized, Limit: 10}, {Actor: "user:bob", Limit: 10}, {Vault: "customers", Limit: 10}, {To: e.At, Limit: 10},
-		{From: e.At.Add(time.Microsecond), Limit: 10}, {Before: e.Position(), Limit: 10}, {},
+		{From: e.At.Add(time.Microsecond), Limit: 10}, {After: e.Position(), Limit: 10}, {},
 	} {
 		require.Empty(t, s.audit(t, e.Organization, q).Events, "%+v", q)
 	}

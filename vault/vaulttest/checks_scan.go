@@ -10,7 +10,7 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// scan is one of the scans of a vault.Rotation, for version 2.
+// scan is one of the scans of a vault.KeyRotation, for version 2.
 type scan struct {
 	s      *subject
 	method string

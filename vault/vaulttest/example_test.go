@@ -38,9 +38,9 @@ func ExampleNew() {
 	fmt.Println(same[0] == tokens[0], err)
 
 	masked := func(vault.Field) vault.Redaction { return vault.Masked }
-	shown, err := f.Detokenize(ctx, "acme", "user:ann", "customers", []vault.TokenItem{{Token: tokens[0]}}, masked)
+	shown, err := f.Detokenize(ctx, "acme", "user:ann", "customers", []vault.DetokenizeItem{{Token: tokens[0]}}, masked)
 	fmt.Println(shown[0].Value.Reveal(), err)
-	for _, e := range f.Events() {
+	for _, e := range f.AuditTrail() {
 		fmt.Println(e.At.Format(time.DateTime), e.Kind, "by", e.Actor)
 	}
 	// Output:
@@ -88,7 +88,7 @@ func ExampleFaults() {
 	}
 	// The first insertion is done, and its answer is lost.
 	faults := &vaulttest.Faults{After: vaulttest.On(vaulttest.Nth(1), "Tokens.InsertTokens")}
-	service, err := vault.New(faults.Store(db.Vault()), keyring, nil)
+	service, err := vault.New(vault.Backend{Store: faults.Store(db.Vault().Store)}, keyring, nil)
 	if err != nil {
 		panic(err)
 	}

@@ -44,7 +44,7 @@ func New(t testing.TB, opts *Options) *Fake {
 	if err != nil {
 		t.Fatalf("vaulttest: open memory: %v", err)
 	}
-	f := &Fake{Clock: new(Clock), store: db.Vault(), broken: make(map[Part]int)}
+	f := &Fake{Clock: new(Clock), store: db.Vault().Store.(*memory.Vault), broken: make(map[Part]int)}
 	if err := f.keys.begin(); err != nil {
 		t.Fatalf("vaulttest: make a key: %v", err)
 	}
@@ -54,7 +54,7 @@ func New(t testing.TB, opts *Options) *Fake {
 	if o.Service.Logger == nil {
 		o.Service.Logger = slog.New(slog.DiscardHandler)
 	}
-	if f.Service, err = vault.New(faults.Store(f.store), faults.Keyring(&f.keys), &o.Service); err != nil {
+	if f.Service, err = vault.New(vault.Backend{Store: faults.Store(f.store)}, faults.Keyring(&f.keys), &o.Service); err != nil {
 		t.Fatalf("vaulttest: make the service: %v", err)
 	}
 	return f
@@ -70,8 +70,8 @@ func (f *Fake) Advance(d time.Duration) { f.Clock.Advance(d) }
 // fails, the next Rotate goes on from there. A call that is under way while it drops the old keys may fail.
 func (f *Fake) Rotate(ctx context.Context) error { return f.keys.rotate(ctx, f.Service) }
 
-// Events returns the audit trail of all organizations, oldest first.
-func (f *Fake) Events() []vault.AuditEvent {
+// AuditTrail returns the audit trail of all organizations, oldest first.
+func (f *Fake) AuditTrail() []vault.AuditEvent {
 	organizations := make(map[string]bool)
 	for _, o := range f.Observations() {
 		organizations[o.Organization] = true
@@ -79,7 +79,7 @@ func (f *Fake) Events() []vault.AuditEvent {
 	var events []vault.AuditEvent
 	for org := range organizations {
 		// Past the faults and the limits of the service, so that a test can look at a broken fake.
-		page, err := f.store.AuditEvents(context.Background(), org, vault.AuditQuery{Limit: int(^uint(0) >> 1)})
+		page, err := f.store.ListAuditEvents(context.Background(), org, vault.AuditQuery{Limit: int(^uint(0) >> 1)})
 		if err == nil {
 			events = append(events, page.Events...)
 		}

@@ -41,7 +41,7 @@ func everything(vault.Field) vault.Redaction { return vault.PlainText }
 
 func TestFake(t *testing.T) {
 	f := vaulttest.New(t, nil)
-	assert.Empty(t, f.Events())
+	assert.Empty(t, f.AuditTrail())
 	start := f.Now()
 	for i, org := range []string{"b", "a", "b"} {
 		_, err := f.CreateVault(t.Context(), org, "user:ops", fmt.Sprint("v", i), persons)
@@ -50,7 +50,7 @@ func TestFake(t *testing.T) {
 	}
 	assert.Equal(t, start.Add(3*time.Second), f.Now())
 	var orgs []string
-	for _, e := range f.Events() {
+	for _, e := range f.AuditTrail() {
 		orgs = append(orgs, e.Organization)
 		assert.Equal(t, vault.KindVaultCreated, e.Kind)
 	}
@@ -67,11 +67,11 @@ func TestEventsAreInOrder(t *testing.T) {
 	for i := range 20 {
 		tokens, err := f.Insert(t.Context(), "acme", "user:ops", "customers", emailItems(fmt.Sprintf("ann%d@example.com", i)))
 		require.NoError(t, err)
-		_, err = f.Detokenize(t.Context(), "acme", "user:ops", "customers", []vault.TokenItem{{Token: tokens[0]}}, everything)
+		_, err = f.Detokenize(t.Context(), "acme", "user:ops", "customers", []vault.DetokenizeItem{{Token: tokens[0]}}, everything)
 		require.NoError(t, err)
 		require.NoError(t, f.Delete(t.Context(), "acme", "user:ops", "customers", tokens[0]))
 	}
-	for i, e := range f.Events()[1:] {
+	for i, e := range f.AuditTrail()[1:] {
 		assert.Equal(t, []vault.Kind{vault.KindDetokenized, vault.KindDeleted}[i%2], e.Kind, i)
 	}
 }
@@ -120,12 +120,12 @@ func TestBreak(t *testing.T) {
 			return f.Import(t.Context(), "acme", "user:ops", "customers", []vault.ImportItem{{Item: ann[0], Token: tokens[0]}})
 		}},
 		"Detokenize": {[]vaulttest.Part{vaulttest.VaultsPart, vaulttest.TokensPart, vaulttest.AuditPart, vaulttest.KeyringPart}, func() error {
-			_, err := f.Detokenize(t.Context(), "acme", "user:ops", "customers", []vault.TokenItem{{Token: tokens[0]}}, everything)
+			_, err := f.Detokenize(t.Context(), "acme", "user:ops", "customers", []vault.DetokenizeItem{{Token: tokens[0]}}, everything)
 			return err
 		}},
 		"Backfill": {[]vaulttest.Part{vaulttest.KeysPart, vaulttest.RotationPart, vaulttest.KeyringPart}, func() error { return f.Backfill(t.Context(), 1, nil) }},
 		"AuditEvents": {[]vaulttest.Part{vaulttest.AuditPart}, func() error {
-			_, err := f.AuditEvents(t.Context(), "acme", vault.AuditQuery{})
+			_, err := f.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{})
 			return err
 		}},
 	} {
@@ -148,7 +148,7 @@ func TestBreak(t *testing.T) {
 	first()
 	_, err = f.Vault(t.Context(), "acme", "customers")
 	require.ErrorIs(t, err, vaulttest.ErrInjected, "broken twice, healed once")
-	assert.NotEmpty(t, f.Events(), "a broken fake can be looked at")
+	assert.NotEmpty(t, f.AuditTrail(), "a broken fake can be looked at")
 	second()
 	_, err = f.Vault(t.Context(), "acme", "customers")
 	require.NoError(t, err)
@@ -170,7 +170,7 @@ func TestRotate(t *testing.T) {
 		got, err := f.Insert(t.Context(), "acme", "user:ops", "customers", ann)
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
-		values, err := f.Detokenize(t.Context(), "acme", "user:ops", "customers", []vault.TokenItem{{Token: want[1]}}, everything)
+		values, err := f.Detokenize(t.Context(), "acme", "user:ops", "customers", []vault.DetokenizeItem{{Token: want[1]}}, everything)
 		require.NoError(t, err)
 		assert.Equal(t, "bea@example.com", values[0].Value.Reveal())
 		status, err := f.KeyStatus(t.Context())
@@ -189,7 +189,7 @@ func TestFakeIsSafeForConcurrentUse(t *testing.T) {
 				_, err := f.Insert(t.Context(), "acme", "user:ops", "customers", emailItems(fmt.Sprintf("%d-%d@example.com", n, i)))
 				assert.NoError(t, err)
 				f.Advance(time.Millisecond)
-				f.Events()
+				f.AuditTrail()
 				heal()
 			}
 		})

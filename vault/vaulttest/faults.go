@@ -150,8 +150,8 @@ func (s *faultyStore) AddAuditEvent(ctx context.Context, e vault.AuditEvent) err
 	return s.faults.call("Audit.AddAuditEvent", func() error { return s.inner.AddAuditEvent(ctx, e) })
 }
 
-func (s *faultyStore) AuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
-	return callFor(s.faults, "Audit.AuditEvents", func() (vault.AuditPage, error) { return s.inner.AuditEvents(ctx, org, q) })
+func (s *faultyStore) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+	return callFor(s.faults, "Audit.AuditEvents", func() (vault.AuditPage, error) { return s.inner.ListAuditEvents(ctx, org, q) })
 }
 
 func (s *faultyStore) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {
@@ -186,8 +186,8 @@ func (s *faultyStore) VaultStats(ctx context.Context, org, id string, most int) 
 	return callFor(s.faults, "Counter.VaultStats", func() (vault.VaultStats, error) { return s.inner.VaultStats(ctx, org, id, most) })
 }
 
-func (s *faultyStore) StatsAll(ctx context.Context, seal, most int) (vault.Totals, error) {
-	return callFor(s.faults, "Counter.StatsAll", func() (vault.Totals, error) { return s.inner.StatsAll(ctx, seal, most) })
+func (s *faultyStore) StatsAll(ctx context.Context, seal, most int) (vault.AllStats, error) {
+	return callFor(s.faults, "Counter.StatsAll", func() (vault.AllStats, error) { return s.inner.StatsAll(ctx, seal, most) })
 }
 
 // Keyring wraps a keyring, as when a key management service is away. The ops are the

@@ -82,7 +82,7 @@ func everyOp(ctx context.Context, t *testing.T, f *vaulttest.Faults, db *memory.
 	_, err = store.RemoveFingerprints(ctx, 2, 1)
 	note("Rotation.RemoveFingerprints", err)
 	note("Audit.AddAuditEvent", store.AddAuditEvent(ctx, vault.AuditEvent{ID: uuid.New(), Organization: "acme"}))
-	_, err = store.AuditEvents(ctx, "acme", vault.AuditQuery{Limit: 1})
+	_, err = store.ListAuditEvents(ctx, "acme", vault.AuditQuery{Limit: 1})
 	note("Audit.AuditEvents", err)
 	_, err = store.PruneAudit(ctx, time.Time{}, 1)
 	note("Audit.PruneAudit", err)
@@ -119,7 +119,7 @@ func openMemory(t *testing.T) *memory.Vault {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	return db.Vault()
+	return db.Vault().Store.(*memory.Vault)
 }
 
 // TestFaults: each op has its name, and fails if and only if its hook says so.
@@ -158,7 +158,7 @@ func TestFaultsBeforeAndAfter(t *testing.T) {
 		db := openMemory(t)
 		err := f.Store(db).PutVault(t.Context(), vault.Vault{Organization: "acme", ID: "v", Revision: 1}, nil, vault.AuditEvent{ID: uuid.New(), Organization: "acme"})
 		require.ErrorIs(t, err, vaulttest.ErrInjected)
-		page, err := db.AuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 10})
+		page, err := db.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{Limit: 10})
 		require.NoError(t, err)
 		assert.Len(t, page.Events, n)
 	}

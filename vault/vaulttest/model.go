@@ -39,7 +39,7 @@ type run struct {
 	t         *testing.T
 	seed      uint64
 	rand      *rand.Rand
-	backend   Backend
+	backend   vault.Backend
 	clock     *Clock
 	processes [2]*process
 	rotation  rotation

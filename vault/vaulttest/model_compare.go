@@ -83,7 +83,7 @@ func (r *run) compareVault(p *process, org, name string) {
 	r.same("the schema", fmt.Sprint(schemaOf(v.columns)), fmt.Sprint(got.Schema))
 	for _, k := range v.tokens {
 		if k.deleted {
-			_, err := p.Detokenize(r.t.Context(), org, p.name, name, []vault.TokenItem{{Token: k.token}}, plainText)
+			_, err := p.Detokenize(r.t.Context(), org, p.name, name, []vault.DetokenizeItem{{Token: k.token}}, plainText)
 			p.agrees(vault.ErrTokenNotFound, err)
 		}
 	}
@@ -146,7 +146,7 @@ func (r *run) compareAudit(org string) {
 		}
 	}
 	var last mortise.Position
-	for e, err := range r.processes[0].AllAuditEvents(r.t.Context(), org, q) {
+	for e, err := range r.processes[0].AuditEvents(r.t.Context(), org, q) {
 		if !r.sameError(nil, err) {
 			return
 		}

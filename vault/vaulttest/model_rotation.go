@@ -70,7 +70,7 @@ func (r *run) service(p *process, installation uint64, loaded ...int) *vault.Ser
 		r.t.Fatal(err)
 	}
 	faults := &Faults{After: p.after}
-	s, err := vault.New(faults.Store(r.backend.Store), keyring, &vault.Options{Now: r.clock.Now, Tokenizer: newSmallTokens(r)})
+	s, err := vault.New(vault.Backend{Store: faults.Store(r.backend.Store)}, keyring, &vault.Options{Now: r.clock.Now, Tokenizer: newSmallTokens(r)})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -302,7 +302,7 @@ func (r *run) detokenize() {
 	p, org, name := r.process(), r.org(), r.vaultName()
 	v, tokens := r.vault(org, name), r.someTokens(r.vault(org, name))
 	r.say("%s detokenizes in %s/%s %q", p.name, org, name, tokens)
-	items := make([]vault.TokenItem, len(tokens))
+	items := make([]vault.DetokenizeItem, len(tokens))
 	var want []string
 	wantErr := error(nil)
 	if v == nil {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/vault"
-	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
 // mutant is the memory backend, whose methods can be replaced: each of these is what the method calls.
@@ -44,7 +43,7 @@ type mutant struct {
 	pruneAudit             func(ctx context.Context, before time.Time, limit int) (int, error)
 	stats                  func(ctx context.Context, org string, most int) (vault.Stats, error)
 	vaultStats             func(ctx context.Context, org, id string, most int) (vault.VaultStats, error)
-	statsAll               func(ctx context.Context, seal, most int) (vault.Totals, error)
+	statsAll               func(ctx context.Context, seal, most int) (vault.AllStats, error)
 	markDeleted            func(ctx context.Context, org string, at time.Time, a vault.AuditEvent) (time.Time, error)
 	removeDeleted          func(ctx context.Context, org string, limit int) (bool, error)
 	markVaultDeleted       func(ctx context.Context, org, id string, at time.Time, a vault.AuditEvent) (time.Time, error)
@@ -57,7 +56,7 @@ var errBroken = errors.New("disk on fire")
 func newMutant(t *testing.T) *mutant {
 	db, err := memory.Open(t.Context(), nil)
 	require.NoError(t, err)
-	s := db.Vault()
+	s := db.Vault().Store.(*memory.Vault)
 	return &mutant{
 		db: s, failure: errBroken,
 
@@ -81,7 +80,7 @@ func newMutant(t *testing.T) *mutant {
 		reseal:                 s.Reseal,
 		removeFingerprints:     s.RemoveFingerprints,
 		addAuditEvent:          s.AddAuditEvent,
-		auditEvents:            s.AuditEvents,
+		auditEvents:            s.ListAuditEvents,
 		pruneAudit:             s.PruneAudit,
 		stats:                  s.Stats,
 		vaultStats:             s.VaultStats,
@@ -94,7 +93,7 @@ func newMutant(t *testing.T) *mutant {
 }
 
 // backend returns the mutant as what the suite takes.
-func (m *mutant) backend() vaulttest.Backend { return vaulttest.Backend{Store: m} }
+func (m *mutant) backend() vault.Backend { return vault.Backend{Store: m} }
 
 func (m *mutant) fail() error {
 	if m.broken.Load() {
@@ -236,7 +235,7 @@ func (m *mutant) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
 	return m.addAuditEvent(ctx, e)
 }
 
-func (m *mutant) AuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
+func (m *mutant) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
 	if err := m.fail(); err != nil {
 		return vault.AuditPage{}, err
 	}

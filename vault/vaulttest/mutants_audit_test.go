@@ -13,7 +13,6 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/vault"
-	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
 // auditMutants are wrong about the audit trail.
@@ -63,13 +62,13 @@ var auditMutants = []broken{
 	}},
 	{name: "repeats events of equal times", breaks: []string{"audit/pages", "audit/matches-query"}, mutate: func(m *mutant) {
 		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) {
-			if !q.Before.IsZero() {
-				q.Before.ID = uuid.Max
+			if !q.After.IsZero() {
+				q.After.ID = uuid.Max
 			}
 		})
 	}},
 	{name: "skips events of equal times", breaks: []string{"audit/pages", "audit/matches-query"}, mutate: func(m *mutant) {
-		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) { q.Before.ID = uuid.Nil })
+		m.everyAuditQuery(func(_ *string, q *vault.AuditQuery) { q.After.ID = uuid.Nil })
 	}},
 	{name: "has one more empty page", breaks: []string{"audit/next-is-zero-at-the-end"}, mutate: func(m *mutant) {
 		m.everyAuditPage(func(q *vault.AuditQuery, page *vault.AuditPage) {
@@ -92,11 +91,11 @@ var auditMutants = []broken{
 	{name: "pages by number", breaks: []string{"audit/pages-while-events-arrive"}, mutate: func(m *mutant) {
 		m.auditEvents = func(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
 			limit, skip := q.Limit, 0
-			if !q.Before.IsZero() {
-				skip = int(q.Before.At.Unix())
+			if !q.After.IsZero() {
+				skip = int(q.After.At.Unix())
 			}
-			q.Before, q.Limit = mortise.Position{}, vault.MaxPageSize
-			page, err := m.db.AuditEvents(ctx, org, q)
+			q.After, q.Limit = mortise.Position{}, vault.MaxPageSize
+			page, err := m.db.ListAuditEvents(ctx, org, q)
 			all := page.Events[min(skip, len(page.Events)):]
 			page.Events = all[:min(limit, len(all))]
 			if len(all) > limit {
@@ -179,11 +178,11 @@ var ctxMutants = []broken{
 }
 
 // empty opens a new backend in the place of the one before.
-func empty(t *testing.T, _ vaulttest.Backend) vaulttest.Backend { return newMutant(t).backend() }
+func empty(t *testing.T, _ vault.Backend) vault.Backend { return newMutant(t).backend() }
 
 // losing opens a backend that has lost something of the one before.
-func losing(lose func(*testing.T, vault.Store)) func(*testing.T, vaulttest.Backend) vaulttest.Backend {
-	return func(t *testing.T, b vaulttest.Backend) vaulttest.Backend {
+func losing(lose func(*testing.T, vault.Store)) func(*testing.T, vault.Backend) vault.Backend {
+	return func(t *testing.T, b vault.Backend) vault.Backend {
 		lose(t, b.Store)
 		return b
 	}

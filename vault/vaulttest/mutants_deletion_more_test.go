@@ -311,7 +311,7 @@ var deletionStepMutants = []broken{
 	}},
 	{name: "counts tokens of what is deleted", breaks: []string{"deletion/no-part-in-rotation", "deletion/leaves-others-alone"}, mutate: func(m *mutant) {
 		k, all := m.marked(), m.statsAll
-		m.statsAll = func(ctx context.Context, seal, most int) (vault.Totals, error) {
+		m.statsAll = func(ctx context.Context, seal, most int) (vault.AllStats, error) {
 			totals, err := all(ctx, seal, most)
 			if k.any() {
 				totals.Tokens.N++

@@ -28,9 +28,9 @@ func (m *mutant) VaultStats(ctx context.Context, org, id string, most int) (vaul
 }
 
 // StatsAll is that of the mutant.
-func (m *mutant) StatsAll(ctx context.Context, seal, most int) (vault.Totals, error) {
+func (m *mutant) StatsAll(ctx context.Context, seal, most int) (vault.AllStats, error) {
 	if err := m.fail(); err != nil {
-		return vault.Totals{}, err
+		return vault.AllStats{}, err
 	}
 	return m.statsAll(ctx, seal, most)
 }
@@ -44,7 +44,7 @@ func (m *mutant) everyCount(change func(tokens, deleted *vault.Count, most int))
 		change(&got.Tokens, &got.Deleted, most)
 		return got, err
 	}
-	m.everyTotal(func(got *vault.Totals, most int) { change(&got.Tokens, &got.Deleted, most) })
+	m.everyTotal(func(got *vault.AllStats, most int) { change(&got.Tokens, &got.Deleted, most) })
 }
 
 // everyStats applies change to what Stats returns.
@@ -58,9 +58,9 @@ func (m *mutant) everyStats(change func(s *vault.Stats, most int)) {
 }
 
 // everyTotal applies change to what StatsAll returns.
-func (m *mutant) everyTotal(change func(totals *vault.Totals, most int)) {
+func (m *mutant) everyTotal(change func(totals *vault.AllStats, most int)) {
 	all := m.statsAll
-	m.statsAll = func(ctx context.Context, seal, most int) (vault.Totals, error) {
+	m.statsAll = func(ctx context.Context, seal, most int) (vault.AllStats, error) {
 		got, err := all(ctx, seal, most)
 		change(&got, most)
 		return got, err
@@ -124,7 +124,7 @@ var statsMutants = []broken{
 		}
 	}},
 	{name: "counts what all organizations have but one", breaks: []string{"counter/of-organization"}, mutate: func(m *mutant) {
-		m.everyTotal(func(totals *vault.Totals, most int) {
+		m.everyTotal(func(totals *vault.AllStats, most int) {
 			one, _ := m.db.Stats(context.Background(), "acme", most)
 			totals.Vaults.N -= one.Vaults.N
 		})
@@ -141,7 +141,7 @@ var statsMutants = []broken{
 		}
 	}},
 	{name: "counts all vaults to the end", breaks: []string{"counter/most"}, mutate: func(m *mutant) {
-		m.statsAll = func(ctx context.Context, seal, most int) (vault.Totals, error) {
+		m.statsAll = func(ctx context.Context, seal, most int) (vault.AllStats, error) {
 			got, err := m.db.StatsAll(ctx, seal, most)
 			whole, _ := m.db.StatsAll(ctx, seal, 1_000_000)
 			got.Vaults = whole.Vaults
@@ -183,7 +183,7 @@ var statsMutants = []broken{
 		}
 	}},
 	{name: "counts tokens of all, and then deleted ones", breaks: []string{"counter/one-moment"}, mutate: func(m *mutant) {
-		m.statsAll = func(ctx context.Context, seal, most int) (vault.Totals, error) {
+		m.statsAll = func(ctx context.Context, seal, most int) (vault.AllStats, error) {
 			got, err := m.db.StatsAll(ctx, seal, most)
 			conformance.Seam()
 			later, _ := m.db.StatsAll(ctx, seal, most)
@@ -194,10 +194,10 @@ var statsMutants = []broken{
 	{name: "loses what it counted", breaks: []string{"counter/durable"}, reopen: empty, mutate: func(*mutant) {}},
 
 	{name: "lists the youngest key first", breaks: []string{"counter/old-keys"}, mutate: func(m *mutant) {
-		m.everyTotal(func(totals *vault.Totals, _ int) { slices.Reverse(totals.Keys) })
+		m.everyTotal(func(totals *vault.AllStats, _ int) { slices.Reverse(totals.Keys) })
 	}},
 	{name: "counts what is sealed under older versions", breaks: []string{"counter/old-keys"}, mutate: func(m *mutant) {
-		m.statsAll = func(ctx context.Context, seal, most int) (vault.Totals, error) {
+		m.statsAll = func(ctx context.Context, seal, most int) (vault.AllStats, error) {
 			got, err := m.db.StatsAll(ctx, seal, most)
 			usage, _ := m.db.KeyUsage(ctx)
 			old := 0
@@ -211,7 +211,7 @@ var statsMutants = []broken{
 		}
 	}},
 	{name: "takes what is not required for retired", breaks: []string{"counter/old-keys"}, mutate: func(m *mutant) {
-		m.everyTotal(func(totals *vault.Totals, most int) {
+		m.everyTotal(func(totals *vault.AllStats, most int) {
 			usage, _ := m.db.KeyUsage(context.Background())
 			n := 0
 			for _, k := range totals.Keys {

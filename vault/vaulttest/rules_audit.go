@@ -194,7 +194,7 @@ var auditQueryRules = []rule{
 				s.selects(t, all, vault.AuditQuery{From: moment(12 * time.Hour).In(zone), To: moment(36 * time.Hour).In(zone)}, 24)
 				before := all[20].Position()
 				before.At = before.At.In(zone)
-				s.selects(t, all, vault.AuditQuery{Before: before}, 20)
+				s.selects(t, all, vault.AuditQuery{After: before}, 20)
 			}
 		}},
 
@@ -215,7 +215,7 @@ var auditQueryRules = []rule{
 					for _, id := range names {
 						for n, from := range times {
 							for m := range times {
-								q := vault.AuditQuery{Kind: kind, Actor: vault.Actor(actor), Vault: id, From: from, To: times[m], Before: befores[(n+2*m)%len(befores)]}
+								q := vault.AuditQuery{Kind: kind, Actor: vault.Actor(actor), Vault: id, From: from, To: times[m], After: befores[(n+2*m)%len(befores)]}
 								s.selects(t, all, q, -1)
 							}
 						}
@@ -223,7 +223,7 @@ var auditQueryRules = []rule{
 				}
 			}
 			for _, before := range befores {
-				s.selects(t, all, vault.AuditQuery{Before: before}, -1)
+				s.selects(t, all, vault.AuditQuery{After: before}, -1)
 			}
 		}},
 
@@ -298,7 +298,7 @@ var auditQueryRules = []rule{
 				if page.Next.IsZero() {
 					break
 				}
-				q.Before = page.Next
+				q.After = page.Next
 				s.record(t, newEvent(orgA, vault.KindDetokenized, "new", 10*time.Hour), newEvent(orgB, vault.KindDetokenized, "new", 0))
 			}
 			require.Equal(t, want, got)
@@ -317,7 +317,7 @@ func (s *subject) pages(t *testing.T, org string, q vault.AuditQuery) []vault.Au
 			return all
 		}
 		require.NotEmpty(t, page.Events, "an empty page that is not the last one")
-		q.Before = page.Next
+		q.After = page.Next
 	}
 	require.FailNow(t, "paging does not end")
 	return nil

@@ -240,7 +240,7 @@ func (s *subject) whole(t *testing.T, way int) error {
 
 // eventsAfterVaults returns an error if there is the event of a vault that is not there.
 func (s *subject) eventsAfterVaults(t *testing.T) error {
-	page, err := s.Store.AuditEvents(t.Context(), orgB, everything)
+	page, err := s.Store.ListAuditEvents(t.Context(), orgB, everything)
 	if err != nil {
 		return err
 	}

@@ -278,7 +278,7 @@ var deletionRaceRules = []rule{
 				s.addVault(t, newVault(orgB, fmt.Sprint("v", i)))
 			}
 			look := func(int) error {
-				page, err := s.Store.AuditEvents(t.Context(), orgB, vault.AuditQuery{Kind: vault.KindVaultDeleted, Limit: vault.MaxPageSize})
+				page, err := s.Store.ListAuditEvents(t.Context(), orgB, vault.AuditQuery{Kind: vault.KindVaultDeleted, Limit: vault.MaxPageSize})
 				if err != nil {
 					return err
 				}
@@ -293,7 +293,7 @@ var deletionRaceRules = []rule{
 				if err != nil {
 					return err
 				}
-				if page, err = s.Store.AuditEvents(t.Context(), orgB, vault.AuditQuery{Kind: vault.KindVaultDeleted, Limit: vault.MaxPageSize}); err != nil {
+				if page, err = s.Store.ListAuditEvents(t.Context(), orgB, vault.AuditQuery{Kind: vault.KindVaultDeleted, Limit: vault.MaxPageSize}); err != nil {
 					return err
 				}
 				if stats.Vaults.N < rounds-len(page.Events) {

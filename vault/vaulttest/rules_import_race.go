@@ -133,7 +133,7 @@ var importRaceRules = []rule{
 		func(t *testing.T, s *subject) {
 			v := s.addVault(t, newVault(orgB, "customers"))
 			look := func(int) error {
-				page, err := s.Store.AuditEvents(t.Context(), orgB, vault.AuditQuery{Kind: vault.KindImported, Limit: vault.MaxPageSize})
+				page, err := s.Store.ListAuditEvents(t.Context(), orgB, vault.AuditQuery{Kind: vault.KindImported, Limit: vault.MaxPageSize})
 				if err != nil {
 					return err
 				}

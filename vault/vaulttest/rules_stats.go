@@ -31,7 +31,7 @@ func (s *subject) vaultStats(t *testing.T, v vault.Vault, most int) vault.VaultS
 }
 
 // all calls StatsAll, for a version of the key that seals.
-func (s *subject) all(t *testing.T, seal, most int) vault.Totals {
+func (s *subject) all(t *testing.T, seal, most int) vault.AllStats {
 	t.Helper()
 	got, err := s.Store.StatsAll(t.Context(), seal, most)
 	require.NoError(t, err, "StatsAll up to %d", most)
@@ -48,7 +48,7 @@ func (s *subject) has(t *testing.T, v vault.Vault, tokens, deleted int) {
 	n, gone := exactly(tokens), exactly(deleted)
 	require.Equal(t, vault.Stats{Vaults: exactly(1), Tokens: n, Deleted: gone}, s.stats(t, v.Organization, 100))
 	require.Equal(t, vault.VaultStats{Tokens: n, Deleted: gone}, s.vaultStats(t, v, 100))
-	require.Equal(t, vault.Totals{Vaults: exactly(1), Tokens: n, Deleted: gone}, s.all(t, 1, 100))
+	require.Equal(t, vault.AllStats{Vaults: exactly(1), Tokens: n, Deleted: gone}, s.all(t, 1, 100))
 }
 
 // statsRules are the rules of Counter, but for what is left of old keys.
@@ -130,7 +130,7 @@ var statsRules = []rule{
 				both := vault.Stats{Vaults: exactly(2), Tokens: exactly(i + 1), Deleted: exactly(i%3 + i%2)}
 				require.Equal(t, both, s.stats(t, text, 1000), "%q", text)
 			}
-			want := vault.Totals{Vaults: exactly(2 * len(hard)), Tokens: exactly(tokens), Deleted: exactly(deleted)}
+			want := vault.AllStats{Vaults: exactly(2 * len(hard)), Tokens: exactly(tokens), Deleted: exactly(deleted)}
 			require.Equal(t, want, s.all(t, 1, 10_000))
 		}},
 
@@ -154,7 +154,7 @@ var statsRules = []rule{
 				want := vault.Stats{Vaults: mortise.CountUpTo(2, most), Tokens: tokens, Deleted: deleted}
 				require.Equal(t, want, s.stats(t, orgA, most), "up to %d", most)
 				require.Equal(t, vault.VaultStats{Tokens: tokens, Deleted: deleted}, s.vaultStats(t, v, most), "up to %d", most)
-				all := vault.Totals{Vaults: mortise.CountUpTo(3, most), Tokens: tokens, Deleted: deleted}
+				all := vault.AllStats{Vaults: mortise.CountUpTo(3, most), Tokens: tokens, Deleted: deleted}
 				require.Equal(t, all, s.all(t, 1, most), "up to %d", most)
 			}
 		}},
@@ -217,7 +217,7 @@ var statsRules = []rule{
 					got, err = s.Store.VaultStats(t.Context(), orgA, v.ID, 1000)
 					live, deleted = got.Tokens, got.Deleted
 				case 2:
-					var got vault.Totals
+					var got vault.AllStats
 					got, err = s.Store.StatsAll(t.Context(), 1, 1000)
 					live, deleted = got.Tokens, got.Deleted
 				}
@@ -271,7 +271,7 @@ var statsAllRules = []rule{
 				t.Helper()
 				for seal, n := range rewrap {
 					for most := 1; most < 8; most++ {
-						want := vault.Totals{
+						want := vault.AllStats{
 							Vaults: mortise.CountUpTo(2, most), Tokens: mortise.CountUpTo(tokens, most),
 							Deleted: mortise.CountUpTo(deleted, most), Keys: keys,
 							ToRewrap: mortise.CountUpTo(n, most), ToRemove: mortise.CountUpTo(remove, most),

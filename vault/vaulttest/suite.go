@@ -5,9 +5,9 @@
 // backend proves itself in a few lines:
 //
 //	func TestConformance(t *testing.T) {
-//		h := vaulttest.Harness{Open: func(t *testing.T) vaulttest.Backend {
+//		h := vaulttest.Harness{Open: func(t *testing.T) vault.Backend {
 //			db := open(t) // and t.Cleanup to close it
-//			return vaulttest.Backend{Store: db}
+//			return vault.Backend{Store: db}
 //		}}
 //		vaulttest.Run(t, h)
 //		vaulttest.RunModel(t, h, nil)
@@ -25,21 +25,16 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// Backend is what a backend offers.
-type Backend struct {
-	Store vault.Store
-}
-
 // Harness tells the suite how to come by a backend.
 type Harness struct {
 	// Open returns a fresh, empty backend that shares nothing with earlier ones. It cleans up with t.Cleanup.
-	Open func(t *testing.T) Backend
+	Open func(t *testing.T) vault.Backend
 
 	// Reopen closes b and opens the same data again. Nil if the backend is volatile.
-	Reopen func(t *testing.T, b Backend) Backend
+	Reopen func(t *testing.T, b vault.Backend) vault.Backend
 
 	// Break makes the backend fail until heal is called. It is optional.
-	Break func(t *testing.T, b Backend) (heal func())
+	Break func(t *testing.T, b vault.Backend) (heal func())
 
 	// Skip holds the ids of rules that the backend is known to break, each with a reason. An unknown id or an empty reason fails
 	// the suite.
@@ -91,7 +86,7 @@ type rule struct {
 
 // subject is the backend that a rule is tried on.
 type subject struct {
-	Backend
+	vault.Backend
 	h *Harness
 }
 

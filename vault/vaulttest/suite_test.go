@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/internal/conformance"
+	"github.com/seed-6363c74e/mortise/vault"
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
@@ -16,7 +17,7 @@ type broken struct {
 	name   string
 	breaks []string
 	mutate func(*mutant)
-	reopen func(*testing.T, vaulttest.Backend) vaulttest.Backend
+	reopen func(*testing.T, vault.Backend) vault.Backend
 }
 
 func mutants() []broken {
@@ -28,13 +29,13 @@ func mutants() []broken {
 // harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.
 func harness(mutate func(*mutant)) vaulttest.Harness {
 	return vaulttest.Harness{
-		Open: func(t *testing.T) vaulttest.Backend {
+		Open: func(t *testing.T) vault.Backend {
 			m := newMutant(t)
 			mutate(m)
 			return m.backend()
 		},
-		Reopen: func(_ *testing.T, b vaulttest.Backend) vaulttest.Backend { return b },
-		Break: func(_ *testing.T, b vaulttest.Backend) func() {
+		Reopen: func(_ *testing.T, b vault.Backend) vault.Backend { return b },
+		Break: func(_ *testing.T, b vault.Backend) func() {
 			m := b.Store.(*mutant)
 			m.broken.Store(true)
 			return func() { m.broken.Store(false) }
@@ -121,7 +122,7 @@ func harnesses() map[string]vaulttest.Harness {
 	}
 	only := vaulttest.Harness{Open: harness(func(*mutant) {}).Open, Skip: map[string]string{"vaults/strings-keep-every-byte": "no strings today"}}
 	all["only a store"] = only
-	all["no store"] = vaulttest.Harness{Open: func(*testing.T) vaulttest.Backend { return vaulttest.Backend{} }}
+	all["no store"] = vaulttest.Harness{Open: func(*testing.T) vault.Backend { return vault.Backend{} }}
 	only.Skip = map[string]string{"vaults/no-such-rule": "because", "vaults/get-unknown": " "}
 	all["bad skip"] = only
 	return all

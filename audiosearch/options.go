@@ -1,0 +1,108 @@
+package audiosearch
+
+import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/setting"
+)
+
+// Options are the optional parts and settings of a Service. The zero value means the defaults, and
+// a number below 0 is an error, unless the setting says that it means none.
+//
+// A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
+// happens and logged with its stack at ERROR. After a panic of a [Scorer] the answer is
+// that of a scorer that is away ([ErrUnavailable]). One of a [Media] or a [Files] costs
+// the video. After one of a [Moderator] there are no moderation scores, and after one of
+// a Backoff the default one is used. One of an Observer or a Tracer changes nothing.
+// Stores and queues must not panic.
+type Options struct {
+	// Scorers are the models that score videos here, of a Family each. A sound class belongs
+	// to the first one that predicts it. None: no video can be scored here; searches find
+	// what others scored.
+	Scorers []Scorer
+
+	Media     Media     // nil: no video can be scored here; searches find what others scored
+	Files     Files     // where the bytes are; required with Media. [Folder] is one.
+	Moderator Moderator // nil: results have no moderation score
+
+	MaxLimit    int           // results of one search: 1000
+	MaxFilters  int           // of one search: 100
+	MaxDuration time.Duration // of a video: 24 h; a longer one cannot be searched
+	Part        time.Duration // sound of a video that is scored at a time, and kept if the process ends: 10 min
+
+	// Ingesting is how many videos are decoded and scored at a time, for all runs together:
+	// the number of processors. If several organizations have some, they take turns. A video
+	// that waits for the next turn stays open, with its decoder and its local file.
+	Ingesting int
+
+	MaxWaiting int // runs of an organization that have not ended: 1000; Start makes no more
+
+	// KeepRuns is how many runs of an organization that have ended are kept: 10,000. A
+	// Worker forgets older ones if the store is a [RunPruner].
+	KeepRuns int
+
+	// Stall is how long scoring a video may show no progress before it is given up: 2
+	// min. Open is that for Files.Local, which may download the video, and for
+	// Media.Probe, which may have to read all of it to find its keyframes: 1 h each.
+	// Grace is how long they, or a Scorer, may ignore the end of their context before
+	// they are left behind: 5 s; below 0: none. A file is decoded ahead while its sound is scored or
+	// stored: the time of the decoder counts only while the scorer has nothing to do.
+	Stall, Open, Grace time.Duration
+
+	Now      func() time.Time // time.Now
+	Rand     io.Reader        // for the IDs of runs: crypto/rand.Reader; must be safe for concurrent use
+	Observer Observer         // none
+	Tracer   Tracer           // none
+	Logger   *slog.Logger     // slog.Default()
+}
+
+// validate says which settings make no sense.
+func (o *Options) validate() error {
+	if o == nil {
+		return nil
+	}
+	if o.Media != nil && o.Files == nil {
+		return errors.New("audiosearch: Options.Media needs Options.Files; Folder is one")
+	}
+	if slices.Contains(o.Scorers, nil) {
+		return errors.New("audiosearch: Options.Scorers has a nil")
+	}
+	return setting.Check("audiosearch: Options",
+		setting.Of("MaxLimit", o.MaxLimit), setting.Of("MaxFilters", o.MaxFilters), setting.Of("MaxDuration", o.MaxDuration),
+		setting.Of("Part", o.Part), setting.Of("Ingesting", o.Ingesting), setting.Of("MaxWaiting", o.MaxWaiting),
+		setting.Of("KeepRuns", o.KeepRuns), setting.Of("Stall", o.Stall), setting.Of("Open", o.Open))
+}
+
+// withDefaults returns a copy with the defaults filled in.
+func (o *Options) withDefaults() Options {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	setting.Default(&c.MaxLimit, 1000)
+	setting.Default(&c.MaxFilters, 100)
+	setting.Default(&c.MaxDuration, 24*time.Hour)
+	setting.Default(&c.Part, 10*time.Minute)
+	setting.Default(&c.Ingesting, runtime.GOMAXPROCS(0))
+	setting.Default(&c.MaxWaiting, 1000)
+	setting.Default(&c.KeepRuns, 10_000)
+	setting.Default(&c.Stall, 2*time.Minute)
+	setting.Default(&c.Open, max(time.Hour, c.Stall))
+	setting.DefaultOrNone(&c.Grace, 5*time.Second)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}

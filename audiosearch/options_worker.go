@@ -1,0 +1,65 @@
+package audiosearch
+
+import (
+	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/lostjobs"
+	"github.com/seed-6363c74e/mortise/internal/setting"
+)
+
+// WorkerOptions are the settings of a Worker. The zero value means the defaults,
+// and a number below 0 is an error, unless the setting says that it means none.
+type WorkerOptions struct {
+	Concurrency int           // runs at a time: 4, and sometimes 1 more (see [mortise.Queue])
+	MaxAttempts int           // attempts before a run is given up: 8
+	Drain       time.Duration // how long running attempts may go on after Run's context ended: 5 s; below 0: none. What they have scored stays.
+	Watch       time.Duration // how often a running attempt writes how far it is, and looks whether it is to be cancelled: 1 s
+
+	// Backoff is the wait after attempt n (1, 2, ...) failed. The default is 1 s, doubled with each attempt, at most 1 min, less a random part
+	// of up to a half.
+	Backoff func(attempt int) time.Duration
+
+	// Sweep is how often runs without a job are looked for, and the store is tidied up: 15 s.
+	Sweep time.Duration
+
+	// LostAfter is how long a run that has not ended stays unlooked at, after it was due
+	// and its job was last known to be queued, before its job may be lost and is added
+	// again: 1 h. It is never less than 16 min. Where run and job stand in one database, no
+	// job is lost, and nobody looks.
+	LostAfter time.Duration
+
+	// Retention is how long a finished run is kept; 0: for ever. The store must be a [RunPruner].
+	Retention time.Duration
+
+	// KeepReplaced is how long the scores by a model are kept after another one took its
+	// place in a dataset; 0: for ever. The store must be a [Compactor].
+	KeepReplaced time.Duration
+}
+
+func (o *WorkerOptions) validate() error {
+	if o == nil {
+		return nil
+	}
+	return setting.Check("audiosearch: WorkerOptions",
+		setting.Of("Concurrency", o.Concurrency), setting.Of("MaxAttempts", o.MaxAttempts), setting.Of("Watch", o.Watch),
+		setting.Of("Sweep", o.Sweep), setting.Of("LostAfter", o.LostAfter), setting.Of("Retention", o.Retention),
+		setting.Of("KeepReplaced", o.KeepReplaced))
+}
+
+func (o *WorkerOptions) withDefaults() WorkerOptions {
+	var c WorkerOptions
+	if o != nil {
+		c = *o
+	}
+	setting.Default(&c.Concurrency, 4)
+	setting.Default(&c.MaxAttempts, 8)
+	setting.DefaultOrNone(&c.Drain, 5*time.Second)
+	setting.Default(&c.Watch, time.Second)
+	if c.Backoff == nil {
+		c.Backoff = defaultBackoff
+	}
+	setting.Default(&c.Sweep, 15*time.Second)
+	setting.Default(&c.LostAfter, time.Hour)
+	c.LostAfter = max(c.LostAfter, aliveFor+lostjobs.Tolerance)
+	return c
+}

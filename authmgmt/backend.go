@@ -1,0 +1,27 @@
+package authmgmt
+
+import "errors"
+
+// Backend is what a [Service] stands on. The databases in package storage fill one, as in
+//
+//	service, err := authmgmt.New(db.AuthMgmt(), nil)
+//
+// A host that knows its organizations itself sets Directory before that.
+type Backend struct {
+	// Store keeps clients, tokens, invitations and the audit trail. It may be a [Pruner],
+	// too, and a [KeyChecker].
+	Store Store
+
+	// Directory says which organizations have role-based access control; if one has it,
+	// that holds for a second. Nil: each of them has. [Service.SetRBAC] needs
+	// [Organizations].
+	Directory Directory
+}
+
+// validate says what is missing.
+func (b *Backend) validate() error {
+	if b.Store == nil {
+		return errors.New("authmgmt: New needs Backend.Store")
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package authmgmt
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/setting"
+)
+
+// Options are the optional parts and settings of a Service. The zero value means the defaults, and
+// a number below 0 is an error, unless the setting says that it means none.
+//
+// A panic of what a host plugs in is recovered where it happens and logged with its stack
+// at ERROR, without what it panicked with. That of a Directory or of Admit is answered
+// like a directory that is away ([ErrUnavailable]); that of Grant or Deliver is a failed
+// attempt; that of an Observer changes nothing. Stores must not panic.
+type Options struct {
+	Catalogue *Catalogue // DefaultCatalogue()
+
+	// AcceptURL is what an invitation's link begins with; the link's token is put behind it. It must be an absolute http or https URL that
+	// ends in /, = or #: "https://app.example.com/join/". It never comes from a request. Without it there are no invitations.
+	AcceptURL string
+
+	// InvitationKey is what the links are computed from: the same one at every start and
+	// on every machine, until it is changed. It is needed with AcceptURL. See
+	// [InvitationKeyFromFile].
+	InvitationKey InvitationKey
+
+	// OtherInvitationKeys open links and make none: earlier keys, while some of their links
+	// have not expired, and the next key, while not every server has it. There are at most
+	// 8. The key is changed in three steps. Finish each on every server before the next:
+	//
+	//  1. Put the new key here. (If there is one server only, leave this step out.)
+	//  2. Make it the InvitationKey, and put the old one here.
+	//  3. Leave the old one out once its links have expired: after the longest lifetime of
+	//     an invitation, 30 days at most.
+	//
+	// If a key was stolen, its links have to end at once. Call [Service.CheckKey] of a
+	// Service that has the new key as InvitationKey and the stolen one here, and serves
+	// nobody: then the store knows the new key. Start every server with the new key
+	// alone, and resend the invitations.
+	OtherInvitationKeys []InvitationKey
+	InvitationLifetime  time.Duration // of an invitation that asks for no other: 7 days
+
+	// Admit says whether a person may accept an invitation. It is asked at every Accept, and the person's subject may be empty. An error keeps
+	// the invitation as it is and goes back to the caller of Accept. Nil admits everybody who has the link.
+	Admit func(ctx context.Context, i Invitation, by Person) error
+
+	// Deliver sends an invitation's link, after it was made or resent. The invitation stands even if that fails; then resend it. Nil sends
+	// nothing: whoever reads the invitation can pass the link on.
+	Deliver func(ctx context.Context, i Invitation, url mortise.Secret) error
+
+	// Grant hands out what an accepted invitation gives: a membership, an account, a token. It runs at least once for each accepted
+	// invitation, until it returns without error: first while the person waits, later by Service.Run, never twice at the same time unless
+	// it overstays GrantTimeout. So it must be idempotent.
+	// The reply is for the person alone, and may be an access token; zero is none. Nil
+	// gives nothing.
+	Grant        func(ctx context.Context, a Acceptance) (reply mortise.Secret, err error)
+	GrantTimeout time.Duration // of one attempt: 30 s; at most 1 h
+	GrantRetry   time.Duration // the wait after a first failure, doubled with each further one, up to an hour: 5 s
+
+	// TokenLifetime is that of an access token that asks for no other: 1 h. One from Login
+	// ends with its secret at the latest.
+	TokenLifetime time.Duration
+
+	// TokenCache is how long VerifyToken may take another process's change of a token or its
+	// client for not made, at most 1 min. With 0 each call reads the token; else those that
+	// are remembered only ask the store whether the organization was deleted, which counts
+	// at once.
+	TokenCache    time.Duration
+	SecretOverlap time.Duration // how long the secret before keeps working after RotateSecret: 24 h; below 0: none
+	TokenPrefix   string        // of access tokens: "at-"
+	SecretPrefix  string        // of client secrets: "cs-"
+
+	Retention Retention     // what Run forgets; the default keeps everything
+	RunEvery  time.Duration // how often Run looks for work: 15 s
+
+	Now      func() time.Time // time.Now
+	Rand     io.Reader        // crypto/rand.Reader; must be safe for concurrent use
+	Observer Observer         // none
+	Logger   *slog.Logger     // slog.Default()
+}
+
+// MaxInvitationLifetime bounds how long an invitation can be pending.
+const MaxInvitationLifetime = 30 * 24 * time.Hour
+
+// MaxSecretOverlap bounds how long two secrets of a client work beside each other.
+const MaxSecretOverlap = 90 * 24 * time.Hour
+
+const (
+	maxGrantTimeout = time.Hour
+	maxTokenCache   = time.Minute
+)
+
+// validate says which settings make no sense.
+func (o *Options) validate() error {
+	if o == nil {
+		return nil
+	}
+	if o.InvitationLifetime > MaxInvitationLifetime {
+		return fmt.Errorf("authmgmt: Options.InvitationLifetime is over %v", MaxInvitationLifetime)
+	}
+	if o.GrantTimeout > maxGrantTimeout {
+		return fmt.Errorf("authmgmt: Options.GrantTimeout is over %v", maxGrantTimeout)
+	}
+	if o.TokenCache > maxTokenCache {
+		return fmt.Errorf("authmgmt: Options.TokenCache is over %v", maxTokenCache)
+	}
+	if o.SecretOverlap > MaxSecretOverlap {
+		return fmt.Errorf("authmgmt: Options.SecretOverlap is over %v", MaxSecretOverlap)
+	}
+	if _, err := o.linkKeys(); err != nil {
+		return err
+	}
+	if o.AcceptURL != "" {
+		if o.InvitationKey.IsZero() {
+			return errors.New("authmgmt: Options.AcceptURL needs Options.InvitationKey, 32 random bytes: see InvitationKeyFromFile")
+		}
+		u, err := url.Parse(o.AcceptURL)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
+			return errors.New("authmgmt: Options.AcceptURL must be an absolute http or https URL without a user")
+		}
+		if !strings.ContainsAny(o.AcceptURL[len(o.AcceptURL)-1:], "/=#") {
+			return errors.New("authmgmt: Options.AcceptURL must end in /, = or #: the link's token is put behind it")
+		}
+	}
+	return setting.Check("authmgmt: Options",
+		setting.Of("InvitationLifetime", o.InvitationLifetime), setting.Of("GrantTimeout", o.GrantTimeout),
+		setting.Of("GrantRetry", o.GrantRetry), setting.Of("TokenLifetime", o.TokenLifetime), setting.Of("TokenCache", o.TokenCache),
+		setting.Of("Retention.Audit", o.Retention.Audit), setting.Of("Retention.Tokens", o.Retention.Tokens),
+		setting.Of("Retention.Invitations", o.Retention.Invitations), setting.Of("RunEvery", o.RunEvery))
+}
+
+// withDefaults returns a copy with the defaults filled in.
+func (o *Options) withDefaults() Options {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	if c.Catalogue == nil {
+		c.Catalogue = DefaultCatalogue()
+	}
+	setting.Default(&c.InvitationLifetime, 7*24*time.Hour)
+	setting.Default(&c.GrantTimeout, 30*time.Second)
+	setting.Default(&c.GrantRetry, 5*time.Second)
+	setting.Default(&c.TokenLifetime, time.Hour)
+	setting.DefaultOrNone(&c.SecretOverlap, 24*time.Hour)
+	setting.Default(&c.RunEvery, 15*time.Second)
+	if c.TokenPrefix == "" {
+		c.TokenPrefix = "at-"
+	}
+	if c.SecretPrefix == "" {
+		c.SecretPrefix = "cs-"
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}

@@ -1,0 +1,33 @@
+package memory
+
+import (
+	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// Trigger returns what package trigger stands on: a [Trigger] as Store, Directory and
+// Keys, and the queue of db with its default settings. Put another one in its place for
+// others: [DB.Queue].
+func (db *DB) Trigger() trigger.Backend {
+	t := &Trigger{db: db}
+	return trigger.Backend{Store: t, Queue: db.Queue(nil), Directory: t, Keys: t}
+}
+
+// AuthMgmt returns what package authmgmt stands on: an [AuthMgmt] as Store and Directory.
+func (db *DB) AuthMgmt() authmgmt.Backend {
+	a := &AuthMgmt{db: db}
+	return authmgmt.Backend{Store: a, Directory: a}
+}
+
+// Vault returns what package vault stands on: a [Vault] as Store.
+func (db *DB) Vault() vault.Backend {
+	return vault.Backend{Store: &Vault{db: db}}
+}
+
+// AudioSearch returns what package audiosearch stands on: an [AudioSearch] as Store, and
+// the queue of db with its default settings.
+func (db *DB) AudioSearch() audiosearch.Backend {
+	return audiosearch.Backend{Store: &AudioSearch{db: db}, Queue: db.Queue(nil)}
+}

@@ -1,0 +1,34 @@
+package trigger
+
+import "errors"
+
+// Backend is what a [Service] stands on: what keeps its data, and what hands out its jobs.
+// The databases in package storage fill one, as in
+//
+//	service, err := trigger.New(db.Trigger(), nil)
+//
+// Each part can be replaced before that. A host that knows its organizations itself sets
+// Directory; one whose jobs stand in a broker sets Queue.
+type Backend struct {
+	// Store keeps the events. It may be a [TxStore], too, and a [Pruner].
+	Store Store
+
+	// Queue hands out the jobs. If it shares the Store's transactions ([mortise.Sharer]),
+	// an event and its job are stored as one.
+	Queue Queue
+
+	// Directory knows the organizations. Nil: each of them is set up, and has each doc
+	// collection that is asked for. [Service.UpdateOrganization] needs [Organizations].
+	Directory Directory
+
+	// Keys keeps the API keys. Nil: the service holds none.
+	Keys APIKeys
+}
+
+// validate says what is missing.
+func (b *Backend) validate() error {
+	if b.Store == nil || b.Queue == nil {
+		return errors.New("trigger: New needs Backend.Store and Backend.Queue")
+	}
+	return nil
+}

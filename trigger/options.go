@@ -1,0 +1,69 @@
+package trigger
+
+import (
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/setting"
+)
+
+// Options are the optional parts and settings of a Service. The zero value means the defaults, and
+// a number below 0 is an error.
+//
+// A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
+// happens and logged with its stack at ERROR. That of a Directory is answered like a
+// directory that is away ([ErrUnavailable]), that of a [Processor] is a failed attempt;
+// without the answer of a Backoff the default one holds, without that of PublicError the
+// history says only that the attempt failed; that of an Observer or a Tracer changes
+// nothing. Stores and queues must not panic.
+type Options struct {
+	IdempotencyWindow time.Duration // how long an idempotency key is remembered: 24 h
+	MaxBytes          int           // most bytes of instructions and context together: 1 MiB
+	KeyPrefix         string        // of issued API keys: "sk-"
+
+	// PublicError says what the history shows of the failure of an attempt, as LastError
+	// of the event and last_error over HTTP. Its text is cut to 2 KiB; "" shows nothing.
+	// It is asked when the failure is written, of what the Processor returned, of a panic
+	// and of a timeout alike. The summary of an Outcome is shown as it is. Nil shows the
+	// error's text.
+	PublicError func(error) string
+
+	Now      func() time.Time // time.Now
+	Rand     io.Reader        // crypto/rand.Reader; must be safe for concurrent use
+	Observer Observer         // none
+	Tracer   Tracer           // none
+	Logger   *slog.Logger     // slog.Default()
+}
+
+// validate says which settings make no sense.
+func (o *Options) validate() error {
+	if o == nil {
+		return nil
+	}
+	return setting.Check("trigger: Options", setting.Of("IdempotencyWindow", o.IdempotencyWindow), setting.Of("MaxBytes", o.MaxBytes))
+}
+
+// withDefaults returns a copy with the defaults filled in.
+func (o *Options) withDefaults() Options {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	setting.Default(&c.IdempotencyWindow, 24*time.Hour)
+	setting.Default(&c.MaxBytes, 1<<20)
+	if c.KeyPrefix == "" {
+		c.KeyPrefix = "sk-"
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}

@@ -1,0 +1,62 @@
+package vault
+
+import (
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/setting"
+)
+
+// Options are the optional parts and settings of a Service. The zero value means the defaults, and
+// a number below 0 is an error.
+//
+// A panic of what a host plugs in is recovered where it happens and logged with its stack
+// at ERROR, without what it panicked with. That of a [Keyring], a [Tokenizer] or an
+// [RedactionPolicy] is answered like a keyring that is away ([ErrUnavailable]); that of an Observer
+// changes nothing. Stores must not panic.
+type Options struct {
+	Tokenizer Tokenizer // &Formats{}
+	MaxItems  int       // of one batch: 1000
+	MaxValue  int       // bytes of one value: 64 KiB
+	MaxShown  int       // bytes of all values that one detokenization shows: 4 MiB
+
+	Now      func() time.Time // time.Now
+	Rand     io.Reader        // for the IDs of audit events: crypto/rand.Reader; must be safe for concurrent use
+	Observer Observer         // none
+	Logger   *slog.Logger     // slog.Default()
+}
+
+// validate says which settings make no sense.
+func (o *Options) validate() error {
+	if o == nil {
+		return nil
+	}
+	return setting.Check("vault: Options",
+		setting.Of("MaxItems", o.MaxItems), setting.Of("MaxValue", o.MaxValue), setting.Of("MaxShown", o.MaxShown))
+}
+
+// withDefaults returns a copy with the defaults filled in.
+func (o *Options) withDefaults() Options {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	if c.Tokenizer == nil {
+		c.Tokenizer = &Formats{}
+	}
+	setting.Default(&c.MaxItems, 1000)
+	setting.Default(&c.MaxValue, 64<<10)
+	setting.Default(&c.MaxShown, 4<<20)
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Reader
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c
+}
