@@ -351,10 +351,15 @@ func deletionMutants() []broken {
 			})},
 		{name: "looks for the mark, and creates later", breaks: []string{"deletion/concurrent"}, mutate: func(m *mutant) {
 			var late sync.Map
+			m.markDeleted = func(ctx context.Context, org string, at time.Time, e authmgmt.AuditEvent) (time.Time, error) {
+				conformance.Seam()
+				return m.AuthMgmt.MarkDeleted(ctx, org, at, e)
+			}
 			m.createClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
 				marked := m.gone(c.Organization)
 				if strings.HasPrefix(c.ID, "n") {
-					conformance.Seam()
+					conformance.Seam() // until all have looked
+					conformance.Seam() // until it is marked
 				}
 				err := m.AuthMgmt.CreateClient(ctx, c, e)
 				if !marked && m.gone(c.Organization) {
