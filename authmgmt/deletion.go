@@ -27,7 +27,7 @@ type Deletion interface {
 	MarkDeleted(ctx context.Context, org string, at time.Time, a AuditEvent) (since time.Time, err error)
 
 	// DeletedAt returns the time of an organization's mark, or the zero time if it is not
-	// marked. It is asked for every token that VerifyToken has in its cache.
+	// marked.
 	DeletedAt(ctx context.Context, org string) (since time.Time, err error)
 
 	// RemoveDeleted removes at most limit (over 0) rows of what is kept of an organization
@@ -47,11 +47,14 @@ const removeAtOnce = 1000
 // place and called again by anybody, on any server.
 //
 // From the mark on, every credential of the organization is refused, on every server that
-// shares the store, and what it has reads as what does not exist. Its ID is not given
-// again: whatever would make something in it is [ErrDeleted]. An invitation that is being
-// granted just then ends without effect. The trail keeps one event, of kind
-// [KindOrganizationDeleted]. If Options.Directory is a [Deletion], the organization is
-// deleted there, too.
+// shares the store, and what it has reads as what does not exist. This Service also forgets
+// its tokens at once; another one that has an Options.TokenCache may still take those that
+// it remembers for so long, as after every change that it did not make itself.
+//
+// The ID is not given again: whatever would make something in the organization is
+// [ErrDeleted]. An invitation that is being granted just then ends without effect. The trail
+// keeps one event, of kind [KindOrganizationDeleted]. If Options.Directory is a [Deletion],
+// the organization is deleted there, too.
 //
 // It ends everybody's rights, so the caller must have full access. The errors are
 // [*ValidationError], [ErrForbidden] and [ErrUnavailable].
@@ -101,6 +104,7 @@ func (s *Service) markDeleted(ctx context.Context, org string, by Caller) (since
 		return time.Time{}, AuditEvent{}, unavailable("look for a deleted organization", err)
 	}
 	if !since.IsZero() {
+		s.verified.forget(org)
 		return since, AuditEvent{}, nil
 	}
 	if e, err = s.event(org, KindOrganizationDeleted, by, org); err != nil {
@@ -108,11 +112,12 @@ func (s *Service) markDeleted(ctx context.Context, org string, by Caller) (since
 	}
 	e.Before = &Snapshot{}
 	since, err = s.store.MarkDeleted(ctx, org, e.At, e)
-	s.verified.empty(s.opts.Now(), err)
 	s.rbac.forget(org)
 	if err != nil {
+		s.verified.empty(s.opts.Now(), err)
 		return time.Time{}, AuditEvent{}, unavailable("mark an organization as deleted", err)
 	}
+	s.verified.forget(org)
 	return since, e, nil
 }
 
@@ -137,7 +142,7 @@ func (s *Service) askDirectory(ctx context.Context, call func() error) (err erro
 	return err
 }
 
-// isDeleted is asked where something was refused, or comes from a cache.
+// isDeleted is asked where something was refused.
 func (s *Service) isDeleted(ctx context.Context, org string) (bool, error) {
 	since, err := s.store.DeletedAt(ctx, org)
 	return !since.IsZero(), unavailable("look for a deleted organization", err)

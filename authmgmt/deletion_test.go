@@ -249,41 +249,6 @@ func TestDeleteOrganizationInSteps(t *testing.T) {
 	require.Equal(t, 3, deleteAll(t, r.Service, "acme", full))
 }
 
-// TestTokenCacheOfDeleted: a token that another server has in its cache is refused, too.
-func TestTokenCacheOfDeleted(t *testing.T) {
-	db, err := memory.Open(t.Context(), nil)
-	require.NoError(t, err)
-	var servers [2]*authmgmt.Service
-	outage, heal := authmgmttest.Outage()
-	faults := &authmgmttest.Faults{}
-	for i := range servers {
-		servers[i], err = authmgmt.New(authmgmt.Backend{Store: faults.Store(db.AuthMgmt().Store)}, &authmgmt.Options{TokenCache: time.Minute})
-		require.NoError(t, err)
-	}
-	var texts []string
-	for _, org := range []string{"acme", "globex"} {
-		_, text, err := servers[0].IssueToken(t.Context(), org, full, authmgmt.NewToken{Subject: "ada", FullAccess: true})
-		require.NoError(t, err)
-		texts = append(texts, text.Reveal())
-		for _, s := range servers {
-			_, err = s.VerifyToken(t.Context(), text.Reveal())
-			require.NoError(t, err)
-		}
-	}
-	_, err = servers[0].DeleteOrganization(t.Context(), "acme", full)
-	require.NoError(t, err)
-	for _, s := range servers {
-		_, err = s.VerifyToken(t.Context(), texts[0])
-		require.ErrorIs(t, err, authmgmt.ErrInvalidToken)
-		_, err = s.VerifyToken(t.Context(), texts[1])
-		require.NoError(t, err)
-	}
-	faults.Before = outage
-	_, err = servers[1].VerifyToken(t.Context(), texts[1])
-	require.ErrorIs(t, err, authmgmt.ErrUnavailable, "nobody knows whether the organization is there")
-	heal()
-}
-
 // TestGrantOfDeleted: an attempt that is under way when the organization is deleted ends
 // quietly, whether it succeeds or fails, and whether a person waits for it or not.
 func TestGrantOfDeleted(t *testing.T) {

@@ -71,10 +71,11 @@ type Options struct {
 	// ends with its secret at the latest.
 	TokenLifetime time.Duration
 
-	// TokenCache is how long VerifyToken may take another process's change of a token or its
-	// client for not made, at most 1 min. With 0 each call reads the token; else those that
-	// are remembered only ask the store whether the organization was deleted, which counts
-	// at once.
+	// TokenCache is how long VerifyToken may take another process's change of a token, its
+	// client or its organization for not made, at most 1 min: that it was revoked, or
+	// deleted, say. What this Service changes counts at once. With 0 each call reads the
+	// token, so that everything counts at once, on every server; else those that are
+	// remembered are verified without the store.
 	TokenCache    time.Duration
 	SecretOverlap time.Duration // how long the secret before keeps working after RotateSecret: 24 h; below 0: none
 	TokenPrefix   string        // of access tokens: "at-"

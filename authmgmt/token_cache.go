@@ -1,12 +1,13 @@
 package authmgmt
 
 import (
+	"maps"
 	"sync"
 	"time"
 )
 
-// tokenCache remembers tokens for a short time. A change that this service makes empties it; what other processes change is seen when the
-// time is over; that an organization was deleted, its reader looks up for each token.
+// tokenCache remembers tokens for a short time. A change that this service makes empties it;
+// what other processes change is seen when the time is over.
 type tokenCache struct {
 	keep time.Duration
 
@@ -51,6 +52,18 @@ func (c *tokenCache) put(t Token, now time.Time, mark uint64) {
 		c.tokens = make(map[[32]byte]cachedToken)
 	}
 	c.tokens[t.Digest] = cachedToken{token: t, until: now.Add(c.keep)}
+}
+
+// forget forgets the tokens of an organization that was deleted, by this service or by
+// another one, and whatever is being read just now.
+func (c *tokenCache) forget(org string) {
+	if c.keep <= 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.emptied++
+	maps.DeleteFunc(c.tokens, func(_ [32]byte, kept cachedToken) bool { return kept.token.Organization == org })
 }
 
 // uncertain is for how long a change that failed may still be made: its caller may have left while the store was at it.

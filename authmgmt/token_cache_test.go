@@ -1,6 +1,7 @@
 package authmgmt_test
 
 import (
+	"log/slog"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 )
 
 // With a cache, what another process changes counts when its time is over; what this one changes counts at once.
@@ -55,4 +57,101 @@ func TestTokenCache(t *testing.T) {
 	expect(short.Reveal(), "viewer")
 	r.advance(500 * time.Millisecond)
 	r.refused(t, short.Reveal())
+}
+
+// TestTokenCacheOfDeleted: a deletion by another server counts when the time of the cache
+// is over, as every other change of its; without a cache, and for who calls
+// DeleteOrganization, it counts at once. Nobody asks the store about what is remembered.
+func TestTokenCacheOfDeleted(t *testing.T) {
+	r := newRig(t, authmgmt.Options{TokenCache: time.Second})
+	faults := &authmgmttest.Faults{}
+	server := func(cache time.Duration) *authmgmt.Service {
+		s, err := authmgmt.New(authmgmt.Backend{Store: faults.Store(r.store)}, &authmgmt.Options{
+			TokenCache: cache, Now: r.now, Logger: slog.New(slog.DiscardHandler),
+		})
+		require.NoError(t, err)
+		return s
+	}
+	caching, plain := server(time.Minute), server(0)
+	texts := make(map[string]string)
+	for _, org := range []string{"acme", "globex"} {
+		_, text, err := r.IssueToken(t.Context(), org, full, authmgmt.NewToken{Subject: "ada", FullAccess: true})
+		require.NoError(t, err)
+		texts[org] = text.Reveal()
+	}
+	verify := func(s *authmgmt.Service, org string, want error) {
+		t.Helper()
+		_, err := s.VerifyToken(t.Context(), texts[org])
+		require.ErrorIs(t, err, want)
+	}
+	for _, s := range []*authmgmt.Service{r.Service, caching, plain} {
+		verify(s, "acme", nil)
+		verify(s, "globex", nil)
+	}
+	outage, _ := authmgmttest.Outage()
+	faults.Before = outage
+	verify(caching, "acme", nil)
+	verify(plain, "acme", authmgmt.ErrUnavailable)
+	faults.Before = nil
+
+	_, err := r.DeleteOrganization(t.Context(), "acme", full)
+	require.NoError(t, err)
+	verify(r.Service, "acme", authmgmt.ErrInvalidToken)
+	verify(plain, "acme", authmgmt.ErrInvalidToken)
+	verify(caching, "acme", nil)
+	faults.Before = outage
+	verify(caching, "acme", nil)
+	verify(caching, "globex", nil)
+	faults.Before = nil
+	r.advance(time.Minute - time.Nanosecond)
+	verify(caching, "acme", nil)
+	r.advance(time.Nanosecond)
+	verify(caching, "acme", authmgmt.ErrInvalidToken)
+
+	verify(caching, "globex", nil)
+	_, err = r.DeleteOrganization(t.Context(), "globex", full)
+	require.NoError(t, err)
+	verify(caching, "globex", nil)
+	_, err = caching.DeleteOrganization(t.Context(), "globex", full)
+	require.NoError(t, err)
+	verify(caching, "globex", authmgmt.ErrInvalidToken)
+}
+
+// TestTokenCacheBesideDeletion: what was read before the mark is not remembered after it,
+// nor when nobody knows whether the mark was made; and the tokens of others stay.
+func TestTokenCacheBesideDeletion(t *testing.T) {
+	s, store, r := newBetween(t, authmgmt.Options{TokenCache: time.Minute})
+	_, text, err := s.IssueToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ada", FullAccess: true})
+	require.NoError(t, err)
+	store.after = func() {
+		_, err := s.DeleteOrganization(t.Context(), "acme", full)
+		require.NoError(t, err)
+	}
+	_, err = s.VerifyToken(t.Context(), text.Reveal()) // it was valid when it was read
+	require.NoError(t, err)
+	_, err = s.VerifyToken(t.Context(), text.Reveal())
+	require.ErrorIs(t, err, authmgmt.ErrInvalidToken)
+
+	faults := &authmgmttest.Faults{}
+	s, err = authmgmt.New(authmgmt.Backend{Store: faults.Store(r.store)}, &authmgmt.Options{
+		TokenCache: time.Minute, Now: r.now, Logger: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	_, text, err = s.IssueToken(t.Context(), "globex", full, authmgmt.NewToken{Subject: "ada", FullAccess: true})
+	require.NoError(t, err)
+	_, err = s.VerifyToken(t.Context(), text.Reveal())
+	require.NoError(t, err)
+	_, err = s.DeleteOrganization(t.Context(), "other", full)
+	require.NoError(t, err)
+	outage, _ := authmgmttest.Outage()
+	faults.Before = outage
+	_, err = s.VerifyToken(t.Context(), text.Reveal())
+	require.NoError(t, err, "it is remembered still")
+	faults.Before = authmgmttest.On(authmgmttest.Nth(1), "Deletion.MarkDeleted")
+	_, err = s.DeleteOrganization(t.Context(), "globex", full)
+	require.ErrorIs(t, err, authmgmt.ErrUnavailable)
+	_, err = r.store.MarkDeleted(t.Context(), "globex", r.now(), authmgmt.AuditEvent{}) // it was, after all
+	require.NoError(t, err)
+	_, err = s.VerifyToken(t.Context(), text.Reveal())
+	require.ErrorIs(t, err, authmgmt.ErrInvalidToken)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -147,22 +148,24 @@ func TestDeletedOrganization(t *testing.T) {
 	}
 }
 
-// TestDeletedForWarmServer: a server that keeps tokens in its cache, on a handle of its
-// own, refuses those of an organization that another one has deleted with its next request.
+// TestDeletedForWarmServer: a server on a handle of its own refuses the tokens of an
+// organization that another one has deleted with its next request; one that was told to
+// keep tokens in a cache does so when the time of the cache is over.
 func TestDeletedForWarmServer(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
-	open := func() *authmgmt.Service {
+	var later atomic.Int64
+	open := func(cache time.Duration) *authmgmt.Service {
 		db, err := sqlite.Open(t.Context(), path, nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, db.Close()) })
-		s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, &authmgmt.Options{TokenCache: time.Minute})
+		s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, &authmgmt.Options{
+			TokenCache: cache, Now: func() time.Time { return time.Now().Add(time.Duration(later.Load())) },
+		})
 		require.NoError(t, err)
 		return s
 	}
-	warm, other := open(), open()
-	h, err := httpadapter.NewAuthMgmt(warm, httpadapter.Bearer(httpadapter.AccessTokens(warm)), &httpadapter.AuthMgmtOptions{Clients: true})
-	require.NoError(t, err)
+	warm, caching, other := open(0), open(time.Minute), open(0)
 	by := authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
 	texts := make(map[string]string)
 	for _, org := range []string{"acme", "globex"} {
@@ -170,7 +173,9 @@ func TestDeletedForWarmServer(t *testing.T) {
 		require.NoError(t, err)
 		texts[org] = token.Reveal()
 	}
-	status := func(org string) int {
+	status := func(s *authmgmt.Service, org string) int {
+		h, err := httpadapter.NewAuthMgmt(s, httpadapter.Bearer(httpadapter.AccessTokens(s)), &httpadapter.AuthMgmtOptions{Clients: true})
+		require.NoError(t, err)
 		r := httptest.NewRequest("GET", clientsPath, nil)
 		r.Header.Set("Authorization", "Bearer "+texts[org])
 		w := httptest.NewRecorder()
@@ -178,11 +183,17 @@ func TestDeletedForWarmServer(t *testing.T) {
 		return w.Code
 	}
 	for range 3 {
-		require.Equal(t, http.StatusOK, status("acme"))
-		require.Equal(t, http.StatusOK, status("globex"))
+		for org := range texts {
+			require.Equal(t, http.StatusOK, status(warm, org))
+			require.Equal(t, http.StatusOK, status(caching, org))
+		}
 	}
-	_, err = other.DeleteOrganization(t.Context(), "acme", by)
+	_, err := other.DeleteOrganization(t.Context(), "acme", by)
 	require.NoError(t, err)
-	require.Equal(t, http.StatusUnauthorized, status("acme"))
-	require.Equal(t, http.StatusOK, status("globex"))
+	require.Equal(t, http.StatusUnauthorized, status(warm, "acme"))
+	require.Equal(t, http.StatusOK, status(caching, "acme"))
+	later.Store(int64(time.Minute))
+	require.Equal(t, http.StatusUnauthorized, status(caching, "acme"))
+	require.Equal(t, http.StatusOK, status(warm, "globex"))
+	require.Equal(t, http.StatusOK, status(caching, "globex"))
 }

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,13 +44,14 @@ func newCredentials(t *testing.T, s *authmgmt.Service, org string) (c credential
 	return c
 }
 
-// deletionService is a service on tables that are its directory, too, with every cache.
+// deletionService is a service on tables that are its directory, too. It remembers no
+// tokens, which would be its host's choice.
 func deletionService(t *testing.T, tables *AuthMgmt) *authmgmt.Service {
 	t.Helper()
 	key, err := authmgmt.NewInvitationKey([]byte("not random, and nobody's key !?>"))
 	require.NoError(t, err)
 	s, err := authmgmt.New(authmgmt.Backend{Store: tables, Directory: tables}, &authmgmt.Options{
-		AcceptURL: "https://app.example.com/join/", InvitationKey: key, TokenCache: time.Minute,
+		AcceptURL: "https://app.example.com/join/", InvitationKey: key,
 	})
 	require.NoError(t, err)
 	return s
