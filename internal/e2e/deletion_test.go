@@ -2,10 +2,14 @@ package e2e
 
 import (
 	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,9 +18,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
+	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/vault"
+	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
 // writeTwins writes a document of organizations that have the same of everything, but for
@@ -33,14 +41,15 @@ func writeTwins(t *testing.T, orgs ...string) string {
 		"clients": [{"client_id": "c1", "client_secret": "cs-ORG-0123456789abcdef0123456789abcdef", "name": "ci"}],
 		"invitations": [{"invitation_id": "i1", "inviter": {"name": "Grace"},
 			"invitee": {"email": "alan@example.com", "name": "Alan"}, "expires_in": "168h"}],
-		"datasets": [{"id": "d1", "videos": [{"id": "clip-1", "path": "clip-1.mp4", "metadata": {"season": 3}}]}]}`
+		"datasets": [{"id": "d1", "videos": [{"id": "clip-1", "path": "tone.wav", "metadata": {"season": 3}}]}]}`
 	var all []string
 	for _, org := range orgs {
 		all = append(all, strings.ReplaceAll(one, "ORG", org))
 	}
-	path := filepath.Join(t.TempDir(), "twins.json")
-	require.NoError(t, os.WriteFile(path, []byte(`{"organizations": [`+strings.Join(all, ",\n")+`]}`), 0o600))
-	return path
+	m := newMedia(t)
+	m.wav("tone.wav", dialTone(3))
+	m.write("twins.json", []byte(`{"organizations": [`+strings.Join(all, ",\n")+`]}`))
+	return m.path("twins.json")
 }
 
 // twin is what somebody of one of these organizations holds.
@@ -48,6 +57,11 @@ type twin struct {
 	org     string
 	session string // the token of a login
 	link    string // of an invitation
+
+	token string // of a value in the vault
+	event string // that has been processed
+	slow  string // one that is being processed
+	found []segment
 }
 
 func newTwin(t *testing.T, s *server, org string) *twin {
@@ -57,6 +71,13 @@ func newTwin(t *testing.T, s *server, org string) *twin {
 	w.session = s.token("c1", w.secret("cs"))
 	w.link = ask[invitation](s, http.StatusOK, "GET", invitationsPath+"/i1", w.secret("at"), nil).linkToken(t)
 	s.guard(w.session, w.link)
+	w.token = s.tokenize(w.secret("at"), inColumn("email", "ada@example.com"))[0]
+	w.event = s.submit(w.secret("sk"), `{"instructions": "quick"}`)
+	s.awaitStatus(w.secret("sk"), w.event, "completed")
+	w.slow = s.submit(w.secret("sk"), `{"instructions": "slow"}`)
+	s.awaitStatus(w.secret("sk"), w.slow, "processing")
+	w.found = s.find(w.secret("at"), "Dial tone", nil)
+	require.NotEmpty(t, w.found)
 	return w
 }
 
@@ -64,87 +85,225 @@ func (w *twin) secret(kind string) string {
 	return kind + "-" + w.org + "-0123456789abcdef0123456789abcdef"
 }
 
-// knocks makes a request with each credential, to every service that takes it, and returns
-// the answers by name.
-func (w *twin) knocks(s *server) map[string]answer {
-	s.t.Helper()
-	answers := map[string]answer{"a login": s.login("c1", w.secret("cs"))}
-	for name, token := range map[string]string{"a token": w.secret("at"), "the token of a login": w.session} {
-		for service, r := range map[string][3]string{
-			"clients":     {"GET", clientsPath},
-			"the vault":   {"POST", "/v1/vaults/v1/tokenize", `{"tokenizationParameters":[{"columnGroup":"x","value":"x"}]}`},
-			"a search":    {"POST", soundPath, `{"dataset_id":"d1","audio_class":"Silence"}`},
-			"invitations": {"GET", invitationsPath + "/i1"},
-		} {
-			answers[name+" for "+service] = s.do(r[0], r[1], token, r[2])
-		}
-	}
-	return answers
+// works requires that the organization has all that it had.
+func (w *twin) works(t *testing.T, s *server) {
+	t.Helper()
+	assert.Equal(t, w.token, s.tokenize(w.secret("at"), inColumn("email", "ada@example.com"))[0])
+	assert.Equal(t, "completed", s.event(w.secret("sk"), w.event).Status)
+	assert.Equal(t, w.found, s.find(w.secret("at"), "Dial tone", nil))
 }
 
-// deletions delete an organization in each domain, in the file of a running server.
-func deletions(t *testing.T, db *sqlite.DB) map[string]func(ctx context.Context, org string) (more bool, err error) {
+// knocked is a request with a credential, and its answer.
+type knocked struct {
+	name, domain string // domain is what would answer it
+	byKey        bool   // with an API key, which is that domain's own
+	answer       answer
+}
+
+// knocks makes a request with each credential, to every service that takes it.
+func (w *twin) knocks(s *server) []knocked {
+	s.t.Helper()
+	all := []knocked{{"a login", "authmgmt", false, s.login("c1", w.secret("cs"))}}
+	add := func(name, domain, token, method, path, body string) {
+		all = append(all, knocked{name, domain, domain == "trigger", s.do(method, path, token, body)})
+	}
+	for name, token := range map[string]string{"a token": w.secret("at"), "the token of a login": w.session} {
+		add(name+" for clients", "authmgmt", token, "GET", clientsPath, "")
+		add(name+" for invitations", "authmgmt", token, "GET", invitationsPath+"/i1", "")
+		add(name+" for an insertion", "vault", token, "POST", personsPath, `{"records": [{"fields": {"email": "ada@example.com"}}]}`)
+		add(name+" for a search", "audiosearch", token, "POST", soundPath, `{"dataset_id": "d1", "audio_class": "Silence"}`)
+	}
+	add("an API key for a trigger", "trigger", w.secret("sk"), "POST", "/triggers", `{"instructions": "quick"}`)
+	add("an API key for the history", "trigger", w.secret("sk"), "GET", "/triggers", "")
+	return all
+}
+
+// want is the kind of answer, 2 for 200 or 202, where the organization was deleted in some
+// domains. Who still has a credential is told that there is nothing.
+func (k *knocked) want(deleted map[string]bool) int {
+	switch {
+	case k.byKey && deleted[k.domain], !k.byKey && deleted["authmgmt"]:
+		return http.StatusUnauthorized
+	case deleted[k.domain]:
+		return http.StatusNotFound
+	}
+	return 2
+}
+
+// deletion deletes an organization in a domain.
+type deletion struct {
+	domain string
+	step   func(ctx context.Context, org string) (more bool, err error)
+}
+
+// deletions are those of all domains, in the file of a running server. That of credentials
+// is the first one.
+func deletions(t *testing.T, db *sqlite.DB) []deletion {
 	t.Helper()
-	tables := db.AuthMgmt().Store.(*sqlite.AuthMgmt)
-	credentials, err := authmgmt.New(authmgmt.Backend{Store: tables, Directory: tables}, nil)
+	quiet := slog.New(slog.DiscardHandler)
+	credentials, err := authmgmt.New(db.AuthMgmt(), &authmgmt.Options{Logger: quiet})
+	require.NoError(t, err)
+	triggers, err := trigger.New(db.Trigger(), &trigger.Options{Logger: quiet})
+	require.NoError(t, err)
+	root, err := localkeys.NewRoot([]byte("nobody's key, and nothing is sealed under it"[:32]))
+	require.NoError(t, err)
+	keyring, err := localkeys.New(localkeys.Key{Version: 1, Root: root})
+	require.NoError(t, err)
+	vaults, err := vault.New(db.Vault(), keyring, &vault.Options{Logger: quiet})
+	require.NoError(t, err)
+	searches, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Logger: quiet})
 	require.NoError(t, err)
 	by := authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
-	return map[string]func(ctx context.Context, org string) (more bool, err error){
-		"authmgmt": func(ctx context.Context, org string) (bool, error) {
+	return []deletion{
+		{"authmgmt", func(ctx context.Context, org string) (bool, error) {
 			return credentials.DeleteOrganization(ctx, org, by)
-		},
+		}},
+		{"trigger", func(ctx context.Context, org string) (bool, error) {
+			return triggers.DeleteOrganization(ctx, org, "operator")
+		}},
+		{"vault", func(ctx context.Context, org string) (bool, error) {
+			return vaults.DeleteOrganization(ctx, org, "operator")
+		}},
+		{"audiosearch", func(ctx context.Context, org string) (bool, error) {
+			return searches.DeleteOrganization(ctx, org, "operator")
+		}},
 	}
 }
 
-// TestDeletedOrganization: while the server runs, another process deletes an organization
-// in the same file. From then on every credential of it is refused, and the other
-// organization works; and so after a start with the same document, which logs one line.
+// tablesWith returns the tables of a file that have rows in which a text has the name of an
+// organization, and of no other that begins alike, and how many rows these are.
+func tablesWith(t *testing.T, path, org string) map[string]int {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	require.NoError(t, err)
+	defer db.Close()
+	name := regexp.MustCompile(`(?i)\b` + org + `\b`)
+	query := func(query string, each func(values []any)) {
+		rows, err := db.QueryContext(t.Context(), query)
+		require.NoError(t, err, query)
+		defer rows.Close()
+		columns, err := rows.Columns()
+		require.NoError(t, err)
+		values, into := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		for rows.Next() {
+			require.NoError(t, rows.Scan(into...))
+			each(values)
+		}
+		require.NoError(t, rows.Err())
+	}
+	var tables []string
+	query("SELECT name FROM sqlite_schema WHERE type = 'table'", func(values []any) { tables = append(tables, fmt.Sprint(values[0])) })
+	require.Greater(t, len(tables), 40)
+	found := make(map[string]int)
+	for _, table := range tables {
+		query(`SELECT * FROM "`+table+`"`, func(values []any) {
+			for _, value := range values {
+				if b, ok := value.([]byte); ok {
+					value = string(b)
+				}
+				if text, ok := value.(string); ok && name.MatchString(text) {
+					found[table]++
+					return
+				}
+			}
+		})
+	}
+	return found
+}
+
+// TestDeletedOrganization: while the server runs, another process deletes organizations in
+// the same file, in all domains. From then on every credential of them is refused, and the
+// other organization has what it had; and so after a start with the same document, which
+// logs one line for each. At the end the file has marks and events of them, and no more.
 func TestDeletedOrganization(t *testing.T) {
 	t.Parallel()
 	p := buildServer(t)
-	dir, config := t.TempDir(), writeTwins(t, "acme", "globex")
-	start := func() *server { return p.startIn(t, dir, nil, "-config", config) }
-	s := start()
-	acme, globex := newTwin(t, s, "acme"), newTwin(t, s, "globex")
-	look := func(deleted bool) {
-		t.Helper()
-		for _, w := range []*twin{acme, globex} {
-			refused := deleted && w == acme
-			for name, a := range w.knocks(s) {
-				assert.Equal(t, refused, a.status == http.StatusUnauthorized, "%s of %s: %d %s", name, w.org, a.status, a.body)
-			}
-			status := s.do("GET", acceptPath+w.link, "", "").status
-			assert.Equal(t, map[bool]int{true: http.StatusNotFound, false: http.StatusOK}[refused], status, "a link of %s", w.org)
-		}
+	scriptDir, command := script(t, `
+IFS= read -r event
+case $event in *slow*) while [ ! -e go ]; do sleep 0.05; done ;; esac
+echo done
+`)
+	dir, config := t.TempDir(), writeTwins(t, "acme", "acme2", "globex")
+	start := func() *server {
+		s := p.startIn(t, dir, nil, "-config", config, "-trigger-exec", command)
+		s.awaitIngestion()
+		return s
 	}
-	look(false)
-	look(false) // whatever remembers something remembers it
+	s := start()
+	acme, acme2, globex := newTwin(t, s, "acme"), newTwin(t, s, "acme2"), newTwin(t, s, "globex")
+	deleted := map[*twin]map[string]bool{acme: {}, acme2: {}, globex: {}}
+	look := func() {
+		t.Helper()
+		for w, domains := range deleted {
+			for _, k := range w.knocks(s) {
+				status := k.answer.status
+				if status/100 == 2 {
+					status = 2
+				}
+				assert.Equal(t, k.want(domains), status, "%s of %s without %v: %s", k.name, w.org, domains, k.answer.body)
+			}
+			link := http.StatusOK
+			if domains["authmgmt"] {
+				link = http.StatusNotFound
+			}
+			assert.Equal(t, link, s.do("GET", acceptPath+w.link, "", "").status, "a link of %s", w.org)
+		}
+		acme2.works(t, s)
+	}
+	look()
+	look() // whatever remembers something remembers it
 
-	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "mortise-data", "mortise.db"), &sqlite.Options{BusyTimeout: patience})
+	file := filepath.Join(dir, "mortise-data", "mortise.db")
+	db, err := sqlite.Open(t.Context(), file, &sqlite.Options{BusyTimeout: patience})
 	require.NoError(t, err)
 	steps := deletions(t, db)
-	for domain, step := range steps {
-		for more := true; more; {
-			more, err = step(t.Context(), "acme")
-			require.NoError(t, err, domain)
-			if domain == "authmgmt" {
-				look(true) // from the mark on, and not from the last step on
+	for i := range steps {
+		// One loses its credentials first, the other one last.
+		for w, d := range map[*twin]deletion{acme: steps[i], globex: steps[len(steps)-1-i]} {
+			for more := true; more; {
+				more, err = d.step(t.Context(), w.org)
+				require.NoError(t, err, d.domain)
+				if !deleted[w][d.domain] { // from the mark on, and not from the last step on
+					deleted[w][d.domain] = true
+					look()
+				}
 			}
 		}
 	}
-	look(true)
 	require.NoError(t, db.Close())
+	require.NoError(t, os.WriteFile(filepath.Join(scriptDir, "go"), nil, 0o600))
+	s.awaitStatus(acme2.secret("sk"), acme2.slow, "completed")
 
 	const line = "provisioning document: it names an organization that was deleted"
-	assert.NotContains(t, s.stderr.String(), line)
-	for range 2 {
+	stderr := func() string { return s.stderr.String() }
+	assert.NotContains(t, stderr(), line)
+	for range 3 {
+		look()
 		s.stop()
+		assert.NotContains(t, stderr(), `"level":"WARN","msg":"cannot`)
+		assert.NotContains(t, stderr(), `"level":"ERROR"`)
+		want := map[string]int{
+			"authmgmt_deleted": 1, "authmgmt_audit": 1, "trigger_deleted": 1, "vault_deleted_orgs": 1, "vault_audit": 1,
+			"audiosearch_deleted": 1,
+		}
+		for _, w := range []*twin{acme, globex} {
+			found := tablesWith(t, file, w.org)
+			assert.Equal(t, want, found, w.org)
+			for _, id := range []string{w.token, w.event, w.slow} {
+				assert.Empty(t, tablesWith(t, file, id))
+			}
+		}
+		assert.Greater(t, len(tablesWith(t, file, acme2.org)), 10)
 		s = start()
-		s.guard(acme.secret("cs"), acme.session, acme.link)
-		look(true)
-		assert.Equal(t, 1, strings.Count(s.stderr.String(), line), &s.stderr)
-		assert.Equal(t, 1, strings.Count(s.stderr.String(), "was deleted"), &s.stderr)
-		assert.Contains(t, s.stderr.String(), `"organization":"acme"`)
+		for _, w := range []*twin{acme, globex} {
+			s.guard(w.secret("cs"), w.session, w.link)
+			assert.Equal(t, 1, strings.Count(stderr(), `"organization":"`+w.org+`"`), &s.stderr)
+		}
+		assert.Equal(t, 2, strings.Count(stderr(), line), &s.stderr)
+		assert.Equal(t, 2, strings.Count(stderr(), "was deleted"), &s.stderr)
 	}
 }
 
