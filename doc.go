@@ -38,6 +38,10 @@
 // A [Secret] is a text that was made just now and is shown once, such as an API key or an
 // access token. It does not print itself.
 //
+// # Time in tests
+//
+// A [ManualClock] stands until a test moves it. The fakes of all domains go by one.
+//
 // # Places
 //
 // A [Path] says where in a request a problem is. The Problems of all domains have one.

@@ -111,7 +111,7 @@ func TestKeysIterator(t *testing.T) {
 	read := 0
 	for k, err := range f.Keys(t.Context(), "acme") {
 		if read++; read == 1 {
-			f.Break(triggertest.KeysPart) // the next page is not to be had
+			f.Break(triggertest.APIKeysPart) // the next page is not to be had
 		}
 		if read > 100 {
 			require.ErrorIs(t, err, trigger.ErrUnavailable)

@@ -104,7 +104,7 @@ func (p *process) before(op string) error { return p.fault(op, "before", p.sim.p
 func (p *process) after(op string) error {
 	began, known := p.sim.written, false
 	p.sim.written = nil
-	if began != nil && op == "Store.Update" {
+	if began != nil && op == "Store.UpdateEvent" {
 		generation := began.generation // another one may have begun when this call ends
 		defer func() {
 			if !known {

@@ -226,7 +226,7 @@ func only(t *testing.T, s *trigger.Service) trigger.Event {
 func TestSubmitWhenQueueAndMarkFail(t *testing.T) {
 	s, faults, clock := faulty(t, trigger.Options{})
 	hook, heal := triggertest.Outage()
-	faults.Before = triggertest.On(hook, "Queue.Enqueue", "Store.Update")
+	faults.Before = triggertest.On(hook, "Queue.Enqueue", "Store.UpdateEvent")
 	_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.ErrorIs(t, err, trigger.ErrUnavailable, "nobody can promise that it never runs")
 	require.NotErrorIs(t, err, trigger.ErrEnqueueFailed)

@@ -183,7 +183,7 @@ func TestFlushKeepsALaterUse(t *testing.T) {
 	clock := new(triggertest.Clock)
 	var during func()
 	faults := &triggertest.Faults{After: func(op string) error {
-		if op == "Keys.UpdateKey" && during != nil {
+		if op == "APIKeys.UpdateKey" && during != nil {
 			d := during
 			during = nil
 			d()
@@ -214,7 +214,7 @@ func TestSweeperMarksAtItsEnd(t *testing.T) {
 	clock := new(triggertest.Clock)
 	var down atomic.Bool
 	faults := &triggertest.Faults{Before: func(op string) error {
-		if down.Load() && (op == "Queue.Enqueue" || op == "Store.Update") {
+		if down.Load() && (op == "Queue.Enqueue" || op == "Store.UpdateEvent") {
 			return triggertest.ErrInjected
 		}
 		return nil

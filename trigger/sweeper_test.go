@@ -68,7 +68,7 @@ func TestSweeperGoesOnAtItsNextTurn(t *testing.T) {
 		crash(t, s, faults, "a")
 	}
 	clock.Advance(time.Minute)
-	for _, op := range []string{"Queue.Enqueue", "Store.Update", "Store.Unqueued"} {
+	for _, op := range []string{"Queue.Enqueue", "Store.UpdateEvent", "Store.Unqueued"} {
 		hook, _ := triggertest.Outage()
 		faults.Before = triggertest.On(hook, op)
 		queued, err := w.RunOnce(t.Context())
@@ -112,7 +112,7 @@ func TestSweeperWhoseAnswersAreLost(t *testing.T) {
 func TestSweeperMarksOldestFirst(t *testing.T) {
 	s, faults, clock := faulty(t, trigger.Options{})
 	outage, _ := triggertest.Outage()
-	faults.Before = triggertest.On(outage, "Queue.Enqueue", "Store.Update")
+	faults.Before = triggertest.On(outage, "Queue.Enqueue", "Store.UpdateEvent")
 	for range 10 {
 		_, err := s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 		require.ErrorIs(t, err, trigger.ErrUnavailable)
@@ -122,7 +122,7 @@ func TestSweeperMarksOldestFirst(t *testing.T) {
 	require.NoError(t, err)
 	_, err = w.RunOnce(t.Context())
 	require.ErrorIs(t, err, trigger.ErrUnavailable, "the marks still fail")
-	faults.Before = triggertest.On(triggertest.Nth(4), "Store.Update")
+	faults.Before = triggertest.On(triggertest.Nth(4), "Store.UpdateEvent")
 	_, err = w.RunOnce(t.Context())
 	require.ErrorIs(t, err, trigger.ErrUnavailable)
 	n := 0
@@ -145,7 +145,7 @@ func TestAnEventThatCouldNotBeMarkedDoesNotRunHere(t *testing.T) {
 	}), nil)
 	require.NoError(t, err)
 	outage, heal := triggertest.Outage()
-	faults.Before = triggertest.On(outage, "Store.Update")
+	faults.Before = triggertest.On(outage, "Store.UpdateEvent")
 	faults.After = triggertest.On(outage, "Queue.Enqueue") // the job is there
 	_, err = s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.ErrorIs(t, err, trigger.ErrUnavailable)

@@ -108,7 +108,7 @@ func TestSuccessSurvivesAFailedWrite(t *testing.T) {
 	var n atomic.Int64
 	var calls int
 	faults := &triggertest.Faults{Before: func(op string) error {
-		if op == "Store.Update" && n.Add(1) == 2 { // 1: begin, 2: end
+		if op == "Store.UpdateEvent" && n.Add(1) == 2 { // 1: begin, 2: end
 			return triggertest.ErrInjected
 		}
 		return nil
@@ -144,7 +144,7 @@ func TestShutdownIsWrittenAtTheSecondTry(t *testing.T) {
 			return trigger.Outcome{}, ctx.Err()
 		})
 		hook := func(op string) error {
-			if op == "Store.Update" && n.Add(1) == 2 {
+			if op == "Store.UpdateEvent" && n.Add(1) == 2 {
 				return triggertest.ErrInjected
 			}
 			return nil

@@ -78,7 +78,7 @@ func TestEventsTimesStayInOrder(t *testing.T) {
 				found, err := w.RunOnce(ctx)
 				assert.True(t, found && err == nil)
 				return nil
-			}, "Store.Update")
+			}, "Store.UpdateEvent")
 			return trigger.Outcome{}, nil
 		}
 		return trigger.Outcome{}, errWork
@@ -139,7 +139,7 @@ func TestRetryLeavesTheOldJobBehind(t *testing.T) {
 	w, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
 		generations = append(generations, e.Generation)
 		if len(generations) == 1 {
-			faults.After = triggertest.On(func(string) error { panic("crash") }, "Store.Update")
+			faults.After = triggertest.On(func(string) error { panic("crash") }, "Store.UpdateEvent")
 		}
 		return trigger.Outcome{}, trigger.Permanent(errWork)
 	}), nil)

@@ -10,18 +10,13 @@ type Part string
 
 // The parts.
 const (
-	StorePart Part = "Store" // datasets, videos, scores and runs
-
-	// The job table. Start still queues runs, as the store does it, and nobody gets them.
-	QueuePart Part = "Leases"
-
-	// The model: nothing can be scored. Searches answer from what is stored; none begins if
-	// that is nothing.
-	ScorerPart Part = "Scorer"
+	StorePart  Part = "Store"  // datasets, videos, scores and runs, as when the database is away
+	QueuePart  Part = "Queue"  // the jobs: Start still queues runs, as the store does it, and nobody gets them
+	ScorerPart Part = "Scorer" // the model: nothing is scored, and searches answer from what is stored; none begins if that is nothing
 )
 
-// Break makes every call to a part fail with [ErrInjected], without effect, until heal is called. A part that was broken twice must be healed
-// twice.
+// Break makes every call to a part fail with [ErrInjected], without effect, until heal is
+// called. A part that was broken twice must be healed twice.
 func (f *Fake) Break(part Part) (heal func()) {
 	f.mu.Lock()
 	f.broken[part]++
@@ -35,10 +30,14 @@ func (f *Fake) Break(part Part) (heal func()) {
 
 // fail is the Before hook of the fake's parts.
 func (f *Fake) fail(op string) error {
-	part, _, _ := strings.Cut(op, ".")
+	name, _, _ := strings.Cut(op, ".")
+	part := Part(name)
+	if name == "Leases" { // what the queue is made of
+		part = QueuePart
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.broken[Part(part)] > 0 {
+	if f.broken[part] > 0 {
 		return ErrInjected
 	}
 	return nil

@@ -157,10 +157,3 @@ func ExampleSometimes() {
 	fmt.Println(failed > 400 && failed < 600)
 	// Output: true
 }
-
-func ExampleClock() {
-	var clock audiosearchtest.Clock
-	clock.Advance(90 * time.Minute)
-	fmt.Println(clock.Now())
-	// Output: 2026-01-01 01:30:00 +0000 UTC
-}

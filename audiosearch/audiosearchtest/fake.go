@@ -18,26 +18,32 @@ type Options struct {
 	Tapes   map[string]Tape     // the videos that there are, by path; more come by Sounds.Record
 	Classes []audiosearch.Class // that Sounds knows; nil: AudioSet's
 
-	// Worker are the settings of the fake's worker. It counts time by the fake's clock, but for Drain and Watch. Backoff is 1 s by default.
+	// Clock is what the fake goes by. Several fakes may share one: whoever moves it moves the
+	// time of all. Nil means one of its own, at the beginning of 2026, UTC.
+	Clock *Clock
+
+	// Worker are the settings of the fake's worker. It counts time by the fake's clock, but for
+	// Drain and Watch. Backoff is 1 s by default.
 	Worker audiosearch.WorkerOptions
 
-	// Service are further settings of the service. Now is set by the fake; Scorers are
-	// Sounds if there are none; Media and Files are Sounds unless both are set; Observer
-	// is called too; Logger discards by default.
+	// Service are further settings of the service. Now is set by the fake; Observer is
+	// called too; Logger discards by default. By default Scorers, Media and Files are
+	// Sounds: Scorers if there are none, the other two unless both are set.
 	Service audiosearch.Options
 }
 
-// Fake is an [audiosearch.Service] on memory for the unit tests of a program that uses one. Nothing happens in it by itself: time passes by
-// Advance, and work is done by Drain. It is safe for concurrent use.
+// Fake is an [audiosearch.Service] on memory, for the unit tests of a program that uses one.
+// Nothing happens in it by itself: time passes by Advance, and work is done by Drain. It is
+// safe for concurrent use.
 type Fake struct {
 	*audiosearch.Service
-	Worker *audiosearch.Worker // what Drain steps; a test may Run it too
 	Clock  *Clock              // what the service, its queue and its worker go by
+	Worker *audiosearch.Worker // what Drain steps; a test may Run it too
 	Sounds *Sounds             // what is heard in the videos
 
-	mu     sync.Mutex
-	broken map[Part]int
-	events []audiosearch.Observation
+	mu           sync.Mutex
+	broken       map[Part]int
+	observations []audiosearch.Observation
 }
 
 // New returns a Fake that stores nothing yet. Options may be nil. It needs no cleanup.
@@ -47,7 +53,10 @@ func New(t testing.TB, opts *Options) *Fake {
 	if opts != nil {
 		o = *opts
 	}
-	f := &Fake{Clock: new(Clock), Sounds: &Sounds{classes: slices.Clone(o.Classes)}, broken: make(map[Part]int)}
+	if o.Clock == nil {
+		o.Clock = new(Clock)
+	}
+	f := &Fake{Clock: o.Clock, Sounds: &Sounds{classes: slices.Clone(o.Classes)}, broken: make(map[Part]int)}
 	for path, tape := range o.Tapes {
 		f.Sounds.Record(path, tape)
 	}
@@ -86,14 +95,16 @@ func New(t testing.TB, opts *Options) *Fake {
 	return f
 }
 
-// Now returns the fake's time. It stands still but for Advance.
+// Now returns the time of the fake's clock. It stands still but for Advance.
 func (f *Fake) Now() time.Time { return f.Clock.Now() }
 
-// Advance moves the fake's time. What becomes due by that is done by the next Drain.
+// Advance moves the fake's clock, and with it all else that goes by that. What becomes due
+// is done by the next Drain.
 func (f *Fake) Advance(d time.Duration) { f.Clock.Advance(d) }
 
-// Drain sweeps once and then carries out, on the caller's goroutine, every run that is due, until none is, the queue fails, or ctx ends. It
-// returns how many attempts it made; a run that failed and may be tried again at once is taken again.
+// Drain sweeps once and then carries out, on the caller's goroutine, every run that is due,
+// until none is, the queue fails, or ctx ends. It returns how many attempts it made; a run
+// that failed and may be tried again at once is taken again.
 func (f *Fake) Drain(ctx context.Context) int {
 	_, _ = f.Worker.SweepOnce(ctx) // a part that the test broke; the next Drain tries again
 	taken := 0
@@ -109,11 +120,12 @@ func (f *Fake) Drain(ctx context.Context) int {
 	return taken
 }
 
-// Observations returns everything that the service and its worker did, of all organizations, in order.
+// Observations returns everything that the service and its worker did, of all
+// organizations, in order.
 func (f *Fake) Observations() []audiosearch.Observation {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.events)
+	return slices.Clone(f.observations)
 }
 
 // recorder is the service's Observer: it keeps what it hears and passes it on.
@@ -124,7 +136,7 @@ type recorder struct {
 
 func (r *recorder) Observe(ctx context.Context, o audiosearch.Observation) {
 	r.fake.mu.Lock()
-	r.fake.events = append(r.fake.events, o)
+	r.fake.observations = append(r.fake.observations, o)
 	r.fake.mu.Unlock()
 	if r.next != nil {
 		r.next.Observe(ctx, o)

@@ -146,14 +146,14 @@ func TestSounds(t *testing.T) {
 	assert.Equal(t, 1, ingested.Unchanged)
 }
 
-func TestClock(t *testing.T) {
-	var c audiosearchtest.Clock
-	start := c.Now()
-	var wg sync.WaitGroup
-	for range 10 {
-		wg.Go(func() { c.Advance(time.Second) })
-	}
-	wg.Wait()
-	assert.Equal(t, 10*time.Second, c.Now().Sub(start))
-	assert.Equal(t, time.UTC, start.Location())
+func TestFakeGoesByTheClockItIsGiven(t *testing.T) {
+	clock := new(audiosearchtest.Clock)
+	clock.Advance(time.Hour)
+	f := audiosearchtest.New(t, &audiosearchtest.Options{Clock: clock})
+	assert.Same(t, clock, f.Clock)
+	clock.Advance(time.Minute)
+	assert.Equal(t, clock.Now(), f.Now())
+	f.Advance(time.Minute)
+	assert.Equal(t, clock.Now(), f.Now())
+	assert.NotSame(t, audiosearchtest.New(t, nil).Clock, audiosearchtest.New(t, nil).Clock, "by default each has its own")
 }

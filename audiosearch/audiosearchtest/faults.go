@@ -8,23 +8,27 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/fault"
 )
 
-// Faults makes what it wraps fail as its hooks say, so that you can see what your own
-// program does then. The zero value injects nothing. Set the hooks before the first call;
-// they must be safe for concurrent use if the wrappers are used concurrently.
+// Faults makes the backends that it wraps fail as its hooks say, so that you can see what
+// your own program does then. The zero value injects nothing. Set the hooks before the
+// first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
-// An op is the part and the method, as in "Store.Search", "Leases.Claim" or "Scorer.Score". [Outage], [Nth] and [Sometimes] make hooks, and
-// [On] bounds one to some ops. A hook may also panic, block or call other parts of the program: whatever can happen while a part is called.
+// An op is the interface and the method, as in "Store.Search", "Leases.Claim" or
+// "Scorer.Score". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one to some
+// ops. A hook may also panic, block or call other parts of the program: whatever can happen
+// while a backend is being called.
 //
 // What is wrapped keeps its optional interfaces: [audiosearch.Compactor],
 // [audiosearch.RunPruner], [audiosearch.TxStore] and [mortise.JobNotifier]. Leases share a
 // wrapped Store if they share what it wraps. NotifyJobs, Shares and LostJobs are not
-// ops.
+// ops: a call goes straight to the backend.
 type Faults struct {
-	// Before runs before the part is called. If it returns an error, that is the answer, and the part is not called.
+	// Before runs before the backend is called. If it returns an error, that is the answer,
+	// and the backend is not called.
 	Before func(op string) error
 
-	// After runs when the part has done what was asked without error. If it returns an error, that is the answer: the call took
-	// effect and the caller does not know it, as when a connection breaks before the reply.
+	// After runs when the backend has done what was asked without error. If it returns an
+	// error, that is the answer: the call took effect and the caller does not know it, as
+	// when a connection breaks before the reply.
 	After func(op string) error
 }
 

@@ -10,19 +10,20 @@ type Part string
 
 // The parts.
 const (
-	StorePart       Part = "Store"       // all of the following but the organizations, as when the database is away
+	StorePart       Part = "Store"       // all of the following but the directory, as when the database is away
 	ClientsPart     Part = "Clients"     // clients and their secrets
 	TokensPart      Part = "Tokens"      // access tokens
-	InvitationsPart Part = "Invitations" // invitations and what is due of them
+	InvitationsPart Part = "Invitations" // invitations, and what is due of them
 	AuditPart       Part = "Audit"       // reading the audit trail; writing it is part of every change
-	DeletionPart    Part = "Deletion"    // deleting organizations; hiding them is part of every call
+	CounterPart     Part = "Counter"     // what counts, for Stats
+	DeletionPart    Part = "Deletion"    // what deletes organizations; hiding them is part of every call
 	PrunerPart      Part = "Pruner"      // forgetting
 	KeyCheckerPart  Part = "KeyChecker"  // CheckKey
 	DirectoryPart   Part = "Directory"   // the organizations, with Options.Directory
 )
 
-// Break makes every call to a part fail with [ErrInjected], without effect, until heal is called. A part that was broken twice
-// must be healed twice.
+// Break makes every call to a part fail with [ErrInjected], without effect, until heal is
+// called. A part that was broken twice must be healed twice.
 func (f *Fake) Break(part Part) (heal func()) {
 	f.mu.Lock()
 	f.broken[part]++
@@ -34,7 +35,7 @@ func (f *Fake) Break(part Part) (heal func()) {
 	})
 }
 
-// fail is the Before hook of the fake's backends.
+// fail is the Before hook of the fake's parts.
 func (f *Fake) fail(op string) error {
 	name, _, _ := strings.Cut(op, ".")
 	part := Part(name)

@@ -15,18 +15,23 @@ import (
 
 // Options are the settings of [New]. The zero value means the defaults.
 type Options struct {
-	// Directory makes the service ask whether an organization has role-based access control: enable it with Service.SetRBAC. By
-	// default every organization has it.
+	// Directory makes the service ask whether an organization has role-based access control:
+	// enable it with Service.SetRBAC. By default every organization has it.
 	Directory bool
 
-	// Service are further settings of the service. Directory and Now are set by the fake;
-	// Observer is called too. By default AcceptURL is https://app.example.com/join/,
-	// InvitationKey is one that all fakes have, and Logger discards.
+	// Clock is what the fake goes by. Several fakes may share one: whoever moves it moves the
+	// time of all. Nil means one of its own, at the beginning of 2026, UTC.
+	Clock *Clock
+
+	// Service are further settings of the service. Now is set by the fake; Observer is
+	// called too; Logger discards by default. By default AcceptURL is
+	// https://app.example.com/join/, and InvitationKey is one that all fakes have.
 	Service authmgmt.Options
 }
 
-// Fake is an [authmgmt.Service] on memory for the unit tests of a program that uses one. Nothing happens in it by itself: time
-// passes by Advance, and what is due is done by Drain. It is safe for concurrent use.
+// Fake is an [authmgmt.Service] on memory, for the unit tests of a program that uses one.
+// Nothing happens in it by itself: time passes by Advance, and work is done by Drain. It is
+// safe for concurrent use.
 type Fake struct {
 	*authmgmt.Service
 	Clock *Clock // what the service goes by
@@ -45,6 +50,9 @@ func New(t testing.TB, opts *Options) *Fake {
 	if opts != nil {
 		o = *opts
 	}
+	if o.Clock == nil {
+		o.Clock = new(Clock)
+	}
 	if o.Service.AcceptURL == "" {
 		o.Service.AcceptURL = "https://app.example.com/join/"
 	}
@@ -61,7 +69,7 @@ func New(t testing.TB, opts *Options) *Fake {
 	if err != nil {
 		t.Fatalf("authmgmttest: open memory: %v", err)
 	}
-	f := &Fake{Clock: new(Clock), tables: db.AuthMgmt().Store.(*memory.AuthMgmt), broken: make(map[Part]int)}
+	f := &Fake{Clock: o.Clock, tables: db.AuthMgmt().Store.(*memory.AuthMgmt), broken: make(map[Part]int)}
 	faults := &Faults{Before: f.fail}
 	backend := authmgmt.Backend{Store: faults.Store(f.tables)}
 	if o.Directory {
@@ -80,14 +88,16 @@ func testKey() (authmgmt.InvitationKey, error) {
 	return authmgmt.NewInvitationKey([]byte("a key for tests, nothing besides"))
 }
 
-// Now returns the fake's time. It stands still but for Advance.
+// Now returns the time of the fake's clock. It stands still but for Advance.
 func (f *Fake) Now() time.Time { return f.Clock.Now() }
 
-// Advance moves the fake's time. What becomes due by that is done by the next Drain.
+// Advance moves the fake's clock, and with it all else that goes by that. What becomes due
+// is done by the next Drain.
 func (f *Fake) Advance(d time.Duration) { f.Clock.Advance(d) }
 
-// Drain makes turns of Service.Run, on the caller's goroutine, until no grant is due, a turn fails, or ctx ends. It returns how many
-// invitations it granted. A grant that failed is due again later: Advance, and Drain again.
+// Drain makes turns of Service.Run, on the caller's goroutine, until no grant is due, a turn
+// fails, or ctx ends. It returns how many invitations it granted. A grant that failed is
+// due again later: Advance, and Drain again.
 func (f *Fake) Drain(ctx context.Context) int {
 	total := 0
 	for ctx.Err() == nil {
@@ -121,7 +131,7 @@ func (f *Fake) AuditTrail() []authmgmt.AuditEvent {
 	return events
 }
 
-// Observations returns everything that the service did, in order.
+// Observations returns everything that the service did, of all organizations, in order.
 func (f *Fake) Observations() []authmgmt.Observation {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -118,6 +118,7 @@ func TestBreak(t *testing.T) {
 			_, err := f.ListAuditEvents(t.Context(), "acme", authmgmt.AuditQuery{})
 			return err
 		},
+		authmgmttest.CounterPart: func() error { _, err := f.Stats(t.Context(), "acme"); return err },
 		authmgmttest.PrunerPart: func() error {
 			_, err := f.Prune(t.Context(), authmgmt.PruneBefore{Audit: f.Now().Add(-time.Hour)})
 			return err
@@ -205,14 +206,14 @@ func TestFakeIsSafeForConcurrentUse(t *testing.T) {
 	assert.Len(t, f.AuditTrail(), 160)
 }
 
-func TestClock(t *testing.T) {
-	var c authmgmttest.Clock
-	start := c.Now()
-	var wg sync.WaitGroup
-	for range 10 {
-		wg.Go(func() { c.Advance(time.Second) })
-	}
-	wg.Wait()
-	assert.Equal(t, 10*time.Second, c.Now().Sub(start))
-	assert.Equal(t, time.UTC, start.Location())
+func TestFakeGoesByTheClockItIsGiven(t *testing.T) {
+	clock := new(authmgmttest.Clock)
+	clock.Advance(time.Hour)
+	f := authmgmttest.New(t, &authmgmttest.Options{Clock: clock})
+	assert.Same(t, clock, f.Clock)
+	clock.Advance(time.Minute)
+	assert.Equal(t, clock.Now(), f.Now())
+	f.Advance(time.Minute)
+	assert.Equal(t, clock.Now(), f.Now())
+	assert.NotSame(t, authmgmttest.New(t, nil).Clock, authmgmttest.New(t, nil).Clock, "by default each has its own")
 }

@@ -23,11 +23,13 @@ import (
 // What is wrapped keeps its optional interfaces: [authmgmt.Pruner], [authmgmt.KeyChecker],
 // [authmgmt.Organizations], and a directory's [authmgmt.Deletion].
 type Faults struct {
-	// Before runs before the backend is called. If it returns an error, that is the answer, and the backend is not called.
+	// Before runs before the backend is called. If it returns an error, that is the answer,
+	// and the backend is not called.
 	Before func(op string) error
 
-	// After runs when the backend has done what was asked without error. If it returns an error, that is the answer: the call took
-	// effect and the caller does not know it, as when a connection breaks before the reply.
+	// After runs when the backend has done what was asked without error. If it returns an
+	// error, that is the answer: the call took effect and the caller does not know it, as
+	// when a connection breaks before the reply.
 	After func(op string) error
 }
 
@@ -152,7 +154,7 @@ func (s *faultyStore) DueGrants(ctx context.Context, now time.Time, limit int) (
 }
 
 func (s *faultyStore) ListAuditEvents(ctx context.Context, org string, q authmgmt.AuditQuery) (authmgmt.AuditPage, error) {
-	return callFor(s.faults, "Audit.AuditEvents", func() (authmgmt.AuditPage, error) { return s.inner.ListAuditEvents(ctx, org, q) })
+	return callFor(s.faults, "Audit.ListAuditEvents", func() (authmgmt.AuditPage, error) { return s.inner.ListAuditEvents(ctx, org, q) })
 }
 
 type faultyPruner struct {

@@ -66,7 +66,7 @@ func everyOp(ctx context.Context, f *authmgmttest.Faults, db *memory.AuthMgmt) (
 	_, err = store.DueGrants(ctx, time.Now(), 1)
 	note("Invitations.DueGrants", err)
 	_, err = store.ListAuditEvents(ctx, "acme", authmgmt.AuditQuery{Limit: 1})
-	note("Audit.AuditEvents", err)
+	note("Audit.ListAuditEvents", err)
 	pruner := store.(authmgmt.Pruner)
 	_, err = pruner.PruneAudit(ctx, time.Time{}, 1)
 	note("Pruner.PruneAudit", err)

@@ -85,9 +85,9 @@ func (r *triggerRig) submissions() []exchange {
 		{name: "large", body: `{"instructions":"` + strings.Repeat("a", 4096) + `"}`, status: 413, code: "payload_too_large"},
 		{name: "text", body: fine, header: map[string]string{"Content-Type": "text/plain"}, status: 415, code: "unsupported_media_type", undocumented: true},
 		{name: "queue down", body: fine, broken: "Queue.Enqueue", status: 500, code: "enqueue_failed"},
-		{name: "store down", body: fine, broken: "Store.Create", status: 503, code: "runtime_store_unavailable"},
+		{name: "store down", body: fine, broken: "Store.CreateEvent", status: 503, code: "runtime_store_unavailable"},
 		{name: "directory down", body: fine, broken: "Directory.Organization", status: 503, code: "runtime_store_unavailable"},
-		{name: "keys down", body: fine, broken: "Keys.KeyByDigest", status: 503, code: "runtime_store_unavailable"},
+		{name: "keys down", body: fine, broken: "APIKeys.KeyByDigest", status: 503, code: "runtime_store_unavailable"},
 	}
 	for name, body := range map[string]string{
 		"empty instructions": `{"instructions":""}`, "no instructions": `{}`, "null instructions": `{"instructions":null}`,
@@ -153,14 +153,14 @@ func openapiReads(completed, failed string) []exchange {
 		{operation: list, name: "limit no number", path: "/triggers?limit=many", status: 422, undocumented: true},
 		{operation: list, name: "status", path: "/triggers?status=done", status: 422, undocumented: true},
 		{operation: list, name: "cursor", path: "/triggers?cursor=x", status: 422}, // only the service knows its cursors
-		{operation: list, name: "store down", path: "/triggers", broken: "Store.List", status: 503, code: "runtime_store_unavailable"},
+		{operation: list, name: "store down", path: "/triggers", broken: "Store.ListEvents", status: 503, code: "runtime_store_unavailable"},
 		{operation: get, name: "completed", path: "/triggers/" + completed, status: 200},
 		{operation: get, name: "failed", path: "/triggers/" + failed, status: 200},
 		{operation: get, name: "no credentials", path: "/triggers/" + completed, header: noKey, status: 401, code: "authentication_failed", undocumented: true},
 		{operation: get, name: "forbidden", path: "/triggers/" + completed, forbidden: true, status: 403, code: "forbidden"},
 		{operation: get, name: "unknown", path: "/triggers/0199f2c4-5b1e-7c3a-9d52-6a1f0e8b7c44", status: 404, code: "not_found"},
 		{operation: get, name: "no UUID", path: "/triggers/17", status: 422, undocumented: true},
-		{operation: get, name: "store down", path: "/triggers/" + completed, broken: "Store.Get", status: 503, code: "runtime_store_unavailable"},
+		{operation: get, name: "store down", path: "/triggers/" + completed, broken: "Store.Event", status: 503, code: "runtime_store_unavailable"},
 	}
 }
 

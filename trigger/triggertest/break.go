@@ -10,14 +10,15 @@ type Part string
 
 // The parts.
 const (
-	StorePart     Part = "Store"     // the history: Submit, Get, List, and every attempt's beginning and end
-	QueuePart     Part = "Leases"    // the job table: with Options.SeparateQueue, Submit gives ErrEnqueueFailed
+	StorePart     Part = "Store"     // the history of events: submitting, reading, and every attempt's beginning and end
+	QueuePart     Part = "Queue"     // the jobs: with Options.SeparateQueue, Submit gives ErrEnqueueFailed
+	APIKeysPart   Part = "APIKeys"   // the API keys
 	DirectoryPart Part = "Directory" // the organizations, with Options.Directory
-	KeysPart      Part = "Keys"      // the API keys
 )
 
-// Break makes every call to a part fail with [ErrInjected], without effect, until heal is called. A part that was broken twice
-// must be healed twice. While the queue shares the store's transaction, a submission fails alike whichever of the two is broken.
+// Break makes every call to a part fail with [ErrInjected], without effect, until heal is
+// called. A part that was broken twice must be healed twice. While the queue shares the
+// store's transaction, a submission fails alike whichever of the two is broken.
 func (f *Fake) Break(part Part) (heal func()) {
 	f.mu.Lock()
 	f.broken[part]++
@@ -29,13 +30,17 @@ func (f *Fake) Break(part Part) (heal func()) {
 	})
 }
 
-// fail is the Before hook of the fake's backends.
+// fail is the Before hook of the fake's parts.
 func (f *Fake) fail(op string) error {
-	part, _, _ := strings.Cut(op, ".")
+	name, _, _ := strings.Cut(op, ".")
+	part := Part(name)
+	if name == "Leases" { // what the queue is made of
+		part = QueuePart
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	both := op == "Store.CreateAndAdd" || op == "Store.UpdateAndRemove"
-	if f.broken[Part(part)] > 0 || both && f.broken[QueuePart] > 0 {
+	both := op == "Store.CreateEventAndAdd" || op == "Store.UpdateEventAndRemove"
+	if f.broken[part] > 0 || both && f.broken[QueuePart] > 0 {
 		return ErrInjected
 	}
 	return nil

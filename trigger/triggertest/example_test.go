@@ -65,7 +65,7 @@ func ExampleFaults() {
 		panic(err)
 	}
 	// The second Create is done, and its answer is lost.
-	faults := &triggertest.Faults{After: triggertest.On(triggertest.Nth(2), "Store.Create")}
+	faults := &triggertest.Faults{After: triggertest.On(triggertest.Nth(2), "Store.CreateEvent")}
 	queue := mortise.NewLeaseQueue(struct{ mortise.Leases }{db.Jobs()}, nil) // which does not share
 	service, err := trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: queue}, nil)
 	if err != nil {
@@ -87,9 +87,9 @@ func ExampleFaults() {
 
 func ExampleOutage() {
 	hook, heal := triggertest.Outage()
-	fmt.Println(hook("Store.Get"))
+	fmt.Println(hook("Store.Event"))
 	heal()
-	fmt.Println(hook("Store.Get"))
+	fmt.Println(hook("Store.Event"))
 	// Output:
 	// triggertest: injected failure
 	// <nil>
@@ -99,17 +99,10 @@ func ExampleSometimes() {
 	hook := triggertest.Sometimes(0.5, 42)
 	failed := 0
 	for range 1000 {
-		if hook("Store.Get") != nil {
+		if hook("Store.Event") != nil {
 			failed++
 		}
 	}
 	fmt.Println(failed > 400 && failed < 600)
 	// Output: true
-}
-
-func ExampleClock() {
-	var clock triggertest.Clock
-	clock.Advance(90 * time.Minute)
-	fmt.Println(clock.Now())
-	// Output: 2026-01-01 01:30:00 +0000 UTC
 }

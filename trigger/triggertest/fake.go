@@ -18,29 +18,35 @@ import (
 type Options struct {
 	Processor trigger.Processor // what Drain runs; the default succeeds with an empty Outcome
 
-	// SeparateQueue keeps jobs apart from events, as a broker does: an event is stored first and queued then, and the queue alone
-	// can fail. By default both are written in one transaction, as memory and sqlite do.
+	// SeparateQueue keeps jobs apart from events, as a broker does: an event is stored first
+	// and queued then, and the queue alone can fail. By default both are written in one
+	// transaction, as memory and sqlite do.
 	SeparateQueue bool
 
-	// Directory makes the service ask whether an organization is set up: make it so with Service.UpdateOrganization. By default
-	// every organization is.
+	// Directory makes the service ask whether an organization is set up: make it so with
+	// Service.UpdateOrganization. By default every organization is.
 	Directory bool
 
-	// Worker are the settings of the fake's worker and sweeper. They count time by the fake's clock, but for Timeout, Drain and
-	// Grace.
+	// Clock is what the fake goes by. Several fakes may share one: whoever moves it moves the
+	// time of all. Nil means one of its own, at the beginning of 2026, UTC.
+	Clock *Clock
+
+	// Worker are the settings of the fake's worker and sweeper. They count time by the fake's
+	// clock, but for Timeout, Drain and Grace.
 	Worker trigger.WorkerOptions
 
-	// Service are further settings of the service. Now is set by the fake; Observer is called too; Logger
-	// discards by default.
+	// Service are further settings of the service. Now is set by the fake; Observer is
+	// called too; Logger discards by default.
 	Service trigger.Options
 }
 
-// Fake is a [trigger.Service] on memory for the unit tests of a program that uses one. Nothing happens in it by itself: time
-// passes by Advance, and work is done by Drain. It is safe for concurrent use.
+// Fake is a [trigger.Service] on memory, for the unit tests of a program that uses one.
+// Nothing happens in it by itself: time passes by Advance, and work is done by Drain. It is
+// safe for concurrent use.
 type Fake struct {
 	*trigger.Service
+	Clock  *Clock          // what the service, its queue, its worker and its sweeper go by
 	Worker *trigger.Worker // what Drain steps; a test may Run it too
-	Clock  *Clock          // what the service, its queue and its worker go by
 
 	sweeper *trigger.Sweeper
 	history *memory.Trigger
@@ -57,13 +63,16 @@ func New(t testing.TB, opts *Options) *Fake {
 	if opts != nil {
 		o = *opts
 	}
+	if o.Clock == nil {
+		o.Clock = new(Clock)
+	}
 	if o.Processor == nil {
 		o.Processor = trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) { return trigger.Outcome{}, nil })
 	}
 	if o.Service.Logger == nil {
 		o.Service.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
-	f := &Fake{Clock: new(Clock), broken: make(map[Part]int)}
+	f := &Fake{Clock: o.Clock, broken: make(map[Part]int)}
 	db, err := memory.Open(context.Background(), &memory.Options{Now: f.Now})
 	if err != nil {
 		t.Fatalf("triggertest: open memory: %v", err)
@@ -95,14 +104,16 @@ func New(t testing.TB, opts *Options) *Fake {
 	return f
 }
 
-// Now returns the fake's time. It stands still but for Advance.
+// Now returns the time of the fake's clock. It stands still but for Advance.
 func (f *Fake) Now() time.Time { return f.Clock.Now() }
 
-// Advance moves the fake's time. What becomes due by that is done by the next Drain.
+// Advance moves the fake's clock, and with it all else that goes by that. What becomes due
+// is done by the next Drain.
 func (f *Fake) Advance(d time.Duration) { f.Clock.Advance(d) }
 
-// Drain sweeps once and then processes, on the caller's goroutine, every event that is due, until none is, the queue fails, or ctx
-// ends. It returns how many jobs it took; an event that failed and may be retried at once is taken again.
+// Drain sweeps once and then processes, on the caller's goroutine, every event that is due,
+// until none is, the queue fails, or ctx ends. It returns how many attempts it made; an
+// event that failed and may be tried again at once is taken again.
 func (f *Fake) Drain(ctx context.Context) int {
 	_, _ = f.sweeper.RunOnce(ctx) // a part that the test broke; the next Drain tries again
 	taken := 0
@@ -118,7 +129,7 @@ func (f *Fake) Drain(ctx context.Context) int {
 	return taken
 }
 
-// History returns the whole history, of all organizations, oldest first.
+// History returns the history of all organizations, oldest first.
 func (f *Fake) History() []trigger.Event {
 	organizations := make(map[string]bool)
 	for _, o := range f.Observations() {
@@ -136,7 +147,8 @@ func (f *Fake) History() []trigger.Event {
 	return events
 }
 
-// Observations returns everything that the service, its worker and its sweeper did, in order.
+// Observations returns everything that the service, its worker and its sweeper did, of all
+// organizations, in order.
 func (f *Fake) Observations() []trigger.Observation {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -102,7 +102,7 @@ func TestFakeIsSafeForConcurrentUse(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range 50 {
-				heal := f.Break(triggertest.KeysPart)
+				heal := f.Break(triggertest.APIKeysPart)
 				_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 				assert.NoError(t, err)
 				f.Advance(time.Millisecond)
@@ -118,14 +118,14 @@ func TestFakeIsSafeForConcurrentUse(t *testing.T) {
 	assert.False(t, slices.ContainsFunc(f.History(), func(e trigger.Event) bool { return e.Status != trigger.StatusCompleted }))
 }
 
-func TestClock(t *testing.T) {
-	var c triggertest.Clock
-	start := c.Now()
-	var wg sync.WaitGroup
-	for range 10 {
-		wg.Go(func() { c.Advance(time.Second) })
-	}
-	wg.Wait()
-	assert.Equal(t, 10*time.Second, c.Now().Sub(start))
-	assert.Equal(t, time.UTC, start.Location())
+func TestFakeGoesByTheClockItIsGiven(t *testing.T) {
+	clock := new(triggertest.Clock)
+	clock.Advance(time.Hour)
+	f := triggertest.New(t, &triggertest.Options{Clock: clock})
+	assert.Same(t, clock, f.Clock)
+	clock.Advance(time.Minute)
+	assert.Equal(t, clock.Now(), f.Now())
+	f.Advance(time.Minute)
+	assert.Equal(t, clock.Now(), f.Now())
+	assert.NotSame(t, triggertest.New(t, nil).Clock, triggertest.New(t, nil).Clock, "by default each has its own")
 }

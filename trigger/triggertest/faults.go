@@ -16,24 +16,25 @@ import (
 // first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
 // An op is the interface and the method, as in "Store.CreateEvent", "Queue.Enqueue",
-// "Leases.Claim", "Directory.Organization" or "Keys.CreateKey". [Outage], [Nth] and
+// "Leases.Claim", "APIKeys.CreateKey" or "Directory.Organization". [Outage], [Nth] and
 // [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic, block
 // or call other parts of the program: whatever can happen while a backend is being
 // called.
 //
 // What is wrapped keeps its optional interfaces: [trigger.TxStore], [trigger.Pruner],
 // [trigger.Organizations], the [trigger.Deletion] of a directory, and those of queues and
-// leases. NotifyJobs, Shares and LostJobs
-// are not ops: a call goes straight to the backend.
+// leases. NotifyJobs, Shares and LostJobs are not ops: a call goes straight to the backend.
 //
-// A store and a queue share a transaction only if both are wrapped or neither is: a backend does not know a wrapped store for its
-// own.
+// A store and a queue share a transaction only if both are wrapped or neither is: a backend
+// does not know a wrapped store for its own.
 type Faults struct {
-	// Before runs before the backend is called. If it returns an error, that is the answer, and the backend is not called.
+	// Before runs before the backend is called. If it returns an error, that is the answer,
+	// and the backend is not called.
 	Before func(op string) error
 
-	// After runs when the backend has done what was asked without error. If it returns an error, that is the answer: the call took
-	// effect and the caller does not know it, as when a connection breaks before the reply.
+	// After runs when the backend has done what was asked without error. If it returns an
+	// error, that is the answer: the call took effect and the caller does not know it, as
+	// when a connection breaks before the reply.
 	After func(op string) error
 }
 
@@ -70,8 +71,8 @@ func callCreate(f *Faults, op string, do func() (trigger.Event, bool, error)) (t
 
 // Store wraps a store. The ops are "Store.CreateEvent", "Store.Event", "Store.UpdateEvent",
 // "Store.ListEvents", "Store.Unqueued", "Store.Stale", "Store.Stats", "Store.StatsAll",
-// "Store.Prune", "Store.CreateAndAdd", "Store.UpdateAndRemove", "Store.MarkDeleted" and
-// "Store.RemoveDeleted".
+// "Store.Prune", "Store.CreateEventAndAdd", "Store.UpdateEventAndRemove",
+// "Store.MarkDeleted" and "Store.RemoveDeleted".
 func (f *Faults) Store(s trigger.Store) trigger.Store {
 	w := &faultyStore{faultyDeletion{s, f, "Store"}, s, f}
 	p, isPruner := s.(trigger.Pruner)
@@ -103,19 +104,19 @@ type faultyStore struct {
 func (s *faultyStore) Behind() any { return s.inner }
 
 func (s *faultyStore) CreateEvent(ctx context.Context, e trigger.Event, keySince time.Time) (trigger.Event, bool, error) {
-	return callCreate(s.faults, "Store.Create", func() (trigger.Event, bool, error) { return s.inner.CreateEvent(ctx, e, keySince) })
+	return callCreate(s.faults, "Store.CreateEvent", func() (trigger.Event, bool, error) { return s.inner.CreateEvent(ctx, e, keySince) })
 }
 
 func (s *faultyStore) Event(ctx context.Context, org string, id uuid.UUID) (trigger.Event, error) {
-	return callFor(s.faults, "Store.Get", func() (trigger.Event, error) { return s.inner.Event(ctx, org, id) })
+	return callFor(s.faults, "Store.Event", func() (trigger.Event, error) { return s.inner.Event(ctx, org, id) })
 }
 
 func (s *faultyStore) UpdateEvent(ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error) error {
-	return s.faults.call("Store.Update", func() error { return s.inner.UpdateEvent(ctx, org, id, update) })
+	return s.faults.call("Store.UpdateEvent", func() error { return s.inner.UpdateEvent(ctx, org, id, update) })
 }
 
 func (s *faultyStore) ListEvents(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
-	return callFor(s.faults, "Store.List", func() (trigger.EventPage, error) { return s.inner.ListEvents(ctx, org, q) })
+	return callFor(s.faults, "Store.ListEvents", func() (trigger.EventPage, error) { return s.inner.ListEvents(ctx, org, q) })
 }
 
 func (s *faultyStore) Unqueued(ctx context.Context, before time.Time, limit int) ([]trigger.Event, error) {
@@ -151,7 +152,7 @@ type faultyTx struct {
 func (s *faultyTx) CreateEventAndAdd(
 	ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job,
 ) (trigger.Event, bool, error) {
-	return callCreate(s.faults, "Store.CreateAndAdd", func() (trigger.Event, bool, error) {
+	return callCreate(s.faults, "Store.CreateEventAndAdd", func() (trigger.Event, bool, error) {
 		return s.tx.CreateEventAndAdd(ctx, e, keySince, j)
 	})
 }
@@ -159,7 +160,7 @@ func (s *faultyTx) CreateEventAndAdd(
 func (s *faultyTx) UpdateEventAndRemove(
 	ctx context.Context, org string, id uuid.UUID, update func(*trigger.Event) error, l mortise.Lease, dead bool,
 ) error {
-	return s.faults.call("Store.UpdateAndRemove", func() error { return s.tx.UpdateEventAndRemove(ctx, org, id, update, l, dead) })
+	return s.faults.call("Store.UpdateEventAndRemove", func() error { return s.tx.UpdateEventAndRemove(ctx, org, id, update, l, dead) })
 }
 
 // Directory wraps a directory. The ops are "Directory.Organization",
@@ -197,10 +198,10 @@ func (o *faultyOrganizations) UpdateOrganization(ctx context.Context, org string
 	return o.faults.call("Directory.UpdateOrganization", func() error { return o.orgs.UpdateOrganization(ctx, org, update) })
 }
 
-// Keys wraps a store of API keys. The ops are "Keys.CreateKey", "Keys.KeyByDigest",
-// "Keys.UpdateKey", "Keys.ListKeys", "Keys.MarkDeleted" and "Keys.RemoveDeleted".
+// Keys wraps a store of API keys. The ops are "APIKeys.CreateKey", "APIKeys.KeyByDigest",
+// "APIKeys.UpdateKey", "APIKeys.ListKeys", "APIKeys.MarkDeleted" and "APIKeys.RemoveDeleted".
 func (f *Faults) Keys(k trigger.APIKeys) trigger.APIKeys {
-	return &faultyKeys{faultyDeletion{k, f, "Keys"}, k, f}
+	return &faultyKeys{faultyDeletion{k, f, "APIKeys"}, k, f}
 }
 
 type faultyKeys struct {
@@ -210,19 +211,19 @@ type faultyKeys struct {
 }
 
 func (k *faultyKeys) CreateKey(ctx context.Context, key trigger.APIKey) error {
-	return k.faults.call("Keys.CreateKey", func() error { return k.inner.CreateKey(ctx, key) })
+	return k.faults.call("APIKeys.CreateKey", func() error { return k.inner.CreateKey(ctx, key) })
 }
 
 func (k *faultyKeys) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.APIKey, error) {
-	return callFor(k.faults, "Keys.KeyByDigest", func() (trigger.APIKey, error) { return k.inner.KeyByDigest(ctx, digest) })
+	return callFor(k.faults, "APIKeys.KeyByDigest", func() (trigger.APIKey, error) { return k.inner.KeyByDigest(ctx, digest) })
 }
 
 func (k *faultyKeys) UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*trigger.APIKey) error) error {
-	return k.faults.call("Keys.UpdateKey", func() error { return k.inner.UpdateKey(ctx, org, id, update) })
+	return k.faults.call("APIKeys.UpdateKey", func() error { return k.inner.UpdateKey(ctx, org, id, update) })
 }
 
 func (k *faultyKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
-	return callFor(k.faults, "Keys.ListKeys", func() (trigger.KeyPage, error) { return k.inner.ListKeys(ctx, org, q) })
+	return callFor(k.faults, "APIKeys.ListKeys", func() (trigger.KeyPage, error) { return k.inner.ListKeys(ctx, org, q) })
 }
 
 // faultyDeletion wraps what a store, keys and organizations have in common.

@@ -45,12 +45,12 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 	_ = db.CreateKey(ctx, k)
 
 	_, _, err := store.CreateEvent(ctx, next(), time.Time{})
-	note("Store.Create", err)
+	note("Store.CreateEvent", err)
 	_, err = store.Event(ctx, "acme", kept.ID)
-	note("Store.Get", err)
-	note("Store.Update", store.UpdateEvent(ctx, "acme", kept.ID, func(*trigger.Event) error { return nil }))
+	note("Store.Event", err)
+	note("Store.UpdateEvent", store.UpdateEvent(ctx, "acme", kept.ID, func(*trigger.Event) error { return nil }))
 	_, err = store.ListEvents(ctx, "acme", trigger.EventQuery{Limit: 1})
-	note("Store.List", err)
+	note("Store.ListEvents", err)
 	_, err = store.Unqueued(ctx, time.Now(), 1)
 	note("Store.Unqueued", err)
 	_, err = store.(trigger.Pruner).Prune(ctx, time.Now(), 1)
@@ -64,8 +64,8 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 	note("Store.StatsAll", err)
 	e = next()
 	_, _, err = store.(trigger.TxStore).CreateEventAndAdd(ctx, e, time.Time{}, e.Job())
-	note("Store.CreateAndAdd", err)
-	note("Store.UpdateAndRemove", store.(trigger.TxStore).UpdateEventAndRemove(ctx, "acme", kept.ID,
+	note("Store.CreateEventAndAdd", err)
+	note("Store.UpdateEventAndRemove", store.(trigger.TxStore).UpdateEventAndRemove(ctx, "acme", kept.ID,
 		func(*trigger.Event) error { return nil }, mortise.Lease{Job: kept.Job()}, false))
 
 	ended, cancel := context.WithCancel(ctx)
@@ -104,17 +104,17 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 	note("Directory.UpdateOrganization", directory.(trigger.Organizations).UpdateOrganization(ctx, "acme", func(*trigger.Organization) error { return nil }))
 
 	keys := f.Keys(db)
-	note("Keys.CreateKey", keys.CreateKey(ctx, trigger.APIKey{ID: uuid.New(), Organization: "acme", Digest: [32]byte(append(e.ID[:], e.ID[:]...))}))
+	note("APIKeys.CreateKey", keys.CreateKey(ctx, trigger.APIKey{ID: uuid.New(), Organization: "acme", Digest: [32]byte(append(e.ID[:], e.ID[:]...))}))
 	_, err = keys.KeyByDigest(ctx, k.Digest)
-	note("Keys.KeyByDigest", err)
-	note("Keys.UpdateKey", keys.UpdateKey(ctx, "acme", k.ID, func(*trigger.APIKey) error { return nil }))
+	note("APIKeys.KeyByDigest", err)
+	note("APIKeys.UpdateKey", keys.UpdateKey(ctx, "acme", k.ID, func(*trigger.APIKey) error { return nil }))
 	_, err = keys.ListKeys(ctx, "acme", trigger.KeyQuery{Limit: 1})
-	note("Keys.ListKeys", err)
+	note("APIKeys.ListKeys", err)
 
 	parts := []struct {
 		name string
 		trigger.Deletion
-	}{{"Store", store}, {"Directory", directory.(trigger.Deletion)}, {"Keys", keys}}
+	}{{"Store", store}, {"Directory", directory.(trigger.Deletion)}, {"APIKeys", keys}}
 	for _, part := range parts {
 		_, err = part.MarkDeleted(ctx, "gone", time.Unix(0, 0))
 		note(part.name+".MarkDeleted", err)
@@ -225,9 +225,9 @@ func TestWrappersKeepOptionalInterfaces(t *testing.T) {
 }
 
 func TestHooks(t *testing.T) {
-	nth := triggertest.On(triggertest.Nth(2), "Store.Get", "Queue")
+	nth := triggertest.On(triggertest.Nth(2), "Store.Event", "Queue")
 	var failed []int
-	for i, op := range []string{"Store.Get", "Store.List", "Queue.Enqueue", "Store.Get", "StoreX.Get"} {
+	for i, op := range []string{"Store.Event", "Store.ListEvents", "Queue.Enqueue", "Store.Event", "StoreX.Get"} {
 		if nth(op) != nil {
 			failed = append(failed, i)
 		}
@@ -237,7 +237,7 @@ func TestHooks(t *testing.T) {
 	draw := func(seed uint64) (failures []bool) {
 		hook := triggertest.Sometimes(0.3, seed)
 		for range 1000 {
-			failures = append(failures, hook("Store.Get") != nil)
+			failures = append(failures, hook("Store.Event") != nil)
 		}
 		return failures
 	}

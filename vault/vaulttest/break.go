@@ -10,20 +10,20 @@ type Part string
 
 // The parts.
 const (
-	StorePart    Part = "Store"    // all of the following but the keyring, as when the database is away
-	VaultsPart   Part = "Vaults"   // vaults and their schemas
-	TokensPart   Part = "Tokens"   // tokens: looking them up, inserting, reading and deleting them
-	ImportsPart  Part = "Imports"  // tokens that were given elsewhere
-	KeysPart     Part = "Keys"     // what the store knows of the keys
-	RotationPart Part = "Rotation" // what changes keys under rows
-	DeletionPart Part = "Deletion" // what deletes vaults and organizations
-	AuditPart    Part = "Audit"    // the audit trail; a value is not shown without it, while other changes store their event themselves
-	CounterPart  Part = "Counter"  // what counts, for Stats
-	KeyringPart  Part = "Keyring"  // the keys, as when a key management service is away
+	StorePart       Part = "Store"       // all of the following but the keyring, as when the database is away
+	VaultsPart      Part = "Vaults"      // vaults and their schemas
+	TokensPart      Part = "Tokens"      // tokens: looking them up, inserting, reading and deleting them
+	ImportsPart     Part = "Imports"     // tokens that were given elsewhere
+	KeysPart        Part = "Keys"        // what the store knows of the keys
+	KeyRotationPart Part = "KeyRotation" // what changes keys under rows
+	AuditPart       Part = "Audit"       // the audit trail; a value is not shown without it, while other changes store their event themselves
+	CounterPart     Part = "Counter"     // what counts, for Stats
+	DeletionPart    Part = "Deletion"    // what deletes vaults and organizations; hiding them is part of every call
+	KeyringPart     Part = "Keyring"     // the keys, as when a key management service is away
 )
 
-// Break makes every call to a part fail with [ErrInjected], without effect, until heal is called. A part that was broken twice
-// must be healed twice.
+// Break makes every call to a part fail with [ErrInjected], without effect, until heal is
+// called. A part that was broken twice must be healed twice.
 func (f *Fake) Break(part Part) (heal func()) {
 	f.mu.Lock()
 	f.broken[part]++
@@ -35,7 +35,7 @@ func (f *Fake) Break(part Part) (heal func()) {
 	})
 }
 
-// fail is the Before hook of the fake's backends.
+// fail is the Before hook of the fake's parts.
 func (f *Fake) fail(op string) error {
 	name, _, _ := strings.Cut(op, ".")
 	part := Part(name)

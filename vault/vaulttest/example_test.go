@@ -128,13 +128,6 @@ func ExampleSometimes() {
 	// Output: true
 }
 
-func ExampleClock() {
-	var clock vaulttest.Clock
-	clock.Advance(90 * time.Minute)
-	fmt.Println(clock.Now())
-	// Output: 2026-01-01 01:30:00 +0000 UTC
-}
-
 // A keyring of one's own proves itself like this, in a test.
 func ExampleRunKeyring() {
 	myKeyrings := func(t *testing.T, generations ...int) vault.Keyring { return testKeyring(t, 1, generations...) }

@@ -123,14 +123,14 @@ func TestBreak(t *testing.T) {
 			_, err := f.Detokenize(t.Context(), "acme", "user:ops", "customers", []vault.DetokenizeItem{{Token: tokens[0]}}, everything)
 			return err
 		}},
-		"Backfill": {[]vaulttest.Part{vaulttest.KeysPart, vaulttest.RotationPart, vaulttest.KeyringPart}, func() error { return f.Backfill(t.Context(), 1, nil) }},
+		"Backfill": {[]vaulttest.Part{vaulttest.KeysPart, vaulttest.KeyRotationPart, vaulttest.KeyringPart}, func() error { return f.Backfill(t.Context(), 1, nil) }},
 		"AuditEvents": {[]vaulttest.Part{vaulttest.AuditPart}, func() error {
 			_, err := f.ListAuditEvents(t.Context(), "acme", vault.AuditQuery{})
 			return err
 		}},
 	} {
 		for _, part := range []vaulttest.Part{
-			vaulttest.VaultsPart, vaulttest.TokensPart, vaulttest.ImportsPart, vaulttest.KeysPart, vaulttest.RotationPart, vaulttest.AuditPart, vaulttest.CounterPart, vaulttest.KeyringPart,
+			vaulttest.VaultsPart, vaulttest.TokensPart, vaulttest.ImportsPart, vaulttest.KeysPart, vaulttest.KeyRotationPart, vaulttest.AuditPart, vaulttest.CounterPart, vaulttest.KeyringPart,
 		} {
 			heal := f.Break(part)
 			if err := c.call(); slices.Contains(c.parts, part) {
@@ -161,7 +161,7 @@ func TestRotate(t *testing.T) {
 	want, err := f.Insert(t.Context(), "acme", "user:ops", "customers", ann)
 	require.NoError(t, err)
 	for version := 2; version < 5; version++ {
-		for _, part := range []vaulttest.Part{vaulttest.KeyringPart, vaulttest.KeysPart, vaulttest.RotationPart, vaulttest.StorePart} {
+		for _, part := range []vaulttest.Part{vaulttest.KeyringPart, vaulttest.KeysPart, vaulttest.KeyRotationPart, vaulttest.StorePart} {
 			heal := f.Break(part)
 			require.ErrorIs(t, f.Rotate(t.Context()), vaulttest.ErrInjected)
 			heal()
@@ -185,7 +185,7 @@ func TestFakeIsSafeForConcurrentUse(t *testing.T) {
 	for n := range 8 {
 		wg.Go(func() {
 			for i := range 10 {
-				heal := f.Break(vaulttest.RotationPart)
+				heal := f.Break(vaulttest.KeyRotationPart)
 				_, err := f.Insert(t.Context(), "acme", "user:ops", "customers", emailItems(fmt.Sprintf("%d-%d@example.com", n, i)))
 				assert.NoError(t, err)
 				f.Advance(time.Millisecond)
@@ -196,4 +196,16 @@ func TestFakeIsSafeForConcurrentUse(t *testing.T) {
 	}
 	wg.Wait()
 	assert.Len(t, f.Observations(), 81)
+}
+
+func TestFakeGoesByTheClockItIsGiven(t *testing.T) {
+	clock := new(vaulttest.Clock)
+	clock.Advance(time.Hour)
+	f := vaulttest.New(t, &vaulttest.Options{Clock: clock})
+	assert.Same(t, clock, f.Clock)
+	clock.Advance(time.Minute)
+	assert.Equal(t, clock.Now(), f.Now())
+	f.Advance(time.Minute)
+	assert.Equal(t, clock.Now(), f.Now())
+	assert.NotSame(t, vaulttest.New(t, nil).Clock, vaulttest.New(t, nil).Clock, "by default each has its own")
 }

@@ -15,16 +15,17 @@ import (
 // first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
 // An op is the interface and the method, as in "Vaults.PutVault", "Tokens.InsertTokens",
-// "Imports.ImportTokens", "Deletion.MarkDeleted", "Keys.RegisterKey", "Rotation.Reseal",
-// "Audit.AddAuditEvent" or "Keyring.Fingerprint". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one
-// to some ops. A hook may also panic, block or call other parts of the program: whatever
-// can happen while a backend is being called.
+// "KeyRotation.Reseal", "Audit.AddAuditEvent" or "Keyring.Fingerprint". [Outage], [Nth] and
+// [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic, block or
+// call other parts of the program: whatever can happen while a backend is being called.
 type Faults struct {
-	// Before runs before the backend is called. If it returns an error, that is the answer, and the backend is not called.
+	// Before runs before the backend is called. If it returns an error, that is the answer,
+	// and the backend is not called.
 	Before func(op string) error
 
-	// After runs when the backend has done what was asked without error. If it returns an error, that is the answer: the call took
-	// effect and the caller does not know it, as when a connection breaks before the reply.
+	// After runs when the backend has done what was asked without error. If it returns an
+	// error, that is the answer: the call took effect and the caller does not know it, as
+	// when a connection breaks before the reply.
 	After func(op string) error
 }
 
@@ -58,7 +59,7 @@ func callFor[T any](f *Faults, op string, do func() (T, error)) (result T, err e
 }
 
 // Store wraps a store. The ops are the methods of "Vaults", "Deletion", "Tokens",
-// "Imports", "Keys", "Rotation", "Audit" and "Counter".
+// "Imports", "Keys", "KeyRotation", "Audit" and "Counter".
 func (f *Faults) Store(s vault.Store) vault.Store { return &faultyStore{s, f} }
 
 type faultyStore struct {
@@ -123,27 +124,27 @@ func (s *faultyStore) KeyUsage(ctx context.Context) (vault.KeyUsage, error) {
 }
 
 func (s *faultyStore) RowsWithoutFingerprint(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-	return callFor(s.faults, "Rotation.RowsWithoutFingerprint", func() (vault.RowPage, error) {
+	return callFor(s.faults, "KeyRotation.RowsWithoutFingerprint", func() (vault.RowPage, error) {
 		return s.inner.RowsWithoutFingerprint(ctx, version, after, limit)
 	})
 }
 
 func (s *faultyStore) AddFingerprints(ctx context.Context, version int, of []vault.RowFingerprint) ([]vault.RowID, error) {
-	return callFor(s.faults, "Rotation.AddFingerprints", func() ([]vault.RowID, error) { return s.inner.AddFingerprints(ctx, version, of) })
+	return callFor(s.faults, "KeyRotation.AddFingerprints", func() ([]vault.RowID, error) { return s.inner.AddFingerprints(ctx, version, of) })
 }
 
 func (s *faultyStore) RowsNotSealedUnder(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
-	return callFor(s.faults, "Rotation.RowsNotSealedUnder", func() (vault.RowPage, error) {
+	return callFor(s.faults, "KeyRotation.RowsNotSealedUnder", func() (vault.RowPage, error) {
 		return s.inner.RowsNotSealedUnder(ctx, version, after, limit)
 	})
 }
 
 func (s *faultyStore) Reseal(ctx context.Context, rows []vault.Resealed) (int, error) {
-	return callFor(s.faults, "Rotation.Reseal", func() (int, error) { return s.inner.Reseal(ctx, rows) })
+	return callFor(s.faults, "KeyRotation.Reseal", func() (int, error) { return s.inner.Reseal(ctx, rows) })
 }
 
 func (s *faultyStore) RemoveFingerprints(ctx context.Context, version, limit int) (int, error) {
-	return callFor(s.faults, "Rotation.RemoveFingerprints", func() (int, error) { return s.inner.RemoveFingerprints(ctx, version, limit) })
+	return callFor(s.faults, "KeyRotation.RemoveFingerprints", func() (int, error) { return s.inner.RemoveFingerprints(ctx, version, limit) })
 }
 
 func (s *faultyStore) AddAuditEvent(ctx context.Context, e vault.AuditEvent) error {
@@ -151,7 +152,7 @@ func (s *faultyStore) AddAuditEvent(ctx context.Context, e vault.AuditEvent) err
 }
 
 func (s *faultyStore) ListAuditEvents(ctx context.Context, org string, q vault.AuditQuery) (vault.AuditPage, error) {
-	return callFor(s.faults, "Audit.AuditEvents", func() (vault.AuditPage, error) { return s.inner.ListAuditEvents(ctx, org, q) })
+	return callFor(s.faults, "Audit.ListAuditEvents", func() (vault.AuditPage, error) { return s.inner.ListAuditEvents(ctx, org, q) })
 }
 
 func (s *faultyStore) PruneAudit(ctx context.Context, before time.Time, limit int) (int, error) {

@@ -72,18 +72,18 @@ func everyOp(ctx context.Context, t *testing.T, f *vaulttest.Faults, db *memory.
 	_, err = store.KeyUsage(ctx)
 	note("Keys.KeyUsage", err)
 	_, err = store.RowsWithoutFingerprint(ctx, 1, "", 1)
-	note("Rotation.RowsWithoutFingerprint", err)
+	note("KeyRotation.RowsWithoutFingerprint", err)
 	_, err = store.AddFingerprints(ctx, 1, nil)
-	note("Rotation.AddFingerprints", err)
+	note("KeyRotation.AddFingerprints", err)
 	_, err = store.RowsNotSealedUnder(ctx, 1, "", 1)
-	note("Rotation.RowsNotSealedUnder", err)
+	note("KeyRotation.RowsNotSealedUnder", err)
 	_, err = store.Reseal(ctx, nil)
-	note("Rotation.Reseal", err)
+	note("KeyRotation.Reseal", err)
 	_, err = store.RemoveFingerprints(ctx, 2, 1)
-	note("Rotation.RemoveFingerprints", err)
+	note("KeyRotation.RemoveFingerprints", err)
 	note("Audit.AddAuditEvent", store.AddAuditEvent(ctx, vault.AuditEvent{ID: uuid.New(), Organization: "acme"}))
 	_, err = store.ListAuditEvents(ctx, "acme", vault.AuditQuery{Limit: 1})
-	note("Audit.AuditEvents", err)
+	note("Audit.ListAuditEvents", err)
 	_, err = store.PruneAudit(ctx, time.Time{}, 1)
 	note("Audit.PruneAudit", err)
 	_, err = store.Stats(ctx, "acme", 1)
@@ -184,14 +184,6 @@ func TestHooks(t *testing.T) {
 		}
 	}
 	assert.Less(t, n, 1000)
-}
-
-func TestClock(t *testing.T) {
-	var c vaulttest.Clock
-	start := c.Now()
-	c.Advance(10 * time.Second)
-	assert.Equal(t, 10*time.Second, c.Now().Sub(start))
-	assert.Equal(t, time.UTC, start.Location())
 }
 
 // TestFaultyKeyring: the wrapper, and the keyring of the fakes, are keyrings like others.

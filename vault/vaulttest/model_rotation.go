@@ -205,7 +205,7 @@ func (r *run) backfill(p *process) {
 		r.sameError(vault.ErrUnknownKey, p.Backfill(r.t.Context(), k.next, nil))
 		return
 	}
-	fault := r.faultOf("Keys.RequireKey", "Keys.KeyUsage", "Rotation.RowsWithoutFingerprint", "Rotation.AddFingerprints")
+	fault := r.faultOf("Keys.RequireKey", "Keys.KeyUsage", "KeyRotation.RowsWithoutFingerprint", "KeyRotation.AddFingerprints")
 	r.say("%s adds fingerprints of %d (cut off: %v)", p.name, k.next, fault != nil)
 	did, err := p.with(fault, "Keys.RequireKey", func() error { return p.Backfill(r.t.Context(), k.next, nil) })
 	k.required[k.next] = k.required[k.next] || did
@@ -216,7 +216,7 @@ func (r *run) backfill(p *process) {
 
 func (r *run) rewrap(p *process) {
 	k := &r.rotation
-	fault := r.faultOf("Keys.KeyUsage", "Rotation.RowsNotSealedUnder", "Rotation.Reseal")
+	fault := r.faultOf("Keys.KeyUsage", "KeyRotation.RowsNotSealedUnder", "KeyRotation.Reseal")
 	r.say("%s seals everything with %d (cut off: %v)", p.name, p.loaded[0], fault != nil)
 	_, err := p.with(fault, "", func() error { return p.Rewrap(r.t.Context(), nil) })
 	if r.finished(p, fault, err) {
@@ -227,7 +227,7 @@ func (r *run) rewrap(p *process) {
 func (r *run) retire(p *process, purpose vault.Purpose) {
 	k := &r.rotation
 	key := modelKey{purpose, k.current}
-	fault := r.faultOf("Keys.RetireKey", "Keys.KeyUsage", "Rotation.RemoveFingerprints")
+	fault := r.faultOf("Keys.RetireKey", "Keys.KeyUsage", "KeyRotation.RemoveFingerprints")
 	r.say("%s retires the %s key %d (cut off: %v)", p.name, purpose, k.current, fault != nil)
 	did, err := p.with(fault, "Keys.RetireKey", func() error { return p.Retire(r.t.Context(), purpose, k.current, nil) })
 	if did {
