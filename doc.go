@@ -11,8 +11,8 @@
 //     videos.
 //
 // Package [github.com/seed-6363c74e/mortise/httpadapter] serves them over HTTP. Package
-// [github.com/seed-6363c74e/mortise/storage] says how to write a backend, and the packages
-// below it are backends.
+// [github.com/seed-6363c74e/mortise/storage] says how to write a backend, and the
+// packages below it are backends.
 //
 // # The queue
 //
@@ -20,9 +20,9 @@
 // (trigger, audiosearch, and a host with kinds of its own) and those who deliver it.
 //
 // A [Job] names work and carries nothing of it, so a job may be lost, or come twice, and
-// nothing is lost or done twice: what is to be done, and whether it is done, stands in the
-// store of its domain. A [Queue] delivers jobs at least once. All kinds of jobs go through
-// one Queue, so an adapter to a broker is written once.
+// nothing is lost or done twice: what is to be done, and whether it is done, stands in
+// the store of its domain. A [Queue] delivers jobs at least once. All kinds of jobs go
+// through one Queue, so an adapter to a broker is written once.
 //
 // A backend that is a table does not write a Queue. It implements [Leases], and
 // [NewLeaseQueue] makes the queue of it, with polling, heartbeats and retries. Package
@@ -38,11 +38,17 @@
 // A [Secret] is a text that was made just now and is shown once, such as an API key or an
 // access token. It does not print itself.
 //
-// # Time in tests
+// # Positions
 //
-// A [ManualClock] stands until a test moves it. The fakes of all domains go by one.
+// A [Position] is a place in a list, where its next page begins. It has a text that goes
+// into a link. Listings whose IDs are no UUIDs have a position of their own, with the
+// same methods, or the ID alone.
 //
 // # Places
 //
 // A [Path] says where in a request a problem is. The Problems of all domains have one.
+//
+// # Time in tests
+//
+// A [ManualClock] stands until a test moves it. The fakes of all domains go by one.
 package mortise

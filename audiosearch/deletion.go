@@ -38,8 +38,8 @@ const removeAtOnce = 1000
 // DeleteOrganization deletes everything that is kept of an organization. The first call
 // marks it as deleted; every call then removes a bounded part of what there is, and reports
 // whether there is more: call it until more is false. It may be cut off at any place and
-// called again by anybody, on any server. A host that has other packages of this module
-// calls each of them.
+// called again by anybody, on any server. This deletes what package audiosearch keeps of the
+// organization; each of the other domains deletes its own.
 //
 // From the mark on the organization has no datasets and no runs, whoever asks, and nothing
 // can be created in it: CreateDataset and EnsureDataset are [ErrDeleted], and so is Start if

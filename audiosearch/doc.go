@@ -1,46 +1,48 @@
-// Package audiosearch finds sounds in a collection of videos: which segments of which videos
-// sound most like a dog, a siren, a dial tone.
+// Package audiosearch finds sounds in a collection of videos: which segments of which
+// videos sound most like a dog, a siren, a dial tone.
 //
-// Videos stand in datasets, with metadata. A [Scorer] gives each segment of a video a score
-// for each of the sound classes that its [Model] predicts. That happens once for each file
-// and model. A search then ranks the stored scores of one class over the videos whose metadata
-// passes all filters.
+// Videos stand in datasets, with metadata. A [Scorer] gives each segment of a video a
+// score for each of the sound classes that its [Model] predicts. That happens once for
+// each file and model. A search then ranks the stored scores of one class over the videos
+// whose metadata passes all filters.
 //
-// [New] makes a [Service] of a store, a queue and options, which hold the scorers.
-// [Service.Start] begins a search as a run, which a [Worker] carries out; it scores first what
-// has no scores yet. [Service.Run] tells how far it is and [Service.Results] what it found.
-// [Service.Search] does the same at once, in process.
+// [New] makes a [Service] over a [Backend], with options that hold the scorers.
+// [Service.Start] begins a search as a run, which a [Worker] carries out; it scores first
+// what has no scores yet. [Service.Run] tells how far it is and [Service.Results] what it
+// found. [Service.Search] does the same at once, in process.
 //
 // # Models
 //
 // A service may have several scorers side by side. A class belongs to the first one that
-// predicts it, and each has scores of its own. A model has a [Model.Family], which stays when
-// its weights change. A dataset has a current model for each family: searches read its
-// scores. A new model, by another [Model.ID], takes the place of the current one in one step,
-// when it has scored every video that the current one has. Until then searches are answered
-// from the scores of the old one; what it has not scored is left out, and the answer says how
-// much. [Service.Ingest] scores by new models, and so does a Worker in the background once a
-// search has found one. [Query.Model] asks for the scores by one model. A model that was
-// replaced stays so, and one that the store knew before the current one does not take its
-// place, until [Service.UseModel] brings it back. Until then nothing is scored by it; searches
-// that need it find what is stored.
+// predicts it, and each has scores of its own. A model has a [Model.Family], which stays
+// when its weights change. A dataset has a current model for each family: searches read
+// its scores. A new model, by another [Model.ID], takes the place of the current one in
+// one step, when it has scored every video that the current one has. Until then searches
+// are answered from the scores of the old one; what it has not scored is left out, and
+// the answer says how much. [Service.Ingest] scores by new models, and so does a Worker
+// in the background once a search has found one. [Query.Model] asks for the scores by one
+// model. A model that was replaced stays so, and one that the store knew before the
+// current one does not take its place, until [Service.UseModel] brings it back. Until
+// then nothing is scored by it; searches that need it find what is stored.
 //
-// A scorer that is away does not stop searches over what is scored. [Service.Ping] asks the
-// store, [Service.PingScorers] the scorers.
+// A scorer that is away does not stop searches over what is scored. [Service.Ping] asks
+// the store, [Service.PingScorers] the scorers.
 //
 // # Deletion
 //
-// [Service.DeleteOrganization] deletes all that is kept of an organization, step by step. From
-// its first call on the organization has nothing, on every server that shares the store, and
-// its ID is not given again. What is left of the sound files is the host's to delete.
+// [Service.DeleteOrganization] deletes all that is kept of an organization, step by step.
+// From its first call on the organization has nothing, on every server that shares the
+// store, and its ID is not given again. What is left of the sound files is the host's to
+// delete.
 //
 // # Long videos
 //
-// A video is scored in parts ([Options.Part]), which are kept until all of it is scored. If
-// the process ends meanwhile, the next one decodes the sound from its start again, and scores
-// what is missing. Nobody sees the parts before. A file is decoded while the sound before is
-// scored or stored, ahead by the samples of a batch, and by 4 Mi samples (16 MiB) at most.
+// A video is scored in parts ([Options.Part]), which are kept until all of it is scored.
+// If the process ends meanwhile, the next one decodes the sound from its start again, and
+// scores what is missing. Nobody sees the parts before. A file is decoded while the sound
+// before is scored or stored, ahead by the samples of a batch, and by 4 Mi samples (16
+// MiB) at most.
 //
-// Package audioset names the classes of AudioSet. Package signal has a scorer that needs no
-// model, package wav reads sound files in Go, and package ffmpeg everything else.
+// Package audioset names the classes of AudioSet. Package signal has a scorer that needs
+// no model, package wav reads sound files in Go, and package ffmpeg everything else.
 package audiosearch

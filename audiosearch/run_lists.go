@@ -48,8 +48,8 @@ func (p RunPosition) Compare(other RunPosition) int {
 }
 
 // String returns a text of 22 characters that need no escape in URLs, which
-// [ParseRunPosition] reads. That of the zero position is empty. It may be shown to anybody
-// who may see the time and the ID, which is all that it holds.
+// [ParseRunPosition] reads. That of the zero position is empty. It may be shown to
+// anybody who may see the time and the ID, which is all that it holds.
 func (p RunPosition) String() string {
 	if p.IsZero() {
 		return ""
@@ -88,12 +88,13 @@ func (q *RunQuery) Matches(r *Run) bool {
 
 // ListRuns returns a page of the organization's runs, newest first.
 //
-// With a Dataset, it shows the runs that Status does: those of the dataset that there is
-// now. Runs of one of the same ID that was deleted are left out. Without a Dataset, it
-// shows all runs that are kept, those of deleted datasets too; Status does not know these.
+// With a Dataset, it shows the runs that [Service.Run] does: those of the dataset that
+// there is now. Runs of one of the same ID that was deleted are left out. Without a
+// Dataset, it shows all runs that are kept, those of deleted datasets too; [Service.Run]
+// does not know these.
 //
-// Errors are [*ValidationError], for a Limit outside 0 to [MaxPageSize] and for an unknown
-// State, [ErrDatasetNotFound] and [ErrUnavailable].
+// Errors are [*ValidationError], for a Limit outside 0 to [MaxPageSize] and for an
+// unknown State, [ErrDatasetNotFound] and [ErrUnavailable].
 func (s *Service) ListRuns(ctx context.Context, org string, q RunQuery) (RunPage, error) {
 	var p problems
 	p.limit(q.Limit)

@@ -140,7 +140,7 @@ func TestListRunsHasNoResults(t *testing.T) {
 	require.Equal(t, []audiosearch.Run{run}, page.Runs)
 }
 
-// TestListRunsOfDeletedDataset: the list of a dataset hides what Status does, that of all
+// TestListRunsOfDeletedDataset: the list of a dataset hides what Run does, that of all
 // shows what is kept.
 func TestListRunsOfDeletedDataset(t *testing.T) {
 	now := noon

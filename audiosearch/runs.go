@@ -41,8 +41,8 @@ func (s *Service) Start(ctx context.Context, org string, by Actor, q Query) (Run
 		return Run{}, err
 	}
 	if s.tx == nil {
-		// The run stands. Whatever happens to the caller now, a worker will find it: at the
-		// latest when it looks for runs that are not known to be queued.
+		// The run stands. Whatever happens to the caller now, a worker will find it: at
+		// the latest when it looks for runs that are not known to be queued.
 		if err := s.enqueue(context.WithoutCancel(ctx), &r); err != nil {
 			s.opts.Logger.WarnContext(ctx, "run stored, but not queued; a worker will queue it",
 				"run", r.ID, "error", err)
@@ -139,7 +139,8 @@ func (s *Service) noteQueued(r *Run, at time.Time) {
 	}
 }
 
-// update changes a run. What change sees and leaves is its own ([Runs]), so it may keep it.
+// update changes a run. What change sees and leaves is its own ([Runs]), so it may keep
+// it.
 func (s *Service) update(ctx context.Context, org string, id int64, change func(*Run) error) error {
 	return tellApart(change, func(change func(*Run) error) error {
 		return s.store.UpdateRun(ctx, org, id, change)
@@ -177,8 +178,8 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Run returns a run of a dataset, without its results. The error is [ErrDatasetNotFound] or [ErrRunNotFound] if one of the two does not
-// exist, or they do not belong together.
+// Run returns a run of a dataset, without its results. The error is [ErrDatasetNotFound]
+// or [ErrRunNotFound] if one of the two does not exist, or they do not belong together.
 func (s *Service) Run(ctx context.Context, org, dataset string, id int64) (Run, error) {
 	d, err := s.store.Dataset(ctx, org, dataset)
 	if err != nil {
@@ -195,7 +196,7 @@ func (s *Service) Run(ctx context.Context, org, dataset string, id int64) (Run, 
 }
 
 // Results returns a run, with all its results if it ended with Success. The errors are
-// those of Status. [Service.EachResult] does not hold all of them in memory.
+// those of [Service.Run]. [Service.EachResult] does not hold all of them in memory.
 func (s *Service) Results(ctx context.Context, org, dataset string, id int64) (Run, error) {
 	r, found, err := s.EachResult(ctx, org, dataset, id)
 	if err != nil || r.Termination != Success {
@@ -220,7 +221,7 @@ func (s *Service) Results(ctx context.Context, org, dataset string, id int64) (R
 // Success. They are read a few at a time while the caller goes through them. The caller
 // may take any time over each: nothing of the store is held meanwhile. So an error may
 // come in the middle, [ErrRunNotFound] if the run is forgotten just then; nothing comes
-// after it. The errors of the call are those of Status.
+// after it. The errors of the call are those of [Service.Run].
 func (s *Service) EachResult(ctx context.Context, org, dataset string, id int64) (Run, iter.Seq2[Result, error], error) {
 	r, err := s.Run(ctx, org, dataset, id)
 	if err != nil || r.Termination != Success {
@@ -252,8 +253,9 @@ func (s *Service) EachResult(ctx context.Context, org, dataset string, id int64)
 	}, nil
 }
 
-// Cancel ends a run: at once if it waits, soon if a worker has it, which is told. What was scored stays; a search that was just done may still end
-// with Success. The errors are those of Status, and [ErrFinished].
+// Cancel ends a run: at once if it waits, soon if a worker has it, which is told. What
+// was scored stays; a search that was just done may still end with Success. The errors
+// are those of [Service.Run], and [ErrFinished].
 func (s *Service) Cancel(ctx context.Context, org string, by Actor, dataset string, id int64) (Run, error) {
 	if _, err := s.Run(ctx, org, dataset, id); err != nil {
 		return Run{}, err
@@ -306,8 +308,8 @@ func terminated(r *Run, err error) Observation {
 	return o
 }
 
-// Prune forgets runs that finished before the given time, with their results, and returns how many. The store must be a [RunPruner], or the error is
-// errors.ErrUnsupported.
+// Prune forgets runs that finished before the given time, with their results, and returns
+// how many. The store must be a [RunPruner], or the error is errors.ErrUnsupported.
 func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	pruner, ok := s.store.(RunPruner)
 	if !ok {

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
-// Actor is who does something, as the host names them: for runs and the Observer. It gives
-// no rights. "" is nobody in particular.
+// Actor is who does something, as the host names them: for runs and the Observer. It
+// gives no rights. "" is nobody in particular.
 type Actor string
 
 // Service keeps datasets and searches them. It is safe for concurrent use.
@@ -34,7 +34,8 @@ type Service struct {
 	running map[int64]*attempt // runs that workers of this service have
 }
 
-// New returns a Service over a backend. Options may be nil.
+// New returns a Service over a backend. It fails if the backend lacks a Store or a Queue,
+// or if a setting makes no sense. Options may be nil.
 func New(b Backend, opts *Options) (*Service, error) {
 	if err := errors.Join(b.validate(), opts.validate()); err != nil {
 		return nil, err
@@ -73,8 +74,8 @@ func (s *Service) Limits() Limits {
 // now returns the time with the precision that stores keep.
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
 
-// Ping returns nil if the store answers. A scorer that is away does not stop searches over
-// what is scored; [Service.PingScorers] asks the scorers.
+// Ping returns nil if the store answers. A scorer that is away does not stop searches
+// over what is scored; [Service.PingScorers] asks the scorers.
 func (s *Service) Ping(ctx context.Context) error {
 	_, err := s.store.Dataset(ctx, "", "")
 	if errors.Is(err, ErrDatasetNotFound) {

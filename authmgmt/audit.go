@@ -10,7 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise"
 )
 
-// AuditEvent is one change: who did what to what, and what was there before and after. It never holds a secret, nor a digest of one.
+// AuditEvent is one change: who did what to what, and what was there before and after. It
+// never holds a secret, nor a digest of one.
 type AuditEvent struct {
 	ID           uuid.UUID
 	Organization string
@@ -22,7 +23,8 @@ type AuditEvent struct {
 	After        *Snapshot // nil: it is not there any more
 }
 
-// Snapshot is what an audit event shows of a thing. Stores keep it as JSON. Fields that do not apply are left out.
+// Snapshot is what an audit event shows of a thing. Stores keep it as JSON. Fields that
+// do not apply are left out.
 type Snapshot struct {
 	Name       string          `json:"name,omitempty"`
 	Email      string          `json:"email,omitempty"`
@@ -63,7 +65,8 @@ func clonePointer[T any](p *T) *T {
 	return &v
 }
 
-// AuditQuery selects audit events of one organization. Zero fields but Limit select everything.
+// AuditQuery selects audit events of one organization. Zero fields but Limit select
+// everything.
 type AuditQuery struct {
 	Kind   Kind
 	Actor  Actor
@@ -71,10 +74,11 @@ type AuditQuery struct {
 	From   time.Time        // at or after
 	To     time.Time        // before
 	After  mortise.Position // only events that follow this place in the listing; zero: from its start
-	Limit  int              // events a page, 1 to MaxPageSize; a Service sets 50 for 0
+	Limit  int              // events a page, at most MaxPageSize; a Service takes 0 for 50, a Store returns nothing for it
 }
 
-// Matches reports whether e is selected by q, its Limit left aside. It defines what AuditEvents must return.
+// Matches reports whether e is selected by q, its Limit left aside. It defines what
+// Audit.ListAuditEvents must return.
 func (q *AuditQuery) Matches(e *AuditEvent) bool {
 	return (q.Kind == "" || q.Kind == e.Kind) &&
 		(q.Actor == "" || q.Actor == e.Actor) &&
@@ -93,7 +97,8 @@ type AuditPage struct {
 // Position returns the event's place in the trail.
 func (e *AuditEvent) Position() mortise.Position { return mortise.Position{At: e.At, ID: e.ID} }
 
-// ListAuditEvents returns a page of the organization's audit trail, newest first. Limit 0 means 50.
+// ListAuditEvents returns a page of the organization's audit trail, newest first. Limit 0
+// means 50.
 func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error) {
 	var p problems
 	q.Limit = p.limit(q.Limit)
@@ -132,8 +137,9 @@ func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) ite
 	}
 }
 
-// event begins the audit event of a change; its snapshots are filled in. All events of a service begin here. That of a change to
-// something begins within the update function, so that the trail has the order in which the changes were made.
+// event begins the audit event of a change; its snapshots are filled in. All events of a
+// service begin here. That of a change to something begins within the update function, so
+// that the trail has the order in which the changes were made.
 func (s *Service) event(org string, kind Kind, by Caller, target string) (AuditEvent, error) {
 	now := s.now()
 	id, err := s.newID(now)

@@ -32,7 +32,7 @@ type Deletion interface {
 
 	// RemoveDeleted removes at most limit (over 0) rows of what is kept of an organization
 	// that is marked, in an order of its own, and reports whether there is more. The mark
-	// and its event stay. It is [ErrNotFound] if the organization is not marked. It may
+	// and its event stay. It returns [ErrNotFound] if the organization is not marked. It may
 	// take several transactions.
 	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
 }
@@ -53,7 +53,7 @@ const removeAtOnce = 1000
 //
 // The ID is not given again: whatever would make something in the organization is
 // [ErrDeleted]. An invitation that is being granted just then ends without effect. The trail
-// keeps one event, of kind [KindOrganizationDeleted]. If Options.Directory is a [Deletion],
+// keeps one event, of kind [KindOrganizationDeleted]. If Backend.Directory is a [Deletion],
 // the organization is deleted there, too.
 //
 // It ends everybody's rights, so the caller must have full access. The errors are

@@ -1,10 +1,12 @@
-// Package authmgmt manages machine credentials (OAuth clients), the roles that bind them, invitations of people, and access tokens,
-// and keeps an audit trail of every change.
+// Package authmgmt manages machine credentials (OAuth clients), the roles that bind them,
+// invitations of people, and access tokens, and keeps an audit trail of every change.
 //
-// [New] makes a [Service] over a [Store]. A client is a name, a set of role assignments and one or two secrets, of which only digests
-// are kept. [Service.Login] exchanges a secret for a short-lived access token (RFC 6749 section 4.4), and [Service.VerifyToken] says
-// what a token allows: an [Access], which answers for every [Action] on every [Resource]. Roles are read when a token is verified, so a
-// change counts from the next request on.
+// [New] makes a [Service] over a [Backend]. A client is a name, a set of role assignments
+// and one or two secrets, of which only digests are kept. [Service.Login] exchanges a
+// secret for a short-lived access token (RFC 6749 section 4.4), and [Service.VerifyToken]
+// says what a token allows: an [Access], which answers for every [Action] on every
+// [Resource]. Roles are read when a token is verified, so a change counts from the next
+// request on.
 //
 // What is made has roles, or full access that is asked for: leaving something out gives
 // nothing. A stored credential without roles is one with full access.

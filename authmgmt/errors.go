@@ -15,40 +15,48 @@ import (
 
 // The errors that callers tell apart with errors.Is.
 var (
-	// ErrNotFound: there is no such client, token or organization, no such pending invitation, or it belongs to another organization.
+	// ErrNotFound: there is no such client, token or organization, no such pending
+	// invitation, or it belongs to another organization.
 	ErrNotFound = errors.New("authmgmt: not found")
-	// ErrExists: the ID is taken, or was, or the secret is stored already. IDs are not given twice.
+	// ErrExists: the ID is taken, or was, or the secret is stored already. IDs are not
+	// given twice.
 	ErrExists = errors.New("authmgmt: already exists")
 	// ErrDeleted: the organization was deleted. Nothing can be made in it any more.
 	ErrDeleted = errors.New("authmgmt: the organization was deleted, and its ID is not given again; use another ID")
-	// ErrPendingInvitation: the email address has a pending invitation. Resend or cancel that one.
+	// ErrPendingInvitation: the email address has a pending invitation. Resend or cancel
+	// that one.
 	ErrPendingInvitation = errors.New("authmgmt: the email address has a pending invitation")
 	// ErrForbidden: the change would give or take away more than the caller holds. Ask
 	// somebody who holds it.
 	ErrForbidden = errors.New("authmgmt: the change gives or takes more than the caller holds")
 	// ErrRBACDisabled: roles were given, and the Directory says that the organization has
-	// no role-based access control. Enable it with [Service.SetRBAC], or in a Directory of
-	// your own; or leave the roles out.
+	// no role-based access control. Enable it with [Service.SetRBAC], or in a Directory
+	// of your own; or leave the roles out.
 	ErrRBACDisabled = errors.New("authmgmt: the organization has no role-based access control (see Service.SetRBAC)")
 	// ErrInvalidClient: the client ID or its secret is unknown, expired or revoked.
 	ErrInvalidClient = errors.New("authmgmt: invalid client credentials")
 	// ErrInvalidToken: the access token is unknown, expired or revoked.
 	ErrInvalidToken = errors.New("authmgmt: invalid access token")
-	// ErrNotAdmitted: the host refused the person who would accept. The invitation stays pending.
+	// ErrNotAdmitted: the host refused the person who would accept. The invitation stays
+	// pending.
 	ErrNotAdmitted = errors.New("authmgmt: the person is not admitted")
-	// ErrGrantPending: the invitation is accepted, and what it gives is not there yet. Accept it again in a moment.
+	// ErrGrantPending: the invitation is accepted, and what it gives is not there yet.
+	// Accept it again in a moment.
 	ErrGrantPending = errors.New("authmgmt: the invitation is accepted, but not granted yet")
-	// ErrUnattended is what a host's [Options.Grant] returns if it can do its work only while the person waits for the reply.
+	// ErrUnattended is what a host's [Options.Grant] returns if it can do its work only
+	// while the person waits for the reply.
 	ErrUnattended = errors.New("authmgmt: nobody waits for the reply")
 	// ErrWrongKey: the store's invitations were made with another InvitationKey. Start
 	// with that one; to change it, see Options.OtherInvitationKeys.
 	ErrWrongKey = errors.New("authmgmt: the store's invitations were made with another key: " +
 		"start with that one, or with both (see Options.OtherInvitationKeys)")
-	// ErrUnavailable: the store failed. Whether the change took effect is unknown; look, and try again.
+	// ErrUnavailable: the store failed. Whether the change took effect is unknown; look,
+	// and try again.
 	ErrUnavailable = errors.New("authmgmt: the store is unavailable")
 )
 
-// Problem is one thing wrong with a request. Its message never repeats the request's content.
+// Problem is one thing wrong with a request. Its message never repeats the request's
+// content.
 //
 // Fields have the names that they have over HTTP, in messages too: "name",
 // "roles[2].role_id", "roles_context", "limit". The field FullAccess, which only Go has,
@@ -152,7 +160,8 @@ func (p *problems) size(roles []Role, which string) {
 	}
 }
 
-// maxRolesText bounds the text of the roles of one client, so that a page of many clients stays within reason.
+// maxRolesText bounds the text of the roles of one client, so that a page of many clients
+// stays within reason.
 const maxRolesText = 8 << 10
 
 // role adds the problem of one assignment.

@@ -55,7 +55,7 @@ type Options struct {
 	Admit func(ctx context.Context, i Invitation, by Person) error
 
 	// Deliver sends an invitation's link, after it was made or resent. The invitation stands even if that fails; then resend it. Nil sends
-	// nothing: whoever reads the invitation can pass the link on.
+	// nothing: pass on the link that [Service.URL] returns.
 	Deliver func(ctx context.Context, i Invitation, url mortise.Secret) error
 
 	// Grant hands out what an accepted invitation gives: a membership, an account, a token. It runs at least once for each accepted

@@ -9,8 +9,9 @@ import (
 // errNoOrganizations: Backend.Directory is not one that can be written.
 var errNoOrganizations = fmt.Errorf("authmgmt: Backend.Directory is not an Organizations: %w", errors.ErrUnsupported)
 
-// SetRBAC says whether an organization has role-based access control. Roles that are assigned already stay and count, whatever it says.
-// Backend.Directory must be an [Organizations].
+// SetRBAC says whether an organization has role-based access control. Roles that are
+// assigned already stay and count, whatever it says. Backend.Directory must be an
+// [Organizations].
 func (s *Service) SetRBAC(ctx context.Context, org string, by Caller, enabled bool) error {
 	organizations, ok := s.directory.(Organizations)
 	if !ok {

@@ -26,7 +26,7 @@ type Paging struct {
 	After Position
 
 	Offset int  // how many to pass over; 0 or more. A Service refuses it together with After
-	Limit  int  // 1 to MaxPageSize. A Service takes 0 for 50, a Store returns nothing for it
+	Limit  int  // at most MaxPageSize; a Service takes 0 for 50, a Store returns nothing for it
 	Total  bool // count the whole listing, which takes longer the longer it is
 }
 
@@ -113,8 +113,8 @@ func (p *problems) paging(q Paging) Paging {
 	case q.Offset > 0 && !q.After.IsZero():
 		p.add("offset", "must not be set beside after: a page begins at a position or at an offset")
 	}
-	// Stores count microseconds, so nothing stands between two of them, nor further away than
-	// 64 bits reach.
+	// Stores count microseconds, so nothing stands between two of them, nor further away
+	// than 64 bits reach.
 	if len(q.After.ID) > name.Max || !q.After.At.Equal(time.UnixMicro(q.After.At.UnixMicro())) {
 		p.add("after", "must be a position that a page or ParsePosition returned")
 	}

@@ -37,7 +37,7 @@ type Actor string
 
 // New returns a Service over a backend. It fails if that has no Store, if there is an
 // AcceptURL and no InvitationKey, if a key is there twice, or if a setting is out of its
-// bounds.
+// bounds. Options may be nil.
 func New(b Backend, opts *Options) (*Service, error) {
 	if err := errors.Join(b.validate(), opts.validate()); err != nil {
 		return nil, err

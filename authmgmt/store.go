@@ -7,22 +7,29 @@ import (
 	"github.com/google/uuid"
 )
 
-// Store keeps clients, tokens, invitations and the audit trail, in one database: a change and its audit event are one transaction.
+// Store keeps clients, tokens, invitations and the audit trail, in one database: a change
+// and its audit event are one transaction.
 //
-// Every method is safe for concurrent use, and atomic: another caller sees all of its effect or none. A call that returned without
-// error is durable, as far as the backend is. A call whose ctx has ended returns an error that is no sentinel of this package.
+// Every method is safe for concurrent use, and atomic: another caller sees all of its
+// effect or none. A call that returned without error is durable, as far as the backend
+// is. A call whose ctx has ended returns an error that is no sentinel of this package.
 //
-// Arguments and results are the receiver's own: a Store copies what it keeps and what it returns. Times keep microseconds and are UTC.
-// Strings keep every byte, those of roles too, and are compared as bytes; only those of snapshots, which are JSON, must be valid UTF-8. The order of roles and secrets is kept; no roles come back as none. What is unknown, and what
-// belongs to another organization, is [ErrNotFound]. Any error but the sentinels of this package means "unavailable": the caller may
-// try again.
+// Arguments and results are the receiver's own: a Store copies what it keeps and what it
+// returns. Times keep microseconds and are UTC. Strings keep every byte, those of roles
+// too, and are compared as bytes; only those of snapshots, which are JSON, must be valid
+// UTF-8. The order of roles and secrets is kept; no roles come back as none. What is
+// unknown, and what belongs to another organization, is [ErrNotFound]. Any error but the
+// sentinels of this package means "unavailable": the caller may try again.
 //
-// An audit event without ID is none, and is not stored. Its Organization is that of the call.
+// An audit event without ID is none, and is not stored. Its Organization is that of the
+// call.
 //
-// An update function is called with a copy of what is stored, and what it leaves is stored, together with the audit event that it
-// returns. It is pure, may be called more than once, and must not call the store, which may be waiting for
-// it. An error of it leaves everything as it was and is returned so that errors.Is finds it; so does a panic, which goes on to the
-// caller, and runtime.Goexit. It is not called for what is not there.
+// An update function is called with a copy of what is stored, and what it leaves is
+// stored, together with the audit event that it returns. It is pure, may be called more
+// than once, and must not call the store, which may be waiting for it. An error of it
+// leaves everything as it was and is returned so that errors.Is finds it; so does a
+// panic, which goes on to the caller, and runtime.Goexit. It is not called for what is
+// not there.
 type Store interface {
 	Clients
 	Tokens
@@ -32,24 +39,28 @@ type Store interface {
 	Deletion
 }
 
-// Clients is the part of a [Store] that keeps clients and their secrets. A client's ID is unique within its organization; the digest of
-// a secret is unique among those of all clients of all organizations.
+// Clients is the part of a [Store] that keeps clients and their secrets. A client's ID is
+// unique within its organization; the digest of a secret is unique among those of all
+// clients of all organizations.
 type Clients interface {
-	// CreateClient stores c, which is not deleted, with all its fields and the audit event. It is [ErrExists] if the organization has a client
-	// with the ID or has deleted one, or if the digest of a secret is stored already, or is there twice.
+	// CreateClient stores c, which is not deleted, with all its fields and the audit
+	// event. It returns [ErrExists] if the organization has a client with the ID or has
+	// deleted one, or if the digest of a secret is stored already, or is there twice.
 	CreateClient(ctx context.Context, c Client, a AuditEvent) error
 
 	// Client returns a client that is not deleted.
 	Client(ctx context.Context, org, id string) (Client, error)
 
-	// ClientBySecret returns the client that has a secret with this digest, ended or not. It takes no organization: the secret says
-	// which one is asking.
+	// ClientBySecret returns the client that has a secret with this digest, ended or not.
+	// It takes no organization: the secret says which one is asking.
 	ClientBySecret(ctx context.Context, digest [32]byte) (Client, error)
 
-	// UpdateClient changes a client that is not deleted. Organization, ID and CreatedAt cannot change; such changes are ignored. Tokens
-	// that were got with a secret which is not among Secrets any more are gone with it, in the same transaction. Once DeletedAt is set, the
-	// client has no secrets, whatever the function left, and is as one that is unknown, but for CreateClient. A new digest that is stored
-	// already, or is there twice, is [ErrExists].
+	// UpdateClient changes a client that is not deleted. Organization, ID and CreatedAt
+	// cannot change; such changes are ignored. Tokens that were got with a secret which
+	// is not among Secrets any more are gone with it, in the same transaction. Once
+	// DeletedAt is set, the client has no secrets, whatever the function left, and is as
+	// one that is unknown, but for CreateClient. A new digest that is stored already, or
+	// is there twice, makes it return [ErrExists].
 	UpdateClient(ctx context.Context, org, id string, update func(*Client) (AuditEvent, error)) error
 
 	// ListClients returns the organization's clients that are not deleted, oldest first:
@@ -57,64 +68,77 @@ type Clients interface {
 	ListClients(ctx context.Context, org string, p Paging) (ClientPage, error)
 }
 
-// Tokens is the part of a [Store] that keeps access tokens. A token's ID and its digest are each unique across organizations.
+// Tokens is the part of a [Store] that keeps access tokens. A token's ID and its digest
+// are each unique across organizations.
 type Tokens interface {
-	// CreateToken stores t and the audit event. It is [ErrNotFound] if t is a client's and that client does not have the secret, else
-	// [ErrExists] if the ID or the digest is stored already. Of a client's token, Roles are not kept; of another one, Secret is not.
+	// CreateToken stores t and the audit event. It returns [ErrNotFound] if t is a
+	// client's and that client does not have the secret, else [ErrExists] if the ID or
+	// the digest is stored already. Of a client's token, Roles are not kept; of another
+	// one, Secret is not.
 	CreateToken(ctx context.Context, t Token, a AuditEvent) error
 
-	// TokenByDigest returns a token, revoked or expired or not. Roles of a client's token are the client's as they are now. It takes no
-	// organization: the token says which one is asking.
+	// TokenByDigest returns a token, revoked or expired or not. Roles of a client's token
+	// are the client's as they are now. It takes no organization: the token says which
+	// one is asking.
 	TokenByDigest(ctx context.Context, digest [32]byte) (Token, error)
 
-	// UpdateToken changes RevokedAt of a token; other changes are ignored. The function sees Roles as in TokenByDigest.
+	// UpdateToken changes RevokedAt of a token; other changes are ignored. The function
+	// sees Roles as in TokenByDigest.
 	UpdateToken(ctx context.Context, org string, id uuid.UUID, update func(*Token) (AuditEvent, error)) error
 
-	// ListTokens returns the organization's tokens, newest first: by CreatedAt, then by ID (as bytes), both descending. Roles are as in
-	// TokenByDigest.
+	// ListTokens returns the organization's tokens, newest first: by CreatedAt, then by
+	// ID (as bytes), both descending. Roles are as in TokenByDigest.
 	ListTokens(ctx context.Context, org string, p Paging) (TokenPage, error)
 }
 
-// Invitations is the part of a [Store] that keeps invitations. An invitation's ID is unique within its organization.
+// Invitations is the part of a [Store] that keeps invitations. An invitation's ID is
+// unique within its organization.
 type Invitations interface {
-	// CreateInvitation stores i and the audit event. It is [ErrExists] if the organization has an invitation with the ID, in whatever
-	// state. If exclusive is set, it is [ErrPendingInvitation] if the organization has an invitation with the same EmailKey that is pending
-	// at i.CreatedAt ([Invitation.State]).
+	// CreateInvitation stores i and the audit event. It returns [ErrExists] if the
+	// organization has an invitation with the ID, in whatever state. If exclusive is set,
+	// it returns [ErrPendingInvitation] if the organization has an invitation with the
+	// same EmailKey that is pending at i.CreatedAt ([Invitation.State]).
 	CreateInvitation(ctx context.Context, i Invitation, exclusive bool, a AuditEvent) error
 
 	// Invitation returns an invitation in whatever state.
 	Invitation(ctx context.Context, org, id string) (Invitation, error)
 
-	// UpdateInvitation changes an invitation. Organization, ID, Email, and CreatedAt cannot change; such changes are ignored.
+	// UpdateInvitation changes an invitation. Organization, ID, Email, and CreatedAt
+	// cannot change; such changes are ignored.
 	UpdateInvitation(ctx context.Context, org, id string, update func(*Invitation) (AuditEvent, error)) error
 
-	// ListInvitations returns the organization's invitations, newest first: by CreatedAt, then by ID (as bytes), both descending. If
-	// pendingAt is not zero, it returns only those that are pending at that time.
+	// ListInvitations returns the organization's invitations, newest first: by CreatedAt,
+	// then by ID (as bytes), both descending. If pendingAt is not zero, it returns only
+	// those that are pending at that time.
 	ListInvitations(ctx context.Context, org string, pendingAt time.Time, p Paging) (InvitationPage, error)
 
-	// DueGrants returns at most limit invitations of all organizations that are accepted, not granted, do not wait for the person
-	// (AwaitsPerson), and whose GrantDue is not after now; earliest GrantDue first. It is maintenance: no organization is asked for.
+	// DueGrants returns at most limit invitations of all organizations that are accepted,
+	// not granted, do not wait for the person (AwaitsPerson), and whose GrantDue is not
+	// after now; earliest GrantDue first. It is maintenance: no organization is asked
+	// for.
 	DueGrants(ctx context.Context, now time.Time, limit int) ([]Invitation, error)
 }
 
 // Audit is the part of a [Store] that keeps the audit trail. Nothing changes an event.
 type Audit interface {
-	// ListAuditEvents returns the events that match q, newest first: by At, then by ID (as bytes), both descending.
+	// ListAuditEvents returns the events that match q, newest first: by At, then by ID
+	// (as bytes), both descending.
 	ListAuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error)
 }
 
-// Pruner is a [Store] that can forget. [Service.Prune] needs it. Each method removes at most limit rows, of all organizations, and
-// returns how many; it may take several transactions for that. They are maintenance: no organization is asked for.
+// Pruner is a [Store] that can forget. [Service.Prune] needs it. Each method removes at
+// most limit rows, of all organizations, and returns how many; it may take several
+// transactions for that. They are maintenance: no organization is asked for.
 type Pruner interface {
 	// PruneAudit removes events with At before the given time.
 	PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error)
 
-	// PruneTokens removes tokens with an ExpiresAt that is set and before the given time. Those that never expire stay, so that what was
-	// revoked cannot be imported again.
+	// PruneTokens removes tokens with an ExpiresAt that is set and before the given time.
+	// Those that never expire stay, so that what was revoked cannot be imported again.
 	PruneTokens(ctx context.Context, before time.Time, limit int) (removed int, err error)
 
-	// PruneInvitations removes invitations that ended before the given time: cancelled, granted, or neither accepted nor cancelled and
-	// expired ([Invitation.EndedAt]).
+	// PruneInvitations removes invitations that ended before the given time: cancelled,
+	// granted, or neither accepted nor cancelled and expired ([Invitation.EndedAt]).
 	PruneInvitations(ctx context.Context, before time.Time, limit int) (removed int, err error)
 }
 
@@ -128,20 +152,24 @@ type KeyChecker interface {
 	UpdateKeyChecks(ctx context.Context, update func(noted [][32]byte) ([][32]byte, error)) error
 }
 
-// Organizations says which organizations have role-based access control. It is for hosts that have no place of their own for that. Copies,
-// atomicity, errors and update functions are as for [Store].
+// Organizations says which organizations have role-based access control. It is for hosts
+// that have no place of their own for that. Copies, atomicity, errors and update
+// functions are as for [Store].
 type Organizations interface {
 	Directory
 
-	// UpdateOrganization changes an organization. If there is none yet, the function gets one with nothing but its ID. A change of the ID is
-	// ignored.
+	// UpdateOrganization changes an organization. If there is none yet, the function gets
+	// one with nothing but its ID. A change of the ID is ignored.
 	UpdateOrganization(ctx context.Context, org string, update func(*Organization) (AuditEvent, error)) error
 }
 
-// Directory answers for an organization. [Backend] has one.
+// Directory knows the organizations. A host that has its own implements this one method;
+// it must be safe for concurrent use. An organization that it does not know counts as one
+// without role-based access control ([ErrRBACDisabled]). A Directory that is a [Deletion],
+// too, hears of organizations that are deleted.
 type Directory interface {
-	// Organization returns an organization, or [ErrNotFound]. One that was deleted is not found: see [Deletion], which a Directory can
-	// implement.
+	// Organization returns an organization, or [ErrNotFound]. One that was deleted is not
+	// found: see [Deletion], which a Directory can implement.
 	Organization(ctx context.Context, org string) (Organization, error)
 }
 

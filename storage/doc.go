@@ -61,9 +61,9 @@
 //
 // By custom a backend has a function Open that returns a *DB, and a method of DB for each
 // domain (DB.Trigger), which returns a small type with that domain's interfaces. DB.Jobs
-// returns the table of jobs, DB.Queue(options) the mortise.LeaseQueue over it. All services
-// and workers over one DB may share one queue: each takes the kinds of jobs that are its
-// own. DB.Close ends it.
+// returns the table of jobs, DB.Queue(options) the mortise.LeaseQueue over it. All
+// services and workers over one DB may share one queue: each takes the kinds of jobs that
+// are its own. DB.Close ends it.
 //
 // # Errors
 //
@@ -107,8 +107,8 @@
 //
 // # Transactions
 //
-// Each method is one transaction. trigger.Store.CreateEvent is the delicate one: it looks for
-// the idempotency key, may take it from an old event, and stores the new one, while
+// Each method is one transaction. trigger.Store.CreateEvent is the delicate one: it looks
+// for the idempotency key, may take it from an old event, and stores the new one, while
 // others do the same with the same key. A unique constraint on organization and key, over
 // the events that have a key, settles it.
 //
@@ -116,10 +116,10 @@
 // a trigger.TxStore, or an audiosearch.TxStore, and its Leases be a mortise.Sharer. Then
 // an event and its job are stored together, the event's end and the job's are, too, and
 // no crash can come between. Shares must say yes only to a Store of the same database. In
-// UpdateAndRemove and UpdateRunAndRemove a lost lease is no error: the update is stored,
-// and the job is left to its holder. A job that CreateAndAdd or CreateRunAndAdd adds is
-// told of as one of Leases.Add is. Without a TxStore the service stores first and
-// enqueues then: see Lost jobs.
+// UpdateEventAndRemove and UpdateRunAndRemove a lost lease is no error: the update is
+// stored, and the job is left to its holder. A job that CreateEventAndAdd or
+// CreateRunAndAdd adds is told of as one of Leases.Add is. Without a TxStore the service
+// stores first and enqueues then: see Lost jobs.
 //
 // A change of authmgmt.Store and the audit event that its update function returns are
 // stored together or not at all. Where update functions run one after the other, the
@@ -143,18 +143,18 @@
 // is brought counts as stored. Tokenizing is the hot path: FindTokens answers a whole
 // batch with one query, the revision included.
 //
-// Deletion marks first, in one small step, and removes later, in steps that hold up nobody.
-// From the mark on nothing may show what was deleted, nor make it again, nor count it for a
-// rotation. Where a read goes through a row that the mark can change, it needs no other
-// look: storage/sqlite gives a vault that was deleted another key in the same table, which
-// nobody asks for. Of an organization it looks for the mark by its key, in the same
-// statement. The numbers of rows that were removed may be given again, so what refers to a
-// row goes in the same transaction.
+// Deletion marks first, in one small step, and removes later, in steps that hold up
+// nobody. From the mark on nothing may show what was deleted, nor make it again, nor
+// count it for a rotation. Where a read goes through a row that the mark can change, it
+// needs no other look: storage/sqlite gives a vault that was deleted another key in the
+// same table, which nobody asks for. Of an organization it looks for the mark by its key,
+// in the same statement. The numbers of rows that were removed may be given again, so
+// what refers to a row goes in the same transaction.
 //
-// The scans of vault.KeyRotation go by the order in which the rows stand on the disk. As a
-// rule that is the order of their insertion, and never that of their tokens, which are
-// random. A position is the place of the last row that was looked at, by something that no
-// change of a row moves. Look at a bounded number of rows a call, and return a page
+// The scans of vault.KeyRotation go by the order in which the rows stand on the disk. As
+// a rule that is the order of their insertion, and never that of their tokens, which are
+// random. A position is the place of the last row that was looked at, by something that
+// no change of a row moves. Look at a bounded number of rows a call, and return a page
 // without rows if it selects none of them: over millions of rows that are done already,
 // that is many short reads in place of a long one.
 //
@@ -164,10 +164,10 @@
 // the listing. It is a place and no item: the item may have gone, or may never have been
 // there, and the page goes on all the same with what stands behind the place. An index on
 // (organization, time, ID) answers it, with (time, ID) > (?, ?). Look for one item more
-// than the page holds: if it is there, the last item of the page is Next, and if not, Next
-// is zero. IDs are compared as bytes, not in the order of a language. The listings of
-// authmgmt have offsets too, for the pages with numbers of HTTP, and count themselves only
-// where Paging.Total asks for that.
+// than the page holds: if it is there, the last item of the page is Next, and if not,
+// Next is zero. IDs are compared as bytes, not in the order of a language. The listings
+// of authmgmt have offsets too, for the pages with numbers of HTTP, and count themselves
+// only where Paging.Total asks for that.
 //
 // # On a key-value store
 //
@@ -188,21 +188,22 @@
 //	id                                      UpdateKey, CreateKey (unique)
 //	organization, created, id               ListKeys
 //
-// and organizations by ID. Events whose CheckedAt is zero need no entry for Stale where the
-// store is a TxStore. What jobs need stands under Leases. List scans, and asks
-// trigger.EventQuery.Matches for each event; more entries, with the status or the source behind
-// the organization, make filters that select little fast. Update may change anything, so
-// write one function that returns all entries of an event, call it with the event before
-// and after, delete what only the first has and put what only the second has.
+// and organizations by ID. Events whose CheckedAt is zero need no entry for Stale where
+// the store is a TxStore. What jobs need stands under Leases. ListEvents scans, and asks
+// trigger.EventQuery.Matches for each event; more entries, with the status or the source
+// behind the organization, make filters that select little fast. UpdateEvent may change
+// anything, so write one function that returns all entries of an event, call it with the
+// event before and after, delete what only the first has and put what only the second
+// has.
 //
-// A key of several parts must tell where each part ends, and sort as its parts do. Side by
-// side, organization "a" with key "bc" is organization "ab" with key "c", and one reads
-// what is the other's. A separator that a part may hold only moves that: with a slash,
-// "a/b" with "c" is "a" with "b/c". A length in front tells them apart, but sorts short
-// names before long ones. This does both: write each byte 0x00 of a string as 0x00 0xFF,
-// and 0x00 0x01 behind its end. Times are their microseconds as eight bytes, big-endian,
-// with the sign bit flipped; IDs are 16 bytes. Where no order by name is asked for, a hash
-// of the name, which has a fixed length, will do as well.
+// A key of several parts must tell where each part ends, and sort as its parts do. Side
+// by side, organization "a" with key "bc" is organization "ab" with key "c", and one
+// reads what is the other's. A separator that a part may hold only moves that: with a
+// slash, "a/b" with "c" is "a" with "b/c". A length in front tells them apart, but sorts
+// short names before long ones. This does both: write each byte 0x00 of a string as 0x00
+// 0xFF, and 0x00 0x01 behind its end. Times are their microseconds as eight bytes,
+// big-endian, with the sign bit flipped; IDs are 16 bytes. Where no order by name is
+// asked for, a hash of the name, which has a fixed length, will do as well.
 //
 // Updates are best optimistic: read the event and a number that each write of it counts
 // up, call update without a transaction or a lock, and then store in a short transaction
@@ -210,13 +211,13 @@
 // not the content. What is gone meanwhile is trigger.ErrNotFound and not stored again. So
 // a panic of update, or its runtime.Goexit, stays with its caller and holds up nobody.
 //
-// Such a store syncs to the disk at each commit, so let the calls that wait share one (see
-// Durability). With optimistic updates the goroutine that commits runs no code of others:
-// it is given rows and the numbers that they must have, and answers a caller whose number
-// is another one without a write. So one caller's failure fails nobody else, and a caller
-// may leave. What it is given must be copies, and what it reads must be copied before the
-// transaction ends, where the store lends its memory. Nobody waits for it within a
-// transaction of their own.
+// Such a store syncs to the disk at each commit, so let the calls that wait share one
+// (see Durability). With optimistic updates the goroutine that commits runs no code of
+// others: it is given rows and the numbers that they must have, and answers a caller
+// whose number is another one without a write. So one caller's failure fails nobody else,
+// and a caller may leave. What it is given must be copies, and what it reads must be
+// copied before the transaction ends, where the store lends its memory. Nobody waits for
+// it within a transaction of their own.
 //
 // # Scores
 //
@@ -231,16 +232,17 @@
 // may be anything; PutScoring replaces in one step, and only if the video still has the
 // path that was scored.
 //
-// A model has up to 10,000 classes, each with a name of up to 255 bytes. Keep a list of names
-// once, for all datasets, and number the classes for yourself: package storage/sqlite keeps at
-// most 1024 of them by one number, so that no step of packing is large. Hand out the names as
-// one list that all scorings share: copies would cost more than the scores of a short video.
+// A model has up to 10,000 classes, each with a name of up to 255 bytes. Keep a list of
+// names once, for all datasets, and number the classes for yourself: package
+// storage/sqlite keeps at most 1024 of them by one number, so that no step of packing is
+// large. Hand out the names as one list that all scorings share: copies would cost more
+// than the scores of a short video.
 //
-// Parts of a scoring are not scores yet: no search, no list of unscored videos and no model
-// sees them. PutScoring makes them scores without copying them. So store them in the form that
-// they will have, and in the end note only where they are. SetModel compares two sets of
-// videos, which can be large: do that outside of the write, and write only if nothing has
-// changed meanwhile, or return ErrConflict.
+// Parts of a scoring are not scores yet: no search, no list of unscored videos and no
+// model sees them. PutScoring makes them scores without copying them. So store them in
+// the form that they will have, and in the end note only where they are. SetModel
+// compares two sets of videos, which can be large: do that outside of the write, and
+// write only if nothing has changed meanwhile, or return ErrConflict.
 //
 // # Results
 //
@@ -255,11 +257,12 @@
 //
 // A type of the host's that stands round a Store, to count calls or to encrypt, has only
 // the optional interfaces that it implements itself, and no backend takes it for its own
-// in Shares: its Create must not be passed by. To keep the shared transaction, wrap store
-// and queue together. The store's wrapper has CreateAndAdd and UpdateAndRemove of its own,
-// which call those of the store behind it. The queue's answers Shares for the wrapper, and
-// passes LostJobs on. The wrappers of trigger/triggertest and audiosearch/audiosearchtest
-// do so. There is deliberately no way to unwrap a store.
+// in Shares: its CreateEvent must not be passed by. To keep the shared transaction, wrap
+// store and queue together. The store's wrapper has CreateEventAndAdd and
+// UpdateEventAndRemove of its own, which call those of the store behind it. The queue's
+// answers Shares for the wrapper, and passes LostJobs on. The wrappers of
+// trigger/triggertest and audiosearch/audiosearchtest do so. There is deliberately no way
+// to unwrap a store.
 //
 // # Durability
 //
@@ -272,9 +275,9 @@
 //
 // # Leases
 //
-// Kind, organization and ID together say which job it is. All three are compared as bytes,
-// and must not run together in a key: see On a key-value store. There is one table for all
-// kinds, those of hosts included; a backend knows none of them.
+// Kind, organization and ID together say which job it is. All three are compared as
+// bytes, and must not run together in a key: see On a key-value store. There is one table
+// for all kinds, those of hosts included; a backend knows none of them.
 //
 // A job is claimable from a time on: its At, or the time at which it was added. Claim
 // takes jobs of the kinds that it is asked for. It serves one organization after the
@@ -290,22 +293,22 @@
 // dies stops extending, and its jobs become claimable by themselves. A dead job stays as
 // a row that no Claim returns and that Add does not replace.
 //
-// Cancel removes the row if it has no token and is not dead, whatever its time. A job whose
-// lease has run out still has its token: its holder may be at work, so it stays.
+// Cancel removes the row if it has no token and is not dead, whatever its time. A job
+// whose lease has run out still has its token: its holder may be at work, so it stays.
 //
 // An idle consumer looks at the table twice a second, and at once when a job was added
 // through its own queue. A backend that is a mortise.JobNotifier wakes the consumers of
 // every queue over the table: it keeps one list of wake functions for each open database,
-// and calls them with the kind of a job that has been committed, outside of what guards the
-// table. If it hears of the jobs of other processes, it calls them for those too. Polling
-// goes on beside it, so a notice that is lost costs time and no job.
+// and calls them with the kind of a job that has been committed, outside of what guards
+// the table. If it hears of the jobs of other processes, it calls them for those too.
+// Polling goes on beside it, so a notice that is lost costs time and no job.
 //
 // # Lost jobs
 //
 // Where the store is no TxStore of the queue, a crash may come between the event and its
 // job, and a broker may lose jobs that it has acknowledged. So a service looks for events
-// and runs whose job may be gone, and adds it again: nothing happens where it is there, for
-// Enqueue is idempotent. A store has this part in it:
+// and runs whose job may be gone, and adds it again: nothing happens where it is there,
+// for Enqueue is idempotent. A store has this part in it:
 //
 //   - It keeps UnqueuedSince, DueAt and CheckedAt of events, and DueAt and CheckedAt of
 //     runs, as it is given them. It never sets them itself.
@@ -326,8 +329,8 @@
 // that is some seconds too late.
 //
 // A job may also come before the transaction that made its event is committed, if a host
-// has the store write in a transaction of its own. A worker tries a job of an unknown event
-// again for a minute.
+// has the store write in a transaction of its own. A worker tries a job of an unknown
+// event again for a minute.
 //
 // # Counts
 //

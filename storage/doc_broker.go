@@ -61,7 +61,7 @@
 // several kinds needs a semaphore over all. Cancel finds the job by its arguments
 // (JobList) and calls JobDelete, which leaves a running one alone (ErrJobRunning);
 // JobCancel would not. With InsertTx, the Store can be a TxStore and the queue a Sharer:
-// only CreateAndAdd is called then, for deliveries have no token. MetadataSet is there
+// only CreateEventAndAdd is called then, for deliveries have no token. MetadataSet is there
 // since River 0.39. Skipped: queue/turns and queue/beside, for River does not know
 // organizations.
 //

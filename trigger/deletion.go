@@ -10,14 +10,14 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
-// Deletion is the part of a Store, of Keys and of Organizations that deletes what they keep
-// of an organization. Where they are one backend, one mark counts for all of them.
+// Deletion is the part of a [Store], of [APIKeys] and of [Organizations] that deletes what
+// they keep of an organization. Where they are one backend, one mark counts for all of them.
 //
 // From the mark on, in the transaction that makes it, and for everybody who uses the
 // backend, nothing of the organization is there: its events and keys are [ErrNotFound] or
 // are not listed, Unqueued and Stale leave them out, Stats are zero, and so is the
-// organization itself [ErrNotFound]. Creating anything in it is [ErrDeleted]: Create,
-// CreateAndAdd, CreateKey and UpdateOrganization. Other organizations notice nothing.
+// organization itself [ErrNotFound]. Creating anything in it is [ErrDeleted]: CreateEvent,
+// CreateEventAndAdd, CreateKey and UpdateOrganization. Other organizations notice nothing.
 type Deletion interface {
 	// MarkDeleted marks an organization as deleted, unless it is marked already: then it
 	// changes nothing. It returns the time of the mark. The organization need not have
@@ -46,8 +46,10 @@ const removeStep = 1000
 // running goes on to its end, unless its job is removed before, which ends its context;
 // what comes of it is not kept.
 //
-// The mark is made in [Options].Keys, in the store, and in a [Directory] that is also a
-// [Deletion].
+// The mark is made in each part of the [Backend] that keeps something: the Store, the Keys,
+// and a Directory that is also a [Deletion]. This deletes what package trigger keeps of the
+// organization; each of the other domains deletes its own. Errors are [*ValidationError] and
+// [ErrUnavailable].
 func (s *Service) DeleteOrganization(ctx context.Context, org string, by Actor) (more bool, err error) {
 	var p problems
 	if checkName(&p, "organization", org); len(p.list) > 0 {

@@ -1,30 +1,35 @@
-// Package trigger accepts requests to update documentation, keeps every accepted request in a history, and sees each one
-// through to a result.
+// Package trigger accepts requests to update documentation, keeps every accepted request
+// in a history, and sees each one through to a result.
 //
-// A request is free-text instructions plus optional JSON metadata. [Service.Submit] stores
-// it as an [Event] and puts its job ([Event.Job]) on a queue; a [Worker] takes the job and
-// runs the embedder's [Processor], with retries, and writes what came of it into the history.
+// A request is free-text instructions plus optional JSON metadata. [Service.Submit]
+// stores it as an [Event] and puts its job ([Event.Job]) on a queue; a [Worker] takes the
+// job and runs the embedder's [Processor], with retries, and writes what came of it into
+// the history.
 //
-// The promise: every accepted event is in the history and is processed at least once, whatever crashes. "At least once" means
-// that a Processor may see one event twice, so its work must be idempotent.
+// The promise: every accepted event is in the history and is processed at least once,
+// whatever crashes. "At least once" means that a Processor may see one event twice, so
+// its work must be idempotent.
 //
 // # Parts
 //
-// [New] needs a [Store] and a [Queue], both from a package under storage or the host's own. Two more parts are optional: a
-// [Directory] says whether an organization is set up and which of its doc collections are ready (without one, every
-// organization is), and [APIKeys] stores API keys (without one, the host authenticates callers by its own means).
+// [New] makes a [Service] over a [Backend], whose parts come from a package under storage
+// or are the host's own: a [Store] and a [Queue], and two that may be nil. A [Directory]
+// says whether an organization is set up and which of its doc collections are ready
+// (without one, every organization is), and [APIKeys] stores API keys (without one, the
+// host authenticates callers by its own means).
 //
 // # States
 //
 //	received -> processing -> completed | failed
 //
-// An event that waits for another attempt is received again. [Service.Retry] sends a failed one back by hand.
+// An event that waits for another attempt is received again. [Service.Retry] sends a
+// failed one back by hand.
 //
 // # What a host must run
 //
-// One [Worker] wherever events are to be processed. A worker also runs the [Sweeper], which
-// puts on the queue what a crash left stored but not queued, and what the queue may have
-// lost. A host whose workers live in other programs, or which is pushed jobs
+// One [Worker] wherever events are to be processed. A worker also runs the [Sweeper],
+// which puts on the queue what a crash left stored but not queued, and what the queue may
+// have lost. A host whose workers live in other programs, or which is pushed jobs
 // ([Worker.Handle]), runs a Sweeper of its own.
 //
 // [Service.StatsAll] says whether the workers keep up, for metrics; [Service.Stats] is

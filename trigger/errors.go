@@ -12,18 +12,24 @@ import (
 
 // The errors that callers tell apart with errors.Is.
 var (
-	// ErrNotFound: no such event, key or organization, or it belongs to another organization.
+	// ErrNotFound: no such event, key or organization, or it belongs to another
+	// organization.
 	ErrNotFound = errors.New("trigger: not found")
-	// ErrNotConfigured: the organization has not finished its setup. Finish it, then submit again.
+	// ErrNotConfigured: the organization has not finished its setup. Finish it, then
+	// submit again.
 	ErrNotConfigured = errors.New("trigger: the organization has not finished setup")
-	// ErrNoEligibleCollection: the doc collection asked for is not configured or not ready, or none of them is.
+	// ErrNoEligibleCollection: the doc collection asked for is not configured or not
+	// ready, or none of them is.
 	ErrNoEligibleCollection = errors.New("trigger: no doc collection is configured and ready")
-	// ErrIdempotencyKeyReused: the key was used within the window for another request. Use a new key.
+	// ErrIdempotencyKeyReused: the key was used within the window for another request.
+	// Use a new key.
 	ErrIdempotencyKeyReused = errors.New("trigger: the idempotency key was used for a different request")
-	// ErrEnqueueFailed: the event was stored and could not be queued; it is marked failed and will not run. Submit again.
+	// ErrEnqueueFailed: the event was stored and could not be queued; it is marked failed
+	// and will not run. Submit again.
 	ErrEnqueueFailed = errors.New("trigger: the event could not be queued")
-	// ErrUnavailable: the store failed, or the queue did for the event of an earlier request with the same key. Whether the call took
-	// effect is unknown; try again, with an idempotency key.
+	// ErrUnavailable: the store failed, or the queue did for the event of an earlier
+	// request with the same key. Whether the call took effect is unknown; try again, with
+	// an idempotency key.
 	ErrUnavailable = errors.New("trigger: the store is unavailable")
 	// ErrInvalidKey: the API key is unknown or revoked.
 	ErrInvalidKey = errors.New("trigger: invalid API key")
@@ -35,7 +41,8 @@ var (
 	ErrDeleted = errors.New("trigger: the organization was deleted, and its ID is not given again; use another ID")
 )
 
-// Problem is one thing wrong with a request. Its message never repeats the request's content.
+// Problem is one thing wrong with a request. Its message never repeats the request's
+// content.
 type Problem struct {
 	Path    mortise.Path // "instructions", "context", "idempotency_key", "limit", ...
 	Message string
@@ -86,7 +93,8 @@ func unavailable(what string, err error) error {
 	return fmt.Errorf("%w: %s: %w", ErrUnavailable, what, err)
 }
 
-// Permanent marks an error of a Processor as one that no further attempt can mend: the event fails at once. Of nil it returns nil.
+// Permanent marks an error of a Processor as one that no further attempt can mend: the
+// event fails at once. Of nil it returns nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -99,7 +107,8 @@ type permanentError struct{ err error }
 func (e *permanentError) Error() string { return e.err.Error() }
 func (e *permanentError) Unwrap() error { return e.err }
 
-// RetryAfter says when the next attempt may begin, in place of the worker's backoff. The attempt counts. Of nil it returns nil.
+// RetryAfter says when the next attempt may begin, in place of the worker's backoff. The
+// attempt counts. Of nil it returns nil.
 func RetryAfter(err error, d time.Duration) error {
 	if err == nil {
 		return nil

@@ -37,8 +37,8 @@ func (s *Service) ListKeys(ctx context.Context, org string, q KeyQuery) (KeyPage
 	if q.Limit < 0 || q.Limit > MaxPageSize {
 		p.add("limit", "must be between 1 and %d", MaxPageSize)
 	}
-	// Stores count microseconds, so no key stands between two of them, nor further away than
-	// 64 bits reach.
+	// Stores count microseconds, so no key stands between two of them, nor further away
+	// than 64 bits reach.
 	if at := q.After.At; !at.Equal(time.UnixMicro(at.UnixMicro())) {
 		p.add("after", "must be a position that a page or mortise.ParsePosition returned")
 	}

@@ -9,10 +9,13 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
-// Organization is what the service must know of one before it accepts a request.
+// Organization is what the service must know of one before it accepts a request. It
+// accepts one only if the setup is complete and at least one doc collection is ready: a
+// host that knows no doc collections gives each organization one, with an ID that never
+// changes.
 type Organization struct {
 	ID            string
-	SetupComplete bool
+	SetupComplete bool         // if not, a request is ErrNotConfigured
 	Collections   []Collection // doc collections, sorted by ID (as bytes)
 }
 
@@ -22,10 +25,13 @@ type Collection struct {
 	Ready bool
 }
 
-// Directory knows the organizations. A host that has its own implements this one method; it must be safe for concurrent use.
-// One that is a [Deletion], too, hears of organizations that are deleted.
+// Directory knows the organizations. A host that has its own implements this one method;
+// it must be safe for concurrent use. An organization that it does not know counts as one
+// that has not finished its setup ([ErrNotConfigured]). A Directory that is a [Deletion],
+// too, hears of organizations that are deleted.
 type Directory interface {
-	// Organization returns setup state and collections in one consistent read, or [ErrNotFound].
+	// Organization returns setup state and collections in one consistent read, or
+	// [ErrNotFound].
 	Organization(ctx context.Context, org string) (Organization, error)
 }
 
@@ -61,7 +67,8 @@ func (o *Organization) SetCollection(id uuid.UUID, ready bool) {
 	o.Collections = append(o.Collections, Collection{ID: id, Ready: ready})
 }
 
-// eligible says whether the organization can take a request for the collection, uuid.Nil meaning any.
+// eligible says whether the organization can take a request for the collection, uuid.Nil
+// meaning any.
 func (o *Organization) eligible(collection uuid.UUID) error {
 	if !o.SetupComplete {
 		return ErrNotConfigured
@@ -74,8 +81,8 @@ func (o *Organization) eligible(collection uuid.UUID) error {
 	return ErrNoEligibleCollection
 }
 
-// checkOrganization returns nil if the organization may submit, ErrDeleted, ErrNotConfigured
-// or ErrNoEligibleCollection if not.
+// checkOrganization returns nil if the organization may submit, ErrDeleted,
+// ErrNotConfigured or ErrNoEligibleCollection if not.
 func (s *Service) checkOrganization(ctx context.Context, org string, collection uuid.UUID) error {
 	if s.directory == nil {
 		return nil
@@ -105,8 +112,9 @@ func (s *Service) organization(ctx context.Context, org string) (o Organization,
 	return o, err
 }
 
-// UpdateOrganization changes an organization, creating it if it is new. The Directory of the Backend must be an [Organizations];
-// if not, the error is errors.ErrUnsupported. An organization that was deleted is [ErrDeleted].
+// UpdateOrganization changes an organization, creating it if it is new. The Directory of
+// the Backend must be an [Organizations]; if not, the error is errors.ErrUnsupported. An
+// organization that was deleted is [ErrDeleted].
 func (s *Service) UpdateOrganization(
 	ctx context.Context, org string, by Actor, update func(*Organization) error,
 ) error {

@@ -13,14 +13,16 @@ import (
 
 // Audit is the part of a [Store] that keeps the audit trail. Nothing changes an event.
 type Audit interface {
-	// AddAuditEvent stores an event. The error is [ErrNotFound] if its Organization or its
-	// Vault was deleted, see [Deletion].
+	// AddAuditEvent stores an event. The error is [ErrNotFound] if its Organization or
+	// its Vault was deleted, see [Deletion].
 	AddAuditEvent(ctx context.Context, e AuditEvent) error
 
-	// ListAuditEvents returns the events that match q, newest first: by At, then by ID (as bytes), both descending.
+	// ListAuditEvents returns the events that match q, newest first: by At, then by ID
+	// (as bytes), both descending.
 	ListAuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error)
 
-	// PruneAudit removes at most limit events with At before the given time, of all organizations, and returns how many. It is maintenance.
+	// PruneAudit removes at most limit events with At before the given time, of all
+	// organizations, and returns how many. It is maintenance.
 	PruneAudit(ctx context.Context, before time.Time, limit int) (removed int, err error)
 }
 
@@ -58,7 +60,8 @@ func (e *AuditEvent) Clone() AuditEvent {
 	return c
 }
 
-// AuditQuery selects audit events of one organization. Zero fields but Limit select everything.
+// AuditQuery selects audit events of one organization. Zero fields but Limit select
+// everything.
 type AuditQuery struct {
 	Kind  Kind
 	Actor Actor
@@ -75,7 +78,8 @@ type AuditQuery struct {
 // MaxPageSize bounds AuditQuery.Limit and VaultQuery.Limit.
 const MaxPageSize = 1000
 
-// Matches reports whether e is selected by q, its Limit left aside. It defines what AuditEvents must return.
+// Matches reports whether e is selected by q, its Limit left aside. It defines what
+// Audit.ListAuditEvents must return.
 func (q *AuditQuery) Matches(e *AuditEvent) bool {
 	return (q.Kind == "" || q.Kind == e.Kind) &&
 		(q.Actor == "" || q.Actor == e.Actor) &&
@@ -94,8 +98,8 @@ type AuditPage struct {
 // Position returns the event's place in the trail.
 func (e *AuditEvent) Position() mortise.Position { return mortise.Position{At: e.At, ID: e.ID} }
 
-// ListAuditEvents returns a page of the organization's audit trail, newest first. Limit 0 means
-// 50. Once the organization was deleted, its trail has just the event that says so.
+// ListAuditEvents returns a page of the organization's audit trail, newest first. Limit 0
+// means 50. Once the organization was deleted, its trail has just the event that says so.
 func (s *Service) ListAuditEvents(ctx context.Context, org string, q AuditQuery) (AuditPage, error) {
 	switch {
 	case q.Limit < 0 || q.Limit > MaxPageSize:
@@ -137,8 +141,9 @@ func (s *Service) AuditEvents(ctx context.Context, org string, q AuditQuery) ite
 	}
 }
 
-// Prune forgets audit events from before the given time, of all organizations, and returns how many. Nothing is ever forgotten
-// without it. Tokens have no retention: they live until they are deleted.
+// Prune forgets audit events from before the given time, of all organizations, and
+// returns how many. Nothing is ever forgotten without it. Tokens have no retention: they
+// live until they are deleted.
 func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	const batch = 1000
 	total := 0

@@ -48,15 +48,16 @@ type Revealed struct {
 	Value     Value
 }
 
-// RedactionPolicy says how much of the values of a field may be shown. It is asked for every column
-// that the value may be of, also for those that have left the schema or the group since:
-// columns of a group share their tokens, and the one that allows the least counts. A nil
-// Allow shows nothing, and so does the answer "". Any other unknown redaction
-// is [ErrInvalid], and nothing is answered.
+// RedactionPolicy says how much of the values of a field may be shown. It is asked for
+// every column that the value may be of, also for those that have left the schema or the
+// group since: columns of a group share their tokens, and the one that allows the least
+// counts. A nil policy shows nothing, and so does the answer "". Any other unknown
+// redaction is [ErrInvalid], and nothing is answered.
 type RedactionPolicy func(Field) Redaction
 
-// Detokenize returns what the caller may see of the values of tokens, one for each item, in their order. Before it returns, the audit trail
-// has an event that says who saw how much of which tokens.
+// Detokenize returns what the caller may see of the values of tokens, one for each item,
+// in their order. Before it returns, the audit trail has an event that says who saw how
+// much of which tokens.
 //
 // It answers for all items or for none. The error is a [*BatchError] if items are to
 // blame: [ErrInvalid] if one asks for an unknown redaction, [ErrTokenNotFound],
@@ -125,7 +126,8 @@ func (s *Service) detokenize(ctx context.Context, org string, by Actor, vault st
 	return s.reveal(ctx, k, by, rows, redactions)
 }
 
-// rowsOf returns the row of each item. It asks for each token once, however often it is there.
+// rowsOf returns the row of each item. It asks for each token once, however often it is
+// there.
 func (s *Service) rowsOf(ctx context.Context, org, vault string, items []DetokenizeItem) ([]Row, error) {
 	var tokens []string
 	at := make(map[string]int) // of a token among them
@@ -150,7 +152,8 @@ func (s *Service) rowsOf(ctx context.Context, org, vault string, items []Detoken
 	return rows, nil
 }
 
-// readVault returns the vault as it is now: what may be shown must not be read from a memory of it.
+// readVault returns the vault as it is now: what may be shown must not be read from a
+// memory of it.
 func (s *Service) readVault(ctx context.Context, org, vault string) (*knownVault, error) {
 	v, err := s.Vault(ctx, org, vault)
 	if err != nil {
@@ -260,7 +263,8 @@ func (s *Service) open(ctx context.Context, items []OpenItem) ([]OpenResult, err
 	return opened, nil
 }
 
-// allowed returns how much of a row's value may be shown: the least that any of its columns allows.
+// allowed returns how much of a row's value may be shown: the least that any of its
+// columns allows.
 func (s *Service) allowed(ctx context.Context, k *knownVault, r *Row, allow RedactionPolicy) (Redaction, error) {
 	if allow == nil {
 		return Redacted, nil
@@ -281,8 +285,8 @@ func (s *Service) allowed(ctx context.Context, k *knownVault, r *Row, allow Reda
 	return least, nil
 }
 
-// fieldsOf returns the columns that a row's value may be of, those of the schema first; one in any case, made up of the scope's name if there
-// never was another.
+// fieldsOf returns the columns that a row's value may be of, those of the schema first;
+// one in any case, made up of the scope's name if there never was another.
 func (k *knownVault) fieldsOf(r *Row) []Field {
 	var fields []Field
 	for _, c := range k.scopes[r.Scope] {
@@ -295,7 +299,8 @@ func (k *knownVault) fieldsOf(r *Row) []Field {
 	return fields
 }
 
-// tokenOrNone returns "", which is no token, for what can be none: a store need not know how to look for it.
+// tokenOrNone returns "", which is no token, for what can be none: a store need not know
+// how to look for it.
 func tokenOrNone(token string) string {
 	if name.Problem(token) != "" {
 		return ""

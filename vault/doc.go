@@ -1,21 +1,27 @@
-// Package vault hands out tokens for sensitive values: texts that can be passed on, joined and indexed in place of an email address or a card
-// number, and that only the vault can turn back.
+// Package vault hands out tokens for sensitive values: texts that can be passed on,
+// joined and indexed in place of an email address or a card number, and that only the
+// vault can turn back.
 //
-// [New] makes a [Service] over a [Store] and a [Keyring]. A vault has a [Schema] of tables and columns. [Service.Insert] stores values and
-// returns their tokens, [Service.Tokenize] returns the tokens of values that are there, and never stores one. [Service.Detokenize] shows as
-// much of a value as its caller allows, and writes who saw it to an audit trail. A value of a deterministic column has one token, for as long as it is
-// stored.
+// [New] makes a [Service] over a [Backend] and a [Keyring]. A vault has a [Schema] of
+// tables and columns. [Service.Insert] stores values and returns their tokens,
+// [Service.Tokenize] returns the tokens of values that are there, and never stores one.
+// [Service.Detokenize] shows as much of a value as its caller allows, and writes who saw
+// it to an audit trail. A value of a deterministic column has one token, for as long as
+// it is stored.
 //
 // # What is stored
 //
-// A token is a random text. It is stored beside the value, which is sealed (authenticated encryption) for this token and no other place, and
-// found by the value's fingerprint, a keyed digest. Fingerprints and seals have different keys. Organizations, vaults and scopes have
-// different fingerprints of the same value, so nobody can tell that it is the same.
+// A token is a random text. It is stored beside the value, which is sealed (authenticated
+// encryption) for this token and no other place, and found by the value's fingerprint, a
+// keyed digest. Fingerprints and seals have different keys. Organizations, vaults and
+// scopes have different fingerprints of the same value, so nobody can tell that it is the
+// same.
 //
 // # Rotating the keys
 //
-// Because tokens are stored and not computed, they never change: not when keys do. A new version of the keys comes in five steps. Each can
-// be done while the vaults are in use, and repeated when it was cut off.
+// Because tokens are stored and not computed, they never change: not when keys do. A new
+// version of the keys comes in five steps. Each can be done while the vaults are in use,
+// and repeated when it was cut off.
 //
 //  1. Load the new version beside the old one, for lookups only, in every process.
 //  2. [Service.Backfill] gives each value a fingerprint of the new version.
@@ -23,8 +29,9 @@
 //  4. [Service.Rewrap] seals each value with the new version.
 //  5. [Service.Retire] forgets the old version, for each [Purpose]. Then no process needs to load it any more.
 //
-// The store knows which versions there are. A key that is not the one that the store began with is refused, and so is a process that lacks a version that
-// the others rely on, before it can give a value a second token.
+// The store knows which versions there are. A key that is not the one that the store
+// began with is refused, and so is a process that lacks a version that the others rely
+// on, before it can give a value a second token.
 //
 // While a rotation is under way, [Service.StatsAll] says cheaply, for metrics, how much
 // Rewrap and Retire have still to do, up to 10,000. [Service.KeyStatus] counts everything
@@ -34,19 +41,19 @@
 //
 // [Service.Import] takes values with the tokens that they have elsewhere, so that the
 // tables which hold these tokens stay as they are. Give the columns formats that the
-// tokens fit ([Formats], or a [Tokenizer] of your own), and import page by page, at most
-// [Service.MaxItems] items each. A page is stored as a whole or not at all. After an
-// error that is [ErrUnavailable], repeat the page: what is there already is passed over.
-// If a page is refused, a [*BatchError] names the items to blame by their index; leave
-// them out, and import the others.
+// tokens fit ([Formats], or a [Tokenizer] of your own), and import page by page: at most
+// so many items each as [Service.Limits] says. A page is stored as a whole or not at all.
+// After an error that is [ErrUnavailable], repeat the page: what is there already is
+// passed over. If a page is refused, a [*BatchError] names the items to blame by their
+// index; leave them out, and import the others.
 //
 // # Deleting
 //
 // [Service.Delete] forgets the value of one token. [Service.DeleteVault] deletes a vault,
 // and [Service.DeleteOrganization] all that is kept of an organization. Both mark first,
-// and from then on there is nothing to be read or made, on no server that shares the store;
-// then they remove what there is, step by step, each time that they are called. What was
-// deleted leaves no room for another of its name: a token that somebody still has never
-// stands for a value of somebody else. A rotation of the keys does not wait for what is
-// marked, and needs no key for it.
+// and from then on nothing of it can be read or made, on any server that shares the
+// store; then they remove what there is, one step a call: call them until they report no
+// more. The ID of what was deleted is not given again, so a token that somebody still has
+// never stands for a value of somebody else. A rotation of the keys does not wait for
+// what is marked, and needs no key for it.
 package vault

@@ -17,8 +17,8 @@ import (
 var (
 	// ErrNotFound: there is no such vault, or it belongs to another organization. What a
 	// vault does not have is ErrNotFound as well, and one of ErrTableNotFound,
-	// ErrColumnNotFound, ErrGroupNotFound, ErrValueNotFound and ErrTokenNotFound: who tells
-	// them apart asks for those first.
+	// ErrColumnNotFound, ErrGroupNotFound, ErrValueNotFound and ErrTokenNotFound: who
+	// tells them apart asks for those first.
 	ErrNotFound = errors.New("vault: no such vault")
 	// ErrExists: the organization has a vault of this ID already.
 	ErrExists = errors.New("vault: the vault exists already")
@@ -32,11 +32,14 @@ var (
 	ErrColumnNotFound = notFound("vault: no such column")
 	// ErrGroupNotFound: no column of the vault is in this column group.
 	ErrGroupNotFound = notFound("vault: no such column group")
-	// ErrNotDeterministic: a value of this column cannot be asked for its token. Keep the token that the insertion returned.
+	// ErrNotDeterministic: a value of this column cannot be asked for its token. Keep the
+	// token that the insertion returned.
 	ErrNotDeterministic = errors.New("vault: the column is not deterministic")
-	// ErrNotTokenized: the column has no tokenization, so the vault keeps nothing of it. Leave the value out, and keep it in a table of yours.
+	// ErrNotTokenized: the column has no tokenization, so the vault keeps nothing of it.
+	// Leave the value out, and keep it in a table of yours.
 	ErrNotTokenized = errors.New("vault: the column has no tokenization")
-	// ErrValueNotFound: the value was never inserted into this scope, or was deleted. Insert it.
+	// ErrValueNotFound: the value was never inserted into this scope, or was deleted.
+	// Insert it.
 	ErrValueNotFound = notFound("vault: the value has no token")
 	// ErrTokenNotFound: the vault has no such token, or it was deleted.
 	ErrTokenNotFound = notFound("vault: no such token")
@@ -49,7 +52,8 @@ var (
 	ErrTooLong = errors.New("vault: the value is too long")
 	// ErrBatch: a batch is empty or over the limit.
 	ErrBatch = errors.New("vault: the number of items is out of bounds")
-	// ErrTooMuch: the values of a detokenization are over Options.MaxShown together. Ask for fewer tokens.
+	// ErrTooMuch: the values of a detokenization are over Options.MaxShown together. Ask
+	// for fewer tokens.
 	ErrTooMuch = errors.New("vault: the values are too long together")
 	// ErrForbidden: the caller may not see this much of the value.
 	ErrForbidden = errors.New("vault: the redaction shows more than the caller may see")
@@ -63,23 +67,28 @@ var (
 	// was imported. Leave the item out, and replace its token, where you keep it, by one
 	// that Insert gives.
 	ErrTokenConflict = errors.New("vault: the token and its value contradict what is stored")
-	// ErrExhausted: no free token of the column's format was found. Give the column a format with more room.
+	// ErrExhausted: no free token of the column's format was found. Give the column a
+	// format with more room.
 	ErrExhausted = errors.New("vault: the format has no room for another token")
 	// ErrFull: the store keeps no more for the organization. Delete tokens that are not
 	// needed.
 	ErrFull = errors.New("vault: the store keeps no more for this organization")
-	// ErrCorrupt: what is stored under a token does not open: it was changed, or moved here from another place, or another key was
-	// loaded under the number of its own. Load the right key, restore the row from a backup, or delete the token.
+	// ErrCorrupt: what is stored under a token does not open: it was changed, or moved
+	// here from another place, or another key was loaded under the number of its own.
+	// Load the right key, restore the row from a backup, or delete the token.
 	ErrCorrupt = errors.New("vault: a stored value is corrupt")
 	// ErrUnknownKey: what is stored needs a version of a key that is not loaded. Load it.
 	ErrUnknownKey = errors.New("vault: a key version is not loaded")
-	// ErrWrongKey: a version of a key is not the one that the store began with. Start with that one.
+	// ErrWrongKey: a version of a key is not the one that the store began with. Start
+	// with that one.
 	ErrWrongKey = errors.New("vault: the store was begun with another key: start with that one")
-	// ErrKeyRetired: a version of a key was retired. Make another one the primary version.
+	// ErrKeyRetired: a version of a key was retired. Make another one the primary
+	// version.
 	ErrKeyRetired = errors.New("vault: the key version is retired")
 	// ErrKeyInUse: the version of a key is still needed. Finish the rotation first.
 	ErrKeyInUse = errors.New("vault: the key version is in use")
-	// ErrUnavailable: the store, the keyring or the tokenizer failed. Whether an insertion took effect is unknown; repeat it.
+	// ErrUnavailable: the store, the keyring or the tokenizer failed. Whether an
+	// insertion took effect is unknown; repeat it.
 	ErrUnavailable = errors.New("vault: unavailable")
 )
 
@@ -110,8 +119,8 @@ func (e *ItemError) Error() string { return fmt.Sprintf("item %d: %v", e.Index, 
 // Unwrap returns Err.
 func (e *ItemError) Unwrap() error { return e.Err }
 
-// BatchError is what is wrong with the items of a batch, in order. Nothing of the batch was done. Items hold the errors of one kind: those
-// that have to be mended first.
+// BatchError is what is wrong with the items of a batch, in order. Nothing of the batch
+// was done. Items hold the errors of one kind: those that have to be mended first.
 type BatchError struct{ Items []*ItemError }
 
 // Error lists the first few items.
@@ -229,7 +238,8 @@ func (e *TokenError) Error() string { return fmt.Sprintf("token %q: %v", e.Token
 // Unwrap returns Err.
 func (e *TokenError) Unwrap() error { return e.Err }
 
-// Problem is one thing wrong with a schema or another argument. Its message never repeats the argument's content.
+// Problem is one thing wrong with a schema or another argument. Its message never repeats
+// the argument's content.
 type Problem struct {
 	Path    mortise.Path // "tables[0].columns[2].format", "id", "limit", ...
 	Message string

@@ -9,13 +9,13 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
-// Options are the optional parts and settings of a Service. The zero value means the defaults, and
-// a number below 0 is an error.
+// Options are the optional parts and settings of a Service. The zero value means the
+// defaults, and a number below 0 is an error.
 //
 // A panic of what a host plugs in is recovered where it happens and logged with its stack
-// at ERROR, without what it panicked with. That of a [Keyring], a [Tokenizer] or an
-// [RedactionPolicy] is answered like a keyring that is away ([ErrUnavailable]); that of an Observer
-// changes nothing. Stores must not panic.
+// at ERROR, without what it panicked with. That of a [Keyring], a [Tokenizer] or a
+// [RedactionPolicy] is answered like a keyring that is away ([ErrUnavailable]); that of
+// an Observer changes nothing. Stores must not panic.
 type Options struct {
 	Tokenizer Tokenizer // &Formats{}
 	MaxItems  int       // of one batch: 1000

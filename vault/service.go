@@ -20,7 +20,8 @@ type Service struct {
 	keys      keyState
 }
 
-// New returns a Service over a backend and a keyring. Options may be nil.
+// New returns a Service over a backend and a keyring. It fails if one of them is missing,
+// or if a setting is below 0. Options may be nil.
 func New(b Backend, keyring Keyring, opts *Options) (s *Service, err error) {
 	if err := errors.Join(b.validate(), opts.validate()); err != nil {
 		return nil, err
@@ -50,7 +51,8 @@ func (s *Service) Limits() Limits { return Limits{Items: s.opts.MaxItems, Value:
 // now returns the time with the precision that stores keep.
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
 
-// ceilMicro rounds a bound up to the precision of stored times, which selects the same events.
+// ceilMicro rounds a bound up to the precision of stored times, which selects the same
+// events.
 func ceilMicro(t time.Time) time.Time {
 	if cut := t.Truncate(time.Microsecond); cut.Before(t) {
 		t = cut.Add(time.Microsecond)
@@ -58,7 +60,8 @@ func ceilMicro(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// Ping returns nil if the store and the keyring answer, and the keyring has the keys that the store needs.
+// Ping returns nil if the store and the keyring answer, and the keyring has the keys that
+// the store needs.
 func (s *Service) Ping(ctx context.Context) error {
 	versions, err := s.versions(ctx)
 	if err != nil {

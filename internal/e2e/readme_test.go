@@ -62,7 +62,7 @@ func TestReadmeEmbeddingCompiles(t *testing.T) {
 	models, err := os.ReadFile("../../docs/models.md")
 	require.NoError(t, err)
 	blocks := append(code.FindAllStringSubmatch(readme(t), -1), code.FindAllStringSubmatch(string(models), -1)...)
-	require.Len(t, blocks, 5+1)
+	require.Len(t, blocks, 6+1)
 	program := `package main
 
 import (
@@ -99,6 +99,12 @@ var (
 	grant     func(context.Context, authmgmt.Acceptance) (mortise.Secret, error)
 	schema    vault.Schema
 
+	service     *trigger.Service
+	credentials *authmgmt.Service
+	by          authmgmt.Caller
+	values      *vault.Service
+	sounds      *audiosearch.Service
+
 	// Of docs/models.md.
 	wavs, others audiosearch.Media
 	folder       audiosearch.Files
@@ -108,6 +114,9 @@ func main() {}
 `
 	for i, block := range blocks {
 		used := "auth"
+		if strings.HasPrefix(block[1], "leave := ") {
+			used = "leave"
+		}
 		if i == len(blocks)-1 {
 			used = "sounds"
 		}
