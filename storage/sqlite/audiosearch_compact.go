@@ -22,7 +22,8 @@ const (
 	blocksToSweep  = "SELECT model, packed, loose, windows, live, seq FROM audiosearch_blocks WHERE model = ? ORDER BY seq LIMIT ?"
 	deleteModel    = "DELETE FROM audiosearch_models WHERE seq = ?"
 	firstVideos    = "SELECT seq FROM audiosearch_videos WHERE dataset = ? LIMIT ?"
-	sweepScorings  = "DELETE FROM audiosearch_scorings WHERE video = ?"
+	sweepScorings  = "DELETE FROM audiosearch_scorings WHERE video = ? AND model IN" +
+		" (SELECT model FROM audiosearch_scorings WHERE video = ? ORDER BY model LIMIT ?)"
 	removeDataset  = "DELETE FROM audiosearch_datasets WHERE seq = ?"
 	removeCurrent  = "DELETE FROM audiosearch_current WHERE dataset = ?"
 	removeReplaced = "DELETE FROM audiosearch_replaced WHERE dataset = ?"
@@ -133,19 +134,29 @@ func (t *tx) sweepModel(dataset int64, limit int) (rows int, err error) {
 	return rows, err
 }
 
-// sweepVideos removes videos with their scorings, whose scores are gone. Their parts are left
-// for removeParts.
+// sweepVideos removes scorings of videos, whose scores are gone, and the videos that have none
+// left. Their parts are left for removeParts.
 func (t *tx) sweepVideos(dataset int64, limit int) (rows int, err error) {
+	limit = min(limit, removeAtOnce)
 	var videos []int64
-	err = t.query(firstVideos, []any{dataset, min(limit, removeAtOnce)}, func(r *row) error {
+	err = t.query(firstVideos, []any{dataset, limit}, func(r *row) error {
 		videos = append(videos, cell[int64](r, 0))
 		return nil
 	})
 	for _, video := range videos {
-		err := t.apply([]change{{sweepScorings, []any{video}}, {leaveAllParts, []any{video}}, {deleteVideo, []any{video}}})
+		scorings, err := t.exec(sweepScorings, video, video, limit-rows)
 		if err != nil {
 			return 0, err
 		}
+		if rows += int(scorings); rows >= limit {
+			break // the video may have more
+		}
+		if err := t.apply([]change{{leaveAllParts, []any{video}}, {deleteVideo, []any{video}}}); err != nil {
+			return 0, err
+		}
+		if rows++; rows >= limit {
+			break
+		}
 	}
-	return len(videos), err
+	return rows, err
 }

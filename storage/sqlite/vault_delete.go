@@ -41,8 +41,12 @@ const (
 		" UNION ALL SELECT seq FROM vault_vaults WHERE organization = CAST(?1 AS BLOB) LIMIT 1"
 
 	// What can be removed, with its size: for a length, SQLite reads no further than
-	// the row's head.
-	tokensToRemove = "SELECT seq, octet_length(ciphertext) FROM vault_tokens WHERE vault = ? ORDER BY token LIMIT ?"
+	// the row's head. Tokens go in the order in which they were stored, scope by scope: in
+	// any other one each would stand on a page of its own.
+	tokensToRemove = "SELECT t.seq, octet_length(ciphertext) FROM vault_scopes s" +
+		" CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed ON t.scope = s.seq AND t.sealed IS NOT NULL" +
+		" WHERE s.vault = ?1 UNION ALL SELECT seq, 0 FROM vault_tokens INDEXED BY vault_tokens_deleted" +
+		" WHERE vault = ?1 AND sealed IS NULL LIMIT ?2"
 	scopesToRemove = "SELECT seq, 0 FROM vault_scopes WHERE vault = ? LIMIT ?"
 	eventsToRemove = "SELECT seq, ifnull(octet_length(tokens), 0) + ifnull(octet_length(schema), 0)" +
 		" FROM vault_audit INDEXED BY vault_audit_listing WHERE organization = ?1" +
@@ -66,10 +70,11 @@ func (s *Vault) MarkDeleted(ctx context.Context, org string, at time.Time, a vau
 		return time.Time{}, err
 	}
 	where := []any{a.Organization, a.At.UnixMicro(), append([]byte(nil), a.ID[:]...)}
+	var first time.Time
 	err = s.db.writer.write(ctx, func(tx *tx) error {
 		marked := false
 		err := tx.query(deletedVaultOrg, []any{org}, func(r *row) error {
-			since, marked = r.moment(0), true
+			first, marked = r.moment(0), true
 			return nil
 		})
 		if err != nil || marked {
@@ -88,13 +93,13 @@ func (s *Vault) MarkDeleted(ctx context.Context, org string, at time.Time, a vau
 				return err
 			}
 		}
-		since = time.UnixMicro(at.UnixMicro()).UTC()
+		first = time.UnixMicro(at.UnixMicro()).UTC()
 		return tx.apply([]change{{markOrg, []any{org, at.UnixMicro(), seq}}})
 	})
-	if err != nil {
+	if err != nil { // the writer may still be at it
 		return time.Time{}, err
 	}
-	return since, nil
+	return first, nil
 }
 
 // MarkVaultDeleted implements [vault.Deletion].
@@ -105,22 +110,23 @@ func (s *Vault) MarkVaultDeleted(
 	if err != nil {
 		return time.Time{}, err
 	}
+	var first time.Time
 	err = s.db.writer.write(ctx, func(tx *tx) error {
 		seq, _, err := tx.vaultRevision(org, id)
 		if err != nil {
 			return err
 		}
 		if seq == noVault {
-			since, err = tx.deletedVault(org, id)
+			first, err = tx.deletedVault(org, id)
 			return err
 		}
-		since = time.UnixMicro(at.UnixMicro()).UTC()
+		first = time.UnixMicro(at.UnixMicro()).UTC()
 		return tx.apply(append([]change{{hideVault, []any{seq}}, {markVault, []any{org, id, at.UnixMicro()}}}, event...))
 	})
-	if err != nil {
+	if err != nil { // the writer may still be at it
 		return time.Time{}, err
 	}
-	return since, nil
+	return first, nil
 }
 
 // deletedVault returns when a vault was deleted, or ErrNotFound, as it is if the
@@ -144,6 +150,7 @@ func (t *tx) deletedVault(org, id string) (since time.Time, err error) {
 
 // RemoveDeleted implements [vault.Deletion].
 func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
+	left := false
 	err = s.db.writer.write(ctx, func(tx *tx) error {
 		marked, rest := false, false
 		err := tx.query(deletedVaultOrg, []any{org}, func(r *row) error {
@@ -153,37 +160,44 @@ func (s *Vault) RemoveDeleted(ctx context.Context, org string, limit int) (more 
 		if err == nil && !marked {
 			err = vault.ErrNotFound
 		}
-		if more = rest; err != nil || !rest {
+		if left = rest; err != nil || !rest {
 			return err
 		}
-		removed := vaultRemoval{tx: tx, limit: min(limit, removeStep)}
+		removed := vaultRemoval{tx: tx, limit: min(limit, removalRows)}
 		done, err := removed.organization(org)
 		if err == nil && done {
 			_, err = tx.exec(nothingIsLeft, org)
 		}
-		more = !done
+		left = !done
 		return err
 	})
-	return more && err == nil, err
+	if err != nil { // the writer may still be at it
+		return false, err
+	}
+	return left, nil
 }
 
 // RemoveDeletedVault implements [vault.Deletion].
 func (s *Vault) RemoveDeletedVault(ctx context.Context, org, id string, limit int) (more bool, err error) {
+	left := false
 	err = s.db.writer.write(ctx, func(tx *tx) error {
 		if _, err := tx.deletedVault(org, id); err != nil {
 			return err
 		}
 		seq, err := tx.firstNumber(hiddenVault, org, id)
 		if err != nil || seq == noVault {
-			more = false
+			left = false
 			return err
 		}
-		removed := vaultRemoval{tx: tx, limit: min(limit, removeStep)}
+		removed := vaultRemoval{tx: tx, limit: min(limit, removalRows)}
 		done, err := removed.vault(seq)
-		more = !done
+		left = !done
 		return err
 	})
-	return more && err == nil, err
+	if err != nil { // the writer may still be at it
+		return false, err
+	}
+	return left, nil
 }
 
 // firstNumber returns the number that a query finds, or noVault.
@@ -203,9 +217,13 @@ type vaultRemoval struct {
 	bytes int // that those had which it has removed
 }
 
-// removalBytes is what a step removes, and at most one row more: the file gives back each
-// page by itself.
-const removalBytes = 4 << 20
+// removalRows and removalBytes bound what a step removes, but for one row more than the bytes.
+// A token and its fingerprints stand on pages of their own in four trees, and the file gives
+// back each page of a large row by itself.
+const (
+	removalRows  = 100
+	removalBytes = 4 << 20
+)
 
 // full reports whether the step ends here.
 func (m *vaultRemoval) full() bool { return m.limit <= 0 || m.bytes >= removalBytes }

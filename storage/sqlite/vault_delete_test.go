@@ -2,14 +2,17 @@ package sqlite
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
@@ -138,8 +141,8 @@ func TestStepsOfDeletionAreBounded(t *testing.T) {
 			rows = rows[min(100, len(rows)):]
 		}
 	}
-	const large = 64 << 10
-	add(2*removeStep, 10)
+	const large = 128 << 10
+	add(2*removalRows, 10)
 	add(200, large)
 	_, err := s.MarkVaultDeleted(ctx, "acme", "v1", someTime, vault.AuditEvent{})
 	require.NoError(t, err)
@@ -148,10 +151,10 @@ func TestStepsOfDeletionAreBounded(t *testing.T) {
 		before, bytes := left(), numbers(t, db, "SELECT ifnull(sum(length(ciphertext)), 0) FROM vault_tokens")[0]
 		more, err = s.RemoveDeletedVault(ctx, "acme", "v1", 1_000_000)
 		require.NoError(t, err)
-		require.LessOrEqual(t, before-left(), removeStep)
+		require.LessOrEqual(t, before-left(), removalRows)
 		gone := bytes - numbers(t, db, "SELECT ifnull(sum(length(ciphertext)), 0) FROM vault_tokens")[0]
 		require.LessOrEqual(t, gone, removalBytes+large)
-		if before-left() < removeStep/2 && more {
+		if before-left() < removalRows/2 && more {
 			small++
 		}
 	}
@@ -284,4 +287,98 @@ func TestMigrateDeletion(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, more)
 	require.Equal(t, map[string]int{"deleted_orgs": 1}, counts(content(t, db)))
+}
+
+// TestLeaveDeletion: a caller whose context ends while the writer is at their call has the
+// result for themselves. The race detector sees to it: nothing orders the end of the call and
+// what the writer does.
+func TestLeaveDeletion(t *testing.T) {
+	db, s := openVault(t)
+	fillVault(t, s, "acme", "v2")
+	fillVault(t, s, "goes", "v1")
+	_, err := s.MarkVaultDeleted(t.Context(), "acme", "v2", someTime, vault.AuditEvent{})
+	require.NoError(t, err)
+	_, err = s.MarkDeleted(t.Context(), "goes", someTime, vault.AuditEvent{})
+	require.NoError(t, err)
+	for name, do := range map[string]func(ctx context.Context) (any, error){
+		"MarkDeleted": func(ctx context.Context) (any, error) {
+			return s.MarkDeleted(ctx, "goes", someTime, vault.AuditEvent{})
+		},
+		"MarkVaultDeleted": func(ctx context.Context) (any, error) {
+			return s.MarkVaultDeleted(ctx, "acme", "v2", someTime, vault.AuditEvent{})
+		},
+		"RemoveDeleted": func(ctx context.Context) (any, error) { return s.RemoveDeleted(ctx, "goes", 1) },
+		"RemoveDeletedVault": func(ctx context.Context) (any, error) {
+			return s.RemoveDeletedVault(ctx, "acme", "v2", 1)
+		},
+	} {
+		left := 0
+		for range 20 {
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := ctx.Done()
+			entered, leave := make(chan struct{}), make(chan struct{})
+			var wg sync.WaitGroup
+			hold := func(f func()) {
+				assert.NoError(t, db.writer.write(t.Context(), func(*tx) error { f(); return nil }))
+			}
+			wg.Go(func() {
+				hold(func() {
+					close(entered)
+					<-leave
+					time.AfterFunc(5*time.Millisecond, cancel) // what comes after it does not order it
+				})
+			})
+			<-entered
+			wg.Go(func() {
+				if result, err := do(ctx); err != nil {
+					left++
+					assert.ErrorIs(t, err, context.Canceled)
+					assert.Zero(t, result)
+				}
+			})
+			require.Eventually(t, func() bool { return len(db.writer.ops) == 1 }, 30*time.Second, time.Millisecond)
+			wg.Go(func() { hold(func() { <-ended }) }) // in the same transaction, behind it
+			require.Eventually(t, func() bool { return len(db.writer.ops) == 2 }, 30*time.Second, time.Millisecond)
+			close(leave)
+			wg.Wait()
+			cancel()
+		}
+		t.Log(name, left, "calls were left")
+	}
+}
+
+// TestFingerprintsOfDeletedVaults: those of a retired version are removed with the others, and
+// do not count, so that a step does not pass over them.
+func TestFingerprintsOfDeletedVaults(t *testing.T) {
+	db, s := openVault(t)
+	ctx := t.Context()
+	for version := 1; version <= 2; version++ {
+		_, err := s.RegisterKey(ctx, vault.Key{Purpose: vault.FingerprintKey, Version: version})
+		require.NoError(t, err)
+	}
+	fillVault(t, s, "acme", "v2")
+	fillVault(t, s, "goes", "v1")
+	fillVault(t, s, "other", "v1")
+	_, err := s.MarkVaultDeleted(ctx, "acme", "v2", someTime, vault.AuditEvent{})
+	require.NoError(t, err)
+	_, err = s.MarkDeleted(ctx, "goes", someTime, vault.AuditEvent{})
+	require.NoError(t, err)
+	require.NoError(t, s.RequireKey(ctx, 2))
+	require.NoError(t, s.RetireKey(ctx, vault.FingerprintKey, 1, 2))
+	removed, err := s.RemoveFingerprints(ctx, 1, 10)
+	require.NoError(t, err)
+	require.Equal(t, 10, removed)
+	require.Equal(t, []int{19}, numbers(t, db, "SELECT count(*) FROM vault_fingerprints WHERE version = 1"), "58 of deleted vaults, and 10")
+	removed, err = s.RemoveFingerprints(ctx, 1, 100)
+	require.NoError(t, err)
+	require.Equal(t, 19, removed)
+	require.Equal(t, []int{0, 3 * 29}, numbers(t, db, "SELECT count(*) FILTER (WHERE version = 1) FROM vault_fingerprints UNION ALL"+
+		" SELECT count(*) FILTER (WHERE version = 2) FROM vault_fingerprints"))
+	usage, err := s.KeyUsage(ctx)
+	require.NoError(t, err)
+	require.Equal(t, map[int]int{2: 29}, usage.Fingerprints)
+	for more := true; more; {
+		more, err = s.RemoveDeleted(ctx, "goes", 7)
+		require.NoError(t, err)
+	}
 }

@@ -37,8 +37,11 @@ const (
 		" WHERE vault = (SELECT seq FROM vault_vaults WHERE organization = ? AND id = ?" + vaultIsThere + ")" +
 		" AND token = ? AND sealed = ? AND ciphertext = ?"
 
-	removeFingerprints = "DELETE FROM vault_fingerprints WHERE (fingerprint, scope, version) IN" +
-		" (SELECT fingerprint, scope, version FROM vault_fingerprints WHERE version = ? AND scope NOT IN (" + goneScopes + ") ORDER BY row LIMIT ?)"
+	// Those of vaults that were deleted go with the others, though they do not count: a step
+	// that left them out would pass over all of them each time.
+	firstFingerprints  = "SELECT fingerprint, scope, version FROM vault_fingerprints WHERE version = ? ORDER BY row LIMIT ?"
+	removeFingerprints = "DELETE FROM vault_fingerprints WHERE (fingerprint, scope, version) IN (" + firstFingerprints + ")"
+	goneFingerprints   = "SELECT count(*) FROM (" + firstFingerprints + ") WHERE scope IN (" + goneScopes + ")"
 )
 
 // RowsWithoutFingerprint implements [vault.KeyRotation].
@@ -202,6 +205,7 @@ func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (rem
 	for {
 		step := max(0, min(removeStep, limit-removed))
 		var n int64
+		gone := 0
 		err := s.db.writer.write(ctx, func(tx *tx) error {
 			keys, err := tx.vaultKeys()
 			if err != nil {
@@ -210,13 +214,16 @@ func (s *Vault) RemoveFingerprints(ctx context.Context, version, limit int) (rem
 			if !keys.retired(vault.FingerprintKey, version) {
 				return vault.ErrKeyInUse
 			}
+			if gone, err = tx.firstNumber(goneFingerprints, version, step); err != nil {
+				return err
+			}
 			n, err = tx.exec(removeFingerprints, version, step)
 			return err
 		})
 		if err != nil {
 			return removed, err
 		}
-		if removed += int(n); int(n) < step || removed >= limit {
+		if removed += int(n) - gone; int(n) < step || removed >= limit {
 			return removed, nil
 		}
 	}
