@@ -44,7 +44,8 @@ const removeStep = 1000
 // From the mark on the organization's API keys are refused, its history is gone, and
 // submissions are [ErrDeleted], for good: the ID is not given again. An attempt that is
 // running goes on to its end, unless its job is removed before, which ends its context;
-// what comes of it is not kept.
+// what comes of it is not kept. A queue that is not in the store's database keeps its jobs
+// until a [Worker] gets them, which drops each at its first delivery.
 //
 // The mark is made in each part of the [Backend] that keeps something: the Store, the Keys,
 // and a Directory that is also a [Deletion]. This deletes what package trigger keeps of the

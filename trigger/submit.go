@@ -162,9 +162,18 @@ func (s *Service) markQueued(ctx context.Context, e *Event, asked time.Time) err
 		return nil
 	})
 	if errors.Is(err, ErrNotFound) {
+		s.cancelGone(ctx, e)
 		return errGone
 	}
 	return err
+}
+
+// cancelGone takes back a job that was queued while its organization was deleted: what
+// removes its jobs may have passed by. If that fails, a worker drops the job.
+func (s *Service) cancelGone(ctx context.Context, e *Event) {
+	if err := s.queue.Cancel(ctx, e.Job()); err != nil {
+		s.opts.Logger.DebugContext(ctx, "the job of an event that is gone is left to a worker", "event", e.ID, "error", err)
+	}
 }
 
 // noteChecked notes that the event's job is queued at a time. Where event and job stand in

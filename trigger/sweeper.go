@@ -164,7 +164,11 @@ func (s *Service) enqueueAgain(ctx context.Context, e Event) error {
 		s.noteChecked(stored, asked)
 		return nil
 	})
-	if errors.Is(err, errDrop) || errors.Is(err, ErrNotFound) {
+	if errors.Is(err, ErrNotFound) {
+		s.cancelGone(ctx, &e)
+		return nil
+	}
+	if errors.Is(err, errDrop) {
 		return nil
 	}
 	return err

@@ -191,7 +191,7 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 	case errors.Is(err, errDrop):
 		return mortise.Verdict{Kind: mortise.VerdictDone}
 	case errors.Is(err, errUnknown), errors.Is(err, ErrNotFound):
-		return lostjobs.Unknown(d)
+		return w.unknown(held, d)
 	case errors.Is(err, errRunning):
 		return mortise.Verdict{After: max(e.DueAt.Sub(s.now()), writePause)}
 	case err != nil:
@@ -226,6 +226,17 @@ func (w *Worker) handle(held context.Context, d mortise.Delivery, m mode) mortis
 		return mortise.Verdict{} // which nobody listens to: somebody else has the job now
 	}
 	return w.end(held, m, d, &e, outcome, err, errors.Is(context.Cause(ctx), ErrShutdown) || m.draining.Err() != nil)
+}
+
+// unknown says what becomes of a job whose event the store does not know. In a deleted
+// organization that stays so.
+func (w *Worker) unknown(ctx context.Context, d mortise.Delivery) mortise.Verdict {
+	ctx, cancel := context.WithTimeout(ctx, markTimeout)
+	defer cancel()
+	if deleted, err := w.service.isDeleted(ctx, d.Job.Organization); err == nil && deleted {
+		return mortise.Verdict{Kind: mortise.VerdictDone}
+	}
+	return lostjobs.Unknown(d)
 }
 
 // begin counts the attempt before it runs, so that an event that kills its worker is
