@@ -162,7 +162,7 @@ func TestDeleteOrganizationInDirectory(t *testing.T) {
 			_, _, err = s.CreateClient(t.Context(), org, full, authmgmt.NewClient{Name: "x", Roles: []authmgmt.Role{{ID: "viewer"}}})
 			require.NoError(t, err)
 			deleteAll(t, s, org, full)
-			_, err = directory.Organization(t.Context(), org)
+			_, err = directory.AccessControl(t.Context(), org)
 			require.ErrorIs(t, err, authmgmt.ErrNotFound)
 			require.ErrorIs(t, s.SetRBAC(t.Context(), org, full, true), authmgmt.ErrDeleted)
 			refusesAll(t, s, org)
@@ -178,7 +178,7 @@ func TestDeleteOrganizationInDirectory(t *testing.T) {
 // ownDirectory is a host's that cannot delete.
 type ownDirectory struct{ organizations map[string]bool }
 
-func (d ownDirectory) Organization(_ context.Context, org string) (authmgmt.Organization, error) {
+func (d ownDirectory) AccessControl(_ context.Context, org string) (authmgmt.Organization, error) {
 	rbac, ok := d.organizations[org]
 	if !ok {
 		return authmgmt.Organization{}, authmgmt.ErrNotFound

@@ -213,7 +213,7 @@ func ExampleObserver() {
 // directoryOfHost answers from what the host knows already: here, its price list.
 type directoryOfHost struct{}
 
-func (directoryOfHost) Organization(_ context.Context, org string) (authmgmt.Organization, error) {
+func (directoryOfHost) AccessControl(_ context.Context, org string) (authmgmt.Organization, error) {
 	return authmgmt.Organization{ID: org, RBAC: strings.HasPrefix(org, "enterprise-")}, nil
 }
 
@@ -252,7 +252,7 @@ func ExampleOrganizations() {
 		panic(err)
 	}
 	fmt.Println(s.SetRBAC(ctx, "acme", operator, true))
-	o, err := backend.Directory.Organization(ctx, "acme")
+	o, err := backend.Directory.AccessControl(ctx, "acme")
 	fmt.Println(o.RBAC, err)
 	// Output:
 	// <nil>

@@ -25,7 +25,7 @@ func (h *hooks) call(name string, given any) {
 	}
 }
 
-func (h *hooks) Organization(_ context.Context, org string) (authmgmt.Organization, error) {
+func (h *hooks) AccessControl(_ context.Context, org string) (authmgmt.Organization, error) {
 	h.call("Organization", org)
 	return authmgmt.Organization{ID: org, RBAC: true}, nil
 }

@@ -18,7 +18,7 @@ type directory struct {
 	err error
 }
 
-func (d *directory) Organization(context.Context, string) (authmgmt.Organization, error) {
+func (d *directory) AccessControl(context.Context, string) (authmgmt.Organization, error) {
 	return d.org, d.err
 }
 

@@ -76,7 +76,7 @@ func (s *Service) checkRBAC(ctx context.Context, org string, roles []Role) error
 // organization asks the directory.
 func (s *Service) organization(ctx context.Context, org string) (o Organization, err error) {
 	err = s.askDirectory(ctx, func() (err error) {
-		o, err = s.directory.Organization(ctx, org)
+		o, err = s.directory.AccessControl(ctx, org)
 		return err
 	})
 	return o, err

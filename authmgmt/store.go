@@ -163,14 +163,13 @@ type Organizations interface {
 	UpdateOrganization(ctx context.Context, org string, update func(*Organization) (AuditEvent, error)) error
 }
 
-// Directory knows the organizations. A host that has its own implements this one method;
-// it must be safe for concurrent use. An organization that it does not know counts as one
-// without role-based access control ([ErrRBACDisabled]). A Directory that is a [Deletion],
-// too, hears of organizations that are deleted.
+// Directory says which organizations have role-based access control. A host that knows its
+// organizations itself implements this one method, which must be safe for concurrent use.
+// The same type can be a directory of package trigger, too.
 type Directory interface {
-	// Organization returns an organization, or [ErrNotFound]. One that was deleted is not
-	// found: see [Deletion], which a Directory can implement.
-	Organization(ctx context.Context, org string) (Organization, error)
+	// AccessControl returns an organization, or [ErrNotFound]. It does not find one that was
+	// deleted: see [Deletion], which a Directory can implement.
+	AccessControl(ctx context.Context, org string) (Organization, error)
 }
 
 // Organization is what this package needs to know of one.

@@ -183,11 +183,11 @@ func (f *faultyAuth) ListInvitations(ctx context.Context, org string, pendingAt 
 	return f.AuthMgmt.ListInvitations(ctx, org, pendingAt, p)
 }
 
-func (f *faultyAuth) Organization(ctx context.Context, org string) (authmgmt.Organization, error) {
+func (f *faultyAuth) AccessControl(ctx context.Context, org string) (authmgmt.Organization, error) {
 	if err := f.fails("Organization"); err != nil {
 		return authmgmt.Organization{}, err
 	}
-	return f.AuthMgmt.Organization(ctx, org)
+	return f.AuthMgmt.AccessControl(ctx, org)
 }
 
 // faults makes methods of the store fail, or all work again.

@@ -232,7 +232,7 @@ func TestPanicsOfServices(t *testing.T) {
 
 type panickyDirectory struct{ h *panickyHost }
 
-func (d panickyDirectory) Organization(context.Context, string) (trigger.Organization, error) {
+func (d panickyDirectory) Setup(context.Context, string) (trigger.Organization, error) {
 	d.h.call("Directory")
 	o := trigger.Organization{ID: "acme", SetupComplete: true}
 	o.SetCollection(readyCollection, true)

@@ -68,11 +68,11 @@ func (f *flaky) KeyByDigest(ctx context.Context, d [32]byte) (trigger.APIKey, er
 	return f.Trigger.KeyByDigest(ctx, d)
 }
 
-func (f *flaky) Organization(ctx context.Context, org string) (trigger.Organization, error) {
+func (f *flaky) Setup(ctx context.Context, org string) (trigger.Organization, error) {
 	if f.dirErr != nil {
 		return trigger.Organization{}, f.dirErr
 	}
-	return f.Trigger.Organization(ctx, org)
+	return f.Trigger.Setup(ctx, org)
 }
 
 // flakyQueue does not share the store's transaction, so that a failing enqueue is seen.

@@ -223,7 +223,7 @@ type hostDirectory struct {
 	secret []string
 }
 
-func (hostDirectory) Organization(_ context.Context, org string) (trigger.Organization, error) {
+func (hostDirectory) Setup(_ context.Context, org string) (trigger.Organization, error) {
 	return trigger.Organization{ID: org, SetupComplete: true, Collections: []trigger.Collection{{Ready: true}}}, nil
 }
 

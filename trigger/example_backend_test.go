@@ -31,7 +31,7 @@ func ExampleOrganizations() {
 		return refused
 	})
 	fmt.Println(errors.Is(err, refused))
-	acme, err := orgs.Organization(ctx, "acme")
+	acme, err := orgs.Setup(ctx, "acme")
 	check(err)
 	fmt.Println(acme.SetupComplete, len(acme.Collections))
 	// Output:

@@ -255,7 +255,7 @@ func ExampleTracer() {
 // accounts is a host's own directory of organizations.
 type accounts map[string]trigger.Organization
 
-func (a accounts) Organization(_ context.Context, org string) (trigger.Organization, error) {
+func (a accounts) Setup(_ context.Context, org string) (trigger.Organization, error) {
 	o, ok := a[org]
 	if !ok {
 		return trigger.Organization{}, trigger.ErrNotFound

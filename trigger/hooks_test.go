@@ -35,9 +35,9 @@ func (h *hooks) call(name string) {
 	}
 }
 
-func (h *hooks) Organization(ctx context.Context, org string) (trigger.Organization, error) {
+func (h *hooks) Setup(ctx context.Context, org string) (trigger.Organization, error) {
 	h.call("Organization")
-	return h.Trigger.Organization(ctx, org)
+	return h.Trigger.Setup(ctx, org)
 }
 
 func (h *hooks) Observe(context.Context, trigger.Observation) { h.call("Observe") }

@@ -25,14 +25,12 @@ type Collection struct {
 	Ready bool
 }
 
-// Directory knows the organizations. A host that has its own implements this one method;
-// it must be safe for concurrent use. An organization that it does not know counts as one
-// that has not finished its setup ([ErrNotConfigured]). A Directory that is a [Deletion],
-// too, hears of organizations that are deleted.
+// Directory knows the organizations. A host that has its own implements this one method,
+// which must be safe for concurrent use. The same type can be a directory of package
+// authmgmt, too. One that is a [Deletion], too, hears of organizations that are deleted.
 type Directory interface {
-	// Organization returns setup state and collections in one consistent read, or
-	// [ErrNotFound].
-	Organization(ctx context.Context, org string) (Organization, error)
+	// Setup returns setup state and collections in one consistent read, or [ErrNotFound].
+	Setup(ctx context.Context, org string) (Organization, error)
 }
 
 // Organizations is a Directory that [Service.UpdateOrganization] can write. Copies,
@@ -107,7 +105,7 @@ func (s *Service) checkOrganization(ctx context.Context, org string, collection 
 // organization asks the directory.
 func (s *Service) organization(ctx context.Context, org string) (o Organization, err error) {
 	defer hook.Recover(ctx, s.opts.Logger, "the directory", &err)
-	o, err = s.directory.Organization(ctx, org)
+	o, err = s.directory.Setup(ctx, org)
 	hook.Probe(err)
 	return o, err
 }

@@ -107,7 +107,7 @@ func TestUpdateOrganization(t *testing.T) {
 // readOnly is a Directory that cannot be written.
 type readOnly struct{}
 
-func (readOnly) Organization(context.Context, string) (trigger.Organization, error) {
+func (readOnly) Setup(context.Context, string) (trigger.Organization, error) {
 	return trigger.Organization{SetupComplete: true, Collections: []trigger.Collection{{ID: uuid.Max, Ready: true}}}, nil
 }
 

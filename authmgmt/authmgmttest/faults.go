@@ -15,7 +15,7 @@ import (
 //
 // An op is the interface and the method, as in "Clients.UpdateClient",
 // "Tokens.TokenByDigest", "Audit.ListAuditEvents", "Pruner.PruneAudit",
-// "KeyChecker.UpdateKeyChecks" or "Directory.Organization". [Outage], [Nth] and
+// "KeyChecker.UpdateKeyChecks" or "Directory.AccessControl". [Outage], [Nth] and
 // [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic, block
 // or call other parts of the program: whatever can happen while a backend is being
 // called.
@@ -188,8 +188,8 @@ type faultyDirectory struct {
 	faults *Faults
 }
 
-func (d *faultyDirectory) Organization(ctx context.Context, org string) (authmgmt.Organization, error) {
-	return callFor(d.faults, "Directory.Organization", func() (authmgmt.Organization, error) { return d.inner.Organization(ctx, org) })
+func (d *faultyDirectory) AccessControl(ctx context.Context, org string) (authmgmt.Organization, error) {
+	return callFor(d.faults, "Directory.AccessControl", func() (authmgmt.Organization, error) { return d.inner.AccessControl(ctx, org) })
 }
 
 type faultyOrganizations struct {

@@ -34,7 +34,7 @@ func (d faultyDeletion) RemoveDeleted(ctx context.Context, org string, limit int
 
 // Directory wraps a directory. The ops are the methods of "Directory", which those of
 // [authmgmt.Organizations] and [authmgmt.Deletion] count among here:
-// "Directory.Organization", "Directory.UpdateOrganization", "Directory.MarkDeleted".
+// "Directory.AccessControl", "Directory.UpdateOrganization", "Directory.MarkDeleted".
 func (f *Faults) Directory(d authmgmt.Directory) authmgmt.Directory {
 	w := &faultyDirectory{d, f}
 	o, organizations := d.(authmgmt.Organizations)

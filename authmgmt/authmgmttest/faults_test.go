@@ -76,8 +76,8 @@ func everyOp(ctx context.Context, f *authmgmttest.Faults, db *memory.AuthMgmt) (
 	note("Pruner.PruneInvitations", err)
 	keep := func(noted [][32]byte) ([][32]byte, error) { return noted, nil }
 	note("KeyChecker.UpdateKeyChecks", store.(authmgmt.KeyChecker).UpdateKeyChecks(ctx, keep))
-	_, err = directory.Organization(ctx, "acme")
-	note("Directory.Organization", err)
+	_, err = directory.AccessControl(ctx, "acme")
+	note("Directory.AccessControl", err)
 	note("Directory.UpdateOrganization", directory.(authmgmt.Organizations).UpdateOrganization(ctx, "acme", func(*authmgmt.Organization) (authmgmt.AuditEvent, error) {
 		return e(), nil
 	}))

@@ -274,14 +274,14 @@ func (m *mutant) UpdateKeyChecks(ctx context.Context, update keyChecksUpdate) er
 	return m.AuthMgmt.UpdateKeyChecks(ctx, update)
 }
 
-func (m *mutant) Organization(ctx context.Context, org string) (authmgmt.Organization, error) {
+func (m *mutant) AccessControl(ctx context.Context, org string) (authmgmt.Organization, error) {
 	if err := m.fail(); err != nil {
 		return authmgmt.Organization{}, err
 	}
 	if m.organization != nil {
 		return m.organization(ctx, org)
 	}
-	return m.AuthMgmt.Organization(ctx, org)
+	return m.AuthMgmt.AccessControl(ctx, org)
 }
 
 func (m *mutant) UpdateOrganization(ctx context.Context, org string, update organizationUpdate) error {

@@ -388,7 +388,7 @@ func deletionMutants() []broken {
 				if m.gone(org) {
 					return authmgmt.Organization{ID: org}, nil
 				}
-				return m.AuthMgmt.Organization(ctx, org)
+				return m.AuthMgmt.AccessControl(ctx, org)
 			}
 		}},
 		{name: "updates a deleted organization", breaks: []string{"deletion/organizations"}, mutate: func(m *mutant) {

@@ -197,7 +197,7 @@ var fieldMutants = []broken{
 			if o, ok := kept[org]; ok {
 				return *o, nil
 			}
-			return m.AuthMgmt.Organization(ctx, org)
+			return m.AuthMgmt.AccessControl(ctx, org)
 		}
 	}},
 }
@@ -265,7 +265,7 @@ var nameMutants = []broken{
 			return k, nil
 		}
 		m.organization = func(ctx context.Context, org string) (authmgmt.Organization, error) {
-			o, _ := m.AuthMgmt.Organization(ctx, org)
+			o, _ := m.AuthMgmt.AccessControl(ctx, org)
 			o.ID = org
 			return o, nil
 		}
@@ -302,7 +302,7 @@ var nameMutants = []broken{
 	}},
 	{name: "stores no organization without rights", breaks: []string{"organizations/update-makes-it"}, mutate: func(m *mutant) {
 		m.organization = func(ctx context.Context, org string) (authmgmt.Organization, error) {
-			o, err := m.AuthMgmt.Organization(ctx, org)
+			o, err := m.AuthMgmt.AccessControl(ctx, org)
 			if err == nil && !o.RBAC {
 				return authmgmt.Organization{}, authmgmt.ErrNotFound
 			}

@@ -218,7 +218,7 @@ var ctxMutants = []broken{
 			return m.AuthMgmt.Client(context.Background(), org, id)
 		}
 		m.organization = func(_ context.Context, org string) (authmgmt.Organization, error) {
-			return m.AuthMgmt.Organization(context.Background(), org)
+			return m.AuthMgmt.AccessControl(context.Background(), org)
 		}
 	}},
 	{name: "finds nothing when the context has ended", breaks: []string{
@@ -232,7 +232,7 @@ var ctxMutants = []broken{
 			return k, nil
 		}
 		m.organization = func(ctx context.Context, org string) (authmgmt.Organization, error) {
-			o, err := m.AuthMgmt.Organization(ctx, org)
+			o, err := m.AuthMgmt.AccessControl(ctx, org)
 			if err != nil {
 				return authmgmt.Organization{}, authmgmt.ErrNotFound
 			}

@@ -205,7 +205,7 @@ func (m *mutant) renamed(change func(string) string) {
 		return m.AuthMgmt.Invitation(ctx, change(org), change(id))
 	}
 	m.organization = func(ctx context.Context, org string) (authmgmt.Organization, error) {
-		return m.AuthMgmt.Organization(ctx, change(org))
+		return m.AuthMgmt.AccessControl(ctx, change(org))
 	}
 	m.updateOrganization = func(ctx context.Context, org string, update organizationUpdate) error {
 		return m.AuthMgmt.UpdateOrganization(ctx, change(org), update)

@@ -43,7 +43,7 @@ var breakRules = []rule{
 			s.setRBAC(t, orgA, true)
 			heal := s.breakIt(t)
 			allFail(t.Context(), t, s.organizationCalls())
-			_, err := s.Organizations.Organization(t.Context(), orgB)
+			_, err := s.Organizations.AccessControl(t.Context(), orgB)
 			isFailure(t, "Organization that is not there", err)
 			heal()
 			s.hasRBAC(t, orgA, true)

@@ -119,7 +119,7 @@ func (s *subject) storeCalls(x *sample) []call {
 
 func (s *subject) organizationCalls() []call {
 	return []call{
-		{"Organization", func(ctx context.Context) error { _, err := s.Organizations.Organization(ctx, orgA); return err }},
+		{"AccessControl", func(ctx context.Context) error { _, err := s.Organizations.AccessControl(ctx, orgA); return err }},
 		{"UpdateOrganization", func(ctx context.Context) error {
 			return s.Organizations.UpdateOrganization(ctx, orgA, nothing[authmgmt.Organization])
 		}},
@@ -161,7 +161,7 @@ var contextRules = []rule{
 		func(t *testing.T, s *subject) {
 			s.setRBAC(t, orgA, true)
 			allFail(conformance.Ended(t), t, s.organizationCalls())
-			_, err := s.Organizations.Organization(conformance.Ended(t), orgB)
+			_, err := s.Organizations.AccessControl(conformance.Ended(t), orgB)
 			isFailure(t, "Organization that is not there", err)
 			s.hasRBAC(t, orgA, true)
 		}},

@@ -241,7 +241,7 @@ var deletionRules = []rule{
 			require.Len(t, s.trail(t, orgB), 3)
 		}},
 
-	{Rule{"deletion/organizations", "From the mark on Organization is ErrNotFound, and UpdateOrganization ErrDeleted, without a call of its function."}, needOrganizations | needOrganizationsDeletion,
+	{Rule{"deletion/organizations", "From the mark on AccessControl returns ErrNotFound, and UpdateOrganization ErrDeleted, without a call of its function."}, needOrganizations | needOrganizationsDeletion,
 		func(t *testing.T, s *subject) {
 			d := s.Organizations.(authmgmt.Deletion)
 			for _, org := range []string{orgA, orgB, "org"} {

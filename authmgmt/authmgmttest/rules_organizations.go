@@ -20,7 +20,7 @@ func (s *subject) setRBAC(t *testing.T, org string, enabled bool) {
 // hasRBAC requires that the organization is there, with or without role-based access control.
 func (s *subject) hasRBAC(t *testing.T, org string, want bool) {
 	t.Helper()
-	o, err := s.Organizations.Organization(t.Context(), org)
+	o, err := s.Organizations.AccessControl(t.Context(), org)
 	require.NoError(t, err)
 	require.Equal(t, authmgmt.Organization{ID: org, RBAC: want}, o)
 }
@@ -28,13 +28,13 @@ func (s *subject) hasRBAC(t *testing.T, org string, want bool) {
 // noOrganization requires that the organization was never written.
 func (s *subject) noOrganization(t *testing.T, org string) {
 	t.Helper()
-	_, err := s.Organizations.Organization(t.Context(), org)
+	_, err := s.Organizations.AccessControl(t.Context(), org)
 	require.ErrorIs(t, err, authmgmt.ErrNotFound)
 }
 
 // organizationRules are the rules of Directory and Organizations, but for those that all updates have.
 var organizationRules = []rule{
-	{Rule{"organizations/unknown", "Organization returns ErrNotFound for an organization that was never written."}, needOrganizations,
+	{Rule{"organizations/unknown", "AccessControl returns ErrNotFound for an organization that was never written."}, needOrganizations,
 		func(t *testing.T, s *subject) {
 			s.noOrganization(t, orgA)
 			s.setRBAC(t, orgB, true)

@@ -127,7 +127,7 @@ var things = []thing{
 				})
 			},
 			touched: func(t *testing.T) int {
-				o, err := s.Organizations.Organization(t.Context(), orgA)
+				o, err := s.Organizations.AccessControl(t.Context(), orgA)
 				require.NoError(t, err)
 				if o.RBAC {
 					return 1

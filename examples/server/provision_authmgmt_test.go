@@ -28,7 +28,7 @@ type authmgmtState struct {
 func stateOf(t *testing.T, b *backends, org string) authmgmtState {
 	t.Helper()
 	all := authmgmt.Paging{Limit: authmgmt.MaxPageSize}
-	o, orgErr := b.authmgmt.Directory.Organization(t.Context(), org)
+	o, orgErr := b.authmgmt.Directory.AccessControl(t.Context(), org)
 	clients, clientsErr := b.authmgmt.Store.ListClients(t.Context(), org, all)
 	tokens, tokensErr := b.authmgmt.Store.ListTokens(t.Context(), org, all)
 	invitations, invitationsErr := b.authmgmt.Store.ListInvitations(t.Context(), org, time.Time{}, all)

@@ -174,7 +174,7 @@ func TestProvisioningAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			var orgErr error
-			states[i].Organization, orgErr = b.trigger.Directory.Organization(t.Context(), "acme")
+			states[i].Organization, orgErr = b.trigger.Directory.Setup(t.Context(), "acme")
 			page, keysErr := b.trigger.Keys.ListKeys(t.Context(), "acme", trigger.KeyQuery{Limit: 10})
 			states[i].Keys = page.Keys
 			if err := errors.Join(orgErr, keysErr); err != nil {

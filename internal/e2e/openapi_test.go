@@ -86,7 +86,7 @@ func (r *triggerRig) submissions() []exchange {
 		{name: "text", body: fine, header: map[string]string{"Content-Type": "text/plain"}, status: 415, code: "unsupported_media_type", undocumented: true},
 		{name: "queue down", body: fine, broken: "Queue.Enqueue", status: 500, code: "enqueue_failed"},
 		{name: "store down", body: fine, broken: "Store.CreateEvent", status: 503, code: "runtime_store_unavailable"},
-		{name: "directory down", body: fine, broken: "Directory.Organization", status: 503, code: "runtime_store_unavailable"},
+		{name: "directory down", body: fine, broken: "Directory.Setup", status: 503, code: "runtime_store_unavailable"},
 		{name: "keys down", body: fine, broken: "APIKeys.KeyByDigest", status: 503, code: "runtime_store_unavailable"},
 	}
 	for name, body := range map[string]string{

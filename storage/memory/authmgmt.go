@@ -80,8 +80,8 @@ func (a *AuthMgmt) ListAuditEvents(ctx context.Context, org string, q authmgmt.A
 	return page, nil
 }
 
-// Organization implements [authmgmt.Directory].
-func (a *AuthMgmt) Organization(ctx context.Context, org string) (authmgmt.Organization, error) {
+// AccessControl implements [authmgmt.Directory].
+func (a *AuthMgmt) AccessControl(ctx context.Context, org string) (authmgmt.Organization, error) {
 	if err := ctx.Err(); err != nil {
 		return authmgmt.Organization{}, err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// Organization implements [trigger.Directory].
-func (t *Trigger) Organization(ctx context.Context, org string) (trigger.Organization, error) {
+// Setup implements [trigger.Directory].
+func (t *Trigger) Setup(ctx context.Context, org string) (trigger.Organization, error) {
 	if err := ctx.Err(); err != nil {
 		return trigger.Organization{}, err
 	}

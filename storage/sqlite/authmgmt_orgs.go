@@ -17,8 +17,8 @@ const (
 	putKeyChecks = "INSERT INTO authmgmt_key_check (only, value) VALUES (1, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
 )
 
-// Organization implements [authmgmt.Directory].
-func (a *AuthMgmt) Organization(ctx context.Context, org string) (authmgmt.Organization, error) {
+// AccessControl implements [authmgmt.Directory].
+func (a *AuthMgmt) AccessControl(ctx context.Context, org string) (authmgmt.Organization, error) {
 	var found []authmgmt.Organization
 	err := a.db.find(ctx, org, rbacOf, []any{org}, func(r *row) error {
 		found = append(found, authmgmt.Organization{ID: org, RBAC: r.number(0) != 0})

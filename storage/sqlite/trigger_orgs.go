@@ -19,8 +19,8 @@ const (
 		" ON CONFLICT DO UPDATE SET ready = max(ready, excluded.ready)"
 )
 
-// Organization implements [trigger.Directory].
-func (t *Trigger) Organization(ctx context.Context, org string) (trigger.Organization, error) {
+// Setup implements [trigger.Directory].
+func (t *Trigger) Setup(ctx context.Context, org string) (trigger.Organization, error) {
 	o := trigger.Organization{ID: org}
 	found := false
 	err := t.db.find(ctx, org, organizationByID, []any{org}, func(r *row) error {

@@ -110,6 +110,6 @@ func TestFailedTransaction(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, e, got)
 	}
-	_, err = tables.Organization(t.Context(), "half")
+	_, err = tables.Setup(t.Context(), "half")
 	require.ErrorIs(t, err, trigger.ErrNotFound)
 }

@@ -109,7 +109,7 @@ func TestWriteLeave(t *testing.T) {
 	got, err := tables.Event(t.Context(), "acme", kept.ID)
 	require.NoError(t, err)
 	require.Equal(t, kept, got, "an update function ran after its caller had left")
-	_, err = tables.Organization(t.Context(), "acme")
+	_, err = tables.Setup(t.Context(), "acme")
 	require.ErrorIs(t, err, trigger.ErrNotFound)
 	for _, want := range events {
 		got, err := tables.Event(t.Context(), "acme", want.ID)

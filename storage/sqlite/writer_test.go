@@ -207,7 +207,7 @@ func TestPanicAlone(t *testing.T) {
 		require.Equal(t, e, got)
 		create(t, db, newEvent())
 	}
-	_, err := organizations.Organization(t.Context(), "acme")
+	_, err := organizations.Setup(t.Context(), "acme")
 	require.ErrorIs(t, err, trigger.ErrNotFound)
 }
 

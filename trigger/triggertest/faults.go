@@ -16,7 +16,7 @@ import (
 // first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
 // An op is the interface and the method, as in "Store.CreateEvent", "Queue.Enqueue",
-// "Leases.Claim", "APIKeys.CreateKey" or "Directory.Organization". [Outage], [Nth] and
+// "Leases.Claim", "APIKeys.CreateKey" or "Directory.Setup". [Outage], [Nth] and
 // [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic, block
 // or call other parts of the program: whatever can happen while a backend is being
 // called.
@@ -163,7 +163,7 @@ func (s *faultyTx) UpdateEventAndRemove(
 	return s.faults.call("Store.UpdateEventAndRemove", func() error { return s.tx.UpdateEventAndRemove(ctx, org, id, update, l, dead) })
 }
 
-// Directory wraps a directory. The ops are "Directory.Organization",
+// Directory wraps a directory. The ops are "Directory.Setup",
 // "Directory.UpdateOrganization", "Directory.MarkDeleted" and "Directory.RemoveDeleted".
 func (f *Faults) Directory(d trigger.Directory) trigger.Directory {
 	w := &faultyDirectory{d, f}
@@ -184,8 +184,8 @@ type faultyDirectory struct {
 	faults *Faults
 }
 
-func (d *faultyDirectory) Organization(ctx context.Context, org string) (trigger.Organization, error) {
-	return callFor(d.faults, "Directory.Organization", func() (trigger.Organization, error) { return d.inner.Organization(ctx, org) })
+func (d *faultyDirectory) Setup(ctx context.Context, org string) (trigger.Organization, error) {
+	return callFor(d.faults, "Directory.Setup", func() (trigger.Organization, error) { return d.inner.Setup(ctx, org) })
 }
 
 type faultyOrganizations struct {

@@ -99,8 +99,8 @@ func everyOp(ctx context.Context, f *triggertest.Faults, db backend) (ops []stri
 
 	directory := f.Directory(db)
 	_ = db.UpdateOrganization(ctx, "acme", func(*trigger.Organization) error { return nil })
-	_, err = directory.Organization(ctx, "acme")
-	note("Directory.Organization", err)
+	_, err = directory.Setup(ctx, "acme")
+	note("Directory.Setup", err)
 	note("Directory.UpdateOrganization", directory.(trigger.Organizations).UpdateOrganization(ctx, "acme", func(*trigger.Organization) error { return nil }))
 
 	keys := f.Keys(db)

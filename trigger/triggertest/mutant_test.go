@@ -193,14 +193,14 @@ func (m *mutant) StatsAll(ctx context.Context, most int) (trigger.AllStats, erro
 	return m.Trigger.StatsAll(ctx, most)
 }
 
-func (m *mutant) Organization(ctx context.Context, org string) (trigger.Organization, error) {
+func (m *mutant) Setup(ctx context.Context, org string) (trigger.Organization, error) {
 	if err := m.fail(); err != nil {
 		return trigger.Organization{}, err
 	}
 	if m.organization != nil {
 		return m.organization(ctx, org)
 	}
-	return m.Trigger.Organization(ctx, org)
+	return m.Trigger.Setup(ctx, org)
 }
 
 func (m *mutant) UpdateOrganization(ctx context.Context, org string, f func(*trigger.Organization) error) error {

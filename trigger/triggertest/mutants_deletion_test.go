@@ -39,7 +39,7 @@ func afterMark(change func(*mutant, *remembered)) func(*mutant) {
 			keys, _ := m.Trigger.ListKeys(ctx, org, trigger.KeyQuery{Limit: 1000})
 			r.events, r.keys = page.Events, keys.Keys
 			r.stats, _ = m.Trigger.Stats(ctx, org, 100)
-			r.record, _ = m.Trigger.Organization(ctx, org)
+			r.record, _ = m.Trigger.Setup(ctx, org)
 			since, err := m.Trigger.MarkDeleted(ctx, org, at)
 			if len(r.events)+len(r.keys)+len(r.record.Collections) > 0 {
 				change(m, &r)

@@ -141,7 +141,7 @@ var listMutants = []broken{
 var otherMutants = []broken{
 	{name: "knows every organization", breaks: []string{"organizations/unknown", "organizations/not-made-by-events"}, mutate: func(m *mutant) {
 		m.organization = func(ctx context.Context, org string) (trigger.Organization, error) {
-			o, _ := m.Trigger.Organization(ctx, org)
+			o, _ := m.Trigger.Setup(ctx, org)
 			return o, nil
 		}
 	}},
@@ -169,14 +169,14 @@ var otherMutants = []broken{
 	}},
 	{name: "returns collections in disorder", breaks: []string{"organizations/collections-by-id"}, mutate: func(m *mutant) {
 		m.organization = func(ctx context.Context, org string) (trigger.Organization, error) {
-			o, err := m.Trigger.Organization(ctx, org)
+			o, err := m.Trigger.Setup(ctx, org)
 			slices.Reverse(o.Collections)
 			return o, err
 		}
 	}},
 	{name: "writes organizations without care", mutate: func(m *mutant) {
 		m.updateOrganization = func(ctx context.Context, org string, f func(*trigger.Organization) error) error {
-			o, err := m.Trigger.Organization(ctx, org)
+			o, err := m.Trigger.Setup(ctx, org)
 			if err != nil {
 				o = trigger.Organization{ID: org}
 			}
@@ -194,7 +194,7 @@ var otherMutants = []broken{
 			if o, ok := kept[org]; ok {
 				return o, nil
 			}
-			o, err := m.Trigger.Organization(ctx, org)
+			o, err := m.Trigger.Setup(ctx, org)
 			kept[org] = o
 			return o, err
 		}

@@ -53,7 +53,7 @@ var nameMutants = []broken{
 			return m.Trigger.UpdateOrganization(ctx, cut(org), f)
 		}
 		m.organization = func(ctx context.Context, org string) (trigger.Organization, error) {
-			o, err := m.Trigger.Organization(ctx, cut(org))
+			o, err := m.Trigger.Setup(ctx, cut(org))
 			o.ID = org
 			return o, err
 		}
@@ -188,7 +188,7 @@ var nameMutants = []broken{
 		m.updateOrganization = func(
 			ctx context.Context, org string, f func(*trigger.Organization) error,
 		) error {
-			o, err := m.Trigger.Organization(ctx, org)
+			o, err := m.Trigger.Setup(ctx, org)
 			if err != nil {
 				o = trigger.Organization{ID: org}
 			}

@@ -155,7 +155,7 @@ var createMutants = []broken{
 			return m.Trigger.UpdateOrganization(ctx, strings.ToLower(org), f)
 		}
 		m.organization = func(ctx context.Context, org string) (trigger.Organization, error) {
-			return m.Trigger.Organization(ctx, strings.ToLower(org))
+			return m.Trigger.Setup(ctx, strings.ToLower(org))
 		}
 	}},
 	{name: "has one space of keys for all organizations", breaks: []string{"store/create-key-of-other-organization"}, mutate: func(m *mutant) {

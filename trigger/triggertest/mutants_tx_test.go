@@ -134,7 +134,7 @@ var txMutants = []broken{
 			return m.Trigger.CreateEvent(context.Background(), e, since)
 		}
 		m.organization = func(_ context.Context, org string) (trigger.Organization, error) {
-			return m.Trigger.Organization(context.Background(), org)
+			return m.Trigger.Setup(context.Background(), org)
 		}
 		m.listKeys = func(_ context.Context, org string, q trigger.KeyQuery) (trigger.KeyPage, error) {
 			return m.Trigger.ListKeys(context.Background(), org, q)

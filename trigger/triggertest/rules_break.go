@@ -35,7 +35,7 @@ var breakRules = []rule{
 			want := s.setup(t, orgA, 2)
 			heal := s.breakIt(t)
 			allFail(t.Context(), t, s.organizationCalls())
-			_, err := s.Organizations.Organization(t.Context(), orgB)
+			_, err := s.Organizations.Setup(t.Context(), orgB)
 			isFailure(t, "Organization that is not there", err)
 			heal()
 			s.hasOrganization(t, want, "after the backend healed")

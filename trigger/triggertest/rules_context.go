@@ -60,7 +60,7 @@ func (s *subject) storeCalls(e trigger.Event) []call {
 
 func (s *subject) organizationCalls() []call {
 	return []call{
-		{"Organization", func(ctx context.Context) error { _, err := s.Organizations.Organization(ctx, orgA); return err }},
+		{"Setup", func(ctx context.Context) error { _, err := s.Organizations.Setup(ctx, orgA); return err }},
 		{"UpdateOrganization", func(ctx context.Context) error {
 			return s.Organizations.UpdateOrganization(ctx, orgA, func(*trigger.Organization) error { return nil })
 		}},

@@ -183,16 +183,16 @@ var deletionRules = []rule{
 		}},
 
 	{Rule{"deletion/hides-organization",
-		"From the mark on, Organization is ErrNotFound, and UpdateOrganization is ErrDeleted and calls no update."},
+		"From the mark on, Setup returns ErrNotFound, and UpdateOrganization is ErrDeleted and calls no update."},
 		needOrganizations,
 		func(t *testing.T, s *subject) {
 			s.setup(t, orgA, 2)
 			s.mark(t, orgA)
-			_, err := s.Organizations.Organization(t.Context(), orgA)
+			_, err := s.Organizations.Setup(t.Context(), orgA)
 			require.ErrorIs(t, err, trigger.ErrNotFound, "Organization of a deleted organization")
 			err = s.Organizations.UpdateOrganization(t.Context(), orgA, neverCalled[trigger.Organization](t))
 			require.ErrorIs(t, err, trigger.ErrDeleted, "UpdateOrganization of a deleted organization")
-			_, err = s.Organizations.Organization(t.Context(), orgA)
+			_, err = s.Organizations.Setup(t.Context(), orgA)
 			require.ErrorIs(t, err, trigger.ErrNotFound, "Organization after an update that was refused")
 		}},
 

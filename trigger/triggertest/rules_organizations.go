@@ -45,7 +45,7 @@ func collectionIDs(collections []trigger.Collection) []uuid.UUID {
 // organization reads an organization that must be there.
 func (s *subject) organization(t *testing.T, org string) trigger.Organization {
 	t.Helper()
-	o, err := s.Organizations.Organization(t.Context(), org)
+	o, err := s.Organizations.Setup(t.Context(), org)
 	require.NoError(t, err)
 	if len(o.Collections) == 0 {
 		o.Collections = nil
@@ -69,19 +69,19 @@ func sameOrganization(t *testing.T, want, got trigger.Organization, when string)
 
 // organizationRules are the rules of Directory and Organizations.
 var organizationRules = []rule{
-	{Rule{"organizations/unknown", "Organization returns ErrNotFound for an organization that was never written."}, needOrganizations,
+	{Rule{"organizations/unknown", "Setup returns ErrNotFound for an organization that was never written."}, needOrganizations,
 		func(t *testing.T, s *subject) {
-			_, err := s.Organizations.Organization(t.Context(), orgA)
+			_, err := s.Organizations.Setup(t.Context(), orgA)
 			require.ErrorIs(t, err, trigger.ErrNotFound)
 			s.setup(t, orgB, 1)
-			_, err = s.Organizations.Organization(t.Context(), orgA)
+			_, err = s.Organizations.Setup(t.Context(), orgA)
 			require.ErrorIs(t, err, trigger.ErrNotFound)
 		}},
 
 	{Rule{"organizations/not-made-by-events", "An organization that has only events was never written."}, needOrganizations | needStore,
 		func(t *testing.T, s *subject) {
 			s.create(t, plainEvent(orgA, 0))
-			_, err := s.Organizations.Organization(t.Context(), orgA)
+			_, err := s.Organizations.Setup(t.Context(), orgA)
 			require.ErrorIs(t, err, trigger.ErrNotFound)
 		}},
 
@@ -166,7 +166,7 @@ var organizationRules = []rule{
 				require.NoError(t, err)
 				want := trigger.Organization{ID: orgA, SetupComplete: there}
 				s.hasOrganization(t, want, "after an update that changed its ID")
-				_, err = s.Organizations.Organization(t.Context(), orgB)
+				_, err = s.Organizations.Setup(t.Context(), orgB)
 				require.ErrorIs(t, err, trigger.ErrNotFound, "Organization of the ID that update left")
 			}
 		}},
@@ -200,7 +200,7 @@ var organizationRules = []rule{
 			require.ErrorIs(t, s.Organizations.UpdateOrganization(t.Context(), orgA, refuse), refused)
 			s.hasOrganization(t, want, "after an update that failed")
 			require.ErrorIs(t, s.Organizations.UpdateOrganization(t.Context(), orgB, refuse), refused)
-			_, err := s.Organizations.Organization(t.Context(), orgB)
+			_, err := s.Organizations.Setup(t.Context(), orgB)
 			require.ErrorIs(t, err, trigger.ErrNotFound)
 		}},
 
@@ -235,7 +235,7 @@ var organizationRules = []rule{
 				"collections, of which each update added one")
 		}},
 
-	{Rule{"organizations/reads-are-whole", "Organization returns setup state and collections in one consistent read."}, needOrganizations,
+	{Rule{"organizations/reads-are-whole", "Setup returns setup state and collections in one consistent read."}, needOrganizations,
 		func(t *testing.T, s *subject) {
 			id := uuid.New()
 			flip := func(o *trigger.Organization) error {
@@ -245,7 +245,7 @@ var organizationRules = []rule{
 			}
 			require.NoError(t, s.Organizations.UpdateOrganization(t.Context(), orgA, flip))
 			conformance.Watch(t, 4, func(int) error {
-				o, err := s.Organizations.Organization(t.Context(), orgA)
+				o, err := s.Organizations.Setup(t.Context(), orgA)
 				if err == nil && (len(o.Collections) != 1 || o.Collections[0].Ready != o.SetupComplete) {
 					err = errors.New("setup state and collections are of different times")
 				}
