@@ -61,7 +61,7 @@ type host struct {
 }
 
 func main() {
-	_, err := trigger.New(nil, nil, nil)
+	_, err := trigger.New(trigger.Backend{}, nil)
 	h := host{Authenticator: httpadapter.Bearer(nil)}
 	fmt.Println(err != nil, h.Store == nil, httpadapter.ErrForbidden)
 }
@@ -88,7 +88,9 @@ func main() {
 	ctx := context.Background()
 	db, err := memory.Open(ctx, nil)
 	check(err)
-	service, err := trigger.New(db.Trigger(), db.Queue(nil), nil)
+	backend := db.Trigger()
+	backend.Directory = nil // every organization is set up
+	service, err := trigger.New(backend, nil)
 	check(err)
 	auth := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {
 		return httpadapter.Principal{Organization: "acme", Access: authmgmt.FullAccess()}, nil
@@ -112,7 +114,7 @@ func main() {
 	_, err = worker.RunOnce(ctx)
 	check(err)
 
-	page, err := service.List(ctx, "acme", trigger.Query{})
+	page, err := service.ListEvents(ctx, "acme", trigger.EventQuery{})
 	check(err)
 	for _, e := range page.Events {
 		fmt.Println(e.Status)
