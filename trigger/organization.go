@@ -26,8 +26,10 @@ type Collection struct {
 }
 
 // Directory knows the organizations. A host that has its own implements this one method,
-// which must be safe for concurrent use. The same type can be a directory of package
-// authmgmt, too. One that is a [Deletion], too, hears of organizations that are deleted.
+// which must be safe for concurrent use; the same type can be a directory of package
+// authmgmt. An organization that it does not know counts as one that has not finished its
+// setup ([ErrNotConfigured]). A Directory that is a [Deletion], too, hears of
+// organizations that are deleted.
 type Directory interface {
 	// Setup returns setup state and collections in one consistent read, or [ErrNotFound].
 	Setup(ctx context.Context, org string) (Organization, error)
