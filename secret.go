@@ -13,7 +13,7 @@ import (
 //
 // It prints as [redacted] through every verb of package fmt, in logs, as JSON and as other
 // text, also as a part of something else, and cannot be read back from that. Reveal it
-// where it is handed over, and nowhere before. The zero value is no secret.
+// where it is handed over, and nowhere before. The zero value is not a secret.
 //
 // Two Secrets cannot be compared, by == or by reflect.DeepEqual: neither takes the same
 // time for every guess. To check what somebody sends, ask the service that made the
@@ -40,7 +40,7 @@ func (s Secret) Reveal() string {
 	return s.text()
 }
 
-// IsZero reports whether s is no secret.
+// IsZero reports whether s is the zero value, which is not a secret.
 func (s Secret) IsZero() bool { return s.text == nil }
 
 // The zero Secret prints the same, so that what is printed does not tell.

@@ -25,7 +25,7 @@ type Ingested struct {
 // the place of the current one of its family once it has scored what that one has. Ingest may
 // run beside searches, and any number of times. If a scorer is away, the others score, and the
 // error is [ErrUnavailable]; so it is if one fails at a video, which scores no others then. A
-// service without scorers scores nothing, which is no error.
+// service without scorers scores nothing, which is not an error.
 func (s *Service) Ingest(ctx context.Context, org string, by Actor, dataset string) (Ingested, error) {
 	var total Ingested
 	scorers, away, err := s.toScore(ctx, org, dataset)

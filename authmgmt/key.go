@@ -16,7 +16,7 @@ import (
 
 // InvitationKey is what the links of invitations are computed from: 32 random bytes that
 // the host keeps outside of the store. Whoever has it and the store can accept every
-// pending invitation. It prints as [redacted]. The zero value is no key.
+// pending invitation. It prints as [redacted]. The zero value is not a key.
 // [Options.OtherInvitationKeys] says how it is changed.
 type InvitationKey struct {
 	// A function, because fmt does not call the methods of unexported fields, and prints
@@ -63,7 +63,7 @@ func newInvitationKey(bytes [keytext.Size]byte, err error, which string) (Invita
 
 var errPredictable = errors.New("must be random bytes, as openssl rand -hex 32 prints them; these follow a pattern")
 
-// IsZero reports whether k is no key.
+// IsZero reports whether k is the zero value, which is not a key.
 func (k InvitationKey) IsZero() bool { return k.bytes == nil }
 
 const redacted = "[redacted]"

@@ -52,7 +52,7 @@ type Observation struct {
 	Target       string
 	Duration     time.Duration // of the call
 	Err          error         // why it did not happen; nil if it did
-	Event        *AuditEvent   // what is stored of it; nil if it did not happen, or is no change
+	Event        *AuditEvent   // what is stored of it; nil if it did not happen, or is not a change
 }
 
 func (s *Service) observe(ctx context.Context, o Observation) {

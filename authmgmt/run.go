@@ -135,7 +135,7 @@ type Pruned struct {
 }
 
 // Prune forgets what ended before the given times, of all organizations. Nothing is ever forgotten without it. What it forgets can be
-// imported again. If the store is no [Pruner], the error is errors.ErrUnsupported.
+// imported again. If the store is not a [Pruner], the error is errors.ErrUnsupported.
 func (s *Service) Prune(ctx context.Context, before PruneBefore) (Pruned, error) {
 	pruner, ok := s.store.(Pruner)
 	if !ok {

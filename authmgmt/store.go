@@ -12,7 +12,7 @@ import (
 //
 // Every method is safe for concurrent use, and atomic: another caller sees all of its
 // effect or none. A call that returned without error is durable, as far as the backend
-// is. A call whose ctx has ended returns an error that is no sentinel of this package.
+// is. A call whose ctx has ended returns an error that is not a sentinel of this package.
 //
 // Arguments and results are the receiver's own: a Store copies what it keeps and what it
 // returns. Times keep microseconds and are UTC. Strings keep every byte, those of roles

@@ -13,8 +13,8 @@ import (
 )
 
 // Login exchanges a client's ID and secret for an access token (RFC 6749 section 4.4). It
-// returns the token's record and the token itself, which cannot be had again. Wrong, ended
-// and unknown credentials are all [ErrInvalidClient].
+// returns the token's record and the token itself, which cannot be had again. Wrong,
+// ended and unknown credentials are all [ErrInvalidClient].
 func (s *Service) Login(ctx context.Context, clientID, clientSecret string) (t Token, text mortise.Secret, err error) {
 	start := s.opts.Now()
 	t, made, e, err := s.login(ctx, clientID, clientSecret)
@@ -72,12 +72,12 @@ type NewToken struct {
 // NoExpiry is the NewToken.Lifetime of a token that works until it is revoked.
 const NoExpiry time.Duration = -1
 
-// IssueToken makes an access token that is no client's: for a person who accepted an
-// invitation, say. It returns the token's record and the token itself, which cannot be had
-// again. The token has roles or full access, never both nor neither, and the caller must
-// cover them. It does not ask whether the organization
-// has role-based access control. The errors are [*ValidationError], [ErrForbidden],
-// [ErrExists] and [ErrUnavailable].
+// IssueToken makes an access token that belongs to no client: for a person who accepted
+// an invitation, say. It returns the token's record and the token itself, which cannot be
+// had again. The token has roles or full access, never both nor neither, and the caller
+// must cover them. It does not ask whether the organization has role-based access
+// control. The errors are [*ValidationError], [ErrForbidden], [ErrExists] and
+// [ErrUnavailable].
 func (s *Service) IssueToken(
 	ctx context.Context, org string, by Caller, n NewToken,
 ) (t Token, text mortise.Secret, err error) {
@@ -168,10 +168,10 @@ type Identity struct {
 	Access       Access
 }
 
-// VerifyToken returns what a token says and allows now. Unknown, expired and revoked ones,
-// and those of a deleted organization, are all [ErrInvalidToken]. Unless Options.TokenCache
-// is set, nothing is cached: a revoked token, a deleted client or organization and a changed
-// role count at once, on every machine.
+// VerifyToken returns what a token says and allows now. Unknown, expired and revoked
+// ones, and those of a deleted organization, are all [ErrInvalidToken]. Unless
+// Options.TokenCache is set, nothing is cached: a revoked token, a deleted client or
+// organization and a changed role count at once, on every machine.
 func (s *Service) VerifyToken(ctx context.Context, text string) (Identity, error) {
 	t, err := s.cachedToken(ctx, text)
 	if errors.Is(err, ErrNotFound) || err == nil && !t.active(s.now()) {
@@ -218,7 +218,8 @@ func (s *Service) findToken(ctx context.Context, text string) (Token, error) {
 	return t, nil
 }
 
-// Introspection is what can be said about a token (RFC 7662 section 2.2). If it is not active, all other fields are zero.
+// Introspection is what can be said about a token (RFC 7662 section 2.2). If it is not
+// active, all other fields are zero.
 type Introspection struct {
 	Active    bool
 	Token     uuid.UUID
@@ -229,8 +230,8 @@ type Introspection struct {
 	ExpiresAt time.Time // zero: never
 }
 
-// Introspect says what a token of the organization is. An unknown one, one that has ended and one of another organization are all the
-// same: not active. That is no error.
+// Introspect says what a token of the organization is. An unknown one, one that has ended
+// and one of another organization are all the same: not active. That is not an error.
 func (s *Service) Introspect(ctx context.Context, org, text string) (Introspection, error) {
 	t, err := s.findToken(ctx, text)
 	switch {
@@ -245,8 +246,8 @@ func (s *Service) Introspect(ctx context.Context, org, text string) (Introspecti
 }
 
 // RevokeToken ends a token: the next request with it is refused. The caller must cover
-// its roles, those of a client's token being the client's. Revoking twice is no error and
-// keeps the first time. The errors are [ErrNotFound], [ErrForbidden] and
+// its roles, those of a client's token being the client's. Revoking twice is not an error
+// and keeps the first time. The errors are [ErrNotFound], [ErrForbidden] and
 // [ErrUnavailable].
 func (s *Service) RevokeToken(ctx context.Context, org string, by Caller, id uuid.UUID) error {
 	start := s.opts.Now()

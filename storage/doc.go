@@ -116,7 +116,7 @@
 // a trigger.TxStore, or an audiosearch.TxStore, and its Leases be a mortise.Sharer. Then
 // an event and its job are stored together, the event's end and the job's are, too, and
 // no crash can come between. Shares must say yes only to a Store of the same database. In
-// UpdateEventAndRemove and UpdateRunAndRemove a lost lease is no error: the update is
+// UpdateEventAndRemove and UpdateRunAndRemove a lost lease is not an error: the update is
 // stored, and the job is left to its holder. A job that CreateEventAndAdd or
 // CreateRunAndAdd adds is told of as one of Leases.Add is. Without a TxStore the service
 // stores first and enqueues then: see Lost jobs.

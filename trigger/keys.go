@@ -96,7 +96,7 @@ func (s *Service) ImportKey(ctx context.Context, org string, by Actor, name, key
 	return k, nil
 }
 
-// RevokeKey ends a key: the next request with it is refused. Revoking twice is no error and keeps the first time.
+// RevokeKey ends a key: the next request with it is refused. Revoking twice is not an error and keeps the first time.
 func (s *Service) RevokeKey(ctx context.Context, org string, by Actor, id uuid.UUID) error {
 	if s.keys == nil {
 		return errNoKeys

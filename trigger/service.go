@@ -157,7 +157,7 @@ func (s *Service) Retry(ctx context.Context, org string, by Actor, id uuid.UUID)
 }
 
 // Prune forgets finished events of all organizations that ended before the given time, and returns how many. Nothing is ever
-// forgotten without it. If the store is no [Pruner], the error is errors.ErrUnsupported.
+// forgotten without it. If the store is not a [Pruner], the error is errors.ErrUnsupported.
 func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	pruner, ok := s.store.(Pruner)
 	if !ok {

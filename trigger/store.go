@@ -13,7 +13,7 @@ import (
 // sees all of its effect or none. A call that returned without error is durable, as far
 // as the backend is. The failure of one call fails no other.
 //
-// A call whose ctx has ended returns an error that is no sentinel of this package. A
+// A call whose ctx has ended returns an error that is not a sentinel of this package. A
 // caller whose ctx ends while the call waits has left when it returns: their update
 // function is not called any more, and nothing that they passed is read. What they asked
 // for happens as a whole or not at all.
@@ -43,7 +43,7 @@ type Store interface {
 	// store, which may be waiting for it. An error from update leaves the event as it was
 	// and is returned so that errors.Is finds it; so does a panic, which goes on to the
 	// caller. If update gives the event an idempotency key that another event of the
-	// organization has, nothing changes, and the error is no sentinel. update is not
+	// organization has, nothing changes, and the error is not a sentinel. update is not
 	// called for an event that is not there. An event that is removed meanwhile is not
 	// stored again.
 	UpdateEvent(ctx context.Context, org string, id uuid.UUID, update func(*Event) error) error

@@ -8,7 +8,7 @@ type Item struct {
 	Value Value
 }
 
-// Place is where a value belongs: [InColumn] or [InGroup]. The zero value is no place.
+// Place is where a value belongs: [InColumn] or [InGroup]. The zero value is not a place.
 type Place struct {
 	kind  placeKind
 	table string // of a column

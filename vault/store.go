@@ -10,7 +10,7 @@ import (
 // Store keeps vaults, tokens, the audit trail and what is known of the keys, in one database.
 //
 // Every method is safe for concurrent use, and atomic: another caller sees all of its effect or none. A call that returned without
-// error is durable, as far as the backend is. A call whose ctx has ended returns an error that is no sentinel of this package.
+// error is durable, as far as the backend is. A call whose ctx has ended returns an error that is not a sentinel of this package.
 //
 // Arguments and results are the receiver's own: a Store copies what it keeps and what it returns. Times keep microseconds and are UTC.
 // Strings keep every byte and are compared as bytes; only those of schemas and of an event's tokens, which are JSON, must be valid UTF-8. What belongs to another organization reads as what does not exist. Any error but

@@ -56,7 +56,7 @@ var auditRules = []rule{
 			}
 		}},
 
-	{Rule{"audit/newest-first", "AuditEvents returns the events newest first, by At, whatever the order in which they were stored."}, needStore,
+	{Rule{"audit/newest-first", "ListAuditEvents returns the events newest first, by At, whatever the order in which they were stored."}, needStore,
 		func(t *testing.T, s *subject) {
 			want := make([]authmgmt.AuditEvent, 6)
 			for _, i := range []int{3, 0, 5, 4, 1, 2} {
@@ -71,7 +71,7 @@ var auditRules = []rule{
 			}
 		}},
 
-	{Rule{"audit/equal-times-by-id", "AuditEvents orders equal times by ID, as bytes, descending."}, needStore,
+	{Rule{"audit/equal-times-by-id", "ListAuditEvents orders equal times by ID, as bytes, descending."}, needStore,
 		func(t *testing.T, s *subject) {
 			var want []uuid.UUID
 			for _, first := range []byte{0xff, 0x80, 0x7f, 0x61, 0x10, 0x01} {
@@ -87,7 +87,7 @@ var auditRules = []rule{
 			require.Equal(t, want, eventIDs(s.audit(t, orgA, recorded()).Events))
 		}},
 
-	{Rule{"audit/of-organization", "AuditEvents returns the organization's events and no other's; none if there are none."}, needStore,
+	{Rule{"audit/of-organization", "ListAuditEvents returns the organization's events and no other's; none if there are none."}, needStore,
 		func(t *testing.T, s *subject) {
 			a, b := newEvent(orgA, authmgmt.KindInvited, "x", 0), newEvent(orgB, authmgmt.KindInvited, "x", 0)
 			s.record(t, a, b)
@@ -98,7 +98,7 @@ var auditRules = []rule{
 			}
 		}},
 
-	{Rule{"audit/copies", "What AuditEvents returns is the receiver's own."}, needStore,
+	{Rule{"audit/copies", "What ListAuditEvents returns is the receiver's own."}, needStore,
 		func(t *testing.T, s *subject) {
 			e := filledEvent(orgA, "x")
 			s.record(t, e)
@@ -187,7 +187,7 @@ var auditQueryRules = []rule{
 			}
 		}},
 
-	{Rule{"audit/matches-query", "AuditEvents returns what AuditQuery.Matches says, whatever the combination."}, needStore,
+	{Rule{"audit/matches-query", "ListAuditEvents returns what AuditQuery.Matches says, whatever the combination."}, needStore,
 		func(t *testing.T, s *subject) {
 			kinds, names := []authmgmt.Kind{"", authmgmt.KindInvited, authmgmt.KindGranted}, []string{"", "ann", "bea"}
 			var all []authmgmt.AuditEvent

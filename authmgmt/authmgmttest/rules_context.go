@@ -90,7 +90,7 @@ func (s *subject) storeCalls(x *sample) []call {
 		{"DueGrants", func(ctx context.Context) error { _, err := s.Store.DueGrants(ctx, moment(0), 10); return err }},
 		{"Stats", func(ctx context.Context) error { _, err := s.Store.Stats(ctx, orgA, moment(0), 10); return err }},
 		{"StatsAll", func(ctx context.Context) error { _, err := s.Store.StatsAll(ctx, 10); return err }},
-		{"AuditEvents", func(ctx context.Context) error {
+		{"ListAuditEvents", func(ctx context.Context) error {
 			_, err := s.Store.ListAuditEvents(ctx, orgA, authmgmt.AuditQuery{Limit: 10})
 			return err
 		}},

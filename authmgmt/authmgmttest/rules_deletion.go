@@ -75,7 +75,7 @@ var deletionRules = []rule{
 			s.hasOnlyMark(t, e)
 		}},
 
-	{Rule{"deletion/trail-has-the-mark", "From the mark on AuditEvents shows the event of the mark, and no other, whatever it is asked."}, needStore,
+	{Rule{"deletion/trail-has-the-mark", "From the mark on ListAuditEvents shows the event of the mark, and no other, whatever it is asked."}, needStore,
 		func(t *testing.T, s *subject) {
 			s.addEstate(t, orgA)
 			late := newEvent(orgA, authmgmt.KindOrganizationDeleted, orgA, markedAt+time.Hour) // no mark, though it looks so

@@ -96,7 +96,7 @@ func (a *AuthMgmt) eventOfDeleted(
 	return page, nil
 }
 
-// auditStatement returns the query of AuditEvents.
+// auditStatement returns the query of ListAuditEvents.
 func auditStatement(org string, q *authmgmt.AuditQuery) (statement string, args []any) {
 	statement, args = authmgmtAudit.listing(org, &auditSelection{
 		kind: string(q.Kind), actor: string(q.Actor), about: q.Target, from: q.From, to: q.To, beforeAt: q.After.At, beforeID: q.After.ID, limit: q.Limit,

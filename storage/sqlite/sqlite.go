@@ -9,7 +9,7 @@
 // Several processes may open one file, on one machine. SQLite's locks keep their transactions apart, and the leases of jobs
 // end by time, so that one process takes over what another one left. Network file systems are not for this.
 //
-// A full disk, a locked or a read-only file makes calls fail with an error that is no sentinel: "unavailable" to the services.
+// A full disk, a locked or a read-only file makes calls fail with an error that is not a sentinel: "unavailable" to the services.
 // Nothing that was acknowledged is lost by it, and calls succeed again once the cause is gone, without a restart.
 //
 // Do not open and close the database file by other means within the process, not even to copy it: on most systems that drops

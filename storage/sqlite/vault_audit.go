@@ -95,7 +95,7 @@ func (s *Vault) ListAuditEvents(ctx context.Context, org string, q vault.AuditQu
 var vaultAudit = auditTable{table: "vault_audit", columns: vaultAuditColumns, about: "vault", index: "vault_audit_vault",
 	deleted: "vault_deleted_orgs"}
 
-// vaultAuditStatement returns the query of AuditEvents.
+// vaultAuditStatement returns the query of ListAuditEvents.
 func vaultAuditStatement(org string, q *vault.AuditQuery) (statement string, args []any) {
 	return vaultAudit.listing(org, &auditSelection{
 		kind: string(q.Kind), actor: string(q.Actor), about: q.Vault, from: q.From, to: q.To, beforeAt: q.After.At, beforeID: q.After.ID, limit: q.Limit,

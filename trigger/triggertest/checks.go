@@ -69,7 +69,7 @@ func (s *subject) create(t *testing.T, e trigger.Event) trigger.Event {
 	stored, created, err := s.Store.CreateEvent(t.Context(), e, window())
 	require.NoError(t, err)
 	require.True(t, created,
-		"Create returned created false for a new event of organization %q with key %q",
+		"CreateEvent returned created false for a new event of organization %q with key %q",
 		e.Organization, e.IdempotencyKey)
 	return stored
 }
@@ -78,7 +78,7 @@ func (s *subject) create(t *testing.T, e trigger.Event) trigger.Event {
 func (s *subject) get(t *testing.T, e trigger.Event) trigger.Event {
 	t.Helper()
 	stored, err := s.Store.Event(t.Context(), e.Organization, e.ID)
-	require.NoError(t, err, "Get of an event that is there")
+	require.NoError(t, err, "Store.Event of an event that is there")
 	return stored
 }
 

@@ -64,7 +64,7 @@ func ExampleFaults() {
 	if err != nil {
 		panic(err)
 	}
-	// The second Create is done, and its answer is lost.
+	// The second CreateEvent is done, and its answer is lost.
 	faults := &triggertest.Faults{After: triggertest.On(triggertest.Nth(2), "Store.CreateEvent")}
 	queue := mortise.NewLeaseQueue(struct{ mortise.Leases }{db.Jobs()}, nil) // which does not share
 	service, err := trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: queue}, nil)

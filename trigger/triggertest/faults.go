@@ -55,7 +55,7 @@ func callFor[T any](f *Faults, op string, do func() (T, error)) (T, error) {
 	return fault.CallFor(f.hooks(), op, do)
 }
 
-// createResult is what Create and its like return beside the error.
+// createResult is what CreateEvent and its like return beside the error.
 type createResult struct {
 	event trigger.Event
 	isNew bool

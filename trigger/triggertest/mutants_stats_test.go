@@ -93,7 +93,7 @@ var statsMutants = []broken{
 				}
 			})
 		}},
-	{name: "counts what Create stored only", breaks: []string{"counter/together"}, mutate: func(m *mutant) {
+	{name: "counts what CreateEvent stored only", breaks: []string{"counter/together"}, mutate: func(m *mutant) {
 		together := make(map[string]int)
 		m.createAndAdd = func(
 			ctx context.Context, e trigger.Event, since time.Time, j mortise.Job,

@@ -27,7 +27,7 @@ var txMutants = []broken{
 	{name: "shares with nobody", breaks: []string{"txstore/shares"}, mutate: func(m *mutant) {
 		m.shares = func(any) bool { return false }
 	}},
-	{name: "tells of no job of CreateAndAdd", breaks: []string{"txstore/create-and-add-wakes"}, mutate: func(m *mutant) {
+	{name: "tells of no job of CreateEventAndAdd", breaks: []string{"txstore/create-and-add-wakes"}, mutate: func(m *mutant) {
 		var creating atomic.Bool
 		m.notify = func(wake func(string)) func() {
 			return m.jobs.NotifyJobs(func(kind string) {
@@ -66,7 +66,7 @@ var txMutants = []broken{
 			return m.Trigger.CreateEventAndAdd(ctx, e, since, j)
 		}
 	}},
-	{name: "ignores the context of CreateAndAdd", breaks: []string{"store/ended-context"}, mutate: func(m *mutant) {
+	{name: "ignores the context of CreateEventAndAdd", breaks: []string{"store/ended-context"}, mutate: func(m *mutant) {
 		m.createAndAdd = func(ctx context.Context, e trigger.Event, since time.Time, j mortise.Job) (trigger.Event, bool, error) {
 			return m.Trigger.CreateEventAndAdd(context.WithoutCancel(ctx), e, since, j)
 		}

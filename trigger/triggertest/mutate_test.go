@@ -31,7 +31,7 @@ func (m *mutant) everyEvent(change func(*trigger.Event)) {
 	}
 }
 
-// everyPage applies change to all pages that the mutant's List returns.
+// everyPage applies change to all pages that the mutant's ListEvents returns.
 func (m *mutant) everyPage(change func(*trigger.EventQuery, *trigger.EventPage)) {
 	m.list = func(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
 		page, err := m.Trigger.ListEvents(ctx, org, q)
@@ -40,7 +40,7 @@ func (m *mutant) everyPage(change func(*trigger.EventQuery, *trigger.EventPage))
 	}
 }
 
-// everyQuery applies change to all queries that the mutant's List is asked.
+// everyQuery applies change to all queries that the mutant's ListEvents is asked.
 func (m *mutant) everyQuery(change func(*string, *trigger.EventQuery)) {
 	m.list = func(ctx context.Context, org string, q trigger.EventQuery) (trigger.EventPage, error) {
 		change(&org, &q)

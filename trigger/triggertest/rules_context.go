@@ -21,15 +21,15 @@ type call struct {
 // storeCalls calls every method of Store, and of Pruner if it is one.
 func (s *subject) storeCalls(e trigger.Event) []call {
 	calls := []call{
-		{"Create", func(ctx context.Context) error {
+		{"CreateEvent", func(ctx context.Context) error {
 			_, _, err := s.Store.CreateEvent(ctx, plainEvent(orgA, 0), window())
 			return err
 		}},
-		{"Get", func(ctx context.Context) error { _, err := s.Store.Event(ctx, orgA, e.ID); return err }},
-		{"Update", func(ctx context.Context) error {
+		{"Store.Event", func(ctx context.Context) error { _, err := s.Store.Event(ctx, orgA, e.ID); return err }},
+		{"UpdateEvent", func(ctx context.Context) error {
 			return s.Store.UpdateEvent(ctx, orgA, e.ID, func(*trigger.Event) error { return nil })
 		}},
-		{"List", func(ctx context.Context) error {
+		{"ListEvents", func(ctx context.Context) error {
 			_, err := s.Store.ListEvents(ctx, orgA, trigger.EventQuery{Limit: 10})
 			return err
 		}},
@@ -46,12 +46,12 @@ func (s *subject) storeCalls(e trigger.Event) []call {
 	}
 	if tx, ok := s.Store.(trigger.TxStore); ok {
 		calls = append(calls,
-			call{"CreateAndAdd", func(ctx context.Context) error {
+			call{"CreateEventAndAdd", func(ctx context.Context) error {
 				e := plainEvent(orgA, 0)
 				_, _, err := tx.CreateEventAndAdd(ctx, e, window(), e.Job())
 				return err
 			}},
-			call{"UpdateAndRemove", func(ctx context.Context) error {
+			call{"UpdateEventAndRemove", func(ctx context.Context) error {
 				return tx.UpdateEventAndRemove(ctx, orgA, e.ID, func(*trigger.Event) error { return nil }, mortise.Lease{Job: e.Job()}, false)
 			}})
 	}

@@ -14,7 +14,7 @@ import (
 
 // createRules say what a Store keeps of an event.
 var createRules = []rule{
-	{Rule{"store/create-returns-what-it-stored", "Create stores e, every field of it, and returns it with created true."}, needStore,
+	{Rule{"store/create-returns-what-it-stored", "CreateEvent stores e, every field of it, and returns it with created true."}, needStore,
 		func(t *testing.T, s *subject) {
 			e := filledEvent(orgA)
 			sameEvent(t, e, s.create(t, e))
@@ -63,7 +63,7 @@ var createRules = []rule{
 				sameEvent(t, e, s.get(t, e))
 				page, err := s.Store.ListEvents(t.Context(), orgA, trigger.EventQuery{From: at, To: at.Add(time.Microsecond), Limit: 10})
 				require.NoError(t, err)
-				require.Len(t, page.Events, 1, "List from %v for one microsecond", at)
+				require.Len(t, page.Events, 1, "ListEvents from %v for one microsecond", at)
 				sameEvent(t, e, page.Events[0])
 			}
 		}},
@@ -112,7 +112,7 @@ var createRules = []rule{
 			}
 		}},
 
-	{Rule{"store/create-copies", "Arguments and results are the receiver's own: Create copies what it keeps and what it returns."}, needStore,
+	{Rule{"store/create-copies", "Arguments and results are the receiver's own: CreateEvent copies what it keeps and what it returns."}, needStore,
 		func(t *testing.T, s *subject) {
 			e := filledEvent(orgA)
 			want := e.Clone()
@@ -125,12 +125,12 @@ var createRules = []rule{
 
 			again, created, err := s.Store.CreateEvent(t.Context(), want.Clone(), window())
 			require.NoError(t, err)
-			require.False(t, created, "Create stored an event with the ID of one that is there")
+			require.False(t, created, "CreateEvent stored an event with the ID of one that is there")
 			spoil(&again)
 			sameEvent(t, want, s.get(t, want))
 		}},
 
-	{Rule{"store/create-same-id", "Create stores nothing if the organization has an event with the same ID: it returns that one, and created is false."}, needStore,
+	{Rule{"store/create-same-id", "CreateEvent stores nothing if the organization has an event with the same ID: it returns that one, and created is false."}, needStore,
 		func(t *testing.T, s *subject) {
 			first := s.create(t, filledEvent(orgA))
 			for _, key := range []string{"", first.IdempotencyKey, "key-2"} {
@@ -138,7 +138,7 @@ var createRules = []rule{
 				second.ID = first.ID
 				stored, created, err := s.Store.CreateEvent(t.Context(), second, window())
 				require.NoError(t, err)
-				require.False(t, created, "Create stored an event with the ID of one that is there")
+				require.False(t, created, "CreateEvent stored an event with the ID of one that is there")
 				sameEvent(t, first, stored)
 				sameEvent(t, first, s.get(t, first))
 			}
@@ -146,7 +146,7 @@ var createRules = []rule{
 
 	{Rule{
 		"store/create-same-id-elsewhere",
-		"Create with the ID of another organization's event changes nothing and " +
+		"CreateEvent with the ID of another organization's event changes nothing and " +
 			"returns an error that is no sentinel.",
 	}, needStore,
 		func(t *testing.T, s *subject) {
@@ -155,14 +155,14 @@ var createRules = []rule{
 			second := keyedEvent(orgB, "key", time.Hour)
 			second.ID = first.ID
 			_, _, err := s.Store.CreateEvent(t.Context(), second, moment(time.Minute))
-			isFailure(t, "Create with the ID of another organization's event", err)
+			isFailure(t, "CreateEvent with the ID of another organization's event", err)
 			sameEvent(t, first, s.get(t, first))
 			sameEvent(t, old, s.get(t, old))
 			_, err = s.Store.Event(t.Context(), orgB, second.ID)
-			require.ErrorIs(t, err, trigger.ErrNotFound, "Get of an event that Create has refused")
+			require.ErrorIs(t, err, trigger.ErrNotFound, "Store.Event of an event that CreateEvent has refused")
 		}},
 
-	{Rule{"store/create-concurrent", "Create is safe for concurrent use: no event is lost."}, needStore,
+	{Rule{"store/create-concurrent", "CreateEvent is safe for concurrent use: no event is lost."}, needStore,
 		func(t *testing.T, s *subject) {
 			const n = 32
 			events, errs := make([]trigger.Event, n), make([]error, n)

@@ -78,13 +78,13 @@ func (s *subject) isHidden(t *testing.T, events ...trigger.Event) {
 	org := events[0].Organization
 	for _, e := range events {
 		_, err := s.Store.Event(t.Context(), org, e.ID)
-		require.ErrorIs(t, err, trigger.ErrNotFound, "Get in a deleted organization")
+		require.ErrorIs(t, err, trigger.ErrNotFound, "Store.Event in a deleted organization")
 		err = s.Store.UpdateEvent(t.Context(), org, e.ID, neverCalled[trigger.Event](t))
-		require.ErrorIs(t, err, trigger.ErrNotFound, "Update in a deleted organization")
+		require.ErrorIs(t, err, trigger.ErrNotFound, "UpdateEvent in a deleted organization")
 		if tx, ok := s.Store.(trigger.TxStore); ok {
 			l := mortise.Lease{Job: e.Job(), Token: uuid.New()}
 			err := tx.UpdateEventAndRemove(t.Context(), org, e.ID, neverCalled[trigger.Event](t), l, false)
-			require.ErrorIs(t, err, trigger.ErrNotFound, "UpdateAndRemove in a deleted organization")
+			require.ErrorIs(t, err, trigger.ErrNotFound, "UpdateEventAndRemove in a deleted organization")
 		}
 	}
 	for what, q := range map[string]trigger.EventQuery{
@@ -95,7 +95,7 @@ func (s *subject) isHidden(t *testing.T, events ...trigger.Event) {
 		q.Limit = 10
 		page, err := s.Store.ListEvents(t.Context(), org, q)
 		require.NoError(t, err)
-		require.Equal(t, trigger.EventPage{}, page, "List of a deleted organization: %s", what)
+		require.Equal(t, trigger.EventPage{}, page, "ListEvents of a deleted organization: %s", what)
 	}
 	left, err := s.Store.Unqueued(t.Context(), moment(time.Hour), 10)
 	require.NoError(t, err)
@@ -110,11 +110,11 @@ func (s *subject) isHidden(t *testing.T, events ...trigger.Event) {
 func (s *subject) isRefused(t *testing.T, e trigger.Event) {
 	t.Helper()
 	_, created, err := s.Store.CreateEvent(t.Context(), e, window())
-	require.ErrorIs(t, err, trigger.ErrDeleted, "Create in a deleted organization")
+	require.ErrorIs(t, err, trigger.ErrDeleted, "CreateEvent in a deleted organization")
 	require.False(t, created)
 	if _, ok := s.Store.(trigger.TxStore); ok {
 		_, created, err := s.createAndAdd(t, e, window())
-		require.ErrorIs(t, err, trigger.ErrDeleted, "CreateAndAdd in a deleted organization")
+		require.ErrorIs(t, err, trigger.ErrDeleted, "CreateEventAndAdd in a deleted organization")
 		require.False(t, created)
 	}
 }
@@ -122,8 +122,8 @@ func (s *subject) isRefused(t *testing.T, e trigger.Event) {
 // deletionRules say what a mark does.
 var deletionRules = []rule{
 	{Rule{"deletion/hides-events",
-		"From the mark on, Get, Update and UpdateAndRemove of the organization's events are ErrNotFound " +
-			"and call no update, List is empty, Unqueued and Stale leave them out, and Stats are zero."}, needStore,
+		"From the mark on, Store.Event, UpdateEvent and UpdateEventAndRemove of the organization's events are ErrNotFound " +
+			"and call no update, ListEvents is empty, Unqueued and Stale leave them out, and Stats are zero."}, needStore,
 		func(t *testing.T, s *subject) {
 			keyed, unqueued, finished := s.openEvents(t, orgA)
 			s.mark(t, orgA)
@@ -131,7 +131,7 @@ var deletionRules = []rule{
 		}},
 
 	{Rule{"deletion/refuses-events",
-		"Create and CreateAndAdd in a marked organization are ErrDeleted and store nothing, also of an event " +
+		"CreateEvent and CreateEventAndAdd in a marked organization are ErrDeleted and store nothing, also of an event " +
 			"that was there, or whose idempotency key was."}, needStore,
 		func(t *testing.T, s *subject) {
 			e := s.create(t, keyedEvent(orgA, "key", 0))
@@ -145,7 +145,7 @@ var deletionRules = []rule{
 			s.create(t, again) // which nobody has
 		}},
 
-	{Rule{"deletion/adds-no-job", "CreateAndAdd in a marked organization adds no job."}, needTx,
+	{Rule{"deletion/adds-no-job", "CreateEventAndAdd in a marked organization adds no job."}, needTx,
 		func(t *testing.T, s *subject) {
 			s.mark(t, orgA)
 			_, _, err := s.createAndAdd(t, plainEvent(orgA, 0), window())

@@ -222,8 +222,8 @@ var deletionStepRules = []rule{
 		}},
 
 	{Rule{"deletion/create-race",
-		"A Create beside MarkDeleted comes before the mark, and its event goes with the steps, or it is ErrDeleted. " +
-			"So does a CreateAndAdd, with its job."}, needStore,
+		"A CreateEvent beside MarkDeleted comes before the mark, and its event goes with the steps, or it is ErrDeleted. " +
+			"So does a CreateEventAndAdd, with its job."}, needStore,
 		func(t *testing.T, s *subject) {
 			creators := []creator{s.createPlainly}
 			if _, ok := s.Store.(trigger.TxStore); ok && s.Leases != nil {
@@ -251,7 +251,7 @@ var deletionStepRules = []rule{
 				require.NoError(t, errs[len(events)])
 				for _, err := range errs[:len(events)] {
 					if err != nil {
-						require.ErrorIs(t, err, trigger.ErrDeleted, "Create beside MarkDeleted")
+						require.ErrorIs(t, err, trigger.ErrDeleted, "CreateEvent beside MarkDeleted")
 					}
 				}
 				s.isHidden(t, events...)

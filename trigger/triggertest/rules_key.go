@@ -13,14 +13,14 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-var errNotCreated = errors.New("Create returned created false for an event of its own")
+var errNotCreated = errors.New("CreateEvent returned created false for an event of its own")
 
 // creator is Store.CreateEvent, or a method that does the same and adds a job.
 type creator func(t *testing.T, e trigger.Event, keySince time.Time) (stored trigger.Event, created bool, err error)
 
 // keyRules say when an idempotency key finds an earlier event.
 var keyRules = []rule{
-	{Rule{"store/create-same-key", "Create stores nothing if the organization has an event with the same idempotency key submitted after keySince: it returns that one, and created is false."}, needStore,
+	{Rule{"store/create-same-key", "CreateEvent stores nothing if the organization has an event with the same idempotency key submitted after keySince: it returns that one, and created is false."}, needStore,
 		func(t *testing.T, s *subject) { keyFinds(t, s, s.createPlainly, moment(-time.Microsecond)) }},
 
 	{Rule{"store/create-key-at-window-start", "An event submitted exactly at keySince still has its key."}, needStore,
@@ -37,7 +37,7 @@ var keyRules = []rule{
 				s.update(t, first, func(e *trigger.Event) { e.Status = status })
 				stored, created, err := s.Store.CreateEvent(t.Context(), keyedEvent(orgA, first.IdempotencyKey, time.Hour), window())
 				require.NoError(t, err)
-				require.False(t, created, "Create stored a second event with the key of a %s one", status)
+				require.False(t, created, "CreateEvent stored a second event with the key of a %s one", status)
 				sameEvent(t, s.get(t, first), stored)
 			}
 		}},
@@ -61,7 +61,7 @@ var keyRules = []rule{
 
 	{Rule{
 		"store/create-id-before-key",
-		"If one event has the ID and another one the idempotency key, Create returns " +
+		"If one event has the ID and another one the idempotency key, CreateEvent returns " +
 			"the one with the ID; both stay as they were, however old they are.",
 	}, needStore,
 		func(t *testing.T, s *subject) {
@@ -72,14 +72,14 @@ var keyRules = []rule{
 				e.ID = same.ID
 				stored, created, err := s.Store.CreateEvent(t.Context(), e, moment(since))
 				require.NoError(t, err)
-				require.False(t, created, "Create stored an event whose ID is there")
+				require.False(t, created, "CreateEvent stored an event whose ID is there")
 				sameEvent(t, same, stored)
 				sameEvent(t, same, s.get(t, same))
 				sameEvent(t, keyed, s.get(t, keyed))
 			}
 		}},
 
-	{Rule{"store/create-concurrent-one-key", "Create is atomic: of many at once with one key, one creates its event and the others return it."}, needStore,
+	{Rule{"store/create-concurrent-one-key", "CreateEvent is atomic: of many at once with one key, one creates its event and the others return it."}, needStore,
 		func(t *testing.T, s *subject) { keyIsWonOnce(t, s, s.createPlainly) }},
 
 	{Rule{"store/create-concurrent-old-key", "Of many at once that find the key outside their window, one takes it and the others return its event."}, needStore,
@@ -108,7 +108,7 @@ func keyFinds(t *testing.T, s *subject, create creator, keySince time.Time) {
 		first.SubmittedAt.Sub(keySince))
 	sameEvent(t, first, s.get(t, first))
 	_, err := s.Store.Event(t.Context(), orgA, second.ID)
-	require.ErrorIs(t, err, trigger.ErrNotFound, "Get of the event that Create did not create")
+	require.ErrorIs(t, err, trigger.ErrNotFound, "Store.Event of the event that CreateEvent did not create")
 }
 
 // keyIsTaken creates an event at moment 0 and then another one with its key, whose window begins just after.
@@ -133,7 +133,7 @@ func keyIsTaken(t *testing.T, s *subject, create creator) {
 func isCreated(t *testing.T, create creator, e trigger.Event, keySince time.Time, why string) {
 	t.Helper()
 	stored, created, err := create(t, e, keySince)
-	require.NoError(t, err, "Create, where %s", why)
+	require.NoError(t, err, "CreateEvent, where %s", why)
 	require.True(t, created, "want a new event, got another one with created false, where %s", why)
 	sameEvent(t, e, stored)
 }
@@ -146,7 +146,7 @@ func isFound(
 	t.Helper()
 	why = fmt.Sprintf(why, args...)
 	found, created, err := create(t, e, keySince)
-	require.NoError(t, err, "Create, where %s", why)
+	require.NoError(t, err, "CreateEvent, where %s", why)
 	require.False(t, created, "want the event that is there, got created true, where %s", why)
 	sameEvent(t, want, found)
 }
@@ -180,7 +180,7 @@ func keyIsWonOnce(t *testing.T, s *subject, create creator) (winner trigger.Even
 		sameEvent(t, winner, stored[i])
 		if !created[i] {
 			_, err := s.Store.Event(t.Context(), orgA, events[i].ID)
-			require.ErrorIs(t, err, trigger.ErrNotFound, "Get of an event that Create did not create")
+			require.ErrorIs(t, err, trigger.ErrNotFound, "Store.Event of an event that CreateEvent did not create")
 		}
 	}
 	inOrder(t, []uuid.UUID{winner.ID}, ids(s.list(t, orgA, trigger.EventQuery{IdempotencyKey: "key"})),

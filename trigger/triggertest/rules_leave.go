@@ -74,7 +74,7 @@ var leaveRules = []rule{
 
 	{Rule{
 		"store/create-left",
-		"A caller whose context ends while the call waits has left: once Create has " +
+		"A caller whose context ends while the call waits has left: once CreateEvent has " +
 			"returned, nothing that it was given is read. The event is stored as a whole " +
 			"or not at all.",
 	}, needStore,
@@ -95,13 +95,13 @@ var leaveRules = []rule{
 				return err
 			})
 			if err != nil {
-				isFailure(t, "Create whose context ended", err)
+				isFailure(t, "CreateEvent whose context ended", err)
 			}
-			require.NoError(t, more(func() {}), "an Update after that") // comes after what was waiting
+			require.NoError(t, more(func() {}), "an UpdateEvent after that") // comes after what was waiting
 			stored, created, after := s.Store.CreateEvent(t.Context(), want.Clone(), window())
 			require.NoError(t, after)
 			require.False(t, err == nil && created,
-				"Create has returned no error, and has not stored its event")
+				"CreateEvent has returned no error, and has not stored its event")
 			sameEvent(t, want, stored)
 			sameEvent(t, want, s.get(t, want))
 		}},
@@ -143,7 +143,7 @@ var leaveRules = []rule{
 					require.ErrorIs(t, errs[i], refused, "the error of its own update function")
 				case 2:
 				case 3:
-					isFailure(t, "Update with a key that is taken", errs[i])
+					isFailure(t, "UpdateEvent with a key that is taken", errs[i])
 				default:
 					require.NoError(t, errs[i], "a call with nothing wrong, beside some that fail")
 					events[i].Attempts = 1
@@ -154,7 +154,7 @@ var leaveRules = []rule{
 
 	{Rule{
 		"pruner/beside-update",
-		"An Update beside Prune does not store a removed event again.",
+		"An UpdateEvent beside Prune does not store a removed event again.",
 	}, needStore | needPruner,
 		func(t *testing.T, s *subject) {
 			for range 5 {
@@ -183,12 +183,12 @@ var leaveRules = []rule{
 					"events removed by a Prune beside updates that leave the event finished")
 				for _, err := range errs {
 					if err != nil {
-						require.ErrorIs(t, err, trigger.ErrNotFound, "Update beside Prune")
+						require.ErrorIs(t, err, trigger.ErrNotFound, "UpdateEvent beside Prune")
 					}
 				}
 				_, err := s.Store.Event(t.Context(), orgA, e.ID)
 				require.ErrorIs(t, err, trigger.ErrNotFound,
-					"Get of an event that Prune has removed beside an Update")
+					"Store.Event of an event that Prune has removed beside an UpdateEvent")
 				require.Empty(t, s.list(t, orgA, trigger.EventQuery{}),
 					"events listed after Prune has removed the only one")
 			}

@@ -25,9 +25,9 @@ func (s *subject) list(t *testing.T, org string, q trigger.EventQuery) []trigger
 	return page.Events
 }
 
-// listRules say which events List returns, and in which order.
+// listRules say which events ListEvents returns, and in which order.
 var listRules = []rule{
-	{Rule{"store/list-empty", "List of an organization without events is one empty page, and no error."}, needStore,
+	{Rule{"store/list-empty", "ListEvents of an organization without events is one empty page, and no error."}, needStore,
 		func(t *testing.T, s *subject) {
 			require.Empty(t, s.list(t, orgA, trigger.EventQuery{}), "events of an empty store")
 			s.create(t, plainEvent(orgA, 0))
@@ -36,7 +36,7 @@ var listRules = []rule{
 				"failed events, of which there are none")
 		}},
 
-	{Rule{"store/list-newest-first", "List returns the newest event first, by SubmittedAt."}, needStore,
+	{Rule{"store/list-newest-first", "ListEvents returns the newest event first, by SubmittedAt."}, needStore,
 		func(t *testing.T, s *subject) {
 			want := make([]uuid.UUID, 6)
 			for _, i := range []int{2, 0, 5, 1, 4, 3} {
@@ -61,7 +61,7 @@ var listRules = []rule{
 				"events of one time, the greatest ID first")
 		}},
 
-	{Rule{"store/list-of-organization", "List returns the events of one organization."}, needStore,
+	{Rule{"store/list-of-organization", "ListEvents returns the events of one organization."}, needStore,
 		func(t *testing.T, s *subject) {
 			a, b := s.create(t, plainEvent(orgA, 0)), s.create(t, plainEvent(orgB, 0))
 			inOrder(t, []uuid.UUID{a.ID}, ids(s.list(t, orgA, trigger.EventQuery{})),
@@ -71,7 +71,7 @@ var listRules = []rule{
 			require.Empty(t, s.list(t, "", trigger.EventQuery{}), "events of an organization without a name")
 		}},
 
-	{Rule{"store/list-returns-whole-events", "List returns events with every field, and copies."}, needStore,
+	{Rule{"store/list-returns-whole-events", "ListEvents returns events with every field, and copies."}, needStore,
 		func(t *testing.T, s *subject) {
 			want := filledEvent(orgA)
 			s.create(t, want.Clone())
@@ -129,7 +129,7 @@ var listRules = []rule{
 			require.Empty(t, s.list(t, orgA, at), "events with the key, from a microsecond later on")
 			s.update(t, e, func(e *trigger.Event) { e.IdempotencyKey = "" })
 			require.Empty(t, s.list(t, orgA, trigger.EventQuery{IdempotencyKey: "key"}),
-				"events with the key after an Update released it")
+				"events with the key after an UpdateEvent released it")
 		}},
 
 	{Rule{"store/list-from-to", "Query.From selects what was submitted at or after it, Query.To what was submitted before it."}, needStore,
@@ -167,7 +167,7 @@ var listRules = []rule{
 			}
 		}},
 
-	{Rule{"store/list-matches-query", "List returns exactly the events that Query.Matches selects, whatever is combined."}, needStore,
+	{Rule{"store/list-matches-query", "ListEvents returns exactly the events that EventQuery.Matches selects, whatever is combined."}, needStore,
 		func(t *testing.T, s *subject) {
 			random := rand.New(rand.NewPCG(7, 11))
 			events := randomEvents(random, 200)
@@ -221,7 +221,7 @@ func randomQuery(random *rand.Rand, events []trigger.Event) (string, trigger.Eve
 	return some().Organization, q
 }
 
-// selected is what List must return for q, without its Limit.
+// selected is what ListEvents must return for q, without its Limit.
 func selected(events []trigger.Event, org string, q trigger.EventQuery) []trigger.Event {
 	var found []trigger.Event
 	for i := range events {

@@ -72,7 +72,7 @@ var reopenRules = []rule{
 			s.hasKey(t, revoked)
 		}},
 
-	{Rule{"txstore/durable", "What CreateAndAdd and UpdateAndRemove did is durable, event and job."}, needTx | needReopen,
+	{Rule{"txstore/durable", "What CreateEventAndAdd and UpdateEventAndRemove did is durable, event and job."}, needTx | needReopen,
 		func(t *testing.T, s *subject) {
 			ended := s.held(t, orgA)
 			e := plainEvent(orgA, 0)

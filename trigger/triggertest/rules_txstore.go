@@ -49,7 +49,7 @@ func (s *subject) hasJobs(t *testing.T, events ...trigger.Event) []mortise.Lease
 	return leases
 }
 
-// txStoreRules are the rules of CreateAndAdd, and of what a TxStore shares with its queue.
+// txStoreRules are the rules of CreateEventAndAdd, and of what a TxStore shares with its queue.
 var txStoreRules = []rule{
 	{Rule{"txstore/shares", "Shares says whether the store adds and removes jobs of the queue."}, needTx | needSharer,
 		func(t *testing.T, s *subject) {
@@ -60,7 +60,7 @@ var txStoreRules = []rule{
 			require.False(t, q.Shares(nil), "with no Store")
 		}},
 
-	{Rule{"txstore/create-and-add", "CreateAndAdd does Store.Create and, if that created the event, adds the job as it is given."}, needTx,
+	{Rule{"txstore/create-and-add", "CreateEventAndAdd does Store.CreateEvent and, if that created the event, adds the job as it is given."}, needTx,
 		func(t *testing.T, s *subject) {
 			e := filledEvent(orgA)
 			want := e.Clone()
@@ -76,7 +76,7 @@ var txStoreRules = []rule{
 			require.Equal(t, 1, l.Deliveries)
 		}},
 
-	{Rule{"txstore/create-and-add-later", "A job that CreateAndAdd adds is not claimable before its At."}, needTx,
+	{Rule{"txstore/create-and-add-later", "A job that CreateEventAndAdd adds is not claimable before its At."}, needTx,
 		func(t *testing.T, s *subject) {
 			e := plainEvent(orgA, 0) // submitted long ago
 			j := e.Job()
@@ -87,7 +87,7 @@ var txStoreRules = []rule{
 			s.hasJobs(t)
 		}},
 
-	{Rule{"txstore/create-and-add-wakes", "A job that CreateAndAdd adds is told of as one that Leases.Add adds."}, needTx | needJobNotifier,
+	{Rule{"txstore/create-and-add-wakes", "A job that CreateEventAndAdd adds is told of as one that Leases.Add adds."}, needTx | needJobNotifier,
 		func(t *testing.T, s *subject) {
 			kinds := make(chan string, 100)
 			stop := s.Leases.(mortise.JobNotifier).NotifyJobs(func(kind string) {
@@ -105,7 +105,7 @@ var txStoreRules = []rule{
 			s.hasJobs(t, e)
 		}},
 
-	{Rule{"txstore/same-key-adds-nothing", "CreateAndAdd finds an event with the same idempotency key as Store.Create does, and adds no job then."}, needTx,
+	{Rule{"txstore/same-key-adds-nothing", "CreateEventAndAdd finds an event with the same idempotency key as Store.CreateEvent does, and adds no job then."}, needTx,
 		func(t *testing.T, s *subject) {
 			keyFinds(t, s, s.createAndAdd, moment(0))
 			leases := s.claim(t)
@@ -115,7 +115,7 @@ var txStoreRules = []rule{
 			require.Equal(t, moment(0), s.get(t, trigger.Event{Organization: orgA, ID: id}).SubmittedAt.UTC())
 		}},
 
-	{Rule{"txstore/same-id-adds-nothing", "CreateAndAdd of an event whose ID is there returns that one and adds no job."}, needTx,
+	{Rule{"txstore/same-id-adds-nothing", "CreateEventAndAdd of an event whose ID is there returns that one and adds no job."}, needTx,
 		func(t *testing.T, s *subject) {
 			first := s.create(t, plainEvent(orgA, 0))
 			second := first
@@ -127,13 +127,13 @@ var txStoreRules = []rule{
 			s.hasJobs(t)
 		}},
 
-	{Rule{"txstore/key-before-window", "An event with the same key submitted before keySince loses its key by CreateAndAdd too; its job stays."}, needTx,
+	{Rule{"txstore/key-before-window", "An event with the same key submitted before keySince loses its key by CreateEventAndAdd too; its job stays."}, needTx,
 		func(t *testing.T, s *subject) {
 			keyIsTaken(t, s, s.createAndAdd)
 			require.Len(t, s.claim(t), 2)
 		}},
 
-	{Rule{"txstore/job-is-there", "A job that is there is left as it is by CreateAndAdd; the event is created."}, needTx,
+	{Rule{"txstore/job-is-there", "A job that is there is left as it is by CreateEventAndAdd; the event is created."}, needTx,
 		func(t *testing.T, s *subject) {
 			e := plainEvent(orgA, 0)
 			j := e.Job()
@@ -146,10 +146,10 @@ var txStoreRules = []rule{
 			s.hasJobs(t)
 		}},
 
-	{Rule{"txstore/concurrent-one-key", "Of many CreateAndAdd at once with one key, one creates its event and adds its job."}, needTx,
+	{Rule{"txstore/concurrent-one-key", "Of many CreateEventAndAdd at once with one key, one creates its event and adds its job."}, needTx,
 		func(t *testing.T, s *subject) { s.hasJobs(t, keyIsWonOnce(t, s, s.createAndAdd)) }},
 
-	{Rule{"txstore/both-or-neither", "CreateAndAdd is one transaction: whoever sees the job sees the event, also if the call was cut off."}, needTx,
+	{Rule{"txstore/both-or-neither", "CreateEventAndAdd is one transaction: whoever sees the job sees the event, also if the call was cut off."}, needTx,
 		func(t *testing.T, s *subject) {
 			events := make([]trigger.Event, 40)
 			for i := range events {
@@ -234,7 +234,7 @@ func fail(e *trigger.Event) error {
 	return nil
 }
 
-// endBy calls UpdateAndRemove.
+// endBy calls UpdateEventAndRemove.
 func (s *subject) endBy(ctx context.Context, h heldEvent, update func(*trigger.Event) error, dead bool) error {
 	return s.Store.(trigger.TxStore).UpdateEventAndRemove(ctx, h.event.Organization, h.event.ID, update, h.lease, dead)
 }
@@ -245,9 +245,9 @@ func (s *subject) isHeld(t *testing.T, l mortise.Lease) {
 	require.NoError(t, s.Leases.Extend(t.Context(), l, 24*time.Hour), "Extend of a lease that holds its job")
 }
 
-// txEndRules are the rules of UpdateAndRemove.
+// txEndRules are the rules of UpdateEventAndRemove.
 var txEndRules = []rule{
-	{Rule{"txstore/update-and-remove", "UpdateAndRemove changes the event and removes the job that the lease holds."}, needTx,
+	{Rule{"txstore/update-and-remove", "UpdateEventAndRemove changes the event and removes the job that the lease holds."}, needTx,
 		func(t *testing.T, s *subject) {
 			h, other := s.held(t, orgA), s.held(t, orgA)
 			require.NoError(t, s.endBy(t.Context(), h, fail, false))
@@ -261,7 +261,7 @@ var txEndRules = []rule{
 			s.hasJobs(t, h.event)
 		}},
 
-	{Rule{"txstore/update-and-remove-dead", "If dead is true, UpdateAndRemove keeps the job as a dead letter."}, needTx,
+	{Rule{"txstore/update-and-remove-dead", "If dead is true, UpdateEventAndRemove keeps the job as a dead letter."}, needTx,
 		func(t *testing.T, s *subject) {
 			h := s.held(t, orgA)
 			require.NoError(t, s.endBy(t.Context(), h, fail, true))
@@ -270,7 +270,7 @@ var txEndRules = []rule{
 			s.hasJobs(t)
 		}},
 
-	{Rule{"txstore/refused-update-removes-nothing", "If update returns an error, or the event is not there, UpdateAndRemove returns that and removes nothing."}, needTx,
+	{Rule{"txstore/refused-update-removes-nothing", "If update returns an error, or the event is not there, UpdateEventAndRemove returns that and removes nothing."}, needTx,
 		func(t *testing.T, s *subject) {
 			h := s.held(t, orgA)
 			require.ErrorIs(t, s.endBy(t.Context(), h, func(e *trigger.Event) error { _ = fail(e); return errRefused }, false), errRefused)
@@ -284,7 +284,7 @@ var txEndRules = []rule{
 			s.isHeld(t, h.lease)
 		}},
 
-	{Rule{"txstore/lost-lease-updates", "That the lease is lost is not an error of UpdateAndRemove: the event is changed, and the job stays with its holder."}, needTx,
+	{Rule{"txstore/lost-lease-updates", "That the lease is lost is not an error of UpdateEventAndRemove: the event is changed, and the job stays with its holder."}, needTx,
 		func(t *testing.T, s *subject) {
 			h := s.held(t, orgA)
 			old := h
@@ -300,7 +300,7 @@ var txEndRules = []rule{
 			s.hasJobs(t, h.event)
 		}},
 
-	{Rule{"txstore/end-both-or-neither", "UpdateAndRemove is one transaction: the event is changed if and only if the job is gone, also if the call was cut off."}, needTx,
+	{Rule{"txstore/end-both-or-neither", "UpdateEventAndRemove is one transaction: the event is changed if and only if the job is gone, also if the call was cut off."}, needTx,
 		func(t *testing.T, s *subject) {
 			held := make([]heldEvent, 40)
 			for i := range held {

@@ -15,7 +15,7 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// updateRules are the rules of Get and Update.
+// updateRules are the rules of Store.Event and UpdateEvent.
 var updateRules = []rule{
 	{Rule{"store/get-unknown", "An unknown event is ErrNotFound."}, needStore,
 		func(t *testing.T, s *subject) {
@@ -28,7 +28,7 @@ var updateRules = []rule{
 			require.ErrorIs(t, err, trigger.ErrNotFound, "Service.Ping asks so")
 		}},
 
-	{Rule{"store/get-other-organization", "An event of another organization is ErrNotFound, for Get."}, needStore,
+	{Rule{"store/get-other-organization", "An event of another organization is ErrNotFound, for Store.Event."}, needStore,
 		func(t *testing.T, s *subject) {
 			e := s.create(t, filledEvent(orgA))
 			s.create(t, plainEvent(orgB, 0))
@@ -38,7 +38,7 @@ var updateRules = []rule{
 			require.ErrorIs(t, err, trigger.ErrNotFound)
 		}},
 
-	{Rule{"store/get-copies", "Results are the receiver's own: Get copies what it returns."}, needStore,
+	{Rule{"store/get-copies", "Results are the receiver's own: Store.Event copies what it returns."}, needStore,
 		func(t *testing.T, s *subject) {
 			want := filledEvent(orgA)
 			s.create(t, want.Clone())
@@ -47,7 +47,7 @@ var updateRules = []rule{
 			sameEvent(t, want, s.get(t, want))
 		}},
 
-	{Rule{"store/update-stores-what-it-leaves", "Update stores what update leaves. It may change every field but ID, Organization and SubmittedAt."}, needStore,
+	{Rule{"store/update-stores-what-it-leaves", "UpdateEvent stores what update leaves. It may change every field but ID, Organization and SubmittedAt."}, needStore,
 		func(t *testing.T, s *subject) {
 			e := s.create(t, plainEvent(orgA, 0))
 			bystander := s.create(t, plainEvent(orgA, 0))
@@ -63,7 +63,7 @@ var updateRules = []rule{
 			sameEvent(t, bystander, s.get(t, bystander))
 		}},
 
-	{Rule{"store/update-copies", "Update calls update with a copy of the event, and keeps a copy of what it leaves."}, needStore,
+	{Rule{"store/update-copies", "UpdateEvent calls update with a copy of the event, and keeps a copy of what it leaves."}, needStore,
 		func(t *testing.T, s *subject) {
 			want := filledEvent(orgA)
 			s.create(t, want.Clone())
@@ -142,7 +142,7 @@ var updateRules = []rule{
 			s.create(t, plainEvent(orgA, 0))
 		}},
 
-	{Rule{"store/update-unknown", "Update of an unknown event, and of one of another organization, is ErrNotFound; update is not called."}, needStore,
+	{Rule{"store/update-unknown", "UpdateEvent of an unknown event, and of one of another organization, is ErrNotFound; update is not called."}, needStore,
 		func(t *testing.T, s *subject) {
 			e := s.create(t, plainEvent(orgA, 0))
 			called := false
@@ -153,7 +153,7 @@ var updateRules = []rule{
 			sameEvent(t, e, s.get(t, e))
 		}},
 
-	{Rule{"store/update-releases-key", "Update may change the idempotency key: the old one is free then, the new one is taken."}, needStore,
+	{Rule{"store/update-releases-key", "UpdateEvent may change the idempotency key: the old one is free then, the new one is taken."}, needStore,
 		func(t *testing.T, s *subject) {
 			first := s.create(t, keyedEvent(orgA, "old", 0))
 			s.update(t, first, func(e *trigger.Event) { e.IdempotencyKey = "new" })
@@ -161,7 +161,7 @@ var updateRules = []rule{
 			stored, created, err := s.Store.CreateEvent(t.Context(), keyedEvent(orgA, "new", time.Hour), window())
 			require.NoError(t, err)
 			require.False(t, created,
-				"Create stored a second event with the key that an Update gave to the first")
+				"CreateEvent stored a second event with the key that an UpdateEvent gave to the first")
 			require.Equal(t, first.ID, stored.ID, "the event with the key")
 
 			s.update(t, first, func(e *trigger.Event) { e.IdempotencyKey = "" })
@@ -182,7 +182,7 @@ var updateRules = []rule{
 				return nil
 			}
 			isFailure(t,
-				"Update with the key of another event", s.Store.UpdateEvent(t.Context(), orgA, e.ID, take))
+				"UpdateEvent with the key of another event", s.Store.UpdateEvent(t.Context(), orgA, e.ID, take))
 			sameEvent(t, owner, s.get(t, owner))
 			sameEvent(t, e, s.get(t, e))
 			inOrder(t, []uuid.UUID{owner.ID}, ids(s.list(t, orgA, trigger.EventQuery{IdempotencyKey: "key"})),
@@ -196,7 +196,7 @@ var updateRules = []rule{
 				"the key is the event's own")
 		}},
 
-	{Rule{"store/update-concurrent", "Update is atomic: of concurrent updates none is lost."}, needStore,
+	{Rule{"store/update-concurrent", "UpdateEvent is atomic: of concurrent updates none is lost."}, needStore,
 		func(t *testing.T, s *subject) {
 			const workers, each = 8, 50
 			e := s.create(t, plainEvent(orgA, 0))
@@ -237,7 +237,7 @@ var updateRules = []rule{
 				}
 				page, err := s.Store.ListEvents(t.Context(), orgA, trigger.EventQuery{Limit: 1})
 				if err != nil || len(page.Events) != 1 {
-					return fmt.Errorf("List returned %d events: %w", len(page.Events), err)
+					return fmt.Errorf("ListEvents returned %d events: %w", len(page.Events), err)
 				}
 				return whole(page.Events[0])
 			}, 100, func(int) {

@@ -43,7 +43,7 @@ var everything = vault.AuditQuery{Limit: vault.MaxPageSize}
 func (s *subject) audit(t *testing.T, org string, q vault.AuditQuery) vault.AuditPage {
 	t.Helper()
 	page, err := s.Store.ListAuditEvents(t.Context(), org, q)
-	require.NoError(t, err, "AuditEvents")
+	require.NoError(t, err, "ListAuditEvents")
 	return page
 }
 

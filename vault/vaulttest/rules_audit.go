@@ -66,7 +66,7 @@ var auditRules = []rule{
 			}
 		}},
 
-	{Rule{"audit/newest-first", "AuditEvents returns the events newest first, by At, whatever the order in which they were stored."}, 0,
+	{Rule{"audit/newest-first", "ListAuditEvents returns the events newest first, by At, whatever the order in which they were stored."}, 0,
 		func(t *testing.T, s *subject) {
 			want := make([]vault.AuditEvent, 6)
 			for _, i := range []int{3, 0, 5, 4, 1, 2} {
@@ -81,7 +81,7 @@ var auditRules = []rule{
 			}
 		}},
 
-	{Rule{"audit/equal-times-by-id", "AuditEvents orders equal times by ID, as bytes, descending."}, 0,
+	{Rule{"audit/equal-times-by-id", "ListAuditEvents orders equal times by ID, as bytes, descending."}, 0,
 		func(t *testing.T, s *subject) {
 			var want []uuid.UUID
 			for _, first := range []byte{0xff, 0x80, 0x7f, 0x61, 0x10, 0x01} {
@@ -97,7 +97,7 @@ var auditRules = []rule{
 			require.Equal(t, want, eventIDs(s.audit(t, orgA, everything).Events))
 		}},
 
-	{Rule{"audit/of-organization", "AuditEvents returns the organization's events and no other's; none if there are none."}, 0,
+	{Rule{"audit/of-organization", "ListAuditEvents returns the organization's events and no other's; none if there are none."}, 0,
 		func(t *testing.T, s *subject) {
 			a, b := newEvent(orgA, vault.KindDetokenized, "x", 0), newEvent(orgB, vault.KindDetokenized, "x", 0)
 			s.record(t, a, b)
@@ -108,7 +108,7 @@ var auditRules = []rule{
 			}
 		}},
 
-	{Rule{"audit/copies", "Arguments and results are the receiver's own: what AddAuditEvent is given, and what AuditEvents returns."}, 0,
+	{Rule{"audit/copies", "Arguments and results are the receiver's own: what AddAuditEvent is given, and what ListAuditEvents returns."}, 0,
 		func(t *testing.T, s *subject) {
 			e := filledEvent(orgA, "x")
 			mine := e.Clone()
@@ -198,7 +198,7 @@ var auditQueryRules = []rule{
 			}
 		}},
 
-	{Rule{"audit/matches-query", "AuditEvents returns what AuditQuery.Matches says, whatever the combination."}, 0,
+	{Rule{"audit/matches-query", "ListAuditEvents returns what AuditQuery.Matches says, whatever the combination."}, 0,
 		func(t *testing.T, s *subject) {
 			kinds, names := []vault.Kind{"", vault.KindDetokenized, vault.KindExported}, []string{"", "ann", "bea"}
 			var all []vault.AuditEvent

@@ -120,7 +120,7 @@ func (s *subject) storeCalls(x *sample) []call {
 		}},
 		{"RemoveFingerprints", func(ctx context.Context) error { _, err := s.Store.RemoveFingerprints(ctx, 3, 10); return err }},
 		{"AddAuditEvent", func(ctx context.Context) error { return s.Store.AddAuditEvent(ctx, e()) }},
-		{"AuditEvents", func(ctx context.Context) error { _, err := s.Store.ListAuditEvents(ctx, orgA, everything); return err }},
+		{"ListAuditEvents", func(ctx context.Context) error { _, err := s.Store.ListAuditEvents(ctx, orgA, everything); return err }},
 		{"PruneAudit", func(ctx context.Context) error {
 			_, err := s.Store.PruneAudit(ctx, moment(-100_000*time.Hour), 10) // before everything
 			return err

@@ -125,7 +125,7 @@ func (s *subject) ofOthersBeside(t *testing.T, d *deleted, others []vault.Vault)
 var deletionRotationRules = []rule{
 	{Rule{
 		"deletion/no-part-in-rotation",
-		"The rows of what is marked have no part in Keys, Rotation and Counter, whether they are removed or not: no scan returns them, nothing " +
+		"The rows of what is marked have no part in Keys, KeyRotation and Counter, whether they are removed or not: no scan returns them, nothing " +
 			"counts or changes them.",
 	}, 0,
 		func(t *testing.T, s *subject) {
