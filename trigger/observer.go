@@ -36,11 +36,11 @@ const (
 	KindSwept     Kind = "swept"     // the sweeper queued an event that had no job; Duration: how long it had none
 	KindRetried   Kind = "retried"   // sent back to the queue by [Service.Retry]
 
-	KindKeyIssued  Kind = "key issued"  // or imported
-	KindKeyRevoked Kind = "key revoked" // for the first time
+	KindKeyIssued  Kind = "key_issued"  // or imported
+	KindKeyRevoked Kind = "key_revoked" // for the first time
 
-	KindOrganizationUpdated Kind = "organization updated"
-	KindOrganizationDeleted Kind = "organization deleted" // marked as deleted, see [Service.DeleteOrganization]
+	KindOrganizationUpdated Kind = "organization_updated"
+	KindOrganizationDeleted Kind = "organization_deleted" // see [Service.DeleteOrganization]
 )
 
 // Actor is who does something, as the host names them: for the Observer and the log. It

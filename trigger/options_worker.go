@@ -13,11 +13,15 @@ type WorkerOptions struct {
 	Concurrency int           // attempts at a time: 4, and sometimes 1 more (see [mortise.Queue])
 	MaxAttempts int           // attempts before an event fails: 10
 	Timeout     time.Duration // of one attempt: 10 min
-	Drain       time.Duration // how long running attempts may go on after Run's context ended: 25 s; below 0: none
-	Grace       time.Duration // how long a Processor may ignore the end of its context before it is left behind: 5 s; below 0: none
 
-	// Backoff is the wait after attempt n (1, 2, ...) failed. The default is 1 s, doubled with each attempt, at most 10 min, less a
-	// random part of up to a half, so that events that failed together do not come back together.
+	// Drain is how long running attempts may go on after Run's context ended: 25 s. Grace is
+	// how long a Processor may ignore the end of its context before it is left behind: 5 s.
+	// Below 0 is none.
+	Drain, Grace time.Duration
+
+	// Backoff is the wait after attempt n (1, 2, ...) failed. The default is 1 s, doubled with
+	// each attempt, at most 10 min, less a random part of up to a half, so that events that
+	// failed together do not come back together.
 	Backoff func(attempt int) time.Duration
 
 	Sweep SweeperOptions // of the sweeper that runs beside the worker
@@ -51,8 +55,11 @@ func (o *WorkerOptions) withDefaults() WorkerOptions {
 // and a number below 0 is an error.
 type SweeperOptions struct {
 	Every time.Duration // how often it looks: 15 s
-	After time.Duration // how long an event must have been without a job: 30 s, well over the time a Submit takes
 	Batch int           // events a look: 500
+
+	// After is how long an event must have been without a job: 30 s, well over the time that
+	// a Submit takes.
+	After time.Duration
 
 	// LostAfter is how long an event that is not finished stays unlooked at, after it was
 	// due and its job was last known to be queued, before its job may be lost and is added
@@ -62,7 +69,8 @@ type SweeperOptions struct {
 	// stand in one database, no job is lost, and nobody looks.
 	LostAfter time.Duration
 
-	// Retention is how long a finished event stays in the history; 0 keeps it for ever. The store must be a [Pruner].
+	// Retention is how long a finished event stays in the history; 0 keeps it for ever. The
+	// store must be a [Pruner].
 	Retention time.Duration
 }
 
