@@ -34,7 +34,8 @@ const (
 		" = (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
 	updateRequest = "UPDATE audiosearch_runs SET (" + runRequest + ") = (?,?,?) WHERE id = ?"
 	runByID       = runRow + " WHERE organization = ? AND id = ?" + runThere
-	waitingRun    = "SELECT 1 FROM audiosearch_runs WHERE organization = ? AND state <> 'TERMINATED'" + runThere + " LIMIT 1 OFFSET ?"
+	waitingRun    = "SELECT 1 FROM audiosearch_runs WHERE organization = ? AND state <> 'TERMINATED'" +
+		" AND" + notGone + " WHERE organization = ?) LIMIT 1 OFFSET ?"
 
 	// For a limit, a time of being due, and one of checks. Runs that were never checked are
 	// few where anybody asks, and stand among all that have not ended.
@@ -77,7 +78,7 @@ func (a *AudioSearch) createRun(
 	args := slices.Concat([]any{id, org, micros(r.CreatedAt)}, request, runArgs(r))
 	room := func(query func(text string, args []any, each func(*row) error) error) error {
 		full := maxWaiting < 1
-		err := query(waitingRun, []any{org, max(maxWaiting, 1) - 1}, func(*row) error {
+		err := query(waitingRun, []any{org, org, max(maxWaiting, 1) - 1}, func(*row) error {
 			full = true // as an error it would cost the connection
 			return nil
 		})

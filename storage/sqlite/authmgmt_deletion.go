@@ -89,7 +89,7 @@ func (a *AuthMgmt) DeletedAt(ctx context.Context, org string) (since time.Time, 
 // RemoveDeleted implements [authmgmt.Deletion]. Other writes wait for one step at most.
 func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
 	for more = true; more && limit > 0; limit -= pruneStep {
-		step := min(pruneStep, limit)
+		step, left := min(pruneStep, limit), false
 		err := a.db.writer.write(ctx, func(tx *tx) error {
 			found, err := tx.exists(deletedAt, org)
 			if err == nil && !found {
@@ -98,12 +98,13 @@ func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (mo
 			if err != nil {
 				return err
 			}
-			more, err = tx.removeDeleted(org, step)
+			left, err = tx.removeDeleted(org, step)
 			return err
 		})
-		if err != nil {
+		if err != nil { // the writer may still be at it
 			return false, err
 		}
+		more = left
 	}
 	return more, nil
 }

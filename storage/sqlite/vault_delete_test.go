@@ -2,17 +2,14 @@ package sqlite
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/vault"
@@ -287,64 +284,6 @@ func TestMigrateDeletion(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, more)
 	require.Equal(t, map[string]int{"deleted_orgs": 1}, counts(content(t, db)))
-}
-
-// TestLeaveDeletion: a caller whose context ends while the writer is at their call has the
-// result for themselves. The race detector sees to it: nothing orders the end of the call and
-// what the writer does.
-func TestLeaveDeletion(t *testing.T) {
-	db, s := openVault(t)
-	fillVault(t, s, "acme", "v2")
-	fillVault(t, s, "goes", "v1")
-	_, err := s.MarkVaultDeleted(t.Context(), "acme", "v2", someTime, vault.AuditEvent{})
-	require.NoError(t, err)
-	_, err = s.MarkDeleted(t.Context(), "goes", someTime, vault.AuditEvent{})
-	require.NoError(t, err)
-	for name, do := range map[string]func(ctx context.Context) (any, error){
-		"MarkDeleted": func(ctx context.Context) (any, error) {
-			return s.MarkDeleted(ctx, "goes", someTime, vault.AuditEvent{})
-		},
-		"MarkVaultDeleted": func(ctx context.Context) (any, error) {
-			return s.MarkVaultDeleted(ctx, "acme", "v2", someTime, vault.AuditEvent{})
-		},
-		"RemoveDeleted": func(ctx context.Context) (any, error) { return s.RemoveDeleted(ctx, "goes", 1) },
-		"RemoveDeletedVault": func(ctx context.Context) (any, error) {
-			return s.RemoveDeletedVault(ctx, "acme", "v2", 1)
-		},
-	} {
-		left := 0
-		for range 20 {
-			ctx, cancel := context.WithCancel(t.Context())
-			ended := ctx.Done()
-			entered, leave := make(chan struct{}), make(chan struct{})
-			var wg sync.WaitGroup
-			hold := func(f func()) {
-				assert.NoError(t, db.writer.write(t.Context(), func(*tx) error { f(); return nil }))
-			}
-			wg.Go(func() {
-				hold(func() {
-					close(entered)
-					<-leave
-					time.AfterFunc(5*time.Millisecond, cancel) // what comes after it does not order it
-				})
-			})
-			<-entered
-			wg.Go(func() {
-				if result, err := do(ctx); err != nil {
-					left++
-					assert.ErrorIs(t, err, context.Canceled)
-					assert.Zero(t, result)
-				}
-			})
-			require.Eventually(t, func() bool { return len(db.writer.ops) == 1 }, 30*time.Second, time.Millisecond)
-			wg.Go(func() { hold(func() { <-ended }) }) // in the same transaction, behind it
-			require.Eventually(t, func() bool { return len(db.writer.ops) == 2 }, 30*time.Second, time.Millisecond)
-			close(leave)
-			wg.Wait()
-			cancel()
-		}
-		t.Log(name, left, "calls were left")
-	}
 }
 
 // TestFingerprintsOfDeletedVaults: those of a retired version are removed with the others, and

@@ -1,0 +1,91 @@
+package sqlite
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/vault"
+)
+
+// TestLeaveDeletion: a caller whose context ends while the writer is at their call has the
+// result for themselves. The race detector sees to it: nothing orders the end of the call and
+// what the writer does.
+func TestLeaveDeletion(t *testing.T) {
+	db, s := openVault(t)
+	fillVault(t, s, "acme", "v2")
+	fillVault(t, s, "goes", "v1")
+	_, err := s.MarkVaultDeleted(t.Context(), "acme", "v2", someTime, vault.AuditEvent{})
+	require.NoError(t, err)
+	_, err = s.MarkDeleted(t.Context(), "goes", someTime, vault.AuditEvent{})
+	require.NoError(t, err)
+	furnishOrg(t, db, "goes", 100, 10)
+	for _, mark := range []func() error{
+		func() error { _, err := (&AudioSearch{db}).MarkDeleted(t.Context(), "goes", someTime); return err },
+		func() error {
+			_, err := (&AuthMgmt{db}).MarkDeleted(t.Context(), "goes", someTime, authmgmt.AuditEvent{})
+			return err
+		},
+		func() error { _, err := (&Trigger{db: db}).MarkDeleted(t.Context(), "goes", someTime); return err },
+	} {
+		require.NoError(t, mark())
+	}
+	for name, do := range map[string]func(ctx context.Context) (any, error){
+		"vault.MarkDeleted": func(ctx context.Context) (any, error) {
+			return s.MarkDeleted(ctx, "goes", someTime, vault.AuditEvent{})
+		},
+		"vault.MarkVaultDeleted": func(ctx context.Context) (any, error) {
+			return s.MarkVaultDeleted(ctx, "acme", "v2", someTime, vault.AuditEvent{})
+		},
+		"vault.RemoveDeleted":      func(ctx context.Context) (any, error) { return s.RemoveDeleted(ctx, "goes", 1) },
+		"vault.RemoveDeletedVault": func(ctx context.Context) (any, error) { return s.RemoveDeletedVault(ctx, "acme", "v2", 1) },
+		"audiosearch.MarkDeleted": func(ctx context.Context) (any, error) {
+			return (&AudioSearch{db}).MarkDeleted(ctx, "goes", someTime)
+		},
+		"audiosearch.RemoveDeleted": func(ctx context.Context) (any, error) { return (&AudioSearch{db}).RemoveDeleted(ctx, "goes", 1) },
+		"authmgmt.MarkDeleted": func(ctx context.Context) (any, error) {
+			return (&AuthMgmt{db}).MarkDeleted(ctx, "goes", someTime, authmgmt.AuditEvent{})
+		},
+		"authmgmt.RemoveDeleted": func(ctx context.Context) (any, error) { return (&AuthMgmt{db}).RemoveDeleted(ctx, "goes", 1) },
+		"trigger.MarkDeleted":    func(ctx context.Context) (any, error) { return (&Trigger{db: db}).MarkDeleted(ctx, "goes", someTime) },
+		"trigger.RemoveDeleted":  func(ctx context.Context) (any, error) { return (&Trigger{db: db}).RemoveDeleted(ctx, "goes", 1) },
+	} {
+		left := 0
+		for range 10 {
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := ctx.Done()
+			entered, leave := make(chan struct{}), make(chan struct{})
+			var wg sync.WaitGroup
+			hold := func(f func()) {
+				assert.NoError(t, db.writer.write(t.Context(), func(*tx) error { f(); return nil }))
+			}
+			wg.Go(func() {
+				hold(func() {
+					close(entered)
+					<-leave
+					time.AfterFunc(5*time.Millisecond, cancel) // what comes after it does not order it
+				})
+			})
+			<-entered
+			wg.Go(func() {
+				if result, err := do(ctx); err != nil {
+					left++
+					assert.ErrorIs(t, err, context.Canceled)
+					assert.Zero(t, result)
+				}
+			})
+			require.Eventually(t, func() bool { return len(db.writer.ops) == 1 }, 30*time.Second, time.Millisecond)
+			wg.Go(func() { hold(func() { <-ended }) }) // in the same transaction, behind it
+			require.Eventually(t, func() bool { return len(db.writer.ops) == 2 }, 30*time.Second, time.Millisecond)
+			close(leave)
+			wg.Wait()
+			cancel()
+		}
+		t.Log(name, left, "calls were left")
+	}
+}
