@@ -135,7 +135,7 @@ func TestDeletedWhileARunWorks(t *testing.T) {
 			assert.Empty(t, log.String())
 			kinds := r.kinds()
 			assert.Zero(t, kinds[audiosearch.KindIngested]+kinds[audiosearch.KindTerminated]+kinds[audiosearch.KindRetrying], kinds)
-			queued, err := r.worker.SweepOnce(t.Context())
+			queued, err := r.sweeper.RunOnce(t.Context())
 			require.NoError(t, err)
 			require.Zero(t, queued)
 			assert.Empty(t, log.String())

@@ -11,6 +11,13 @@
 // what has no scores yet. [Service.Run] tells how far it is and [Service.Results] what it
 // found. [Service.Search] does the same at once, in process.
 //
+// # What a host must run
+//
+// One [Worker] wherever runs are to be carried out. A worker also runs the [Sweeper], which
+// queues again what the queue may have lost, forgets old runs, has the store tidy up, and
+// has datasets scored by new models. A host that is pushed jobs ([Worker.Handle]) runs a
+// Sweeper of its own.
+//
 // # Models
 //
 // A service may have several scorers side by side. A class belongs to the first one that
@@ -19,7 +26,7 @@
 // its scores. A new model, by another [Model.ID], takes the place of the current one in
 // one step, when it has scored every video that the current one has. Until then searches
 // are answered from the scores of the old one; what it has not scored is left out, and
-// the answer says how much. [Service.Ingest] scores by new models, and so does a Worker
+// the answer says how much. [Service.Ingest] scores by new models, and so does a Sweeper
 // in the background once a search has found one. [Query.Model] asks for the scores by one
 // model. A model that was replaced stays so, and one that the store knew before the
 // current one does not take its place, until [Service.UseModel] brings it back. Until

@@ -164,7 +164,7 @@ func TestTooManyRuns(t *testing.T) {
 		r.drain(1)
 	}
 	ids = append(ids, r.start(audiosearch.Query{Class: loud}))
-	_, err = r.worker.SweepOnce(t.Context())
+	_, err = r.sweeper.RunOnce(t.Context())
 	require.NoError(t, err)
 	for i, id := range ids {
 		_, err := r.Run(t.Context(), org, "d", id)

@@ -204,7 +204,7 @@ func TestReplacedModelIsNotScoredAgain(t *testing.T) {
 	before := newFlat("f", "1", "Old", "Loud")
 	r := newRig(t, func(o *audiosearch.Options, w *audiosearch.WorkerOptions) {
 		o.Scorers = []audiosearch.Scorer{before}
-		w.KeepReplaced = time.Nanosecond
+		w.Sweep.KeepReplaced = time.Nanosecond
 	})
 	r.video("a", 4000, nil, nil)
 	r.ingest()
@@ -216,7 +216,7 @@ func TestReplacedModelIsNotScoredAgain(t *testing.T) {
 		for _, model := range []string{"", "f/1"} {
 			_, _ = r.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: "Old", Model: model})
 		}
-		_, err := r.worker.SweepOnce(t.Context())
+		_, err := r.sweeper.RunOnce(t.Context())
 		require.NoError(t, err)
 	}
 	assert.EqualValues(t, 2, before.clips.Load())
@@ -235,18 +235,18 @@ func TestRenewingLooksAtWhatIsMissing(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(r.dir, "b")))
 	files := &countedFiles{Files: mustFolder(t, r.dir)}
 	s := r.another(func(o *audiosearch.Options) { o.Files = files }, newFlat("f", "2", "Loud"))
-	w, err := audiosearch.NewWorker(s, nil)
+	w, err := audiosearch.NewSweeper(s, nil)
 	require.NoError(t, err)
 	for i := range 3 {
 		assert.Len(t, r.find(s, audiosearch.Query{Class: "Loud"}).Results, 6)
-		_, err = w.SweepOnce(t.Context())
+		_, err = w.RunOnce(t.Context())
 		require.NoError(t, err)
 		assert.EqualValues(t, 3+i, files.asked.Load())
 	}
 	assert.Equal(t, map[string]bool{"f/1": true, "f/2": false}, r.models())
 	r.video("b", 4000, nil, nil)
 	r.find(s, audiosearch.Query{Class: "Loud"})
-	_, err = w.SweepOnce(t.Context())
+	_, err = w.RunOnce(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, map[string]bool{"f/1": false, "f/2": true}, r.models())
 }

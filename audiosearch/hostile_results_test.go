@@ -51,18 +51,18 @@ func TestSweepTidiesUp(t *testing.T) {
 	store := &prunedStore{hookedStore{Store: db.AudioSearch().Store, compact: func() bool { steps++; return steps < 4 }}, db.AudioSearch().Store.(*memory.AudioSearch)}
 	now := time.Now()
 	r := newRigOn(t, db, store, func(o *audiosearch.Options, w *audiosearch.WorkerOptions) {
-		o.Now, w.Retention = func() time.Time { return now }, time.Hour
+		o.Now, w.Sweep.Retention = func() time.Time { return now }, time.Hour
 	})
 	id := r.search(audiosearch.Query{Class: loud}).ID
-	_, err := r.worker.SweepOnce(t.Context())
+	_, err := r.sweeper.RunOnce(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, 4, steps)
 	now = now.Add(time.Hour)
-	_, err = r.worker.SweepOnce(t.Context())
+	_, err = r.sweeper.RunOnce(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, audiosearch.Success, r.results(id).Termination)
 	now = now.Add(time.Second)
-	_, err = r.worker.SweepOnce(t.Context())
+	_, err = r.sweeper.RunOnce(t.Context())
 	require.NoError(t, err)
 	_, err = r.Run(t.Context(), org, "d", id)
 	require.ErrorIs(t, err, audiosearch.ErrRunNotFound)

@@ -247,7 +247,7 @@ func TestSweepPassesOver(t *testing.T) {
 	queue := &pickyQueue{Queue: r.db.Queue(nil)}
 	s, err := audiosearch.New(audiosearch.Backend{Store: r.db.AudioSearch().Store, Queue: queue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}, Now: func() time.Time { return now }})
 	require.NoError(t, err)
-	w, err := audiosearch.NewWorker(s, nil)
+	w, err := audiosearch.NewSweeper(s, nil)
 	require.NoError(t, err)
 	for range 3 {
 		run, err := s.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
@@ -259,7 +259,7 @@ func TestSweepPassesOver(t *testing.T) {
 	}
 	now = now.Add(2 * time.Minute)
 	queue.picky.Store(true)
-	n, err := w.SweepOnce(t.Context())
+	n, err := w.RunOnce(t.Context())
 	require.Error(t, err)
 	assert.Equal(t, 2, n)
 }
@@ -276,8 +276,8 @@ func TestSweepEnds(t *testing.T) {
 		}
 		return true
 	}}
-	r := newRigOn(t, db, store, func(_ *audiosearch.Options, w *audiosearch.WorkerOptions) { w.Sweep = time.Millisecond })
-	_, err := r.worker.SweepOnce(ctx)
+	r := newRigOn(t, db, store, func(_ *audiosearch.Options, w *audiosearch.WorkerOptions) { w.Sweep.Every = time.Millisecond })
+	_, err := r.sweeper.RunOnce(ctx)
 	require.NoError(t, err)
 	require.NoError(t, ctx.Err(), "it goes on for ever")
 }

@@ -62,7 +62,7 @@ func lossy(t *testing.T, loses func(n int) bool, test func(t *testing.T, r *rig,
 // sweep sweeps, and requires that so many runs are queued again.
 func (r *rig) sweep(want int) {
 	r.t.Helper()
-	n, err := r.worker.SweepOnce(r.t.Context())
+	n, err := r.sweeper.RunOnce(r.t.Context())
 	require.NoError(r.t, err)
 	require.Equal(r.t, want, n)
 }
@@ -188,7 +188,7 @@ func TestReportedLoss(t *testing.T) {
 		require.Equal(t, audiosearch.StateQueued, r.results(id).State)
 
 		q.err = errBroken
-		_, err := r.worker.SweepOnce(t.Context())
+		_, err := r.sweeper.RunOnce(t.Context())
 		require.ErrorIs(t, err, errBroken)
 	})
 }
@@ -481,7 +481,7 @@ func TestRefusedRunsHideNoOther(t *testing.T) {
 		}
 		time.Sleep(2 * time.Hour)
 		for range 5 {
-			_, err := r.worker.SweepOnce(t.Context())
+			_, err := r.sweeper.RunOnce(t.Context())
 			require.Error(t, err)
 		}
 		require.Equal(t, 1, q.n)

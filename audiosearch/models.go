@@ -10,7 +10,7 @@ import (
 // Models returns the models that a dataset knows, by ID. Searches read the scores by the
 // current ones, one for each [Model.Family]. A new model takes the place of the current one
 // in one step, once it has scored every video that the current one has: [Service.Ingest]
-// sees to that, and so does a [Worker] after the first search that finds a new model.
+// sees to that, and so does a [Sweeper] after the first search that finds a new model.
 func (s *Service) Models(ctx context.Context, org, dataset string) ([]DatasetModel, error) {
 	return s.models(ctx, org, dataset)
 }

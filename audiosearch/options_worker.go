@@ -19,8 +19,36 @@ type WorkerOptions struct {
 	// of up to a half.
 	Backoff func(attempt int) time.Duration
 
-	// Sweep is how often runs without a job are looked for, and the store is tidied up: 15 s.
-	Sweep time.Duration
+	Sweep SweeperOptions // of the sweeper that runs beside the worker
+}
+
+func (o *WorkerOptions) validate() error {
+	if o == nil {
+		return nil
+	}
+	return setting.Check("audiosearch: WorkerOptions",
+		setting.Of("Concurrency", o.Concurrency), setting.Of("MaxAttempts", o.MaxAttempts), setting.Of("Watch", o.Watch))
+}
+
+func (o *WorkerOptions) withDefaults() WorkerOptions {
+	var c WorkerOptions
+	if o != nil {
+		c = *o
+	}
+	setting.Default(&c.Concurrency, 4)
+	setting.Default(&c.MaxAttempts, 8)
+	setting.DefaultOrNone(&c.Drain, 5*time.Second)
+	setting.Default(&c.Watch, time.Second)
+	if c.Backoff == nil {
+		c.Backoff = defaultBackoff
+	}
+	return c
+}
+
+// SweeperOptions are the settings of a Sweeper. The zero value means the defaults,
+// and a number below 0 is an error.
+type SweeperOptions struct {
+	Every time.Duration // how often it looks, and has the store tidied up: 15 s
 
 	// LostAfter is how long a run that has not ended stays unlooked at, after it was due
 	// and its job was last known to be queued, before its job may be lost and is added
@@ -36,29 +64,20 @@ type WorkerOptions struct {
 	KeepReplaced time.Duration
 }
 
-func (o *WorkerOptions) validate() error {
+func (o *SweeperOptions) validate() error {
 	if o == nil {
 		return nil
 	}
-	return setting.Check("audiosearch: WorkerOptions",
-		setting.Of("Concurrency", o.Concurrency), setting.Of("MaxAttempts", o.MaxAttempts), setting.Of("Watch", o.Watch),
-		setting.Of("Sweep", o.Sweep), setting.Of("LostAfter", o.LostAfter), setting.Of("Retention", o.Retention),
-		setting.Of("KeepReplaced", o.KeepReplaced))
+	return setting.Check("audiosearch: SweeperOptions", setting.Of("Every", o.Every), setting.Of("LostAfter", o.LostAfter),
+		setting.Of("Retention", o.Retention), setting.Of("KeepReplaced", o.KeepReplaced))
 }
 
-func (o *WorkerOptions) withDefaults() WorkerOptions {
-	var c WorkerOptions
+func (o *SweeperOptions) withDefaults() SweeperOptions {
+	var c SweeperOptions
 	if o != nil {
 		c = *o
 	}
-	setting.Default(&c.Concurrency, 4)
-	setting.Default(&c.MaxAttempts, 8)
-	setting.DefaultOrNone(&c.Drain, 5*time.Second)
-	setting.Default(&c.Watch, time.Second)
-	if c.Backoff == nil {
-		c.Backoff = defaultBackoff
-	}
-	setting.Default(&c.Sweep, 15*time.Second)
+	setting.Default(&c.Every, 15*time.Second)
 	setting.Default(&c.LostAfter, time.Hour)
 	c.LostAfter = max(c.LostAfter, aliveFor+lostjobs.Tolerance)
 	return c

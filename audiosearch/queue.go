@@ -37,7 +37,7 @@ func parseJobID(id string) (int64, error) {
 
 // TxStore is a Store that can add and remove jobs in its own transactions. The service
 // uses it if the queue is a [mortise.Sharer] that says so. Otherwise it stores first and
-// enqueues then, and a worker looks for what a crash left between.
+// enqueues then, and a [Sweeper] looks for what a crash left between.
 type TxStore interface {
 	// CreateRunAndAdd does CreateRun and, if that created the run, [mortise.Leases].Add,
 	// in one transaction.

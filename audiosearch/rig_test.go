@@ -141,7 +141,8 @@ type rig struct {
 	scorer *volume
 	media  *bytesMedia
 	*audiosearch.Service
-	worker *audiosearch.Worker
+	worker  *audiosearch.Worker
+	sweeper *audiosearch.Sweeper
 
 	mu     sync.Mutex
 	events []audiosearch.Observation
@@ -178,6 +179,8 @@ func newRigOver(t *testing.T, db *memory.DB, store audiosearch.Store, queue audi
 	r.Service, err = audiosearch.New(audiosearch.Backend{Store: store, Queue: queue}, opts)
 	require.NoError(t, err)
 	r.worker, err = audiosearch.NewWorker(r.Service, working)
+	require.NoError(t, err)
+	r.sweeper, err = audiosearch.NewSweeper(r.Service, &working.Sweep)
 	require.NoError(t, err)
 	_, err = r.CreateDataset(t.Context(), org, "", "d")
 	require.NoError(t, err)

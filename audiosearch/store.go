@@ -283,7 +283,7 @@ type CompactOptions struct {
 	ReplacedBefore time.Time // the scores by models that were replaced before; a current one keeps its
 }
 
-// Compactor is a ScoreStore that tidies up behind its writers. [Worker.Run] calls it.
+// Compactor is a ScoreStore that tidies up behind its writers. A [Sweeper] calls it.
 type Compactor interface {
 	// Compact does one bounded step of what is to be done, for any organization, and
 	// reports whether there is more. It changes no answer but by removing what the options

@@ -21,9 +21,9 @@ var ErrShutdown = errors.New("audiosearch: the worker is shutting down")
 // Worker carries out the runs of a Service. A run ends whatever happens: an attempt that fails, dies or hangs is followed by another one, up to
 // MaxAttempts.
 type Worker struct {
-	service  *Service
-	opts     WorkerOptions
-	failures lostjobs.Failures // to queue runs again
+	service *Service
+	sweeper *Sweeper
+	opts    WorkerOptions
 }
 
 // NewWorker returns a worker. It fails if the service is nil, or if a setting makes no sense.
@@ -35,7 +35,13 @@ func NewWorker(s *Service, opts *WorkerOptions) (*Worker, error) {
 	if err := opts.validate(); err != nil {
 		return nil, err
 	}
-	return &Worker{service: s, opts: opts.withDefaults()}, nil
+	w := &Worker{service: s, opts: opts.withDefaults()}
+	sweeper, err := NewSweeper(s, &w.opts.Sweep)
+	if err != nil {
+		return nil, err
+	}
+	w.sweeper = sweeper
+	return w, nil
 }
 
 func defaultBackoff(attempt int) time.Duration {
@@ -60,11 +66,7 @@ func (w *Worker) Run(ctx context.Context) error {
 
 	var g errgroup.Group
 	sweeping, stopSweeping := context.WithCancel(ctx)
-	g.Go(func() error { return w.sweep(sweeping) })
-	g.Go(func() error {
-		w.service.renewing(sweeping)
-		return nil
-	})
+	g.Go(func() error { return w.sweeper.Run(sweeping) })
 	g.Go(func() error {
 		defer stopSweeping()
 		opts := mortise.ConsumeOptions{Kinds: []string{JobKind}, Workers: w.opts.Concurrency}
@@ -76,9 +78,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// RunOnce carries out one run that is due, on the caller's goroutine, and reports whether
-// there was one. The queue must be a [mortise.StepQueue]; if it is not, the error is
-// errors.ErrUnsupported. It is for tests and simulations.
+// RunOnce carries out one run that is due, on the caller's goroutine and without sweeping,
+// and reports whether there was one. The queue must be a [mortise.StepQueue]; if it is not,
+// the error is errors.ErrUnsupported. It is for tests and simulations.
 func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
 	q, ok := w.service.queue.(mortise.StepQueue)
 	if !ok {
@@ -92,8 +94,8 @@ func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
 
 // Handle makes one attempt at the run that a delivery names, and says what becomes of the
 // job. [Worker.Run] does that for each delivery of the service's queue. A host that is
-// pushed jobs, by HTTP say, calls Handle itself, as often at a time as it likes, and
-// [Worker.SweepOnce] now and then.
+// pushed jobs, by HTTP say, calls Handle itself, as often at a time as it likes, and runs a
+// [Sweeper] beside.
 //
 // A host counts the Deliveries of a job: if the first one finds the run running, it is taken
 // for a second job of the run, and put off until the run shows no sign of life any more.

@@ -187,7 +187,7 @@ func TestModelChangedMeanwhile(t *testing.T) {
 	assert.Len(t, run.Results, 4)
 	assert.Empty(t, run.Message, "nothing is left out")
 	assert.Equal(t, calls, r.scorer.calls.Load(), "by the old model, at once")
-	_, err := r.worker.SweepOnce(t.Context())
+	_, err := r.sweeper.RunOnce(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, 2*calls, r.scorer.calls.Load())
 	assert.Equal(t, map[string]bool{"volume/1": false, "volume/2": true}, r.models())

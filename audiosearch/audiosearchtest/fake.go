@@ -22,8 +22,8 @@ type Options struct {
 	// time of all. Nil means one of its own, at the beginning of 2026, UTC.
 	Clock *Clock
 
-	// Worker are the settings of the fake's worker. It counts time by the fake's clock, but for
-	// Drain and Watch. Backoff is 1 s by default.
+	// Worker are the settings of the fake's worker and sweeper. They count time by the fake's
+	// clock, but for Drain and Watch. Backoff is 1 s by default.
 	Worker audiosearch.WorkerOptions
 
 	// Service are further settings of the service. Now is set by the fake; Observer is
@@ -37,9 +37,11 @@ type Options struct {
 // safe for concurrent use.
 type Fake struct {
 	*audiosearch.Service
-	Clock  *Clock              // what the service, its queue and its worker go by
+	Clock  *Clock              // what the service, its queue, its worker and its sweeper go by
 	Worker *audiosearch.Worker // what Drain steps; a test may Run it too
 	Sounds *Sounds             // what is heard in the videos
+
+	sweeper *audiosearch.Sweeper
 
 	mu           sync.Mutex
 	broken       map[Part]int
@@ -92,6 +94,9 @@ func New(t testing.TB, opts *Options) *Fake {
 	if f.Worker, err = audiosearch.NewWorker(f.Service, &o.Worker); err != nil {
 		t.Fatalf("audiosearchtest: make the worker: %v", err)
 	}
+	if f.sweeper, err = audiosearch.NewSweeper(f.Service, &o.Worker.Sweep); err != nil {
+		t.Fatalf("audiosearchtest: make the sweeper: %v", err)
+	}
 	return f
 }
 
@@ -106,7 +111,7 @@ func (f *Fake) Advance(d time.Duration) { f.Clock.Advance(d) }
 // until none is, the queue fails, or ctx ends. It returns how many attempts it made; a run
 // that failed and may be tried again at once is taken again.
 func (f *Fake) Drain(ctx context.Context) int {
-	_, _ = f.Worker.SweepOnce(ctx) // a part that the test broke; the next Drain tries again
+	_, _ = f.sweeper.RunOnce(ctx) // a part that the test broke; the next Drain tries again
 	taken := 0
 	for ctx.Err() == nil {
 		found, err := f.Worker.RunOnce(ctx)
@@ -120,7 +125,7 @@ func (f *Fake) Drain(ctx context.Context) int {
 	return taken
 }
 
-// Observations returns everything that the service and its worker did, of all
+// Observations returns everything that the service, its worker and its sweeper did, of all
 // organizations, in order.
 func (f *Fake) Observations() []audiosearch.Observation {
 	f.mu.Lock()

@@ -69,7 +69,9 @@ func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service
 		return nil, fmt.Errorf("make the audio search: %w", err)
 	}
 	in.service = service
-	worker, err := audiosearch.NewWorker(service, &audiosearch.WorkerOptions{Drain: searchDrain, Retention: searchRetention})
+	worker, err := audiosearch.NewWorker(service, &audiosearch.WorkerOptions{
+		Drain: searchDrain, Sweep: audiosearch.SweeperOptions{Retention: searchRetention},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("make the search worker: %w", err)
 	}

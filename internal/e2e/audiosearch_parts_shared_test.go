@@ -189,9 +189,9 @@ func TestPartsOfTheDead(t *testing.T) {
 				Logger: slog.New(slog.DiscardHandler),
 			})
 			require.NoError(t, err)
-			w, err := audiosearch.NewWorker(s, nil)
+			w, err := audiosearch.NewSweeper(s, nil)
 			require.NoError(t, err)
-			_, err = w.SweepOnce(t.Context())
+			_, err = w.RunOnce(t.Context())
 			require.NoError(t, err)
 		})
 	}

@@ -81,6 +81,10 @@ func TestSettingsBelowZero(t *testing.T) {
 			_, err := audiosearch.NewWorker(sounds, o.(*audiosearch.WorkerOptions))
 			return err
 		}, []string{"Drain"}},
+		{"audiosearch: SweeperOptions", new(audiosearch.SweeperOptions), func(o any) error {
+			_, err := audiosearch.NewSweeper(sounds, o.(*audiosearch.SweeperOptions))
+			return err
+		}, nil},
 	} {
 		require.NoError(t, c.make(c.zero), c.of)
 		found := 0

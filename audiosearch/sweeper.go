@@ -3,19 +3,49 @@ package audiosearch
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 )
 
-// sweep looks after what would be forgotten, until ctx ends.
-func (w *Worker) sweep(ctx context.Context) error {
-	ticker := time.NewTicker(w.opts.Sweep)
+// Sweeper looks after what would be forgotten. It queues the runs that are not known to be
+// queued and those whose job the queue may have lost, has the store tidy up, and forgets
+// runs that have ended: of an organization with too many ([Options.KeepRuns]), and old ones
+// if told to. It also has datasets scored in which searches of its Service have found that
+// a scorer has a new model, which may take long. A [Worker] runs one; any number may run
+// beside each other.
+type Sweeper struct {
+	service  *Service
+	opts     SweeperOptions
+	failures lostjobs.Failures // to queue runs again
+}
+
+// NewSweeper returns a sweeper. It fails if the service is nil, or if a setting is below 0.
+// Options may be nil.
+func NewSweeper(s *Service, opts *SweeperOptions) (*Sweeper, error) {
+	if s == nil {
+		return nil, errors.New("audiosearch: NewSweeper needs a service")
+	}
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	return &Sweeper{service: s, opts: opts.withDefaults()}, nil
+}
+
+// Run sweeps until ctx ends, and returns nil then. A failure is logged and tried again at the
+// next turn. Datasets are scored by new models beside the sweeps, as soon as a search has
+// found one.
+func (w *Sweeper) Run(ctx context.Context) error {
+	var renewing sync.WaitGroup
+	renewing.Go(func() { w.service.renewing(ctx) })
+	defer renewing.Wait()
+	ticker := time.NewTicker(w.opts.Every)
 	defer ticker.Stop()
 	for {
-		if _, err := w.sweepOnce(ctx, lostjobs.Many); err != nil && ctx.Err() == nil {
+		if _, err := w.sweep(ctx, lostjobs.Many); err != nil && ctx.Err() == nil {
 			w.service.opts.Logger.WarnContext(ctx, "sweep failed; trying again",
-				"in", w.opts.Sweep, "error", err)
+				"in", w.opts.Every, "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -25,19 +55,16 @@ func (w *Worker) sweep(ctx context.Context) error {
 	}
 }
 
-// SweepOnce queues the runs that are not known to be queued and those whose job the queue
-// may have lost, lets the store tidy up, and forgets runs that have ended: of an
-// organization with too many ([Options.KeepRuns]), and old ones if told to. It returns how
-// many runs it queued; those that had a job are among them, and nothing happens to those.
-// Then it has datasets scored whose searches have found that a scorer has a new model, which
-// may take long. [Worker.Run] does all of that.
-func (w *Worker) SweepOnce(ctx context.Context) (queued int, err error) {
-	queued, err = w.sweepOnce(ctx, 1)
+// RunOnce sweeps once and returns how many runs it queued; those that had a job are among
+// them, and nothing happens to those. Then it has the datasets scored by new models that
+// searches have found to lack their scores.
+func (w *Sweeper) RunOnce(ctx context.Context) (queued int, err error) {
+	queued, err = w.sweep(ctx, 1)
 	w.service.renew(ctx)
 	return queued, err
 }
 
-func (w *Worker) sweepOnce(ctx context.Context, atOnce int) (queued int, err error) {
+func (w *Sweeper) sweep(ctx context.Context, atOnce int) (queued int, err error) {
 	s := w.service
 	queued, err = w.queueLost(ctx, atOnce)
 	errs := []error{err}
@@ -49,7 +76,7 @@ func (w *Worker) sweepOnce(ctx context.Context, atOnce int) (queued int, err err
 		errs = append(errs, err)
 	}
 	if c, ok := s.store.(Compactor); ok {
-		until := time.Now().Add(w.opts.Sweep) // while much is ingested there is always more
+		until := time.Now().Add(w.opts.Every) // while much is ingested there is always more
 		for more := true; more && ctx.Err() == nil && time.Now().Before(until); {
 			if more, err = c.Compact(ctx, w.compactOptions()); err != nil {
 				errs = append(errs, unavailable("tidy up", err))
@@ -64,7 +91,7 @@ func (w *Worker) sweepOnce(ctx context.Context, atOnce int) (queued int, err err
 const keepParts = 24 * time.Hour
 
 // compactOptions say what the store may remove.
-func (w *Worker) compactOptions() CompactOptions {
+func (w *Sweeper) compactOptions() CompactOptions {
 	now := w.service.now()
 	o := CompactOptions{PartsBefore: now.Add(-keepParts)}
 	if w.opts.KeepReplaced > 0 {
@@ -75,13 +102,13 @@ func (w *Worker) compactOptions() CompactOptions {
 
 // queueLost queues the runs whose job may be missing: adding one that is there changes
 // nothing. Each is looked at once a LostAfter, however many wait.
-func (w *Worker) queueLost(ctx context.Context, atOnce int) (queued int, err error) {
+func (w *Sweeper) queueLost(ctx context.Context, atOnce int) (queued int, err error) {
 	s := w.service
 	if s.tx != nil {
 		return 0, nil
 	}
 	const batch = 500
-	until := time.Now().Add(w.opts.Sweep)
+	until := time.Now().Add(w.opts.Every)
 	queue := func(checked, due time.Time) error {
 		n, err := lostjobs.Each(ctx, lostjobs.Work[Run]{
 			Next: func(ctx context.Context, limit int) ([]Run, error) {
