@@ -13,6 +13,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
+	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
 // lateQueue lets something happen just before a job is added.
@@ -118,4 +119,140 @@ func TestJobsOfDeletedElsewhere(t *testing.T) {
 	took, err := w.RunOnce(t.Context())
 	require.NoError(t, err)
 	require.False(t, took, "a job that came again")
+}
+
+// beforeStore lets something happen just before a creation.
+type beforeStore struct {
+	*memory.Trigger
+	before func()
+}
+
+func (b *beforeStore) once() {
+	if run := b.before; run != nil {
+		b.before = nil
+		run()
+	}
+}
+
+func (b *beforeStore) CreateEventAndAdd(
+	ctx context.Context, e trigger.Event, keySince time.Time, j mortise.Job,
+) (trigger.Event, bool, error) {
+	b.once()
+	return b.Trigger.CreateEventAndAdd(ctx, e, keySince, j)
+}
+
+// beforeKeys is the same for keys.
+type beforeKeys struct {
+	trigger.APIKeys
+	store *beforeStore
+}
+
+func (b beforeKeys) CreateKey(ctx context.Context, k trigger.APIKey) error {
+	b.store.once()
+	return b.APIKeys.CreateKey(ctx, k)
+}
+
+// TestCreationLosesToDeletion: what is made just after the mark is refused, though all that
+// was read for it was read before.
+func TestCreationLosesToDeletion(t *testing.T) {
+	for name, make := range map[string]func(ctx context.Context, s *trigger.Service) error{
+		"a submission": func(ctx context.Context, s *trigger.Service) error {
+			_, err := s.Submit(ctx, "acme", "", trigger.Submission{Instructions: "a"})
+			return err
+		},
+		"one with a key": func(ctx context.Context, s *trigger.Service) error {
+			_, err := s.Submit(ctx, "acme", "", trigger.Submission{Instructions: "a", IdempotencyKey: "k"})
+			return err
+		},
+		"an API key": func(ctx context.Context, s *trigger.Service) error {
+			_, _, err := s.IssueKey(ctx, "acme", "", "")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := memory.Open(t.Context(), nil)
+			require.NoError(t, err)
+			b := db.Trigger()
+			store := &beforeStore{Trigger: b.Store.(*memory.Trigger)}
+			b.Store, b.Keys = store, beforeKeys{b.Keys, store}
+			b.Queue = sharingBehind{db.Queue(nil), store.Trigger}
+			s, err := trigger.New(b, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+			require.NoError(t, err)
+			setUp(t, s, "acme")
+			store.before = func() { deleteAll(t, s, "acme", "") }
+			require.ErrorIs(t, make(t.Context(), s), trigger.ErrDeleted)
+			require.Nil(t, store.before)
+			page, err := s.ListEvents(t.Context(), "acme", trigger.EventQuery{})
+			require.NoError(t, err)
+			require.Empty(t, page.Events)
+			claim := mortise.Claim{Token: uuid.New(), Kinds: []string{trigger.JobKind}, Limit: 10, TTL: time.Minute}
+			left, err := db.Jobs().Claim(t.Context(), claim)
+			require.NoError(t, err)
+			require.Empty(t, left)
+		})
+	}
+}
+
+// sharingBehind is a queue that shares the store behind a beforeStore.
+type sharingBehind struct {
+	*mortise.LeaseQueue
+	store trigger.Store
+}
+
+func (q sharingBehind) Shares(any) bool { return q.LeaseQueue.Shares(q.store) }
+
+// TestDeleteOrganizationWhateverFails: each call to a backend fails in turn, before or after
+// it has done something. The next call of DeleteOrganization goes on, and nothing is left.
+func TestDeleteOrganizationWhateverFails(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		for n := 1; ; n++ {
+			require.Less(t, n, 50)
+			var parts [3]*memory.DB
+			for i := range parts {
+				var err error
+				parts[i], err = memory.Open(t.Context(), nil)
+				require.NoError(t, err)
+			}
+			faults := &triggertest.Faults{}
+			store, keys, orgs := parts[0].Trigger(), parts[1].Trigger().Keys, parts[2].Trigger().Directory
+			s, err := trigger.New(trigger.Backend{
+				Store: faults.Store(store.Store), Queue: store.Queue, Keys: faults.Keys(keys), Directory: faults.Directory(orgs),
+			}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
+			require.NoError(t, err)
+			setUp(t, s, "acme")
+			submit(t, s, "a")
+			_, key, err := s.IssueKey(t.Context(), "acme", "", "")
+			require.NoError(t, err)
+
+			hook := triggertest.On(triggertest.Nth(n), "Store", "APIKeys", "Directory")
+			if after {
+				faults.After = hook
+			} else {
+				faults.Before = hook
+			}
+			failed := 0
+			for more := true; more; {
+				if more, err = s.DeleteOrganization(t.Context(), "acme", ""); err != nil {
+					require.ErrorIs(t, err, trigger.ErrUnavailable)
+					failed++
+					more = true
+				}
+			}
+			faults.Before, faults.After = nil, nil
+			require.LessOrEqual(t, failed, 1)
+			_, err = s.VerifyKey(t.Context(), key.Reveal())
+			require.ErrorIs(t, err, trigger.ErrInvalidKey)
+			_, err = orgs.Setup(t.Context(), "acme")
+			require.ErrorIs(t, err, trigger.ErrNotFound)
+			for _, part := range []trigger.Deletion{store.Store, keys, orgs.(trigger.Deletion)} {
+				more, err := part.RemoveDeleted(t.Context(), "acme", 1)
+				require.NoError(t, err, "it is marked in each part")
+				require.False(t, more, "nothing is left")
+			}
+			if failed == 0 { // there is no n-th call
+				require.Greater(t, n, 6)
+				break
+			}
+		}
+	}
 }
