@@ -17,7 +17,7 @@ const removeStep = 1000
 //
 // From the mark on, the organization's vaults read as what does not exist, its audit trail
 // has just the event that says who deleted it, and to make a vault in it is [ErrDeleted].
-// Its ID is never free again, also if it had nothing. The Observer hears of it once, at the
+// Its ID is not given again, even if it had nothing. The Observer hears of it once, at the
 // call that marked it.
 //
 // This deletes what package vault keeps of the organization; each of the other domains
@@ -40,11 +40,11 @@ func (s *Service) DeleteOrganization(ctx context.Context, org string, by Actor) 
 
 // DeleteVault deletes a vault with all its tokens, in steps as [Service.DeleteOrganization]
 // does: call it until more is false. From the first call on the vault reads as what does
-// not exist. Its ID is never free again, so that none of its tokens is given again:
-// [Service.CreateVault] is [ErrDeleted]. The organization's audit trail keeps what was done
+// not exist. Its ID is not given again, and so none of its tokens is:
+// [Service.CreateVault] returns [ErrDeleted]. The organization's audit trail keeps what was done
 // to the vault, and says who deleted it.
 //
-// The error is [ErrNotFound] if there was no such vault ever, or if the organization was
+// The error is [ErrNotFound] if there never was such a vault, or if the organization was
 // deleted, and [ErrUnavailable] if the store is away.
 func (s *Service) DeleteVault(ctx context.Context, org string, by Actor, id string) (more bool, err error) {
 	if !isVaultID(org, id) {

@@ -1,9 +1,11 @@
-// Package memory keeps everything in RAM. It is the reference: what the conformance suites demand, it does in the plainest way,
-// so it is also the place to read what an interface means. A process that ends loses everything.
+// Package memory keeps everything in RAM. It is the reference: what the conformance
+// suites demand, it does in the plainest way, so it is also the place to read what an
+// interface means. A process that ends loses everything.
 //
 // Every call is atomic and sees all calls that returned before it. What goes in and what
 // comes out are copies. One thing is not atomic: a listing that passes over thousands of
-// rows lets others write meanwhile, and shows each row as it was at some moment of the call.
+// rows lets others write meanwhile, and shows each row as it was at some moment of the
+// call.
 package memory
 
 import (
@@ -36,7 +38,8 @@ type DB struct {
 	notified notified // not guarded by mu
 }
 
-// Open returns an empty database. Options may be nil. It never fails; it has the shape that every backend's Open has.
+// Open returns an empty database. Options may be nil. It never fails; it has the shape
+// that every backend's Open has.
 func Open(_ context.Context, opts *Options) (*DB, error) {
 	now := time.Now
 	if opts != nil && opts.Now != nil {
@@ -116,7 +119,8 @@ type triggerOrg struct {
 	order  []*trigger.Event     // oldest first
 }
 
-// org returns the organization's part, a new one if there is none. The caller holds the write lock.
+// org returns the organization's part, a new one if there is none. The caller holds the
+// write lock.
 func (t *triggerTables) org(id string) *triggerOrg {
 	o, ok := t.orgs[id]
 	if !ok {

@@ -1,19 +1,25 @@
-// Package sqlite keeps everything in one file on disk, by way of SQLite (https://www.sqlite.org) compiled to Go: no cgo, no server.
+// Package sqlite keeps everything in one file on disk, by way of SQLite
+// (https://www.sqlite.org) compiled to Go: no cgo, no server.
 //
-// What a call has written is on the disk when it returns without error: the database runs in WAL mode with synchronous=FULL, so every commit ends
-// with an fsync. To be fast all the same, one goroutine does all writes of the process and puts what waits at the moment into one
-// transaction (group commit). Reads have connections of their own and never wait for a write. While a read goes on, the write-ahead log
-// beside the file cannot be used anew and grows; so a long one (a backup) costs space. Beyond 64 MB, and once a second, new reads wait
-// for up to 0.2 s, so that the log can begin anew.
+// What a call has written is on the disk when it returns without error: the database runs
+// in WAL mode with synchronous=FULL, so every commit ends with an fsync. To be fast all
+// the same, one goroutine does all writes of the process and puts what waits at the
+// moment into one transaction (group commit). Reads have connections of their own and
+// never wait for a write. While a read goes on, the write-ahead log beside the file
+// cannot be used anew and grows; so a long one (a backup) costs space. Beyond 64 MB, and
+// once a second, new reads wait for up to 0.2 s, so that the log can begin anew.
 //
-// Several processes may open one file, on one machine. SQLite's locks keep their transactions apart, and the leases of jobs
-// end by time, so that one process takes over what another one left. Network file systems are not for this.
+// Several processes may open one file, on one machine. SQLite's locks keep their
+// transactions apart, and the leases of jobs end by time, so that one process takes over
+// what another one left. Network file systems are not for this.
 //
-// A full disk, a locked or a read-only file makes calls fail with an error that is not a sentinel: "unavailable" to the services.
-// Nothing that was acknowledged is lost by it, and calls succeed again once the cause is gone, without a restart.
+// A full disk, a locked or a read-only file makes calls fail with an error that is not a
+// sentinel: "unavailable" to the services. Nothing that was acknowledged is lost by it,
+// and calls succeed again once the cause is gone, without a restart.
 //
-// Do not open and close the database file by other means within the process, not even to copy it: on most systems that drops
-// the locks that SQLite holds on it (https://www.sqlite.org/howtocorrupt.html, 2.2). [DB.Backup] makes copies.
+// Do not open and close the database file by other means within the process, not even to
+// copy it: on most systems that drops the locks that SQLite holds on it
+// (https://www.sqlite.org/howtocorrupt.html, 2.2). [DB.Backup] makes copies.
 package sqlite
 
 import (
@@ -36,12 +42,15 @@ type Options struct {
 	// HTTP clients give up.
 	BusyTimeout time.Duration
 
-	// SkipCheck leaves out the integrity check of Open (PRAGMA quick_check), which reads the whole file: 1 to 2 s a GB if it is in memory, and as
-	// long as the disk needs if it is not.
+	// SkipCheck leaves out the integrity check of Open (PRAGMA quick_check), which reads
+	// the whole file: 1 to 2 s a GB if it is in memory, and as long as the disk needs if
+	// it is not.
 	SkipCheck bool
 
-	// AudioSearchMemory bounds the memory for the metadata of datasets that were searched, in bytes, about: 256 MB. Those that were not searched for
-	// the longest time are forgotten, and read again when they are. The dataset searched last stays, whatever its size.
+	// AudioSearchMemory bounds the memory for the metadata of datasets that were
+	// searched, in bytes, about: 256 MB. Those that were not searched for the longest
+	// time are forgotten, and read again when they are. The dataset searched last stays,
+	// whatever its size.
 	AudioSearchMemory int
 
 	Now func() time.Time // the clock of the jobs: time.Now
@@ -71,16 +80,19 @@ var (
 	// ErrClosed is the error of a call after Close.
 	ErrClosed = errors.New("sqlite: the database is closed")
 
-	// ErrUnusable is the error of Open for a file that is damaged or no database, that belongs to another program or to a newer version
-	// of this one, or that cannot be written: trying again is of no use. Other errors of Open, a lock or a full disk, may pass.
+	// ErrUnusable is the error of Open for a file that is damaged or no database, that
+	// belongs to another program or to a newer version of this one, or that cannot be
+	// written: trying again is of no use. Other errors of Open, a lock or a full disk,
+	// may pass.
 	ErrUnusable = errors.New("unusable file")
 )
 
-// Open opens the database file at path, creating it if it is not there (mode 0600; its folder must exist), and brings its tables
-// up to date. Options may be nil.
+// Open opens the database file at path, creating it if it is not there (mode 0600; its
+// folder must exist), and brings its tables up to date. Options may be nil.
 //
-// A file that it refuses ([ErrUnusable]) is not changed, but for the rollback of a change that a crash has cut off. The error wraps that of the operating system or of the driver, too. ctx bounds the
-// opening only.
+// A file that it refuses ([ErrUnusable]) is not changed, but for the rollback of a change
+// that a crash has cut off. The error wraps that of the operating system or of the
+// driver, too. ctx bounds the opening only.
 func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	var o Options
 	if opts != nil {
@@ -132,8 +144,9 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	lists := conns/2 + 1
 	db := &DB{busy: o.BusyTimeout, views: views{limit: o.AudioSearchMemory}, finder: newReader(read, conns), lister: newReader(read, lists),
 		oldResults: make(chan struct{}, 1), now: o.Now, added: new(jobNotifier)}
-	// From here on a reader is connected. With the last connection of all, SQLite would take down the files beside the database, and
-	// the writer drops its own whenever something fails.
+	// From here on a reader is connected. With the last connection of all, SQLite would
+	// take down the files beside the database, and the writer drops its own whenever
+	// something fails.
 	if err := db.find(ctx, noOrg, "SELECT domain FROM mortise_versions", nil, func(*row) error { return nil }); err != nil {
 		return fail(errors.Join(err, db.finder.close(), c.close()))
 	}
@@ -142,11 +155,12 @@ func Open(ctx context.Context, path string, opts *Options) (*DB, error) {
 	return db, nil
 }
 
-// creating keeps a second Open of a new file from using it before the first one has closed its descriptor: that drops the locks which
-// the process holds on the file.
+// creating keeps a second Open of a new file from using it before the first one has
+// closed its descriptor: that drops the locks which the process holds on the file.
 var creating sync.Mutex
 
-// create makes an empty file that only its owner can read, if there is none. SQLite gives the files that it puts beside it the same mode.
+// create makes an empty file that only its owner can read, if there is none. SQLite gives
+// the files that it puts beside it the same mode.
 func create(path string) error {
 	creating.Lock()
 	defer creating.Unlock()
@@ -195,7 +209,8 @@ func prepare(ctx context.Context, write source, o *Options) (*conn, error) {
 	return c, err
 }
 
-// checkMode refuses a file on which WAL does not work: then commits would not be what this package promises.
+// checkMode refuses a file on which WAL does not work: then commits would not be what
+// this package promises.
 func checkMode(ctx context.Context, c *conn) error {
 	return c.query(ctx, "PRAGMA journal_mode", nil, func(r *row) error {
 		if mode := r.text(0); mode != "wal" {
@@ -205,7 +220,8 @@ func checkMode(ctx context.Context, c *conn) error {
 	})
 }
 
-// Close waits for the writes that are under way and closes the file. Calls that come later fail with [ErrClosed].
+// Close waits for the writes that are under way and closes the file. Calls that come
+// later fail with [ErrClosed].
 func (db *DB) Close() error {
 	db.closing.Do(db.checkpointer.close) // before the readers, whose connections it may hold
 	db.writer.close()

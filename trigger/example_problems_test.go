@@ -1,0 +1,31 @@
+package trigger_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/seed-6363c74e/mortise/storage/memory"
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// A host shows each problem beside the field that it is about.
+func ExampleValidationError() {
+	ctx := context.Background()
+	db, err := memory.Open(ctx, nil)
+	check(err)
+	backend := db.Trigger()
+	backend.Directory = nil // every organization is set up
+	service, err := trigger.New(backend, nil)
+	check(err)
+	_, err = service.Submit(ctx, "acme", "ann", trigger.Submission{Context: json.RawMessage(`["a list"]`)})
+	if invalid, ok := errors.AsType[*trigger.ValidationError](err); ok {
+		for _, p := range invalid.Problems {
+			fmt.Println(p.Path, "-", p.Message)
+		}
+	}
+	// Output:
+	// instructions - must not be empty
+	// context - must be a JSON object
+}
