@@ -27,7 +27,7 @@ type Deletion interface {
 	// and a run count as one row or as more, and a backend that has to look at each of their
 	// parts takes them apart in several calls. Once it reports that there is no more,
 	// nothing is left but the mark, which stays. The jobs of removed runs go with them where
-	// they stand in the same database. [ErrNotDeleted] if the organization is not marked.
+	// they stand in the same database. It returns [ErrNotFound] if the organization is not marked.
 	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
 }
 
@@ -50,7 +50,7 @@ const removeAtOnce = 1000
 // The Observer hears of the call that made the mark. The error is [ErrUnavailable].
 func (s *Service) DeleteOrganization(ctx context.Context, org string, by Actor) (more bool, err error) {
 	more, err = s.store.RemoveDeleted(ctx, org, removeAtOnce)
-	if !errors.Is(err, ErrNotDeleted) {
+	if !errors.Is(err, ErrNotFound) {
 		return more, unavailable("remove what a deleted organization has", err)
 	}
 	at := s.now()
@@ -59,7 +59,7 @@ func (s *Service) DeleteOrganization(ctx context.Context, org string, by Actor) 
 		return false, unavailable("mark an organization as deleted", err)
 	}
 	if since.Equal(at) {
-		s.opts.Logger.InfoContext(ctx, "an organization was deleted", "organization", org, "actor", string(by))
+		s.opts.Logger.InfoContext(ctx, "audiosearch: an organization was deleted", "organization", org, "actor", string(by))
 		s.observe(ctx, Observation{Kind: KindOrganizationDeleted, Organization: org, Actor: by})
 	}
 	s.drop(org)

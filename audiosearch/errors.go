@@ -52,8 +52,6 @@ var (
 	// ErrDeleted: the organization was deleted ([Service.DeleteOrganization]).
 	ErrDeleted = errors.New("audiosearch: the organization was deleted, " +
 		"and its ID is not given again; use another ID")
-	// ErrNotDeleted: what a deleted organization has cannot be removed, as it is not deleted.
-	ErrNotDeleted = errors.New("audiosearch: the organization is not deleted; mark it first")
 	// ErrPermanent: trying again will not help. Errors are marked so by [Permanent].
 	ErrPermanent = errors.New("audiosearch: permanent")
 	// ErrUnavailable: the store, the queue or the scorer failed. Try again.
@@ -203,7 +201,7 @@ func (p *problems) err() error {
 // sentinels are the errors of a store or a scorer that mean what they say.
 var sentinels = []error{
 	ErrDatasetNotFound, ErrVideoNotFound, ErrRunNotFound, ErrExists, ErrRunExists, ErrConflict, ErrNotScored, ErrUnavailable,
-	ErrTooManyRuns, ErrFinished, ErrDeleted, ErrNotDeleted,
+	ErrTooManyRuns, ErrFinished, ErrDeleted, ErrNotFound,
 }
 
 // unavailable marks a failure of a backend. Sentinels pass as they are.

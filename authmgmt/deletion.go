@@ -69,7 +69,7 @@ func (s *Service) DeleteOrganization(ctx context.Context, org string, by Caller)
 		return false, err
 	}
 	if marked {
-		s.opts.Logger.InfoContext(ctx, "organization deleted", "organization", org, "actor", by.Actor)
+		s.opts.Logger.InfoContext(ctx, "authmgmt: an organization was deleted", "organization", org, "actor", by.Actor)
 	}
 	directory, _ := s.directory.(Deletion)
 	if directory != nil {

@@ -97,7 +97,7 @@ func TestDeleteOrganization(t *testing.T) {
 	require.NotNil(t, seen[0].Event)
 	assert.Equal(t, e.ID, seen[0].Event.ID)
 	assert.Equal(t, 1, strings.Count(r.logs.String(), "\n"), r.logs.String())
-	assert.Contains(t, r.logs.String(), `"msg":"organization deleted","organization":"acme","actor":"root"`)
+	assert.Contains(t, r.logs.String(), `"msg":"authmgmt: an organization was deleted","organization":"acme","actor":"root"`)
 }
 
 // refusesAll requires that nothing can be made in an organization.

@@ -36,7 +36,7 @@ const (
 	KindCancelled           Kind = "invitation_cancelled"
 	KindAccepted            Kind = "invitation_accepted"
 	KindGranted             Kind = "invitation_granted"
-	KindOrganization        Kind = "organization_updated"
+	KindOrganizationUpdated Kind = "organization_updated"
 	KindOrganizationDeleted Kind = "organization_deleted"
 	KindLoginRefused        Kind = "login_refused"   // wrong client credentials; no organization is known
 	KindTokenRefused        Kind = "token_refused"   // a token that is unknown, expired or revoked

@@ -30,7 +30,7 @@ func (s *Service) SetRBAC(ctx context.Context, org string, by Caller, enabled bo
 		if o.RBAC == enabled {
 			return stored, nil
 		}
-		if stored, refused.err = s.event(org, KindOrganization, by, org); refused.err != nil {
+		if stored, refused.err = s.event(org, KindOrganizationUpdated, by, org); refused.err != nil {
 			return AuditEvent{}, refused.err
 		}
 		stored.Before, stored.After = &Snapshot{RBAC: clonePointer(&o.RBAC)}, &Snapshot{RBAC: clonePointer(&enabled)}
@@ -39,6 +39,6 @@ func (s *Service) SetRBAC(ctx context.Context, org string, by Caller, enabled bo
 	})
 	s.rbac.forget(org) // also after an error: the change may have been made
 	err = refused.of("update organization", err)
-	s.observeChange(ctx, start, org, KindOrganization, by, org, &stored, err)
+	s.observeChange(ctx, start, org, KindOrganizationUpdated, by, org, &stored, err)
 	return err
 }

@@ -78,7 +78,7 @@ func (s *Service) markDeleted(ctx context.Context, parts []Deletion, org string,
 		}
 		if i == 0 && since.Equal(now) {
 			defer func() {
-				s.opts.Logger.InfoContext(ctx, "an organization was deleted", "organization", org, "actor", string(by))
+				s.opts.Logger.InfoContext(ctx, "trigger: an organization was deleted", "organization", org, "actor", string(by))
 				s.observe(ctx, Observation{Kind: KindOrganizationDeleted, Organization: org, Actor: by})
 			}()
 		}

@@ -120,7 +120,7 @@ func TestDeleteOrganization(t *testing.T) {
 				}
 			}
 			assert.Equal(t, []trigger.Observation{{Kind: trigger.KindOrganizationDeleted, Organization: "acme", Actor: "ann"}}, deleted)
-			assert.Equal(t, 1, bytes.Count(logs.Bytes(), []byte("an organization was deleted")))
+			assert.Equal(t, 1, bytes.Count(logs.Bytes(), []byte("trigger: an organization was deleted")))
 			assert.Contains(t, logs.String(), "organization=acme actor=ann")
 			assert.NotContains(t, logs.String(), "trying again")
 

@@ -30,6 +30,7 @@ func (s *Service) DeleteOrganization(ctx context.Context, org string, by Actor) 
 	}
 	return s.deleteAll(ctx, deletion{
 		Observation: Observation{Kind: KindOrganizationDeleted, Organization: org, Actor: by, Items: 1},
+		message:     "vault: an organization was deleted",
 		log:         []any{"organization", org, "actor", by},
 		mark: func(at time.Time, e AuditEvent) (time.Time, error) {
 			return s.store.MarkDeleted(ctx, org, at, e)
@@ -52,6 +53,7 @@ func (s *Service) DeleteVault(ctx context.Context, org string, by Actor, id stri
 	}
 	return s.deleteAll(ctx, deletion{
 		Observation: Observation{Kind: KindVaultDeleted, Organization: org, Vault: id, Actor: by, Items: 1},
+		message:     "vault: a vault was deleted",
 		log:         []any{"organization", org, "vault", id, "actor", by},
 		mark: func(at time.Time, e AuditEvent) (time.Time, error) {
 			return s.store.MarkVaultDeleted(ctx, org, id, at, e)
@@ -63,9 +65,10 @@ func (s *Service) DeleteVault(ctx context.Context, org string, by Actor, id stri
 // deletion is how something is deleted, and what is told of it.
 type deletion struct {
 	Observation
-	log    []any
-	mark   func(at time.Time, e AuditEvent) (since time.Time, err error)
-	remove func() (more bool, err error)
+	message string
+	log     []any
+	mark    func(at time.Time, e AuditEvent) (since time.Time, err error)
+	remove  func() (more bool, err error)
 }
 
 // deleteAll takes a step of a deletion. Most calls are not the first: what is not marked
@@ -80,7 +83,7 @@ func (s *Service) deleteAll(ctx context.Context, d deletion) (more bool, err err
 	}
 	err = unavailable("delete", ofVault(d.Vault, err))
 	if marked {
-		s.opts.Logger.InfoContext(ctx, "vault: deleted for good", d.log...)
+		s.opts.Logger.InfoContext(ctx, d.message, d.log...)
 	} else {
 		d.Err = err
 	}

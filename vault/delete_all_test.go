@@ -105,7 +105,7 @@ func TestDeleteVault(t *testing.T) {
 	require.Empty(t, r.observed, "steps are not observed")
 	noneOf(t, other, "v1", token)
 	require.Equal(t, 1, strings.Count(out.String(), "\n"), out.String())
-	require.Contains(t, out.String(), `msg="vault: deleted for good" organization=acme vault=v1 actor=boss`)
+	require.Contains(t, out.String(), `msg="vault: a vault was deleted" organization=acme vault=v1 actor=boss`)
 
 	shown, err := other.Detokenize(ctx, "acme", "ops", "v2", asked(beside...), everything)
 	require.NoError(t, err)

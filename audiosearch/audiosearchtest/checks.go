@@ -35,7 +35,7 @@ func sentinels() []error {
 		audiosearch.ErrNotFound, audiosearch.ErrDatasetNotFound, audiosearch.ErrVideoNotFound, audiosearch.ErrRunNotFound, audiosearch.ErrExists, audiosearch.ErrRunExists,
 		audiosearch.ErrFinished, audiosearch.ErrConflict, audiosearch.ErrFormat, audiosearch.ErrBadMedia,
 		audiosearch.ErrNotScored, mortise.ErrLeaseLost, audiosearch.ErrCancelled,
-		audiosearch.ErrTooManyRuns, audiosearch.ErrDeleted, audiosearch.ErrNotDeleted,
+		audiosearch.ErrTooManyRuns, audiosearch.ErrDeleted,
 	}
 }
 

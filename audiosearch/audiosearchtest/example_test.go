@@ -58,7 +58,7 @@ func ExampleNew() {
 	// TERMINATED SUCCESS
 	// park 4s to 14s: 0.8, picture at 5s
 	// park 6s to 16s: 0.6, picture at 5s
-	// dataset_created started begun ingesting ingested terminated
+	// dataset_created submitted started ingesting ingested terminated
 }
 
 func ExampleFake_Break() {

@@ -77,13 +77,13 @@ func (s *subject) isGone(t *testing.T, w whole) {
 // removalRules say how what a deleted organization has is removed.
 var removalRules = []rule{
 	{Rule{"deletion/unmarked",
-		"RemoveDeleted of an organization that is not marked is ErrNotDeleted, and removes " +
+		"RemoveDeleted of an organization that is not marked returns ErrNotFound, and removes " +
 			"nothing."}, needDeletion,
 		func(t *testing.T, s *subject) {
 			d := s.makeDataset(t, orgA, setA)
 			s.mark(t, orgB, 0)
 			_, err := s.Deletion.RemoveDeleted(t.Context(), orgA, 10)
-			require.ErrorIs(t, err, audiosearch.ErrNotDeleted)
+			require.ErrorIs(t, err, audiosearch.ErrNotFound)
 			s.hasDataset(t, d)
 		}},
 

@@ -232,7 +232,7 @@ func (r *run) setRBAC() {
 	r.say("%s: %s sets role-based access control to %v", org, by.name, enabled)
 	r.sameError(nil, r.service.SetRBAC(r.t.Context(), org, r.as(by), enabled))
 	if r.model.rbac[org] != enabled {
-		r.model.event(org, authmgmt.KindOrganization, by.name, org)
+		r.model.event(org, authmgmt.KindOrganizationUpdated, by.name, org)
 	}
 	r.model.rbac[org] = enabled
 }

@@ -107,7 +107,7 @@ var organizationRules = []rule{
 		func(t *testing.T, s *subject) {
 			require.ErrorIs(t, s.Organizations.UpdateOrganization(t.Context(), orgA, func(o *authmgmt.Organization) (authmgmt.AuditEvent, error) {
 				o.RBAC = true
-				return newEvent(orgA, authmgmt.KindOrganization, orgA, 0), errRefused
+				return newEvent(orgA, authmgmt.KindOrganizationUpdated, orgA, 0), errRefused
 			}), errRefused)
 			s.noOrganization(t, orgA)
 		}},

@@ -46,7 +46,7 @@ func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) 
 	defer a.db.mu.Unlock()
 	t := &a.db.audio
 	if !t.gone(org) {
-		return false, audiosearch.ErrNotDeleted
+		return false, audiosearch.ErrNotFound
 	}
 	for id := range t.datasets {
 		if id.org != org {

@@ -96,7 +96,7 @@ type removal struct {
 func (r *removal) step() error {
 	switch err := r.orgThere(r.org); {
 	case err == nil:
-		return audiosearch.ErrNotDeleted
+		return audiosearch.ErrNotFound
 	case !errors.Is(err, audiosearch.ErrDeleted):
 		return err
 	}

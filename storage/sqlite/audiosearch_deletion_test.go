@@ -251,7 +251,7 @@ func TestMigrateAudioSearchDeletion(t *testing.T) {
 	_, err = tables.Run(t.Context(), "acme", 7)
 	require.NoError(t, err)
 	_, err = tables.RemoveDeleted(t.Context(), "acme", 10)
-	require.ErrorIs(t, err, audiosearch.ErrNotDeleted)
+	require.ErrorIs(t, err, audiosearch.ErrNotFound)
 
 	_, err = tables.MarkDeleted(t.Context(), "acme", time.UnixMicro(5))
 	require.NoError(t, err)
