@@ -7,8 +7,8 @@ import (
 
 // ManualClock is a clock for tests: it stands until it is moved. The fakes of the domains
 // ([github.com/seed-6363c74e/mortise/trigger/triggertest] and its like) go by one, and
-// several fakes can go by the same, so that a test moves the time of all at once. Its zero
-// value stands at the beginning of 2026, UTC. It is safe for concurrent use.
+// several fakes can go by the same, so that a test moves the time of all at once. Its
+// zero value stands at the beginning of 2026, UTC. It is safe for concurrent use.
 type ManualClock struct {
 	mu      sync.Mutex
 	elapsed time.Duration

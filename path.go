@@ -6,8 +6,8 @@ import (
 )
 
 // Path says where in a request or another argument something is: the names of fields and
-// the positions in lists that lead there, the outermost first. The Problems of all domains
-// have one. Nil is the argument as a whole.
+// the positions in lists that lead there, the outermost first. The Problems of all
+// domains have one. Nil is the argument as a whole.
 type Path []Step
 
 // Step leads to a field, or to an item of a list.

@@ -12,11 +12,11 @@ import (
 
 // Position is the place of something in a listing that is ordered by a time, those of one
 // time by an ID. It stays where it is while others come and go, so that who pages neither
-// repeats nor leaves out what is there all the time. It is a place in the order: what stood
-// there may be gone.
+// repeats nor leaves out what is there all the time. It is a place in the order: what
+// stood there may be gone.
 //
-// Listings of the domains whose IDs are no UUIDs have positions of their own, with the same
-// methods.
+// Listings of the domains whose IDs are no UUIDs have positions of their own, with the
+// same methods.
 type Position struct {
 	At time.Time // kept to the microsecond by what lists
 	ID uuid.UUID
@@ -27,8 +27,8 @@ type Position struct {
 func (p Position) IsZero() bool { return p.ID == uuid.Nil && p.At.IsZero() }
 
 // Compare orders positions from the oldest to the newest, those of equal times by ID, as
-// bytes: negative if p comes before other. Listings that go newest first have the opposite
-// order.
+// bytes: negative if p comes before other. Listings that go newest first have the
+// opposite order.
 func (p Position) Compare(other Position) int {
 	if c := p.At.Compare(other.At); c != 0 {
 		return c

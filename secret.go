@@ -11,9 +11,9 @@ import (
 // Secret, after the record of what was made. What a caller hands in, such as a token that
 // came in a header, is a string: the caller has it as one already.
 //
-// It prints as [redacted] through every verb of package fmt, in logs, as JSON and as other
-// text, also as a part of something else, and cannot be read back from that. Reveal it
-// where it is handed over, and nowhere before. The zero value is not a secret.
+// It prints as [redacted] through every verb of package fmt, in logs, as JSON and as
+// other text, also as a part of something else, and cannot be read back from that. Reveal
+// it where it is handed over, and nowhere before. The zero value is not a secret.
 //
 // Two Secrets cannot be compared, by == or by reflect.DeepEqual: neither takes the same
 // time for every guess. To check what somebody sends, ask the service that made the

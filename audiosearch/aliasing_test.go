@@ -46,8 +46,8 @@ func (*spoiler) Moderate(
 	return scores, nil
 }
 
-// TestRunsAreTheCallersToChange: whoever gets a run, or gave a part of it, may change that
-// as they like. The stored one stays, whether it is queued by the store or after it.
+// TestRunsAreTheCallersToChange: whoever gets a run, or gave a part of it, may change
+// that as they like. The stored one stays, whether it is queued by the store or after it.
 func TestRunsAreTheCallersToChange(t *testing.T) {
 	hooks := new(spoiler)
 	change := func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {

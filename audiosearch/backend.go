@@ -2,15 +2,15 @@ package audiosearch
 
 import "errors"
 
-// Backend is what a [Service] stands on: what keeps its data, and what hands out its jobs.
-// The databases in package storage fill one, as in
+// Backend is what a [Service] stands on: what keeps its data, and what hands out its
+// jobs. The databases in package storage fill one, as in
 //
 //	service, err := audiosearch.New(db.AudioSearch(), opts)
 //
 // Each part can be replaced before that.
 type Backend struct {
-	// Store keeps datasets, scores and runs. It may be a [TxStore], too, a [Compactor] and
-	// a [RunPruner].
+	// Store keeps datasets, scores and runs. It may be a [TxStore], too, a [Compactor]
+	// and a [RunPruner].
 	Store Store
 
 	// Queue hands out the jobs of runs. If it shares the Store's transactions

@@ -59,7 +59,8 @@ func ingestOnce(b *testing.B, media audiosearch.Media, scorer audiosearch.Scorer
 	require.Equal(b, 1, in.Scored)
 }
 
-// BenchmarkIngest scores five minutes of sound, from the file to the stored scores, on one core. The limit is 100 times real time.
+// BenchmarkIngest scores five minutes of sound, from the file to the stored scores, on
+// one core. The limit is 100 times real time.
 func BenchmarkIngest(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const length = 5 * time.Minute

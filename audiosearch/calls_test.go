@@ -50,7 +50,8 @@ func (c *countedStore) Parts(ctx context.Context, org, dataset string, p audiose
 	return c.Store.Parts(ctx, org, dataset, p)
 }
 
-// TestSearchMakesFewCalls: a search that finds a thousand videos asks the store six times.
+// TestSearchMakesFewCalls: a search that finds a thousand videos asks the store six
+// times.
 func TestSearchMakesFewCalls(t *testing.T) {
 	const videos = 1000
 	var mu sync.Mutex

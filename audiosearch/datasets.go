@@ -60,7 +60,8 @@ func (s *Service) Dataset(ctx context.Context, org, id string) (Dataset, error) 
 	return d, unavailable("read a dataset", err)
 }
 
-// DeleteDataset removes a dataset with its videos and their scores. Runs over it end by themselves.
+// DeleteDataset removes a dataset with its videos and their scores. Runs over it end by
+// themselves.
 func (s *Service) DeleteDataset(ctx context.Context, org string, by Actor, id string) error {
 	err := s.store.DeleteDataset(ctx, org, id)
 	if err == nil {
@@ -72,8 +73,10 @@ func (s *Service) DeleteDataset(ctx context.Context, org string, by Actor, id st
 // MaxVideos is how many videos one PutVideos takes.
 const MaxVideos = 1000
 
-// PutVideos adds videos to a dataset, or replaces those of the same IDs, all or none. A video whose path changes loses its scores; one whose path
-// stays keeps them, until [Service.Ingest] sees that the file has changed. Nothing is opened: a video is scored by Ingest, or by the first run that needs it.
+// PutVideos adds videos to a dataset, or replaces those of the same IDs, all or none. A
+// video whose path changes loses its scores; one whose path stays keeps them, until
+// [Service.Ingest] sees that the file has changed. Nothing is opened: a video is scored
+// by Ingest, or by the first run that needs it.
 func (s *Service) PutVideos(ctx context.Context, org string, by Actor, dataset string, videos ...Video) error {
 	var p problems
 	if len(videos) > MaxVideos {
@@ -108,7 +111,8 @@ func checkPath(p *problems, field, path string) {
 		p.add(field, ProblemInvalid, "must be at most %d bytes", maxPath)
 		return
 	}
-	// What a path may be, Files says. What cannot be a name of anything, it need not be asked.
+	// What a path may be, Files says. What cannot be a name of anything, it need not be
+	// asked.
 	if problem := name.Problem(path[:min(len(path), name.Max)]); problem != "" && len(path) <= name.Max {
 		p.add(field, ProblemInvalid, "%s", problem)
 	} else if !validText(path) {

@@ -13,10 +13,10 @@
 //
 // # What a host must run
 //
-// One [Worker] wherever runs are to be carried out. A worker also runs the [Sweeper], which
-// queues again what the queue may have lost, forgets old runs, has the store tidy up, and
-// has datasets scored by new models. A host that is pushed jobs ([Worker.Handle]) runs a
-// Sweeper of its own.
+// One [Worker] wherever runs are to be carried out. A worker also runs the [Sweeper],
+// which queues again what the queue may have lost, forgets old runs, has the store tidy
+// up, and has datasets scored by new models. A host that is pushed jobs ([Worker.Handle])
+// runs a Sweeper of its own.
 //
 // # Models
 //

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-// slowDatasets is a store during whose first answer about a dataset something else happens,
-// and of which a method may fail.
+// slowDatasets is a store during whose first answer about a dataset something else
+// happens, and of which a method may fail.
 type slowDatasets struct {
 	audiosearch.Store
 	happens func()

@@ -12,11 +12,12 @@ import (
 
 // The errors that callers tell apart with errors.Is.
 var (
-	// ErrNotFound: something is not there, or belongs to another organization. What it is,
-	// the more specific error says, which is what a backend returns: ErrDatasetNotFound,
-	// ErrVideoNotFound or ErrRunNotFound.
+	// ErrNotFound: something is not there, or belongs to another organization. What it
+	// is, the more specific error says, which is what a backend returns:
+	// ErrDatasetNotFound, ErrVideoNotFound or ErrRunNotFound.
 	ErrNotFound = errors.New("audiosearch: not found")
-	// ErrDatasetNotFound: there is no such dataset, or it belongs to another organization.
+	// ErrDatasetNotFound: there is no such dataset, or it belongs to another
+	// organization.
 	ErrDatasetNotFound = notFound("audiosearch: no such dataset")
 	// ErrVideoNotFound: the dataset has no such video.
 	ErrVideoNotFound = notFound("audiosearch: no such video")
@@ -31,13 +32,16 @@ var (
 	ErrTooManyRuns = errors.New("audiosearch: too many runs have not ended")
 	// ErrFinished: the run has ended, so there is nothing to cancel.
 	ErrFinished = errors.New("audiosearch: the run has ended")
-	// ErrConflict: the video was changed or deleted while its scores were made. Score it again.
+	// ErrConflict: the video was changed or deleted while its scores were made. Score it
+	// again.
 	ErrConflict = errors.New("audiosearch: the video was changed meanwhile")
 	// ErrFormat: a Media does not read this kind of file; another one may.
 	ErrFormat = errors.New("audiosearch: the kind of file is not supported")
-	// ErrBadMedia: there is something wrong with a file, and trying again will not help until the file changes.
+	// ErrBadMedia: there is something wrong with a file, and trying again will not help
+	// until the file changes.
 	ErrBadMedia = errors.New("audiosearch: the file cannot be searched")
-	// ErrIncomplete: a part of the file is missing, and what is there can be searched. Errors are marked so by [Incomplete].
+	// ErrIncomplete: a part of the file is missing, and what is there can be searched.
+	// Errors are marked so by [Incomplete].
 	ErrIncomplete = errors.New("audiosearch: the file is not complete")
 	// ErrNotScored: the video has no scores of the model yet. Ingest it.
 	ErrNotScored = errors.New("audiosearch: the video is not scored yet")
@@ -66,8 +70,9 @@ type missing struct{ text string }
 func (e *missing) Error() string { return e.text }
 func (e *missing) Unwrap() error { return ErrNotFound }
 
-// BadMedia marks an error as one of the file itself: errors.Is(err, ErrBadMedia). Its text is shown to whoever searches, so it says what to
-// do, and names no folder of the machine. BadMedia of nil is nil.
+// BadMedia marks an error as one of the file itself: errors.Is(err, ErrBadMedia). Its
+// text is shown to whoever searches, so it says what to do, and names no folder of the
+// machine. BadMedia of nil is nil.
 func BadMedia(err error) error {
 	if err == nil {
 		return nil
@@ -75,8 +80,9 @@ func BadMedia(err error) error {
 	return &markedError{err, ErrBadMedia}
 }
 
-// Incomplete marks the end of a sound that ends too early, such as that of a file that was cut. The text of err is shown to whoever searches, like that
-// of [BadMedia]. Incomplete of nil is nil.
+// Incomplete marks the end of a sound that ends too early, such as that of a file that
+// was cut. The text of err is shown to whoever searches, like that of [BadMedia].
+// Incomplete of nil is nil.
 func Incomplete(err error) error {
 	if err == nil {
 		return nil
@@ -84,8 +90,8 @@ func Incomplete(err error) error {
 	return &markedError{err, ErrIncomplete}
 }
 
-// Permanent marks an error of a [Scorer] that no later attempt can mend, such as a model that does not fit: the run ends at once.
-// Permanent of nil is nil.
+// Permanent marks an error of a [Scorer] that no later attempt can mend, such as a model
+// that does not fit: the run ends at once. Permanent of nil is nil.
 func Permanent(err error) error {
 	if err == nil {
 		return nil
@@ -94,10 +100,10 @@ func Permanent(err error) error {
 }
 
 // RetryAfter marks an error of a [Scorer] as one that says when to try again, such as the
-// 429 or 503 of a model server: the next attempt at the run begins after so long, in place
-// of the worker's backoff. The attempt counts. Less than 0 is 0, and more than a day is a
-// day. An error that is [Permanent] as well ends the run all the same. RetryAfter of nil is
-// nil.
+// 429 or 503 of a model server: the next attempt at the run begins after so long, in
+// place of the worker's backoff. The attempt counts. Less than 0 is 0, and more than a
+// day is a day. An error that is [Permanent] as well ends the run all the same.
+// RetryAfter of nil is nil.
 func RetryAfter(err error, after time.Duration) error {
 	if err == nil {
 		return nil

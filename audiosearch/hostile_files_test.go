@@ -79,7 +79,8 @@ type infoMedia struct {
 
 func (m *infoMedia) Probe(context.Context, string) (audiosearch.Info, error) { return m.info, nil }
 
-// TestTimesAreWholeMilliseconds: of keyframes, in order, each once, none before the start; and of the sound, while segments are cut at samples.
+// TestTimesAreWholeMilliseconds: of keyframes, in order, each once, none before the
+// start; and of the sound, while segments are cut at samples.
 func TestTimesAreWholeMilliseconds(t *testing.T) {
 	const ms, us = time.Millisecond, time.Microsecond
 	r := newRig(t, nil)
@@ -171,7 +172,8 @@ func TestSlowIsNotStalled(t *testing.T) {
 	}
 }
 
-// TestWhoHangs: after a batch was scored, the file is to blame again; while scores are stored, it is not.
+// TestWhoHangs: after a batch was scored, the file is to blame again; while scores are
+// stored, it is not.
 func TestWhoHangs(t *testing.T) {
 	impatient := func(o *audiosearch.Options, w *audiosearch.WorkerOptions) {
 		o.Stall, w.MaxAttempts = 50*time.Millisecond, 1
@@ -203,7 +205,8 @@ func (hangingPut) PutScoring(ctx context.Context, _, _, _, _ string, _ audiosear
 	return ctx.Err()
 }
 
-// TestCutOffIsNotBroken: what a Media says of a file because it was cut off, such as a program that was killed, is not kept.
+// TestCutOffIsNotBroken: what a Media says of a file because it was cut off, such as a
+// program that was killed, is not kept.
 func TestCutOffIsNotBroken(t *testing.T) {
 	db := newMemory(t)
 	r := newRigOn(t, db, deafStore{db.AudioSearch().Store}, nil)
@@ -222,7 +225,8 @@ func TestCutOffIsNotBroken(t *testing.T) {
 	assert.Zero(t, r.kinds()[audiosearch.KindNotIngested])
 }
 
-// TestMessagesOfVideos: one line of bounded length, of whole characters; and a format that is broken is broken.
+// TestMessagesOfVideos: one line of bounded length, of whole characters; and a format
+// that is broken is broken.
 func TestMessagesOfVideos(t *testing.T) {
 	for err, want := range map[error]string{
 		audiosearch.BadMedia(errors.New(strings.Repeat("aé", 200))):                          strings.Repeat("aé", 100) + "...",

@@ -25,7 +25,8 @@ func (f moderatorFunc) Moderate(ctx context.Context, _ string, results []audiose
 	return make([]float64, len(results)), f(ctx)
 }
 
-// TestEndDuringModeration: a run that is cancelled, or cut off by a shutdown, while its results are moderated did not succeed.
+// TestEndDuringModeration: a run that is cancelled, or cut off by a shutdown, while its
+// results are moderated did not succeed.
 func TestEndDuringModeration(t *testing.T) {
 	var r *rig
 	var id int64
@@ -93,7 +94,8 @@ func TestModelHangs(t *testing.T) {
 	}, 10*time.Second, time.Millisecond)
 }
 
-// TestModelChangesDuringIngestion: what another model made is not stored as the first one's.
+// TestModelChangesDuringIngestion: what another model made is not stored as the first
+// one's.
 func TestModelChangesDuringIngestion(t *testing.T) {
 	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) { o.Ingesting = 1 })
 	r.video("a", 1000, nil, nil)
@@ -133,7 +135,8 @@ func TestMediaPanics(t *testing.T) {
 	assert.NotContains(t, run.Message, "index out of range", "it is for the log")
 }
 
-// TestFileReplacedDuringIngestion: by renaming another one, as careful programs do. The scores are those of the file that is there in the end.
+// TestFileReplacedDuringIngestion: by renaming another one, as careful programs do. The
+// scores are those of the file that is there in the end.
 func TestFileReplacedDuringIngestion(t *testing.T) {
 	r := newRig(t, nil)
 	r.video("a", 3000, nil, nil)
@@ -172,7 +175,8 @@ func TestVideoMovesDuringRun(t *testing.T) {
 	assert.Len(t, run.Results, 4, "message: %q", run.Message)
 }
 
-// TestTopBehindTheEnd: the last segment is longer than the sound, and still there is nothing behind the end.
+// TestTopBehindTheEnd: the last segment is longer than the sound, and still there is
+// nothing behind the end.
 func TestTopBehindTheEnd(t *testing.T) {
 	r := newRig(t, nil)
 	r.video("a", 6500, map[int]byte{6400: 255}, nil)
@@ -244,7 +248,8 @@ func (m *silentMedia) PCM(ctx context.Context, _ string, _ int) iter.Seq2[[]floa
 	}
 }
 
-// TestPartlyReadIsNotStored: a Media that ends without a word when its context does has not read the file.
+// TestPartlyReadIsNotStored: a Media that ends without a word when its context does has
+// not read the file.
 func TestPartlyReadIsNotStored(t *testing.T) {
 	db := newMemory(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -275,7 +280,8 @@ func (f fakeFiles) Local(context.Context, string, string) (string, func(), error
 	return string(f), func() {}, nil
 }
 
-// TestProbedBeforeRead: a kind of file that nobody reads is refused before all of it is read for its digest, again in each search.
+// TestProbedBeforeRead: a kind of file that nobody reads is refused before all of it is
+// read for its digest, again in each search.
 func TestProbedBeforeRead(t *testing.T) {
 	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
 		o.Files = fakeFiles(t.TempDir()) // a folder cannot be read

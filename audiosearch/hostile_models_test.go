@@ -26,7 +26,8 @@ func dyingAfter(v *volume, batches int64) *func(context.Context) error {
 	return &hook
 }
 
-// strange is a Media that does something before it decodes, and may decode less than there is.
+// strange is a Media that does something before it decodes, and may decode less than
+// there is.
 type strange struct {
 	*bytesMedia
 	before func()
@@ -47,8 +48,9 @@ func (o *strange) PCM(ctx context.Context, path string, rate int) iter.Seq2[[]fl
 	}
 }
 
-// TestPartsOfAFileThatWasAnotherOne: the file was another one while its first part was scored,
-// and then the process ended. When the file is the first one again, that part is not its.
+// TestPartsOfAFileThatWasAnotherOne: the file was another one while its first part was
+// scored, and then the process ended. When the file is the first one again, that part is
+// not its.
 func TestPartsOfAFileThatWasAnotherOne(t *testing.T) {
 	first, other := noise(20_000, 1), make([]byte, 20_001)
 	media := &strange{bytesMedia: new(bytesMedia)}
@@ -72,8 +74,8 @@ func TestPartsOfAFileThatWasAnotherOne(t *testing.T) {
 	assert.Equal(t, scores(t, whole.db, "a", "volume/1"), scores(t, r.db, "a", "volume/1"))
 }
 
-// TestPartsOfALongerDecoding: a file from which less is decoded than before, as by another
-// version of a decoder, is scored without its parts.
+// TestPartsOfALongerDecoding: a file from which less is decoded than before, as by
+// another version of a decoder, is scored without its parts.
 func TestPartsOfALongerDecoding(t *testing.T) {
 	r := newPartRig(t)
 	content := noise(20_000, 1)
@@ -96,7 +98,8 @@ func TestPartsOfALongerDecoding(t *testing.T) {
 	assert.Equal(t, scores(t, whole.db, "a", "volume/1"), scores(t, r.db, "a", "volume/1"))
 }
 
-// TestClassesChangeMeanwhile: a scorer that has other classes by the same ID has another model.
+// TestClassesChangeMeanwhile: a scorer that has other classes by the same ID has another
+// model.
 func TestClassesChangeMeanwhile(t *testing.T) {
 	scorer := &turning{flat: newFlat("f", "1", "Loud", "Quiet")}
 	r := newScorerRig(t, scorer)
@@ -126,9 +129,9 @@ func (s *turning) Score(ctx context.Context, clips [][]float32) ([]audiosearch.S
 	return s.flat.Score(ctx, clips)
 }
 
-// TestModelChangesToAndFro: behind a balancer are servers with two versions of a model, and
-// each question is answered by one of them. What the other version has scored is not stored
-// under the name of the one that answers in the end.
+// TestModelChangesToAndFro: behind a balancer are servers with two versions of a model,
+// and each question is answered by one of them. What the other version has scored is not
+// stored under the name of the one that answers in the end.
 func TestModelChangesToAndFro(t *testing.T) {
 	for _, part := range []bool{false, true} {
 		r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
@@ -198,8 +201,9 @@ func TestIngestWithAScorerThatFails(t *testing.T) {
 	}
 }
 
-// TestReplacedModelIsNotScoredAgain: what a replaced model lacks is not scored by it, because
-// Compact would remove that again, and each search would cost the scoring of all videos.
+// TestReplacedModelIsNotScoredAgain: what a replaced model lacks is not scored by it,
+// because Compact would remove that again, and each search would cost the scoring of all
+// videos.
 func TestReplacedModelIsNotScoredAgain(t *testing.T) {
 	before := newFlat("f", "1", "Old", "Loud")
 	r := newRig(t, func(o *audiosearch.Options, w *audiosearch.WorkerOptions) {
@@ -224,8 +228,8 @@ func TestReplacedModelIsNotScoredAgain(t *testing.T) {
 	require.ErrorContains(t, err, "UseModel")
 }
 
-// TestRenewingLooksAtWhatIsMissing: a video that the new model cannot score now keeps it from
-// taking over. Each search makes another attempt at it, and at nothing else.
+// TestRenewingLooksAtWhatIsMissing: a video that the new model cannot score now keeps it
+// from taking over. Each search makes another attempt at it, and at nothing else.
 func TestRenewingLooksAtWhatIsMissing(t *testing.T) {
 	r := newScorerRig(t, newFlat("f", "1", "Loud"))
 	for _, id := range []string{"a", "b", "c"} {

@@ -47,7 +47,8 @@ func TestMoreThanAPage(t *testing.T) {
 	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", videos[1:]...))
 }
 
-// TestSeparateScorings: videos of the same ID are scored one by one, if anything else differs.
+// TestSeparateScorings: videos of the same ID are scored one by one, if anything else
+// differs.
 func TestSeparateScorings(t *testing.T) {
 	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) { o.Ingesting = 2 })
 	r.video("a", 1000, nil, nil)
@@ -94,7 +95,8 @@ func TestSeparateScorings(t *testing.T) {
 	}
 }
 
-// TestOneFailureCutsOffTheOthers: a scorer that fails for one video is not waited for with another, and videos are scored side by side.
+// TestOneFailureCutsOffTheOthers: a scorer that fails for one video is not waited for
+// with another, and videos are scored side by side.
 func TestOneFailureCutsOffTheOthers(t *testing.T) {
 	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) { o.Ingesting = 2 })
 	r.video("a", 1000, nil, nil)
@@ -205,7 +207,8 @@ func runOf(t *testing.T, j mortise.Job) int64 {
 	return id
 }
 
-// TestStartAndOthers: a caller that leaves once the run stands leaves it queued; a worker that is faster than Start is not set back.
+// TestStartAndOthers: a caller that leaves once the run stands leaves it queued; a worker
+// that is faster than Start is not set back.
 func TestStartAndOthers(t *testing.T) {
 	db := newMemory(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -60,7 +60,8 @@ func (h *hookedStore) Compact(context.Context, audiosearch.CompactOptions) (bool
 	return h.compact != nil && h.compact(), nil
 }
 
-// TestStoreHangs: that is not the fault of a video, and does not end in a success without results.
+// TestStoreHangs: that is not the fault of a video, and does not end in a success without
+// results.
 func TestStoreHangs(t *testing.T) {
 	db := newMemory(t)
 	store := &hookedStore{Store: db.AudioSearch().Store, scoring: func(ctx context.Context) error {
@@ -142,7 +143,8 @@ type fixedModel struct {
 
 func (f *fixedModel) Model(context.Context) (audiosearch.Model, error) { return f.model, f.err }
 
-// TestModelTooBig: a model whose batches fit into no memory is refused before it is tried.
+// TestModelTooBig: a model whose batches fit into no memory is refused before it is
+// tried.
 func TestModelTooBig(t *testing.T) {
 	db := newMemory(t)
 	big := &fixedModel{model: audiosearch.Model{ID: "big", Family: "big", SampleRate: 384_000, Window: 10 * time.Minute, Hop: 10 * time.Minute,
@@ -187,7 +189,8 @@ func TestFiltersHoldOfResults(t *testing.T) {
 	}
 }
 
-// TestGoneDuringRanking: a video that is deleted between the ranking and the reading costs nothing but its place.
+// TestGoneDuringRanking: a video that is deleted between the ranking and the reading
+// costs nothing but its place.
 func TestGoneDuringRanking(t *testing.T) {
 	db := newMemory(t)
 	store := &hookedStore{Store: db.AudioSearch().Store}
@@ -264,7 +267,8 @@ func TestSweepPassesOver(t *testing.T) {
 	assert.Equal(t, 2, n)
 }
 
-// TestSweepEnds: also if there is always more to tidy up, as while much is ingested: runs wait for the next sweep.
+// TestSweepEnds: also if there is always more to tidy up, as while much is ingested: runs
+// wait for the next sweep.
 func TestSweepEnds(t *testing.T) {
 	db := newMemory(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -282,7 +286,8 @@ func TestSweepEnds(t *testing.T) {
 	require.NoError(t, ctx.Err(), "it goes on for ever")
 }
 
-// TestRunsOfDeletedDataset: what was found in a dataset that is gone is not shown in a new one of the same ID.
+// TestRunsOfDeletedDataset: what was found in a dataset that is gone is not shown in a
+// new one of the same ID.
 func TestRunsOfDeletedDataset(t *testing.T) {
 	r := newRig(t, nil)
 	r.video("a", 3000, nil, audiosearch.Metadata{"name": audiosearch.String("Ada")})
@@ -294,7 +299,8 @@ func TestRunsOfDeletedDataset(t *testing.T) {
 	require.ErrorIs(t, err, audiosearch.ErrRunNotFound)
 }
 
-// TestFirstMediaDoesNotBeginAgain: once there was sound, what the next Media reads would come twice.
+// TestFirstMediaDoesNotBeginAgain: once there was sound, what the next Media reads would
+// come twice.
 func TestFirstMediaDoesNotBeginAgain(t *testing.T) {
 	half := &fakeMedia{pcm: func(yield func([]float32, error) bool) {
 		if yield([]float32{1, 2}, nil) {

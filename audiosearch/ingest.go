@@ -17,15 +17,15 @@ type Ingested struct {
 	Problems  []VideoProblem // those that cannot be searched, or not all of them; the latter are counted above too
 }
 
-// Ingest looks at all videos of a dataset, and has those scored that are new or whose files
-// have changed, by each scorer that has a class of its own: one whose classes all belong to
-// those before it scores only for a search that names its model ([Query.Model]). Changed
-// scores replace the old ones in one step. A video that
-// cannot be scored is a problem, and not an error. If a scorer has a new model, that takes
-// the place of the current one of its family once it has scored what that one has. Ingest may
-// run beside searches, and any number of times. If a scorer is away, the others score, and the
-// error is [ErrUnavailable]; so it is if one fails at a video, which scores no others then. A
-// service without scorers scores nothing, which is not an error.
+// Ingest looks at all videos of a dataset, and has those scored that are new or whose
+// files have changed, by each scorer that has a class of its own: one whose classes all
+// belong to those before it scores only for a search that names its model
+// ([Query.Model]). Changed scores replace the old ones in one step. A video that cannot
+// be scored is a problem, and not an error. If a scorer has a new model, that takes the
+// place of the current one of its family once it has scored what that one has. Ingest may
+// run beside searches, and any number of times. If a scorer is away, the others score,
+// and the error is [ErrUnavailable]; so it is if one fails at a video, which scores no
+// others then. A service without scorers scores nothing, which is not an error.
 func (s *Service) Ingest(ctx context.Context, org string, by Actor, dataset string) (Ingested, error) {
 	var total Ingested
 	scorers, away, err := s.toScore(ctx, org, dataset)
@@ -162,9 +162,9 @@ func (in *Ingested) count(videos []Video, came []outcome) {
 	}
 }
 
-// ensureAll has videos scored by a model, unless their scores are those of their files, so
-// many at a time, and waits for them. done is called after each, on any goroutine. An error is
-// one of the service; then videos that were not looked at count as moved.
+// ensureAll has videos scored by a model, unless their scores are those of their files,
+// so many at a time, and waits for them. done is called after each, on any goroutine. An
+// error is one of the service; then videos that were not looked at count as moved.
 func (s *Service) ensureAll(
 	ctx context.Context, org, dataset string, videos []Video, p *plug, m Model, atOnce int, h *hearing, done func(),
 ) ([]outcome, error) {

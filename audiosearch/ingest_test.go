@@ -65,7 +65,8 @@ func TestMovedVideo(t *testing.T) {
 	assert.Len(t, r.search(audiosearch.Query{Class: loud}).Results, 16)
 }
 
-// TestBadFiles: each is named with what to do, the others are searched, and no attempt is lost.
+// TestBadFiles: each is named with what to do, the others are searched, and no attempt is
+// lost.
 func TestBadFiles(t *testing.T) {
 	r := newRig(t, nil)
 	r.video("good", 3000, nil, nil)
@@ -136,7 +137,8 @@ func TestFileChangesDuringIngestion(t *testing.T) {
 	}
 }
 
-// TestVideoChangesDuringIngestion: scores of what is not in the catalog any more are not stored.
+// TestVideoChangesDuringIngestion: scores of what is not in the catalog any more are not
+// stored.
 func TestVideoChangesDuringIngestion(t *testing.T) {
 	r := newRig(t, nil)
 	r.video("a", 3000, nil, nil)

@@ -9,8 +9,8 @@ import (
 
 // DatasetQuery selects datasets of one organization. The zero value selects all.
 type DatasetQuery struct {
-	// After is the ID that the page begins behind, whether or not there is such a dataset;
-	// "" for the first page.
+	// After is the ID that the page begins behind, whether or not there is such a
+	// dataset; "" for the first page.
 	After string
 
 	// Limit is how many datasets a page may hold: 0 for 50, at most MaxPageSize.
@@ -90,8 +90,8 @@ func (p *problems) limit(limit int) {
 	}
 }
 
-// Datasets iterates over the organization's datasets by ID, page by page. It ends after the
-// first error; see [Service.ListDatasets].
+// Datasets iterates over the organization's datasets by ID, page by page. It ends after
+// the first error; see [Service.ListDatasets].
 func (s *Service) Datasets(ctx context.Context, org string) iter.Seq2[Dataset, error] {
 	return each("", func(after string) ([]Dataset, string, bool, error) {
 		page, err := s.ListDatasets(ctx, org, DatasetQuery{After: after, Limit: pageSize})
@@ -99,8 +99,8 @@ func (s *Service) Datasets(ctx context.Context, org string) iter.Seq2[Dataset, e
 	})
 }
 
-// Videos iterates over the videos of a dataset by ID, page by page. It ends after the first
-// error; see [Service.ListVideos].
+// Videos iterates over the videos of a dataset by ID, page by page. It ends after the
+// first error; see [Service.ListVideos].
 func (s *Service) Videos(ctx context.Context, org, dataset string) iter.Seq2[Video, error] {
 	return each("", func(after string) ([]Video, string, bool, error) {
 		page, err := s.ListVideos(ctx, org, dataset, VideoQuery{After: after, Limit: pageSize})

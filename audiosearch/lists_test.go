@@ -14,7 +14,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// listed reads an iterator until it ends, or until an error, after which nothing may come.
+// listed reads an iterator until it ends, or until an error, after which nothing may
+// come.
 func listed[T any](t *testing.T, all iter.Seq2[T, error]) (items []T, err error) {
 	t.Helper()
 	for item, failure := range all {
@@ -26,8 +27,8 @@ func listed[T any](t *testing.T, all iter.Seq2[T, error]) (items []T, err error)
 	return items, err
 }
 
-// TestListsByID: pages of datasets and of videos, whatever their limit, and iterators over
-// more pages than one.
+// TestListsByID: pages of datasets and of videos, whatever their limit, and iterators
+// over more pages than one.
 func TestListsByID(t *testing.T) {
 	r := newRig(t, nil)
 	ctx := t.Context()
@@ -115,7 +116,8 @@ func TestListsByID(t *testing.T) {
 	require.ErrorIs(t, err, audiosearch.ErrDatasetNotFound)
 }
 
-// TestRunsIterator: it gives what the pages give, and those that come meanwhile not twice.
+// TestRunsIterator: it gives what the pages give, and those that come meanwhile not
+// twice.
 func TestRunsIterator(t *testing.T) {
 	r := newRig(t, nil)
 	var want, got []int64

@@ -67,7 +67,8 @@ func (r *rig) sweep(want int) {
 	require.Equal(r.t, want, n)
 }
 
-// ended returns how many of the runs ended with Success, and requires that the others wait.
+// ended returns how many of the runs ended with Success, and requires that the others
+// wait.
 func (r *rig) ended(ids []int64) (n int) {
 	r.t.Helper()
 	for _, id := range ids {
@@ -92,8 +93,8 @@ func (r *rig) jobs() []mortise.Lease {
 	return leases
 }
 
-// A queue that forgets jobs loses no run: each is queued again when its job was last known
-// to be there for LostAfter.
+// A queue that forgets jobs loses no run: each is queued again when its job was last
+// known to be there for LostAfter.
 func TestForgetfulQueue(t *testing.T) {
 	lossy(t, func(n int) bool { return n%10 == 0 }, func(t *testing.T, r *rig, _ *lossyQueue) {
 		var ids []int64
@@ -193,8 +194,8 @@ func TestReportedLoss(t *testing.T) {
 	})
 }
 
-// A job of a run that the store does not know is tried again for a minute: the transaction
-// that makes the run may not be committed yet.
+// A job of a run that the store does not know is tried again for a minute: the
+// transaction that makes the run may not be committed yet.
 func TestUnknownRuns(t *testing.T) {
 	for after, want := range map[time.Duration]bool{30 * time.Second: true, 2 * time.Minute: false} {
 		lossy(t, nil, func(t *testing.T, r *rig, q *lossyQueue) {
@@ -215,8 +216,8 @@ func TestUnknownRuns(t *testing.T) {
 	}
 }
 
-// While an attempt runs, the run's times say so, and a job that was added anew waits until
-// that is over.
+// While an attempt runs, the run's times say so, and a job that was added anew waits
+// until that is over.
 func TestNoRunBesideItself(t *testing.T) {
 	lossy(t, nil, func(t *testing.T, r *rig, _ *lossyQueue) {
 		r.video("a", 1000, nil, nil)
@@ -398,8 +399,8 @@ func TestSharedStore(t *testing.T) {
 	})
 }
 
-// Hosts that are pushed jobs call Handle. The end of its context is a shutdown, or that of
-// the lease.
+// Hosts that are pushed jobs call Handle. The end of its context is a shutdown, or that
+// of the lease.
 func TestHandle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)

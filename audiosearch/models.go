@@ -8,21 +8,22 @@ import (
 )
 
 // Models returns the models that a dataset knows, by ID. Searches read the scores by the
-// current ones, one for each [Model.Family]. A new model takes the place of the current one
-// in one step, once it has scored every video that the current one has: [Service.Ingest]
-// sees to that, and so does a [Sweeper] after the first search that finds a new model.
+// current ones, one for each [Model.Family]. A new model takes the place of the current
+// one in one step, once it has scored every video that the current one has:
+// [Service.Ingest] sees to that, and so does a [Sweeper] after the first search that
+// finds a new model.
 func (s *Service) Models(ctx context.Context, org, dataset string) ([]DatasetModel, error) {
 	return s.models(ctx, org, dataset)
 }
 
 // UseModel makes a model the current one of its family in a dataset, though it may lack
-// videos that the present one has scored. It is the way back: a model that was replaced does
-// not return by itself, so that two services with different models of a family do not undo
-// each other's work. The model must be that of a scorer here, or have been a current one of
-// the dataset; otherwise the error is a [*ValidationError].
+// videos that the present one has scored. It is the way back: a model that was replaced
+// does not return by itself, so that two services with different models of a family do
+// not undo each other's work. The model must be that of a scorer here, or have been a
+// current one of the dataset; otherwise the error is a [*ValidationError].
 //
-// A model whose scorer is gone answers with what it has scored. So when the way back is to
-// last, bring back its scorer, too: one with the replaced model scores nothing there.
+// A model whose scorer is gone answers with what it has scored. So when the way back is
+// to last, bring back its scorer, too: one with the replaced model scores nothing there.
 func (s *Service) UseModel(ctx context.Context, org string, by Actor, dataset, model string) error {
 	const tries = 3 // others may change it at the same time
 	for try := 1; ; try++ {
@@ -57,8 +58,8 @@ func (s *Service) UseModel(ctx context.Context, org string, by Actor, dataset, m
 	}
 }
 
-// change makes a model current if it may be, and reports whether it is. It is not if others
-// were faster, or if it has scored less than the one before.
+// change makes a model current if it may be, and reports whether it is. It is not if
+// others were faster, or if it has scored less than the one before.
 func (s *Service) change(ctx context.Context, org, dataset string, c ModelChange) (bool, error) {
 	c.At = s.now()
 	if _, err := s.order(ctx, c.Family, c.To); err != nil { // from now on it is not the newest one
@@ -85,9 +86,9 @@ type ready struct {
 	change *ModelChange // makes its model the current one; nil: it is
 }
 
-// toScore returns the scorers that a dataset needs, and why others are away. A model that is
-// not to score it any more (see passed) is left alone: its scores would be made for nobody.
-// So is one whose classes all belong to scorers before it.
+// toScore returns the scorers that a dataset needs, and why others are away. A model that
+// is not to score it any more (see passed) is left alone: its scores would be made for
+// nobody. So is one whose classes all belong to scorers before it.
 func (s *Service) toScore(ctx context.Context, org, dataset string) (all []ready, away, err error) {
 	known, err := s.models(ctx, org, dataset)
 	if err != nil {
@@ -147,8 +148,8 @@ type outdated struct {
 
 type datasetName struct{ org, id string }
 
-// maxOutdated bounds how many datasets wait. The next search of one that is left out puts it
-// in again.
+// maxOutdated bounds how many datasets wait. The next search of one that is left out puts
+// it in again.
 const maxOutdated = 10_000
 
 func (o *outdated) add(d datasetName) {
@@ -188,9 +189,9 @@ func (s *Service) renew(ctx context.Context) {
 	}
 }
 
-// renewOne has a dataset scored by its new models. It looks at nothing but the videos that
-// these lack: a video that cannot be scored keeps the dataset outdated, and there may be many
-// others.
+// renewOne has a dataset scored by its new models. It looks at nothing but the videos
+// that these lack: a video that cannot be scored keeps the dataset outdated, and there
+// may be many others.
 func (s *Service) renewOne(ctx context.Context, d datasetName) error {
 	scorers, away, err := s.toScore(ctx, d.org, d.id)
 	if err != nil {
@@ -214,8 +215,8 @@ func (s *Service) renewOne(ctx context.Context, d datasetName) error {
 	return away
 }
 
-// scoreLacking has the videos of a dataset scored that a model lacks, a page at a time: there
-// may be a million.
+// scoreLacking has the videos of a dataset scored that a model lacks, a page at a time:
+// there may be a million.
 func (s *Service) scoreLacking(ctx context.Context, d datasetName, r *ready) error {
 	ask := UnscoredQuery{Model: r.m.ID, Limit: pageSize}
 	for {

@@ -10,7 +10,8 @@ import (
 )
 
 // TestModelComesAndGoes: a model comes before the scorer of a dataset, and is taken away
-// again. Each class is found all the time, and what is found is of the files that are there.
+// again. Each class is found all the time, and what is found is of the files that are
+// there.
 func TestModelComesAndGoes(t *testing.T) {
 	model := newFlat("model", "1", "Dog", "Rain", "Dial tone")
 	signal := newFlat("signal", "1", "Dial tone")

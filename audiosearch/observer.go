@@ -7,9 +7,9 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
-// Observer hears of what the service and its workers do: for metrics, alerts or a progress bar. It is called on the goroutine that did it, after it
-// is done (KindScoring: on one of its own), must be safe for concurrent use, and should
-// return quickly.
+// Observer hears of what the service and its workers do: for metrics, alerts or a
+// progress bar. It is called on the goroutine that did it, after it is done (KindScoring:
+// on one of its own), must be safe for concurrent use, and should return quickly.
 type Observer interface {
 	Observe(ctx context.Context, o Observation)
 }
@@ -43,7 +43,8 @@ const (
 	KindNotIngested Kind = "not_ingested" // a video could not be scored: Err says why
 )
 
-// Observation is one thing that was done. It holds no secret, but Err may hold names of files.
+// Observation is one thing that was done. It holds no secret, but Err may hold names of
+// files.
 type Observation struct {
 	Kind         Kind
 	Organization string
@@ -71,11 +72,14 @@ func (s *Service) observe(ctx context.Context, o Observation) {
 	s.opts.Observer.Observe(ctx, o)
 }
 
-// Tracer carries a trace from the request that starts a run to the worker that carries it out.
+// Tracer carries a trace from the request that starts a run to the worker that carries it
+// out.
 type Tracer interface {
-	// Inject writes the trace of ctx into the carrier, at most 1 KiB in all; more is dropped.
+	// Inject writes the trace of ctx into the carrier, at most 1 KiB in all; more is
+	// dropped.
 	Inject(ctx context.Context, carrier map[string]string)
 
-	// Start begins a span that continues the carrier's trace. The function ends it, with the error of what was done.
+	// Start begins a span that continues the carrier's trace. The function ends it, with
+	// the error of what was done.
 	Start(ctx context.Context, op string, carrier map[string]string) (context.Context, func(error))
 }

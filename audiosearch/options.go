@@ -12,8 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
-// Options are the optional parts and settings of a Service. The zero value means the defaults, and
-// a number below 0 is an error, unless the setting says that it means none.
+// Options are the optional parts and settings of a Service. The zero value means the
+// defaults, and a number below 0 is an error, unless the setting says that it means none.
 //
 // A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
 // happens and logged with its stack at ERROR. After a panic of a [Scorer] the answer is
@@ -22,9 +22,9 @@ import (
 // a Backoff the default one is used. One of an Observer or a Tracer changes nothing.
 // Stores and queues must not panic.
 type Options struct {
-	// Scorers are the models that score videos here, of a Family each. A sound class belongs
-	// to the first one that predicts it. None: no video can be scored here; searches find
-	// what others scored.
+	// Scorers are the models that score videos here, of a Family each. A sound class
+	// belongs to the first one that predicts it. None: no video can be scored here;
+	// searches find what others scored.
 	Scorers []Scorer
 
 	Media     Media     // nil: no video can be scored here; searches find what others scored
@@ -36,9 +36,10 @@ type Options struct {
 	MaxDuration time.Duration // of a video: 24 h; a longer one cannot be searched
 	Part        time.Duration // sound of a video that is scored at a time, and kept if the process ends: 10 min
 
-	// Ingesting is how many videos are decoded and scored at a time, for all runs together:
-	// the number of processors. If several organizations have some, they take turns. A video
-	// that waits for the next turn stays open, with its decoder and its local file.
+	// Ingesting is how many videos are decoded and scored at a time, for all runs
+	// together: the number of processors. If several organizations have some, they take
+	// turns. A video that waits for the next turn stays open, with its decoder and its
+	// local file.
 	Ingesting int
 
 	MaxWaiting int // runs of an organization that have not ended: 1000; Start makes no more
@@ -51,8 +52,9 @@ type Options struct {
 	// min. Open is that for Files.Local, which may download the video, and for
 	// Media.Probe, which may have to read all of it to find its keyframes: 1 h each.
 	// Grace is how long they, or a Scorer, may ignore the end of their context before
-	// they are left behind: 5 s; below 0: none. A file is decoded ahead while its sound is scored or
-	// stored: the time of the decoder counts only while the scorer has nothing to do.
+	// they are left behind: 5 s; below 0: none. A file is decoded ahead while its sound
+	// is scored or stored: the time of the decoder counts only while the scorer has
+	// nothing to do.
 	Stall, Open, Grace time.Duration
 
 	Now      func() time.Time // time.Now

@@ -15,8 +15,8 @@ type WorkerOptions struct {
 	Drain       time.Duration // how long running attempts may go on after Run's context ended: 5 s; below 0: none. What they have scored stays.
 	Watch       time.Duration // how often a running attempt writes how far it is, and looks whether it is to be cancelled: 1 s
 
-	// Backoff is the wait after attempt n (1, 2, ...) failed. The default is 1 s, doubled with each attempt, at most 1 min, less a random part
-	// of up to a half.
+	// Backoff is the wait after attempt n (1, 2, ...) failed. The default is 1 s, doubled
+	// with each attempt, at most 1 min, less a random part of up to a half.
 	Backoff func(attempt int) time.Duration
 
 	Sweep SweeperOptions // of the sweeper that runs beside the worker
@@ -52,11 +52,12 @@ type SweeperOptions struct {
 
 	// LostAfter is how long a run that has not ended stays unlooked at, after it was due
 	// and its job was last known to be queued, before its job may be lost and is added
-	// again: 1 h. It is never less than 16 min. Where run and job stand in one database, no
-	// job is lost, and nobody looks.
+	// again: 1 h. It is never less than 16 min. Where run and job stand in one database,
+	// no job is lost, and nobody looks.
 	LostAfter time.Duration
 
-	// Retention is how long a finished run is kept; 0: for ever. The store must be a [RunPruner].
+	// Retention is how long a finished run is kept; 0: for ever. The store must be a
+	// [RunPruner].
 	Retention time.Duration
 
 	// KeepReplaced is how long the scores by a model are kept after another one took its

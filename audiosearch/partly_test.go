@@ -14,13 +14,15 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// cutVideo writes a file that is not complete, of so many milliseconds, all of them quiet but for the first.
+// cutVideo writes a file that is not complete, of so many milliseconds, all of them quiet
+// but for the first.
 func (r *rig) cutVideo(id string, length int) {
 	r.t.Helper()
 	r.file(id, append([]byte("CUT"), bytes.Repeat([]byte{51}, length-3)...), nil)
 }
 
-// TestIncompleteFile: what is there of a file that was cut is searched, and each search says that it is not all, until the file is whole.
+// TestIncompleteFile: what is there of a file that was cut is searched, and each search
+// says that it is not all, until the file is whole.
 func TestIncompleteFile(t *testing.T) {
 	r := newRig(t, nil)
 	r.video("a", 3000, map[int]byte{100: 102}, nil)
@@ -62,7 +64,8 @@ func TestIncompleteFile(t *testing.T) {
 	assert.Equal(t, 1, r.kinds()[audiosearch.KindNotIngested])
 }
 
-// TestProblemsOfBothKinds: the message counts files that are broken and files that are cut.
+// TestProblemsOfBothKinds: the message counts files that are broken and files that are
+// cut.
 func TestProblemsOfBothKinds(t *testing.T) {
 	r := newRig(t, nil)
 	r.cutVideo("cut", 2500)
@@ -73,7 +76,8 @@ func TestProblemsOfBothKinds(t *testing.T) {
 		`"bad": the file is broken: make it again. "cut": the file is cut: copy it again.`, run.Message)
 }
 
-// TestIncompleteWithoutMedia: a service that scores nothing passes on what another one noted.
+// TestIncompleteWithoutMedia: a service that scores nothing passes on what another one
+// noted.
 func TestIncompleteWithoutMedia(t *testing.T) {
 	r := newRig(t, nil)
 	r.cutVideo("cut", 2500)

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-// another returns another service over the same store, folder and media, as a process that was
-// started after this one.
+// another returns another service over the same store, folder and media, as a process
+// that was started after this one.
 func (r *rig) another(change func(*audiosearch.Options), scorers ...audiosearch.Scorer) *audiosearch.Service {
 	r.t.Helper()
 	opts := &audiosearch.Options{
@@ -62,8 +62,9 @@ func scores(t *testing.T, db *memory.DB, video, model string) [][]uint16 {
 	return rows
 }
 
-// TestPartsOutliveTheProcess: wherever the scoring of a long video is cut off, the next process
-// scores what is not stored yet, in the same batches, and the scores are the same.
+// TestPartsOutliveTheProcess: wherever the scoring of a long video is cut off, the next
+// process scores what is not stored yet, in the same batches, and the scores are the
+// same.
 func TestPartsOutliveTheProcess(t *testing.T) {
 	for _, length := range []int{29_500, 24_000, 25_000, 7000, 6000} {
 		for _, cut := range []bool{false, true} {
@@ -133,8 +134,8 @@ func TestPartsOfTwoProcesses(t *testing.T) {
 	assert.Equal(t, scores(t, whole.db, "a", "volume/1"), scores(t, r.db, "a", "volume/1"))
 }
 
-// TestPartsOfOneThatIsOvertaken: who finds that another one has scored all of the file takes
-// its scores, whether it wants to store a part or the end.
+// TestPartsOfOneThatIsOvertaken: who finds that another one has scored all of the file
+// takes its scores, whether it wants to store a part or the end.
 func TestPartsOfOneThatIsOvertaken(t *testing.T) {
 	for batch := range 7 { // of the 19 segments
 		r := newPartRig(t)
@@ -185,7 +186,8 @@ func TestPartsOfAnotherFile(t *testing.T) {
 	assert.Equal(t, scores(t, whole.db, "a", "volume/1"), scores(t, r.db, "a", "volume/1"))
 }
 
-// TestPartsOfAModelThatChanges: a part that nobody knows which model has scored is not stored.
+// TestPartsOfAModelThatChanges: a part that nobody knows which model has scored is not
+// stored.
 func TestPartsOfAModelThatChanges(t *testing.T) {
 	r := newPartRig(t)
 	r.file("a", noise(20_000, 1), nil)
@@ -207,8 +209,8 @@ func TestPartsOfAModelThatChanges(t *testing.T) {
 	assert.Zero(t, stored)
 }
 
-// TestPartsOfAMovedVideo: the scoring ends as soon as a part cannot be stored, and the next
-// look at the dataset finds the video where it is.
+// TestPartsOfAMovedVideo: the scoring ends as soon as a part cannot be stored, and the
+// next look at the dataset finds the video where it is.
 func TestPartsOfAMovedVideo(t *testing.T) {
 	r := newPartRig(t)
 	r.file("b", noise(20_000, 1), nil)

@@ -102,8 +102,8 @@ func takes(d time.Duration) func(context.Context) error {
 	return func(context.Context) error { time.Sleep(d); return nil }
 }
 
-// TestWhoStandsStill: the decoder is not blamed for the scorer's time, nor the scorer for the
-// decoder's.
+// TestWhoStandsStill: the decoder is not blamed for the scorer's time, nor the scorer for
+// the decoder's.
 func TestWhoStandsStill(t *testing.T) {
 	const long = testStall * 9 / 10
 	const stalled, away = "problem: reading it showed no progress", "the scorer failed"

@@ -18,7 +18,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// The rig's model: a batch has 4000 samples, and each takes 3000 new ones after the first.
+// The rig's model: a batch has 4000 samples, and each takes 3000 new ones after the
+// first.
 const batchSamples, batchStep = 4000, 3000
 
 // held is a hook that says when it is called, and waits until it is let on.
@@ -45,8 +46,8 @@ func (h *held) noMore() {
 	}
 }
 
-// TestDecodesAhead: while the scorer has a batch, as many samples are decoded as one has, and
-// no more; they are there when the scorer is done.
+// TestDecodesAhead: while the scorer has a batch, as many samples are decoded as one has,
+// and no more; they are there when the scorer is done.
 func TestDecodesAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, nil)
@@ -104,8 +105,8 @@ type nilError struct{ text string }
 
 func (e *nilError) Error() string { return e.text }
 
-// TestDecoderEndsMeanwhile: what becomes of a file does not depend on when its decoder ended:
-// while the scorer works, or before it was called at all, or after.
+// TestDecoderEndsMeanwhile: what becomes of a file does not depend on when its decoder
+// ended: while the scorer works, or before it was called at all, or after.
 func TestDecoderEndsMeanwhile(t *testing.T) {
 	for name, e := range endings {
 		for _, meanwhile := range []bool{true, false} {
@@ -166,8 +167,8 @@ func TestDecoderEndsMeanwhile(t *testing.T) {
 	}
 }
 
-// TestSameBatches: the clips and the batches are those of the sound and of the model, whoever
-// is faster, and however long the blocks are, which the Media overwrites.
+// TestSameBatches: the clips and the batches are those of the sound and of the model,
+// whoever is faster, and however long the blocks are, which the Media overwrites.
 func TestSameBatches(t *testing.T) {
 	for seed := range uint64(40) {
 		synctest.Test(t, func(t *testing.T) {

@@ -26,7 +26,8 @@ const (
 	org                     = "acme"
 )
 
-// volume is a Scorer over 1000 Hz, windows of 2 s and hops of 1 s: the loudest sample says how loud a segment is.
+// volume is a Scorer over 1000 Hz, windows of 2 s and hops of 1 s: the loudest sample
+// says how loud a segment is.
 type volume struct {
 	id    atomic.Pointer[string]
 	calls atomic.Int64
@@ -61,8 +62,9 @@ func (v *volume) Score(ctx context.Context, clips [][]float32) ([]audiosearch.Sc
 	return rows, nil
 }
 
-// bytesMedia reads each byte of a file as a sample: 255 is 1. A file that begins with "BAD" is bad, one that begins with "VID" has a keyframe every
-// 1700 ms, one that begins with "HUH" is of another format, and one that begins with "CUT" is not complete.
+// bytesMedia reads each byte of a file as a sample: 255 is 1. A file that begins with
+// "BAD" is bad, one that begins with "VID" has a keyframe every 1700 ms, one that begins
+// with "HUH" is of another format, and one that begins with "CUT" is not complete.
 type bytesMedia struct {
 	hook atomic.Pointer[func(ctx context.Context) error] // called before each block
 }
@@ -204,7 +206,8 @@ func (r *rig) kinds() map[audiosearch.Kind]int {
 	return kinds
 }
 
-// video writes a file of so many milliseconds, with a peak at some of them, and puts it into the catalog.
+// video writes a file of so many milliseconds, with a peak at some of them, and puts it
+// into the catalog.
 func (r *rig) video(id string, length int, peaks map[int]byte, metadata audiosearch.Metadata) {
 	r.t.Helper()
 	b := make([]byte, length)

@@ -20,9 +20,10 @@ type Query struct {
 	MinScore       float64  // results below are left out; in [0,1]
 	SkipModeration bool
 
-	// Model asks for the scores by one model, by its ID. "": those by the current model of
-	// the first family that predicts the class, in the order of the scorers. If a scorer
-	// has another model of that family which alone predicts the class: those by that one.
+	// Model asks for the scores by one model, by its ID. "": those by the current model
+	// of the first family that predicts the class, in the order of the scorers. If a
+	// scorer has another model of that family which alone predicts the class: those by
+	// that one.
 	Model string `json:",omitempty"`
 }
 
@@ -81,8 +82,8 @@ type Run struct {
 	// of life: a minute after the latest one. Zero once the run has ended.
 	DueAt time.Time
 
-	// CheckedAt is when the run's job was last known to be queued. Zero: that is not known.
-	// The service leaves it zero where run and job stand in one database.
+	// CheckedAt is when the run's job was last known to be queued. Zero: that is not
+	// known. The service leaves it zero where run and job stand in one database.
 	CheckedAt time.Time
 
 	Trace map[string]string // carries a trace to the worker; nil: none
@@ -123,7 +124,8 @@ func CloneResults(results []Result) []Result {
 	return results
 }
 
-// Runs keeps the runs. All methods are safe for concurrent use, and atomic. What comes in and goes out is the caller's to change.
+// Runs keeps the runs. All methods are safe for concurrent use, and atomic. What comes in
+// and goes out is the caller's to change.
 type Runs interface {
 	// CreateRun stores a run, which names no ResultSet. If there is one of this ID, of
 	// any organization, nothing is stored, and the error is [ErrRunExists]. If the
@@ -146,20 +148,21 @@ type Runs interface {
 
 	// ListRuns returns at most q.Limit runs of the organization that q selects
 	// ([RunQuery.Matches]), newest first: by CreatedAt, then by ID, both descending. They
-	// come without their results. Of a run whose CreatedAt is zero, it is not said whether
-	// it is listed: no service makes one.
+	// come without their results. Of a run whose CreatedAt is zero, it is not said
+	// whether it is listed: no service makes one.
 	ListRuns(ctx context.Context, org string, q RunQuery) ([]Run, error)
 
-	// StaleRuns returns at most limit runs of all organizations that have not ended, whose
-	// CheckedAt is before checked, and whose DueAt is before due; those checked longest ago
-	// first. A zero CheckedAt or DueAt is before every time. A zero due selects runs
-	// whatever their DueAt. It is maintenance.
+	// StaleRuns returns at most limit runs of all organizations that have not ended,
+	// whose CheckedAt is before checked, and whose DueAt is before due; those checked
+	// longest ago first. A zero CheckedAt or DueAt is before every time. A zero due
+	// selects runs whatever their DueAt. It is maintenance.
 	StaleRuns(ctx context.Context, checked, due time.Time, limit int) ([]Run, error)
 }
 
 // RunPruner is a Runs that can forget.
 type RunPruner interface {
-	// PruneRuns removes at most limit runs of all organizations that finished before the given time, with their results, and returns how many.
+	// PruneRuns removes at most limit runs of all organizations that finished before the
+	// given time, with their results, and returns how many.
 	PruneRuns(ctx context.Context, before time.Time, limit int) (int, error)
 
 	// TrimRuns removes at most limit runs that have ended, with their results, and

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
 )
 
-// flat is a Scorer of any family: it gives each of its classes the same score, the next ones
-// half of it.
+// flat is a Scorer of any family: it gives each of its classes the same score, the next
+// ones half of it.
 type flat struct {
 	family, version string
 	classes         []audiosearch.Class
@@ -123,8 +123,8 @@ func TestScorersSideBySide(t *testing.T) {
 	}
 }
 
-// TestScorerAway: searches over what is scored go on, and say what is left out; readiness asks
-// the store.
+// TestScorerAway: searches over what is scored go on, and say what is left out; readiness
+// asks the store.
 func TestScorerWithoutClassesOfItsOwn(t *testing.T) {
 	model := newFlat("model", "1", "Dog", "Rain", "Dial tone")
 	signal := newFlat("signal", "1", "Dial tone")
@@ -245,15 +245,16 @@ func TestNewModelTakesOver(t *testing.T) {
 	assert.InDelta(t, 1, found.Results[0].Score, 0.001, "by the old one")
 	assert.Zero(t, after.clips.Load())
 
-	// A class that only the new one predicts waits for it. A part of the videos is not enough
-	// for it to take over.
+	// A class that only the new one predicts waits for it. A part of the videos is not
+	// enough for it to take over.
 	found = r.find(s, audiosearch.Query{Class: "New", Filters: []audiosearch.Filter{}})
 	assert.Len(t, found.Results, 6)
 	assert.Equal(t, map[string]bool{"f/1": false, "f/2": true}, r.models(), "it has scored all")
 	assert.InDelta(t, 0.5, r.find(s, audiosearch.Query{Class: "Loud"}).Results[0].Score, 0.001, "by the new one")
 	assert.InDelta(t, 1, r.find(s, audiosearch.Query{Class: "Loud", Model: "f/1"}).Results[0].Score, 0.001)
 
-	// The service of before does not fight: it reads the new one's scores, and makes none.
+	// The service of before does not fight: it reads the new one's scores, and makes
+	// none.
 	clips := before.clips.Load()
 	r.video("d", 4000, nil, nil)
 	assert.Equal(t, audiosearch.Ingested{}, r.ingest())
@@ -299,8 +300,8 @@ func TestNewModelIsNotWhole(t *testing.T) {
 	assert.EqualValues(t, 4, after.clips.Load(), "each video once")
 }
 
-// TestWorkerRenewsDatasets: after a search has found a new model, its scores are made in the
-// background.
+// TestWorkerRenewsDatasets: after a search has found a new model, its scores are made in
+// the background.
 func TestWorkerRenewsDatasets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newScorerRig(t, newFlat("f", "1", "Loud"))
@@ -330,8 +331,8 @@ func TestWorkerRenewsDatasets(t *testing.T) {
 	})
 }
 
-// TestModelChosenMeanwhile: of two services that choose the first model of a dataset, one wins,
-// and the other one reads its scores.
+// TestModelChosenMeanwhile: of two services that choose the first model of a dataset, one
+// wins, and the other one reads its scores.
 func TestModelChosenMeanwhile(t *testing.T) {
 	one, two := newFlat("f", "1", "Loud"), newFlat("f", "2", "Loud")
 	db := newMemory(t)
@@ -354,8 +355,8 @@ func TestModelChosenMeanwhile(t *testing.T) {
 	assert.Equal(t, map[string]bool{"f/2": true}, r.models())
 }
 
-// TestScoringWhileAScorerHangs: what is stored is read all the same, by one model at once, by
-// several after five seconds at most.
+// TestScoringWhileAScorerHangs: what is stored is read all the same, by one model at
+// once, by several after five seconds at most.
 func TestScoringWhileAScorerHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := newFlat("first", "1", "Loud"), newFlat("second", "1", "Bright")
@@ -379,8 +380,8 @@ func TestScoringWhileAScorerHangs(t *testing.T) {
 	})
 }
 
-// TestRollingDeploy: a model that is older than the one that a dataset has does not take its
-// place, though it was never replaced there.
+// TestRollingDeploy: a model that is older than the one that a dataset has does not take
+// its place, though it was never replaced there.
 func TestRollingDeploy(t *testing.T) {
 	before := newFlat("f", "1", "Loud", "Old")
 	r := newScorerRig(t, before)

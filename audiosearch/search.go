@@ -26,10 +26,10 @@ type Found struct {
 	sound   SoundProgress
 }
 
-// Search searches at once, and returns what was found. It scores first the matching videos
-// that have no scores, which can take long; [Service.Ingest] beforehand spares that. While the
-// scorer of the model is away it searches what is scored, and says how much is left out. It
-// makes no run.
+// Search searches at once, and returns what was found. It scores first the matching
+// videos that have no scores, which can take long; [Service.Ingest] beforehand spares
+// that. While the scorer of the model is away it searches what is scored, and says how
+// much is left out. It makes no run.
 //
 // Errors are *ValidationError, [ErrDatasetNotFound] and [ErrUnavailable].
 func (s *Service) Search(ctx context.Context, org string, by Actor, q Query) (Found, error) {
@@ -70,8 +70,8 @@ func (s *Service) searchIn(
 	return found, nil
 }
 
-// settle makes the first model of a family the current one, before anything is scored by it. If
-// another service was faster, it chooses again.
+// settle makes the first model of a family the current one, before anything is scored by
+// it. If another service was faster, it chooses again.
 func (s *Service) settle(ctx context.Context, org string, q *Query, src *source) error {
 	const tries = 3
 	for try := 1; src.change != nil && src.change.From == ""; try++ {
@@ -103,8 +103,8 @@ func (s *Service) source(ctx context.Context, org string, q *Query) (source, err
 	return src, err
 }
 
-// complete has the matching videos scored that are not, if the scorer is there. It returns
-// what is left out.
+// complete has the matching videos scored that are not, if the scorer is there. It
+// returns what is left out.
 func (s *Service) complete(ctx context.Context, org string, q *Query, src *source, far *progress) (found Found, err error) {
 	if src.scorer == nil {
 		u, err := s.store.Unscored(ctx, org, q.Dataset, UnscoredQuery{Model: src.model, Filters: q.Filters, Limit: 1})
@@ -167,7 +167,8 @@ func (s *Service) rank(ctx context.Context, org string, q *Query, model string, 
 	if err != nil {
 		return nil, err
 	}
-	// A video may be deleted, or scored anew, between the ranking and the reading. Then the ranking is made again.
+	// A video may be deleted, or scored anew, between the ranking and the reading. Then
+	// the ranking is made again.
 	const tries = 5
 	for try := 1; ; try++ {
 		hits, err := s.store.Search(ctx, org, q.Dataset, ask)
@@ -210,7 +211,8 @@ type knownVideo struct {
 	scoring Scoring
 }
 
-// describe gives keep the videos of hits. complete is false if some are not there any more.
+// describe gives keep the videos of hits. complete is false if some are not there any
+// more.
 func (d *describing) describe(ctx context.Context, hits []Hit) (results []Result, complete bool, err error) {
 	if err := d.read(ctx, hits); err != nil {
 		return nil, false, err
@@ -231,8 +233,8 @@ func (d *describing) describe(ctx context.Context, hits []Hit) (results []Result
 	return results, complete, d.keep.flush(ctx)
 }
 
-// read reads the videos of hits, and what came of scoring them: each video once, and as many
-// at a time as the store gives.
+// read reads the videos of hits, and what came of scoring them: each video once, and as
+// many at a time as the store gives.
 func (d *describing) read(ctx context.Context, hits []Hit) error {
 	s := d.service
 	var ids []string
@@ -258,7 +260,8 @@ func (d *describing) read(ctx context.Context, hits []Hit) error {
 		return err
 	}
 	defer turn.End()
-	// About what the last videos took, in nanoseconds: the next ones are likely to be alike.
+	// About what the last videos took, in nanoseconds: the next ones are likely to be
+	// alike.
 	cost := 0
 	for len(ids) > 0 {
 		if err := turn.Step(cost); err != nil {

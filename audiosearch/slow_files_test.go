@@ -11,7 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// TestLongDownloadsAndProbes: neither Files nor Probe can tell how far they are, and both may take as long as to copy the file.
+// TestLongDownloadsAndProbes: neither Files nor Probe can tell how far they are, and both
+// may take as long as to copy the file.
 func TestLongDownloadsAndProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		defer time.Sleep(2 * time.Hour) // what was left behind ends

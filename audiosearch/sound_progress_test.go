@@ -15,7 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-// slowly makes the rig's scorer take a second for each batch, which is three seconds of sound.
+// slowly makes the rig's scorer take a second for each batch, which is three seconds of
+// sound.
 func (r *rig) slowly() {
 	hook := func(ctx context.Context) error {
 		select {
@@ -33,8 +34,8 @@ func oneAtATime(o *audiosearch.Options, w *audiosearch.WorkerOptions) {
 	o.Ingesting, o.Part, w.Watch = 1, 10*time.Second, time.Second
 }
 
-// begin has the worker carry out a run, and returns once it has. Nothing happens before the
-// caller waits.
+// begin has the worker carry out a run, and returns once it has. Nothing happens before
+// the caller waits.
 func (r *rig) begin(q audiosearch.Query) (id int64, ended chan error) {
 	id, ended = r.start(q), make(chan error, 1)
 	go func() {
@@ -52,8 +53,8 @@ func about(t *testing.T, p audiosearch.SoundProgress, done, total time.Duration,
 	assert.InDelta(t, speed, p.Speed, speed/5, "speed")
 }
 
-// TestSoundOfARun: a run says how much sound it has scored, how fast, and so how long the rest
-// takes, and at its end that all is done.
+// TestSoundOfARun: a run says how much sound it has scored, how fast, and so how long the
+// rest takes, and at its end that all is done.
 func TestSoundOfARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, oneAtATime)
@@ -86,8 +87,8 @@ func TestSoundOfARun(t *testing.T) {
 	})
 }
 
-// TestSoundTakenOver: what a process has left behind is done, and does not make the next one
-// faster.
+// TestSoundTakenOver: what a process has left behind is done, and does not make the next
+// one faster.
 func TestSoundTakenOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, oneAtATime)
@@ -133,8 +134,8 @@ func TestSoundTakenOver(t *testing.T) {
 	})
 }
 
-// TestSoundOfTwoRuns: a run that waits for what another one has begun is as far as that, and
-// not faster.
+// TestSoundOfTwoRuns: a run that waits for what another one has begun is as far as that,
+// and not faster.
 func TestSoundOfTwoRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, oneAtATime)
@@ -167,8 +168,8 @@ func (w *writes) UpdateRun(ctx context.Context, org string, id int64, update fun
 	return w.Store.UpdateRun(ctx, org, id, update)
 }
 
-// TestIngestTells: an Ingest tells how far it is with the videos, the scored ones included,
-// and with the sound of those that are not.
+// TestIngestTells: an Ingest tells how far it is with the videos, the scored ones
+// included, and with the sound of those that are not.
 func TestIngestTells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, oneAtATime)
@@ -203,8 +204,8 @@ func TestIngestTells(t *testing.T) {
 	})
 }
 
-// TestSoundIsWrittenSeldom: a run that scores for hours is not written more than once in three
-// seconds for that.
+// TestSoundIsWrittenSeldom: a run that scores for hours is not written more than once in
+// three seconds for that.
 func TestSoundIsWrittenSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, err := memory.Open(t.Context(), nil)

@@ -59,8 +59,8 @@ func (s *Service) models(ctx context.Context, org, dataset string) (datasetModel
 	return found, unavailable("look for the models of a dataset", err)
 }
 
-// passed reports whether a model is not to score a dataset any more: another one has taken its
-// place there, or a newer one of its family was there first.
+// passed reports whether a model is not to score a dataset any more: another one has
+// taken its place there, or a newer one of its family was there first.
 func (s *Service) passed(ctx context.Context, known datasetModels, m *Model) (bool, error) {
 	current := known.current(m.Family)
 	switch {
@@ -91,10 +91,10 @@ func (s *Service) order(ctx context.Context, family, model string) (int64, error
 	return place, nil
 }
 
-// choose finds the scores that a search is to read. A model that was replaced scores nothing:
-// what it made would be removed again ([CompactOptions]), and made again for each search.
-// ask returns the model of a scorer, or why it is away. If the query cannot be met, problem
-// says so, and err is nil.
+// choose finds the scores that a search is to read. A model that was replaced scores
+// nothing: what it made would be removed again ([CompactOptions]), and made again for
+// each search. ask returns the model of a scorer, or why it is away. If the query cannot
+// be met, problem says so, and err is nil.
 func (s *Service) choose(
 	ctx context.Context, q *Query, known datasetModels, ask func(*plug, context.Context) (Model, error),
 ) (src source, problem *Problem, err error) {

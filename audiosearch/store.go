@@ -45,14 +45,14 @@ type Datasets interface {
 // and goes out is the caller's to change.
 type Catalog interface {
 	// PutVideos stores videos, all or none, instead of those of the same IDs. No ID comes
-	// twice in one call. Where the path of a video changes, its scorings by all models are
-	// removed, and its parts ([PartStore]); where it does not, they stay.
+	// twice in one call. Where the path of a video changes, its scorings by all models
+	// are removed, and its parts ([PartStore]); where it does not, they stay.
 	PutVideos(ctx context.Context, org, dataset string, videos []Video) error
 
 	// Videos returns videos by their IDs, in the order of the IDs, without those that are
-	// not there. No ID comes twice in one call. It looks for the first so many IDs, one at
-	// least, and says for how many: it stops at 1 MiB of metadata beside that of one video.
-	// The caller asks for the others again.
+	// not there. No ID comes twice in one call. It looks for the first so many IDs, one
+	// at least, and says for how many: it stops at 1 MiB of metadata beside that of one
+	// video. The caller asks for the others again.
 	Videos(ctx context.Context, org, dataset string, ids []string) (found []Video, looked int, err error)
 
 	// ListVideos returns at most limit videos whose IDs are greater than after, byte by
@@ -92,8 +92,8 @@ type Scoring struct {
 	Classes   []Class         // that have scores, in the order of the model
 }
 
-// Scored reports whether there are scores, of a Scoring that was stored: a missing one, which
-// is the zero value, has no Problem either.
+// Scored reports whether there are scores, of a Scoring that was stored: a missing one,
+// which is the zero value, has no Problem either.
 func (s *Scoring) Scored() bool { return s.Problem == "" || s.Windows > 0 }
 
 // Span returns when segment i begins and ends.
@@ -142,8 +142,8 @@ type UnscoredQuery struct {
 	Limit   int      // over 0
 }
 
-// Unscored is a page of videos that are not wholly scored by a model: nobody tried, or there
-// was a problem.
+// Unscored is a page of videos that are not wholly scored by a model: nobody tried, or
+// there was a problem.
 type Unscored struct {
 	Videos  []Video // by ID
 	Matched int     // how many videos pass the filters, scored ones and those of other pages included
@@ -155,22 +155,22 @@ type Unscored struct {
 // dataset.
 //
 // Scores stand in columns: a search reads those of one class, over many videos. Package
-// columnar has what backends build on. What comes in and goes out is the caller's to change,
-// but for the Classes that come out. A backend keeps the names of classes with the model, and
-// numbers them for itself.
+// columnar has what backends build on. What comes in and goes out is the caller's to
+// change, but for the Classes that come out. A backend keeps the names of classes with
+// the model, and numbers them for itself.
 type ScoreStore interface {
-	// PutScoring stores what came of scoring a video, instead of what the store has of the
-	// same video and model, in one step: a search sees the old scores or the new ones,
-	// never both or none. columns is nil with a Problem and no segments. Otherwise
-	// columns[i] holds the scores of scoring.Classes[i], one for each of the last segments.
-	// Those of the segments before them, if there are any, stand in parts of the same
-	// video, path, model, digest, window, hop and classes ([PartStore]), as many as PutPart
-	// or Parts has said; they become part of the scoring, without being copied. All parts
-	// of the video and model are gone then. If the video is gone, its path is not the given
-	// one any more, or the parts are not there, nothing is stored, and the error is
-	// [ErrConflict]. More parts than are needed may be there: the first ones count, or it is
-	// ErrConflict, too. More scores than scoring.Windows are an error, and nothing is
-	// stored.
+	// PutScoring stores what came of scoring a video, instead of what the store has of
+	// the same video and model, in one step: a search sees the old scores or the new
+	// ones, never both or none. columns is nil with a Problem and no segments. Otherwise
+	// columns[i] holds the scores of scoring.Classes[i], one for each of the last
+	// segments. Those of the segments before them, if there are any, stand in parts of
+	// the same video, path, model, digest, window, hop and classes ([PartStore]), as many
+	// as PutPart or Parts has said; they become part of the scoring, without being
+	// copied. All parts of the video and model are gone then. If the video is gone, its
+	// path is not the given one any more, or the parts are not there, nothing is stored,
+	// and the error is [ErrConflict]. More parts than are needed may be there: the first
+	// ones count, or it is ErrConflict, too. More scores than scoring.Windows are an
+	// error, and nothing is stored.
 	PutScoring(ctx context.Context, org, dataset, video, path string, scoring Scoring, columns [][]uint16) error
 
 	// Scorings returns what came of scoring some videos by a model, by the IDs of the
@@ -178,23 +178,23 @@ type ScoreStore interface {
 	// Classes are for reading only: scorings share them.
 	Scorings(ctx context.Context, org, dataset, model string, videos []string) (map[string]Scoring, error)
 
-	// Search returns the best segments: score descending, ties by video ID ascending, byte
-	// by byte, then by segment ascending. It is exact on the stored scores.
+	// Search returns the best segments: score descending, ties by video ID ascending,
+	// byte by byte, then by segment ascending. It is exact on the stored scores.
 	Search(ctx context.Context, org, dataset string, q ScoreQuery) ([]Hit, error)
 
 	// Unscored returns videos that pass the filters and have no scores by the model, or
 	// scores beside a Problem.
 	Unscored(ctx context.Context, org, dataset string, q UnscoredQuery) (Unscored, error)
 
-	// WindowScores returns the scores of segments from to to (exclusive) of a video: one row
-	// a segment, with one value for each of the scoring's Classes. The range is cut to what
-	// there is, to nothing if need be. [ErrNotScored] if there are none, also if there is no
-	// such video.
+	// WindowScores returns the scores of segments from to to (exclusive) of a video: one
+	// row a segment, with one value for each of the scoring's Classes. The range is cut
+	// to what there is, to nothing if need be. [ErrNotScored] if there are none, also if
+	// there is no such video.
 	WindowScores(ctx context.Context, org, dataset, video, model string, from, to int) ([][]uint16, error)
 }
 
-// Part is scores of some segments of a video that is being scored. Nobody sees them before
-// the whole video is.
+// Part is scores of some segments of a video that is being scored. Nobody sees them
+// before the whole video is.
 type Part struct {
 	Video, Path string
 	Model       string        // its ID
@@ -206,31 +206,31 @@ type Part struct {
 }
 
 // PartStore keeps parts of scorings that are being made, so that hours of work outlive a
-// process. A video has those of one digest by each model at most. All methods are safe for
-// concurrent use, and atomic; each returns [ErrDatasetNotFound] if there is no such dataset,
-// and [ErrConflict] if the video is gone or its path is not the part's any more.
+// process. A video has those of one digest by each model at most. All methods are safe
+// for concurrent use, and atomic; each returns [ErrDatasetNotFound] if there is no such
+// dataset, and [ErrConflict] if the video is gone or its path is not the part's any more.
 type PartStore interface {
-	// PutPart stores a part and returns how many segments, from the first of the video on,
-	// stand in parts then. columns[i] holds the scores of Classes[i], one for each segment
-	// from First on. Parts follow each other without a gap: if First is more than what
-	// stands there, nothing is stored, and the error is [ErrConflict]; if it is less,
-	// somebody else has stored it, and nothing is stored. A First of 0 replaces parts that
-	// differ in digest, window, hop or classes.
+	// PutPart stores a part and returns how many segments, from the first of the video
+	// on, stand in parts then. columns[i] holds the scores of Classes[i], one for each
+	// segment from First on. Parts follow each other without a gap: if First is more than
+	// what stands there, nothing is stored, and the error is [ErrConflict]; if it is
+	// less, somebody else has stored it, and nothing is stored. A First of 0 replaces
+	// parts that differ in digest, window, hop or classes.
 	PutPart(ctx context.Context, org, dataset string, p Part, columns [][]uint16) (stored int, err error)
 
 	// Parts returns what PutPart would if somebody else had stored the part: how many
-	// segments, from the first of the video on, stand in parts like this one. If there are
-	// any, they are in use as of At. First does not count.
+	// segments, from the first of the video on, stand in parts like this one. If there
+	// are any, they are in use as of At. First does not count.
 	Parts(ctx context.Context, org, dataset string, p Part) (stored int, err error)
 }
 
-// DatasetModel is a model that a dataset knows: it is or was the current one of its family,
-// or videos were scored by it.
+// DatasetModel is a model that a dataset knows: it is or was the current one of its
+// family, or videos were scored by it.
 type DatasetModel struct {
 	ID string
 
-	// Family is whose current model it is, or was last; "": it never was. If it is that of
-	// several families, Family is one of them.
+	// Family is whose current model it is, or was last; "": it never was. If it is that
+	// of several families, Family is one of them.
 	Family string
 
 	Current    bool      // searches read its scores
@@ -263,17 +263,17 @@ type ModelStore interface {
 	// SetModel changes the current model of a family in one step; the one before is
 	// replaced then, and the new one is not any more. It changes nothing, and returns
 	// [ErrConflict], if From is not the current model, or if there is a video that has
-	// scores by From and no scoring by To, unless Incomplete. A backend may return it also
-	// because the dataset changed just then. From and To are never the same.
+	// scores by From and no scoring by To, unless Incomplete. A backend may return it
+	// also because the dataset changed just then. From and To are never the same.
 	//
-	// A model may be the current one of several families. It is replaced when it is that of
-	// none any more.
+	// A model may be the current one of several families. It is replaced when it is that
+	// of none any more.
 	SetModel(ctx context.Context, org, dataset string, c ModelChange) error
 
 	// ModelOrder returns the place of a model in the order in which the models of all
-	// families were first asked for here, from 1 on. By it a service with an old model does
-	// not put that in the place of a newer one. Models are the host's, so the order is one
-	// for all organizations and datasets. It is kept for ever.
+	// families were first asked for here, from 1 on. By it a service with an old model
+	// does not put that in the place of a newer one. Models are the host's, so the order
+	// is one for all organizations and datasets. It is kept for ever.
 	ModelOrder(ctx context.Context, family, model string) (int64, error)
 }
 
@@ -286,8 +286,8 @@ type CompactOptions struct {
 // Compactor is a ScoreStore that tidies up behind its writers. A [Sweeper] calls it.
 type Compactor interface {
 	// Compact does one bounded step of what is to be done, for any organization, and
-	// reports whether there is more. It changes no answer but by removing what the options
-	// say.
+	// reports whether there is more. It changes no answer but by removing what the
+	// options say.
 	Compact(ctx context.Context, opts CompactOptions) (more bool, err error)
 }
 

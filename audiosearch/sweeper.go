@@ -9,20 +9,20 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 )
 
-// Sweeper looks after what would be forgotten. It queues the runs that are not known to be
-// queued and those whose job the queue may have lost, has the store tidy up, and forgets
-// runs that have ended: of an organization with too many ([Options.KeepRuns]), and old ones
-// if told to. It also has datasets scored in which searches of its Service have found that
-// a scorer has a new model, which may take long. A [Worker] runs one; any number may run
-// beside each other.
+// Sweeper looks after what would be forgotten. It queues the runs that are not known to
+// be queued and those whose job the queue may have lost, has the store tidy up, and
+// forgets runs that have ended: of an organization with too many ([Options.KeepRuns]),
+// and old ones if told to. It also has datasets scored in which searches of its Service
+// have found that a scorer has a new model, which may take long. A [Worker] runs one; any
+// number may run beside each other.
 type Sweeper struct {
 	service  *Service
 	opts     SweeperOptions
 	failures lostjobs.Failures // to queue runs again
 }
 
-// NewSweeper returns a sweeper. It fails if the service is nil, or if a setting is below 0.
-// Options may be nil.
+// NewSweeper returns a sweeper. It fails if the service is nil, or if a setting is below
+// 0. Options may be nil.
 func NewSweeper(s *Service, opts *SweeperOptions) (*Sweeper, error) {
 	if s == nil {
 		return nil, errors.New("audiosearch: NewSweeper needs a service")
@@ -33,9 +33,9 @@ func NewSweeper(s *Service, opts *SweeperOptions) (*Sweeper, error) {
 	return &Sweeper{service: s, opts: opts.withDefaults()}, nil
 }
 
-// Run sweeps until ctx ends, and returns nil then. A failure is logged and tried again at the
-// next turn. Datasets are scored by new models beside the sweeps, as soon as a search has
-// found one.
+// Run sweeps until ctx ends, and returns nil then. A failure is logged and tried again at
+// the next turn. Datasets are scored by new models beside the sweeps, as soon as a search
+// has found one.
 func (w *Sweeper) Run(ctx context.Context) error {
 	var renewing sync.WaitGroup
 	renewing.Go(func() { w.service.renewing(ctx) })

@@ -32,7 +32,8 @@ func sweeping(t *testing.T, w *audiosearch.Sweeper) (stop func()) {
 	}
 }
 
-// A host that is pushed its jobs has no Worker that runs: its Sweeper finds lost jobs alone.
+// A host that is pushed its jobs has no Worker that runs: its Sweeper finds lost jobs
+// alone.
 func TestSweeperAloneFindsLostJobs(t *testing.T) {
 	lossy(t, func(n int) bool { return n == 1 }, func(t *testing.T, r *rig, _ *lossyQueue) {
 		stop := sweeping(t, r.sweeper)

@@ -70,18 +70,18 @@ type FileProblem struct {
 // call finds everything unchanged. Whether the content of a file has changed, and its
 // scores are too old, [Service.Ingest] finds: call it next.
 //
-// Files are known by their paths. A file that was moved is a new video, and the old one is
-// gone, unless [SyncOptions.ID] gives both paths the same ID: then the video has another
-// path, keeps its metadata and loses its scores.
+// Files are known by their paths. A file that was moved is a new video, and the old one
+// is gone, unless [SyncOptions.ID] gives both paths the same ID: then the video has
+// another path, keeps its metadata and loses its scores.
 //
-// A file or a folder that cannot be read, and a file that cannot be a video, is skipped. A
-// link to a file is a file; one to a folder is skipped, so there are no loops. No video of
-// what was skipped, or of anything under it, is gone.
+// A file or a folder that cannot be read, and a file that cannot be a video, is skipped.
+// A link to a file is a file; one to a folder is skipped, so there are no loops. No video
+// of what was skipped, or of anything under it, is gone.
 //
 // Nothing is changed if the folder itself cannot be read ([ErrUnavailable]), if it has no
 // file that matches ([ErrNoFiles]), or if Delete would remove everything ([ErrAllGone]).
-// Whatever else fails, the end of ctx included, Synced says what was done until then. What
-// is missing, the next call does.
+// Whatever else fails, the end of ctx included, Synced says what was done until then.
+// What is missing, the next call does.
 //
 // SyncFolder keeps in memory about 100 bytes for each file, its path, and the IDs of
 // Synced; in between, the entries of one folder, and 500 videos. It reads the catalog
@@ -224,8 +224,8 @@ func (y *folderSync) run(ctx context.Context) error {
 	return nil
 }
 
-// look reads the catalog, notes which files have videos, and returns the IDs of the videos
-// that have no files.
+// look reads the catalog, notes which files have videos, and returns the IDs of the
+// videos that have no files.
 func (y *folderSync) look(ctx context.Context) (gone []string, err error) {
 	for v, err := range y.s.Videos(ctx, y.org, y.dataset) {
 		if err == nil {

@@ -186,8 +186,8 @@ func TestSyncTooMany(t *testing.T) {
 	assert.Equal(t, 3, len(r.sync(files("1.mp4", "2.mp4", "a.mp4", "1/x", "2/x", "3/x"), &audiosearch.SyncOptions{Max: 3}).Gone))
 }
 
-// TestSyncHangs: a file system or a function that does not answer is left when the context
-// ends, or when it takes too long.
+// TestSyncHangs: a file system or a function that does not answer is left when the
+// context ends, or when it takes too long.
 func TestSyncHangs(t *testing.T) {
 	for _, ends := range []bool{true, false} {
 		for _, where := range []string{".", "b", "metadata"} {

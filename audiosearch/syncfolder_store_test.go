@@ -122,7 +122,8 @@ func TestSyncVideoGoesMeanwhile(t *testing.T) {
 	assert.Equal(t, audiosearch.Synced{Gone: []string{"b.mp4"}, Deleted: 1, Unchanged: 1}, got)
 }
 
-// TestSyncVideoComesMeanwhile: a file that somebody else has entered is not entered twice.
+// TestSyncVideoComesMeanwhile: a file that somebody else has entered is not entered
+// twice.
 func TestSyncVideoComesMeanwhile(t *testing.T) {
 	db := newMemory(t)
 	store := &failingCatalog{Store: db.AudioSearch().Store, lists: 2, puts: 1000}

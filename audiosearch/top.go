@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Scoring returns what came of scoring a video by the current model of the first family by
-// which it was tried, in the order of the scorers, or [ErrNotScored].
+// Scoring returns what came of scoring a video by the current model of the first family
+// by which it was tried, in the order of the scorers, or [ErrNotScored].
 func (s *Service) Scoring(ctx context.Context, org, dataset, video string) (Scoring, error) {
 	all, err := s.Scorings(ctx, org, dataset, video)
 	if err != nil {
@@ -21,9 +21,9 @@ func (s *Service) Scoring(ctx context.Context, org, dataset, video string) (Scor
 	return all[0], nil
 }
 
-// Scorings returns what came of scoring a video by the current models that tried it, in the
-// order of the scorers, or [ErrNotScored]. Segments are those of a model: two models may cut
-// the same sound in different places.
+// Scorings returns what came of scoring a video by the current models that tried it, in
+// the order of the scorers, or [ErrNotScored]. Segments are those of a model: two models
+// may cut the same sound in different places.
 func (s *Service) Scorings(ctx context.Context, org, dataset, video string) ([]Scoring, error) {
 	known, err := s.models(ctx, org, dataset)
 	if err != nil {
@@ -73,10 +73,10 @@ type TopClass struct {
 	Score float64 // in [0,1]: the best of all segments that touch the stretch
 }
 
-// Top returns what is heard in a stretch of a video: at most n classes, the surest first, ties
-// in the order of the scorers and their models. It reads the scores by the current models; a
-// class counts by the first of them that has it. The video must be scored, or the error is
-// [ErrNotScored].
+// Top returns what is heard in a stretch of a video: at most n classes, the surest first,
+// ties in the order of the scorers and their models. It reads the scores by the current
+// models; a class counts by the first of them that has it. The video must be scored, or
+// the error is [ErrNotScored].
 func (s *Service) Top(ctx context.Context, org, dataset, video string, from, to time.Duration, n int) ([]TopClass, error) {
 	var p problems
 	if from < 0 || to <= from {

@@ -13,9 +13,9 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// TestLongVideosHoldUpNobody: while one organization has a long video scored, the short ones
-// of others are scored in their turns, though there is one place for all. Who waits for their
-// turn longer than Stall is not blamed for it.
+// TestLongVideosHoldUpNobody: while one organization has a long video scored, the short
+// ones of others are scored in their turns, though there is one place for all. Who waits
+// for their turn longer than Stall is not blamed for it.
 func TestLongVideosHoldUpNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const batch = 12 * time.Second

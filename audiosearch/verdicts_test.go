@@ -238,7 +238,8 @@ func TestStorePanics(t *testing.T) {
 	assert.Equal(t, []any{audiosearch.InternalError, 8}, []any{run.Termination, run.Attempts})
 }
 
-// TestSignsOfLife: a run that makes no progress is touched now and then, not each time that it is looked at.
+// TestSignsOfLife: a run that makes no progress is touched now and then, not each time
+// that it is looked at.
 func TestSignsOfLife(t *testing.T) {
 	db := newMemory(t)
 	store := &countingUpdates{Store: db.AudioSearch().Store}

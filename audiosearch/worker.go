@@ -18,16 +18,16 @@ import (
 // ErrShutdown is why an attempt ends when its worker does.
 var ErrShutdown = errors.New("audiosearch: the worker is shutting down")
 
-// Worker carries out the runs of a Service. A run ends whatever happens: an attempt that fails, dies or hangs is followed by another one, up to
-// MaxAttempts.
+// Worker carries out the runs of a Service. A run ends whatever happens: an attempt that
+// fails, dies or hangs is followed by another one, up to MaxAttempts.
 type Worker struct {
 	service *Service
 	sweeper *Sweeper
 	opts    WorkerOptions
 }
 
-// NewWorker returns a worker. It fails if the service is nil, or if a setting makes no sense.
-// Options may be nil.
+// NewWorker returns a worker. It fails if the service is nil, or if a setting makes no
+// sense. Options may be nil.
 func NewWorker(s *Service, opts *WorkerOptions) (*Worker, error) {
 	if s == nil {
 		return nil, errors.New("audiosearch: NewWorker needs a service")
@@ -53,8 +53,9 @@ func defaultBackoff(attempt int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// Run carries out runs, and sweeps, until ctx ends. Then it takes no more, gives running attempts Drain to finish, cuts off the rest, which does
-// not count as an attempt, and returns nil.
+// Run carries out runs, and sweeps, until ctx ends. Then it takes no more, gives running
+// attempts Drain to finish, cuts off the rest, which does not count as an attempt, and
+// returns nil.
 func (w *Worker) Run(ctx context.Context) error {
 	draining, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(ErrShutdown)
@@ -78,9 +79,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// RunOnce carries out one run that is due, on the caller's goroutine and without sweeping,
-// and reports whether there was one. The queue must be a [mortise.StepQueue]; if it is not,
-// the error is errors.ErrUnsupported. It is for tests and simulations.
+// RunOnce carries out one run that is due, on the caller's goroutine and without
+// sweeping, and reports whether there was one. The queue must be a [mortise.StepQueue];
+// if it is not, the error is errors.ErrUnsupported. It is for tests and simulations.
 func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
 	q, ok := w.service.queue.(mortise.StepQueue)
 	if !ok {
@@ -94,11 +95,12 @@ func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
 
 // Handle makes one attempt at the run that a delivery names, and says what becomes of the
 // job. [Worker.Run] does that for each delivery of the service's queue. A host that is
-// pushed jobs, by HTTP say, calls Handle itself, as often at a time as it likes, and runs a
-// [Sweeper] beside.
+// pushed jobs, by HTTP say, calls Handle itself, as often at a time as it likes, and runs
+// a [Sweeper] beside.
 //
-// A host counts the Deliveries of a job: if the first one finds the run running, it is taken
-// for a second job of the run, and put off until the run shows no sign of life any more.
+// A host counts the Deliveries of a job: if the first one finds the run running, it is
+// taken for a second job of the run, and put off until the run shows no sign of life any
+// more.
 //
 // The attempt ends when ctx does. If the cause is [ErrShutdown], it does not count.
 // Otherwise it is as if the lease was lost: the verdict is VerdictRetry, and the queue is
@@ -121,7 +123,8 @@ func (w *Worker) Handle(ctx context.Context, d mortise.Delivery) mortise.Verdict
 	return w.handle(held, draining, d)
 }
 
-// writePause is the wait before a job is delivered again whose run could not be read or written.
+// writePause is the wait before a job is delivered again whose run could not be read or
+// written.
 const writePause = time.Second
 
 // aliveFor is how long an attempt is taken to run after its latest sign of life.
@@ -134,7 +137,8 @@ var (
 	errEnds    = errors.New("audiosearch: the run ends without another attempt")
 )
 
-// handle makes one attempt at a run. held ends with the lease, draining when running attempts have to end.
+// handle makes one attempt at a run. held ends with the lease, draining when running
+// attempts have to end.
 func (w *Worker) handle(held, draining context.Context, d mortise.Delivery) mortise.Verdict {
 	s := w.service
 	if draining.Err() != nil {
@@ -171,8 +175,9 @@ func (w *Worker) handle(held, draining context.Context, d mortise.Delivery) mort
 	return w.end(held, d, &r, found, failure)
 }
 
-// begin counts the attempt before it is made, so that a run that kills its worker is given
-// up in the end. If it ends the run instead, the verdict says what becomes of the job.
+// begin counts the attempt before it is made, so that a run that kills its worker is
+// given up in the end. If it ends the run instead, the verdict says what becomes of the
+// job.
 func (w *Worker) begin(
 	ctx context.Context, d mortise.Delivery, id int64,
 ) (r Run, verdict mortise.Verdict, err error) {
@@ -243,7 +248,8 @@ type attempt struct {
 	org    string
 }
 
-// attempt searches, while it watches whether the run is to be cancelled and writes how far it is.
+// attempt searches, while it watches whether the run is to be cancelled and writes how
+// far it is.
 func (w *Worker) attempt(held, draining context.Context, r *Run) (found Found, err error) {
 	s := w.service
 	ctx, cancel := context.WithCancelCause(held)

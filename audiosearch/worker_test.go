@@ -15,7 +15,8 @@ import (
 
 var errBroken = errors.New("broken at /secret/place")
 
-// TestScorerFails: other attempts follow, and the last one ends the run; or there is a good one, and nothing is lost.
+// TestScorerFails: other attempts follow, and the last one ends the run; or there is a
+// good one, and nothing is lost.
 func TestScorerFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		failures int64
@@ -123,7 +124,8 @@ func TestHangs(t *testing.T) {
 	}
 }
 
-// TestWorkerDies: attempts are counted when they begin, so a run that kills its workers is given up.
+// TestWorkerDies: attempts are counted when they begin, so a run that kills its workers
+// is given up.
 func TestWorkerDies(t *testing.T) {
 	r := newRig(t, nil)
 	id := r.start(audiosearch.Query{Class: loud})
@@ -137,7 +139,8 @@ func TestWorkerDies(t *testing.T) {
 	assert.Contains(t, run.Message, "worker died")
 }
 
-// TestShutdown: an attempt that a shutdown cuts off does not count, and the next worker carries on.
+// TestShutdown: an attempt that a shutdown cuts off does not count, and the next worker
+// carries on.
 func TestShutdown(t *testing.T) {
 	r := newRig(t, func(_ *audiosearch.Options, w *audiosearch.WorkerOptions) { w.Drain = time.Millisecond })
 	r.video("a", 5000, nil, nil)
@@ -174,8 +177,8 @@ func TestDatasetDeletedMeanwhile(t *testing.T) {
 	assert.Equal(t, []any{audiosearch.ClientError, "The dataset was deleted while the search ran."}, []any{run.Termination, run.Message})
 }
 
-// TestModelChangedMeanwhile: searches read the old scores until the new model has scored all
-// that the old one has.
+// TestModelChangedMeanwhile: searches read the old scores until the new model has scored
+// all that the old one has.
 func TestModelChangedMeanwhile(t *testing.T) {
 	r := newRig(t, nil)
 	r.video("a", 5000, map[int]byte{10: 255}, nil)

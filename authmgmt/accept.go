@@ -30,8 +30,9 @@ type Accepted struct {
 	Reply      mortise.Secret // what Grant returned for the person; it is not kept
 }
 
-// InvitationByLink returns the pending invitation that a link's token opens, or [ErrNotFound]. One that is accepted and not granted yet, so
-// that Accept may still be of use, is [ErrGrantPending]. It changes nothing.
+// InvitationByLink returns the pending invitation that a link's token opens, or
+// [ErrNotFound]. One that is accepted and not granted yet, so that Accept may still be of
+// use, is [ErrGrantPending]. It changes nothing.
 func (s *Service) InvitationByLink(ctx context.Context, token string) (Invitation, error) {
 	i, err := s.byLink(ctx, token)
 	switch {
@@ -68,12 +69,14 @@ func (s *Service) byLink(ctx context.Context, token string) (Invitation, error) 
 	return i, nil
 }
 
-// Accept accepts the pending invitation that a link's token opens, and grants what it gives. Of several calls at once one wins; the others get
-// [ErrNotFound] or [ErrGrantPending]. A link that opens nothing, or not any more, is [ErrNotFound]; a person whom Options.Admit refuses
-// is [ErrNotAdmitted], with its error.
+// Accept accepts the pending invitation that a link's token opens, and grants what it
+// gives. Of several calls at once one wins; the others get [ErrNotFound] or
+// [ErrGrantPending]. A link that opens nothing, or not any more, is [ErrNotFound]; a
+// person whom Options.Admit refuses is [ErrNotAdmitted], with its error.
 //
-// If Grant fails, the invitation stays accepted and the error is [ErrGrantPending]: Run tries again, and so does Accept with the same
-// link and person, as soon as the wait after the last attempt is over.
+// If Grant fails, the invitation stays accepted and the error is [ErrGrantPending]: Run
+// tries again, and so does Accept with the same link and person, as soon as the wait
+// after the last attempt is over.
 func (s *Service) Accept(ctx context.Context, token string, by Person) (Accepted, error) {
 	i, err := s.byLink(ctx, token)
 	if err != nil {
@@ -95,7 +98,8 @@ func (s *Service) Accept(ctx context.Context, token string, by Person) (Accepted
 	return s.grant(ctx, &claimed, true)
 }
 
-// admit asks the host about everybody who would accept the invitation, or take up the grant of one that is accepted.
+// admit asks the host about everybody who would accept the invitation, or take up the
+// grant of one that is accepted.
 func (s *Service) admit(ctx context.Context, i *Invitation, by Person) error {
 	if i.State(s.now()) != InvitationPending && (i.AcceptedAt.IsZero() || !i.GrantedAt.IsZero()) {
 		return ErrNotFound
@@ -114,8 +118,8 @@ func (s *Service) admit(ctx context.Context, i *Invitation, by Person) error {
 	return nil
 }
 
-// accept marks an invitation as accepted, or takes up the grant of one that the same person has accepted. Whoever gets it back has the next
-// attempt.
+// accept marks an invitation as accepted, or takes up the grant of one that the same
+// person has accepted. Whoever gets it back has the next attempt.
 func (s *Service) accept(ctx context.Context, i *Invitation, by Person) (Invitation, error) {
 	start := s.opts.Now()
 	caller := Caller{Actor: Actor(by.Subject)}
@@ -139,7 +143,8 @@ func (s *Service) accept(ctx context.Context, i *Invitation, by Person) (Invitat
 	return claimed, err
 }
 
-// claim takes the next attempt to grant, for as long as it may last. Where there is nothing to hand out, that is done with it.
+// claim takes the next attempt to grant, for as long as it may last. Where there is
+// nothing to hand out, that is done with it.
 func (s *Service) claim(i *Invitation, now time.Time) error {
 	switch {
 	case !i.GrantedAt.IsZero():
@@ -159,7 +164,8 @@ func (s *Service) claim(i *Invitation, now time.Time) error {
 // claimMargin is what a claim lasts longer than its attempt.
 const claimMargin = 10 * time.Second
 
-// markTimeout bounds the write of an attempt's end, which happens whatever has become of the caller.
+// markTimeout bounds the write of an attempt's end, which happens whatever has become of
+// the caller.
 const markTimeout = 10 * time.Second
 
 // grant makes an attempt that was claimed, and writes down how it ended.
@@ -188,8 +194,9 @@ func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Acce
 	return s.markGranted(mark, i, start, reply)
 }
 
-// markGranted writes down that an attempt has succeeded. If it cannot, the grant runs again, which it must bear. It is ErrNotFound if the
-// organization has been deleted meanwhile: nothing else removes an invitation that is not granted.
+// markGranted writes down that an attempt has succeeded. If it cannot, the grant runs
+// again, which it must bear. It is ErrNotFound if the organization has been deleted
+// meanwhile: nothing else removes an invitation that is not granted.
 func (s *Service) markGranted(ctx context.Context, i *Invitation, start time.Time, reply mortise.Secret) (Accepted, error) {
 	caller := Caller{Actor: Actor(i.AcceptedBy)}
 	granted, e, err := s.changeInvitation(ctx, i.Organization, KindGranted, caller, i.ID, func(stored *Invitation, now time.Time) error {
@@ -213,8 +220,8 @@ func (s *Service) markGranted(ctx context.Context, i *Invitation, start time.Tim
 	return Accepted{Invitation: granted, Reply: reply}, nil
 }
 
-// markFailed writes down that an attempt has failed, and when the next one is due. If it cannot, that is when the claim ends. It is
-// ErrNotFound as markGranted is.
+// markFailed writes down that an attempt has failed, and when the next one is due. If it
+// cannot, that is when the claim ends. It is ErrNotFound as markGranted is.
 func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time, attended bool, failure error) (Accepted, error) {
 	waiting, _, err := s.changeInvitation(ctx, i.Organization, "", Caller{}, i.ID, func(stored *Invitation, now time.Time) error {
 		if stored.GrantAttempts != i.GrantAttempts || !stored.GrantedAt.IsZero() {
@@ -243,7 +250,8 @@ func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time
 	return Accepted{Invitation: waiting}, fmt.Errorf("%w: %w", ErrGrantPending, shown)
 }
 
-// errGranted: an earlier attempt that overstayed has succeeded after all, and was marked first.
+// errGranted: an earlier attempt that overstayed has succeeded after all, and was marked
+// first.
 var errGranted = errors.New("authmgmt: granted already")
 
 // grantBackoff returns the wait after a failed attempt.

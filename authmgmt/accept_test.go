@@ -66,7 +66,8 @@ func TestAdmit(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// What is still to be handed out goes to whoever accepted, and to nobody else with the link.
+// What is still to be handed out goes to whoever accepted, and to nobody else with the
+// link.
 func TestOnlyWhoAcceptedTakesUpTheGrant(t *testing.T) {
 	hook := &grantHook{err: errors.New("down")}
 	admitted := map[string]bool{"ada": true, "bob": true}

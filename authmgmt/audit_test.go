@@ -11,7 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// Every change has its event, in the trail and for the Observer alike; what is refused or changes nothing has none.
+// Every change has its event, in the trail and for the Observer alike; what is refused or
+// changes nothing has none.
 func TestEveryChangeIsAudited(t *testing.T) {
 	first := newRig(t, authmgmt.Options{})
 	r := newRigIn(t, first.store, authmgmt.Options{})

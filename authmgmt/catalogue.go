@@ -19,7 +19,8 @@ type Catalogue struct {
 // knownResources are the types that this module's services ask for.
 var knownResources = []string{ResourceTrigger, ResourceVault, ResourceDataset, ResourceClient, ResourceInvitation}
 
-// viewerActions and editorActions are those of the default catalogue. An editor is a viewer, too.
+// viewerActions and editorActions are those of the default catalogue. An editor is a
+// viewer, too.
 var (
 	viewerActions = []Action{
 		ActionGetTrigger, ActionListTriggers, ActionTokenize, ActionSearchSound, ActionGetRun, ActionGetResults,
@@ -43,7 +44,8 @@ func DefaultCatalogue() *Catalogue {
 	}}
 }
 
-// NewCatalogue returns a catalogue of the host's own: the actions of each role, [AnyAction] for all.
+// NewCatalogue returns a catalogue of the host's own: the actions of each role,
+// [AnyAction] for all.
 func NewCatalogue(roles map[string][]Action) (*Catalogue, error) {
 	if len(roles) == 0 {
 		return nil, errors.New("authmgmt: a catalogue needs a role")
@@ -77,7 +79,8 @@ func (c *Catalogue) Resources() []string {
 // Roles returns the names of the roles, sorted.
 func (c *Catalogue) Roles() []string { return slices.Sorted(maps.Keys(c.roles)) }
 
-// Check returns what is wrong with an assignment, as a [Problem] of the field "role_id", "resource" or "resource_instance".
+// Check returns what is wrong with an assignment, as a [Problem] of the field "role_id",
+// "resource" or "resource_instance".
 func (c *Catalogue) Check(r Role) error {
 	if _, known := c.roles[r.ID]; !known {
 		return problemOf("role_id", "is not one of the roles %s", quoted(c.Roles()))
@@ -103,12 +106,14 @@ func (c *Catalogue) Check(r Role) error {
 	return nil
 }
 
-// Access returns what the assignments allow together: nothing without any. Roles that the catalogue does not have allow nothing.
+// Access returns what the assignments allow together: nothing without any. Roles that the
+// catalogue does not have allow nothing.
 func (c *Catalogue) Access(roles ...Role) Access {
 	return Access{catalogue: c, roles: slices.Clone(roles)}
 }
 
-// stored returns what a stored credential with these roles allows: without any, everything.
+// stored returns what a stored credential with these roles allows: without any,
+// everything.
 func (c *Catalogue) stored(roles []Role) Access {
 	if len(roles) == 0 {
 		return FullAccess()

@@ -7,7 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Client is what is kept of system-level credentials: an OAuth client. Its secrets are shown once, when they are made.
+// Client is what is kept of system-level credentials: an OAuth client. Its secrets are
+// shown once, when they are made.
 type Client struct {
 	Organization string
 	ID           string

@@ -18,11 +18,11 @@ type NewClient struct {
 	FullAccess bool // instead of Roles: everything within the organization
 }
 
-// CreateClient makes a client and its first secret, and returns both. The secret cannot be
-// had again. The client has
-// roles or full access, never both nor neither. Roles need role-based access control, and
-// the caller must cover what is given. The errors are [*ValidationError], [ErrForbidden],
-// [ErrRBACDisabled], [ErrExists] and [ErrUnavailable].
+// CreateClient makes a client and its first secret, and returns both. The secret cannot
+// be had again. The client has roles or full access, never both nor neither. Roles need
+// role-based access control, and the caller must cover what is given. The errors are
+// [*ValidationError], [ErrForbidden], [ErrRBACDisabled], [ErrExists] and
+// [ErrUnavailable].
 func (s *Service) CreateClient(
 	ctx context.Context, org string, by Caller, n NewClient,
 ) (c Client, secret mortise.Secret, err error) {
@@ -233,7 +233,8 @@ func (s *Service) DeleteClient(ctx context.Context, org string, by Caller, id st
 	return ofClient(id, err)
 }
 
-// changeClient changes a client together with its audit event. A change that leaves everything as it was has none.
+// changeClient changes a client together with its audit event. A change that leaves
+// everything as it was has none.
 func (s *Service) changeClient(ctx context.Context, org string, kind Kind, by Caller, id string, change func(*Client) error) (Client, AuditEvent, error) {
 	var changed Client
 	var stored AuditEvent

@@ -18,11 +18,11 @@ import (
 // update function is called, and the update is ErrNotFound. What would make something in
 // it is [ErrDeleted], whatever else is wrong with it; UpdateOrganization is, too. The
 // trail has the event that came with the mark, and no other. Only what must be unique
-// across organizations, digests and the IDs of tokens, may stay taken until it is removed.
-// A Pruner goes on as before, the mark's event included.
+// across organizations, digests and the IDs of tokens, may stay taken until it is
+// removed. A Pruner goes on as before, the mark's event included.
 type Deletion interface {
-	// MarkDeleted marks an organization as deleted and stores the audit event, unless it is
-	// marked already: then it changes nothing. It returns the time of the mark. The
+	// MarkDeleted marks an organization as deleted and stores the audit event, unless it
+	// is marked already: then it changes nothing. It returns the time of the mark. The
 	// organization need not have anything.
 	MarkDeleted(ctx context.Context, org string, at time.Time, a AuditEvent) (since time.Time, err error)
 
@@ -30,10 +30,10 @@ type Deletion interface {
 	// marked.
 	DeletedAt(ctx context.Context, org string) (since time.Time, err error)
 
-	// RemoveDeleted removes at most limit (over 0) rows of what is kept of an organization
-	// that is marked, in an order of its own, and reports whether there is more. The mark
-	// and its event stay. It returns [ErrNotFound] if the organization is not marked. It may
-	// take several transactions.
+	// RemoveDeleted removes at most limit (over 0) rows of what is kept of an
+	// organization that is marked, in an order of its own, and reports whether there is
+	// more. The mark and its event stay. It returns [ErrNotFound] if the organization is
+	// not marked. It may take several transactions.
 	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
 }
 
@@ -47,14 +47,14 @@ const removeAtOnce = 1000
 // place and called again by anybody, on any server.
 //
 // From the mark on, every credential of the organization is refused, on every server that
-// shares the store, and what it has reads as what does not exist. This Service also forgets
-// its tokens at once; another one that has an Options.TokenCache may still take those that
-// it remembers for so long, as after every change that it did not make itself.
+// shares the store, and what it has reads as what does not exist. This Service also
+// forgets its tokens at once; another one that has an Options.TokenCache may still take
+// those that it remembers for so long, as after every change that it did not make itself.
 //
 // The ID is not given again: whatever would make something in the organization is
-// [ErrDeleted]. An invitation that is being granted just then ends without effect. The trail
-// keeps one event, of kind [KindOrganizationDeleted]. If Backend.Directory is a [Deletion],
-// the organization is deleted there, too.
+// [ErrDeleted]. An invitation that is being granted just then ends without effect. The
+// trail keeps one event, of kind [KindOrganizationDeleted]. If Backend.Directory is a
+// [Deletion], the organization is deleted there, too.
 //
 // It ends everybody's rights, so the caller must have full access. The errors are
 // [*ValidationError], [ErrForbidden] and [ErrUnavailable].
@@ -90,7 +90,8 @@ func (s *Service) DeleteOrganization(ctx context.Context, org string, by Caller)
 	return more, nil
 }
 
-// markDeleted marks an organization in the store. The event is zero if it was marked before.
+// markDeleted marks an organization in the store. The event is zero if it was marked
+// before.
 func (s *Service) markDeleted(ctx context.Context, org string, by Caller) (since time.Time, e AuditEvent, err error) {
 	var p problems
 	p.name("organization", org)

@@ -105,8 +105,8 @@ func TestGrantIssuesTokenOfDeleted(t *testing.T) {
 	require.Empty(t, page.Tokens)
 }
 
-// TestDeletedNames: the longest ID is deleted, what is no ID is refused, and one that begins
-// like another one leaves that alone.
+// TestDeletedNames: the longest ID is deleted, what is no ID is refused, and one that
+// begins like another one leaves that alone.
 func TestDeletedNames(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	long := make([]byte, 255)

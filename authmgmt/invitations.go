@@ -46,8 +46,9 @@ func (s *Service) Invite(ctx context.Context, org string, by Caller, n NewInvita
 	return i, ofInvitation(n.ID, err)
 }
 
-// ImportInvitation is Invite for one that is described elsewhere: it delivers nothing, does not ask whether the organization has role-based
-// access control, and leaves other invitations of the address alone. One that ended is not revived: that is [ErrExists].
+// ImportInvitation is Invite for one that is described elsewhere: it delivers nothing,
+// does not ask whether the organization has role-based access control, and leaves other
+// invitations of the address alone. One that ended is not revived: that is [ErrExists].
 func (s *Service) ImportInvitation(ctx context.Context, org string, by Caller, n NewInvitation) (Invitation, error) {
 	start := s.opts.Now()
 	i, e, err := s.invite(ctx, org, by, n, false, anyRoles)
@@ -109,7 +110,8 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 	return i, e, nil
 }
 
-// CheckInvitation returns what is wrong with an invitation that is to be made, as a [*ValidationError].
+// CheckInvitation returns what is wrong with an invitation that is to be made, as a
+// [*ValidationError].
 func (s *Service) CheckInvitation(n NewInvitation) error {
 	var p problems
 	s.checkInvitation(&p, &n)
@@ -128,7 +130,8 @@ func (s *Service) checkInvitation(p *problems, n *NewInvitation) {
 	}
 }
 
-// newGeneration begins at random, so that the links of an invitation whose ID was used before, and forgotten, are others.
+// newGeneration begins at random, so that the links of an invitation whose ID was used
+// before, and forgotten, are others.
 func (s *Service) newGeneration() (int64, error) {
 	var b [8]byte
 	if _, err := io.ReadFull(s.opts.Rand, b[:]); err != nil {
@@ -137,7 +140,8 @@ func (s *Service) newGeneration() (int64, error) {
 	return int64(binary.BigEndian.Uint64(b[:]) >> 2), nil // room for resends
 }
 
-// email checks an address for what would make it useless or dangerous. Whether it exists only a message can tell.
+// email checks an address for what would make it useless or dangerous. Whether it exists
+// only a message can tell.
 func (p *problems) email(field, address string) {
 	if problem := name.Problem(address); problem != "" {
 		p.add(field, "%s", problem)
@@ -193,8 +197,8 @@ func (s *Service) listInvitations(ctx context.Context, org string, pendingAt tim
 }
 
 // CancelInvitation ends a pending invitation: its link opens nothing any more. The caller
-// need not cover its roles: nobody has them yet, and whoever may cancel must be able to end
-// a link that went astray. One that is not pending is [ErrNotFound].
+// need not cover its roles: nobody has them yet, and whoever may cancel must be able to
+// end a link that went astray. One that is not pending is [ErrNotFound].
 func (s *Service) CancelInvitation(ctx context.Context, org string, by Caller, id string) error {
 	start := s.opts.Now()
 	_, e, err := s.changeInvitation(ctx, org, KindCancelled, by, id, func(i *Invitation, now time.Time) error {
@@ -208,8 +212,9 @@ func (s *Service) CancelInvitation(ctx context.Context, org string, by Caller, i
 	return ofInvitation(id, err)
 }
 
-// ResendInvitation gives a pending invitation a new link and its lifetime again, and delivers it. The links before open nothing any more.
-// The caller must cover its roles: who has the link can have what it gives. One that is not pending is [ErrNotFound].
+// ResendInvitation gives a pending invitation a new link and its lifetime again, and
+// delivers it. The links before open nothing any more. The caller must cover its roles:
+// who has the link can have what it gives. One that is not pending is [ErrNotFound].
 func (s *Service) ResendInvitation(ctx context.Context, org string, by Caller, id string) (Invitation, error) {
 	start := s.opts.Now()
 	var i Invitation
@@ -235,7 +240,8 @@ func (s *Service) ResendInvitation(ctx context.Context, org string, by Caller, i
 	return i, ofInvitation(id, err)
 }
 
-// deliver hands an invitation to the host's Deliver. A failure is reported and changes nothing.
+// deliver hands an invitation to the host's Deliver. A failure is reported and changes
+// nothing.
 func (s *Service) deliver(ctx context.Context, by Caller, i *Invitation) {
 	if s.opts.Deliver == nil {
 		return

@@ -75,7 +75,8 @@ func TestInviteRefuses(t *testing.T) {
 	assert.ErrorIs(t, err, errors.ErrUnsupported, "without an address for links")
 }
 
-// One that is pending keeps the address, in whatever case it is written; one that ended does not.
+// One that is pending keeps the address, in whatever case it is written; one that ended
+// does not.
 func TestOnePendingInvitationAnAddress(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	again := func() error {

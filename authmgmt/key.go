@@ -68,7 +68,8 @@ func (k InvitationKey) IsZero() bool { return k.bytes == nil }
 
 const redacted = "[redacted]"
 
-// String, Format, MarshalText and LogValue keep the key out of logs and messages, through every verb.
+// String, Format, MarshalText and LogValue keep the key out of logs and messages, through
+// every verb.
 func (InvitationKey) String() string               { return redacted }
 func (InvitationKey) Format(f fmt.State, _ rune)   { _, _ = f.Write([]byte(redacted)) }
 func (InvitationKey) MarshalText() ([]byte, error) { return []byte(redacted), nil }
@@ -194,8 +195,8 @@ func noteKeys(noted, own [][32]byte) ([][32]byte, error) {
 	return append(kept, missing...), nil
 }
 
-// needKey is called before the key is used. If the store cannot check the key, it is taken
-// for the right one.
+// needKey is called before the key is used. If the store cannot check the key, it is
+// taken for the right one.
 func (s *Service) needKey(ctx context.Context) error {
 	if s.opts.AcceptURL == "" {
 		return errNoInvitations

@@ -48,8 +48,8 @@ func opens(t *testing.T, s *authmgmt.Service, link string) bool {
 	return err == nil
 }
 
-// Links of the key before open as long as they last, while a server makes those of the next
-// one, and servers with one of the keys alone go on beside it.
+// Links of the key before open as long as they last, while a server makes those of the
+// next one, and servers with one of the keys alone go on beside it.
 func TestKeyIsChanged(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	i, other := r.invite(t, "alan@example.com"), r.invite(t, "ada@example.com")
@@ -93,8 +93,8 @@ func TestKeyIsChanged(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// What a server shows and sends after the change is made by the new key. A link of the old
-// one ends as it would have: when it expires, and with a resend.
+// What a server shows and sends after the change is made by the new key. A link of the
+// old one ends as it would have: when it expires, and with a resend.
 func TestLinksAfterTheKeyIsChanged(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	i, late := r.invite(t, "alan@example.com"), r.invite(t, "late@example.com")
@@ -212,7 +212,8 @@ func TestNotedKeysAreBounded(t *testing.T) {
 	assert.Equal(t, noted[1:], r.noted(t)[:63], "the one that was noted first makes room")
 }
 
-// An error of the host's that quotes a link is kept back, whichever key has made the link.
+// An error of the host's that quotes a link is kept back, whichever key has made the
+// link.
 func TestNoErrorQuotesALinkOfAnyKey(t *testing.T) {
 	for name, maker := range map[string]int{"the key": 0, "the first of the others": 1, "the last of the others": 2} {
 		r := newRig(t, authmgmt.Options{})

@@ -90,7 +90,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// An ID that comes again, after its invitation was forgotten, does not bring the old links back.
+// An ID that comes again, after its invitation was forgotten, does not bring the old
+// links back.
 func TestRecycledInvitationHasOtherLinks(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	n := authmgmt.NewInvitation{ID: "inv1", Email: "alan@example.com", Name: "Alan", FullAccess: true}
@@ -185,7 +186,8 @@ func TestWrongKeyIsRefusedAtItsFirstUse(t *testing.T) {
 	assert.NoError(t, err, "the right key opens it still")
 }
 
-// That an invitation could not be resent for the key is observed like every other refusal.
+// That an invitation could not be resent for the key is observed like every other
+// refusal.
 func TestResendWithAWrongKeyIsObserved(t *testing.T) {
 	r := newRig(t, authmgmt.Options{})
 	i := r.invite(t, "alan@example.com")

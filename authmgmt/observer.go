@@ -7,8 +7,9 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
-// Observer hears of what the service does: for metrics, alerts or a host's own audit. It is called on the goroutine that did it, after
-// it is stored, must be safe for concurrent use, and should return quickly.
+// Observer hears of what the service does: for metrics, alerts or a host's own audit. It
+// is called on the goroutine that did it, after it is stored, must be safe for concurrent
+// use, and should return quickly.
 type Observer interface {
 	Observe(ctx context.Context, o Observation)
 }
@@ -44,7 +45,8 @@ const (
 	KindDeliveryFailed      Kind = "delivery_failed" // Err is the host's own; resend the invitation
 )
 
-// Observation is one thing that happened. It never holds a secret or an invitation's link.
+// Observation is one thing that happened. It never holds a secret or an invitation's
+// link.
 type Observation struct {
 	Kind         Kind
 	Organization string // "" if it is not known

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
-// Options are the optional parts and settings of a Service. The zero value means the defaults, and
-// a number below 0 is an error, unless the setting says that it means none.
+// Options are the optional parts and settings of a Service. The zero value means the
+// defaults, and a number below 0 is an error, unless the setting says that it means none.
 //
 // A panic of what a host plugs in is recovered where it happens and logged with its stack
 // at ERROR, without what it panicked with. That of a Directory or of Admit is answered
@@ -25,8 +25,10 @@ import (
 type Options struct {
 	Catalogue *Catalogue // DefaultCatalogue()
 
-	// AcceptURL is what an invitation's link begins with; the link's token is put behind it. It must be an absolute http or https URL that
-	// ends in /, = or #: "https://app.example.com/join/". It never comes from a request. Without it there are no invitations.
+	// AcceptURL is what an invitation's link begins with; the link's token is put behind
+	// it. It must be an absolute http or https URL that ends in /, = or #:
+	// "https://app.example.com/join/". It never comes from a request. Without it there
+	// are no invitations.
 	AcceptURL string
 
 	// InvitationKey is what the links are computed from: the same one at every start and
@@ -34,9 +36,10 @@ type Options struct {
 	// [InvitationKeyFromFile].
 	InvitationKey InvitationKey
 
-	// OtherInvitationKeys open links and make none: earlier keys, while some of their links
-	// have not expired, and the next key, while not every server has it. There are at most
-	// 8. The key is changed in three steps. Finish each on every server before the next:
+	// OtherInvitationKeys open links and make none: earlier keys, while some of their
+	// links have not expired, and the next key, while not every server has it. There are
+	// at most 8. The key is changed in three steps. Finish each on every server before
+	// the next:
 	//
 	//  1. Put the new key here. (If there is one server only, leave this step out.)
 	//  2. Make it the InvitationKey, and put the old one here.
@@ -50,29 +53,31 @@ type Options struct {
 	OtherInvitationKeys []InvitationKey
 	InvitationLifetime  time.Duration // of an invitation that asks for no other: 7 days
 
-	// Admit says whether a person may accept an invitation. It is asked at every Accept, and the person's subject may be empty. An error keeps
-	// the invitation as it is and goes back to the caller of Accept. Nil admits everybody who has the link.
+	// Admit says whether a person may accept an invitation. It is asked at every Accept,
+	// and the person's subject may be empty. An error keeps the invitation as it is and
+	// goes back to the caller of Accept. Nil admits everybody who has the link.
 	Admit func(ctx context.Context, i Invitation, by Person) error
 
-	// Deliver sends an invitation's link, after it was made or resent. The invitation stands even if that fails; then resend it. Nil sends
-	// nothing: pass on the link that [Service.URL] returns.
+	// Deliver sends an invitation's link, after it was made or resent. The invitation
+	// stands even if that fails; then resend it. Nil sends nothing: pass on the link that
+	// [Service.URL] returns.
 	Deliver func(ctx context.Context, i Invitation, url mortise.Secret) error
 
-	// Grant hands out what an accepted invitation gives: a membership, an account, a token. It runs at least once for each accepted
-	// invitation, until it returns without error: first while the person waits, later by Service.Run, never twice at the same time unless
-	// it overstays GrantTimeout. So it must be idempotent.
-	// The reply is for the person alone, and may be an access token; zero is none. Nil
-	// gives nothing.
+	// Grant hands out what an accepted invitation gives: a membership, an account, a
+	// token. It runs at least once for each accepted invitation, until it returns without
+	// error: first while the person waits, later by Service.Run, never twice at the same
+	// time unless it overstays GrantTimeout. So it must be idempotent. The reply is for
+	// the person alone, and may be an access token; zero is none. Nil gives nothing.
 	Grant        func(ctx context.Context, a Acceptance) (reply mortise.Secret, err error)
 	GrantTimeout time.Duration // of one attempt: 30 s; at most 1 h
 	GrantRetry   time.Duration // the wait after a first failure, doubled with each further one, up to an hour: 5 s
 
-	// TokenLifetime is that of an access token that asks for no other: 1 h. One from Login
-	// ends with its secret at the latest.
+	// TokenLifetime is that of an access token that asks for no other: 1 h. One from
+	// Login ends with its secret at the latest.
 	TokenLifetime time.Duration
 
-	// TokenCache is how long VerifyToken may take another process's change of a token, its
-	// client or its organization for not made, at most 1 min: that it was revoked, or
+	// TokenCache is how long VerifyToken may take another process's change of a token,
+	// its client or its organization for not made, at most 1 min: that it was revoked, or
 	// deleted, say. What this Service changes counts at once. With 0 each call reads the
 	// token, so that everything counts at once, on every server; else those that are
 	// remembered are verified without the store.

@@ -82,7 +82,8 @@ func TestSetRBAC(t *testing.T) {
 	assert.Equal(t, []bool{true, false, true}, []bool{*trail[0].After.RBAC, *trail[1].After.RBAC, *trail[2].After.RBAC})
 }
 
-// That an organization has role-based access control is remembered for a second; that it has none is not.
+// That an organization has role-based access control is remembered for a second; that it
+// has none is not.
 func TestRBACIsRememberedForASecond(t *testing.T) {
 	dir := &directory{}
 	r := newRigIn(t, dir, authmgmt.Options{})

@@ -15,7 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// betweenStore lets something happen between what a service reads and what it writes, or after that.
+// betweenStore lets something happen between what a service reads and what it writes, or
+// after that.
 type betweenStore struct {
 	authmgmt.Store
 	before, after func()
@@ -53,7 +54,8 @@ func (b *betweenStore) UpdateToken(ctx context.Context, org string, id uuid.UUID
 	return err
 }
 
-// newBetween returns a service over a betweenStore of its own, and a rig on the same data.
+// newBetween returns a service over a betweenStore of its own, and a rig on the same
+// data.
 func newBetween(t *testing.T, opts authmgmt.Options) (*authmgmt.Service, *betweenStore, *rig) {
 	t.Helper()
 	r := newRig(t, authmgmt.Options{Grant: opts.Grant})
@@ -64,7 +66,8 @@ func newBetween(t *testing.T, opts authmgmt.Options) (*authmgmt.Service, *betwee
 	return s, store, r
 }
 
-// Whatever happens to an invitation while it is being accepted, the link counts as it is at the moment of the change.
+// Whatever happens to an invitation while it is being accepted, the link counts as it is
+// at the moment of the change.
 func TestAcceptLosesToWhatComesBetween(t *testing.T) {
 	for name, between := range map[string]func(t *testing.T, r *rig, id string){
 		"cancelled": func(t *testing.T, r *rig, id string) {
@@ -108,7 +111,8 @@ func TestGrantsNeverOverlap(t *testing.T) {
 	assert.Equal(t, 1, calls)
 }
 
-// An attempt that overstayed and succeeded after another one is no second grant in the trail, and a failure of it changes nothing.
+// An attempt that overstayed and succeeded after another one is no second grant in the
+// trail, and a failure of it changes nothing.
 func TestLateAttempts(t *testing.T) {
 	for _, failure := range []error{nil, errors.New("too late")} {
 		t.Run(fmt.Sprint(failure), func(t *testing.T) {

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// rbacFor is for how long an organization that has role-based access control is taken to have it still. It is asked for every change of
-// roles, and hardly ever changes.
+// rbacFor is for how long an organization that has role-based access control is taken to
+// have it still. It is asked for every change of roles, and hardly ever changes.
 const rbacFor = time.Second
 
-// rbacMemo remembers which organizations have role-based access control. That one has none is never remembered, so that it counts at once
-// when it gets it.
+// rbacMemo remembers which organizations have role-based access control. That one has
+// none is never remembered, so that it counts at once when it gets it.
 type rbacMemo struct {
 	mu    sync.Mutex
 	until map[string]time.Time

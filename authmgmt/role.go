@@ -8,8 +8,9 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// Role is the assignment of a role of the catalogue, to the whole organization, to one type of resource, or to one resource. Its JSON is that
-// of audit events; over HTTP all three fields are always there.
+// Role is the assignment of a role of the catalogue, to the whole organization, to one
+// type of resource, or to one resource. Its JSON is that of audit events; over HTTP all
+// three fields are always there.
 type Role struct {
 	ID               string `json:"role_id"`                     // a role of the catalogue: "admin", "editor", "viewer"
 	Resource         string `json:"resource,omitempty"`          // the type of resource that it applies to; "" for all
@@ -22,7 +23,8 @@ func (r Role) bound() Resource { return Resource{Type: r.Resource, ID: r.Resourc
 // MaxRoles is how many roles a client or an invitation can have.
 const MaxRoles = 100
 
-// RolesContext is the part of a client's roles that an update replaces. Its zero value is all of them.
+// RolesContext is the part of a client's roles that an update replaces. Its zero value is
+// all of them.
 type RolesContext struct {
 	kind    string // "", "system" or "dataset"
 	dataset string
@@ -71,8 +73,9 @@ func (c RolesContext) holds(r Role) bool {
 	return true
 }
 
-// Bind returns the role as it is assigned within the context: a role that names no resource is bound to the dataset of the context. A role
-// that names another resource is a [Problem] of the field "resource" or "resource_instance".
+// Bind returns the role as it is assigned within the context: a role that names no
+// resource is bound to the dataset of the context. A role that names another resource is
+// a [Problem] of the field "resource" or "resource_instance".
 func (c RolesContext) Bind(r Role) (Role, error) {
 	switch {
 	case c.kind == contextSystem && r.Resource != "":
@@ -88,7 +91,8 @@ func (c RolesContext) Bind(r Role) (Role, error) {
 	return r, nil
 }
 
-// replace returns roles with those of the context replaced by given, which are bound already. The result is its own.
+// replace returns roles with those of the context replaced by given, which are bound
+// already. The result is its own.
 func (c RolesContext) replace(roles, given []Role) []Role {
 	var result []Role
 	for _, r := range roles {

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Retention is how long what has ended is kept. Zero keeps it for ever. The store must be a [Pruner].
+// Retention is how long what has ended is kept. Zero keeps it for ever. The store must be
+// a [Pruner].
 type Retention struct {
 	Audit       time.Duration // since the event
 	Tokens      time.Duration // since the token expired
@@ -44,7 +45,8 @@ const (
 	grantsAtOnce = 8   // so that a slow one does not hold up the others
 )
 
-// RunOnce is one turn of Run, on the caller's goroutine. It returns how many invitations it granted.
+// RunOnce is one turn of Run, on the caller's goroutine. It returns how many invitations
+// it granted.
 func (s *Service) RunOnce(ctx context.Context) (granted int, err error) { return s.turn(ctx, 1) }
 
 func (s *Service) turn(ctx context.Context, atOnce int) (granted int, err error) {
@@ -134,8 +136,9 @@ type Pruned struct {
 	Audit, Tokens, Invitations int
 }
 
-// Prune forgets what ended before the given times, of all organizations. Nothing is ever forgotten without it. What it forgets can be
-// imported again. If the store is not a [Pruner], the error is errors.ErrUnsupported.
+// Prune forgets what ended before the given times, of all organizations. Nothing is ever
+// forgotten without it. What it forgets can be imported again. If the store is not a
+// [Pruner], the error is errors.ErrUnsupported.
 func (s *Service) Prune(ctx context.Context, before PruneBefore) (Pruned, error) {
 	pruner, ok := s.store.(Pruner)
 	if !ok {

@@ -11,12 +11,13 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/secret"
 )
 
-// RotateSecret makes a new secret for a client, and returns both. The secret cannot be had
-// again. The newest one before it goes on working until overlap has passed, or
-// until it ends by itself; 0 means Options.SecretOverlap, less than 0 ends it now. All others end at once, and the tokens that were got
-// with them. A token that was got before with the one that goes on lives out its own time. The caller must cover the client's roles: who has
-// the secret has what the client has. The errors are [*ValidationError], [ErrNotFound],
-// [ErrForbidden] and [ErrUnavailable].
+// RotateSecret makes a new secret for a client, and returns both. The secret cannot be
+// had again. The newest one before it goes on working until overlap has passed, or until
+// it ends by itself; 0 means Options.SecretOverlap, less than 0 ends it now. All others
+// end at once, and the tokens that were got with them. A token that was got before with
+// the one that goes on lives out its own time. The caller must cover the client's roles:
+// who has the secret has what the client has. The errors are [*ValidationError],
+// [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
 func (s *Service) RotateSecret(
 	ctx context.Context, org string, by Caller, id string, overlap time.Duration,
 ) (c Client, secret mortise.Secret, err error) {
@@ -63,9 +64,9 @@ func (s *Service) rotate(ctx context.Context, org string, by Caller, id string, 
 	return c, text, e, err
 }
 
-// RevokeSecret ends one secret of a client now, and the tokens that were got with it. A client without a secret is useless until one is
-// rotated in. The caller must cover its roles. The errors are [ErrNotFound],
-// [ErrForbidden] and [ErrUnavailable].
+// RevokeSecret ends one secret of a client now, and the tokens that were got with it. A
+// client without a secret is useless until one is rotated in. The caller must cover its
+// roles. The errors are [ErrNotFound], [ErrForbidden] and [ErrUnavailable].
 func (s *Service) RevokeSecret(ctx context.Context, org string, by Caller, id string, secretID uuid.UUID) error {
 	start := s.opts.Now()
 	gone := false

@@ -23,7 +23,8 @@ import (
 
 func hexText(b []byte) string { return hex.EncodeToString(b) }
 
-// encodings returns the forms in which a secret could be found: as it is, its random part in hexadecimal, and both in base64.
+// encodings returns the forms in which a secret could be found: as it is, its random part
+// in hexadecimal, and both in base64.
 func encodings(secret string) []string {
 	forms := []string{secret}
 	random := secret
@@ -34,7 +35,8 @@ func encodings(secret string) []string {
 			forms = append(forms, string(raw), base64.RawStdEncoding.EncodeToString(raw), base64.RawURLEncoding.EncodeToString(raw))
 		}
 	}
-	// Of base64 over other text, only what does not depend on the neighbours: without the first and last three characters.
+	// Of base64 over other text, only what does not depend on the neighbours: without the
+	// first and last three characters.
 	for shift := range 3 {
 		text := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", shift) + random))
 		forms = append(forms, text[4:len(text)-4])
@@ -42,7 +44,8 @@ func encodings(secret string) []string {
 	return append(forms, hexText([]byte(secret)))
 }
 
-// Nothing but the return values of the calls that make them holds a secret: no audit event, observation, log line or error.
+// Nothing but the return values of the calls that make them holds a secret: no audit
+// event, observation, log line or error.
 func TestSecretsAreNowhereElse(t *testing.T) {
 	var results strings.Builder // what the calls give, printed
 	show := func(all ...any) {
@@ -145,7 +148,8 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 	}
 }
 
-// Ten thousand secrets of each kind are unique, and every bit of them is as good as any other.
+// Ten thousand secrets of each kind are unique, and every bit of them is as good as any
+// other.
 func TestSecretsAreUniqueAndUniform(t *testing.T) {
 	r := newRig(t, authmgmt.Options{Rand: rand.Reader})
 	const n = 10_000
@@ -164,7 +168,8 @@ func TestSecretsAreUniqueAndUniform(t *testing.T) {
 			}
 		}
 	}
-	// Each bit is one in half of them, within 6 standard deviations: one of the 512 fails by chance in a million runs.
+	// Each bit is one in half of them, within 6 standard deviations: one of the 512 fails
+	// by chance in a million runs.
 	limit := 6 * math.Sqrt(n) / 2
 	for kind := range ones {
 		for bit, count := range ones[kind] {

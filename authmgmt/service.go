@@ -11,7 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
 )
 
-// Service manages clients, invitations and access tokens. It is safe for concurrent use and starts no goroutine.
+// Service manages clients, invitations and access tokens. It is safe for concurrent use
+// and starts no goroutine.
 type Service struct {
 	store     Store
 	directory Directory // nil: every organization has role-based access control
@@ -52,13 +53,15 @@ func New(b Backend, opts *Options) (*Service, error) {
 // Catalogue returns the roles that the service knows.
 func (s *Service) Catalogue() *Catalogue { return s.catalogue }
 
-// AcceptURL returns what an invitation's link begins with, "" if there are no invitations.
+// AcceptURL returns what an invitation's link begins with, "" if there are no
+// invitations.
 func (s *Service) AcceptURL() string { return s.opts.AcceptURL }
 
 // now returns the time with the precision that stores keep.
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
 
-// ceilMicro rounds a bound up to the precision of stored times, which selects the same events.
+// ceilMicro rounds a bound up to the precision of stored times, which selects the same
+// events.
 func ceilMicro(t time.Time) time.Time {
 	if cut := t.Truncate(time.Microsecond); cut.Before(t) {
 		t = cut.Add(time.Microsecond)
@@ -92,7 +95,8 @@ func (s *Service) Ping(ctx context.Context) error {
 // refusal keeps the error of an update function apart from those of the store.
 type refusal struct{ err error }
 
-// of returns the update function's error if it is what the store returned, else the store's, marked.
+// of returns the update function's error if it is what the store returned, else the
+// store's, marked.
 func (r *refusal) of(what string, err error) error {
 	if err != nil && r.err != nil && errors.Is(err, r.err) {
 		return r.err

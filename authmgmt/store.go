@@ -163,14 +163,14 @@ type Organizations interface {
 	UpdateOrganization(ctx context.Context, org string, update func(*Organization) (AuditEvent, error)) error
 }
 
-// Directory says which organizations have role-based access control. A host that knows its
-// organizations itself implements this one method, which must be safe for concurrent use;
-// the same type can be a directory of package trigger. An organization that it does not
-// know counts as one without role-based access control ([ErrRBACDisabled]). A Directory
-// that is a [Deletion], too, hears of organizations that are deleted.
+// Directory says which organizations have role-based access control. A host that knows
+// its organizations itself implements this one method, which must be safe for concurrent
+// use; the same type can be a directory of package trigger. An organization that it does
+// not know counts as one without role-based access control ([ErrRBACDisabled]). A
+// Directory that is a [Deletion], too, hears of organizations that are deleted.
 type Directory interface {
-	// AccessControl returns an organization, or [ErrNotFound]. It does not find one that was
-	// deleted: see [Deletion], which a Directory can implement.
+	// AccessControl returns an organization, or [ErrNotFound]. It does not find one that
+	// was deleted: see [Deletion], which a Directory can implement.
 	AccessControl(ctx context.Context, org string) (Organization, error)
 }
 

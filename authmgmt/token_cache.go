@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// tokenCache remembers tokens for a short time. A change that this service makes empties it;
-// what other processes change is seen when the time is over.
+// tokenCache remembers tokens for a short time. A change that this service makes empties
+// it; what other processes change is seen when the time is over.
 type tokenCache struct {
 	keep time.Duration
 
@@ -22,7 +22,8 @@ type cachedToken struct {
 	until time.Time
 }
 
-// maxCachedTokens bounds the cache. A full one is emptied: which tokens are in use shows soon enough.
+// maxCachedTokens bounds the cache. A full one is emptied: which tokens are in use shows
+// soon enough.
 const maxCachedTokens = 10_000
 
 // get returns a token, or the mark that put needs.
@@ -66,10 +67,12 @@ func (c *tokenCache) forget(org string) {
 	maps.DeleteFunc(c.tokens, func(_ [32]byte, kept cachedToken) bool { return kept.token.Organization == org })
 }
 
-// uncertain is for how long a change that failed may still be made: its caller may have left while the store was at it.
+// uncertain is for how long a change that failed may still be made: its caller may have
+// left while the store was at it.
 const uncertain = time.Minute
 
-// empty forgets everything. It is called after every change that could end a token, or change what it allows.
+// empty forgets everything. It is called after every change that could end a token, or
+// change what it allows.
 func (c *tokenCache) empty(now time.Time, err error) {
 	if c.keep <= 0 {
 		return

@@ -12,7 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt/authmgmttest"
 )
 
-// With a cache, what another process changes counts when its time is over; what this one changes counts at once.
+// With a cache, what another process changes counts when its time is over; what this one
+// changes counts at once.
 func TestTokenCache(t *testing.T) {
 	r := newRig(t, authmgmt.Options{TokenCache: time.Second})
 	other, err := authmgmt.New(authmgmt.Backend{Store: r.store}, nil)

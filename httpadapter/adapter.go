@@ -27,7 +27,8 @@ type Options struct {
 	// What a caller can give to others is bounded by Principal.Access in any case.
 	Authorize func(ctx context.Context, p Principal, action authmgmt.Action, resource authmgmt.Resource) error
 
-	// Wrap puts a host's handler round each operation, outside authentication: for metrics, spans, rate limits.
+	// Wrap puts a host's handler round each operation, outside authentication: for
+	// metrics, spans, rate limits.
 	Wrap func(op Operation, next http.Handler) http.Handler
 
 	// Credential is the host's name for what its callers show: "session token", "JWT of
@@ -44,10 +45,9 @@ type Options struct {
 	// BodyTimeout is for the arrival of a body: 30 s. A host's ResponseWriter should have
 	// an Unwrap method, as http.ResponseController wants it. Behind one that has none,
 	// which each Handler logs once, the answer still comes in time and says that the
-	// connection ends, but the connection may stay until the client ends it, or sends what
-	// is missing.
-	// If the http.Server has a ReadTimeout, that one holds there in place of BodyTimeout,
-	// and ends the connection, too.
+	// connection ends, but the connection may stay until the client ends it, or sends
+	// what is missing. If the http.Server has a ReadTimeout, that one holds there in
+	// place of BodyTimeout, and ends the connection, too.
 	BodyTimeout time.Duration
 
 	Observer Observer     // none
@@ -74,8 +74,8 @@ type Operation struct {
 	Pattern string // the path as a pattern of http.ServeMux, without prefix
 }
 
-// Route is an operation and what serves it. Handler is the handler of the whole service, so that it finds its path values on
-// routers that know nothing of http.ServeMux.
+// Route is an operation and what serves it. Handler is the handler of the whole service,
+// so that it finds its path values on routers that know nothing of http.ServeMux.
 type Route struct {
 	Operation
 	Handler http.Handler
@@ -153,7 +153,8 @@ func newHandler(name string, auth Authenticator, errs errorTable, opts Options, 
 // Routes lists the operations, for hosts that register them one by one.
 func (h *Handler) Routes() []Route { return append([]Route(nil), h.routes...) }
 
-// ServeHTTP answers a request whose path, without the prefix that the host stripped, begins at the service's root.
+// ServeHTTP answers a request whose path, without the prefix that the host stripped,
+// begins at the service's root.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = identify(w, r)
 	endOld(w, r)
@@ -164,7 +165,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(w, r)
 }
 
-// cleanPath reports whether a path is rooted and has no empty, "." or ".." segment. A slash at the end is left to the patterns.
+// cleanPath reports whether a path is rooted and has no empty, "." or ".." segment. A
+// slash at the end is left to the patterns.
 func cleanPath(path string) bool {
 	return strings.HasPrefix(path, "/") && !strings.Contains(path, "//") &&
 		!strings.Contains(path, "/./") && !strings.Contains(path, "/../") &&
@@ -189,8 +191,9 @@ func (h *Handler) serveNoMatch(w http.ResponseWriter, r *http.Request) {
 	h.writeUnread(w, r, resp)
 }
 
-// errorsAt returns the table for a path that no operation matches: that of the operations below the same path, if there are any, else
-// the service's. A link that was copied with a slash at its end still leads to a page.
+// errorsAt returns the table for a path that no operation matches: that of the operations
+// below the same path, if there are any, else the service's. A link that was copied with
+// a slash at its end still leads to a page.
 func (h *Handler) errorsAt(path string) errorTable {
 	for _, op := range h.ops {
 		if fixed := op.fixedPart(); strings.HasSuffix(fixed, "/") && strings.HasPrefix(path, fixed) {
@@ -200,8 +203,8 @@ func (h *Handler) errorsAt(path string) errorTable {
 	return h.errors
 }
 
-// allowed returns the methods that the path of r can be asked with, and the first of their operations. It returns none if it is no
-// path of this service.
+// allowed returns the methods that the path of r can be asked with, and the first of
+// their operations. It returns none if it is no path of this service.
 func (h *Handler) allowed(r *http.Request) (methods []string, first *operation) {
 	tried := make(map[string]bool)
 	for _, op := range h.ops {
@@ -235,7 +238,8 @@ func (h *Handler) operation(pattern string) *operation {
 	return nil
 }
 
-// serve takes a request through an operation, in the order that the package documentation gives.
+// serve takes a request through an operation, in the order that the package documentation
+// gives.
 func (h *Handler) serve(op *operation, w http.ResponseWriter, r *http.Request) {
 	c := call{r: r, op: op}
 	if h.opts.Observer == nil {
@@ -282,8 +286,9 @@ func (h *Handler) authenticate(r *http.Request) (Principal, *response) {
 	return Principal{}, h.failHook(r, err)
 }
 
-// authorize asks the host's policy, or else the roles, with the ID in its canonical form or "". Handlers call it after the fields are
-// known to be valid, which is where the order of checks has it.
+// authorize asks the host's policy, or else the roles, with the ID in its canonical form
+// or "". Handlers call it after the fields are known to be valid, which is where the
+// order of checks has it.
 func (h *Handler) authorize(c *call, id string) *response {
 	op, resource := c.op, authmgmt.Resource{Type: c.op.resource, ID: id}
 	if h.opts.Authorize == nil {
@@ -317,7 +322,8 @@ func (h *Handler) failAs(table errorTable, c *call, err error) response {
 	return h.reply(table, p)
 }
 
-// log tells the operator of an error that is not the caller's. It names the path's pattern, for a path may hold a secret.
+// log tells the operator of an error that is not the caller's. It names the path's
+// pattern, for a path may hold a secret.
 func (h *Handler) log(r *http.Request, err error, known bool) {
 	if known || r.Context().Err() != nil {
 		return

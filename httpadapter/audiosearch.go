@@ -20,25 +20,29 @@ const (
 	runCancelPath = searchPath + "job/cancel/{run_id}"
 )
 
-// AudioSearchOptions are what the audio search can be mounted with. The zero value means the defaults: the search of the document, and the
-// two operations that it refers to.
+// AudioSearchOptions are what the audio search can be mounted with. The zero value means
+// the defaults: the search of the document, and the two operations that it refers to.
 type AudioSearchOptions struct {
 	Options
 
 	Cancel bool // adds POST /api/v0/search/metadata-filters/job/cancel/{run_id}
 
-	// Classes are the values of audio_class, 1 to [audiosearch.MaxClasses], each once. None:
-	// the 527 of AudioSet, which the document lists. A host whose models have another
-	// vocabulary names it here, as [audiosearch.Service.Classes] returns it. A front end
-	// without scorers takes the names from [audiosearch.Service.Models], or from its code.
+	// Classes are the values of audio_class, 1 to [audiosearch.MaxClasses], each once.
+	// None: the 527 of AudioSet, which the document lists. A host whose models have
+	// another vocabulary names it here, as [audiosearch.Service.Classes] returns it. A
+	// front end without scorers takes the names from [audiosearch.Service.Models], or
+	// from its code.
 	Classes []audiosearch.Class
 }
 
-// NewAudioSearch mounts an audio search: POST /api/v0/search/metadata-filters/audio-sound starts a run, GET .../job/status/{run_id} tells how far
-// it is, and GET .../job/result/{run_id} what it found. A run is carried out by an [audiosearch.Worker], which the host runs.
+// NewAudioSearch mounts an audio search: POST /api/v0/search/metadata-filters/audio-sound
+// starts a run, GET .../job/status/{run_id} tells how far it is, and GET
+// .../job/result/{run_id} what it found. A run is carried out by an [audiosearch.Worker],
+// which the host runs.
 //
-// All operations are governed by roles (see [Options]), on the dataset as the resource. Those on runs take its ID from the query; a request
-// without one is authorized for datasets as such, and then there is no such dataset.
+// All operations are governed by roles (see [Options]), on the dataset as the resource.
+// Those on runs take its ID from the query; a request without one is authorized for
+// datasets as such, and then there is no such dataset.
 func NewAudioSearch(s *audiosearch.Service, auth Authenticator, opts *AudioSearchOptions) (*Handler, error) {
 	if s == nil {
 		return nil, errors.New("httpadapter: NewAudioSearch needs a service")
@@ -119,8 +123,9 @@ func (a *audioSearchAdapter) names() []string {
 	return names
 }
 
-// authorize asks whether the caller may do this to the dataset. It returns nil if the operation may go on. What can be no dataset's ID is refused
-// here, so that every backend answers alike.
+// authorize asks whether the caller may do this to the dataset. It returns nil if the
+// operation may go on. What can be no dataset's ID is refused here, so that every backend
+// answers alike.
 func (a *audioSearchAdapter) authorize(c *call, dataset string) *response {
 	possible := name.Problem(dataset) == ""
 	if !possible {

@@ -19,7 +19,8 @@ import (
 // soundRequest is a request that succeeds if it may.
 type soundRequest struct{ operation, method, path, body string }
 
-// soundRequests has one of each operation, on a dataset that has the run. The last one ends the run.
+// soundRequests has one of each operation, on a dataset that has the run. The last one
+// ends the run.
 func soundRequests(dataset, run string) []soundRequest {
 	return []soundRequest{
 		{"searchAudioSound", "POST", sound, `{"dataset_id":"` + dataset + `","audio_class":"Silence"}`},
@@ -207,7 +208,8 @@ func TestSearchUnavailable(t *testing.T) {
 	}
 }
 
-// A caller who has gone is nobody's fault: nothing is logged, and no run is begun that he does not know of.
+// A caller who has gone is nobody's fault: nothing is logged, and no run is begun that he
+// does not know of.
 func TestSearchOfACallerWhoHasGone(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
 	run := r.start(aSearch(``))

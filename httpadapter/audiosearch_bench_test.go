@@ -49,9 +49,11 @@ func (*soundSink) Consume(context.Context, mortise.ConsumeOptions, mortise.Handl
 const benchSearch = `{"dataset_id":"calls","audio_class":"Dial tone","limit":20,"metadata_filters":[` +
 	`{"key":"site","value":"north"},{"key":"title","value":"night","op":"contains"},{"key":"year","value":"2024","op":">="}],"skip_moderation":true}`
 
-// BenchmarkSearchRoute measures POST .../audio-sound, beside a bare net/http handler that authenticates alike, decodes with encoding/json,
-// validates, starts a run of the same service and answers the same. The store keeps no runs. The two take turns within one run; run it with
-// -benchtime=20000x or more. A time-ratio below 1 says that the adapter is the faster one.
+// BenchmarkSearchRoute measures POST .../audio-sound, beside a bare net/http handler that
+// authenticates alike, decodes with encoding/json, validates, starts a run of the same
+// service and answers the same. The store keeps no runs. The two take turns within one
+// run; run it with -benchtime=20000x or more. A time-ratio below 1 says that the adapter
+// is the faster one.
 func BenchmarkSearchRoute(b *testing.B) {
 	service, adapter, bare := benchSounds(b)
 	bare.Handle("POST "+sound, bareSearch(service))
@@ -62,8 +64,9 @@ func BenchmarkSearchRoute(b *testing.B) {
 	})
 }
 
-// BenchmarkResultRoute measures GET .../job/result/{run_id} for a thousand results beside a handler that writes the same with encoding/json. Run it with
-// -benchtime=2000x or more.
+// BenchmarkResultRoute measures GET .../job/result/{run_id} for a thousand results beside
+// a handler that writes the same with encoding/json. Run it with -benchtime=2000x or
+// more.
 func BenchmarkResultRoute(b *testing.B) {
 	service, adapter, bare := benchSounds(b)
 	bare.Handle("GET "+jobResult+"{run_id}", bareResult(service))

@@ -20,15 +20,15 @@ var audioSearchFailures = append(failures{
 		message: "Too many searches of your organization have not ended. Start this one again when some have."}},
 }, commonFailures...)
 
-// afterSomeRuns says when to come back, in seconds: by then a worker has usually ended some
-// runs.
+// afterSomeRuns says when to come back, in seconds: by then a worker has usually ended
+// some runs.
 var afterSomeRuns = http.Header{"Retry-After": {"10"}}
 
 // searchFields are those of a search's body.
 var searchFields = []string{"dataset_id", "audio_class", "limit", "offset", "metadata_filters", "skip_moderation"}
 
-// refusedSearch answers what only the service can know to be wrong: a class that its scorer
-// cannot find, a key that no video has.
+// refusedSearch answers what only the service can know to be wrong: a class that its
+// scorer cannot find, a key that no video has.
 var refusedSearch = refusals(
 	func(e *audiosearch.ValidationError) []audiosearch.Problem { return e.Problems },
 	func(one audiosearch.Problem) (loc []any, typ, msg string) {
@@ -42,7 +42,8 @@ var refusedSearch = refusals(
 		return loc, string(one.Kind), capitalized(one.Message)
 	})
 
-// capitalized is a text of the service, which begins with a small ASCII letter, as a sentence of its own.
+// capitalized is a text of the service, which begins with a small ASCII letter, as a
+// sentence of its own.
 func capitalized(text string) string {
 	if text == "" {
 		return ""

@@ -28,7 +28,8 @@ func fuzzedSearches(f *testing.F) *audioSearchAdapter {
 	return a
 }
 
-// FuzzAudioSoundSearch holds the reader of a search against encoding/json and the rules of the document, written once more.
+// FuzzAudioSoundSearch holds the reader of a search against encoding/json and the rules
+// of the document, written once more.
 func FuzzAudioSoundSearch(f *testing.F) {
 	seedBodies(f, `{"dataset_id":"d","audio_class":"Silence"}`,
 		`{"dataset_id":"","audio_class":"Dental drill, dentist's drill","limit":5,"offset":0,"skip_moderation":true,"x":[{}]}`,
@@ -60,7 +61,8 @@ func FuzzAudioSoundSearch(f *testing.F) {
 	})
 }
 
-// expectedQuery reads a body by encoding/json. fine is false if there is something wrong with it.
+// expectedQuery reads a body by encoding/json. fine is false if there is something wrong
+// with it.
 func expectedQuery(t *testing.T, a *audioSearchAdapter, body []byte) (q audiosearch.Query, fine bool) {
 	fields := standard(t, body)
 	if fields == nil {

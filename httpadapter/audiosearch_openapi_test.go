@@ -37,7 +37,8 @@ func (describedScorer) Score(context.Context, [][]float32) ([]audiosearch.Scores
 	return nil, errors.New("nothing is scored")
 }
 
-// describedAudioSearch has the dataset of the document's examples, with a video that has one key.
+// describedAudioSearch has the dataset of the document's examples, with a video that has
+// one key.
 func describedAudioSearch(t testing.TB, opts AudioSearchOptions) *Handler {
 	t.Helper()
 	db, err := memory.Open(t.Context(), nil)
@@ -132,7 +133,8 @@ func TestOpenAPIOfAudioSearchExamplesFollowTheirSchemas(t *testing.T) {
 	}
 }
 
-// All services in one document: what they share is the same, and nothing else has the same name.
+// All services in one document: what they share is the same, and nothing else has the
+// same name.
 func TestOpenAPIOfAllServices(t *testing.T) {
 	vault, _ := describedVault(t, everyVaultOption)
 	all := []*Handler{describedTrigger(t, everyOption), vault, describedAuthMgmt(t, everyAuthMgmtOption), describedAudioSearch(t, everySearchOption)}

@@ -17,7 +17,8 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-// elsewhere is how a problem of what the body does not have is answered: the host is told.
+// elsewhere is how a problem of what the body does not have is answered: the host is
+// told.
 var elsewhere = []string{"503"}
 
 type problemCall = func(context.Context, *audiosearch.Service) error

@@ -34,8 +34,9 @@ const (
 
 var everySearchOption = httpadapter.AudioSearchOptions{Cancel: true}
 
-// soundRig is an audio search on memory behind the adapter, with callers of all kinds. The organizations acme and rival have each a dataset calls,
-// acme has bells, too, and rival theirs. The videos of calls are scored already.
+// soundRig is an audio search on memory behind the adapter, with callers of all kinds.
+// The organizations acme and rival have each a dataset calls, acme has bells, too, and
+// rival theirs. The videos of calls are scored already.
 type soundRig struct {
 	t       testing.TB
 	db      *memory.DB
@@ -78,7 +79,8 @@ const dialTone, silence audiosearch.Class = "Dial tone", "Silence"
 // memorySounds has another name than its methods.
 type memorySounds = memory.AudioSearch
 
-// faultySounds is memory whose methods fail on demand, by name, and which refuses IDs that a database may not take for text.
+// faultySounds is memory whose methods fail on demand, by name, and which refuses IDs
+// that a database may not take for text.
 type faultySounds struct {
 	*memorySounds
 	mu     sync.Mutex
@@ -154,7 +156,8 @@ func (r *soundRig) faults(methods ...string) {
 	}
 }
 
-// soundCallers are the access tokens that a rig knows. All but the rival are of the organization acme.
+// soundCallers are the access tokens that a rig knows. All but the rival are of the
+// organization acme.
 var soundCallers = map[string]authmgmt.Access{
 	"full":           authmgmt.FullAccess(),
 	"rival":          authmgmt.FullAccess(),
@@ -212,7 +215,8 @@ func newSoundRig(t testing.TB, opts *httpadapter.AudioSearchOptions, service *au
 	return r
 }
 
-// video adds a video to the calls of acme, with the scores of its segments for a dial tone; those for silence are all 0.
+// video adds a video to the calls of acme, with the scores of its segments for a dial
+// tone; those for silence are all 0.
 func (r *soundRig) video(id, path, metadata string, scores ...float32) {
 	r.t.Helper()
 	m, err := audiosearch.ParseMetadata([]byte(metadata))

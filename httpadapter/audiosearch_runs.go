@@ -56,7 +56,8 @@ func (a *audioSearchAdapter) cancelRun(c *call) response {
 // noRun is the ID of no run.
 const noRun = 0
 
-// ofRun returns the dataset and the run that a request names. What can be no run's ID becomes noRun: whether there is such a dataset comes first.
+// ofRun returns the dataset and the run that a request names. What can be no run's ID
+// becomes noRun: whether there is such a dataset comes first.
 func ofRun(r *http.Request) (dataset string, id int64) {
 	dataset = newParams(nil, r).text("dataset_id") // no problem can be noted of a text
 	text := r.PathValue("run_id")

@@ -46,8 +46,8 @@ func (a *audioSearchAdapter) query(body *object) audiosearch.Query {
 	return q
 }
 
-// class reads audio_class. The message for a name that is none lists all names, as pydantic
-// does: ten kilobytes for AudioSet, once in an answer.
+// class reads audio_class. The message for a name that is none lists all names, as
+// pydantic does: ten kilobytes for AudioSet, once in an answer.
 func (a *audioSearchAdapter) class(body *object) audiosearch.Class {
 	const field = "audio_class"
 	v, ok := body.field(field, required)
@@ -69,7 +69,8 @@ func (a *audioSearchAdapter) class(body *object) audiosearch.Class {
 	return ""
 }
 
-// filter reads a metadata filter. Whether its value is a number is known only with the operator, which is why that comes last.
+// filter reads a metadata filter. Whether its value is a number is known only with the
+// operator, which is why that comes last.
 func (a *audioSearchAdapter) filter(item *object) audiosearch.Filter {
 	var f audiosearch.Filter
 	f.Key, _ = a.filterText(item, "key")

@@ -9,9 +9,10 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// AcceptPath is the path of the acceptance page, without the link's token, which follows it. A host that serves the page gives the
-// address of this path to authmgmt.Options.AcceptURL. Whoever has the token can accept the invitation, and it is part of the path: keep
-// the paths below out of access logs.
+// AcceptPath is the path of the acceptance page, without the link's token, which follows
+// it. A host that serves the page gives the address of this path to
+// authmgmt.Options.AcceptURL. Whoever has the token can accept the invitation, and it is
+// part of the path: keep the paths below out of access logs.
 const AcceptPath = managementPath + "accept-invitation/"
 
 const (
@@ -25,8 +26,8 @@ const (
 	loginPath       = "/api/v0/login"
 )
 
-// AuthMgmtOptions are what the credentials service can be mounted with. The zero value means the defaults: the three operations of the
-// document.
+// AuthMgmtOptions are what the credentials service can be mounted with. The zero value
+// means the defaults: the three operations of the document.
 type AuthMgmtOptions struct {
 	Options
 
@@ -43,11 +44,13 @@ type AuthMgmtOptions struct {
 	PublicOnly bool
 }
 
-// NewAuthMgmt mounts a credentials service: PUT .../clients/{client_id}, GET and DELETE .../user-invitations/{invitation_id}, and what
-// the options add. All but the acceptance page and the token endpoint are governed by roles: see [Options].
+// NewAuthMgmt mounts a credentials service: PUT .../clients/{client_id}, GET and DELETE
+// .../user-invitations/{invitation_id}, and what the options add. All but the acceptance
+// page and the token endpoint are governed by roles: see [Options].
 //
-// Whoever has an invitation's link can take what it gives. So invitation_url is "" in answers to a caller whose access does not cover the
-// invitation's roles ([authmgmt.Access.Covers]).
+// Whoever has an invitation's link can take what it gives. So invitation_url is "" in
+// answers to a caller whose access does not cover the invitation's roles
+// ([authmgmt.Access.Covers]).
 func NewAuthMgmt(s *authmgmt.Service, auth Authenticator, opts *AuthMgmtOptions) (*Handler, error) {
 	if s == nil {
 		return nil, errors.New("httpadapter: NewAuthMgmt needs a service")
@@ -134,7 +137,8 @@ func tokenOperation(action authmgmt.Action, method, pattern string, handle func(
 	return governed(action, authmgmt.ResourceClient, method, pattern, handle).answering(tokenErrors)
 }
 
-// checked answers problems of fields, and asks for authorization if there are none. It returns nil if the operation may go on.
+// checked answers problems of fields, and asks for authorization if there are none. It
+// returns nil if the operation may go on.
 func (a *authMgmtAdapter) checked(c *call, d *decoder, id string) *response {
 	if len(d.details) > 0 {
 		return c.refuse(problem{kind: invalid, details: d.details})
@@ -150,7 +154,8 @@ func (c *call) caller() authmgmt.Caller {
 // maxID bounds an ID in a path, in bytes, as package authmgmt does.
 const maxID = 255
 
-// pathID reads the ID of a client or an invitation. What no ID can be is refused here, so that every backend answers alike.
+// pathID reads the ID of a client or an invitation. What no ID can be is refused here, so
+// that every backend answers alike.
 func pathID(d *decoder, r *http.Request, name string) string {
 	id := r.PathValue(name)
 	wrong := ""
@@ -168,7 +173,8 @@ func pathID(d *decoder, r *http.Request, name string) string {
 	return ""
 }
 
-// paging reads the parameters of a listing, in the order in which the document declares them.
+// paging reads the parameters of a listing, in the order in which the document declares
+// them.
 func paging(d *decoder, r *http.Request) authmgmt.Paging {
 	p := newParams(d, r)
 	return authmgmt.Paging{

@@ -18,8 +18,10 @@ var acceptPageText string
 //go:embed authmgmt_accept.css
 var acceptPageStyle string
 
-// acceptPage is the page at AcceptPath. Its form names no address, so that it is sent to where the page is: the link's token stands
-// nowhere in the page. Nothing but the token decides, no cookie and no session, so there is no request that another site could forge.
+// acceptPage is the page at AcceptPath. Its form names no address, so that it is sent to
+// where the page is: the link's token stands nowhere in the page. Nothing but the token
+// decides, no cookie and no session, so there is no request that another site could
+// forge.
 type acceptPage struct {
 	a        *authMgmtAdapter
 	template *template.Template
@@ -61,7 +63,8 @@ func (p *acceptPage) operations() []*operation {
 	}
 }
 
-// show is showInvitation. It changes nothing: programs that look at links before people do must not use them up.
+// show is showInvitation. It changes nothing: programs that look at links before people
+// do must not use them up.
 func (p *acceptPage) show(c *call) response {
 	i, err := p.a.service.InvitationByLink(c.r.Context(), c.r.PathValue("token"))
 	if err != nil {

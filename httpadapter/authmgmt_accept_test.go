@@ -21,7 +21,8 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// requirePage checks what every answer at AcceptPath must have, and returns the page without its style.
+// requirePage checks what every answer at AcceptPath must have, and returns the page
+// without its style.
 func requirePage(t *testing.T, w *httptest.ResponseRecorder, status int, title string) string {
 	t.Helper()
 	require.Equal(t, status, w.Code, w.Body.String())
@@ -258,14 +259,16 @@ func TestAcceptPageShowsTextAsText(t *testing.T) {
 			require.NotContains(t, page, never)
 		}
 		require.NotContains(t, escaped, "<")
-		// Every right-to-left mark stands in an element that isolates it, or in the code that is to be copied.
+		// Every right-to-left mark stands in an element that isolates it, or in the code
+		// that is to be copied.
 		bare := regexp.MustCompile(`(?s)<bdi>[^<]*</bdi>|<code>[^<]*</code>`).ReplaceAllString(page, "")
 		require.NotContains(t, bare, "\u202e")
 		require.Contains(t, bare, "</main>")
 	}
 }
 
-// The body of the POST is nobody's business: its type and its length do not matter, and it is not waited for.
+// The body of the POST is nobody's business: its type and its length do not matter, and
+// it is not waited for.
 func TestAcceptIgnoresTheBody(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	address := strings.TrimPrefix(r.server.URL, "http://")
@@ -287,7 +290,8 @@ func TestAcceptPageIsOptional(t *testing.T) {
 	requireDetail(t, r.as("full", "GET", clients+"/c1", ""), http.StatusMethodNotAllowed)
 }
 
-// Behind a prefix and beside other services, the page and the token endpoint keep their own shapes.
+// Behind a prefix and beside other services, the page and the token endpoint keep their
+// own shapes.
 func TestJoinKeepsTheShapesOfAuthMgmt(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	i := r.invitation("acme", "i1")

@@ -116,7 +116,8 @@ func TestRolesGovern(t *testing.T) {
 	}
 }
 
-// What belongs to another organization is answered like what does not exist, down to the last byte.
+// What belongs to another organization is answered like what does not exist, down to the
+// last byte.
 func TestOtherOrganizationIsUnknown(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	r.client("rival", "theirs", authmgmt.Role{ID: "viewer"})
@@ -227,7 +228,8 @@ func TestRolesNeedRBAC(t *testing.T) {
 	requireDetail(t, r.as("full", "PUT", clients+"/c1", `{"roles":[{"role_id":"viewer"}]}`), http.StatusServiceUnavailable)
 }
 
-// An admin can do everything that the catalogue is about, but full access is more, and only full access gives it.
+// An admin can do everything that the catalogue is about, but full access is more, and
+// only full access gives it.
 func TestLastRoleNeedsFullAccess(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	for _, c := range []struct {

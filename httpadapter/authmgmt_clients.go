@@ -8,7 +8,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// updateClient changes name and roles. Without roles the credentials get full access, or lose those of the context: the document has it so.
+// updateClient changes name and roles. Without roles the credentials get full access, or
+// lose those of the context: the document has it so.
 func (a *authMgmtAdapter) updateClient(c *call) response {
 	var d decoder
 	id := pathID(&d, c.r, "client_id")

@@ -13,7 +13,8 @@ var (
 	tokenErrors      = authMgmtErrors("There is no such access token.")
 )
 
-// authMgmtErrors returns the table of operations that say in these words what there is not.
+// authMgmtErrors returns the table of operations that say in these words what there is
+// not.
 func authMgmtErrors(missing string) errorTable {
 	f := append(failures{
 		{authmgmt.ErrNotFound, problem{kind: notFound, message: missing}},
@@ -44,8 +45,8 @@ var refusedAuthMgmt = refusals(
 		return loc, "value_error", msgValue + one.Message
 	})
 
-// acceptFailures are those of the acceptance page. What wraps an error of the host's, which
-// may be anything, comes first.
+// acceptFailures are those of the acceptance page. What wraps an error of the host's,
+// which may be anything, comes first.
 var acceptFailures = failures{
 	{authmgmt.ErrGrantPending, problem{kind: domain, status: http.StatusConflict, code: grantPending}},
 	{authmgmt.ErrNotAdmitted, problem{kind: forbidden}},

@@ -6,7 +6,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// givenRole is a role assignment of a body that is valid by itself, and the object that it stands in.
+// givenRole is a role assignment of a body that is valid by itself, and the object that
+// it stands in.
 type givenRole struct {
 	authmgmt.Role
 	item *object
@@ -52,7 +53,8 @@ func plainRoles(given []givenRole) []authmgmt.Role {
 	return roles
 }
 
-// name reads a field that holds a name: 1 to 255 code points, and what package authmgmt demands of names.
+// name reads a field that holds a name: 1 to 255 code points, and what package authmgmt
+// demands of names.
 func (a *authMgmtAdapter) name(o *object, field string, p presence) (string, bool) {
 	name, ok := o.text(field, p, textRule{min: 1, max: 255})
 	if !ok {
@@ -79,7 +81,8 @@ func rolesContext(o *object) authmgmt.RolesContext {
 	return c
 }
 
-// bind notes every role that contradicts the context. It is called after the fields, as pydantic looks at a model after its fields.
+// bind notes every role that contradicts the context. It is called after the fields, as
+// pydantic looks at a model after its fields.
 func bind(c authmgmt.RolesContext, given []givenRole) {
 	for _, g := range given {
 		var wrong authmgmt.Problem

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// A host's policy takes the place of the roles, but not of the rule that nobody gives what
-// they do not hold.
+// A host's policy takes the place of the roles, but not of the rule that nobody gives
+// what they do not hold.
 func TestAuthMgmtAuthorize(t *testing.T) {
 	var asked []string
 	answer := error(nil)

@@ -19,7 +19,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// hostileManagementBodies are bodies that have broken JSON services, with the fields of this one.
+// hostileManagementBodies are bodies that have broken JSON services, with the fields of
+// this one.
 func hostileManagementBodies() map[string]string {
 	list := hostileBodies()
 	fill := func(piece string) string { return strings.Repeat(piece, bodyLimit/len(piece)-64) }
@@ -104,7 +105,8 @@ func encodings(secret string) []string {
 	return list
 }
 
-// Whatever goes wrong, and wherever: no secret, no link and no token in logs, observations and answers that are no success.
+// Whatever goes wrong, and wherever: no secret, no link and no token in logs,
+// observations and answers that are no success.
 func TestNoSecretInLogsObservationsOrErrors(t *testing.T) {
 	r := newAuthRig(t, nil, &authmgmt.Options{})
 	var secrets []string

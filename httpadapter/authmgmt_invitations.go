@@ -33,7 +33,8 @@ func (a *authMgmtAdapter) showInvitation(c *call, status int, i *authmgmt.Invita
 	return secretJSON(status, shown)
 }
 
-// invitation is the wire form that the caller may see: whoever has the link can take the roles.
+// invitation is the wire form that the caller may see: whoever has the link can take the
+// roles.
 func (a *authMgmtAdapter) invitation(c *call, i *authmgmt.Invitation) (UserInvitation, error) {
 	if !c.principal.Access.Covers(i.Roles) || a.service.AcceptURL() == "" {
 		return NewUserInvitation(*i, mortise.Secret{}), nil
@@ -75,8 +76,8 @@ func (a *authMgmtAdapter) createInvitation(c *call) response {
 	return a.showInvitation(c, http.StatusCreated, &i)
 }
 
-// newInvitation reads the body of createUserInvitation. The invitee's fields stand in the body itself, or in an object "invitee" as in the
-// answer.
+// newInvitation reads the body of createUserInvitation. The invitee's fields stand in the
+// body itself, or in an object "invitee" as in the answer.
 func (a *authMgmtAdapter) newInvitation(body *object, n *authmgmt.NewInvitation) {
 	if invitee, given := body.v.Get("invitee"); !given || isNull(invitee) {
 		a.invitee(body, n)

@@ -28,7 +28,8 @@ func TestGetInvitation(t *testing.T) {
 		{"full", "i1", want("i1", r.url(&i), viewerRole)},
 		{"admin", "i1", want("i1", r.url(&i), viewerRole)},
 		{"full", "i2", want("i2", r.url(&open), "")},
-		// Whoever has the link can take the roles: those who do not hold them do not get it.
+		// Whoever has the link can take the roles: those who do not hold them do not get
+		// it.
 		{"admin", "i2", want("i2", "", "")},
 		{"invite admin", "i1", want("i1", "", viewerRole)},
 		{"invite admin", "i2", want("i2", "", "")},

@@ -12,7 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// maxLoginBody bounds the body of a token request, in bytes. The longest that can succeed has less than a tenth of it.
+// maxLoginBody bounds the body of a token request, in bytes. The longest that can succeed
+// has less than a tenth of it.
 const maxLoginBody = 64 << 10
 
 func (a *authMgmtAdapter) loginOperation() *operation {
@@ -50,13 +51,15 @@ func (a *authMgmtAdapter) login(c *call) response {
 	return response{status: http.StatusOK, body: mustJSON(body), header: tokenHeader}
 }
 
-// tokenParameters are those that the endpoint looks at. Others are ignored, as RFC 6749 section 3.2 demands.
+// tokenParameters are those that the endpoint looks at. Others are ignored, as RFC 6749
+// section 3.2 demands.
 var tokenParameters = []string{"grant_type", "scope", "client_id", "client_secret"}
 
 // credentials are a client's ID and secret as they were sent.
 type credentials struct{ id, secret string }
 
-// tokenRequest reads a token request: the client's credentials, or the two ways to read them, or what is wrong.
+// tokenRequest reads a token request: the client's credentials, or the two ways to read
+// them, or what is wrong.
 func tokenRequest(c *call) ([]credentials, *problem) {
 	if credentialsInQuery(c.r.URL.RawQuery) {
 		return nil, tokenProblem("invalid_request", "Credentials must not stand in the URL. Count these as known to others, and rotate the secret.")
@@ -95,7 +98,8 @@ func tokenRequest(c *call) ([]credentials, *problem) {
 	return known, nil
 }
 
-// credentialsInQuery reports whether the URL holds a parameter that belongs into the body, with a value. URLs end up in logs.
+// credentialsInQuery reports whether the URL holds a parameter that belongs into the
+// body, with a value. URLs end up in logs.
 func credentialsInQuery(query string) bool {
 	for pair := range strings.SplitSeq(query, "&") {
 		name, value, _ := strings.Cut(pair, "=")
@@ -108,7 +112,8 @@ func credentialsInQuery(query string) bool {
 
 var malformedToken = "The body must be a form, or a JSON object of strings, with each parameter given once."
 
-// readTokenForm reads application/x-www-form-urlencoded. A parameter without a value is as one that is not there.
+// readTokenForm reads application/x-www-form-urlencoded. A parameter without a value is
+// as one that is not there.
 func readTokenForm(body []byte) (map[string]string, *problem) {
 	given := make(map[string]string, len(tokenParameters))
 	for pair := range strings.SplitSeq(string(body), "&") {
@@ -146,8 +151,9 @@ func readTokenJSON(body []byte) (map[string]string, *problem) {
 	return given, nil
 }
 
-// basicCredentials reads the client's credentials from the header. Each half is form-urlencoded (RFC 6749 section 2.3.1), which many clients,
-// curl among them, do not know. So it also returns them as they came, if that makes a difference.
+// basicCredentials reads the client's credentials from the header. Each half is
+// form-urlencoded (RFC 6749 section 2.3.1), which many clients, curl among them, do not
+// know. So it also returns them as they came, if that makes a difference.
 func basicCredentials(r *http.Request) []credentials {
 	id, secret, ok := r.BasicAuth()
 	if !ok || id == "" || secret == "" {
@@ -167,8 +173,9 @@ func basicCredentials(r *http.Request) []credentials {
 
 const invalidClient = "invalid_client"
 
-// tokenProblem is an error of the token endpoint (RFC 6749 section 5.2). The description has no quotes and no backslash, which that
-// section does not allow, and nothing of the request.
+// tokenProblem is an error of the token endpoint (RFC 6749 section 5.2). The description
+// has no quotes and no backslash, which that section does not allow, and nothing of the
+// request.
 func tokenProblem(code, description string) *problem {
 	status := http.StatusBadRequest
 	if code == invalidClient {
@@ -192,8 +199,9 @@ var tokenTexts = map[kind]string{
 	invalid:              "The body did not arrive to its end.",
 }
 
-// Headers of the token endpoint's answers (RFC 6749 sections 5.1 and 5.2). Every 401 must say how to authenticate (RFC 9110 section
-// 15.5.2), and HTTP Basic is the way that every client has.
+// Headers of the token endpoint's answers (RFC 6749 sections 5.1 and 5.2). Every 401 must
+// say how to authenticate (RFC 9110 section 15.5.2), and HTTP Basic is the way that every
+// client has.
 var (
 	tokenHeader     = http.Header{"Cache-Control": {"no-store"}, "Pragma": {"no-cache"}}
 	challengeHeader = http.Header{

@@ -21,7 +21,8 @@ import (
 // tokenText is what RFC 6749 section 5.2 allows in a description.
 var tokenText = regexp.MustCompile(`^[\x20-\x21\x23-\x5B\x5D-\x7E]+$`)
 
-// requireTokenError checks an error body of RFC 6749 section 5.2, and the headers that must be there.
+// requireTokenError checks an error body of RFC 6749 section 5.2, and the headers that
+// must be there.
 func requireTokenError(t *testing.T, w *httptest.ResponseRecorder, status int, code string) string {
 	t.Helper()
 	require.Equal(t, status, w.Code, w.Body.String())
@@ -86,7 +87,8 @@ func TestLogin(t *testing.T) {
 	requireDetail(t, r.as("client", "GET", clients, ""), http.StatusUnauthorized)
 }
 
-// Who does not form-urlencode the halves of Basic, as curl does not, gets in all the same.
+// Who does not form-urlencode the halves of Basic, as curl does not, gets in all the
+// same.
 func TestLoginWithPlainBasic(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	root := authmgmt.Caller{Actor: "root", Access: authmgmt.FullAccess()}

@@ -115,7 +115,8 @@ func TestOpenAPIOfAuthMgmtExamplesFollowTheirSchemas(t *testing.T) {
 	}
 }
 
-// Both services in one document: what they share is the same, and nothing else has the same name.
+// Both services in one document: what they share is the same, and nothing else has the
+// same name.
 func TestOpenAPIOfTriggersAndAuthMgmt(t *testing.T) {
 	trigger, auth := describedTrigger(t, everyOption), describedAuthMgmt(t, everyAuthMgmtOption)
 	root := parsedAuthMgmt(t, trigger, auth)
@@ -205,7 +206,8 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 }
 
 // TestOpenAPIOfAuthMgmtSaysWhatMayBeTaken: the operations that give something or take it
-// away say that the caller must hold it. To cancel an invitation takes nothing from anybody.
+// away say that the caller must hold it. To cancel an invitation takes nothing from
+// anybody.
 func TestOpenAPIOfAuthMgmtSaysWhatMayBeTaken(t *testing.T) {
 	p, known := clientErrors.classify(authmgmt.ErrForbidden)
 	require.True(t, known)

@@ -35,7 +35,8 @@ const (
 // everyAuthOption mounts all that there is.
 var everyAuthOption = httpadapter.AuthMgmtOptions{Clients: true, Invitations: true, Tokens: true, AcceptPage: true, Login: true}
 
-// authRig is a credentials service on memory behind the adapter and a real server, with callers of all kinds.
+// authRig is a credentials service on memory behind the adapter and a real server, with
+// callers of all kinds.
 type authRig struct {
 	t        *testing.T
 	store    *faultyAuth
@@ -200,7 +201,8 @@ func (r *authRig) faults(methods ...string) {
 	}
 }
 
-// callers are the access tokens that a rig begins with. All but the rival are of the organization acme.
+// callers are the access tokens that a rig begins with. All but the rival are of the
+// organization acme.
 var callers = map[string][]authmgmt.Role{
 	"full":         nil,
 	"rival":        nil, // full access to another organization
@@ -282,7 +284,8 @@ func (r *authRig) advance(d time.Duration) { r.since.Add(int64(d)) }
 // root is who sets things up.
 var root = authmgmt.Caller{Actor: "operator", Access: authmgmt.FullAccess()}
 
-// as sends a request of a caller over the network, and returns the answer as a recorder has it.
+// as sends a request of a caller over the network, and returns the answer as a recorder
+// has it.
 func (r *authRig) as(caller, method, target, body string, edits ...func(*http.Request)) *httptest.ResponseRecorder {
 	r.t.Helper()
 	var reader io.Reader

@@ -47,7 +47,8 @@ func (a *authMgmtAdapter) listTokens(c *call) response {
 	return response{status: http.StatusOK, body: mustJSON(list)}
 }
 
-// revokeToken serves the operation of that name. One that has ended already is not an error.
+// revokeToken serves the operation of that name. One that has ended already is not an
+// error.
 func (a *authMgmtAdapter) revokeToken(c *call) response {
 	var d decoder
 	id := newParams(&d, c.r).pathUUID(c.r, "token_id")

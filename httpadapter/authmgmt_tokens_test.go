@@ -13,7 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// What an operator does with a token that somebody has who should not: find it, and end it.
+// What an operator does with a token that somebody has who should not: find it, and end
+// it.
 func TestListAndRevokeTokens(t *testing.T) {
 	r := newAuthRig(t, nil, nil)
 	all, err := r.service.ListTokens(t.Context(), "acme", authmgmt.Paging{Total: true})

@@ -12,7 +12,8 @@ type RoleAssignment struct {
 	ResourceInstance *string `json:"resource_instance"` // null: all of the type
 }
 
-// ClientCredentials are a client, which the document calls system-level credentials, as it goes over the wire.
+// ClientCredentials are a client, which the document calls system-level credentials, as
+// it goes over the wire.
 type ClientCredentials struct {
 	ID     string           `json:"client_id"`
 	Secret string           `json:"client_secret"` // "" but in the answer that made it
@@ -43,8 +44,8 @@ type Invitee struct {
 	Roles []RoleAssignment `json:"roles"` // none: full access
 }
 
-// NewClientCredentials returns the wire form of a client. The secret is zero unless it was
-// made just now. The wire form reveals it.
+// NewClientCredentials returns the wire form of a client. The secret is zero unless it
+// was made just now. The wire form reveals it.
 func NewClientCredentials(c authmgmt.Client, secret mortise.Secret) ClientCredentials {
 	return ClientCredentials{ID: c.ID, Secret: secret.Reveal(), Name: c.Name, Roles: roleAssignments(c.Roles)}
 }

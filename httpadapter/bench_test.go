@@ -23,8 +23,8 @@ import (
 
 const benchBody = `{"instructions":"Update the API reference: the endpoint /v2/orders now takes a currency field.","context":{"repo":"acme/shop","commit":"9f0e0c9a4a3f2b11","author":{"name":"Ada","id":17},"labels":["api","docs"],"urgent":false,"ratio":0.25}}`
 
-// sink is a store and a queue that take everything, keep nothing and count nothing, so that
-// only the way to them is measured.
+// sink is a store and a queue that take everything, keep nothing and count nothing, so
+// that only the way to them is measured.
 type sink struct {
 	trigger.Counter
 	trigger.Deletion
@@ -70,9 +70,10 @@ func (k keyTable) verify(token string) (org string, ok bool) {
 
 const benchKey = "sk-0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// BenchmarkTriggerRoute measures POST /triggers beside a bare net/http handler that authenticates alike, decodes with
-// encoding/json, validates, submits to the same service and answers the same. The two take turns within one run, and the ratio of
-// their times is reported: run it with -benchtime=200000x or more.
+// BenchmarkTriggerRoute measures POST /triggers beside a bare net/http handler that
+// authenticates alike, decodes with encoding/json, validates, submits to the same service
+// and answers the same. The two take turns within one run, and the ratio of their times
+// is reported: run it with -benchtime=200000x or more.
 func BenchmarkTriggerRoute(b *testing.B) {
 	service, err := trigger.New(trigger.Backend{Store: sink{}, Queue: sink{}}, nil)
 	if err != nil {

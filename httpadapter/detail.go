@@ -7,8 +7,9 @@ import (
 	"github.com/seed-6363c74e/mortise"
 )
 
-// Detail is one problem of a request, as FastAPI with pydantic v2 writes it: loc says where ("body", "query", "header" or "path",
-// then names and indexes), msg what, and type is for programs.
+// Detail is one problem of a request, as FastAPI with pydantic v2 writes it: loc says
+// where ("body", "query", "header" or "path", then names and indexes), msg what, and type
+// is for programs.
 type Detail struct {
 	Loc  []any  `json:"loc"` // strings and ints
 	Msg  string `json:"msg"`
@@ -21,7 +22,8 @@ const maxDetails = 100
 // maxLocKey bounds a key of the caller's that is repeated in a loc, in bytes.
 const maxLocKey = 256
 
-// Messages of pydantic v2 (pydantic-core, src/errors/types.rs) and FastAPI (fastapi/routing.py).
+// Messages of pydantic v2 (pydantic-core, src/errors/types.rs) and FastAPI
+// (fastapi/routing.py).
 const (
 	msgJSON       = "JSON decode error"
 	msgMissing    = "Field required"
@@ -102,7 +104,8 @@ func count(n int, what string) string {
 	return strconv.Itoa(n) + " " + what + "s"
 }
 
-// oneOf is pydantic's message for an enum: 'a', 'b' or 'c', each quoted as Python's repr does.
+// oneOf is pydantic's message for an enum: 'a', 'b' or 'c', each quoted as Python's repr
+// does.
 func oneOf(values []string) string {
 	var b strings.Builder
 	b.WriteString("Input should be ")
@@ -123,8 +126,9 @@ func oneOf(values []string) string {
 	return b.String()
 }
 
-// uuidProblem returns pydantic's message for a text that is no UUID, "" if it is one. The reasons are those of the Rust crate
-// uuid 1.18 (InvalidUuid::into_err), which pydantic shows.
+// uuidProblem returns pydantic's message for a text that is no UUID, "" if it is one. The
+// reasons are those of the Rust crate uuid 1.18 (InvalidUuid::into_err), which pydantic
+// shows.
 func uuidProblem(text string) string {
 	const prefix = "Input should be a valid UUID, "
 	rest, offset, simple := text, 0, true

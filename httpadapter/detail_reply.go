@@ -7,7 +7,8 @@ type detailBody struct {
 	Detail []Detail `json:"detail"`
 }
 
-// detailText is the body of a failure as FastAPI's HTTPException writes it. Problems of fields are a list in the same place.
+// detailText is the body of a failure as FastAPI's HTTPException writes it. Problems of
+// fields are a list in the same place.
 type detailText struct {
 	Detail string `json:"detail"`
 }

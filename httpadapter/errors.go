@@ -60,8 +60,8 @@ func (f failures) find(err error) (problem, bool) {
 	return problem{kind: unavailable}, false
 }
 
-// classify is an errorTable's. The operator is told of an error that is none of these, and
-// of what is not the caller's to mend.
+// classify is an errorTable's. The operator is told of an error that is none of these,
+// and of what is not the caller's to mend.
 func (f failures) classify(err error) (problem, bool) {
 	p, found := f.find(err)
 	return p, found && p.answer() < http.StatusInternalServerError

@@ -79,8 +79,8 @@ func TestFirstOf(t *testing.T) {
 	}
 }
 
-// A store of tokens that is away must not make a 401 of a good token, and what comes after
-// it must not let the caller in.
+// A store of tokens that is away must not make a 401 of a good token, and what comes
+// after it must not let the caller in.
 func TestFirstOfWithAStoreThatIsAway(t *testing.T) {
 	credentials := newAuthRig(t, nil, nil)
 	weaker := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {

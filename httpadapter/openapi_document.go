@@ -10,7 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
 
-// jsonMember and jsonObject keep the order of a file's members, which is the order of a reader's page.
+// jsonMember and jsonObject keep the order of a file's members, which is the order of a
+// reader's page.
 type jsonMember struct {
 	key   string
 	value json.RawMessage
@@ -22,7 +23,8 @@ func (o jsonObject) find(key string) int {
 	return slices.IndexFunc(o, func(m jsonMember) bool { return m.key == key })
 }
 
-// merge adds a member, or returns an error if there is another one of that name. Values are compact, so that bytes can be compared.
+// merge adds a member, or returns an error if there is another one of that name. Values
+// are compact, so that bytes can be compared.
 func (o *jsonObject) merge(what, key string, value []byte) error {
 	if i := o.find(key); i < 0 {
 		*o = append(*o, jsonMember{key, value})
@@ -131,8 +133,8 @@ func (doc *openapiDocument) addOperation(op Operation, described strictjson.Valu
 	return nil
 }
 
-// addComponents takes over the components in use, in the order of the file. Schemas that a
-// host gave other values become enumerations of those.
+// addComponents takes over the components in use, in the order of the file. Schemas that
+// a host gave other values become enumerations of those.
 func (doc *openapiDocument) addComponents(root strictjson.Value, used map[string]bool, enums map[string][]string) error {
 	for kind, members := range at(root, "components").Members() {
 		i := slices.IndexFunc(doc.components, func(c openapiComponents) bool { return kind.Equal(c.kind) })
@@ -264,7 +266,8 @@ func (doc *openapiDocument) encode(servers json.RawMessage) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// mergeInfo is the service's own info if there is one service. Several are introduced one after the other.
+// mergeInfo is the service's own info if there is one service. Several are introduced one
+// after the other.
 func mergeInfo(infos []strictjson.Value) (json.RawMessage, error) {
 	if len(infos) == 1 {
 		return infos[0].Raw(), nil
@@ -291,7 +294,8 @@ func at(v strictjson.Value, keys ...string) strictjson.Value {
 	return v
 }
 
-// prune appends v, compact, without the objects that ask for a feature that is not there, and without the asking.
+// prune appends v, compact, without the objects that ask for a feature that is not there,
+// and without the asking.
 func prune(b []byte, v strictjson.Value, features map[string]bool) []byte {
 	absent := func(member strictjson.Value) bool {
 		feature, asks := member.Get(onlyWith)

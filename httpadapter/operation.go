@@ -36,8 +36,8 @@ type call struct {
 	left      remainder // of the body
 }
 
-// governed declares an operation that roles govern: an action on resources of a type, which
-// is also its ID. With POST and PUT it takes a JSON body.
+// governed declares an operation that roles govern: an action on resources of a type,
+// which is also its ID. With POST and PUT it takes a JSON body.
 func governed(action authmgmt.Action, resource, method, pattern string, handle func(*call) response) *operation {
 	return &operation{
 		Operation: Operation{ID: string(action), Method: method, Pattern: pattern},

@@ -10,22 +10,25 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// Principal is who is asking. Everything that is read or written belongs to its organization.
+// Principal is who is asking. Everything that is read or written belongs to its
+// organization.
 type Principal struct {
 	Organization string          // never empty
 	Subject      string          // the person, key or client, for the host's own records
 	Access       authmgmt.Access // what it may do; its zero value allows nothing
 }
 
-// Errors of an Authenticator or an Authorize function. Any other error is logged and answered with 503.
+// Errors of an Authenticator or an Authorize function. Any other error is logged and
+// answered with 503.
 var (
 	ErrUnauthenticated = errors.New("httpadapter: unauthenticated") // 401
 	ErrForbidden       = errors.New("httpadapter: forbidden")       // 403
 )
 
-// Authenticator finds out who is asking: from a token, a session, a client certificate, or a value that the host's own middleware
-// put into the request's context. It must not read the body, and must be safe for concurrent use. A request without valid
-// credentials is [ErrUnauthenticated].
+// Authenticator finds out who is asking: from a token, a session, a client certificate,
+// or a value that the host's own middleware put into the request's context. It must not
+// read the body, and must be safe for concurrent use. A request without valid credentials
+// is [ErrUnauthenticated].
 type Authenticator interface {
 	Authenticate(r *http.Request) (Principal, error)
 }
@@ -36,10 +39,11 @@ type AuthenticatorFunc func(r *http.Request) (Principal, error)
 // Authenticate calls f.
 func (f AuthenticatorFunc) Authenticate(r *http.Request) (Principal, error) { return f(r) }
 
-// Bearer authenticates by the token of the Authorization header (RFC 6750 section 2.1). The scheme's case does not matter; there
-// must be exactly one such header; a token in the query or the body is not looked at. verify returns [ErrUnauthenticated] for a
-// token that is unknown, expired or revoked. It must not be nil: [NewTrigger], [NewVault]
-// and the others return an error then.
+// Bearer authenticates by the token of the Authorization header (RFC 6750 section 2.1).
+// The scheme's case does not matter; there must be exactly one such header; a token in
+// the query or the body is not looked at. verify returns [ErrUnauthenticated] for a token
+// that is unknown, expired or revoked. It must not be nil: [NewTrigger], [NewVault] and
+// the others return an error then.
 func Bearer(verify func(ctx context.Context, token string) (Principal, error)) Authenticator {
 	return bearer(verify)
 }
@@ -94,8 +98,9 @@ func bearerToken(headers []string) (string, bool) {
 	return token, token != ""
 }
 
-// TriggerKeys returns a check for [Bearer] over the API keys of a trigger service. A valid key has full access to the triggers of
-// its organization; the principal's subject is the key's ID. Of nil it returns nil.
+// TriggerKeys returns a check for [Bearer] over the API keys of a trigger service. A
+// valid key has full access to the triggers of its organization; the principal's subject
+// is the key's ID. Of nil it returns nil.
 func TriggerKeys(s *trigger.Service) func(ctx context.Context, token string) (Principal, error) {
 	if s == nil {
 		return nil
@@ -112,8 +117,9 @@ func TriggerKeys(s *trigger.Service) func(ctx context.Context, token string) (Pr
 	}
 }
 
-// AccessTokens returns a check for [Bearer] over the access tokens of a credentials service. The principal has the access that the token
-// gives at this moment. Of nil it returns nil.
+// AccessTokens returns a check for [Bearer] over the access tokens of a credentials
+// service. The principal has the access that the token gives at this moment. Of nil it
+// returns nil.
 func AccessTokens(s *authmgmt.Service) func(ctx context.Context, token string) (Principal, error) {
 	if s == nil {
 		return nil

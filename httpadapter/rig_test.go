@@ -21,7 +21,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// rig is a trigger service on memory behind the adapter, with an organization that may submit.
+// rig is a trigger service on memory behind the adapter, with an organization that may
+// submit.
 type rig struct {
 	t       *testing.T
 	service *trigger.Service
@@ -182,7 +183,8 @@ func requireError(t *testing.T, w *httptest.ResponseRecorder, status int, code s
 // detail is the expected form of one problem: loc joined by dots, type, message.
 type detail struct{ loc, typ, msg string }
 
-// requireDetails checks a 422 body: just these problems in this order, and just the three keys in each.
+// requireDetails checks a 422 body: just these problems in this order, and just the three
+// keys in each.
 func requireDetails(t *testing.T, w *httptest.ResponseRecorder, want ...detail) {
 	t.Helper()
 	require.Equal(t, http.StatusUnprocessableEntity, w.Code, w.Body.String())

@@ -10,15 +10,17 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// TriggerOptions are what the trigger service can be mounted with. The zero value means the defaults.
+// TriggerOptions are what the trigger service can be mounted with. The zero value means
+// the defaults.
 type TriggerOptions struct {
 	Options
 
 	// History adds GET /triggers and GET /triggers/{id}.
 	History bool
 
-	// CollectionField accepts the optional field doc_collection_id, a UUID, in the intake's body. Without it the body is just that
-	// of the document: instructions and context.
+	// CollectionField accepts the optional field doc_collection_id, a UUID, in the
+	// intake's body. Without it the body is just that of the document: instructions and
+	// context.
 	CollectionField bool
 }
 
@@ -102,8 +104,9 @@ func accepted(id uuid.UUID) []byte {
 // idempotencyPattern is what the header must be.
 const idempotencyPattern = "^[!-~]{1,255}$"
 
-// idempotencyKey reads the optional header (IETF draft-ietf-httpapi-idempotency-key-header, without the quotes of a structured
-// field): 1 to 255 visible ASCII characters, once.
+// idempotencyKey reads the optional header (IETF
+// draft-ietf-httpapi-idempotency-key-header, without the quotes of a structured field): 1
+// to 255 visible ASCII characters, once.
 func idempotencyKey(d *decoder, header http.Header) string {
 	values := header["Idempotency-Key"]
 	if len(values) == 0 {

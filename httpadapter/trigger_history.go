@@ -47,7 +47,8 @@ func NewTriggerEvent(e trigger.Event) TriggerEvent {
 	return w
 }
 
-// JSON returns the event as one line of JSON, its context as submitted but for space between tokens.
+// JSON returns the event as one line of JSON, its context as submitted but for space
+// between tokens.
 func (e TriggerEvent) JSON() ([]byte, error) { return jsonBody(e) }
 
 // get is getTrigger.
@@ -120,7 +121,8 @@ func (t *triggerAdapter) list(c *call) response {
 	}
 }
 
-// listQuery reads the parameters of listTriggers, in the order in which the document declares them.
+// listQuery reads the parameters of listTriggers, in the order in which the document
+// declares them.
 func listQuery(r *http.Request) (trigger.EventQuery, *decoder) {
 	d := new(decoder)
 	p := newParams(d, r)

@@ -18,10 +18,12 @@ const (
 	tokenPath      = vaultPath + "/tokens/{token}"
 )
 
-// vaultMaxBody is what a body may have by default, in bytes: a batch of a thousand values is more than a mebibyte if they are long.
+// vaultMaxBody is what a body may have by default, in bytes: a batch of a thousand values
+// is more than a mebibyte if they are long.
 const vaultMaxBody = 8 << 20
 
-// VaultOptions are what the vault service can be mounted with. The zero value means the defaults: the one operation of the document.
+// VaultOptions are what the vault service can be mounted with. The zero value means the
+// defaults: the one operation of the document.
 type VaultOptions struct {
 	Options // MaxBody is 8 MiB by default
 
@@ -34,17 +36,21 @@ type VaultOptions struct {
 	// redaction is logged and answered with 503.
 	Redaction func(ctx context.Context, p Principal, f vault.Field) vault.Redaction
 
-	// Base addresses of this service and of its sandbox, which is a second service with a store and a keyring of its own. Both stand beside the
-	// vault's paths in the OpenAPI document, if ProductionURL is set; if not, the vault is under the document's own servers. They include the
-	// prefix that the services are mounted under.
+	// Base addresses of this service and of its sandbox, which is a second service with a
+	// store and a keyring of its own. Both stand beside the vault's paths in the OpenAPI
+	// document, if ProductionURL is set; if not, the vault is under the document's own
+	// servers. They include the prefix that the services are mounted under.
 	ProductionURL string
 	SandboxURL    string
 }
 
-// NewVault mounts a vault service: POST /v1/vaults/{vaultID}/tokenize, and what the options add.
+// NewVault mounts a vault service: POST /v1/vaults/{vaultID}/tokenize, and what the
+// options add.
 //
-// All operations are governed by roles (see [Options]), on the vault as the resource. Who may detokenize sees masked values at most; plain ones
-// take [authmgmt.ActionReveal], too, for which Options.Authorize is asked by itself: there ErrForbidden means that masked values are the most.
+// All operations are governed by roles (see [Options]), on the vault as the resource. Who
+// may detokenize sees masked values at most; plain ones take [authmgmt.ActionReveal],
+// too, for which Options.Authorize is asked by itself: there ErrForbidden means that
+// masked values are the most.
 func NewVault(s *vault.Service, auth Authenticator, opts *VaultOptions) (*Handler, error) {
 	if s == nil {
 		return nil, errors.New("httpadapter: NewVault needs a service")
@@ -87,8 +93,9 @@ type vaultAdapter struct {
 	redaction func(context.Context, Principal, vault.Field) vault.Redaction
 }
 
-// checked answers what is wrong with a request, and asks for authorization if nothing is. It returns nil if the operation may go on. What can
-// be no vault's ID is refused here, so that every backend answers alike.
+// checked answers what is wrong with a request, and asks for authorization if nothing is.
+// It returns nil if the operation may go on. What can be no vault's ID is refused here,
+// so that every backend answers alike.
 func (a *vaultAdapter) checked(c *call, wrong *problem) *response {
 	if wrong != nil {
 		return c.refuse(*wrong)

@@ -194,7 +194,8 @@ func TestVaultCorruption(t *testing.T) {
 	require.Contains(t, r.log.String(), "a key version is not loaded")
 }
 
-// The keys are not those of the store: nobody can do anything, and only the operator learns why.
+// The keys are not those of the store: nobody can do anything, and only the operator
+// learns why.
 func TestVaultWithOtherKeys(t *testing.T) {
 	r := newVaultRig(t, nil, nil)
 	token := r.insert("acme", "v1", "persons", "name", "Ada")

@@ -15,8 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// What AllowByAccess shows is what the handler answers, for every set of actions, wherever
-// it is bound to, and every redaction that can be asked for.
+// What AllowByAccess shows is what the handler answers, for every set of actions,
+// wherever it is bound to, and every redaction that can be asked for.
 func TestAllowByAccessIsWhatTheHandlerShows(t *testing.T) {
 	catalogue, err := authmgmt.NewCatalogue(map[string][]authmgmt.Action{
 		"neither": {authmgmt.ActionTokenize, authmgmt.ActionInsertRecords, authmgmt.ActionDeleteToken},

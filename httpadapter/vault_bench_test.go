@@ -24,10 +24,12 @@ import (
 // benchBatch is how many values a request of the benchmark has: as many as it may.
 const benchBatch = 1000
 
-// BenchmarkVaultRoute measures POST /v1/vaults/{vaultID}/tokenize, on memory and with keys from localkeys, beside a bare net/http handler
-// that authenticates alike, decodes the same batch with encoding/json, computes the HMAC-SHA-256 of each value, and answers as many tokens. The
-// bare one looks nothing up. The two take turns within one run; run it with -benchtime=2000x or more. A speed-ratio above 1 says that the
-// adapter is the faster one.
+// BenchmarkVaultRoute measures POST /v1/vaults/{vaultID}/tokenize, on memory and with
+// keys from localkeys, beside a bare net/http handler that authenticates alike, decodes
+// the same batch with encoding/json, computes the HMAC-SHA-256 of each value, and answers
+// as many tokens. The bare one looks nothing up. The two take turns within one run; run
+// it with -benchtime=2000x or more. A speed-ratio above 1 says that the adapter is the
+// faster one.
 func BenchmarkVaultRoute(b *testing.B) {
 	adapter, body := benchVault(b)
 	keys := keyTable{sha256.Sum256([]byte(benchKey)): "acme"}
@@ -47,7 +49,8 @@ func BenchmarkVaultRoute(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// benchVault is the service with a batch of values in it, and the body that asks for their tokens.
+// benchVault is the service with a batch of values in it, and the body that asks for
+// their tokens.
 func benchVault(b *testing.B) (http.Handler, string) {
 	b.Helper()
 	db, err := memory.Open(b.Context(), nil)
@@ -128,7 +131,8 @@ type bareToken struct {
 	Token string `json:"token"`
 }
 
-// bareTokenizer is what a Go service without a store would write by hand: tokens that are HMACs.
+// bareTokenizer is what a Go service without a store would write by hand: tokens that are
+// HMACs.
 func bareTokenizer(keys keyTable) http.HandlerFunc {
 	key := []byte("a key of 32 bytes, for benchmarks")
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -10,8 +10,9 @@ import (
 
 // batchReader reads the body of a batch operation and collects what is wrong with it.
 //
-// A batch is most of what a vault is asked, and its values are most of a batch. So each text of the body that has no escapes is a part of one
-// copy of the body: no item costs an allocation of its own.
+// A batch is most of what a vault is asked, and its values are most of a batch. So each
+// text of the body that has no escapes is a part of one copy of the body: no item costs
+// an allocation of its own.
 type batchReader struct {
 	text     string // the body
 	root     strictjson.Value
@@ -36,7 +37,8 @@ func (a *vaultAdapter) readBatch(body []byte) (*batchReader, *problem) {
 	return &batchReader{text: string(body), root: root, maxItems: a.service.Limits().Items, maxValue: a.service.Limits().Value}, nil
 }
 
-// jsonReason says at which byte a body stops to be JSON that everybody reads alike, and why if it is JSON.
+// jsonReason says at which byte a body stops to be JSON that everybody reads alike, and
+// why if it is JSON.
 func jsonReason(err error) string {
 	e, ok := err.(*strictjson.Error)
 	if !ok {
@@ -71,8 +73,9 @@ func (b *batchReader) problem() *problem {
 	return &p
 }
 
-// list calls read with each item of the list in a field, and returns what is wrong with the list. What is wrong with the items is noted.
-// Those beyond the 100th problem are not read.
+// list calls read with each item of the list in a field, and returns what is wrong with
+// the list. What is wrong with the items is noted. Those beyond the 100th problem are not
+// read.
 func (b *batchReader) list(name string, read func(i int, item strictjson.Value)) *problem {
 	refuse := func(reason, text string) *problem {
 		p := vaultProblem(http.StatusBadRequest, itemDetail{Field: name, Reason: reason, text: text})
@@ -119,7 +122,8 @@ func (b *batchReader) string(v strictjson.Value) string {
 	return b.text[v.Offset()+1 : v.Offset()+len(raw)-1]
 }
 
-// given reads a field of an item, and reports whether it is there. It notes one that is no string.
+// given reads a field of an item, and reports whether it is there. It notes one that is
+// no string.
 func (b *batchReader) given(index int, field string, v strictjson.Value) (text string, there bool) {
 	switch v.Kind() {
 	case strictjson.Invalid:
@@ -142,7 +146,8 @@ func (b *batchReader) value(index int, field string, v strictjson.Value) (text s
 	return text, there
 }
 
-// fieldName decodes a key. For one that is written without escapes it allocates nothing if the caller only compares it.
+// fieldName decodes a key. For one that is written without escapes it allocates nothing
+// if the caller only compares it.
 func fieldName(key strictjson.Value) []byte {
 	raw := key.Raw()
 	if bytes.IndexByte(raw, '\\') >= 0 {

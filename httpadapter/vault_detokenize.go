@@ -84,7 +84,8 @@ func (b *batchReader) token(i int, item strictjson.Value) (it vault.DetokenizeIt
 	return it
 }
 
-// tokenOrNone returns "", which is no token, for what can be none, so that every backend answers alike.
+// tokenOrNone returns "", which is no token, for what can be none, so that every backend
+// answers alike.
 func tokenOrNone(token string) string {
 	if name.Problem(token) != "" {
 		return ""
@@ -141,12 +142,14 @@ func (a *vaultAdapter) allow(c *call, most vault.Redaction, aborted *bool) vault
 		if bound == vault.PlainText {
 			return most
 		}
-		// Most is masked at least, for others had a 403. The vault refuses an unknown redaction.
+		// Most is masked at least, for others had a 403. The vault refuses an unknown
+		// redaction.
 		return bound
 	}
 }
 
-// notText is the problem of values that JSON cannot hold, which only a Go program can have inserted. The audit trail has them as shown.
+// notText is the problem of values that JSON cannot hold, which only a Go program can
+// have inserted. The audit trail has them as shown.
 func notText(values []vault.Revealed) *problem {
 	p := problem{kind: domain, status: http.StatusUnprocessableEntity}
 	for i := range values {

@@ -66,7 +66,8 @@ func TestDetokenize(t *testing.T) {
 	require.Len(t, page.Events[0].Tokens, 3)
 }
 
-// What a host says of a field is the most of it, and no more than the caller is authorized to.
+// What a host says of a field is the most of it, and no more than the caller is
+// authorized to.
 func TestDetokenizeRedactionOfFields(t *testing.T) {
 	bound := vault.Redacted
 	var asked []string
@@ -138,7 +139,8 @@ func TestDetokenizeProblems(t *testing.T) {
 	require.Equal(t, http.StatusOK, r.post(detokenize, detokenization(ofToken(odd, "REDACTED"))).Code)
 }
 
-// A policy of the host's is asked for plain values by itself. What it forbids there bounds the answer, and is no failure.
+// A policy of the host's is asked for plain values by itself. What it forbids there
+// bounds the answer, and is no failure.
 func TestDetokenizeAuthorize(t *testing.T) {
 	answers := make(map[authmgmt.Action]error)
 	var asked []authmgmt.Action

@@ -9,7 +9,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// itemDetail is one problem of a request to a vault, as it stands in error.details. It never holds a value.
+// itemDetail is one problem of a request to a vault, as it stands in error.details. It
+// never holds a value.
 type itemDetail struct {
 	Index  *int   `json:"index,omitempty"` // of the item, if it is one's
 	Field  string `json:"field,omitempty"` // of the body or of the item
@@ -44,9 +45,9 @@ const (
 
 var vaultErrors = errorTable{classify: classifyVault, reply: replyVault}
 
-// vaultFailures are all that get past the adapter's own checks. An item can be to blame for
-// those after ErrUnavailable, which comes before what it may wrap. ErrNotFound comes after
-// the errors that are it as well.
+// vaultFailures are all that get past the adapter's own checks. An item can be to blame
+// for those after ErrUnavailable, which comes before what it may wrap. ErrNotFound comes
+// after the errors that are it as well.
 var vaultFailures = append(failures{
 	{vault.ErrUnavailable, problem{kind: unavailable}},
 	{vault.ErrGroupNotFound, vaultFailure(http.StatusBadRequest, "column_group_not_found",
@@ -88,7 +89,8 @@ func classifyVault(err error) (problem, bool) {
 	return vaultFailures.classify(err)
 }
 
-// batchProblem answers the errors of items. A corrupt value is told of before one whose key is not loaded.
+// batchProblem answers the errors of items. A corrupt value is told of before one whose
+// key is not loaded.
 func batchProblem(batch *vault.BatchError) (problem, bool) {
 	if errors.Is(batch, vault.ErrCorrupt) {
 		return corruptProblem(batch), false

@@ -37,7 +37,8 @@ func seedBodies(f *testing.F, bodies ...string) {
 	}
 }
 
-// standard is what encoding/json finds in a body, nil if it is no object that everybody reads alike.
+// standard is what encoding/json finds in a body, nil if it is no object that everybody
+// reads alike.
 func standard(t *testing.T, body []byte) map[string]any {
 	if _, err := strictjson.Parse(body, 0); err != nil {
 		return nil
@@ -48,7 +49,8 @@ func standard(t *testing.T, body []byte) map[string]any {
 	return object
 }
 
-// list is what stands in a field if it can be a batch: a list that is neither empty nor too long.
+// list is what stands in a field if it can be a batch: a list that is neither empty nor
+// too long.
 func list(body map[string]any, field string) []any {
 	items, _ := body[field].([]any)
 	if len(items) > fuzzItems {
@@ -57,7 +59,8 @@ func list(body map[string]any, field string) []any {
 	return items
 }
 
-// FuzzTokenizationParameters holds the reader of the hot path against encoding/json and the rules of the document, written once more.
+// FuzzTokenizationParameters holds the reader of the hot path against encoding/json and
+// the rules of the document, written once more.
 func FuzzTokenizationParameters(f *testing.F) {
 	seedBodies(f, `{"tokenizationParameters":[{"value":"Ada","table":"persons","column":"name"},{"value":"Zo\u00eb","columnGroup":"g"}]}`,
 		` {"x":{"tokenizationParameters":1}, "tokenizationParameters" : [ { "v\u0061lue" : "\ud83d\ude00\"\\" , "t\u0061ble":"","column":"", "y":[{}] } ] } `,
@@ -105,7 +108,8 @@ func FuzzTokenizationParameters(f *testing.F) {
 	})
 }
 
-// requireFuzzProblem checks a refusal: 400, with something to say, and at least one detail.
+// requireFuzzProblem checks a refusal: 400, with something to say, and at least one
+// detail.
 func requireFuzzProblem(t *testing.T, wrong *problem) {
 	t.Helper()
 	require.NotNil(t, wrong)

@@ -61,7 +61,8 @@ func (a *vaultAdapter) readRecords(body []byte, table string) (*records, *proble
 	return in, b.problem()
 }
 
-// record reads one record, and notes everything that is wrong with it. Values beyond the limit, which are refused together, are not read.
+// record reads one record, and notes everything that is wrong with it. Values beyond the
+// limit, which are refused together, are not read.
 func (b *batchReader) record(i int, item strictjson.Value, in *records) {
 	before := len(in.fields)
 	defer func() { in.sizes = append(in.sizes, len(in.fields)-before) }()

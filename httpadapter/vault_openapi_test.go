@@ -42,7 +42,8 @@ func (t *tokensByValue) Tokens(ctx context.Context, requests []vault.TokenReques
 	return results, err
 }
 
-// exampleStore is memory whose ciphertexts can be changed, and which can be corrupt as a whole.
+// exampleStore is memory whose ciphertexts can be changed, and which can be corrupt as a
+// whole.
 type exampleStore struct {
 	*exampleMemory
 	tampered, corrupt bool
@@ -147,7 +148,8 @@ func TestOpenAPIOfVaultExamplesFollowTheirSchemas(t *testing.T) {
 	}
 }
 
-// A vault and its sandbox stand under their own addresses, beside services that have others.
+// A vault and its sandbox stand under their own addresses, beside services that have
+// others.
 func TestOpenAPIOfVaultServers(t *testing.T) {
 	opts := everyVaultOption
 	opts.ProductionURL, opts.SandboxURL = "https://vault.example.com/", "https://sandbox.vault.example.com/internal"
@@ -178,7 +180,8 @@ func TestOpenAPIOfVaultServers(t *testing.T) {
 	require.False(t, own)
 }
 
-// Every example of an error is what a request is answered with, and every reason is described.
+// Every example of an error is what a request is answered with, and every reason is
+// described.
 func TestOpenAPIOfVaultErrorExamplesAreReal(t *testing.T) {
 	h, store := describedVault(t, everyVaultOption)
 	root := parsedAuthMgmt(t, h)

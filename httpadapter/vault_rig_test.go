@@ -35,8 +35,9 @@ const (
 
 var everyVaultOption = httpadapter.VaultOptions{Insert: true, Detokenize: true, Delete: true}
 
-// vaultRig is a vault service on memory behind the adapter, with callers of all kinds. The organizations acme and rival have each a vault v1 of the
-// same schema, acme has v2, too.
+// vaultRig is a vault service on memory behind the adapter, with callers of all kinds.
+// The organizations acme and rival have each a vault v1 of the same schema, acme has v2,
+// too.
 type vaultRig struct {
 	t       testing.TB
 	store   *faultyVault
@@ -74,7 +75,8 @@ func (o *vaultObservations) Observe(_ context.Context, one vault.Observation) {
 // memoryVault has another name than its method Vault.
 type memoryVault = memory.Vault
 
-// faultyVault is memory whose methods fail on demand, by name, and for tokens that a database may not take for text.
+// faultyVault is memory whose methods fail on demand, by name, and for tokens that a
+// database may not take for text.
 type faultyVault struct {
 	*memoryVault
 	mu     sync.Mutex
@@ -108,7 +110,8 @@ func (f *faultyVault) InsertTokens(ctx context.Context, org, id string, revision
 	return f.memoryVault.InsertTokens(ctx, org, id, revision, rows)
 }
 
-// Rows can also be made to return rows whose ciphertext was changed, by "tamper", or sealed under a key that is not loaded, by "strange key".
+// Rows can also be made to return rows whose ciphertext was changed, by "tamper", or
+// sealed under a key that is not loaded, by "strange key".
 func (f *faultyVault) Rows(ctx context.Context, org, id string, tokens []string) ([]vault.Row, error) {
 	if err := f.fails("Rows"); err != nil {
 		return nil, err
@@ -154,7 +157,8 @@ func (r *vaultRig) faults(methods ...string) {
 	}
 }
 
-// vaultCallers are the access tokens that a rig knows. All but the rival are of the organization acme.
+// vaultCallers are the access tokens that a rig knows. All but the rival are of the
+// organization acme.
 var vaultCallers = map[string]authmgmt.Access{
 	"full":         authmgmt.FullAccess(),
 	"rival":        authmgmt.FullAccess(),
@@ -264,7 +268,8 @@ type vaultAnswer struct {
 
 var grpcOf = map[int]int{400: 3, 401: 16, 403: 7, 404: 5, 405: 12, 408: 4, 413: 8, 415: 3, 422: 9, 500: 13, 503: 14}
 
-// requireProblems checks an error body: its fields, its codes, and just these details in this order. It returns the message.
+// requireProblems checks an error body: its fields, its codes, and just these details in
+// this order. It returns the message.
 func requireProblems(t testing.TB, w *httptest.ResponseRecorder, status int, want ...problemAt) string {
 	t.Helper()
 	require.Equal(t, status, w.Code, w.Body.String())

@@ -41,7 +41,8 @@ func (a *vaultAdapter) readItems(body []byte) ([]vault.Item, *problem) {
 	return items, b.problem()
 }
 
-// item reads one item, but for its Value, and notes everything that is wrong with it. A field that is there counts as given, whatever is in it.
+// item reads one item, but for its Value, and notes everything that is wrong with it. A
+// field that is there counts as given, whatever is in it.
 func (b *batchReader) item(i int, item strictjson.Value) (it vault.Item, value string) {
 	var values, tables, columns, groups strictjson.Value
 	for key, v := range item.Members() {

@@ -1,10 +1,10 @@
 // # A queue on a broker
 //
 // A broker is a mortise.Queue, and one adapter serves all domains. These sketches show
-// where the contract and the brokers differ. They were written against River 0.43, nats.go
-// and the NATS server of August 2026, and Redis 6.2; none was compiled or tried by
-// queuetest. What an adapter cannot do is named in queuetest.Harness.Skip. Where a sketch
-// names no rule, it is meant to pass.
+// where the contract and the brokers differ. They were written against River 0.43,
+// nats.go and the NATS server of August 2026, and Redis 6.2; none was compiled or tried
+// by queuetest. What an adapter cannot do is named in queuetest.Harness.Skip. Where a
+// sketch names no rule, it is meant to pass.
 //
 // River, on PostgreSQL:
 //
@@ -98,22 +98,22 @@
 //		return m.DoubleAck(ctx)
 //	}
 //
-// The work queue removes a message when it is acknowledged, and its subject is free again.
-// Nats-Msg-Id will not do in its place: it is forgotten after two minutes, and until then
-// it swallows a job that is rightly added anew. A second message is refused with the error
-// code 10077, which others have, too; ask for the text "maximum messages per subject
-// exceeded". A message that waits after NakWithDelay counts for MaxAckPending, 1000 by
-// default: so many failing jobs would stop the queue. A dead letter is a copy in another
-// stream; TermWithReason needs server 2.10.4. For an At far away there are message schedules
-// since server 2.12 (AllowMsgSchedules, Nats-Schedule: "@at ..."), with a target subject that
-// is another one than that of the schedule. Cancel is Purge with WithPurgeSubject, which
-// takes a job that is held, too: skip queue/cancel-held, or return errors.ErrUnsupported.
-// A publish is acknowledged before it is on disk, unless the server has sync_interval:
-// always; the default is two minutes. So be a LossReporter: jobs may be lost when the stream
-// was created anew (StreamInfo.Created) or its last sequence (StreamState.LastSeq, or that of
-// a PubAck) went back. Keep the greatest one outside of NATS, or report a loss at each
-// start, which costs one look at what is not finished. Skipped besides: queue/turns and
-// queue/beside.
+// The work queue removes a message when it is acknowledged, and its subject is free
+// again. Nats-Msg-Id will not do in its place: it is forgotten after two minutes, and
+// until then it swallows a job that is rightly added anew. A second message is refused
+// with the error code 10077, which others have, too; ask for the text "maximum messages
+// per subject exceeded". A message that waits after NakWithDelay counts for
+// MaxAckPending, 1000 by default: so many failing jobs would stop the queue. A dead
+// letter is a copy in another stream; TermWithReason needs server 2.10.4. For an At far
+// away there are message schedules since server 2.12 (AllowMsgSchedules, Nats-Schedule:
+// "@at ..."), with a target subject that is another one than that of the schedule. Cancel
+// is Purge with WithPurgeSubject, which takes a job that is held, too: skip
+// queue/cancel-held, or return errors.ErrUnsupported. A publish is acknowledged before it
+// is on disk, unless the server has sync_interval: always; the default is two minutes. So
+// be a LossReporter: jobs may be lost when the stream was created anew
+// (StreamInfo.Created) or its last sequence (StreamState.LastSeq, or that of a PubAck)
+// went back. Keep the greatest one outside of NATS, or report a loss at each start, which
+// costs one look at what is not finished. Skipped besides: queue/turns and queue/beside.
 //
 // Redis, as a mortise.Leases: each method is one script, and all keys have one hash tag.
 // Claim is
@@ -139,18 +139,18 @@
 //		end
 //	end
 //
-// A sorted set for each kind and organization has the jobs that are not dead: the score is
-// when a job is claimable, in microseconds, and the member begins with a sequence of 16
-// digits (INCR at Add and at Release), which orders equal scores. A hash has the rest of
-// each job. Organizations are in hex in keys. The ring is a list of the organizations that
-// have jobs: take one out, in the script that removes its last job. A number keeps its
-// digits as an argument of redis.call, but not through .. or tostring: use
-// string.format('%.0f', now). Extend, Release and Remove compare the token first; a dead job
-// loses its member and keeps its hash. PUBLISH of the kind in Add is what a JobNotifier
-// listens to. appendfsync everysec may lose a second of jobs, always none. So be a
-// LossReporter: without always, jobs may be lost that were added before the server started
-// (TIME less uptime_in_seconds), and in any case when master_replid has changed, for
-// replication is asynchronous. No rule needs to be skipped. The TIME of Redis cannot be
-// moved, so the rules of exact times are passed over, unless the scripts take another time
-// in tests.
+// A sorted set for each kind and organization has the jobs that are not dead: the score
+// is when a job is claimable, in microseconds, and the member begins with a sequence of
+// 16 digits (INCR at Add and at Release), which orders equal scores. A hash has the rest
+// of each job. Organizations are in hex in keys. The ring is a list of the organizations
+// that have jobs: take one out, in the script that removes its last job. A number keeps
+// its digits as an argument of redis.call, but not through .. or tostring: use
+// string.format('%.0f', now). Extend, Release and Remove compare the token first; a dead
+// job loses its member and keeps its hash. PUBLISH of the kind in Add is what a
+// JobNotifier listens to. appendfsync everysec may lose a second of jobs, always none. So
+// be a LossReporter: without always, jobs may be lost that were added before the server
+// started (TIME less uptime_in_seconds), and in any case when master_replid has changed,
+// for replication is asynchronous. No rule needs to be skipped. The TIME of Redis cannot
+// be moved, so the rules of exact times are passed over, unless the scripts take another
+// time in tests.
 package storage

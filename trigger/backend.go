@@ -2,8 +2,8 @@ package trigger
 
 import "errors"
 
-// Backend is what a [Service] stands on: what keeps its data, and what hands out its jobs.
-// The databases in package storage fill one, as in
+// Backend is what a [Service] stands on: what keeps its data, and what hands out its
+// jobs. The databases in package storage fill one, as in
 //
 //	service, err := trigger.New(db.Trigger(), nil)
 //

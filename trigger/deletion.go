@@ -10,26 +10,28 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
-// Deletion is the part of a [Store], of [APIKeys] and of [Organizations] that deletes what
-// they keep of an organization. Where they are one backend, one mark counts for all of them.
+// Deletion is the part of a [Store], of [APIKeys] and of [Organizations] that deletes
+// what they keep of an organization. Where they are one backend, one mark counts for all
+// of them.
 //
 // From the mark on, in the transaction that makes it, and for everybody who uses the
 // backend, nothing of the organization is there: its events and keys are [ErrNotFound] or
 // are not listed, Unqueued and Stale leave them out, Stats are zero, and so is the
-// organization itself [ErrNotFound]. Creating anything in it is [ErrDeleted]: CreateEvent,
-// CreateEventAndAdd, CreateKey and UpdateOrganization. Other organizations notice nothing.
+// organization itself [ErrNotFound]. Creating anything in it is [ErrDeleted]:
+// CreateEvent, CreateEventAndAdd, CreateKey and UpdateOrganization. Other organizations
+// notice nothing.
 type Deletion interface {
 	// MarkDeleted marks an organization as deleted, unless it is marked already: then it
 	// changes nothing. It returns the time of the mark. The organization need not have
 	// anything.
 	MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error)
 
-	// RemoveDeleted removes at most limit rows (events, jobs, keys, collections) of what is
-	// kept of an organization that is marked, in an order of its own, and says whether more
-	// may be left: if not, nothing is left but the mark, which stays. If the organization
-	// is not marked, the error is [ErrNotFound], and nothing is removed: with a limit of 0,
-	// which removes nothing, that is all it tells. Where jobs are kept in the same
-	// database, those of a removed event go with it, held or not.
+	// RemoveDeleted removes at most limit rows (events, jobs, keys, collections) of what
+	// is kept of an organization that is marked, in an order of its own, and says whether
+	// more may be left: if not, nothing is left but the mark, which stays. If the
+	// organization is not marked, the error is [ErrNotFound], and nothing is removed:
+	// with a limit of 0, which removes nothing, that is all it tells. Where jobs are kept
+	// in the same database, those of a removed event go with it, held or not.
 	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
 }
 
@@ -37,20 +39,20 @@ type Deletion interface {
 const removeStep = 1000
 
 // DeleteOrganization deletes everything that is kept of an organization. The first call
-// marks it as deleted; every call then removes a bounded part of what there is, and reports
-// whether there is more: call it until more is false. It may be cut off at any place and
-// called again by anybody, on any server.
+// marks it as deleted; every call then removes a bounded part of what there is, and
+// reports whether there is more: call it until more is false. It may be cut off at any
+// place and called again by anybody, on any server.
 //
 // From the mark on the organization's API keys are refused, its history is gone, and
 // submissions are [ErrDeleted], for good: the ID is not given again. An attempt that is
 // running goes on to its end, unless its job is removed before, which ends its context;
-// what comes of it is not kept. A queue that is not in the store's database keeps its jobs
-// until a [Worker] gets them, which drops each at its first delivery.
+// what comes of it is not kept. A queue that is not in the store's database keeps its
+// jobs until a [Worker] gets them, which drops each at its first delivery.
 //
-// The mark is made in each part of the [Backend] that keeps something: the Store, the Keys,
-// and a Directory that is also a [Deletion]. This deletes what package trigger keeps of the
-// organization; each of the other domains deletes its own. Errors are [*ValidationError] and
-// [ErrUnavailable].
+// The mark is made in each part of the [Backend] that keeps something: the Store, the
+// Keys, and a Directory that is also a [Deletion]. This deletes what package trigger
+// keeps of the organization; each of the other domains deletes its own. Errors are
+// [*ValidationError] and [ErrUnavailable].
 func (s *Service) DeleteOrganization(ctx context.Context, org string, by Actor) (more bool, err error) {
 	var p problems
 	if checkName(&p, "organization", org); len(p.list) > 0 {
@@ -86,7 +88,8 @@ func (s *Service) markDeleted(ctx context.Context, parts []Deletion, org string,
 	return nil
 }
 
-// removeDeleted takes a step in each part. If one is not marked, the error is ErrNotFound.
+// removeDeleted takes a step in each part. If one is not marked, the error is
+// ErrNotFound.
 func removeDeleted(ctx context.Context, parts []Deletion, org string) (more bool, err error) {
 	for _, part := range parts {
 		left, err := part.RemoveDeleted(ctx, org, removeStep)
@@ -98,8 +101,8 @@ func removeDeleted(ctx context.Context, parts []Deletion, org string) (more bool
 	return more, nil
 }
 
-// deletions returns what keeps anything of organizations, each once: credentials first, so
-// that nobody comes in any more when the rest goes.
+// deletions returns what keeps anything of organizations, each once: credentials first,
+// so that nobody comes in any more when the rest goes.
 func (s *Service) deletions() (parts []Deletion) {
 	if s.keys != nil && !same(s.keys, s.store) {
 		parts = append(parts, s.keys)

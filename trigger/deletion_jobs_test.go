@@ -152,8 +152,8 @@ func (b beforeKeys) CreateKey(ctx context.Context, k trigger.APIKey) error {
 	return b.APIKeys.CreateKey(ctx, k)
 }
 
-// TestCreationLosesToDeletion: what is made just after the mark is refused, though all that
-// was read for it was read before.
+// TestCreationLosesToDeletion: what is made just after the mark is refused, though all
+// that was read for it was read before.
 func TestCreationLosesToDeletion(t *testing.T) {
 	for name, make := range map[string]func(ctx context.Context, s *trigger.Service) error{
 		"a submission": func(ctx context.Context, s *trigger.Service) error {
@@ -201,8 +201,9 @@ type sharingBehind struct {
 
 func (q sharingBehind) Shares(any) bool { return q.LeaseQueue.Shares(q.store) }
 
-// TestDeleteOrganizationWhateverFails: each call to a backend fails in turn, before or after
-// it has done something. The next call of DeleteOrganization goes on, and nothing is left.
+// TestDeleteOrganizationWhateverFails: each call to a backend fails in turn, before or
+// after it has done something. The next call of DeleteOrganization goes on, and nothing
+// is left.
 func TestDeleteOrganizationWhateverFails(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		for n := 1; ; n++ {

@@ -152,7 +152,8 @@ func TestDeleteOrganizationInSteps(t *testing.T) {
 	require.ErrorAs(t, err, &invalid)
 }
 
-// An attempt that runs while its organization is deleted ends quietly, whatever it comes to.
+// An attempt that runs while its organization is deleted ends quietly, whatever it comes
+// to.
 func TestDeleteOrganizationUnderAnAttempt(t *testing.T) {
 	for _, separate := range []bool{false, true} {
 		for _, result := range []error{nil, errWork, trigger.Permanent(errWork)} {
@@ -181,7 +182,8 @@ func TestDeleteOrganizationUnderAnAttempt(t *testing.T) {
 	}
 }
 
-// A deletion that was cut off between two marks is ended by the next call, and told of once.
+// A deletion that was cut off between two marks is ended by the next call, and told of
+// once.
 func TestDeleteOrganizationCutOff(t *testing.T) {
 	f := triggertest.New(t, nil)
 	e := submit(t, f.Service, "a")

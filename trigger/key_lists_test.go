@@ -18,7 +18,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// TestPagesByTexts: who keeps no more than the text of a position goes on where they were.
+// TestPagesByTexts: who keeps no more than the text of a position goes on where they
+// were.
 func TestPagesByTexts(t *testing.T) {
 	f := triggertest.New(t, nil)
 	ctx := t.Context()

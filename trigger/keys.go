@@ -12,7 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/secret"
 )
 
-// APIKey is what is kept of an organization's key. The key itself is shown once, by [Service.IssueKey].
+// APIKey is what is kept of an organization's key. The key itself is shown once, by
+// [Service.IssueKey].
 type APIKey struct {
 	ID           uuid.UUID
 	Organization string
@@ -23,19 +24,20 @@ type APIKey struct {
 	LastUsedAt   time.Time // to within a minute or two; zero: never
 }
 
-// APIKeys stores API keys. Copies, atomicity, times, errors, and callers who leave, are as for
-// [Store].
+// APIKeys stores API keys. Copies, atomicity, times, errors, and callers who leave, are
+// as for [Store].
 type APIKeys interface {
-	// CreateKey stores a key, or returns [ErrExists] if there is one with its digest or its
-	// ID, of whatever organization: of a deleted one, too, until it is removed. In a deleted
-	// organization it returns [ErrDeleted], and stores nothing.
+	// CreateKey stores a key, or returns [ErrExists] if there is one with its digest or
+	// its ID, of whatever organization: of a deleted one, too, until it is removed. In a
+	// deleted organization it returns [ErrDeleted], and stores nothing.
 	CreateKey(ctx context.Context, k APIKey) error
 
-	// KeyByDigest returns a key, revoked or not, or [ErrNotFound]. It takes no organization: the key says which one is asking.
+	// KeyByDigest returns a key, revoked or not, or [ErrNotFound]. It takes no
+	// organization: the key says which one is asking.
 	KeyByDigest(ctx context.Context, digest [32]byte) (APIKey, error)
 
-	// UpdateKey works as [Store.UpdateEvent]; changes of ID, Organization, Digest and CreatedAt
-	// are ignored.
+	// UpdateKey works as [Store.UpdateEvent]; changes of ID, Organization, Digest and
+	// CreatedAt are ignored.
 	UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*APIKey) error) error
 
 	// ListKeys returns a page of the organization's keys, oldest first: by CreatedAt,
@@ -49,7 +51,8 @@ type APIKeys interface {
 var errNoKeys = fmt.Errorf("trigger: the service was made without Backend.Keys: %w", errors.ErrUnsupported)
 
 // IssueKey makes a new API key and returns its record and the key itself, which cannot be
-// had again. An organization may hold any number of keys, a deleted one none: [ErrDeleted].
+// had again. An organization may hold any number of keys, a deleted one none:
+// [ErrDeleted].
 func (s *Service) IssueKey(
 	ctx context.Context, org string, by Actor, name string,
 ) (record APIKey, key mortise.Secret, err error) {
@@ -96,7 +99,8 @@ func (s *Service) ImportKey(ctx context.Context, org string, by Actor, name, key
 	return k, nil
 }
 
-// RevokeKey ends a key: the next request with it is refused. Revoking twice is not an error and keeps the first time.
+// RevokeKey ends a key: the next request with it is refused. Revoking twice is not an
+// error and keeps the first time.
 func (s *Service) RevokeKey(ctx context.Context, org string, by Actor, id uuid.UUID) error {
 	if s.keys == nil {
 		return errNoKeys
@@ -134,8 +138,9 @@ func (s *Service) FindKey(ctx context.Context, key string) (APIKey, error) {
 	return k, nil
 }
 
-// VerifyKey returns the record of a key that is valid now. An unknown and a revoked key are both [ErrInvalidKey]. Its use is
-// noted, and written to the store by the sweeper, at most once a minute.
+// VerifyKey returns the record of a key that is valid now. An unknown and a revoked key
+// are both [ErrInvalidKey]. Its use is noted, and written to the store by the sweeper, at
+// most once a minute.
 func (s *Service) VerifyKey(ctx context.Context, key string) (APIKey, error) {
 	k, err := s.FindKey(ctx, key)
 	if errors.Is(err, ErrNotFound) || err == nil && !k.RevokedAt.IsZero() {
@@ -169,7 +174,8 @@ func (s *Service) noteUse(k *APIKey) {
 	s.lastUse[k.ID] = keyUse{org: k.Organization, at: now, pending: true}
 }
 
-// FlushKeyUse writes the noted uses of API keys. The sweeper calls it; a host calls it before it exits if it cares.
+// FlushKeyUse writes the noted uses of API keys. The sweeper calls it; a host calls it
+// before it exits if it cares.
 func (s *Service) FlushKeyUse(ctx context.Context) error {
 	now := s.now()
 	due := make(map[uuid.UUID]keyUse)

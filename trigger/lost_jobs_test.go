@@ -200,8 +200,8 @@ func TestReportedLoss(t *testing.T) {
 	})
 }
 
-// An attempt is not run beside itself: a job that was added again while it runs waits until
-// it must be over. One that comes again because its worker died does not wait.
+// An attempt is not run beside itself: a job that was added again while it runs waits
+// until it must be over. One that comes again because its worker died does not wait.
 func TestNoAttemptBesideItself(t *testing.T) {
 	var running, end chan struct{}
 	attempts := 0
@@ -263,8 +263,8 @@ func TestLostAfterExceedsTheLongestAttempt(t *testing.T) {
 	})
 }
 
-// uncommitted is a store that makes changes within a transaction of the host's: nobody else
-// sees them before the commit.
+// uncommitted is a store that makes changes within a transaction of the host's: nobody
+// else sees them before the commit.
 type uncommitted struct {
 	trigger.Store
 	committed atomic.Bool

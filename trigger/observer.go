@@ -9,8 +9,9 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
-// Observer hears of what the service, its workers and its sweeper do: for metrics, alerts or a host's own audit. It is called
-// on the goroutine that did it, must be safe for concurrent use, and should return quickly.
+// Observer hears of what the service, its workers and its sweeper do: for metrics, alerts
+// or a host's own audit. It is called on the goroutine that did it, must be safe for
+// concurrent use, and should return quickly.
 type Observer interface {
 	Observe(ctx context.Context, o Observation)
 }
@@ -47,8 +48,8 @@ const (
 // gives no rights. "" is nobody in particular.
 type Actor string
 
-// Observation is one thing that happened. It never holds instructions, context or an API key. Err of a failed attempt is the
-// Processor's own error.
+// Observation is one thing that happened. It never holds instructions, context or an API
+// key. Err of a failed attempt is the Processor's own error.
 type Observation struct {
 	Kind         Kind
 	Organization string
@@ -60,8 +61,9 @@ type Observation struct {
 	Err          error
 }
 
-// Tracer carries a trace across the queue: Inject writes the caller's trace into a carrier, which is stored with the event, and
-// Start continues it where the event is processed. The returned function ends the span.
+// Tracer carries a trace across the queue: Inject writes the caller's trace into a
+// carrier, which is stored with the event, and Start continues it where the event is
+// processed. The returned function ends the span.
 type Tracer interface {
 	Inject(ctx context.Context, carrier map[string]string)
 	Start(ctx context.Context, op string, carrier map[string]string) (context.Context, func(error))
@@ -77,7 +79,8 @@ func (s *Service) observe(ctx context.Context, o Observation) {
 	}
 }
 
-// trace returns the carrier to store with a new event, nil if there is none or it is too large.
+// trace returns the carrier to store with a new event, nil if there is none or it is too
+// large.
 func (s *Service) trace(ctx context.Context) map[string]string {
 	if s.opts.Tracer == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
-// Options are the optional parts and settings of a Service. The zero value means the defaults, and
-// a number below 0 is an error.
+// Options are the optional parts and settings of a Service. The zero value means the
+// defaults, and a number below 0 is an error.
 //
 // A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
 // happens and logged with its stack at ERROR. That of a Directory is answered like a

@@ -14,14 +14,14 @@ type WorkerOptions struct {
 	MaxAttempts int           // attempts before an event fails: 10
 	Timeout     time.Duration // of one attempt: 10 min
 
-	// Drain is how long running attempts may go on after Run's context ended: 25 s. Grace is
-	// how long a Processor may ignore the end of its context before it is left behind: 5 s.
-	// Below 0 is none.
+	// Drain is how long running attempts may go on after Run's context ended: 25 s. Grace
+	// is how long a Processor may ignore the end of its context before it is left behind:
+	// 5 s. Below 0 is none.
 	Drain, Grace time.Duration
 
-	// Backoff is the wait after attempt n (1, 2, ...) failed. The default is 1 s, doubled with
-	// each attempt, at most 10 min, less a random part of up to a half, so that events that
-	// failed together do not come back together.
+	// Backoff is the wait after attempt n (1, 2, ...) failed. The default is 1 s, doubled
+	// with each attempt, at most 10 min, less a random part of up to a half, so that
+	// events that failed together do not come back together.
 	Backoff func(attempt int) time.Duration
 
 	Sweep SweeperOptions // of the sweeper that runs beside the worker
@@ -57,20 +57,20 @@ type SweeperOptions struct {
 	Every time.Duration // how often it looks: 15 s
 	Batch int           // events a look: 500
 
-	// After is how long an event must have been without a job: 30 s, well over the time that
-	// a Submit takes.
+	// After is how long an event must have been without a job: 30 s, well over the time
+	// that a Submit takes.
 	After time.Duration
 
 	// LostAfter is how long an event that is not finished stays unlooked at, after it was
-	// due and its job was last known to be queued, before its job may be lost and is added
-	// again: 1 h. It is never less than 15 min. That of a Worker's sweeper is never less
-	// than the time that an attempt can take, its Timeout, Grace and the writing of its end
-	// included, plus 15 min: with the defaults, somewhat over 25 min. Where event and job
-	// stand in one database, no job is lost, and nobody looks.
+	// due and its job was last known to be queued, before its job may be lost and is
+	// added again: 1 h. It is never less than 15 min. That of a Worker's sweeper is never
+	// less than the time that an attempt can take, its Timeout, Grace and the writing of
+	// its end included, plus 15 min: with the defaults, somewhat over 25 min. Where event
+	// and job stand in one database, no job is lost, and nobody looks.
 	LostAfter time.Duration
 
-	// Retention is how long a finished event stays in the history; 0 keeps it for ever. The
-	// store must be a [Pruner].
+	// Retention is how long a finished event stays in the history; 0 keeps it for ever.
+	// The store must be a [Pruner].
 	Retention time.Duration
 }
 

@@ -42,15 +42,15 @@ func parseJobID(id string) (event uuid.UUID, generation int, err error) {
 
 // TxStore is the optional ability of a [Store] to add and remove jobs in its own
 // transaction. The service uses it if the queue is a [mortise.Sharer] that says so.
-// Otherwise it stores first and enqueues then, and the sweeper looks for what a crash left
-// between.
+// Otherwise it stores first and enqueues then, and the sweeper looks for what a crash
+// left between.
 type TxStore interface {
-	// CreateEventAndAdd does [Store.CreateEvent] and, if that created the event, [mortise.Leases].Add, in
-	// one transaction.
+	// CreateEventAndAdd does [Store.CreateEvent] and, if that created the event,
+	// [mortise.Leases].Add, in one transaction.
 	CreateEventAndAdd(ctx context.Context, e Event, keySince time.Time, j mortise.Job) (stored Event, created bool, err error)
 
-	// UpdateEventAndRemove does [Store.UpdateEvent] and, if that succeeded, [mortise.Holder].Remove, in one
-	// transaction. That the lease is lost is not an error: the event is changed all the
-	// same, and the job stays with its holder.
+	// UpdateEventAndRemove does [Store.UpdateEvent] and, if that succeeded,
+	// [mortise.Holder].Remove, in one transaction. That the lease is lost is not an
+	// error: the event is changed all the same, and the job stays with its holder.
 	UpdateEventAndRemove(ctx context.Context, org string, id uuid.UUID, update func(*Event) error, l mortise.Lease, dead bool) error
 }

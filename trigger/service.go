@@ -13,7 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/uuid7"
 )
 
-// Service accepts requests and answers for their history. It is safe for concurrent use and starts no goroutine.
+// Service accepts requests and answers for their history. It is safe for concurrent use
+// and starts no goroutine.
 type Service struct {
 	store     Store
 	queue     Queue
@@ -28,8 +29,8 @@ type Service struct {
 	lastUse   map[uuid.UUID]keyUse // when each API key was used, as far as it matters here
 }
 
-// New returns a Service over a backend. It fails if the backend lacks a Store or a Queue, or
-// if a setting is below 0. Options may be nil.
+// New returns a Service over a backend. It fails if the backend lacks a Store or a Queue,
+// or if a setting is below 0. Options may be nil.
 func New(b Backend, opts *Options) (*Service, error) {
 	if err := errors.Join(b.validate(), opts.validate()); err != nil {
 		return nil, err
@@ -58,8 +59,8 @@ func (s *Service) Event(ctx context.Context, org string, id uuid.UUID) (Event, e
 	return e, unavailable("read event", err)
 }
 
-// ListEvents returns a page of the organization's history, newest first. Limit 0 means 50. A Limit outside 0 to [MaxPageSize] or an
-// unknown Status is a [*ValidationError].
+// ListEvents returns a page of the organization's history, newest first. Limit 0 means
+// 50. A Limit outside 0 to [MaxPageSize] or an unknown Status is a [*ValidationError].
 func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (EventPage, error) {
 	var p problems
 	if q.Limit < 0 || q.Limit > MaxPageSize {
@@ -82,7 +83,8 @@ func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (Eve
 	return page, unavailable("list events", err)
 }
 
-// ceilMicro rounds a bound up to the precision of stored times, which selects the same events.
+// ceilMicro rounds a bound up to the precision of stored times, which selects the same
+// events.
 func ceilMicro(t time.Time) time.Time {
 	if cut := t.Truncate(time.Microsecond); cut.Before(t) {
 		t = cut.Add(time.Microsecond)
@@ -99,8 +101,8 @@ func knownStatus(status Status) bool {
 	return false
 }
 
-// Events iterates over everything that q selects, newest first, page by page. It ends after
-// the first error, which may be that of a store whose pages do not go on.
+// Events iterates over everything that q selects, newest first, page by page. It ends
+// after the first error, which may be that of a store whose pages do not go on.
 func (s *Service) Events(ctx context.Context, org string, q EventQuery) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for {
@@ -126,8 +128,9 @@ func (s *Service) Events(ctx context.Context, org string, q EventQuery) iter.Seq
 	}
 }
 
-// Retry sends a failed event back to the queue, as a new generation with all its attempts before it. It returns the event as it
-// is then. An event in another state is [ErrNotFailed]. If the queue fails, the sweeper queues the event later.
+// Retry sends a failed event back to the queue, as a new generation with all its attempts
+// before it. It returns the event as it is then. An event in another state is
+// [ErrNotFailed]. If the queue fails, the sweeper queues the event later.
 func (s *Service) Retry(ctx context.Context, org string, by Actor, id uuid.UUID) (Event, error) {
 	now := s.now()
 	var e Event
@@ -156,8 +159,9 @@ func (s *Service) Retry(ctx context.Context, org string, by Actor, id uuid.UUID)
 	return e, nil
 }
 
-// Prune forgets finished events of all organizations that ended before the given time, and returns how many. Nothing is ever
-// forgotten without it. If the store is not a [Pruner], the error is errors.ErrUnsupported.
+// Prune forgets finished events of all organizations that ended before the given time,
+// and returns how many. Nothing is ever forgotten without it. If the store is not a
+// [Pruner], the error is errors.ErrUnsupported.
 func (s *Service) Prune(ctx context.Context, before time.Time) (int, error) {
 	pruner, ok := s.store.(Pruner)
 	if !ok {
@@ -184,7 +188,8 @@ func (s *Service) Ping(ctx context.Context) error {
 	return unavailable("ping", err)
 }
 
-// update is Store.UpdateEvent, with the errors of the update function told from those of the store.
+// update is Store.UpdateEvent, with the errors of the update function told from those of
+// the store.
 func (s *Service) update(ctx context.Context, org string, id uuid.UUID, update func(*Event) error) error {
 	return tellApart(update, func(update func(*Event) error) error { return s.store.UpdateEvent(ctx, org, id, update) })
 }

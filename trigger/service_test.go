@@ -16,7 +16,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// returning makes a Processor of what it returns at each call; the last one again when there are no more.
+// returning makes a Processor of what it returns at each call; the last one again when
+// there are no more.
 func returning(results ...error) trigger.Processor {
 	n := 0
 	return trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {

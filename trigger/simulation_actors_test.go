@@ -16,7 +16,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// process is what one program holds in memory. A crash throws it away; the database stays.
+// process is what one program holds in memory. A crash throws it away; the database
+// stays.
 type process struct {
 	sim     *simulation
 	index   int
@@ -270,7 +271,8 @@ func (s *simulation) retry(p *process) {
 	})
 }
 
-// delete takes a step in the deletion of an organization, in schedules that have deletions.
+// delete takes a step in the deletion of an organization, in schedules that have
+// deletions.
 func (s *simulation) delete(p *process) {
 	if !s.deletes {
 		return

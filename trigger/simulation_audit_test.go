@@ -35,8 +35,8 @@ type eventRecord struct {
 	refused     bool        // its creator got ErrEnqueueFailed
 }
 
-// auditedDB is the database that survives crashes. It stands below the faults, so that it sees what really happened, and checks
-// every write.
+// auditedDB is the database that survives crashes. It stands below the faults, so that it
+// sees what really happened, and checks every write.
 type auditedDB struct {
 	*memory.Trigger
 	jobs *memory.Jobs
@@ -183,7 +183,8 @@ func (j auditedJobs) Claim(ctx context.Context, c mortise.Claim) ([]mortise.Leas
 	return claimed, err
 }
 
-// Remove checks that no job goes before its work is done: nothing would ever bring it back.
+// Remove checks that no job goes before its work is done: nothing would ever bring it
+// back.
 func (j auditedJobs) Remove(ctx context.Context, l mortise.Lease, dead bool) error {
 	err := j.Jobs.Remove(ctx, l, dead)
 	if err == nil {

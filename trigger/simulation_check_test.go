@@ -28,7 +28,8 @@ func (s *simulation) quiet() bool {
 	return true
 }
 
-// checkReused checks that an ErrIdempotencyKeyReused had a reason: another request with the key, within the window.
+// checkReused checks that an ErrIdempotencyKeyReused had a reason: another request with
+// the key, within the window.
 func (s *simulation) checkReused(c *submission, start time.Time) {
 	for _, r := range s.order {
 		other := r.call.sub.Instructions != c.sub.Instructions || !bytes.Equal(r.call.sub.Context, c.sub.Context)
@@ -82,7 +83,8 @@ func (s *simulation) check() {
 	}
 }
 
-// checkAnswers: every 202 is in the history as submitted and was processed, and one key in one window has one event.
+// checkAnswers: every 202 is in the history as submitted and was processed, and one key
+// in one window has one event.
 func (s *simulation) checkAnswers(ctx context.Context) {
 	type keyOf struct{ org, key string }
 	byKey := make(map[keyOf][]*eventRecord)
@@ -111,7 +113,8 @@ func (s *simulation) checkAnswers(ctx context.Context) {
 			entered += r.entered[g]
 			worn = worn || r.lost[g] == s.maxAttempts
 		}
-		// An attempt counts before it runs. If each one's worker died in between, that cannot be told from work that kills workers.
+		// An attempt counts before it runs. If each one's worker died in between, that
+		// cannot be told from work that kills workers.
 		if entered == 0 && !worn {
 			s.broken("%s got a 202 and was never processed", r.name)
 		}
@@ -124,7 +127,8 @@ func (s *simulation) checkAnswers(ctx context.Context) {
 		}
 		k := keyOf{a.org, a.sub.IdempotencyKey}
 		for _, other := range byKey[k] {
-			// By the time of storing, because a Submit can take so long that the earlier key expires under it.
+			// By the time of storing, because a Submit can take so long that the earlier
+			// key expires under it.
 			first, second := other, r
 			if second.number < first.number {
 				first, second = second, first

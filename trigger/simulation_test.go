@@ -19,11 +19,13 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// TestSimulation runs seeded schedules of submitters, workers and sweepers over one database that fails, loses answers and
-// crashes its callers, and looks whether the package's promise holds. Every schedule is single-threaded: races are explored by
+// TestSimulation runs seeded schedules of submitters, workers and sweepers over one
+// database that fails, loses answers and crashes its callers, and looks whether the
+// package's promise holds. Every schedule is single-threaded: races are explored by
 // running a step of one actor in the middle of a backend call of another.
 //
-// MORTISE_SOAK=1 runs more schedules. MORTISE_SEED=N runs only schedule N and prints its trace.
+// MORTISE_SOAK=1 runs more schedules. MORTISE_SEED=N runs only schedule N and prints its
+// trace.
 func TestSimulation(t *testing.T) {
 	if text := os.Getenv("MORTISE_SEED"); text != "" {
 		seed, err := strconv.ParseUint(text, 10, 64)

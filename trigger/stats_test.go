@@ -13,8 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// TestStats: an event waits, is running, waits for another attempt, and then it has ended,
-// for its organization and among those of all.
+// TestStats: an event waits, is running, waits for another attempt, and then it has
+// ended, for its organization and among those of all.
 func TestStats(t *testing.T) {
 	var during func()
 	var result error

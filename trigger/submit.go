@@ -27,10 +27,11 @@ type Submission struct {
 
 // Submit accepts a request and returns the event that now stands for it.
 //
-// With an idempotency key, the same request within the window returns the earlier event, whatever has become of it and of the
-// organization; another request with the key is [ErrIdempotencyKeyReused]. Requests are the same if all their fields are, byte for
-// byte. The other errors are [*ValidationError],
-// [ErrNotConfigured], [ErrNoEligibleCollection], [ErrDeleted], [ErrEnqueueFailed] and [ErrUnavailable].
+// With an idempotency key, the same request within the window returns the earlier event,
+// whatever has become of it and of the organization; another request with the key is
+// [ErrIdempotencyKeyReused]. Requests are the same if all their fields are, byte for
+// byte. The other errors are [*ValidationError], [ErrNotConfigured],
+// [ErrNoEligibleCollection], [ErrDeleted], [ErrEnqueueFailed] and [ErrUnavailable].
 func (s *Service) Submit(ctx context.Context, org string, by Actor, sub Submission) (Event, error) {
 	now := s.now()
 	if sub.Source == "" {
@@ -83,7 +84,8 @@ func (s *Service) submit(ctx context.Context, org string, sub Submission, now ti
 		return Event{}, false, err
 	}
 
-	// An earlier event with our key may be marked failed, and so lose the key, while we join it. Then the next round creates ours.
+	// An earlier event with our key may be marked failed, and so lose the key, while we
+	// join it. Then the next round creates ours.
 	for {
 		if e.ID, err = s.newID(now); err != nil {
 			return Event{}, false, unavailable("read randomness", err)
@@ -140,8 +142,9 @@ func (s *Service) create(ctx context.Context, e *Event, keySince time.Time) (Eve
 // errGone: the event that was to be queued has been given up meanwhile.
 var errGone = errors.New("trigger: the event was given up")
 
-// enqueue queues the job of an event that has none, and notes that it has one. On an error of the queue the event stays as it
-// is, and the sweeper will try again: so this is no ErrEnqueueFailed, which says that the event never runs. On errGone it has been
+// enqueue queues the job of an event that has none, and notes that it has one. On an
+// error of the queue the event stays as it is, and the sweeper will try again: so this is
+// no ErrEnqueueFailed, which says that the event never runs. On errGone it has been
 // marked failed by the one who created it.
 func (s *Service) enqueue(ctx context.Context, e *Event) error {
 	asked := s.now() // if the queue loses the job from now on, the event was queued before that
@@ -176,17 +179,18 @@ func (s *Service) cancelGone(ctx context.Context, e *Event) {
 	}
 }
 
-// noteChecked notes that the event's job is queued at a time. Where event and job stand in
-// one database nobody asks.
+// noteChecked notes that the event's job is queued at a time. Where event and job stand
+// in one database nobody asks.
 func (s *Service) noteChecked(e *Event, at time.Time) {
 	if s.tx == nil {
 		e.CheckedAt = latest(at, e.CheckedAt)
 	}
 }
 
-// enqueueNew queues the job of an event that this call created. If that fails, the event is marked failed, so that it never
-// runs and its key is free; unless somebody else has queued it meanwhile, or the failure was no failure: then it is accepted. If
-// the mark fails too, nobody knows whether the event runs, and the answer is ErrUnavailable.
+// enqueueNew queues the job of an event that this call created. If that fails, the event
+// is marked failed, so that it never runs and its key is free; unless somebody else has
+// queued it meanwhile, or the failure was no failure: then it is accepted. If the mark
+// fails too, nobody knows whether the event runs, and the answer is ErrUnavailable.
 func (s *Service) enqueueNew(ctx context.Context, e *Event) error {
 	asked := s.now()
 	qerr := s.queue.Enqueue(ctx, e.Job())
@@ -194,7 +198,8 @@ func (s *Service) enqueueNew(ctx context.Context, e *Event) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 	defer cancel()
 	if qerr == nil {
-		// Nobody but the creator gives an event up, so a mark that fails does no harm: the sweeper queues the job once more.
+		// Nobody but the creator gives an event up, so a mark that fails does no harm:
+		// the sweeper queues the job once more.
 		if err := s.markQueued(ctx, e, asked); err != nil && !errors.Is(err, errGone) {
 			s.opts.Logger.WarnContext(ctx, "event queued, but not noted as queued; the sweeper will look at it", "event", e.ID, "error", err)
 		}
@@ -237,8 +242,9 @@ func (s *Service) giveUp(ctx context.Context, org string, id uuid.UUID) error {
 	})
 }
 
-// remember, isAbandoned and forgive keep the events that giveUp could not mark, so that this process does not run one of them: who
-// was told to try again may have done so without an idempotency key.
+// remember, isAbandoned and forgive keep the events that giveUp could not mark, so that
+// this process does not run one of them: who was told to try again may have done so
+// without an idempotency key.
 func (s *Service) remember(id uuid.UUID, org string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,7 +290,8 @@ func (s *Service) validate(org string, sub *Submission) error {
 	return p.err()
 }
 
-// checkName refuses what no backend should have to store as a name: nothing, too much, bad UTF-8, U+0000.
+// checkName refuses what no backend should have to store as a name: nothing, too much,
+// bad UTF-8, U+0000.
 func checkName(p *problems, field, text string) {
 	if problem := name.Problem(text); problem != "" {
 		p.add(field, "%s", problem)
@@ -300,8 +307,8 @@ func validKey(key string) bool {
 	return len(key) <= name.Max
 }
 
-// digest tells one submission from another under the same idempotency key. The parts are length-prefixed, and a missing context
-// differs from every context.
+// digest tells one submission from another under the same idempotency key. The parts are
+// length-prefixed, and a missing context differs from every context.
 func (sub *Submission) digest() [32]byte {
 	h := sha256.New()
 	part := func(present byte, b []byte) {

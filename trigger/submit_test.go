@@ -200,7 +200,8 @@ func TestSubmitWhenTheTransactionFails(t *testing.T) {
 	}
 }
 
-// faulty is a service whose queue is not in the store's transaction, with hooks on all its parts.
+// faulty is a service whose queue is not in the store's transaction, with hooks on all
+// its parts.
 func faulty(t *testing.T, o trigger.Options) (*trigger.Service, *triggertest.Faults, *triggertest.Clock) {
 	t.Helper()
 	faults, clock := new(triggertest.Faults), new(triggertest.Clock)

@@ -24,8 +24,8 @@ type Sweeper struct {
 	failures lostjobs.Failures
 }
 
-// NewSweeper returns a sweeper. It fails if the service is nil, or if a setting is below 0.
-// Options may be nil.
+// NewSweeper returns a sweeper. It fails if the service is nil, or if a setting is below
+// 0. Options may be nil.
 func NewSweeper(s *Service, opts *SweeperOptions) (*Sweeper, error) {
 	if s == nil {
 		return nil, errors.New("trigger: NewSweeper needs a service")
@@ -36,7 +36,9 @@ func NewSweeper(s *Service, opts *SweeperOptions) (*Sweeper, error) {
 	return &Sweeper{service: s, opts: opts.withDefaults()}, nil
 }
 
-// Run sweeps until ctx ends, and writes then what only this process knows: uses of API keys, and events that were given up. A failure is logged and tried again at the next turn.
+// Run sweeps until ctx ends, and writes then what only this process knows: uses of API
+// keys, and events that were given up. A failure is logged and tried again at the next
+// turn.
 func (w *Sweeper) Run(ctx context.Context) error {
 	ticker := time.NewTicker(w.opts.Every)
 	defer ticker.Stop()
@@ -76,7 +78,8 @@ func (w *Sweeper) sweep(ctx context.Context, atOnce int) (queued int, err error)
 	return queued, errors.Join(errs...)
 }
 
-// maxFailures is how many events may fail to be queued, one after the other, before a sweep takes the queue for broken.
+// maxFailures is how many events may fail to be queued, one after the other, before a
+// sweep takes the queue for broken.
 const maxFailures = 10
 
 // queueForgotten queues the events that have waited for a job for too long.
@@ -174,8 +177,8 @@ func (s *Service) enqueueAgain(ctx context.Context, e Event) error {
 	return err
 }
 
-// putOff sends an event that could not be queued behind the others that wait, so that those the queue refuses for ever do not fill
-// every sweep.
+// putOff sends an event that could not be queued behind the others that wait, so that
+// those the queue refuses for ever do not fill every sweep.
 func (s *Service) putOff(ctx context.Context, e *Event, now time.Time) {
 	err := s.update(ctx, e.Organization, e.ID, func(stored *Event) error {
 		if stored.Generation != e.Generation || stored.UnqueuedSince.IsZero() {
@@ -189,7 +192,8 @@ func (s *Service) putOff(ctx context.Context, e *Event, now time.Time) {
 	}
 }
 
-// markAbandoned marks the events failed whose mark could not be written when their enqueue failed, oldest first.
+// markAbandoned marks the events failed whose mark could not be written when their
+// enqueue failed, oldest first.
 func (w *Sweeper) markAbandoned(ctx context.Context) error {
 	s := w.service
 	s.mu.Lock()

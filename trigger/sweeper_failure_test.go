@@ -77,7 +77,8 @@ func (q *pickyQueue) Enqueue(ctx context.Context, j mortise.Job) error {
 	return q.Queue.Enqueue(ctx, j)
 }
 
-// TestSweeperGetsPastRefusedEvents: events that the queue refuses for ever do not fill every sweep.
+// TestSweeperGetsPastRefusedEvents: events that the queue refuses for ever do not fill
+// every sweep.
 func TestSweeperGetsPastRefusedEvents(t *testing.T) {
 	clock := new(triggertest.Clock)
 	db := openMemoryAt(t, clock.Now)
@@ -177,7 +178,8 @@ func TestRetryReturnsWhatIsStored(t *testing.T) {
 	assert.Equal(t, get(t, f.Service, e.ID), got)
 }
 
-// TestFlushKeepsALaterUse: a use that is noted while an earlier one is written is written too.
+// TestFlushKeepsALaterUse: a use that is noted while an earlier one is written is written
+// too.
 func TestFlushKeepsALaterUse(t *testing.T) {
 	db := openMemory(t)
 	clock := new(triggertest.Clock)
@@ -208,7 +210,8 @@ func TestFlushKeepsALaterUse(t *testing.T) {
 	assert.Equal(t, clock.Now(), k.LastUsedAt)
 }
 
-// TestSweeperMarksAtItsEnd: what could not be marked failed is marked when the sweeper ends, if not before.
+// TestSweeperMarksAtItsEnd: what could not be marked failed is marked when the sweeper
+// ends, if not before.
 func TestSweeperMarksAtItsEnd(t *testing.T) {
 	db := openMemory(t)
 	clock := new(triggertest.Clock)

@@ -15,7 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// crash submits a request with a process that dies between storing the event and queueing its job.
+// crash submits a request with a process that dies between storing the event and queueing
+// its job.
 func crash(t *testing.T, s *trigger.Service, faults *triggertest.Faults, instructions string) {
 	t.Helper()
 	faults.Before = triggertest.On(func(string) error { panic("crash") }, "Queue.Enqueue")
@@ -191,7 +192,8 @@ func TestSweeperRuns(t *testing.T) {
 	})
 }
 
-// TestSweeperIsNotHeldUpByOneEvent: an event that the queue refuses for ever must not keep the younger ones waiting.
+// TestSweeperIsNotHeldUpByOneEvent: an event that the queue refuses for ever must not
+// keep the younger ones waiting.
 func TestSweeperIsNotHeldUpByOneEvent(t *testing.T) {
 	s, faults, clock := faulty(t, trigger.Options{})
 	w, err := trigger.NewSweeper(s, nil)

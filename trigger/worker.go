@@ -15,13 +15,14 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 )
 
-// Processor does the work that an event asks for. It must be safe for concurrent use and idempotent: an event can come more than
-// once, and while an earlier attempt that lost its lease is still winding down.
+// Processor does the work that an event asks for. It must be safe for concurrent use and
+// idempotent: an event can come more than once, and while an earlier attempt that lost
+// its lease is still winding down.
 //
 // It should return soon after ctx ends; context.Cause says why it ended: [ErrTimeout],
-// [ErrShutdown] or [mortise.ErrLeaseLost]. An error means another attempt later, unless it is
-// wrapped by [Permanent]; [RetryAfter] says when. A panic counts as an error, and is
-// logged with its stack.
+// [ErrShutdown] or [mortise.ErrLeaseLost]. An error means another attempt later, unless
+// it is wrapped by [Permanent]; [RetryAfter] says when. A panic counts as an error, and
+// is logged with its stack.
 //
 // Who may read the organization's history sees the text of the last error:
 // [Options].PublicError puts another one in its place.
@@ -41,8 +42,8 @@ var (
 	ErrShutdown = errors.New("trigger: the worker is shutting down")
 )
 
-// Worker runs a Processor over the events of a Service. It owns the policy (attempts, backoff, timeout, giving up); the queue
-// owns delivery.
+// Worker runs a Processor over the events of a Service. It owns the policy (attempts,
+// backoff, timeout, giving up); the queue owns delivery.
 type Worker struct {
 	service   *Service
 	processor Processor
@@ -50,8 +51,8 @@ type Worker struct {
 	opts      WorkerOptions
 }
 
-// NewWorker returns a worker. It fails if the service or the processor is nil, or if a setting
-// makes no sense. Options may be nil.
+// NewWorker returns a worker. It fails if the service or the processor is nil, or if a
+// setting makes no sense. Options may be nil.
 func NewWorker(s *Service, p Processor, opts *WorkerOptions) (*Worker, error) {
 	if s == nil || p == nil {
 		return nil, errors.New("trigger: NewWorker needs a service and a processor")
@@ -83,8 +84,9 @@ func defaultBackoff(attempt int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// Run processes events and sweeps until ctx ends. Then it takes no more, gives running attempts Drain to finish, cuts off the
-// rest, which does not count as an attempt, and returns nil.
+// Run processes events and sweeps until ctx ends. Then it takes no more, gives running
+// attempts Drain to finish, cuts off the rest, which does not count as an attempt, and
+// returns nil.
 func (w *Worker) Run(ctx context.Context) error {
 	// Attempts end by this context, Drain after ctx did.
 	draining, cut := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -126,10 +128,10 @@ func (w *Worker) RunOnce(ctx context.Context) (bool, error) {
 // pushed jobs, by HTTP say, calls it itself, as often at a time as it likes, and runs a
 // [Sweeper] beside: examples/pushed does so.
 //
-// Handle does not wait: an event whose retry is not due yet is attempted at once. So a host
-// that gets a VerdictRetry delivers the job after its After, and not before. It also counts
-// the Deliveries of a job: if the first one finds the event processing, it is taken for a
-// second job of the event, and put off until the attempt must be over.
+// Handle does not wait: an event whose retry is not due yet is attempted at once. So a
+// host that gets a VerdictRetry delivers the job after its After, and not before. It also
+// counts the Deliveries of a job: if the first one finds the event processing, it is
+// taken for a second job of the event, and put off until the attempt must be over.
 //
 // The attempt ends when ctx does. If the cause is [ErrShutdown], it does not count.
 // Otherwise it is as if the lease was lost: the verdict is VerdictRetry, and the queue is
@@ -165,7 +167,8 @@ var (
 	errSuperseded = errors.New("trigger: another attempt has begun")
 )
 
-// writePause is the wait before a job is delivered again whose event could not be read or written.
+// writePause is the wait before a job is delivered again whose event could not be read or
+// written.
 const writePause = time.Second
 
 // mode is what Run and RunOnce do differently.
@@ -299,8 +302,9 @@ func (w *Worker) begin(
 	return e, mortise.Verdict{Kind: mortise.VerdictDead}, s.update(ctx, org, id, change(true))
 }
 
-// end writes down what came of an attempt and says what becomes of the job. A write that fails is tried again while the lease
-// holds, so that finished work is not done twice because the store was away for a moment.
+// end writes down what came of an attempt and says what becomes of the job. A write that
+// fails is tried again while the lease holds, so that finished work is not done twice
+// because the store was away for a moment.
 func (w *Worker) end(
 	ctx context.Context, m mode, d mortise.Delivery, e *Event, outcome Outcome, failure error, shutdown bool,
 ) mortise.Verdict {
@@ -328,7 +332,8 @@ func (w *Worker) end(
 		if stored.Status.Finished() || stored.Generation != e.Generation {
 			return errDrop
 		}
-		// An attempt that outlived its lease may still report success; of a failure, the attempt that took over decides.
+		// An attempt that outlived its lease may still report success; of a failure, the
+		// attempt that took over decides.
 		if failure != nil && stored.Attempts != e.Attempts {
 			return errSuperseded
 		}
@@ -412,7 +417,8 @@ func (w *Worker) write(ctx context.Context, m mode, e *Event, update func(*Event
 	}
 }
 
-// latest keeps an event's times in order where another machine's clock, or a stale attempt, would not.
+// latest keeps an event's times in order where another machine's clock, or a stale
+// attempt, would not.
 func latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b

@@ -52,7 +52,8 @@ func TestErrorThatCannotBeUnwrapped(t *testing.T) {
 	assert.Contains(t, got.LastError, "panicked")
 }
 
-// TestErrorWithoutText: an error whose text panics, such as a nil pointer, is an error like another.
+// TestErrorWithoutText: an error whose text panics, such as a nil pointer, is an error
+// like another.
 func TestErrorWithoutText(t *testing.T) {
 	f := triggertest.New(t, &triggertest.Options{Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		var e *myErr
@@ -76,7 +77,8 @@ func (h *hangStore) UpdateEvent(ctx context.Context, org string, id uuid.UUID, u
 	return h.Store.UpdateEvent(ctx, org, id, u)
 }
 
-// TestRunEndsThoughTheStoreHangs: a store that does not answer cannot hold up the end of a worker.
+// TestRunEndsThoughTheStoreHangs: a store that does not answer cannot hold up the end of
+// a worker.
 func TestRunEndsThoughTheStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := openMemory(t)
@@ -103,7 +105,8 @@ func TestRunEndsThoughTheStoreHangs(t *testing.T) {
 	})
 }
 
-// TestSuccessSurvivesAFailedWrite: finished work is not lost, nor done twice, because its end could not be written at once.
+// TestSuccessSurvivesAFailedWrite: finished work is not lost, nor done twice, because its
+// end could not be written at once.
 func TestSuccessSurvivesAFailedWrite(t *testing.T) {
 	var n atomic.Int64
 	var calls int
@@ -134,7 +137,8 @@ func TestSuccessSurvivesAFailedWrite(t *testing.T) {
 	assert.Equal(t, trigger.StatusCompleted, got.Status, got.LastError)
 }
 
-// TestShutdownIsWrittenAtTheSecondTry: an attempt that a shutdown cut off does not count, though writing that down fails once.
+// TestShutdownIsWrittenAtTheSecondTry: an attempt that a shutdown cut off does not count,
+// though writing that down fails once.
 func TestShutdownIsWrittenAtTheSecondTry(t *testing.T) {
 	// the write of a shut-down attempt fails: does the attempt count?
 	synctest.Test(t, func(t *testing.T) {
@@ -174,7 +178,8 @@ func TestRunOnceOfAnEndedContext(t *testing.T) {
 	assert.Less(t, n, 1000, "RunOnce on a cancelled ctx says (true, nil) for ever")
 }
 
-// TestJobsAreDueByTheQueuesClock: the clock of the service may be ahead of that of the queue.
+// TestJobsAreDueByTheQueuesClock: the clock of the service may be ahead of that of the
+// queue.
 func TestJobsAreDueByTheQueuesClock(t *testing.T) {
 	clock := new(triggertest.Clock) // queue
 	db := openMemoryAt(t, clock.Now)

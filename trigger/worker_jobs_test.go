@@ -15,7 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// TestLateWorker: an attempt outlives its lease, and another worker takes over in the meantime.
+// TestLateWorker: an attempt outlives its lease, and another worker takes over in the
+// meantime.
 func TestLateWorker(t *testing.T) {
 	for name, test := range map[string]struct {
 		late, other error // what the attempts return
@@ -67,7 +68,8 @@ func TestEventsTimesStayInOrder(t *testing.T) {
 	s, faults, clock := faulty(t, trigger.Options{})
 	var w *trigger.Worker
 	var err error
-	// The first attempt takes the time of its end, and then a second one begins before that end is written.
+	// The first attempt takes the time of its end, and then a second one begins before
+	// that end is written.
 	first := true
 	w, err = trigger.NewWorker(s, trigger.ProcessorFunc(func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
 		if first {

@@ -21,7 +21,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// running is a worker that runs in a synctest bubble, where time passes when nothing else is to be done.
+// running is a worker that runs in a synctest bubble, where time passes when nothing else
+// is to be done.
 type running struct {
 	service *trigger.Service
 	hook    atomic.Pointer[func(op string) error] // before the calls to the backend

@@ -11,7 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// TestTrailByTexts: who keeps no more than the text of a position goes on where they were.
+// TestTrailByTexts: who keeps no more than the text of a position goes on where they
+// were.
 func TestTrailByTexts(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	ctx := t.Context()

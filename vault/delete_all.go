@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// removeStep is how many rows a call of DeleteOrganization or DeleteVault removes at most:
-// a store that has one writer is held up for so long.
+// removeStep is how many rows a call of DeleteOrganization or DeleteVault removes at
+// most: a store that has one writer is held up for so long.
 const removeStep = 1000
 
 // DeleteOrganization deletes everything that is kept of an organization. The first call
@@ -15,10 +15,10 @@ const removeStep = 1000
 // reports whether there is more: call it until more is false. It may be cut off at any
 // place and called again by anybody, on any server.
 //
-// From the mark on, the organization's vaults read as what does not exist, its audit trail
-// has just the event that says who deleted it, and to make a vault in it is [ErrDeleted].
-// Its ID is not given again, even if it had nothing. The Observer hears of it once, at the
-// call that marked it.
+// From the mark on, the organization's vaults read as what does not exist, its audit
+// trail has just the event that says who deleted it, and to make a vault in it is
+// [ErrDeleted]. Its ID is not given again, even if it had nothing. The Observer hears of
+// it once, at the call that marked it.
 //
 // This deletes what package vault keeps of the organization; each of the other domains
 // deletes its own. Errors are [*ValidationError] and [ErrUnavailable].
@@ -39,11 +39,11 @@ func (s *Service) DeleteOrganization(ctx context.Context, org string, by Actor) 
 	})
 }
 
-// DeleteVault deletes a vault with all its tokens, in steps as [Service.DeleteOrganization]
-// does: call it until more is false. From the first call on the vault reads as what does
-// not exist. Its ID is not given again, and so none of its tokens is:
-// [Service.CreateVault] returns [ErrDeleted]. The organization's audit trail keeps what was done
-// to the vault, and says who deleted it.
+// DeleteVault deletes a vault with all its tokens, in steps as
+// [Service.DeleteOrganization] does: call it until more is false. From the first call on
+// the vault reads as what does not exist. Its ID is not given again, and so none of its
+// tokens is: [Service.CreateVault] returns [ErrDeleted]. The organization's audit trail
+// keeps what was done to the vault, and says who deleted it.
 //
 // The error is [ErrNotFound] if there never was such a vault, or if the organization was
 // deleted, and [ErrUnavailable] if the store is away.

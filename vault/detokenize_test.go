@@ -231,7 +231,8 @@ func TestAudit(t *testing.T) {
 	require.Equal(t, 2504, n)
 }
 
-// kept is another name of the type, for a field of its own name would hide the method Vault.
+// kept is another name of the type, for a field of its own name would hide the method
+// Vault.
 type kept = memory.Vault
 
 // broken is a store that can be made to fail, or to return other rows than were stored.
@@ -275,7 +276,8 @@ func TestDetokenizeNeedsItsAuditEvent(t *testing.T) {
 	require.Empty(t, shown)
 }
 
-// What was moved or changed in the store is reported as corruption, by its token, and never shown.
+// What was moved or changed in the store is reported as corruption, by its token, and
+// never shown.
 func TestCorruption(t *testing.T) {
 	b, s := newBroken(t)
 	tokens := insert(t, s, append(of("persons", "name", "Ada", "Bob"), of("orders", "number", "Ada")...))

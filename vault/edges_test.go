@@ -69,7 +69,8 @@ func (k *nthFails) Fingerprint(ctx context.Context, version int, items []vault.F
 	return k.Keyring.Fingerprint(ctx, version, items, dst)
 }
 
-// Without its fingerprints nothing is stored: values would meet under those that are missing.
+// Without its fingerprints nothing is stored: values would meet under those that are
+// missing.
 func TestInsertNeedsAllFingerprints(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	for at := 1; ; at++ {
@@ -92,7 +93,8 @@ func TestInsertNeedsAllFingerprints(t *testing.T) {
 	}
 }
 
-// counting is a Tokenizer that notes the attempts, and fails for one value though it returns a token.
+// counting is a Tokenizer that notes the attempts, and fails for one value though it
+// returns a token.
 type counting struct {
 	vault.Formats
 	attempts []int
@@ -126,7 +128,8 @@ func TestAttemptsCountFromZero(t *testing.T) {
 	require.ErrorIs(t, err, vault.ErrValueNotFound)
 }
 
-// restless is a keyring that says something else each time that it is asked for its versions, and has none of them.
+// restless is a keyring that says something else each time that it is asked for its
+// versions, and has none of them.
 type restless struct {
 	vault.Keyring
 	asked int
@@ -137,7 +140,8 @@ func (r *restless) Versions(context.Context) (vault.Versions, error) {
 	return vault.Versions{Fingerprint: 100 + r.asked, Seal: 1}, nil
 }
 
-// An operation is not repeated without end for want of a key, and not at all for another reason.
+// An operation is not repeated without end for want of a key, and not at all for another
+// reason.
 func TestRepetitionsAreBounded(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	keys := &restless{Keyring: keyring(t, 1)}

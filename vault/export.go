@@ -13,10 +13,12 @@ type Exported struct {
 	Revealed
 }
 
-// Export iterates over all tokens of a vault, by token. Each shows as much as allow says; see [Service.Detokenize]. The audit trail has an
-// event for every page of tokens, before they are seen. Tokens that come or go meanwhile may be there or not.
+// Export iterates over all tokens of a vault, by token. Each shows as much as allow says;
+// see [Service.Detokenize]. The audit trail has an event for every page of tokens, before
+// they are seen. Tokens that come or go meanwhile may be there or not.
 //
-// A token whose value is corrupt comes with a [*TokenError], and the iteration goes on. It ends after any other error.
+// A token whose value is corrupt comes with a [*TokenError], and the iteration goes on.
+// It ends after any other error.
 func (s *Service) Export(ctx context.Context, org string, by Actor, vault string, allow RedactionPolicy) iter.Seq2[Exported, error] {
 	return func(yield func(Exported, error) bool) {
 		for after := ""; ; {

@@ -93,8 +93,8 @@ func isValue(token string, v Value) bool {
 
 // FormatError is an [ErrFormat] that says what would fit.
 type FormatError struct {
-	// Message says so, and nothing of the value: "an email address is needed". It is shown
-	// to who sent the value, also over HTTP.
+	// Message says so, and nothing of the value: "an email address is needed". It is
+	// shown to who sent the value, also over HTTP.
 	Message string
 }
 
@@ -106,7 +106,8 @@ func (e *FormatError) Unwrap() error { return ErrFormat }
 
 func formatError(format string, args ...any) error { return &FormatError{fmt.Sprintf(format, args...)} }
 
-// Formats is the [Tokenizer] that a service uses by default. Its tokens are random. A column's format is one of
+// Formats is the [Tokenizer] that a service uses by default. Its tokens are random. A
+// column's format is one of
 //
 //   - "uuid", or "": a UUID of version 4 (RFC 9562).
 //   - "prefix:NAME_": the prefix, of 1 to 32 letters, digits, - and _, and 26 characters of 130 random bits.
@@ -116,8 +117,9 @@ func formatError(format string, args ...any) error { return &FormatError{fmt.Spr
 //   - "email": an address with a random local part and the domain of Formats; "email:example.com" with that domain. The value must be an
 //     address.
 //
-// A shape of fewer than 10^6 tokens is refused with [ErrFormat] for the values that have it: the vault would soon be full, and the tokens
-// could be guessed. A token of digits never equals its value.
+// A shape of fewer than 10^6 tokens is refused with [ErrFormat] for the values that have
+// it: the vault would soon be full, and the tokens could be guessed. A token of digits
+// never equals its value.
 //
 // Tokens that others made fit if they have the shape of those of Formats: a UUID of any
 // version, in the 36 characters of RFC 9562 section 4, in either case; the prefix and 26
@@ -265,7 +267,8 @@ func (prefix prefixed) check(_, token string) error {
 
 const base32Alphabet = "abcdefghijklmnopqrstuvwxyz234567"
 
-// base32Text is the alphabet of RFC 4648 section 6 in lower case, so that mail systems and file names keep it.
+// base32Text is the alphabet of RFC 4648 section 6 in lower case, so that mail systems
+// and file names keep it.
 var base32Text = base32.NewEncoding(base32Alphabet).WithPadding(base32.NoPadding)
 
 // randomChars is how many random characters a text has, each of 5 bits.
@@ -293,7 +296,8 @@ func validPrefix(prefix string) bool {
 	return true
 }
 
-// validDomain reports whether a text is a domain name as host names are written (RFC 1123 section 2.1).
+// validDomain reports whether a text is a domain name as host names are written (RFC 1123
+// section 2.1).
 func validDomain(domain string) bool {
 	const maxDomain = 200 // so that no token is over 255 bytes
 	if len(domain) > maxDomain {
@@ -339,8 +343,9 @@ func (domain emails) check(value, token string) error {
 	return nil
 }
 
-// isEmail reports whether a value looks like an address: a local part of 1 to 64 bytes and a domain (RFC 5321 section 4.5.3.1), without spaces
-// and control characters. What an address may be beyond that is for the mail system to say.
+// isEmail reports whether a value looks like an address: a local part of 1 to 64 bytes
+// and a domain (RFC 5321 section 4.5.3.1), without spaces and control characters. What an
+// address may be beyond that is for the mail system to say.
 func isEmail(value string) bool {
 	at := strings.LastIndexByte(value, '@')
 	if at < 1 || at > 64 || len(value)-at-1 < 1 || len(value)-at-1 > 255 || !utf8.ValidString(value) {

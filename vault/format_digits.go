@@ -102,7 +102,8 @@ func digitsOnly(text string) bool {
 	return true
 }
 
-// maxTries bounds how often randomness is asked for, where one answer of a million will not do as a rule.
+// maxTries bounds how often randomness is asked for, where one answer of a million will
+// not do as a rule.
 const maxTries = 100
 
 var errNotRandom = errors.New("vault: the source of randomness is not random")
@@ -118,7 +119,8 @@ func (d digits) random(random io.Reader, value string) (string, error) {
 		return "", fmt.Errorf("read randomness: %w", err)
 	}
 	if d.luhn {
-		// The last free digit is the one that makes the sum right: each value of it gives another sum.
+		// The last free digit is the one that makes the sum right: each value of it gives
+		// another sum.
 		for c := byte('0'); c <= '9'; c++ {
 			if token[free-1] = c; luhnSum(string(token)) == 0 {
 				break
@@ -151,7 +153,8 @@ func randomDigits(random io.Reader, dst []byte) error {
 	return errNotRandom
 }
 
-// luhnSum returns the Luhn sum of digits modulo 10, which is 0 for a number that passes the check.
+// luhnSum returns the Luhn sum of digits modulo 10, which is 0 for a number that passes
+// the check.
 func luhnSum(number string) int {
 	sum := 0
 	for i := range len(number) {

@@ -37,7 +37,8 @@ func (e *hookError) As(target any) bool {
 }
 
 // fromHook is what an error of a hook is to the service. It means the first one of these
-// that it is; of a call, what it says of one item says nothing, for nobody knows of which.
+// that it is; of a call, what it says of one item says nothing, for nobody knows of
+// which.
 func fromHook(err error, meanings ...error) error {
 	if err == nil {
 		return nil

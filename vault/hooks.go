@@ -85,7 +85,8 @@ func (k *safeKeyring) Open(ctx context.Context, items []OpenItem) (results []Ope
 	for i := range results {
 		switch r := &results[i]; {
 		case r.Err != nil:
-			// Of one that is both: a key can be loaded, and what is corrupt is thrown away.
+			// Of one that is both: a key can be loaded, and what is corrupt is thrown
+			// away.
 			if r.Err = fromHook(r.Err, ErrUnknownKey, ErrCorrupt); !isItems(r.Err) {
 				return nil, r.Err
 			}

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// hooks are a keyring and a tokenizer whose method of a name panics with what it was given.
+// hooks are a keyring and a tokenizer whose method of a name panics with what it was
+// given.
 type hooks struct {
 	vault.Keyring
 	vault.Formats

@@ -6,8 +6,10 @@ import (
 	"slices"
 )
 
-// Insert stores values and returns a token for each, in their order. A value of a deterministic column that is there already keeps its
-// token, whoever else inserts it at the same time, on this machine or another one. A value of a random column gets a new one each time.
+// Insert stores values and returns a token for each, in their order. A value of a
+// deterministic column that is there already keeps its token, whoever else inserts it at
+// the same time, on this machine or another one. A value of a random column gets a new
+// one each time.
 //
 // It stores all items or none. The error is a [*BatchError] if items are to blame, and
 // says which ones. The error is [ErrNotFound] if there is no such vault.
@@ -119,10 +121,12 @@ func (in *insertion) add(versions *Versions, batches []*batch) {
 	}
 }
 
-// maxAttempts bounds how often tokens are made for a row. In a shape that is half full, one in 2^64 rows needs as many.
+// maxAttempts bounds how often tokens are made for a row. In a shape that is half full,
+// one in 2^64 rows needs as many.
 const maxAttempts = 64
 
-// store gives the rows tokens and stores them, with other tokens as long as some are taken.
+// store gives the rows tokens and stores them, with other tokens as long as some are
+// taken.
 func (in *insertion) store(ctx context.Context, k *knownVault) error {
 	if len(in.rows) == 0 {
 		return nil

@@ -101,9 +101,11 @@ type batch struct {
 	missing      int              // how many values have no token, when fingerprints are computed
 }
 
-// resolveItems finds the columns of items and puts the values of each scope together. refuse says which columns will not do.
+// resolveItems finds the columns of items and puts the values of each scope together.
+// refuse says which columns will not do.
 //
-// An error holds the items of one kind: first unknown groups, then unknown tables and columns, then columns that will not do.
+// An error holds the items of one kind: first unknown groups, then unknown tables and
+// columns, then columns that will not do.
 func resolveItems(k *knownVault, org, vault string, items []Item, refuse func(*column) error) ([]*batch, error) {
 	var errs [3]itemErrors
 	var batches []*batch

@@ -102,8 +102,8 @@ func TestListVaults(t *testing.T) {
 	require.Equal(t, made, page.Vaults[0])
 }
 
-// TestListVaultsOfNobody: an organization without vaults has none, and nobody has those of
-// an organization that cannot be.
+// TestListVaultsOfNobody: an organization without vaults has none, and nobody has those
+// of an organization that cannot be.
 func TestListVaultsOfNobody(t *testing.T) {
 	s, store := newAsking(t)
 	addVaults(t, s, "acme", 1, 1)

@@ -7,8 +7,9 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
-// Observer hears of what the service does: for metrics, alerts or a host's own audit. It is called on the goroutine that did it, after
-// it is done, must be safe for concurrent use, and should return quickly.
+// Observer hears of what the service does: for metrics, alerts or a host's own audit. It
+// is called on the goroutine that did it, after it is done, must be safe for concurrent
+// use, and should return quickly.
 type Observer interface {
 	Observe(ctx context.Context, o Observation)
 }

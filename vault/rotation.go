@@ -24,7 +24,8 @@ type KeyStatus struct {
 	Usage KeyUsage
 }
 
-// KeyStatus says which versions of keys there are, and what is stored under them. It counts, so it may take a while.
+// KeyStatus says which versions of keys there are, and what is stored under them. It
+// counts, so it may take a while.
 func (s *Service) KeyStatus(ctx context.Context) (KeyStatus, error) {
 	keys, err := s.store.Keys(ctx)
 	if err != nil {
@@ -37,11 +38,14 @@ func (s *Service) KeyStatus(ctx context.Context) (KeyStatus, error) {
 // rotationBatch is how many rows one step of a rotation changes in a transaction.
 const rotationBatch = 500
 
-// Backfill is the second step of a rotation: it gives every value that lacks one a fingerprint of a version, which must be loaded. From its beginning on,
-// every insertion needs the version, so all processes must have loaded it: where one has not, its insertions fail with [ErrUnknownKey].
+// Backfill is the second step of a rotation: it gives every value that lacks one a
+// fingerprint of a version, which must be loaded. From its beginning on, every insertion
+// needs the version, so all processes must have loaded it: where one has not, its
+// insertions fail with [ErrUnknownKey].
 //
-// It can run while the vaults are in use, can be cut off at any moment, and then begins where it was. Rows that it cannot read stay as they
-// are, and the error names their tokens. progress may be nil.
+// It can run while the vaults are in use, can be cut off at any moment, and then begins
+// where it was. Rows that it cannot read stay as they are, and the error names their
+// tokens. progress may be nil.
 func (s *Service) Backfill(ctx context.Context, version int, progress func(Progress)) error {
 	start := s.start()
 	changed, err := s.backfill(ctx, version, progress)
@@ -101,9 +105,10 @@ func (s *Service) addFingerprints(ctx context.Context, version int, rows []Row, 
 	return refused, len(found) - len(refused), unavailable("store fingerprints", err)
 }
 
-// Rewrap is the fourth step of a rotation: it seals every value anew that is sealed under another version than the keyring's Versions.Seal.
-// It can run while the vaults are in use, can be cut off at any moment, and then begins where it was. Rows that it cannot read stay as they
-// are, and the error names their tokens. progress may be nil.
+// Rewrap is the fourth step of a rotation: it seals every value anew that is sealed under
+// another version than the keyring's Versions.Seal. It can run while the vaults are in
+// use, can be cut off at any moment, and then begins where it was. Rows that it cannot
+// read stay as they are, and the error names their tokens. progress may be nil.
 func (s *Service) Rewrap(ctx context.Context, progress func(Progress)) error {
 	start := s.start()
 	changed, err := s.rewrap(ctx, progress)
@@ -214,7 +219,8 @@ func (s *Service) retire(ctx context.Context, p Purpose, version int, progress f
 
 var errStands = fmt.Errorf("%w: the store returned a page that goes on where it began", ErrUnavailable)
 
-// successor returns a required version that every value has a fingerprint of. That stays so: no insertion can lack it any more.
+// successor returns a required version that every value has a fingerprint of. That stays
+// so: no insertion can lack it any more.
 func (s *Service) successor(ctx context.Context, version int) (int, error) {
 	keys, err := s.store.Keys(ctx)
 	if err != nil {

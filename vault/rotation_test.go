@@ -93,7 +93,8 @@ func TestRotationAtDifferentSteps(t *testing.T) {
 	same(promoted, done)
 }
 
-// Whoever is too early or too late in a rotation gets an error, and no value gets a second token.
+// Whoever is too early or too late in a rotation gets an error, and no value gets a
+// second token.
 func TestRotationRefusesMistakes(t *testing.T) {
 	ctx := t.Context()
 	ada, bob := of("persons", "name", "Ada"), of("persons", "name", "Bob")
@@ -180,7 +181,8 @@ func (o otherKey) Fingerprint(ctx context.Context, _ int, items []vault.Fingerpr
 	return o.Keyring.Fingerprint(ctx, 2, items, dst)
 }
 
-// With another key under the same number nothing would be found, and everything would get a second token.
+// With another key under the same number nothing would be found, and everything would get
+// a second token.
 func TestWrongKey(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	ada := of("persons", "name", "Ada")
@@ -306,7 +308,8 @@ func TestRewrapWithoutTheOldKey(t *testing.T) {
 	require.NoError(t, r.with(t, 2, 1).Rewrap(ctx, nil))
 }
 
-// Rows that cannot be read hold up no others. The error names them, and the old version stays until they are gone.
+// Rows that cannot be read hold up no others. The error names them, and the old version
+// stays until they are gone.
 func TestRotationWithBrokenRows(t *testing.T) {
 	ctx := t.Context()
 	r := newRig(t, vault.Options{})
@@ -414,7 +417,8 @@ func (r *replaced) Open(ctx context.Context, items []vault.OpenItem) ([]vault.Op
 	return r.Keyring.Open(ctx, items)
 }
 
-// A host may give a service that runs other keys: what is under way is repeated with them.
+// A host may give a service that runs other keys: what is under way is repeated with
+// them.
 func TestKeysAreReplacedUnderWay(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	ctx := t.Context()

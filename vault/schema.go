@@ -9,7 +9,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
-// Vault is a set of tables whose values have tokens. Its ID is unique within its organization.
+// Vault is a set of tables whose values have tokens. Its ID is unique within its
+// organization.
 type Vault struct {
 	Organization string
 	ID           string
@@ -18,8 +19,9 @@ type Vault struct {
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 
-	// Past has every column that is or was deterministic, with the group that it was in last. A Service keeps it: so it knows where the values
-	// of a column are that has left the schema.
+	// Past has every column that is or was deterministic, with the group that it was in
+	// last. A Service keeps it: so it knows where the values of a column are that has
+	// left the schema.
 	Past []PastColumn
 }
 
@@ -57,12 +59,14 @@ func (v *Vault) remember() {
 	}
 }
 
-// Schema says which values a vault takes. It is a description only: what is stored are tokens, and a change of the schema touches none.
+// Schema says which values a vault takes. It is a description only: what is stored are
+// tokens, and a change of the schema touches none.
 type Schema struct {
 	Tables []Table `json:"tables"`
 }
 
-// Table is a named list of columns. The names "tokenize" and "detokenize" are taken by the HTTP interface.
+// Table is a named list of columns. The names "tokenize" and "detokenize" are taken by
+// the HTTP interface.
 type Table struct {
 	Name    string   `json:"name"` // without a dot
 	Columns []Column `json:"columns"`
@@ -73,8 +77,9 @@ type Column struct {
 	Name         string       `json:"name"`
 	Tokenization Tokenization `json:"tokenization,omitempty"` // "" is NoTokenization
 
-	// Group names a column group: its columns, in whatever tables of the vault, give one value the same token. Without a group, a column
-	// stands alone. Only deterministic columns have groups, and those of one group have the same Format and Mask.
+	// Group names a column group: its columns, in whatever tables of the vault, give one
+	// value the same token. Without a group, a column stands alone. Only deterministic
+	// columns have groups, and those of one group have the same Format and Mask.
 	Group string `json:"column_group,omitempty"` // without a dot
 
 	Format string `json:"format,omitempty"` // of its tokens, as the service's Tokenizer understands it; see [Formats]
@@ -126,8 +131,9 @@ func (f *Field) String() string {
 	return f.Table + "." + f.Column
 }
 
-// scopeName is where the field's values are unique: the column group, or table.column. Neither a table nor a group has a dot in its name, so
-// no two fields share a scope by accident.
+// scopeName is where the field's values are unique: the column group, or table.column.
+// Neither a table nor a group has a dot in its name, so no two fields share a scope by
+// accident.
 func (f *Field) scopeName() string {
 	if f.Group != "" {
 		return f.Group
@@ -135,17 +141,20 @@ func (f *Field) scopeName() string {
 	return f.Table + "." + f.Column
 }
 
-// Scope is where a deterministic value has one token: a column group of a vault, or a column that has no group.
+// Scope is where a deterministic value has one token: a column group of a vault, or a
+// column that has no group.
 type Scope struct {
 	Organization string
 	Vault        string
 	Name         string // the group, or table.column
 }
 
-// reservedTables cannot be names of tables: the HTTP interface has operations in their place.
+// reservedTables cannot be names of tables: the HTTP interface has operations in their
+// place.
 var reservedTables = []string{"tokenize", "detokenize"}
 
-// Validate returns a [*ValidationError] that holds everything that is wrong with a schema, or nil. A nil Tokenizer is [Formats].
+// Validate returns a [*ValidationError] that holds everything that is wrong with a
+// schema, or nil. A nil Tokenizer is [Formats].
 func (s *Schema) Validate(t Tokenizer) error {
 	if t == nil {
 		t = &Formats{}
@@ -256,7 +265,8 @@ func (p *problems) undottedName(at mortise.Path, text string) {
 	p.nameAt(at, text)
 }
 
-// fieldOfScope returns what is known of a field whose columns are not in the schema any more.
+// fieldOfScope returns what is known of a field whose columns are not in the schema any
+// more.
 func fieldOfScope(s Scope) Field {
 	f := Field{Organization: s.Organization, Vault: s.Vault, Group: s.Name}
 	if table, column, ok := strings.Cut(s.Name, "."); ok {

@@ -108,7 +108,8 @@ func columnOf(s *vault.Schema, table, name string) *vault.Column {
 	return nil
 }
 
-// A change of the schema touches no token that exists: not of a column that is gone, nor of one whose format is another.
+// A change of the schema touches no token that exists: not of a column that is gone, nor
+// of one whose format is another.
 func TestChangeSchemaTouchesNoToken(t *testing.T) {
 	ctx := t.Context()
 	r := newRig(t, vault.Options{})

@@ -30,12 +30,12 @@ type AllStats struct {
 	Tokens  Count // as in Stats
 	Deleted Count // as in Stats
 
-	// Keys are all that are known, by purpose, then version. A rotation is under way while
-	// two are Required.
+	// Keys are all that are known, by purpose, then version. A rotation is under way
+	// while two are Required.
 	Keys []Key
 
-	// ToRewrap are tokens whose values are sealed under another version than the one asked
-	// for: see Service.Rewrap.
+	// ToRewrap are tokens whose values are sealed under another version than the one
+	// asked for: see Service.Rewrap.
 	ToRewrap Count
 
 	ToRemove Count // fingerprints of retired versions: see Service.Retire

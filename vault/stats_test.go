@@ -95,8 +95,8 @@ func TestStatsOfNobody(t *testing.T) {
 	require.ErrorIs(t, err, vault.ErrNotFound)
 }
 
-// countless is a store that cannot count, and returns half of an answer. The error says how
-// far it should have counted.
+// countless is a store that cannot count, and returns half of an answer. The error says
+// how far it should have counted.
 type countless struct{ vault.Store }
 
 func (countless) Stats(_ context.Context, _ string, most int) (vault.Stats, error) {

@@ -7,14 +7,19 @@ import (
 	"time"
 )
 
-// Store keeps vaults, tokens, the audit trail and what is known of the keys, in one database.
+// Store keeps vaults, tokens, the audit trail and what is known of the keys, in one
+// database.
 //
-// Every method is safe for concurrent use, and atomic: another caller sees all of its effect or none. A call that returned without
-// error is durable, as far as the backend is. A call whose ctx has ended returns an error that is not a sentinel of this package.
+// Every method is safe for concurrent use, and atomic: another caller sees all of its
+// effect or none. A call that returned without error is durable, as far as the backend
+// is. A call whose ctx has ended returns an error that is not a sentinel of this package.
 //
-// Arguments and results are the receiver's own: a Store copies what it keeps and what it returns. Times keep microseconds and are UTC.
-// Strings keep every byte and are compared as bytes; only those of schemas and of an event's tokens, which are JSON, must be valid UTF-8. What belongs to another organization reads as what does not exist. Any error but
-// the sentinels of this package means "unavailable": the caller may try again. An error never holds a fingerprint or a ciphertext.
+// Arguments and results are the receiver's own: a Store copies what it keeps and what it
+// returns. Times keep microseconds and are UTC. Strings keep every byte and are compared
+// as bytes; only those of schemas and of an event's tokens, which are JSON, must be valid
+// UTF-8. What belongs to another organization reads as what does not exist. Any error but
+// the sentinels of this package means "unavailable": the caller may try again. An error
+// never holds a fingerprint or a ciphertext.
 //
 // An audit event without ID is none, and is not stored.
 type Store interface {
@@ -48,7 +53,8 @@ type Vaults interface {
 	PutVault(ctx context.Context, v Vault, left []string, a AuditEvent) error
 }
 
-// Deletion is the part of a [Store] that deletes vaults, and all that an organization has.
+// Deletion is the part of a [Store] that deletes vaults, and all that an organization
+// has.
 //
 // Each is marked first, and then removed in steps. From the mark on, for everybody who
 // shares the store, a vault reads as what does not exist, in every method, and so does
@@ -61,9 +67,9 @@ type Vaults interface {
 // returns where there is nothing.
 //
 // The rows of a vault that is marked, or whose organization is, have no part in [Keys],
-// [KeyRotation] and [Counter], whether they are removed or not: no scan returns them, nothing
-// counts or changes them, and no key is in use for them. A scan that is open goes on as if
-// they had been deleted.
+// [KeyRotation] and [Counter], whether they are removed or not: no scan returns them,
+// nothing counts or changes them, and no key is in use for them. A scan that is open goes
+// on as if they had been deleted.
 //
 // A mark stays for ever, with its time, but for those of an organization's vaults: once
 // the organization is marked, the steps may remove them.
@@ -90,8 +96,8 @@ type Deletion interface {
 	RemoveDeletedVault(ctx context.Context, org, vault string, limit int) (more bool, err error)
 }
 
-// Tokens is the part of a [Store] that keeps tokens. A token is unique within its vault, and is never given again, not even after it was
-// deleted.
+// Tokens is the part of a [Store] that keeps tokens. A token is unique within its vault,
+// and is never given again, not even after it was deleted.
 type Tokens interface {
 	// FindTokens returns the tokens of fingerprints: for each lookup a slice as long as
 	// its Fingerprints, with "" where there is none. What it finds under a retired
@@ -99,9 +105,12 @@ type Tokens interface {
 	// [ErrStale] if its revision is another.
 	FindTokens(ctx context.Context, org, vault string, revision int64, lookups []Lookup) ([][]string, error)
 
-	// InsertTokens stores rows, all or none, and returns a token for each. A row with fingerprints, one of which is stored in its scope
-	// already or belongs to an earlier row of the call that is stored, is not stored: the token is the one that is there. (Of several, the one of the first
-	// fingerprint counts.) That token gets the fingerprints of versions that it has none of, but for those that are another token's.
+	// InsertTokens stores rows, all or none, and returns a token for each. A row with
+	// fingerprints, one of which is stored in its scope already or belongs to an earlier
+	// row of the call that is stored, is not stored: the token is the one that is there.
+	// (Of several, the one of the first fingerprint counts.) That token gets the
+	// fingerprints of versions that it has none of, but for those that are another
+	// token's.
 	//
 	// The error is [ErrNotFound] or [ErrStale] as for FindTokens; [ErrUnknownKey] if a
 	// row with fingerprints lacks one of a version that is required ([Key.Required]); and
@@ -113,8 +122,9 @@ type Tokens interface {
 	// several of these apply, the error is any one of them.
 	InsertTokens(ctx context.Context, org, vault string, revision int64, rows []Row) ([]string, error)
 
-	// Rows returns the rows of tokens, in their order, without Fingerprints. Where there is none, or it was deleted, the Row is zero. It is
-	// [ErrNotFound] if there is no such vault.
+	// Rows returns the rows of tokens, in their order, without Fingerprints. Where there
+	// is none, or it was deleted, the Row is zero. It is [ErrNotFound] if there is no
+	// such vault.
 	Rows(ctx context.Context, org, vault string, tokens []string) ([]Row, error)
 
 	// ListRows returns at most limit rows of a vault whose token comes after the given
@@ -187,7 +197,8 @@ type Lookup struct {
 	Fingerprints []Fingerprint
 }
 
-// ErrStale is what a [Store] returns if a vault's revision is not the one that the caller knows. A Service reads the vault and tries again.
+// ErrStale is what a [Store] returns if a vault's revision is not the one that the caller
+// knows. A Service reads the vault and tries again.
 var ErrStale = errors.New("vault: the vault has another revision")
 
 // TakenError is what [Tokens.InsertTokens] and [Imports.ImportTokens] return if tokens
@@ -218,13 +229,15 @@ type Key struct {
 	Retired  bool        // nothing may be stored under it any more
 }
 
-// Keys is the part of a [Store] that knows which versions of keys there are. They belong to the installation: no organization is asked for.
+// Keys is the part of a [Store] that knows which versions of keys there are. They belong
+// to the installation: no organization is asked for.
 type Keys interface {
 	// Keys returns all that are known, by purpose, then version.
 	Keys(ctx context.Context) ([]Key, error)
 
-	// RegisterKey stores Purpose, Version and Check of k, neither required nor retired, unless the version is known, and returns what is
-	// stored. The first fingerprint version of all becomes required.
+	// RegisterKey stores Purpose, Version and Check of k, neither required nor retired,
+	// unless the version is known, and returns what is stored. The first fingerprint
+	// version of all becomes required.
 	RegisterKey(ctx context.Context, k Key) (Key, error)
 
 	// RequireKey makes a fingerprint version required. The error is [ErrUnknownKey] if it
@@ -238,7 +251,8 @@ type Keys interface {
 	// a key that seals, successor means nothing. To retire a retired one does nothing.
 	RetireKey(ctx context.Context, p Purpose, version, successor int) error
 
-	// KeyUsage counts what is stored under the versions of keys. It may take a while, and need not be of one moment.
+	// KeyUsage counts what is stored under the versions of keys. It may take a while, and
+	// need not be of one moment.
 	KeyUsage(ctx context.Context) (KeyUsage, error)
 }
 
@@ -250,8 +264,8 @@ type KeyUsage struct {
 	Sealed        map[int]int // rows by the version that they are sealed under
 }
 
-// KeyRotation is the part of a [Store] that changes keys under rows. Rows that were deleted have no part in it. It is maintenance, over all
-// organizations.
+// KeyRotation is the part of a [Store] that changes keys under rows. Rows that were
+// deleted have no part in it. It is maintenance, over all organizations.
 //
 // RowsWithoutFingerprint and RowsNotSealedUnder scan. A scan begins at the zero position,
 // goes on at the Next of each page, and ends with a page whose Next is zero. It returns
@@ -288,8 +302,8 @@ type KeyRotation interface {
 	RemoveFingerprints(ctx context.Context, version, limit int) (removed int, err error)
 }
 
-// ScanPosition is where a scan of a [KeyRotation] goes on. Only the store that made it knows
-// what it says. The zero value is the beginning of a scan.
+// ScanPosition is where a scan of a [KeyRotation] goes on. Only the store that made it
+// knows what it says. The zero value is the beginning of a scan.
 type ScanPosition string
 
 // RowPage is a stretch of a scan. It may hold fewer rows than it could, or none, though

@@ -163,7 +163,8 @@ func TestUnicodeIsKept(t *testing.T) {
 	require.Equal(t, values, reveal(t, r.Service, tokens...))
 }
 
-// The same value in another scope, vault or organization has another token and nothing in common with it.
+// The same value in another scope, vault or organization has another token and nothing in
+// common with it.
 func TestScopesAreUnlinkable(t *testing.T) {
 	r := newRig(t, vault.Options{})
 	tokens := insert(t, r.Service, append(of("persons", "name", "ada@example.com"), of("orders", "number", "ada@example.com")...))

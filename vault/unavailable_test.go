@@ -162,8 +162,8 @@ func (f *failing) PruneAudit(ctx context.Context, before time.Time, limit int) (
 	return 0, errors.Join(f.err("PruneAudit"), ctx.Err())
 }
 
-// A store that fails is "unavailable", whatever the call and wherever in it: never a wrong answer, and never an error that means something
-// else.
+// A store that fails is "unavailable", whatever the call and wherever in it: never a
+// wrong answer, and never an error that means something else.
 func TestUnavailableStore(t *testing.T) {
 	const keys = "RegisterKey RegisterSeal Keys "
 	ada, bob := of("persons", "name", "Ada"), of("persons", "name", "Bob")

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// What must not be seen prints as [redacted], wherever it stands and however it is printed.
+// What must not be seen prints as [redacted], wherever it stands and however it is
+// printed.
 func TestSecretsPrintAsRedacted(t *testing.T) {
 	const secret = "4111111111111111"
 	fingerprint := vault.Fingerprint([]byte("not a fingerprint, but 32 bytes."))

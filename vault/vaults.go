@@ -11,8 +11,8 @@ import (
 )
 
 // CreateVault makes a vault. The error is [ErrExists] if the organization has one of this
-// ID, [ErrDeleted] if it had one that was deleted, or was deleted itself. For a vault that
-// a program needs at every start there is [Service.EnsureVault].
+// ID, [ErrDeleted] if it had one that was deleted, or was deleted itself. For a vault
+// that a program needs at every start there is [Service.EnsureVault].
 func (s *Service) CreateVault(ctx context.Context, org string, by Actor, id string, schema Schema) (Vault, error) {
 	start := s.start()
 	v, err := s.createVault(ctx, org, by, id, schema)
@@ -53,16 +53,19 @@ func (s *Service) Vault(ctx context.Context, org, id string) (Vault, error) {
 	return v, unavailable("read a vault", ofVault(id, err))
 }
 
-// isVaultID reports whether these can be the names of a vault. A store need not know how to look for others.
+// isVaultID reports whether these can be the names of a vault. A store need not know how
+// to look for others.
 func isVaultID(org, id string) bool { return name.Problem(org) == "" && name.Problem(id) == "" }
 
 // isDots reports whether an ID would be taken for a step in a path.
 func isDots(id string) bool { return id == "." || id == ".." }
 
-// ChangeSchema changes a vault's schema by a function, which may be called more than once. No token changes: tokens of columns that are
-// gone can still be detokenized and deleted, and are found again when the column comes back.
+// ChangeSchema changes a vault's schema by a function, which may be called more than
+// once. No token changes: tokens of columns that are gone can still be detokenized and
+// deleted, and are found again when the column comes back.
 //
-// A column that has tokens can neither enter a column group nor leave one: its values would lose their tokens. That is [ErrScopeInUse].
+// A column that has tokens can neither enter a column group nor leave one: its values
+// would lose their tokens. That is [ErrScopeInUse].
 func (s *Service) ChangeSchema(ctx context.Context, org string, by Actor, id string, change func(*Schema) error) (Vault, error) {
 	start := s.start()
 	v, err := s.changeSchema(ctx, org, by, id, change)
@@ -113,7 +116,8 @@ func (s *Service) putVault(ctx context.Context, v *Vault, left []string, kind Ki
 	return nil
 }
 
-// leftScopes returns the scopes whose values a change takes away from a column: the one that it was in when it was deterministic last.
+// leftScopes returns the scopes whose values a change takes away from a column: the one
+// that it was in when it was deterministic last.
 func leftScopes(before, after *Vault) []string {
 	old := make(map[[2]string]string)
 	for _, c := range before.Past {
@@ -165,7 +169,8 @@ func (v *Vault) fields(yield func(*column) bool) {
 	}
 }
 
-// knownVault is a vault as it was at some revision, with its columns in a form to look things up in. It does not change.
+// knownVault is a vault as it was at some revision, with its columns in a form to look
+// things up in. It does not change.
 type knownVault struct {
 	revision int64
 	tables   map[string]map[string]*column
@@ -210,7 +215,8 @@ func (k *knownVault) column(table, name string) (*column, error) {
 	return c, nil
 }
 
-// vaultCache remembers schemas. It needs no end: the store refuses a revision that is not the vault's any more.
+// vaultCache remembers schemas. It needs no end: the store refuses a revision that is not
+// the vault's any more.
 type vaultCache struct {
 	mu     sync.RWMutex
 	vaults map[[2]string]*knownVault
@@ -234,7 +240,8 @@ func (c *vaultCache) put(org, id string, k *knownVault) {
 	c.vaults[[2]string{org, id}] = k
 }
 
-// withVault calls do with the vault as the service remembers it. If the store has another revision by now, it calls do again, with that.
+// withVault calls do with the vault as the service remembers it. If the store has another
+// revision by now, it calls do again, with that.
 func (s *Service) withVault(ctx context.Context, org, id string, do func(*knownVault) error) error {
 	known := s.vaults.get(org, id)
 	const tries = 10 // a vault whose schema changes faster than that is no use to anybody

@@ -16,12 +16,14 @@ const (
 	orgB = "org-b"
 )
 
-// moment returns a time of the suite's own calendar, well in the past. It has microseconds, which stores keep.
+// moment returns a time of the suite's own calendar, well in the past. It has
+// microseconds, which stores keep.
 func moment(d time.Duration) time.Time {
 	return time.Date(2024, 3, 14, 15, 9, 26, 535_897_000, time.UTC).Add(d)
 }
 
-// sameTime compares two times and makes got identical to want, so that the rest can be compared as a whole.
+// sameTime compares two times and makes got identical to want, so that the rest can be
+// compared as a whole.
 func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
 	t.Helper()
 	require.True(t, want.Equal(*got), "%s: want %v, got %v", field, want, *got)

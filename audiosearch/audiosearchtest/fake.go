@@ -18,12 +18,12 @@ type Options struct {
 	Tapes   map[string]Tape     // the videos that there are, by path; more come by Sounds.Record
 	Classes []audiosearch.Class // that Sounds knows; nil: AudioSet's
 
-	// Clock is what the fake goes by. Several fakes may share one: whoever moves it moves the
-	// time of all. Nil means one of its own, at the beginning of 2026, UTC.
+	// Clock is what the fake goes by. Several fakes may share one: whoever moves it moves
+	// the time of all. Nil means one of its own, at the beginning of 2026, UTC.
 	Clock *Clock
 
-	// Worker are the settings of the fake's worker and sweeper. They count time by the fake's
-	// clock, but for Drain and Watch. Backoff is 1 s by default.
+	// Worker are the settings of the fake's worker and sweeper. They count time by the
+	// fake's clock, but for Drain and Watch. Backoff is 1 s by default.
 	Worker audiosearch.WorkerOptions
 
 	// Service are further settings of the service. Now is set by the fake; Observer is
@@ -32,9 +32,9 @@ type Options struct {
 	Service audiosearch.Options
 }
 
-// Fake is an [audiosearch.Service] on memory, for the unit tests of a program that uses one.
-// Nothing happens in it by itself: time passes by Advance, and work is done by Drain. It is
-// safe for concurrent use.
+// Fake is an [audiosearch.Service] on memory, for the unit tests of a program that uses
+// one. Nothing happens in it by itself: time passes by Advance, and work is done by
+// Drain. It is safe for concurrent use.
 type Fake struct {
 	*audiosearch.Service
 	Clock  *Clock              // what the service, its queue, its worker and its sweeper go by
@@ -103,13 +103,13 @@ func New(t testing.TB, opts *Options) *Fake {
 // Now returns the time of the fake's clock. It stands still but for Advance.
 func (f *Fake) Now() time.Time { return f.Clock.Now() }
 
-// Advance moves the fake's clock, and with it all else that goes by that. What becomes due
-// is done by the next Drain.
+// Advance moves the fake's clock, and with it all else that goes by that. What becomes
+// due is done by the next Drain.
 func (f *Fake) Advance(d time.Duration) { f.Clock.Advance(d) }
 
-// Drain sweeps once and then carries out, on the caller's goroutine, every run that is due,
-// until none is, the queue fails, or ctx ends. It returns how many attempts it made; a run
-// that failed and may be tried again at once is taken again.
+// Drain sweeps once and then carries out, on the caller's goroutine, every run that is
+// due, until none is, the queue fails, or ctx ends. It returns how many attempts it made;
+// a run that failed and may be tried again at once is taken again.
 func (f *Fake) Drain(ctx context.Context) int {
 	_, _ = f.sweeper.RunOnce(ctx) // a part that the test broke; the next Drain tries again
 	taken := 0
@@ -125,8 +125,8 @@ func (f *Fake) Drain(ctx context.Context) int {
 	return taken
 }
 
-// Observations returns everything that the service, its worker and its sweeper did, of all
-// organizations, in order.
+// Observations returns everything that the service, its worker and its sweeper did, of
+// all organizations, in order.
 func (f *Fake) Observations() []audiosearch.Observation {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -14,16 +14,16 @@ import (
 //
 // An op is the interface and the method, as in "Store.Search", "Leases.Claim" or
 // "Scorer.Score". [Outage], [Nth] and [Sometimes] make hooks, and [On] bounds one to some
-// ops. A hook may also panic, block or call other parts of the program: whatever can happen
-// while a backend is being called.
+// ops. A hook may also panic, block or call other parts of the program: whatever can
+// happen while a backend is being called.
 //
 // What is wrapped keeps its optional interfaces: [audiosearch.Compactor],
-// [audiosearch.RunPruner], [audiosearch.TxStore] and [mortise.JobNotifier]. Leases share a
-// wrapped Store if they share what it wraps. NotifyJobs, Shares and LostJobs are not
+// [audiosearch.RunPruner], [audiosearch.TxStore] and [mortise.JobNotifier]. Leases share
+// a wrapped Store if they share what it wraps. NotifyJobs, Shares and LostJobs are not
 // ops: a call goes straight to the backend.
 type Faults struct {
-	// Before runs before the backend is called. If it returns an error, that is the answer,
-	// and the backend is not called.
+	// Before runs before the backend is called. If it returns an error, that is the
+	// answer, and the backend is not called.
 	Before func(op string) error
 
 	// After runs when the backend has done what was asked without error. If it returns an
@@ -56,6 +56,6 @@ func (w *faultyScorer) Score(ctx context.Context, clips [][]float32) ([]audiosea
 	return callFor(w.faults, "Scorer.Score", func() ([]audiosearch.Scores, error) { return w.inner.Score(ctx, clips) })
 }
 
-// Leases wraps a table of jobs. The ops are "Leases.Add", "Leases.Cancel", "Leases.Claim",
-// "Leases.Extend", "Leases.Release" and "Leases.Remove".
+// Leases wraps a table of jobs. The ops are "Leases.Add", "Leases.Cancel",
+// "Leases.Claim", "Leases.Extend", "Leases.Release" and "Leases.Remove".
 func (f *Faults) Leases(l mortise.Leases) mortise.Leases { return f.hooks().Leases(l) }

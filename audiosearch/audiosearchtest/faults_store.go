@@ -10,7 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// Store wraps a store. The ops are "Store." and the name of the method, as in "Store.PutScoring", "Store.Compact" or "Store.PruneRuns".
+// Store wraps a store. The ops are "Store." and the name of the method, as in
+// "Store.PutScoring", "Store.Compact" or "Store.PruneRuns".
 func (f *Faults) Store(s audiosearch.Store) audiosearch.Store {
 	w := &faultyStore{s, f}
 	compactor, compacts := s.(audiosearch.Compactor)

@@ -36,8 +36,8 @@ func memories() *memory.DB {
 	return db
 }
 
-// blind lets one method answer as if nothing had been marked: a faithful mutant beside it,
-// to which all is done but the deletion, answers.
+// blind lets one method answer as if nothing had been marked: a faithful mutant beside
+// it, to which all is done but the deletion, answers.
 func blind(m *mutant, use func(m *mutant, unmarked plainStore)) {
 	other := plainStore{memories().AudioSearch().Store.(*memory.AudioSearch)}
 	m.createDataset = func(ctx context.Context, d audiosearch.Dataset) error {

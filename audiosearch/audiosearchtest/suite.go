@@ -1,12 +1,13 @@
-// Package audiosearchtest proves backends, scorers and media of package audiosearch, and gives tests of programs that use it what they need.
+// Package audiosearchtest proves backends, scorers and media of package audiosearch, and
+// gives tests of programs that use it what they need.
 //
 // [Run] is the conformance suite of backends: every testable sentence of the contracts of
 // [audiosearch.Datasets], [audiosearch.Catalog], [audiosearch.ScoreStore],
 // [audiosearch.PartStore], [audiosearch.ModelStore], [audiosearch.Runs],
 // [audiosearch.ResultStore], [audiosearch.Counter] and [audiosearch.Deletion], and of the
-// optional interfaces that belong to them, is a rule with an id of its own. [RunModel] compares a backend with a
-// plain model of it, on random datasets, filters and scores. A backend proves itself in a
-// few lines:
+// optional interfaces that belong to them, is a rule with an id of its own. [RunModel]
+// compares a backend with a plain model of it, on random datasets, filters and scores. A
+// backend proves itself in a few lines:
 //
 //	func TestConformance(t *testing.T) {
 //		h := audiosearchtest.Harness{Open: func(t *testing.T) audiosearchtest.Backend {
@@ -40,11 +41,10 @@ import (
 // Those of Catalog need Datasets, and those of Scores need both. Those of Parts and of
 // Models need Scores, and where they bear on each other, both. Those of Runs and Results
 // need each other, and those of Counter need what it counts: Runs, and Catalog mostly.
-// Those of Deletion need Datasets, and what else each of them is about.
-// Rules of optional interfaces apply where a field implements them:
-// [audiosearch.Compactor] (Scores), [audiosearch.RunPruner] and [audiosearch.TxStore]
-// (Runs), [mortise.Sharer] (Leases and Queue) and [mortise.JobNotifier] (Leases). Those of
-// TxStore need Leases.
+// Those of Deletion need Datasets, and what else each of them is about. Rules of optional
+// interfaces apply where a field implements them: [audiosearch.Compactor] (Scores),
+// [audiosearch.RunPruner] and [audiosearch.TxStore] (Runs), [mortise.Sharer] (Leases and
+// Queue) and [mortise.JobNotifier] (Leases). Those of TxStore need Leases.
 type Backend struct {
 	Datasets audiosearch.Datasets
 	Catalog  audiosearch.Catalog
@@ -61,7 +61,8 @@ type Backend struct {
 
 // Harness tells the suite how to come by a backend.
 type Harness struct {
-	// Open returns a fresh, empty backend that shares nothing with earlier ones. It cleans up with t.Cleanup.
+	// Open returns a fresh, empty backend that shares nothing with earlier ones. It
+	// cleans up with t.Cleanup.
 	Open func(t *testing.T) Backend
 
 	// Reopen closes b and opens the same data again. Nil if the backend is volatile.
@@ -70,8 +71,8 @@ type Harness struct {
 	// Break makes the backend fail until heal is called. It is optional.
 	Break func(t *testing.T, b Backend) (heal func())
 
-	// Skip holds the ids of rules that the backend is known to break, each with a reason. An unknown id or an empty reason fails
-	// the suite.
+	// Skip holds the ids of rules that the backend is known to break, each with a reason.
+	// An unknown id or an empty reason fails the suite.
 	Skip map[string]string
 }
 
@@ -90,10 +91,10 @@ func Rules() []Rule {
 	return rules
 }
 
-// Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule that
-// is broken prints its text. One that does not end (within minutes) ends the test, and
-// prints its text and those of the rules that failed before. At the end, Run logs which
-// rules were skipped and why.
+// Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule
+// that is broken prints its text. One that does not end (within minutes) ends the test,
+// and prints its text and those of the rules that failed before. At the end, Run logs
+// which rules were skipped and why.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
 	suite := conformance.Suite{Name: "audiosearchtest"}

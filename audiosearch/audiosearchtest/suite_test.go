@@ -27,7 +27,8 @@ func mutants() []broken {
 		runMutants, runListMutants, statsMutants, resultMutants, staleMutants, pruneMutants, txMutants, deletionMutants, removalMutants, otherMutants)
 }
 
-// harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.
+// harness opens mutants. One that is faithful passes every rule: what Reopen returns is
+// the same data, and Break makes it fail.
 func harness(mutate func(*mutant)) audiosearchtest.Harness {
 	return audiosearchtest.Harness{
 		Open: func(t *testing.T) audiosearchtest.Backend {
@@ -44,7 +45,8 @@ func harness(mutate func(*mutant)) audiosearchtest.Harness {
 	}
 }
 
-// TestFaithful tries every rule on a backend that is right, those of Reopen and Break included.
+// TestFaithful tries every rule on a backend that is right, those of Reopen and Break
+// included.
 func TestFaithful(t *testing.T) { audiosearchtest.Run(t, harness(func(*mutant) {})) }
 
 // TestRules: ids are unique and well formed, texts are sentences.
@@ -65,7 +67,8 @@ const (
 	envMediaMutant  = "AUDIOSEARCHTEST_MEDIA_MUTANT"
 )
 
-// TestMutant runs a suite against the mutant that the environment names. It is run by TestMutants, TestScorerMutants and TestMediaMutants.
+// TestMutant runs a suite against the mutant that the environment names. It is run by
+// TestMutants, TestScorerMutants and TestMediaMutants.
 func TestMutant(t *testing.T) {
 	backend, scorer, media := os.Getenv(envMutant), os.Getenv(envScorerMutant), os.Getenv(envMediaMutant)
 	switch {
@@ -92,10 +95,12 @@ func proof() *conformance.Mutants {
 	return m
 }
 
-// TestMutants: each broken backend fails the rules that it breaks, and the failure prints the rule. There is one for every rule.
+// TestMutants: each broken backend fails the rules that it breaks, and the failure prints
+// the rule. There is one for every rule.
 func TestMutants(t *testing.T) { proof().Prove(t) }
 
-// TestSkipping: what is skipped is counted with its reason, and a Skip that makes no sense fails the suite.
+// TestSkipping: what is skipped is counted with its reason, and a Skip that makes no
+// sense fails the suite.
 func TestSkipping(t *testing.T) {
 	output, passed := proof().Run(t, "only a catalog")
 	require.True(t, passed, output)

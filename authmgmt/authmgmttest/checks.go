@@ -18,12 +18,14 @@ const (
 	orgGone = "org-gone" // which is deleted
 )
 
-// moment returns a time of the suite's own calendar, well in the past. It has microseconds, which stores keep.
+// moment returns a time of the suite's own calendar, well in the past. It has
+// microseconds, which stores keep.
 func moment(d time.Duration) time.Time {
 	return time.Date(2024, 3, 14, 15, 9, 26, 535_897_000, time.UTC).Add(d)
 }
 
-// hard are strings that a backend might change, cut or take for another one. They are not the same, though a collation may think so.
+// hard are strings that a backend might change, cut or take for another one. They are not
+// the same, though a collation may think so.
 var hard = []string{
 	"acme", "ACME", "acme ", " acme", "acm", "acme/", "acm_", "acm%", "acm\u00e9", "acme\u0301", "a'c\"m\\e", "acme\x00", "acme\x00\x00",
 	"\x00acme",
@@ -41,7 +43,8 @@ func newEvent(org string, kind authmgmt.Kind, target string, at time.Duration) a
 	return authmgmt.AuditEvent{ID: uuid.New(), Organization: org, At: moment(at), Kind: kind, Actor: "somebody", Target: target}
 }
 
-// sameTime compares two times and makes got identical to want, so that the rest can be compared as a whole.
+// sameTime compares two times and makes got identical to want, so that the rest can be
+// compared as a whole.
 func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
 	t.Helper()
 	require.True(t, want.Equal(*got), "%s: want %v, got %v", field, want, *got)
@@ -65,7 +68,8 @@ func noneIsNil[T any](list *[]T) {
 	}
 }
 
-// oneWins requires that exactly one call succeeded and the others returned the sentinel. It returns which one.
+// oneWins requires that exactly one call succeeded and the others returned the sentinel.
+// It returns which one.
 func oneWins(t *testing.T, errs []error, sentinel error) int {
 	t.Helper()
 	winner, winners := -1, 0

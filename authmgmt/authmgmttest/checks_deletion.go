@@ -166,8 +166,8 @@ func (s *subject) refusesUpdates(t *testing.T, x *estate) {
 	require.Empty(t, called.Kind, "the update function was called")
 }
 
-// hasOnlyMark requires that the trail shows the mark's event, and no other, to whatever is
-// asked.
+// hasOnlyMark requires that the trail shows the mark's event, and no other, to whatever
+// is asked.
 func (s *subject) hasOnlyMark(t *testing.T, e authmgmt.AuditEvent) {
 	t.Helper()
 	trail := s.trail(t, e.Organization)

@@ -15,12 +15,12 @@ import (
 
 // Options are the settings of [New]. The zero value means the defaults.
 type Options struct {
-	// Directory makes the service ask whether an organization has role-based access control:
-	// enable it with Service.SetRBAC. By default every organization has it.
+	// Directory makes the service ask whether an organization has role-based access
+	// control: enable it with Service.SetRBAC. By default every organization has it.
 	Directory bool
 
-	// Clock is what the fake goes by. Several fakes may share one: whoever moves it moves the
-	// time of all. Nil means one of its own, at the beginning of 2026, UTC.
+	// Clock is what the fake goes by. Several fakes may share one: whoever moves it moves
+	// the time of all. Nil means one of its own, at the beginning of 2026, UTC.
 	Clock *Clock
 
 	// Service are further settings of the service. Now is set by the fake; Observer is
@@ -30,8 +30,8 @@ type Options struct {
 }
 
 // Fake is an [authmgmt.Service] on memory, for the unit tests of a program that uses one.
-// Nothing happens in it by itself: time passes by Advance, and work is done by Drain. It is
-// safe for concurrent use.
+// Nothing happens in it by itself: time passes by Advance, and work is done by Drain. It
+// is safe for concurrent use.
 type Fake struct {
 	*authmgmt.Service
 	Clock *Clock // what the service goes by
@@ -91,13 +91,13 @@ func testKey() (authmgmt.InvitationKey, error) {
 // Now returns the time of the fake's clock. It stands still but for Advance.
 func (f *Fake) Now() time.Time { return f.Clock.Now() }
 
-// Advance moves the fake's clock, and with it all else that goes by that. What becomes due
-// is done by the next Drain.
+// Advance moves the fake's clock, and with it all else that goes by that. What becomes
+// due is done by the next Drain.
 func (f *Fake) Advance(d time.Duration) { f.Clock.Advance(d) }
 
-// Drain makes turns of Service.Run, on the caller's goroutine, until no grant is due, a turn
-// fails, or ctx ends. It returns how many invitations it granted. A grant that failed is
-// due again later: Advance, and Drain again.
+// Drain makes turns of Service.Run, on the caller's goroutine, until no grant is due, a
+// turn fails, or ctx ends. It returns how many invitations it granted. A grant that
+// failed is due again later: Advance, and Drain again.
 func (f *Fake) Drain(ctx context.Context) int {
 	total := 0
 	for ctx.Err() == nil {
@@ -121,7 +121,8 @@ func (f *Fake) AuditTrail() []authmgmt.AuditEvent {
 	}
 	var events []authmgmt.AuditEvent
 	for org := range organizations {
-		// Past the faults and the limits of the service, so that a test can look at a broken fake.
+		// Past the faults and the limits of the service, so that a test can look at a
+		// broken fake.
 		page, err := f.tables.ListAuditEvents(context.Background(), org, authmgmt.AuditQuery{Limit: int(^uint(0) >> 1)})
 		if err == nil {
 			events = append(events, page.Events...)

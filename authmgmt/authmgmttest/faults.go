@@ -20,11 +20,11 @@ import (
 // or call other parts of the program: whatever can happen while a backend is being
 // called.
 //
-// What is wrapped keeps its optional interfaces: [authmgmt.Pruner], [authmgmt.KeyChecker],
-// [authmgmt.Organizations], and a directory's [authmgmt.Deletion].
+// What is wrapped keeps its optional interfaces: [authmgmt.Pruner],
+// [authmgmt.KeyChecker], [authmgmt.Organizations], and a directory's [authmgmt.Deletion].
 type Faults struct {
-	// Before runs before the backend is called. If it returns an error, that is the answer,
-	// and the backend is not called.
+	// Before runs before the backend is called. If it returns an error, that is the
+	// answer, and the backend is not called.
 	Before func(op string) error
 
 	// After runs when the backend has done what was asked without error. If it returns an

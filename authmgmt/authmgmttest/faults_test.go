@@ -15,7 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-// everyOp makes each call that a wrapper can make, under a new name each time, and returns the ops with their errors.
+// everyOp makes each call that a wrapper can make, under a new name each time, and
+// returns the ops with their errors.
 func everyOp(ctx context.Context, f *authmgmttest.Faults, db *memory.AuthMgmt) (ops []string, errs []error) {
 	note := func(op string, err error) { ops, errs = append(ops, op), append(errs, err) }
 	store, directory := f.Store(db), f.Directory(db)
@@ -120,7 +121,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsBeforeAndAfter: a call that fails before has no effect, one that fails after has.
+// TestFaultsBeforeAndAfter: a call that fails before has no effect, one that fails after
+// has.
 func TestFaultsBeforeAndAfter(t *testing.T) {
 	hook, _ := authmgmttest.Outage()
 	for n, f := range []*authmgmttest.Faults{{Before: hook}, {After: hook}} {
@@ -133,7 +135,8 @@ func TestFaultsBeforeAndAfter(t *testing.T) {
 	}
 }
 
-// TestFaultsKeepOptionalInterfaces: a wrapper can what the wrapped store can, and no more.
+// TestFaultsKeepOptionalInterfaces: a wrapper can what the wrapped store can, and no
+// more.
 func TestFaultsKeepOptionalInterfaces(t *testing.T) {
 	db := open(t)
 	type store = authmgmt.Store

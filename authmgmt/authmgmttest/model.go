@@ -24,9 +24,11 @@ type ModelOptions struct {
 	Seed      uint64 // of the first sequence, the next one has the next: MORTISE_SEED, 1, or a random one if MORTISE_SOAK=1
 }
 
-// RunModel makes random calls to an [authmgmt.Service] on the backend, and the same ones to a plain model of it. After every step it
-// compares what both return, and now and then everything that can be seen: lists, what every token, secret and link that there ever was is
-// good for, and the audit trail. A failure prints the seed and the steps. Options may be nil. The backend needs Organizations.
+// RunModel makes random calls to an [authmgmt.Service] on the backend, and the same ones
+// to a plain model of it. After every step it compares what both return, and now and then
+// everything that can be seen: lists, what every token, secret and link that there ever
+// was is good for, and the audit trail. A failure prints the seed and the steps. Options
+// may be nil. The backend needs Organizations.
 func RunModel(t *testing.T, h Harness, opts *ModelOptions) {
 	t.Helper()
 	var o ModelOptions
@@ -88,7 +90,8 @@ func newRun(t *testing.T, h Harness, seed uint64) *run {
 
 var errScripted = errors.New("the script says so")
 
-// scripted is what becomes of an attempt to grant. It depends on nothing but the invitation and the attempt.
+// scripted is what becomes of an attempt to grant. It depends on nothing but the
+// invitation and the attempt.
 func scripted(i *authmgmt.Invitation, attempt int) error {
 	h := fnv.New32a()
 	_, _ = fmt.Fprint(h, i.Organization, i.ID, attempt)
@@ -149,7 +152,8 @@ func (r *run) same(what string, want, got any) {
 	}
 }
 
-// sameError fails unless the service's error is the model's, which is a sentinel, errInvalid, or nil. It reports whether both succeeded.
+// sameError fails unless the service's error is the model's, which is a sentinel,
+// errInvalid, or nil. It reports whether both succeeded.
 func (r *run) sameError(want, got error) bool {
 	r.t.Helper()
 	var invalid *authmgmt.ValidationError

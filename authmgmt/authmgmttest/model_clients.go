@@ -243,7 +243,8 @@ func (r *run) waitLong() {
 	r.advance(d)
 }
 
-// waitForEnd passes until the moment at which a secret, a token or an invitation ends, or a grant is due, to the microsecond.
+// waitForEnd passes until the moment at which a secret, a token or an invitation ends, or
+// a grant is due, to the microsecond.
 func (r *run) waitForEnd() {
 	var ends []time.Time
 	for _, c := range r.model.clients {

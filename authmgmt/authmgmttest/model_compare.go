@@ -183,7 +183,8 @@ func (r *run) compareLinks() {
 	}
 }
 
-// compareAudit compares the trail, which orders events of one time by IDs that the model does not know.
+// compareAudit compares the trail, which orders events of one time by IDs that the model
+// does not know.
 func (r *run) compareAudit(org string) {
 	q := authmgmt.AuditQuery{
 		Kind:  pick(r, "", "", authmgmt.KindClientUpdated, authmgmt.KindTokenIssued, authmgmt.KindGranted),

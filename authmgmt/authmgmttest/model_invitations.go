@@ -14,7 +14,8 @@ func (r *run) invitationID() string {
 	return pick(r, "i1", "i2", "i3", "i4", "i5", "I5", "i6", "i77", "i888")
 }
 
-// someInvitation returns the ID of one of an organization's invitations, a pending one more often than not.
+// someInvitation returns the ID of one of an organization's invitations, a pending one
+// more often than not.
 func (r *run) someInvitation(org string) string {
 	var ids []string
 	for _, i := range r.model.invitations {
@@ -28,7 +29,8 @@ func (r *run) someInvitation(org string) string {
 	return r.invitationID()
 }
 
-// newInvitation returns an invitation to make, more often than not of somebody who was invited before.
+// newInvitation returns an invitation to make, more often than not of somebody who was
+// invited before.
 func (r *run) newInvitation() authmgmt.NewInvitation {
 	n := authmgmt.NewInvitation{
 		ID:    pick(r, "", r.invitationID(), r.invitationID()),

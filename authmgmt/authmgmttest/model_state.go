@@ -9,7 +9,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// model is what package authmgmt promises, in the plainest way: lists that are searched from the beginning to the end.
+// model is what package authmgmt promises, in the plainest way: lists that are searched
+// from the beginning to the end.
 type model struct {
 	now         time.Time
 	rbac        map[string]bool // the organizations that were written

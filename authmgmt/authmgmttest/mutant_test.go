@@ -23,7 +23,8 @@ type (
 	keyChecksUpdate    = func([][32]byte) ([][32]byte, error)
 )
 
-// mutant is the memory backend with some methods replaced. A nil function leaves the method as it is.
+// mutant is the memory backend with some methods replaced. A nil function leaves the
+// method as it is.
 type mutant struct {
 	*memory.AuthMgmt
 	broken  atomic.Bool // makes every method fail

@@ -11,8 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
-// blocks makes a mutant that finds out by itself whether an address is taken: by an invitation of the organization that blocks says
-// does so.
+// blocks makes a mutant that finds out by itself whether an address is taken: by an
+// invitation of the organization that blocks says does so.
 func blocks(m *mutant, does func(fresh, other *authmgmt.Invitation) bool) {
 	m.createInvitation = func(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
 		page, err := m.AuthMgmt.ListInvitations(ctx, i.Organization, time.Time{}, authmgmt.Paging{Limit: authmgmt.MaxPageSize})
@@ -28,7 +28,8 @@ func blocks(m *mutant, does func(fresh, other *authmgmt.Invitation) bool) {
 	}
 }
 
-// invitationMutants are wrong about which address is taken, what is pending and what is due.
+// invitationMutants are wrong about which address is taken, what is pending and what is
+// due.
 var invitationMutants = []broken{
 	{name: "takes every address", breaks: []string{
 		"invitations/exclusive-refuses-a-pending-one", "invitations/expired-does-not-block", "invitations/extended-blocks", "invitations/exclusive-concurrent",
@@ -211,7 +212,8 @@ var invitationMutants = []broken{
 	}},
 }
 
-// ctxMutants go on when they should not, or say that something is not there when they cannot know.
+// ctxMutants go on when they should not, or say that something is not there when they
+// cannot know.
 var ctxMutants = []broken{
 	{name: "ignores the context", breaks: []string{"store/ended-context", "organizations/ended-context"}, mutate: func(m *mutant) {
 		m.client = func(_ context.Context, org, id string) (authmgmt.Client, error) {

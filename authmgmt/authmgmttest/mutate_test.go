@@ -137,8 +137,8 @@ func (m *mutant) everyOrder(clients func([]authmgmt.Client), tokens func([]authm
 	}
 }
 
-// between stands between the mutant and a caller's update function: it gets a function that calls that one, and its result is the
-// update's.
+// between stands between the mutant and a caller's update function: it gets a function
+// that calls that one, and its result is the update's.
 type between = func(call func() (authmgmt.AuditEvent, error)) (authmgmt.AuditEvent, error)
 
 // everyUpdate puts something between all of the mutant's updates and their functions.
@@ -185,7 +185,8 @@ func (m *mutant) aroundUpdates(around func(update func() error) error) {
 	}
 }
 
-// renamed applies change to every organization and ID that the mutant is given, as a collation does.
+// renamed applies change to every organization and ID that the mutant is given, as a
+// collation does.
 func (m *mutant) renamed(change func(string) string) {
 	m.createClient = func(ctx context.Context, c authmgmt.Client, e authmgmt.AuditEvent) error {
 		if _, err := m.AuthMgmt.Client(ctx, change(c.Organization), change(c.ID)); err == nil {
@@ -212,7 +213,8 @@ func (m *mutant) renamed(change func(string) string) {
 	}
 }
 
-// withEvent makes the mutant store an audit event, by a change that changes nothing of an organization.
+// withEvent makes the mutant store an audit event, by a change that changes nothing of an
+// organization.
 func (m *mutant) withEvent(ctx context.Context, e authmgmt.AuditEvent) error {
 	return m.AuthMgmt.UpdateOrganization(ctx, "nobody's", func(*authmgmt.Organization) (authmgmt.AuditEvent, error) { return e, nil })
 }

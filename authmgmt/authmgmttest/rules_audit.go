@@ -284,7 +284,8 @@ var auditQueryRules = []rule{
 		}},
 }
 
-// pages returns all of the query's events, page by page, and checks each page's size and end.
+// pages returns all of the query's events, page by page, and checks each page's size and
+// end.
 func (s *subject) pages(t *testing.T, org string, q authmgmt.AuditQuery) []authmgmt.AuditEvent {
 	t.Helper()
 	var all []authmgmt.AuditEvent
@@ -302,8 +303,8 @@ func (s *subject) pages(t *testing.T, org string, q authmgmt.AuditQuery) []authm
 	return nil
 }
 
-// selects requires that a query, within what record stored in orgA, returns those of the events that it matches; n of them, unless n is
-// less than 0.
+// selects requires that a query, within what record stored in orgA, returns those of the
+// events that it matches; n of them, unless n is less than 0.
 func (s *subject) selects(t *testing.T, all []authmgmt.AuditEvent, q authmgmt.AuditQuery, n int) {
 	t.Helper()
 	if q.From.IsZero() {

@@ -132,7 +132,8 @@ var concurrentRules = []rule{
 		}},
 }
 
-// whole returns an error if a read of the client of clients/reads-are-whole, in one of several ways, shows half a change.
+// whole returns an error if a read of the client of clients/reads-are-whole, in one of
+// several ways, shows half a change.
 func (s *subject) whole(t *testing.T, way int) error {
 	trail, err := s.Store.ListAuditEvents(t.Context(), orgA, authmgmt.AuditQuery{Target: "build", Limit: authmgmt.MaxPageSize})
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
-// call is one method of a backend, called so that it would succeed if nothing were wrong, and could be called again.
+// call is one method of a backend, called so that it would succeed if nothing were wrong,
+// and could be called again.
 type call struct {
 	name string
 	do   func(ctx context.Context) error
@@ -167,7 +168,8 @@ var contextRules = []rule{
 		}},
 }
 
-// manyThings stores what reopenRules look for in great number, so that it is more than one page of anything.
+// manyThings stores what reopenRules look for in great number, so that it is more than
+// one page of anything.
 func (s *subject) manyThings(t *testing.T, n int) {
 	t.Helper()
 	for i := range n {

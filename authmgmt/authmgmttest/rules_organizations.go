@@ -17,7 +17,8 @@ func (s *subject) setRBAC(t *testing.T, org string, enabled bool) {
 	}))
 }
 
-// hasRBAC requires that the organization is there, with or without role-based access control.
+// hasRBAC requires that the organization is there, with or without role-based access
+// control.
 func (s *subject) hasRBAC(t *testing.T, org string, want bool) {
 	t.Helper()
 	o, err := s.Organizations.AccessControl(t.Context(), org)
@@ -32,7 +33,8 @@ func (s *subject) noOrganization(t *testing.T, org string) {
 	require.ErrorIs(t, err, authmgmt.ErrNotFound)
 }
 
-// organizationRules are the rules of Directory and Organizations, but for those that all updates have.
+// organizationRules are the rules of Directory and Organizations, but for those that all
+// updates have.
 var organizationRules = []rule{
 	{Rule{"organizations/unknown", "AccessControl returns ErrNotFound for an organization that was never written."}, needOrganizations,
 		func(t *testing.T, s *subject) {

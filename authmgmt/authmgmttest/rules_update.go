@@ -19,7 +19,8 @@ import (
 // errRefused is what update functions of the suite return.
 var errRefused = errors.New("refused")
 
-// thing is one kind of things that an update function changes. What is the same for all of them is tried on each.
+// thing is one kind of things that an update function changes. What is the same for all
+// of them is tried on each.
 type thing struct {
 	group  string // of the rules
 	method string
@@ -29,11 +30,13 @@ type thing struct {
 
 // added is a thing of orgA that is stored.
 type added struct {
-	// update calls the method for the thing's ID, in an organization. touch changes the thing, a little more with each call.
+	// update calls the method for the thing's ID, in an organization. touch changes the
+	// thing, a little more with each call.
 	update func(ctx context.Context, org string, f func(touch func()) (authmgmt.AuditEvent, error)) error
 	// unknown calls the method for an ID that is not there; nil if there is no such ID.
 	unknown func(ctx context.Context, f func() (authmgmt.AuditEvent, error)) error
-	// touched returns how often touch has taken effect; of an organization, whether the number is odd.
+	// touched returns how often touch has taken effect; of an organization, whether the
+	// number is odd.
 	touched func(t *testing.T) int
 }
 

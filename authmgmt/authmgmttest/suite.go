@@ -1,8 +1,11 @@
-// Package authmgmttest proves backends of package authmgmt, and gives tests of programs that use it what they need.
+// Package authmgmttest proves backends of package authmgmt, and gives tests of programs
+// that use it what they need.
 //
-// [Run] is the conformance suite: every testable sentence of the contracts of [authmgmt.Store], [authmgmt.Organizations], and of the
-// optional interfaces [authmgmt.Pruner] and [authmgmt.KeyChecker], is a rule with an id of its own. [RunModel] compares the service on a
-// backend with a plain model of it, through random sequences of calls. A backend proves itself in a few lines:
+// [Run] is the conformance suite: every testable sentence of the contracts of
+// [authmgmt.Store], [authmgmt.Organizations], and of the optional interfaces
+// [authmgmt.Pruner] and [authmgmt.KeyChecker], is a rule with an id of its own.
+// [RunModel] compares the service on a backend with a plain model of it, through random
+// sequences of calls. A backend proves itself in a few lines:
 //
 //	func TestConformance(t *testing.T) {
 //		h := authmgmttest.Harness{Open: func(t *testing.T) authmgmt.Backend {
@@ -13,7 +16,8 @@
 //		authmgmttest.RunModel(t, h, nil)
 //	}
 //
-// [New] makes a fake for the tests of a program that uses a service, and [Faults] makes a backend fail.
+// [New] makes a fake for the tests of a program that uses a service, and [Faults] makes a
+// backend fail.
 package authmgmttest
 
 import (
@@ -24,12 +28,13 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
-// Harness tells the suite how to come by a backend. Rules of [authmgmt.Organizations] apply
-// if the Directory is one, that of its [authmgmt.Deletion] if it has that, those of
+// Harness tells the suite how to come by a backend. Rules of [authmgmt.Organizations]
+// apply if the Directory is one, that of its [authmgmt.Deletion] if it has that, those of
 // [authmgmt.Pruner] and [authmgmt.KeyChecker] if the Store is one; the others are skipped
 // and counted. Organizations share the Store's audit trail.
 type Harness struct {
-	// Open returns a fresh, empty backend that shares nothing with earlier ones. It cleans up with t.Cleanup.
+	// Open returns a fresh, empty backend that shares nothing with earlier ones. It
+	// cleans up with t.Cleanup.
 	Open func(t *testing.T) authmgmt.Backend
 
 	// Reopen closes b and opens the same data again. Nil if the backend is volatile.
@@ -38,8 +43,8 @@ type Harness struct {
 	// Break makes the backend fail until heal is called. It is optional.
 	Break func(t *testing.T, b authmgmt.Backend) (heal func())
 
-	// Skip holds the ids of rules that the backend is known to break, each with a reason. An unknown id or an empty reason fails
-	// the suite.
+	// Skip holds the ids of rules that the backend is known to break, each with a reason.
+	// An unknown id or an empty reason fails the suite.
 	Skip map[string]string
 }
 
@@ -58,10 +63,10 @@ func Rules() []Rule {
 	return rules
 }
 
-// Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule that
-// is broken prints its text. One that does not end (within minutes) ends the test, and
-// prints its text and those of the rules that failed before. At the end, Run logs which
-// rules were skipped and why.
+// Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule
+// that is broken prints its text. One that does not end (within minutes) ends the test,
+// and prints its text and those of the rules that failed before. At the end, Run logs
+// which rules were skipped and why.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
 	suite := conformance.Suite{Name: "authmgmttest"}

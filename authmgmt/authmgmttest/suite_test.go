@@ -25,7 +25,8 @@ func mutants() []broken {
 		listMutants, pageMutants, statsMutants, deletionMutants(), auditMutants, keyCheckMutants, reopenMutants)
 }
 
-// harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.
+// harness opens mutants. One that is faithful passes every rule: what Reopen returns is
+// the same data, and Break makes it fail.
 func harness(mutate func(*mutant)) authmgmttest.Harness {
 	return authmgmttest.Harness{
 		Open: func(t *testing.T) authmgmt.Backend {
@@ -42,7 +43,8 @@ func harness(mutate func(*mutant)) authmgmttest.Harness {
 	}
 }
 
-// TestFaithful tries every rule on a backend that is right, those of Reopen and Break included.
+// TestFaithful tries every rule on a backend that is right, those of Reopen and Break
+// included.
 func TestFaithful(t *testing.T) { authmgmttest.Run(t, harness(func(*mutant) {})) }
 
 // TestRules: ids are unique and well formed, texts are sentences.
@@ -57,7 +59,8 @@ func TestRules(t *testing.T) {
 // envMutant names the mutant in a process that runs the suite in order to fail.
 const envMutant = "AUTHMGMTTEST_MUTANT"
 
-// TestMutant runs the suite against the mutant that the environment names. It is run by TestMutants.
+// TestMutant runs the suite against the mutant that the environment names. It is run by
+// TestMutants.
 func TestMutant(t *testing.T) {
 	name := os.Getenv(envMutant)
 	if name == "" {
@@ -78,10 +81,12 @@ func proof() *conformance.Mutants {
 	return m
 }
 
-// TestMutants: each broken backend fails the rules that it breaks, and the failure prints the rule. There is one for every rule.
+// TestMutants: each broken backend fails the rules that it breaks, and the failure prints
+// the rule. There is one for every rule.
 func TestMutants(t *testing.T) { proof().Prove(t) }
 
-// TestSkipping: what is skipped is counted with its reason, and a Skip that makes no sense fails the suite.
+// TestSkipping: what is skipped is counted with its reason, and a Skip that makes no
+// sense fails the suite.
 func TestSkipping(t *testing.T) {
 	output, passed := proof().Run(t, "only a store")
 	require.True(t, passed, output)

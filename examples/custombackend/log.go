@@ -1,11 +1,12 @@
-// Package custombackend is a backend of one's own, as small as one can be that loses nothing when its process dies: maps in memory, and a log
-// file from which they are built again. It implements [trigger.Store] and
-// [mortise.Leases], and proves it with the conformance suites.
+// Package custombackend is a backend of one's own, as small as one can be that loses
+// nothing when its process dies: maps in memory, and a log file from which they are built
+// again. It implements [trigger.Store] and [mortise.Leases], and proves it with the
+// conformance suites.
 //
-// What it does not do: two processes on one file, forgetting (the file only grows, and what
-// was deleted stays in it), and syncing to the disk, so that a power failure may lose the
-// last calls. What it does is enough for a tool on one machine, and shows what every
-// backend must keep.
+// What it does not do: two processes on one file, forgetting (the file only grows, and
+// what was deleted stays in it), and syncing to the disk, so that a power failure may
+// lose the last calls. What it does is enough for a tool on one machine, and shows what
+// every backend must keep.
 package custombackend
 
 import (
@@ -88,7 +89,8 @@ func Open(path string) (*File, error) {
 // Close closes the file.
 func (f *File) Close() error { return f.log.Close() }
 
-// replay reads the log. A record that ends too early is that of a process that died while it wrote: its caller had no answer.
+// replay reads the log. A record that ends too early is that of a process that died while
+// it wrote: its caller had no answer.
 func (f *File) replay() error {
 	data, err := io.ReadAll(f.log)
 	if err != nil {
@@ -112,7 +114,8 @@ func (f *File) replay() error {
 	return nil
 }
 
-// commit writes a record and then applies it. A write that failed halfway is overwritten by the next one. The caller holds mu.
+// commit writes a record and then applies it. A write that failed halfway is overwritten
+// by the next one. The caller holds mu.
 func (f *File) commit(r record) error {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(r); err != nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-// addCredentials adds machine credentials and invitations to the host, under /credentials. Invitations lead to a page of the host's own,
-// where people are signed in, and make them members. The host runs the service beside its HTTP server, as in
+// addCredentials adds machine credentials and invitations to the host, under
+// /credentials. Invitations lead to a page of the host's own, where people are signed in,
+// and make them members. The host runs the service beside its HTTP server, as in
 // group.Go(func() error { return service.Run(ctx) }).
 func addCredentials(ctx context.Context, r chi.Router, address string, key authmgmt.InvitationKey, m *members) (*authmgmt.Service, error) {
 	db, err := memory.Open(ctx, nil)
@@ -32,7 +33,8 @@ func addCredentials(ctx context.Context, r chi.Router, address string, key authm
 	if err != nil {
 		return nil, err
 	}
-	// Managers are people of the host's; machines come with access tokens of this service.
+	// Managers are people of the host's; machines come with access tokens of this
+	// service.
 	machines := httpadapter.Bearer(httpadapter.AccessTokens(service))
 	auth := httpadapter.AuthenticatorFunc(func(r *http.Request) (httpadapter.Principal, error) {
 		if p, err := manager(r); err == nil {
@@ -50,7 +52,8 @@ func addCredentials(ctx context.Context, r chi.Router, address string, key authm
 	return service, nil
 }
 
-// manager says who is asking, if it is somebody who may manage credentials. He gets full access; a host with finer ranks maps them to roles.
+// manager says who is asking, if it is somebody who may manage credentials. He gets full
+// access; a host with finer ranks maps them to roles.
 func manager(r *http.Request) (httpadapter.Principal, error) {
 	c, ok := claimsFrom(r.Context())
 	if !ok || c.Tenant == "" || !c.Manager {
@@ -59,7 +62,8 @@ func manager(r *http.Request) (httpadapter.Principal, error) {
 	return httpadapter.Principal{Organization: c.Tenant, Subject: c.Subject, Access: authmgmt.FullAccess()}, nil
 }
 
-// ask is the page behind an invitation's link. To open it changes nothing: some mail programs look at links before people do.
+// ask is the page behind an invitation's link. To open it changes nothing: some mail
+// programs look at links before people do.
 func ask(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Referrer-Policy", "no-referrer") // the address is the secret
@@ -89,7 +93,8 @@ func join(service *authmgmt.Service) http.HandlerFunc {
 	}
 }
 
-// signedInAsInvitee refuses a link that somebody else has got hold of. The host's subjects are email addresses.
+// signedInAsInvitee refuses a link that somebody else has got hold of. The host's
+// subjects are email addresses.
 func signedInAsInvitee(_ context.Context, i authmgmt.Invitation, by authmgmt.Person) error {
 	if !strings.EqualFold(by.Subject, i.Email) {
 		return errors.New("signed in as somebody else")

@@ -11,21 +11,21 @@ import (
 // recordings is the one dataset that each tenant of this host has.
 const recordings = "calls"
 
-// moderator is this host's own policy: what is heard beside the sound that was searched for
-// decides how far a segment is fit to be shown. It knows no more than the scorer: 1 means that
-// no listed sound was recognized, and not that there is none.
+// moderator is this host's own policy: what is heard beside the sound that was searched
+// for decides how far a segment is fit to be shown. It knows no more than the scorer: 1
+// means that no listed sound was recognized, and not that there is none.
 type moderator struct {
-	// sounds are those that are not to be played to everybody. The tones of a telephone give
-	// away the number that was dialed.
+	// sounds are those that are not to be played to everybody. The tones of a telephone
+	// give away the number that was dialed.
 	sounds []audiosearch.Class
 
 	service *audiosearch.Service // that has scored the recordings; set once it is there
 }
 
-// Moderate implements [audiosearch.Moderator]: a score is 1 less how sure the scorer is of the
-// listed sound that it hears best in the segment. It reads the scores that are there, once for
-// each result. If they cannot be read, no result has a moderation score, rather than one that
-// says that all is well.
+// Moderate implements [audiosearch.Moderator]: a score is 1 less how sure the scorer is
+// of the listed sound that it hears best in the segment. It reads the scores that are
+// there, once for each result. If they cannot be read, no result has a moderation score,
+// rather than one that says that all is well.
 func (m *moderator) Moderate(ctx context.Context, org string, results []audiosearch.Result) ([]float64, error) {
 	fit := make([]float64, len(results))
 	for i, r := range results {

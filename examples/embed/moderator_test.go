@@ -10,8 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
-// TestModerator: a recording of dialed numbers is not fit to be shown, a dial tone is, and
-// what cannot be judged has no score.
+// TestModerator: a recording of dialed numbers is not fit to be shown, a dial tone is,
+// and what cannot be judged has no score.
 func TestModerator(t *testing.T) {
 	dir := t.TempDir()
 	recordDialTone(filepath.Join(dir, "waiting.wav"))
@@ -61,8 +61,8 @@ func TestModerator(t *testing.T) {
 	}
 }
 
-// recordKeys writes ten seconds of keys of a telephone: 0.1 s of two tones, and as long a pause
-// (ITU-T Q.23, Q.24).
+// recordKeys writes ten seconds of keys of a telephone: 0.1 s of two tones, and as long a
+// pause (ITU-T Q.23, Q.24).
 func recordKeys(t *testing.T, path string) {
 	t.Helper()
 	const rate = 8000

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-// addSounds adds a search for sounds in the recordings of a folder to the host, under /sounds. The host runs the worker, and closes the folder
-// after it has ended.
+// addSounds adds a search for sounds in the recordings of a folder to the host, under
+// /sounds. The host runs the worker, and closes the folder after it has ended.
 func addSounds(ctx context.Context, r chi.Router, folder *audiosearch.Folder) (*audiosearch.Service, *audiosearch.Worker, error) {
 	db, err := memory.Open(ctx, nil)
 	if err != nil {
@@ -48,7 +48,8 @@ func addSounds(ctx context.Context, r chi.Router, folder *audiosearch.Folder) (*
 	return service, worker, nil
 }
 
-// listener says who is asking. Everybody of a tenant may search its datasets; managers may cancel what others began.
+// listener says who is asking. Everybody of a tenant may search its datasets; managers
+// may cancel what others began.
 func listener(r *http.Request) (httpadapter.Principal, error) {
 	c, ok := claimsFrom(r.Context())
 	if !ok || c.Tenant == "" {

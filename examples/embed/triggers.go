@@ -12,8 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// addTriggers adds POST /triggers and the history to the host. The host runs the worker beside its HTTP server, as in
-// group.Go(func() error { return worker.Run(ctx) }).
+// addTriggers adds POST /triggers and the history to the host. The host runs the worker
+// beside its HTTP server, as in group.Go(func() error { return worker.Run(ctx) }).
 func addTriggers(ctx context.Context, r chi.Router, p trigger.Processor) (worker *trigger.Worker, err error) {
 	db, err := memory.Open(ctx, nil)
 	if err != nil {

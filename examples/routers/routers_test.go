@@ -191,7 +191,8 @@ func (p probe) checkAnswers(own405 bool) {
 	}
 }
 
-// checkUnclean sends paths that a careless mount would redirect out of the prefix, or fail on.
+// checkUnclean sends paths that a careless mount would redirect out of the prefix, or
+// fail on.
 func (p probe) checkUnclean(cleans bool) {
 	p.t.Helper()
 	clean := p.prefix + "/triggers"

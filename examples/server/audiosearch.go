@@ -16,7 +16,8 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// audioService is the audio search: its Go side, its routes, its page for people, and what it does in the background.
+// audioService is the audio search: its Go side, its routes, its page for people, and
+// what it does in the background.
 type audioService struct {
 	service   *audiosearch.Service
 	worker    *audiosearch.Worker
@@ -32,13 +33,15 @@ var _ member = (*audioService)(nil)
 // searchRetention is how long a finished run can be asked for.
 const searchRetention = 30 * 24 * time.Hour
 
-// At shutdown a search that runs has a moment to finish. What is left of it comes again at the next start, without the videos that are scored.
+// At shutdown a search that runs has a moment to finish. What is left of it comes again
+// at the next start, without the videos that are scored.
 const (
 	searchDrain = 5 * time.Second
 	mediaGrace  = 3 * time.Second // for the decoding and scoring of a video that was cut off to return
 )
 
-// newAudioService makes the audio search. Its callers show access tokens of the credentials service.
+// newAudioService makes the audio search. Its callers show access tokens of the
+// credentials service.
 func newAudioService(s *settings, b *audioBackend, credentials *authmgmt.Service, log *slog.Logger) (*audioService, error) {
 	defined, err := signal.New(nil)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// authmgmtService is the credentials service: its Go side, its routes and its background work.
+// authmgmtService is the credentials service: its Go side, its routes and its background
+// work.
 type authmgmtService struct {
 	service *authmgmt.Service
 	store   authmgmt.Store // for what a provisioning document is compared with
@@ -74,8 +75,8 @@ const tokenLifetime = 90 * 24 * time.Hour
 // works for tokenLifetime. The acceptance page shows it once. So a token is of use only
 // while the person waits: nobody could read one that is made later.
 //
-// Each attempt makes a token of its own, whose ID can be computed, and first ends those of the attempts before. They may have been
-// stored, though nobody was told so.
+// Each attempt makes a token of its own, whose ID can be computed, and first ends those
+// of the attempts before. They may have been stored, though nobody was told so.
 type tokenGrants struct{ service *authmgmt.Service }
 
 func (g *tokenGrants) grant(ctx context.Context, a authmgmt.Acceptance) (mortise.Secret, error) {
@@ -100,13 +101,15 @@ func (g *tokenGrants) grant(ctx context.Context, a authmgmt.Acceptance) (mortise
 // grantNamespace is where the IDs of granted tokens come from (RFC 9562 section 5.5).
 var grantNamespace = uuid.MustParse("b3a0b7c1-6f52-4a0c-9c39-4f1f1f6f3d5e")
 
-// grantedToken returns the ID of the token that an attempt makes. No name contains U+0000.
+// grantedToken returns the ID of the token that an attempt makes. No name contains
+// U+0000.
 func grantedToken(i *authmgmt.Invitation, attempt int) uuid.UUID {
 	name := strings.Join([]string{i.Organization, i.ID, fmt.Sprint(i.Generation), fmt.Sprint(attempt)}, "\x00")
 	return uuid.NewSHA1(grantNamespace, []byte(name))
 }
 
-// logRefused logs what somebody tried in vain and an operator may want to know. What fails in the background the service logs itself.
+// logRefused logs what somebody tried in vain and an operator may want to know. What
+// fails in the background the service logs itself.
 func logRefused(log *slog.Logger, now func() time.Time) func(ctx context.Context, o authmgmt.Observation) {
 	logins := &seldom{now: now}
 	return func(ctx context.Context, o authmgmt.Observation) {
@@ -123,7 +126,8 @@ func logRefused(log *slog.Logger, now func() time.Time) func(ctx context.Context
 	}
 }
 
-// seldom says when something that happens may be logged: at most once a second. What it held back counts at the next time.
+// seldom says when something that happens may be logged: at most once a second. What it
+// held back counts at the next time.
 type seldom struct {
 	now func() time.Time
 
@@ -132,7 +136,8 @@ type seldom struct {
 	count int // since said
 }
 
-// add notes that it happened. If that is due to be logged, count is how often it happened since it last was, this time included.
+// add notes that it happened. If that is due to be logged, count is how often it happened
+// since it last was, this time included.
 func (s *seldom) add() (count int, due bool) {
 	now := s.now()
 	s.mu.Lock()

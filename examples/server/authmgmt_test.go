@@ -20,7 +20,8 @@ import (
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
-// TestGrant: of the tokens that the attempts at one invitation make, the last one works, with the invitation's roles.
+// TestGrant: of the tokens that the attempts at one invitation make, the last one works,
+// with the invitation's roles.
 func TestGrant(t *testing.T) {
 	onEach(t, func(t *testing.T, s *services, b *backends) {
 		ctx, service := t.Context(), s.authmgmt.service
@@ -68,7 +69,8 @@ func TestGrant(t *testing.T) {
 }
 
 func TestGrantedTokenIDs(t *testing.T) {
-	// Another result at another version would leave the tokens of earlier attempts as they are.
+	// Another result at another version would leave the tokens of earlier attempts as
+	// they are.
 	if id := grantedToken(&authmgmt.Invitation{Organization: "a", ID: "b", Generation: 1}, 1); id != uuid.MustParse("b7e899a9-c67a-5fd8-919c-b5de86e7907e") {
 		t.Errorf("got %s", id)
 	}
@@ -152,7 +154,8 @@ func TestRefusalsAreLogged(t *testing.T) {
 	}
 }
 
-// TestRefusedLoginsFillNoLog: strangers get one line a second at most, which says how many they were.
+// TestRefusedLoginsFillNoLog: strangers get one line a second at most, which says how
+// many they were.
 func TestRefusedLoginsFillNoLog(t *testing.T) {
 	var log bytes.Buffer
 	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -20,8 +20,9 @@ const demoOrganization = "demo"
 
 var demoCollection = uuid.MustParse("5c1d3a52-8f0e-4b0f-9d35-6f3f1f0f4a01")
 
-// demoKeys has the demo's API key in memory, in front of the keys of the storage. So it ends with the process, however that ends:
-// no start has to look for what an earlier one left behind, and of two demos on the same data neither ends the other's key.
+// demoKeys has the demo's API key in memory, in front of the keys of the storage. So it
+// ends with the process, however that ends: no start has to look for what an earlier one
+// left behind, and of two demos on the same data neither ends the other's key.
 type demoKeys struct {
 	own, stored trigger.APIKeys
 }
@@ -37,7 +38,8 @@ func addDemoCredentials(ctx context.Context, b *backends) error {
 	return nil
 }
 
-// CreateKey implements [trigger.APIKeys]. Without a provisioning document there are no keys to store but the demo's.
+// CreateKey implements [trigger.APIKeys]. Without a provisioning document there are no
+// keys to store but the demo's.
 func (d *demoKeys) CreateKey(ctx context.Context, k trigger.APIKey) error {
 	return d.own.CreateKey(ctx, k)
 }
@@ -98,8 +100,8 @@ func (d *demoKeys) ListKeys(ctx context.Context, org string, q trigger.KeyQuery)
 	return page, nil
 }
 
-// demoPlace is where the demo can be reached, where it keeps its data, and whether it has a
-// sound model.
+// demoPlace is where the demo can be reached, where it keeps its data, and whether it has
+// a sound model.
 type demoPlace struct {
 	URL   string
 	Docs  bool
@@ -107,8 +109,8 @@ type demoPlace struct {
 	Model bool
 }
 
-// startDemo provisions the demo with a fresh API key and a fresh access token, and prints commands that use them. It is the only time
-// that these are shown.
+// startDemo provisions the demo with a fresh API key and a fresh access token, and prints
+// commands that use them. It is the only time that these are shown.
 func startDemo(ctx context.Context, stdout io.Writer, s *services, place demoPlace) error {
 	err := s.trigger.service.UpdateOrganization(ctx, demoOrganization, "demo", func(o *trigger.Organization) error {
 		o.SetupComplete = true

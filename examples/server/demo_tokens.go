@@ -12,8 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// demoSubject is who the demo's access token speaks for. Neither a client's token has this subject nor that of a person, which is an email
-// address.
+// demoSubject is who the demo's access token speaks for. Neither a client's token has
+// this subject nor that of a person, which is an email address.
 const demoSubject = "demo"
 
 // credentialStore is what the storages of this program have for the credentials service.
@@ -23,15 +23,16 @@ type credentialStore interface {
 	authmgmt.Pruner
 }
 
-// demoTokens has the demo's access token in memory, in front of what the storage has, and for the same reasons as demoKeys. All other
-// tokens are stored: those of clients, and those of people who accepted an invitation.
+// demoTokens has the demo's access token in memory, in front of what the storage has, and
+// for the same reasons as demoKeys. All other tokens are stored: those of clients, and
+// those of people who accepted an invitation.
 type demoTokens struct {
 	credentialStore
 	own authmgmt.Store
 }
 
-// CreateToken implements [authmgmt.Tokens]. The ID and the digest of the demo's token are random, so that both are in one of the two
-// places at most.
+// CreateToken implements [authmgmt.Tokens]. The ID and the digest of the demo's token are
+// random, so that both are in one of the two places at most.
 func (d *demoTokens) CreateToken(ctx context.Context, t authmgmt.Token, a authmgmt.AuditEvent) error {
 	if t.Subject == demoSubject {
 		return d.own.CreateToken(ctx, t, a)
@@ -57,7 +58,8 @@ func (d *demoTokens) UpdateToken(ctx context.Context, org string, id uuid.UUID, 
 	return err
 }
 
-// ListTokens implements [authmgmt.Tokens]. The demo's own are few: they fit into one page.
+// ListTokens implements [authmgmt.Tokens]. The demo's own are few: they fit into one
+// page.
 func (d *demoTokens) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
 	own, err := d.own.ListTokens(ctx, org, authmgmt.Paging{After: p.After, Limit: authmgmt.MaxPageSize})
 	if err != nil || p.Limit <= 0 {

@@ -46,12 +46,14 @@ type collectionDoc struct {
 	ready bool
 }
 
-// contradiction is the error of a document that does not go with what is stored. It reads as those of the document alone.
+// contradiction is the error of a document that does not go with what is stored. It reads
+// as those of the document alone.
 func (d *document) contradiction(place, what string) error {
 	return usagef("-config: %s: %s: %s", d.file, place, what)
 }
 
-// readProvisioning reads and checks a whole document. Without a path it returns nil. Every error is the operator's.
+// readProvisioning reads and checks a whole document. Without a path it returns nil.
+// Every error is the operator's.
 func readProvisioning(path string) (*document, error) {
 	if path == "" {
 		return nil, nil
@@ -94,7 +96,8 @@ func (d *document) warnOfExposed(log *slog.Logger) {
 // documentPath is what errors call the document as a whole.
 const documentPath = "the document"
 
-// maxNesting bounds the depth of a document: enough that what is too deep is told with the name of its key.
+// maxNesting bounds the depth of a document: enough that what is too deep is told with
+// the name of its key.
 const maxNesting = 64
 
 func parseDocument(data []byte) (*document, error) {

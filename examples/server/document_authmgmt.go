@@ -104,7 +104,8 @@ func (o docObject) lifetime(key string) time.Duration {
 	return d
 }
 
-// email reads an address, by the rule of package authmgmt, which refuses what would be useless or dangerous.
+// email reads an address, by the rule of package authmgmt, which refuses what would be
+// useless or dangerous.
 func (o docObject) email(key string) string {
 	text := o.name(key)
 	local, domain, _ := strings.Cut(text, "@")

@@ -121,7 +121,8 @@ func readRecords(v docObject, d *vaultDoc, usable bool) {
 	}
 }
 
-// fields iterates over a required object whose members are values for a vault: strings of any content.
+// fields iterates over a required object whose members are values for a vault: strings of
+// any content.
 func (o docObject) fields(key string) iter.Seq2[docMember, fieldDoc] {
 	return func(yield func(docMember, fieldDoc) bool) {
 		object, ok := o.has(key, true, strictjson.Object, "an object")

@@ -10,8 +10,10 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// ingestion has the videos of provisioned datasets scored in the background, once the server listens. It hears of all videos that are scored,
-// those that searches need included, and tells how far it is: by a progress bar on a terminal, by log lines elsewhere.
+// ingestion has the videos of provisioned datasets scored in the background, once the
+// server listens. It hears of all videos that are scored, those that searches need
+// included, and tells how far it is: by a progress bar on a terminal, by log lines
+// elsewhere.
 type ingestion struct {
 	service   *audiosearch.Service
 	log       *slog.Logger
@@ -90,7 +92,8 @@ func loggedSeconds(d time.Duration) float64 {
 	return float64(d.Round(time.Millisecond).Milliseconds()) / 1000
 }
 
-// count returns how many videos there are. That is for show only, so an error does not matter: scoring meets it again.
+// count returns how many videos there are. That is for show only, so an error does not
+// matter: scoring meets it again.
 func (in *ingestion) count(ctx context.Context, d datasetName) (n int) {
 	for _, err := range in.service.Videos(ctx, d.organization, d.id) {
 		if err != nil {
@@ -107,7 +110,8 @@ const (
 	lastPause  = 5 * time.Minute
 )
 
-// score looks at a dataset until that has succeeded. What is scored already is not scored again.
+// score looks at a dataset until that has succeeded. What is scored already is not scored
+// again.
 func (in *ingestion) score(ctx context.Context, d datasetName) audiosearch.Ingested {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		ingested, err := in.service.Ingest(ctx, d.organization, provisioning, d.id)
@@ -181,7 +185,8 @@ func (in *ingestion) scoring(ctx context.Context, o audiosearch.Observation) {
 	in.log.InfoContext(ctx, "scoring videos", far...)
 }
 
-// partly logs why only a part of a video can be searched; without an error, all of it can.
+// partly logs why only a part of a video can be searched; without an error, all of it
+// can.
 func (in *ingestion) partly(ctx context.Context, v videoName, err error, about []any) {
 	what := ""
 	if err != nil {
@@ -195,7 +200,8 @@ func (in *ingestion) partly(ctx context.Context, v videoName, err error, about [
 // maxWarned bounds what is remembered of warnings.
 const maxWarned = 10_000
 
-// warn remembers what is wrong with a video, "" for nothing, and reports whether that is news.
+// warn remembers what is wrong with a video, "" for nothing, and reports whether that is
+// news.
 func (in *ingestion) warn(v videoName, what string) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()

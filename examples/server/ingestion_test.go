@@ -29,7 +29,8 @@ func (m *missing) ListVideos(ctx context.Context, org, dataset, after string, li
 	return m.Store.ListVideos(ctx, org, dataset, after, limit)
 }
 
-// TestIngestionTriesAgain: a storage that is away for a while is waited for, and what is wrong with a video is said once.
+// TestIngestionTriesAgain: a storage that is away for a while is waited for, and what is
+// wrong with a video is said once.
 func TestIngestionTriesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := openStorageFor(t, &settings{memory: true})
@@ -76,8 +77,8 @@ func TestIngestionTriesAgain(t *testing.T) {
 	})
 }
 
-// TestIngestionIsLogged: where no bar shows it, it is logged once a minute how far it is, with
-// what is known.
+// TestIngestionIsLogged: where no bar shows it, it is logged once a minute how far it is,
+// with what is known.
 func TestIngestionIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var text bytes.Buffer

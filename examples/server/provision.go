@@ -35,9 +35,11 @@ func (d *document) noteDeleted(organization, vault string) {
 	n.log.Warn("provisioning document: it names a vault"+left, "organization", organization, "vault", vault)
 }
 
-// provision makes the services hold what the document says; nil says nothing. What is missing is created. What exists is neither
-// changed nor revived, but for setup_complete, rbac_enabled, the readiness of collections and "revoked": true, which always follow the
-// document. What is not in the document stays. What was deleted stays so: see noteDeleted. Applying it again changes nothing.
+// provision makes the services hold what the document says; nil says nothing. What is
+// missing is created. What exists is neither changed nor revived, but for setup_complete,
+// rbac_enabled, the readiness of collections and "revoked": true, which always follow the
+// document. What is not in the document stays. What was deleted stays so: see
+// noteDeleted. Applying it again changes nothing.
 //
 // The document has been rehearsed, so no service refuses it for itself. Each service
 // first checks it against what is stored, so that a contradiction to that changes

@@ -10,8 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// applyDocument provisions datasets. A video that is there stays as it is. What the videos sound like is found out by ingestion, once the server
-// listens.
+// applyDocument provisions datasets. A video that is there stays as it is. What the
+// videos sound like is found out by ingestion, once the server listens.
 func (a *audioService) applyDocument(ctx context.Context, doc *document) error {
 	for _, org := range doc.organizations {
 		for _, d := range org.datasets {
@@ -44,7 +44,8 @@ func (a *audioService) applyDataset(ctx context.Context, doc *document, org stri
 	return nil
 }
 
-// addVideos stores the videos that are missing, and warns of those that are something else than the document says.
+// addVideos stores the videos that are missing, and warns of those that are something
+// else than the document says.
 func (a *audioService) addVideos(ctx context.Context, org string, d *datasetDoc) error {
 	stored := make(map[string]audiosearch.Video)
 	for v, err := range a.service.Videos(ctx, org, d.id) {

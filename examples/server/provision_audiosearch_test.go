@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDatasetsOfADeletedOrganization: the document that names them is noted in one line, and
-// the rest of it is applied.
+// TestDatasetsOfADeletedOrganization: the document that names them is noted in one line,
+// and the rest of it is applied.
 func TestDatasetsOfADeletedOrganization(t *testing.T) {
 	for name, open := range storages {
 		t.Run(name, func(t *testing.T) {

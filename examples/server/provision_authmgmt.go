@@ -14,7 +14,8 @@ import (
 // provisioner is who provisions credentials.
 var provisioner = authmgmt.Caller{Actor: provisioning, Access: authmgmt.FullAccess()}
 
-// checkDocument refuses a document whose credentials are something else here: they would not do what it says.
+// checkDocument refuses a document whose credentials are something else here: they would
+// not do what it says.
 func (a *authmgmtService) checkDocument(ctx context.Context, doc *document) error {
 	for _, org := range doc.organizations {
 		for _, t := range org.accessTokens {
@@ -31,7 +32,8 @@ func (a *authmgmtService) checkDocument(ctx context.Context, doc *document) erro
 	return nil
 }
 
-// stored returns what is stored under a credential: nothing, as a rule, or one of the two.
+// stored returns what is stored under a credential: nothing, as a rule, or one of the
+// two.
 func (a *authmgmtService) stored(ctx context.Context, credential string) (*authmgmt.Token, *authmgmt.Client, error) {
 	digest := secret.Sum(credential)
 	token, tokenErr := a.store.TokenByDigest(ctx, digest)
@@ -71,7 +73,8 @@ func (a *authmgmtService) checkToken(ctx context.Context, doc *document, org str
 	return stored, nil
 }
 
-// checkClient lets pass what may have become of a client here: that its secret was rotated, or that it was deleted.
+// checkClient lets pass what may have become of a client here: that its secret was
+// rotated, or that it was deleted.
 func (a *authmgmtService) checkClient(ctx context.Context, doc *document, org string, c *clientDoc) error {
 	token, stored, err := a.stored(ctx, c.secret)
 	switch {
@@ -89,8 +92,9 @@ func (a *authmgmtService) checkClient(ctx context.Context, doc *document, org st
 	return nil
 }
 
-// applyDocument provisions access control, access tokens, clients and invitations. What exists stays as it is, but for tokens that the
-// document revokes, and what has ended is not revived.
+// applyDocument provisions access control, access tokens, clients and invitations. What
+// exists stays as it is, but for tokens that the document revokes, and what has ended is
+// not revived.
 func (a *authmgmtService) applyDocument(ctx context.Context, doc *document) error {
 	for _, org := range doc.organizations {
 		err := a.applyOrganization(ctx, doc, &org)
@@ -171,7 +175,8 @@ func (a *authmgmtService) applyToken(ctx context.Context, doc *document, org str
 	return nil
 }
 
-// warnOfOther warns if a stored token is another than in the document. The order of roles means nothing.
+// warnOfOther warns if a stored token is another than in the document. The order of roles
+// means nothing.
 func (a *authmgmtService) warnOfOther(ctx context.Context, stored *authmgmt.Token, t *accessTokenDoc) {
 	var other []string
 	if stored.Subject != t.subject {

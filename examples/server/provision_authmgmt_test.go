@@ -47,7 +47,8 @@ func orgDocument(id string, rbac bool, tokenRoles, clientRoles string) string {
 		id, rbac, docToken, tokenRoles, docSecret, clientRoles)
 }
 
-// TestProvisioningCredentials: what is missing is created, what exists or has ended stays as it is, and rbac_enabled follows.
+// TestProvisioningCredentials: what is missing is created, what exists or has ended stays
+// as it is, and rbac_enabled follows.
 func TestProvisioningCredentials(t *testing.T) {
 	onEach(t, func(t *testing.T, s *services, b *backends) {
 		ctx, service := t.Context(), s.authmgmt.service
@@ -117,7 +118,8 @@ func TestProvisioningCredentials(t *testing.T) {
 	})
 }
 
-// TestProvisioningRefusesForeignCredentials: what would not work as written stops the whole document, before anything is changed.
+// TestProvisioningRefusesForeignCredentials: what would not work as written stops the
+// whole document, before anything is changed.
 func TestProvisioningRefusesForeignCredentials(t *testing.T) {
 	onEach(t, func(t *testing.T, s *services, b *backends) {
 		if err := apply(t, s, orgDocument("acme", true, "[]", "[]")); err != nil {
@@ -166,7 +168,8 @@ func TestProvisioningRefusesForeignCredentials(t *testing.T) {
 	})
 }
 
-// late is a store in which another server stores credentials after the document was checked.
+// late is a store in which another server stores credentials after the document was
+// checked.
 type late struct {
 	credentialStore
 	tokens, clients int // how often each was asked for
@@ -186,7 +189,8 @@ func (l *late) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.Cl
 	return l.credentialStore.ClientBySecret(ctx, digest)
 }
 
-// TestProvisioningContradictedMeanwhile: a contradiction that was not there when the document was checked is no silent one.
+// TestProvisioningContradictedMeanwhile: a contradiction that was not there when the
+// document was checked is no silent one.
 func TestProvisioningContradictedMeanwhile(t *testing.T) {
 	onEach(t, func(t *testing.T, s *services, b *backends) {
 		if err := apply(t, s, orgDocument("acme", true, "[]", "[]")); err != nil {
@@ -231,7 +235,8 @@ func (b *broken) ClientBySecret(ctx context.Context, digest [32]byte) (authmgmt.
 	return b.credentialStore.ClientBySecret(ctx, digest)
 }
 
-// TestProvisioningWhenTheStoreFails: a failure is neither a mistake in the document nor a reason to take it for right.
+// TestProvisioningWhenTheStoreFails: a failure is neither a mistake in the document nor a
+// reason to take it for right.
 func TestProvisioningWhenTheStoreFails(t *testing.T) {
 	failure := errors.New("the disk is on fire")
 	for name, store := range map[string]*broken{"token": {token: failure}, "client": {client: failure}} {
@@ -259,7 +264,8 @@ func TestProvisioningWhenTheStoreFails(t *testing.T) {
 	}
 }
 
-// TestProvisioningCredentialsAtOnce: several servers on the same data start with the same document.
+// TestProvisioningCredentialsAtOnce: several servers on the same data start with the same
+// document.
 func TestProvisioningCredentialsAtOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *services, b *backends) {
 		var group sync.WaitGroup

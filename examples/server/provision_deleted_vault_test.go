@@ -10,8 +10,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// TestProvisioningDeletedVaults: a document that names what was deleted brings it not back,
-// is noted once for all of its records, and applied otherwise.
+// TestProvisioningDeletedVaults: a document that names what was deleted brings it not
+// back, is noted once for all of its records, and applied otherwise.
 func TestProvisioningDeletedVaults(t *testing.T) {
 	onEach(t, func(t *testing.T, s *services, _ *backends) {
 		vaultOf := func(id string) string {

@@ -105,8 +105,8 @@ func (v *vaultService) insertRecords(ctx context.Context, doc *document, org str
 	return nil
 }
 
-// batches cuts a list of records where their fields would be more than the most that a call takes. A record is not cut, and one without
-// fields left out.
+// batches cuts a list of records where their fields would be more than the most that a
+// call takes. A record is not cut, and one without fields left out.
 func batches(records []recordDoc, most int) iter.Seq[[]recordDoc] {
 	return func(yield func([]recordDoc) bool) {
 		var batch []recordDoc

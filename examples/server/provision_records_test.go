@@ -13,7 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// TestProvisioningManyRecords: more than a call takes are inserted in several, and no record is cut.
+// TestProvisioningManyRecords: more than a call takes are inserted in several, and no
+// record is cut.
 func TestProvisioningManyRecords(t *testing.T) {
 	onEach(t, func(t *testing.T, s *services, b *backends) {
 		const count = 1205
@@ -63,7 +64,8 @@ func TestProvisioningManyRecords(t *testing.T) {
 	})
 }
 
-// TestPlacesOfADocument: a document with many lines has the same places as by the function that looks for one.
+// TestPlacesOfADocument: a document with many lines has the same places as by the
+// function that looks for one.
 func TestPlacesOfADocument(t *testing.T) {
 	data := []byte("{\n\n \"a\": 1,\r\n\"b\":\n2}\n")
 	r := &docReader{data: data}
@@ -128,7 +130,8 @@ func (full) InsertTokens(_ context.Context, _, _ string, _ int64, rows []vault.R
 	return nil, &taken
 }
 
-// TestProvisioningIntoAFullVault: a value that cannot have a token is told with its place.
+// TestProvisioningIntoAFullVault: a value that cannot have a token is told with its
+// place.
 func TestProvisioningIntoAFullVault(t *testing.T) {
 	b := storages["memory"](t)
 	b.vault.Store = full{b.vault.Store}

@@ -24,7 +24,8 @@ func (l *lateKeys) KeyByDigest(ctx context.Context, digest [32]byte) (trigger.AP
 	return l.APIKeys.KeyByDigest(ctx, digest)
 }
 
-// TestProvisioningForeignKeyMeanwhile: a contradiction that was not there when the document was checked reads like one that was.
+// TestProvisioningForeignKeyMeanwhile: a contradiction that was not there when the
+// document was checked reads like one that was.
 func TestProvisioningForeignKeyMeanwhile(t *testing.T) {
 	onEach(t, func(t *testing.T, s *services, b *backends) {
 		if err := apply(t, s, `{"organizations":[{"id":"acme","api_keys":[{"key":"`+docKey+`"}]}]}`); err != nil {
@@ -47,8 +48,8 @@ func TestProvisioningForeignKeyMeanwhile(t *testing.T) {
 	})
 }
 
-// TestProvisioningDeletedOrganization: a document that names an organization that was deleted logs one line for it, and what else it
-// says is done.
+// TestProvisioningDeletedOrganization: a document that names an organization that was
+// deleted logs one line for it, and what else it says is done.
 func TestProvisioningDeletedOrganization(t *testing.T) {
 	onEach(t, func(t *testing.T, s *services, _ *backends) {
 		const text = `{"organizations":[` +

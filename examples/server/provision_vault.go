@@ -30,7 +30,8 @@ func (v *vaultService) checkDocument(ctx context.Context, doc *document) error {
 	return nil
 }
 
-// checkAgainst checks the schema that a stored one would become, and the records against that.
+// checkAgainst checks the schema that a stored one would become, and the records against
+// that.
 func (d *vaultDoc) checkAgainst(doc *document, stored vault.Schema) error {
 	merged, _ := d.addTo(stored)
 	var invalid *vault.ValidationError
@@ -62,7 +63,8 @@ func (d *vaultDoc) placeOf(s vault.Schema, at mortise.Path) string {
 	return d.place
 }
 
-// addTo returns a schema with what it lacks of the document's, and whether it lacks anything.
+// addTo returns a schema with what it lacks of the document's, and whether it lacks
+// anything.
 func (d *vaultDoc) addTo(stored vault.Schema) (merged vault.Schema, lacks bool) {
 	merged = stored.Clone()
 	tables := make(map[string]int)
@@ -86,11 +88,14 @@ func (d *vaultDoc) addTo(stored vault.Schema) (merged vault.Schema, lacks bool) 
 	return merged, lacks
 }
 
-// applyDocument provisions vaults. What is missing of a vault's schema is added, and a column that exists stays as it is.
+// applyDocument provisions vaults. What is missing of a vault's schema is added, and a
+// column that exists stays as it is.
 //
-// A record is inserted once: values that were deleted since are not revived, unless the record is changed in the document. A value of a
-// deterministic column that is there keeps its token. If a start is cut off in the middle of the records, or two servers apply the same new
-// document at the same moment, values of random columns may get two tokens.
+// A record is inserted once: values that were deleted since are not revived, unless the
+// record is changed in the document. A value of a deterministic column that is there
+// keeps its token. If a start is cut off in the middle of the records, or two servers
+// apply the same new document at the same moment, values of random columns may get two
+// tokens.
 func (v *vaultService) applyDocument(ctx context.Context, doc *document) error {
 	for _, org := range doc.organizations {
 		for _, d := range org.vaults {
@@ -171,7 +176,8 @@ func (v *vaultService) addToSchema(ctx context.Context, org string, d *vaultDoc)
 	return schema, err
 }
 
-// warnOfOthers warns of columns that are stored with something else than the document has.
+// warnOfOthers warns of columns that are stored with something else than the document
+// has.
 func (v *vaultService) warnOfOthers(ctx context.Context, stored vault.Schema, d *vaultDoc) {
 	columns := columnsOf(stored)
 	for _, t := range d.schema.Tables {
@@ -184,7 +190,8 @@ func (v *vaultService) warnOfOthers(ctx context.Context, stored vault.Schema, d 
 	}
 }
 
-// differences names what one column has otherwise than another one. "" means none for a tokenization, and a UUID for a format.
+// differences names what one column has otherwise than another one. "" means none for a
+// tokenization, and a UUID for a format.
 func differences(stored, wanted vault.Column) string {
 	var other []string
 	for _, part := range []struct{ name, stored, wanted, usual string }{

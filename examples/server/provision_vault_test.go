@@ -110,7 +110,8 @@ func TestProvisioningVaults(t *testing.T) {
 			t.Errorf("from %v to %v", first.Tokens, after.Tokens)
 		}
 
-		// A value that was deleted stays deleted, until somebody inserts it, or the document has it in another record.
+		// A value that was deleted stays deleted, until somebody inserts it, or the
+		// document has it in another record.
 		token := after.Tokens["emails=ada@example.com"][0]
 		if err := s.vault.service.Delete(t.Context(), "acme", "ops", "v1", token); err != nil {
 			t.Fatal(err)
@@ -142,7 +143,8 @@ func TestProvisioningVaults(t *testing.T) {
 	})
 }
 
-// TestProvisionedRecordsAreApart: the same record of another vault or organization, or with its parts cut otherwise, is another one.
+// TestProvisionedRecordsAreApart: the same record of another vault or organization, or
+// with its parts cut otherwise, is another one.
 func TestProvisionedRecordsAreApart(t *testing.T) {
 	field := func(column, value string) fieldDoc { return fieldDoc{column: column, value: vault.NewValue(value)} }
 	seen := make(map[string]bool)
@@ -170,7 +172,8 @@ func TestProvisionedRecordsAreApart(t *testing.T) {
 	}
 }
 
-// TestProvisioningOfOtherColumns: a column that is stored with something else stays as it is, and is told once at a start, with its place.
+// TestProvisioningOfOtherColumns: a column that is stored with something else stays as it
+// is, and is told once at a start, with its place.
 func TestProvisioningOfOtherColumns(t *testing.T) {
 	b := storages["memory"](t)
 	var log bytes.Buffer
@@ -232,8 +235,8 @@ func TestProvisioningOfOtherColumns(t *testing.T) {
 	}
 }
 
-// TestProvisioningRefusesContradictingVaults: what does not go with the vault that is stored stops the whole document, before anything is
-// changed.
+// TestProvisioningRefusesContradictingVaults: what does not go with the vault that is
+// stored stops the whole document, before anything is changed.
 func TestProvisioningRefusesContradictingVaults(t *testing.T) {
 	const value = "ada@example.com"
 	onEach(t, func(t *testing.T, s *services, b *backends) {
@@ -268,7 +271,8 @@ func TestProvisioningRefusesContradictingVaults(t *testing.T) {
 	})
 }
 
-// TestProvisioningColumnComesBack: a column whose values have tokens of its own cannot come back as one of a group.
+// TestProvisioningColumnComesBack: a column whose values have tokens of its own cannot
+// come back as one of a group.
 func TestProvisioningColumnComesBack(t *testing.T) {
 	onEach(t, func(t *testing.T, s *services, b *backends) {
 		const grouped = `{"name":"card","tokenization":"deterministic","column_group":"cards","format":"digits"}`
@@ -292,7 +296,8 @@ func TestProvisioningColumnComesBack(t *testing.T) {
 	})
 }
 
-// TestProvisioningVaultsAtOnce: several servers on the same data start with the same document, and with different ones.
+// TestProvisioningVaultsAtOnce: several servers on the same data start with the same
+// document, and with different ones.
 func TestProvisioningVaultsAtOnce(t *testing.T) {
 	onEach(t, func(t *testing.T, s *services, b *backends) {
 		columns := strings.Split(strings.ReplaceAll(allColumns, "},{", "}\n{"), "\n")

@@ -12,11 +12,12 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// provisionedRecords remembers which records of provisioning documents were inserted, so that no later start inserts them again: values that
-// were deleted since stay deleted, and values of random columns get no second token.
+// provisionedRecords remembers which records of provisioning documents were inserted, so
+// that no later start inserts them again: values that were deleted since stay deleted,
+// and values of random columns get no second token.
 //
-// It is a vault itself, of an organization that no document can have, and holds digests of the records. So what is stored of it says
-// nothing to anybody without the root key.
+// It is a vault itself, of an organization that no document can have, and holds digests
+// of the records. So what is stored of it says nothing to anybody without the root key.
 type provisionedRecords struct{ service *vault.Service }
 
 // No document has an organization of this name: the reader refuses it.
@@ -27,7 +28,8 @@ const (
 	provisionedColumn       = "digest"
 )
 
-// missing returns those of a vault's records that were not inserted by a provisioning document yet.
+// missing returns those of a vault's records that were not inserted by a provisioning
+// document yet.
 func (p *provisionedRecords) missing(ctx context.Context, org, id string, records []recordDoc) ([]recordDoc, error) {
 	if len(records) == 0 {
 		return nil, nil
@@ -63,7 +65,8 @@ func (p *provisionedRecords) prepare(ctx context.Context) error {
 	return err
 }
 
-// digests returns what records are remembered by. The order of their fields means nothing.
+// digests returns what records are remembered by. The order of their fields means
+// nothing.
 func digests(org, id string, records []recordDoc) []vault.Item {
 	items := make([]vault.Item, len(records))
 	for i, r := range records {

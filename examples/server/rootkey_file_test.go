@@ -92,7 +92,8 @@ func TestKeyFileAtOnce(t *testing.T) {
 	}
 }
 
-// TestKeyFileLeftovers: what a server left that died while it made the file is removed, for it may be a second copy of the key.
+// TestKeyFileLeftovers: what a server left that died while it made the file is removed,
+// for it may be a second copy of the key.
 func TestKeyFileLeftovers(t *testing.T) {
 	s := keyFolder(t)
 	path := filepath.Join(s.data, keyFile)
@@ -165,7 +166,8 @@ func checkOn(t *testing.T, b *backends, k *foundKey) (log string, err error) {
 	return text.String(), err
 }
 
-// TestKeyFileOfOthers: the warning comes once the key is known to be right, since a wrong one is told on one line.
+// TestKeyFileOfOthers: the warning comes once the key is known to be right, since a wrong
+// one is told on one line.
 func TestKeyFileOfOthers(t *testing.T) {
 	b := storages["memory"](t)
 	key := someKey()
@@ -199,7 +201,8 @@ func TestKeyInMemory(t *testing.T) {
 	}
 }
 
-// TestWrongKey: data that began with one key takes no other, and a file that was made for nothing is gone.
+// TestWrongKey: data that began with one key takes no other, and a file that was made for
+// nothing is gone.
 func TestWrongKey(t *testing.T) {
 	for name, open := range storages {
 		t.Run(name, func(t *testing.T) {
@@ -249,7 +252,8 @@ func TestWrongKey(t *testing.T) {
 	}
 }
 
-// TestDiscardedKey: only the file that was made is removed, not one that an operator puts in its place at that moment.
+// TestDiscardedKey: only the file that was made is removed, not one that an operator puts
+// in its place at that moment.
 func TestDiscardedKey(t *testing.T) {
 	s := keyFolder(t)
 	made, err := findKey(s, discard())

@@ -34,9 +34,11 @@ var searchPageIcon []byte
 // searchPath is where the search page is. What belongs to it is below.
 const searchPath = "/search"
 
-// searchPage is the audio search for people: a form, the progress of a run, and its results with pictures and players. It knows its visitors by
-// an access token in a cookie, see search_page_session.go. All its links are relative, for the sake of a proxy that mounts this program under a
-// path. Files are named by dataset and video, and never by path.
+// searchPage is the audio search for people: a form, the progress of a run, and its
+// results with pictures and players. It knows its visitors by an access token in a
+// cookie, see search_page_session.go. All its links are relative, for the sake of a proxy
+// that mounts this program under a path. Files are named by dataset and video, and never
+// by path.
 type searchPage struct {
 	service   *audiosearch.Service
 	files     audiosearch.Files
@@ -210,7 +212,8 @@ func (p *searchPage) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// allowed reports whether the visitor may do something with a dataset, and answers if not.
+// allowed reports whether the visitor may do something with a dataset, and answers if
+// not.
 func (p *searchPage) allowed(w http.ResponseWriter, r *http.Request, who httpadapter.Principal, action authmgmt.Action, dataset string) bool {
 	if who.Access.Allows(action, datasetResource(dataset)) {
 		return true
@@ -223,7 +226,8 @@ func datasetResource(id string) authmgmt.Resource {
 	return authmgmt.Resource{Type: authmgmt.ResourceDataset, ID: id}
 }
 
-// redirect sends the visitor to a link relative to the address of the request. [http.Redirect] would make it absolute.
+// redirect sends the visitor to a link relative to the address of the request.
+// [http.Redirect] would make it absolute.
 func redirect(w http.ResponseWriter, to string) {
 	w.Header().Set("Location", to)
 	w.WriteHeader(http.StatusSeeOther)

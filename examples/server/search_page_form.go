@@ -85,8 +85,8 @@ func (p *searchPage) choices(ctx context.Context, who httpadapter.Principal, v *
 	return nil
 }
 
-// classes returns the sounds that can be found: those that the scorers know, and those of which
-// the first datasets have scores by models that are gone.
+// classes returns the sounds that can be found: those that the scorers know, and those of
+// which the first datasets have scores by models that are gone.
 func (p *searchPage) classes(ctx context.Context, who httpadapter.Principal, datasets []string) ([]audiosearch.Class, error) {
 	classes, away := p.service.Classes(ctx)
 	for _, dataset := range datasets[:min(len(datasets), maxModelled)] {
@@ -185,7 +185,8 @@ func readSearch(form url.Values) (v *formView, q audiosearch.Query, rows []int) 
 	return v, q, rows
 }
 
-// suggest says, of a sound that there is not, which one may be meant. 527 names are no answer.
+// suggest says, of a sound that there is not, which one may be meant. 527 names are no
+// answer.
 func (p *searchPage) suggest(ctx context.Context, who httpadapter.Principal, v *formView, invalid *audiosearch.ValidationError) {
 	for _, problem := range invalid.Problems {
 		if problem.Path.String() != "audio_class" {
@@ -224,7 +225,8 @@ func (v *formView) explain(invalid *audiosearch.ValidationError, rows []int) {
 	}
 }
 
-// sentence makes a sentence of a message that says what its subject must be, or that is one already.
+// sentence makes a sentence of a message that says what its subject must be, or that is
+// one already.
 func sentence(subject, message string) string {
 	first, _, _ := strings.Cut(message, " ")
 	if slices.Contains([]string{"must", "cannot", "is", "has"}, first) {

@@ -185,8 +185,8 @@ func stateInWords(run *audiosearch.Run) string {
 	return "The search waits for its turn."
 }
 
-// soundOf is how far a run is with the sound that it has to listen to, "" if it has none, or
-// nothing is known of it.
+// soundOf is how far a run is with the sound that it has to listen to, "" if it has none,
+// or nothing is known of it.
 func soundOf(run *audiosearch.Run) string {
 	p := run.Sound
 	if run.State != audiosearch.StateRunning || p.Done == 0 && p.Total == 0 {
@@ -206,8 +206,8 @@ func soundOf(run *audiosearch.Run) string {
 	return text + "."
 }
 
-// shareOf is how much of the work of a run is done, nil if nobody knows: what takes time is
-// the sound.
+// shareOf is how much of the work of a run is done, nil if nobody knows: what takes time
+// is the sound.
 func shareOf(run *audiosearch.Run) *float64 {
 	switch p := run.Sound; {
 	case p.Total > 0:
@@ -231,7 +231,8 @@ func (p *searchPage) results(r *http.Request, who httpadapter.Principal, run *au
 		if !known {
 			var err error
 			scoring, err = p.service.Scoring(r.Context(), who.Organization, dataset, found.VideoID)
-			// A video that was deleted since, or waits to be scored again, is shown as it was found, without pictures.
+			// A video that was deleted since, or waits to be scored again, is shown as it
+			// was found, without pictures.
 			if err != nil && !errors.Is(err, audiosearch.ErrNotScored) && !errors.Is(err, audiosearch.ErrDatasetNotFound) {
 				return nil, err
 			}

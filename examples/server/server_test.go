@@ -153,7 +153,8 @@ func followsTheDocument(t *testing.T, s *services) {
 	}
 }
 
-// TestProvisioningRefusesForeignKey: a key of another organization stops the whole document, before anything is changed.
+// TestProvisioningRefusesForeignKey: a key of another organization stops the whole
+// document, before anything is changed.
 func TestProvisioningRefusesForeignKey(t *testing.T) {
 	s, _ := open(t)
 	if err := apply(t, s, `{"organizations":[{"id":"acme","api_keys":[{"key":"`+docKey+`"}]}]}`); err != nil {

@@ -15,7 +15,8 @@ func openMemory(ctx context.Context, log *slog.Logger) (*backends, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open memory: %w", err)
 	}
-	// Both services take their jobs from one table. What befalls it is told in the server's log.
+	// Both services take their jobs from one table. What befalls it is told in the
+	// server's log.
 	triggers, audio := db.Trigger(), db.AudioSearch()
 	triggers.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
 	audio.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})

@@ -18,8 +18,8 @@ import (
 // databaseFile is the name of the database in the data folder.
 const databaseFile = "mortise.db"
 
-// openSQLite is the storage of -data: one file in a folder, which is made if it is missing. Several servers on one machine may
-// share it.
+// openSQLite is the storage of -data: one file in a folder, which is made if it is
+// missing. Several servers on one machine may share it.
 func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends, error) {
 	if err := makeFolder(filepath.Clean(folder), log); passes(err) {
 		return nil, fmt.Errorf("-data: %w", err)
@@ -33,7 +33,8 @@ func openSQLite(ctx context.Context, folder string, log *slog.Logger) (*backends
 	if err != nil {
 		return nil, fmt.Errorf("-data: %w", err)
 	}
-	// Both services take their jobs from one table. What befalls it is told in the server's log.
+	// Both services take their jobs from one table. What befalls it is told in the
+	// server's log.
 	triggers, audio := db.Trigger(), db.AudioSearch()
 	triggers.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
 	audio.Queue = db.Queue(&mortise.LeaseOptions{Logger: log})
@@ -53,7 +54,8 @@ func passes(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EIO)
 }
 
-// makeFolder makes a folder, and those above it, for this user alone. One that is there stays as it is.
+// makeFolder makes a folder, and those above it, for this user alone. One that is there
+// stays as it is.
 func makeFolder(path string, log *slog.Logger) error {
 	info, err := os.Stat(path)
 	switch {
@@ -83,7 +85,8 @@ func makeFolder(path string, log *slog.Logger) error {
 	return nil
 }
 
-// syncFolder puts what was made in a folder on the disk. The database does that for its own files, not for the folder they are in.
+// syncFolder puts what was made in a folder on the disk. The database does that for its
+// own files, not for the folder they are in.
 func syncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil // has no such thing

@@ -9,7 +9,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// triggerService is the documentation trigger service: its Go side, its routes and its worker.
+// triggerService is the documentation trigger service: its Go side, its routes and its
+// worker.
 type triggerService struct {
 	service *trigger.Service
 	routes  *httpadapter.Handler

@@ -11,7 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// vaultService is the vault: its Go side and its routes, and those of the sandbox. It does nothing in the background.
+// vaultService is the vault: its Go side and its routes, and those of the sandbox. It
+// does nothing in the background.
 type vaultService struct {
 	service     *vault.Service
 	provisioned provisionedRecords
@@ -25,7 +26,8 @@ var _ member = (*vaultService)(nil)
 // maxVaultValue bounds a value, in bytes.
 const maxVaultValue = 64 << 10
 
-// newVaultService makes the vault. Its callers show access tokens of the credentials service.
+// newVaultService makes the vault. Its callers show access tokens of the credentials
+// service.
 func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service, root *rootKey, log *slog.Logger) (*vaultService, error) {
 	keyring, err := vaultKeyring(root)
 	if err != nil {
@@ -55,7 +57,8 @@ func newVaultService(s *settings, b vault.Backend, credentials *authmgmt.Service
 	return &vaultService{service: service, provisioned: provisionedRecords{service}, sandbox: sandbox, routes: routes, log: log}, nil
 }
 
-// vaultKeyring returns the keys of the vault. There is one version of them: a rotation needs a second root key, and a host that keeps both.
+// vaultKeyring returns the keys of the vault. There is one version of them: a rotation
+// needs a second root key, and a host that keeps both.
 func vaultKeyring(root *rootKey) (*localkeys.Keyring, error) {
 	derived, err := root.derive(purposeVault)
 	if err != nil {

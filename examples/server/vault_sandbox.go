@@ -16,8 +16,9 @@ import (
 // sandboxPrefix is where the sandbox of the vault is, before the paths of the vault.
 const sandboxPrefix = "/sandbox"
 
-// vaultSandbox is a second vault service to try things out: with a store and a keyring of its own, which are in RAM and gone at the end. It takes
-// the same access tokens, and has the vaults of the provisioning document, without their records.
+// vaultSandbox is a second vault service to try things out: with a store and a keyring of
+// its own, which are in RAM and gone at the end. It takes the same access tokens, and has
+// the vaults of the provisioning document, without their records.
 type vaultSandbox struct {
 	service *vault.Service
 	store   *sandboxStore
@@ -58,7 +59,8 @@ const (
 	sandboxGone = 384     // of a deleted row: its token stays, for it is never given again
 )
 
-// sandboxTables is another name of the type, for a field of its own name would hide the method Vault.
+// sandboxTables is another name of the type, for a field of its own name would hide the
+// method Vault.
 type sandboxTables = memory.Vault
 
 // sandboxStore takes values until it is full, and keeps no audit trail of what is shown

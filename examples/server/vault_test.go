@@ -12,7 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// TestWrongKeyOfTheVault: a key that the invitations take, and the vault does not, is as wrong as one that nobody takes.
+// TestWrongKeyOfTheVault: a key that the invitations take, and the vault does not, is as
+// wrong as one that nobody takes.
 func TestWrongKeyOfTheVault(t *testing.T) {
 	for name, open := range storages {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +39,8 @@ func TestWrongKeyOfTheVault(t *testing.T) {
 	}
 }
 
-// TestRotatedVault: a vault whose keys another program rotated needs versions that this one does not have. To try again is of no use.
+// TestRotatedVault: a vault whose keys another program rotated needs versions that this
+// one does not have. To try again is of no use.
 func TestRotatedVault(t *testing.T) {
 	for name, open := range storages {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// backends is what the services stand on. Each storage has a file that opens one: storage_sqlite.go, storage_memory.go.
+// backends is what the services stand on. Each storage has a file that opens one:
+// storage_sqlite.go, storage_memory.go.
 type backends struct {
 	trigger  trigger.Backend
 	authmgmt authmgmt.Backend
@@ -23,15 +24,16 @@ type backends struct {
 	close    func() error
 }
 
-// audioBackend is what the audio search stands on: what a storage has for it, where the files
-// are, and the model.
+// audioBackend is what the audio search stands on: what a storage has for it, where the
+// files are, and the model.
 type audioBackend struct {
 	audiosearch.Backend
 	files *mediaFolder
 	model *soundModel // nil: none
 }
 
-// openStorage opens the storage that the operator asked for, and the folder of the videos.
+// openStorage opens the storage that the operator asked for, and the folder of the
+// videos.
 func openStorage(ctx context.Context, s *settings, log *slog.Logger) (b *backends, err error) {
 	if s.memory {
 		b, err = openMemory(ctx, log)
@@ -51,7 +53,8 @@ func openStorage(ctx context.Context, s *settings, log *slog.Logger) (b *backend
 	return b, nil
 }
 
-// services are the domain services of the program. Each has a file that makes it: trigger.go, authmgmt.go, vault.go, audiosearch.go.
+// services are the domain services of the program. Each has a file that makes it:
+// trigger.go, authmgmt.go, vault.go, audiosearch.go.
 type services struct {
 	trigger  *triggerService
 	authmgmt *authmgmtService

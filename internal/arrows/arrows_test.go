@@ -29,7 +29,8 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-// The walk must see all that the go command sees, and go.work must name every module, or "go test work" would pass one over.
+// The walk must see all that the go command sees, and go.work must name every module, or
+// "go test work" would pass one over.
 func TestTreeIsTheWorkspace(t *testing.T) {
 	tr := readTree(t)
 
@@ -80,8 +81,9 @@ func TestNestedModules(t *testing.T) {
 
 func TestTopLevel(t *testing.T) {
 	tr := readTree(t)
-	// Only what is committed or about to be: developers may keep what they like beside it.
-	// The look at git's index tells go test's cache of results that this test depends on it.
+	// Only what is committed or about to be: developers may keep what they like beside
+	// it. The look at git's index tells go test's cache of results that this test depends
+	// on it.
 	_, _ = os.Stat(filepath.Join(tr.root, ".git", "index"))
 	cmd := exec.Command("git", "ls-files")
 	cmd.Dir = tr.root
@@ -95,7 +97,8 @@ func TestTopLevel(t *testing.T) {
 	}
 }
 
-// A checker that never fails would pass too. These arrows must be refused, and those after them let through.
+// A checker that never fails would pass too. These arrows must be refused, and those
+// after them let through.
 func TestCheckArrowHasTeeth(t *testing.T) {
 	const code, test = false, true
 	for _, arrow := range []struct {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// core is the path of the core module. All names in the tables below are import paths without it.
+// core is the path of the core module. All names in the tables below are import paths
+// without it.
 const core = "github.com/seed-6363c74e/mortise"
 
 // row says what packages may import of ours.
@@ -17,10 +18,12 @@ type row struct {
 	module bool     // the package is the root of a nested module
 }
 
-// rows is the whole house: a package that stands in no row is refused. The first row that fits counts.
+// rows is the whole house: a package that stands in no row is refused. The first row that
+// fits counts.
 //
-// The domains are the floor. Plugs and backends stand on them, the HTTP adapter beside the backends, and only the examples and the
-// end-to-end tests see everything. Nobody imports those two.
+// The domains are the floor. Plugs and backends stand on them, the HTTP adapter beside
+// the backends, and only the examples and the end-to-end tests see everything. Nobody
+// imports those two.
 var rows = []row{
 	// What all domains share, which stands under everything but the text of a position.
 	{pkg: root, code: []string{"internal/cursor"}, tests: []string{
@@ -33,7 +36,8 @@ var rows = []row{
 	{pkg: "authmgmt", code: []string{root, "internal/cursor", "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
 	{pkg: "audiosearch", code: []string{root, "internal/cursor", "internal/lostjobs", "internal/..."}, tests: mediaTests},
 
-	// Conformance suites and fakes: their domain, what the fakes run on, and what all suites share.
+	// Conformance suites and fakes: their domain, what the fakes run on, and what all
+	// suites share.
 	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "vault/vaulttest", code: []string{root, "vault", "vault/localkeys", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt", "storage/memory", sharedRules, "internal/fault"}},
@@ -53,7 +57,8 @@ var rows = []row{
 	{pkg: "audiosearch/oip", code: slices.Concat(networkCode, []string{"internal/..."}), tests: []string{sharedRules, "audiosearch/audiosearchtest", "storage/memory"}},
 	{pkg: "audiosearch/onnx/...", code: networkCode, tests: []string{"audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "storage/memory"}, module: true},
 
-	// Backends: the domains whose interfaces they implement. Those in a nested module stay out of internal/: it is not theirs.
+	// Backends: the domains whose interfaces they implement. Those in a nested module
+	// stay out of internal/: it is not theirs.
 	{pkg: "storage", tests: backendTests},
 	{pkg: "storage/queuetest", code: []string{root, sharedRules}, tests: []string{"storage/memory", "internal/fault"}},
 	{pkg: "storage/memory", code: slices.Concat(domains, []string{"audiosearch/columnar", "internal/..."}), tests: backendTests},
@@ -98,21 +103,23 @@ var (
 // root is the package in the module's own folder.
 const root = "."
 
-// sharedRules is what several suites say. It may import what suites may of other people's modules.
+// sharedRules is what several suites say. It may import what suites may of other people's
+// modules.
 const sharedRules = "internal/conformance/..."
 
 // anything stands for every row but nobody's.
 const anything = "anything"
 
-// thirdParty is what the core module may import from outside the standard library. Nested modules choose for themselves.
+// thirdParty is what the core module may import from outside the standard library. Nested
+// modules choose for themselves.
 var thirdParty = struct{ code, suites, tests []string }{
 	code:   []string{"github.com/google/uuid", "github.com/hashicorp/go-multierror", "golang.org/x/sync"},
 	suites: []string{"github.com/google/uuid", "github.com/hashicorp/go-multierror", "golang.org/x/sync", "github.com/stretchr/testify"},
 	tests:  []string{"github.com/google/uuid", "github.com/stretchr/testify"},
 }
 
-// topLevel is all that may stand in the root of the repository, beside the Go files of the root
-// package.
+// topLevel is all that may stand in the root of the repository, beside the Go files of
+// the root package.
 var topLevel = []string{
 	"trigger", "vault", "authmgmt", "audiosearch", "httpadapter", "storage", "examples", "docs", "internal", ".ci",
 	"go.mod", "go.sum", "go.work", "README.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", ".gitignore", ".gitattributes",
@@ -144,8 +151,8 @@ func ours(path string) (string, bool) {
 	return strings.CutPrefix(path, core+"/")
 }
 
-// checkArrow returns an error if the package, named without the core module's path, may not import path. test says that a _test.go
-// file does.
+// checkArrow returns an error if the package, named without the core module's path, may
+// not import path. test says that a _test.go file does.
 func checkArrow(pkg string, test bool, path string) error {
 	from := rowOf(pkg)
 	if from == nil {
@@ -196,7 +203,8 @@ func checkThirdParty(from *row, test bool, path string) error {
 	return fmt.Errorf("%s imports %s; of other people's modules it may import %s", from.pkg, path, list(allowed))
 }
 
-// isStandard reports whether a path is of the standard library: those have no dot in their first element. cgo is not.
+// isStandard reports whether a path is of the standard library: those have no dot in
+// their first element. cgo is not.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".") && path != "C"

@@ -75,10 +75,11 @@ type heardFile struct {
 }
 
 // goldenFiles writes each golden signal as a WAV file of its own rate, for which the
-// reference's tolerance holds. Those that follow are resampled or coded before, so that they
-// are other signals: above the bands that are heard a resampler leaves what it cannot keep,
-// and a codec adds noise of its own. What is asserted of them is twice what was measured, or
-// three times. FLAC keeps the samples, and goes the way that the codecs go.
+// reference's tolerance holds. Those that follow are resampled or coded before, so that
+// they are other signals: above the bands that are heard a resampler leaves what it
+// cannot keep, and a codec adds noise of its own. What is asserted of them is twice what
+// was measured, or three times. FLAC keeps the samples, and goes the way that the codecs
+// go.
 func goldenFiles(t *testing.T, m *media, golden map[string][]float64) (files []heardFile) {
 	t.Helper()
 	for name := range golden {
@@ -100,8 +101,8 @@ func goldenFiles(t *testing.T, m *media, golden map[string][]float64) (files []h
 	)
 }
 
-// TestModelHearsAsTheReference: from a file to the scores over HTTP, the server hears what
-// PyTorch hears with torchaudio's features.
+// TestModelHearsAsTheReference: from a file to the scores over HTTP, the server hears
+// what PyTorch hears with torchaudio's features.
 func TestModelHearsAsTheReference(t *testing.T) {
 	t.Parallel()
 	own := newOwnModel(t)

@@ -36,8 +36,8 @@ const (
 	signalPart  = 2 * signalBatch
 )
 
-// stages is the side of a process that scores a video as another process tells it to: at each
-// stage it says where it is, and waits to be told to go on.
+// stages is the side of a process that scores a video as another process tells it to: at
+// each stage it says where it is, and waits to be told to go on.
 type stages struct {
 	mu   sync.Mutex
 	in   *bufio.Reader
@@ -136,8 +136,8 @@ func (m *stagedMedia) PCM(ctx context.Context, path string, rate int) iter.Seq2[
 
 const stagedModel = "signal in batches"
 
-// stagedScorer is one whose scores depend on the batch, as those of a model on a graphics card
-// do by their rounding. It says which samples it is given.
+// stagedScorer is one whose scores depend on the batch, as those of a model on a graphics
+// card do by their rounding. It says which samples it is given.
 type stagedScorer struct {
 	audiosearch.Scorer
 	stages *stages
@@ -218,7 +218,8 @@ type scoringProcess struct {
 	log   []string
 }
 
-// begin starts a process on the file. With free it goes on by itself after the first stage.
+// begin starts a process on the file. With free it goes on by itself after the first
+// stage.
 func (f *scoredFile) begin(free bool) *scoringProcess {
 	f.t.Helper()
 	self, err := os.Executable()

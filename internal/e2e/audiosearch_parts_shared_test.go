@@ -25,8 +25,8 @@ func compact(t *testing.T, db *sqlite.DB, opts audiosearch.CompactOptions) {
 	}
 }
 
-// TestScoringByTwoProcesses: of two processes that score the same video, each ends well, and
-// there is one scoring in the end, with the scores of a process that is alone.
+// TestScoringByTwoProcesses: of two processes that score the same video, each ends well,
+// and there is one scoring in the end, with the scores of a process that is alone.
 func TestScoringByTwoProcesses(t *testing.T) {
 	t.Parallel()
 	m := newMedia(t)
@@ -112,8 +112,8 @@ func TestScoringByTwoProcesses(t *testing.T) {
 	})
 }
 
-// TestKillThenChange: parts are those of a content. A file of another time keeps them, one of
-// another content does not, even if it begins as the one before.
+// TestKillThenChange: parts are those of a content. A file of another time keeps them,
+// one of another content does not, even if it begins as the one before.
 func TestKillThenChange(t *testing.T) {
 	t.Parallel()
 	m := newMedia(t)
@@ -151,8 +151,8 @@ func TestKillThenChange(t *testing.T) {
 	want.require(t, f)
 }
 
-// TestPartsOfTheDead: parts that nobody goes on with are gone a day later, and those of a video
-// that is deleted as soon as the store tidies up.
+// TestPartsOfTheDead: parts that nobody goes on with are gone a day later, and those of a
+// video that is deleted as soon as the store tidies up.
 func TestPartsOfTheDead(t *testing.T) {
 	t.Parallel()
 	m := newMedia(t)

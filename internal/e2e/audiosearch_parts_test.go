@@ -53,8 +53,8 @@ func (f *scoredFile) plain(look func(*sql.DB)) {
 	look(db)
 }
 
-// stopWithin makes stages of statements: whoever carries one out stops behind it, within the
-// transaction.
+// stopWithin makes stages of statements: whoever carries one out stops behind it, within
+// the transaction.
 func (f *scoredFile) stopWithin(statements ...string) {
 	f.t.Helper()
 	f.plain(func(db *sql.DB) {
@@ -66,8 +66,8 @@ func (f *scoredFile) stopWithin(statements ...string) {
 	})
 }
 
-// rows returns how many rows there are of scorings that are being made, of their parts, and of
-// all scores.
+// rows returns how many rows there are of scorings that are being made, of their parts,
+// and of all scores.
 func (f *scoredFile) rows() (unfinished, parts, scores int) {
 	f.t.Helper()
 	f.plain(func(db *sql.DB) {
@@ -131,8 +131,8 @@ func (s *scored) require(t *testing.T, f *scoredFile) {
 	require.Zero(t, unfinished+parts)
 }
 
-// requireFrom fails unless a process has begun with the batch behind the stored segments, and
-// gone on with those after it, each of the same samples.
+// requireFrom fails unless a process has begun with the batch behind the stored segments,
+// and gone on with those after it, each of the same samples.
 func (s *scored) requireFrom(t *testing.T, stored int, p *scoringProcess) {
 	t.Helper()
 	first := stored / signalBatch
@@ -170,10 +170,11 @@ const (
 	inEnd   = "DELETE ON audiosearch_unfinished"
 )
 
-// TestKillUnderScoring: a process that scores a long video is killed with SIGKILL, and the next
-// one, and so on, each at another stage of its work. Each decodes the sound from its start
-// again, and scores the batches that are not stored yet, of the very same samples. In the end
-// the scores are those of a process that nobody disturbs, bit for bit.
+// TestKillUnderScoring: a process that scores a long video is killed with SIGKILL, and
+// the next one, and so on, each at another stage of its work. Each decodes the sound from
+// its start again, and scores the batches that are not stored yet, of the very same
+// samples. In the end the scores are those of a process that nobody disturbs, bit for
+// bit.
 func TestKillUnderScoring(t *testing.T) {
 	t.Parallel()
 	const seconds, segments = 145.3, 69 // four parts, half a batch, and the last segment

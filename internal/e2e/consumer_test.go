@@ -16,18 +16,21 @@ import (
 	"golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
 
-	// What is packed is not what go test sees this package use. By these it sees, and runs the tests again after a change.
+	// What is packed is not what go test sees this package use. By these it sees, and
+	// runs the tests again after a change.
 	_ "github.com/seed-6363c74e/mortise/httpadapter"
 	_ "github.com/seed-6363c74e/mortise/storage/memory"
 	_ "github.com/seed-6363c74e/mortise/trigger"
 )
 
-// A stranger gets Mortise as a zip file from a module proxy: without go.work, without the replace lines, without the nested
-// modules. These tests pack the tree as a release would and use it in a program of its own, far from the workspace.
+// A stranger gets Mortise as a zip file from a module proxy: without go.work, without the
+// replace lines, without the nested modules. These tests pack the tree as a release would
+// and use it in a program of its own, far from the workspace.
 
 const corePath = "github.com/seed-6363c74e/mortise"
 
-// coreNeeds is all that a program which imports the core may get with it, and what those modules require in their turn.
+// coreNeeds is all that a program which imports the core may get with it, and what those
+// modules require in their turn.
 var coreNeeds = []string{
 	"github.com/google/uuid",
 	"github.com/hashicorp/go-multierror",
@@ -35,7 +38,8 @@ var coreNeeds = []string{
 	"golang.org/x/sync",
 }
 
-// compiled is what of other people's modules may end in a program that imports the core: no test library.
+// compiled is what of other people's modules may end in a program that imports the core:
+// no test library.
 var compiled = []string{
 	"github.com/google/uuid",
 	"github.com/hashicorp/errwrap",
@@ -157,7 +161,8 @@ func TestConsumer(t *testing.T) {
 		c.requireCompiled(compiled)
 	})
 
-	// The nested modules are not built here, only resolved: their own tests build them, and some need cgo.
+	// The nested modules are not built here, only resolved: their own tests build them,
+	// and some need cgo.
 	for _, nested := range release.modules[1:] {
 		t.Run(strings.TrimPrefix(nested.path, corePath+"/"), func(t *testing.T) {
 			t.Parallel()
@@ -171,7 +176,8 @@ func TestConsumer(t *testing.T) {
 	}
 }
 
-// packed is a release of all modules that strangers may import, in a module proxy made of files.
+// packed is a release of all modules that strangers may import, in a module proxy made of
+// files.
 type packed struct {
 	version string
 	proxy   string
@@ -211,7 +217,8 @@ func pack(t *testing.T) *packed {
 	return p
 }
 
-// requireRelease checks a nested go.mod: all modules share one version, and in the repository the core is the one of the tree.
+// requireRelease checks a nested go.mod: all modules share one version, and in the
+// repository the core is the one of the tree.
 func (p *packed) requireRelease(t *testing.T, mod *modfile.File) {
 	t.Helper()
 	name := mod.Module.Mod.Path
@@ -248,7 +255,8 @@ func (p *packed) add(t *testing.T, m packedModule) {
 	}
 }
 
-// blankImports is a program that imports every package of the module which a stranger can import.
+// blankImports is a program that imports every package of the module which a stranger can
+// import.
 func (m packedModule) blankImports(t *testing.T) string {
 	t.Helper()
 	source := "package main\n\nimport (\n"
@@ -262,8 +270,9 @@ func (m packedModule) blankImports(t *testing.T) string {
 	return source + ")\n\nfunc main() {}\n"
 }
 
-// reachable returns the modules that are given and all that they require, by the core's own module graph: that of a program which
-// requires the core is pruned, and does not say who needs what.
+// reachable returns the modules that are given and all that they require, by the core's
+// own module graph: that of a program which requires the core is pruned, and does not say
+// who needs what.
 func (p *packed) reachable(t *testing.T, from []string) []string {
 	t.Helper()
 	cmd := exec.Command("go", "mod", "graph")
@@ -300,7 +309,8 @@ func (p *packed) consumer(t *testing.T, source, requires string) *consumer {
 	modCache, goProxy := environment[0], environment[1]
 	c := &consumer{t: t, dir: t.TempDir(), env: append(os.Environ(),
 		"GOWORK=off",
-		// -trimpath: what is built does not depend on the folder, so the build cache serves the next run.
+		// -trimpath: what is built does not depend on the folder, so the build cache
+		// serves the next run.
 		"GOFLAGS=-mod=mod -modcacherw -trimpath -buildvcs=false",
 		"GOMODCACHE="+p.cache,
 		// The developer's downloads serve as a second proxy.
@@ -310,7 +320,8 @@ func (p *packed) consumer(t *testing.T, source, requires string) *consumer {
 	goMod := "module scratch\n\ngo 1.26.0\n\nrequire " + requires + " " + p.version + "\n"
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "go.mod"), []byte(goMod), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "main.go"), []byte(source), 0o644))
-	// The sums that the module itself was checked with, so that no checksum database is asked.
+	// The sums that the module itself was checked with, so that no checksum database is
+	// asked.
 	i := slices.IndexFunc(p.modules, func(m packedModule) bool { return m.path == requires })
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "go.sum"), read(t, filepath.Join(p.modules[i].dir, "go.sum")), 0o644))
 	c.goRun("mod", "tidy")
@@ -331,7 +342,8 @@ func (c *consumer) list(args ...string) []string {
 	return strings.Fields(c.goRun(append([]string{"list"}, args...)...))
 }
 
-// requireCompiled fails if another module than those given, ours left aside, is compiled into the program.
+// requireCompiled fails if another module than those given, ours left aside, is compiled
+// into the program.
 func (c *consumer) requireCompiled(allowed []string) {
 	c.t.Helper()
 	for _, path := range c.list("-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./...") {

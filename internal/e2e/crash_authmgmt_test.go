@@ -17,8 +17,9 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
-// TestKillUnderCredentials kills the server with SIGKILL, again and again, while clients are changed, log in, and invitations are made
-// and accepted. What was answered is there afterwards, nothing is there by half, and the audit trail tells the same story.
+// TestKillUnderCredentials kills the server with SIGKILL, again and again, while clients
+// are changed, log in, and invitations are made and accepted. What was answered is there
+// afterwards, nothing is there by half, and the audit trail tells the same story.
 //
 // MORTISE_SOAK=1 kills it more often. MORTISE_SEED=N kills at the same moments.
 func TestKillUnderCredentials(t *testing.T) {
@@ -40,7 +41,8 @@ func TestKillUnderCredentials(t *testing.T) {
 			killed.Store(true)
 			_ = s.cmd.Process.Kill()
 		}
-		// As in TestKillUnderLoad: most come as soon as an answer is there, some at any time.
+		// As in TestKillUnderLoad: most come as soon as an answer is there, some at any
+		// time.
 		last := l.answered.Load() + 1 + moments.Int64N(300)
 		pause := time.Duration(moments.IntN(500)) * time.Millisecond
 		byClock := moments.IntN(3) == 0
@@ -83,7 +85,8 @@ func TestKillUnderCredentials(t *testing.T) {
 		kills, l.answered.Load(), len(trail.events), len(trail.invitations), pending, l.cutOff())
 }
 
-// trail is all that a storage has of one organization, with the audit events from the first to the last.
+// trail is all that a storage has of one organization, with the audit events from the
+// first to the last.
 type trail struct {
 	events      []authmgmt.AuditEvent
 	clients     map[string]authmgmt.Client
@@ -133,8 +136,8 @@ func (r *trail) of(kind authmgmt.Kind, target string) (events []authmgmt.AuditEv
 	return events
 }
 
-// checkChanges: each change of a client began with what the one before had left, the last one left what is there, and none that was
-// answered is missing.
+// checkChanges: each change of a client began with what the one before had left, the last
+// one left what is there, and none that was answered is missing.
 func (r *trail) checkChanges(t *testing.T, c *changer) {
 	t.Helper()
 	created := r.of(authmgmt.KindClientCreated, c.id)
@@ -184,7 +187,8 @@ func (r *trail) checkLogins(t *testing.T, c *loginLoop) {
 	assert.LessOrEqual(t, stored, len(c.tokens)+c.lost)
 }
 
-// checkInvitations: what became of an invitation, its events and its tokens agree. It returns how many are pending.
+// checkInvitations: what became of an invitation, its events and its tokens agree. It
+// returns how many are pending.
 func (r *trail) checkInvitations(t *testing.T, l *credentialsLoad) (pending int) {
 	t.Helper()
 	events := make(map[string]map[authmgmt.Kind]int)

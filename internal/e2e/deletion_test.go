@@ -118,8 +118,8 @@ func (w *twin) knocks(s *server) []knocked {
 	return all
 }
 
-// want is the kind of answer, 2 for 200 or 202, where the organization was deleted in some
-// domains. Who still has a credential is told that there is nothing.
+// want is the kind of answer, 2 for 200 or 202, where the organization was deleted in
+// some domains. Who still has a credential is told that there is nothing.
 func (k *knocked) want(deleted map[string]bool) int {
 	switch {
 	case k.byKey && deleted[k.domain], !k.byKey && deleted["authmgmt"]:
@@ -136,8 +136,8 @@ type deletion struct {
 	step   func(ctx context.Context, org string) (more bool, err error)
 }
 
-// deletions are those of all domains, in the file of a running server. That of credentials
-// is the first one.
+// deletions are those of all domains, in the file of a running server. That of
+// credentials is the first one.
 func deletions(t *testing.T, db *sqlite.DB) []deletion {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
@@ -170,8 +170,8 @@ func deletions(t *testing.T, db *sqlite.DB) []deletion {
 	}
 }
 
-// tablesWith returns the tables of a file that have rows in which a text has the name of an
-// organization, and of no other that begins alike, and how many rows these are.
+// tablesWith returns the tables of a file that have rows in which a text has the name of
+// an organization, and of no other that begins alike, and how many rows these are.
 func tablesWith(t *testing.T, path, org string) map[string]int {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -214,10 +214,11 @@ func tablesWith(t *testing.T, path, org string) map[string]int {
 	return found
 }
 
-// TestDeletedOrganization: while the server runs, another process deletes organizations in
-// the same file, in all domains. From then on every credential of them is refused, and the
-// other organization has what it had; and so after a start with the same document, which
-// logs one line for each. At the end the file has marks and events of them, and no more.
+// TestDeletedOrganization: while the server runs, another process deletes organizations
+// in the same file, in all domains. From then on every credential of them is refused, and
+// the other organization has what it had; and so after a start with the same document,
+// which logs one line for each. At the end the file has marks and events of them, and no
+// more.
 func TestDeletedOrganization(t *testing.T) {
 	t.Parallel()
 	p := buildServer(t)

@@ -17,8 +17,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// TestNothingOutlivesClose runs the whole of it, stops it in the middle of its work, and looks for goroutines and, by their
-// goroutines, for connections that are still there.
+// TestNothingOutlivesClose runs the whole of it, stops it in the middle of its work, and
+// looks for goroutines and, by their goroutines, for connections that are still there.
 func TestNothingOutlivesClose(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	db, err := memory.Open(t.Context(), nil)

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-// authMgmtRig is the credentials service. What is public fails at the store, all else at the look at the access token.
+// authMgmtRig is the credentials service. What is public fails at the store, all else at
+// the look at the access token.
 type authMgmtRig struct {
 	*openapiRig
 	service *authmgmt.Service

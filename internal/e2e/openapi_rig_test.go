@@ -32,7 +32,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// openapiRig is a service that can be made to fail, behind a real server, and the document that describes it.
+// openapiRig is a service that can be made to fail, behind a real server, and the
+// document that describes it.
 type openapiRig struct {
 	t         *testing.T
 	server    *httptest.Server
@@ -150,7 +151,8 @@ func (r *triggerRig) organize(setUp, ready bool) {
 	}))
 }
 
-// exchange is a request, the answer that is expected, and whether the document allows such a request.
+// exchange is a request, the answer that is expected, and whether the document allows
+// such a request.
 type exchange struct {
 	name          string
 	method, path  string

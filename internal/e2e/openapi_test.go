@@ -21,9 +21,10 @@ func TestOpenAPIDocumentIsValid(t *testing.T) {
 	require.True(t, ok, openapiErrors(errs))
 }
 
-// Every operation is asked in every way that gives another status. What the adapter accepts the document allows, what the
-// document refuses the adapter refuses, and every answer is one that the document describes. In the end, every status that the
-// document describes has been seen.
+// Every operation is asked in every way that gives another status. What the adapter
+// accepts the document allows, what the document refuses the adapter refuses, and every
+// answer is one that the document describes. In the end, every status that the document
+// describes has been seen.
 func TestOpenAPIHoldsForRealRequests(t *testing.T) {
 	r := newTriggerRig(t)
 	for _, x := range r.submissions() {
@@ -103,7 +104,8 @@ func (r *triggerRig) submissions() []exchange {
 	return list
 }
 
-// history works through what was submitted. One event is completed, with an outcome, and the others fail.
+// history works through what was submitted. One event is completed, with an outcome, and
+// the others fail.
 func (r *triggerRig) history() (completed, failed string) {
 	r.t.Helper()
 	var done atomic.Bool
@@ -164,7 +166,8 @@ func openapiReads(completed, failed string) []exchange {
 	}
 }
 
-// What belongs to no operation is answered with the examples that the document gives for it.
+// What belongs to no operation is answered with the examples that the document gives for
+// it.
 func TestOpenAPIOutsideTheOperations(t *testing.T) {
 	r := newTriggerRig(t)
 	var doc struct {

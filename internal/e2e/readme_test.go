@@ -55,8 +55,8 @@ func TestReadmeRequest(t *testing.T) {
 	}
 }
 
-// TestReadmeEmbeddingCompiles builds the embeddings of the README and of docs/models.md as they
-// stand there.
+// TestReadmeEmbeddingCompiles builds the embeddings of the README and of docs/models.md
+// as they stand there.
 func TestReadmeEmbeddingCompiles(t *testing.T) {
 	code := regexp.MustCompile("(?s)```go\n(.*?)```")
 	models, err := os.ReadFile("../../docs/models.md")
@@ -135,7 +135,8 @@ func main() {}
 	require.NoError(t, err, string(out))
 }
 
-// TestReadmeNamesRealThings: the tests that the guarantees name, and the files that the text links to, are there.
+// TestReadmeNamesRealThings: the tests that the guarantees name, and the files that the
+// text links to, are there.
 func TestReadmeNamesRealThings(t *testing.T) {
 	text := readme(t)
 	var sources strings.Builder

@@ -17,7 +17,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// numbers calls f with each setting of a struct that is a number, and of the structs in it.
+// numbers calls f with each setting of a struct that is a number, and of the structs in
+// it.
 func numbers(v reflect.Value, path string, f func(name string, v reflect.Value)) {
 	for i := range v.NumField() {
 		name := path + v.Type().Field(i).Name

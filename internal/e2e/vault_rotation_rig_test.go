@@ -77,7 +77,8 @@ func rotationItems(values []string) []vault.Item {
 	return items
 }
 
-// TestRotationProcess is no test of its own. It is the process that other tests start, several of them on one file.
+// TestRotationProcess is no test of its own. It is the process that other tests start,
+// several of them on one file.
 func TestRotationProcess(t *testing.T) {
 	file := os.Getenv(rotationFile)
 	if file == "" {

@@ -17,15 +17,18 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// TestRotationOfTwoProcesses: two processes insert the same new values at the same time, and ask for the tokens of old ones, while a third
-// one rotates the keys three times. The two come to each step of a rotation one after the other. Every value keeps its one token throughout.
+// TestRotationOfTwoProcesses: two processes insert the same new values at the same time,
+// and ask for the tokens of old ones, while a third one rotates the keys three times. The
+// two come to each step of a rotation one after the other. Every value keeps its one
+// token throughout.
 func TestRotationOfTwoProcesses(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "vault.db")
 	newRotationFile(t, file, nil)
 	one, two, rotator := startRotation(t, file), startRotation(t, file), startRotation(t, file)
 	base := 0
-	// work has both at work on the same values, from new ones on, and waits until they have done some of it.
+	// work has both at work on the same values, from new ones on, and waits until they
+	// have done some of it.
 	work := func(lagging bool) {
 		t.Helper()
 		base += 1_000_000
@@ -44,8 +47,8 @@ func TestRotationOfTwoProcesses(t *testing.T) {
 	work(false)
 	for old := 1; old <= 3; old++ {
 		next := old + 1
-		// The processes load the new version. In the second rotation one of them does so too late: what it could have stored nobody
-		// would find, so it can store nothing.
+		// The processes load the new version. In the second rotation one of them does so
+		// too late: what it could have stored nobody would find, so it can store nothing.
 		late := old == 2
 		one.load(old, next)
 		work(late)
@@ -95,8 +98,8 @@ func TestRotationOfTwoProcesses(t *testing.T) {
 	t.Logf("%d values, of which both processes inserted %d", len(values), both)
 }
 
-// TestRotationGoesOn: a process that is killed in the middle of a step of a rotation leaves nothing that is wrong, and the next one goes on
-// where it was.
+// TestRotationGoesOn: a process that is killed in the middle of a step of a rotation
+// leaves nothing that is wrong, and the next one goes on where it was.
 //
 // MORTISE_SEED=N kills at the same moments.
 func TestRotationGoesOn(t *testing.T) {
@@ -192,7 +195,8 @@ func checkTokens(t *testing.T, file string, keys []int, values, tokens []string)
 	}
 }
 
-// checkRotated wants everything to be under one version of the keys, and nothing under any other.
+// checkRotated wants everything to be under one version of the keys, and nothing under
+// any other.
 func checkRotated(t *testing.T, file string, version int, values, tokens []string) {
 	t.Helper()
 	checkTokens(t, file, []int{version}, values, tokens)

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// insertAtOnce has clients of each server insert all values, each in an order and in batches of its own. It returns the tokens that each
-// value was given.
+// insertAtOnce has clients of each server insert all values, each in an order and in
+// batches of its own. It returns the tokens that each value was given.
 func insertAtOnce(t *testing.T, c *vaultCaller, servers []*server, clients int, all []string) map[string]map[string]bool {
 	t.Helper()
 	seed := seeded(t)
@@ -79,7 +79,8 @@ func usageIn(t *testing.T, dir string) vault.KeyUsage {
 	return usage
 }
 
-// tokensIn counts the tokens in a data folder, without what the server remembers of provisioned records.
+// tokensIn counts the tokens in a data folder, without what the server remembers of
+// provisioned records.
 func tokensIn(t *testing.T, dir string) int {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "mortise-data", "mortise.db"), nil)

@@ -56,8 +56,8 @@ func Ways[T any](v T) (string, error) {
 var page = template.Must(template.New("").Parse(`<p id="{{.}}">{{.}}<script>x({{.}})</script>`))
 
 // Spellings returns in how many ways a text may stand in what was printed: as it is, and
-// as hexadecimal digits, base64 and numbers. Of encodings whose ends depend on what stands
-// beside the text, it is the middle. The text should have 12 bytes or more.
+// as hexadecimal digits, base64 and numbers. Of encodings whose ends depend on what
+// stands beside the text, it is the middle. The text should have 12 bytes or more.
 func Spellings(text string) []string {
 	b := []byte(text)
 	forms := []string{

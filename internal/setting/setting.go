@@ -21,7 +21,8 @@ func Default[T Number](v *T, value T) {
 	}
 }
 
-// DefaultOrNone sets v to its default if it is 0, and to 0, which is none, if it is below.
+// DefaultOrNone sets v to its default if it is 0, and to 0, which is none, if it is
+// below.
 func DefaultOrNone[T Number](v *T, value T) {
 	switch {
 	case *v == 0:

@@ -13,9 +13,10 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-// BenchmarkAudioSearch compares Search, filters included, with a plain scan of the same scores for the same videos, which are known to the
-// plain scan beforehand. The two take turns, and a ratio is reported. Package columnar has the same benchmark for more windows and filters. Run it
-// with
+// BenchmarkAudioSearch compares Search, filters included, with a plain scan of the same
+// scores for the same videos, which are known to the plain scan beforehand. The two take
+// turns, and a ratio is reported. Package columnar has the same benchmark for more
+// windows and filters. Run it with
 //
 //	go test ./storage/memory -run '^$' -bench AudioSearch -benchtime 100x
 func BenchmarkAudioSearch(b *testing.B) {
@@ -31,7 +32,8 @@ func BenchmarkAudioSearch(b *testing.B) {
 	}
 }
 
-// soundBench is a dataset whose scores stand in an array as well, in the order of the videos.
+// soundBench is a dataset whose scores stand in an array as well, in the order of the
+// videos.
 type soundBench struct {
 	tables *memory.AudioSearch
 	plain  []uint16

@@ -22,8 +22,8 @@ func (t *audioTables) runsOf(org string) []*audioRun {
 	return t.order[org]
 }
 
-// MarkDeleted implements [audiosearch.Deletion]. Calls that have found a dataset already go
-// on as if they had come before.
+// MarkDeleted implements [audiosearch.Deletion]. Calls that have found a dataset already
+// go on as if they had come before.
 func (a *AudioSearch) MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error) {
 	if err := ctx.Err(); err != nil {
 		return time.Time{}, err

@@ -69,7 +69,8 @@ func (t *audioTables) createRun(given *audiosearch.Run, maxWaiting int) error {
 
 var errNoResultSet = errors.New("memory: a run names a set of results into which nothing was put")
 
-// count adds n to the number of the organization's runs that have not ended, if r has not.
+// count adds n to the number of the organization's runs that have not ended, if r has
+// not.
 func (t *audioTables) count(r *audiosearch.Run, n int) {
 	if r.State == audiosearch.StateTerminated {
 		return

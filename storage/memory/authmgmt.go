@@ -11,7 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker] and [authmgmt.Organizations].
+// AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker] and
+// [authmgmt.Organizations].
 type AuthMgmt struct{ db *DB }
 
 var (

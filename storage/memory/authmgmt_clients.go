@@ -7,7 +7,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// client returns a client that is not deleted, nor its organization. The caller holds the lock.
+// client returns a client that is not deleted, nor its organization. The caller holds the
+// lock.
 func (t *authmgmtTables) client(org, id string) (*authmgmt.Client, bool) {
 	c, ok := t.clients[ownedID{org, id}]
 	return c, ok && c.DeletedAt.IsZero() && !t.isDeleted(org)
@@ -38,7 +39,8 @@ func (a *AuthMgmt) CreateClient(ctx context.Context, c authmgmt.Client, e authmg
 	return nil
 }
 
-// free reports whether secrets can be stored in the place of those before: their digests are not in use, nor twice among them.
+// free reports whether secrets can be stored in the place of those before: their digests
+// are not in use, nor twice among them.
 func (t *authmgmtTables) free(before, secrets []authmgmt.ClientSecret) bool {
 	seen := make(map[[32]byte]bool)
 	for _, s := range secrets {

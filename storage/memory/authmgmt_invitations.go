@@ -107,7 +107,8 @@ func (a *AuthMgmt) DueGrants(ctx context.Context, now time.Time, limit int) ([]a
 	return clones(due[:min(len(due), max(limit, 0))], (*authmgmt.Invitation).Clone), nil
 }
 
-// invitationsWhere returns those that a condition selects, in no order, but for those of deleted organizations. The caller holds the lock.
+// invitationsWhere returns those that a condition selects, in no order, but for those of
+// deleted organizations. The caller holds the lock.
 func (t *authmgmtTables) invitationsWhere(selects func(*authmgmt.Invitation) bool) []*authmgmt.Invitation {
 	var found []*authmgmt.Invitation
 	for _, i := range t.invitations {

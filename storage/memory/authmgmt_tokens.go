@@ -57,7 +57,8 @@ func (t *authmgmtTables) forgetTokens(selects func(*authmgmt.Token) bool) {
 	}
 }
 
-// shown returns a token as a caller sees it, with its client's roles. The caller holds the lock.
+// shown returns a token as a caller sees it, with its client's roles. The caller holds
+// the lock.
 func (t *authmgmtTables) shown(token *authmgmt.Token) authmgmt.Token {
 	shown := token.Clone()
 	if token.Client != "" {

@@ -9,13 +9,13 @@ import (
 // They take a fraction of a millisecond.
 const listingStep = 4096
 
-// position is the place of a row in a listing. Compare is negative if the row is older than
-// the other one.
+// position is the place of a row in a listing. Compare is negative if the row is older
+// than the other one.
 type position[P any] interface{ Compare(P) int }
 
 // newestFirst calls look for rows, the newest first, until look returns false. It begins
-// at the newest row, or behind a position. all returns the rows, oldest first. all and look
-// are called under the lock.
+// at the newest row, or behind a position. all returns the rows, oldest first. all and
+// look are called under the lock.
 //
 // It leaves the lock after each step. Otherwise a filter that few of many rows pass would
 // hold up the writes of all organizations. So a long listing shows each row as it was at

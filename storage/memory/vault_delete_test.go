@@ -11,8 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// TestNothingIsLeftOfDeleted: after the last step there are the mark, the event, and places
-// in the list of all rows, so that those of others stay where they are.
+// TestNothingIsLeftOfDeleted: after the last step there are the mark, the event, and
+// places in the list of all rows, so that those of others stay where they are.
 func TestNothingIsLeftOfDeleted(t *testing.T) {
 	for _, limit := range []int{1, 7, 1000} {
 		db, err := Open(t.Context(), nil)

@@ -12,9 +12,9 @@ import (
 
 var errForeignPosition = errors.New("memory: the position is of no scan of this store; begin the scan again")
 
-// scan returns a stretch of a scan: copies of the rows that a condition selects. A position
-// is the number of rows before it. It looks at no more rows than a step of a listing does,
-// see listingStep.
+// scan returns a stretch of a scan: copies of the rows that a condition selects. A
+// position is the number of rows before it. It looks at no more rows than a step of a
+// listing does, see listingStep.
 func (s *Vault) scan(
 	ctx context.Context, after vault.ScanPosition, limit int, selects func(*vaultRow) bool,
 ) (page vault.RowPage, err error) {

@@ -69,7 +69,8 @@ func (s *Vault) InsertTokens(ctx context.Context, org, id string, revision int64
 	return found, nil
 }
 
-// admits returns an error if a row is not one that may be stored under the keys that it is stored under.
+// admits returns an error if a row is not one that may be stored under the keys that it
+// is stored under.
 func (t *vaultTables) admits(r *vault.Row) error {
 	if t.retired(vault.SealKey, r.Sealed.Version) {
 		return vault.ErrKeyRetired
@@ -99,7 +100,8 @@ func (t *vaultTables) retired(p vault.Purpose, version int) bool {
 	return ok && k.Retired
 }
 
-// vaultInsertion is what a call adds to a vault, until it is known that it can add all of it.
+// vaultInsertion is what a call adds to a vault, until it is known that it can add all of
+// it.
 type vaultInsertion struct {
 	entry  *vaultEntry
 	rows   map[string]*vaultRow
@@ -166,7 +168,8 @@ func (r *vaultRow) has(version int) bool {
 	return slices.ContainsFunc(r.Fingerprints, func(f vault.VersionedFingerprint) bool { return f.Version == version })
 }
 
-// addFingerprint adds a fingerprint to a row that has none of its version. It returns false if it is another row's.
+// addFingerprint adds a fingerprint to a row that has none of its version. It returns
+// false if it is another row's.
 func (e *vaultEntry) addFingerprint(r *vaultRow, f vault.VersionedFingerprint) bool {
 	if r.has(f.Version) {
 		return true

@@ -48,8 +48,8 @@ func (d *audioDataset) found(err error) error {
 }
 
 // within calls read with a dataset and a connection, for both of which nothing changes
-// meanwhile. It may call read again, if another process holds the file. An error of read's
-// costs the connection, so it is for failures only.
+// meanwhile. It may call read again, if another process holds the file. An error of
+// read's costs the connection, so it is for failures only.
 func (a *AudioSearch) within(ctx context.Context, org, dataset string, read func(*conn, *audioDataset) error) error {
 	var d audioDataset
 	err := a.db.lister.use(ctx, a.db.busy, org, func(c *conn) error {

@@ -16,7 +16,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// soundBench is a dataset that has scores of one class, packed. The metadata of each video has a number from 0 to 999.
+// soundBench is a dataset that has scores of one class, packed. The metadata of each
+// video has a number from 0 to 999.
 type soundBench struct {
 	db      *DB
 	numbers []int        // by video
@@ -32,8 +33,9 @@ type benchChunk struct {
 
 func benchVideo(i int) string { return fmt.Sprintf("video%07d", i) }
 
-// newSoundBench makes videos of so many windows. Unless their scores are to be even, every 4000th is the greatest that there is, so that no
-// chunk can be left out for its maximum.
+// newSoundBench makes videos of so many windows. Unless their scores are to be even,
+// every 4000th is the greatest that there is, so that no chunk can be left out for its
+// maximum.
 func newSoundBench(b *testing.B, videos, windows int, evenly bool) *soundBench {
 	db, err := Open(b.Context(), filepath.Join(b.TempDir(), "sounds.db"), nil)
 	require.NoError(b, err)
@@ -153,9 +155,10 @@ func (s *soundBench) bare(read *conn, statement string, args []any, chunks []ben
 	return best, err
 }
 
-// BenchmarkAudioSearch compares Search, with its filters, to a bare scan of the chunks from the same file, on a connection of its own, with the
-// selected videos known: of all chunks, and of those that have something of a selected video. After that it measures the searches that come first
-// after the file was opened, or after a change.
+// BenchmarkAudioSearch compares Search, with its filters, to a bare scan of the chunks
+// from the same file, on a connection of its own, with the selected videos known: of all
+// chunks, and of those that have something of a selected video. After that it measures
+// the searches that come first after the file was opened, or after a change.
 func BenchmarkAudioSearch(b *testing.B) {
 	for _, c := range []struct {
 		name            string
@@ -255,7 +258,8 @@ func (s *soundBench) run(b *testing.B, below int) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// first measures the first search after Open, which reads the metadata and where the scores are.
+// first measures the first search after Open, which reads the metadata and where the
+// scores are.
 func (s *soundBench) first(b *testing.B) {
 	var took []time.Duration
 	for range 3 { // it may take seconds
@@ -271,7 +275,8 @@ func (s *soundBench) first(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// changed measures the first search after a video got other metadata, and after it got other scores.
+// changed measures the first search after a video got other metadata, and after it got
+// other scores.
 func (s *soundBench) changed(b *testing.B) {
 	tables := &AudioSearch{db: s.db}
 	column := make([]uint16, s.windows)

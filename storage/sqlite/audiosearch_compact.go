@@ -59,7 +59,8 @@ func (a *AudioSearch) Compact(ctx context.Context, opts audiosearch.CompactOptio
 	return did || dropped, nil
 }
 
-// forget cuts the list of a dataset's changes. Who remembers an older revision has to read the dataset anew.
+// forget cuts the list of a dataset's changes. Who remembers an older revision has to
+// read the dataset anew.
 func (t *tx) forget() (did bool, err error) {
 	var d audioDataset
 	if err := t.query(longChanges, nil, d.scan); err != nil || d.seq == 0 {
@@ -79,8 +80,8 @@ func (t *tx) sweep(limit int) (did bool, err error) {
 	return true, err
 }
 
-// sweepDataset removes at most so many rows of a dataset that nobody finds any more, or less
-// if they are large. It returns how many, about, and whether the dataset is gone.
+// sweepDataset removes at most so many rows of a dataset that nobody finds any more, or
+// less if they are large. It returns how many, about, and whether the dataset is gone.
 func (t *tx) sweepDataset(d *audioDataset, limit int) (rows int, gone bool, err error) {
 	for _, step := range [...]func(dataset int64, limit int) (int, error){t.sweepModel, t.sweepVideos} {
 		if rows, err = step(d.seq, limit); rows > 0 || err != nil {
@@ -134,8 +135,8 @@ func (t *tx) sweepModel(dataset int64, limit int) (rows int, err error) {
 	return rows, err
 }
 
-// sweepVideos removes scorings of videos, whose scores are gone, and the videos that have none
-// left. Their parts are left for removeParts.
+// sweepVideos removes scorings of videos, whose scores are gone, and the videos that have
+// none left. Their parts are left for removeParts.
 func (t *tx) sweepVideos(dataset int64, limit int) (rows int, err error) {
 	limit = min(limit, removeAtOnce)
 	var videos []int64

@@ -10,8 +10,9 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// TestChangesAreCut: the list of a dataset's changes does not grow without end. Who remembers what was before it begins reads everything again,
-// who remembers a later state does not.
+// TestChangesAreCut: the list of a dataset's changes does not grow without end. Who
+// remembers what was before it begins reads everything again, who remembers a later state
+// does not.
 func TestChangesAreCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, old := openHeard(t, path, nil), openHeard(t, path, nil)
@@ -65,7 +66,8 @@ func TestChangesAreCut(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("%p", rows), fmt.Sprintf("%p", v.rows), "all was read again")
 }
 
-// TestDeletedDatasetGoes: what a deleted dataset had goes in steps, of which none is long, and another dataset stays as it is.
+// TestDeletedDatasetGoes: what a deleted dataset had goes in steps, of which none is
+// long, and another dataset stays as it is.
 func TestDeletedDatasetGoes(t *testing.T) {
 	db := openHeard(t, filepath.Join(t.TempDir(), "test.db"), nil)
 	tables := &AudioSearch{db: db}

@@ -14,12 +14,13 @@ const (
 	deletedOrg       = "SELECT at FROM audiosearch_deleted WHERE organization = ?"
 	allRemoved       = "UPDATE audiosearch_deleted SET removed = 1 WHERE organization = ? AND removed = 0"
 
-	// For the end of a condition: unless the organization was deleted. That is ?1, or that
-	// of the row. (The driver is slower with numbered parameters.)
+	// For the end of a condition: unless the organization was deleted. That is ?1, or
+	// that of the row. (The driver is slower with numbered parameters.)
 	andThere     = " AND" + notGone + " WHERE organization = ?1)"
 	datasetThere = " AND" + notGone + " gone WHERE gone.organization = audiosearch_datasets.organization)"
 	runThere     = " AND" + notGone + runGone
-	// And for the runs of all organizations, where each is looked at only if one may be left.
+	// And for the runs of all organizations, where each is looked at only if one may be
+	// left.
 	andOfKept = " AND (" + noneLeft + " OR" + notGone + runGone + ")"
 	noneLeft  = notGone + " WHERE removed = 0)"
 
@@ -65,9 +66,9 @@ func (a *AudioSearch) MarkDeleted(ctx context.Context, org string, at time.Time)
 	return time.UnixMicro(micros).UTC(), nil
 }
 
-// RemoveDeleted implements [audiosearch.Deletion]. Runs go first, and with them their jobs.
-// What was left of other things before, of this organization or another one, does not say
-// whose it was. So it goes, too, before there is no more.
+// RemoveDeleted implements [audiosearch.Deletion]. Runs go first, and with them their
+// jobs. What was left of other things before, of this organization or another one, does
+// not say whose it was. So it goes, too, before there is no more.
 func (a *AudioSearch) RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error) {
 	var r *removal
 	err = a.db.writer.write(ctx, func(tx *tx) (err error) {

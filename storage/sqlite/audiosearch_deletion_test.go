@@ -125,7 +125,8 @@ func TestDeletedOrganizationLeavesNoRow(t *testing.T) {
 	}
 }
 
-// TestDeletionIsInSteps: what is large goes piece by piece, and others are served between.
+// TestDeletionIsInSteps: what is large goes piece by piece, and others are served
+// between.
 func TestDeletionIsInSteps(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
@@ -224,7 +225,8 @@ func TestDeletionLeavesOtherJobs(t *testing.T) {
 	require.Equal(t, []string{"trigger acme", "audiosearch other"}, left)
 }
 
-// TestMigrateAudioSearchDeletion: what a file of before has is there, until it is deleted.
+// TestMigrateAudioSearchDeletion: what a file of before has is there, until it is
+// deleted.
 func TestMigrateAudioSearchDeletion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	require.NoError(t, create(path))

@@ -21,9 +21,9 @@ func oldIndexes(indexes ...uint16) []byte {
 	return b
 }
 
-// writeOldScores makes a file with scores of classes that have no names yet: those of v1 in
-// a segment, those of v2 and v3 in chunks, a problem of v4, and a dataset that had the same
-// classes by the same model.
+// writeOldScores makes a file with scores of classes that have no names yet: those of v1
+// in a segment, those of v2 and v3 in chunks, a problem of v4, and a dataset that had the
+// same classes by the same model.
 func writeOldScores(t *testing.T, path string) {
 	require.NoError(t, create(path))
 	conn := connectTo(t, path, url.Values{"_journal": {"WAL"}})
@@ -52,8 +52,8 @@ func writeOldScores(t *testing.T, path string) {
 	require.NoError(t, conn.close())
 }
 
-// TestMigrateScores: scores of a file from before classes had names are found by the names,
-// and can be replaced. None of them is written anew.
+// TestMigrateScores: scores of a file from before classes had names are found by the
+// names, and can be replaced. None of them is written anew.
 func TestMigrateScores(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	writeOldScores(t, path)

@@ -11,9 +11,9 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// TestMigrateSound: a run that is running while a newer program opens the file goes on, and
-// so does the program before, which knows nothing of the sound and leaves it as it is. It
-// cannot open the file anew.
+// TestMigrateSound: a run that is running while a newer program opens the file goes on,
+// and so does the program before, which knows nothing of the sound and leaves it as it
+// is. It cannot open the file anew.
 func TestMigrateSound(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	require.NoError(t, create(path))

@@ -14,9 +14,9 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// TestMigrateRuns: the jobs of runs come along from the table that they had to that of all
-// jobs: those that wait, for now or for later, with their order, and those that somebody
-// holds, with their leases. A run that was stored and not queued gets a job.
+// TestMigrateRuns: the jobs of runs come along from the table that they had to that of
+// all jobs: those that wait, for now or for later, with their order, and those that
+// somebody holds, with their leases. A run that was stored and not queued gets a job.
 func TestMigrateRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	require.NoError(t, create(path))
@@ -101,7 +101,8 @@ func TestMigrateRuns(t *testing.T) {
 }
 
 // TestMigrateRunsWithoutAJob: a run that has not ended and has no job gets one, whatever
-// became of the job that it had. Where the queue shares the store, nobody looks for it later.
+// became of the job that it had. Where the queue shares the store, nobody looks for it
+// later.
 func TestMigrateRunsWithoutAJob(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	require.NoError(t, create(path))

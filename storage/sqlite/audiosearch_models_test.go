@@ -11,8 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// modelTest is a dataset with a current model that has scored some videos, and another one
-// that has scored as many.
+// modelTest is a dataset with a current model that has scored some videos, and another
+// one that has scored as many.
 type modelTest struct {
 	*testing.T
 	*AudioSearch
@@ -123,8 +123,8 @@ func TestSetModelMeanwhile(t *testing.T) {
 	}
 }
 
-// TestSetModelOfWhatChanges: a change ends although the dataset changes whenever it waits,
-// and it never leaves a video out.
+// TestSetModelOfWhatChanges: a change ends although the dataset changes whenever it
+// waits, and it never leaves a video out.
 func TestSetModelOfWhatChanges(t *testing.T) {
 	m := newModelTest(t, 2)
 	var next atomic.Int64
@@ -199,8 +199,8 @@ func TestReplacedModels(t *testing.T) {
 	}, models)
 }
 
-// TestReplacedModelPacked: a step of what a replaced model has packed is bounded, too, and
-// what others have beside it stays.
+// TestReplacedModelPacked: a step of what a replaced model has packed is bounded, too,
+// and what others have beside it stays.
 func TestReplacedModelPacked(t *testing.T) {
 	m := newModelTest(t, 0)
 	const videos = 2*removeAtOnce + 7

@@ -28,7 +28,8 @@ type heldScoring struct {
 	columns [][]uint16
 }
 
-// soundModel does to a dataset in a map what it does to one in a file that two databases have open, and compares what they say.
+// soundModel does to a dataset in a map what it does to one in a file that two databases
+// have open, and compares what they say.
 type soundModel struct {
 	*testing.T
 	rand   *rand.Rand
@@ -297,8 +298,8 @@ func (m *soundModel) windowScores() {
 	}
 }
 
-// TestAudioSearchPacking: whatever is stored, replaced, deleted and packed through either of two databases, both find what is there, and
-// nothing else.
+// TestAudioSearchPacking: whatever is stored, replaced, deleted and packed through either
+// of two databases, both find what is there, and nothing else.
 func TestAudioSearchPacking(t *testing.T) {
 	t.Parallel()
 	seeds := 3
@@ -337,7 +338,8 @@ func TestAudioSearchPacking(t *testing.T) {
 	}
 }
 
-// checkAudioTables looks for rows that nothing refers to, and for counters that are wrong, in a file that has nothing to be compacted.
+// checkAudioTables looks for rows that nothing refers to, and for counters that are
+// wrong, in a file that has nothing to be compacted.
 func checkAudioTables(t *testing.T, db *DB) {
 	t.Helper()
 	for _, c := range []struct{ what, query string }{

@@ -77,8 +77,8 @@ func (p *parting) compact(opts audiosearch.CompactOptions) (steps int) {
 	return steps - 1
 }
 
-// TestParts: parts outlive the process, nobody sees them before the scoring is put, and that
-// is a small change: no score is written again.
+// TestParts: parts outlive the process, nobody sees them before the scoring is put, and
+// that is a small change: no score is written again.
 func TestParts(t *testing.T) {
 	const classes, windows, each = blockRoom + 6, 3000, 700
 	p := newParting(t, classes, windows)
@@ -138,7 +138,8 @@ func TestParts(t *testing.T) {
 	checkAudioTables(t, p.db)
 }
 
-// TestPartsDoNotFit: a scoring takes only parts that are just its own, and up to where one ends.
+// TestPartsDoNotFit: a scoring takes only parts that are just its own, and up to where
+// one ends.
 func TestPartsDoNotFit(t *testing.T) {
 	p := newParting(t, 2, 90)
 	for from := 0; from < 60; from += 20 {
@@ -172,8 +173,8 @@ func TestPartsDoNotFit(t *testing.T) {
 	checkAudioTables(t, p.db)
 }
 
-// TestPartsGo: parts that nobody can use any more go, whatever the reason, in steps that are
-// bounded.
+// TestPartsGo: parts that nobody can use any more go, whatever the reason, in steps that
+// are bounded.
 func TestPartsGo(t *testing.T) {
 	for name, leave := range map[string]func(*parting) error{
 		"another scoring": func(p *parting) error { return p.score(0) },
@@ -222,8 +223,8 @@ func TestPartsGo(t *testing.T) {
 	}
 }
 
-// TestPartsOfTwo: of two who score the same video, one has its parts stored, and the other
-// hears how far they are.
+// TestPartsOfTwo: of two who score the same video, one has its parts stored, and the
+// other hears how far they are.
 func TestPartsOfTwo(t *testing.T) {
 	p := newParting(t, 2, 90)
 	for _, c := range []struct{ from, to, stored int }{{0, 30, 30}, {0, 40, 30}, {30, 60, 60}, {30, 31, 60}} {

@@ -246,7 +246,8 @@ func TestPlansOfAudioSearch(t *testing.T) {
 	}
 }
 
-// smallAudioScan reports whether a line is about lists of the call, or about an index that holds only what there is to be done.
+// smallAudioScan reports whether a line is about lists of the call, or about an index
+// that holds only what there is to be done.
 func smallAudioScan(line string) bool {
 	for _, due := range []string{"audiosearch_datasets_long", "audiosearch_models_due", "audiosearch_deleted_left"} {
 		if strings.HasSuffix(line, "INDEX "+due) {

@@ -152,7 +152,8 @@ func (a *AudioSearch) putFoundVideos(ctx context.Context, org string, run int64,
 	})
 }
 
-// openSet returns the number of a set of a run that has not ended. It makes the set if need be.
+// openSet returns the number of a set of a run that has not ended. It makes the set if
+// need be.
 func (t *tx) openSet(org string, run int64, token uuid.UUID) (seq int64, err error) {
 	var state string
 	find := func() error {

@@ -18,8 +18,8 @@ const (
 const (
 	rowOfResults = "SELECT r.result_set, f.place, f.results FROM audiosearch_runs r LEFT JOIN audiosearch_found_results f ON f.result_set = r.result_set" +
 		" AND f.place = (SELECT max(place) FROM audiosearch_found_results WHERE result_set = r.result_set AND place <= ?3) WHERE r.organization = ?1 AND r.id = ?2" + andThere
-	// It asks for the run too: once a set is gone, its number may be given to another one,
-	// of another organization.
+	// It asks for the run too: once a set is gone, its number may be given to another
+	// one, of another organization.
 	foundVideo = "SELECT v.path, v.metadata, t.text FROM audiosearch_result_sets s JOIN audiosearch_found_videos v ON v.result_set = s.seq" +
 		" LEFT JOIN audiosearch_found_texts t ON t.metadata = v.metadata WHERE s.seq = ? AND s.run = ? AND v.id = ?"
 )
@@ -73,8 +73,8 @@ func (a *AudioSearch) RunResults(ctx context.Context, org string, run int64, fro
 	return p.results, nil
 }
 
-// foundVideo returns what results have of a video of a run's set, and how long the text of
-// its metadata is.
+// foundVideo returns what results have of a video of a run's set, and how long the text
+// of its metadata is.
 func (a *AudioSearch) foundVideo(ctx context.Context, org string, run, set int64, id string) (result audiosearch.Result, size int, err error) {
 	found := false
 	err = a.db.find(ctx, org, foundVideo, []any{set, run, id}, func(r *row) error {

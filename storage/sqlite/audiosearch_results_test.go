@@ -112,8 +112,8 @@ func TestAbandonedResultsGo(t *testing.T) {
 	require.Equal(t, [5]int{}, file.resultRows(t))
 }
 
-// TestMetadataGoesWhileItIsFoundAgain: it goes between the look whether it is there and the
-// transaction.
+// TestMetadataGoesWhileItIsFoundAgain: it goes between the look whether it is there and
+// the transaction.
 func TestMetadataGoesWhileItIsFoundAgain(t *testing.T) {
 	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
@@ -252,8 +252,8 @@ func (c *thenOnce) Err() error {
 	return c.Context.Err()
 }
 
-// TestResultsThatGoWhileTheyAreRead: another organization's results may have the number of
-// the set by then. They are not shown.
+// TestResultsThatGoWhileTheyAreRead: another organization's results may have the number
+// of the set by then. They are not shown.
 func TestResultsThatGoWhileTheyAreRead(t *testing.T) {
 	file, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)

@@ -32,13 +32,13 @@ func (a *AudioSearch) ListRuns(
 // runsOfPage reads the runs of a table "page" of IDs.
 const runsOfPage = runSelect + " FROM page CROSS JOIN audiosearch_runs ON id = found"
 
-// listRuns returns the query of ListRuns. It finds all runs before it returns the first, in
-// no order: the driver ends a query with its context only until the first row.
+// listRuns returns the query of ListRuns. It finds all runs before it returns the first,
+// in no order: the driver ends a query with its context only until the first row.
 //
 // It reads an index in its order, and passes over few rows that are not asked for: where
-// open ones are, all that are open, and those that are open where ended ones are. Only who
-// asks for their runs over one dataset passes over theirs over others. A page begins at the
-// time of its position, with those of the same microsecond.
+// open ones are, all that are open, and those that are open where ended ones are. Only
+// who asks for their runs over one dataset passes over theirs over others. A page begins
+// at the time of its position, with those of the same microsecond.
 func listRuns(org string, q *audiosearch.RunQuery) (statement string, args []any) {
 	bind := func(value any) (parameter string) {
 		args = append(args, value)

@@ -13,8 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// TestPlansOfListRuns: whichever filters are combined, a page is read from an index in its
-// order, from its position on, and within the organization.
+// TestPlansOfListRuns: whichever filters are combined, a page is read from an index in
+// its order, from its position on, and within the organization.
 func TestPlansOfListRuns(t *testing.T) {
 	db := plannedAudioSearch(t)
 	at := time.UnixMicro(2000).UTC()
@@ -74,8 +74,8 @@ func (db *DB) planOf(t *testing.T, statement string, args []any) []string {
 	return lines
 }
 
-// TestListRunsBesideManyOthers: an organization's lists are right and by index, beside many
-// runs of another one that are as old, of the same datasets and by the same people.
+// TestListRunsBesideManyOthers: an organization's lists are right and by index, beside
+// many runs of another one that are as old, of the same datasets and by the same people.
 func TestListRunsBesideManyOthers(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)

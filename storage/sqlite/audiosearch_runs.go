@@ -37,8 +37,8 @@ const (
 	waitingRun    = "SELECT 1 FROM audiosearch_runs WHERE organization = ? AND state <> 'TERMINATED'" +
 		" AND" + notGone + " WHERE organization = ?) LIMIT 1 OFFSET ?"
 
-	// For a limit, a time of being due, and one of checks. Runs that were never checked are
-	// few where anybody asks, and stand among all that have not ended.
+	// For a limit, a time of being due, and one of checks. Runs that were never checked
+	// are few where anybody asks, and stand among all that have not ended.
 	staleRuns = "SELECT * FROM (" + neverChecked + ")" +
 		" UNION ALL SELECT * FROM (" + checkedRuns + ") LIMIT ?1"
 
@@ -217,7 +217,8 @@ func requestArgs(r *audiosearch.Run) ([]any, error) {
 	return []any{string(r.Actor), string(query), r.Query.Dataset}, nil
 }
 
-// runArgs returns the values of runChanges. They hold nothing that the caller could change.
+// runArgs returns the values of runChanges. They hold nothing that the caller could
+// change.
 func runArgs(r *audiosearch.Run) []any {
 	return []any{string(r.State), string(r.Termination), r.Message, r.Done, r.Total, r.Attempts,
 		micros(r.UpdatedAt), micros(r.StartedAt), micros(r.FinishedAt), traceText(r.Trace),

@@ -16,8 +16,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// TestSearchOfSelections: whether few videos are selected or many, in some blocks or all, a search finds what is in them. Each way to find the
-// blocks out is taken.
+// TestSearchOfSelections: whether few videos are selected or many, in some blocks or all,
+// a search finds what is in them. Each way to find the blocks out is taken.
 func TestSearchOfSelections(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
@@ -96,8 +96,8 @@ func TestSearchOfSelections(t *testing.T) {
 	}
 }
 
-// TestSearchOfPieces: a search finds the scores of few videos and of many, in segments and in chunks, whole or cut in two, also when the scores
-// around them were replaced.
+// TestSearchOfPieces: a search finds the scores of few videos and of many, in segments
+// and in chunks, whole or cut in two, also when the scores around them were replaced.
 func TestSearchOfPieces(t *testing.T) {
 	t.Parallel()
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
@@ -193,7 +193,8 @@ func TestSearchOfPieces(t *testing.T) {
 	}
 }
 
-// TestSearchOfNothing: a block of videos that are scored and too short for a window has nothing to be read.
+// TestSearchOfNothing: a block of videos that are scored and too short for a window has
+// nothing to be read.
 func TestSearchOfNothing(t *testing.T) {
 	t.Parallel()
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
@@ -225,7 +226,8 @@ func TestSearchOfNothing(t *testing.T) {
 	}
 }
 
-// TestSearchOfDamagedRows: a search fails if scores are missing, or are not as many as they should be.
+// TestSearchOfDamagedRows: a search fails if scores are missing, or are not as many as
+// they should be.
 func TestSearchOfDamagedRows(t *testing.T) {
 	t.Parallel()
 	for _, damage := range []string{

@@ -24,7 +24,8 @@ const (
 
 func heardVideo(i int) string { return fmt.Sprint("v", i) }
 
-// openHeard opens a database with a dataset of videos, none of them scored, if it is not there.
+// openHeard opens a database with a dataset of videos, none of them scored, if it is not
+// there.
 func openHeard(t *testing.T, path string, opts *Options) *DB {
 	t.Helper()
 	db, err := Open(t.Context(), path, opts)
@@ -71,7 +72,8 @@ func hearInParts(ctx context.Context, db *DB, video int, score uint16) error {
 	return db.AudioSearch().Store.PutScoring(ctx, "acme", "d", p.Video, "p", s, [][]uint16{column[p.First:], column[p.First:]})
 }
 
-// heard returns the scores of the videos. It fails if one has windows of two states, or not all.
+// heard returns the scores of the videos. It fails if one has windows of two states, or
+// not all.
 func heard(t *testing.T, db *DB) map[string]uint16 {
 	hits, err := db.AudioSearch().Store.Search(t.Context(), "acme", "d", audiosearch.ScoreQuery{Model: "m", Class: "5", Limit: 2 * heardVideos * heardWindows})
 	if !assert.NoError(t, err) {
@@ -93,8 +95,9 @@ func heard(t *testing.T, db *DB) map[string]uint16 {
 	return scores
 }
 
-// TestSearchesSeeOneState: while scores are replaced and packed through one database, searches through it and through another one find the
-// windows of each video, all in one state.
+// TestSearchesSeeOneState: while scores are replaced and packed through one database,
+// searches through it and through another one find the windows of each video, all in one
+// state.
 func TestSearchesSeeOneState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	dbs := [2]*DB{openHeard(t, path, nil), openHeard(t, path, nil)}
@@ -177,7 +180,8 @@ func TestKilledWhilePacking(t *testing.T) {
 	}
 }
 
-// TestRememberedDatasets: the memory for datasets is bounded, and what is counted is what is there.
+// TestRememberedDatasets: the memory for datasets is bounded, and what is counted is what
+// is there.
 func TestRememberedDatasets(t *testing.T) {
 	db := openHeard(t, filepath.Join(t.TempDir(), "test.db"), nil)
 	tables := &AudioSearch{db: db}

@@ -12,8 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// TestManyClasses: a model of 7000 classes is stored, found, packed, replaced and removed as
-// one of a few, and stays when the file is opened again.
+// TestManyClasses: a model of 7000 classes is stored, found, packed, replaced and removed
+// as one of a few, and stays when the file is opened again.
 func TestManyClasses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -110,8 +110,8 @@ func TestManyClasses(t *testing.T) {
 	require.Equal(t, []int{0}, numbers(t, db, "SELECT count(*) FROM audiosearch_vocabularies"))
 }
 
-// TestVocabularies: datasets and models share the names of classes. They go with the last one
-// that needs them, and another process does not take new names for them.
+// TestVocabularies: datasets and models share the names of classes. They go with the last
+// one that needs them, and another process does not take new names for them.
 func TestVocabularies(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, other := openHeard(t, path, nil), openHeard(t, path, nil)

@@ -14,7 +14,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
 )
 
-// TestAudioSearchSize: after compaction a window takes 1300 bytes in the file at most, with its share of everything, however long the videos are.
+// TestAudioSearchSize: after compaction a window takes 1300 bytes in the file at most,
+// with its share of everything, however long the videos are.
 func TestAudioSearchSize(t *testing.T) {
 	for _, c := range []struct{ videos, windows int }{{3 * chunkWindows, 1}, {130, 100}, {3, chunkWindows}, {1, 14400}} {
 		t.Run(fmt.Sprintf("%d of %d windows", c.videos, c.windows), func(t *testing.T) {

@@ -24,7 +24,8 @@ const (
 		" (" + oldestIn + "'PENDING')," +
 		" (" + oldestIn + "'QUEUED') WHERE TRUE" + andThere
 
-	// For a limit. Whose run it is, is looked at only while a deleted organization has some.
+	// For a limit. Whose run it is, is looked at only while a deleted organization has
+	// some.
 	countOpenRuns = "SELECT" + openWaiting + upTo + openRunning + upTo + nextDue + ") WHERE" + noneLeft +
 		" UNION ALL SELECT" + openWaiting + runThere + upTo + openRunning + runThere + upTo + nextDue + runThere + ") WHERE NOT" + noneLeft
 

@@ -64,8 +64,8 @@ func TestPlansOfStats(t *testing.T) {
 	}
 }
 
-// manyCounted opens a file in which an organization has as many videos as are asked for, and
-// runs in every state and of every end.
+// manyCounted opens a file in which an organization has as many videos as are asked for,
+// and runs in every state and of every end.
 func manyCounted(t testing.TB, videos, runs int) *DB {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)

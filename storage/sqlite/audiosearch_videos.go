@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// Without the table's counter, a video could get the number of one that was deleted. See PutVideos of how it is kept.
+	// Without the table's counter, a video could get the number of one that was deleted.
+	// See PutVideos of how it is kept.
 	lastVideo   = "SELECT seq FROM sqlite_sequence WHERE name = 'audiosearch_videos'"
 	insertVideo = "INSERT INTO audiosearch_videos (seq, dataset, id, path, metadata) VALUES (?,?,?,?,?) ON CONFLICT DO NOTHING"
 	updateVideo = "UPDATE audiosearch_videos SET (path, metadata) = (?,?) WHERE seq = ?"

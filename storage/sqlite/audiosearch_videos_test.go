@@ -9,8 +9,8 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// TestVideosByID: videos come in the order in which they are asked for, and no more than a
-// bound of metadata at once.
+// TestVideosByID: videos come in the order in which they are asked for, and no more than
+// a bound of metadata at once.
 func TestVideosByID(t *testing.T) {
 	db := openHeard(t, t.TempDir()+"/test.db", nil)
 	tables := &AudioSearch{db: db}

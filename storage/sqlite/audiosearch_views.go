@@ -60,8 +60,8 @@ func (vs *views) forget(dataset int64) {
 	}
 }
 
-// count takes down how large a view is, and forgets those that were not used for the longest time while all are too large together. The one
-// used last stays.
+// count takes down how large a view is, and forgets those that were not used for the
+// longest time while all are too large together. The one used last stays.
 func (vs *views) count(v *sharedView, bytes int) {
 	vs.mu.Lock()
 	defer vs.mu.Unlock()
@@ -77,14 +77,15 @@ func (vs *views) count(v *sharedView, bytes int) {
 	}
 }
 
-// look calls read with a dataset as it is now: a view of it, and a connection that sees the same. It is ErrDatasetNotFound if there is none. An
-// error of read's costs the connection, so it is for failures only.
+// look calls read with a dataset as it is now: a view of it, and a connection that sees
+// the same. It is ErrDatasetNotFound if there is none. An error of read's costs the
+// connection, so it is for failures only.
 func (a *AudioSearch) look(ctx context.Context, org, dataset string, read func(*conn, *view) error) error {
 	return a.lookSelected(ctx, org, dataset, nil, func(c *conn, v *view, _ *columnar.Selection) error { return read(c, v) })
 }
 
-// lookSelected is look that also selects the videos that pass filters; nil if there are no
-// filters.
+// lookSelected is look that also selects the videos that pass filters; nil if there are
+// no filters.
 func (a *AudioSearch) lookSelected(
 	ctx context.Context, org, dataset string, filters []audiosearch.Filter, read func(*conn, *view, *columnar.Selection) error,
 ) error {

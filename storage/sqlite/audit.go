@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// auditTable is the audit trail of a domain. It has the columns seq, organization, kind, actor, at and id, and one for what an event is about,
-// by which there is an index.
+// auditTable is the audit trail of a domain. It has the columns seq, organization, kind,
+// actor, at and id, and one for what an event is about, by which there is an index.
 type auditTable struct {
 	table   string
 	columns string // that a listing reads
@@ -19,7 +19,8 @@ type auditTable struct {
 	deleted string // the organizations that were deleted, each with the seq of the event that says so; "": none ever is
 }
 
-// auditSelection is what the domains can ask their trails for. Zero fields but limit select everything.
+// auditSelection is what the domains can ask their trails for. Zero fields but limit
+// select everything.
 type auditSelection struct {
 	kind, actor, about string
 	from, to           time.Time
@@ -28,8 +29,8 @@ type auditSelection struct {
 	limit              int
 }
 
-// listing returns a query of events. Of an organization that was deleted, it finds just the
-// event that says so, whatever is selected: its caller looks at it again. Like
+// listing returns a query of events. Of an organization that was deleted, it finds just
+// the event that says so, whatever is selected: its caller looks at it again. Like
 // listStatement's, it looks for one event more than the page holds, and finds all of them
 // before it returns the first.
 func (t *auditTable) listing(org string, q *auditSelection) (statement string, args []any) {
@@ -54,7 +55,8 @@ func (t *auditTable) listing(org string, q *auditSelection) (statement string, a
 	if !q.from.IsZero() {
 		and("at >= ?", ceilMicros(q.from))
 	}
-	// Of the two upper bounds only the narrower one, or SQLite would begin each page at the wider.
+	// Of the two upper bounds only the narrower one, or SQLite would begin each page at
+	// the wider.
 	before, paging := ceilMicros(q.beforeAt), !q.beforeAt.IsZero() || q.beforeID != uuid.Nil
 	switch {
 	case !q.to.IsZero() && (!paging || ceilMicros(q.to) <= before):
@@ -73,7 +75,8 @@ func (t *auditTable) listing(org string, q *auditSelection) (statement string, a
 	return statement, append(args, min(q.limit, math.MaxInt-1)+1)
 }
 
-// prune removes what ended before a time, in steps: other writes wait for one of them at most.
+// prune removes what ended before a time, in steps: other writes wait for one of them at
+// most.
 func (db *DB) prune(ctx context.Context, statement string, before time.Time, limit int) (removed int, err error) {
 	for removed < limit {
 		step := min(pruneStep, limit-removed)

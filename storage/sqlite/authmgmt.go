@@ -2,7 +2,8 @@ package sqlite
 
 import "github.com/seed-6363c74e/mortise/authmgmt"
 
-// AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker] and [authmgmt.Organizations].
+// AuthMgmt implements [authmgmt.Store], [authmgmt.Pruner], [authmgmt.KeyChecker] and
+// [authmgmt.Organizations].
 type AuthMgmt struct{ db *DB }
 
 var (
@@ -12,7 +13,8 @@ var (
 	_ authmgmt.Organizations = (*AuthMgmt)(nil)
 )
 
-// change is a statement with its values, to be run later: they hold nothing that the caller could change meanwhile.
+// change is a statement with its values, to be run later: they hold nothing that the
+// caller could change meanwhile.
 type change struct {
 	statement string
 	args      []any
@@ -28,7 +30,8 @@ func (t *tx) apply(changes []change) error {
 	return nil
 }
 
-// insert runs a statement that inserts one row ON CONFLICT DO NOTHING. It is ErrExists if there is such a row.
+// insert runs a statement that inserts one row ON CONFLICT DO NOTHING. It is ErrExists if
+// there is such a row.
 func (t *tx) insert(statement string, args ...any) error {
 	inserted, err := t.exec(statement, args...)
 	if err == nil && inserted == 0 {

@@ -28,8 +28,10 @@ func benchRoles() []authmgmt.Role {
 	return []authmgmt.Role{{ID: "viewer", Resource: "dataset", ResourceInstance: "d1"}}
 }
 
-// BenchmarkAuthMgmtUpdateClient compares Service.UpdateClient, which asks the directory whether the organization may have roles, with a bare group commit of the same rows, which reads nothing and takes the
-// audit event as it is given; and with one that reads what it changes and writes that into the event, as the audit trail asks for.
+// BenchmarkAuthMgmtUpdateClient compares Service.UpdateClient, which asks the directory
+// whether the organization may have roles, with a bare group commit of the same rows,
+// which reads nothing and takes the audit event as it is given; and with one that reads
+// what it changes and writes that into the event, as the audit trail asks for.
 func BenchmarkAuthMgmtUpdateClient(b *testing.B) {
 	for _, callers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {

@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// clientColumns are the columns of a client with one of its secrets, in the order of appendClient.
+	// clientColumns are the columns of a client with one of its secrets, in the order of
+	// appendClient.
 	clientColumns = "c.organization, c.id, c.name, c.roles, c.created_at, c.updated_at, s.digest, s.id, s.created_at, s.expires_at, c.version"
 	withSecrets   = " LEFT JOIN authmgmt_secrets s ON s.organization = c.organization AND s.client = c.id"
 
@@ -20,7 +21,8 @@ const (
 
 	insertClient = "INSERT INTO authmgmt_clients (organization, name, roles, updated_at, id, created_at, deleted_at)" +
 		" SELECT ?,?,?,?,?,?,? WHERE TRUE" + notDeleted + " ON CONFLICT DO NOTHING"
-	// An UPDATE renews the indexes of every column that it names, so the usual one names none of theirs.
+	// An UPDATE renews the indexes of every column that it names, so the usual one names
+	// none of theirs.
 	updateClient  = "UPDATE authmgmt_clients SET (name, roles, updated_at, version) = (?,?,?, version + 1) WHERE organization = ? AND id = ?"
 	updateVersion = updateClient + " AND version = ? AND name = ? AND roles = ? AND deleted_at IS NULL" +
 		notDeletedOf + "authmgmt_clients.organization)"
@@ -125,7 +127,8 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 	return err
 }
 
-// clientChanges returns what makes kept what the update function has left, and the digests of its new secrets.
+// clientChanges returns what makes kept what the update function has left, and the
+// digests of its new secrets.
 func clientChanges(kept, given *authmgmt.Client) (fresh [][]byte, changes []change) {
 	if !sameClient(kept, given) {
 		changes = append(changes, change{updateClient, append(clientArgs(given), kept.Organization, kept.ID)})
@@ -167,7 +170,8 @@ func sameClient(a, b *authmgmt.Client) bool {
 	return a.Name == b.Name && slices.Equal(a.Roles, b.Roles) && micros(a.UpdatedAt) == micros(b.UpdatedAt)
 }
 
-// appendClient reads a row of clientColumns: the next client, or the next secret of the last one, or nothing.
+// appendClient reads a row of clientColumns: the next client, or the next secret of the
+// last one, or nothing.
 func appendClient(clients *[]authmgmt.Client, r *row) (err error) {
 	if r.null(1) {
 		return nil

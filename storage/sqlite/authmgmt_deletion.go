@@ -20,8 +20,8 @@ const (
 	markDeleted = "INSERT INTO authmgmt_deleted (organization, at) VALUES (?, ?) ON CONFLICT DO NOTHING"
 	noteEvent   = "UPDATE authmgmt_deleted SET event = last_insert_rowid() WHERE organization = ?"
 
-	// A row's number may be given again once the event was pruned, but not to another event
-	// of the organization.
+	// A row's number may be given again once the event was pruned, but not to another
+	// event of the organization.
 	eventOfDeleted = "SELECT " + auditColumns + " FROM authmgmt_audit WHERE organization = ?1" +
 		" AND seq = (SELECT event FROM authmgmt_deleted WHERE organization = ?1)"
 	eventsButThat = " FROM authmgmt_audit WHERE organization = ?1" +
@@ -109,8 +109,8 @@ func (a *AuthMgmt) RemoveDeleted(ctx context.Context, org string, limit int) (mo
 	return more, nil
 }
 
-// removeDeleted removes at most so many rows of an organization, and reports whether there
-// are more.
+// removeDeleted removes at most so many rows of an organization, and reports whether
+// there are more.
 func (t *tx) removeDeleted(org string, step int) (more bool, err error) {
 	for _, removal := range removals {
 		removed, err := t.exec(removal, org, step)

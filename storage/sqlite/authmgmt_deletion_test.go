@@ -75,8 +75,8 @@ func (c *credentials) works(t *testing.T, s *authmgmt.Service, org string) map[s
 	return errs
 }
 
-// TestDeletedForAnotherHandle: two values of DB over one file, as two processes have them.
-// What the second one remembers is refused from the first one's mark on.
+// TestDeletedForAnotherHandle: two values of DB over one file, as two processes have
+// them. What the second one remembers is refused from the first one's mark on.
 func TestDeletedForAnotherHandle(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	var services [2]*authmgmt.Service
@@ -161,8 +161,8 @@ func rowsOf(t *testing.T, db *DB, texts ...string) (found []string) {
 	return found
 }
 
-// TestTablesOfDeleted: after the last step there is the tombstone, and the event that says
-// by whom, and nothing else: no name, no digest.
+// TestTablesOfDeleted: after the last step there is the tombstone, and the event that
+// says by whom, and nothing else: no name, no digest.
 func TestTablesOfDeleted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := Open(t.Context(), path, nil)

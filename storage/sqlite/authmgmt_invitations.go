@@ -12,7 +12,8 @@ const (
 	// invitationColumns are the columns of an invitation, in the order of scanInvitation.
 	invitationColumns = "i.organization, i.id, i.email, i.created_at, i.inviter, i.name, i.roles, i.generation, i.lifetime, i.expires_at," +
 		" i.cancelled_at, i.accepted_at, i.accepted_by, i.granted_at, i.grant_due, i.grant_attempts, i.awaits_person"
-	// changingColumns are those that an update can change, in the order of invitationArgs.
+	// changingColumns are those that an update can change, in the order of
+	// invitationArgs.
 	changingColumns = "inviter, name, roles, generation, lifetime, expires_at, cancelled_at, accepted_at, accepted_by, granted_at, grant_due," +
 		" grant_attempts, awaits_person, ended_at"
 

@@ -10,9 +10,11 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// knownClients are clients as this process has last changed them. A change of one of those need not read it in the writer's transaction,
-// where every other change waits: its update function runs before, and the statement that stores what it left does so only if the client
-// still has the version that it ran on. So what is known may be out of date; then the change is made as any other.
+// knownClients are clients as this process has last changed them. A change of one of
+// those need not read it in the writer's transaction, where every other change waits: its
+// update function runs before, and the statement that stores what it left does so only if
+// the client still has the version that it ran on. So what is known may be out of date;
+// then the change is made as any other.
 type knownClients struct {
 	mu   sync.Mutex
 	rows map[clientID]knownClient
@@ -25,7 +27,8 @@ type knownClient struct {
 	version int
 }
 
-// maxKnownClients bounds the memory. Beyond it all are forgotten: which ones are in use shows soon enough.
+// maxKnownClients bounds the memory. Beyond it all are forgotten: which ones are in use
+// shows soon enough.
 const maxKnownClients = 4096
 
 func (k *knownClients) get(id clientID) (knownClient, bool) {
@@ -60,8 +63,9 @@ func (k *knownClients) forgetAll(org string) {
 // errStale: the client has another version by now.
 var errStale = errors.New("sqlite: a client has changed")
 
-// updateKnown is UpdateClient for a change of a known client's name and roles. It returns false if that is not what it is, or if the client
-// is not as it was known: then nothing has been done.
+// updateKnown is UpdateClient for a change of a known client's name and roles. It returns
+// false if that is not what it is, or if the client is not as it was known: then nothing
+// has been done.
 func (a *AuthMgmt) updateKnown(ctx context.Context, id clientID, update func(*authmgmt.Client) (authmgmt.AuditEvent, error)) (done bool, err error) {
 	known, ok := a.db.clients.get(id)
 	if !ok {
@@ -80,7 +84,8 @@ func (a *AuthMgmt) updateKnown(ctx context.Context, id clientID, update func(*au
 	if err != nil {
 		return false, nil
 	}
-	// Name and roles say the same as the version, unless somebody has changed the row by hand.
+	// Name and roles say the same as the version, unless somebody has changed the row by
+	// hand.
 	args := append(changes[0].args, known.version, known.client.Name, rolesText(known.client.Roles))
 	err = a.db.writer.write(ctx, func(tx *tx) error {
 		changed, err := tx.exec(updateVersion, args...)

@@ -15,7 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// twoOnOneFile opens a file twice, as two processes do, and makes a client that the first one knows.
+// twoOnOneFile opens a file twice, as two processes do, and makes a client that the first
+// one knows.
 func twoOnOneFile(t *testing.T) (first, second *AuthMgmt, db *DB) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -51,7 +52,8 @@ func rename(t *testing.T, a *AuthMgmt, name string) []authmgmt.Client {
 	return given
 }
 
-// TestKnownClientOfOthers: what another process has changed is never overwritten by what this one knew before.
+// TestKnownClientOfOthers: what another process has changed is never overwritten by what
+// this one knew before.
 func TestKnownClientOfOthers(t *testing.T) {
 	for name, other := range map[string]func(c *authmgmt.Client){
 		"roles":          func(c *authmgmt.Client) { c.Roles = []authmgmt.Role{{ID: "admin"}} },
@@ -84,7 +86,8 @@ func TestKnownClientOfOthers(t *testing.T) {
 	}
 }
 
-// TestKnownClientDeletedByOthers: what another process has deleted is not there, and nothing is written.
+// TestKnownClientDeletedByOthers: what another process has deleted is not there, and
+// nothing is written.
 func TestKnownClientDeletedByOthers(t *testing.T) {
 	first, second, _ := twoOnOneFile(t)
 	_, err := alter(t, second, func(c *authmgmt.Client) error { c.DeletedAt = someTime; return nil })
@@ -98,7 +101,8 @@ func TestKnownClientDeletedByOthers(t *testing.T) {
 	require.Equal(t, before, after)
 }
 
-// TestKnownClientIsNoReasonToRefuse: what an update function refuses for what was known, it is asked again for what is.
+// TestKnownClientIsNoReasonToRefuse: what an update function refuses for what was known,
+// it is asked again for what is.
 func TestKnownClientIsNoReasonToRefuse(t *testing.T) {
 	first, second, _ := twoOnOneFile(t)
 	rename(t, second, "theirs")
@@ -116,7 +120,8 @@ func TestKnownClientIsNoReasonToRefuse(t *testing.T) {
 	require.Equal(t, refused, err)
 }
 
-// TestKnownClientChangedByHand: an operator who takes a role away by hand, in a running program's database, is not undone.
+// TestKnownClientChangedByHand: an operator who takes a role away by hand, in a running
+// program's database, is not undone.
 func TestKnownClientChangedByHand(t *testing.T) {
 	first, _, db := twoOnOneFile(t)
 	script(t, db, "UPDATE authmgmt_clients SET roles = 'viewer//'")
@@ -127,7 +132,8 @@ func TestKnownClientChangedByHand(t *testing.T) {
 	require.Equal(t, "ours", got.Name)
 }
 
-// TestKnownClientsLoseNoUpdate: many who change one client, from two handles on the file, each find what the one before has left.
+// TestKnownClientsLoseNoUpdate: many who change one client, from two handles on the file,
+// each find what the one before has left.
 func TestKnownClientsLoseNoUpdate(t *testing.T) {
 	first, second, _ := twoOnOneFile(t)
 	var wg sync.WaitGroup
@@ -159,7 +165,8 @@ func TestKnownClientsLoseNoUpdate(t *testing.T) {
 	require.Len(t, names, 200)
 }
 
-// TestKnownClientsAreBounded: the memory does not grow with the clients, and holds copies.
+// TestKnownClientsAreBounded: the memory does not grow with the clients, and holds
+// copies.
 func TestKnownClientsAreBounded(t *testing.T) {
 	var known knownClients
 	for i := range 2*maxKnownClients + 1 {

@@ -11,8 +11,8 @@ const (
 	rbacOf  = "SELECT rbac FROM authmgmt_organizations WHERE id = ?" + notDeleted
 	setRBAC = "INSERT INTO authmgmt_organizations (id, rbac) VALUES (?, ?) ON CONFLICT DO UPDATE SET rbac = excluded.rbac"
 
-	// The values stand one behind the other. Of one key, which is what older programs have
-	// written, that is its value.
+	// The values stand one behind the other. Of one key, which is what older programs
+	// have written, that is its value.
 	keyChecks    = "SELECT value FROM authmgmt_key_check WHERE only = 1"
 	putKeyChecks = "INSERT INTO authmgmt_key_check (only, value) VALUES (1, ?) ON CONFLICT DO UPDATE SET value = excluded.value"
 )

@@ -36,7 +36,8 @@ func plannedAuthMgmt(t *testing.T) *DB {
 	return db
 }
 
-// TestPlansOfAuthMgmt: no statement reads a whole table, and those that take the first of many rows find them in the order of an index.
+// TestPlansOfAuthMgmt: no statement reads a whole table, and those that take the first of
+// many rows find them in the order of an index.
 func TestPlansOfAuthMgmt(t *testing.T) {
 	db := plannedAuthMgmt(t)
 	for _, c := range []struct{ statement, uses string }{

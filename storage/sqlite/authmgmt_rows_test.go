@@ -59,7 +59,8 @@ func someClient(id string, digests ...byte) authmgmt.Client {
 	return c
 }
 
-// TestRolesText: every byte of every part is kept, and what is damaged is never taken for no roles.
+// TestRolesText: every byte of every part is kept, and what is damaged is never taken for
+// no roles.
 func TestRolesText(t *testing.T) {
 	odd := "a,b/c%2F\x00\xff ü+"
 	for _, roles := range [][]authmgmt.Role{
@@ -81,7 +82,8 @@ func TestRolesText(t *testing.T) {
 	}
 }
 
-// TestDamagedCredentials: what cannot be read allows nothing; in particular it is not the full access of a credential without roles.
+// TestDamagedCredentials: what cannot be read allows nothing; in particular it is not the
+// full access of a credential without roles.
 func TestDamagedCredentials(t *testing.T) {
 	db, tables := openAuthMgmt(t)
 	require.NoError(t, tables.CreateClient(t.Context(), someClient("robot", 1), noEvent))
@@ -201,7 +203,8 @@ func TestUnchangedRows(t *testing.T) {
 	}
 }
 
-// TestRefusalsShareAGroup: what is refused writes nothing, so the other operations of its transaction need not be done again.
+// TestRefusalsShareAGroup: what is refused writes nothing, so the other operations of its
+// transaction need not be done again.
 func TestRefusalsShareAGroup(t *testing.T) {
 	db, tables := openAuthMgmt(t)
 	require.NoError(t, tables.CreateClient(t.Context(), someClient("robot", 1, 2), noEvent))
@@ -283,7 +286,8 @@ func TestRefusalsShareAGroup(t *testing.T) {
 	require.Empty(t, page.Events, "an event of a change that was refused")
 }
 
-// TestMigrateBeforeAuthMgmt: a file that has the tables of package trigger only gets the others, and keeps its rows.
+// TestMigrateBeforeAuthMgmt: a file that has the tables of package trigger only gets the
+// others, and keeps its rows.
 func TestMigrateBeforeAuthMgmt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	conn := migrationConn(t, path)

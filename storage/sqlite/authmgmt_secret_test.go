@@ -24,7 +24,8 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
 
-// forms returns the ways in which a secret could stand in a file, by their names: as it is, and as a part of something that is encoded.
+// forms returns the ways in which a secret could stand in a file, by their names: as it
+// is, and as a part of something that is encoded.
 func forms(secret []byte) map[string][]byte {
 	found := map[string][]byte{
 		"raw": secret, "hex": []byte(hex.EncodeToString(secret)), "HEX": []byte(strings.ToUpper(hex.EncodeToString(secret))),
@@ -65,7 +66,8 @@ func TestForms(t *testing.T) {
 // copyPath tells the second process of TestSecretsAtRest what to copy.
 const copyPath = "MORTISE_SQLITE_COPY"
 
-// TestSecretsAtRest: nothing that opens anything stands in the files, whatever was done with it.
+// TestSecretsAtRest: nothing that opens anything stands in the files, whatever was done
+// with it.
 func TestSecretsAtRest(t *testing.T) {
 	if path := os.Getenv(copyPath); path != "" { // the second process
 		for _, suffix := range []string{"", "-wal"} {
@@ -93,7 +95,8 @@ func TestSecretsAtRest(t *testing.T) {
 	known["the invitation key"] = []byte(invitationKeyText)
 	known["the reply"] = []byte("reply-to-the-person")
 
-	// To read the files here would drop the locks that SQLite holds on them, and to close the database would do away with the log.
+	// To read the files here would drop the locks that SQLite holds on them, and to close
+	// the database would do away with the log.
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSecretsAtRest$", "-test.count=1")
 	child.Env = append(os.Environ(), copyPath+"="+path)
 	output, err := child.CombinedOutput()
@@ -116,7 +119,8 @@ func TestSecretsAtRest(t *testing.T) {
 	}
 }
 
-// useEverything makes, uses and ends credentials of all kinds, and returns all that must not be kept, by what it is.
+// useEverything makes, uses and ends credentials of all kinds, and returns all that must
+// not be kept, by what it is.
 func useEverything(t *testing.T, s *authmgmt.Service, later func()) map[string][]byte {
 	t.Helper()
 	known := make(map[string][]byte)

@@ -33,8 +33,8 @@ func mustKey(text string) authmgmt.InvitationKey {
 	return key
 }
 
-// TestTwoDatabasesInvite: two values of DB over one file, as two processes have them, of which several callers each ask for the same at
-// once. One of all gets it.
+// TestTwoDatabasesInvite: two values of DB over one file, as two processes have them, of
+// which several callers each ask for the same at once. One of all gets it.
 func TestTwoDatabasesInvite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	var granted atomic.Int64
@@ -51,7 +51,8 @@ func TestTwoDatabasesInvite(t *testing.T) {
 		})
 		require.NoError(t, err)
 	}
-	// race calls do from several goroutines for each service, and returns what those who won have.
+	// race calls do from several goroutines for each service, and returns what those who
+	// won have.
 	race := func(do func(s *authmgmt.Service, n int) (authmgmt.Invitation, error), losers ...error) (winners []authmgmt.Invitation) {
 		t.Helper()
 		var wg sync.WaitGroup

@@ -14,7 +14,8 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// benchAuthMgmt opens a database with a service, and with a hundred clients of one role each.
+// benchAuthMgmt opens a database with a service, and with a hundred clients of one role
+// each.
 func benchAuthMgmt(b *testing.B, name string) (*DB, *authmgmt.Service) {
 	db, err := Open(b.Context(), filepath.Join(b.TempDir(), name), nil)
 	require.NoError(b, err)
@@ -26,8 +27,9 @@ func benchAuthMgmt(b *testing.B, name string) (*DB, *authmgmt.Service) {
 
 var benchCaller = authmgmt.Caller{Actor: "bench", Access: authmgmt.FullAccess()}
 
-// benchTokens makes access tokens of clients that have one role each, among 100,000 others, and a table of as many rows that a point read
-// can be made of: 32 bytes of key, 100 of value.
+// benchTokens makes access tokens of clients that have one role each, among 100,000
+// others, and a table of as many rows that a point read can be made of: 32 bytes of key,
+// 100 of value.
 func benchTokens(b *testing.B, db *DB, s *authmgmt.Service) (texts []string) {
 	const clients, each, all = 100, 10, 100_000
 	texts = make([]string, clients*each)
@@ -66,8 +68,9 @@ func benchTokens(b *testing.B, db *DB, s *authmgmt.Service) (texts []string) {
 	return texts
 }
 
-// BenchmarkAuthMgmtVerify compares Service.VerifyToken for a client's token with one point read of a table of the same size, through this
-// package's own pool and on a connection of its own.
+// BenchmarkAuthMgmtVerify compares Service.VerifyToken for a client's token with one
+// point read of a table of the same size, through this package's own pool and on a
+// connection of its own.
 func BenchmarkAuthMgmtVerify(b *testing.B) {
 	db, s := benchAuthMgmt(b, "verify.db")
 	texts := benchTokens(b, db, s)

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestBackupPaths: whatever the path, a backup is there as a whole, or an error says that it is not.
+// TestBackupPaths: whatever the path, a backup is there as a whole, or an error says that
+// it is not.
 func TestBackupPaths(t *testing.T) {
 	t.Chdir(t.TempDir())
 	db, err := Open(t.Context(), "test.db", nil)
@@ -37,7 +38,8 @@ func TestBackupPaths(t *testing.T) {
 	require.Empty(t, partials)
 }
 
-// TestBackupOfNothing: if the file is gone, there is nothing to copy, and Backup says so. It does not make a new one either.
+// TestBackupOfNothing: if the file is gone, there is nothing to copy, and Backup says so.
+// It does not make a new one either.
 func TestBackupOfNothing(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("an open file cannot be removed")

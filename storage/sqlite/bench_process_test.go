@@ -55,8 +55,9 @@ func (p *processed) submit(ctx context.Context) error {
 	return err
 }
 
-// BenchmarkProcess compares the time from the first submission to the end of the last event, worker and submitters at once, with that
-// of the submissions alone. 64 callers, 64 attempts at a time.
+// BenchmarkProcess compares the time from the first submission to the end of the last
+// event, worker and submitters at once, with that of the submissions alone. 64 callers,
+// 64 attempts at a time.
 func BenchmarkProcess(b *testing.B) {
 	const callers, total = 64, 2560
 	alone := benchService(b)
@@ -81,8 +82,8 @@ func BenchmarkProcess(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkIdleStart reports the time from the call of Submit, and from its return, to the start of the work, when the worker has nothing else
-// to do.
+// BenchmarkIdleStart reports the time from the call of Submit, and from its return, to
+// the start of the work, when the worker has nothing else to do.
 func BenchmarkIdleStart(b *testing.B) {
 	p := startProcessing(b, 4)
 	var fromCall, fromReturn, worst time.Duration

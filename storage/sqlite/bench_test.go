@@ -15,9 +15,10 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// These benchmarks measure the way from trigger.Service to the disk beside what a Go service would write by hand, on databases of
-// their own in the folder for temporary files. The two take turns within one run, and ratios are reported: what slows the machine
-// for a moment slows both. Run them with
+// These benchmarks measure the way from trigger.Service to the disk beside what a Go
+// service would write by hand, on databases of their own in the folder for temporary
+// files. The two take turns within one run, and ratios are reported: what slows the
+// machine for a moment slows both. Run them with
 //
 //	go test ./storage/sqlite -run '^$' -bench . -benchtime 20x
 
@@ -29,8 +30,9 @@ const (
 // submitter is one of the contenders.
 type submitter func(ctx context.Context) error
 
-// BenchmarkSubmit compares Service.Submit on sqlite, the read of the organization included, with a bare group commit of the same rows
-// with the same read, and with a bare transaction for each call.
+// BenchmarkSubmit compares Service.Submit on sqlite, the read of the organization
+// included, with a bare group commit of the same rows with the same read, and with a bare
+// transaction for each call.
 func BenchmarkSubmit(b *testing.B) {
 	for _, callers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {

@@ -68,7 +68,8 @@ func TestLogStaysShort(t *testing.T) {
 	require.Eventually(t, func() bool { return size() < limit }, 30*time.Second, 50*time.Millisecond)
 }
 
-// TestLogRemoved: what cannot be found again is not acknowledged, and a clean end saves what was.
+// TestLogRemoved: what cannot be found again is not acknowledged, and a clean end saves
+// what was.
 func TestLogRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := Open(t.Context(), path, nil)

@@ -17,7 +17,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// TestCloseDuringReads: Close waits for reads and writes, so that the one file is whole when it returns.
+// TestCloseDuringReads: Close waits for reads and writes, so that the one file is whole
+// when it returns.
 func TestCloseDuringReads(t *testing.T) {
 	folder := t.TempDir()
 	db, err := Open(t.Context(), filepath.Join(folder, "test.db"), nil)
@@ -53,7 +54,8 @@ func TestCloseDuringReads(t *testing.T) {
 	require.ErrorIs(t, db.Trigger().Store.UpdateEvent(t.Context(), "acme", uuid.New(), func(*trigger.Event) error { return nil }), ErrClosed)
 }
 
-// TestCloseTogether: closing from several goroutines at once, beside reads and writes, neither hangs nor fails.
+// TestCloseTogether: closing from several goroutines at once, beside reads and writes,
+// neither hangs nor fails.
 func TestCloseTogether(t *testing.T) {
 	for range 5 {
 		db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
@@ -82,7 +84,8 @@ func TestCloseTogether(t *testing.T) {
 	}
 }
 
-// TestNothingLeaks: neither goroutines nor open files are left by what failed, nor by Close.
+// TestNothingLeaks: neither goroutines nor open files are left by what failed, nor by
+// Close.
 func TestNothingLeaks(t *testing.T) {
 	files := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")

@@ -94,7 +94,8 @@ func TestKilledWhileDeletingCredentials(t *testing.T) {
 	}
 }
 
-// stopWhileDeletingCredentials deletes up to a place, tells of it, and waits to be killed.
+// stopWhileDeletingCredentials deletes up to a place, tells of it, and waits to be
+// killed.
 func stopWhileDeletingCredentials(t *testing.T, path, place string) {
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)

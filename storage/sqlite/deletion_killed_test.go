@@ -20,8 +20,9 @@ const deletionPlace = "MORTISE_SQLITE_DELETION_PLACE"
 
 var errStopped = errors.New("it was not killed")
 
-// TestKilledWhileDeleting: a process is killed between the mark and the steps, in the middle
-// of a step, and after one. Whoever opens the file next sees the mark, and goes on.
+// TestKilledWhileDeleting: a process is killed between the mark and the steps, in the
+// middle of a step, and after one. Whoever opens the file next sees the mark, and goes
+// on.
 func TestKilledWhileDeleting(t *testing.T) {
 	if path := os.Getenv(childFile); path != "" { // the process
 		stopWhileDeleting(t, path, os.Getenv(deletionPlace))

@@ -13,9 +13,9 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// TestLeaveDeletion: a caller whose context ends while the writer is at their call has the
-// result for themselves. The race detector sees to it: nothing orders the end of the call and
-// what the writer does.
+// TestLeaveDeletion: a caller whose context ends while the writer is at their call has
+// the result for themselves. The race detector sees to it: nothing orders the end of the
+// call and what the writer does.
 func TestLeaveDeletion(t *testing.T) {
 	db, s := openVault(t)
 	fillVault(t, s, "acme", "v2")

@@ -41,7 +41,8 @@ func settings(t *testing.T, db *DB, names ...string) (values []string) {
 	return values
 }
 
-// TestWriterSettings: what makes a commit durable is set on the writer's connection, on each one that it ever makes.
+// TestWriterSettings: what makes a commit durable is set on the writer's connection, on
+// each one that it ever makes.
 func TestWriterSettings(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
@@ -68,7 +69,8 @@ func TestReadersCannotWrite(t *testing.T) {
 	require.ErrorContains(t, err, "readonly")
 }
 
-// TestFiles: the files can be read by their owner only, and after Close there is but the one, with everything in it.
+// TestFiles: the files can be read by their owner only, and after Close there is but the
+// one, with everything in it.
 func TestFiles(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "test.db")

@@ -32,7 +32,8 @@ func scripts(texts map[string]string) fs.FS {
 	return files
 }
 
-// released returns the real migrations up to a version of each domain, or of those that are named.
+// released returns the real migrations up to a version of each domain, or of those that
+// are named.
 func released(t *testing.T, upTo int, domains ...string) fs.FS {
 	t.Helper()
 	steps, err := readSteps(migrations)
@@ -115,7 +116,8 @@ func TestMigrateFresh(t *testing.T) {
 	require.Equal(t, fresh, schema(t, steps))
 }
 
-// TestMigrateOld: a file of the first version, with rows, is brought up to date by Open and keeps them.
+// TestMigrateOld: a file of the first version, with rows, is brought up to date by Open
+// and keeps them.
 func TestMigrateOld(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	writeOld(t, path)
@@ -142,8 +144,8 @@ func TestMigrateOld(t *testing.T) {
 	require.NoError(t, db.Jobs().Add(t.Context(), e.Job()))
 }
 
-// TestMigrateJobs: the jobs of events come along into the one table, and events whose jobs
-// are elsewhere are known as such.
+// TestMigrateJobs: the jobs of events come along into the one table, and events whose
+// jobs are elsewhere are known as such.
 func TestMigrateJobs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	require.NoError(t, create(path))
@@ -216,7 +218,8 @@ func writeOld(t *testing.T, path string) {
 	require.NoError(t, err)
 }
 
-// TestMigrateNewer: a file of a newer program is refused, and is the same afterwards, byte for byte.
+// TestMigrateNewer: a file of a newer program is refused, and is the same afterwards,
+// byte for byte.
 func TestMigrateNewer(t *testing.T) {
 	for name, newer := range map[string]string{
 		"a newer version":   "UPDATE mortise_versions SET version = 1000",
@@ -247,7 +250,8 @@ func TestMigrateNewer(t *testing.T) {
 	}
 }
 
-// TestMigrateFailing: whatever fails in whichever step, the file is as it was, and can be migrated by what is whole.
+// TestMigrateFailing: whatever fails in whichever step, the file is as it was, and can be
+// migrated by what is whole.
 func TestMigrateFailing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	conn := migrationConn(t, path)
@@ -331,7 +335,8 @@ func TestMigrateDomains(t *testing.T) {
 	require.Equal(t, []string{"a 2", "b 2"}, column(t, conn, "SELECT domain || ' ' || version FROM mortise_versions ORDER BY 1"))
 }
 
-// TestMigrateTogether: several that open an old file, or a new one, at once all succeed, and each step is done once.
+// TestMigrateTogether: several that open an old file, or a new one, at once all succeed,
+// and each step is done once.
 func TestMigrateTogether(t *testing.T) {
 	for name, prepare := range map[string]func(t *testing.T, path string){
 		"an old file": writeOld,

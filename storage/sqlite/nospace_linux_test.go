@@ -19,11 +19,13 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// noSpace is the environment of TestNoSpace's second process, whose files cannot grow at times.
+// noSpace is the environment of TestNoSpace's second process, whose files cannot grow at
+// times.
 const noSpace = "MORTISE_SQLITE_NO_SPACE"
 
-// TestNoSpace: when the disk is full, writes fail and reads go on; what was acknowledged is there, what failed is not half there, and
-// writes succeed again as soon as there is space.
+// TestNoSpace: when the disk is full, writes fail and reads go on; what was acknowledged
+// is there, what failed is not half there, and writes succeed again as soon as there is
+// space.
 func TestNoSpace(t *testing.T) {
 	if os.Getenv(noSpace) == "" {
 		child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestNoSpace$", "-test.count=1", "-test.v")

@@ -15,7 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// planned opens a database with some thousands of rows, as one has that runs for a while. It never ran ANALYZE, as none does.
+// planned opens a database with some thousands of rows, as one has that runs for a while.
+// It never ran ANALYZE, as none does.
 func planned(t *testing.T) *DB {
 	t.Helper()
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
@@ -83,7 +84,8 @@ func requireNoSort(t *testing.T, statement string, plan []string) {
 	}
 }
 
-// TestPlans: no statement reads a whole table, and those that take the first of many rows find them in the order of an index.
+// TestPlans: no statement reads a whole table, and those that take the first of many rows
+// find them in the order of an index.
 func TestPlans(t *testing.T) {
 	db := planned(t)
 	for _, c := range []struct {
@@ -133,8 +135,8 @@ func TestPlans(t *testing.T) {
 		plan := db.plan(t, c.statement)
 		t.Log(c.statement, "\n    ", strings.Join(plan, "\n     "))
 		// max(seq) of release is the last row; SQLite calls it a search. Jobs that were
-		// stored with their events are few where somebody asks for staleTogether, and what
-		// pruneJobs scans is the events of one step.
+		// stored with their events are few where somebody asks for staleTogether, and
+		// what pruneJobs scans is the events of one step.
 		if c.statement != staleTogether && c.statement != pruneJobs {
 			requireNoScan(t, c.statement, plan)
 		}
@@ -190,7 +192,8 @@ func TestPlansOfList(t *testing.T) {
 			}
 			requireNoScan(t, statement, searches)
 			if q.IdempotencyKey != "" {
-				// At most one event has the key. Whether its row is then "sorted" does not matter.
+				// At most one event has the key. Whether its row is then "sorted" does
+				// not matter.
 				assert.Containsf(t, searches[0], "trigger_events_key ", "%s", where)
 				seen[searches[0]]++
 				continue

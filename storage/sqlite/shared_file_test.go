@@ -21,7 +21,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// contender writes events with their jobs and claims jobs, both at once, until it has written so many and there is nothing to claim.
+// contender writes events with their jobs and claims jobs, both at once, until it has
+// written so many and there is nothing to claim.
 type contender struct {
 	Written []uuid.UUID
 	Claimed []uuid.UUID
@@ -128,7 +129,8 @@ func TestTwoDatabases(t *testing.T) {
 	checkContenders(t, one, a, b)
 }
 
-// TestFairness: a single write is let in within the busy timeout, while another DB commits without a pause.
+// TestFairness: a single write is let in within the busy timeout, while another DB
+// commits without a pause.
 func TestFairness(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	greedy, modest := openAt(t, path, nil), openAt(t, path, nil)
@@ -208,8 +210,9 @@ func TestTwoProcesses(t *testing.T) {
 	checkContenders(t, db, &mine, &its)
 }
 
-// TestJobsOfOthers: an idle worker begins a job that another process has added, at its next poll (500 ms), and one that its own process has
-// added through another queue at once.
+// TestJobsOfOthers: an idle worker begins a job that another process has added, at its
+// next poll (500 ms), and one that its own process has added through another queue at
+// once.
 func TestJobsOfOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	here, elsewhere := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}), openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute})

@@ -58,7 +58,8 @@ func TestOpenRefuses(t *testing.T) {
 	require.Equal(t, before, after, "a file that is not ours was changed")
 }
 
-// TestOpenFindsDamage: a page that is overwritten in the middle of the file is found at once, not when it is read one day.
+// TestOpenFindsDamage: a page that is overwritten in the middle of the file is found at
+// once, not when it is read one day.
 func TestOpenFindsDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := sqlite.Open(t.Context(), path, nil)

@@ -34,7 +34,8 @@ func blob(b []byte, is bool) any {
 	return b
 }
 
-// text returns a string as it is stored, if is says that there is one. What it is given is copied.
+// text returns a string as it is stored, if is says that there is one. What it is given
+// is copied.
 func text[S ~string | ~[]byte](s S, is bool) any {
 	if !is {
 		return nil

@@ -85,8 +85,8 @@ func TestTriggerTablesOfRowsOf(t *testing.T) {
 	}))
 }
 
-// TestTriggerRemoveDeleted: at the end nothing is left but the mark, also of a held job, and
-// what another organization has is whole.
+// TestTriggerRemoveDeleted: at the end nothing is left but the mark, also of a held job,
+// and what another organization has is whole.
 func TestTriggerRemoveDeleted(t *testing.T) {
 	db := openTrigger(t, filepath.Join(t.TempDir(), "test.db"))
 	const events = 2*pruneStep + 7

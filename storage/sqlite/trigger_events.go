@@ -23,7 +23,8 @@ const (
 	eventByKey = "SELECT " + eventColumns + " FROM trigger_events WHERE organization = ? AND idempotency_key = ?"
 	releaseKey = "UPDATE trigger_events SET idempotency_key = NULL WHERE id = ?"
 
-	// An UPDATE renews the indexes of every column that it names, so the usual one names few.
+	// An UPDATE renews the indexes of every column that it names, so the usual one names
+	// few.
 	updateProgress = "UPDATE trigger_events SET (" + progressColumns + ") = (?,?,?,?,?,?,?,?,?,?,?) WHERE id = ?"
 	updateContent  = "UPDATE trigger_events SET (" + contentColumns + ") = (?,?,?,?,?,?,?) WHERE id = ?"
 )
@@ -40,7 +41,8 @@ func (t *Trigger) CreateEvent(ctx context.Context, e trigger.Event, keySince tim
 	return c.result(&e)
 }
 
-// creation is a Create under way. It holds copies: the event itself stays with the caller.
+// creation is a Create under way. It holds copies: the event itself stays with the
+// caller.
 type creation struct {
 	id, org, key string
 	keySince     time.Time
@@ -69,8 +71,8 @@ func (c *creation) result(e *trigger.Event) (trigger.Event, bool, error) {
 
 var errIDTaken = errors.New("sqlite: another organization has an event with this ID")
 
-// do inserts the event. If that meets another one, it looks which. It also does nothing if
-// the organization was deleted.
+// do inserts the event. If that meets another one, it looks which. It also does nothing
+// if the organization was deleted.
 func (c *creation) do(t *tx) error {
 	changed, err := t.exec(insertEvent, c.args...)
 	if c.created = changed == 1; err != nil || c.created {
@@ -224,7 +226,8 @@ func (t *tx) updateEvent(org string, id uuid.UUID, update func(*trigger.Event) e
 	return err
 }
 
-// ceilMicros rounds a bound up to the precision of the column, which selects the same events.
+// ceilMicros rounds a bound up to the precision of the column, which selects the same
+// events.
 func ceilMicros(t time.Time) int64 {
 	m := t.UnixMicro()
 	if time.UnixMicro(m).Before(t) {
@@ -243,8 +246,8 @@ func (t *Trigger) Unqueued(ctx context.Context, before time.Time, limit int) ([]
 }
 
 // Of an event that was stored together with its job checked_at is NULL, and no index has
-// it. It is found by the job. So these cost nothing where the jobs stand in this database,
-// and nobody asks.
+// it. It is found by the job. So these cost nothing where the jobs stand in this
+// database, and nobody asks.
 var (
 	staleTogether = "SELECT " + eventOfJob + " FROM mortise_jobs AS j CROSS JOIN trigger_events AS e ON e.id = " + eventIDOfJob +
 		" WHERE j.kind = '" + trigger.JobKind + "' AND j.dead = 0 AND ?1 IS NOT NULL AND e.checked_at IS NULL AND " + staleEvent + " LIMIT ?3"

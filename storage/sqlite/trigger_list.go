@@ -50,7 +50,8 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 	if !q.From.IsZero() {
 		and("submitted_at >= " + bind(ceilMicros(q.From)))
 	}
-	// Of the two upper bounds only the narrower one, or SQLite would begin each page at the wider.
+	// Of the two upper bounds only the narrower one, or SQLite would begin each page at
+	// the wider.
 	switch before := ceilMicros(q.After.At); {
 	case !q.To.IsZero() && (q.After.IsZero() || ceilMicros(q.To) <= before):
 		and("submitted_at < " + bind(ceilMicros(q.To)))
@@ -76,7 +77,7 @@ func listStatement(org string, q *trigger.EventQuery) (statement string, args []
 	return "WITH page AS MATERIALIZED (" + page + ")" + eventsOfPage, args
 }
 
-// eventsOfPage reads the events of a table "page" of rowids. Columns are qualified because
-// that table has some of the same names.
+// eventsOfPage reads the events of a table "page" of rowids. Columns are qualified
+// because that table has some of the same names.
 var eventsOfPage = " SELECT e." + strings.ReplaceAll(eventColumns, ", ", ", e.") +
 	" FROM page CROSS JOIN trigger_events e ON e.rowid = found WHERE " + triggerNotDeleted

@@ -36,7 +36,8 @@ func (t *Trigger) Setup(ctx context.Context, org string) (trigger.Organization, 
 	return o, nil
 }
 
-// scanOrganization reads a row of organizationByID: the organization with one of its collections, if it has any.
+// scanOrganization reads a row of organizationByID: the organization with one of its
+// collections, if it has any.
 func scanOrganization(r *row, o *trigger.Organization) error {
 	o.SetupComplete = r.number(0) != 0
 	if r.null(1) {

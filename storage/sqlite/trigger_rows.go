@@ -39,7 +39,8 @@ func statusNumber(s trigger.Status) (int, error) {
 	return 0, fmt.Errorf("sqlite: unknown status %q", s)
 }
 
-// eventArgs returns the values of eventColumns, copies where the event's owner could change them.
+// eventArgs returns the values of eventColumns, copies where the event's owner could
+// change them.
 func eventArgs(e *trigger.Event) ([]any, error) {
 	args := make([]any, 0, 22) // and one more of a new event
 	args = append(args, bytes.Clone(e.ID[:]), e.Organization, e.SubmittedAt.UnixMicro())
@@ -76,7 +77,8 @@ func sameContent(a, b *trigger.Event) bool {
 		maps.Equal(a.Trace, b.Trace) && (a.Trace == nil) == (b.Trace == nil)
 }
 
-// traceText writes a trace carrier as a query string, which keeps every byte and can be read.
+// traceText writes a trace carrier as a query string, which keeps every byte and can be
+// read.
 func traceText(trace map[string]string) any {
 	if trace == nil {
 		return nil

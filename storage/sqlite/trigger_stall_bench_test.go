@@ -55,7 +55,8 @@ func BenchmarkListStall(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// filledStall opens a database with so many events of acme, and a hundredth of it of other.
+// filledStall opens a database with so many events of acme, and a hundredth of it of
+// other.
 func filledStall(b *testing.B, history int) *DB {
 	db, err := Open(b.Context(), filepath.Join(b.TempDir(), "test.db"), nil)
 	require.NoError(b, err)

@@ -53,8 +53,8 @@ func TestPlansOfTriggerStats(t *testing.T) {
 }
 
 // manyEvents opens a file in which ten organizations have as many events together as are
-// asked for. Of ten of each, two wait, of which one is due at no time, one is running, two
-// have failed and five are completed.
+// asked for. Of ten of each, two wait, of which one is due at no time, one is running,
+// two have failed and five are completed.
 func manyEvents(t testing.TB, n int) *DB {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)
@@ -72,8 +72,8 @@ func manyEvents(t testing.TB, n int) *DB {
 	return db
 }
 
-// TestTriggerStatsOfMany: a number that is just the limit is exact, and beyond it there is
-// "at least".
+// TestTriggerStatsOfMany: a number that is just the limit is exact, and beyond it there
+// is "at least".
 func TestTriggerStatsOfMany(t *testing.T) {
 	db := manyEvents(t, 100_000)
 	for most, want := range map[int]trigger.Stats{
@@ -127,7 +127,8 @@ func TestMigrateTriggerStats(t *testing.T) {
 	require.Equal(t, want, open)
 }
 
-// BenchmarkTriggerStats: what a service asks, where ten organizations have so many events.
+// BenchmarkTriggerStats: what a service asks, where ten organizations have so many
+// events.
 func BenchmarkTriggerStats(b *testing.B) {
 	for _, n := range []int{1000, 100_000, 1_000_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

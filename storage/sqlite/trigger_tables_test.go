@@ -13,7 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// TestUpdateOfOneField: there are two statements for an update, and each field has to be in the right one.
+// TestUpdateOfOneField: there are two statements for an update, and each field has to be
+// in the right one.
 func TestUpdateOfOneField(t *testing.T) {
 	tables := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil).Trigger().Store.(*sqlite.Trigger)
 	at := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
@@ -49,7 +50,8 @@ func TestUpdateOfOneField(t *testing.T) {
 	}
 }
 
-// TestPruneJobs: with an event go its dead jobs, however many events there are, and no job that may still run.
+// TestPruneJobs: with an event go its dead jobs, however many events there are, and no
+// job that may still run.
 func TestPruneJobs(t *testing.T) {
 	db := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil)
 	tables := db.Trigger().Store.(*sqlite.Trigger)

@@ -19,7 +19,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// holdWrite takes the write lock of the file with a connection of its own, as another process would.
+// holdWrite takes the write lock of the file with a connection of its own, as another
+// process would.
 func holdWrite(t *testing.T, path string) (release func()) {
 	t.Helper()
 	pool, err := sql.Open("sqlite", "file:"+path+"?_busy_timeout=10000")
@@ -75,8 +76,9 @@ func TestCloseLocked(t *testing.T) {
 	wg.Wait()
 }
 
-// TestBusyTimeout: while another process holds the lock, reads go on, and each write waits no longer than it should, however many
-// wait beside it and whenever it came. Afterwards all works.
+// TestBusyTimeout: while another process holds the lock, reads go on, and each write
+// waits no longer than it should, however many wait beside it and whenever it came.
+// Afterwards all works.
 func TestBusyTimeout(t *testing.T) {
 	const busy = time.Second
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -110,14 +112,16 @@ func TestBusyTimeout(t *testing.T) {
 	require.Less(t, slices.Max(waits), 6*busy, "writes waited for their turns one after the other, which takes twelve times as long")
 }
 
-// TestHeal: after the file could not be read or written, everything works again without a restart.
+// TestHeal: after the file could not be read or written, everything works again without a
+// restart.
 func TestHeal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db := openAt(t, path, &sqlite.Options{BusyTimeout: 50 * time.Millisecond})
 	tables := db.Trigger().Store.(*sqlite.Trigger)
 	e := create(t, db, newEvent())
-	// The process that rebuilds the -shm file has the database open. Without it, ours would close the last connection when it fails,
-	// and open the file afresh, with another -shm than the one that lockFile holds.
+	// The process that rebuilds the -shm file has the database open. Without it, ours
+	// would close the last connection when it fails, and open the file afresh, with
+	// another -shm than the one that lockFile holds.
 	openAt(t, path, nil)
 	for range 3 {
 		heal := lockFile(t, path)

@@ -77,8 +77,9 @@ const (
 	bareLookupOfOne = "SELECT 0, token FROM vault_fingerprints WHERE fingerprint = ?1 AND scope = ?2 AND version = ?3"
 )
 
-// BenchmarkVaultTokenize compares Service.Tokenize with one bare lookup of the same fingerprints, which are there already, on a connection of
-// its own: by the fastest statement that was found, with the numbers of scope and version known.
+// BenchmarkVaultTokenize compares Service.Tokenize with one bare lookup of the same
+// fingerprints, which are there already, on a connection of its own: by the fastest
+// statement that was found, with the numbers of scope and version known.
 func BenchmarkVaultTokenize(b *testing.B) {
 	v := newVaultBench(b, 100_000)
 	read, err := newSource(v.db.finder.source.path, url.Values{"_query_only": {"1"}})

@@ -9,15 +9,15 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// A vault that was deleted keeps its row in vault_vaults until its tokens are removed, but
-// under another key: the same bytes as BLOBs, which no text equals. So whatever looks for a
-// vault does not find it, and looks no longer than before. An organization can have too
-// many vaults to do so in one step. Until it is their turn, statements tell them by the
-// organization's row in vault_deleted_orgs.
+// A vault that was deleted keeps its row in vault_vaults until its tokens are removed,
+// but under another key: the same bytes as BLOBs, which no text equals. So whatever looks
+// for a vault does not find it, and looks no longer than before. An organization can have
+// too many vaults to do so in one step. Until it is their turn, statements tell them by
+// the organization's row in vault_deleted_orgs.
 const (
-	// orgIsThere is the condition that the organization ?1 was not deleted, and vaultIsThere
-	// that a vault's was not, for statements without numbered arguments: the driver makes a
-	// text of each number.
+	// orgIsThere is the condition that the organization ?1 was not deleted, and
+	// vaultIsThere that a vault's was not, for statements without numbered arguments: the
+	// driver makes a text of each number.
 	orgIsThere   = " AND NOT EXISTS (SELECT 1 FROM vault_deleted_orgs WHERE organization = ?1)"
 	vaultIsThere = " AND NOT EXISTS (SELECT 1 FROM vault_deleted_orgs d WHERE d.organization = vault_vaults.organization)"
 
@@ -40,8 +40,8 @@ const (
 	anyVault    = "SELECT seq FROM vault_vaults WHERE organization = ?1" +
 		" UNION ALL SELECT seq FROM vault_vaults WHERE organization = CAST(?1 AS BLOB) LIMIT 1"
 
-	// What can be removed, with its size: for a length, SQLite reads no further than
-	// the row's head. Tokens go in the order in which they were stored, scope by scope: in
+	// What can be removed, with its size: for a length, SQLite reads no further than the
+	// row's head. Tokens go in the order in which they were stored, scope by scope: in
 	// any other one each would stand on a page of its own.
 	tokensToRemove = "SELECT t.seq, octet_length(ciphertext) FROM vault_scopes s" +
 		" CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed ON t.scope = s.seq AND t.sealed IS NOT NULL" +
@@ -217,9 +217,9 @@ type vaultRemoval struct {
 	bytes int // that those had which it has removed
 }
 
-// removalRows and removalBytes bound what a step removes, but for one row more than the bytes.
-// A token and its fingerprints stand on pages of their own in four trees, and the file gives
-// back each page of a large row by itself.
+// removalRows and removalBytes bound what a step removes, but for one row more than the
+// bytes. A token and its fingerprints stand on pages of their own in four trees, and the
+// file gives back each page of a large row by itself.
 const (
 	removalRows  = 100
 	removalBytes = 4 << 20
@@ -256,8 +256,8 @@ func (m *vaultRemoval) organization(org string) (done bool, err error) {
 
 // vault reports whether nothing is left of a vault.
 func (m *vaultRemoval) vault(seq int) (done bool, err error) {
-	// The number of a row is given again once it is free, and so is a scope's: what refers
-	// to them goes first.
+	// The number of a row is given again once it is free, and so is a scope's: what
+	// refers to them goes first.
 	if done, err := m.rows(tokensToRemove, seq, removeFingerprintsOf, removeTokens); err != nil || !done {
 		return false, err
 	}

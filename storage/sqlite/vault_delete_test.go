@@ -15,8 +15,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// fillVault puts something into every table: rows of three scopes, one of them deleted, and
-// events.
+// fillVault puts something into every table: rows of three scopes, one of them deleted,
+// and events.
 func fillVault(t *testing.T, s *Vault, org, id string) {
 	t.Helper()
 	ctx := t.Context()
@@ -62,8 +62,8 @@ func counts(all map[string][]string) map[string]int {
 	return n
 }
 
-// TestNothingIsLeftOfDeleted: after the last step the tables have nothing of an organization
-// but its mark and its event, and of a vault but its mark and its trail.
+// TestNothingIsLeftOfDeleted: after the last step the tables have nothing of an
+// organization but its mark and its event, and of a vault but its mark and its trail.
 func TestNothingIsLeftOfDeleted(t *testing.T) {
 	for _, limit := range []int{1, 7, 1000} {
 		db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
@@ -286,8 +286,8 @@ func TestMigrateDeletion(t *testing.T) {
 	require.Equal(t, map[string]int{"deleted_orgs": 1}, counts(content(t, db)))
 }
 
-// TestFingerprintsOfDeletedVaults: those of a retired version are removed with the others, and
-// do not count, so that a step does not pass over them.
+// TestFingerprintsOfDeletedVaults: those of a retired version are removed with the
+// others, and do not count, so that a step does not pass over them.
 func TestFingerprintsOfDeletedVaults(t *testing.T) {
 	db, s := openVault(t)
 	ctx := t.Context()

@@ -35,7 +35,8 @@ func plannedVault(t *testing.T) *DB {
 	return db
 }
 
-// TestPlansOfVault: no statement reads a whole table, and those that take the first of many rows find them in the order of an index.
+// TestPlansOfVault: no statement reads a whole table, and those that take the first of
+// many rows find them in the order of an index.
 func TestPlansOfVault(t *testing.T) {
 	db := plannedVault(t)
 	const (
@@ -123,8 +124,10 @@ func TestPlansOfVault(t *testing.T) {
 	}
 }
 
-// smallScan reports whether a line is about what is read as a whole because it is small, or was found by the statement itself: lists of the
-// call, pages, the versions that are stored, the scopes (when a key that seals is retired: then each is looked up in an index of all rows).
+// smallScan reports whether a line is about what is read as a whole because it is small,
+// or was found by the statement itself: lists of the call, pages, the versions that are
+// stored, the scopes (when a key that seals is retired: then each is looked up in an
+// index of all rows).
 func smallScan(line string) bool {
 	switch line {
 	case "SCAN json_each VIRTUAL TABLE INDEX 1:", "SCAN asked", "SCAN l", "SCAN page", "SCAN s", "SCAN j VIRTUAL TABLE INDEX 1:", "SCAN stored", "SCAN CONSTANT ROW":

@@ -29,7 +29,8 @@ func vaultKey(t testing.TB, version int) localkeys.Key {
 	return localkeys.Key{Version: version, Root: root}
 }
 
-// vaultService returns a service whose keyring has the versions, the first as its primary one.
+// vaultService returns a service whose keyring has the versions, the first as its primary
+// one.
 func vaultService(t testing.TB, store vault.Store, primary int, others ...int) *vault.Service {
 	t.Helper()
 	var lookup []localkeys.Key
@@ -52,7 +53,8 @@ func emails(from, n int) []vault.Item {
 	return items
 }
 
-// The environment of the processes of TestVaultProcesses, beside childPath and childAnswer.
+// The environment of the processes of TestVaultProcesses, beside childPath and
+// childAnswer.
 const vaultRole = "MORTISE_SQLITE_VAULT_ROLE"
 
 // The names of files by which the processes tell each other how far they are.
@@ -63,8 +65,9 @@ const (
 	mine, its                  = "mine", "its"
 )
 
-// TestVaultProcesses: two processes insert the same values at once, while a third one takes the vault through a rotation of the keys. Each
-// value has one token, from its first insertion on.
+// TestVaultProcesses: two processes insert the same values at once, while a third one
+// takes the vault through a rotation of the keys. Each value has one token, from its
+// first insertion on.
 func TestVaultProcesses(t *testing.T) {
 	if path := os.Getenv(childPath); path != "" { // one of the others
 		if os.Getenv(vaultRole) == roleRotation {
@@ -148,7 +151,8 @@ func TestVaultProcesses(t *testing.T) {
 // batch is how many values the processes insert at a time.
 const batch = 20
 
-// insertBeside inserts values until the rotation is done, the same ones as another process at the same moment. It returns the tokens.
+// insertBeside inserts values until the rotation is done, the same ones as another
+// process at the same moment. It returns the tokens.
 func insertBeside(t *testing.T, path, name, other string) map[int]string {
 	store := openAt(t, path, &sqlite.Options{BusyTimeout: time.Minute}).Vault().Store.(*sqlite.Vault)
 	service := vaultService(t, store, 1, 2)

@@ -37,8 +37,8 @@ const (
 		" WHERE vault = (SELECT seq FROM vault_vaults WHERE organization = ? AND id = ?" + vaultIsThere + ")" +
 		" AND token = ? AND sealed = ? AND ciphertext = ?"
 
-	// Those of vaults that were deleted go with the others, though they do not count: a step
-	// that left them out would pass over all of them each time.
+	// Those of vaults that were deleted go with the others, though they do not count: a
+	// step that left them out would pass over all of them each time.
 	firstFingerprints  = "SELECT fingerprint, scope, version FROM vault_fingerprints WHERE version = ? ORDER BY row LIMIT ?"
 	removeFingerprints = "DELETE FROM vault_fingerprints WHERE (fingerprint, scope, version) IN (" + firstFingerprints + ")"
 	goneFingerprints   = "SELECT count(*) FROM (" + firstFingerprints + ") WHERE scope IN (" + goneScopes + ")"
@@ -146,7 +146,8 @@ func (t *tx) addFingerprints(version int, of []vault.RowFingerprint) (refused []
 	return refused, nil
 }
 
-// rowIDList writes the IDs of rows as JSON that keeps every byte: [[organization, vault, token], ...], each in hex.
+// rowIDList writes the IDs of rows as JSON that keeps every byte: [[organization, vault,
+// token], ...], each in hex.
 func rowIDList(of []vault.RowFingerprint) string {
 	b := []byte{'['}
 	for i := range of {

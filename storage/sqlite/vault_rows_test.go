@@ -49,7 +49,8 @@ func numbers(t *testing.T, db *DB, query string) (found []int) {
 	return found
 }
 
-// TestManyLookups: more fingerprints than can be counted at a time, in one scope and in several, with some that are not there.
+// TestManyLookups: more fingerprints than can be counted at a time, in one scope and in
+// several, with some that are not there.
 func TestManyLookups(t *testing.T) {
 	_, tables := openVault(t)
 	const stored = 3 * counted
@@ -104,8 +105,8 @@ func TestDeletedTokenLeavesItsName(t *testing.T) {
 	require.Equal(t, []int{5}, numbers(t, db, "SELECT count(*) FROM vault_fingerprints WHERE token = 'kept'"))
 }
 
-// TestRefusedInsertionLeavesNothing: what was written before the first of the rows turned out to be taken is not there, and takes nothing from
-// those who come later.
+// TestRefusedInsertionLeavesNothing: what was written before the first of the rows turned
+// out to be taken is not there, and takes nothing from those who come later.
 func TestRefusedInsertionLeavesNothing(t *testing.T) {
 	db, tables := openVault(t)
 	_, err := tables.InsertTokens(t.Context(), "acme", "v1", 1, []vault.Row{someRow("a", "m", 1)})
@@ -149,8 +150,8 @@ func TestRefusedImportLeavesNothing(t *testing.T) {
 	require.Equal(t, []int{1}, numbers(t, db, "SELECT count(*) FROM vault_audit"))
 }
 
-// TestVaultRefusalsShareAGroup: what is refused has written nothing in the end, so the other operations of its transaction need not be done
-// again.
+// TestVaultRefusalsShareAGroup: what is refused has written nothing in the end, so the
+// other operations of its transaction need not be done again.
 func TestVaultRefusalsShareAGroup(t *testing.T) {
 	db, tables := openVault(t)
 	for _, k := range []vault.Key{{Purpose: vault.FingerprintKey, Version: 1}, {Purpose: vault.FingerprintKey, Version: 2}, {Purpose: vault.SealKey, Version: 1}, {Purpose: vault.SealKey, Version: 9}} {
@@ -229,7 +230,8 @@ func TestVaultRefusalsShareAGroup(t *testing.T) {
 	require.Empty(t, page.Events, "an event of a change that was refused")
 }
 
-// TestMigrateBeforeVault: a file that has no tables of package vault gets them, and keeps its rows.
+// TestMigrateBeforeVault: a file that has no tables of package vault gets them, and keeps
+// its rows.
 func TestMigrateBeforeVault(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	conn := migrationConn(t, path)

@@ -25,7 +25,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/localkeys"
 )
 
-// vaultFolder and vaultCopy tell the second process of TestValuesAtRest what to copy, and where.
+// vaultFolder and vaultCopy tell the second process of TestValuesAtRest what to copy, and
+// where.
 const (
 	vaultFolder = "MORTISE_SQLITE_VAULT_FOLDER"
 	vaultCopy   = "MORTISE_SQLITE_VAULT_COPY"
@@ -40,8 +41,8 @@ var atRest = map[string][]string{
 	"secret": {"deleted before long"},
 }
 
-// TestValuesAtRest: neither a value nor a key, nor what could confirm a guess at a value without the keys, stands in any file, whatever was
-// done with the values.
+// TestValuesAtRest: neither a value nor a key, nor what could confirm a guess at a value
+// without the keys, stands in any file, whatever was done with the values.
 func TestValuesAtRest(t *testing.T) {
 	if folder := os.Getenv(vaultFolder); folder != "" { // the second process
 		require.NoError(t, os.CopyFS(os.Getenv(vaultCopy), os.DirFS(folder)))
@@ -51,7 +52,8 @@ func TestValuesAtRest(t *testing.T) {
 	db := openAt(t, filepath.Join(folder, "test.db"), nil)
 	useValues(t, db.Vault().Store)
 
-	// To read the files here would drop the locks that SQLite holds on them, and to close the database would do away with the log.
+	// To read the files here would drop the locks that SQLite holds on them, and to close
+	// the database would do away with the log.
 	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestValuesAtRest$", "-test.count=1")
 	child.Env = append(os.Environ(), vaultFolder+"="+folder, vaultCopy+"="+copied)
 	output, err := child.CombinedOutput()
@@ -179,7 +181,8 @@ func useValues(t *testing.T, store vault.Store) {
 	must(promoted.Retire(ctx, vault.FingerprintKey, 1, nil))
 }
 
-// traces returns what a value must not leave: itself and its digests, in all forms. What begins with one of these contains it.
+// traces returns what a value must not leave: itself and its digests, in all forms. What
+// begins with one of these contains it.
 func traces(t *testing.T, value string) map[string][]byte {
 	found := make(map[string][]byte)
 	add := func(name string, b []byte) {
@@ -221,8 +224,8 @@ func keyed(key []byte, value string) []byte {
 	return mac.Sum(nil)
 }
 
-// keysOf returns keys with which no value may have been digested: the root key and what is derived from it, but for the keys of the
-// fingerprints themselves.
+// keysOf returns keys with which no value may have been digested: the root key and what
+// is derived from it, but for the keys of the fingerprints themselves.
 func keysOf(t *testing.T, version int) map[string][]byte {
 	digest := sha256.Sum256(rootBytes(version))
 	return map[string][]byte{

@@ -37,8 +37,8 @@ const (
 	tokensOfScope = " CROSS JOIN vault_tokens t INDEXED BY vault_tokens_sealed ON t.scope = s.seq AND t.sealed IS NOT NULL"
 
 	// For a version that seals and a limit: vaults, tokens, deleted ones, those that are
-	// sealed under another version, fingerprints of retired versions, and 0; then the keys,
-	// and 1. To find what is sealed otherwise takes four looks at each scope.
+	// sealed under another version, fingerprints of retired versions, and 0; then the
+	// keys, and 1. To find what is sealed otherwise takes four looks at each scope.
 	countAll = "SELECT (SELECT count(*) FROM (SELECT 1 FROM vault_vaults WHERE seq NOT IN (" + goneVaults + ") LIMIT ?2))," +
 		" (SELECT count(*) FROM (SELECT 1 FROM vault_tokens INDEXED BY vault_tokens_sealed" +
 		" WHERE sealed IS NOT NULL AND scope NOT IN (" + goneScopes + ") LIMIT ?2))," +

@@ -14,8 +14,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// TestPlansOfVaultStats: each number is counted in an index that has all that is asked for,
-// and no further than the limit.
+// TestPlansOfVaultStats: each number is counted in an index that has all that is asked
+// for, and no further than the limit.
 func TestPlansOfVaultStats(t *testing.T) {
 	const (
 		orgVaults = "vault_vaults USING COVERING INDEX sqlite_autoindex_vault_vaults_1 (organization=?)"
@@ -125,8 +125,8 @@ func TestVaultStatsOfMany(t *testing.T) {
 	}
 }
 
-// TestVaultStatsOfManyScopes: what is not counted for the number of vaults or scopes alone
-// is said to be more.
+// TestVaultStatsOfManyScopes: what is not counted for the number of vaults or scopes
+// alone is said to be more.
 func TestVaultStatsOfManyScopes(t *testing.T) {
 	db := &Vault{db: manyTokens(t, 1000, 50)}
 	stats, err := db.Stats(t.Context(), "acme", 50) // one vault too many
@@ -171,8 +171,8 @@ func TestMigrateVaultStats(t *testing.T) {
 	require.Equal(t, vault.Stats{Vaults: vault.Count{N: 1}, Tokens: vault.Count{N: 2}, Deleted: vault.Count{N: 1}}, stats)
 }
 
-// BenchmarkVaultStats: what a service asks, of an organization with so many tokens, and as
-// many scopes without.
+// BenchmarkVaultStats: what a service asks, of an organization with so many tokens, and
+// as many scopes without.
 func BenchmarkVaultStats(b *testing.B) {
 	for _, n := range []struct{ tokens, empty int }{{1000, 0}, {1_000_000, 0}, {1000, 100_000}} {
 		b.Run(fmt.Sprintf("tokens=%d/empty=%d", n.tokens, n.empty), func(b *testing.B) {

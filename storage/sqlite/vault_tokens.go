@@ -9,9 +9,11 @@ import (
 )
 
 const (
-	// Both return the vault's revision, as number -1, and the tokens that were found, with the number of the fingerprint. The fingerprints
-	// stand one behind the other in a single value. findTokens takes any lookups, as JSON (see lookupsText). findInScope takes the usual one,
-	// and is a tenth faster: it does not read scope and version again for each fingerprint.
+	// Both return the vault's revision, as number -1, and the tokens that were found,
+	// with the number of the fingerprint. The fingerprints stand one behind the other in
+	// a single value. findTokens takes any lookups, as JSON (see lookupsText).
+	// findInScope takes the usual one, and is a tenth faster: it does not read scope and
+	// version again for each fingerprint.
 	findInScope = "SELECT -1, revision FROM vault_vaults WHERE organization = ?1 AND id = ?2" + orgIsThere + " UNION ALL" +
 		" SELECT n, token FROM vault_numbers CROSS JOIN vault_fingerprints ON fingerprint = substr(?5, n * 32 + 1, 32) AND version = ?4 AND scope =" +
 		" (SELECT s.seq FROM vault_vaults v CROSS JOIN vault_scopes s ON s.vault = v.seq AND s.name = ?3" +
@@ -23,7 +25,8 @@ const (
 		" SELECT first + n, f.token FROM lookup l CROSS JOIN vault_numbers ON n < length CROSS JOIN vault_fingerprints f" +
 		" ON f.fingerprint = substr(?4, (first + n) * 32 + 1, 32) AND f.scope = l.scope AND f.version = l.version"
 
-	// findToken is findTokens for a single fingerprint, without JSON: one row with the vault's revision and the token, NULL if there is none.
+	// findToken is findTokens for a single fingerprint, without JSON: one row with the
+	// vault's revision and the token, NULL if there is none.
 	findToken = "SELECT v.revision, f.token FROM vault_vaults v" +
 		" LEFT JOIN vault_scopes s ON s.vault = v.seq AND s.name = ?3" +
 		" LEFT JOIN vault_fingerprints f ON f.fingerprint = ?5 AND f.scope = s.seq AND f.version = ?4" +
@@ -101,8 +104,8 @@ func (s *Vault) FindTokens(ctx context.Context, org, id string, revision int64, 
 // counted is how many rows vault_numbers has.
 const counted = 1024
 
-// lookupsText writes lookups as findTokens takes them: [[scope in hex, version, number of its first fingerprint, how many], ...], none for more
-// than can be counted.
+// lookupsText writes lookups as findTokens takes them: [[scope in hex, version, number of
+// its first fingerprint, how many], ...], none for more than can be counted.
 func lookupsText(lookups []vault.Lookup) string {
 	text := []byte{'['}
 	first := 0

@@ -58,8 +58,9 @@ func TestHostAfterLeave(t *testing.T) {
 	require.ErrorIs(t, <-ended, errGone)
 }
 
-// TestFailedTransaction: SQLite ends a transaction by itself on some errors, and what comes then would be committed statement by
-// statement. Nothing of a group must be stored by that.
+// TestFailedTransaction: SQLite ends a transaction by itself on some errors, and what
+// comes then would be committed statement by statement. Nothing of a group must be stored
+// by that.
 func TestFailedTransaction(t *testing.T) {
 	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), nil)
 	require.NoError(t, err)

@@ -143,7 +143,8 @@ func TestWriteLeaveRunning(t *testing.T) {
 	}
 }
 
-// TestWriteCancelHalf: contexts end at any moment; what was cancelled is there as a whole or not at all.
+// TestWriteCancelHalf: contexts end at any moment; what was cancelled is there as a whole
+// or not at all.
 func TestWriteCancelHalf(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := sqlite.Open(t.Context(), path, nil)
@@ -199,7 +200,8 @@ func TestWriteCancelHalf(t *testing.T) {
 	t.Logf("%d stored, %d cancelled", len(page.Events), cancelled)
 }
 
-// TestNotifyCancelled: a job wakes the consumers also if the one who added it has left before it was stored.
+// TestNotifyCancelled: a job wakes the consumers also if the one who added it has left
+// before it was stored.
 func TestNotifyCancelled(t *testing.T) {
 	db := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil)
 	woken := make(chan struct{}, 1)

@@ -20,8 +20,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// holdGroup keeps the writer busy with an operation of its own until release is called, so that what is begun meanwhile becomes one
-// group.
+// holdGroup keeps the writer busy with an operation of its own until release is called,
+// so that what is begun meanwhile becomes one group.
 func holdGroup(t *testing.T, db *sqlite.DB) (release func()) {
 	t.Helper()
 	e := create(t, db, newEvent())
@@ -49,7 +49,8 @@ func catch(f func()) (value any) {
 	return nil
 }
 
-// TestGroupIsolation: of many operations that share a transaction, those that fail do so for their callers only.
+// TestGroupIsolation: of many operations that share a transaction, those that fail do so
+// for their callers only.
 func TestGroupIsolation(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := sqlite.Open(t.Context(), path, nil)
@@ -115,7 +116,8 @@ func TestGroupIsolation(t *testing.T) {
 		assert.ErrorIs(t, err, refused)
 	})
 	wg.Go(func() {
-		// This one has written when it fails: its content is stored before its progress, and one of both breaks the constraint.
+		// This one has written when it fails: its content is stored before its progress,
+		// and one of both breaks the constraint.
 		err := failingUpdate(3, func(e *trigger.Event) error {
 			e.IdempotencyKey = "taken"
 			return nil
@@ -179,7 +181,8 @@ func triggerClaim(limit int) mortise.Claim {
 	return mortise.Claim{Token: uuid.New(), Kinds: []string{trigger.JobKind}, Limit: limit, TTL: time.Hour}
 }
 
-// TestPanicAlone: a panic, an exit and a broken constraint as the only operations of their groups, and one after another.
+// TestPanicAlone: a panic, an exit and a broken constraint as the only operations of
+// their groups, and one after another.
 func TestPanicAlone(t *testing.T) {
 	db := openAt(t, filepath.Join(t.TempDir(), "test.db"), nil)
 	keyed := newEvent()

@@ -91,7 +91,8 @@ func (s *subject) update(t *testing.T, e trigger.Event, change func(*trigger.Eve
 	}))
 }
 
-// sameEvent compares all fields. Times must be the same instant, and in UTC. A Trace without entries is none.
+// sameEvent compares all fields. Times must be the same instant, and in UTC. A Trace
+// without entries is none.
 func sameEvent(t *testing.T, want, got trigger.Event) {
 	t.Helper()
 	want, got = want.Clone(), got.Clone()
@@ -107,7 +108,8 @@ func sameEvent(t *testing.T, want, got trigger.Event) {
 	require.Equal(t, want, got, "the event as it must be, and as it is")
 }
 
-// sameTime compares two times and makes got identical to want, so that the rest can be compared as a whole.
+// sameTime compares two times and makes got identical to want, so that the rest can be
+// compared as a whole.
 func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
 	t.Helper()
 	require.True(t, want.Equal(*got), "%s: want %v, got %v", field, want, *got)

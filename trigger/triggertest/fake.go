@@ -18,21 +18,21 @@ import (
 type Options struct {
 	Processor trigger.Processor // what Drain runs; the default succeeds with an empty Outcome
 
-	// SeparateQueue keeps jobs apart from events, as a broker does: an event is stored first
-	// and queued then, and the queue alone can fail. By default both are written in one
-	// transaction, as memory and sqlite do.
+	// SeparateQueue keeps jobs apart from events, as a broker does: an event is stored
+	// first and queued then, and the queue alone can fail. By default both are written in
+	// one transaction, as memory and sqlite do.
 	SeparateQueue bool
 
 	// Directory makes the service ask whether an organization is set up: make it so with
 	// Service.UpdateOrganization. By default every organization is.
 	Directory bool
 
-	// Clock is what the fake goes by. Several fakes may share one: whoever moves it moves the
-	// time of all. Nil means one of its own, at the beginning of 2026, UTC.
+	// Clock is what the fake goes by. Several fakes may share one: whoever moves it moves
+	// the time of all. Nil means one of its own, at the beginning of 2026, UTC.
 	Clock *Clock
 
-	// Worker are the settings of the fake's worker and sweeper. They count time by the fake's
-	// clock, but for Timeout, Drain and Grace.
+	// Worker are the settings of the fake's worker and sweeper. They count time by the
+	// fake's clock, but for Timeout, Drain and Grace.
 	Worker trigger.WorkerOptions
 
 	// Service are further settings of the service. Now is set by the fake; Observer is
@@ -41,8 +41,8 @@ type Options struct {
 }
 
 // Fake is a [trigger.Service] on memory, for the unit tests of a program that uses one.
-// Nothing happens in it by itself: time passes by Advance, and work is done by Drain. It is
-// safe for concurrent use.
+// Nothing happens in it by itself: time passes by Advance, and work is done by Drain. It
+// is safe for concurrent use.
 type Fake struct {
 	*trigger.Service
 	Clock  *Clock          // what the service, its queue, its worker and its sweeper go by
@@ -107,13 +107,13 @@ func New(t testing.TB, opts *Options) *Fake {
 // Now returns the time of the fake's clock. It stands still but for Advance.
 func (f *Fake) Now() time.Time { return f.Clock.Now() }
 
-// Advance moves the fake's clock, and with it all else that goes by that. What becomes due
-// is done by the next Drain.
+// Advance moves the fake's clock, and with it all else that goes by that. What becomes
+// due is done by the next Drain.
 func (f *Fake) Advance(d time.Duration) { f.Clock.Advance(d) }
 
-// Drain sweeps once and then processes, on the caller's goroutine, every event that is due,
-// until none is, the queue fails, or ctx ends. It returns how many attempts it made; an
-// event that failed and may be tried again at once is taken again.
+// Drain sweeps once and then processes, on the caller's goroutine, every event that is
+// due, until none is, the queue fails, or ctx ends. It returns how many attempts it made;
+// an event that failed and may be tried again at once is taken again.
 func (f *Fake) Drain(ctx context.Context) int {
 	_, _ = f.sweeper.RunOnce(ctx) // a part that the test broke; the next Drain tries again
 	taken := 0
@@ -137,7 +137,8 @@ func (f *Fake) History() []trigger.Event {
 	}
 	var events []trigger.Event
 	for org := range organizations {
-		// Past the faults and the limits of the service, so that a test can look at a broken fake.
+		// Past the faults and the limits of the service, so that a test can look at a
+		// broken fake.
 		page, err := f.history.ListEvents(context.Background(), org, trigger.EventQuery{Limit: int(^uint(0) >> 1)})
 		if err == nil {
 			events = append(events, page.Events...)
@@ -147,8 +148,8 @@ func (f *Fake) History() []trigger.Event {
 	return events
 }
 
-// Observations returns everything that the service, its worker and its sweeper did, of all
-// organizations, in order.
+// Observations returns everything that the service, its worker and its sweeper did, of
+// all organizations, in order.
 func (f *Fake) Observations() []trigger.Observation {
 	f.mu.Lock()
 	defer f.mu.Unlock()

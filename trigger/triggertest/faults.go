@@ -23,13 +23,14 @@ import (
 //
 // What is wrapped keeps its optional interfaces: [trigger.TxStore], [trigger.Pruner],
 // [trigger.Organizations], the [trigger.Deletion] of a directory, and those of queues and
-// leases. NotifyJobs, Shares and LostJobs are not ops: a call goes straight to the backend.
+// leases. NotifyJobs, Shares and LostJobs are not ops: a call goes straight to the
+// backend.
 //
-// A store and a queue share a transaction only if both are wrapped or neither is: a backend
-// does not know a wrapped store for its own.
+// A store and a queue share a transaction only if both are wrapped or neither is: a
+// backend does not know a wrapped store for its own.
 type Faults struct {
-	// Before runs before the backend is called. If it returns an error, that is the answer,
-	// and the backend is not called.
+	// Before runs before the backend is called. If it returns an error, that is the
+	// answer, and the backend is not called.
 	Before func(op string) error
 
 	// After runs when the backend has done what was asked without error. If it returns an
@@ -41,12 +42,12 @@ type Faults struct {
 func (f *Faults) hooks() *fault.Hooks { return fault.HooksAt(&f.Before, &f.After) }
 
 // Queue wraps a queue. The ops are "Queue.Enqueue", "Queue.Cancel", "Queue.Consume" and
-// "Queue.ConsumeOne". A failing Consume ends the Run of a worker; to let a queue fail under
-// a worker that goes on, wrap the Leases below it.
+// "Queue.ConsumeOne". A failing Consume ends the Run of a worker; to let a queue fail
+// under a worker that goes on, wrap the Leases below it.
 func (f *Faults) Queue(q mortise.Queue) mortise.Queue { return f.hooks().Queue(q) }
 
-// Leases wraps a table of jobs. The ops are "Leases.Add", "Leases.Cancel", "Leases.Claim",
-// "Leases.Extend", "Leases.Release" and "Leases.Remove".
+// Leases wraps a table of jobs. The ops are "Leases.Add", "Leases.Cancel",
+// "Leases.Claim", "Leases.Extend", "Leases.Release" and "Leases.Remove".
 func (f *Faults) Leases(l mortise.Leases) mortise.Leases { return f.hooks().Leases(l) }
 
 func (f *Faults) call(op string, do func() error) error { return f.hooks().Call(op, do) }
@@ -69,10 +70,10 @@ func callCreate(f *Faults, op string, do func() (trigger.Event, bool, error)) (t
 	return c.event, c.isNew, err
 }
 
-// Store wraps a store. The ops are "Store.CreateEvent", "Store.Event", "Store.UpdateEvent",
-// "Store.ListEvents", "Store.Unqueued", "Store.Stale", "Store.Stats", "Store.StatsAll",
-// "Store.Prune", "Store.CreateEventAndAdd", "Store.UpdateEventAndRemove",
-// "Store.MarkDeleted" and "Store.RemoveDeleted".
+// Store wraps a store. The ops are "Store.CreateEvent", "Store.Event",
+// "Store.UpdateEvent", "Store.ListEvents", "Store.Unqueued", "Store.Stale",
+// "Store.Stats", "Store.StatsAll", "Store.Prune", "Store.CreateEventAndAdd",
+// "Store.UpdateEventAndRemove", "Store.MarkDeleted" and "Store.RemoveDeleted".
 func (f *Faults) Store(s trigger.Store) trigger.Store {
 	w := &faultyStore{faultyDeletion{s, f, "Store"}, s, f}
 	p, isPruner := s.(trigger.Pruner)
@@ -199,7 +200,8 @@ func (o *faultyOrganizations) UpdateOrganization(ctx context.Context, org string
 }
 
 // Keys wraps a store of API keys. The ops are "APIKeys.CreateKey", "APIKeys.KeyByDigest",
-// "APIKeys.UpdateKey", "APIKeys.ListKeys", "APIKeys.MarkDeleted" and "APIKeys.RemoveDeleted".
+// "APIKeys.UpdateKey", "APIKeys.ListKeys", "APIKeys.MarkDeleted" and
+// "APIKeys.RemoveDeleted".
 func (f *Faults) Keys(k trigger.APIKeys) trigger.APIKeys {
 	return &faultyKeys{faultyDeletion{k, f, "APIKeys"}, k, f}
 }

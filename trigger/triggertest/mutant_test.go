@@ -16,7 +16,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// mutant is the memory backend with some methods replaced. A nil function leaves the method as it is.
+// mutant is the memory backend with some methods replaced. A nil function leaves the
+// method as it is.
 type mutant struct {
 	*memory.Trigger
 	broken atomic.Bool // makes every method fail

@@ -11,7 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// nameMutants take names for the same that are not, and IDs and keys for free that are taken.
+// nameMutants take names for the same that are not, and IDs and keys for free that are
+// taken.
 var nameMutants = []broken{
 	{name: "runs organization and key together", mutate: func(m *mutant) {
 		joinsKeys(m, "")
@@ -205,8 +206,8 @@ var nameMutants = []broken{
 
 func cut(name string) string { return name[:min(len(name), 254)] }
 
-// joinsKeys gives the mutant an index of idempotency keys in which the organization and the
-// key stand side by side.
+// joinsKeys gives the mutant an index of idempotency keys in which the organization and
+// the key stand side by side.
 func joinsKeys(m *mutant, separator string) {
 	var index sync.Map
 	m.create = func(

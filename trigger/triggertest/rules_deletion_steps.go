@@ -12,8 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// freed returns how many of the events are stored no more: their IDs can be had by others.
-// It gives them to an organization of its own.
+// freed returns how many of the events are stored no more: their IDs can be had by
+// others. It gives them to an organization of its own.
 func (s *subject) freed(t *testing.T, events []trigger.Event) (n int) {
 	t.Helper()
 	for _, e := range events {

@@ -96,7 +96,8 @@ func (s *subject) createPlainly(t *testing.T, e trigger.Event, keySince time.Tim
 	return s.Store.CreateEvent(t.Context(), e, keySince)
 }
 
-// keyFinds creates an event at moment 0 and then another one with its key, which must not be stored.
+// keyFinds creates an event at moment 0 and then another one with its key, which must not
+// be stored.
 func keyFinds(t *testing.T, s *subject, create creator, keySince time.Time) {
 	t.Helper()
 	first := keyedEvent(orgA, "key", 0)
@@ -111,7 +112,8 @@ func keyFinds(t *testing.T, s *subject, create creator, keySince time.Time) {
 	require.ErrorIs(t, err, trigger.ErrNotFound, "Store.Event of the event that CreateEvent did not create")
 }
 
-// keyIsTaken creates an event at moment 0 and then another one with its key, whose window begins just after.
+// keyIsTaken creates an event at moment 0 and then another one with its key, whose window
+// begins just after.
 func keyIsTaken(t *testing.T, s *subject, create creator) {
 	t.Helper()
 	first := keyedEvent(orgA, "key", 0)
@@ -151,7 +153,8 @@ func isFound(
 	sameEvent(t, want, found)
 }
 
-// keyIsWonOnce creates many events at once with the key "key", an hour after moment 0, in a window that excludes moment 0.
+// keyIsWonOnce creates many events at once with the key "key", an hour after moment 0, in
+// a window that excludes moment 0.
 func keyIsWonOnce(t *testing.T, s *subject, create creator) (winner trigger.Event) {
 	t.Helper()
 	const n = 32

@@ -182,7 +182,8 @@ var listRules = []rule{
 		}},
 }
 
-// randomEvents returns events with few different times, states, sources and keys, so that queries find and miss some.
+// randomEvents returns events with few different times, states, sources and keys, so that
+// queries find and miss some.
 func randomEvents(random *rand.Rand, n int) []trigger.Event {
 	events := make([]trigger.Event, 0, n)
 	for i := range n {

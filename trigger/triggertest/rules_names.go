@@ -21,8 +21,8 @@ var exactNames = []string{
 
 var longName = strings.Repeat("n", 254)
 
-// joined are pairs of names. Some read the same when one name is put after the other, with
-// one of many separators or none.
+// joined are pairs of names. Some read the same when one name is put after the other,
+// with one of many separators or none.
 func joined() [][2]string {
 	pairs := [][2]string{{"a", "bc"}, {"ab", "c"}, {"abc", ""}}
 	for _, separator := range []string{"/", ":", "|", ".", "-", "_", " ", "\x00", "\x1f"} {

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// setup writes an organization with n collections, the first of them ready, and returns it as it must be read.
+// setup writes an organization with n collections, the first of them ready, and returns
+// it as it must be read.
 func (s *subject) setup(t *testing.T, org string, n int) trigger.Organization {
 	t.Helper()
 	want := trigger.Organization{ID: org, SetupComplete: true}

@@ -11,7 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// pages returns all of the query's events, page by page, and checks each page's size and end.
+// pages returns all of the query's events, page by page, and checks each page's size and
+// end.
 func (s *subject) pages(t *testing.T, org string, q trigger.EventQuery) []trigger.Event {
 	t.Helper()
 	var all []trigger.Event

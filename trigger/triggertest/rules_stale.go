@@ -18,7 +18,8 @@ func queuedEvent(org string, checked, due time.Duration) trigger.Event {
 	return e
 }
 
-// stale asks for stale events and returns them by the names that they were given, in order.
+// stale asks for stale events and returns them by the names that they were given, in
+// order.
 func (s *subject) stale(t *testing.T, names map[uuid.UUID]string, checked, due time.Time, limit int) []string {
 	t.Helper()
 	got, err := s.Store.Stale(t.Context(), checked, due, limit)

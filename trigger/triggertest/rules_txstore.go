@@ -49,7 +49,8 @@ func (s *subject) hasJobs(t *testing.T, events ...trigger.Event) []mortise.Lease
 	return leases
 }
 
-// txStoreRules are the rules of CreateEventAndAdd, and of what a TxStore shares with its queue.
+// txStoreRules are the rules of CreateEventAndAdd, and of what a TxStore shares with its
+// queue.
 var txStoreRules = []rule{
 	{Rule{"txstore/shares", "Shares says whether the store adds and removes jobs of the queue."}, needTx | needSharer,
 		func(t *testing.T, s *subject) {

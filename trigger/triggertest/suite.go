@@ -1,4 +1,5 @@
-// Package triggertest proves backends of package trigger, and gives tests of programs that use it what they need.
+// Package triggertest proves backends of package trigger, and gives tests of programs
+// that use it what they need.
 //
 // [Run] is the conformance suite: every testable sentence of the contracts of
 // [trigger.Store] with its parts, [trigger.Pruner], [trigger.Organizations],
@@ -23,12 +24,13 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger"
 )
 
-// Harness tells the suite how to come by a backend. The rules of what it lacks are skipped
-// and counted. Those of optional interfaces apply where a part implements them:
+// Harness tells the suite how to come by a backend. The rules of what it lacks are
+// skipped and counted. Those of optional interfaces apply where a part implements them:
 // [trigger.Pruner] and [trigger.TxStore] (Store), [trigger.Organizations] (Directory),
 // [mortise.Sharer] (Queue) and [mortise.JobNotifier] (Leases).
 type Harness struct {
-	// Open returns a fresh, empty backend that shares nothing with earlier ones. It cleans up with t.Cleanup.
+	// Open returns a fresh, empty backend that shares nothing with earlier ones. It
+	// cleans up with t.Cleanup.
 	Open func(t *testing.T) trigger.Backend
 
 	// Leases returns the jobs that the backend's [trigger.TxStore] adds and removes, and
@@ -41,8 +43,8 @@ type Harness struct {
 	// Break makes the backend fail until heal is called. It is optional.
 	Break func(t *testing.T, b trigger.Backend) (heal func())
 
-	// Skip holds the ids of rules that the backend is known to break, each with a reason. An unknown id or an empty reason fails
-	// the suite.
+	// Skip holds the ids of rules that the backend is known to break, each with a reason.
+	// An unknown id or an empty reason fails the suite.
 	Skip map[string]string
 }
 
@@ -61,10 +63,10 @@ func Rules() []Rule {
 	return rules
 }
 
-// Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule that
-// is broken prints its text. One that does not end (within minutes) ends the test, and
-// prints its text and those of the rules that failed before. At the end, Run logs which
-// rules were skipped and why.
+// Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule
+// that is broken prints its text. One that does not end (within minutes) ends the test,
+// and prints its text and those of the rules that failed before. At the end, Run logs
+// which rules were skipped and why.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
 	suite := conformance.Suite{Name: "triggertest"}

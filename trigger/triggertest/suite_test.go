@@ -12,7 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
 )
 
-// harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.
+// harness opens mutants. One that is faithful passes every rule: what Reopen returns is
+// the same data, and Break makes it fail.
 func harness(mutate func(*mutant)) triggertest.Harness {
 	return triggertest.Harness{
 		Open: func(t *testing.T) trigger.Backend {
@@ -36,7 +37,8 @@ func harness(mutate func(*mutant)) triggertest.Harness {
 	}
 }
 
-// TestFaithful tries every rule on a backend that is right, those of Reopen and Break included.
+// TestFaithful tries every rule on a backend that is right, those of Reopen and Break
+// included.
 func TestFaithful(t *testing.T) { triggertest.Run(t, harness(func(*mutant) {})) }
 
 // TestRules: ids are unique and well formed, texts are sentences.
@@ -52,7 +54,8 @@ func TestRules(t *testing.T) {
 // envMutant names the mutant in a process that runs the suite in order to fail.
 const envMutant = "TRIGGERTEST_MUTANT"
 
-// TestMutant runs the suite against the mutant that the environment names. It is run by TestMutants.
+// TestMutant runs the suite against the mutant that the environment names. It is run by
+// TestMutants.
 func TestMutant(t *testing.T) {
 	name := os.Getenv(envMutant)
 	if name == "" {
@@ -73,10 +76,12 @@ func proof() *conformance.Mutants {
 	return m
 }
 
-// TestMutants: each broken backend fails the rules that it breaks, and the failure prints the rule. There is one for every rule.
+// TestMutants: each broken backend fails the rules that it breaks, and the failure prints
+// the rule. There is one for every rule.
 func TestMutants(t *testing.T) { proof().Prove(t) }
 
-// TestSkipping: what is skipped is counted with its reason, and a Skip that makes no sense fails the suite.
+// TestSkipping: what is skipped is counted with its reason, and a Skip that makes no
+// sense fails the suite.
 func TestSkipping(t *testing.T) {
 	output, passed := proof().Run(t, "only a store")
 	require.True(t, passed, output)

@@ -138,8 +138,8 @@ func reveal(t testing.TB, p *process, token string) (string, error) {
 	return shown[0].Value.Reveal(), nil
 }
 
-// Three rotations of the sealed files. Two processes load them one after the other, so they are at different steps for a while, and both are
-// in use then.
+// Three rotations of the sealed files. Two processes load them one after the other, so
+// they are at different steps for a while, and both are in use then.
 func TestRotation(t *testing.T) {
 	ctx, f := t.Context(), newFiles(t)
 	first := *f
@@ -259,7 +259,8 @@ func TestOtherKeysets(t *testing.T) {
 		require.ErrorIs(t, err, want)
 	}
 
-	// Tink gives every key an ID of its own: keys of somebody else are versions that the store does not know.
+	// Tink gives every key an ID of its own: keys of somebody else are versions that the
+	// store does not know.
 	refused(newProcess(t, store, with(newKeyset(t, prf.HMACSHA256PRFKeyTemplate()), seals)), vault.ErrUnknownKey)
 	// A key that was given the ID of another one.
 	forged := withKeysOf(t, fingerprints, newKeyset(t, prf.HMACSHA256PRFKeyTemplate()))

@@ -14,7 +14,8 @@ const (
 	orgB = "org-b"
 )
 
-// moment returns a time of the suite's own calendar, well in the past. It has microseconds, which stores keep.
+// moment returns a time of the suite's own calendar, well in the past. It has
+// microseconds, which stores keep.
 func moment(d time.Duration) time.Time {
 	return time.Date(2024, 3, 14, 15, 9, 26, 535_897_000, time.UTC).Add(d)
 }
@@ -26,14 +27,16 @@ var exactTimes = []time.Time{
 	time.Date(1969, 7, 20, 20, 17, 40, 1000, time.UTC), time.Date(2199, 1, 1, 0, 0, 0, 0, time.UTC),
 }
 
-// hard are strings that a backend might change, cut or take for another one. They are not the same, though a collation may think so.
+// hard are strings that a backend might change, cut or take for another one. They are not
+// the same, though a collation may think so.
 var hard = []string{
 	"acme", "ACME", "acme ", " acme", "acm", "acme/", "acm_", "acm%", "acm\u00e9", "acme\u0301", "a'c\"m\\e", "acme\x00", "acme\x00\x00",
 	"\x00acme",
 	"\U0001F4DA\U0010FFFF", "\ufeffacme", "\u2028\u2029\u202e", "\ufffd", "\xff", "\xfe\xff", "1", "01", "1.0", "null", "acme\n", "acme\r\n",
 }
 
-// sameTime compares two times and makes got identical to want, so that the rest can be compared as a whole.
+// sameTime compares two times and makes got identical to want, so that the rest can be
+// compared as a whole.
 func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
 	t.Helper()
 	require.True(t, want.Equal(*got), "%s: want %v, got %v", field, want, *got)
@@ -41,7 +44,8 @@ func sameTime(t *testing.T, field string, want time.Time, got *time.Time) {
 	*got = want
 }
 
-// oneWins requires that exactly one call succeeded and the others returned the sentinel. It returns which one.
+// oneWins requires that exactly one call succeeded and the others returned the sentinel.
+// It returns which one.
 func oneWins(t *testing.T, errs []error, sentinel error) int {
 	t.Helper()
 	winner, winners := -1, 0

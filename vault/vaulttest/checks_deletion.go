@@ -31,8 +31,8 @@ func rowsOfDeleted(id string) []vault.Row {
 }
 
 // addDeleted stores what both kinds of deletion delete in orgA, and others beside it:
-// vaults of the same IDs and tokens, in organizations whose names are alike, and a vault of
-// the organization's that a deletion of a vault leaves alone. whole says which kind.
+// vaults of the same IDs and tokens, in organizations whose names are alike, and a vault
+// of the organization's that a deletion of a vault leaves alone. whole says which kind.
 func (s *subject) addDeleted(t *testing.T, whole bool) (d *deleted, others []vault.Vault) {
 	t.Helper()
 	s.registers(t, vault.FingerprintKey, 1)

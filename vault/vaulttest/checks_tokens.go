@@ -18,7 +18,8 @@ func fingerprintOf(version int, value string) vault.Fingerprint {
 	return sha256.Sum256(fmt.Append(nil, version, " ", value))
 }
 
-// row returns a row of a value: a deterministic one if there are versions of fingerprints.
+// row returns a row of a value: a deterministic one if there are versions of
+// fingerprints.
 func row(token, scope, value string, versions ...int) vault.Row {
 	r := vault.Row{
 		Token: token, Scope: scope, Deterministic: len(versions) > 0, CreatedAt: moment(0),
@@ -64,7 +65,8 @@ func (s *subject) gives(t *testing.T, v vault.Vault, want []string, rows ...vaul
 	require.Equal(t, want, got, "the tokens that InsertTokens returns")
 }
 
-// takes requires that InsertTokens returns a TakenError that names rows, and stores nothing.
+// takes requires that InsertTokens returns a TakenError that names rows, and stores
+// nothing.
 func (s *subject) takes(t *testing.T, v vault.Vault, want []int, rows ...vault.Row) {
 	t.Helper()
 	before := s.dump(t, v)

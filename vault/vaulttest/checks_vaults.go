@@ -21,7 +21,8 @@ func newVault(org, id string) vault.Vault {
 	}
 }
 
-// filledVault returns a new vault with every field set, and a schema that has everything that there is.
+// filledVault returns a new vault with every field set, and a schema that has everything
+// that there is.
 func filledVault(org, id string) vault.Vault {
 	v := newVault(org, id)
 	v.UpdatedAt = moment(3 * time.Microsecond)
@@ -113,7 +114,8 @@ func (s *subject) noVault(t *testing.T, org, id string) {
 	s.notThere(t, org, id)
 }
 
-// sameSchema compares two schemas and makes got identical to want. It does not tell no columns from empty ones.
+// sameSchema compares two schemas and makes got identical to want. It does not tell no
+// columns from empty ones.
 func sameSchema(t *testing.T, want vault.Schema, got *vault.Schema) {
 	t.Helper()
 	require.Len(t, got.Tables, len(want.Tables), "tables")

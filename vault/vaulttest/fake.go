@@ -14,8 +14,8 @@ import (
 
 // Options are the settings of [New]. The zero value means the defaults.
 type Options struct {
-	// Clock is what the fake goes by. Several fakes may share one: whoever moves it moves the
-	// time of all. Nil means one of its own, at the beginning of 2026, UTC.
+	// Clock is what the fake goes by. Several fakes may share one: whoever moves it moves
+	// the time of all. Nil means one of its own, at the beginning of 2026, UTC.
 	Clock *Clock
 
 	// Service are further settings of the service. Now is set by the fake; Observer is
@@ -37,8 +37,8 @@ type Fake struct {
 	observations []vault.Observation
 }
 
-// New returns a Fake that stores nothing yet: make a vault with CreateVault. Options may be
-// nil. It needs no cleanup.
+// New returns a Fake that stores nothing yet: make a vault with CreateVault. Options may
+// be nil. It needs no cleanup.
 func New(t testing.TB, opts *Options) *Fake {
 	t.Helper()
 	var o Options
@@ -74,9 +74,9 @@ func (f *Fake) Now() time.Time { return f.Clock.Now() }
 // Advance moves the fake's clock, and with it all else that goes by that.
 func (f *Fake) Advance(d time.Duration) { f.Clock.Advance(d) }
 
-// Rotate makes a new version of the keys and takes all steps of a rotation to it, so that a
-// test can see that tokens outlive it. If a step fails, the next Rotate goes on from there.
-// A call that is under way while it drops the old keys may fail.
+// Rotate makes a new version of the keys and takes all steps of a rotation to it, so that
+// a test can see that tokens outlive it. If a step fails, the next Rotate goes on from
+// there. A call that is under way while it drops the old keys may fail.
 func (f *Fake) Rotate(ctx context.Context) error { return f.keys.rotate(ctx, f.Service) }
 
 // AuditTrail returns the audit trail of all organizations, oldest first.
@@ -87,7 +87,8 @@ func (f *Fake) AuditTrail() []vault.AuditEvent {
 	}
 	var events []vault.AuditEvent
 	for org := range organizations {
-		// Past the faults and the limits of the service, so that a test can look at a broken fake.
+		// Past the faults and the limits of the service, so that a test can look at a
+		// broken fake.
 		page, err := f.store.ListAuditEvents(context.Background(), org, vault.AuditQuery{Limit: int(^uint(0) >> 1)})
 		if err == nil {
 			events = append(events, page.Events...)

@@ -154,7 +154,8 @@ func TestBreak(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestRotate: tokens outlive rotations, and one that fails at whatever call goes on where it was.
+// TestRotate: tokens outlive rotations, and one that fails at whatever call goes on where
+// it was.
 func TestRotate(t *testing.T) {
 	f := newFake(t, nil)
 	ann := emailItems("ann@example.com", "bea@example.com")

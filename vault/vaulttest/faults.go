@@ -15,12 +15,13 @@ import (
 // first call; they must be safe for concurrent use if the wrappers are used concurrently.
 //
 // An op is the interface and the method, as in "Vaults.PutVault", "Tokens.InsertTokens",
-// "KeyRotation.Reseal", "Audit.AddAuditEvent" or "Keyring.Fingerprint". [Outage], [Nth] and
-// [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic, block or
-// call other parts of the program: whatever can happen while a backend is being called.
+// "KeyRotation.Reseal", "Audit.AddAuditEvent" or "Keyring.Fingerprint". [Outage], [Nth]
+// and [Sometimes] make hooks, and [On] bounds one to some ops. A hook may also panic,
+// block or call other parts of the program: whatever can happen while a backend is being
+// called.
 type Faults struct {
-	// Before runs before the backend is called. If it returns an error, that is the answer,
-	// and the backend is not called.
+	// Before runs before the backend is called. If it returns an error, that is the
+	// answer, and the backend is not called.
 	Before func(op string) error
 
 	// After runs when the backend has done what was asked without error. If it returns an
@@ -220,7 +221,8 @@ func (k *faultyKeyring) Open(ctx context.Context, items []vault.OpenItem) ([]vau
 
 const redacted = "[redacted]"
 
-// Format, MarshalText and LogValue keep the keys out of messages, JSON and logs, whatever the wrapped keyring does.
+// Format, MarshalText and LogValue keep the keys out of messages, JSON and logs, whatever
+// the wrapped keyring does.
 func (*faultyKeyring) Format(f fmt.State, _ rune)   { _, _ = io.WriteString(f, redacted) }
 func (*faultyKeyring) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 func (*faultyKeyring) LogValue() slog.Value         { return slog.StringValue(redacted) }

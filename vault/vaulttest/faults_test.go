@@ -16,7 +16,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault/vaulttest"
 )
 
-// testKeyring returns local keys of some generations of an installation, the first one primary.
+// testKeyring returns local keys of some generations of an installation, the first one
+// primary.
 func testKeyring(t *testing.T, installation byte, generations ...int) vault.Keyring {
 	t.Helper()
 	keys := make([]localkeys.Key, len(generations))
@@ -32,7 +33,8 @@ func testKeyring(t *testing.T, installation byte, generations ...int) vault.Keyr
 	return k
 }
 
-// everyOp makes each call that a wrapper can make, so that it works if nothing is wrong, and returns the ops with their errors.
+// everyOp makes each call that a wrapper can make, so that it works if nothing is wrong,
+// and returns the ops with their errors.
 func everyOp(ctx context.Context, t *testing.T, f *vaulttest.Faults, db *memory.Vault) (ops []string, errs []error) {
 	note := func(op string, err error) { ops, errs = append(ops, op), append(errs, err) }
 	store, keys := f.Store(db), f.Keyring(testKeyring(t, 1, 1))
@@ -151,7 +153,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsBeforeAndAfter: a call that fails before has no effect, one that fails after has.
+// TestFaultsBeforeAndAfter: a call that fails before has no effect, one that fails after
+// has.
 func TestFaultsBeforeAndAfter(t *testing.T) {
 	hook, _ := vaulttest.Outage()
 	for n, f := range []*vaulttest.Faults{{Before: hook}, {After: hook}} {

@@ -20,10 +20,12 @@ type ModelOptions struct {
 	Seed      uint64 // of the first sequence, the next one has the next: MORTISE_SEED, 1, or a random one if MORTISE_SOAK=1
 }
 
-// RunModel makes random calls to two services on the backend, as two processes have them, and the same ones to a plain model of a vault:
-// values and their tokens. All the while the keys are rotated, with the services at different steps, and steps that are cut off. Whatever
-// happens, a value keeps its token, tokens are of one value, what was deleted stays so, and a service that lacks a key says so and nothing
-// wrong. A failure prints the seed and the steps. Options may be nil.
+// RunModel makes random calls to two services on the backend, as two processes have them,
+// and the same ones to a plain model of a vault: values and their tokens. All the while
+// the keys are rotated, with the services at different steps, and steps that are cut off.
+// Whatever happens, a value keeps its token, tokens are of one value, what was deleted
+// stays so, and a service that lacks a key says so and nothing wrong. A failure prints
+// the seed and the steps. Options may be nil.
 func RunModel(t *testing.T, h Harness, opts *ModelOptions) {
 	t.Helper()
 	var o ModelOptions
@@ -117,7 +119,8 @@ func (r *run) same(what string, want, got any) {
 	}
 }
 
-// sameError fails unless the service's error is the model's. It reports whether both succeeded.
+// sameError fails unless the service's error is the model's. It reports whether both
+// succeeded.
 func (r *run) sameError(want, got error) bool {
 	r.t.Helper()
 	switch {
@@ -129,7 +132,8 @@ func (r *run) sameError(want, got error) bool {
 	return false
 }
 
-// agrees is sameError for a call of a process that may lack a key: if it does, it may say so instead.
+// agrees is sameError for a call of a process that may lack a key: if it does, it may say
+// so instead.
 func (p *process) agrees(want, got error) bool {
 	p.run.t.Helper()
 	if p.lags() && (errors.Is(got, vault.ErrUnknownKey) || errors.Is(got, vault.ErrKeyRetired)) {

@@ -133,7 +133,8 @@ func (r *run) compareExport(p *process, org, name string) {
 	}
 }
 
-// compareAudit compares the trail, which orders events of one time by IDs that the model does not know.
+// compareAudit compares the trail, which orders events of one time by IDs that the model
+// does not know.
 func (r *run) compareAudit(org string) {
 	q := vault.AuditQuery{Kind: pick(r, "", "", vault.KindDeleted, vault.KindDetokenized), Vault: pick(r, "", "v2"), Limit: 1 + r.rand.IntN(200)}
 	line := func(e modelEvent) string {

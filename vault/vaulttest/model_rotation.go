@@ -91,7 +91,8 @@ func (p *process) after(op string) error {
 	return nil
 }
 
-// with makes a call while the store fails after some op, and returns its error and whether the store did another op in it.
+// with makes a call while the store fails after some op, and returns its error and
+// whether the store did another op in it.
 func (p *process) with(fault func(op string) error, op string, call func() error) (did bool, err error) {
 	p.mu.Lock()
 	before := p.heard[op]
@@ -104,7 +105,8 @@ func (p *process) with(fault func(op string) error, op string, call func() error
 	return p.heard[op] > before, err
 }
 
-// lags says whether a process lacks a key that the others rely on, or seals with one that is retired.
+// lags says whether a process lacks a key that the others rely on, or seals with one that
+// is retired.
 func (p *process) lags() bool {
 	for version, required := range p.run.rotation.required {
 		if required && !slices.Contains(p.loaded, version) {
@@ -114,7 +116,8 @@ func (p *process) lags() bool {
 	return p.run.rotation.retired[modelKey{vault.SealKey, p.loaded[0]}]
 }
 
-// rotate takes the next step of a rotation, or another one, for which it may be too early or too late.
+// rotate takes the next step of a rotation, or another one, for which it may be too early
+// or too late.
 func (r *run) rotate() {
 	k := &r.rotation
 	if k.next == 0 {
@@ -161,7 +164,8 @@ func (r *run) goOn(p *process) {
 	}
 }
 
-// restartSome restarts a process with keys that it may begin with now: what is required, and no primary one that is retired or too young.
+// restartSome restarts a process with keys that it may begin with now: what is required,
+// and no primary one that is retired or too young.
 func (r *run) restartSome(p *process) {
 	k := &r.rotation
 	old := k.retired[modelKey{vault.FingerprintKey, k.current}] || k.retired[modelKey{vault.SealKey, k.current}]
@@ -245,7 +249,8 @@ func (r *run) retire(p *process, purpose vault.Purpose) {
 	}
 }
 
-// stranger tries to begin with keys that are not the store's, or are too old or too young.
+// stranger tries to begin with keys that are not the store's, or are too old or too
+// young.
 func (r *run) stranger() {
 	k := &r.rotation
 	p := &process{run: r, name: "a stranger"}

@@ -156,7 +156,8 @@ func show(items []vault.Item) string {
 	return text
 }
 
-// learn compares the tokens that an insertion returned with what is known, and adds what is new.
+// learn compares the tokens that an insertion returned with what is known, and adds what
+// is new.
 func (r *run) learn(v *modelVault, items []vault.Item, tokens []string) {
 	r.t.Helper()
 	r.same("the number of tokens", len(items), len(tokens))
@@ -198,7 +199,8 @@ func (r *run) insert() {
 	}
 }
 
-// insertAtOnce inserts the same values by both services at once, while one of them takes a step of a rotation.
+// insertAtOnce inserts the same values by both services at once, while one of them takes
+// a step of a rotation.
 func (r *run) insertAtOnce() {
 	org, name := r.org(), r.vaultName()
 	v := r.vault(org, name)
@@ -284,7 +286,8 @@ func (v *modelVault) someKnown(r *run) (items []vault.Item) {
 	return shuffled(r, items)
 }
 
-// someTokens returns tokens of a vault: some that are there, and now and then some that are not.
+// someTokens returns tokens of a vault: some that are there, and now and then some that
+// are not.
 func (r *run) someTokens(v *modelVault) []string {
 	tokens := make([]string, 1+r.rand.IntN(5))
 	for i := range tokens {

@@ -89,7 +89,8 @@ func (r *run) somePlaces() map[string]place {
 	return places
 }
 
-// schemaOf returns the schema with columns at their places. A table without columns is none.
+// schemaOf returns the schema with columns at their places. A table without columns is
+// none.
 func schemaOf(places map[string]place) vault.Schema {
 	var s vault.Schema
 	for _, table := range []string{"persons", "orders"} {
@@ -143,7 +144,8 @@ func (v *modelVault) inUse(scope string) bool {
 	return slices.ContainsFunc(v.tokens, func(k *modelToken) bool { return k.deterministic && !k.deleted && k.scope == scope })
 }
 
-// refusesPlaces says whether a change would take values away from their tokens: a column with tokens enters the group, or leaves it.
+// refusesPlaces says whether a change would take values away from their tokens: a column
+// with tokens enters the group, or leaves it.
 func (v *modelVault) refusesPlaces(places map[string]place) bool {
 	for _, c := range columns {
 		before, after := v.last[c.name()], places[c.name()]

@@ -13,7 +13,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// mutant is the memory backend, whose methods can be replaced: each of these is what the method calls.
+// mutant is the memory backend, whose methods can be replaced: each of these is what the
+// method calls.
 type mutant struct {
 	db      *memory.Vault
 	broken  atomic.Bool // makes every method fail

@@ -137,7 +137,8 @@ var auditMutants = []broken{
 	}},
 }
 
-// ctxMutants go on when they should not, or say that something is not there when they cannot know, or say too much.
+// ctxMutants go on when they should not, or say that something is not there when they
+// cannot know, or say too much.
 var ctxMutants = []broken{
 	{name: "ignores the context", breaks: []string{"store/ended-context"}, mutate: func(m *mutant) {
 		m.keyUsage = func(context.Context) (vault.KeyUsage, error) { return m.db.KeyUsage(context.Background()) }

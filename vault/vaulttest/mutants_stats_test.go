@@ -35,7 +35,8 @@ func (m *mutant) StatsAll(ctx context.Context, seal, most int) (vault.AllStats, 
 	return m.statsAll(ctx, seal, most)
 }
 
-// everyCount applies change to the tokens and the deleted ones that the mutant has counted.
+// everyCount applies change to the tokens and the deleted ones that the mutant has
+// counted.
 func (m *mutant) everyCount(change func(tokens, deleted *vault.Count, most int)) {
 	m.everyStats(func(s *vault.Stats, most int) { change(&s.Tokens, &s.Deleted, most) })
 	one := m.vaultStats

@@ -305,7 +305,8 @@ var auditQueryRules = []rule{
 		}},
 }
 
-// pages returns all of the query's events, page by page, and checks each page's size and end.
+// pages returns all of the query's events, page by page, and checks each page's size and
+// end.
 func (s *subject) pages(t *testing.T, org string, q vault.AuditQuery) []vault.AuditEvent {
 	t.Helper()
 	var all []vault.AuditEvent
@@ -323,8 +324,8 @@ func (s *subject) pages(t *testing.T, org string, q vault.AuditQuery) []vault.Au
 	return nil
 }
 
-// selects requires that a query, of orgA returns those of the events that it matches; n of them, unless n is
-// less than 0.
+// selects requires that a query, of orgA returns those of the events that it matches; n
+// of them, unless n is less than 0.
 func (s *subject) selects(t *testing.T, all []vault.AuditEvent, q vault.AuditQuery, n int) {
 	t.Helper()
 	q.Limit = vault.MaxPageSize

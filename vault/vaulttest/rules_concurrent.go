@@ -199,7 +199,8 @@ var concurrentRules = []rule{
 // wholeBatch is how many rows the batches of store/reads-are-whole have.
 const wholeBatch = 7
 
-// whole returns an error if a read, in one of several ways, shows half of what store/reads-are-whole does in a call.
+// whole returns an error if a read, in one of several ways, shows half of what
+// store/reads-are-whole does in a call.
 func (s *subject) whole(t *testing.T, way int) error {
 	n := 0
 	switch way {

@@ -12,7 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// call is one method of a backend, called so that it would succeed if nothing were wrong, and could be called again.
+// call is one method of a backend, called so that it would succeed if nothing were wrong,
+// and could be called again.
 type call struct {
 	name string
 	do   func(ctx context.Context) error

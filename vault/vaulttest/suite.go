@@ -1,8 +1,10 @@
-// Package vaulttest proves backends and keyrings of package vault, and gives tests of programs that use it what they need.
+// Package vaulttest proves backends and keyrings of package vault, and gives tests of
+// programs that use it what they need.
 //
-// [Run] is the conformance suite of backends: every testable sentence of the contract of [vault.Store] is a rule with an id of its own.
-// [RunModel] compares services on a backend with a plain model of them, through random sequences of calls and rotations of the keys. A
-// backend proves itself in a few lines:
+// [Run] is the conformance suite of backends: every testable sentence of the contract of
+// [vault.Store] is a rule with an id of its own. [RunModel] compares services on a
+// backend with a plain model of them, through random sequences of calls and rotations of
+// the keys. A backend proves itself in a few lines:
 //
 //	func TestConformance(t *testing.T) {
 //		h := vaulttest.Harness{Open: func(t *testing.T) vault.Backend {
@@ -13,8 +15,8 @@
 //		vaulttest.RunModel(t, h, nil)
 //	}
 //
-// [RunKeyring] is the suite of keyrings. [New] makes a fake for the tests of a program that uses a service, and [Faults] makes a backend
-// fail.
+// [RunKeyring] is the suite of keyrings. [New] makes a fake for the tests of a program
+// that uses a service, and [Faults] makes a backend fail.
 package vaulttest
 
 import (
@@ -27,7 +29,8 @@ import (
 
 // Harness tells the suite how to come by a backend.
 type Harness struct {
-	// Open returns a fresh, empty backend that shares nothing with earlier ones. It cleans up with t.Cleanup.
+	// Open returns a fresh, empty backend that shares nothing with earlier ones. It
+	// cleans up with t.Cleanup.
 	Open func(t *testing.T) vault.Backend
 
 	// Reopen closes b and opens the same data again. Nil if the backend is volatile.
@@ -36,8 +39,8 @@ type Harness struct {
 	// Break makes the backend fail until heal is called. It is optional.
 	Break func(t *testing.T, b vault.Backend) (heal func())
 
-	// Skip holds the ids of rules that the backend is known to break, each with a reason. An unknown id or an empty reason fails
-	// the suite.
+	// Skip holds the ids of rules that the backend is known to break, each with a reason.
+	// An unknown id or an empty reason fails the suite.
 	Skip map[string]string
 }
 
@@ -56,10 +59,10 @@ func Rules() []Rule {
 	return rules
 }
 
-// Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule that
-// is broken prints its text. One that does not end (within minutes) ends the test, and
-// prints its text and those of the rules that failed before. At the end, Run logs which
-// rules were skipped and why.
+// Run tries every rule on a fresh backend, as a subtest named by the rule's id. A rule
+// that is broken prints its text. One that does not end (within minutes) ends the test,
+// and prints its text and those of the rules that failed before. At the end, Run logs
+// which rules were skipped and why.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
 	suite := conformance.Suite{Name: "vaulttest"}

@@ -26,7 +26,8 @@ func mutants() []broken {
 		vaultListMutants, statsMutants, showingMutants, deletionMutants, deletionStepMutants, deletionRaceMutants)
 }
 
-// harness opens mutants. One that is faithful passes every rule: what Reopen returns is the same data, and Break makes it fail.
+// harness opens mutants. One that is faithful passes every rule: what Reopen returns is
+// the same data, and Break makes it fail.
 func harness(mutate func(*mutant)) vaulttest.Harness {
 	return vaulttest.Harness{
 		Open: func(t *testing.T) vault.Backend {
@@ -43,7 +44,8 @@ func harness(mutate func(*mutant)) vaulttest.Harness {
 	}
 }
 
-// TestFaithful tries every rule on a backend that is right, those of Reopen and Break included.
+// TestFaithful tries every rule on a backend that is right, those of Reopen and Break
+// included.
 func TestFaithful(t *testing.T) { vaulttest.Run(t, harness(func(*mutant) {})) }
 
 // TestRules: ids are unique and well formed, texts are sentences.
@@ -63,7 +65,8 @@ const (
 	envKeyringMutant = "VAULTTEST_KEYRING_MUTANT"
 )
 
-// TestMutant runs a suite against the mutant that the environment names. It is run by TestMutants and TestKeyringMutants.
+// TestMutant runs a suite against the mutant that the environment names. It is run by
+// TestMutants and TestKeyringMutants.
 func TestMutant(t *testing.T) {
 	if name := os.Getenv(envMutant); name != "" {
 		vaulttest.Run(t, harnesses()[name])
@@ -88,10 +91,12 @@ func proof() *conformance.Mutants {
 	return m
 }
 
-// TestMutants: each broken backend fails the rules that it breaks, and the failure prints the rule. There is one for every rule.
+// TestMutants: each broken backend fails the rules that it breaks, and the failure prints
+// the rule. There is one for every rule.
 func TestMutants(t *testing.T) { proof().Prove(t) }
 
-// TestSkipping: what is skipped is counted with its reason, and a Skip that makes no sense fails the suite.
+// TestSkipping: what is skipped is counted with its reason, and a Skip that makes no
+// sense fails the suite.
 func TestSkipping(t *testing.T) {
 	output, passed := proof().Run(t, "only a store")
 	require.True(t, passed, output)
