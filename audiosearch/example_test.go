@@ -337,7 +337,8 @@ func ExampleService_ListRuns() {
 		if page.Next.IsZero() {
 			break
 		}
-		q.After, err = audiosearch.ParseRunPosition(page.Next.String()) // as a link to the next page has it
+		// As a link to the next page has it.
+		q.After, err = audiosearch.ParseRunPosition(page.Next.String())
 		check(err)
 	}
 	open, err := service.ListRuns(ctx, "acme", audiosearch.RunQuery{Dataset: "d", Open: true})

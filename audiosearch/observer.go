@@ -31,7 +31,7 @@ const (
 	KindOrganizationDeleted Kind = "organization_deleted" // an organization was marked as deleted
 
 	KindSubmitted   Kind = "submitted"    // a run was accepted
-	KindStarted     Kind = "started"      // a worker began an attempt; Duration is how long the run has waited
+	KindStarted     Kind = "started"      // an attempt begins; Duration: how long the run has waited
 	KindRetrying    Kind = "retrying"     // an attempt failed, with Err; there will be another
 	KindTerminated  Kind = "terminated"   // a run ended; Err is nil if Termination is Success
 	KindCancelled   Kind = "cancelled"    // somebody asked for a run to be cancelled

@@ -34,7 +34,7 @@ type Options struct {
 	MaxLimit    int           // results of one search: 1000
 	MaxFilters  int           // of one search: 100
 	MaxDuration time.Duration // of a video: 24 h; a longer one cannot be searched
-	Part        time.Duration // sound of a video that is scored at a time, and kept if the process ends: 10 min
+	Part        time.Duration // sound that is scored at a time, and kept if the process ends: 10 min
 
 	// Ingesting is how many videos are decoded and scored at a time, for all runs
 	// together: the number of processors. If several organizations have some, they take
@@ -58,7 +58,7 @@ type Options struct {
 	Stall, Open, Grace time.Duration
 
 	Now      func() time.Time // time.Now
-	Rand     io.Reader        // for the IDs of runs: crypto/rand.Reader; must be safe for concurrent use
+	Rand     io.Reader        // crypto/rand.Reader, for the IDs of runs; safe for concurrent use
 	Observer Observer         // none
 	Tracer   Tracer           // none
 	Logger   *slog.Logger     // slog.Default()

@@ -10,10 +10,16 @@ import (
 // WorkerOptions are the settings of a Worker. The zero value means the defaults,
 // and a number below 0 is an error, unless the setting says that it means none.
 type WorkerOptions struct {
-	Concurrency int           // runs at a time: 4, and sometimes 1 more (see [mortise.Queue])
-	MaxAttempts int           // attempts before a run is given up: 8
-	Drain       time.Duration // how long running attempts may go on after Run's context ended: 5 s; below 0: none. What they have scored stays.
-	Watch       time.Duration // how often a running attempt writes how far it is, and looks whether it is to be cancelled: 1 s
+	Concurrency int // runs at a time: 4, and sometimes 1 more (see [mortise.Queue])
+	MaxAttempts int // attempts before a run is given up: 8
+
+	// Drain is how long running attempts may go on after Run's context ended: 5 s; below 0:
+	// none. What they have scored stays.
+	Drain time.Duration
+
+	// Watch is how often a running attempt writes how far it is, and looks whether it is to be
+	// cancelled: 1 s.
+	Watch time.Duration
 
 	// Backoff is the wait after attempt n (1, 2, ...) failed. The default is 1 s, doubled
 	// with each attempt, at most 1 min, less a random part of up to a half.

@@ -119,7 +119,8 @@ func TestPartsOfTwoProcesses(t *testing.T) {
 				return nil
 			}
 			ahead.hook.Store(&stop)
-			_, err := other.Ingest(t.Context(), org, "", "d") // which leaves segments 6 to 35 behind
+			// It leaves segments 6 to 35 behind.
+			_, err := other.Ingest(t.Context(), org, "", "d")
 			assert.ErrorIs(t, err, errBroken)
 		}
 		return nil

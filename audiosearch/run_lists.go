@@ -27,7 +27,7 @@ type RunQuery struct {
 // RunPage is a stretch of a list of runs.
 type RunPage struct {
 	Runs []Run       // without their results
-	Next RunPosition // where the next page begins (as its RunQuery.After); zero if this is the last one
+	Next RunPosition // the next page's RunQuery.After; zero: this is the last one
 }
 
 // RunPosition is the place of a run in a list. It stays where it is while runs are made

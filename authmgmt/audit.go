@@ -73,8 +73,8 @@ type AuditQuery struct {
 	Target string
 	From   time.Time        // at or after
 	To     time.Time        // before
-	After  mortise.Position // only events that follow this place in the listing; zero: from its start
-	Limit  int              // events a page, at most MaxPageSize; a Service takes 0 for 50, a Store returns nothing for it
+	After  mortise.Position // only events that follow it in the listing; zero: from its start
+	Limit  int              // events a page, at most MaxPageSize; to a Service 0 is 50, to a Store 0
 }
 
 // Matches reports whether e is selected by q, its Limit left aside. It defines what
@@ -91,7 +91,7 @@ func (q *AuditQuery) Matches(e *AuditEvent) bool {
 // AuditPage is a stretch of the audit trail.
 type AuditPage struct {
 	Events []AuditEvent
-	Next   mortise.Position // where the next page begins (as its AuditQuery.After); zero if this is the last one
+	Next   mortise.Position // the next page's AuditQuery.After; zero: this is the last one
 }
 
 // Position returns the event's place in the trail.

@@ -56,7 +56,7 @@ type Token struct {
 	Digest       [32]byte // SHA-256 of the token
 	Subject      string   // who it speaks for, in audit events
 	Client       string   // the client that it was issued to; "" for one that stands for itself
-	Secret       [32]byte // digest of the secret that it was got with; zero if it belongs to no client
+	Secret       [32]byte // digest of what it was got with; zero if it is not a client's
 	Roles        []Role   // none: full access. Of a client's token: the client's
 	CreatedAt    time.Time
 	ExpiresAt    time.Time // zero: never

@@ -39,7 +39,7 @@ const (
 	KindGranted             Kind = "invitation_granted"
 	KindOrganizationUpdated Kind = "organization_updated"
 	KindOrganizationDeleted Kind = "organization_deleted"
-	KindLoginRefused        Kind = "login_refused"   // wrong client credentials; no organization is known
+	KindLoginRefused        Kind = "login_refused"   // no organization is known
 	KindTokenRefused        Kind = "token_refused"   // a token that is unknown, expired or revoked
 	KindGrantFailed         Kind = "grant_failed"    // Err is the host's own; it is tried again
 	KindDeliveryFailed      Kind = "delivery_failed" // Err is the host's own; resend the invitation

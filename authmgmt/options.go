@@ -70,7 +70,10 @@ type Options struct {
 	// the person alone, and may be an access token; zero is none. Nil gives nothing.
 	Grant        func(ctx context.Context, a Acceptance) (reply mortise.Secret, err error)
 	GrantTimeout time.Duration // of one attempt: 30 s; at most 1 h
-	GrantRetry   time.Duration // the wait after a first failure, doubled with each further one, up to an hour: 5 s
+
+	// GrantRetry is the wait after a first failure, doubled with each further one, up to an
+	// hour: 5 s.
+	GrantRetry time.Duration
 
 	// TokenLifetime is that of an access token that asks for no other: 1 h. One from
 	// Login ends with its secret at the latest.
@@ -81,10 +84,13 @@ type Options struct {
 	// deleted, say. What this Service changes counts at once. With 0 each call reads the
 	// token, so that everything counts at once, on every server; else those that are
 	// remembered are verified without the store.
-	TokenCache    time.Duration
-	SecretOverlap time.Duration // how long the secret before keeps working after RotateSecret: 24 h; below 0: none
-	TokenPrefix   string        // of access tokens: "at-"
-	SecretPrefix  string        // of client secrets: "cs-"
+	TokenCache time.Duration
+
+	// SecretOverlap is how long the secret before keeps working after RotateSecret: 24 h; below
+	// 0: none.
+	SecretOverlap time.Duration
+	TokenPrefix   string // of access tokens: "at-"
+	SecretPrefix  string // of client secrets: "cs-"
 
 	Retention Retention     // what Run forgets; the default keeps everything
 	RunEvery  time.Duration // how often Run looks for work: 15 s

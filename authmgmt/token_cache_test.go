@@ -151,7 +151,8 @@ func TestTokenCacheBesideDeletion(t *testing.T) {
 	faults.Before = authmgmttest.On(authmgmttest.Nth(1), "Deletion.MarkDeleted")
 	_, err = s.DeleteOrganization(t.Context(), "globex", full)
 	require.ErrorIs(t, err, authmgmt.ErrUnavailable)
-	_, err = r.store.MarkDeleted(t.Context(), "globex", r.now(), authmgmt.AuditEvent{}) // it was, after all
+	// It was deleted, after all.
+	_, err = r.store.MarkDeleted(t.Context(), "globex", r.now(), authmgmt.AuditEvent{})
 	require.NoError(t, err)
 	_, err = s.VerifyToken(t.Context(), text.Reveal())
 	require.ErrorIs(t, err, authmgmt.ErrInvalidToken)

@@ -36,7 +36,8 @@ func (a *audioSearchAdapter) query(body *object) audiosearch.Query {
 	var q audiosearch.Query
 	q.Dataset, _ = body.text("dataset_id", required, textRule{})
 	q.Class = a.class(body)
-	limit, _ := body.integer("limit", optional, 0, 1, int64(a.service.Limits().Results)) // 0: the service's default
+	most := int64(a.service.Limits().Results)
+	limit, _ := body.integer("limit", optional, 0, 1, most) // 0: the service's default
 	offset, _ := body.integer("offset", optional, 0, 0, math.MaxInt64)
 	q.Limit, q.Offset = int(limit), int(min(offset, maxOffset))
 	body.list("metadata_filters", optional, listRule{max: a.service.Limits().Filters}, func(_ int, item *object) {

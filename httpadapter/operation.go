@@ -18,7 +18,7 @@ type operation struct {
 	form     bool                   // the body may also be a form
 	maxBody  int64                  // if less than Options.MaxBody
 	errors   errorTable             // if not the service's
-	handle   func(c *call) response // runs after authentication and body; asks for authorization itself
+	handle   func(c *call) response // after authentication and body; asks for authorization itself
 }
 
 // fixedPart is the path as far as it is the same for all requests.

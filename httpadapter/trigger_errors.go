@@ -16,7 +16,7 @@ var triggerFailures = append(failures{
 	{trigger.ErrIdempotencyKeyReused, problem{kind: domain, status: http.StatusConflict, code: "idempotency_key_reused",
 		message: "The Idempotency-Key was used for a different request. Send this one with a new key."}},
 	{trigger.ErrNotFound, problem{kind: notFound, message: "There is no such trigger event."}},
-	{trigger.ErrDeleted, problem{kind: unauthenticated}}, // like credentials of nobody, whatever they are
+	{trigger.ErrDeleted, problem{kind: unauthenticated}}, // like credentials of nobody
 	{trigger.ErrEnqueueFailed, problem{kind: domain, status: http.StatusInternalServerError, code: "enqueue_failed",
 		message: "The trigger could not be enqueued and will not run. Send the request again."}},
 }, commonFailures...)

@@ -81,7 +81,7 @@ type EventQuery struct {
 	From           time.Time // submitted at or after
 	To             time.Time // submitted before
 	IdempotencyKey string
-	After          mortise.Position // only events that follow this place in the listing; zero: from its start
+	After          mortise.Position // only events that follow it in the listing; zero: from its start
 
 	// Limit is how many events a page may hold, at most MaxPageSize. To a Store, 0 is 0:
 	// the page is empty, and its Next is zero. Service.ListEvents takes 0 for 50.
@@ -94,7 +94,7 @@ const MaxPageSize = 1000
 // EventPage is a stretch of a listing.
 type EventPage struct {
 	Events []Event
-	Next   mortise.Position // where the next page begins (as its EventQuery.After); zero if this is the last one
+	Next   mortise.Position // the next page's EventQuery.After; zero: this is the last one
 }
 
 // Position returns the event's place in a listing.

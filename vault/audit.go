@@ -68,7 +68,7 @@ type AuditQuery struct {
 	Vault string
 	From  time.Time        // at or after
 	To    time.Time        // before
-	After mortise.Position // only events that follow this place in the listing; zero: from its start
+	After mortise.Position // only events that follow it in the listing; zero: from its start
 
 	// Limit is how many events a page may hold, at most MaxPageSize. To a Store, 0 is 0:
 	// the page is empty, and its Next is zero. A Service takes 0 for 50.
@@ -92,7 +92,7 @@ func (q *AuditQuery) Matches(e *AuditEvent) bool {
 // AuditPage is a stretch of the audit trail.
 type AuditPage struct {
 	Events []AuditEvent
-	Next   mortise.Position // where the next page begins (as its AuditQuery.After); zero if this is the last one
+	Next   mortise.Position // the next page's AuditQuery.After; zero: this is the last one
 }
 
 // Position returns the event's place in the trail.

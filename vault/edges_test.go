@@ -39,7 +39,8 @@ func TestTokenizeDuringAWholeRotation(t *testing.T) {
 		require.NoError(t, other.Rewrap(t.Context(), nil))
 		require.NoError(t, other.Retire(t.Context(), vault.FingerprintKey, 1, nil))
 	}}
-	s, err := vault.New(vault.Backend{Store: store}, keyring(t, 2, 1), nil) // promoted before it was backfilled
+	// Promoted before it was backfilled.
+	s, err := vault.New(vault.Backend{Store: store}, keyring(t, 2, 1), nil)
 	require.NoError(t, err)
 	require.Equal(t, want, tokenize(t, s, ada))
 	require.Equal(t, 2, store.calls)

@@ -131,11 +131,15 @@ func Example_rotation() {
 		return
 	}
 
-	added := exampleService(db.Vault().Store, exampleKey(1), exampleKey(2)) // 1. load the new version beside the old one, everywhere
-	err = added.Backfill(ctx, 2, nil)                                       // 2. give each value a fingerprint of it
+	// 1. load the new version beside the old one, everywhere.
+	added := exampleService(db.Vault().Store, exampleKey(1), exampleKey(2))
+	// 2. give each value a fingerprint of it.
+	err = added.Backfill(ctx, 2, nil)
 	fmt.Println("backfill", err)
-	promoted := exampleService(db.Vault().Store, exampleKey(2), exampleKey(1)) // 3. make it the primary one, everywhere
-	err = promoted.Rewrap(ctx, nil)                                            // 4. seal each value with it
+	// 3. make it the primary one, everywhere.
+	promoted := exampleService(db.Vault().Store, exampleKey(2), exampleKey(1))
+	// 4. seal each value with it.
+	err = promoted.Rewrap(ctx, nil)
 	fmt.Println("rewrap", err)
 	err = errors.Join(promoted.Retire(ctx, vault.FingerprintKey, 1, nil), promoted.Retire(ctx, vault.SealKey, 1, nil)) // 5. forget the old one
 	fmt.Println("retire", err)

@@ -63,7 +63,8 @@ func TestErrorsNameWhat(t *testing.T) {
 			case strings.Contains(text, word):
 				known++
 				require.ErrorIs(t, err, s)
-			case s == vault.ErrNotFound && strings.Contains(text, "no such"): // something that the vault does not have
+			// Something that the vault does not have.
+			case s == vault.ErrNotFound && strings.Contains(text, "no such"):
 				require.ErrorIs(t, err, s)
 			default:
 				require.NotErrorIs(t, err, s)

@@ -23,7 +23,7 @@ type Options struct {
 	MaxShown  int       // bytes of all values that one detokenization shows: 4 MiB
 
 	Now      func() time.Time // time.Now
-	Rand     io.Reader        // crypto/rand.Reader, for the IDs of audit events; safe for concurrent use
+	Rand     io.Reader        // crypto/rand.Reader, for audit events; safe for concurrent use
 	Observer Observer         // none
 	Logger   *slog.Logger     // slog.Default()
 }

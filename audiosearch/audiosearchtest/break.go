@@ -11,8 +11,8 @@ type Part string
 // The parts.
 const (
 	StorePart  Part = "Store"  // datasets, videos, scores and runs, as when the database is away
-	QueuePart  Part = "Queue"  // the jobs: Start still queues runs, as the store does it, and nobody gets them
-	ScorerPart Part = "Scorer" // the model: nothing is scored, and searches answer from what is stored; none begins if that is nothing
+	QueuePart  Part = "Queue"  // Start still queues runs, and nobody gets them
+	ScorerPart Part = "Scorer" // nothing is scored; searches answer from what is stored; none begins if that is nothing
 )
 
 // Break makes every call to a part fail with [ErrInjected], without effect, until heal is

@@ -10,13 +10,13 @@ type Part string
 
 // The parts.
 const (
-	StorePart       Part = "Store"       // all of the following but the directory, as when the database is away
+	StorePart       Part = "Store"       // all that follows but the directory: no database
 	ClientsPart     Part = "Clients"     // clients and their secrets
 	TokensPart      Part = "Tokens"      // access tokens
 	InvitationsPart Part = "Invitations" // invitations, and what is due of them
 	AuditPart       Part = "Audit"       // reading the audit trail; writing it is part of every change
 	CounterPart     Part = "Counter"     // what counts, for Stats
-	DeletionPart    Part = "Deletion"    // what deletes organizations; hiding them is part of every call
+	DeletionPart    Part = "Deletion"    // what deletes organizations
 	PrunerPart      Part = "Pruner"      // forgetting
 	KeyCheckerPart  Part = "KeyChecker"  // CheckKey
 	DirectoryPart   Part = "Directory"   // the organizations, with Options.Directory

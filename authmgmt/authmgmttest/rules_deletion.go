@@ -59,7 +59,8 @@ var deletionRules = []rule{
 	{Rule{"deletion/hides-from-updates", "From the mark on an update of what an organization had is ErrNotFound, and no update function is called."}, needStore,
 		func(t *testing.T, s *subject) {
 			x := s.addEstate(t, orgA)
-			s.updateClient(t, x.client, func(c *authmgmt.Client) { c.Name += "." }) // which a backend may remember
+			// A backend may remember it.
+			s.updateClient(t, x.client, func(c *authmgmt.Client) { c.Name += "." })
 			e := s.mark(t, orgA)
 			s.refusesUpdates(t, x)
 			s.hasOnlyMark(t, e)
@@ -78,7 +79,8 @@ var deletionRules = []rule{
 	{Rule{"deletion/trail-has-the-mark", "From the mark on ListAuditEvents shows the event of the mark, and no other, whatever it is asked."}, needStore,
 		func(t *testing.T, s *subject) {
 			s.addEstate(t, orgA)
-			late := newEvent(orgA, authmgmt.KindOrganizationDeleted, orgA, markedAt+time.Hour) // no mark, though it looks so
+			// It looks like a mark, and is none.
+			late := newEvent(orgA, authmgmt.KindOrganizationDeleted, orgA, markedAt+time.Hour)
 			s.record(t, late)
 			e := s.mark(t, orgA)
 			s.hasOnlyMark(t, e)

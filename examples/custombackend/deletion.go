@@ -42,7 +42,8 @@ func (f *File) RemoveDeleted(ctx context.Context, org string, limit int) (more b
 		if key.Org != org {
 			continue
 		}
-		for e.Generation = max(e.Generation, 0); e.Generation >= 0; e.Generation-- { // each had a job of its own
+		// Each generation had a job of its own.
+		for e.Generation = max(e.Generation, 0); e.Generation >= 0; e.Generation-- {
 			if j := keyOf(e.Job()); f.has(j) {
 				r.Gone = append(r.Gone, j)
 			}

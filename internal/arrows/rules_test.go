@@ -27,7 +27,8 @@ type row struct {
 var rows = []row{
 	// What all domains share, which stands under everything but the text of a position.
 	{pkg: root, code: []string{"internal/cursor"}, tests: []string{
-		"storage/queuetest", "storage/memory", "internal/...", "trigger", "trigger/triggertest", "authmgmt", "authmgmt/authmgmttest", // whose fakes share a clock
+		// The fakes of two domains share a clock in an Example.
+		"storage/queuetest", "storage/memory", "internal/...", "trigger", "trigger/triggertest", "authmgmt", "authmgmt/authmgmttest",
 	}},
 
 	// Domains: the helpers in internal/, never each other.

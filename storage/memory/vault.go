@@ -19,7 +19,7 @@ var _ vault.Store = (*Vault)(nil)
 type vaultTables struct {
 	vaults map[ownedID]*vaultEntry
 	ids    map[string][]string // of vaults, by organization, sorted
-	rows   []*vaultRow         // of all vaults, as they came; nil in the place of one that was removed
+	rows   []*vaultRow         // of all vaults, as they came; nil where one was removed
 	keys   map[vaultKeyID]*vault.Key
 	audit  map[string][]vault.AuditEvent // by organization, oldest first
 

@@ -41,7 +41,8 @@ func TestPlansOfListRuns(t *testing.T) {
 				within += " AND created_at<?"
 			}
 			statement, args := listRuns("org1", &q)
-			plan := slices.DeleteFunc(db.planOf(t, statement, args), func(line string) bool { // once for all rows
+			// Once for all rows.
+			plan := slices.DeleteFunc(db.planOf(t, statement, args), func(line string) bool {
 				return line == "SCALAR SUBQUERY 1" || line == "SEARCH audiosearch_deleted USING PRIMARY KEY (organization=?)"
 			})
 			require.Equal(t, "MATERIALIZE page", plan[0], statement)

@@ -16,7 +16,10 @@ type auditTable struct {
 	columns string // that a listing reads
 	about   string
 	index   string // by organization and about
-	deleted string // the organizations that were deleted, each with the seq of the event that says so; "": none ever is
+
+	// deleted has the organizations that were deleted, each with the seq of the event that
+	// says so; "": none ever is.
+	deleted string
 }
 
 // auditSelection is what the domains can ask their trails for. Zero fields but limit

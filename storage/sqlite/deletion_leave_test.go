@@ -68,7 +68,8 @@ func TestLeaveDeletion(t *testing.T) {
 				hold(func() {
 					close(entered)
 					<-leave
-					time.AfterFunc(5*time.Millisecond, cancel) // what comes after it does not order it
+					// What comes after it does not order it.
+					time.AfterFunc(5*time.Millisecond, cancel)
 				})
 			})
 			<-entered

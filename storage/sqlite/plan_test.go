@@ -72,7 +72,8 @@ func (db *DB) plan(t *testing.T, statement string) []string {
 func requireNoScan(t *testing.T, statement string, plan []string) {
 	t.Helper()
 	for _, line := range plan {
-		scan := strings.HasPrefix(line, "SCAN") && line != "SCAN CONSTANT ROW" // which is no table's
+		// This constant belongs to no table.
+		scan := strings.HasPrefix(line, "SCAN") && line != "SCAN CONSTANT ROW"
 		require.Falsef(t, scan, "%s\n%s", statement, strings.Join(plan, "\n"))
 	}
 }
@@ -212,7 +213,8 @@ func TestPlansOfList(t *testing.T) {
 				seen[line]++
 				assert.Containsf(t, line, index, "%s", where)
 				switch {
-				case !q.After.IsZero(): // or each page would read again what the pages before it have shown
+				// Otherwise each page would read again what the pages before it have shown.
+				case !q.After.IsZero():
 					assert.Containsf(t, line, "(submitted_at,id)<(?,?)", "%s does not begin after the last page", where)
 				case !q.To.IsZero():
 					assert.Containsf(t, line, "submitted_at<?", "%s does not begin at its bound", where)

@@ -188,7 +188,8 @@ func TestNumbersOfDeletedVaults(t *testing.T) {
 			_, err = s.RemoveDeletedVault(ctx, "acme", id, 3)
 			require.NoError(t, err)
 		}
-		fillVault(t, s, fmt.Sprint("other", i), "v1") // and the step before may be in the middle of its rows
+		// The step before may be in the middle of its rows.
+		fillVault(t, s, fmt.Sprint("other", i), "v1")
 		rows, err := s.ListRows(ctx, fmt.Sprint("other", i), "v1", "", 1000)
 		require.NoError(t, err)
 		require.Len(t, rows, 29)

@@ -10,8 +10,8 @@ type Part string
 
 // The parts.
 const (
-	StorePart     Part = "Store"     // the history of events: submitting, reading, and every attempt's beginning and end
-	QueuePart     Part = "Queue"     // the jobs: with Options.SeparateQueue, Submit gives ErrEnqueueFailed
+	StorePart     Part = "Store"     // the history: submitting, reading, and the ends of attempts
+	QueuePart     Part = "Queue"     // with Options.SeparateQueue, Submit gives ErrEnqueueFailed
 	APIKeysPart   Part = "APIKeys"   // the API keys
 	DirectoryPart Part = "Directory" // the organizations, with Options.Directory
 )

@@ -97,7 +97,8 @@ var leaveRules = []rule{
 			if err != nil {
 				isFailure(t, "CreateEvent whose context ended", err)
 			}
-			require.NoError(t, more(func() {}), "an UpdateEvent after that") // comes after what was waiting
+			// It comes after what was waiting.
+			require.NoError(t, more(func() {}), "an UpdateEvent after that")
 			stored, created, after := s.Store.CreateEvent(t.Context(), want.Clone(), window())
 			require.NoError(t, after)
 			require.False(t, err == nil && created,

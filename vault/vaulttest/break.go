@@ -10,15 +10,15 @@ type Part string
 
 // The parts.
 const (
-	StorePart       Part = "Store"       // all of the following but the keyring, as when the database is away
+	StorePart       Part = "Store"       // all that follows but the keyring: no database
 	VaultsPart      Part = "Vaults"      // vaults and their schemas
-	TokensPart      Part = "Tokens"      // tokens: looking them up, inserting, reading and deleting them
+	TokensPart      Part = "Tokens"      // looking tokens up, inserting, reading and deleting them
 	ImportsPart     Part = "Imports"     // tokens that were given elsewhere
 	KeysPart        Part = "Keys"        // what the store knows of the keys
 	KeyRotationPart Part = "KeyRotation" // what changes keys under rows
-	AuditPart       Part = "Audit"       // the audit trail; a value is not shown without it, while other changes store their event themselves
+	AuditPart       Part = "Audit"       // the audit trail; no value is shown without it
 	CounterPart     Part = "Counter"     // what counts, for Stats
-	DeletionPart    Part = "Deletion"    // what deletes vaults and organizations; hiding them is part of every call
+	DeletionPart    Part = "Deletion"    // what deletes vaults and organizations
 	KeyringPart     Part = "Keyring"     // the keys, as when a key management service is away
 )
 

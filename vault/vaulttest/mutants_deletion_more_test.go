@@ -388,7 +388,8 @@ var deletionStepMutants = []broken{
 		m.everyScan(func(scan scan) scan {
 			return func(ctx context.Context, version int, after vault.ScanPosition, limit int) (vault.RowPage, error) {
 				page, err := scan(ctx, version, "", 1_000_000)
-				from := min(len(after), len(page.Rows)) // a position is as long as there are rows before it
+				// A position is as long as there are rows before it.
+				from := min(len(after), len(page.Rows))
 				to := min(from+limit, len(page.Rows))
 				next := vault.ScanPosition("")
 				if to < len(page.Rows) {

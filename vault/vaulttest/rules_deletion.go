@@ -89,7 +89,8 @@ var deletionRules = []rule{
 	}, 0,
 		func(t *testing.T, s *subject) {
 			d, _ := s.addDeleted(t, true)
-			older := newEvent(orgA, vault.KindDetokenized, "customers", 2*time.Hour) // by a clock that is ahead
+			// By a clock that is ahead.
+			older := newEvent(orgA, vault.KindDetokenized, "customers", 2*time.Hour)
 			s.record(t, older)
 			d.mark(t, moment(0), d.event)
 			s.trailOf(t, d.event)
