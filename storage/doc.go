@@ -176,9 +176,9 @@
 // transaction of its row. A trigger backend needs these:
 //
 //	events                                  found by
-//	id                                      Get, Update, Create (the ID is unique)
-//	organization, submitted, id             List, backwards
-//	organization, idempotency key           Create, List: there is one event at most
+//	id                                      Event, UpdateEvent, CreateEvent (the ID is unique)
+//	organization, submitted, id             ListEvents, backwards
+//	organization, idempotency key           CreateEvent, ListEvents: there is one event at most
 //	unqueued since, id                      Unqueued: received ones that want a job
 //	checked, id                             Stale: unfinished ones that have a job
 //	finished, id                            Prune: completed and failed ones
