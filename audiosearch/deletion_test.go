@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
@@ -229,4 +230,42 @@ func (s *markedAtStart) CreateRun(ctx context.Context, r audiosearch.Run, most i
 		return err
 	}
 	return s.Store.CreateRun(ctx, r, most)
+}
+
+// TestNoJobOfADeletedOrganization: the last step of a deletion comes between a run that is
+// stored and its job. No job stays in the table.
+func TestNoJobOfADeletedOrganization(t *testing.T) {
+	db := newMemory(t)
+	store := db.AudioSearch().Store
+	// It does not share the store's transactions: the run is stored first.
+	queue := &deletedBeforeJob{Queue: mortise.NewLeaseQueue(struct{ mortise.Leases }{db.Jobs()}, nil), store: store}
+	r := newRigOver(t, db, store, queue, nil)
+	r.video("a", 1000, nil, nil)
+	_, err := r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: loud})
+	require.NoError(t, err)
+	require.Equal(t, 1, queue.added)
+	left, err := db.Jobs().Claim(t.Context(), mortise.Claim{Token: [16]byte{1}, Kinds: []string{audiosearch.JobKind}, Limit: 1, TTL: time.Second})
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// deletedBeforeJob deletes the organization of a job, in all steps, before it adds the job.
+type deletedBeforeJob struct {
+	mortise.Queue
+	store audiosearch.Store
+	added int
+}
+
+func (q *deletedBeforeJob) Enqueue(ctx context.Context, j mortise.Job) error {
+	if _, err := q.store.MarkDeleted(ctx, j.Organization, time.UnixMicro(1)); err != nil {
+		return err
+	}
+	for more := true; more; {
+		var err error
+		if more, err = q.store.RemoveDeleted(ctx, j.Organization, 100); err != nil {
+			return err
+		}
+	}
+	q.added++
+	return q.Queue.Enqueue(ctx, j)
 }

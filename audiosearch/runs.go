@@ -126,7 +126,12 @@ func (s *Service) enqueue(ctx context.Context, r *Run) error {
 		return nil
 	})
 	if errors.Is(err, ErrRunNotFound) {
-		return nil // its job will see that there is nothing to do
+		// What removes the jobs of a deleted organization may have passed by. If this fails, a
+		// worker drops the job.
+		if err := s.queue.Cancel(ctx, r.Job()); err != nil {
+			s.opts.Logger.DebugContext(ctx, "the job of a run that is gone is left to a worker", "run", r.ID, "error", err)
+		}
+		return nil
 	}
 	return err
 }
