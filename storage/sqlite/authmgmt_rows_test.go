@@ -298,7 +298,7 @@ func TestMigrateBeforeAuthMgmt(t *testing.T) {
 	e := someEvent()
 	args, err := eventArgs(&e)
 	require.NoError(t, err)
-	_, err = conn.exec(t.Context(), insertEvent, append(args, args[1])...)
+	_, err = conn.exec(t.Context(), insertEvent, args...)
 	require.NoError(t, err)
 
 	for range 2 {

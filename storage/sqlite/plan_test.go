@@ -41,7 +41,7 @@ func planned(t *testing.T) *DB {
 			if err != nil {
 				return err
 			}
-			if _, err := tx.exec(insertEvent, append(args, e.Organization)...); err != nil {
+			if _, err := tx.exec(insertEvent, args...); err != nil {
 				return err
 			}
 			j := e.Job()

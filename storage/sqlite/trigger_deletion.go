@@ -13,6 +13,9 @@ const (
 	markTriggerDeleted  = "INSERT INTO trigger_deleted (organization, since) VALUES (?,?) ON CONFLICT DO NOTHING"
 	triggerDeletedSince = "SELECT since FROM trigger_deleted WHERE organization = ?"
 
+	// So organizationByID needs no look at the mark.
+	hideTriggerOrg = "UPDATE trigger_organizations SET setup_complete = 2 WHERE id = ?"
+
 	// These follow a condition, and hold for an organization, and for that of a row.
 	triggerNotDeleted = "NOT EXISTS (SELECT 1 FROM trigger_deleted AS d WHERE d.organization = ?1)"
 	eventNotDeleted   = "NOT EXISTS (SELECT 1 FROM trigger_deleted AS d WHERE d.organization = trigger_events.organization)"
@@ -42,7 +45,7 @@ const removeEventBytes = 8 << 20
 func (t *Trigger) MarkDeleted(ctx context.Context, org string, at time.Time) (time.Time, error) {
 	var since time.Time
 	err := t.db.writer.write(ctx, func(tx *tx) error {
-		if _, err := tx.exec(markTriggerDeleted, org, at.UnixMicro()); err != nil {
+		if err := tx.markTriggerDeleted(org, at); err != nil {
 			return err
 		}
 		return tx.query(triggerDeletedSince, []any{org}, func(r *row) error {
@@ -54,6 +57,16 @@ func (t *Trigger) MarkDeleted(ctx context.Context, org string, at time.Time) (ti
 		return time.Time{}, err
 	}
 	return since, nil
+}
+
+// markTriggerDeleted marks an organization, unless it is marked.
+func (t *tx) markTriggerDeleted(org string, at time.Time) error {
+	if _, err := t.exec(markTriggerDeleted, org, at.UnixMicro()); err != nil {
+		return err
+	}
+	*t.alive = alive{}
+	_, err := t.exec(hideTriggerOrg, org)
+	return err
 }
 
 // RemoveDeleted implements [trigger.Deletion].
@@ -85,12 +98,42 @@ func (t *Trigger) isMarked(ctx context.Context, org string) error {
 	return err
 }
 
+// alive remembers organizations that are not marked in package trigger, for the time of one
+// transaction: a transaction that writes holds the lock of the file, so nobody else can mark
+// one meanwhile. The events of a group are mostly those of few organizations.
+type alive struct {
+	orgs  [8]string
+	known int
+}
+
+// has reports whether org is known not to be marked.
+func (a *alive) has(org string) bool {
+	for _, known := range a.orgs[:min(a.known, len(a.orgs))] {
+		if known == org {
+			return true
+		}
+	}
+	return false
+}
+
+// add notes that org is not marked.
+func (a *alive) add(org string) {
+	a.orgs[a.known%len(a.orgs)] = org
+	a.known++
+}
+
 // triggerDeleted reports whether an organization is marked.
 func (t *tx) triggerDeleted(org string) (deleted bool, err error) {
+	if t.alive.has(org) {
+		return false, nil
+	}
 	err = t.query(triggerDeletedSince, []any{org}, func(*row) error {
 		deleted = true
 		return nil
 	})
+	if err == nil && !deleted {
+		t.alive.add(org)
+	}
 	return deleted, err
 }
 

@@ -13,10 +13,8 @@ import (
 )
 
 const (
-	// For the values of the columns, and the organization once more: the driver allocates
-	// for a parameter that has a number.
-	insertEvent = "INSERT INTO trigger_events (" + eventColumns + ") SELECT ?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?" +
-		" WHERE NOT EXISTS (SELECT 1 FROM trigger_deleted AS d WHERE d.organization = ?) ON CONFLICT DO NOTHING"
+	insertEvent = "INSERT INTO trigger_events (" + eventColumns +
+		") VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING"
 
 	eventByID  = eventAnyID + " AND " + eventNotDeleted
 	eventAnyID = "SELECT " + eventColumns + " FROM trigger_events WHERE id = ?"
@@ -54,11 +52,7 @@ type creation struct {
 
 func newCreation(e *trigger.Event, keySince time.Time) (*creation, error) {
 	args, err := eventArgs(e)
-	if err != nil {
-		return nil, err
-	}
-	args = append(args, args[1])
-	return &creation{id: string(e.ID[:]), org: e.Organization, key: e.IdempotencyKey, keySince: keySince, args: args}, nil
+	return &creation{id: string(e.ID[:]), org: e.Organization, key: e.IdempotencyKey, keySince: keySince, args: args}, err
 }
 
 // result is what Create returns after do.
@@ -71,17 +65,17 @@ func (c *creation) result(e *trigger.Event) (trigger.Event, bool, error) {
 
 var errIDTaken = errors.New("sqlite: another organization has an event with this ID")
 
-// do inserts the event. If that meets another one, it looks which. It also does nothing
-// if the organization was deleted.
+// do inserts the event, unless the organization was deleted. If that meets another event,
+// it looks which.
 func (c *creation) do(t *tx) error {
-	changed, err := t.exec(insertEvent, c.args...)
-	if c.created = changed == 1; err != nil || c.created {
-		return err
-	}
 	if deleted, err := t.triggerDeleted(c.org); err != nil {
 		return err
 	} else if deleted {
 		return trigger.ErrDeleted
+	}
+	changed, err := t.exec(insertEvent, c.args...)
+	if c.created = changed == 1; err != nil || c.created {
+		return err
 	}
 	c.earlier = new(trigger.Event)
 	found, err := t.event(c.earlier, eventAnyID, []byte(c.id))
@@ -192,11 +186,16 @@ func (t *Trigger) UpdateEventAndRemove(
 
 func (t *tx) updateEvent(org string, id uuid.UUID, update func(*trigger.Event) error) error {
 	var kept trigger.Event
-	found, err := t.event(&kept, eventByID, id[:])
+	found, err := t.event(&kept, eventAnyID, id[:])
 	if err != nil {
 		return err
 	}
 	if !found || kept.Organization != org {
+		return trigger.ErrNotFound
+	}
+	if deleted, err := t.triggerDeleted(kept.Organization); err != nil {
+		return err
+	} else if deleted {
 		return trigger.ErrNotFound
 	}
 	var progress, content []any

@@ -7,9 +7,10 @@ import (
 )
 
 const (
+	// 2 is an organization that was deleted: see hideTriggerOrg.
 	organizationByID = "SELECT o.setup_complete, c.id, c.ready FROM trigger_organizations o" +
 		" LEFT JOIN trigger_collections c ON c.organization = o.id WHERE o.id = ?" +
-		" AND NOT EXISTS (SELECT 1 FROM trigger_deleted AS d WHERE d.organization = o.id) ORDER BY c.id"
+		" AND o.setup_complete < 2 ORDER BY c.id"
 
 	upsertOrganization = "INSERT INTO trigger_organizations (id, setup_complete) VALUES (?, ?)" +
 		" ON CONFLICT DO UPDATE SET setup_complete = excluded.setup_complete"

@@ -6,8 +6,9 @@ import "errors"
 type tx struct {
 	conn   *conn
 	op     *op
-	wrote  bool // a statement has changed something
-	failed bool // a statement has failed: the transaction may be gone
+	alive  *alive // shared by the operations of the transaction
+	wrote  bool   // a statement has changed something
+	failed bool   // a statement has failed: the transaction may be gone
 }
 
 var errFailed = errors.New("sqlite: an earlier statement of the transaction has failed")

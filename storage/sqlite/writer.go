@@ -37,6 +37,7 @@ type writer struct {
 	conn  *conn // nil: the last one failed
 	group []*op // under way
 	now   *op   // whose code runs
+	alive alive // of the transaction under way
 
 	log     atomic.Pointer[fs.FileInfo] // the log that conn writes to; nil: not known yet
 	logGone atomic.Bool                 // the checkpointer has not found it where it was
@@ -264,9 +265,10 @@ func (w *writer) transact(n int, more func() bool) (started bool, err error) {
 		return false, err
 	}
 	wrote := false
+	w.alive = alive{}
 	for i := 0; i < n || more(); i++ {
 		o := w.group[i]
-		t := &tx{conn: w.conn, op: o}
+		t := &tx{conn: w.conn, op: o, alive: &w.alive}
 		w.now = o
 		o.err = o.run(t)
 		w.now = nil

@@ -1,0 +1,56 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/trigger"
+)
+
+// A mark counts for what comes after it in the same transaction, and what a transaction knows
+// of organizations ends with it.
+func TestMarkInAGroup(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	db, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	create := func(tx *tx, org string) error {
+		e := trigger.Event{
+			ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: trigger.SourceAPI,
+			Instructions: "Document the release.", SubmittedAt: someTime,
+		}
+		c, err := newCreation(&e, time.Time{})
+		require.NoError(t, err)
+		return c.do(tx)
+	}
+	orgs := []string{"", "a", "b", "c", "d", "e", "f", "g", "h", "i"} // more than are remembered
+	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+		for range 2 {
+			for _, org := range orgs {
+				require.NoError(t, create(tx, org))
+			}
+		}
+		require.NoError(t, tx.markTriggerDeleted("i", someTime))
+		require.ErrorIs(t, create(tx, "i"), trigger.ErrDeleted)
+		return create(tx, "h")
+	}))
+	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+		require.ErrorIs(t, create(tx, "i"), trigger.ErrDeleted)
+		return create(tx, "h")
+	}))
+
+	// Another process marks while this one writes nothing.
+	other, err := Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, other.Close()) })
+	_, err = other.Trigger().Store.MarkDeleted(t.Context(), "h", someTime)
+	require.NoError(t, err)
+	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
+		require.ErrorIs(t, create(tx, "h"), trigger.ErrDeleted)
+		return nil
+	}))
+}
