@@ -1,14 +1,10 @@
 package sqlite
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -24,7 +20,7 @@ func TestKilledWhileDeletingCredentials(t *testing.T) {
 		stopWhileDeletingCredentials(t, path, os.Getenv(deletionPlace))
 		return
 	}
-	for _, place := range []string{"in the mark", "after the mark", "in a step", "after a step"} {
+	for _, place := range deletionPlaces {
 		t.Run(place, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "test.db")
 			db, err := Open(t.Context(), path, nil)
@@ -37,18 +33,7 @@ func TestKilledWhileDeletingCredentials(t *testing.T) {
 			credentials := len(rowsOf(t, db, "acme"))
 			require.NoError(t, db.Close())
 
-			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWhileDeletingCredentials$", "-test.count=1")
-			child.Env = append(os.Environ(), childFile+"="+path, deletionPlace+"="+place)
-			output, err := child.StdoutPipe()
-			require.NoError(t, err)
-			require.NoError(t, child.Start())
-			lines := bufio.NewScanner(output)
-			for lines.Scan() && lines.Text() != place {
-				t.Log(lines.Text())
-			}
-			require.Equal(t, place, lines.Text())
-			require.NoError(t, child.Process.Kill())
-			_ = child.Wait()
+			killAt(t, "TestKilledWhileDeletingCredentials", path, place)
 
 			db = openTrigger(t, path)
 			s := deletionService(t, &AuthMgmt{db})
@@ -99,10 +84,7 @@ func TestKilledWhileDeletingCredentials(t *testing.T) {
 func stopWhileDeletingCredentials(t *testing.T, path, place string) {
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)
-	stop := func() {
-		fmt.Println(place)
-		time.Sleep(time.Minute)
-	}
+	stop := func() { stopAt(place) }
 	if place == "in the mark" {
 		require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
 			require.NoError(t, tx.apply([]change{{markDeleted, []any{"acme", 1}}, {markTriggerDeleted, []any{"acme", 1}}}))

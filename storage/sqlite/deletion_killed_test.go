@@ -15,10 +15,36 @@ import (
 	"github.com/seed-6363c74e/mortise/vault"
 )
 
-// deletionPlace is the place at which the process of TestKilledWhileDeleting stops.
+// deletionPlace is the place at which the process of a test like TestKilledWhileDeleting
+// stops.
 const deletionPlace = "MORTISE_SQLITE_DELETION_PLACE"
 
+var deletionPlaces = []string{"in the mark", "after the mark", "in a step", "after a step"}
+
 var errStopped = errors.New("it was not killed")
+
+// killAt runs a test in a process of its own, on a file, and kills it at a place.
+func killAt(t *testing.T, test, path, place string) {
+	t.Helper()
+	child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$", "-test.count=1")
+	child.Env = append(os.Environ(), childFile+"="+path, deletionPlace+"="+place)
+	output, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	lines := bufio.NewScanner(output)
+	for lines.Scan() && lines.Text() != place {
+		t.Log(lines.Text())
+	}
+	require.Equal(t, place, lines.Text())
+	require.NoError(t, child.Process.Kill())
+	_ = child.Wait()
+}
+
+// stopAt is called in that process. It waits to be killed.
+func stopAt(place string) {
+	fmt.Println(place)
+	time.Sleep(time.Minute)
+}
 
 // TestKilledWhileDeleting: a process is killed between the mark and the steps, in the
 // middle of a step, and after one. Whoever opens the file next sees the mark, and goes
@@ -28,7 +54,7 @@ func TestKilledWhileDeleting(t *testing.T) {
 		stopWhileDeleting(t, path, os.Getenv(deletionPlace))
 		return
 	}
-	for _, place := range []string{"in the mark", "after the mark", "in a step", "after a step"} {
+	for _, place := range deletionPlaces {
 		t.Run(place, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "test.db")
 			db, err := Open(t.Context(), path, nil)
@@ -42,18 +68,7 @@ func TestKilledWhileDeleting(t *testing.T) {
 			full, heard := counts(content(t, db)), db.audioRows(t)
 			require.NoError(t, db.Close())
 
-			child := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestKilledWhileDeleting$", "-test.count=1")
-			child.Env = append(os.Environ(), childFile+"="+path, deletionPlace+"="+place)
-			output, err := child.StdoutPipe()
-			require.NoError(t, err)
-			require.NoError(t, child.Start())
-			lines := bufio.NewScanner(output)
-			for lines.Scan() && lines.Text() != place {
-				t.Log(lines.Text())
-			}
-			require.Equal(t, place, lines.Text())
-			require.NoError(t, child.Process.Kill())
-			_ = child.Wait()
+			killAt(t, "TestKilledWhileDeleting", path, place)
 
 			db, err = Open(t.Context(), path, nil)
 			require.NoError(t, err)
@@ -108,10 +123,7 @@ func markBoth(t *testing.T, db *DB) {
 func stopWhileDeleting(t *testing.T, path, place string) {
 	db, err := Open(t.Context(), path, nil)
 	require.NoError(t, err)
-	stop := func() {
-		fmt.Println(place)
-		time.Sleep(time.Minute)
-	}
+	stop := func() { stopAt(place) }
 	marked := func(tx *tx) error {
 		return tx.apply([]change{{markOrg, []any{"acme", 1, nil}}, {insertDeletedOrg, []any{"acme", 1}}})
 	}
