@@ -58,13 +58,18 @@ func TestOpenRefuses(t *testing.T) {
 	require.Equal(t, before, after, "a file that is not ours was changed")
 }
 
-// TestOpenFindsDamage: a page that is overwritten in the middle of the file is found at
-// once, not when it is read one day.
+// TestOpenFindsDamage: a page of events that is overwritten is found at once, not when it is
+// read one day.
 func TestOpenFindsDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	db, err := sqlite.Open(t.Context(), path, nil)
 	require.NoError(t, err)
-	for range 200 {
+	require.NoError(t, db.Close())
+	empty, err := os.Stat(path)
+	require.NoError(t, err)
+	db, err = sqlite.Open(t.Context(), path, nil)
+	require.NoError(t, err)
+	for range 500 {
 		create(t, db, newEvent())
 	}
 	require.NoError(t, db.Close())
@@ -72,7 +77,11 @@ func TestOpenFindsDamage(t *testing.T) {
 	require.NoError(t, err)
 	info, err := f.Stat()
 	require.NoError(t, err)
-	_, err = f.WriteAt([]byte(strings.Repeat("\xff", 4096)), info.Size()/2/4096*4096)
+	// Behind the pages that every file has, such as those of the schema: without them a file
+	// cannot be opened at all.
+	require.Greater(t, info.Size(), empty.Size()+20*4096)
+	damaged := (empty.Size() + info.Size()) / 2
+	_, err = f.WriteAt([]byte(strings.Repeat("\xff", 4096)), damaged/4096*4096)
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 
