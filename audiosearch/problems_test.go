@@ -20,7 +20,8 @@ func TestProblemsSayWhere(t *testing.T) {
 	}
 	ofVideo := func(i int, part, message string) audiosearch.Problem {
 		return audiosearch.Problem{
-			Path: mortise.Path{{Field: "videos"}, {Index: i}, {Field: part}}, Kind: audiosearch.ProblemInvalid, Message: message,
+			Path: mortise.Path{{Field: "videos"}, {Index: i}, {Field: part}},
+			Kind: audiosearch.ProblemInvalid, Message: message,
 		}
 	}
 	bad := audiosearch.Metadata{"k": audiosearch.String("\xff")}

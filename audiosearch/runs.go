@@ -48,7 +48,9 @@ func (s *Service) Start(ctx context.Context, org string, by Actor, q Query) (Run
 				"run", r.ID, "error", err)
 		}
 	}
-	s.observe(ctx, Observation{Kind: KindSubmitted, Organization: org, Dataset: q.Dataset, RunID: r.ID, Actor: by, Class: q.Class})
+	s.observe(ctx, Observation{
+		Kind: KindSubmitted, Organization: org, Dataset: q.Dataset, RunID: r.ID, Actor: by, Class: q.Class,
+	})
 	return r, nil
 }
 
@@ -282,7 +284,9 @@ func (s *Service) Cancel(ctx context.Context, org string, by Actor, dataset stri
 	if err != nil {
 		return Run{}, err
 	}
-	s.observe(ctx, Observation{Kind: KindCancelled, Organization: org, Dataset: dataset, RunID: id, Actor: by, Class: r.Query.Class})
+	s.observe(ctx, Observation{
+		Kind: KindCancelled, Organization: org, Dataset: dataset, RunID: id, Actor: by, Class: r.Query.Class,
+	})
 	if r.State == StateTerminated {
 		s.observe(ctx, terminated(&r, ErrCancelled))
 	}

@@ -119,7 +119,8 @@ func everyRunEnds(t *testing.T, shares bool) {
 		s, err := audiosearch.New(audiosearch.Backend{Store: store, Queue: queue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{r.scorer}, Media: r.media, Files: mustFolder(t, r.dir), Logger: logger, Ingesting: 2})
 		require.NoError(t, err)
 		w, err := audiosearch.NewWorker(s, &audiosearch.WorkerOptions{Backoff: func(int) time.Duration { return time.Millisecond }, Watch: time.Millisecond,
-			Sweep: audiosearch.SweeperOptions{Every: 10 * time.Millisecond}, Drain: time.Millisecond, MaxAttempts: 1000})
+			Sweep: audiosearch.SweeperOptions{Every: 10 * time.Millisecond},
+			Drain: time.Millisecond, MaxAttempts: 1000})
 		require.NoError(t, err)
 		return s, w
 	}

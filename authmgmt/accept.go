@@ -244,7 +244,8 @@ func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time
 	if !errors.Is(failure, ErrUnattended) {
 		s.opts.Logger.WarnContext(ctx, "an invitation could not be granted; trying again", "organization", i.Organization, "invitation", i.ID, "attempt", i.GrantAttempts)
 		s.observe(ctx, Observation{
-			Kind: KindGrantFailed, Organization: i.Organization, Actor: Actor(i.AcceptedBy), Target: i.ID, Duration: s.opts.Now().Sub(start), Err: shown,
+			Kind: KindGrantFailed, Organization: i.Organization, Actor: Actor(i.AcceptedBy),
+			Target: i.ID, Duration: s.opts.Now().Sub(start), Err: shown,
 		})
 	}
 	return Accepted{Invitation: waiting}, fmt.Errorf("%w: %w", ErrGrantPending, shown)

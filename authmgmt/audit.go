@@ -74,7 +74,7 @@ type AuditQuery struct {
 	From   time.Time        // at or after
 	To     time.Time        // before
 	After  mortise.Position // only events that follow it in the listing; zero: from its start
-	Limit  int              // events a page, at most MaxPageSize; to a Service 0 is 50, to a Store 0
+	Limit  int              // at most MaxPageSize; to a Service 0 is 50, to a Store 0
 }
 
 // Matches reports whether e is selected by q, its Limit left aside. It defines what

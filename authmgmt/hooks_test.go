@@ -58,8 +58,9 @@ func TestPanicsOfHooks(t *testing.T) {
 			h, logs, now := &hooks{broken}, new(syncBuffer), begin
 			s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store, Directory: h}, &authmgmt.Options{
 				InvitationKey: testKey,
-				Observer:      h, Admit: h.admit, Deliver: h.deliver, Grant: h.grant, AcceptURL: "https://app.example.com/join/",
-				Logger: slog.New(slog.NewTextHandler(logs, nil)), Now: func() time.Time { return now },
+				Observer:      h, Admit: h.admit, Deliver: h.deliver, Grant: h.grant,
+				AcceptURL: "https://app.example.com/join/",
+				Logger:    slog.New(slog.NewTextHandler(logs, nil)), Now: func() time.Time { return now },
 			})
 			require.NoError(t, err)
 			// failsOnce makes a call again, after the hook was repaired, if it is the one

@@ -254,7 +254,8 @@ func (s *Service) deliver(ctx context.Context, by Caller, i *Invitation) {
 	// The host's error may quote the link.
 	s.opts.Logger.WarnContext(ctx, "invitation not delivered; resend it", "organization", i.Organization, "invitation", i.ID)
 	s.observe(ctx, Observation{
-		Kind: KindDeliveryFailed, Organization: i.Organization, Actor: by.Actor, Target: i.ID, Duration: s.opts.Now().Sub(start),
+		Kind: KindDeliveryFailed, Organization: i.Organization, Actor: by.Actor,
+		Target: i.ID, Duration: s.opts.Now().Sub(start),
 		Err: s.withoutLink(err, i),
 	})
 }

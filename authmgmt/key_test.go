@@ -131,7 +131,9 @@ var otherKey = mustKey("another one, not random, neither")
 func withKey(key authmgmt.InvitationKey) *authmgmt.Options {
 	return &authmgmt.Options{
 		AcceptURL: "https://app.example.com/join/", InvitationKey: key, Logger: slog.New(slog.DiscardHandler),
-		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) { return mortise.Secret{}, nil },
+		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
+			return mortise.Secret{}, nil
+		},
 	}
 }
 

@@ -69,7 +69,10 @@ func (s *Service) observeChange(ctx context.Context, start time.Time, org string
 	if s.opts.Observer == nil {
 		return
 	}
-	o := Observation{Kind: kind, Organization: org, Actor: by.Actor, Target: target, Duration: s.opts.Now().Sub(start), Err: err}
+	o := Observation{
+		Kind: kind, Organization: org, Actor: by.Actor, Target: target,
+		Duration: s.opts.Now().Sub(start), Err: err,
+	}
 	if err == nil && e.Kind != "" {
 		event := e.Clone()
 		o.Event = &event

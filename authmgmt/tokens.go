@@ -175,7 +175,10 @@ type Identity struct {
 func (s *Service) VerifyToken(ctx context.Context, text string) (Identity, error) {
 	t, err := s.cachedToken(ctx, text)
 	if errors.Is(err, ErrNotFound) || err == nil && !t.active(s.now()) {
-		s.observe(ctx, Observation{Kind: KindTokenRefused, Organization: t.Organization, Actor: Actor(t.Subject), Target: idText(t.ID), Err: ErrInvalidToken})
+		s.observe(ctx, Observation{
+			Kind: KindTokenRefused, Organization: t.Organization, Actor: Actor(t.Subject),
+			Target: idText(t.ID), Err: ErrInvalidToken,
+		})
 		return Identity{}, ErrInvalidToken
 	}
 	if err != nil {

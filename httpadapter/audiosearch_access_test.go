@@ -208,8 +208,8 @@ func TestSearchUnavailable(t *testing.T) {
 	}
 }
 
-// A caller who has gone is nobody's fault: nothing is logged, and no run is begun that he
-// does not know of.
+// A caller who has gone is nobody's fault: nothing is logged, and no run is begun that
+// they do not know of.
 func TestSearchOfACallerWhoHasGone(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
 	run := r.start(aSearch(``))

@@ -12,7 +12,7 @@ type Part string
 const (
 	StorePart  Part = "Store"  // datasets, videos, scores and runs, as when the database is away
 	QueuePart  Part = "Queue"  // Start still queues runs, and nobody gets them
-	ScorerPart Part = "Scorer" // nothing is scored; searches answer from what is stored; none begins if that is nothing
+	ScorerPart Part = "Scorer" // nothing is scored; what is stored is searched
 )
 
 // Break makes every call to a part fail with [ErrInjected], without effect, until heal is

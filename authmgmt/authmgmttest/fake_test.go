@@ -49,7 +49,9 @@ func TestFake(t *testing.T) {
 // TestEventsAreInOrder: what happened at one time is shown as it happened.
 func TestEventsAreInOrder(t *testing.T) {
 	f := authmgmttest.New(t, &authmgmttest.Options{Service: authmgmt.Options{
-		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) { return mortise.Secret{}, nil },
+		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
+			return mortise.Secret{}, nil
+		},
 	}})
 	for range 20 {
 		n := annInvited()

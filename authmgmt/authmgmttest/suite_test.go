@@ -118,7 +118,9 @@ func harnesses() map[string]authmgmttest.Harness {
 		all[m.name] = h
 	}
 	all["only a store"] = authmgmttest.Harness{
-		Open: func(t *testing.T) authmgmt.Backend { return authmgmt.Backend{Store: plainStore{newMutant(t)}} },
+		Open: func(t *testing.T) authmgmt.Backend {
+			return authmgmt.Backend{Store: plainStore{newMutant(t)}}
+		},
 		Skip: map[string]string{"clients/strings-keep-every-byte": "no strings today"},
 	}
 	bad := all["only a store"]

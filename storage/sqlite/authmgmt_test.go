@@ -22,7 +22,9 @@ func authMgmt() authmgmttest.Harness {
 		return authmgmt.Backend{Store: tables, Directory: tables}
 	}
 	return authmgmttest.Harness{
-		Open: func(t *testing.T) authmgmt.Backend { return open(t, filepath.Join(t.TempDir(), "test.db")) },
+		Open: func(t *testing.T) authmgmt.Backend {
+			return open(t, filepath.Join(t.TempDir(), "test.db"))
+		},
 		Reopen: func(t *testing.T, b authmgmt.Backend) authmgmt.Backend {
 			require.NoError(t, files[b.Store].db.Close())
 			return open(t, files[b.Store].path)

@@ -93,7 +93,8 @@ func stopWhileDeletingCredentials(t *testing.T, path, place string) {
 		}))
 	}
 	e := authmgmt.AuditEvent{
-		ID: uuid.UUID{1}, Organization: "acme", At: someTime, Kind: authmgmt.KindOrganizationDeleted, Actor: "who was killed", Target: "acme",
+		ID: uuid.UUID{1}, Organization: "acme", At: someTime,
+		Kind: authmgmt.KindOrganizationDeleted, Actor: "who was killed", Target: "acme",
 	}
 	_, err = db.AuthMgmt().Store.MarkDeleted(t.Context(), "acme", someTime, e)
 	require.NoError(t, err)
