@@ -69,7 +69,7 @@ func (tr *tree) readDir(t *testing.T, dir string) {
 		case strings.HasSuffix(name, ".go"):
 			source, err := os.ReadFile(filepath.Join(tr.root, path))
 			require.NoError(t, err)
-			syntax, err := parser.ParseFile(tr.fset, path, source, parser.SkipObjectResolution)
+			syntax, err := parser.ParseFile(tr.fset, path, source, parser.ParseComments|parser.SkipObjectResolution)
 			require.NoError(t, err)
 			tr.packages[dir] = append(tr.packages[dir], &sourceFile{path: path, test: strings.HasSuffix(name, "_test.go"), syntax: syntax})
 		}
