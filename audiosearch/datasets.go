@@ -93,7 +93,7 @@ func (s *Service) PutVideos(ctx context.Context, org string, by Actor, dataset s
 		}
 		seen[v.ID] = true
 		checkPath(item, "path", v.Path)
-		v.Metadata.check(item, "metadata")
+		checkMetadata(item, "metadata", v.Metadata)
 		stored[i] = v
 		stored[i].Metadata = maps.Clone(v.Metadata)
 	}

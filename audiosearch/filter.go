@@ -1,9 +1,10 @@
 package audiosearch
 
 import (
-	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/seed-6363c74e/mortise/internal/decimal"
 )
 
 // Op is how a [Filter] compares.
@@ -34,91 +35,80 @@ func (op Op) Numeric() bool {
 	return false
 }
 
-// MaxFilterBytes bounds the key and the value of a filter, in bytes, for [Service.Search]
-// and [Service.Start].
+// MaxFilterBytes bounds the key and the value of a filter, in bytes, for a service.
 const MaxFilterBytes = 4 << 10
 
-// Filter lets a video pass whose metadata has a value under Key that compares to Value as Op says. A video without the key, or with null
-// there, does not pass, whatever the operator: != included.
+// Filter lets a video pass whose metadata has a value under Key that compares to Value as
+// Op says. A video without the key, or with null there, does not pass, whatever the
+// operator: != included.
 //
-// The operators = != and contains compare text, byte by byte: that of a string, or what is written in JSON (3, 3.0 and true are "3", "3.0" and
-// "true"). The others compare numbers, exactly: Value must be one by [ParseDecimal], and values of videos that are none do not pass.
+// The operators = != and contains compare text, byte by byte: that of a string, or what is
+// written in JSON (3, 3.0 and true are "3", "3.0" and "true"). The others compare numbers,
+// exactly: 9007199254740993 is more than 9007199254740992, and 1.50 equals 15e-1. For
+// them, Value must be a number by the grammar of JSON (RFC 8259, section 6), with 64
+// characters at most and an exponent of -400 to 400. Values of videos that are none, be it
+// as strings, do not pass.
 type Filter struct {
 	Key   string
 	Value string
 	Op    Op // "" is "="
 }
 
-// Predicate is a Filter that is ready to be asked. A store asks it once for each distinct value of a key, not for each video.
-type Predicate struct {
-	op     Op
-	text   string
-	number Decimal
+// Check returns an error if there is no such operator, or if it compares numbers and Value
+// is none. The length of Key and Value is looked at by the service.
+func (f Filter) Check() error {
+	_, err := f.number()
+	return err
 }
 
-var errNotANumber = errors.New("audiosearch: the value of the filter must be a number")
-
-// Predicate checks the filter and prepares it.
-func (f Filter) Predicate() (Predicate, error) {
-	p := Predicate{op: f.Op, text: f.Value}
+// number checks the filter, and returns Value as a number if that is what is compared.
+func (f Filter) number() (n decimal.Decimal, err error) {
 	switch f.Op {
-	case "":
-		p.op = OpEqual
-	case OpEqual, OpNotEqual, OpContains:
+	case "", OpEqual, OpNotEqual, OpContains:
 	case OpGreater, OpLess, OpGreaterOrEqual, OpLessOrEqual:
 		var ok bool
-		if p.number, ok = ParseDecimal(f.Value); !ok {
-			return Predicate{}, fmt.Errorf("%w: the operator is %s", errNotANumber, f.Op)
+		if n, ok = decimal.Parse(f.Value); !ok {
+			return n, fmt.Errorf("audiosearch: the value of the filter must be a number: the operator is %s", f.Op)
 		}
 	default:
-		return Predicate{}, fmt.Errorf("audiosearch: unknown operator %q", f.Op)
+		return n, fmt.Errorf("audiosearch: unknown operator %q", f.Op)
 	}
-	return p, nil
+	return n, nil
 }
 
-// Match reports whether a video with this value passes.
-func (p Predicate) Match(s Scalar) bool {
-	if s.kind == ScalarNull {
-		return false
+// Predicate returns a function that reports whether a video with such a value under Key
+// passes, for those who have many to ask about. The error is that of Check. The function
+// is safe for concurrent use.
+func (f Filter) Predicate() (func(Scalar) bool, error) {
+	n, err := f.number()
+	if err != nil {
+		return nil, err
 	}
-	if p.op.Numeric() {
-		d, ok := s.Decimal()
-		return ok && p.MatchDecimal(d)
-	}
-	return p.MatchText(s.text)
-}
-
-// Numeric reports whether the predicate compares numbers: then ask MatchDecimal, else MatchText.
-func (p Predicate) Numeric() bool { return p.op.Numeric() }
-
-// Equal returns the only text that passes, and true, if there is only one.
-func (p Predicate) Equal() (text string, only bool) { return p.text, p.op == OpEqual }
-
-// MatchText is Match for the text of a value that is not null.
-func (p Predicate) MatchText(text string) bool {
-	switch p.op {
-	case OpEqual:
-		return text == p.text
-	case OpNotEqual:
-		return text != p.text
-	case OpContains:
-		return strings.Contains(text, p.text)
-	}
-	return false
-}
-
-// MatchDecimal is Match for a value that was read as a number before.
-func (p Predicate) MatchDecimal(d Decimal) bool {
-	order := d.Compare(p.number)
-	switch p.op {
-	case OpGreater:
-		return order > 0
-	case OpLess:
-		return order < 0
-	case OpGreaterOrEqual:
-		return order >= 0
-	case OpLessOrEqual:
-		return order <= 0
-	}
-	return false
+	return func(s Scalar) bool {
+		if s.kind == KindNull {
+			return false
+		}
+		switch f.Op {
+		case "", OpEqual:
+			return s.text == f.Value
+		case OpNotEqual:
+			return s.text != f.Value
+		case OpContains:
+			return strings.Contains(s.text, f.Value)
+		}
+		d, ok := decimal.Parse(s.text)
+		if !ok {
+			return false
+		}
+		switch order := d.Compare(n); f.Op {
+		case OpGreater:
+			return order > 0
+		case OpLess:
+			return order < 0
+		case OpGreaterOrEqual:
+			return order >= 0
+		default:
+			return order <= 0
+		}
+	}, nil
 }

@@ -17,8 +17,8 @@ type filterCheck struct {
 
 // keyedPredicate is a filter that is ready to be asked.
 type keyedPredicate struct {
-	key string
-	Predicate
+	key     string
+	matches func(Scalar) bool
 }
 
 func newFilterCheck(filters []Filter) (*filterCheck, error) {
@@ -45,7 +45,7 @@ func (c *filterCheck) passes(ctx context.Context, m Metadata) (bool, error) {
 	}
 	defer t.End()
 	for _, f := range c.filters {
-		if !f.Match(m[f.key]) {
+		if !f.matches(m[f.key]) {
 			return false, nil
 		}
 	}
@@ -59,10 +59,10 @@ func (c *filterCheck) passes(ctx context.Context, m Metadata) (bool, error) {
 		}
 		s := m[key]
 		const costOfByte = 5 // nanoseconds, about
-		if err := t.Step(costOfByte * len(s.text)); err != nil {
+		if err := t.Step(costOfByte * len(s.Text())); err != nil {
 			return false, err
 		}
-		if s.kind == ScalarNull || !set.AllIn(s.text) {
+		if s.Kind() == KindNull || !set.AllIn(s.Text()) {
 			return false, nil
 		}
 	}

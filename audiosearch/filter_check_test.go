@@ -40,5 +40,5 @@ func TestFilterCheck(t *testing.T) {
 	_, err = check.passes(ended, m)
 	require.ErrorIs(t, err, context.Canceled)
 	_, err = newFilterCheck([]Filter{{Key: "year", Value: "x", Op: OpLess}})
-	require.ErrorIs(t, err, errNotANumber)
+	require.ErrorContains(t, err, "must be a number")
 }

@@ -46,7 +46,7 @@ func (f *foundVideos) add(ctx context.Context, v Video) error {
 		return nil
 	}
 	f.batch = append(f.batch, v)
-	f.bytes += v.Metadata.size()
+	f.bytes += metadataSize(v.Metadata)
 	if f.bytes < putBytes && len(f.batch) < putVideos {
 		return nil
 	}

@@ -2,7 +2,6 @@ package audiosearch
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/seed-6363c74e/mortise/internal/name"
@@ -95,13 +94,13 @@ func (s *Service) checkQuery(q *Query) *problems {
 		if len(f.Key) > MaxFilterBytes {
 			item.add("key", ProblemTooLong, "string should have at most %d bytes", MaxFilterBytes)
 		}
-		_, err := f.Predicate()
+		wrong := f.Check() != nil
 		if len(f.Value) > MaxFilterBytes {
 			item.add("value", ProblemTooLong, "string should have at most %d bytes", MaxFilterBytes)
-		} else if errors.Is(err, errNotANumber) {
+		} else if wrong && f.Op.Numeric() {
 			item.add("value", ProblemNotANumber, "must be a number, because the operator is %s", f.Op)
 		}
-		if err != nil && !errors.Is(err, errNotANumber) {
+		if wrong && !f.Op.Numeric() {
 			item.add("op", ProblemInvalid, "is no operator")
 		}
 	}

@@ -278,7 +278,7 @@ func (d *describing) read(ctx context.Context, hits []Hit) error {
 			if err != nil {
 				return err
 			}
-			cost += 2 * v.Metadata.size()
+			cost += 2 * metadataSize(v.Metadata)
 			scoring, ok := scorings[v.ID]
 			if !passes || !ok {
 				continue

@@ -162,7 +162,7 @@ func (y *folderSync) metadata(ctx context.Context, path string) (_ Metadata, ok 
 			return nil
 		}
 		var p problems
-		m.check(&p, "metadata")
+		checkMetadata(&p, "metadata", m)
 		if err := p.err(); err != nil {
 			problem = videoMessage(err) + ": have SyncOptions.Metadata return other"
 			return nil

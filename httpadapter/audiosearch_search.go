@@ -79,10 +79,8 @@ func (a *audioSearchAdapter) filter(item *object) audiosearch.Filter {
 	f.Value = value
 	op, _ := item.enum("op", optional, string(audiosearch.OpEqual), a.ops)
 	f.Op = audiosearch.Op(op)
-	if valid && f.Op.Numeric() {
-		if _, number := audiosearch.ParseDecimal(value); !number {
-			item.refuse("value", string(audiosearch.ProblemNotANumber), "Must be a number, because the operator is "+op)
-		}
+	if valid && f.Op.Numeric() && f.Check() != nil {
+		item.refuse("value", string(audiosearch.ProblemNotANumber), "Must be a number, because the operator is "+op)
 	}
 	return f
 }

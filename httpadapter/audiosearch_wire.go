@@ -121,9 +121,9 @@ func appendMetadata(b []byte, m audiosearch.Metadata) []byte {
 		}
 		b = append(appendString(b, key), ':')
 		switch value := m[key]; value.Kind() {
-		case audiosearch.ScalarNull:
+		case audiosearch.KindNull:
 			b = append(b, "null"...)
-		case audiosearch.ScalarString:
+		case audiosearch.KindString:
 			b = appendString(b, value.Text())
 		default:
 			b = append(b, value.Text()...)

@@ -48,8 +48,8 @@ func sameDataset(t *testing.T, want, got audiosearch.Dataset) {
 
 // number returns the scalar that is written so.
 func number(text string) audiosearch.Scalar {
-	n, err := audiosearch.ParseScalar([]byte(text))
-	if err != nil {
+	var n audiosearch.Scalar
+	if err := n.UnmarshalJSON([]byte(text)); err != nil {
 		panic(err) // of the suite's own text
 	}
 	return n

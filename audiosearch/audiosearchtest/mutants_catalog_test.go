@@ -153,9 +153,9 @@ var catalogMutants = []broken{
 	}},
 	{name: "reads numbers", breaks: []string{"catalog/put-and-get", "filters/text"}, mutate: func(m *mutant) {
 		m.everyMetadata(func(key string, value audiosearch.Scalar) (string, audiosearch.Scalar) {
-			if value.Kind() == audiosearch.ScalarNumber {
+			if value.Kind() == audiosearch.KindNumber {
 				text := strings.TrimSuffix(value.Text(), ".0")
-				value, _ = audiosearch.ParseScalar([]byte(text))
+				_ = value.UnmarshalJSON([]byte(text))
 			}
 			return key, value
 		})

@@ -102,7 +102,7 @@ var searchMutants = []broken{
 func texts(text func(audiosearch.Scalar) string, contains func(text, part string) bool) func(*mutant) {
 	return func(m *mutant) {
 		m.everyMatch(func(f audiosearch.Filter, value audiosearch.Scalar, has bool) (passes, mine bool) {
-			if !has || value.Kind() == audiosearch.ScalarNull || f.Op.Numeric() {
+			if !has || value.Kind() == audiosearch.KindNull || f.Op.Numeric() {
 				return false, false
 			}
 			switch f.Op {
@@ -120,7 +120,7 @@ func texts(text func(audiosearch.Scalar) string, contains func(text, part string
 func floats(read func(text string) (float64, bool)) func(*mutant) {
 	return func(m *mutant) {
 		m.everyMatch(func(f audiosearch.Filter, value audiosearch.Scalar, has bool) (passes, mine bool) {
-			if !has || !f.Op.Numeric() || value.Kind() != audiosearch.ScalarNumber && value.Kind() != audiosearch.ScalarString {
+			if !has || !f.Op.Numeric() || value.Kind() != audiosearch.KindNumber && value.Kind() != audiosearch.KindString {
 				return false, false
 			}
 			a, ok := read(value.Text())
@@ -141,7 +141,7 @@ func floats(read func(text string) (float64, bool)) func(*mutant) {
 
 // float reads a number as a float64, and nothing that is out of bounds.
 func float(text string) (float64, bool) {
-	if _, ok := audiosearch.ParseDecimal(text); !ok {
+	if (audiosearch.Filter{Value: text, Op: audiosearch.OpLess}).Check() != nil {
 		return 0, false
 	}
 	f, _ := strconv.ParseFloat(text, 64)
@@ -183,7 +183,7 @@ var filterMutants = []broken{
 	}},
 	{name: "takes null for a text", breaks: []string{"filters/missing-and-null"}, mutate: func(m *mutant) {
 		m.everyMatch(func(f audiosearch.Filter, value audiosearch.Scalar, has bool) (passes, mine bool) {
-			return f.Value == "" || f.Value == "null", has && value.Kind() == audiosearch.ScalarNull
+			return f.Value == "" || f.Value == "null", has && value.Kind() == audiosearch.KindNull
 		})
 	}},
 	{name: "compares numbers as texts", breaks: []string{"filters/numbers", "filters/exact-numbers"}, mutate: func(m *mutant) {
@@ -203,7 +203,7 @@ var filterMutants = []broken{
 			return len(filters) == 0 || slices.ContainsFunc(filters, func(f audiosearch.Filter) bool {
 				p, err := f.Predicate()
 				value, has := v.Metadata[f.Key]
-				return err == nil && has && p.Match(value)
+				return err == nil && has && p(value)
 			})
 		})
 	}},
@@ -223,7 +223,7 @@ var filterMutants = []broken{
 			}
 			for _, f := range filters {
 				p, err := f.Predicate()
-				if value, has := first[v.ID][f.Key]; err != nil || !has || !p.Match(value) {
+				if value, has := first[v.ID][f.Key]; err != nil || !has || !p(value) {
 					return false
 				}
 			}

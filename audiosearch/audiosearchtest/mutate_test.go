@@ -125,7 +125,7 @@ func (m *mutant) everyMatch(match func(f audiosearch.Filter, value audiosearch.S
 			passes, mine := match(f, value, has)
 			if !mine {
 				p, err := f.Predicate()
-				passes = err == nil && has && p.Match(value)
+				passes = err == nil && has && p(value)
 			}
 			if !passes {
 				return false

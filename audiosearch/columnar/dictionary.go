@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/decimal"
 )
 
 // column holds the values of one key.
@@ -27,7 +28,7 @@ const nullCode = 0
 // entry is a distinct value. Those of the same text are one: filters cannot tell them apart.
 type entry struct {
 	text    string
-	number  audiosearch.Decimal
+	number  decimal.Decimal
 	numeric bool // there is a number
 	used    bool // not free
 }
@@ -46,7 +47,7 @@ func newColumn(key string) *column {
 // add returns the code of the value.
 func (c *column) add(row uint32, value audiosearch.Scalar) uint32 {
 	c.rows++
-	if value.Kind() == audiosearch.ScalarNull {
+	if value.Kind() == audiosearch.KindNull {
 		return nullCode
 	}
 	c.present.add(row)
@@ -62,7 +63,7 @@ func (c *column) add(row uint32, value audiosearch.Scalar) uint32 {
 
 func (c *column) enter(value audiosearch.Scalar) (code uint32) {
 	e := entry{text: strings.Clone(value.Text()), used: true} // it may be part of a large text
-	e.number, e.numeric = value.Decimal()
+	e.number, e.numeric = decimal.Parse(e.text)               // neither true nor false is one
 	if n := len(c.free); n > 0 {
 		code, c.free = c.free[n-1], c.free[:n-1]
 		c.entries[code] = e
@@ -89,8 +90,8 @@ func (c *column) remove(row, code uint32) {
 	if h.remove(row); h.count() > 0 {
 		return
 	}
-	// An entry without rows waits for its value to come back, and for as many others, so that the order of numbers need not be mended
-	// for each.
+	// An entry without rows waits for its value to come back, and for as many others, so
+	// that the order of numbers need not be mended for each.
 	if c.idle++; c.idle > 16+len(c.codes)/2 {
 		c.sweep()
 	}
@@ -141,7 +142,7 @@ func (c *column) merge(a, b []uint32) []uint32 {
 func (c *column) numbers(bounds []bound) (parts [][]uint32) {
 	for _, run := range c.runs {
 		for _, p := range bounds {
-			at := sort.Search(len(run), func(i int) bool { return p.MatchDecimal(c.entries[run[i]].number) == p.below })
+			at := sort.Search(len(run), func(i int) bool { return p.passes(c.entries[run[i]].number) == p.below })
 			if p.below {
 				run = run[at:]
 			} else {

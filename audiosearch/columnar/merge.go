@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/internal/decimal"
 	"github.com/seed-6363c74e/mortise/internal/needles"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
@@ -21,10 +22,15 @@ type keyFilters struct {
 
 // bound is a lower or an upper bound of numbers.
 type bound struct {
-	audiosearch.Predicate
-	number audiosearch.Decimal
+	number decimal.Decimal
 	below  bool // it is a lower bound
 	strict bool // the number itself is out
+}
+
+// passes reports whether a number is within the bound.
+func (b *bound) passes(number decimal.Decimal) bool {
+	order := number.Compare(b.number)
+	return order != 0 && order > 0 == b.below || order == 0 && !b.strict
 }
 
 // implies reports whether whatever is within b is also within another bound from the same
@@ -41,8 +47,7 @@ func (b *bound) implies(other *bound) bool {
 func (c *Columns) keyFilters(filters []audiosearch.Filter) (all []keyFilters, possible bool, err error) {
 	possible = true
 	for _, f := range filters {
-		p, err := f.Predicate()
-		if err != nil {
+		if err := f.Check(); err != nil {
 			return nil, false, err
 		}
 		id, found := c.byKey[f.Key]
@@ -57,8 +62,8 @@ func (c *Columns) keyFilters(filters []audiosearch.Filter) (all []keyFilters, po
 		}
 		k := &all[i]
 		switch {
-		case p.Numeric():
-			k.addNumber(f, p)
+		case f.Op.Numeric():
+			k.addNumber(f)
 		case f.Op == audiosearch.OpNotEqual:
 			k.notEqual = append(k.notEqual, f.Value)
 		case f.Op == audiosearch.OpContains:
@@ -71,10 +76,10 @@ func (c *Columns) keyFilters(filters []audiosearch.Filter) (all []keyFilters, po
 }
 
 // addNumber adds a bound, unless there is one from the same side that is as tight.
-func (k *keyFilters) addNumber(f audiosearch.Filter, p audiosearch.Predicate) {
-	n := bound{Predicate: p, strict: f.Op == audiosearch.OpGreater || f.Op == audiosearch.OpLess}
+func (k *keyFilters) addNumber(f audiosearch.Filter) {
+	n := bound{strict: f.Op == audiosearch.OpGreater || f.Op == audiosearch.OpLess}
 	n.below = f.Op == audiosearch.OpGreater || f.Op == audiosearch.OpGreaterOrEqual
-	n.number, _ = audiosearch.ParseDecimal(f.Value) // the predicate has seen to it
+	n.number, _ = decimal.Parse(f.Value) // Check has seen to it
 	i := slices.IndexFunc(k.numbers, func(other bound) bool { return other.below == n.below })
 	switch {
 	case i < 0:
@@ -127,7 +132,7 @@ func (k *keyFilters) one(t *turns.Turn, looked func(string)) (n condition, possi
 	}
 	e := &k.column.entries[code]
 	for _, p := range k.numbers {
-		if !e.numeric || !p.MatchDecimal(e.number) {
+		if !e.numeric || !p.passes(e.number) {
 			return n, false, nil
 		}
 	}

@@ -36,7 +36,7 @@ const (
 // Select returns the rows that pass all filters; no filters, all rows. The selection
 // holds until the next Set or Remove. A look at many values takes long, so it gives way
 // as [Turn] says. The error is the context's, or that of a filter that
-// [audiosearch.Filter.Predicate] refuses.
+// [audiosearch.Filter.Check] refuses.
 //
 // The filters that an index answers come first. If they leave no video, no text is
 // searched. Otherwise texts are searched in the values of the videos that are left, or in
@@ -137,7 +137,7 @@ func (n *condition) passes(c *Columns, row uint32) bool {
 		return false
 	}
 	for i := range n.numbers {
-		if !n.numbers[i].MatchDecimal(e.number) {
+		if !n.numbers[i].passes(e.number) {
 			return false
 		}
 	}

@@ -160,7 +160,7 @@ func showMetadata(m audiosearch.Metadata, left *int) []metadataView {
 			return append(shown, metadataView{"…", fmt.Sprintf("and %d more", len(m)-i)})
 		}
 		text := m[key].Text()
-		if m[key].Kind() == audiosearch.ScalarNull {
+		if m[key].Kind() == audiosearch.KindNull {
 			text = "–"
 		}
 		view := metadataView{shorten(key), shorten(text)}

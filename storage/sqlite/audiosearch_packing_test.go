@@ -197,7 +197,7 @@ func (m *soundModel) filters() ([]audiosearch.Filter, []*heldVideo) {
 		require.NoError(m, err)
 		pass = slices.DeleteFunc(pass, func(v *heldVideo) bool {
 			value, ok := v.Metadata[f.Key]
-			return !ok || !p.Match(value)
+			return !ok || !p(value)
 		})
 	}
 	slices.SortFunc(pass, func(a, b *heldVideo) int { return strings.Compare(a.ID, b.ID) })

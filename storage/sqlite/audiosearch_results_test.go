@@ -179,8 +179,8 @@ func TestResultsOfAnOlderFile(t *testing.T) {
 	}
 	require.Len(t, all, 250)
 	quarter := 0.25
-	number, err := audiosearch.ParseScalar([]byte("1.0"))
-	require.NoError(t, err)
+	var number audiosearch.Scalar
+	require.NoError(t, number.UnmarshalJSON([]byte("1.0")))
 	require.Equal(t, audiosearch.Result{
 		VideoID: "v1", Path: "p", Metadata: audiosearch.Metadata{"k": number, "s": audiosearch.String("<")}, Start: 1, End: 2,
 		Keyframe: audiosearch.Keyframe{ImageID: "v@1", At: time.Millisecond}, Score: 0.5, Moderation: &quarter,

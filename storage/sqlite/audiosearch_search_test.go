@@ -84,7 +84,7 @@ func TestSearchOfSelections(t *testing.T) {
 			require.NoError(t, err)
 			want := []audiosearch.Hit{}
 			for i, score := range scores {
-				if p.Match(metadata(i)[f.Key]) {
+				if p(metadata(i)[f.Key]) {
 					want = append(want, audiosearch.Hit{Video: video(i), Score: score})
 				}
 			}
@@ -148,7 +148,7 @@ func TestSearchOfPieces(t *testing.T) {
 					Limit: []int{1, 40, 3000}[random.IntN(3)], MinScore: []uint16{0, 19_000}[random.IntN(2)]}
 				want := []audiosearch.Hit{}
 				for i, columns := range scores {
-					if columns == nil || !p.Match(metadata(i)[f.Key]) {
+					if columns == nil || !p(metadata(i)[f.Key]) {
 						continue
 					}
 					for window, score := range columns[class] {

@@ -1,4 +1,5 @@
-package audiosearch
+// Package decimal reads and compares numbers as filters of metadata do: exactly.
+package decimal
 
 import (
 	"cmp"
@@ -6,13 +7,14 @@ import (
 	"strings"
 )
 
-// The bounds of numbers that filters compare.
+// The bounds of numbers. Package metadata has them in its documentation.
 const (
-	MaxNumberLength   = 64  // characters
-	MaxNumberExponent = 400 // of ten, as written, either sign
+	maxLength   = 64  // characters
+	maxExponent = 400 // of ten, as written, either sign
 )
 
-// Decimal is a number as filters compare it: exactly, so that 9007199254740993 is more than 9007199254740992, and 1.50 equals 15e-1.
+// Decimal is a number of any precision: 9007199254740993 is more than 9007199254740992,
+// and 1.50 equals 15e-1.
 type Decimal struct {
 	approx   float64 // the nearest float64: decides whenever it differs
 	negative bool
@@ -20,9 +22,10 @@ type Decimal struct {
 	point    int    // the value is 0.digits times ten to the power of point
 }
 
-// ParseDecimal returns the number that a text is by the grammar of JSON (RFC 8259, section 6), and false if it is none or out of bounds.
-func ParseDecimal(text string) (Decimal, bool) {
-	if len(text) > MaxNumberLength {
+// Parse returns the number that a text is by the grammar of JSON (RFC 8259, section 6),
+// and false if it is none or out of bounds.
+func Parse(text string) (Decimal, bool) {
+	if len(text) > maxLength {
 		return Decimal{}, false
 	}
 	rest, negative := strings.CutPrefix(text, "-")
@@ -54,7 +57,7 @@ func ParseDecimal(text string) (Decimal, bool) {
 			return Decimal{}, false
 		}
 		n, err := strconv.Atoi(digits)
-		if err != nil || n > MaxNumberExponent {
+		if err != nil || n > maxExponent {
 			return Decimal{}, false
 		}
 		exponent = sign * n
@@ -80,7 +83,8 @@ func cutDigits(s string) (digits, rest string) {
 
 // Compare returns -1, 0 or 1 as d is less than, equal to or more than other.
 func (d Decimal) Compare(other Decimal) int {
-	// The nearest float64 of a greater number is never less, so only equal ones leave a question.
+	// The nearest float64 of a greater number is never less, so only equal ones leave a
+	// question.
 	if d.approx != other.approx {
 		return cmp.Compare(d.approx, other.approx)
 	}

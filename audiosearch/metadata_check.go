@@ -1,0 +1,36 @@
+package audiosearch
+
+import "unicode/utf8"
+
+// metadataSize is how many bytes metadata have as JSON, about.
+func metadataSize(m Metadata) int {
+	size := 0
+	for key, s := range m {
+		size += len(key) + len(s.Text()) + len(`"":"",`)
+	}
+	return size
+}
+
+// checkMetadata adds what is wrong with the metadata of the field.
+func checkMetadata(p *problems, field string, m Metadata) {
+	if len(m) > MaxMetadataKeys {
+		p.add(field, ProblemInvalid, "must have at most %d keys", MaxMetadataKeys)
+		return
+	}
+	for key, s := range m {
+		switch {
+		case !isKey(key):
+			p.add(field, ProblemInvalid, "keys must be valid UTF-8, not empty, and without U+0000")
+			return
+		case !utf8.ValidString(s.Text()):
+			p.add(field, ProblemInvalid, "values must be valid UTF-8")
+			return
+		}
+	}
+	if metadataSize(m) > MaxMetadataBytes {
+		p.add(field, ProblemInvalid, "must be at most %d bytes", MaxMetadataBytes)
+	}
+}
+
+// isKey reports whether metadata may have the key.
+func isKey(key string) bool { return key != "" && validText(key) }
