@@ -9,13 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
 // spoil changes all that a run points to.
 func spoil(r audiosearch.Run) {
 	for i := range r.Query.Filters {
-		r.Query.Filters[i] = audiosearch.Filter{Key: "spoiled"}
+		r.Query.Filters[i] = metadata.Filter{Key: "spoiled"}
 	}
 	r.Trace["k"] = "spoiled"
 }
@@ -56,19 +57,19 @@ func TestRunsAreTheCallersToChange(t *testing.T) {
 	apart, _ := newPutRig(t, change)
 	for name, r := range map[string]*rig{"with its job": newRig(t, change), "apart": apart} {
 		t.Run(name, func(t *testing.T) {
-			r.video("a", 2000, nil, audiosearch.Metadata{"k": audiosearch.Int(1)})
+			r.video("a", 2000, nil, metadata.Map{"k": metadata.Int(1)})
 			stays := func(id int64) audiosearch.Run {
 				t.Helper()
 				run, err := r.Run(t.Context(), org, "d", id)
 				require.NoError(t, err)
-				want := []audiosearch.Filter{{Key: "k", Op: audiosearch.OpEqual, Value: "1"}}
+				want := []metadata.Filter{{Key: "k", Op: metadata.OpEqual, Value: "1"}}
 				assert.Equal(t, want, run.Query.Filters)
 				assert.Equal(t, map[string]string{"k": "mine"}, run.Trace)
 				return run
 			}
 			start := func() audiosearch.Run {
 				t.Helper()
-				filters := []audiosearch.Filter{{Key: "k", Value: "1"}}
+				filters := []metadata.Filter{{Key: "k", Value: "1"}}
 				q := audiosearch.Query{Dataset: "d", Class: loud, Filters: filters}
 				run, err := r.Start(t.Context(), org, "", q)
 				require.NoError(t, err)
@@ -93,7 +94,7 @@ func TestRunsAreTheCallersToChange(t *testing.T) {
 			found := r.results(run.ID).Results
 			require.Len(t, found, 1)
 			assert.Equal(t, "a", found[0].VideoID)
-			assert.Equal(t, audiosearch.Metadata{"k": audiosearch.Int(1)}, found[0].Metadata)
+			assert.Equal(t, metadata.Map{"k": metadata.Int(1)}, found[0].Metadata)
 		})
 	}
 }
@@ -101,10 +102,10 @@ func TestRunsAreTheCallersToChange(t *testing.T) {
 // mapsStore knows the maps that it gave and got.
 type mapsStore struct {
 	*putStore
-	gave map[uintptr]audiosearch.Metadata // by address, which is theirs as long as they are here
+	gave map[uintptr]metadata.Map // by address, which is theirs as long as they are here
 }
 
-func mapOf(m audiosearch.Metadata) uintptr { return reflect.ValueOf(m).Pointer() }
+func mapOf(m metadata.Map) uintptr { return reflect.ValueOf(m).Pointer() }
 
 func (s *mapsStore) Videos(
 	ctx context.Context, org, dataset string, ids []string,
@@ -125,13 +126,13 @@ func TestMetadataIsNotCopied(t *testing.T) {
 			db := newMemory(t)
 			store := &mapsStore{
 				putStore: &putStore{Store: db.AudioSearch().Store, RunPruner: db.AudioSearch().Store.(*memory.AudioSearch)},
-				gave:     make(map[uintptr]audiosearch.Metadata),
+				gave:     make(map[uintptr]metadata.Map),
 			}
 			r := newRigOn(t, db, store, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) {
 				o.Moderator = moderator
 			})
 			for _, id := range []string{"a", "b"} {
-				r.video(id, 3000, nil, audiosearch.Metadata{"k": audiosearch.String(id)})
+				r.video(id, 3000, nil, metadata.Map{"k": metadata.String(id)})
 			}
 			r.search(audiosearch.Query{Class: loud})
 			require.Len(t, store.batches, 1)
@@ -144,7 +145,7 @@ func TestMetadataIsNotCopied(t *testing.T) {
 			require.Len(t, found.Results, 4)
 			for _, result := range found.Results {
 				assert.Contains(t, store.gave, mapOf(result.Metadata), result.VideoID)
-				assert.Equal(t, audiosearch.Metadata{"k": audiosearch.String(result.VideoID)}, result.Metadata)
+				assert.Equal(t, metadata.Map{"k": metadata.String(result.VideoID)}, result.Metadata)
 				assert.Equal(t, moderator != nil, result.Moderation != nil)
 			}
 		})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 func digestOf(content []byte) [32]byte { return sha256.Sum256(content) }
@@ -67,7 +68,7 @@ func TestSearchMakesFewCalls(t *testing.T) {
 	all := make([]audiosearch.Video, videos)
 	for i := range all {
 		id := fmt.Sprintf("video %03d", i)
-		all[i] = audiosearch.Video{ID: id, Path: id, Metadata: audiosearch.Metadata{"i": audiosearch.Int(int64(i))}}
+		all[i] = audiosearch.Video{ID: id, Path: id, Metadata: metadata.Map{"i": metadata.Int(int64(i))}}
 	}
 	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", all...))
 	for _, v := range all {
@@ -75,7 +76,7 @@ func TestSearchMakesFewCalls(t *testing.T) {
 			Model: "volume/1", Window: 2e9, Hop: 1e9, Windows: 1, Duration: 2e9, Classes: []audiosearch.Class{loud, quiet},
 		}, [][]uint16{{1}, {2}}))
 	}
-	q := audiosearch.Query{Dataset: "d", Class: loud, Limit: videos, Filters: []audiosearch.Filter{{Key: "i", Op: ">=", Value: "0"}}}
+	q := audiosearch.Query{Dataset: "d", Class: loud, Limit: videos, Filters: []metadata.Filter{{Key: "i", Op: ">=", Value: "0"}}}
 	for range 2 { // the first one makes the model the current one
 		calls = nil
 		found, err := r.Search(t.Context(), org, "", q)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -25,7 +26,7 @@ func newStore() *memory.AudioSearch {
 	store := db.AudioSearch().Store.(*memory.AudioSearch)
 	ctx := context.Background()
 	check(store.CreateDataset(ctx, audiosearch.Dataset{Organization: "acme", ID: "d", CreatedAt: noon}))
-	check(store.PutVideos(ctx, "acme", "d", []audiosearch.Video{{ID: "v", Path: "v.mp4", Metadata: audiosearch.Metadata{"season": audiosearch.Int(3)}}}))
+	check(store.PutVideos(ctx, "acme", "d", []audiosearch.Video{{ID: "v", Path: "v.mp4", Metadata: metadata.Map{"season": metadata.Int(3)}}}))
 	return store
 }
 
@@ -70,7 +71,7 @@ func ExampleScoreStore() {
 	fmt.Println(len(u.Videos), u.Matched, err)
 	check(putScores(scores, 100, 65535, 100))
 	hits, err := scores.Search(ctx, "acme", "d", audiosearch.ScoreQuery{
-		Model: "m/1", Class: "0", Limit: 2, Filters: []audiosearch.Filter{{Key: "season", Op: audiosearch.OpGreater, Value: "2.5"}},
+		Model: "m/1", Class: "0", Limit: 2, Filters: []metadata.Filter{{Key: "season", Op: metadata.OpGreater, Value: "2.5"}},
 	})
 	fmt.Println(hits, err)
 	// Output:

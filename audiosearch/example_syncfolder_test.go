@@ -7,6 +7,7 @@ import (
 	"testing/fstest"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // A folder becomes a dataset, and later the dataset follows the folder. For a folder of
@@ -22,10 +23,10 @@ func ExampleService_SyncFolder() {
 	}
 	opts := &audiosearch.SyncOptions{
 		Delete: true,
-		Metadata: func(path string, info fs.FileInfo) (audiosearch.Metadata, error) {
-			return audiosearch.Metadata{
-				"year":  audiosearch.String(path[:4]),
-				"bytes": audiosearch.Int(info.Size()),
+		Metadata: func(path string, info fs.FileInfo) (metadata.Map, error) {
+			return metadata.Map{
+				"year":  metadata.String(path[:4]),
+				"bytes": metadata.Int(info.Size()),
 			}, nil
 		},
 	}

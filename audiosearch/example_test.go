@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -60,12 +61,12 @@ func Example() {
 	_, err = service.CreateDataset(ctx, "acme", "", "calls")
 	check(err)
 	check(service.PutVideos(ctx, "acme", "", "calls",
-		audiosearch.Video{ID: "1", Path: "call.wav", Metadata: audiosearch.Metadata{"line": audiosearch.Int(7)}},
-		audiosearch.Video{ID: "2", Path: "quiet.wav", Metadata: audiosearch.Metadata{"line": audiosearch.Int(8)}},
+		audiosearch.Video{ID: "1", Path: "call.wav", Metadata: metadata.Map{"line": metadata.Int(7)}},
+		audiosearch.Video{ID: "2", Path: "quiet.wav", Metadata: metadata.Map{"line": metadata.Int(8)}},
 	))
 	run, err := service.Start(ctx, "acme", "ada", audiosearch.Query{
 		Dataset: "calls", Class: "Dial tone", Limit: 1,
-		Filters: []audiosearch.Filter{{Key: "line", Op: audiosearch.OpLess, Value: "10"}},
+		Filters: []metadata.Filter{{Key: "line", Op: metadata.OpLess, Value: "10"}},
 	})
 	check(err)
 

@@ -3,6 +3,7 @@ package audiosearch
 import (
 	"context"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/needles"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
@@ -18,13 +19,13 @@ type filterCheck struct {
 // keyedPredicate is a filter that is ready to be asked.
 type keyedPredicate struct {
 	key     string
-	matches func(Scalar) bool
+	matches func(metadata.Scalar) bool
 }
 
-func newFilterCheck(filters []Filter) (*filterCheck, error) {
+func newFilterCheck(filters []metadata.Filter) (*filterCheck, error) {
 	c := &filterCheck{parts: make(map[string][]string), sets: make(map[string]*needles.Set)}
 	for _, f := range filters {
-		if f.Op == OpContains {
+		if f.Op == metadata.OpContains {
 			c.parts[f.Key] = append(c.parts[f.Key], f.Value)
 			continue
 		}
@@ -38,7 +39,7 @@ func newFilterCheck(filters []Filter) (*filterCheck, error) {
 }
 
 // passes reports whether metadata pass all filters. It waits for the organization's turn.
-func (c *filterCheck) passes(ctx context.Context, m Metadata) (bool, error) {
+func (c *filterCheck) passes(ctx context.Context, m metadata.Map) (bool, error) {
 	t, err := turns.Begin(ctx)
 	if err != nil {
 		return false, err
@@ -62,7 +63,7 @@ func (c *filterCheck) passes(ctx context.Context, m Metadata) (bool, error) {
 		if err := t.Step(costOfByte * len(s.Text())); err != nil {
 			return false, err
 		}
-		if s.Kind() == KindNull || !set.AllIn(s.Text()) {
+		if s.Kind() == metadata.KindNull || !set.AllIn(s.Text()) {
 			return false, nil
 		}
 	}

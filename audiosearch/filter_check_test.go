@@ -6,22 +6,26 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 func TestFilterCheck(t *testing.T) {
-	m := Metadata{"title": String("night in the north"), "year": Int(2024), "gone": {}}
-	part := func(key, value string) Filter { return Filter{Key: key, Value: value, Op: OpContains} }
-	for want, lists := range map[bool][][]Filter{
+	m := metadata.Map{"title": metadata.String("night in the north"), "year": metadata.Int(2024), "gone": {}}
+	part := func(key, value string) metadata.Filter {
+		return metadata.Filter{Key: key, Value: value, Op: metadata.OpContains}
+	}
+	for want, lists := range map[bool][][]metadata.Filter{
 		true: {
 			nil,
 			{part("title", "night"), part("title", "north"), part("title", "t"), part("title", ""), part("title", "in")},
-			{part("year", "02"), {Key: "year", Value: "2024.0", Op: OpGreaterOrEqual}, {Key: "title", Value: "x", Op: OpNotEqual}},
+			{part("year", "02"), {Key: "year", Value: "2024.0", Op: metadata.OpGreaterOrEqual}, {Key: "title", Value: "x", Op: metadata.OpNotEqual}},
 		},
 		false: {
 			{part("title", "night"), part("title", "south")},
 			{part("title", "night"), part("year", "5")},
-			{part("gone", "")}, {part("none", "")}, {{Key: "gone", Value: "x", Op: OpNotEqual}},
-			{part("title", "night"), {Key: "year", Value: "2024", Op: OpLess}},
+			{part("gone", "")}, {part("none", "")}, {{Key: "gone", Value: "x", Op: metadata.OpNotEqual}},
+			{part("title", "night"), {Key: "year", Value: "2024", Op: metadata.OpLess}},
 			{part("title", strings.Repeat("n", 64))},
 		},
 	} {
@@ -39,6 +43,6 @@ func TestFilterCheck(t *testing.T) {
 	require.NoError(t, err)
 	_, err = check.passes(ended, m)
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = newFilterCheck([]Filter{{Key: "year", Value: "x", Op: OpLess}})
+	_, err = newFilterCheck([]metadata.Filter{{Key: "year", Value: "x", Op: metadata.OpLess}})
 	require.ErrorContains(t, err, "must be a number")
 }

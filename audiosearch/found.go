@@ -8,13 +8,15 @@ import (
 	"io"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // foundVideos takes the videos of what a search found, each once, as the search comes
 // upon them. Those of a run go to the store in batches: a thousand of them may have 64 MB
 // of metadata.
 type foundVideos struct {
-	metadata map[string]Metadata // by ID; nil: nobody needs it here
+	metadata map[string]metadata.Map // by ID; nil: nobody needs it here
 	put      func(ctx context.Context, videos []Video) error
 	begin    func() error // a set of its own for what is put; nil, as put: nothing is put
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -72,7 +73,7 @@ func TestResultsComeInPieces(t *testing.T) {
 	r, store := newPutRig(t, nil)
 	const videos, size = 40, 60_000
 	for i := range videos {
-		r.video(fmt.Sprint("v", i), 3000, nil, audiosearch.Metadata{"k": audiosearch.String(strings.Repeat("x", size))})
+		r.video(fmt.Sprint("v", i), 3000, nil, metadata.Map{"k": metadata.String(strings.Repeat("x", size))})
 	}
 	run := r.search(audiosearch.Query{Class: loud, Limit: 1000})
 	require.Len(t, run.Results, 2*videos)

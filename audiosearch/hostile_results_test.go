@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -114,7 +115,7 @@ func TestModeratorHangs(t *testing.T) {
 // TestResultsShareMetadata: those of one video do, and with nobody else.
 func TestResultsShareMetadata(t *testing.T) {
 	r := newRig(t, nil)
-	r.video("a", 3000, nil, audiosearch.Metadata{"k": audiosearch.Int(1)})
+	r.video("a", 3000, nil, metadata.Map{"k": metadata.Int(1)})
 	id := r.search(audiosearch.Query{Class: loud}).ID
 	ways := map[string]func() []audiosearch.Result{
 		"at once": func() []audiosearch.Result {
@@ -128,10 +129,10 @@ func TestResultsShareMetadata(t *testing.T) {
 		found := results()
 		require.Len(t, found, 2)
 		copied := audiosearch.CloneResults(found)
-		found[0].Metadata["k"] = audiosearch.Int(2)
-		assert.Equal(t, audiosearch.Int(2), found[1].Metadata["k"], name)
+		found[0].Metadata["k"] = metadata.Int(2)
+		assert.Equal(t, metadata.Int(2), found[1].Metadata["k"], name)
 		for _, others := range [][]audiosearch.Result{copied, results()} {
-			assert.Equal(t, audiosearch.Int(1), others[1].Metadata["k"], name)
+			assert.Equal(t, metadata.Int(1), others[1].Metadata["k"], name)
 		}
 	}
 }

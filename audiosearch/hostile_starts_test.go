@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // TestMoreThanAPage: of datasets' videos, to be looked at and to be scored.
@@ -163,12 +164,12 @@ func (f *failingUpdate) UpdateRun(ctx context.Context, org string, id int64, upd
 // TestQueryIsTheCallers: and what it leaves open is filled in.
 func TestQueryIsTheCallers(t *testing.T) {
 	r := newRig(t, func(o *audiosearch.Options, _ *audiosearch.WorkerOptions) { o.MaxLimit = 10 })
-	r.video("a", 1000, nil, audiosearch.Metadata{"k": audiosearch.Int(1)})
-	q := audiosearch.Query{Dataset: "d", Class: loud, Filters: []audiosearch.Filter{{Key: "k", Value: "1"}}}
+	r.video("a", 1000, nil, metadata.Map{"k": metadata.Int(1)})
+	q := audiosearch.Query{Dataset: "d", Class: loud, Filters: []metadata.Filter{{Key: "k", Value: "1"}}}
 	run, err := r.Start(t.Context(), org, "", q)
 	require.NoError(t, err)
 	assert.Equal(t, 10, run.Query.Limit)
-	assert.Equal(t, audiosearch.OpEqual, run.Query.Filters[0].Op)
+	assert.Equal(t, metadata.OpEqual, run.Query.Filters[0].Op)
 	assert.Empty(t, q.Filters[0].Op)
 	q.MinScore = 1.5
 	_, err = r.Start(t.Context(), org, "", q)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // hookedStore calls functions around methods of a Store.
@@ -90,7 +91,7 @@ func TestLargeVideosAreReadInTurns(t *testing.T) {
 			store := &hookedStore{Store: db.AudioSearch().Store}
 			r := newRigOn(t, db, store, nil)
 			for _, id := range []string{"a", "b"} {
-				r.video(id, 3000, map[int]byte{0: 200}, audiosearch.Metadata{"text": audiosearch.String(text)})
+				r.video(id, 3000, map[int]byte{0: 200}, metadata.Map{"text": metadata.String(text)})
 			}
 			r.ingest()
 			store.video = func(ctx context.Context) {
@@ -173,16 +174,16 @@ func TestFiltersHoldOfResults(t *testing.T) {
 	db := newMemory(t)
 	store := &hookedStore{Store: db.AudioSearch().Store}
 	r := newRigOn(t, db, store, nil)
-	r.video("a", 3000, nil, audiosearch.Metadata{"show": audiosearch.String("news")})
-	r.video("b", 3000, nil, audiosearch.Metadata{"show": audiosearch.String("news")})
+	r.video("a", 3000, nil, metadata.Map{"show": metadata.String("news")})
+	r.video("b", 3000, nil, metadata.Map{"show": metadata.String("news")})
 	r.ingest()
 	var once sync.Once
 	store.ranked = func() {
 		once.Do(func() {
-			require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "a", Metadata: audiosearch.Metadata{"show": audiosearch.String("secret")}}))
+			require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "a", Metadata: metadata.Map{"show": metadata.String("secret")}}))
 		})
 	}
-	run := r.search(audiosearch.Query{Class: loud, Filters: []audiosearch.Filter{{Key: "show", Value: "news"}}})
+	run := r.search(audiosearch.Query{Class: loud, Filters: []metadata.Filter{{Key: "show", Value: "news"}}})
 	require.NotEmpty(t, run.Results)
 	for _, result := range run.Results {
 		assert.Equal(t, "news", result.Metadata["show"].Text(), result.VideoID)
@@ -290,7 +291,7 @@ func TestSweepEnds(t *testing.T) {
 // new one of the same ID.
 func TestRunsOfDeletedDataset(t *testing.T) {
 	r := newRig(t, nil)
-	r.video("a", 3000, nil, audiosearch.Metadata{"name": audiosearch.String("Ada")})
+	r.video("a", 3000, nil, metadata.Map{"name": metadata.String("Ada")})
 	id := r.search(audiosearch.Query{Class: loud}).ID
 	require.NoError(t, r.DeleteDataset(t.Context(), org, "", "d"))
 	_, err := r.CreateDataset(t.Context(), org, "", "d")

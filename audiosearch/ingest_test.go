@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
@@ -56,7 +57,7 @@ func TestMovedVideo(t *testing.T) {
 	r.video("a", 3000, nil, nil)
 	r.video("b", 9000, nil, nil)
 	r.ingest()
-	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "a", Metadata: audiosearch.Metadata{"x": audiosearch.Int(1)}}))
+	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "a", Metadata: metadata.Map{"x": metadata.Int(1)}}))
 	_, err := r.Scoring(t.Context(), org, "d", "a")
 	require.NoError(t, err, "other metadata leave the scores alone")
 	require.NoError(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "a", Path: "b"}))
@@ -253,15 +254,15 @@ func TestModeration(t *testing.T) {
 func TestVideosAreChecked(t *testing.T) {
 	r := newRig(t, nil)
 	long := strings.Repeat("x", 300)
-	many := audiosearch.Metadata{}
+	many := metadata.Map{}
 	for i := range 1001 {
-		many[strings.Repeat("k", i+1)] = audiosearch.Scalar{}
+		many[strings.Repeat("k", i+1)] = metadata.Scalar{}
 	}
 	for name, v := range map[string]audiosearch.Video{
 		"no id": {Path: "p"}, "long id": {ID: long, Path: "p"}, "nul id": {ID: "a\x00", Path: "p"}, "no path": {ID: "a"}, "nul path": {ID: "a", Path: "a\x00"},
-		"bad path": {ID: "a", Path: "\xff"}, "long path": {ID: "a", Path: strings.Repeat("p", 5000)}, "empty key": {ID: "a", Path: "p", Metadata: audiosearch.Metadata{"": {}}},
-		"bad value": {ID: "a", Path: "p", Metadata: audiosearch.Metadata{"k": audiosearch.String("\xff")}}, "many": {ID: "a", Path: "p", Metadata: many},
-		"big": {ID: "a", Path: "p", Metadata: audiosearch.Metadata{"k": audiosearch.String(strings.Repeat("x", 70_000))}},
+		"bad path": {ID: "a", Path: "\xff"}, "long path": {ID: "a", Path: strings.Repeat("p", 5000)}, "empty key": {ID: "a", Path: "p", Metadata: metadata.Map{"": {}}},
+		"bad value": {ID: "a", Path: "p", Metadata: metadata.Map{"k": metadata.String("\xff")}}, "many": {ID: "a", Path: "p", Metadata: many},
+		"big": {ID: "a", Path: "p", Metadata: metadata.Map{"k": metadata.String(strings.Repeat("x", 70_000))}},
 	} {
 		var invalid *audiosearch.ValidationError
 		require.ErrorAs(t, r.PutVideos(t.Context(), org, "", "d", audiosearch.Video{ID: "good", Path: "p"}, v), &invalid, name)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // listed reads an iterator until it ends, or until an error, after which nothing may
@@ -36,7 +37,7 @@ func TestListsByID(t *testing.T) {
 	var videos []audiosearch.Video
 	datasets := []string{"d"} // which the rig has made
 	for i := range n {
-		videos = append(videos, audiosearch.Video{ID: fmt.Sprintf("v%04d", i), Path: "a", Metadata: audiosearch.Metadata{}})
+		videos = append(videos, audiosearch.Video{ID: fmt.Sprintf("v%04d", i), Path: "a", Metadata: metadata.Map{}})
 		if i > 0 {
 			id := fmt.Sprintf("d%04d", i)
 			_, err := r.CreateDataset(ctx, org, "", id)

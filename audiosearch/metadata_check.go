@@ -1,9 +1,13 @@
 package audiosearch
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
+)
 
 // metadataSize is how many bytes metadata have as JSON, about.
-func metadataSize(m Metadata) int {
+func metadataSize(m metadata.Map) int {
 	size := 0
 	for key, s := range m {
 		size += len(key) + len(s.Text()) + len(`"":"",`)
@@ -12,9 +16,9 @@ func metadataSize(m Metadata) int {
 }
 
 // checkMetadata adds what is wrong with the metadata of the field.
-func checkMetadata(p *problems, field string, m Metadata) {
-	if len(m) > MaxMetadataKeys {
-		p.add(field, ProblemInvalid, "must have at most %d keys", MaxMetadataKeys)
+func checkMetadata(p *problems, field string, m metadata.Map) {
+	if len(m) > metadata.MaxKeys {
+		p.add(field, ProblemInvalid, "must have at most %d keys", metadata.MaxKeys)
 		return
 	}
 	for key, s := range m {
@@ -27,8 +31,8 @@ func checkMetadata(p *problems, field string, m Metadata) {
 			return
 		}
 	}
-	if metadataSize(m) > MaxMetadataBytes {
-		p.add(field, ProblemInvalid, "must be at most %d bytes", MaxMetadataBytes)
+	if metadataSize(m) > metadata.MaxBytes {
+		p.add(field, ProblemInvalid, "must be at most %d bytes", metadata.MaxBytes)
 	}
 }
 

@@ -9,14 +9,15 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // TestProblemsSayWhere: as values, which a program can follow, and as text for people.
 func TestProblemsSayWhere(t *testing.T) {
 	r := newRig(t, nil)
-	many := audiosearch.Metadata{}
-	for i := range audiosearch.MaxMetadataKeys + 1 {
-		many[strings.Repeat("k", i+1)] = audiosearch.Scalar{}
+	many := metadata.Map{}
+	for i := range metadata.MaxKeys + 1 {
+		many[strings.Repeat("k", i+1)] = metadata.Scalar{}
 	}
 	ofVideo := func(i int, part, message string) audiosearch.Problem {
 		return audiosearch.Problem{
@@ -24,11 +25,11 @@ func TestProblemsSayWhere(t *testing.T) {
 			Kind: audiosearch.ProblemInvalid, Message: message,
 		}
 	}
-	bad := audiosearch.Metadata{"k": audiosearch.String("\xff")}
-	big := audiosearch.Metadata{"k": audiosearch.String(strings.Repeat("x", 70_000))}
+	bad := metadata.Map{"k": metadata.String("\xff")}
+	big := metadata.Map{"k": metadata.String(strings.Repeat("x", 70_000))}
 	err := r.PutVideos(t.Context(), org, "", "d",
 		audiosearch.Video{ID: "", Path: "p"},
-		audiosearch.Video{ID: "a", Path: "\xff", Metadata: audiosearch.Metadata{"": {}}},
+		audiosearch.Video{ID: "a", Path: "\xff", Metadata: metadata.Map{"": {}}},
 		audiosearch.Video{ID: "a", Path: strings.Repeat("p", 5000), Metadata: many},
 		audiosearch.Video{ID: "b", Path: "p", Metadata: bad},
 		audiosearch.Video{ID: "c", Path: "p", Metadata: big},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
@@ -43,7 +44,7 @@ func (s *Service) checkKeys(ctx context.Context, org string, q *Query, p *proble
 	keys := make([]string, 0, len(q.Filters))
 	for _, f := range q.Filters {
 		// A store may not be able to ask for what no video can have.
-		if isKey(f.Key) && len(f.Key) <= MaxFilterBytes {
+		if isKey(f.Key) && len(f.Key) <= metadata.MaxFilterBytes {
 			keys = append(keys, f.Key)
 		}
 	}
@@ -52,7 +53,7 @@ func (s *Service) checkKeys(ctx context.Context, org string, q *Query, p *proble
 		return unavailable("look for metadata keys", err)
 	}
 	for i, f := range q.Filters {
-		if len(f.Key) <= MaxFilterBytes && (!isKey(f.Key) || slices.Contains(missing, f.Key)) {
+		if len(f.Key) <= metadata.MaxFilterBytes && (!isKey(f.Key) || slices.Contains(missing, f.Key)) {
 			p.item("metadata_filters", i).add("key", ProblemUnknownKey,
 				"no video of the dataset has this metadata key")
 		}
@@ -89,14 +90,14 @@ func (s *Service) checkQuery(q *Query) *problems {
 	for i := range q.Filters {
 		f, item := &q.Filters[i], p.item("metadata_filters", i)
 		if f.Op == "" {
-			f.Op = OpEqual
+			f.Op = metadata.OpEqual
 		}
-		if len(f.Key) > MaxFilterBytes {
-			item.add("key", ProblemTooLong, "string should have at most %d bytes", MaxFilterBytes)
+		if len(f.Key) > metadata.MaxFilterBytes {
+			item.add("key", ProblemTooLong, "string should have at most %d bytes", metadata.MaxFilterBytes)
 		}
 		wrong := f.Check() != nil
-		if len(f.Value) > MaxFilterBytes {
-			item.add("value", ProblemTooLong, "string should have at most %d bytes", MaxFilterBytes)
+		if len(f.Value) > metadata.MaxFilterBytes {
+			item.add("value", ProblemTooLong, "string should have at most %d bytes", metadata.MaxFilterBytes)
 		} else if wrong && f.Op.Numeric() {
 			item.add("value", ProblemNotANumber, "must be a number, because the operator is %s", f.Op)
 		}

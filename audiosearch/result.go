@@ -5,13 +5,15 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // Result is a segment that a search found.
 type Result struct {
 	VideoID  string
-	Path     string   // of the video, as the catalog had it
-	Metadata Metadata // of the video; results of one video share it
+	Path     string       // of the video, as the catalog had it
+	Metadata metadata.Map // of the video; results of one video share it
 
 	Start, End time.Duration // from the start of the video; whole milliseconds
 	Keyframe   Keyframe      // the one nearest to Start

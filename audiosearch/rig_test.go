@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -208,7 +209,7 @@ func (r *rig) kinds() map[audiosearch.Kind]int {
 
 // video writes a file of so many milliseconds, with a peak at some of them, and puts it
 // into the catalog.
-func (r *rig) video(id string, length int, peaks map[int]byte, metadata audiosearch.Metadata) {
+func (r *rig) video(id string, length int, peaks map[int]byte, metadata metadata.Map) {
 	r.t.Helper()
 	b := make([]byte, length)
 	for at, height := range peaks {
@@ -217,7 +218,7 @@ func (r *rig) video(id string, length int, peaks map[int]byte, metadata audiosea
 	r.file(id, b, metadata)
 }
 
-func (r *rig) file(id string, content []byte, metadata audiosearch.Metadata) {
+func (r *rig) file(id string, content []byte, metadata metadata.Map) {
 	r.t.Helper()
 	require.NoError(r.t, os.WriteFile(filepath.Join(r.dir, id), content, 0o600))
 	require.NoError(r.t, r.PutVideos(r.t.Context(), org, "", "d", audiosearch.Video{ID: id, Path: id, Metadata: metadata}))

@@ -8,16 +8,18 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // Query is what a search asks for.
 type Query struct {
 	Dataset        string
-	Class          Class    // what to look for
-	Limit          int      // results at most; 0: 40
-	Offset         int      // results to leave out at the top
-	Filters        []Filter // on the metadata of videos, all of which must pass
-	MinScore       float64  // results below are left out; in [0,1]
+	Class          Class             // what to look for
+	Limit          int               // results at most; 0: 40
+	Offset         int               // results to leave out at the top
+	Filters        []metadata.Filter // on the metadata of videos, all of which must pass
+	MinScore       float64           // results below are left out; in [0,1]
 	SkipModeration bool
 
 	// Model asks for the scores by one model, by its ID. "": those by the current model
@@ -106,7 +108,7 @@ func (r Run) Clone() Run {
 // CloneResults returns a deep copy. Results that share their Metadata share a copy of it.
 func CloneResults(results []Result) []Result {
 	results = slices.Clone(results)
-	copies := make(map[uintptr]Metadata)
+	copies := make(map[uintptr]metadata.Map)
 	for i := range results {
 		r := &results[i]
 		if r.Metadata != nil {

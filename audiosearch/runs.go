@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
@@ -210,7 +211,7 @@ func (s *Service) Results(ctx context.Context, org, dataset string, id int64) (R
 		return r, err
 	}
 	r.Results = []Result{}
-	videos := make(map[string]Metadata)
+	videos := make(map[string]metadata.Map)
 	for result, err := range found {
 		if err != nil {
 			return Run{}, err

@@ -14,13 +14,20 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
+
+// onePointNought is written so, and stays so.
+func onePointNought(t *testing.T) (n metadata.Scalar) {
+	require.NoError(t, n.UnmarshalJSON([]byte("1.0")))
+	return n
+}
 
 // TestRunFromRequestToResults: what a search returns, in every field.
 func TestRunFromRequestToResults(t *testing.T) {
 	r := newRig(t, nil)
-	r.video("b", 4500, map[int]byte{3100: 204}, audiosearch.Metadata{"show": audiosearch.String("news"), "n": scalar(t, "1.0")})
+	r.video("b", 4500, map[int]byte{3100: 204}, metadata.Map{"show": metadata.String("news"), "n": onePointNought(t)})
 	r.file("v", append([]byte("VID"), make([]byte, 2997)...), nil)
 	id := r.start(audiosearch.Query{Class: loud, Limit: 6})
 	run := r.results(id)
@@ -37,7 +44,7 @@ func TestRunFromRequestToResults(t *testing.T) {
 	require.Len(t, run.Results, 6)
 	peak := run.Results[0]
 	assert.Equal(t, audiosearch.Result{
-		VideoID: "b", Path: "b", Metadata: audiosearch.Metadata{"show": audiosearch.String("news"), "n": scalar(t, "1.0")},
+		VideoID: "b", Path: "b", Metadata: metadata.Map{"show": metadata.String("news"), "n": onePointNought(t)},
 		Start: 2 * time.Second, End: 4 * time.Second, Keyframe: audiosearch.Keyframe{ImageID: "b@2000", At: 2 * time.Second}, Score: 0.8,
 	}, peak)
 	assert.Equal(t, 4500*time.Millisecond, run.Results[1].End, "the last segment ends where the sound does")
@@ -94,7 +101,7 @@ func TestPagesOfARanking(t *testing.T) {
 // TestProblemsOfQueries: all of them, at once.
 func TestProblemsOfQueries(t *testing.T) {
 	r := newRig(t, nil)
-	r.video("a", 2000, nil, audiosearch.Metadata{"k": audiosearch.Scalar{}})
+	r.video("a", 2000, nil, metadata.Map{"k": metadata.Scalar{}})
 	start := func(q audiosearch.Query) []audiosearch.Problem {
 		_, err := r.Start(t.Context(), org, "", q)
 		var invalid *audiosearch.ValidationError
@@ -116,21 +123,21 @@ func TestProblemsOfQueries(t *testing.T) {
 		of("limit", audiosearch.ProblemInvalid), of("offset", audiosearch.ProblemInvalid), of("min_score", audiosearch.ProblemInvalid),
 		ofFilter(1, "value", audiosearch.ProblemNotANumber), ofFilter(2, "op", audiosearch.ProblemInvalid),
 		of("audio_class", audiosearch.ProblemUnsupportedClass), ofFilter(0, "key", audiosearch.ProblemUnknownKey),
-	}, start(audiosearch.Query{Dataset: "d", Class: "7", Limit: 1001, Offset: -1, MinScore: math.NaN(), Filters: []audiosearch.Filter{
+	}, start(audiosearch.Query{Dataset: "d", Class: "7", Limit: 1001, Offset: -1, MinScore: math.NaN(), Filters: []metadata.Filter{
 		{Key: "nobody", Value: "1"}, {Key: "k", Value: "x", Op: ">"}, {Key: "k", Op: "~"},
 	}}))
 	assert.Equal(t, []audiosearch.Problem{of("audio_class", audiosearch.ProblemInvalid)}, start(audiosearch.Query{Dataset: "d"}), "none is no sound")
 	assert.Equal(t, []audiosearch.Problem{of("metadata_filters", audiosearch.ProblemInvalid)},
-		start(audiosearch.Query{Dataset: "d", Class: loud, Filters: make([]audiosearch.Filter, 101)}))
+		start(audiosearch.Query{Dataset: "d", Class: loud, Filters: make([]metadata.Filter, 101)}))
 	for _, key := range []string{"", "\x00", "\xff"} {
 		assert.Equal(t, []audiosearch.Problem{ofFilter(0, "key", audiosearch.ProblemUnknownKey)},
-			start(audiosearch.Query{Dataset: "d", Class: loud, Filters: []audiosearch.Filter{{Key: key, Value: "x"}}}))
+			start(audiosearch.Query{Dataset: "d", Class: loud, Filters: []metadata.Filter{{Key: key, Value: "x"}}}))
 	}
-	long := strings.Repeat("x", audiosearch.MaxFilterBytes+1)
+	long := strings.Repeat("x", metadata.MaxFilterBytes+1)
 	assert.Equal(t, []audiosearch.Problem{
 		ofFilter(0, "value", audiosearch.ProblemTooLong), ofFilter(1, "key", audiosearch.ProblemTooLong),
 		ofFilter(2, "value", audiosearch.ProblemTooLong), ofFilter(2, "op", audiosearch.ProblemInvalid),
-	}, start(audiosearch.Query{Dataset: "d", Class: loud, Filters: []audiosearch.Filter{
+	}, start(audiosearch.Query{Dataset: "d", Class: loud, Filters: []metadata.Filter{
 		{Key: "k", Value: long, Op: ">"}, {Key: long, Value: "x"}, {Key: "k", Value: long, Op: "~"}, {Key: "k", Value: long[1:], Op: "contains"},
 	}}))
 	_, err := r.Start(t.Context(), org, "", audiosearch.Query{Dataset: "other", Class: loud})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // flat is a Scorer of any family: it gives each of its classes the same score, the next
@@ -247,7 +248,7 @@ func TestNewModelTakesOver(t *testing.T) {
 
 	// A class that only the new one predicts waits for it. A part of the videos is not
 	// enough for it to take over.
-	found = r.find(s, audiosearch.Query{Class: "New", Filters: []audiosearch.Filter{}})
+	found = r.find(s, audiosearch.Query{Class: "New", Filters: []metadata.Filter{}})
 	assert.Len(t, found.Results, 6)
 	assert.Equal(t, map[string]bool{"f/1": false, "f/2": true}, r.models(), "it has scored all")
 	assert.InDelta(t, 0.5, r.find(s, audiosearch.Query{Class: "Loud"}).Results[0].Score, 0.001, "by the new one")
@@ -281,12 +282,12 @@ func TestNewModelTakesOver(t *testing.T) {
 func TestNewModelIsNotWhole(t *testing.T) {
 	before := newFlat("f", "1", "Loud")
 	r := newScorerRig(t, before)
-	r.video("a", 4000, nil, audiosearch.Metadata{"n": audiosearch.Int(1)})
-	r.video("b", 4000, nil, audiosearch.Metadata{"n": audiosearch.Int(2)})
+	r.video("a", 4000, nil, metadata.Map{"n": metadata.Int(1)})
+	r.video("b", 4000, nil, metadata.Map{"n": metadata.Int(2)})
 	r.ingest()
 	after := newFlat("f", "2", "New", "Loud")
 	s := r.another(nil, after)
-	one := []audiosearch.Filter{{Key: "n", Value: "1"}}
+	one := []metadata.Filter{{Key: "n", Value: "1"}}
 	assert.Len(t, r.find(s, audiosearch.Query{Class: "New", Filters: one}).Results, 2)
 	assert.Equal(t, map[string]bool{"f/1": true, "f/2": false}, r.models(), "it has one of two videos")
 	after.leave(errBroken)

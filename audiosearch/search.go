@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
@@ -39,7 +40,7 @@ func (s *Service) Search(ctx context.Context, org string, by Actor, q Query) (Fo
 	if err != nil {
 		return Found{}, err
 	}
-	found, err := s.searchIn(ctx, org, &q, &src, &foundVideos{metadata: make(map[string]Metadata)}, new(progress))
+	found, err := s.searchIn(ctx, org, &q, &src, &foundVideos{metadata: make(map[string]metadata.Map)}, new(progress))
 	s.observe(ctx, Observation{Kind: KindSearched, Organization: org, Dataset: q.Dataset, Actor: by, Class: q.Class,
 		Model: src.model, Duration: time.Since(start), Err: err})
 	return found, err

@@ -3,6 +3,8 @@ package audiosearch
 import (
 	"context"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // Dataset is a collection of videos.
@@ -16,7 +18,7 @@ type Dataset struct {
 type Video struct {
 	ID       string // unique in its dataset, 1 to 255 bytes
 	Path     string // what [Files] finds the bytes by
-	Metadata Metadata
+	Metadata metadata.Map
 }
 
 // Datasets keeps the datasets. All methods are safe for concurrent use, and atomic.
@@ -119,12 +121,12 @@ func Quantize(score float32) uint16 {
 
 // ScoreQuery asks for the best segments of a dataset.
 type ScoreQuery struct {
-	Model    string   // its ID
-	Class    Class    // segments scored without this class are left out
-	Filters  []Filter // valid ones; all must pass. A key that no video has passes none.
-	MinScore uint16   // segments below are left out
-	Offset   int      // how many to leave out at the top; may be more than there are
-	Limit    int      // how many at most, over 0
+	Model    string            // its ID
+	Class    Class             // segments scored without this class are left out
+	Filters  []metadata.Filter // valid ones; all must pass. A key that no video has passes none.
+	MinScore uint16            // segments below are left out
+	Offset   int               // how many to leave out at the top; may be more than there are
+	Limit    int               // how many at most, over 0
 }
 
 // Hit is a segment found.
@@ -136,10 +138,10 @@ type Hit struct {
 
 // UnscoredQuery asks for videos that a model has yet to score.
 type UnscoredQuery struct {
-	Model   string   // its ID
-	Filters []Filter // as in [ScoreQuery]
-	After   string   // an ID: only greater ones, byte by byte
-	Limit   int      // over 0
+	Model   string            // its ID
+	Filters []metadata.Filter // as in [ScoreQuery]
+	After   string            // an ID: only greater ones, byte by byte
+	Limit   int               // over 0
 }
 
 // Unscored is a page of videos that are not wholly scored by a model: nobody tried, or

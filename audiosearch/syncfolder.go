@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
@@ -34,7 +35,7 @@ type SyncOptions struct {
 	// Metadata returns the metadata of a video, in place of what the catalog has. It is
 	// called for each file, one after the other. A failure skips the file. info follows
 	// links. nil: new videos have none, and the others keep theirs.
-	Metadata func(path string, info fs.FileInfo) (Metadata, error)
+	Metadata func(path string, info fs.FileInfo) (metadata.Map, error)
 
 	// Delete removes the videos whose files are gone, with their scores. Unless DeleteAll
 	// is set, it never removes every video of the folder: where none of their files is

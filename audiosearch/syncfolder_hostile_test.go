@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 type dirEntries = []fs.DirEntry
@@ -144,8 +145,8 @@ func TestSyncLinks(t *testing.T) {
 	r.put("2", "none.mp4", "")
 	r.put("3", "real/gone.mp4", "")
 	got := r.sync(os.DirFS(dir), &audiosearch.SyncOptions{Delete: true, DeleteAll: true,
-		Metadata: func(_ string, info fs.FileInfo) (audiosearch.Metadata, error) {
-			return audiosearch.Metadata{"x": audiosearch.Int(info.Size())}, nil
+		Metadata: func(_ string, info fs.FileInfo) (metadata.Map, error) {
+			return metadata.Map{"x": metadata.Int(info.Size())}, nil
 		}})
 	var skipped []string
 	for _, problem := range got.Skipped {
@@ -205,7 +206,7 @@ func TestSyncHangs(t *testing.T) {
 					return entries, err
 				}}
 				opts := &audiosearch.SyncOptions{Delete: true, DeleteAll: true,
-					Metadata: func(string, fs.FileInfo) (audiosearch.Metadata, error) {
+					Metadata: func(string, fs.FileInfo) (metadata.Map, error) {
 						hang("metadata")
 						return nil, nil
 					}}

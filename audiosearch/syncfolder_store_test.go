@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // failingCatalog fails from a call on.
@@ -96,8 +97,8 @@ func TestSyncListFails(t *testing.T) {
 	r := newRigOn(t, db, store, nil)
 	folder := many(1200) // three pages
 	r.sync(folder, nil)
-	opts := &audiosearch.SyncOptions{Metadata: func(string, fs.FileInfo) (audiosearch.Metadata, error) {
-		return audiosearch.Metadata{"x": audiosearch.Int(1)}, nil
+	opts := &audiosearch.SyncOptions{Metadata: func(string, fs.FileInfo) (metadata.Map, error) {
+		return metadata.Map{"x": metadata.Int(1)}, nil
 	}}
 	for lists, changed := range map[int]int{0: 0, 2: 0, 3: 0, 4: 500, 5: 1000} {
 		require.NoError(t, r.DeleteDataset(t.Context(), org, "", "d"))
@@ -134,7 +135,7 @@ func TestSyncVideoComesMeanwhile(t *testing.T) {
 		}
 	}
 	got := r.sync(files("a.mp4"), &audiosearch.SyncOptions{
-		Metadata: func(string, fs.FileInfo) (audiosearch.Metadata, error) { return nil, nil }})
+		Metadata: func(string, fs.FileInfo) (metadata.Map, error) { return nil, nil }})
 	assert.Equal(t, audiosearch.Synced{Unchanged: 1}, got)
 }
 
@@ -154,7 +155,7 @@ func TestSyncContextEnds(t *testing.T) {
 	store.puts = 1000
 	calls := 0
 	synced, err = r.SyncFolder(ctx, org, "", "d", many(1700), &audiosearch.SyncOptions{
-		Metadata: func(string, fs.FileInfo) (audiosearch.Metadata, error) {
+		Metadata: func(string, fs.FileInfo) (metadata.Map, error) {
 			if calls++; calls == 600 {
 				cancel(errBroken)
 			}

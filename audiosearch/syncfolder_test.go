@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // files is a folder of small files.
@@ -50,7 +51,7 @@ func (r *rig) put(id, path, x string) {
 	r.t.Helper()
 	v := audiosearch.Video{ID: id, Path: path}
 	if x != "" {
-		v.Metadata = audiosearch.Metadata{"x": audiosearch.String(x)}
+		v.Metadata = metadata.Map{"x": metadata.String(x)}
 	}
 	require.NoError(r.t, r.PutVideos(r.t.Context(), org, "", "d", v))
 }
@@ -86,9 +87,9 @@ func TestSyncMetadata(t *testing.T) {
 	assert.Equal(t, audiosearch.Synced{Added: []string{"b.mp4"}, Unchanged: 1}, r.sync(folder, nil))
 	assert.Equal(t, []string{"a.mp4 a.mp4 kept", "b.mp4 b.mp4"}, r.catalog())
 
-	shared := audiosearch.Metadata{}
-	opts := &audiosearch.SyncOptions{Metadata: func(p string, info fs.FileInfo) (audiosearch.Metadata, error) {
-		shared["x"] = audiosearch.String(fmt.Sprint(p, info.Size()))
+	shared := metadata.Map{}
+	opts := &audiosearch.SyncOptions{Metadata: func(p string, info fs.FileInfo) (metadata.Map, error) {
+		shared["x"] = metadata.String(fmt.Sprint(p, info.Size()))
 		return shared, nil
 	}}
 	assert.Equal(t, audiosearch.Synced{Changed: []string{"a.mp4", "b.mp4"}}, r.sync(folder, opts))
@@ -104,16 +105,16 @@ func TestSyncMetadataFails(t *testing.T) {
 	r := newRig(t, nil)
 	r.put("bad.mp4", "bad.mp4", "old")
 	folder := files("bad.mp4", "good.mp4", "large.mp4", "panic.mp4")
-	opts := &audiosearch.SyncOptions{Metadata: func(p string, _ fs.FileInfo) (audiosearch.Metadata, error) {
+	opts := &audiosearch.SyncOptions{Metadata: func(p string, _ fs.FileInfo) (metadata.Map, error) {
 		switch p {
 		case "bad.mp4":
 			return nil, errors.New("it has no tags: tag it")
 		case "large.mp4":
-			return audiosearch.Metadata{"x": audiosearch.String(strings.Repeat("x", audiosearch.MaxMetadataBytes))}, nil
+			return metadata.Map{"x": metadata.String(strings.Repeat("x", metadata.MaxBytes))}, nil
 		case "panic.mp4":
 			panic("oh")
 		}
-		return audiosearch.Metadata{"x": audiosearch.Int(1)}, nil
+		return metadata.Map{"x": metadata.Int(1)}, nil
 	}}
 	got := r.sync(folder, opts)
 	assert.Equal(t, audiosearch.Synced{Added: []string{"good.mp4"}, Unseen: 1, Skipped: []audiosearch.FileProblem{
@@ -142,8 +143,8 @@ func TestSyncMoved(t *testing.T) {
 		r.sync(files("y/a.mp4"), opts), "not everything is gone")
 	assert.Equal(t, audiosearch.Synced{Added: []string{"b"}, Changed: []string{"a"}},
 		r.sync(files("x/a.mp4", "y/b.mp4"), opts))
-	opts.Metadata = func(p string, _ fs.FileInfo) (audiosearch.Metadata, error) {
-		return audiosearch.Metadata{"x": audiosearch.String(p)}, nil
+	opts.Metadata = func(p string, _ fs.FileInfo) (metadata.Map, error) {
+		return metadata.Map{"x": metadata.String(p)}, nil
 	}
 	assert.Equal(t, audiosearch.Synced{Changed: []string{"a", "b"}},
 		r.sync(files("z/a.mp4", "y/b.mp4"), opts))
@@ -156,7 +157,7 @@ func TestSyncMovedWithoutMetadata(t *testing.T) {
 	r.put("a", "x/a.mp4", "old")
 	calls := 0
 	got := r.sync(files("y/a.mp4"), &audiosearch.SyncOptions{ID: base, Delete: true,
-		Metadata: func(string, fs.FileInfo) (audiosearch.Metadata, error) {
+		Metadata: func(string, fs.FileInfo) (metadata.Map, error) {
 			calls++
 			return nil, errBroken
 		}})
@@ -304,8 +305,8 @@ func TestSyncScores(t *testing.T) {
 	r.video("a.mp4", 3000, nil, nil)
 	r.video("b.mp4", 3000, nil, nil)
 	r.ingest()
-	r.sync(files("a.mp4"), &audiosearch.SyncOptions{Delete: true, Metadata: func(string, fs.FileInfo) (audiosearch.Metadata, error) {
-		return audiosearch.Metadata{"x": audiosearch.Int(1)}, nil
+	r.sync(files("a.mp4"), &audiosearch.SyncOptions{Delete: true, Metadata: func(string, fs.FileInfo) (metadata.Map, error) {
+		return metadata.Map{"x": metadata.Int(1)}, nil
 	}})
 	_, err := r.Scoring(t.Context(), org, "d", "a.mp4")
 	require.NoError(t, err)

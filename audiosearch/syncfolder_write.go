@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
@@ -147,8 +148,8 @@ func (b *videoBatch) flush(ctx context.Context) error {
 
 // metadata is SyncOptions.Metadata. Without ok, the file is skipped. An error is none of
 // the file.
-func (y *folderSync) metadata(ctx context.Context, path string) (_ Metadata, ok bool, err error) {
-	var m Metadata
+func (y *folderSync) metadata(ctx context.Context, path string) (_ metadata.Map, ok bool, err error) {
+	var m metadata.Map
 	var problem string
 	opts := &y.s.opts
 	work := func(context.Context, func(time.Duration)) error {

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/lostjobs"
 )
@@ -296,7 +297,7 @@ func (w *Worker) search(ctx context.Context, r *Run, far *progress) (Found, erro
 	}
 	keep := &foundVideos{begin: set.begin, put: set.putVideos}
 	if s.moderates(&q) { // a Moderator sees the metadata
-		keep.metadata = make(map[string]Metadata)
+		keep.metadata = make(map[string]metadata.Map)
 	}
 	found, err := s.searchIn(ctx, r.Organization, &q, &src, keep, far)
 	if err != nil || len(found.Results) == 0 {

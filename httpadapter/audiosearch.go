@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/internal/name"
 )
@@ -108,7 +109,7 @@ func newAudioSearchAdapter(s *audiosearch.Service, classes []audiosearch.Class) 
 		a.many = true
 		a.enum = fmt.Sprintf("Input should be one of the %d sound classes of this server", len(a.classes))
 	}
-	for _, op := range audiosearch.Ops() {
+	for _, op := range metadata.Ops() {
 		a.ops = append(a.ops, string(op))
 	}
 	return a, nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -115,7 +116,7 @@ func benchSounds(b *testing.B) (*audiosearch.Service, *httpadapter.Handler, *htt
 		id, at := fmt.Sprintf("call-%04d", i), time.Duration(i)*2*time.Second
 		sink.run.Results = append(sink.run.Results, audiosearch.Result{
 			VideoID: id, Path: "2024/" + id + ".mp4", Start: at, End: at + 10*time.Second, Score: float64(65535-i) / audiosearch.ScoreUnit,
-			Metadata: audiosearch.Metadata{"site": audiosearch.String("north"), "title": audiosearch.String("A call at night"), "year": audiosearch.Int(2024)},
+			Metadata: metadata.Map{"site": metadata.String("north"), "title": metadata.String("A call at night"), "year": metadata.Int(2024)},
 			Keyframe: audiosearch.Keyframe{ImageID: id + "@" + strconv.FormatInt(at.Milliseconds(), 10), At: at},
 		})
 	}
@@ -142,9 +143,9 @@ type bareSearchRequest struct {
 	Limit   *int              `json:"limit"`
 	Offset  int               `json:"offset"`
 	Filters []struct {
-		Key   *string        `json:"key"`
-		Value *string        `json:"value"`
-		Op    audiosearch.Op `json:"op"`
+		Key   *string     `json:"key"`
+		Value *string     `json:"value"`
+		Op    metadata.Op `json:"op"`
 	} `json:"metadata_filters"`
 	SkipModeration bool `json:"skip_moderation"`
 }
@@ -176,7 +177,7 @@ func bareSearch(service *audiosearch.Service) http.HandlerFunc {
 				w.WriteHeader(http.StatusUnprocessableEntity)
 				return
 			}
-			q.Filters = append(q.Filters, audiosearch.Filter{Key: *f.Key, Value: *f.Value, Op: f.Op})
+			q.Filters = append(q.Filters, metadata.Filter{Key: *f.Key, Value: *f.Value, Op: f.Op})
 		}
 		run, err := service.Start(r.Context(), org, "", q)
 		if err != nil {
@@ -197,9 +198,9 @@ type bareResults struct {
 
 type bareResultOfSound struct {
 	Video struct {
-		ID       string               `json:"video_id"`
-		Path     string               `json:"path"`
-		Metadata audiosearch.Metadata `json:"metadata"`
+		ID       string       `json:"video_id"`
+		Path     string       `json:"path"`
+		Metadata metadata.Map `json:"metadata"`
 	} `json:"video"`
 	Start    int64 `json:"start_time_ms"`
 	End      int64 `json:"end_time_ms"`

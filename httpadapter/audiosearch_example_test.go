@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt"
@@ -47,7 +48,7 @@ func ExampleNewAudioSearch() {
 	check(err)
 	_, err = service.CreateDataset(ctx, "acme", "", "calls")
 	check(err)
-	check(service.PutVideos(ctx, "acme", "", "calls", audiosearch.Video{ID: "c1", Path: "nobody.wav", Metadata: audiosearch.Metadata{"line": audiosearch.Int(7)}}))
+	check(service.PutVideos(ctx, "acme", "", "calls", audiosearch.Video{ID: "c1", Path: "nobody.wav", Metadata: metadata.Map{"line": metadata.Int(7)}}))
 	worker, err := audiosearch.NewWorker(service, nil)
 	check(err)
 

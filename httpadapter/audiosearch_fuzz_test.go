@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -96,11 +97,11 @@ func expectedQuery(t *testing.T, a *audioSearchAdapter, body []byte) (q audiosea
 			object, _ := item.(map[string]any)
 			key, hasKey := object["key"].(string)
 			value, hasValue := object["value"].(string)
-			filter := audiosearch.Filter{Key: key, Value: value, Op: audiosearch.OpEqual}
+			filter := metadata.Filter{Key: key, Value: value, Op: metadata.OpEqual}
 			if op, given := object["op"]; given {
 				text, isText := op.(string)
 				fine = fine && isText && text != ""
-				filter.Op = audiosearch.Op(text)
+				filter.Op = metadata.Op(text)
 			}
 			err := filter.Check()
 			fine = fine && hasKey && hasValue && err == nil
@@ -116,14 +117,14 @@ func FuzzRunResult(f *testing.F) {
 	f.Add("\x00\"\\\xff\u2028", "", "<&>", "\xed\xa0\x80", `true`, 1.0/65535, 0.0, int64(0))
 	f.Add("", "", "", "", `null`, 5e-324, 1.0, int64(math.MaxInt64/int64(time.Millisecond)))
 	f.Fuzz(func(t *testing.T, id, path, key, text, scalar string, score, moderation float64, ms int64) {
-		var value audiosearch.Scalar
+		var value metadata.Scalar
 		err := value.UnmarshalJSON([]byte(scalar))
 		finite := math.Abs(score) <= math.MaxFloat64 && math.Abs(moderation) <= math.MaxFloat64 // false for NaN
 		if err != nil || !finite || ms < 0 || ms > math.MaxInt64/int64(time.Millisecond) {
 			t.Skip()
 		}
 		at := time.Duration(ms) * time.Millisecond
-		r := audiosearch.Result{VideoID: id, Path: path, Metadata: audiosearch.Metadata{key: value, "text": audiosearch.String(text)}, Start: at, End: at + 1,
+		r := audiosearch.Result{VideoID: id, Path: path, Metadata: metadata.Map{key: value, "text": metadata.String(text)}, Start: at, End: at + 1,
 			Keyframe: audiosearch.Keyframe{ImageID: id + path, At: at}, Score: score, Moderation: &moderation}
 		run := audiosearch.Run{State: audiosearch.StateTerminated, Termination: audiosearch.Success}
 		var body bytes.Buffer
@@ -156,7 +157,7 @@ func FuzzRunResult(f *testing.F) {
 		require.Equal(t, []int64{ms, ms, ms}, []int64{first.Start, first.End, first.Keyframe.At})
 		require.Equal(t, []string{as(score), as(moderation)}, []string{as(first.Score), as(first.Moderation)})
 		require.Equal(t, read(text), textOf(t, first.Video.Metadata["text"]))
-		if odd := first.Video.Metadata[read(key)]; key != "text" && value.Kind() == audiosearch.KindString {
+		if odd := first.Video.Metadata[read(key)]; key != "text" && value.Kind() == metadata.KindString {
 			require.Equal(t, value.Text(), textOf(t, odd))
 		} else if key != "text" {
 			require.Equal(t, as(value), string(odd))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -47,7 +48,7 @@ func describedAudioSearch(t testing.TB, opts AudioSearchOptions) *Handler {
 	require.NoError(t, err)
 	_, err = s.CreateDataset(t.Context(), "acme", "", "calls")
 	require.NoError(t, err)
-	video := audiosearch.Video{ID: "call-0017", Path: "call-0017.mp4", Metadata: audiosearch.Metadata{"year": audiosearch.Int(2024)}}
+	video := audiosearch.Video{ID: "call-0017", Path: "call-0017.mp4", Metadata: metadata.Map{"year": metadata.Int(2024)}}
 	require.NoError(t, s.PutVideos(t.Context(), "acme", "", "calls", video))
 	h, err := NewAudioSearch(s, AuthenticatorFunc(func(*http.Request) (Principal, error) {
 		return Principal{Organization: "acme", Subject: "somebody", Access: authmgmt.FullAccess()}, nil

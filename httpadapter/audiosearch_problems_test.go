@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -41,7 +42,7 @@ func startOf(change func(*audiosearch.Query)) problemCall {
 	}
 }
 
-func startOfFilters(filters ...audiosearch.Filter) problemCall {
+func startOfFilters(filters ...metadata.Filter) problemCall {
 	return startOf(func(q *audiosearch.Query) { q.Filters = filters })
 }
 
@@ -52,8 +53,8 @@ func putOf(v audiosearch.Video) problemCall {
 	}
 }
 
-func withMetadata(value audiosearch.Scalar) audiosearch.Video {
-	return audiosearch.Video{ID: "b", Path: "b", Metadata: audiosearch.Metadata{"year": value}}
+func withMetadata(value metadata.Scalar) audiosearch.Video {
+	return audiosearch.Video{ID: "b", Path: "b", Metadata: metadata.Map{"year": value}}
 }
 
 var problemCases = []problemCase{
@@ -70,15 +71,15 @@ var problemCases = []problemCase{
 			"body.limit value_error: Value error, must be 1 to 1000",
 			"body.offset value_error: Value error, must be 0 or more",
 		}},
-	{"too many filters", startOfFilters(make([]audiosearch.Filter, 101)...),
+	{"too many filters", startOfFilters(make([]metadata.Filter, 101)...),
 		"metadata_filters: must be at most 100",
 		[]string{"body.metadata_filters value_error: Value error, must be at most 100"}},
 	{"filters", startOfFilters(
-		audiosearch.Filter{Key: "year", Value: "1"},
-		audiosearch.Filter{Key: "nobody", Value: "1"},
-		audiosearch.Filter{Key: "year", Value: "x", Op: ">"},
-		audiosearch.Filter{Key: "year", Op: "~"},
-		audiosearch.Filter{Key: strings.Repeat("k", 4097), Value: strings.Repeat("v", 4097)}),
+		metadata.Filter{Key: "year", Value: "1"},
+		metadata.Filter{Key: "nobody", Value: "1"},
+		metadata.Filter{Key: "year", Value: "x", Op: ">"},
+		metadata.Filter{Key: "year", Op: "~"},
+		metadata.Filter{Key: strings.Repeat("k", 4097), Value: strings.Repeat("v", 4097)}),
 		"metadata_filters[2].value: must be a number, because the operator is >; " +
 			"metadata_filters[3].op: is no operator; " +
 			"metadata_filters[4].key: string should have at most 4096 bytes; " +
@@ -100,12 +101,12 @@ var problemCases = []problemCase{
 		_, err := s.CreateDataset(ctx, "acme", "", "")
 		return err
 	}, "id: must not be empty", elsewhere},
-	{"a video", putOf(audiosearch.Video{Metadata: audiosearch.Metadata{"": audiosearch.Int(1)}}),
+	{"a video", putOf(audiosearch.Video{Metadata: metadata.Map{"": metadata.Int(1)}}),
 		"videos[1].id: must not be empty; videos[1].path: must not be empty; " +
 			"videos[1].metadata: keys must be valid UTF-8, not empty, and without U+0000", elsewhere},
-	{"metadata of other values", putOf(withMetadata(audiosearch.String("\xff"))),
+	{"metadata of other values", putOf(withMetadata(metadata.String("\xff"))),
 		"videos[1].metadata: values must be valid UTF-8", elsewhere},
-	{"much metadata", putOf(withMetadata(audiosearch.String(strings.Repeat("v", 64<<10)))),
+	{"much metadata", putOf(withMetadata(metadata.String(strings.Repeat("v", 64<<10)))),
 		"videos[1].metadata: must be at most 65536 bytes", elsewhere},
 	{"a video twice", putOf(audiosearch.Video{ID: "fine", Path: "other.mp4"}),
 		"videos[1].id: must not come twice", elsewhere},
@@ -158,7 +159,7 @@ func TestEveryProblemOfTheServiceIsAnswered(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.CreateDataset(t.Context(), "acme", "", "calls")
 	require.NoError(t, err)
-	require.NoError(t, s.PutVideos(t.Context(), "acme", "", "calls", withMetadata(audiosearch.Int(2024))))
+	require.NoError(t, s.PutVideos(t.Context(), "acme", "", "calls", withMetadata(metadata.Int(2024))))
 	seen := map[string]bool{}
 	for _, c := range problemCases {
 		err := c.call(t.Context(), s)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/internal/name"
@@ -217,9 +218,9 @@ func newSoundRig(t testing.TB, opts *httpadapter.AudioSearchOptions, service *au
 
 // video adds a video to the calls of acme, with the scores of its segments for a dial
 // tone; those for silence are all 0.
-func (r *soundRig) video(id, path, metadata string, scores ...float32) {
+func (r *soundRig) video(id, path, meta string, scores ...float32) {
 	r.t.Helper()
-	m, err := audiosearch.ParseMetadata([]byte(metadata))
+	m, err := metadata.Parse([]byte(meta))
 	require.NoError(r.t, err)
 	require.NoError(r.t, r.service.PutVideos(r.t.Context(), "acme", "", "calls", audiosearch.Video{ID: id, Path: path, Metadata: m}))
 	tones := make([]uint16, len(scores))

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
 
@@ -72,13 +73,13 @@ func (a *audioSearchAdapter) class(body *object) audiosearch.Class {
 
 // filter reads a metadata filter. Whether its value is a number is known only with the
 // operator, which is why that comes last.
-func (a *audioSearchAdapter) filter(item *object) audiosearch.Filter {
-	var f audiosearch.Filter
+func (a *audioSearchAdapter) filter(item *object) metadata.Filter {
+	var f metadata.Filter
 	f.Key, _ = a.filterText(item, "key")
 	value, valid := a.filterText(item, "value")
 	f.Value = value
-	op, _ := item.enum("op", optional, string(audiosearch.OpEqual), a.ops)
-	f.Op = audiosearch.Op(op)
+	op, _ := item.enum("op", optional, string(metadata.OpEqual), a.ops)
+	f.Op = metadata.Op(op)
 	if valid && f.Op.Numeric() && f.Check() != nil {
 		item.refuse("value", string(audiosearch.ProblemNotANumber), "Must be a number, because the operator is "+op)
 	}
@@ -89,8 +90,8 @@ func (a *audioSearchAdapter) filter(item *object) audiosearch.Filter {
 // message says so.
 func (a *audioSearchAdapter) filterText(item *object, name string) (text string, valid bool) {
 	text, valid = item.text(name, required, textRule{})
-	if len(text) > audiosearch.MaxFilterBytes {
-		item.refuse(name, string(audiosearch.ProblemTooLong), fmt.Sprintf("String should have at most %d bytes", audiosearch.MaxFilterBytes))
+	if len(text) > metadata.MaxFilterBytes {
+		item.refuse(name, string(audiosearch.ProblemTooLong), fmt.Sprintf("String should have at most %d bytes", metadata.MaxFilterBytes))
 		return "", false
 	}
 	return text, valid

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
 
@@ -28,8 +29,8 @@ func TestSearchFields(t *testing.T) {
 		}
 		return q
 	}
-	filter := func(key, value string, op audiosearch.Op) audiosearch.Query {
-		return plain(func(q *audiosearch.Query) { q.Filters = []audiosearch.Filter{{Key: key, Value: value, Op: op}} })
+	filter := func(key, value string, op metadata.Op) audiosearch.Query {
+		return plain(func(q *audiosearch.Query) { q.Filters = []metadata.Filter{{Key: key, Value: value, Op: op}} })
 	}
 	for body, want := range map[string]audiosearch.Query{
 		aSearch(``): plain(nil),
@@ -276,7 +277,7 @@ func TestSearchLimits(t *testing.T) {
 // The service's words for a problem of fields are those of the adapter, which sees it first.
 func TestSearchSpeaksAsTheService(t *testing.T) {
 	r := newSoundRig(t, nil, nil)
-	query := audiosearch.Query{Dataset: "calls", Class: dialTone, Filters: []audiosearch.Filter{{Key: "year", Value: "x", Op: ">="}}}
+	query := audiosearch.Query{Dataset: "calls", Class: dialTone, Filters: []metadata.Filter{{Key: "year", Value: "x", Op: ">="}}}
 	_, err := r.service.Start(t.Context(), "acme", "me", query)
 	var one audiosearch.Problem
 	require.ErrorAs(t, err, &one)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // runStatus is how far a run is, as it goes over the wire.
@@ -113,7 +114,7 @@ func appendResult(b []byte, r *audiosearch.Result) []byte {
 }
 
 // appendMetadata writes each value as its owner wrote it: a number keeps its digits. Keys are sorted.
-func appendMetadata(b []byte, m audiosearch.Metadata) []byte {
+func appendMetadata(b []byte, m metadata.Map) []byte {
 	b = append(b, '{')
 	for i, key := range slices.Sorted(maps.Keys(m)) {
 		if i > 0 {
@@ -121,9 +122,9 @@ func appendMetadata(b []byte, m audiosearch.Metadata) []byte {
 		}
 		b = append(appendString(b, key), ':')
 		switch value := m[key]; value.Kind() {
-		case audiosearch.KindNull:
+		case metadata.KindNull:
 			b = append(b, "null"...)
-		case audiosearch.KindString:
+		case metadata.KindString:
 			b = appendString(b, value.Text())
 		default:
 			b = append(b, value.Text()...)

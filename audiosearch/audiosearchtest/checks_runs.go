@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // newRunID returns an ID that no run has.
@@ -30,7 +31,7 @@ func endedRun(org string, finished time.Duration) audiosearch.Run {
 	r.Actor = "\u00e9 '\"\\ %"
 	r.Query = audiosearch.Query{
 		Dataset: setA, Class: "Inside, small room \"é\" %", Limit: 1000, Offset: math.MaxInt32, MinScore: 1.0 / 3, SkipModeration: true,
-		Filters: []audiosearch.Filter{{Key: "\u00e9 '\"\\ %", Value: "a\x00b", Op: audiosearch.OpContains}, {Key: "k", Value: ""}, {Key: "k", Value: "1.0", Op: audiosearch.OpGreaterOrEqual}},
+		Filters: []metadata.Filter{{Key: "\u00e9 '\"\\ %", Value: "a\x00b", Op: metadata.OpContains}, {Key: "k", Value: ""}, {Key: "k", Value: "1.0", Op: metadata.OpGreaterOrEqual}},
 	}
 	r.State, r.Termination, r.Message = audiosearch.StateTerminated, audiosearch.Success, "2 videos cannot be searched: \u00e9.mp4"
 	r.Done, r.Total, r.Attempts = 3, 5, 2
@@ -196,7 +197,7 @@ func sameResults(t *testing.T, want, got []audiosearch.Result) {
 // spoilRun changes everything in a run that a shallow copy shares.
 func spoilRun(r *audiosearch.Run) {
 	for i := range r.Query.Filters {
-		r.Query.Filters[i] = audiosearch.Filter{Key: "spoiled"}
+		r.Query.Filters[i] = metadata.Filter{Key: "spoiled"}
 	}
 	for k := range r.Trace {
 		r.Trace[k] = "spoiled"
@@ -213,7 +214,7 @@ func spoilResults(results []audiosearch.Result) {
 			*results[i].Moderation = 99
 		}
 		if results[i].Metadata != nil {
-			results[i].Metadata["spoiled"] = audiosearch.Bool(true)
+			results[i].Metadata["spoiled"] = metadata.Bool(true)
 		}
 		results[i].VideoID = "spoiled"
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 const (
@@ -47,8 +48,8 @@ func sameDataset(t *testing.T, want, got audiosearch.Dataset) {
 }
 
 // number returns the scalar that is written so.
-func number(text string) audiosearch.Scalar {
-	var n audiosearch.Scalar
+func number(text string) metadata.Scalar {
+	var n metadata.Scalar
 	if err := n.UnmarshalJSON([]byte(text)); err != nil {
 		panic(err) // of the suite's own text
 	}
@@ -56,7 +57,7 @@ func number(text string) audiosearch.Scalar {
 }
 
 // video returns a video whose path follows from its ID.
-func video(id string, metadata audiosearch.Metadata) audiosearch.Video {
+func video(id string, metadata metadata.Map) audiosearch.Video {
 	return audiosearch.Video{ID: id, Path: "videos/" + id + ".mp4", Metadata: metadata}
 }
 
@@ -70,7 +71,7 @@ func (s *subject) put(t *testing.T, org, dataset string, videos ...audiosearch.V
 func cloneVideos(videos []audiosearch.Video) []audiosearch.Video {
 	videos = slices.Clone(videos)
 	for i := range videos {
-		m := audiosearch.Metadata{}
+		m := metadata.Map{}
 		for k, v := range videos[i].Metadata {
 			m[k] = v
 		}
@@ -139,14 +140,14 @@ func videoIDs(videos []audiosearch.Video) []string {
 }
 
 // everyKind is metadata with scalars of every kind, some of which look alike.
-func everyKind() audiosearch.Metadata {
-	return audiosearch.Metadata{
-		"null": {}, "true": audiosearch.Bool(true), "false": audiosearch.Bool(false), "word true": audiosearch.String("true"), "word null": audiosearch.String("null"),
+func everyKind() metadata.Map {
+	return metadata.Map{
+		"null": {}, "true": metadata.Bool(true), "false": metadata.Bool(false), "word true": metadata.String("true"), "word null": metadata.String("null"),
 		"one": number("1"), "one point zero": number("1.0"), "one hundred": number("1e2"), "minus zero": number("-0"), "big": number("9007199254740993"),
-		"huge": number("1E+400"), "tiny": number("-1.5e-400"), "long": number("0." + strings.Repeat("3", 200)), "word one": audiosearch.String("1"),
-		"empty": audiosearch.String(""), "space": audiosearch.String(" 1 "), "zero byte": audiosearch.String("a\x00b"), "quotes": audiosearch.String(`'"\`),
-		"like": audiosearch.String("50%_"), "umlaut": audiosearch.String("\u00c4\u0308 \U0001F436"), "lines": audiosearch.String("a\nb\tc\u2028"),
-		"e\u0301": audiosearch.Int(2), "\u00e9": audiosearch.Int(1), "a.b": audiosearch.Int(3), "$[0]": audiosearch.Int(4), `"k"`: audiosearch.Int(5), "ONE": audiosearch.Int(6), " ": audiosearch.Int(7),
+		"huge": number("1E+400"), "tiny": number("-1.5e-400"), "long": number("0." + strings.Repeat("3", 200)), "word one": metadata.String("1"),
+		"empty": metadata.String(""), "space": metadata.String(" 1 "), "zero byte": metadata.String("a\x00b"), "quotes": metadata.String(`'"\`),
+		"like": metadata.String("50%_"), "umlaut": metadata.String("\u00c4\u0308 \U0001F436"), "lines": metadata.String("a\nb\tc\u2028"),
+		"e\u0301": metadata.Int(2), "\u00e9": metadata.Int(1), "a.b": metadata.Int(3), "$[0]": metadata.Int(4), `"k"`: metadata.Int(5), "ONE": metadata.Int(6), " ": metadata.Int(7),
 	}
 }
 

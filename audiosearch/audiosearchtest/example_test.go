@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // dog is one of AudioSet's classes.
@@ -23,7 +24,7 @@ func park(t testing.TB) *audiosearchtest.Fake {
 	if _, err := f.CreateDataset(ctx, "acme", "", "walks"); err != nil {
 		panic(err)
 	}
-	video := audiosearch.Video{ID: "park", Path: "park.mp4", Metadata: audiosearch.Metadata{"town": audiosearch.String("Ulm")}}
+	video := audiosearch.Video{ID: "park", Path: "park.mp4", Metadata: metadata.Map{"town": metadata.String("Ulm")}}
 	if err := f.PutVideos(ctx, "acme", "", "walks", video); err != nil {
 		panic(err)
 	}
@@ -36,7 +37,7 @@ func ExampleNew() {
 	f := park(t)
 	ctx := context.Background()
 	run, err := f.Start(ctx, "acme", "ada", audiosearch.Query{
-		Dataset: "walks", Class: dog, Limit: 2, Filters: []audiosearch.Filter{{Key: "town", Value: "Ulm"}},
+		Dataset: "walks", Class: dog, Limit: 2, Filters: []metadata.Filter{{Key: "town", Value: "Ulm"}},
 	})
 	if err != nil {
 		panic(err)

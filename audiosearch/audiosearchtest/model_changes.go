@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 func (r *run) makeDataset(p place) {
@@ -63,7 +64,7 @@ func (r *run) putVideos() {
 
 // video returns the video as the domain has it.
 func (v *oracleVideo) video(id string) audiosearch.Video {
-	m := audiosearch.Metadata{}
+	m := metadata.Map{}
 	for key, value := range v.metadata {
 		m[key] = value.scalar()
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // compare is a case: it asks random questions about a dataset.
@@ -171,7 +172,7 @@ func (r *run) sameVideos(what string, p place, ids []string, got []audiosearch.V
 	for i, id := range ids {
 		want := r.model[p][id].video(id)
 		if len(got[i].Metadata) == 0 {
-			got[i].Metadata = audiosearch.Metadata{}
+			got[i].Metadata = metadata.Map{}
 		}
 		r.same(what+" "+id, want, got[i])
 	}

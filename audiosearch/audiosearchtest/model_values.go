@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // name returns one of few IDs, so that sequences come back to videos.
@@ -98,7 +98,7 @@ func (r *run) text() string {
 func (r *run) filters(d oracleDataset) []oracleFilter {
 	var all []oracleFilter
 	for range pick(r, 0, 1, 1, 1, 2, 3) {
-		f := oracleFilter{key: r.key(), op: string(pick(r, append(audiosearch.Ops(), "", contains, contains)...)), value: r.value().text}
+		f := oracleFilter{key: r.key(), op: string(pick(r, append(metadata.Ops(), "", contains, contains)...)), value: r.value().text}
 		if ids := d.matching(nil); len(ids) > 0 && r.rand.IntN(4) > 0 {
 			m := d[pick(r, ids...)].metadata
 			for _, key := range slices.Sorted(maps.Keys(m)) {
@@ -143,10 +143,10 @@ func (r *run) disguised(text string) string {
 }
 
 // domain returns the filters as the domain has them.
-func domain(filters []oracleFilter) []audiosearch.Filter {
-	var all []audiosearch.Filter
+func domain(filters []oracleFilter) []metadata.Filter {
+	var all []metadata.Filter
 	for _, f := range filters {
-		all = append(all, audiosearch.Filter{Key: f.key, Value: f.value, Op: audiosearch.Op(f.op)})
+		all = append(all, metadata.Filter{Key: f.key, Value: f.value, Op: metadata.Op(f.op)})
 	}
 	return all
 }

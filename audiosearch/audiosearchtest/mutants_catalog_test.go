@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -152,8 +153,8 @@ var catalogMutants = []broken{
 		}
 	}},
 	{name: "reads numbers", breaks: []string{"catalog/put-and-get", "filters/text"}, mutate: func(m *mutant) {
-		m.everyMetadata(func(key string, value audiosearch.Scalar) (string, audiosearch.Scalar) {
-			if value.Kind() == audiosearch.KindNumber {
+		m.everyMetadata(func(key string, value metadata.Scalar) (string, metadata.Scalar) {
+			if value.Kind() == metadata.KindNumber {
 				text := strings.TrimSuffix(value.Text(), ".0")
 				_ = value.UnmarshalJSON([]byte(text))
 			}
@@ -218,7 +219,7 @@ var catalogMutants = []broken{
 		}
 	}},
 	{name: "keeps the caller's metadata", breaks: []string{"catalog/copies"}, mutate: func(m *mutant) {
-		kept := make(map[string]audiosearch.Metadata)
+		kept := make(map[string]metadata.Map)
 		m.putVideos = func(ctx context.Context, org, dataset string, videos []audiosearch.Video) error {
 			for _, v := range videos {
 				kept[v.ID] = v.Metadata
@@ -228,7 +229,7 @@ var catalogMutants = []broken{
 		m.everyVideo(func(v *audiosearch.Video) { v.Metadata = kept[v.ID] })
 	}},
 	{name: "returns its own metadata", breaks: []string{"catalog/copies", "scores/unscored-whole"}, mutate: func(m *mutant) {
-		own := make(map[string]audiosearch.Metadata)
+		own := make(map[string]metadata.Map)
 		m.everyVideo(func(v *audiosearch.Video) {
 			if own[v.ID] == nil {
 				own[v.ID] = v.Metadata
@@ -296,7 +297,7 @@ var catalogMutants = []broken{
 		m.missingKeys = func(ctx context.Context, org, dataset string, keys []string) (missing []string, err error) {
 			videos, err := m.db.ListVideos(ctx, org, dataset, "", 1000)
 			for _, key := range keys {
-				has := func(v audiosearch.Video) bool { return v.Metadata[key] != audiosearch.Scalar{} }
+				has := func(v audiosearch.Video) bool { return v.Metadata[key] != metadata.Scalar{} }
 				if !slices.ContainsFunc(videos, has) {
 					missing = append(missing, key)
 				}
@@ -306,7 +307,7 @@ var catalogMutants = []broken{
 	}},
 	{name: "remembers keys for ever", breaks: []string{"catalog/missing-keys-follow-changes", "datasets/delete-videos"}, mutate: func(m *mutant) {
 		seen := make(map[string]bool)
-		m.everyMetadata(func(key string, value audiosearch.Scalar) (string, audiosearch.Scalar) {
+		m.everyMetadata(func(key string, value metadata.Scalar) (string, metadata.Scalar) {
 			seen[key] = true
 			return key, value
 		})

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -62,7 +63,7 @@ var raceMutants = []broken{
 			conformance.Seam()
 			for _, h := range hits {
 				v, _ := m.db.Video(ctx, org, dataset, h.Video)
-				if !slices.ContainsFunc(filters, func(f audiosearch.Filter) bool { return v.Metadata[f.Key].Text() != f.Value }) {
+				if !slices.ContainsFunc(filters, func(f metadata.Filter) bool { return v.Metadata[f.Key].Text() != f.Value }) {
 					found = append(found, h)
 				}
 			}

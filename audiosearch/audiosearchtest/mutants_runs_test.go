@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -64,7 +65,7 @@ var runMutants = []broken{
 		}
 	}},
 	{name: "keeps the caller's filters", breaks: []string{"runs/copies"}, mutate: func(m *mutant) {
-		kept := make(map[int64][]audiosearch.Filter)
+		kept := make(map[int64][]metadata.Filter)
 		m.createRun = func(ctx context.Context, r audiosearch.Run, most int) error {
 			kept[r.ID] = r.Query.Filters
 			return m.db.CreateRun(ctx, r, most)

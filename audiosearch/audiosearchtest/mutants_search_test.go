@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // byRank sorts hits by score and then by the given order.
@@ -99,16 +100,16 @@ var searchMutants = []broken{
 }
 
 // texts makes the mutant compare texts by its own idea, with = != and contains.
-func texts(text func(audiosearch.Scalar) string, contains func(text, part string) bool) func(*mutant) {
+func texts(text func(metadata.Scalar) string, contains func(text, part string) bool) func(*mutant) {
 	return func(m *mutant) {
-		m.everyMatch(func(f audiosearch.Filter, value audiosearch.Scalar, has bool) (passes, mine bool) {
-			if !has || value.Kind() == audiosearch.KindNull || f.Op.Numeric() {
+		m.everyMatch(func(f metadata.Filter, value metadata.Scalar, has bool) (passes, mine bool) {
+			if !has || value.Kind() == metadata.KindNull || f.Op.Numeric() {
 				return false, false
 			}
 			switch f.Op {
-			case audiosearch.OpNotEqual:
+			case metadata.OpNotEqual:
 				return text(value) != f.Value, true
-			case audiosearch.OpContains:
+			case metadata.OpContains:
 				return contains(text(value), f.Value), true
 			}
 			return text(value) == f.Value, true
@@ -119,19 +120,19 @@ func texts(text func(audiosearch.Scalar) string, contains func(text, part string
 // floats makes the mutant compare numbers by its own idea of what they are.
 func floats(read func(text string) (float64, bool)) func(*mutant) {
 	return func(m *mutant) {
-		m.everyMatch(func(f audiosearch.Filter, value audiosearch.Scalar, has bool) (passes, mine bool) {
-			if !has || !f.Op.Numeric() || value.Kind() != audiosearch.KindNumber && value.Kind() != audiosearch.KindString {
+		m.everyMatch(func(f metadata.Filter, value metadata.Scalar, has bool) (passes, mine bool) {
+			if !has || !f.Op.Numeric() || value.Kind() != metadata.KindNumber && value.Kind() != metadata.KindString {
 				return false, false
 			}
 			a, ok := read(value.Text())
 			b, _ := read(f.Value)
 			order := cmp.Compare(a, b)
 			switch f.Op {
-			case audiosearch.OpGreater:
+			case metadata.OpGreater:
 				return ok && order > 0, true
-			case audiosearch.OpLess:
+			case metadata.OpLess:
 				return ok && order < 0, true
-			case audiosearch.OpGreaterOrEqual:
+			case metadata.OpGreaterOrEqual:
 				return ok && order >= 0, true
 			}
 			return ok && order <= 0, true
@@ -141,7 +142,7 @@ func floats(read func(text string) (float64, bool)) func(*mutant) {
 
 // float reads a number as a float64, and nothing that is out of bounds.
 func float(text string) (float64, bool) {
-	if (audiosearch.Filter{Value: text, Op: audiosearch.OpLess}).Check() != nil {
+	if (metadata.Filter{Value: text, Op: metadata.OpLess}).Check() != nil {
 		return 0, false
 	}
 	f, _ := strconv.ParseFloat(text, 64)
@@ -162,34 +163,34 @@ func like(text, part string) bool {
 }
 
 var filterMutants = []broken{
-	{name: "quotes strings", breaks: []string{"filters/text"}, mutate: texts(func(s audiosearch.Scalar) string {
+	{name: "quotes strings", breaks: []string{"filters/text"}, mutate: texts(func(s metadata.Scalar) string {
 		b, _ := s.MarshalJSON()
 		return string(b)
 	}, strings.Contains)},
-	{name: "compares texts in lower case", breaks: []string{"filters/text", "filters/bytes"}, mutate: texts(audiosearch.Scalar.Text,
+	{name: "compares texts in lower case", breaks: []string{"filters/text", "filters/bytes"}, mutate: texts(metadata.Scalar.Text,
 		func(text, part string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(part)) })},
-	{name: "finds by LIKE", breaks: []string{"filters/bytes"}, mutate: texts(audiosearch.Scalar.Text, like)},
-	{name: "ends texts at U+0000", breaks: []string{"filters/bytes"}, mutate: texts(func(s audiosearch.Scalar) string {
+	{name: "finds by LIKE", breaks: []string{"filters/bytes"}, mutate: texts(metadata.Scalar.Text, like)},
+	{name: "ends texts at U+0000", breaks: []string{"filters/bytes"}, mutate: texts(func(s metadata.Scalar) string {
 		text, _, _ := strings.Cut(s.Text(), "\x00")
 		return text
 	}, strings.Contains)},
 	{name: "knows no operator but those with a name", breaks: []string{"filters/default-op", "filters/follow-changes"}, mutate: func(m *mutant) {
-		m.everyMatch(func(f audiosearch.Filter, _ audiosearch.Scalar, _ bool) (passes, mine bool) { return false, f.Op == "" })
+		m.everyMatch(func(f metadata.Filter, _ metadata.Scalar, _ bool) (passes, mine bool) { return false, f.Op == "" })
 	}},
 	{name: "lets what has no key be unequal", breaks: []string{"filters/missing-and-null", "filters/unknown-key"}, mutate: func(m *mutant) {
-		m.everyMatch(func(f audiosearch.Filter, _ audiosearch.Scalar, has bool) (passes, mine bool) {
-			return true, !has && f.Op == audiosearch.OpNotEqual
+		m.everyMatch(func(f metadata.Filter, _ metadata.Scalar, has bool) (passes, mine bool) {
+			return true, !has && f.Op == metadata.OpNotEqual
 		})
 	}},
 	{name: "takes null for a text", breaks: []string{"filters/missing-and-null"}, mutate: func(m *mutant) {
-		m.everyMatch(func(f audiosearch.Filter, value audiosearch.Scalar, has bool) (passes, mine bool) {
-			return f.Value == "" || f.Value == "null", has && value.Kind() == audiosearch.KindNull
+		m.everyMatch(func(f metadata.Filter, value metadata.Scalar, has bool) (passes, mine bool) {
+			return f.Value == "" || f.Value == "null", has && value.Kind() == metadata.KindNull
 		})
 	}},
 	{name: "compares numbers as texts", breaks: []string{"filters/numbers", "filters/exact-numbers"}, mutate: func(m *mutant) {
-		m.everyMatch(func(f audiosearch.Filter, value audiosearch.Scalar, has bool) (passes, mine bool) {
+		m.everyMatch(func(f metadata.Filter, value metadata.Scalar, has bool) (passes, mine bool) {
 			order := strings.Compare(value.Text(), f.Value)
-			greater := f.Op == audiosearch.OpGreater || f.Op == audiosearch.OpGreaterOrEqual
+			greater := f.Op == metadata.OpGreater || f.Op == metadata.OpGreaterOrEqual
 			return order > 0 == greater, has && f.Op.Numeric()
 		})
 	}},
@@ -199,8 +200,8 @@ var filterMutants = []broken{
 		return f, err == nil || f != 0
 	})},
 	{name: "lets any filter pass a video", breaks: []string{"filters/all-must-pass"}, mutate: func(m *mutant) {
-		m.everyFilter(func(v audiosearch.Video, filters []audiosearch.Filter) bool {
-			return len(filters) == 0 || slices.ContainsFunc(filters, func(f audiosearch.Filter) bool {
+		m.everyFilter(func(v audiosearch.Video, filters []metadata.Filter) bool {
+			return len(filters) == 0 || slices.ContainsFunc(filters, func(f metadata.Filter) bool {
 				p, err := f.Predicate()
 				value, has := v.Metadata[f.Key]
 				return err == nil && has && p(value)
@@ -211,13 +212,13 @@ var filterMutants = []broken{
 		m.everySearch(func(q *audiosearch.ScoreQuery) { q.Filters = q.Filters[:min(1, len(q.Filters))] }, nil)
 	}},
 	{name: "takes keys for paths", breaks: []string{"filters/unknown-key"}, mutate: func(m *mutant) {
-		m.everyMatch(func(f audiosearch.Filter, _ audiosearch.Scalar, _ bool) (passes, mine bool) {
+		m.everyMatch(func(f metadata.Filter, _ metadata.Scalar, _ bool) (passes, mine bool) {
 			return false, strings.Contains(f.Key, ".")
 		})
 	}},
 	{name: "filters by the first metadata", breaks: []string{"filters/follow-changes"}, mutate: func(m *mutant) {
-		first := make(map[string]audiosearch.Metadata)
-		m.everyFilter(func(v audiosearch.Video, filters []audiosearch.Filter) bool {
+		first := make(map[string]metadata.Map)
+		m.everyFilter(func(v audiosearch.Video, filters []metadata.Filter) bool {
 			if first[v.ID] == nil && len(v.Metadata) > 0 {
 				first[v.ID] = v.Metadata
 			}

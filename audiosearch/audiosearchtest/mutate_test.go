@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // everyDataset applies change to all datasets that the mutant returns.
@@ -65,9 +66,9 @@ func (m *mutant) everyPut(change func(*audiosearch.Video)) {
 }
 
 // everyMetadata applies change to all metadata values that the mutant is given.
-func (m *mutant) everyMetadata(change func(key string, value audiosearch.Scalar) (string, audiosearch.Scalar)) {
+func (m *mutant) everyMetadata(change func(key string, value metadata.Scalar) (string, metadata.Scalar)) {
 	m.everyPut(func(v *audiosearch.Video) {
-		own := audiosearch.Metadata{}
+		own := metadata.Map{}
 		for key, value := range v.Metadata {
 			key, value = change(key, value)
 			own[key] = value
@@ -101,7 +102,7 @@ func (m *mutant) everySearch(ask func(q *audiosearch.ScoreQuery), answer func(q 
 }
 
 // everyFilter makes the mutant go by its own idea of filters: it asks for all, and keeps what passes.
-func (m *mutant) everyFilter(passes func(v audiosearch.Video, filters []audiosearch.Filter) bool) {
+func (m *mutant) everyFilter(passes func(v audiosearch.Video, filters []metadata.Filter) bool) {
 	m.search = func(ctx context.Context, org, dataset string, q audiosearch.ScoreQuery) ([]audiosearch.Hit, error) {
 		filters, offset, limit := q.Filters, q.Offset, q.Limit
 		q.Filters, q.Offset, q.Limit = nil, 0, 1_000_000
@@ -118,8 +119,8 @@ func (m *mutant) everyFilter(passes func(v audiosearch.Video, filters []audiosea
 }
 
 // everyMatch makes the mutant go by its own idea of one filter and the value that it looks at, if the domain's is not meant.
-func (m *mutant) everyMatch(match func(f audiosearch.Filter, value audiosearch.Scalar, has bool) (passes, mine bool)) {
-	m.everyFilter(func(v audiosearch.Video, filters []audiosearch.Filter) bool {
+func (m *mutant) everyMatch(match func(f metadata.Filter, value metadata.Scalar, has bool) (passes, mine bool)) {
+	m.everyFilter(func(v audiosearch.Video, filters []metadata.Filter) bool {
 		for _, f := range filters {
 			value, has := v.Metadata[f.Key]
 			passes, mine := match(f, value, has)

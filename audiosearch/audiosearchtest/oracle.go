@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // The oracle says what a backend must answer. It is written from the contract, plainly, and shares no code with the domain: a mistake there,
@@ -20,9 +21,9 @@ type oracleValue struct {
 }
 
 // scalar returns the value as the domain has it.
-func (v oracleValue) scalar() audiosearch.Scalar {
+func (v oracleValue) scalar() metadata.Scalar {
 	if v.kind == 's' {
-		return audiosearch.String(v.text)
+		return metadata.String(v.text)
 	}
 	return number(v.text) // reads true, false and null too
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // videosOf reads videos of setA by their IDs, and asks again for those that were not looked
@@ -37,7 +38,7 @@ var batchRules = []rule{
 		func(t *testing.T, s *subject) {
 			var videos []audiosearch.Video
 			for i, id := range orderedNames {
-				videos = append(videos, video(id, audiosearch.Metadata{"n": audiosearch.Int(int64(i))}))
+				videos = append(videos, video(id, metadata.Map{"n": metadata.Int(int64(i))}))
 			}
 			s.makeDataset(t, orgA, setA)
 			s.put(t, orgA, setA, videos...)
@@ -80,7 +81,7 @@ var batchRules = []rule{
 			s.makeDataset(t, orgA, setA)
 			var ids, want []string
 			for i := range 60 {
-				v := video(fmt.Sprint("v", 10+i), audiosearch.Metadata{"text": audiosearch.String(strings.Repeat(string(rune('a'+i%26)), each))})
+				v := video(fmt.Sprint("v", 10+i), metadata.Map{"text": metadata.String(strings.Repeat(string(rune('a'+i%26)), each))})
 				s.put(t, orgA, setA, v)
 				ids, want = append(ids, v.ID, "nobody "+v.ID), append(want, v.ID)
 			}
@@ -179,7 +180,7 @@ var batchRules = []rule{
 			s.makeDataset(t, orgA, setA)
 			var videos []audiosearch.Video
 			for i := range 12 {
-				videos = append(videos, video(fmt.Sprint("v", 10+i), audiosearch.Metadata{"half": audiosearch.Int(int64(i % 2))}))
+				videos = append(videos, video(fmt.Sprint("v", 10+i), metadata.Map{"half": metadata.Int(int64(i % 2))}))
 			}
 			s.put(t, orgA, setA, videos...)
 			without := func(want int, q audiosearch.UnscoredQuery) {
@@ -203,7 +204,7 @@ var batchRules = []rule{
 			without(9, audiosearch.UnscoredQuery{Model: modelX, After: "z"})
 			without(11, audiosearch.UnscoredQuery{Model: modelY})
 			without(12, audiosearch.UnscoredQuery{Model: "z/1"})
-			even, odd := []audiosearch.Filter{{Key: "half", Value: "0"}}, []audiosearch.Filter{{Key: "half", Value: "1"}}
+			even, odd := []metadata.Filter{{Key: "half", Value: "0"}}, []metadata.Filter{{Key: "half", Value: "1"}}
 			without(4, audiosearch.UnscoredQuery{Model: modelX, Filters: even})
 			without(5, audiosearch.UnscoredQuery{Model: modelX, Filters: odd, Limit: 2})
 			without(0, audiosearch.UnscoredQuery{Model: modelX, Filters: append(even, odd...)})

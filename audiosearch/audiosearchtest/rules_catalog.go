@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // catalogRules are the rules of PutVideos, DeleteVideo, and of Videos for one ID.
@@ -39,14 +40,14 @@ var catalogRules = []rule{
 			s.hasVideo(t, orgA, setA, full)
 		}},
 
-	{Rule{"catalog/much-metadata", "Metadata has up to MaxMetadataKeys keys and MaxMetadataBytes bytes."}, needCatalog,
+	{Rule{"catalog/much-metadata", "Metadata has up to metadata.MaxKeys keys and metadata.MaxBytes bytes."}, needCatalog,
 		func(t *testing.T, s *subject) {
 			s.makeDataset(t, orgA, setA)
-			many, long := audiosearch.Metadata{}, audiosearch.Metadata{}
-			for i := range audiosearch.MaxMetadataKeys {
-				many[fmt.Sprint("key ", i)] = audiosearch.Int(int64(i))
+			many, long := metadata.Map{}, metadata.Map{}
+			for i := range metadata.MaxKeys {
+				many[fmt.Sprint("key ", i)] = metadata.Int(int64(i))
 			}
-			long[strings.Repeat("k", 1000)] = audiosearch.String(strings.Repeat("\u00fc", audiosearch.MaxMetadataBytes/2-1000))
+			long[strings.Repeat("k", 1000)] = metadata.String(strings.Repeat("\u00fc", metadata.MaxBytes/2-1000))
 			s.put(t, orgA, setA, video("many", many), video("long", long))
 			s.hasVideo(t, orgA, setA, video("many", many))
 			s.hasVideo(t, orgA, setA, video("long", long))
@@ -55,9 +56,9 @@ var catalogRules = []rule{
 	{Rule{"catalog/put-replaces", "PutVideos stores videos instead of those of the same IDs: of the old metadata nothing is left."}, needCatalog,
 		func(t *testing.T, s *subject) {
 			s.makeDataset(t, orgA, setA)
-			other := s.put(t, orgA, setA, video("other", audiosearch.Metadata{"old": audiosearch.Int(1)}))
+			other := s.put(t, orgA, setA, video("other", metadata.Map{"old": metadata.Int(1)}))
 			s.put(t, orgA, setA, video("v", everyKind()))
-			again := video("v", audiosearch.Metadata{"one": audiosearch.String("1"), "new": audiosearch.Bool(true)})
+			again := video("v", metadata.Map{"one": metadata.String("1"), "new": metadata.Bool(true)})
 			again.Path = "moved.mp4"
 			s.put(t, orgA, setA, again, video("w", nil))
 			s.hasVideo(t, orgA, setA, again)
@@ -83,7 +84,7 @@ var catalogRules = []rule{
 		func(t *testing.T, s *subject) {
 			in := [][2]string{{orgA, setA}, {orgA, setB}, {orgB, setA}}
 			of := func(i int) audiosearch.Video {
-				return audiosearch.Video{ID: "v", Path: fmt.Sprint("path ", i), Metadata: audiosearch.Metadata{"n": audiosearch.Int(int64(i))}}
+				return audiosearch.Video{ID: "v", Path: fmt.Sprint("path ", i), Metadata: metadata.Map{"n": metadata.Int(int64(i))}}
 			}
 			for i, at := range in {
 				s.makeDataset(t, at[0], at[1])
@@ -102,7 +103,7 @@ var catalogRules = []rule{
 			s.makeDataset(t, orgA, setA)
 			var videos []audiosearch.Video
 			for i, id := range exactNames {
-				videos = append(videos, video(id, audiosearch.Metadata{"n": audiosearch.Int(int64(i))}))
+				videos = append(videos, video(id, metadata.Map{"n": metadata.Int(int64(i))}))
 			}
 			s.put(t, orgA, setA, videos...)
 			for _, v := range videos {
@@ -144,7 +145,7 @@ var catalogRules = []rule{
 			require.NoError(t, s.Catalog.PutVideos(t.Context(), orgA, setA, given))
 			spoil := func(v *audiosearch.Video) {
 				clear(v.Metadata)
-				v.Metadata["spoiled"] = audiosearch.Bool(true)
+				v.Metadata["spoiled"] = metadata.Bool(true)
 			}
 			spoil(&given[0])
 			given[0].Path = "spoiled"

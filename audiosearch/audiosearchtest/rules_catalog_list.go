@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -69,7 +70,7 @@ var catalogListRules = []rule{
 			generation := func(n int) []audiosearch.Video {
 				var videos []audiosearch.Video
 				for i := range 12 {
-					videos = append(videos, video(strconv.Itoa(100+i), audiosearch.Metadata{"n": audiosearch.Int(int64(n))}))
+					videos = append(videos, video(strconv.Itoa(100+i), metadata.Map{"n": metadata.Int(int64(n))}))
 				}
 				return videos
 			}
@@ -95,7 +96,7 @@ var catalogListRules = []rule{
 			const workers = 12
 			s.makeDataset(t, orgA, setA)
 			of := func(i int) audiosearch.Video {
-				v := video("shared", audiosearch.Metadata{"n": audiosearch.Int(int64(i)), strconv.Itoa(i): audiosearch.Bool(true)})
+				v := video("shared", metadata.Map{"n": metadata.Int(int64(i)), strconv.Itoa(i): metadata.Bool(true)})
 				v.Path = strconv.Itoa(i)
 				return v
 			}
@@ -130,9 +131,9 @@ var missingKeyRules = []rule{
 			s.makeDataset(t, orgB, setA)
 			require.Equal(t, []string{"b", "a"}, s.missing(t, "b", "a"))
 			require.Empty(t, s.missing(t))
-			s.put(t, orgA, setA, video("v", audiosearch.Metadata{"a": audiosearch.Int(1)}), video("w", audiosearch.Metadata{"b": audiosearch.String("")}))
-			s.put(t, orgA, setB, video("v", audiosearch.Metadata{"c": audiosearch.Int(1)}))
-			s.put(t, orgB, setA, video("v", audiosearch.Metadata{"d": audiosearch.Int(1)}))
+			s.put(t, orgA, setA, video("v", metadata.Map{"a": metadata.Int(1)}), video("w", metadata.Map{"b": metadata.String("")}))
+			s.put(t, orgA, setB, video("v", metadata.Map{"c": metadata.Int(1)}))
+			s.put(t, orgB, setA, video("v", metadata.Map{"d": metadata.Int(1)}))
 			require.Equal(t, []string{"z", "d", "c", "x"}, s.missing(t, "z", "a", "d", "b", "c", "x"))
 			require.Empty(t, s.missing(t, "b", "a"))
 		}},
@@ -140,7 +141,7 @@ var missingKeyRules = []rule{
 	{Rule{"catalog/missing-keys-null", "A key with null counts as had, for MissingKeys."}, needCatalog,
 		func(t *testing.T, s *subject) {
 			s.makeDataset(t, orgA, setA)
-			s.put(t, orgA, setA, video("v", audiosearch.Metadata{"null": {}}))
+			s.put(t, orgA, setA, video("v", metadata.Map{"null": {}}))
 			require.Equal(t, []string{"none"}, s.missing(t, "null", "none"))
 		}},
 
@@ -149,7 +150,7 @@ var missingKeyRules = []rule{
 			s.makeDataset(t, orgA, setA)
 			for i, key := range exactNames {
 				require.Equal(t, exactNames[i:], s.missing(t, exactNames...))
-				s.put(t, orgA, setA, video(strconv.Itoa(i), audiosearch.Metadata{key: audiosearch.Bool(false)}))
+				s.put(t, orgA, setA, video(strconv.Itoa(i), metadata.Map{key: metadata.Bool(false)}))
 			}
 			require.Equal(t, []string{"acm\u00c9", "a\u0301cme"}, s.missing(t, append([]string{"acm\u00c9", "a\u0301cme"}, exactNames...)...))
 		}},
@@ -157,7 +158,7 @@ var missingKeyRules = []rule{
 	{Rule{"catalog/missing-keys-follow-changes", "MissingKeys goes by the videos as they are now: replaced and deleted ones have their old keys no more."}, needCatalog,
 		func(t *testing.T, s *subject) {
 			s.makeDataset(t, orgA, setA)
-			with := func(key string) audiosearch.Metadata { return audiosearch.Metadata{key: audiosearch.Int(1)} }
+			with := func(key string) metadata.Map { return metadata.Map{key: metadata.Int(1)} }
 			s.put(t, orgA, setA, video("v", with("a")), video("w", with("a")))
 			s.put(t, orgA, setA, video("v", with("b")))
 			require.Empty(t, s.missing(t, "a", "b"), "w has a still")

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -38,7 +39,7 @@ var catalogScoringRules = []rule{
 			s.put(t, orgA, setA, v)
 			s.hasScoring(t, orgA, setA, "v", scoring(modelX, 2, "7"))
 			s.hasScoring(t, orgA, setA, "v", problem(modelY, "no sound"))
-			for _, filters := range [][]audiosearch.Filter{nil, {{Key: "one", Value: "1"}}} {
+			for _, filters := range [][]metadata.Filter{nil, {{Key: "one", Value: "1"}}} {
 				require.Equal(t, []string{"v 1 20", "v 0 10"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Filters: filters})))
 			}
 		}},

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // datasetDeletionRules are the rules of DeleteDataset.
@@ -33,7 +34,7 @@ var datasetDeletionRules = []rule{
 
 	{Rule{"datasets/delete-videos", "DeleteDataset removes the dataset's videos, and those of no other."}, needCatalog,
 		func(t *testing.T, s *subject) {
-			v := video("v", audiosearch.Metadata{"key": audiosearch.Int(1)})
+			v := video("v", metadata.Map{"key": metadata.Int(1)})
 			others := [][2]string{{orgA, setB}, {orgB, setA}}
 			for _, in := range append(others, [2]string{orgA, setA}) {
 				s.makeDataset(t, in[0], in[1])

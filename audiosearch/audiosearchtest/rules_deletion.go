@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -77,7 +78,7 @@ func (s *subject) furnished(t *testing.T) {
 	t.Helper()
 	for _, org := range []string{orgA, orgB} {
 		s.makeDataset(t, org, setA)
-		v := s.put(t, org, setA, video("v", audiosearch.Metadata{"key": audiosearch.Int(1)}))
+		v := s.put(t, org, setA, video("v", metadata.Map{"key": metadata.Int(1)}))
 		if s.Scores != nil {
 			s.score(t, org, setA, v, modelX, "7", 10, 20)
 		}

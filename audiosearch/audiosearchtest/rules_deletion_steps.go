@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -21,7 +22,7 @@ type whole struct {
 // furnish gives an organization something of each kind, under the same IDs as others.
 func (s *subject) furnish(t *testing.T, org string) whole {
 	t.Helper()
-	w := whole{org: org, video: video("v", audiosearch.Metadata{"key": audiosearch.String(org)})}
+	w := whole{org: org, video: video("v", metadata.Map{"key": metadata.String(org)})}
 	s.makeDataset(t, org, setA)
 	s.put(t, org, setA, w.video, video("w", nil))
 	s.score(t, org, setA, w.video, modelX, "7", 10, 20)
@@ -44,7 +45,7 @@ func (s *subject) isWhole(t *testing.T, w whole) {
 	require.Equal(t, []string{"v", "w"}, videoIDs(s.list(t, w.org, setA, "", 10)), w.org)
 	s.hasVideo(t, w.org, setA, w.video)
 	s.hasScoring(t, w.org, setA, "v", scoring(modelX, 2, "7"))
-	q := audiosearch.ScoreQuery{Class: "7", Filters: []audiosearch.Filter{{Key: "key", Value: w.org}}}
+	q := audiosearch.ScoreQuery{Class: "7", Filters: []metadata.Filter{{Key: "key", Value: w.org}}}
 	require.Equal(t, []string{"v 1 20", "v 0 10"}, hits(s.search(t, w.org, setA, q)), w.org)
 	if s.Parts != nil {
 		s.inPartsOf(t, w.org, setA, 2, partOf(video("w", nil), scoring(modelX, 4, "7"), 0))

@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // filterCase says whether a video passes that has a value under the key "k".
 type filterCase struct {
 	value string // of the video, as JSON; "" is none
-	op    audiosearch.Op
+	op    metadata.Op
 	with  string
 	pass  bool
 }
@@ -28,7 +29,7 @@ func passes(t *testing.T, s *subject, cases []filterCase) {
 			continue
 		}
 		made[c.value] = true
-		m := audiosearch.Metadata{"other": audiosearch.String(c.with)}
+		m := metadata.Map{"other": metadata.String(c.with)}
 		if c.value != "" {
 			m["k"] = number(c.value)
 		}
@@ -37,15 +38,15 @@ func passes(t *testing.T, s *subject, cases []filterCase) {
 		s.score(t, orgA, setA, v, modelX, "7", 1)
 	}
 	for _, c := range cases {
-		found := s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Filters: []audiosearch.Filter{{Key: "k", Value: c.with, Op: c.op}}})
+		found := s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Filters: []metadata.Filter{{Key: "k", Value: c.with, Op: c.op}}})
 		got := slices.ContainsFunc(found, func(h audiosearch.Hit) bool { return h.Video == "is "+c.value })
 		require.Equal(t, c.pass, got, "whether %s passes k %s %q", c.value, c.op, c.with)
 	}
 }
 
 const (
-	eq, ne, contains = audiosearch.OpEqual, audiosearch.OpNotEqual, audiosearch.OpContains
-	gt, lt, ge, le   = audiosearch.OpGreater, audiosearch.OpLess, audiosearch.OpGreaterOrEqual, audiosearch.OpLessOrEqual
+	eq, ne, contains = metadata.OpEqual, metadata.OpNotEqual, metadata.OpContains
+	gt, lt, ge, le   = metadata.OpGreater, metadata.OpLess, metadata.OpGreaterOrEqual, metadata.OpLessOrEqual
 )
 
 // filterRules say which videos pass a filter.
@@ -72,7 +73,7 @@ var filterRules = []rule{
 		func(t *testing.T, s *subject) {
 			var cases []filterCase
 			for _, value := range []string{"", "null"} {
-				for _, op := range append(audiosearch.Ops(), "") {
+				for _, op := range append(metadata.Ops(), "") {
 					for _, with := range []string{"0", "-1", "1"} {
 						cases = append(cases, filterCase{value, op, with, false})
 					}
@@ -90,7 +91,7 @@ var filterRules = []rule{
 			texts := append(slices.Clone(exactNames), "%", "_", `\`, `'`, `"`, "*", "?", "[a-z]", "a\x00b", "a", "\x00", "' OR 1=1 --", "\u0130", "i", "\u00df", "ss")
 			for _, text := range texts {
 				for _, with := range texts {
-					value, _ := audiosearch.String(text).MarshalJSON()
+					value, _ := metadata.String(text).MarshalJSON()
 					cases = append(cases, filterCase{string(value), eq, with, text == with}, filterCase{string(value), ne, with, text != with},
 						filterCase{string(value), contains, with, strings.Contains(text, with)})
 				}
@@ -136,27 +137,27 @@ var filterRules = []rule{
 	{Rule{"filters/all-must-pass", "All filters must pass, also several of one key."}, needScores,
 		func(t *testing.T, s *subject) {
 			s.makeDataset(t, orgA, setA)
-			for i, m := range []audiosearch.Metadata{
-				{"n": audiosearch.Int(1), "c": audiosearch.String("red")}, {"n": audiosearch.Int(2), "c": audiosearch.String("red")},
-				{"n": audiosearch.Int(3), "c": audiosearch.String("blue")}, {"n": audiosearch.Int(4)}, {"c": audiosearch.String("red")},
+			for i, m := range []metadata.Map{
+				{"n": metadata.Int(1), "c": metadata.String("red")}, {"n": metadata.Int(2), "c": metadata.String("red")},
+				{"n": metadata.Int(3), "c": metadata.String("blue")}, {"n": metadata.Int(4)}, {"c": metadata.String("red")},
 			} {
 				v := s.put(t, orgA, setA, video(string(rune('0'+i)), m))
 				s.score(t, orgA, setA, v, modelX, "7", uint16(i))
 			}
-			f := func(key string, op audiosearch.Op, value string) audiosearch.Filter {
-				return audiosearch.Filter{Key: key, Op: op, Value: value}
+			f := func(key string, op metadata.Op, value string) metadata.Filter {
+				return metadata.Filter{Key: key, Op: op, Value: value}
 			}
 			for _, c := range []struct {
-				filters []audiosearch.Filter
+				filters []metadata.Filter
 				want    []string
 			}{
 				{nil, []string{"4 0 4", "3 0 3", "2 0 2", "1 0 1", "0 0 0"}},
-				{[]audiosearch.Filter{f("c", eq, "red")}, []string{"4 0 4", "1 0 1", "0 0 0"}},
-				{[]audiosearch.Filter{f("c", eq, "red"), f("n", gt, "0")}, []string{"1 0 1", "0 0 0"}},
-				{[]audiosearch.Filter{f("n", gt, "1"), f("n", lt, "4")}, []string{"2 0 2", "1 0 1"}},
-				{[]audiosearch.Filter{f("n", gt, "1"), f("n", ne, "3"), f("c", contains, "e")}, []string{"1 0 1"}},
-				{[]audiosearch.Filter{f("n", eq, "1"), f("n", eq, "2")}, []string{}},
-				{slices.Repeat([]audiosearch.Filter{f("n", ge, "3")}, 100), []string{"3 0 3", "2 0 2"}},
+				{[]metadata.Filter{f("c", eq, "red")}, []string{"4 0 4", "1 0 1", "0 0 0"}},
+				{[]metadata.Filter{f("c", eq, "red"), f("n", gt, "0")}, []string{"1 0 1", "0 0 0"}},
+				{[]metadata.Filter{f("n", gt, "1"), f("n", lt, "4")}, []string{"2 0 2", "1 0 1"}},
+				{[]metadata.Filter{f("n", gt, "1"), f("n", ne, "3"), f("c", contains, "e")}, []string{"1 0 1"}},
+				{[]metadata.Filter{f("n", eq, "1"), f("n", eq, "2")}, []string{}},
+				{slices.Repeat([]metadata.Filter{f("n", ge, "3")}, 100), []string{"3 0 3", "2 0 2"}},
 			} {
 				require.Equal(t, c.want, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Filters: c.filters})), "%v", c.filters)
 			}
@@ -166,15 +167,15 @@ var filterRules = []rule{
 		func(t *testing.T, s *subject) {
 			s.makeDataset(t, orgA, setA)
 			for i, key := range exactNames {
-				v := s.put(t, orgA, setA, video(key, audiosearch.Metadata{key: audiosearch.String("x"), "n": audiosearch.Int(int64(i))}))
+				v := s.put(t, orgA, setA, video(key, metadata.Map{key: metadata.String("x"), "n": metadata.Int(int64(i))}))
 				s.score(t, orgA, setA, v, modelX, "7", 1)
 			}
 			for _, key := range exactNames {
-				require.Equal(t, []string{key + " 0 1"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Filters: []audiosearch.Filter{{Key: key, Value: "x"}}})))
+				require.Equal(t, []string{key + " 0 1"}, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Filters: []metadata.Filter{{Key: key, Value: "x"}}})))
 			}
 			for _, key := range []string{"nobody", "N", "", "%", "a.b"} {
-				for _, op := range audiosearch.Ops() {
-					require.Empty(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Filters: []audiosearch.Filter{{Key: key, Op: op, Value: "1"}}}), "%q", key)
+				for _, op := range metadata.Ops() {
+					require.Empty(t, s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Filters: []metadata.Filter{{Key: key, Op: op, Value: "1"}}}), "%q", key)
 				}
 			}
 		}},
@@ -185,10 +186,10 @@ var filterRules = []rule{
 			for _, v := range videos {
 				s.score(t, orgA, setA, v, modelX, "7", 10)
 			}
-			red := audiosearch.ScoreQuery{Class: "7", Filters: []audiosearch.Filter{{Key: "c", Value: "red"}}}
+			red := audiosearch.ScoreQuery{Class: "7", Filters: []metadata.Filter{{Key: "c", Value: "red"}}}
 			require.Empty(t, s.search(t, orgA, setA, red))
 			for _, c := range []struct{ colour, found string }{{"red", "v 0 10"}, {"blue", ""}, {"red", "v 0 10"}} {
-				s.put(t, orgA, setA, video("v", audiosearch.Metadata{"c": audiosearch.String(c.colour)}))
+				s.put(t, orgA, setA, video("v", metadata.Map{"c": metadata.String(c.colour)}))
 				require.Equal(t, c.found, strings.Join(hits(s.search(t, orgA, setA, red)), ","), c.colour)
 			}
 			require.NoError(t, s.Catalog.DeleteVideo(t.Context(), orgA, setA, "v"))

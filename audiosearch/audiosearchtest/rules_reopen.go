@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // reopen closes the backend and opens its data again.
@@ -47,13 +48,13 @@ var reopenRules = []rule{
 			}
 			s.score(t, orgA, setA, videos[0], modelX, "7", 500)
 			s.putScoring(t, orgA, setA, videos[1], problem(modelX, "cut off"), nil)
-			s.put(t, orgA, setA, video("a", audiosearch.Metadata{"n": number("1.0")}), video("d", audiosearch.Metadata{"n": audiosearch.Int(2)}))
+			s.put(t, orgA, setA, video("a", metadata.Map{"n": number("1.0")}), video("d", metadata.Map{"n": metadata.Int(2)}))
 			require.NoError(t, s.Catalog.DeleteVideo(t.Context(), orgA, setA, "c"))
 			want := []string{"d 0 1000", "a 0 500", "d 1 3"}
 			for range 2 {
 				s.reopen(t)
 				require.Equal(t, want, hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7"})))
-				require.Equal(t, want[1:2], hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Filters: []audiosearch.Filter{{Key: "n", Op: lt, Value: "2"}}})))
+				require.Equal(t, want[1:2], hits(s.search(t, orgA, setA, audiosearch.ScoreQuery{Class: "7", Filters: []metadata.Filter{{Key: "n", Op: lt, Value: "2"}}})))
 				s.hasScoring(t, orgA, setA, "a", scoring(modelX, 1, "7"))
 				s.hasScoring(t, orgA, setA, "b", problem(modelX, "cut off"))
 				s.isUnscored(t, audiosearch.UnscoredQuery{}, 3, "b")

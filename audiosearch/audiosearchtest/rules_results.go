@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // resultRules are the rules of RunResults.
@@ -26,7 +27,7 @@ var resultRules = []rule{
 			set, results := uuid.New(), someResults()
 			require.NoError(t, s.Results.PutResultVideos(t.Context(), orgA, r.ID, set, someVideos()))
 			for i := range results {
-				results[i].Path, results[i].Metadata = "ignored", audiosearch.Metadata{"ignored": {}}
+				results[i].Path, results[i].Metadata = "ignored", metadata.Map{"ignored": {}}
 			}
 			require.NoError(t, s.Results.PutResults(t.Context(), orgA, r.ID, set, results))
 			s.name(t, r, set)
@@ -69,8 +70,8 @@ var resultRules = []rule{
 			const size = 50_000
 			var large []audiosearch.Result
 			for i := range 60 {
-				large = append(large, audiosearch.Result{VideoID: fmt.Sprint("v", i), Metadata: audiosearch.Metadata{
-					"k": audiosearch.String(fmt.Sprint(i) + strings.Repeat("x", size)),
+				large = append(large, audiosearch.Result{VideoID: fmt.Sprint("v", i), Metadata: metadata.Map{
+					"k": metadata.String(fmt.Sprint(i) + strings.Repeat("x", size)),
 				}})
 			}
 			s.name(t, r, s.putSet(t, r, large))
@@ -90,7 +91,7 @@ var resultRules = []rule{
 			set, videos, results := uuid.New(), someVideos(), someResults()
 			require.NoError(t, s.Results.PutResultVideos(t.Context(), orgA, r.ID, set, videos))
 			require.NoError(t, s.Results.PutResults(t.Context(), orgA, r.ID, set, results))
-			videos[0].Metadata["spoiled"] = audiosearch.Bool(true)
+			videos[0].Metadata["spoiled"] = metadata.Bool(true)
 			spoilResults(results)
 			s.name(t, r, set)
 			spoilResults(s.results(t, r))
@@ -125,7 +126,7 @@ var resultSetRules = []rule{
 			runs := []audiosearch.Run{s.createRun(t, plainRun(orgA, 0)), s.createRun(t, plainRun(orgA, 0)), s.createRun(t, plainRun(orgB, 0))}
 			want := make([][]audiosearch.Result, len(runs))
 			for i, r := range runs {
-				video := audiosearch.Video{ID: "v", Path: fmt.Sprint(i), Metadata: audiosearch.Metadata{"k": audiosearch.Int(int64(i))}}
+				video := audiosearch.Video{ID: "v", Path: fmt.Sprint(i), Metadata: metadata.Map{"k": metadata.Int(int64(i))}}
 				want[i] = withVideos([]audiosearch.Video{video}, []audiosearch.Result{{VideoID: "v", Start: time.Duration(i)}})
 				require.NoError(t, s.Results.PutResultVideos(t.Context(), r.Organization, r.ID, set, []audiosearch.Video{video}))
 				require.NoError(t, s.Results.PutResults(t.Context(), r.Organization, r.ID, set, want[i]))
@@ -142,7 +143,7 @@ var resultSetRules = []rule{
 			set := s.putSet(t, r, someResults())
 			s.name(t, r, set)
 			changed := someVideos()
-			changed[0].Path, changed[0].Metadata = "elsewhere", audiosearch.Metadata{"k": audiosearch.Int(2)}
+			changed[0].Path, changed[0].Metadata = "elsewhere", metadata.Map{"k": metadata.Int(2)}
 			require.NoError(t, s.Results.PutResultVideos(t.Context(), orgA, r.ID, set, changed))
 			var many []audiosearch.Result
 			for range 300 {
@@ -160,7 +161,7 @@ var resultSetRules = []rule{
 			var runs []audiosearch.Run
 			var want [][]audiosearch.Result
 			for i := range 3 {
-				v.Metadata = audiosearch.Metadata{"k": audiosearch.Int(int64(i % 2))}
+				v.Metadata = metadata.Map{"k": metadata.Int(int64(i % 2))}
 				s.put(t, orgA, setA, v)
 				r := plainRun(orgA, 0)
 				r.Results = withVideos([]audiosearch.Video{v}, []audiosearch.Result{{VideoID: "v", Start: time.Duration(i)}})

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/conformance"
 )
 
@@ -115,12 +116,12 @@ var scoreRaceRules = []rule{
 		func(t *testing.T, s *subject) {
 			s.makeDataset(t, orgA, setA)
 			version := func(i int) audiosearch.Video {
-				return audiosearch.Video{ID: "v", Path: fmt.Sprint("path ", i), Metadata: audiosearch.Metadata{"n": audiosearch.Int(int64(i))}}
+				return audiosearch.Video{ID: "v", Path: fmt.Sprint("path ", i), Metadata: metadata.Map{"n": metadata.Int(int64(i))}}
 			}
 			s.score(t, orgA, setA, s.put(t, orgA, setA, version(0)), modelX, "7", 0)
 			conformance.Watch(t, 2, func(i int) error {
 				found, err := s.Scores.Search(t.Context(), orgA, setA, audiosearch.ScoreQuery{
-					Model: modelX, Class: "7", Limit: 10, Filters: []audiosearch.Filter{{Key: "n", Value: fmt.Sprint(i)}},
+					Model: modelX, Class: "7", Limit: 10, Filters: []metadata.Filter{{Key: "n", Value: fmt.Sprint(i)}},
 				})
 				for _, h := range found {
 					if int(h.Score) != i {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // unscored returns the IDs of the videos of a page, and how many matched.
@@ -80,21 +81,21 @@ var unscoredRules = []rule{
 		func(t *testing.T, s *subject) {
 			s.makeDataset(t, orgA, setA)
 			for i := range 6 {
-				m := audiosearch.Metadata{"n": audiosearch.Int(int64(i)), "odd": audiosearch.Bool(i%2 == 1)}
+				m := metadata.Map{"n": metadata.Int(int64(i)), "odd": metadata.Bool(i%2 == 1)}
 				v := s.put(t, orgA, setA, video(fmt.Sprint(i), m))
 				if i == 3 {
 					s.score(t, orgA, setA, v, modelX, "7", 10)
 				}
 			}
-			s.put(t, orgA, setA, video("x", audiosearch.Metadata{"n": {}}))
-			filters := func(f ...audiosearch.Filter) audiosearch.UnscoredQuery { return audiosearch.UnscoredQuery{Filters: f} }
+			s.put(t, orgA, setA, video("x", metadata.Map{"n": {}}))
+			filters := func(f ...metadata.Filter) audiosearch.UnscoredQuery { return audiosearch.UnscoredQuery{Filters: f} }
 			s.isUnscored(t, filters(), 7, "0", "1", "2", "4", "5", "x")
-			s.isUnscored(t, filters(audiosearch.Filter{Key: "n", Op: ge, Value: "2.0"}), 4, "2", "4", "5")
-			s.isUnscored(t, filters(audiosearch.Filter{Key: "odd", Value: "true"}), 3, "1", "5")
-			s.isUnscored(t, filters(audiosearch.Filter{Key: "odd", Value: "true"}, audiosearch.Filter{Key: "n", Op: lt, Value: "5"}), 2, "1")
-			s.isUnscored(t, filters(audiosearch.Filter{Key: "n", Op: ne, Value: "9"}), 6, "0", "1", "2", "4", "5")
-			s.isUnscored(t, filters(audiosearch.Filter{Key: "n", Value: "3"}), 1)
-			s.isUnscored(t, filters(audiosearch.Filter{Key: "nobody", Op: ne, Value: "1"}), 0)
+			s.isUnscored(t, filters(metadata.Filter{Key: "n", Op: ge, Value: "2.0"}), 4, "2", "4", "5")
+			s.isUnscored(t, filters(metadata.Filter{Key: "odd", Value: "true"}), 3, "1", "5")
+			s.isUnscored(t, filters(metadata.Filter{Key: "odd", Value: "true"}, metadata.Filter{Key: "n", Op: lt, Value: "5"}), 2, "1")
+			s.isUnscored(t, filters(metadata.Filter{Key: "n", Op: ne, Value: "9"}), 6, "0", "1", "2", "4", "5")
+			s.isUnscored(t, filters(metadata.Filter{Key: "n", Value: "3"}), 1)
+			s.isUnscored(t, filters(metadata.Filter{Key: "nobody", Op: ne, Value: "1"}), 0)
 		}},
 
 	{Rule{"scores/unscored-pages", "Unscored returns at most Limit videos with IDs greater than After, byte by byte, in that order; Matched counts those of other pages too."}, needScores,

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // BenchmarkTop40 compares a search, filters included, with a plain scan of the same scores for the same videos, which are known to the plain
@@ -22,25 +23,25 @@ import (
 // The first four filters are what the limit of 1.3 stands for. The others are harder: the plain scan does not have to find the videos. What passes
 // filters that came before is kept until something changes; first-of-plain is the ratio of a search whose filters did not come before.
 func BenchmarkTop40(b *testing.B) {
-	filter := func(key string, op audiosearch.Op, value string) audiosearch.Filter {
-		return audiosearch.Filter{Key: key, Op: op, Value: value}
+	filter := func(key string, op metadata.Op, value string) metadata.Filter {
+		return metadata.Filter{Key: key, Op: op, Value: value}
 	}
 	searches := []struct {
 		name    string
-		filters []audiosearch.Filter
+		filters []metadata.Filter
 	}{
 		{"all", nil},
-		{"10%", []audiosearch.Filter{filter("camera", "=", "camera 3")}},
-		{"1%", []audiosearch.Filter{filter("percent", "=", "42")}},
-		{"0.1%", []audiosearch.Filter{filter("mille", "=", "77")}},
-		{"10%-range", []audiosearch.Filter{filter("mille", "<", "100")}},
-		{"1%-range", []audiosearch.Filter{filter("mille", "<", "10")}},
-		{"1%-and", []audiosearch.Filter{filter("camera", "contains", "3"), filter("mille", ">=", "900")}},
-		{"10%-time", []audiosearch.Filter{filter("time", "<", "100000000")}},
-		{"0.1%-time", []audiosearch.Filter{filter("time", "<", "1000000")}},
-		{"10%-first", []audiosearch.Filter{filter("share", "<", "0.1")}},
-		{"1%-first", []audiosearch.Filter{filter("share", "<", "0.01")}},
-		{"0.1%-first", []audiosearch.Filter{filter("share", "<", "0.001")}},
+		{"10%", []metadata.Filter{filter("camera", "=", "camera 3")}},
+		{"1%", []metadata.Filter{filter("percent", "=", "42")}},
+		{"0.1%", []metadata.Filter{filter("mille", "=", "77")}},
+		{"10%-range", []metadata.Filter{filter("mille", "<", "100")}},
+		{"1%-range", []metadata.Filter{filter("mille", "<", "10")}},
+		{"1%-and", []metadata.Filter{filter("camera", "contains", "3"), filter("mille", ">=", "900")}},
+		{"10%-time", []metadata.Filter{filter("time", "<", "100000000")}},
+		{"0.1%-time", []metadata.Filter{filter("time", "<", "1000000")}},
+		{"10%-first", []metadata.Filter{filter("share", "<", "0.1")}},
+		{"1%-first", []metadata.Filter{filter("share", "<", "0.01")}},
+		{"0.1%-first", []metadata.Filter{filter("share", "<", "0.001")}},
 	}
 	for _, windows := range []int{1e6, 1e7} {
 		for _, each := range []int{1, 10, 125} {
@@ -69,14 +70,14 @@ func newBench(windows, each int) *bench {
 		d.plain[i] = uint16(r.Uint32())
 	}
 	for row := range uint32(windows / each) {
-		m := audiosearch.Metadata{
-			"camera":  audiosearch.String(fmt.Sprint("camera ", r.IntN(10))),
-			"percent": audiosearch.Int(r.Int64N(100)),
-			"mille":   audiosearch.Int(r.Int64N(1000)),
+		m := metadata.Map{
+			"camera":  metadata.String(fmt.Sprint("camera ", r.IntN(10))),
+			"percent": metadata.Int(r.Int64N(100)),
+			"mille":   metadata.Int(r.Int64N(1000)),
 		}
 		if windows/each <= 1e6 { // more would take gigabytes
-			m["time"] = audiosearch.Int(r.Int64N(1e9))
-			m["share"] = audiosearch.String(fmt.Sprintf("%.8f", float64(row)*float64(each)/float64(windows)))
+			m["time"] = metadata.Int(r.Int64N(1e9))
+			m["share"] = metadata.String(fmt.Sprintf("%.8f", float64(row)*float64(each)/float64(windows)))
 		}
 		d.columns.Set(row, m)
 		d.scores.Put(row, []audiosearch.Class{"0"}, [][]uint16{d.plain[int(row)*each : int(row+1)*each]})
@@ -84,7 +85,7 @@ func newBench(windows, each int) *bench {
 	return d
 }
 
-func (d *bench) compare(b *testing.B, filters []audiosearch.Filter) {
+func (d *bench) compare(b *testing.B, filters []metadata.Filter) {
 	for _, f := range filters {
 		if !d.columns.HasKey(f.Key) {
 			b.Skip("too many videos for this key")

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // Columns holds the metadata of the videos of one dataset, by row: a number that the caller gives to each video. Rows should be dense, and
@@ -29,7 +29,7 @@ type Columns struct {
 type cell struct{ column, code uint32 }
 
 // Set gives a row its metadata, instead of what it had.
-func (c *Columns) Set(row uint32, m audiosearch.Metadata) {
+func (c *Columns) Set(row uint32, m metadata.Map) {
 	c.Remove(row)
 	c.kept.forget()
 	c.rows.add(row)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // texts are values that tempt: metacharacters of SQL, LIKE, JSON and patterns, and numbers at the bounds of what a number is.
@@ -21,41 +21,41 @@ var texts = []string{
 	"0.12345678901234567890123456789012345678901234567890123456789012", "2024-05-01",
 }
 
-func randomScalar(r *rand.Rand) audiosearch.Scalar {
+func randomScalar(r *rand.Rand) metadata.Scalar {
 	text := texts[r.IntN(len(texts))]
 	switch r.IntN(8) {
 	case 0:
-		return audiosearch.Scalar{}
+		return metadata.Scalar{}
 	case 1:
-		return audiosearch.Bool(r.IntN(2) == 0)
+		return metadata.Bool(r.IntN(2) == 0)
 	case 2:
-		return audiosearch.Int(int64(r.IntN(20) - 10))
+		return metadata.Int(int64(r.IntN(20) - 10))
 	case 3, 4:
-		var s audiosearch.Scalar
+		var s metadata.Scalar
 		if s.UnmarshalJSON([]byte(text)) == nil {
 			return s
 		}
 	}
-	return audiosearch.String(text)
+	return metadata.String(text)
 }
 
-func randomMetadata(r *rand.Rand, keys int) audiosearch.Metadata {
-	m := audiosearch.Metadata{}
+func randomMetadata(r *rand.Rand, keys int) metadata.Map {
+	m := metadata.Map{}
 	for range r.IntN(keys + 1) {
 		m[fmt.Sprint("key", r.IntN(keys))] = randomScalar(r)
 	}
 	return m
 }
 
-func randomFilters(r *rand.Rand, keys int) []audiosearch.Filter {
-	filters := make([]audiosearch.Filter, r.IntN(4)+r.IntN(2)*r.IntN(5))
+func randomFilters(r *rand.Rand, keys int) []metadata.Filter {
+	filters := make([]metadata.Filter, r.IntN(4)+r.IntN(2)*r.IntN(5))
 	for i := range filters {
-		f := audiosearch.Filter{Key: fmt.Sprint("key", r.IntN(keys+1)), Value: randomScalar(r).Text(), Op: audiosearch.Ops()[r.IntN(7)]}
+		f := metadata.Filter{Key: fmt.Sprint("key", r.IntN(keys+1)), Value: randomScalar(r).Text(), Op: metadata.Ops()[r.IntN(7)]}
 		if r.IntN(8) == 0 {
 			f.Op = ""
 		}
 		for f.Op.Numeric() {
-			if (audiosearch.Filter{Value: f.Value, Op: audiosearch.OpLess}).Check() == nil {
+			if (metadata.Filter{Value: f.Value, Op: metadata.OpLess}).Check() == nil {
 				break
 			}
 			f.Value = randomScalar(r).Text()
@@ -66,14 +66,14 @@ func randomFilters(r *rand.Rand, keys int) []audiosearch.Filter {
 }
 
 // oracle does what Filter says, in the plainest way.
-func oracle(t testing.TB, filters []audiosearch.Filter) (passes func(audiosearch.Metadata) bool) {
-	predicates := make([]func(audiosearch.Scalar) bool, len(filters))
+func oracle(t testing.TB, filters []metadata.Filter) (passes func(metadata.Map) bool) {
+	predicates := make([]func(metadata.Scalar) bool, len(filters))
 	for i, f := range filters {
 		var err error
 		predicates[i], err = f.Predicate()
 		require.NoError(t, err)
 	}
-	return func(m audiosearch.Metadata) bool {
+	return func(m metadata.Map) bool {
 		for i, f := range filters {
 			if s, found := m[f.Key]; !found || !predicates[i](s) {
 				return false
@@ -87,7 +87,7 @@ func TestColumnsEqualTheOracle(t *testing.T) {
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		var c Columns
-		videos := map[uint32]audiosearch.Metadata{}
+		videos := map[uint32]metadata.Map{}
 		keys := 1 + r.IntN(6)
 		stride := []int{1, 1, 700, 70_000}[r.IntN(4)]
 		size := 1 + r.IntN(300)
@@ -143,28 +143,28 @@ func TestLargeColumnsEqualTheOracle(t *testing.T) {
 	const videos = 100_000
 	r := rand.New(rand.NewPCG(3, 3))
 	var c Columns
-	all := make([]audiosearch.Metadata, videos)
+	all := make([]metadata.Map, videos)
 	for row := range all {
-		all[row] = audiosearch.Metadata{
-			"half":  audiosearch.Bool(r.IntN(2) == 0),
-			"rare":  audiosearch.Int(int64(r.IntN(2000))),
-			"time":  audiosearch.Int(r.Int64N(1e12)),
-			"title": audiosearch.String(fmt.Sprintf("take %d of %d%%", r.IntN(30), r.IntN(1e9))),
+		all[row] = metadata.Map{
+			"half":  metadata.Bool(r.IntN(2) == 0),
+			"rare":  metadata.Int(int64(r.IntN(2000))),
+			"time":  metadata.Int(r.Int64N(1e12)),
+			"title": metadata.String(fmt.Sprintf("take %d of %d%%", r.IntN(30), r.IntN(1e9))),
 		}
 		if r.IntN(3) == 0 {
 			all[row]["odd"] = randomScalar(r)
 		}
 		c.Set(uint32(row), all[row])
 	}
-	for _, filters := range [][]audiosearch.Filter{
+	for _, filters := range [][]metadata.Filter{
 		{{Key: "half", Value: "true"}},
-		{{Key: "half", Op: audiosearch.OpNotEqual, Value: "true"}},
-		{{Key: "half", Op: audiosearch.OpNotEqual, Value: "none"}, {Key: "odd", Op: audiosearch.OpNotEqual, Value: "a"}},
-		{{Key: "half", Value: "true"}, {Key: "rare", Op: audiosearch.OpLess, Value: "1.99e3"}},
+		{{Key: "half", Op: metadata.OpNotEqual, Value: "true"}},
+		{{Key: "half", Op: metadata.OpNotEqual, Value: "none"}, {Key: "odd", Op: metadata.OpNotEqual, Value: "a"}},
+		{{Key: "half", Value: "true"}, {Key: "rare", Op: metadata.OpLess, Value: "1.99e3"}},
 		{{Key: "rare", Value: "7"}, {Key: "half", Value: "false"}},
-		{{Key: "time", Op: audiosearch.OpGreaterOrEqual, Value: "5e11"}, {Key: "half", Op: audiosearch.OpContains, Value: "r"}},
-		{{Key: "time", Op: audiosearch.OpLess, Value: "1e9"}},
-		{{Key: "title", Op: audiosearch.OpContains, Value: "7%"}, {Key: "odd", Op: audiosearch.OpGreater, Value: "0"}},
+		{{Key: "time", Op: metadata.OpGreaterOrEqual, Value: "5e11"}, {Key: "half", Op: metadata.OpContains, Value: "r"}},
+		{{Key: "time", Op: metadata.OpLess, Value: "1e9"}},
+		{{Key: "title", Op: metadata.OpContains, Value: "7%"}, {Key: "odd", Op: metadata.OpGreater, Value: "0"}},
 	} {
 		selected, err := c.Select(context.Background(), filters)
 		require.NoError(t, err)
@@ -186,8 +186,8 @@ func TestLargeColumnsEqualTheOracle(t *testing.T) {
 			require.True(t, selected.Contains(row))
 		}
 	}
-	all[5] = audiosearch.Metadata{"half": audiosearch.Bool(true)}
-	selected, err := c.Select(context.Background(), []audiosearch.Filter{{Key: "half", Value: "true"}})
+	all[5] = metadata.Map{"half": metadata.Bool(true)}
+	selected, err := c.Select(context.Background(), []metadata.Filter{{Key: "half", Value: "true"}})
 	require.NoError(t, err)
 	before := selected.Clone()
 	n := before.Len()
@@ -203,9 +203,9 @@ func TestLargeColumnsEqualTheOracle(t *testing.T) {
 
 func TestSelectRefusesWhatPredicateRefuses(t *testing.T) {
 	var c Columns
-	_, err := c.Select(context.Background(), []audiosearch.Filter{{Key: "none", Op: audiosearch.OpLess, Value: "x"}})
+	_, err := c.Select(context.Background(), []metadata.Filter{{Key: "none", Op: metadata.OpLess, Value: "x"}})
 	require.ErrorContains(t, err, "must be a number")
-	_, err = c.Select(context.Background(), []audiosearch.Filter{{Key: "none", Op: "like", Value: "x"}})
+	_, err = c.Select(context.Background(), []metadata.Filter{{Key: "none", Op: "like", Value: "x"}})
 	require.ErrorContains(t, err, "unknown operator")
 	var all *Selection
 	require.True(t, all.Contains(7))
@@ -218,10 +218,10 @@ func TestSelectRefusesWhatPredicateRefuses(t *testing.T) {
 func TestColumnsReuseWhatIsFree(t *testing.T) {
 	var c Columns
 	for i := range 20_000 {
-		c.Set(uint32(i%50), audiosearch.Metadata{
-			"number":              audiosearch.Int(int64(i)),
-			"text":                audiosearch.String(fmt.Sprint("take ", i)),
-			fmt.Sprint("key ", i): audiosearch.Scalar{},
+		c.Set(uint32(i%50), metadata.Map{
+			"number":              metadata.Int(int64(i)),
+			"text":                metadata.String(fmt.Sprint("take ", i)),
+			fmt.Sprint("key ", i): metadata.Scalar{},
 		})
 	}
 	require.LessOrEqual(t, len(c.columns), 60)
@@ -235,7 +235,7 @@ func TestColumnsReuseWhatIsFree(t *testing.T) {
 		}
 		require.LessOrEqual(t, numbers, 200)
 	}
-	selected, err := c.Select(context.Background(), []audiosearch.Filter{{Key: "number", Op: audiosearch.OpGreaterOrEqual, Value: "19990"}})
+	selected, err := c.Select(context.Background(), []metadata.Filter{{Key: "number", Op: metadata.OpGreaterOrEqual, Value: "19990"}})
 	require.NoError(t, err)
 	require.Equal(t, 10, selected.Len())
 }
@@ -246,24 +246,24 @@ func FuzzSelect(f *testing.F) {
 		f.Add("key0", "contains", text, []byte(`{"key0":"a%b_c'\\","key1":null}`))
 		f.Add("key0", "<", text, []byte(`{"key0":9007199254740993}`))
 	}
-	f.Fuzz(func(t *testing.T, key, op, value string, metadata []byte) {
-		m, err := audiosearch.ParseMetadata(metadata)
+	f.Fuzz(func(t *testing.T, key, op, value string, meta []byte) {
+		m, err := metadata.Parse(meta)
 		if err != nil {
 			return
 		}
 		var c Columns
 		c.Set(3, m)
-		c.Set(4, audiosearch.Metadata{key: audiosearch.String(value)})
-		c.Set(5, audiosearch.Metadata{key: audiosearch.Scalar{}})
-		filter := audiosearch.Filter{Key: key, Op: audiosearch.Op(op), Value: value}
-		selected, err := c.Select(context.Background(), []audiosearch.Filter{filter})
+		c.Set(4, metadata.Map{key: metadata.String(value)})
+		c.Set(5, metadata.Map{key: metadata.Scalar{}})
+		filter := metadata.Filter{Key: key, Op: metadata.Op(op), Value: value}
+		selected, err := c.Select(context.Background(), []metadata.Filter{filter})
 		p, err2 := filter.Predicate()
 		require.Equal(t, err2 == nil, err == nil)
 		if err != nil {
 			return
 		}
 		require.Equal(t, p(m[key]), selected.Contains(3))
-		require.Equal(t, p(audiosearch.String(value)), selected.Contains(4))
+		require.Equal(t, p(metadata.String(value)), selected.Contains(4))
 		require.False(t, selected.Contains(5))
 		require.Equal(t, selected.Contains(3), slices.Contains(slices.Collect(selected.Rows()), 3))
 	})

@@ -5,7 +5,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/decimal"
 )
 
@@ -45,9 +45,9 @@ func newColumn(key string) *column {
 }
 
 // add returns the code of the value.
-func (c *column) add(row uint32, value audiosearch.Scalar) uint32 {
+func (c *column) add(row uint32, value metadata.Scalar) uint32 {
 	c.rows++
-	if value.Kind() == audiosearch.KindNull {
+	if value.Kind() == metadata.KindNull {
 		return nullCode
 	}
 	c.present.add(row)
@@ -61,7 +61,7 @@ func (c *column) add(row uint32, value audiosearch.Scalar) uint32 {
 	return code
 }
 
-func (c *column) enter(value audiosearch.Scalar) (code uint32) {
+func (c *column) enter(value metadata.Scalar) (code uint32) {
 	e := entry{text: strings.Clone(value.Text()), used: true} // it may be part of a large text
 	e.number, e.numeric = decimal.Parse(e.text)               // neither true nor false is one
 	if n := len(c.free); n > 0 {

@@ -7,17 +7,18 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 func ExampleColumns() {
 	var columns columnar.Columns
-	columns.Set(0, audiosearch.Metadata{"city": audiosearch.String("Bern"), "year": audiosearch.Int(2019)})
-	columns.Set(1, audiosearch.Metadata{"city": audiosearch.String("Basel"), "year": audiosearch.Int(2023)})
-	columns.Set(2, audiosearch.Metadata{"city": audiosearch.String("Bern"), "year": audiosearch.String("2024")})
+	columns.Set(0, metadata.Map{"city": metadata.String("Bern"), "year": metadata.Int(2019)})
+	columns.Set(1, metadata.Map{"city": metadata.String("Basel"), "year": metadata.Int(2023)})
+	columns.Set(2, metadata.Map{"city": metadata.String("Bern"), "year": metadata.String("2024")})
 
-	selected, err := columns.Select(context.Background(), []audiosearch.Filter{
+	selected, err := columns.Select(context.Background(), []metadata.Filter{
 		{Key: "city", Value: "Bern"},
-		{Key: "year", Op: audiosearch.OpGreater, Value: "2020"},
+		{Key: "year", Op: metadata.OpGreater, Value: "2020"},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // keptSets are the sets of rows of filters that came more than once since the last change, as those of a caller do who turns pages. Readers
@@ -18,7 +18,7 @@ type keptSets struct {
 
 // keptSet is what passes filters.
 type keptSet struct {
-	filters []audiosearch.Filter
+	filters []metadata.Filter
 	rows    *rowSet // nil: they came once
 	bytes   int
 }
@@ -30,7 +30,7 @@ const (
 )
 
 // find returns the set of filters, or nil, and whether they came before. It notes that they came.
-func (k *keptSets) find(filters []audiosearch.Filter) (rows *rowSet, again bool) {
+func (k *keptSets) find(filters []metadata.Filter) (rows *rowSet, again bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	at := slices.IndexFunc(k.sets, func(s keptSet) bool { return slices.Equal(s.filters, filters) })
@@ -44,7 +44,7 @@ func (k *keptSets) find(filters []audiosearch.Filter) (rows *rowSet, again bool)
 	return found.rows, true
 }
 
-func (k *keptSets) note(filters []audiosearch.Filter) {
+func (k *keptSets) note(filters []metadata.Filter) {
 	text := 0
 	for _, f := range filters {
 		text += len(f.Key) + len(f.Value)
@@ -61,7 +61,7 @@ func (k *keptSets) note(filters []audiosearch.Filter) {
 }
 
 // keep keeps the set of filters that came before.
-func (k *keptSets) keep(filters []audiosearch.Filter, rows *rowSet, videos int) {
+func (k *keptSets) keep(filters []metadata.Filter, rows *rowSet, videos int) {
 	n, most := rows.bytes(), max(videos, minKeptBytes)
 	if n > most {
 		return

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // TestFiltersThatComeAgain asks the same few lists of filters, in between changes, as often as it takes for their sets to be kept.
@@ -19,8 +19,8 @@ func TestFiltersThatComeAgain(t *testing.T) {
 	for seed := range uint64(8) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		var c Columns
-		videos := map[uint32]audiosearch.Metadata{}
-		lists := make([][]audiosearch.Filter, 12)
+		videos := map[uint32]metadata.Map{}
+		lists := make([][]metadata.Filter, 12)
 		for i := range lists {
 			lists[i] = randomFilters(r, 3)
 		}
@@ -55,10 +55,10 @@ func TestKeptSetsAreBounded(t *testing.T) {
 	var c Columns
 	const videos = 200_000
 	for row := range uint32(videos) {
-		c.Set(row, audiosearch.Metadata{"n": audiosearch.Int(int64(row % 1000))})
+		c.Set(row, metadata.Map{"n": metadata.Int(int64(row % 1000))})
 	}
 	ask := func(value string) *Selection {
-		selected, err := c.Select(context.Background(), []audiosearch.Filter{{Key: "n", Op: audiosearch.OpLess, Value: value}})
+		selected, err := c.Select(context.Background(), []metadata.Filter{{Key: "n", Op: metadata.OpLess, Value: value}})
 		require.NoError(t, err)
 		return selected
 	}
@@ -79,9 +79,9 @@ func TestKeptSetsAreBounded(t *testing.T) {
 	before := len(c.kept.sets)
 	for range 3 {
 		ask(strings.Repeat("1", 64))
-		_, err := c.Select(context.Background(), []audiosearch.Filter{{Key: "n", Op: audiosearch.OpContains, Value: strings.Repeat("x", maxKeptText)}})
+		_, err := c.Select(context.Background(), []metadata.Filter{{Key: "n", Op: metadata.OpContains, Value: strings.Repeat("x", maxKeptText)}})
 		require.NoError(t, err)
-		_, err = c.Select(context.Background(), []audiosearch.Filter{{Key: "n", Op: audiosearch.OpLess, Value: "none"}})
+		_, err = c.Select(context.Background(), []metadata.Filter{{Key: "n", Op: metadata.OpLess, Value: "none"}})
 		require.Error(t, err)
 	}
 	require.LessOrEqual(t, len(c.kept.sets), before+2)
@@ -97,14 +97,14 @@ func TestKeptSetsAreBounded(t *testing.T) {
 func TestReadersShareKeptSets(t *testing.T) {
 	var c Columns
 	for row := range uint32(5000) {
-		c.Set(row, audiosearch.Metadata{"n": audiosearch.Int(int64(row))})
+		c.Set(row, metadata.Map{"n": metadata.Int(int64(row))})
 	}
 	var readers sync.WaitGroup
 	for range 8 {
 		readers.Go(func() {
 			for i := range 200 {
 				limit := 1000 + i%20
-				selected, err := c.Select(context.Background(), []audiosearch.Filter{{Key: "n", Op: audiosearch.OpLess, Value: fmt.Sprint(limit)}})
+				selected, err := c.Select(context.Background(), []metadata.Filter{{Key: "n", Op: metadata.OpLess, Value: fmt.Sprint(limit)}})
 				if err != nil || selected.Len() != limit || !selected.Contains(uint32(limit-1)) || selected.Contains(uint32(limit)) {
 					t.Error("not what passes", limit, selected.Len(), err)
 				}

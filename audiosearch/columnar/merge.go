@@ -3,7 +3,7 @@ package columnar
 import (
 	"slices"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/decimal"
 	"github.com/seed-6363c74e/mortise/internal/needles"
 	"github.com/seed-6363c74e/mortise/internal/turns"
@@ -44,7 +44,7 @@ func (b *bound) implies(other *bound) bool {
 
 // keyFilters puts the filters of each key together, the keys in the order of their first
 // filters. It reports false if nothing can pass, because no row has a key.
-func (c *Columns) keyFilters(filters []audiosearch.Filter) (all []keyFilters, possible bool, err error) {
+func (c *Columns) keyFilters(filters []metadata.Filter) (all []keyFilters, possible bool, err error) {
 	possible = true
 	for _, f := range filters {
 		if err := f.Check(); err != nil {
@@ -64,9 +64,9 @@ func (c *Columns) keyFilters(filters []audiosearch.Filter) (all []keyFilters, po
 		switch {
 		case f.Op.Numeric():
 			k.addNumber(f)
-		case f.Op == audiosearch.OpNotEqual:
+		case f.Op == metadata.OpNotEqual:
 			k.notEqual = append(k.notEqual, f.Value)
-		case f.Op == audiosearch.OpContains:
+		case f.Op == metadata.OpContains:
 			k.parts = append(k.parts, f.Value)
 		default:
 			k.equal = append(k.equal, f.Value)
@@ -76,9 +76,9 @@ func (c *Columns) keyFilters(filters []audiosearch.Filter) (all []keyFilters, po
 }
 
 // addNumber adds a bound, unless there is one from the same side that is as tight.
-func (k *keyFilters) addNumber(f audiosearch.Filter) {
-	n := bound{strict: f.Op == audiosearch.OpGreater || f.Op == audiosearch.OpLess}
-	n.below = f.Op == audiosearch.OpGreater || f.Op == audiosearch.OpGreaterOrEqual
+func (k *keyFilters) addNumber(f metadata.Filter) {
+	n := bound{strict: f.Op == metadata.OpGreater || f.Op == metadata.OpLess}
+	n.below = f.Op == metadata.OpGreater || f.Op == metadata.OpGreaterOrEqual
 	n.number, _ = decimal.Parse(f.Value) // Check has seen to it
 	i := slices.IndexFunc(k.numbers, func(other bound) bool { return other.below == n.below })
 	switch {

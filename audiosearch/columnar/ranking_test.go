@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // TestDeepPages pages through rankings with so many ties that a page begins somewhere within one score.
@@ -85,7 +85,7 @@ func TestOfferChunk(t *testing.T) {
 			p := Piece{Start: uint32(at), Count: uint32(r.IntN(2 + r.IntN(100))), Row: uint32(len(pieces)), Window: uint32(r.IntN(1000))}
 			pieces = append(pieces, p)
 			in := r.IntN(3) > 0
-			columns.Set(p.Row, audiosearch.Metadata{"in": audiosearch.Bool(in)})
+			columns.Set(p.Row, metadata.Map{"in": metadata.Bool(in)})
 			for i := range int(p.Count) {
 				if in && at+i < len(scores) && scores[at+i] >= min {
 					want = append(want, Hit{p.Row, p.Window + uint32(i), scores[at+i]})
@@ -93,7 +93,7 @@ func TestOfferChunk(t *testing.T) {
 			}
 			at += int(p.Count)
 		}
-		selected, err := columns.Select(context.Background(), []audiosearch.Filter{{Key: "in", Value: "true"}})
+		selected, err := columns.Select(context.Background(), []metadata.Filter{{Key: "in", Value: "true"}})
 		require.NoError(t, err)
 		limit := 1 + r.IntN(50)
 		slices.SortFunc(want, func(a, b Hit) int {

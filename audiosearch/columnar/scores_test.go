@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // scored is what the oracle knows of a video.
@@ -121,10 +122,10 @@ func TestScoresEqualTheOracle(t *testing.T) {
 					share := r.Float64()
 					var all Columns
 					for row := range uint32(size) {
-						all.Set(row, audiosearch.Metadata{"in": audiosearch.Bool(r.Float64() < share*share)})
+						all.Set(row, metadata.Map{"in": metadata.Bool(r.Float64() < share*share)})
 					}
 					var err error
-					selected, err = all.Select(context.Background(), []audiosearch.Filter{{Key: "in", Value: "true"}})
+					selected, err = all.Select(context.Background(), []metadata.Filter{{Key: "in", Value: "true"}})
 					require.NoError(t, err)
 				}
 				class := []audiosearch.Class{"0", "1", "5", "526", "17"}[r.IntN(5)]
@@ -252,7 +253,7 @@ func TestRankUnderFiltersEqualsTheOracle(t *testing.T) {
 			var c Columns
 			var s Scores
 			videos := map[uint32]scored{}
-			metadata := map[uint32]audiosearch.Metadata{}
+			meta := map[uint32]metadata.Map{}
 			put := func(row uint32) {
 				column := make([]uint16, d.most)
 				if !d.equal {
@@ -265,13 +266,13 @@ func TestRankUnderFiltersEqualsTheOracle(t *testing.T) {
 				s.Put(row, videos[row].classes, videos[row].columns)
 			}
 			for row := uint32(d.skipped); row < uint32(d.skipped+d.videos); row++ {
-				metadata[row] = audiosearch.Metadata{
-					"tenth": audiosearch.String(fmt.Sprint("camera ", r.IntN(10))),
-					"mille": audiosearch.Int(int64(r.IntN(1000))),
-					"time":  audiosearch.Int(r.Int64N(1e9)),
-					"rare":  audiosearch.Bool(r.IntN(5000) == 0),
+				meta[row] = metadata.Map{
+					"tenth": metadata.String(fmt.Sprint("camera ", r.IntN(10))),
+					"mille": metadata.Int(int64(r.IntN(1000))),
+					"time":  metadata.Int(r.Int64N(1e9)),
+					"rare":  metadata.Bool(r.IntN(5000) == 0),
 				}
-				c.Set(row, metadata[row])
+				c.Set(row, meta[row])
 				if d.unscored == 0 || r.IntN(d.unscored) > 0 {
 					put(row)
 				}
@@ -286,9 +287,9 @@ func TestRankUnderFiltersEqualsTheOracle(t *testing.T) {
 					}
 				}
 			}
-			c.Set(uint32(d.skipped+d.videos+200_000), audiosearch.Metadata{"rare": audiosearch.Bool(true), "time": audiosearch.Int(1)}) // has no scores
+			c.Set(uint32(d.skipped+d.videos+200_000), metadata.Map{"rare": metadata.Bool(true), "time": metadata.Int(1)}) // has no scores
 			compare := func(a, b uint32) int { return cmp.Compare(a^0x5555, b^0x5555) }
-			for _, filters := range [][]audiosearch.Filter{
+			for _, filters := range [][]metadata.Filter{
 				{{Key: "tenth", Value: "camera 3"}},
 				{{Key: "tenth", Value: "none"}},
 				{{Key: "mille", Value: "77"}},
@@ -305,7 +306,7 @@ func TestRankUnderFiltersEqualsTheOracle(t *testing.T) {
 			} {
 				passing, passes := map[uint32]scored{}, oracle(t, filters)
 				for row, v := range videos {
-					if passes(metadata[row]) {
+					if passes(meta[row]) {
 						passing[row] = v
 					}
 				}

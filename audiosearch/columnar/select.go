@@ -5,7 +5,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
@@ -36,13 +36,13 @@ const (
 // Select returns the rows that pass all filters; no filters, all rows. The selection
 // holds until the next Set or Remove. A look at many values takes long, so it gives way
 // as [Turn] says. The error is the context's, or that of a filter that
-// [audiosearch.Filter.Check] refuses.
+// [metadata.Filter.Check] refuses.
 //
 // The filters that an index answers come first. If they leave no video, no text is
 // searched. Otherwise texts are searched in the values of the videos that are left, or in
 // all values of the key if those are fewer: each value once for all filters of the key.
-func (c *Columns) Select(ctx context.Context, filters []audiosearch.Filter) (*Selection, error) {
-	if len(filters) == 0 || len(filters) == 1 && (filters[0].Op == audiosearch.OpEqual || filters[0].Op == "") {
+func (c *Columns) Select(ctx context.Context, filters []metadata.Filter) (*Selection, error) {
+	if len(filters) == 0 || len(filters) == 1 && (filters[0].Op == metadata.OpEqual || filters[0].Op == "") {
 		return c.selection(nil, filters) // there is a set already
 	}
 	rows, again := c.kept.find(filters)
@@ -67,14 +67,14 @@ func (c *Columns) Select(ctx context.Context, filters []audiosearch.Filter) (*Se
 	return s, nil
 }
 
-func (c *Columns) selection(t *turns.Turn, filters []audiosearch.Filter) (*Selection, error) {
+func (c *Columns) selection(t *turns.Turn, filters []metadata.Filter) (*Selection, error) {
 	s := &Selection{columns: c}
 	s.conditions = s.first[:0] // mostly there is one
 	if len(filters) == 0 {
 		s.rows = &c.rows
 		return s, nil
 	}
-	if f := filters[0]; len(filters) == 1 && (f.Op == audiosearch.OpEqual || f.Op == "") {
+	if f := filters[0]; len(filters) == 1 && (f.Op == metadata.OpEqual || f.Op == "") {
 		s.rows = &rowSet{}
 		if id, found := c.byKey[f.Key]; found {
 			if code, known := c.columns[id].codes[f.Value]; known {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // library has videos with a long text each, ten cameras, a shelf that goes with the
@@ -18,18 +19,18 @@ import (
 func library(videos int) *Columns {
 	var c Columns
 	for row := range uint32(videos) {
-		c.Set(row, audiosearch.Metadata{
-			"camera": audiosearch.String(fmt.Sprint("camera ", row%10)),
-			"shelf":  audiosearch.String(fmt.Sprint("shelf ", row%10)),
-			"number": audiosearch.Int(int64(row)),
-			"notes":  audiosearch.String(fmt.Sprintf("%s %d", strings.Repeat("a", 60_000), row)),
+		c.Set(row, metadata.Map{
+			"camera": metadata.String(fmt.Sprint("camera ", row%10)),
+			"shelf":  metadata.String(fmt.Sprint("shelf ", row%10)),
+			"number": metadata.Int(int64(row)),
+			"notes":  metadata.String(fmt.Sprintf("%s %d", strings.Repeat("a", 60_000), row)),
 		})
 	}
 	return &c
 }
 
-func contains(key, value string) audiosearch.Filter {
-	return audiosearch.Filter{Key: key, Op: audiosearch.OpContains, Value: value}
+func contains(key, value string) metadata.Filter {
+	return metadata.Filter{Key: key, Op: metadata.OpContains, Value: value}
 }
 
 // TestValuesLookedAt counts the values that texts are searched in.
@@ -38,30 +39,30 @@ func TestValuesLookedAt(t *testing.T) {
 	c := library(videos)
 	looks := make(map[string]int)
 	c.looked = func(value string) { looks[value]++ }
-	equal := func(key, value string) audiosearch.Filter { return audiosearch.Filter{Key: key, Value: value} }
-	number := func(op audiosearch.Op, value string) audiosearch.Filter {
-		return audiosearch.Filter{Key: "number", Op: op, Value: value}
+	equal := func(key, value string) metadata.Filter { return metadata.Filter{Key: key, Value: value} }
+	number := func(op metadata.Op, value string) metadata.Filter {
+		return metadata.Filter{Key: "number", Op: op, Value: value}
 	}
 	tests := []struct {
 		name    string
-		filters []audiosearch.Filter
+		filters []metadata.Filter
 		looks   int
 		found   int
 	}{
 		{"alone", nil, videos, videos},
-		{"no camera", []audiosearch.Filter{equal("camera", "camera 11")}, 0, 0},
-		{"two cameras", []audiosearch.Filter{equal("camera", "camera 1"), equal("camera", "camera 2")}, 0, 0},
-		{"a camera without that shelf", []audiosearch.Filter{equal("camera", "camera 1"), equal("shelf", "shelf 2")}, 0, 0},
-		{"a camera that is not to be", []audiosearch.Filter{equal("camera", "camera 1"), {Key: "camera", Op: audiosearch.OpNotEqual, Value: "camera 1"}}, 0, 0},
-		{"no number between", []audiosearch.Filter{number(">", "5"), number("<", "6")}, 0, 0},
-		{"the narrower bounds count", []audiosearch.Filter{number(">", "-1"), number(">=", "7"), number("<=", "900"), number("<", "9"), number("<=", "9")}, 2, 2},
-		{"a value that is a number and contains", []audiosearch.Filter{equal("number", "17"), contains("number", "7"), number(">", "16.9")}, 2, 1},
-		{"a value that does not contain", []audiosearch.Filter{equal("number", "17"), contains("number", "8")}, 1, 0},
-		{"no key", []audiosearch.Filter{equal("lens", "wide")}, 0, 0},
-		{"few", []audiosearch.Filter{number("<", "3"), equal("camera", "camera 1")}, 1, 1},
-		{"a tenth", []audiosearch.Filter{equal("camera", "camera 1")}, videos / 10, videos / 10},
-		{"a small dictionary first", []audiosearch.Filter{contains("camera", "era 3"), contains("camera", "cam")}, 10 + videos/10, videos / 10},
-		{"which leaves nothing", []audiosearch.Filter{contains("camera", "era 3"), contains("camera", "era 4")}, 10, 0},
+		{"no camera", []metadata.Filter{equal("camera", "camera 11")}, 0, 0},
+		{"two cameras", []metadata.Filter{equal("camera", "camera 1"), equal("camera", "camera 2")}, 0, 0},
+		{"a camera without that shelf", []metadata.Filter{equal("camera", "camera 1"), equal("shelf", "shelf 2")}, 0, 0},
+		{"a camera that is not to be", []metadata.Filter{equal("camera", "camera 1"), {Key: "camera", Op: metadata.OpNotEqual, Value: "camera 1"}}, 0, 0},
+		{"no number between", []metadata.Filter{number(">", "5"), number("<", "6")}, 0, 0},
+		{"the narrower bounds count", []metadata.Filter{number(">", "-1"), number(">=", "7"), number("<=", "900"), number("<", "9"), number("<=", "9")}, 2, 2},
+		{"a value that is a number and contains", []metadata.Filter{equal("number", "17"), contains("number", "7"), number(">", "16.9")}, 2, 1},
+		{"a value that does not contain", []metadata.Filter{equal("number", "17"), contains("number", "8")}, 1, 0},
+		{"no key", []metadata.Filter{equal("lens", "wide")}, 0, 0},
+		{"few", []metadata.Filter{number("<", "3"), equal("camera", "camera 1")}, 1, 1},
+		{"a tenth", []metadata.Filter{equal("camera", "camera 1")}, videos / 10, videos / 10},
+		{"a small dictionary first", []metadata.Filter{contains("camera", "era 3"), contains("camera", "cam")}, 10 + videos/10, videos / 10},
+		{"which leaves nothing", []metadata.Filter{contains("camera", "era 3"), contains("camera", "era 4")}, 10, 0},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -106,7 +107,7 @@ func TestContextThatEnds(t *testing.T) {
 	c := library(400)
 	looks := 0
 	c.looked = func(string) { looks++ }
-	for _, filters := range [][]audiosearch.Filter{
+	for _, filters := range [][]metadata.Filter{
 		{contains("notes", "a")},
 		{contains("notes", "a"), {Key: "camera", Value: "camera 1"}},
 	} {
@@ -120,12 +121,12 @@ func TestContextThatEnds(t *testing.T) {
 	var scores Scores
 	const videos = 140_000
 	for row := range uint32(videos) {
-		wide.Set(row, audiosearch.Metadata{"n": audiosearch.Int(int64(row)), "even": audiosearch.Bool(row%2 == 0)})
+		wide.Set(row, metadata.Map{"n": metadata.Int(int64(row)), "even": metadata.Bool(row%2 == 0)})
 		scores.Put(row, []audiosearch.Class{"0"}, [][]uint16{{uint16(row)}})
 	}
-	less := []audiosearch.Filter{{Key: "n", Op: audiosearch.OpLess, Value: "139999"}}
-	many := append(less, audiosearch.Filter{Key: "even", Op: audiosearch.OpNotEqual, Value: "x"})
-	for name, filters := range map[string][]audiosearch.Filter{"all": nil, "less": less, "many": many} {
+	less := []metadata.Filter{{Key: "n", Op: metadata.OpLess, Value: "139999"}}
+	many := append(less, metadata.Filter{Key: "even", Op: metadata.OpNotEqual, Value: "x"})
+	for name, filters := range map[string][]metadata.Filter{"all": nil, "less": less, "many": many} {
 		for _, page := range []Page{{Limit: 10}, {Offset: 100_000, Limit: 10}} {
 			rank := func(ctx context.Context) (*Ranking, error) {
 				wide.kept.forget()

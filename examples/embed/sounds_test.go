@@ -11,6 +11,7 @@ import (
 	"regexp"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
@@ -40,7 +41,7 @@ func Example_sounds() {
 	if _, err := service.CreateDataset(ctx, "acme", "", "calls"); err != nil {
 		log.Fatal(err)
 	}
-	if err := service.PutVideos(ctx, "acme", "", "calls", audiosearch.Video{ID: "1", Path: "call.wav", Metadata: audiosearch.Metadata{"line": audiosearch.Int(7)}}); err != nil {
+	if err := service.PutVideos(ctx, "acme", "", "calls", audiosearch.Video{ID: "1", Path: "call.wav", Metadata: metadata.Map{"line": metadata.Int(7)}}); err != nil {
 		log.Fatal(err)
 	}
 	server := httptest.NewServer(host)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
@@ -24,8 +25,8 @@ func (a *audioService) provisionDemoSounds(ctx context.Context) error {
 		if err := s.write(filepath.Join(a.files.dir, path)); err != nil {
 			return fmt.Errorf("make the demo's sounds: %w", err)
 		}
-		d.videos = append(d.videos, videoDoc{audiosearch.Video{ID: s.id, Path: path, Metadata: audiosearch.Metadata{
-			"place": audiosearch.String(s.place), "floor": audiosearch.Int(s.floor),
+		d.videos = append(d.videos, videoDoc{audiosearch.Video{ID: s.id, Path: path, Metadata: metadata.Map{
+			"place": metadata.String(s.place), "floor": metadata.Int(s.floor),
 		}}, d.place})
 	}
 	return a.applyDataset(ctx, &document{file: "built-in demo"}, demoOrganization, d)

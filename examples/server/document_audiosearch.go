@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
 
@@ -53,7 +54,7 @@ func (o docObject) mediaPath(key string) string {
 }
 
 // metadata reads an optional object of scalars. Numbers stay as they are written.
-func (o docObject) metadata(key string) audiosearch.Metadata {
+func (o docObject) metadata(key string) metadata.Map {
 	object, ok := o.has(key, false, strictjson.Object, "an object")
 	if !ok {
 		return nil
@@ -69,13 +70,13 @@ func (o docObject) metadata(key string) audiosearch.Metadata {
 		}
 	}
 	const perKey = 2 // bytes that package audiosearch counts for a key and a number beyond those that are written
-	if keys > audiosearch.MaxMetadataKeys || len(object.Raw())+perKey*keys > audiosearch.MaxMetadataBytes {
-		o.fail(key, "must have at most %d keys and %d bytes", audiosearch.MaxMetadataKeys, audiosearch.MaxMetadataBytes)
+	if keys > metadata.MaxKeys || len(object.Raw())+perKey*keys > metadata.MaxBytes {
+		o.fail(key, "must have at most %d keys and %d bytes", metadata.MaxKeys, metadata.MaxBytes)
 	}
 	if len(o.r.problems) > before {
 		return nil
 	}
-	m, err := audiosearch.ParseMetadata(object.Raw())
+	m, err := metadata.Parse(object.Raw())
 	if err != nil {
 		o.fail(key, "%v", err)
 	}

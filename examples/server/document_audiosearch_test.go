@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // videoDocument returns a document with one dataset of these videos.
@@ -27,9 +28,9 @@ func numbers(bytes int) string {
 }
 
 func TestDatasetsRefused(t *testing.T) {
-	metadata := func(object string) string { return `{"id":"v","path":"v.wav","metadata":` + object + `}` }
+	meta := func(object string) string { return `{"id":"v","path":"v.wav","metadata":` + object + `}` }
 	var many strings.Builder
-	for i := range audiosearch.MaxMetadataKeys + 1 {
+	for i := range metadata.MaxKeys + 1 {
 		fmt.Fprintf(&many, `,"k%d":0`, i)
 	}
 	for name, test := range map[string]struct{ videos, want string }{
@@ -40,16 +41,16 @@ func TestDatasetsRefused(t *testing.T) {
 		"absolute":       {`{"id":"v","path":"/etc/passwd"}`, "videos[0].path: must be relative and stay in the document's folder"},
 		"leaving":        {`{"id":"v","path":"a/../../b.wav"}`, "must be relative and stay in the document's folder"},
 		"long path":      {`{"id":"v","path":"` + strings.Repeat("x", maxMediaPath+1) + `"}`, "must be at most 4096 bytes"},
-		"no object":      {metadata(`[1]`), "videos[0].metadata: must be an object"},
-		"null":           {metadata(`null`), "videos[0].metadata: must be an object"},
-		"nested":         {metadata(`{"a":1,"season":{"n":3}}`), `line 1, column 116: organizations[0].datasets[0].videos[0].metadata: the value of "season" must be a string, a number, true, false or null`},
-		"list":           {metadata(`{"a 1":[]}`), "metadata: the value of this key must be a string"},
-		"empty key":      {metadata(`{"":1}`), "metadata: a key must not be empty"},
-		"NUL in a key":   {metadata(`{"a\u0000":1}`), "metadata: a key must not be empty or contain U+0000"},
-		"too many keys":  {metadata("{" + many.String()[1:] + "}"), "metadata: must have at most 1000 keys and 65536 bytes"},
-		"too long":       {metadata(`{"a":"` + strings.Repeat("x", audiosearch.MaxMetadataBytes) + `"}`), "metadata: must have at most"},
-		"long numbers":   {metadata(numbers(audiosearch.MaxMetadataBytes - 2*100 + 1)), "metadata: must have at most"},
-		"metadata twice": {metadata(`{"a":1,"a":2}`), "duplicate key"},
+		"no object":      {meta(`[1]`), "videos[0].metadata: must be an object"},
+		"null":           {meta(`null`), "videos[0].metadata: must be an object"},
+		"nested":         {meta(`{"a":1,"season":{"n":3}}`), `line 1, column 116: organizations[0].datasets[0].videos[0].metadata: the value of "season" must be a string, a number, true, false or null`},
+		"list":           {meta(`{"a 1":[]}`), "metadata: the value of this key must be a string"},
+		"empty key":      {meta(`{"":1}`), "metadata: a key must not be empty"},
+		"NUL in a key":   {meta(`{"a\u0000":1}`), "metadata: a key must not be empty or contain U+0000"},
+		"too many keys":  {meta("{" + many.String()[1:] + "}"), "metadata: must have at most 1000 keys and 65536 bytes"},
+		"too long":       {meta(`{"a":"` + strings.Repeat("x", metadata.MaxBytes) + `"}`), "metadata: must have at most"},
+		"long numbers":   {meta(numbers(metadata.MaxBytes - 2*100 + 1)), "metadata: must have at most"},
+		"metadata twice": {meta(`{"a":1,"a":2}`), "duplicate key"},
 	} {
 		_, err := parseDocument([]byte(videoDocument(test.videos)))
 		if err == nil || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 500 {
@@ -61,16 +62,16 @@ func TestDatasetsRefused(t *testing.T) {
 // TestDatasetsAtTheLimits: what the document may say, the service takes.
 func TestDatasetsAtTheLimits(t *testing.T) {
 	var many strings.Builder
-	for i := range audiosearch.MaxMetadataKeys {
+	for i := range metadata.MaxKeys {
 		fmt.Fprintf(&many, `,"%d":0`, i)
 	}
-	whole := audiosearch.MaxMetadataBytes - len(`{"a":""}`) - 2
+	whole := metadata.MaxBytes - len(`{"a":""}`) - 2
 	long := strings.Repeat(strings.Repeat("x", 200)+"/", maxMediaPath/201) + "v.wav"
 	onEach(t, func(t *testing.T, s *services, _ *backends) {
 		err := apply(t, s, videoDocument(
 			`{"id":"keys","path":"`+long+`","metadata":{`+many.String()[1:]+`}}`,
 			`{"id":"bytes","path":"v.wav","metadata":{"a":"`+strings.Repeat("x", whole)+`"}}`,
-			`{"id":"numbers","path":"v.wav","metadata":`+numbers(audiosearch.MaxMetadataBytes-2*100)+`}`,
+			`{"id":"numbers","path":"v.wav","metadata":`+numbers(metadata.MaxBytes-2*100)+`}`,
 			`{"id":"nothing","path":"v.wav","metadata":{}}`))
 		if err != nil {
 			t.Fatal(err)
@@ -121,7 +122,7 @@ func TestProvisioningOfDatasets(t *testing.T) {
 					}
 					stored[video.ID] = video
 				}
-				want, _ := audiosearch.ParseMetadata([]byte(numbers))
+				want, _ := metadata.Parse([]byte(numbers))
 				if len(stored) != step.videos || stored["a"].Path != "a.wav" || !maps.Equal(stored["a"].Metadata, want) || stored["b"].Path != "b.wav" {
 					t.Errorf("%s: %+v", step.name, stored)
 				}

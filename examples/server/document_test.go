@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -54,7 +54,7 @@ func TestDocumentOfContract(t *testing.T) {
 	if len(org.datasets) != 1 || org.datasets[0].id != "d1" || len(org.datasets[0].videos) != 1 {
 		t.Fatalf("read as %+v", org.datasets)
 	}
-	metadata := audiosearch.Metadata{"show": audiosearch.String("news"), "season": audiosearch.Int(3)}
+	metadata := metadata.Map{"show": metadata.String("news"), "season": metadata.Int(3)}
 	if v := org.datasets[0].videos[0]; v.ID != "clip-1" || v.Path != "media/clip-1.mp4" || !maps.Equal(v.Metadata, metadata) {
 		t.Errorf("read as %+v", v)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/vault"
 )
@@ -98,7 +99,7 @@ func TestDocumentAppliedAsAWhole(t *testing.T) {
 		"dataset, ID":        dataset(name, ""),
 		"video, ID":          dataset("d", `{"id":"`+name+`","path":"a.wav"}`),
 		"video, path":        dataset("d", `{"id":"v","path":"`+strings.Repeat("p", maxMediaPath+1)+`"}`),
-		"video, metadata":    dataset("d", `{"id":"v","path":"a.wav","metadata":{"a":"`+strings.Repeat("m", audiosearch.MaxMetadataBytes)+`"}}`),
+		"video, metadata":    dataset("d", `{"id":"v","path":"a.wav","metadata":{"a":"`+strings.Repeat("m", metadata.MaxBytes)+`"}}`),
 	} {
 		refuseWhole(t, what, `{"id":"bad",`+bad+`}`)
 	}

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
@@ -23,7 +24,7 @@ type formView struct {
 	Datasets []string            // that the visitor may search
 	More     bool                // there are more datasets than the form lists
 	Classes  []audiosearch.Class // that can be found, by name
-	Ops      []audiosearch.Op
+	Ops      []metadata.Op
 
 	Dataset, Class, Limit, Score string
 	Filters                      []filterRow
@@ -81,7 +82,7 @@ func (p *searchPage) choices(ctx context.Context, who httpadapter.Principal, v *
 	if v.Classes, err = p.classes(ctx, who, v.Datasets); err != nil {
 		return err
 	}
-	v.Ops = audiosearch.Ops()
+	v.Ops = metadata.Ops()
 	return nil
 }
 
@@ -180,7 +181,7 @@ func readSearch(form url.Values) (v *formView, q audiosearch.Query, rows []int) 
 		}
 		rows = append(rows, len(v.Filters))
 		v.Filters = append(v.Filters, row)
-		q.Filters = append(q.Filters, audiosearch.Filter{Key: row.Key, Op: audiosearch.Op(row.Op), Value: row.Value})
+		q.Filters = append(q.Filters, metadata.Filter{Key: row.Key, Op: metadata.Op(row.Op), Value: row.Value})
 	}
 	return v, q, rows
 }

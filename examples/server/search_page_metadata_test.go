@@ -5,20 +5,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // TestShowMetadata: the page shows the beginning of much metadata, and says that there
 // is more.
 func TestShowMetadata(t *testing.T) {
-	m := audiosearch.Metadata{"nil": {}, "long": audiosearch.String(strings.Repeat("é", shownBytes))}
+	m := metadata.Map{"nil": {}, "long": metadata.String(strings.Repeat("é", shownBytes))}
 	left := shownInAll
 	shown := showMetadata(m, &left)
 	if len(shown) != 2 || shown[0].Key != "long" || shown[0].Value != strings.Repeat("é", shownBytes/2)+"…" || shown[1].Value != "–" {
 		t.Errorf("shown: %v", shown)
 	}
 	for i := range 1000 {
-		m[fmt.Sprintf("key %03d", i)] = audiosearch.Int(int64(i))
+		m[fmt.Sprintf("key %03d", i)] = metadata.Int(int64(i))
 	}
 	shown = showMetadata(m, &left)
 	if len(shown) != shownKeys+1 || shown[0] != (metadataView{"key 000", "0"}) || shown[shownKeys].Value != "and 952 more" {
@@ -29,7 +29,7 @@ func TestShowMetadata(t *testing.T) {
 	all := 0
 	for range 1000 {
 		for i := range 50 {
-			m[fmt.Sprintf("key %03d", i)] = audiosearch.String(strings.Repeat("é", shownBytes))
+			m[fmt.Sprintf("key %03d", i)] = metadata.String(strings.Repeat("é", shownBytes))
 		}
 		for _, v := range showMetadata(m, &left) {
 			all += len(v.Key) + len(v.Value)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 )
@@ -21,7 +22,7 @@ import (
 type runView struct {
 	ID                    int64
 	Dataset, Class        string
-	Filters               []audiosearch.Filter
+	Filters               []metadata.Filter
 	State                 string   // in words
 	Share                 *float64 // of the work, from 0 to 1, that is done; nil: not known yet
 	Sound                 string   // how far it is with the sound, in words; may be ""
@@ -147,7 +148,7 @@ const (
 
 // showMetadata is the beginning of metadata, for people, of at most as many bytes as are
 // left, about. It keeps nothing of the rest in memory.
-func showMetadata(m audiosearch.Metadata, left *int) []metadataView {
+func showMetadata(m metadata.Map, left *int) []metadataView {
 	shorten := func(text string) string {
 		if len(text) <= shownBytes {
 			return strings.Clone(text)
@@ -160,7 +161,7 @@ func showMetadata(m audiosearch.Metadata, left *int) []metadataView {
 			return append(shown, metadataView{"…", fmt.Sprintf("and %d more", len(m)-i)})
 		}
 		text := m[key].Text()
-		if m[key].Kind() == audiosearch.KindNull {
+		if m[key].Kind() == metadata.KindNull {
 			text = "–"
 		}
 		view := metadataView{shorten(key), shorten(text)}

@@ -35,14 +35,17 @@ var rows = []row{
 	{pkg: "trigger", code: []string{root, "internal/lostjobs", "internal/..."}, tests: []string{"trigger/triggertest", "storage/memory"}},
 	{pkg: "vault", code: []string{root, "internal/..."}, tests: []string{"vault/vaulttest", "vault/localkeys", "storage/memory"}},
 	{pkg: "authmgmt", code: []string{root, "internal/cursor", "internal/..."}, tests: []string{"authmgmt/authmgmttest", "storage/memory"}},
-	{pkg: "audiosearch", code: []string{root, "internal/cursor", "internal/lostjobs", "internal/..."}, tests: mediaTests},
+	{pkg: "audiosearch", code: []string{root, "audiosearch/metadata", "internal/cursor", "internal/lostjobs", "internal/..."}, tests: mediaTests},
+
+	// Leaves: what stands under a domain, for the readers of one idea.
+	{pkg: "audiosearch/metadata", code: []string{"internal/..."}},
 
 	// Conformance suites and fakes: their domain, what the fakes run on, and what all
 	// suites share.
 	{pkg: "trigger/triggertest", code: []string{root, "trigger", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "vault/vaulttest", code: []string{root, "vault", "vault/localkeys", "storage/memory", sharedRules, "internal/fault"}},
 	{pkg: "authmgmt/authmgmttest", code: []string{root, "authmgmt", "storage/memory", sharedRules, "internal/fault"}},
-	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fault"}},
+	{pkg: "audiosearch/audiosearchtest", code: []string{root, "audiosearch", "audiosearch/metadata", "audiosearch/audioset", "audiosearch/wav", "storage/memory", sharedRules, "internal/fault"}},
 
 	// Plugs: their domain. columnar is what backends keep and rank scores with.
 	{pkg: "vault/localkeys", code: []string{"vault", "internal/..."}, tests: []string{"vault/vaulttest", "storage/memory"}},
@@ -51,7 +54,7 @@ var rows = []row{
 	{pkg: "audiosearch/audioset", code: []string{"audiosearch"}},
 	{pkg: "audiosearch/modelfile"},
 	{pkg: "audiosearch/wav", code: []string{"audiosearch", "internal/fft"}},
-	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "internal/..."}, tests: []string{"audiosearch/audioset"}},
+	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "audiosearch/metadata", "internal/..."}, tests: []string{"audiosearch/audioset"}},
 	{pkg: "audiosearch/signal", code: []string{"audiosearch", "internal/fft"}, tests: mediaTests},
 	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch"}, tests: mediaTests},
 	{pkg: "audiosearch/inference", code: []string{"audiosearch", "audiosearch/astfeatures", "audiosearch/audioset"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
@@ -93,7 +96,7 @@ var rows = []row{
 }
 
 var (
-	domains      = []string{root, "trigger", "vault", "authmgmt", "audiosearch"}
+	domains      = []string{root, "trigger", "vault", "authmgmt", "audiosearch", "audiosearch/metadata"}
 	suites       = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
 	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
 	mediaTests   = []string{"audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "storage/memory"}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/httpadapter"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -84,7 +85,7 @@ func newSearchAPI(t *testing.T) *searchAPI {
 	require.NoError(t, err)
 	_, err = r.service.CreateDataset(t.Context(), "acme", "", "calls")
 	require.NoError(t, err)
-	metadata, err := audiosearch.ParseMetadata([]byte(`{"site":"north","year":2024,"big":1e300,"transferred":false,"note":null}`))
+	metadata, err := metadata.Parse([]byte(`{"site":"north","year":2024,"big":1e300,"transferred":false,"note":null}`))
 	require.NoError(t, err)
 	require.NoError(t, r.service.PutVideos(t.Context(), "acme", "", "calls", audiosearch.Video{ID: "a", Path: "a.mp4", Metadata: metadata}))
 	require.NoError(t, r.store.PutScoring(t.Context(), "acme", "calls", "a", "a.mp4", audiosearch.Scoring{

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
 )
@@ -44,9 +45,9 @@ func soakVideos(t *testing.T, s searchBackend, org string, videos, text int) {
 	require.NoError(t, s.CreateDataset(ctx, audiosearch.Dataset{Organization: org, ID: "d"}))
 	var all []audiosearch.Video
 	for i := range videos {
-		all = append(all, audiosearch.Video{ID: fmt.Sprintf("v%06d", i), Path: "p", Metadata: audiosearch.Metadata{
-			"notes":  audiosearch.String(fmt.Sprintf("%06d", i) + strings.Repeat("a", text) + endings()),
-			"camera": audiosearch.String(fmt.Sprint("camera ", i%10)),
+		all = append(all, audiosearch.Video{ID: fmt.Sprintf("v%06d", i), Path: "p", Metadata: metadata.Map{
+			"notes":  metadata.String(fmt.Sprintf("%06d", i) + strings.Repeat("a", text) + endings()),
+			"camera": metadata.String(fmt.Sprint("camera ", i%10)),
 		}})
 	}
 	for page := range slices.Chunk(all, 100) {
@@ -71,10 +72,10 @@ func endings() string {
 	return b.String()
 }
 
-func worstFilters() (filters []audiosearch.Filter) {
+func worstFilters() (filters []metadata.Filter) {
 	for i := range 100 {
 		value := fmt.Sprintf("%s%02d", strings.Repeat("a", 40), i)
-		filters = append(filters, audiosearch.Filter{Key: "notes", Op: audiosearch.OpContains, Value: value})
+		filters = append(filters, metadata.Filter{Key: "notes", Op: metadata.OpContains, Value: value})
 	}
 	return filters
 }
@@ -112,23 +113,23 @@ func soakSearches(t *testing.T, store searchBackend) {
 	soakVideos(t, store, "light", 400, 100)
 	s, err := audiosearch.New(audiosearch.Backend{Store: store.Store, Queue: store.queue}, &audiosearch.Options{Scorers: []audiosearch.Scorer{oneClass{}}})
 	require.NoError(t, err)
-	search := func(org string, filters ...audiosearch.Filter) {
+	search := func(org string, filters ...metadata.Filter) {
 		_, err := s.Search(t.Context(), org, "", audiosearch.Query{Dataset: "d", Class: "0", Limit: 40, Filters: filters})
 		require.NoError(t, err)
 	}
-	search("heavy", audiosearch.Filter{Key: "camera", Value: "camera 1"})
+	search("heavy", metadata.Filter{Key: "camera", Value: "camera 1"})
 	search("light")
-	measure := func(name string, filters []audiosearch.Filter) {
+	measure := func(name string, filters []metadata.Filter) {
 		began, used := time.Now(), cpu()
 		search("heavy", filters...)
 		t.Logf("%s: %v of CPU, %v", name, cpu()-used, time.Since(began))
 	}
-	measure("100 filters, the first leaves nothing", append([]audiosearch.Filter{{Key: "camera", Value: "none"}}, worstFilters()[1:]...))
+	measure("100 filters, the first leaves nothing", append([]metadata.Filter{{Key: "camera", Value: "none"}}, worstFilters()[1:]...))
 	measure("the worst 100 that all match", worstFilters())
 
 	light := func() time.Duration {
 		began := time.Now()
-		search("light", audiosearch.Filter{Key: "camera", Op: audiosearch.OpContains, Value: "3"})
+		search("light", metadata.Filter{Key: "camera", Op: metadata.OpContains, Value: "3"})
 		return time.Since(began)
 	}
 	var quiet []time.Duration

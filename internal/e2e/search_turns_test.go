@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
@@ -55,7 +56,7 @@ func TestSearchesThatWaitForTheirTurn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := open(t)
 			put := func(ctx context.Context, org, dataset string) {
-				video := audiosearch.Video{ID: "v", Path: "p", Metadata: audiosearch.Metadata{"title": audiosearch.String(strings.Repeat("night ", 8000))}}
+				video := audiosearch.Video{ID: "v", Path: "p", Metadata: metadata.Map{"title": metadata.String(strings.Repeat("night ", 8000))}}
 				require.NoError(t, store.PutVideos(ctx, org, dataset, []audiosearch.Video{video}))
 			}
 			for _, d := range [][2]string{{"a", "long"}, {"a", "other"}, {"b", "own"}} {
@@ -63,7 +64,7 @@ func TestSearchesThatWaitForTheirTurn(t *testing.T) {
 				put(t.Context(), d[0], d[1])
 			}
 			search := func(ctx context.Context, org, dataset string) error {
-				parts := []audiosearch.Filter{{Key: "title", Op: audiosearch.OpContains, Value: "n"}}
+				parts := []metadata.Filter{{Key: "title", Op: metadata.OpContains, Value: "n"}}
 				_, err := store.Search(ctx, org, dataset, audiosearch.ScoreQuery{Model: "m", Limit: 1, Filters: parts})
 				return err
 			}

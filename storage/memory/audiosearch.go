@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // AudioSearch implements [audiosearch.Store], [audiosearch.TxStore],
@@ -193,7 +194,7 @@ func cloneVideo(v audiosearch.Video) audiosearch.Video {
 }
 
 // metadataSize returns how many bytes metadata are, about.
-func metadataSize(m audiosearch.Metadata) (n int) {
+func metadataSize(m metadata.Map) (n int) {
 	for key, value := range m {
 		n += len(key) + len(value.Text())
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -25,9 +26,9 @@ func BenchmarkAudioSearch(b *testing.B) {
 		b.Run(fmt.Sprintf("each=%d", each), func(b *testing.B) {
 			d := newSoundBench(b, windows, each)
 			b.Run("all", func(b *testing.B) { d.compare(b, nil) })
-			b.Run("10%", func(b *testing.B) { d.compare(b, []audiosearch.Filter{{Key: "camera", Value: "camera 3"}}) })
-			b.Run("1%", func(b *testing.B) { d.compare(b, []audiosearch.Filter{{Key: "percent", Value: "42"}}) })
-			b.Run("0.1%", func(b *testing.B) { d.compare(b, []audiosearch.Filter{{Key: "mille", Value: "77"}}) })
+			b.Run("10%", func(b *testing.B) { d.compare(b, []metadata.Filter{{Key: "camera", Value: "camera 3"}}) })
+			b.Run("1%", func(b *testing.B) { d.compare(b, []metadata.Filter{{Key: "percent", Value: "42"}}) })
+			b.Run("0.1%", func(b *testing.B) { d.compare(b, []metadata.Filter{{Key: "mille", Value: "77"}}) })
 		})
 	}
 }
@@ -51,10 +52,10 @@ func newSoundBench(b *testing.B, windows, each int) *soundBench {
 		d.plain[i] = uint16(r.Uint32())
 	}
 	for i := range windows / each {
-		d.videos = append(d.videos, audiosearch.Video{ID: fmt.Sprintf("video%08d", i), Path: "a.wav", Metadata: audiosearch.Metadata{
-			"camera":  audiosearch.String(fmt.Sprint("camera ", r.IntN(10))),
-			"percent": audiosearch.Int(r.Int64N(100)),
-			"mille":   audiosearch.Int(r.Int64N(1000)),
+		d.videos = append(d.videos, audiosearch.Video{ID: fmt.Sprintf("video%08d", i), Path: "a.wav", Metadata: metadata.Map{
+			"camera":  metadata.String(fmt.Sprint("camera ", r.IntN(10))),
+			"percent": metadata.Int(r.Int64N(100)),
+			"mille":   metadata.Int(r.Int64N(1000)),
 		}})
 	}
 	require.NoError(b, d.tables.PutVideos(b.Context(), "acme", "bench", d.videos))
@@ -66,7 +67,7 @@ func newSoundBench(b *testing.B, windows, each int) *soundBench {
 	return d
 }
 
-func (d *soundBench) compare(b *testing.B, filters []audiosearch.Filter) {
+func (d *soundBench) compare(b *testing.B, filters []metadata.Filter) {
 	var stretches [][]uint16
 	from := -1
 	for i, v := range append(d.videos, audiosearch.Video{}) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -21,7 +22,7 @@ func TestResultsBesideTheCatalog(t *testing.T) {
 	tables := db.AudioSearch().Store.(*memory.AudioSearch)
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	video := func(i int) []audiosearch.Video {
-		m := audiosearch.Metadata{"n": audiosearch.Int(int64(i % 2))}
+		m := metadata.Map{"n": metadata.Int(int64(i % 2))}
 		return []audiosearch.Video{{ID: string(rune('a' + i%20)), Path: "p", Metadata: m}}
 	}
 	require.NoError(t, tables.CreateRun(t.Context(), audiosearch.Run{

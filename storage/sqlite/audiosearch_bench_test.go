@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // soundBench is a dataset that has scores of one class, packed. The metadata of each
@@ -53,7 +54,7 @@ func newSoundBench(b *testing.B, videos, windows int, evenly bool) *soundBench {
 	for from := 0; from < videos; from += batch {
 		var put []audiosearch.Video
 		for i := from; i < min(videos, from+batch); i++ {
-			m := audiosearch.Metadata{"n": audiosearch.Int(int64(s.numbers[i]))}
+			m := metadata.Map{"n": metadata.Int(int64(s.numbers[i]))}
 			put = append(put, audiosearch.Video{ID: benchVideo(i), Path: benchVideo(i) + ".wav", Metadata: m})
 		}
 		require.NoError(b, tables.PutVideos(b.Context(), "acme", "d", put))
@@ -184,7 +185,7 @@ func BenchmarkAudioSearch(b *testing.B) {
 func benchQuery(below int) audiosearch.ScoreQuery {
 	q := audiosearch.ScoreQuery{Model: "m", Class: "74", Limit: 40}
 	if below < 1000 {
-		q.Filters = []audiosearch.Filter{{Key: "n", Op: audiosearch.OpLess, Value: strconv.Itoa(below)}}
+		q.Filters = []metadata.Filter{{Key: "n", Op: metadata.OpLess, Value: strconv.Itoa(below)}}
 	}
 	return q
 }
@@ -287,7 +288,7 @@ func (s *soundBench) changed(b *testing.B) {
 	}{
 		{name: "unchanged-µs", do: func(int) error { return nil }},
 		{name: "metadata-µs", do: func(i int) error {
-			v := audiosearch.Video{ID: benchVideo(i), Path: benchVideo(i) + ".wav", Metadata: audiosearch.Metadata{"n": audiosearch.Int(500)}}
+			v := audiosearch.Video{ID: benchVideo(i), Path: benchVideo(i) + ".wav", Metadata: metadata.Map{"n": metadata.Int(500)}}
 			return tables.PutVideos(b.Context(), "acme", "d", []audiosearch.Video{v})
 		}},
 		{name: "scores-µs", do: func(i int) error {

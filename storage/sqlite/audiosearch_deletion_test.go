@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // audioRows returns how many rows each table has that package audiosearch and its jobs
@@ -52,7 +53,7 @@ func furnishOrg(t *testing.T, db *DB, org string, first int64, videos int) {
 		require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: org, ID: dataset}))
 		var all []audiosearch.Video
 		for i := range videos {
-			all = append(all, audiosearch.Video{ID: fmt.Sprint("v", i), Path: "p", Metadata: audiosearch.Metadata{"n": audiosearch.Int(int64(i))}})
+			all = append(all, audiosearch.Video{ID: fmt.Sprint("v", i), Path: "p", Metadata: metadata.Map{"n": metadata.Int(int64(i))}})
 		}
 		require.NoError(t, tables.PutVideos(t.Context(), org, dataset, all))
 		for i := range min(videos, 5) {
@@ -72,7 +73,7 @@ func furnishOrg(t *testing.T, db *DB, org string, first int64, videos int) {
 	require.NoError(t, err)
 	for i := range int64(3) {
 		endedRun(t, tables, org, first+i, []audiosearch.Video{
-			{ID: "v0", Path: "p", Metadata: audiosearch.Metadata{"n": audiosearch.Int(i)}}, {ID: "v1", Path: "p"},
+			{ID: "v0", Path: "p", Metadata: metadata.Map{"n": metadata.Int(i)}}, {ID: "v1", Path: "p"},
 		})
 	}
 	r := audiosearch.Run{Organization: org, ID: first + 3, State: audiosearch.StateQueued}
@@ -170,7 +171,7 @@ func TestDeletionIsSeenByOtherProcesses(t *testing.T) {
 	}
 	_, err := dbs[0].AudioSearch().Store.MarkDeleted(t.Context(), "acme", time.UnixMicro(5))
 	require.NoError(t, err)
-	query := audiosearch.ScoreQuery{Model: "m", Class: "5", Limit: 1, Filters: []audiosearch.Filter{{Key: "n", Value: "1"}}}
+	query := audiosearch.ScoreQuery{Model: "m", Class: "5", Limit: 1, Filters: []metadata.Filter{{Key: "n", Value: "1"}}}
 	unseen := func() {
 		for _, db := range dbs {
 			tables := &AudioSearch{db: db}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // heldVideo is a video as a test knows it.
@@ -63,7 +64,7 @@ func (m *soundModel) putVideos() {
 			continue
 		}
 		if m.rand.IntN(5) > 0 {
-			v.Metadata = audiosearch.Metadata{"n": audiosearch.Int(m.rand.Int64N(4)), "s": audiosearch.String(pick(m, "x", "y", "%", "_"))}
+			v.Metadata = metadata.Map{"n": metadata.Int(m.rand.Int64N(4)), "s": metadata.String(pick(m, "x", "y", "%", "_"))}
 		}
 		put = append(put, v)
 	}
@@ -183,12 +184,12 @@ func (m *soundModel) forgetAll() {
 }
 
 // filters returns some, and which videos pass.
-func (m *soundModel) filters() ([]audiosearch.Filter, []*heldVideo) {
-	var filters []audiosearch.Filter
+func (m *soundModel) filters() ([]metadata.Filter, []*heldVideo) {
+	var filters []metadata.Filter
 	for range m.rand.IntN(3) {
 		filters = append(filters, pick(m,
-			audiosearch.Filter{Key: "n", Value: "2", Op: pick(m, audiosearch.Ops()...)},
-			audiosearch.Filter{Key: "s", Value: pick(m, "x", "%", "_", ""), Op: pick(m, audiosearch.OpEqual, audiosearch.OpContains, audiosearch.OpNotEqual)},
+			metadata.Filter{Key: "n", Value: "2", Op: pick(m, metadata.Ops()...)},
+			metadata.Filter{Key: "s", Value: pick(m, "x", "%", "_", ""), Op: pick(m, metadata.OpEqual, metadata.OpContains, metadata.OpNotEqual)},
 		))
 	}
 	pass := slices.Collect(maps.Values(m.videos))

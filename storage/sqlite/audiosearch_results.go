@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // Everything is encoded before it goes to the writer. The writer gets a bounded part at a
@@ -111,7 +112,7 @@ func (a *AudioSearch) PutResultVideos(ctx context.Context, org string, run int64
 
 // metadataDigest is the digest of keys, kinds and texts. It takes much less time than to
 // encode them as JSON.
-func metadataDigest(m audiosearch.Metadata) (digest [sha256.Size]byte) {
+func metadataDigest(m metadata.Map) (digest [sha256.Size]byte) {
 	h := sha256.New()
 	var number [8]byte
 	write := func(text string) {

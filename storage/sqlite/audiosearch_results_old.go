@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // Before the third migration, the results of a run were one text. Those that are there stay as they
@@ -15,7 +16,7 @@ const oldResultsOf = "SELECT results FROM audiosearch_results WHERE run = ?"
 
 // oldResults is such a text: metadata that some results have in common stands once.
 type oldResults struct {
-	Metadata []audiosearch.Metadata
+	Metadata []metadata.Map
 	Results  []struct {
 		audiosearch.Result
 		Metadata int // its place in the list, from 1; 0: nil

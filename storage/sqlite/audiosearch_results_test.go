@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // endedRun stores a run that found a segment of each video.
@@ -66,8 +67,8 @@ func TestMetadataOfResultsIsStoredOnce(t *testing.T) {
 	const videos = 100
 	var found []audiosearch.Video
 	for i := range videos {
-		found = append(found, audiosearch.Video{ID: fmt.Sprint(i), Path: "p", Metadata: audiosearch.Metadata{
-			"k": audiosearch.String(strings.Repeat("x", 10_000) + fmt.Sprint(i/2)), // two have the same
+		found = append(found, audiosearch.Video{ID: fmt.Sprint(i), Path: "p", Metadata: metadata.Map{
+			"k": metadata.String(strings.Repeat("x", 10_000) + fmt.Sprint(i/2)), // two have the same
 		}})
 	}
 	for id := range int64(3) {
@@ -99,7 +100,7 @@ func TestAbandonedResultsGo(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
 	db := &AudioSearch{db: file}
-	v := []audiosearch.Video{{ID: "v", Metadata: audiosearch.Metadata{"k": audiosearch.Int(1)}}}
+	v := []audiosearch.Video{{ID: "v", Metadata: metadata.Map{"k": metadata.Int(1)}}}
 	require.NoError(t, db.CreateRun(t.Context(), audiosearch.Run{Organization: "acme", ID: 1, State: audiosearch.StateRunning}, 1))
 	require.NoError(t, db.PutResultVideos(t.Context(), "acme", 1, uuid.New(), v))
 	compactAll(t, db)
@@ -119,7 +120,7 @@ func TestMetadataGoesWhileItIsFoundAgain(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, file.Close()) })
 	db := &AudioSearch{db: file}
-	v := []audiosearch.Video{{ID: "v", Metadata: audiosearch.Metadata{"k": audiosearch.Int(1)}}}
+	v := []audiosearch.Video{{ID: "v", Metadata: metadata.Map{"k": metadata.Int(1)}}}
 	endedRun(t, db, "acme", 1, v)
 	_, err = db.TrimRuns(t.Context(), 0, 1)
 	require.NoError(t, err)
@@ -179,10 +180,10 @@ func TestResultsOfAnOlderFile(t *testing.T) {
 	}
 	require.Len(t, all, 250)
 	quarter := 0.25
-	var number audiosearch.Scalar
+	var number metadata.Scalar
 	require.NoError(t, number.UnmarshalJSON([]byte("1.0")))
 	require.Equal(t, audiosearch.Result{
-		VideoID: "v1", Path: "p", Metadata: audiosearch.Metadata{"k": number, "s": audiosearch.String("<")}, Start: 1, End: 2,
+		VideoID: "v1", Path: "p", Metadata: metadata.Map{"k": number, "s": metadata.String("<")}, Start: 1, End: 2,
 		Keyframe: audiosearch.Keyframe{ImageID: "v@1", At: time.Millisecond}, Score: 0.5, Moderation: &quarter,
 	}, all[1])
 	require.Nil(t, all[0].Metadata)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 const (
@@ -59,7 +60,7 @@ func (a *AudioSearch) Search(ctx context.Context, org, dataset string, q audiose
 }
 
 // selection returns the videos that pass filters, nil for all.
-func (v *view) selection(ctx context.Context, filters []audiosearch.Filter) (*columnar.Selection, error) {
+func (v *view) selection(ctx context.Context, filters []metadata.Filter) (*columnar.Selection, error) {
 	if len(filters) == 0 {
 		return nil, nil
 	}

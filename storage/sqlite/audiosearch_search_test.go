@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // TestSearchOfSelections: whether few videos are selected or many, in some blocks or all,
@@ -27,12 +28,12 @@ func TestSearchOfSelections(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	ends := []int{300, 600, 900, 1900} // of the videos that are packed together
 	scores := make([]uint16, ends[3])
-	metadata := func(i int) audiosearch.Metadata {
-		return audiosearch.Metadata{
-			"all": audiosearch.Bool(true), "mod": audiosearch.Int(int64(i % 50)), "number": audiosearch.Int(int64(i)),
+	meta := func(i int) metadata.Map {
+		return metadata.Map{
+			"all": metadata.Bool(true), "mod": metadata.Int(int64(i % 50)), "number": metadata.Int(int64(i)),
 			// One or two videos of a block are found only by who looks at all of them.
-			"late": audiosearch.Bool(i >= ends[2]-1), "ends": audiosearch.Bool(i == ends[0]-2 || i == ends[0]-1 || i >= 1500),
-			"early": audiosearch.Bool(i < 700 || i == ends[3]-1),
+			"late": metadata.Bool(i >= ends[2]-1), "ends": metadata.Bool(i == ends[0]-2 || i == ends[0]-1 || i >= 1500),
+			"early": metadata.Bool(i < 700 || i == ends[3]-1),
 		}
 	}
 	video := func(i int) string { return fmt.Sprintf("v%05d", i) }
@@ -40,7 +41,7 @@ func TestSearchOfSelections(t *testing.T) {
 	for _, end := range ends {
 		var videos []audiosearch.Video
 		for i := first; i < end; i++ {
-			videos = append(videos, audiosearch.Video{ID: video(i), Path: "p", Metadata: metadata(i)})
+			videos = append(videos, audiosearch.Video{ID: video(i), Path: "p", Metadata: meta(i)})
 		}
 		require.NoError(t, tables.PutVideos(t.Context(), "acme", "d", videos))
 		require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
@@ -72,19 +73,19 @@ func TestSearchOfSelections(t *testing.T) {
 		first = end
 	}
 	require.Equal(t, []int{300, 300, 300, 1000}, numbers(t, db, "SELECT windows FROM audiosearch_blocks WHERE packed = 1 ORDER BY seq"))
-	for _, f := range []audiosearch.Filter{
+	for _, f := range []metadata.Filter{
 		{Key: "all", Value: "true"}, {Key: "late", Value: "true"}, {Key: "late", Value: "false"}, {Key: "ends", Value: "true"},
 		{Key: "ends", Value: "false"}, {Key: "early", Value: "true"}, {Key: "early", Value: "false"}, {Key: "mod", Value: "7"},
-		{Key: "mod", Op: audiosearch.OpLess, Value: "25"}, {Key: "number", Value: "17"}, {Key: "number", Op: audiosearch.OpLess, Value: "90"},
-		{Key: "number", Op: audiosearch.OpGreaterOrEqual, Value: "1000"}, {Key: "number", Value: "none"},
+		{Key: "mod", Op: metadata.OpLess, Value: "25"}, {Key: "number", Value: "17"}, {Key: "number", Op: metadata.OpLess, Value: "90"},
+		{Key: "number", Op: metadata.OpGreaterOrEqual, Value: "1000"}, {Key: "number", Value: "none"},
 	} {
 		for _, limit := range []int{1, 40, len(scores)} {
-			q := audiosearch.ScoreQuery{Model: "m", Class: "3", Filters: []audiosearch.Filter{f}, Limit: limit}
+			q := audiosearch.ScoreQuery{Model: "m", Class: "3", Filters: []metadata.Filter{f}, Limit: limit}
 			p, err := f.Predicate()
 			require.NoError(t, err)
 			want := []audiosearch.Hit{}
 			for i, score := range scores {
-				if p(metadata(i)[f.Key]) {
+				if p(meta(i)[f.Key]) {
 					want = append(want, audiosearch.Hit{Video: video(i), Score: score})
 				}
 			}
@@ -108,12 +109,12 @@ func TestSearchOfPieces(t *testing.T) {
 	const videos = 70
 	classes := []audiosearch.Class{"3", "9"}
 	video := func(i int) string { return fmt.Sprintf("v%02d", i) }
-	metadata := func(i int) audiosearch.Metadata {
-		return audiosearch.Metadata{"number": audiosearch.Int(int64(i)), "mod": audiosearch.Int(int64(i % 10))}
+	meta := func(i int) metadata.Map {
+		return metadata.Map{"number": metadata.Int(int64(i)), "mod": metadata.Int(int64(i % 10))}
 	}
 	var put []audiosearch.Video
 	for i := range videos {
-		put = append(put, audiosearch.Video{ID: video(i), Path: "p", Metadata: metadata(i)})
+		put = append(put, audiosearch.Video{ID: video(i), Path: "p", Metadata: meta(i)})
 	}
 	require.NoError(t, tables.PutVideos(t.Context(), "acme", "d", put))
 	random := rand.New(rand.NewPCG(5, 6))
@@ -132,23 +133,23 @@ func TestSearchOfPieces(t *testing.T) {
 	}
 	compare := func() {
 		t.Helper()
-		filters := []audiosearch.Filter{{Key: "number", Op: audiosearch.OpGreaterOrEqual, Value: "0"}}
+		filters := []metadata.Filter{{Key: "number", Op: metadata.OpGreaterOrEqual, Value: "0"}}
 		for _, i := range random.Perm(videos)[:videos/3] {
-			filters = append(filters, audiosearch.Filter{Key: "number", Value: strconv.Itoa(i)})
+			filters = append(filters, metadata.Filter{Key: "number", Value: strconv.Itoa(i)})
 		}
 		for i := range 10 {
-			filters = append(filters, audiosearch.Filter{Key: "mod", Value: strconv.Itoa(i)})
-			filters = append(filters, audiosearch.Filter{Key: "mod", Op: audiosearch.OpLess, Value: strconv.Itoa(i)})
+			filters = append(filters, metadata.Filter{Key: "mod", Value: strconv.Itoa(i)})
+			filters = append(filters, metadata.Filter{Key: "mod", Op: metadata.OpLess, Value: strconv.Itoa(i)})
 		}
 		for _, f := range filters {
 			p, err := f.Predicate()
 			require.NoError(t, err)
 			for class := range classes {
-				q := audiosearch.ScoreQuery{Model: "m", Class: classes[class], Filters: []audiosearch.Filter{f},
+				q := audiosearch.ScoreQuery{Model: "m", Class: classes[class], Filters: []metadata.Filter{f},
 					Limit: []int{1, 40, 3000}[random.IntN(3)], MinScore: []uint16{0, 19_000}[random.IntN(2)]}
 				want := []audiosearch.Hit{}
 				for i, columns := range scores {
-					if columns == nil || !p(metadata(i)[f.Key]) {
+					if columns == nil || !p(meta(i)[f.Key]) {
 						continue
 					}
 					for window, score := range columns[class] {
@@ -204,7 +205,7 @@ func TestSearchOfNothing(t *testing.T) {
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
 	var videos []audiosearch.Video
 	for i := range manySegments {
-		m := audiosearch.Metadata{"number": audiosearch.Int(int64(i))}
+		m := metadata.Map{"number": metadata.Int(int64(i))}
 		videos = append(videos, audiosearch.Video{ID: fmt.Sprint("v", i), Path: "p", Metadata: m})
 	}
 	require.NoError(t, tables.PutVideos(t.Context(), "acme", "d", videos))
@@ -217,8 +218,8 @@ func TestSearchOfNothing(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Equal(t, []int{0}, numbers(t, db, "SELECT windows FROM audiosearch_blocks"))
-	for _, filters := range [][]audiosearch.Filter{
-		nil, {{Key: "number", Value: "7"}}, {{Key: "number", Op: audiosearch.OpLess, Value: "99"}},
+	for _, filters := range [][]metadata.Filter{
+		nil, {{Key: "number", Value: "7"}}, {{Key: "number", Op: metadata.OpLess, Value: "99"}},
 	} {
 		hits, err := tables.Search(t.Context(), "acme", "d", audiosearch.ScoreQuery{Model: "m", Class: "3", Filters: filters, Limit: 5})
 		require.NoError(t, err)
@@ -259,7 +260,7 @@ func TestSearchOfDamagedRows(t *testing.T) {
 			return nil
 		}))
 		q := audiosearch.ScoreQuery{Model: "m", Class: "5", Limit: heardVideos * heardWindows}
-		for _, filters := range [][]audiosearch.Filter{nil, {{Key: "n", Op: audiosearch.OpLess, Value: "4"}}} {
+		for _, filters := range [][]metadata.Filter{nil, {{Key: "n", Op: metadata.OpLess, Value: "4"}}} {
 			q.Filters = filters
 			_, err := db.AudioSearch().Store.Search(t.Context(), "acme", "d", q)
 			require.ErrorIs(t, err, errLayout, "%s, %v", damage, filters)
@@ -285,9 +286,9 @@ func TestSearchOfWhatChanges(t *testing.T) {
 	defer func() { require.NoError(t, db.Close()) }()
 	tables := &AudioSearch{db: db}
 	require.NoError(t, tables.CreateDataset(t.Context(), audiosearch.Dataset{Organization: "acme", ID: "d"}))
-	for _, filters := range [][]audiosearch.Filter{
+	for _, filters := range [][]metadata.Filter{
 		nil,
-		{{Key: "title", Op: audiosearch.OpContains, Value: "title"}, {Key: "title", Op: audiosearch.OpNotEqual, Value: "x"}},
+		{{Key: "title", Op: metadata.OpContains, Value: "title"}, {Key: "title", Op: metadata.OpNotEqual, Value: "x"}},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		var changes atomic.Int64
@@ -297,7 +298,7 @@ func TestSearchOfWhatChanges(t *testing.T) {
 				cancel()
 			}
 			err := tables.PutVideos(t.Context(), "acme", "d", []audiosearch.Video{{
-				ID: "v", Path: "p", Metadata: audiosearch.Metadata{"title": audiosearch.String(fmt.Sprint("title ", n))},
+				ID: "v", Path: "p", Metadata: metadata.Map{"title": metadata.String(fmt.Sprint("title ", n))},
 			}})
 			if err == nil { // a goroutine of the driver's may come when the test is over
 				changes.Add(1)

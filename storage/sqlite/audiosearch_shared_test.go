@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 const (
@@ -37,7 +38,7 @@ func openHeard(t *testing.T, path string, opts *Options) *DB {
 	}
 	var videos []audiosearch.Video
 	for i := range heardVideos {
-		videos = append(videos, audiosearch.Video{ID: heardVideo(i), Path: "p", Metadata: audiosearch.Metadata{"n": audiosearch.Int(int64(i % 4))}})
+		videos = append(videos, audiosearch.Video{ID: heardVideo(i), Path: "p", Metadata: metadata.Map{"n": metadata.Int(int64(i % 4))}})
 	}
 	require.NoError(t, db.AudioSearch().Store.PutVideos(t.Context(), "acme", "d", videos))
 	return db

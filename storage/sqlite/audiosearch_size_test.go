@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // TestAudioSearchSize: after compaction a window takes 1300 bytes in the file at most,
@@ -31,7 +32,7 @@ func TestAudioSearchSize(t *testing.T) {
 				var videos []audiosearch.Video
 				for i := from; i < min(from+batch, c.videos); i++ {
 					name := fmt.Sprintf("2026-11/camera-%d-%06d", i%7, i)
-					m := audiosearch.Metadata{"camera": audiosearch.Int(int64(i % 7))}
+					m := metadata.Map{"camera": metadata.Int(int64(i % 7))}
 					videos = append(videos, audiosearch.Video{ID: name, Path: name + ".mp4", Metadata: m})
 				}
 				require.NoError(t, tables.PutVideos(t.Context(), "acme", "d", videos))

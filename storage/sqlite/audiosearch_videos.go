@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 const (
@@ -206,11 +207,11 @@ func (a *AudioSearch) videos(ctx context.Context, statement, org string, args ..
 }
 
 // scanMetadata reads a column of metadata.
-func scanMetadata(r *row, i int, m *audiosearch.Metadata) (err error) {
+func scanMetadata(r *row, i int, m *metadata.Map) (err error) {
 	if *m = nil; r.null(i) {
 		return nil
 	}
-	if *m, err = audiosearch.ParseMetadata(r.bytes(i)); err != nil {
+	if *m, err = metadata.Parse(r.bytes(i)); err != nil {
 		err = fmt.Errorf("sqlite: a row is damaged: column %d is no metadata: %w", i, err)
 	}
 	return err

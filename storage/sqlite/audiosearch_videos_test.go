@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // TestVideosByID: videos come in the order in which they are asked for, and no more than
@@ -14,7 +15,7 @@ import (
 func TestVideosByID(t *testing.T) {
 	db := openHeard(t, t.TempDir()+"/test.db", nil)
 	tables := &AudioSearch{db: db}
-	long := audiosearch.Metadata{"text": audiosearch.String(strings.Repeat("x", metadataAtOnce*3/5))}
+	long := metadata.Map{"text": metadata.String(strings.Repeat("x", metadataAtOnce*3/5))}
 	require.NoError(t, tables.PutVideos(t.Context(), "acme", "d", []audiosearch.Video{
 		{ID: "x1", Path: "p", Metadata: long}, {ID: "x2", Path: "p", Metadata: long}, {ID: "x3", Path: "p", Metadata: long},
 	}))

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 const (
@@ -134,7 +134,7 @@ func (v *view) readVideos(ctx context.Context, c *conn, statement string, args .
 		size := videoBytes + len(id) + metadataBytes*len(r.text(2))
 		v.bytes += size - v.sizes[row]
 		v.ids[row], v.sizes[row] = id, size
-		var metadata audiosearch.Metadata
+		var metadata metadata.Map
 		if err := scanMetadata(r, 2, &metadata); err != nil {
 			return err
 		}

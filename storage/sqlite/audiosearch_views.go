@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/columnar"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 // views are the datasets that this process remembers, those that were searched last.
@@ -87,7 +87,7 @@ func (a *AudioSearch) look(ctx context.Context, org, dataset string, read func(*
 // lookSelected is look that also selects the videos that pass filters; nil if there are
 // no filters.
 func (a *AudioSearch) lookSelected(
-	ctx context.Context, org, dataset string, filters []audiosearch.Filter, read func(*conn, *view, *columnar.Selection) error,
+	ctx context.Context, org, dataset string, filters []metadata.Filter, read func(*conn, *view, *columnar.Selection) error,
 ) error {
 	l := &looking{AudioSearch: a, org: org, dataset: dataset, filters: filters, read: read}
 	if err := l.find(ctx); err != nil {
@@ -112,7 +112,7 @@ func (a *AudioSearch) lookSelected(
 type looking struct {
 	*AudioSearch
 	org, dataset string
-	filters      []audiosearch.Filter
+	filters      []metadata.Filter
 	read         func(*conn, *view, *columnar.Selection) error
 
 	at audioDataset // as last seen
@@ -192,7 +192,7 @@ func (l *looking) lookOnce(ctx context.Context) (done bool, err error) {
 }
 
 func (l *looking) searchesTexts() bool {
-	return slices.ContainsFunc(l.filters, func(f audiosearch.Filter) bool { return f.Op == audiosearch.OpContains })
+	return slices.ContainsFunc(l.filters, func(f metadata.Filter) bool { return f.Op == metadata.OpContains })
 }
 
 // connected calls do with a connection, having set l.at to the dataset that it sees.

@@ -1,4 +1,4 @@
-package audiosearch
+package metadata
 
 import (
 	"errors"
@@ -7,18 +7,18 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
 
-// The bounds of a video's metadata.
+// The bounds of the metadata of a video, for a service.
 const (
-	MaxMetadataKeys  = 1000
-	MaxMetadataBytes = 64 << 10 // of all keys and values together, as JSON
+	MaxKeys  = 1000
+	MaxBytes = 64 << 10 // of all keys and values together, as JSON
 )
 
-// Metadata is what a video's owner says of it: JSON scalars by name.
-type Metadata map[string]Scalar
+// Map is what a video's owner says of it: JSON scalars by name. nil is none.
+type Map map[string]Scalar
 
-// ParseMetadata reads a JSON object of scalars. Names that come twice, and text that is
+// Parse reads a JSON object of scalars. Names that come twice, and text that is
 // not valid UTF-8, are refused.
-func ParseMetadata(object []byte) (Metadata, error) {
+func Parse(object []byte) (Map, error) {
 	v, err := strictjson.Parse(object, 2)
 	if err != nil {
 		return nil, fmt.Errorf("audiosearch: %w", err)
@@ -26,7 +26,7 @@ func ParseMetadata(object []byte) (Metadata, error) {
 	if v.Kind() != strictjson.Object {
 		return nil, errors.New("audiosearch: metadata must be a JSON object")
 	}
-	m := Metadata{}
+	m := Map{}
 	for key, member := range v.Members() {
 		s, ok := scalarOf(member)
 		if !ok {
@@ -37,12 +37,12 @@ func ParseMetadata(object []byte) (Metadata, error) {
 	return m, nil
 }
 
-// UnmarshalJSON is [ParseMetadata], and none of null.
-func (m *Metadata) UnmarshalJSON(object []byte) (err error) {
+// UnmarshalJSON is [Parse], and none of null.
+func (m *Map) UnmarshalJSON(object []byte) (err error) {
 	if string(object) == "null" {
 		*m = nil
 		return nil
 	}
-	*m, err = ParseMetadata(object)
+	*m, err = Parse(object)
 	return err
 }

@@ -1,4 +1,4 @@
-package audiosearch_test
+package metadata_test
 
 import (
 	"encoding/json"
@@ -7,17 +7,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
 func TestScalars(t *testing.T) {
 	for text, want := range map[string]struct {
-		kind audiosearch.ScalarKind
+		kind metadata.Kind
 		text string
 	}{
-		`null`: {audiosearch.KindNull, ""}, `true`: {audiosearch.KindBool, "true"}, `false`: {audiosearch.KindBool, "false"},
-		`3`: {audiosearch.KindNumber, "3"}, `3.0`: {audiosearch.KindNumber, "3.0"}, `-1E5`: {audiosearch.KindNumber, "-1E5"},
-		`"3"`: {audiosearch.KindString, "3"}, `""`: {audiosearch.KindString, ""}, `"\u00e9<&>"`: {audiosearch.KindString, "é<&>"},
+		`null`: {metadata.KindNull, ""}, `true`: {metadata.KindBool, "true"}, `false`: {metadata.KindBool, "false"},
+		`3`: {metadata.KindNumber, "3"}, `3.0`: {metadata.KindNumber, "3.0"}, `-1E5`: {metadata.KindNumber, "-1E5"},
+		`"3"`: {metadata.KindString, "3"}, `""`: {metadata.KindString, ""}, `"\u00e9<&>"`: {metadata.KindString, "é<&>"},
 	} {
 		s, err := scalarOf([]byte(text))
 		require.NoError(t, err, text)
@@ -34,33 +34,33 @@ func TestScalars(t *testing.T) {
 		require.Error(t, err, bad)
 	}
 	// Written by the type itself, so that no HTML escapes get in.
-	out, err := audiosearch.String("<é>").MarshalJSON()
+	out, err := metadata.String("<é>").MarshalJSON()
 	require.NoError(t, err)
 	assert.Equal(t, `"<é>"`, string(out))
 }
 
 func TestParseMetadata(t *testing.T) {
-	m, err := audiosearch.ParseMetadata([]byte(`{"show":"news","season":3,"live":true,"rating":null,"price":1.50}`))
+	m, err := metadata.Parse([]byte(`{"show":"news","season":3,"live":true,"rating":null,"price":1.50}`))
 	require.NoError(t, err)
 	out, err := json.Marshal(m)
 	require.NoError(t, err)
 	assert.Equal(t, `{"live":true,"price":1.50,"rating":null,"season":3,"show":"news"}`, string(out))
-	none := audiosearch.Metadata{"a": audiosearch.Int(1)}
+	none := metadata.Map{"a": metadata.Int(1)}
 	require.NoError(t, json.Unmarshal([]byte(`null`), &none))
 	assert.Nil(t, none)
 	for _, bad := range []string{``, `[]`, `null`, `"a"`, `{"a":1,"a":2}`, `{"a":[1]}`, `{"a":{}}`, `{"a":1`} {
-		_, err := audiosearch.ParseMetadata([]byte(bad))
+		_, err := metadata.Parse([]byte(bad))
 		require.Error(t, err, bad)
 	}
 }
 
 func TestFilters(t *testing.T) {
-	values := map[string]audiosearch.Scalar{
-		"null": {}, "news": audiosearch.String("news"), "3": audiosearch.Int(3), `"3"`: audiosearch.String("3"), "true": audiosearch.Bool(true), `""`: audiosearch.String(""),
-		"3.0": scalar(t, "3.0"), "1e1": scalar(t, "1e1"), "50%": audiosearch.String("50%"), "a_b": audiosearch.String("a_b"), `"true"`: audiosearch.String("true"),
+	values := map[string]metadata.Scalar{
+		"null": {}, "news": metadata.String("news"), "3": metadata.Int(3), `"3"`: metadata.String("3"), "true": metadata.Bool(true), `""`: metadata.String(""),
+		"3.0": scalar(t, "3.0"), "1e1": scalar(t, "1e1"), "50%": metadata.String("50%"), "a_b": metadata.String("a_b"), `"true"`: metadata.String("true"),
 	}
 	for _, test := range []struct {
-		op    audiosearch.Op
+		op    metadata.Op
 		value string
 		match []string
 	}{
@@ -83,7 +83,7 @@ func TestFilters(t *testing.T) {
 		{"<=", "30e-1", []string{"3", `"3"`, "3.0"}},
 		{"<", "3", nil},
 	} {
-		p, err := audiosearch.Filter{Key: "k", Value: test.value, Op: test.op}.Predicate()
+		p, err := metadata.Filter{Key: "k", Value: test.value, Op: test.op}.Predicate()
 		require.NoError(t, err)
 		var match []string
 		for name, value := range values {
@@ -93,19 +93,19 @@ func TestFilters(t *testing.T) {
 		}
 		assert.ElementsMatch(t, test.match, match, "%s %s", test.op, test.value)
 	}
-	for _, bad := range []audiosearch.Filter{{Op: "like"}, {Op: "=="}, {Op: ">", Value: "x"}, {Op: "<", Value: ""}, {Op: ">=", Value: " 1"}, {Op: "<=", Value: "1e401"}} {
+	for _, bad := range []metadata.Filter{{Op: "like"}, {Op: "=="}, {Op: ">", Value: "x"}, {Op: "<", Value: ""}, {Op: ">=", Value: " 1"}, {Op: "<=", Value: "1e401"}} {
 		_, err := bad.Predicate()
 		require.Error(t, err, bad)
 	}
 }
 
 // scalarOf reads a scalar.
-func scalarOf(text []byte) (s audiosearch.Scalar, err error) {
+func scalarOf(text []byte) (s metadata.Scalar, err error) {
 	err = s.UnmarshalJSON(text)
 	return s, err
 }
 
-func scalar(t *testing.T, text string) audiosearch.Scalar {
+func scalar(t *testing.T, text string) metadata.Scalar {
 	t.Helper()
 	s, err := scalarOf([]byte(text))
 	require.NoError(t, err)

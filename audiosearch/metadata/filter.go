@@ -1,4 +1,4 @@
-package audiosearch
+package metadata
 
 import (
 	"fmt"

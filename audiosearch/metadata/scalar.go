@@ -1,4 +1,4 @@
-package audiosearch
+package metadata
 
 import (
 	"encoding/json"
@@ -9,12 +9,12 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
 
-// ScalarKind is the type of a [Scalar].
-type ScalarKind uint8
+// Kind is the type of a [Scalar].
+type Kind uint8
 
 // The kinds of scalars.
 const (
-	KindNull ScalarKind = iota
+	KindNull Kind = iota
 	KindBool
 	KindNumber
 	KindString
@@ -25,7 +25,7 @@ const (
 // any length and size, and stays as it was written. Scalars can be compared with ==, which
 // tells 1 and 1.0 apart.
 type Scalar struct {
-	kind ScalarKind
+	kind Kind
 	text string
 }
 
@@ -45,7 +45,7 @@ func Bool(b bool) Scalar {
 func Int(n int64) Scalar { return Scalar{KindNumber, fmt.Sprint(n)} }
 
 // Kind returns the type.
-func (s Scalar) Kind() ScalarKind { return s.kind }
+func (s Scalar) Kind() Kind { return s.kind }
 
 // Text returns what filters compare as text: a string without its quotes, another value as
 // it is written in JSON, "" for null.

@@ -1,0 +1,10 @@
+// Package metadata is what is known of the videos of package audiosearch, and how searches
+// choose by it. It is for applications that fill datasets, or that search them.
+//
+// A video has a [Map]: JSON scalars by name. A [Scalar] keeps a number as it was written.
+// A search has filters, all of which a video has to pass: a [Filter] compares the value
+// under one key as text or as a number. A service does all that by itself. [Filter.Check]
+// and [Filter.Predicate] are for programs that read filters, or stores that answer them.
+//
+// The text of errors begins with "audiosearch: ", as that of the services does.
+package metadata
