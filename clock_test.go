@@ -48,7 +48,7 @@ func ExampleManualClock() {
 	for range 2 {
 		events.Drain(ctx)
 		_, err := logins.VerifyToken(ctx, token.Reveal())
-		fmt.Println(events.History()[0].Status, errors.Is(err, authmgmt.ErrInvalidToken))
+		fmt.Println(events.History()[0].Status, errors.Is(err, authmgmt.ErrInvalidCredentials))
 		clock.Advance(24 * time.Hour)
 	}
 	fmt.Println(clock.Now())

@@ -10,24 +10,11 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
-// Person is who accepts an invitation, as far as the host knows.
-type Person struct {
-	// Subject is "" if the host knows nothing but that they have the link. Then the audit
-	// trail names the invitation's email address.
-	Subject string
-}
-
 // Acceptance is an accepted invitation whose Grant is due.
 type Acceptance struct {
 	Invitation Invitation
 	Attempt    int  // 1 for the first one
 	Attended   bool // the person waits for the reply: Accept calls, not Run
-}
-
-// Accepted is what became of an acceptance.
-type Accepted struct {
-	Invitation Invitation
-	Reply      mortise.Secret // what Grant returned for the person; it is not kept
 }
 
 // InvitationByLink returns the pending invitation that a link's token opens, or
@@ -70,62 +57,74 @@ func (s *Service) byLink(ctx context.Context, token string) (Invitation, error) 
 }
 
 // Accept accepts the pending invitation that a link's token opens, and grants what it
-// gives. Of several calls at once one wins; the others get [ErrNotFound] or
-// [ErrGrantPending]. A link that opens nothing, or not any more, is [ErrNotFound]; a
-// person whom Options.Admit refuses is [ErrNotAdmitted], with its error.
+// gives. It returns the invitation as it is then, and what Options.Grant returned for the
+// person, which is not kept. The person is "" if the host knows nothing but that they have
+// the link; the audit trail then names the invitation's email address.
+//
+// Of several calls at once one wins; the others get [ErrNotFound] or [ErrGrantPending]. A
+// link that opens nothing, or not any more, is [ErrNotFound]. A person whom Options.Admit
+// refuses is [ErrForbidden], with its error, and the invitation stays pending.
 //
 // If Grant fails, the invitation stays accepted and the error is [ErrGrantPending]: Run
 // tries again, and so does Accept with the same link and person, as soon as the wait
 // after the last attempt is over.
-func (s *Service) Accept(ctx context.Context, token string, by Person) (Accepted, error) {
-	i, err := s.byLink(ctx, token)
+func (s *Service) Accept(
+	ctx context.Context, token string, person Actor,
+) (i Invitation, reply mortise.Secret, err error) {
+	i, err = s.byLink(ctx, token)
 	if err != nil {
-		return Accepted{}, err
+		return Invitation{}, mortise.Secret{}, err
 	}
-	if err := s.admit(ctx, &i, by); err != nil {
-		return Accepted{}, err
+	if err := s.admit(ctx, &i, person); err != nil {
+		return Invitation{}, mortise.Secret{}, err
 	}
-	if by.Subject == "" {
-		by.Subject = i.Email
+	if person == "" {
+		person = Actor(i.Email)
 	}
-	claimed, err := s.accept(ctx, &i, by)
+	claimed, err := s.accept(ctx, &i, person)
 	if err != nil {
-		return Accepted{}, err
+		return Invitation{}, mortise.Secret{}, err
 	}
 	if !claimed.GrantedAt.IsZero() { // there is nothing to hand out
-		return Accepted{Invitation: claimed}, nil
+		return claimed, mortise.Secret{}, nil
 	}
 	return s.grant(ctx, &claimed, true)
 }
 
 // admit asks the host about everybody who would accept the invitation, or take up the
 // grant of one that is accepted.
-func (s *Service) admit(ctx context.Context, i *Invitation, by Person) error {
+func (s *Service) admit(ctx context.Context, i *Invitation, person Actor) error {
 	if i.State(s.now()) != InvitationPending && (i.AcceptedAt.IsZero() || !i.GrantedAt.IsZero()) {
 		return ErrNotFound
 	}
 	if s.opts.Admit == nil {
 		return nil
 	}
-	err := s.guard(ctx, "Admit", i, func() error { return s.opts.Admit(ctx, i.Clone(), by) })
+	err := s.guard(ctx, "Admit", i, func() error { return s.opts.Admit(ctx, i.Clone(), person) })
 	var panicked *hook.PanicError
 	switch {
 	case errors.As(err, &panicked): // which is no answer
 		return unavailable("ask who is admitted", err)
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrNotAdmitted, err)
+		return &notAdmitted{err}
 	}
 	return nil
 }
 
+// notAdmitted is the ErrForbidden of a person whom the host refuses, with the host's error.
+type notAdmitted struct{ err error }
+
+func (e *notAdmitted) Error() string   { return "authmgmt: the person is not admitted: " + e.err.Error() }
+func (e *notAdmitted) Unwrap() []error { return []error{ErrForbidden, e.err} }
+
 // accept marks an invitation as accepted, or takes up the grant of one that the same
 // person has accepted. Whoever gets it back has the next attempt.
-func (s *Service) accept(ctx context.Context, i *Invitation, by Person) (Invitation, error) {
+func (s *Service) accept(ctx context.Context, i *Invitation, person Actor) (Invitation, error) {
 	start := s.opts.Now()
-	caller := Caller{Actor: Actor(by.Subject)}
+	caller := Caller{Actor: person}
 	if !i.AcceptedAt.IsZero() {
 		claimed, _, err := s.changeInvitation(ctx, i.Organization, "", caller, i.ID, func(stored *Invitation, now time.Time) error {
-			if stored.AcceptedBy != by.Subject {
+			if stored.AcceptedBy != string(person) {
 				return ErrNotFound
 			}
 			return s.claim(stored, now)
@@ -136,7 +135,7 @@ func (s *Service) accept(ctx context.Context, i *Invitation, by Person) (Invitat
 		if stored.State(now) != InvitationPending || stored.Generation != i.Generation {
 			return ErrNotFound
 		}
-		stored.AcceptedAt, stored.AcceptedBy = now, by.Subject
+		stored.AcceptedAt, stored.AcceptedBy = now, string(person)
 		return s.claim(stored, now)
 	})
 	s.observeChange(ctx, start, i.Organization, KindAccepted, caller, i.ID, &e, err)
@@ -169,11 +168,11 @@ const claimMargin = 10 * time.Second
 const markTimeout = 10 * time.Second
 
 // grant makes an attempt that was claimed, and writes down how it ended.
-func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Accepted, error) {
+func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Invitation, mortise.Secret, error) {
 	start := s.opts.Now()
 	left := i.GrantDue.Add(-claimMargin).Sub(start)
 	if left <= 0 { // the claim took so long that somebody else may have the next attempt
-		return Accepted{Invitation: *i}, ErrGrantPending
+		return *i, mortise.Secret{}, ErrGrantPending
 	}
 	attemptCtx := ctx
 	if attended { // the person may leave; what they accepted is handed out all the same
@@ -189,15 +188,20 @@ func (s *Service) grant(ctx context.Context, i *Invitation, attended bool) (Acce
 	mark, cancel := context.WithTimeout(context.WithoutCancel(ctx), markTimeout)
 	defer cancel()
 	if failure != nil {
-		return s.markFailed(mark, i, start, attended, failure)
+		failed, err := s.markFailed(mark, i, start, attended, failure)
+		return failed, mortise.Secret{}, err
 	}
-	return s.markGranted(mark, i, start, reply)
+	granted, err := s.markGranted(mark, i, start)
+	if err != nil {
+		return Invitation{}, mortise.Secret{}, err
+	}
+	return granted, reply, nil
 }
 
 // markGranted writes down that an attempt has succeeded. If it cannot, the grant runs
 // again, which it must bear. It is ErrNotFound if the organization has been deleted
 // meanwhile: nothing else removes an invitation that is not granted.
-func (s *Service) markGranted(ctx context.Context, i *Invitation, start time.Time, reply mortise.Secret) (Accepted, error) {
+func (s *Service) markGranted(ctx context.Context, i *Invitation, start time.Time) (Invitation, error) {
 	caller := Caller{Actor: Actor(i.AcceptedBy)}
 	granted, e, err := s.changeInvitation(ctx, i.Organization, KindGranted, caller, i.ID, func(stored *Invitation, now time.Time) error {
 		if !stored.GrantedAt.IsZero() {
@@ -208,21 +212,21 @@ func (s *Service) markGranted(ctx context.Context, i *Invitation, start time.Tim
 	})
 	switch {
 	case errors.Is(err, errGranted):
-		return Accepted{Invitation: *i, Reply: reply}, nil
+		return *i, nil
 	case errors.Is(err, ErrNotFound):
-		return Accepted{}, ErrNotFound
+		return Invitation{}, ErrNotFound
 	}
 	s.observeChange(ctx, start, i.Organization, KindGranted, caller, i.ID, &e, err)
 	if err != nil {
 		s.opts.Logger.WarnContext(ctx, "an invitation's grant succeeded and could not be marked", "organization", i.Organization, "invitation", i.ID, "error", err)
 		granted = *i
 	}
-	return Accepted{Invitation: granted, Reply: reply}, nil
+	return granted, nil
 }
 
 // markFailed writes down that an attempt has failed, and when the next one is due. If it
 // cannot, that is when the claim ends. It is ErrNotFound as markGranted is.
-func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time, attended bool, failure error) (Accepted, error) {
+func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time, attended bool, failure error) (Invitation, error) {
 	waiting, _, err := s.changeInvitation(ctx, i.Organization, "", Caller{}, i.ID, func(stored *Invitation, now time.Time) error {
 		if stored.GrantAttempts != i.GrantAttempts || !stored.GrantedAt.IsZero() {
 			return nil // another attempt has taken over
@@ -235,7 +239,7 @@ func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time
 		return nil
 	})
 	if errors.Is(err, ErrNotFound) {
-		return Accepted{}, ErrNotFound
+		return Invitation{}, ErrNotFound
 	}
 	if err != nil {
 		waiting = *i
@@ -248,7 +252,7 @@ func (s *Service) markFailed(ctx context.Context, i *Invitation, start time.Time
 			Target: i.ID, Duration: s.opts.Now().Sub(start), Err: shown,
 		})
 	}
-	return Accepted{Invitation: waiting}, fmt.Errorf("%w: %w", ErrGrantPending, shown)
+	return waiting, fmt.Errorf("%w: %w", ErrGrantPending, shown)
 }
 
 // errGranted: an earlier attempt that overstayed has succeeded after all, and was marked

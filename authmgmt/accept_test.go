@@ -22,14 +22,14 @@ func TestAcceptWithoutGrant(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, i, got, "to look changes nothing")
 
-	accepted, err := r.Accept(t.Context(), r.link(&i), authmgmt.Person{Subject: "user-7"})
+	accepted, reply, err := r.Accept(t.Context(), r.link(&i), "user-7")
 	require.NoError(t, err)
-	assert.Empty(t, accepted.Reply.Reveal())
-	assert.Equal(t, "user-7", accepted.Invitation.AcceptedBy)
-	assert.Equal(t, r.now().Truncate(time.Microsecond), accepted.Invitation.AcceptedAt)
-	assert.Equal(t, accepted.Invitation.AcceptedAt, accepted.Invitation.GrantedAt)
+	assert.Empty(t, reply.Reveal())
+	assert.Equal(t, "user-7", accepted.AcceptedBy)
+	assert.Equal(t, r.now().Truncate(time.Microsecond), accepted.AcceptedAt)
+	assert.Equal(t, accepted.AcceptedAt, accepted.GrantedAt)
 	for range 2 {
-		_, err = r.Accept(t.Context(), r.link(&i), authmgmt.Person{Subject: "user-8"})
+		_, _, err = r.Accept(t.Context(), r.link(&i), "user-8")
 		assert.Equal(t, authmgmt.ErrNotFound, err)
 		_, err = r.InvitationByLink(t.Context(), r.link(&i))
 		assert.Equal(t, authmgmt.ErrNotFound, err)
@@ -41,28 +41,28 @@ func TestAcceptWithoutGrant(t *testing.T) {
 	assert.EqualValues(t, "user-7", trail[1].Actor)
 
 	j := r.invite(t, "grace@example.com")
-	accepted, err = r.Accept(t.Context(), r.link(&j), authmgmt.Person{})
+	accepted, _, err = r.Accept(t.Context(), r.link(&j), "")
 	require.NoError(t, err)
-	assert.Equal(t, "grace@example.com", accepted.Invitation.AcceptedBy, "whoever has the link is the invitee")
+	assert.Equal(t, "grace@example.com", accepted.AcceptedBy, "whoever has the link is the invitee")
 }
 
 func TestAdmit(t *testing.T) {
 	stranger := errors.New("sign in as alan@example.com first")
-	r := newRig(t, authmgmt.Options{Admit: func(_ context.Context, i authmgmt.Invitation, by authmgmt.Person) error {
-		if by.Subject != i.Email {
+	r := newRig(t, authmgmt.Options{Admit: func(_ context.Context, i authmgmt.Invitation, person authmgmt.Actor) error {
+		if string(person) != i.Email {
 			return stranger
 		}
 		return nil
 	}})
 	i := r.invite(t, "alan@example.com")
 	for _, subject := range []string{"eve@example.com", ""} { // nobody is not the invitee
-		_, err := r.Accept(t.Context(), r.link(&i), authmgmt.Person{Subject: subject})
-		assert.ErrorIs(t, err, authmgmt.ErrNotAdmitted)
+		_, _, err := r.Accept(t.Context(), r.link(&i), authmgmt.Actor(subject))
+		assert.ErrorIs(t, err, authmgmt.ErrForbidden)
 		assert.ErrorIs(t, err, stranger)
 	}
 	_, err := r.Invitation(t.Context(), "acme", i.ID)
 	assert.NoError(t, err, "it stays pending")
-	_, err = r.Accept(t.Context(), r.link(&i), authmgmt.Person{Subject: "alan@example.com"})
+	_, _, err = r.Accept(t.Context(), r.link(&i), "alan@example.com")
 	assert.NoError(t, err)
 }
 
@@ -70,30 +70,30 @@ func TestAdmit(t *testing.T) {
 // link.
 func TestOnlyWhoAcceptedTakesUpTheGrant(t *testing.T) {
 	hook := &grantHook{err: errors.New("down")}
-	admitted := map[string]bool{"ada": true, "bob": true}
-	r := newRig(t, authmgmt.Options{Grant: hook.grant, Admit: func(_ context.Context, _ authmgmt.Invitation, by authmgmt.Person) error {
-		if !admitted[by.Subject] {
+	admitted := map[authmgmt.Actor]bool{"ada": true, "bob": true}
+	r := newRig(t, authmgmt.Options{Grant: hook.grant, Admit: func(_ context.Context, _ authmgmt.Invitation, by authmgmt.Actor) error {
+		if !admitted[by] {
 			return errors.New("no")
 		}
 		return nil
 	}})
 	i := r.invite(t, "ada@example.com")
-	accept := func(subject string) (authmgmt.Accepted, error) {
-		return r.Accept(t.Context(), r.link(&i), authmgmt.Person{Subject: subject})
+	accept := func(person authmgmt.Actor) (authmgmt.Invitation, mortise.Secret, error) {
+		return r.Accept(t.Context(), r.link(&i), person)
 	}
-	_, err := accept("ada")
+	_, _, err := accept("ada")
 	require.ErrorIs(t, err, authmgmt.ErrGrantPending)
 	hook.fail(nil)
 	r.advance(time.Hour)
-	for subject, want := range map[string]error{"eve": authmgmt.ErrNotAdmitted, "": authmgmt.ErrNotAdmitted, "bob": authmgmt.ErrNotFound} {
-		got, err := accept(subject)
-		assert.ErrorIs(t, err, want, subject)
-		assert.Empty(t, got.Reply.Reveal())
+	for person, want := range map[authmgmt.Actor]error{"eve": authmgmt.ErrForbidden, "": authmgmt.ErrForbidden, "bob": authmgmt.ErrNotFound} {
+		_, reply, err := accept(person)
+		assert.ErrorIs(t, err, want, person)
+		assert.Empty(t, reply.Reveal())
 	}
-	got, err := accept("ada")
+	_, reply, err := accept("ada")
 	require.NoError(t, err)
-	assert.Equal(t, "welcome", got.Reply.Reveal())
-	_, err = accept("ada")
+	assert.Equal(t, "welcome", reply.Reveal())
+	_, _, err = accept("ada")
 	assert.Equal(t, authmgmt.ErrNotFound, err)
 }
 
@@ -114,9 +114,9 @@ func TestAcceptAndCancelHaveOneWinner(t *testing.T) {
 		for range 50 {
 			wg.Go(func() {
 				<-start
-				got, err := r.Accept(context.Background(), link, authmgmt.Person{})
+				_, reply, err := r.Accept(context.Background(), link, "")
 				switch {
-				case err == nil && got.Reply.Reveal() == "welcome":
+				case err == nil && reply.Reveal() == "welcome":
 					accepts.Add(1)
 				case !errors.Is(err, authmgmt.ErrNotFound) && !errors.Is(err, authmgmt.ErrGrantPending):
 					t.Errorf("accept: %v", err)
@@ -171,7 +171,7 @@ func TestGrantRunsUntilItSucceeds(t *testing.T) {
 	hook := &grantHook{err: down}
 	r := newRig(t, authmgmt.Options{Grant: hook.grant})
 	i := r.invite(t, "alan@example.com", "viewer")
-	_, err := r.Accept(t.Context(), r.link(&i), authmgmt.Person{})
+	_, _, err := r.Accept(t.Context(), r.link(&i), "")
 	assert.ErrorIs(t, err, authmgmt.ErrGrantPending)
 	assert.ErrorIs(t, err, down)
 	assert.True(t, hook.calls[0].Attended)
@@ -179,7 +179,7 @@ func TestGrantRunsUntilItSucceeds(t *testing.T) {
 	assert.Equal(t, authmgmt.InvitationAccepted, hook.calls[0].Invitation.State(r.now()))
 	assert.ErrorIs(t, r.CancelInvitation(t.Context(), "acme", full, i.ID), authmgmt.ErrNotFound, "it is accepted")
 
-	_, err = r.Accept(t.Context(), r.link(&i), authmgmt.Person{})
+	_, _, err = r.Accept(t.Context(), r.link(&i), "")
 	assert.ErrorIs(t, err, authmgmt.ErrGrantPending)
 	runs := func(want int) {
 		t.Helper()
@@ -211,7 +211,7 @@ func TestGrantRunsUntilItSucceeds(t *testing.T) {
 		runs(0)
 	}
 	assert.Equal(t, calls, hook.attempts(), "once it has succeeded, it does not run again")
-	_, err = r.Accept(t.Context(), r.link(&i), authmgmt.Person{})
+	_, _, err = r.Accept(t.Context(), r.link(&i), "")
 	assert.Equal(t, authmgmt.ErrNotFound, err)
 
 	trail := r.trail(t, "acme")
@@ -225,15 +225,15 @@ func TestThePersonCanTryAgain(t *testing.T) {
 	hook := &grantHook{err: errors.New("down")}
 	r := newRig(t, authmgmt.Options{Grant: hook.grant})
 	i := r.invite(t, "alan@example.com")
-	_, err := r.Accept(t.Context(), r.link(&i), authmgmt.Person{})
+	_, _, err := r.Accept(t.Context(), r.link(&i), "")
 	require.ErrorIs(t, err, authmgmt.ErrGrantPending)
 	_, err = r.InvitationByLink(t.Context(), r.link(&i))
 	assert.Equal(t, authmgmt.ErrGrantPending, err)
 	hook.fail(nil)
 	r.advance(5 * time.Second)
-	accepted, err := r.Accept(t.Context(), r.link(&i), authmgmt.Person{})
+	_, reply, err := r.Accept(t.Context(), r.link(&i), "")
 	require.NoError(t, err)
-	assert.Equal(t, "welcome", accepted.Reply.Reveal())
+	assert.Equal(t, "welcome", reply.Reveal())
 	assert.Equal(t, 2, hook.attempts())
 }
 
@@ -271,7 +271,7 @@ func TestUnattendedGrant(t *testing.T) {
 		return hook.grant(ctx, a)
 	}})
 	i := r.invite(t, "alan@example.com")
-	_, err := r.Accept(t.Context(), r.link(&i), authmgmt.Person{})
+	_, _, err := r.Accept(t.Context(), r.link(&i), "")
 	require.ErrorIs(t, err, authmgmt.ErrGrantPending)
 	hook.fail(nil)
 	logged := r.logs.String()
@@ -283,9 +283,9 @@ func TestUnattendedGrant(t *testing.T) {
 	}
 	assert.Equal(t, 2, calls, "Run asks once")
 	assert.Equal(t, logged, r.logs.String(), "and does not complain")
-	accepted, err := r.Accept(t.Context(), r.link(&i), authmgmt.Person{})
+	_, reply, err := r.Accept(t.Context(), r.link(&i), "")
 	require.NoError(t, err)
-	assert.Equal(t, "welcome", accepted.Reply.Reveal())
+	assert.Equal(t, "welcome", reply.Reveal())
 }
 
 // A person who leaves in the middle does not take the grant with them.
@@ -298,9 +298,9 @@ func TestGrantOutlivesTheRequest(t *testing.T) {
 		return mortise.NewSecret("welcome"), attempt.Err()
 	}})
 	i := r.invite(t, "alan@example.com")
-	accepted, err := r.Accept(ctx, r.link(&i), authmgmt.Person{})
+	accepted, _, err := r.Accept(ctx, r.link(&i), "")
 	require.NoError(t, err)
-	assert.False(t, accepted.Invitation.GrantedAt.IsZero())
+	assert.False(t, accepted.GrantedAt.IsZero())
 }
 
 func TestRunEndsWithItsContext(t *testing.T) {
@@ -308,7 +308,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	r := newRig(t, authmgmt.Options{Grant: hook.grant, RunEvery: time.Millisecond})
 	i := r.invite(t, "alan@example.com")
 	hook.fail(errors.New("down"))
-	_, err := r.Accept(t.Context(), r.link(&i), authmgmt.Person{})
+	_, _, err := r.Accept(t.Context(), r.link(&i), "")
 	require.ErrorIs(t, err, authmgmt.ErrGrantPending)
 	hook.fail(nil)
 	r.advance(time.Hour)

@@ -38,7 +38,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 	i := r.invite(t, "alan@example.com")
 	i, err = r.ResendInvitation(ctx, "acme", full, i.ID)
 	require.NoError(t, err)
-	_, err = r.Accept(ctx, r.link(&i), authmgmt.Person{Subject: "alan"})
+	_, _, err = r.Accept(ctx, r.link(&i), "alan")
 	require.NoError(t, err)
 	j := r.invite(t, "grace@example.com", "viewer")
 	require.NoError(t, r.CancelInvitation(ctx, "acme", admin, j.ID))
@@ -176,7 +176,7 @@ func TestPrune(t *testing.T) {
 	}
 	plain, err := authmgmt.New(authmgmt.Backend{Store: struct{ authmgmt.Store }{r.store}}, nil)
 	require.NoError(t, err)
-	_, err = plain.Prune(ctx, authmgmt.PruneBefore{})
+	_, err = plain.Prune(ctx, authmgmt.Retention{})
 	assert.ErrorIs(t, err, errors.ErrUnsupported)
 }
 

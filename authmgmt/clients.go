@@ -125,13 +125,7 @@ type ClientUpdate struct {
 	FullAccess bool
 }
 
-// CheckUpdate returns what is wrong with an update, as a [*ValidationError].
-func (s *Service) CheckUpdate(u ClientUpdate) error {
-	var p problems
-	s.check(&p, &u)
-	return p.err()
-}
-
+// check says what is wrong with an update, whatever the client is like.
 func (s *Service) check(p *problems, u *ClientUpdate) {
 	if u.Name != nil {
 		p.name("name", *u.Name)

@@ -23,7 +23,7 @@ func TestLosesToDeletion(t *testing.T) {
 		"a login": {func(ctx context.Context, s *authmgmt.Service, h held) error {
 			_, text, err := s.Login(ctx, h.client, h.secret)
 			return errors.Join(err, noSecret(text))
-		}, authmgmt.ErrInvalidClient},
+		}, authmgmt.ErrInvalidCredentials},
 		"a token": {func(ctx context.Context, s *authmgmt.Service, _ held) error {
 			_, text, err := s.IssueToken(ctx, "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true})
 			return errors.Join(err, noSecret(text))
@@ -40,7 +40,7 @@ func TestLosesToDeletion(t *testing.T) {
 			return s.CancelInvitation(ctx, "acme", full, h.invitation)
 		}, authmgmt.ErrNotFound},
 		"an acceptance": {func(ctx context.Context, s *authmgmt.Service, h held) error {
-			_, err := s.Accept(ctx, h.link, authmgmt.Person{Subject: "ada"})
+			_, _, err := s.Accept(ctx, h.link, "ada")
 			return err
 		}, authmgmt.ErrNotFound},
 	} {
@@ -96,9 +96,10 @@ func TestGrantIssuesTokenOfDeleted(t *testing.T) {
 	}})
 	s = r.Service
 	i := r.invite(t, "ada@example.com")
-	accepted, err := s.Accept(t.Context(), r.link(&i), authmgmt.Person{Subject: "ada"})
+	accepted, reply, err := s.Accept(t.Context(), r.link(&i), "ada")
 	require.ErrorIs(t, err, authmgmt.ErrNotFound)
 	require.Zero(t, accepted)
+	require.True(t, reply.IsZero())
 	require.ErrorIs(t, issued, authmgmt.ErrDeleted)
 	page, err := s.ListTokens(t.Context(), "acme", authmgmt.Paging{})
 	require.NoError(t, err)

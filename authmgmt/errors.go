@@ -26,20 +26,16 @@ var (
 	// ErrPendingInvitation: the email address has a pending invitation. Resend or cancel
 	// that one.
 	ErrPendingInvitation = errors.New("authmgmt: the email address has a pending invitation")
-	// ErrForbidden: the change would give or take away more than the caller holds. Ask
-	// somebody who holds it.
+	// ErrForbidden: the change would give or take away more than the caller holds; ask
+	// somebody who holds it. From Accept: the host does not admit the person.
 	ErrForbidden = errors.New("authmgmt: the change gives or takes more than the caller holds")
 	// ErrRBACDisabled: roles were given, and the Directory says that the organization has
 	// no role-based access control. Enable it with [Service.SetRBAC], or in a Directory
 	// of your own; or leave the roles out.
 	ErrRBACDisabled = errors.New("authmgmt: the organization has no role-based access control (see Service.SetRBAC)")
-	// ErrInvalidClient: the client ID or its secret is unknown, expired or revoked.
-	ErrInvalidClient = errors.New("authmgmt: invalid client credentials")
-	// ErrInvalidToken: the access token is unknown, expired or revoked.
-	ErrInvalidToken = errors.New("authmgmt: invalid access token")
-	// ErrNotAdmitted: the host refused the person who would accept. The invitation stays
-	// pending.
-	ErrNotAdmitted = errors.New("authmgmt: the person is not admitted")
+	// ErrInvalidCredentials: the client ID and its secret, or the access token, are
+	// unknown, expired or revoked.
+	ErrInvalidCredentials = errors.New("authmgmt: invalid credentials")
 	// ErrGrantPending: the invitation is accepted, and what it gives is not there yet.
 	// Accept it again in a moment.
 	ErrGrantPending = errors.New("authmgmt: the invitation is accepted, but not granted yet")

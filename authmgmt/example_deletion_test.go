@@ -33,7 +33,7 @@ func ExampleService_DeleteOrganization() {
 		fmt.Println(e.Kind, "by", e.Actor)
 	}
 	// Output:
-	// authmgmt: invalid access token
+	// authmgmt: invalid credentials
 	// true
 	// organization_deleted by operator
 }

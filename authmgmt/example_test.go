@@ -11,8 +11,8 @@ import (
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
-// exampleKey stands for 32 random bytes that the host keeps outside of its database, and
-// reads with InvitationKeyFromFile, say.
+// exampleKey stands for 32 random bytes that the host keeps outside of its database, in a
+// file or a variable, say, whose text ParseInvitationKey reads.
 func exampleKey(text string) authmgmt.InvitationKey {
 	key, err := authmgmt.NewInvitationKey([]byte(text))
 	if err != nil {
@@ -65,7 +65,7 @@ func Example() {
 	// Output:
 	// acme <nil>
 	// true
-	// <nil> authmgmt: invalid access token
+	// <nil> authmgmt: invalid credentials
 }
 
 // An invitation is a link that works once. What it gives is the host's.
@@ -95,9 +95,9 @@ func ExampleService_Accept() {
 		fmt.Println(err)
 		return
 	}
-	accepted, err := s.Accept(ctx, token.Reveal(), authmgmt.Person{Subject: "alan"})
-	fmt.Println(accepted.Reply.Reveal(), err)
-	_, err = s.Accept(ctx, token.Reveal(), authmgmt.Person{Subject: "eve"})
+	_, reply, err := s.Accept(ctx, token.Reveal(), "alan")
+	fmt.Println(reply.Reveal(), err)
+	_, _, err = s.Accept(ctx, token.Reveal(), "eve")
 	fmt.Println(err)
 	// Output:
 	// mail to alan@example.com with a link: true
@@ -196,11 +196,11 @@ func ExampleService_AuditEvents() {
 func ExampleObserver() {
 	refused := 0
 	s, _ := newExample(&authmgmt.Options{
-		Observer: authmgmt.ObserverFunc(func(_ context.Context, o authmgmt.Observation) {
+		Observer: func(_ context.Context, o authmgmt.Observation) {
 			if o.Kind == authmgmt.KindLoginRefused {
 				refused++
 			}
-		}),
+		},
 	})
 	for range 3 {
 		_, _, _ = s.Login(context.Background(), "somebody", "guess")
@@ -267,10 +267,10 @@ func ExamplePruner() {
 		fmt.Println(err)
 		return
 	}
-	pruned, err := s.Prune(ctx, authmgmt.PruneBefore{Audit: time.Now().Add(time.Hour)})
-	fmt.Println(pruned.Audit, err)
+	removed, err := s.Prune(ctx, authmgmt.Retention{Audit: 365 * 24 * time.Hour})
+	fmt.Println(removed, err)
 	// Output:
-	// 1 <nil>
+	// 0 <nil>
 }
 
 // A store that remembers which key it began with keeps a wrong one from making links that nobody can open.
@@ -319,8 +319,8 @@ func Example_changeInvitationKey() {
 	}
 	shown, err := after.LinkToken(ctx, &i)
 	fmt.Println("another link:", shown.Reveal() != sent.Reveal(), err)
-	accepted, err := after.Accept(ctx, sent.Reveal(), authmgmt.Person{Subject: "alan"})
-	fmt.Println(accepted.Invitation.AcceptedBy, err)
+	accepted, _, err := after.Accept(ctx, sent.Reveal(), "alan")
+	fmt.Println(accepted.AcceptedBy, err)
 	// Output:
 	// another link: true <nil>
 	// alan <nil>
@@ -348,5 +348,5 @@ func ExampleStore() {
 	_, err = s.VerifyToken(context.Background(), "guess")
 	fmt.Println(store.lookups, err)
 	// Output:
-	// 1 authmgmt: invalid access token
+	// 1 authmgmt: invalid credentials
 }

@@ -30,9 +30,9 @@ func (h *hooks) AccessControl(_ context.Context, org string) (authmgmt.Organizat
 	return authmgmt.Organization{ID: org, RBAC: true}, nil
 }
 
-func (h *hooks) Observe(_ context.Context, o authmgmt.Observation) { h.call("Observe", o) }
+func (h *hooks) observe(_ context.Context, o authmgmt.Observation) { h.call("Observe", o) }
 
-func (h *hooks) admit(_ context.Context, i authmgmt.Invitation, _ authmgmt.Person) error {
+func (h *hooks) admit(_ context.Context, i authmgmt.Invitation, _ authmgmt.Actor) error {
 	h.call("Admit", i.Email)
 	return nil
 }
@@ -58,7 +58,7 @@ func TestPanicsOfHooks(t *testing.T) {
 			h, logs, now := &hooks{broken}, new(syncBuffer), begin
 			s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store, Directory: h}, &authmgmt.Options{
 				InvitationKey: testKey,
-				Observer:      h, Admit: h.admit, Deliver: h.deliver, Grant: h.grant,
+				Observer:      h.observe, Admit: h.admit, Deliver: h.deliver, Grant: h.grant,
 				AcceptURL: "https://app.example.com/join/",
 				Logger:    slog.New(slog.NewTextHandler(logs, nil)), Now: func() time.Time { return now },
 			})
@@ -88,12 +88,12 @@ func TestPanicsOfHooks(t *testing.T) {
 			switch broken {
 			case "Admit":
 				failsOnce("Admit", authmgmt.ErrUnavailable, func() error {
-					_, err := s.Accept(t.Context(), link.Reveal(), authmgmt.Person{})
-					assert.NotErrorIs(t, err, authmgmt.ErrNotAdmitted, "nobody has said so")
+					_, _, err := s.Accept(t.Context(), link.Reveal(), "")
+					assert.NotErrorIs(t, err, authmgmt.ErrForbidden, "nobody has said so")
 					return err
 				})
 			case "Grant":
-				_, err := s.Accept(t.Context(), link.Reveal(), authmgmt.Person{})
+				_, _, err := s.Accept(t.Context(), link.Reveal(), "")
 				require.ErrorIs(t, err, authmgmt.ErrGrantPending)
 				now = now.Add(time.Hour)
 				granted, err := s.RunOnce(t.Context())
@@ -105,9 +105,9 @@ func TestPanicsOfHooks(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, 1, granted)
 			default:
-				accepted, err := s.Accept(t.Context(), link.Reveal(), authmgmt.Person{})
+				_, reply, err := s.Accept(t.Context(), link.Reveal(), "")
 				require.NoError(t, err)
-				require.Equal(t, "welcome", accepted.Reply.Reveal())
+				require.Equal(t, "welcome", reply.Reveal())
 			}
 			if broken == "" {
 				require.Empty(t, logs.String())
@@ -132,7 +132,7 @@ func TestErrorsThatPanic(t *testing.T) {
 	s, err := authmgmt.New(authmgmt.Backend{Store: db.AuthMgmt().Store}, &authmgmt.Options{
 		InvitationKey: testKey, AcceptURL: "https://app.example.com/join/", Logger: slog.New(slog.DiscardHandler),
 		Now:   func() time.Time { return now },
-		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Person) error { return broken },
+		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Actor) error { return broken },
 		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 			return mortise.Secret{}, (*net.OpError)(nil)
 		},
@@ -142,10 +142,10 @@ func TestErrorsThatPanic(t *testing.T) {
 	require.NoError(t, err)
 	link, err := s.LinkToken(t.Context(), &i)
 	require.NoError(t, err)
-	_, err = s.Accept(t.Context(), link.Reveal(), authmgmt.Person{})
+	_, _, err = s.Accept(t.Context(), link.Reveal(), "")
 	require.ErrorIs(t, err, authmgmt.ErrUnavailable)
 	broken = nil
-	_, err = s.Accept(t.Context(), link.Reveal(), authmgmt.Person{})
+	_, _, err = s.Accept(t.Context(), link.Reveal(), "")
 	require.ErrorIs(t, err, authmgmt.ErrGrantPending)
 	now = now.Add(time.Hour)
 	granted, err := s.RunOnce(t.Context())

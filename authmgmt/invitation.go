@@ -20,7 +20,7 @@ type Invitation struct {
 	ExpiresAt   time.Time     // when it stops to be pending
 	CancelledAt time.Time
 	AcceptedAt  time.Time
-	AcceptedBy  string // Person.Subject
+	AcceptedBy  string // the person, or the email address where the host named nobody
 
 	// What accepting it gives is handed out by the host's Grant, once or more often, until it succeeds.
 	GrantedAt     time.Time

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/google/uuid"
 
@@ -25,7 +23,7 @@ type NewInvitation struct {
 	Name       string // of the invitee
 	Roles      []Role
 	FullAccess bool          // instead of Roles: everything within the organization
-	Lifetime   time.Duration // 0: Options.InvitationLifetime; at most MaxInvitationLifetime
+	Lifetime   time.Duration // 0: Options.InvitationLifetime; at most 30 days
 }
 
 // errNoInvitations: the service was made without an address for links.
@@ -110,23 +108,17 @@ func (s *Service) invite(ctx context.Context, org string, by Caller, n NewInvita
 	return i, e, nil
 }
 
-// CheckInvitation returns what is wrong with an invitation that is to be made, as a
-// [*ValidationError].
-func (s *Service) CheckInvitation(n NewInvitation) error {
-	var p problems
-	s.checkInvitation(&p, &n)
-	return p.err()
-}
-
 func (s *Service) checkInvitation(p *problems, n *NewInvitation) {
 	if n.ID != "" {
 		p.name("invitation_id", n.ID)
 	}
 	p.name("name", n.Name)
-	p.email("email", n.Email)
+	if problem := name.EmailProblem(n.Email); problem != "" {
+		p.add("email", "%s", problem)
+	}
 	p.access(s.catalogue, n.Roles, n.FullAccess)
-	if n.Lifetime != 0 && n.Lifetime < time.Microsecond || n.Lifetime > MaxInvitationLifetime {
-		p.add("lifetime", "must be above 0 and at most %v", MaxInvitationLifetime)
+	if n.Lifetime != 0 && n.Lifetime < time.Microsecond || n.Lifetime > maxInvitationLifetime {
+		p.add("lifetime", "must be above 0 and at most %v", maxInvitationLifetime)
 	}
 }
 
@@ -138,22 +130,6 @@ func (s *Service) newGeneration() (int64, error) {
 		return 0, unavailable("read randomness", err)
 	}
 	return int64(binary.BigEndian.Uint64(b[:]) >> 2), nil // room for resends
-}
-
-// email checks an address for what would make it useless or dangerous. Whether it exists
-// only a message can tell.
-func (p *problems) email(field, address string) {
-	if problem := name.Problem(address); problem != "" {
-		p.add(field, "%s", problem)
-		return
-	}
-	local, domain, _ := strings.Cut(address, "@")
-	bad := func(r rune) bool { // characters that cannot be seen included
-		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || strings.ContainsRune(`<>,;:"\()[]`, r)
-	}
-	if local == "" || domain == "" || address[0] == '-' || strings.ContainsAny(domain, "@?&%/#") || strings.ContainsFunc(address, bad) {
-		p.add(field, "must be an email address")
-	}
 }
 
 // Invitation returns a pending invitation. One in another state is [ErrNotFound].

@@ -28,35 +28,22 @@ type InvitationKey struct {
 // bytes that a pattern gives, are refused.
 func NewInvitationKey(key []byte) (InvitationKey, error) {
 	bytes, err := keytext.New(key)
-	return newInvitationKey(bytes, err, "an invitation key")
+	return newInvitationKey(bytes, err)
 }
 
 // ParseInvitationKey reads a key that is written as hex or base64 (RFC 4648, either
 // alphabet, padded or not), with white space around it: openssl rand -hex 32 prints one.
 func ParseInvitationKey(text string) (InvitationKey, error) {
 	bytes, err := keytext.Parse(text)
-	return newInvitationKey(bytes, err, "an invitation key")
+	return newInvitationKey(bytes, err)
 }
 
-// InvitationKeyFromEnv reads a key from an environment variable, as [ParseInvitationKey]
-// does.
-func InvitationKeyFromEnv(name string) (InvitationKey, error) {
-	bytes, err := keytext.FromEnv(name)
-	return newInvitationKey(bytes, err, "the invitation key of "+name)
-}
-
-// InvitationKeyFromFile reads a key from a file, as [ParseInvitationKey] does.
-func InvitationKeyFromFile(path string) (InvitationKey, error) {
-	bytes, err := keytext.FromFile(path)
-	return newInvitationKey(bytes, err, "the invitation key of "+path)
-}
-
-func newInvitationKey(bytes [keytext.Size]byte, err error, which string) (InvitationKey, error) {
+func newInvitationKey(bytes [keytext.Size]byte, err error) (InvitationKey, error) {
 	if err == nil && keytext.Predictable(bytes) {
 		err = errPredictable
 	}
 	if err != nil {
-		return InvitationKey{}, fmt.Errorf("authmgmt: %s %w", which, err)
+		return InvitationKey{}, fmt.Errorf("authmgmt: an invitation key %w", err)
 	}
 	return InvitationKey{func() *[keytext.Size]byte { return &bytes }}, nil
 }
@@ -114,7 +101,7 @@ func (o *Options) linkKeys() ([]InvitationKey, error) {
 	for i, other := range others {
 		if other.IsZero() {
 			return nil, fmt.Errorf("authmgmt: Options.OtherInvitationKeys[%d] is no key: "+
-				"leave it out, or read one with InvitationKeyFromFile", i)
+				"leave it out, or read one with ParseInvitationKey", i)
 		}
 		switch same := slices.IndexFunc(keys, other.equal); {
 		case same == 0:

@@ -82,14 +82,14 @@ func TestKeyIsChanged(t *testing.T) {
 		}
 	}
 
-	accepted, err := second.Accept(t.Context(), before, authmgmt.Person{Subject: "alan"})
+	accepted, _, err := second.Accept(t.Context(), before, "alan")
 	require.NoError(t, err)
-	assert.Equal(t, i.ID, accepted.Invitation.ID)
+	assert.Equal(t, i.ID, accepted.ID)
 	for _, link := range []string{before, after} {
-		_, err := second.Accept(t.Context(), link, authmgmt.Person{Subject: "eve"})
+		_, _, err := second.Accept(t.Context(), link, "eve")
 		assert.Equal(t, authmgmt.ErrNotFound, err, "one invitation, by whichever link")
 	}
-	_, err = first.Accept(t.Context(), linkOf(t, second, &other), authmgmt.Person{Subject: "ada"})
+	_, _, err = first.Accept(t.Context(), linkOf(t, second, &other), "ada")
 	assert.NoError(t, err)
 }
 
@@ -129,7 +129,7 @@ func TestLinksAfterTheKeyIsChanged(t *testing.T) {
 	assert.True(t, opens(t, s, r.link(&late)))
 	r.advance(time.Second)
 	assert.False(t, opens(t, s, r.link(&late)), "expired")
-	_, err = s.Accept(t.Context(), r.link(&late), authmgmt.Person{})
+	_, _, err = s.Accept(t.Context(), r.link(&late), "")
 	assert.Equal(t, authmgmt.ErrNotFound, err)
 }
 
@@ -229,7 +229,7 @@ func TestNoErrorQuotesALinkOfAnyKey(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, s.CheckKey(t.Context()))
 		link = linkOf(t, r.with(t, keys[maker]), &i)
-		_, err = s.Accept(t.Context(), link, authmgmt.Person{})
+		_, _, err = s.Accept(t.Context(), link, "")
 		require.ErrorIs(t, err, authmgmt.ErrGrantPending)
 		_, secret, _ := strings.Cut(link, ".")
 		assert.NotContains(t, err.Error(), secret, name)
@@ -248,7 +248,7 @@ func TestNewRefusesKeys(t *testing.T) {
 		"Options.OtherInvitationKeys needs Options.InvitationKey, the key that makes links":                   {none, testKey},
 		"Options.OtherInvitationKeys[0] is the InvitationKey: leave it out of the others":                     {testKey, testKey},
 		"Options.OtherInvitationKeys[2] is the same key as [1]: leave one of them out":                        {testKey, nextKey, otherKey, otherKey},
-		"Options.OtherInvitationKeys[1] is no key: leave it out, or read one with InvitationKeyFromFile":      {testKey, nextKey, none},
+		"Options.OtherInvitationKeys[1] is no key: leave it out, or read one with ParseInvitationKey":         {testKey, nextKey, none},
 		"Options.OtherInvitationKeys has 9 keys and can have 8: leave out those whose links have all expired": append([]authmgmt.InvitationKey{testKey}, nine...),
 	} {
 		for _, url := range []string{"", "https://app.example.com/join/"} {

@@ -10,15 +10,7 @@ import (
 // Observer hears of what the service does: for metrics, alerts or a host's own audit. It
 // is called on the goroutine that did it, after it is stored, must be safe for concurrent
 // use, and should return quickly.
-type Observer interface {
-	Observe(ctx context.Context, o Observation)
-}
-
-// ObserverFunc makes an Observer of a function.
-type ObserverFunc func(ctx context.Context, o Observation)
-
-// Observe calls f.
-func (f ObserverFunc) Observe(ctx context.Context, o Observation) { f(ctx, o) }
+type Observer func(ctx context.Context, o Observation)
 
 // Kind is what happened. All but the refusals are changes, which have an [AuditEvent].
 type Kind string
@@ -60,7 +52,7 @@ type Observation struct {
 func (s *Service) observe(ctx context.Context, o Observation) {
 	if s.opts.Observer != nil {
 		defer hook.Recover(ctx, s.opts.Logger, "the observer", nil)
-		s.opts.Observer.Observe(ctx, o)
+		s.opts.Observer(ctx, o)
 	}
 }
 

@@ -34,9 +34,7 @@ func TestNothingIsGivenByOmission(t *testing.T) {
 		},
 		"invite": func(r *rig, given []authmgmt.Role, fullAccess bool) error {
 			n := authmgmt.NewInvitation{Email: "a@example.com", Name: "a", Roles: given, FullAccess: fullAccess}
-			checked := r.CheckInvitation(n)
 			_, err := r.Invite(t.Context(), "acme", full, n)
-			assert.Equal(t, checked == nil, err == nil)
 			return err
 		},
 		"import an invitation": func(r *rig, given []authmgmt.Role, fullAccess bool) error {
@@ -48,9 +46,7 @@ func TestNothingIsGivenByOmission(t *testing.T) {
 			c, _, err := r.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "n", Roles: roles("viewer")})
 			require.NoError(t, err)
 			u := authmgmt.ClientUpdate{Roles: &given, FullAccess: fullAccess}
-			checked := r.CheckUpdate(u)
 			_, err = r.UpdateClient(t.Context(), "acme", full, c.ID, u)
-			assert.Equal(t, checked == nil, err == nil)
 			return err
 		},
 	}

@@ -33,7 +33,7 @@ type Options struct {
 
 	// InvitationKey is what the links are computed from: the same one at every start and
 	// on every machine, until it is changed. It is needed with AcceptURL. See
-	// [InvitationKeyFromFile].
+	// [ParseInvitationKey].
 	InvitationKey InvitationKey
 
 	// OtherInvitationKeys open links and make none: earlier keys, while some of their
@@ -51,12 +51,12 @@ type Options struct {
 	// nobody: then the store knows the new key. Start every server with the new key
 	// alone, and resend the invitations.
 	OtherInvitationKeys []InvitationKey
-	InvitationLifetime  time.Duration // of an invitation that asks for no other: 7 days
+	InvitationLifetime  time.Duration // of an invitation that asks for no other: 7 days; at most 30
 
 	// Admit says whether a person may accept an invitation. It is asked at every Accept,
-	// and the person's subject may be empty. An error keeps the invitation as it is and
-	// goes back to the caller of Accept. Nil admits everybody who has the link.
-	Admit func(ctx context.Context, i Invitation, by Person) error
+	// with the person that Accept got, which may be "". An error keeps the invitation as
+	// it is and goes back to the caller of Accept. Nil admits everybody who has the link.
+	Admit func(ctx context.Context, i Invitation, person Actor) error
 
 	// Deliver sends an invitation's link, after it was made or resent. The invitation
 	// stands even if that fails; then resend it. Nil sends nothing: pass on the link that
@@ -67,7 +67,8 @@ type Options struct {
 	// token. It runs at least once for each accepted invitation, until it returns without
 	// error: first while the person waits, later by Service.Run, never twice at the same
 	// time unless it overstays GrantTimeout. So it must be idempotent. The reply is for
-	// the person alone, and may be an access token; zero is none. Nil gives nothing.
+	// the person alone, and may be an access token; zero is none. One that can do its work
+	// only while the person waits returns [ErrUnattended]. Nil gives nothing.
 	Grant        func(ctx context.Context, a Acceptance) (reply mortise.Secret, err error)
 	GrantTimeout time.Duration // of one attempt: 30 s; at most 1 h
 
@@ -86,8 +87,8 @@ type Options struct {
 	// remembered are verified without the store.
 	TokenCache time.Duration
 
-	// SecretOverlap is how long the secret before keeps working after RotateSecret: 24 h; below
-	// 0: none.
+	// SecretOverlap is how long the secret before keeps working after RotateSecret: 24 h; at
+	// most 90 days; below 0: none.
 	SecretOverlap time.Duration
 	TokenPrefix   string // of access tokens: "at-"
 	SecretPrefix  string // of client secrets: "cs-"
@@ -101,15 +102,11 @@ type Options struct {
 	Logger   *slog.Logger     // slog.Default()
 }
 
-// MaxInvitationLifetime bounds how long an invitation can be pending.
-const MaxInvitationLifetime = 30 * 24 * time.Hour
-
-// MaxSecretOverlap bounds how long two secrets of a client work beside each other.
-const MaxSecretOverlap = 90 * 24 * time.Hour
-
 const (
-	maxGrantTimeout = time.Hour
-	maxTokenCache   = time.Minute
+	maxInvitationLifetime = 30 * 24 * time.Hour
+	maxSecretOverlap      = 90 * 24 * time.Hour
+	maxGrantTimeout       = time.Hour
+	maxTokenCache         = time.Minute
 )
 
 // validate says which settings make no sense.
@@ -117,8 +114,8 @@ func (o *Options) validate() error {
 	if o == nil {
 		return nil
 	}
-	if o.InvitationLifetime > MaxInvitationLifetime {
-		return fmt.Errorf("authmgmt: Options.InvitationLifetime is over %v", MaxInvitationLifetime)
+	if o.InvitationLifetime > maxInvitationLifetime {
+		return fmt.Errorf("authmgmt: Options.InvitationLifetime is over %v", maxInvitationLifetime)
 	}
 	if o.GrantTimeout > maxGrantTimeout {
 		return fmt.Errorf("authmgmt: Options.GrantTimeout is over %v", maxGrantTimeout)
@@ -126,15 +123,18 @@ func (o *Options) validate() error {
 	if o.TokenCache > maxTokenCache {
 		return fmt.Errorf("authmgmt: Options.TokenCache is over %v", maxTokenCache)
 	}
-	if o.SecretOverlap > MaxSecretOverlap {
-		return fmt.Errorf("authmgmt: Options.SecretOverlap is over %v", MaxSecretOverlap)
+	if o.SecretOverlap > maxSecretOverlap {
+		return fmt.Errorf("authmgmt: Options.SecretOverlap is over %v", maxSecretOverlap)
+	}
+	if err := o.Retention.validate("authmgmt: Options.Retention"); err != nil {
+		return err
 	}
 	if _, err := o.linkKeys(); err != nil {
 		return err
 	}
 	if o.AcceptURL != "" {
 		if o.InvitationKey.IsZero() {
-			return errors.New("authmgmt: Options.AcceptURL needs Options.InvitationKey, 32 random bytes: see InvitationKeyFromFile")
+			return errors.New("authmgmt: Options.AcceptURL needs Options.InvitationKey, 32 random bytes: see ParseInvitationKey")
 		}
 		u, err := url.Parse(o.AcceptURL)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
@@ -147,8 +147,7 @@ func (o *Options) validate() error {
 	return setting.Check("authmgmt: Options",
 		setting.Of("InvitationLifetime", o.InvitationLifetime), setting.Of("GrantTimeout", o.GrantTimeout),
 		setting.Of("GrantRetry", o.GrantRetry), setting.Of("TokenLifetime", o.TokenLifetime), setting.Of("TokenCache", o.TokenCache),
-		setting.Of("Retention.Audit", o.Retention.Audit), setting.Of("Retention.Tokens", o.Retention.Tokens),
-		setting.Of("Retention.Invitations", o.Retention.Invitations), setting.Of("RunEvery", o.RunEvery))
+		setting.Of("RunEvery", o.RunEvery))
 }
 
 // withDefaults returns a copy with the defaults filled in.

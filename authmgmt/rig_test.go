@@ -51,11 +51,11 @@ func newRigIn(t *testing.T, directory authmgmt.Directory, opts authmgmt.Options)
 	r := &rig{store: db.AuthMgmt().Store.(*memory.AuthMgmt), time: begin, logs: new(syncBuffer)}
 	opts.Now = r.now
 	opts.InvitationKey = testKey
-	opts.Observer = authmgmt.ObserverFunc(func(_ context.Context, o authmgmt.Observation) {
+	opts.Observer = func(_ context.Context, o authmgmt.Observation) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.observed = append(r.observed, o)
-	})
+	}
 	opts.Logger = slog.New(slog.NewJSONHandler(r.logs, nil))
 	if opts.AcceptURL == "" {
 		opts.AcceptURL = "https://app.example.com/join/"

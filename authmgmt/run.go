@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
 // Retention is how long what has ended is kept. Zero keeps it for ever. The store must be
@@ -15,6 +17,10 @@ type Retention struct {
 	Audit       time.Duration // since the event
 	Tokens      time.Duration // since the token expired
 	Invitations time.Duration // since the invitation was granted, cancelled, or expired
+}
+
+func (r *Retention) validate(of string) error {
+	return setting.Check(of, setting.Of("Audit", r.Audit), setting.Of("Tokens", r.Tokens), setting.Of("Invitations", r.Invitations))
 }
 
 // Run does what has to be done in the background, until ctx ends: it grants what accepted
@@ -102,76 +108,54 @@ func (s *Service) grantOne(ctx context.Context, i *Invitation) (granted int, err
 	if err != nil {
 		return 0, err
 	}
-	if _, err := s.grant(ctx, &claimed, false); err != nil {
+	if _, _, err := s.grant(ctx, &claimed, false); err != nil {
 		return 0, nil // it has been reported, and comes again
 	}
 	return 1, nil
 }
 
+// prune forgets what Options.Retention does not keep.
 func (s *Service) prune(ctx context.Context) error {
-	keep, now := s.opts.Retention, s.now()
-	if keep == (Retention{}) {
+	if s.opts.Retention == (Retention{}) {
 		return nil
 	}
-	var before PruneBefore
-	for _, k := range []struct {
-		keep   time.Duration
-		before *time.Time
-	}{{keep.Audit, &before.Audit}, {keep.Tokens, &before.Tokens}, {keep.Invitations, &before.Invitations}} {
-		if k.keep > 0 {
-			*k.before = now.Add(-k.keep)
-		}
-	}
-	_, err := s.Prune(ctx, before)
+	_, err := s.Prune(ctx, s.opts.Retention)
 	return err
 }
 
-// PruneBefore says what Prune removes: what ended before. Zero times remove nothing.
-type PruneBefore struct {
-	Audit, Tokens, Invitations time.Time
-}
-
-// Pruned counts what Prune removed.
-type Pruned struct {
-	Audit, Tokens, Invitations int
-}
-
-// Prune forgets what ended before the given times, of all organizations. Nothing is ever
-// forgotten without it. What it forgets can be imported again. If the store is not a
-// [Pruner], the error is errors.ErrUnsupported.
-func (s *Service) Prune(ctx context.Context, before PruneBefore) (Pruned, error) {
+// Prune forgets what ended longer ago than keep says, of all organizations, and returns
+// how much that is. Run does it by Options.Retention, and nothing is ever forgotten
+// otherwise. What is forgotten can be imported again. If the store is not a [Pruner], the
+// error is errors.ErrUnsupported.
+func (s *Service) Prune(ctx context.Context, keep Retention) (removed int, err error) {
 	pruner, ok := s.store.(Pruner)
 	if !ok {
-		return Pruned{}, errors.ErrUnsupported
+		return 0, errors.ErrUnsupported
 	}
-	var pruned Pruned
+	if err := keep.validate("authmgmt: Retention"); err != nil {
+		return 0, err
+	}
 	now := s.now()
 	for _, kind := range []struct {
-		before time.Time
-		prune  func(context.Context, time.Time, int) (int, error)
-		count  *int
+		keep  time.Duration
+		prune func(context.Context, time.Time, int) (int, error)
 	}{
-		{before.Audit, pruner.PruneAudit, &pruned.Audit},
-		{before.Tokens, pruner.PruneTokens, &pruned.Tokens},
-		{before.Invitations, pruner.PruneInvitations, &pruned.Invitations},
+		{keep.Audit, pruner.PruneAudit}, {keep.Tokens, pruner.PruneTokens}, {keep.Invitations, pruner.PruneInvitations},
 	} {
-		if kind.before.IsZero() {
+		if kind.keep == 0 {
 			continue
-		}
-		if now.Before(kind.before) { // what is still to end has not ended
-			kind.before = now
 		}
 		const batch = 1000
 		for {
-			n, err := kind.prune(ctx, ceilMicro(kind.before), batch)
-			*kind.count += n
+			n, err := kind.prune(ctx, ceilMicro(now.Add(-kind.keep)), batch)
+			removed += n
 			if err != nil {
-				return pruned, unavailable("prune", err)
+				return removed, unavailable("prune", err)
 			}
 			if n < batch {
 				break
 			}
 		}
 	}
-	return pruned, nil
+	return removed, nil
 }

@@ -101,18 +101,19 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 	errs = append(errs, err)
 	_, err = r.ImportToken(ctx, "acme", full, authmgmt.NewToken{Subject: "s", FullAccess: true}, token)
 	errs = append(errs, err)
-	_, err = r.Accept(ctx, link, authmgmt.Person{})
+	_, _, err = r.Accept(ctx, link, "")
 	errs = append(errs, err)
 	_, err = r.InvitationByLink(ctx, link)
 	errs = append(errs, err)
-	_, err = r.Accept(ctx, linkToken.Reveal(), authmgmt.Person{Subject: "a"})
+	_, _, err = r.Accept(ctx, linkToken.Reveal(), "a")
 	errs = append(errs, err)
 	granted = true
 	r.advance(time.Minute)
-	accepted, err := r.Accept(ctx, linkToken.Reveal(), authmgmt.Person{Subject: "a"})
+	accepted, reply, err := r.Accept(ctx, linkToken.Reveal(), "a")
 	require.NoError(t, err)
-	require.False(t, accepted.Reply.IsZero())
+	require.False(t, reply.IsZero())
 	show(accepted)
+	show(reply)
 
 	var seen strings.Builder
 	seen.WriteString(results.String())
@@ -138,7 +139,7 @@ func TestSecretsAreNowhereElse(t *testing.T) {
 	_, linkSecret, _ := strings.Cut(link, ".")
 	_, newLinkSecret, _ := strings.Cut(r.link(&resent), ".")
 	for _, secret := range []string{
-		first, second.Reveal(), token, own.Reveal(), otherSecret.Reveal(), accepted.Reply.Reveal(), linkSecret, newLinkSecret, string([]byte(testKeyText)), hexText([]byte(testKeyText)),
+		first, second.Reveal(), token, own.Reveal(), otherSecret.Reveal(), reply.Reveal(), linkSecret, newLinkSecret, string([]byte(testKeyText)), hexText([]byte(testKeyText)),
 	} {
 		for _, form := range encodings(secret) {
 			require.GreaterOrEqual(t, len(form), 24)

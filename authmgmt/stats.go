@@ -7,25 +7,22 @@ import (
 	"github.com/seed-6363c74e/mortise"
 )
 
-// Count is a number that is counted only so far.
-type Count = mortise.Count
-
 // Stats says how much an organization has.
 type Stats struct {
-	Clients Count // that are not deleted
-	Tokens  Count // that work: neither revoked nor expired
-	Pending Count // invitations that can still be accepted
+	Clients mortise.Count // that are not deleted
+	Tokens  mortise.Count // that work: neither revoked nor expired
+	Pending mortise.Count // invitations that can still be accepted
 
 	// Waiting are the invitations that are accepted and not granted yet: their Grant has
 	// not succeeded, or waits for the person. None of them is given up.
-	Waiting       Count
+	Waiting       mortise.Count
 	OldestWaiting time.Time // when the oldest of them was accepted; zero: none waits
 }
 
 // AllStats says what [Service.Run] has to do, for all organizations together.
 type AllStats struct {
-	Waiting       Count     // as in Stats
-	OldestWaiting time.Time // as in Stats
+	Waiting       mortise.Count // as in Stats
+	OldestWaiting time.Time     // as in Stats
 
 	// NextDue is the earliest GrantDue of those that do not wait for the person; zero:
 	// there is none. If it lies in the past, Run is late, by the time since then.

@@ -25,10 +25,10 @@ func TestStats(t *testing.T) {
 	i := r.invite(t, "alan@example.com")
 	r.advance(time.Minute)
 	accepted := r.now().Truncate(time.Microsecond)
-	_, err := r.Accept(ctx, r.link(&i), authmgmt.Person{Subject: "alan"})
+	_, _, err := r.Accept(ctx, r.link(&i), "alan")
 	require.ErrorIs(t, err, authmgmt.ErrGrantPending)
 
-	one := authmgmt.Count{N: 1}
+	one := mortise.Count{N: 1}
 	want := authmgmt.Stats{Clients: one, Tokens: one, Pending: one, Waiting: one, OldestWaiting: accepted}
 	stats, err := r.Stats(ctx, "acme")
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestStats(t *testing.T) {
 	assert.Equal(t, authmgmt.AllStats{Waiting: one, OldestWaiting: accepted, NextDue: accepted.Add(5 * time.Second)}, open)
 
 	r.advance(30 * 24 * time.Hour) // the token and the invitation have expired, the grant waits on
-	want.Tokens, want.Pending = authmgmt.Count{}, authmgmt.Count{}
+	want.Tokens, want.Pending = mortise.Count{}, mortise.Count{}
 	stats, err = r.Stats(ctx, "acme")
 	require.NoError(t, err)
 	assert.Equal(t, want, stats)
@@ -55,12 +55,12 @@ type statsStore struct {
 
 func (s *statsStore) Stats(_ context.Context, _ string, _ time.Time, most int) (authmgmt.Stats, error) {
 	s.most = append(s.most, most)
-	return authmgmt.Stats{Clients: authmgmt.Count{N: 7}}, errors.New("disk on fire")
+	return authmgmt.Stats{Clients: mortise.Count{N: 7}}, errors.New("disk on fire")
 }
 
 func (s *statsStore) StatsAll(_ context.Context, most int) (authmgmt.AllStats, error) {
 	s.most = append(s.most, most)
-	return authmgmt.AllStats{Waiting: authmgmt.Count{N: 7}}, errors.New("disk on fire")
+	return authmgmt.AllStats{Waiting: mortise.Count{N: 7}}, errors.New("disk on fire")
 }
 
 func TestStatsOfABrokenStore(t *testing.T) {

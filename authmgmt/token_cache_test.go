@@ -97,8 +97,8 @@ func TestTokenCacheOfDeleted(t *testing.T) {
 
 	_, err := r.DeleteOrganization(t.Context(), "acme", full)
 	require.NoError(t, err)
-	verify(r.Service, "acme", authmgmt.ErrInvalidToken)
-	verify(plain, "acme", authmgmt.ErrInvalidToken)
+	verify(r.Service, "acme", authmgmt.ErrInvalidCredentials)
+	verify(plain, "acme", authmgmt.ErrInvalidCredentials)
 	verify(caching, "acme", nil)
 	faults.Before = outage
 	verify(caching, "acme", nil)
@@ -107,7 +107,7 @@ func TestTokenCacheOfDeleted(t *testing.T) {
 	r.advance(time.Minute - time.Nanosecond)
 	verify(caching, "acme", nil)
 	r.advance(time.Nanosecond)
-	verify(caching, "acme", authmgmt.ErrInvalidToken)
+	verify(caching, "acme", authmgmt.ErrInvalidCredentials)
 
 	verify(caching, "globex", nil)
 	_, err = r.DeleteOrganization(t.Context(), "globex", full)
@@ -115,7 +115,7 @@ func TestTokenCacheOfDeleted(t *testing.T) {
 	verify(caching, "globex", nil)
 	_, err = caching.DeleteOrganization(t.Context(), "globex", full)
 	require.NoError(t, err)
-	verify(caching, "globex", authmgmt.ErrInvalidToken)
+	verify(caching, "globex", authmgmt.ErrInvalidCredentials)
 }
 
 // TestTokenCacheBesideDeletion: what was read before the mark is not remembered after it,
@@ -131,7 +131,7 @@ func TestTokenCacheBesideDeletion(t *testing.T) {
 	_, err = s.VerifyToken(t.Context(), text.Reveal()) // it was valid when it was read
 	require.NoError(t, err)
 	_, err = s.VerifyToken(t.Context(), text.Reveal())
-	require.ErrorIs(t, err, authmgmt.ErrInvalidToken)
+	require.ErrorIs(t, err, authmgmt.ErrInvalidCredentials)
 
 	faults := &authmgmttest.Faults{}
 	s, err = authmgmt.New(authmgmt.Backend{Store: faults.Store(r.store)}, &authmgmt.Options{
@@ -155,5 +155,5 @@ func TestTokenCacheBesideDeletion(t *testing.T) {
 	_, err = r.store.MarkDeleted(t.Context(), "globex", r.now(), authmgmt.AuditEvent{})
 	require.NoError(t, err)
 	_, err = s.VerifyToken(t.Context(), text.Reveal())
-	require.ErrorIs(t, err, authmgmt.ErrInvalidToken)
+	require.ErrorIs(t, err, authmgmt.ErrInvalidCredentials)
 }

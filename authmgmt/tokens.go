@@ -14,12 +14,12 @@ import (
 
 // Login exchanges a client's ID and secret for an access token (RFC 6749 section 4.4). It
 // returns the token's record and the token itself, which cannot be had again. Wrong,
-// ended and unknown credentials are all [ErrInvalidClient].
+// ended and unknown credentials are all [ErrInvalidCredentials].
 func (s *Service) Login(ctx context.Context, clientID, clientSecret string) (t Token, text mortise.Secret, err error) {
 	start := s.opts.Now()
 	t, made, e, err := s.login(ctx, clientID, clientSecret)
 	kind := KindTokenIssued
-	if errors.Is(err, ErrInvalidClient) {
+	if errors.Is(err, ErrInvalidCredentials) {
 		kind = KindLoginRefused
 	}
 	s.observeChange(ctx, start, t.Organization, kind, Caller{Actor: Actor(t.Subject)}, idText(t.ID), &e, err)
@@ -28,12 +28,12 @@ func (s *Service) Login(ctx context.Context, clientID, clientSecret string) (t T
 
 func (s *Service) login(ctx context.Context, clientID, clientSecret string) (Token, string, AuditEvent, error) {
 	if len(clientSecret) > secret.MaxLength {
-		return Token{}, "", AuditEvent{}, ErrInvalidClient
+		return Token{}, "", AuditEvent{}, ErrInvalidCredentials
 	}
 	digest := secret.Sum(clientSecret)
 	c, err := s.store.ClientBySecret(ctx, digest)
 	if errors.Is(err, ErrNotFound) {
-		return Token{}, "", AuditEvent{}, ErrInvalidClient
+		return Token{}, "", AuditEvent{}, ErrInvalidCredentials
 	}
 	if err != nil {
 		return Token{}, "", AuditEvent{}, unavailable("look up client", err)
@@ -41,7 +41,7 @@ func (s *Service) login(ctx context.Context, clientID, clientSecret string) (Tok
 	now := s.now()
 	kept, works := c.secret(digest, now)
 	if subtle.ConstantTimeCompare([]byte(c.ID), []byte(clientID)) != 1 || !works {
-		return Token{}, "", AuditEvent{}, ErrInvalidClient
+		return Token{}, "", AuditEvent{}, ErrInvalidCredentials
 	}
 	end := now.Add(s.opts.TokenLifetime)
 	if !kept.ExpiresAt.IsZero() && kept.ExpiresAt.Before(end) {
@@ -51,7 +51,7 @@ func (s *Service) login(ctx context.Context, clientID, clientSecret string) (Tok
 		Organization: c.Organization, Subject: "client:" + c.ID, Client: c.ID, Secret: digest, Roles: c.Roles, CreatedAt: now, ExpiresAt: end,
 	}, Caller{Actor: Actor("client:" + c.ID)}, "")
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrDeleted) { // the secret ended meanwhile
-		err = ErrInvalidClient
+		err = ErrInvalidCredentials
 	}
 	return t, text, e, err
 }
@@ -169,7 +169,7 @@ type Identity struct {
 }
 
 // VerifyToken returns what a token says and allows now. Unknown, expired and revoked
-// ones, and those of a deleted organization, are all [ErrInvalidToken]. Unless
+// ones, and those of a deleted organization, are all [ErrInvalidCredentials]. Unless
 // Options.TokenCache is set, nothing is cached: a revoked token, a deleted client or
 // organization and a changed role count at once, on every machine.
 func (s *Service) VerifyToken(ctx context.Context, text string) (Identity, error) {
@@ -177,9 +177,9 @@ func (s *Service) VerifyToken(ctx context.Context, text string) (Identity, error
 	if errors.Is(err, ErrNotFound) || err == nil && !t.active(s.now()) {
 		s.observe(ctx, Observation{
 			Kind: KindTokenRefused, Organization: t.Organization, Actor: Actor(t.Subject),
-			Target: idText(t.ID), Err: ErrInvalidToken,
+			Target: idText(t.ID), Err: ErrInvalidCredentials,
 		})
-		return Identity{}, ErrInvalidToken
+		return Identity{}, ErrInvalidCredentials
 	}
 	if err != nil {
 		return Identity{}, err
@@ -219,33 +219,6 @@ func (s *Service) findToken(ctx context.Context, text string) (Token, error) {
 		return Token{}, ErrNotFound
 	}
 	return t, nil
-}
-
-// Introspection is what can be said about a token (RFC 7662 section 2.2). If it is not
-// active, all other fields are zero.
-type Introspection struct {
-	Active    bool
-	Token     uuid.UUID
-	Subject   string
-	Client    string
-	Roles     []Role // none: full access
-	IssuedAt  time.Time
-	ExpiresAt time.Time // zero: never
-}
-
-// Introspect says what a token of the organization is. An unknown one, one that has ended
-// and one of another organization are all the same: not active. That is not an error.
-func (s *Service) Introspect(ctx context.Context, org, text string) (Introspection, error) {
-	t, err := s.findToken(ctx, text)
-	switch {
-	case errors.Is(err, ErrNotFound), err == nil && (t.Organization != org || !t.active(s.now())):
-		return Introspection{}, nil
-	case err != nil:
-		return Introspection{}, err
-	}
-	return Introspection{
-		Active: true, Token: t.ID, Subject: t.Subject, Client: t.Client, Roles: t.Roles, IssuedAt: t.CreatedAt, ExpiresAt: t.ExpiresAt,
-	}, nil
 }
 
 // RevokeToken ends a token: the next request with it is refused. The caller must cover

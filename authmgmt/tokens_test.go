@@ -33,7 +33,7 @@ func (r *rig) login(t *testing.T, id, secret string) (string, authmgmt.Token) {
 func (r *rig) refused(t *testing.T, text string) {
 	t.Helper()
 	id, err := r.VerifyToken(t.Context(), text)
-	assert.Equal(t, authmgmt.ErrInvalidToken, err)
+	assert.Equal(t, authmgmt.ErrInvalidCredentials, err)
 	assert.Equal(t, authmgmt.Identity{}, id)
 }
 
@@ -102,7 +102,7 @@ func TestLoginRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			token, text, err := r.Login(t.Context(), test.id, test.secret)
-			assert.Equal(t, authmgmt.ErrInvalidClient, err)
+			assert.Equal(t, authmgmt.ErrInvalidCredentials, err)
 			assert.Empty(t, text.Reveal())
 			assert.Equal(t, authmgmt.Token{}, token)
 		})
@@ -136,7 +136,7 @@ func TestDeleteClientEndsEverything(t *testing.T) {
 	require.NoError(t, r.DeleteClient(t.Context(), "acme", admin, c.ID))
 	r.refused(t, text)
 	_, _, err := r.Login(t.Context(), c.ID, secret)
-	assert.Equal(t, authmgmt.ErrInvalidClient, err)
+	assert.Equal(t, authmgmt.ErrInvalidCredentials, err)
 	assert.ErrorIs(t, r.DeleteClient(t.Context(), "acme", admin, c.ID), authmgmt.ErrNotFound)
 
 	// Its ID is not given again, and nothing revives it.
@@ -162,7 +162,7 @@ func TestRotateSecret(t *testing.T) {
 	works := func(secret string) bool {
 		_, _, err := r.Login(t.Context(), c.ID, secret)
 		if err != nil {
-			require.Equal(t, authmgmt.ErrInvalidClient, err)
+			require.Equal(t, authmgmt.ErrInvalidCredentials, err)
 		}
 		return err == nil
 	}
@@ -207,7 +207,7 @@ func TestRotateSecret(t *testing.T) {
 	assert.True(t, works(fifth.Reveal()))
 	r.refused(t, withFourth)
 
-	_, text, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, authmgmt.MaxSecretOverlap+1)
+	_, text, err := r.RotateSecret(t.Context(), "acme", admin, c.ID, 90*24*time.Hour+1)
 	assert.Equal(t, []string{"overlap"}, fieldsOf(t, err))
 	assert.Empty(t, text.Reveal())
 	for _, org := range []string{"acme", "globex"} {
@@ -230,7 +230,7 @@ func TestRevokeSecret(t *testing.T) {
 	_, err = r.VerifyToken(t.Context(), withSecond)
 	assert.NoError(t, err)
 	_, _, err = r.Login(t.Context(), c.ID, first)
-	assert.Equal(t, authmgmt.ErrInvalidClient, err)
+	assert.Equal(t, authmgmt.ErrInvalidCredentials, err)
 
 	// The last one may go, too, and a new one can come.
 	require.NoError(t, r.RevokeSecret(t.Context(), "acme", admin, c.ID, changed.Secrets[1].ID))
@@ -301,32 +301,6 @@ func TestVerifyTokenRefuses(t *testing.T) {
 	} {
 		r.refused(t, wrong)
 	}
-}
-
-func TestIntrospect(t *testing.T) {
-	r := newRig(t, authmgmt.Options{})
-	c, secret := r.newClient(t, "viewer")
-	text, token := r.login(t, c.ID, secret)
-	got, err := r.Introspect(t.Context(), "acme", text)
-	require.NoError(t, err)
-	assert.Equal(t, authmgmt.Introspection{
-		Active: true, Token: token.ID, Subject: "client:" + c.ID, Client: c.ID, Roles: roles("viewer"), IssuedAt: token.CreatedAt, ExpiresAt: token.ExpiresAt,
-	}, got)
-	inactive := func(org, text string) {
-		t.Helper()
-		got, err := r.Introspect(t.Context(), org, text)
-		assert.NoError(t, err)
-		assert.Equal(t, authmgmt.Introspection{}, got)
-	}
-	inactive("globex", text)
-	inactive("acme", "unknown")
-	revoked, _ := r.login(t, c.ID, secret)
-	found, err := r.Introspect(t.Context(), "acme", revoked)
-	require.NoError(t, err)
-	require.NoError(t, r.RevokeToken(t.Context(), "acme", full, found.Token))
-	inactive("acme", revoked)
-	r.advance(time.Hour)
-	inactive("acme", text)
 }
 
 func TestRefusalsOfRandomness(t *testing.T) {

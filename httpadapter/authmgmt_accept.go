@@ -79,14 +79,14 @@ func (p *acceptPage) show(c *call) response {
 
 // accept serves the operation acceptInvitation.
 func (p *acceptPage) accept(c *call) response {
-	done, err := p.a.service.Accept(c.r.Context(), c.r.PathValue("token"), authmgmt.Person{})
+	i, reply, err := p.a.service.Accept(c.r.Context(), c.r.PathValue("token"), "")
 	if err != nil {
 		return p.a.h.fail(c, err)
 	}
 	return p.page(http.StatusOK, acceptView{
 		Title:      "The invitation is accepted",
 		Text:       []string{"You have accepted the invitation. Its link cannot be used again."},
-		Invitation: &done.Invitation, Reply: done.Reply.Reveal(),
+		Invitation: &i, Reply: reply.Reveal(),
 	})
 }
 

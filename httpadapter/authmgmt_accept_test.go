@@ -156,7 +156,7 @@ func TestLinksThatOpenNothing(t *testing.T) {
 func TestAcceptPageFailures(t *testing.T) {
 	var admit, grant error
 	r := newAuthRig(t, nil, &authmgmt.Options{
-		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Person) error { return admit },
+		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Actor) error { return admit },
 		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 			return mortise.NewSecret("the reply"), grant
 		},
@@ -179,7 +179,7 @@ func TestAcceptPageFailures(t *testing.T) {
 		require.NotContains(t, page, "<form")
 	}
 	admit = nil
-	for _, host := range []error{errors.New("mail server down"), authmgmt.ErrNotFound, authmgmt.ErrUnavailable, authmgmt.ErrNotAdmitted, authmgmt.ErrUnattended} {
+	for _, host := range []error{errors.New("mail server down"), authmgmt.ErrNotFound, authmgmt.ErrUnavailable, authmgmt.ErrForbidden, authmgmt.ErrUnattended} {
 		grant = host
 		page := requirePage(t, r.as("", "POST", link, ""), http.StatusConflict, titleDone)
 		require.Contains(t, words(page), "Your access is being set up. Press the button again in a moment.")

@@ -101,13 +101,17 @@ func (a *authMgmtAdapter) deleteClient(c *call) response {
 	return response{status: http.StatusOK}
 }
 
+// maxSecretOverlap is how long a secret can go on working beside a new one, as package
+// authmgmt has it.
+const maxSecretOverlap = 90 * 24 * time.Hour
+
 // rotateSecret serves the operation rotateClientSecret.
 func (a *authMgmtAdapter) rotateSecret(c *call) response {
 	var d decoder
 	id := pathID(&d, c.r, "client_id")
 	var overlap time.Duration // 0: the service's
 	if body, ok := d.optionalBody(c.body); ok {
-		if seconds, ok := body.integer("overlap_seconds", nullable, 0, 0, int64(authmgmt.MaxSecretOverlap/time.Second)); ok {
+		if seconds, ok := body.integer("overlap_seconds", nullable, 0, 0, int64(maxSecretOverlap/time.Second)); ok {
 			overlap = time.Duration(seconds) * time.Second
 			if seconds == 0 {
 				overlap = -1 // the service's word for "none"

@@ -49,11 +49,11 @@ var refusedAuthMgmt = refusals(
 // which may be anything, comes first.
 var acceptFailures = failures{
 	{authmgmt.ErrGrantPending, problem{kind: domain, status: http.StatusConflict, code: grantPending}},
-	{authmgmt.ErrNotAdmitted, problem{kind: forbidden}},
+	{authmgmt.ErrForbidden, problem{kind: forbidden}},
 	{authmgmt.ErrNotFound, problem{kind: notFound}},
 }
 
 // loginFailures are those of the token endpoint.
 var loginFailures = failures{
-	{authmgmt.ErrInvalidClient, *tokenProblem(invalidClient, "The client credentials are wrong, or they have ended.")},
+	{authmgmt.ErrInvalidCredentials, *tokenProblem(invalidClient, "The client credentials are wrong, or they have ended.")},
 }

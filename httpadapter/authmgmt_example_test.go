@@ -68,7 +68,7 @@ func ExampleNewAuthMgmt() {
 func ExampleNewAuthMgmt_acceptPage() {
 	ctx := context.Background()
 	db, _ := memory.Open(ctx, nil)
-	// A host has the key from authmgmt.InvitationKeyFromFile, say.
+	// A host reads the text of the key from a file, say.
 	key, err := authmgmt.ParseInvitationKey("000102030405060708090a0b0c0d0e0f202122232425262728292a2b2c2d2e2f")
 	if err != nil {
 		log.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
 // givenRole is a role assignment of a body that is valid by itself, and the object that
@@ -56,16 +57,15 @@ func plainRoles(given []givenRole) []authmgmt.Role {
 // name reads a field that holds a name: 1 to 255 code points, and what package authmgmt
 // demands of names.
 func (a *authMgmtAdapter) name(o *object, field string, p presence) (string, bool) {
-	name, ok := o.text(field, p, textRule{min: 1, max: 255})
+	text, ok := o.text(field, p, textRule{min: 1, max: 255})
 	if !ok {
 		return "", false
 	}
-	var wrong authmgmt.Problem
-	if errors.As(a.service.CheckUpdate(authmgmt.ClientUpdate{Name: &name}), &wrong) {
-		o.refuseValue(field, wrong.Message)
+	if problem := name.Problem(text); problem != "" {
+		o.refuseValue(field, problem)
 		return "", false
 	}
-	return name, true
+	return text, true
 }
 
 // rolesContext reads the field of that name. Absent and null mean all roles.

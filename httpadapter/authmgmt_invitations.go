@@ -1,13 +1,13 @@
 package httpadapter
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
+	"github.com/seed-6363c74e/mortise/internal/name"
 )
 
 // getInvitation serves the operation getUserInvitation.
@@ -76,6 +76,10 @@ func (a *authMgmtAdapter) createInvitation(c *call) response {
 	return a.showInvitation(c, http.StatusCreated, &i)
 }
 
+// maxInvitationLifetime is how long an invitation can be pending, as package authmgmt has
+// it.
+const maxInvitationLifetime = 30 * 24 * time.Hour
+
 // newInvitation reads the body of createUserInvitation. The invitee's fields stand in the
 // body itself, or in an object "invitee" as in the answer.
 func (a *authMgmtAdapter) newInvitation(body *object, n *authmgmt.NewInvitation) {
@@ -87,7 +91,7 @@ func (a *authMgmtAdapter) newInvitation(body *object, n *authmgmt.NewInvitation)
 			a.besideInvitee(body, n.Roles)
 		})
 	}
-	const most = int64(authmgmt.MaxInvitationLifetime / time.Second)
+	const most = int64(maxInvitationLifetime / time.Second)
 	if seconds, ok := body.integer("expires_in", nullable, 0, 1, most); ok {
 		n.Lifetime = time.Duration(seconds) * time.Second
 	}
@@ -106,9 +110,8 @@ func (a *authMgmtAdapter) email(o *object) string {
 	if !ok {
 		return ""
 	}
-	var wrong authmgmt.Problem
-	if errors.As(a.service.CheckInvitation(authmgmt.NewInvitation{Email: email, Name: "any", FullAccess: true}), &wrong) {
-		o.refuseValue("email", wrong.Message)
+	if problem := name.EmailProblem(email); problem != "" {
+		o.refuseValue("email", problem)
 	}
 	return email
 }

@@ -49,7 +49,7 @@ func TestInvitationThatIsNotPending(t *testing.T) {
 	requireBody(t, w, http.StatusOK, "")
 	require.Empty(t, w.Header().Get("Content-Type"))
 	accepted := r.invitation("acme", "accepted")
-	_, err := r.service.Accept(t.Context(), r.link(&accepted), authmgmt.Person{})
+	_, _, err := r.service.Accept(t.Context(), r.link(&accepted), "")
 	require.NoError(t, err)
 	r.invitation("acme", "expired")
 	r.advance(7 * 24 * time.Hour)

@@ -40,7 +40,7 @@ func (a *authMgmtAdapter) login(c *call) response {
 	var token authmgmt.Token
 	var err error
 	for _, one := range given {
-		if token, text, err = a.service.Login(c.r.Context(), one.id, one.secret); !errors.Is(err, authmgmt.ErrInvalidClient) {
+		if token, text, err = a.service.Login(c.r.Context(), one.id, one.secret); !errors.Is(err, authmgmt.ErrInvalidCredentials) {
 			break
 		}
 	}

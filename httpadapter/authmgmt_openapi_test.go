@@ -167,7 +167,7 @@ func TestOpenAPIOfAuthMgmtErrorExamplesAreTheTables(t *testing.T) {
 		}
 		add(&want, resp.status, resp.body)
 	}
-	p, _ := loginFailures.find(authmgmt.ErrInvalidClient)
+	p, _ := loginFailures.find(authmgmt.ErrInvalidCredentials)
 	add(&want, p.status, replyToken(p).body)
 	for _, c := range []struct{ target, body string }{ // the problems that a request can have
 		{"?client_secret=x", ""}, {"", ""}, {"", "%"}, {"", "grant_type=x"}, {"", "grant_type=client_credentials&scope=x"}, {"", "grant_type=client_credentials"},

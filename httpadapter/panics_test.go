@@ -197,7 +197,7 @@ func TestPanicsOfServices(t *testing.T) {
 	}
 
 	h.broken = ""
-	credentials := newAuthRig(t, nil, &authmgmt.Options{Admit: func(context.Context, authmgmt.Invitation, authmgmt.Person) error {
+	credentials := newAuthRig(t, nil, &authmgmt.Options{Admit: func(context.Context, authmgmt.Invitation, authmgmt.Actor) error {
 		h.call("Admit")
 		return nil
 	}})

@@ -126,7 +126,7 @@ func AccessTokens(s *authmgmt.Service) func(ctx context.Context, token string) (
 	}
 	return func(ctx context.Context, token string) (Principal, error) {
 		id, err := s.VerifyToken(ctx, token)
-		if errors.Is(err, authmgmt.ErrInvalidToken) {
+		if errors.Is(err, authmgmt.ErrInvalidCredentials) {
 			return Principal{}, ErrUnauthenticated
 		}
 		if err != nil {

@@ -90,7 +90,7 @@ func sentinels() []error {
 	return []error{
 		authmgmt.ErrNotFound, authmgmt.ErrExists, authmgmt.ErrDeleted, authmgmt.ErrPendingInvitation, authmgmt.ErrForbidden,
 		authmgmt.ErrRBACDisabled,
-		authmgmt.ErrInvalidClient, authmgmt.ErrInvalidToken, authmgmt.ErrNotAdmitted, authmgmt.ErrGrantPending, authmgmt.ErrUnattended,
+		authmgmt.ErrInvalidCredentials, authmgmt.ErrGrantPending, authmgmt.ErrUnattended,
 		authmgmt.ErrWrongKey,
 	}
 }

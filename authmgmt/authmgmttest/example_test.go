@@ -38,7 +38,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	_, err = f.Accept(ctx, path.Base(url.Reveal()), authmgmt.Person{Subject: "user:ann"})
+	_, _, err = f.Accept(ctx, path.Base(url.Reveal()), "user:ann")
 	fmt.Println(errors.Is(err, authmgmt.ErrGrantPending))
 
 	fmt.Println(f.Drain(ctx), "granted") // too early
@@ -75,7 +75,7 @@ func ExampleFake_Break() {
 
 	heal := f.Break(authmgmttest.TokensPart)
 	_, err = f.VerifyToken(ctx, token.Reveal())
-	fmt.Println(errors.Is(err, authmgmt.ErrUnavailable), errors.Is(err, authmgmt.ErrInvalidToken))
+	fmt.Println(errors.Is(err, authmgmt.ErrUnavailable), errors.Is(err, authmgmt.ErrInvalidCredentials))
 
 	heal()
 	who, err := f.VerifyToken(ctx, token.Reveal())

@@ -76,7 +76,7 @@ func New(t testing.TB, opts *Options) *Fake {
 		backend.Directory = faults.Directory(f.tables)
 	}
 	o.Service.Now = f.Now
-	o.Service.Observer = &recorder{f, o.Service.Observer}
+	o.Service.Observer = f.record(o.Service.Observer)
 	if f.Service, err = authmgmt.New(backend, &o.Service); err != nil {
 		t.Fatalf("authmgmttest: make the service: %v", err)
 	}
@@ -139,17 +139,14 @@ func (f *Fake) Observations() []authmgmt.Observation {
 	return slices.Clone(f.observations)
 }
 
-// recorder is the service's Observer: it keeps what it hears and passes it on.
-type recorder struct {
-	fake *Fake
-	next authmgmt.Observer
-}
-
-func (r *recorder) Observe(ctx context.Context, o authmgmt.Observation) {
-	r.fake.mu.Lock()
-	r.fake.observations = append(r.fake.observations, o)
-	r.fake.mu.Unlock()
-	if r.next != nil {
-		r.next.Observe(ctx, o)
+// record returns the service's Observer: it keeps what it hears and passes it on.
+func (f *Fake) record(next authmgmt.Observer) authmgmt.Observer {
+	return func(ctx context.Context, o authmgmt.Observation) {
+		f.mu.Lock()
+		f.observations = append(f.observations, o)
+		f.mu.Unlock()
+		if next != nil {
+			next(ctx, o)
+		}
 	}
 }

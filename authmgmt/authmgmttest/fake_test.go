@@ -58,7 +58,7 @@ func TestEventsAreInOrder(t *testing.T) {
 		n.ID = uuid.NewString()
 		i, err := f.Invite(t.Context(), "acme", full, n)
 		require.NoError(t, err)
-		_, err = f.Accept(t.Context(), link(t, f, &i), authmgmt.Person{})
+		_, _, err = f.Accept(t.Context(), link(t, f, &i), "")
 		require.NoError(t, err)
 	}
 	want := []authmgmt.Kind{authmgmt.KindInvited, authmgmt.KindAccepted, authmgmt.KindGranted}
@@ -82,7 +82,7 @@ func TestFakeKeepsTheHostsSettings(t *testing.T) {
 		Directory: true,
 		Service: authmgmt.Options{
 			AcceptURL: "https://own.example.com/", InvitationKey: key, SecretPrefix: "own-",
-			Observer: authmgmt.ObserverFunc(func(context.Context, authmgmt.Observation) { heard++ }),
+			Observer: func(context.Context, authmgmt.Observation) { heard++ },
 		},
 	})
 	_, secret, err := f.CreateClient(t.Context(), "acme", full, authmgmt.NewClient{Name: "a", FullAccess: true})
@@ -122,7 +122,7 @@ func TestBreak(t *testing.T) {
 		},
 		authmgmttest.CounterPart: func() error { _, err := f.Stats(t.Context(), "acme"); return err },
 		authmgmttest.PrunerPart: func() error {
-			_, err := f.Prune(t.Context(), authmgmt.PruneBefore{Audit: f.Now().Add(-time.Hour)})
+			_, err := f.Prune(t.Context(), authmgmt.Retention{Audit: time.Hour})
 			return err
 		},
 		authmgmttest.KeyCheckerPart: func() error { return f.CheckKey(t.Context()) },
@@ -169,7 +169,7 @@ func TestDrain(t *testing.T) {
 	for range n {
 		i, err := f.ImportInvitation(t.Context(), "acme", full, authmgmt.NewInvitation{Email: "ann@example.com", Name: "Ann", FullAccess: true})
 		require.NoError(t, err)
-		_, err = f.Accept(t.Context(), link(t, f, &i), authmgmt.Person{})
+		_, _, err = f.Accept(t.Context(), link(t, f, &i), "")
 		require.ErrorIs(t, err, authmgmt.ErrGrantPending)
 	}
 	f.Advance(time.Hour)

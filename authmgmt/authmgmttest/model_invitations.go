@@ -139,7 +139,7 @@ func (r *run) accept() {
 	}
 	who := pick(r, "", "user:ann")
 	r.say("%q accepts invitation %q of %s by link %d of %d", who, i.id, i.org, n+1, len(i.links))
-	got, err := r.service.Accept(r.t.Context(), i.links[n], authmgmt.Person{Subject: who})
+	got, _, err := r.service.Accept(r.t.Context(), i.links[n], authmgmt.Actor(who))
 	last := n == len(i.links)-1
 	switch {
 	case i.gone || !last:
@@ -156,7 +156,7 @@ func (r *run) accept() {
 		return
 	}
 	if r.sameError(m.attempt(i, true), err) {
-		r.same("the accepted invitation", i.show(), showInvitation(&got.Invitation))
+		r.same("the accepted invitation", i.show(), showInvitation(&got))
 	}
 }
 
@@ -193,21 +193,22 @@ func (r *run) prune() {
 	if _, ok := r.backend.Store.(authmgmt.Pruner); !ok {
 		return
 	}
-	before := m.now.Add(-pick(r, 0, time.Hour, 12*time.Hour))
+	keep := pick(r, time.Microsecond, time.Hour, 12*time.Hour)
+	before := m.now.Add(-keep)
 	r.say("what ended before %v is forgotten", stamp(before))
-	pruned, err := r.service.Prune(r.t.Context(), authmgmt.PruneBefore{Audit: before, Tokens: before, Invitations: before})
+	removed, err := r.service.Prune(r.t.Context(), authmgmt.Retention{Audit: keep, Tokens: keep, Invitations: keep})
 	r.sameError(nil, err)
-	var want authmgmt.Pruned
+	want := 0
 	m.events = slices.DeleteFunc(m.events, func(e modelEvent) bool {
 		if e.at.Before(before) {
-			want.Audit++
+			want++
 		}
 		return e.at.Before(before)
 	})
 	for _, k := range m.tokens {
 		if k.live() && !k.expires.IsZero() && k.expires.Before(before) {
 			k.gone = true
-			want.Tokens++
+			want++
 		}
 	}
 	for _, i := range m.invitations {
@@ -220,10 +221,10 @@ func (r *run) prune() {
 		}
 		if !i.gone && !end.IsZero() && end.Before(before) {
 			i.gone = true
-			want.Invitations++
+			want++
 		}
 	}
-	r.same("what was forgotten", want, pruned)
+	r.same("what was forgotten", want, removed)
 }
 
 func (i *modelInvitation) show() string {

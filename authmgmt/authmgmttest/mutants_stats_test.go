@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -81,7 +82,7 @@ var statsMutants = []broken{
 	{name: "counts no token that never expires", breaks: []string{"counter/tokens", "counter/of-organization", "counter/up-to-most"}, mutate: counts(
 		func(s *authmgmt.Stats, m *mutant, org string, now time.Time) {
 			page, _ := m.AuthMgmt.ListTokens(context.Background(), org, authmgmt.Paging{Limit: authmgmt.MaxPageSize})
-			s.Tokens = authmgmt.Count{}
+			s.Tokens = mortise.Count{}
 			for _, k := range page.Tokens {
 				if k.RevokedAt.IsZero() && now.Before(k.ExpiresAt) {
 					s.Tokens.N++

@@ -12,7 +12,7 @@ import (
 )
 
 // exactly is the Count of n things that were counted to the end.
-func exactly(n int) authmgmt.Count { return authmgmt.Count{N: n} }
+func exactly(n int) mortise.Count { return mortise.Count{N: n} }
 
 // hasStats requires that Stats returns want at a time, where it counts up to most.
 func (s *subject) hasStats(t *testing.T, org string, now time.Duration, most int, want authmgmt.Stats) {

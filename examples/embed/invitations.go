@@ -79,24 +79,24 @@ func join(service *authmgmt.Service) http.HandlerFunc {
 			http.Error(w, "sign in first", http.StatusUnauthorized)
 			return
 		}
-		accepted, err := service.Accept(r.Context(), chi.URLParam(r, "token"), authmgmt.Person{Subject: c.Subject})
+		_, reply, err := service.Accept(r.Context(), chi.URLParam(r, "token"), authmgmt.Actor(c.Subject))
 		switch {
-		case errors.Is(err, authmgmt.ErrNotAdmitted):
+		case errors.Is(err, authmgmt.ErrForbidden):
 			http.Error(w, "this invitation is for somebody else", http.StatusForbidden)
 		case errors.Is(err, authmgmt.ErrNotFound):
 			http.Error(w, "this invitation cannot be used any more", http.StatusNotFound)
 		case err != nil:
 			http.Error(w, "try again in a moment", http.StatusServiceUnavailable)
 		default:
-			_, _ = w.Write([]byte(accepted.Reply.Reveal()))
+			_, _ = w.Write([]byte(reply.Reveal()))
 		}
 	}
 }
 
 // signedInAsInvitee refuses a link that somebody else has got hold of. The host's
 // subjects are email addresses.
-func signedInAsInvitee(_ context.Context, i authmgmt.Invitation, by authmgmt.Person) error {
-	if !strings.EqualFold(by.Subject, i.Email) {
+func signedInAsInvitee(_ context.Context, i authmgmt.Invitation, person authmgmt.Actor) error {
+	if !strings.EqualFold(string(person), i.Email) {
 		return errors.New("signed in as somebody else")
 	}
 	return nil

@@ -41,7 +41,7 @@ func newAuthMgmtService(s *settings, b authmgmt.Backend, root *rootKey, log *slo
 		AcceptURL:     s.publicURL + httpadapter.AcceptPath,
 		InvitationKey: key,
 		Grant:         grants.grant,
-		Observer:      authmgmt.ObserverFunc(logRefused(log, time.Now)),
+		Observer:      logRefused(log, time.Now),
 		Logger:        log,
 	})
 	if err != nil {
@@ -114,7 +114,7 @@ func logRefused(log *slog.Logger, now func() time.Time) func(ctx context.Context
 	logins := &seldom{now: now}
 	return func(ctx context.Context, o authmgmt.Observation) {
 		switch {
-		case o.Kind == authmgmt.KindLoginRefused && errors.Is(o.Err, authmgmt.ErrInvalidClient):
+		case o.Kind == authmgmt.KindLoginRefused && errors.Is(o.Err, authmgmt.ErrInvalidCredentials):
 			// Anybody can cause these, without end.
 			if count, due := logins.add(); due {
 				log.WarnContext(ctx, "login refused", "count", count)

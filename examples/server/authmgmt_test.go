@@ -129,7 +129,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 	if err := errors.Join(loginErr, tokenErr, updateErr); err != nil || log.Len() > 0 {
 		t.Errorf("%v; what went well was logged: %s", err, &log)
 	}
-	if _, err := service.VerifyToken(ctx, "nonsense"); !errors.Is(err, authmgmt.ErrInvalidToken) || log.Len() > 0 {
+	if _, err := service.VerifyToken(ctx, "nonsense"); !errors.Is(err, authmgmt.ErrInvalidCredentials) || log.Len() > 0 {
 		t.Errorf("%v; logged %s", err, &log)
 	}
 	ended, end := context.WithCancel(ctx)
@@ -137,7 +137,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 	if _, _, err := service.Login(ended, "c1", docSecret); !errors.Is(err, authmgmt.ErrUnavailable) || log.Len() > 0 {
 		t.Errorf("%v; logged %s", err, &log)
 	}
-	if _, _, err := service.Login(ctx, "c1-is-no-secret", docSecret); !errors.Is(err, authmgmt.ErrInvalidClient) {
+	if _, _, err := service.Login(ctx, "c1-is-no-secret", docSecret); !errors.Is(err, authmgmt.ErrInvalidCredentials) {
 		t.Error(err)
 	}
 	if !strings.Contains(log.String(), `"login refused","count":1}`) || strings.Contains(log.String(), "c1") || strings.Contains(log.String(), docSecret) {
@@ -177,7 +177,7 @@ func TestRefusedLoginsFillNoLog(t *testing.T) {
 		log.Reset()
 		now = begin.Add(step.at)
 		for range step.times {
-			observe(t.Context(), authmgmt.Observation{Kind: authmgmt.KindLoginRefused, Err: authmgmt.ErrInvalidClient})
+			observe(t.Context(), authmgmt.Observation{Kind: authmgmt.KindLoginRefused, Err: authmgmt.ErrInvalidCredentials})
 		}
 		var want strings.Builder
 		for _, count := range step.want {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -84,7 +85,7 @@ func TestDemoTokens(t *testing.T) {
 			}
 		}
 		stats, err := service.Stats(ctx, demoOrganization)
-		if err != nil || stats.Tokens != (authmgmt.Count{N: 4}) || stats.Clients.N != 1 {
+		if err != nil || stats.Tokens != (mortise.Count{N: 4}) || stats.Clients.N != 1 {
 			t.Errorf("%+v, %v", stats, err)
 		}
 		kept, err := stored.ListTokens(ctx, demoOrganization, authmgmt.Paging{Limit: 10, Total: true})
@@ -101,7 +102,7 @@ func TestDemoTokens(t *testing.T) {
 			}
 		}
 		for i, token := range tokens {
-			if _, err := service.VerifyToken(ctx, token); !errors.Is(err, authmgmt.ErrInvalidToken) {
+			if _, err := service.VerifyToken(ctx, token); !errors.Is(err, authmgmt.ErrInvalidCredentials) {
 				t.Error(fmt.Errorf("%d after it was revoked: %w", i, err))
 			}
 		}

@@ -91,6 +91,10 @@ func (o docObject) roles() []authmgmt.Role {
 // maxRolesText bounds the text of a list of roles, in bytes, as package authmgmt does.
 const maxRolesText = 8 << 10
 
+// maxInvitationLifetime is how long an invitation can be pending, as package authmgmt has
+// it.
+const maxInvitationLifetime = 30 * 24 * time.Hour
+
 // lifetime reads how long an invitation is pending. Stores keep microseconds.
 func (o docObject) lifetime(key string) time.Duration {
 	text, ok := o.text(key, false)
@@ -98,8 +102,8 @@ func (o docObject) lifetime(key string) time.Duration {
 		return 0
 	}
 	d, err := time.ParseDuration(text)
-	if err != nil || d < time.Microsecond || d > authmgmt.MaxInvitationLifetime {
-		o.fail(key, "must be a duration above zero, as in 168h or 90m, and at most %.0fh", authmgmt.MaxInvitationLifetime.Hours())
+	if err != nil || d < time.Microsecond || d > maxInvitationLifetime {
+		o.fail(key, "must be a duration above zero, as in 168h or 90m, and at most %.0fh", maxInvitationLifetime.Hours())
 	}
 	return d
 }

@@ -51,7 +51,7 @@ func TestGuessableCredentialsCanBeRevoked(t *testing.T) {
 			if _, err := s.trigger.service.VerifyKey(ctx, key); !errors.Is(err, trigger.ErrInvalidKey) {
 				t.Errorf("%s: %v", kind, err)
 			}
-			if _, err := s.authmgmt.service.VerifyToken(ctx, token); !errors.Is(err, authmgmt.ErrInvalidToken) {
+			if _, err := s.authmgmt.service.VerifyToken(ctx, token); !errors.Is(err, authmgmt.ErrInvalidCredentials) {
 				t.Errorf("%s: %v", kind, err)
 			}
 			if page, err := s.authmgmt.service.ListTokens(ctx, "acme", authmgmt.Paging{Total: true}); err != nil || page.Total != 1 {

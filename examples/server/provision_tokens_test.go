@@ -44,7 +44,7 @@ func TestProvisioningRevokesTokens(t *testing.T) {
 				if err := apply(t, s, tokenDocument(token, more)); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := s.authmgmt.service.VerifyToken(t.Context(), token); !errors.Is(err, authmgmt.ErrInvalidToken) {
+				if _, err := s.authmgmt.service.VerifyToken(t.Context(), token); !errors.Is(err, authmgmt.ErrInvalidCredentials) {
 					t.Errorf("after %q: %v", more, err)
 				}
 				if after := stateOf(t, b, "acme"); !reflect.DeepEqual(ended, after) {

@@ -61,7 +61,7 @@ func newAuthMgmtRig(t *testing.T) *authMgmtRig {
 	r.service, err = authmgmt.New(authmgmt.Backend{Store: authMgmtStore{db.AuthMgmt().Store.(*memory.AuthMgmt), r.fault}, Directory: db.AuthMgmt().Directory}, &authmgmt.Options{
 		InvitationKey: key,
 		AcceptURL:     "https://api.example.com" + httpadapter.AcceptPath, Logger: silent,
-		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Person) error { return r.admit },
+		Admit: func(context.Context, authmgmt.Invitation, authmgmt.Actor) error { return r.admit },
 		Grant: func(context.Context, authmgmt.Acceptance) (mortise.Secret, error) {
 			return mortise.NewSecret("shown once"), r.grant
 		},

@@ -68,6 +68,7 @@ func TestReadmeEmbeddingCompiles(t *testing.T) {
 import (
 	"context"
 	"net/http"
+	"os"
 
 	"golang.org/x/sync/errgroup"
 

@@ -103,9 +103,9 @@ func TestDeletedForAnotherHandle(t *testing.T) {
 	require.NoError(t, err)
 	for _, s := range []*authmgmt.Service{services[1], services[0]} {
 		errs := mine.works(t, s, "acme")
-		require.ErrorIs(t, errs["the token of a login"], authmgmt.ErrInvalidToken)
-		require.ErrorIs(t, errs["a token"], authmgmt.ErrInvalidToken)
-		require.ErrorIs(t, errs["a login"], authmgmt.ErrInvalidClient)
+		require.ErrorIs(t, errs["the token of a login"], authmgmt.ErrInvalidCredentials)
+		require.ErrorIs(t, errs["a token"], authmgmt.ErrInvalidCredentials)
+		require.ErrorIs(t, errs["a login"], authmgmt.ErrInvalidCredentials)
 		require.ErrorIs(t, errs["a link"], authmgmt.ErrNotFound)
 		require.ErrorIs(t, errs["an update"], authmgmt.ErrNotFound)
 		require.ErrorIs(t, errs["a new client"], authmgmt.ErrDeleted)

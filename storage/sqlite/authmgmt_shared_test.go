@@ -92,8 +92,8 @@ func TestTwoDatabasesInvite(t *testing.T) {
 		link, err := services[0].LinkToken(t.Context(), &invited[0])
 		require.NoError(t, err)
 		accepted := race(func(s *authmgmt.Service, n int) (authmgmt.Invitation, error) {
-			a, err := s.Accept(t.Context(), link.Reveal(), authmgmt.Person{Subject: fmt.Sprint("person", n)})
-			return a.Invitation, err
+			accepted, _, err := s.Accept(t.Context(), link.Reveal(), authmgmt.Actor(fmt.Sprint("person", n)))
+			return accepted, err
 		}, authmgmt.ErrNotFound, authmgmt.ErrGrantPending)
 		require.Len(t, accepted, 1, "acceptances of one invitation")
 		require.EqualValues(t, round+1, granted.Load())

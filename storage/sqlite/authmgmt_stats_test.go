@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
@@ -75,7 +76,7 @@ func TestMigrateAuthMgmtStats(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	stats, err := db.AuthMgmt().Store.Stats(t.Context(), "acme", time.UnixMicro(99), 10)
 	require.NoError(t, err)
-	one, two := authmgmt.Count{N: 1}, authmgmt.Count{N: 2}
+	one, two := mortise.Count{N: 1}, mortise.Count{N: 2}
 	at := time.UnixMicro(7).UTC()
 	require.Equal(t, authmgmt.Stats{Clients: one, Tokens: two, Pending: one, Waiting: one, OldestWaiting: at}, stats)
 	open, err := db.AuthMgmt().Store.StatsAll(t.Context(), 10)

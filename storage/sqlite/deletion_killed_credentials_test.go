@@ -41,7 +41,7 @@ func TestKilledWhileDeletingCredentials(t *testing.T) {
 			require.NoError(t, err)
 			marked := place != "in the mark"
 			_, err = s.VerifyToken(t.Context(), mine.token)
-			require.Equal(t, marked, errors.Is(err, authmgmt.ErrInvalidToken), "%v", err)
+			require.Equal(t, marked, errors.Is(err, authmgmt.ErrInvalidCredentials), "%v", err)
 			page, err := events.ListEvents(t.Context(), "acme", trigger.EventQuery{})
 			require.NoError(t, err)
 			require.Equal(t, marked, len(page.Events) == 0)
