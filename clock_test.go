@@ -25,12 +25,12 @@ func ExampleManualClock() {
 	logins := authmgmttest.New(t, &authmgmttest.Options{Clock: clock})
 	events := triggertest.New(t, &triggertest.Options{
 		Clock: clock,
-		Processor: trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+		Processor: func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
 			if e.Attempts == 1 {
 				return trigger.Outcome{}, trigger.RetryAfter(errors.New("the wiki is locked"), 24*time.Hour)
 			}
 			return trigger.Outcome{}, nil
-		}),
+		},
 	})
 	ctx := context.Background()
 	ann := authmgmt.Caller{Actor: "ann", Access: authmgmt.FullAccess()}

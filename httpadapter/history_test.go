@@ -205,10 +205,10 @@ func TestWorkedEventInHistory(t *testing.T) {
 	r := newRig(t, nil)
 	id := r.submit(`{"instructions":"x"}`)
 	ctx, stop := context.WithCancel(t.Context())
-	worker, err := trigger.NewWorker(r.service, trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+	worker, err := trigger.NewWorker(r.service, func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
 		defer stop()
 		return trigger.Outcome{Summary: fmt.Sprintf("documented %q", e.Instructions)}, nil
-	}), nil)
+	}, nil)
 	require.NoError(t, err)
 	require.NoError(t, worker.Run(ctx))
 	var e struct {

@@ -186,7 +186,7 @@ func TestPanicsOfServices(t *testing.T) {
 
 	triggers := newRig(t, nil)
 	service, err := trigger.New(trigger.Backend{Store: triggers.store, Queue: triggers.queue, Directory: panickyDirectory{h}}, &trigger.Options{Logger: quiet,
-		Observer: trigger.ObserverFunc(func(context.Context, trigger.Observation) { h.call("Observer") })})
+		Observer: func(context.Context, trigger.Observation) { h.call("Observer") }})
 	require.NoError(t, err)
 	mounted, err := httpadapter.NewTrigger(service, h, nil)
 	require.NoError(t, err)

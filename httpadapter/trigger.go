@@ -65,7 +65,7 @@ type triggerAdapter struct {
 // submit is submitApiTrigger.
 func (t *triggerAdapter) submit(c *call) response {
 	var d decoder
-	sub := trigger.Submission{Source: trigger.SourceAPI}
+	sub := trigger.Submission{Source: "api"}
 	sub.IdempotencyKey = idempotencyKey(&d, c.r.Header)
 	body, ok := d.body(c.body)
 	if ok {

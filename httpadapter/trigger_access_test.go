@@ -111,7 +111,7 @@ func TestTriggerActor(t *testing.T) {
 	r := newRig(t, nil)
 	var actors []trigger.Actor
 	s, err := trigger.New(trigger.Backend{Store: r.store, Queue: r.queue}, &trigger.Options{
-		Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) { actors = append(actors, o.Actor) }),
+		Observer: func(_ context.Context, o trigger.Observation) { actors = append(actors, o.Actor) },
 	})
 	require.NoError(t, err)
 	auth := httpadapter.AuthenticatorFunc(func(*http.Request) (httpadapter.Principal, error) {

@@ -33,7 +33,7 @@ func TestSubmitIsAcceptedAndKept(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "Document it", e.Instructions)
 		require.Equal(t, context, string(e.Context))
-		require.Equal(t, trigger.SourceAPI, e.Source)
+		require.Equal(t, "api", e.Source)
 		require.Equal(t, trigger.StatusReceived, e.Status)
 	}
 

@@ -9,6 +9,11 @@
 //
 // # The interfaces
 //
+// The documentation of each domain ends with two lists of its names. The one under "For
+// backends" is for you, and what it names stands in files of its own, such as
+// trigger/store.go. Of the other list you need what the interfaces take and return, and
+// the errors.
+//
 // For the queue, which serves all domains, package
 // [github.com/seed-6363c74e/mortise] has the contract:
 //

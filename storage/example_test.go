@@ -32,9 +32,9 @@ func Example() {
 	}
 	fmt.Println(e.Status)
 
-	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+	worker, err := trigger.NewWorker(service, func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
 		return trigger.Outcome{Summary: "Done: " + e.Instructions}, nil
-	}), nil)
+	}, nil)
 	if err != nil {
 		panic(err)
 	}

@@ -10,31 +10,6 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
-// Deletion is the part of a [Store], of [APIKeys] and of [Organizations] that deletes
-// what they keep of an organization. Where they are one backend, one mark counts for all
-// of them.
-//
-// From the mark on, in the transaction that makes it, and for everybody who uses the
-// backend, nothing of the organization is there: its events and keys are [ErrNotFound] or
-// are not listed, Unqueued and Stale leave them out, Stats are zero, and so is the
-// organization itself [ErrNotFound]. Creating anything in it is [ErrDeleted]:
-// CreateEvent, CreateEventAndAdd, CreateKey and UpdateOrganization. Other organizations
-// notice nothing.
-type Deletion interface {
-	// MarkDeleted marks an organization as deleted, unless it is marked already: then it
-	// changes nothing. It returns the time of the mark. The organization need not have
-	// anything.
-	MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error)
-
-	// RemoveDeleted removes at most limit rows (events, jobs, keys, collections) of what
-	// is kept of an organization that is marked, in an order of its own, and says whether
-	// more may be left: if not, nothing is left but the mark, which stays. If the
-	// organization is not marked, the error is [ErrNotFound], and nothing is removed:
-	// with a limit of 0, which removes nothing, that is all it tells. Where jobs are kept
-	// in the same database, those of a removed event go with it, held or not.
-	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
-}
-
 // removeStep is how many rows each part removes at a call of DeleteOrganization.
 const removeStep = 1000
 

@@ -100,10 +100,10 @@ func TestJobsOfDeletedElsewhere(t *testing.T) {
 	quiet := &trigger.Options{Logger: slog.New(slog.DiscardHandler)}
 	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: elsewhere.Queue(nil)}, quiet)
 	require.NoError(t, err)
-	w, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	w, err := trigger.NewWorker(s, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		t.Error("an attempt at an event that is gone")
 		return trigger.Outcome{}, nil
-	}), nil)
+	}, nil)
 	require.NoError(t, err)
 	const jobs = 5
 	for range jobs {

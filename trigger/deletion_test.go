@@ -162,10 +162,10 @@ func TestDeleteOrganizationUnderAnAttempt(t *testing.T) {
 				var f *triggertest.Fake
 				f = triggertest.New(t, &triggertest.Options{
 					SeparateQueue: separate,
-					Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+					Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {
 						deleteAll(t, f.Service, "acme", "ann")
 						return trigger.Outcome{Summary: "late"}, result
-					}),
+					},
 					Service: trigger.Options{Logger: slog.New(slog.NewTextHandler(&logs, &slog.HandlerOptions{Level: slog.LevelWarn}))},
 				})
 				submit(t, f.Service, "a")
@@ -249,7 +249,7 @@ func TestDeleteOrganizationParts(t *testing.T) {
 		require.NoError(t, err)
 		return &notedDeletions{db.Trigger().Store.(*memory.Trigger), name, notes}
 	}
-	queue := func() trigger.Queue {
+	queue := func() mortise.Queue {
 		db, err := memory.Open(t.Context(), nil)
 		require.NoError(t, err)
 		return db.Queue(nil)

@@ -13,7 +13,7 @@
 // # Parts
 //
 // [New] makes a [Service] over a [Backend], whose parts come from a package under storage
-// or are the host's own: a [Store] and a [Queue], and two that may be nil. A [Directory]
+// or are the host's own: a [Store] and a [mortise.Queue], and two that may be nil. A [Directory]
 // says whether an organization is set up and which of its doc collections are ready
 // (without one, every organization is), and [APIKeys] stores API keys (without one, the
 // host authenticates callers by its own means).
@@ -40,4 +40,33 @@
 // [Service.DeleteOrganization] deletes an organization: from its first call on nothing of
 // it can be read, its keys are refused, and its ID is not given again. The calls after it
 // remove what is stored.
+//
+// # For applications
+//
+// The service: [New], [Service], [Backend], [Options], and [Actor], who does something.
+//
+// Requests: [Submission], [Event], [Status], [Statuses], [Outcome].
+//
+// Lists of them: [EventQuery], [EventPage], [MaxPageSize].
+//
+// The work: [Processor], [Permanent], [RetryAfter], [ErrTimeout], [ErrShutdown], [Worker],
+// [NewWorker], [WorkerOptions], [Sweeper], [NewSweeper], [SweeperOptions]. Whoever is
+// pushed jobs tells those of events by [JobKind].
+//
+// Organizations: [Directory], [Organization], [Collection].
+//
+// API keys: [APIKey], [KeyQuery], [KeyPage].
+//
+// What happens: [Observer], [Observation], [Kind], [Tracer], [Stats], [AllStats].
+//
+// Errors: [ErrNotFound], [ErrDeleted], [ErrUnavailable]; of a request [ValidationError],
+// [Problem], [ErrNotConfigured], [ErrNoEligibleCollection], [ErrIdempotencyKeyReused],
+// [ErrEnqueueFailed]; of a retry by hand [ErrNotFailed]; of API keys [ErrInvalidKey],
+// [ErrExists].
+//
+// # For backends
+//
+// A [Store] is made of [Unfinished], [Counter] and [Deletion], and may be a [Pruner] and a
+// [TxStore]. [APIKeys] and [Organizations] are for hosts that keep these nowhere else.
+// Package triggertest proves a backend.
 package trigger

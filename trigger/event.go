@@ -26,15 +26,12 @@ func Statuses() []Status {
 // Finished reports whether no further attempt follows by itself.
 func (s Status) Finished() bool { return s == StatusCompleted || s == StatusFailed }
 
-// SourceAPI is the Source of events submitted over HTTP. A host may use words of its own.
-const SourceAPI = "api"
-
 // Event is one accepted request and what became of it. Times are UTC with microsecond precision; a zero time means "not yet".
 type Event struct {
 	ID           uuid.UUID
 	Organization string
 	Status       Status
-	Source       string          // who submitted it: SourceAPI or the host's own word
+	Source       string          // who submitted it: "api", as over HTTP, or the host's own word
 	Instructions string          // what to document; never empty
 	Context      json.RawMessage // the caller's metadata, a JSON object byte for byte as submitted; nil if there was none
 	Collection   uuid.UUID       // the doc collection asked for; uuid.Nil for any

@@ -49,9 +49,9 @@ func ExamplePruner() {
 	check(err)
 	_, err = service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	check(err)
-	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	worker, err := trigger.NewWorker(service, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		return trigger.Outcome{}, nil
-	}), nil)
+	}, nil)
 	check(err)
 	later := time.Now().Add(time.Hour)
 
@@ -70,7 +70,7 @@ func ExamplePruner() {
 // event is one that a backend could be given.
 func event(instructions string) trigger.Event {
 	return trigger.Event{
-		ID: uuid.New(), Organization: "acme", Status: trigger.StatusReceived, Source: trigger.SourceAPI,
+		ID: uuid.New(), Organization: "acme", Status: trigger.StatusReceived, Source: "api",
 		Instructions: instructions, SubmittedAt: time.Now().UTC().Truncate(time.Microsecond),
 	}
 }

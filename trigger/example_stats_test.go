@@ -29,7 +29,7 @@ func ExampleService_Stats() {
 		}
 		return trigger.Outcome{}, nil
 	}
-	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(write), nil)
+	worker, err := trigger.NewWorker(service, write, nil)
 	check(err)
 	for range 2 {
 		_, err := worker.RunOnce(ctx)

@@ -42,11 +42,11 @@ func Example() {
 	service, err := trigger.New(backend, nil)
 	check(err)
 
-	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+	worker, err := trigger.NewWorker(service, func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
 		fmt.Println("processing:", e.Instructions)
 		stop() // an ordinary host ends its worker when it is told to exit
 		return trigger.Outcome{Summary: "Added a section on rate limits."}, nil
-	}), nil)
+	}, nil)
 	check(err)
 
 	event, err := service.Submit(ctx, "acme", "ann", trigger.Submission{
@@ -130,7 +130,7 @@ func ExampleService_Events() {
 func ExampleProcessor() {
 	service := newService(nil)
 	ctx := context.Background()
-	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+	worker, err := trigger.NewWorker(service, func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
 		switch {
 		case e.Instructions == "impossible":
 			return trigger.Outcome{}, trigger.Permanent(errors.New("there is no such page"))
@@ -138,7 +138,7 @@ func ExampleProcessor() {
 			return trigger.Outcome{}, trigger.RetryAfter(errors.New("the wiki is locked"), 0)
 		}
 		return trigger.Outcome{Summary: "Done."}, nil
-	}), &trigger.WorkerOptions{MaxAttempts: 3})
+	}, &trigger.WorkerOptions{MaxAttempts: 3})
 	check(err)
 	for _, instructions := range []string{"possible", "impossible"} {
 		e, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: instructions})
@@ -189,9 +189,9 @@ func ExampleWorker_Handle() {
 	backend.Directory = nil // every organization is set up
 	service, err := trigger.New(backend, nil)
 	check(err)
-	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	worker, err := trigger.NewWorker(service, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		return trigger.Outcome{Summary: "Wrote the page."}, nil
-	}), nil)
+	}, nil)
 	check(err)
 	ctx := context.Background()
 	e, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
@@ -208,9 +208,9 @@ func ExampleWorker_Handle() {
 
 func ExampleObserver() {
 	service := newService(&trigger.Options{
-		Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
+		Observer: func(_ context.Context, o trigger.Observation) {
 			fmt.Println(o.Kind, o.Organization, o.Actor, o.Err) // a host counts them
-		}),
+		},
 	})
 	_, _ = service.Submit(context.Background(), "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	_, _ = service.Submit(context.Background(), "acme", "ann", trigger.Submission{})
@@ -240,10 +240,10 @@ func ExampleTracer() {
 	ctx := context.WithValue(context.Background(), requestID{}, "r-17")
 	_, err := service.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."})
 	check(err)
-	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(ctx context.Context, _ trigger.Event) (trigger.Outcome, error) {
+	worker, err := trigger.NewWorker(service, func(ctx context.Context, _ trigger.Event) (trigger.Outcome, error) {
 		fmt.Println("processing", ctx.Value(requestID{}))
 		return trigger.Outcome{}, nil
-	}), nil)
+	}, nil)
 	check(err)
 	_, err = worker.RunOnce(context.Background())
 	check(err)

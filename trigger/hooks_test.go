@@ -40,7 +40,7 @@ func (h *hooks) Setup(ctx context.Context, org string) (trigger.Organization, er
 	return h.Trigger.Setup(ctx, org)
 }
 
-func (h *hooks) Observe(context.Context, trigger.Observation) { h.call("Observe") }
+func (h *hooks) observe(context.Context, trigger.Observation) { h.call("Observe") }
 
 func (h *hooks) Inject(_ context.Context, carrier map[string]string) {
 	carrier["traceparent"] = "00"
@@ -52,8 +52,8 @@ func (h *hooks) Start(ctx context.Context, _ string, _ map[string]string) (conte
 	return ctx, func(error) { h.call("end") }
 }
 
-// Process fails the first attempt and succeeds then.
-func (h *hooks) Process(context.Context, trigger.Event) (trigger.Outcome, error) {
+// process fails the first attempt and succeeds then.
+func (h *hooks) process(context.Context, trigger.Event) (trigger.Outcome, error) {
 	if h.attempts++; h.attempts > 1 {
 		return trigger.Outcome{}, nil
 	}
@@ -93,10 +93,10 @@ func TestPanicsOfHooks(t *testing.T) {
 			db := openMemoryAt(t, clock.Now)
 			h := &hooks{Trigger: db.Trigger().Store.(*memory.Trigger), broken: broken}
 			s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: h}, &trigger.Options{
-				Observer: h, Tracer: h, PublicError: h.publicError, Logger: log, Now: clock.Now,
+				Observer: h.observe, Tracer: h, PublicError: h.publicError, Logger: log, Now: clock.Now,
 			})
 			require.NoError(t, err)
-			w, err := trigger.NewWorker(s, h, &trigger.WorkerOptions{Backoff: h.backoff})
+			w, err := trigger.NewWorker(s, h.process, &trigger.WorkerOptions{Backoff: h.backoff})
 			require.NoError(t, err)
 			require.NoError(t, s.UpdateOrganization(t.Context(), "acme", "", func(o *trigger.Organization) error {
 				o.SetupComplete = true
@@ -158,15 +158,17 @@ func TestWorkerOutlivesPanics(t *testing.T) {
 	require.NoError(t, err)
 	observer := &hooks{Trigger: db.Trigger().Store.(*memory.Trigger), broken: "Observe"}
 	log := slog.New(slog.NewTextHandler(&logged, nil))
-	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{Observer: observer, Tracer: &hooks{broken: "end"}, Logger: log})
+	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{
+		Observer: observer.observe, Tracer: &hooks{broken: "end"}, Logger: log,
+	})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	var left sync.WaitGroup
 	left.Add(2 * 6)
-	w, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	w, err := trigger.NewWorker(s, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		left.Done()
 		panic(secretText)
-	}), &trigger.WorkerOptions{Concurrency: 2, MaxAttempts: 2, Backoff: func(int) time.Duration { panic("backoff") }})
+	}, &trigger.WorkerOptions{Concurrency: 2, MaxAttempts: 2, Backoff: func(int) time.Duration { panic("backoff") }})
 	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
@@ -190,7 +192,7 @@ func TestDeadLetterIsLogged(t *testing.T) {
 	for name, failure := range map[string]error{"permanent": trigger.Permanent(errors.New(secretText)), "in the end": errors.New(secretText)} {
 		var logged bytes.Buffer
 		f := triggertest.New(t, &triggertest.Options{
-			Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) { return trigger.Outcome{}, failure }),
+			Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) { return trigger.Outcome{}, failure },
 			Worker:    trigger.WorkerOptions{MaxAttempts: 2},
 			Service:   trigger.Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))},
 		})
@@ -222,14 +224,14 @@ func TestPublicError(t *testing.T) {
 	} {
 		var observed error
 		f := triggertest.New(t, &triggertest.Options{
-			Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+			Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {
 				return trigger.Outcome{}, trigger.Permanent(errDial)
-			}),
-			Service: trigger.Options{PublicError: test.public, Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
+			},
+			Service: trigger.Options{PublicError: test.public, Observer: func(_ context.Context, o trigger.Observation) {
 				if o.Kind == trigger.KindFailed {
 					observed = o.Err
 				}
-			})},
+			}},
 		})
 		e := submit(t, f.Service, "a")
 		f.Drain(t.Context())

@@ -24,29 +24,6 @@ type APIKey struct {
 	LastUsedAt   time.Time // to within a minute or two; zero: never
 }
 
-// APIKeys stores API keys. Copies, atomicity, times, errors, and callers who leave, are
-// as for [Store].
-type APIKeys interface {
-	// CreateKey stores a key, or returns [ErrExists] if there is one with its digest or
-	// its ID, of whatever organization: of a deleted one, too, until it is removed. In a
-	// deleted organization it returns [ErrDeleted], and stores nothing.
-	CreateKey(ctx context.Context, k APIKey) error
-
-	// KeyByDigest returns a key, revoked or not, or [ErrNotFound]. It takes no
-	// organization: the key says which one is asking.
-	KeyByDigest(ctx context.Context, digest [32]byte) (APIKey, error)
-
-	// UpdateKey works as [Store.UpdateEvent]; changes of ID, Organization, Digest and
-	// CreatedAt are ignored.
-	UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*APIKey) error) error
-
-	// ListKeys returns a page of the organization's keys, oldest first: by CreatedAt,
-	// then by ID (as bytes). A position may be one where no key stands.
-	ListKeys(ctx context.Context, org string, q KeyQuery) (KeyPage, error)
-
-	Deletion
-}
-
 // errNoKeys: the service was made without Keys.
 var errNoKeys = fmt.Errorf("trigger: the service was made without Backend.Keys: %w", errors.ErrUnsupported)
 

@@ -205,13 +205,13 @@ func TestReportedLoss(t *testing.T) {
 func TestNoAttemptBesideItself(t *testing.T) {
 	var running, end chan struct{}
 	attempts := 0
-	work := trigger.ProcessorFunc(func(ctx context.Context, _ trigger.Event) (trigger.Outcome, error) {
+	work := func(ctx context.Context, _ trigger.Event) (trigger.Outcome, error) {
 		if attempts++; attempts == 1 {
 			close(running)
 			<-end
 		}
 		return trigger.Outcome{}, nil
-	})
+	}
 	lossy(t, nil, work, func(t *testing.T, r *lossyRig) {
 		running, end = make(chan struct{}), make(chan struct{}) // of this bubble
 		e := submit(t, r.service, "a")
@@ -308,10 +308,10 @@ func TestSubmitInTheHostsTransaction(t *testing.T) {
 // The end of the context that a host gives to Handle ends the attempt. It counts, unless
 // the host says that it is a shutdown.
 func TestHandleEndsWithItsContext(t *testing.T) {
-	work := trigger.ProcessorFunc(func(ctx context.Context, _ trigger.Event) (trigger.Outcome, error) {
+	work := func(ctx context.Context, _ trigger.Event) (trigger.Outcome, error) {
 		<-ctx.Done()
 		return trigger.Outcome{}, ctx.Err()
-	})
+	}
 	for cause, attempts := range map[error]int{trigger.ErrShutdown: 0, errors.New("the connection is gone"): 1} {
 		lossy(t, nil, work, func(t *testing.T, r *lossyRig) {
 			e := submit(t, r.service, "a")

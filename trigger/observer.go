@@ -12,15 +12,7 @@ import (
 // Observer hears of what the service, its workers and its sweeper do: for metrics, alerts
 // or a host's own audit. It is called on the goroutine that did it, must be safe for
 // concurrent use, and should return quickly.
-type Observer interface {
-	Observe(ctx context.Context, o Observation)
-}
-
-// ObserverFunc makes an Observer of a function.
-type ObserverFunc func(ctx context.Context, o Observation)
-
-// Observe calls f.
-func (f ObserverFunc) Observe(ctx context.Context, o Observation) { f(ctx, o) }
+type Observer func(ctx context.Context, o Observation)
 
 // Kind is what happened.
 type Kind string
@@ -75,7 +67,7 @@ const maxTrace = 1024
 func (s *Service) observe(ctx context.Context, o Observation) {
 	if s.opts.Observer != nil {
 		defer hook.Recover(ctx, s.opts.Logger, "the observer", nil)
-		s.opts.Observer.Observe(ctx, o)
+		s.opts.Observer(ctx, o)
 	}
 }
 

@@ -28,10 +28,10 @@ func kinds(f *triggertest.Fake) (kinds []trigger.Kind) {
 func TestObservations(t *testing.T) {
 	var f *triggertest.Fake
 	next := returning(errWork, nil, trigger.Permanent(errWork))
-	f = triggertest.New(t, &triggertest.Options{Processor: trigger.ProcessorFunc(func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
+	f = triggertest.New(t, &triggertest.Options{Processor: func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
 		f.Advance(2 * time.Second)
-		return next.Process(ctx, e)
-	})})
+		return next(ctx, e)
+	}})
 	sub := trigger.Submission{Instructions: "a", IdempotencyKey: "k"}
 	e, err := f.Submit(t.Context(), "acme", "", sub)
 	require.NoError(t, err)
@@ -120,10 +120,10 @@ func TestTraceCrossesTheQueue(t *testing.T) {
 	next := returning(errWork, nil)
 	f := triggertest.New(t, &triggertest.Options{
 		Service: trigger.Options{Tracer: tr},
-		Processor: trigger.ProcessorFunc(func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
+		Processor: func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
 			seen, _ = ctx.Value(word{}).(string)
-			return next.Process(ctx, e)
-		}),
+			return next(ctx, e)
+		},
 	})
 	_, err := f.Submit(context.WithValue(t.Context(), word{}, "mine"), "acme", "", trigger.Submission{Instructions: "a"})
 	require.NoError(t, err)
@@ -157,9 +157,9 @@ func TestTracerHearsOfBadOutcomes(t *testing.T) {
 	tr := new(tracer)
 	f := triggertest.New(t, &triggertest.Options{
 		Service: trigger.Options{Tracer: tr},
-		Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+		Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {
 			return trigger.Outcome{Summary: "\xff"}, nil
-		}),
+		},
 	})
 	submit(t, f.Service, "a")
 	f.Drain(t.Context())

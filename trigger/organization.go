@@ -35,21 +35,6 @@ type Directory interface {
 	Setup(ctx context.Context, org string) (Organization, error)
 }
 
-// Organizations is a Directory that [Service.UpdateOrganization] can write. Copies,
-// atomicity, errors, and callers who leave, are as for [Store].
-type Organizations interface {
-	Directory
-
-	// UpdateOrganization calls update with a copy of the organization, or a new one that
-	// has only its ID, and stores what it leaves: Collections sorted by ID (as bytes), of
-	// which it leaves no two with one ID. A change of the organization's ID is ignored.
-	// update is pure and may be called more than once; its error changes nothing and is
-	// returned. A deleted organization is [ErrDeleted], and update is not called.
-	UpdateOrganization(ctx context.Context, org string, update func(*Organization) error) error
-
-	Deletion
-}
-
 // Clone returns a deep copy.
 func (o Organization) Clone() Organization {
 	o.Collections = append([]Collection(nil), o.Collections...)

@@ -23,7 +23,7 @@ func (w *Worker) runHere(ctx context.Context, e Event) (o Outcome, err error) {
 			o, err = Outcome{}, fmt.Errorf("the processor panicked: %v", p)
 		}
 	}()
-	o, err = w.processor.Process(ctx, e)
+	o, err = w.processor(ctx, e)
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("%w: %w", context.Cause(ctx), err)
 	}

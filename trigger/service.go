@@ -3,7 +3,6 @@ package trigger
 import (
 	"context"
 	"errors"
-	"iter"
 	"sync"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 // and starts no goroutine.
 type Service struct {
 	store     Store
-	queue     Queue
+	queue     mortise.Queue
 	tx        TxStore // store, if the queue's jobs can be part of its transactions; else nil
 	directory Directory
 	keys      APIKeys
@@ -57,75 +56,6 @@ func (s *Service) newID(now time.Time) (uuid.UUID, error) { return s.ids.New(s.o
 func (s *Service) Event(ctx context.Context, org string, id uuid.UUID) (Event, error) {
 	e, err := s.store.Event(ctx, org, id)
 	return e, unavailable("read event", err)
-}
-
-// ListEvents returns a page of the organization's history, newest first. Limit 0 means
-// 50. A Limit outside 0 to [MaxPageSize] or an unknown Status is a [*ValidationError].
-func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (EventPage, error) {
-	var p problems
-	if q.Limit < 0 || q.Limit > MaxPageSize {
-		p.add("limit", "must be between 1 and %d", MaxPageSize)
-	}
-	if q.Status != "" && !knownStatus(q.Status) {
-		p.add("status", "is not one of %v", Statuses())
-	}
-	if q.Source != "" {
-		checkName(&p, "source", q.Source)
-	}
-	if err := p.err(); err != nil {
-		return EventPage{}, err
-	}
-	if q.Limit == 0 {
-		q.Limit = 50
-	}
-	q.From, q.To = ceilMicro(q.From), ceilMicro(q.To)
-	page, err := s.store.ListEvents(ctx, org, q)
-	return page, unavailable("list events", err)
-}
-
-// ceilMicro rounds a bound up to the precision of stored times, which selects the same
-// events.
-func ceilMicro(t time.Time) time.Time {
-	if cut := t.Truncate(time.Microsecond); cut.Before(t) {
-		t = cut.Add(time.Microsecond)
-	}
-	return t.UTC()
-}
-
-func knownStatus(status Status) bool {
-	for _, known := range Statuses() {
-		if status == known {
-			return true
-		}
-	}
-	return false
-}
-
-// Events iterates over everything that q selects, newest first, page by page. It ends
-// after the first error, which may be that of a store whose pages do not go on.
-func (s *Service) Events(ctx context.Context, org string, q EventQuery) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) {
-		for {
-			page, err := s.ListEvents(ctx, org, q)
-			if err != nil {
-				yield(Event{}, err)
-				return
-			}
-			for _, e := range page.Events {
-				if !yield(e, nil) {
-					return
-				}
-			}
-			if page.Next.IsZero() {
-				return
-			}
-			if !q.After.IsZero() && page.Next.Compare(q.After) >= 0 {
-				yield(Event{}, errStands)
-				return
-			}
-			q.After = page.Next
-		}
-	}
 }
 
 // Retry sends a failed event back to the queue, as a new generation with all its attempts

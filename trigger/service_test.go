@@ -20,11 +20,11 @@ import (
 // there are no more.
 func returning(results ...error) trigger.Processor {
 	n := 0
-	return trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	return func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		err := results[min(n, len(results)-1)]
 		n++
 		return trigger.Outcome{Summary: "done"}, err
-	})
+	}
 }
 
 // submit submits a request without a key and returns the event.

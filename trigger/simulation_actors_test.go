@@ -54,12 +54,12 @@ func (s *simulation) boot(i int) {
 	queue := faults.Queue(mortise.NewLeaseQueue(leases, &mortise.LeaseOptions{TTL: simTTL, Logger: logger}))
 	var err error
 	p.service, err = trigger.New(trigger.Backend{Store: faults.Store(s.db), Queue: queue}, &trigger.Options{
-		Now: s.clock.Now, Rand: seeded{s.rng}, Logger: logger, IdempotencyWindow: simWindow, Observer: trigger.ObserverFunc(p.observe),
+		Now: s.clock.Now, Rand: seeded{s.rng}, Logger: logger, IdempotencyWindow: simWindow, Observer: p.observe,
 	})
 	if err != nil {
 		panic(err)
 	}
-	p.worker, err = trigger.NewWorker(p.service, trigger.ProcessorFunc(p.process), &trigger.WorkerOptions{
+	p.worker, err = trigger.NewWorker(p.service, p.process, &trigger.WorkerOptions{
 		MaxAttempts: s.maxAttempts,
 		Backoff:     func(attempt int) time.Duration { return time.Duration(s.rng.IntN(1+attempt*5000)) * time.Millisecond },
 	})

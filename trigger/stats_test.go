@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 	"github.com/seed-6363c74e/mortise/trigger"
 	"github.com/seed-6363c74e/mortise/trigger/triggertest"
@@ -19,10 +20,10 @@ func TestStats(t *testing.T) {
 	var during func()
 	var result error
 	f := triggertest.New(t, &triggertest.Options{
-		Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+		Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {
 			during()
 			return trigger.Outcome{}, result
-		}),
+		},
 	})
 	has := func(when string, want trigger.Stats, next time.Time) {
 		t.Helper()
@@ -36,7 +37,7 @@ func TestStats(t *testing.T) {
 		}
 		require.Equal(t, all, open, when)
 	}
-	one, two := trigger.Count{N: 1}, trigger.Count{N: 2}
+	one, two := mortise.Count{N: 1}, mortise.Count{N: 2}
 	step := func(running trigger.Stats, next time.Time, err error) {
 		t.Helper()
 		asked := false
@@ -82,11 +83,11 @@ func TestStats(t *testing.T) {
 type countless struct{ *memory.Trigger }
 
 func (countless) Stats(_ context.Context, _ string, most int) (trigger.Stats, error) {
-	return trigger.Stats{Completed: trigger.Count{N: most}}, triggertest.ErrInjected
+	return trigger.Stats{Completed: mortise.Count{N: most}}, triggertest.ErrInjected
 }
 
 func (countless) StatsAll(_ context.Context, most int) (trigger.AllStats, error) {
-	return trigger.AllStats{Running: trigger.Count{N: most}}, triggertest.ErrInjected
+	return trigger.AllStats{Running: mortise.Count{N: most}}, triggertest.ErrInjected
 }
 
 // TestStatsUnavailable: without an answer of the store there is none.

@@ -74,41 +74,43 @@ type Unfinished interface {
 	Stale(ctx context.Context, checked, due time.Time, limit int) ([]Event, error)
 }
 
-// EventQuery selects events of one organization. Zero fields but Limit select everything.
-type EventQuery struct {
-	Status         Status
-	Source         string
-	From           time.Time // submitted at or after
-	To             time.Time // submitted before
-	IdempotencyKey string
-	After          mortise.Position // only events that follow it in the listing; zero: from its start
+// Counter counts events. All methods are safe for concurrent use. A Count is exact up to
+// most (over 0), and else it is most and More: a backend that can keep much counts no
+// further, by indexes, so that a call costs little however much is kept. A call counts at
+// one moment: an event that changes meanwhile is counted once. Times are UTC.
+type Counter interface {
+	// Stats counts the events of an organization.
+	Stats(ctx context.Context, org string, most int) (Stats, error)
 
-	// Limit is how many events a page may hold, at most MaxPageSize. To a Store, 0 is 0:
-	// the page is empty, and its Next is zero. Service.ListEvents takes 0 for 50.
-	Limit int
+	// StatsAll counts the events of all organizations that are not completed. An event
+	// whose DueAt is zero does not count for NextDue. Those of a deleted organization may
+	// count until they are removed. It is maintenance: no organization is asked for.
+	StatsAll(ctx context.Context, most int) (AllStats, error)
 }
 
-// MaxPageSize bounds EventQuery.Limit and KeyQuery.Limit.
-const MaxPageSize = 1000
+// Deletion is the part of a [Store], of [APIKeys] and of [Organizations] that deletes
+// what they keep of an organization. Where they are one backend, one mark counts for all
+// of them.
+//
+// From the mark on, in the transaction that makes it, and for everybody who uses the
+// backend, nothing of the organization is there: its events and keys are [ErrNotFound] or
+// are not listed, Unqueued and Stale leave them out, Stats are zero, and so is the
+// organization itself [ErrNotFound]. Creating anything in it is [ErrDeleted]:
+// CreateEvent, CreateEventAndAdd, CreateKey and UpdateOrganization. Other organizations
+// notice nothing.
+type Deletion interface {
+	// MarkDeleted marks an organization as deleted, unless it is marked already: then it
+	// changes nothing. It returns the time of the mark. The organization need not have
+	// anything.
+	MarkDeleted(ctx context.Context, org string, at time.Time) (since time.Time, err error)
 
-// EventPage is a stretch of a listing.
-type EventPage struct {
-	Events []Event
-	Next   mortise.Position // the next page's EventQuery.After; zero: this is the last one
-}
-
-// Position returns the event's place in a listing.
-func (e *Event) Position() mortise.Position { return mortise.Position{At: e.SubmittedAt, ID: e.ID} }
-
-// Matches reports whether e is selected by q, its Limit left aside. It defines what
-// Store.ListEvents must return; backends without a query language may call it.
-func (q *EventQuery) Matches(e *Event) bool {
-	return (q.Status == "" || e.Status == q.Status) &&
-		(q.Source == "" || e.Source == q.Source) &&
-		(q.IdempotencyKey == "" || e.IdempotencyKey == q.IdempotencyKey) &&
-		(q.From.IsZero() || !e.SubmittedAt.Before(q.From)) &&
-		(q.To.IsZero() || e.SubmittedAt.Before(q.To)) &&
-		(q.After.IsZero() || e.Position().Compare(q.After) < 0)
+	// RemoveDeleted removes at most limit rows (events, jobs, keys, collections) of what
+	// is kept of an organization that is marked, in an order of its own, and says whether
+	// more may be left: if not, nothing is left but the mark, which stays. If the
+	// organization is not marked, the error is [ErrNotFound], and nothing is removed:
+	// with a limit of 0, which removes nothing, that is all it tells. Where jobs are kept
+	// in the same database, those of a removed event go with it, held or not.
+	RemoveDeleted(ctx context.Context, org string, limit int) (more bool, err error)
 }
 
 // Pruner is a Store that can forget. [Service.Prune] needs it.
@@ -118,4 +120,57 @@ type Pruner interface {
 	// are kept in the same database, the dead ones of a removed event go with it. It is
 	// maintenance: no organization is asked for.
 	Prune(ctx context.Context, before time.Time, limit int) (removed int, err error)
+}
+
+// TxStore is the optional ability of a [Store] to add and remove jobs in its own
+// transaction. The service uses it if the queue is a [mortise.Sharer] that says so.
+// Otherwise it stores first and enqueues then, and the sweeper looks for what a crash
+// left between.
+type TxStore interface {
+	// CreateEventAndAdd does [Store.CreateEvent] and, if that created the event,
+	// [mortise.Leases].Add, in one transaction.
+	CreateEventAndAdd(ctx context.Context, e Event, keySince time.Time, j mortise.Job) (stored Event, created bool, err error)
+
+	// UpdateEventAndRemove does [Store.UpdateEvent] and, if that succeeded,
+	// [mortise.Holder].Remove, in one transaction. That the lease is lost is not an
+	// error: the event is changed all the same, and the job stays with its holder.
+	UpdateEventAndRemove(ctx context.Context, org string, id uuid.UUID, update func(*Event) error, l mortise.Lease, dead bool) error
+}
+
+// APIKeys stores API keys. Copies, atomicity, times, errors, and callers who leave, are
+// as for [Store].
+type APIKeys interface {
+	// CreateKey stores a key, or returns [ErrExists] if there is one with its digest or
+	// its ID, of whatever organization: of a deleted one, too, until it is removed. In a
+	// deleted organization it returns [ErrDeleted], and stores nothing.
+	CreateKey(ctx context.Context, k APIKey) error
+
+	// KeyByDigest returns a key, revoked or not, or [ErrNotFound]. It takes no
+	// organization: the key says which one is asking.
+	KeyByDigest(ctx context.Context, digest [32]byte) (APIKey, error)
+
+	// UpdateKey works as [Store.UpdateEvent]; changes of ID, Organization, Digest and
+	// CreatedAt are ignored.
+	UpdateKey(ctx context.Context, org string, id uuid.UUID, update func(*APIKey) error) error
+
+	// ListKeys returns a page of the organization's keys, oldest first: by CreatedAt,
+	// then by ID (as bytes). A position may be one where no key stands.
+	ListKeys(ctx context.Context, org string, q KeyQuery) (KeyPage, error)
+
+	Deletion
+}
+
+// Organizations is a Directory that [Service.UpdateOrganization] can write. Copies,
+// atomicity, errors, and callers who leave, are as for [Store].
+type Organizations interface {
+	Directory
+
+	// UpdateOrganization calls update with a copy of the organization, or a new one that
+	// has only its ID, and stores what it leaves: Collections sorted by ID (as bytes), of
+	// which it leaves no two with one ID. A change of the organization's ID is ignored.
+	// update is pure and may be called more than once; its error changes nothing and is
+	// returned. A deleted organization is [ErrDeleted], and update is not called.
+	UpdateOrganization(ctx context.Context, org string, update func(*Organization) error) error
+
+	Deletion
 }

@@ -21,7 +21,7 @@ type Submission struct {
 	Instructions   string          // what to document; valid UTF-8, not empty
 	Context        json.RawMessage // optional metadata: a JSON object without duplicate keys; nil for none
 	Collection     uuid.UUID       // the doc collection to update; uuid.Nil for any that is ready
-	Source         string          // "" means SourceAPI; at most 255 bytes
+	Source         string          // who submits, in a word of the host's own, at most 255 bytes; "" means "api"
 	IdempotencyKey string          // optional, 1 to 255 visible ASCII characters
 }
 
@@ -35,7 +35,7 @@ type Submission struct {
 func (s *Service) Submit(ctx context.Context, org string, by Actor, sub Submission) (Event, error) {
 	now := s.now()
 	if sub.Source == "" {
-		sub.Source = SourceAPI
+		sub.Source = "api"
 	}
 	e, replayed, err := s.submit(ctx, org, sub, now)
 	o := Observation{

@@ -28,10 +28,10 @@ func bothQueues(t *testing.T, test func(t *testing.T, o triggertest.Options)) {
 func TestSubmit(t *testing.T) {
 	bothQueues(t, func(t *testing.T, o triggertest.Options) {
 		var seen trigger.Event
-		o.Processor = trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+		o.Processor = func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
 			seen = e
 			return trigger.Outcome{Summary: "wrote it", Data: json.RawMessage(`[1]`)}, nil
-		})
+		}
 		f := triggertest.New(t, &o)
 		sub := trigger.Submission{
 			Instructions: "a\x00\u00e9", Context: json.RawMessage("{ \"n\": 1.0,\n\"s\":\"\\u0000\" }"), Collection: uuid.New(), Source: "ci",

@@ -26,11 +26,11 @@ func crash(t *testing.T, s *trigger.Service, faults *triggertest.Faults, instruc
 
 func TestSweeperQueuesWhatACrashLeft(t *testing.T) {
 	var swept []trigger.Observation
-	s, faults, clock := faulty(t, trigger.Options{Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
+	s, faults, clock := faulty(t, trigger.Options{Observer: func(_ context.Context, o trigger.Observation) {
 		if o.Kind == trigger.KindSwept {
 			swept = append(swept, o)
 		}
-	})})
+	}})
 	w, err := trigger.NewSweeper(s, nil)
 	require.NoError(t, err)
 	worker, err := trigger.NewWorker(s, returning(nil), nil)
@@ -140,10 +140,10 @@ func TestSweeperMarksOldestFirst(t *testing.T) {
 func TestAnEventThatCouldNotBeMarkedDoesNotRunHere(t *testing.T) {
 	s, faults, _ := faulty(t, trigger.Options{})
 	ran := false
-	worker, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	worker, err := trigger.NewWorker(s, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		ran = true
 		return trigger.Outcome{}, nil
-	}), nil)
+	}, nil)
 	require.NoError(t, err)
 	outage, heal := triggertest.Outage()
 	faults.Before = triggertest.On(outage, "Store.UpdateEvent")

@@ -26,15 +26,7 @@ import (
 //
 // Who may read the organization's history sees the text of the last error:
 // [Options].PublicError puts another one in its place.
-type Processor interface {
-	Process(ctx context.Context, e Event) (Outcome, error)
-}
-
-// ProcessorFunc makes a Processor of a function.
-type ProcessorFunc func(ctx context.Context, e Event) (Outcome, error)
-
-// Process calls f.
-func (f ProcessorFunc) Process(ctx context.Context, e Event) (Outcome, error) { return f(ctx, e) }
+type Processor func(ctx context.Context, e Event) (Outcome, error)
 
 // Why the context of an attempt ended.
 var (

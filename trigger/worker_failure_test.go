@@ -41,10 +41,10 @@ func (e *wrapping) Unwrap() error { return e.inner }
 
 // TestErrorThatCannotBeUnwrapped: the same for its other methods.
 func TestErrorThatCannotBeUnwrapped(t *testing.T) {
-	f := triggertest.New(t, &triggertest.Options{Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	f := triggertest.New(t, &triggertest.Options{Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		var e *wrapping
 		return trigger.Outcome{}, e
-	})})
+	}})
 	e := submit(t, f.Service, "a")
 	require.NotPanics(t, func() { f.Drain(t.Context()) })
 	got := get(t, f.Service, e.ID)
@@ -55,10 +55,10 @@ func TestErrorThatCannotBeUnwrapped(t *testing.T) {
 // TestErrorWithoutText: an error whose text panics, such as a nil pointer, is an error
 // like another.
 func TestErrorWithoutText(t *testing.T) {
-	f := triggertest.New(t, &triggertest.Options{Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	f := triggertest.New(t, &triggertest.Options{Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		var e *myErr
 		return trigger.Outcome{}, e
-	})})
+	}})
 	submit(t, f.Service, "a")
 	assert.NotPanics(t, func() { f.Drain(t.Context()) })
 }
@@ -86,10 +86,10 @@ func TestRunEndsThoughTheStoreHangs(t *testing.T) {
 		logger := slog.New(slog.DiscardHandler)
 		s, err := trigger.New(trigger.Backend{Store: hs, Queue: db.Queue(&mortise.LeaseOptions{Logger: logger})}, &trigger.Options{Logger: logger})
 		require.NoError(t, err)
-		w, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
+		w, err := trigger.NewWorker(s, func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
 			hs.hang.Store(true)
 			return trigger.Outcome{}, nil
-		}), nil)
+		}, nil)
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
@@ -121,10 +121,10 @@ func TestSuccessSurvivesAFailedWrite(t *testing.T) {
 	logger := slog.New(slog.DiscardHandler)
 	s, err := trigger.New(trigger.Backend{Store: faults.Store(db.Trigger().Store), Queue: mortise.NewLeaseQueue(faults.Leases(db.Jobs()), nil)}, &trigger.Options{Now: clock.Now, Logger: logger})
 	require.NoError(t, err)
-	w, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	w, err := trigger.NewWorker(s, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		calls++
 		return trigger.Outcome{Summary: "ok"}, nil
-	}), &trigger.WorkerOptions{MaxAttempts: 1})
+	}, &trigger.WorkerOptions{MaxAttempts: 1})
 	require.NoError(t, err)
 	e := submit(t, s, "a")
 	for range 3 {

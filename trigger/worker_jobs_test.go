@@ -32,7 +32,7 @@ func TestLateWorker(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var f *triggertest.Fake
-			f = triggertest.New(t, &triggertest.Options{Processor: trigger.ProcessorFunc(func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
+			f = triggertest.New(t, &triggertest.Options{Processor: func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
 				if e.Attempts == 2 {
 					return trigger.Outcome{Summary: "other"}, test.other
 				}
@@ -40,7 +40,7 @@ func TestLateWorker(t *testing.T) {
 				found, err := f.Worker.RunOnce(ctx)
 				assert.True(t, found && err == nil)
 				return trigger.Outcome{Summary: "late"}, test.late
-			})})
+			}})
 			e := submit(t, f.Service, "a")
 			found, err := f.Worker.RunOnce(t.Context())
 			require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestEventsTimesStayInOrder(t *testing.T) {
 	// The first attempt takes the time of its end, and then a second one begins before
 	// that end is written.
 	first := true
-	w, err = trigger.NewWorker(s, trigger.ProcessorFunc(func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
+	w, err = trigger.NewWorker(s, func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
 		if first {
 			first = false
 			faults.Before = triggertest.On(func(string) error {
@@ -84,7 +84,7 @@ func TestEventsTimesStayInOrder(t *testing.T) {
 			return trigger.Outcome{}, nil
 		}
 		return trigger.Outcome{}, errWork
-	}), nil)
+	}, nil)
 	require.NoError(t, err)
 	e := submit(t, s, "a")
 	_, err = w.RunOnce(t.Context())
@@ -98,10 +98,10 @@ func TestJobsWithNothingToDo(t *testing.T) {
 	db, ran := openMemory(t), 0
 	s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, nil)
 	require.NoError(t, err)
-	w, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	w, err := trigger.NewWorker(s, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		ran++
 		return trigger.Outcome{}, nil
-	}), nil)
+	}, nil)
 	require.NoError(t, err)
 	e := submit(t, s, "a")
 	_, err = w.RunOnce(t.Context())
@@ -138,13 +138,13 @@ func TestJobsWithNothingToDo(t *testing.T) {
 func TestRetryLeavesTheOldJobBehind(t *testing.T) {
 	s, faults, clock := faulty(t, trigger.Options{})
 	var generations []int
-	w, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+	w, err := trigger.NewWorker(s, func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
 		generations = append(generations, e.Generation)
 		if len(generations) == 1 {
 			faults.After = triggertest.On(func(string) error { panic("crash") }, "Store.UpdateEvent")
 		}
 		return trigger.Outcome{}, trigger.Permanent(errWork)
-	}), nil)
+	}, nil)
 	require.NoError(t, err)
 	e := submit(t, s, "a")
 	assert.Panics(t, func() { _, _ = w.RunOnce(t.Context()) }, "failed, and the job is not removed")

@@ -30,7 +30,7 @@ type running struct {
 	ended   chan error
 }
 
-func run(t *testing.T, o trigger.WorkerOptions, p trigger.ProcessorFunc) *running {
+func run(t *testing.T, o trigger.WorkerOptions, p trigger.Processor) *running {
 	t.Helper()
 	db, r := openMemory(t), &running{ended: make(chan error, 1)}
 	faults := &triggertest.Faults{Before: func(op string) error {
@@ -211,11 +211,11 @@ func TestShutdownDoesNotCount(t *testing.T) {
 			return trigger.Outcome{}, ctx.Err()
 		}
 		db := openMemory(t)
-		s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
+		s, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil)}, &trigger.Options{Observer: func(_ context.Context, o trigger.Observation) {
 			observed = append(observed, o.Kind)
-		})})
+		}})
 		require.NoError(t, err)
-		w, err := trigger.NewWorker(s, trigger.ProcessorFunc(p), &trigger.WorkerOptions{MaxAttempts: 1, Drain: 20 * time.Second})
+		w, err := trigger.NewWorker(s, p, &trigger.WorkerOptions{MaxAttempts: 1, Drain: 20 * time.Second})
 		require.NoError(t, err)
 		e := submit(t, s, "a")
 		for range 3 {

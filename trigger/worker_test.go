@@ -101,12 +101,12 @@ func TestRetryAfter(t *testing.T) {
 
 func TestPanicIsAnError(t *testing.T) {
 	n := 0
-	f := triggertest.New(t, &triggertest.Options{Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	f := triggertest.New(t, &triggertest.Options{Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		if n++; n == 1 {
 			panic("boom")
 		}
 		return trigger.Outcome{}, nil
-	})})
+	}})
 	e := submit(t, f.Service, "a")
 	f.Drain(t.Context())
 	assert.Contains(t, get(t, f.Service, e.ID).LastError, "boom")
@@ -123,7 +123,7 @@ func TestBadOutcomes(t *testing.T) {
 	} {
 		f := triggertest.New(t, &triggertest.Options{
 			Service:   trigger.Options{MaxBytes: 100},
-			Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) { return o, nil }),
+			Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) { return o, nil },
 		})
 		e := submit(t, f.Service, "a")
 		f.Drain(t.Context())
@@ -147,7 +147,7 @@ func TestLastErrorIsBoundedText(t *testing.T) {
 }
 
 func TestPoisonDoesNotHoldUpOthers(t *testing.T) {
-	f := triggertest.New(t, &triggertest.Options{Processor: trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+	f := triggertest.New(t, &triggertest.Options{Processor: func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
 		switch e.Instructions {
 		case "panic":
 			panic("poison")
@@ -155,7 +155,7 @@ func TestPoisonDoesNotHoldUpOthers(t *testing.T) {
 			return trigger.Outcome{}, trigger.RetryAfter(errWork, 0)
 		}
 		return trigger.Outcome{}, nil
-	})})
+	}})
 	for range 20 {
 		submit(t, f.Service, "panic")
 		submit(t, f.Service, "again")
@@ -172,11 +172,11 @@ func TestPoisonDoesNotHoldUpOthers(t *testing.T) {
 func TestMaxAttemptsAfterCrashes(t *testing.T) {
 	s, faults, clock := faulty(t, trigger.Options{})
 	ran := 0
-	w, err := trigger.NewWorker(s, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	w, err := trigger.NewWorker(s, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		ran++
 		faults.Before = func(string) error { panic("crash") }
 		return trigger.Outcome{}, nil
-	}), &trigger.WorkerOptions{MaxAttempts: 3})
+	}, &trigger.WorkerOptions{MaxAttempts: 3})
 	require.NoError(t, err)
 	e := submit(t, s, "kills its worker")
 	for range 3 {
@@ -201,12 +201,12 @@ func TestStoreFailsAroundAnAttempt(t *testing.T) {
 	ran := 0
 	var f *triggertest.Fake
 	heal := func() {}
-	f = triggertest.New(t, &triggertest.Options{Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	f = triggertest.New(t, &triggertest.Options{Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		if ran++; ran == 1 {
 			heal = f.Break(triggertest.StorePart)
 		}
 		return trigger.Outcome{}, nil
-	})})
+	}})
 	e := submit(t, f.Service, "a")
 	early := f.Break(triggertest.StorePart)
 	require.Equal(t, 1, f.Drain(t.Context()))

@@ -202,7 +202,7 @@ func (f *File) Stale(ctx context.Context, checked, due time.Time, limit int) ([]
 
 // Stats implements [trigger.Counter].
 func (f *File) Stats(ctx context.Context, org string, most int) (stats trigger.Stats, err error) {
-	counts := map[trigger.Status]*trigger.Count{
+	counts := map[trigger.Status]*mortise.Count{
 		trigger.StatusReceived: &stats.Waiting, trigger.StatusProcessing: &stats.Running,
 		trigger.StatusCompleted: &stats.Completed, trigger.StatusFailed: &stats.Failed,
 	}
@@ -217,7 +217,7 @@ func (f *File) Stats(ctx context.Context, org string, most int) (stats trigger.S
 
 // StatsAll implements [trigger.Counter].
 func (f *File) StatsAll(ctx context.Context, most int) (open trigger.AllStats, err error) {
-	counts := map[trigger.Status]*trigger.Count{
+	counts := map[trigger.Status]*mortise.Count{
 		trigger.StatusReceived: &open.Waiting, trigger.StatusProcessing: &open.Running,
 		trigger.StatusFailed: &open.Failed,
 	}
@@ -232,7 +232,7 @@ func (f *File) StatsAll(ctx context.Context, most int) (open trigger.AllStats, e
 
 // count counts the events that are asked for by their status.
 func (f *File) count(
-	ctx context.Context, most int, counts map[trigger.Status]*trigger.Count, asked func(*trigger.Event) bool,
+	ctx context.Context, most int, counts map[trigger.Status]*mortise.Count, asked func(*trigger.Event) bool,
 ) error {
 	if err := ctx.Err(); err != nil {
 		return err

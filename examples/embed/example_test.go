@@ -27,10 +27,10 @@ func Example() {
 		log.Fatal(err)
 	}
 	// What the host does with an event: here it only says so.
-	processor := trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+	processor := func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
 		fmt.Printf("processing for %s: %s\n", e.Organization, e.Instructions)
 		return trigger.Outcome{Summary: "Opened pull request 17."}, nil
-	})
+	}
 	worker, err := addTriggers(ctx, host, processor)
 	if err != nil {
 		log.Fatal(err)

@@ -20,9 +20,9 @@ func Example() {
 	check(err)
 	service, err := trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: &pushed.Queue{URL: pushes.url, Secret: secret}}, &trigger.Options{Logger: slog.New(slog.DiscardHandler)})
 	check(err)
-	processor := trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+	processor := func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
 		return trigger.Outcome{Summary: "wrote the page"}, nil
-	})
+	}
 	worker, err := trigger.NewWorker(service, processor, nil)
 	check(err)
 	handler, err := pushed.NewHandler(secret, map[string]mortise.Handler{trigger.JobKind: worker.Handle})

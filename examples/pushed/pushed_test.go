@@ -32,7 +32,7 @@ type rig struct {
 	queue   *pushed.Queue
 }
 
-func newRig(t *testing.T, process trigger.ProcessorFunc) *rig {
+func newRig(t *testing.T, process trigger.Processor) *rig {
 	t.Helper()
 	r := &rig{}
 	pushes, stop := newPushService(r.clock.Now)

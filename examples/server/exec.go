@@ -34,8 +34,8 @@ const (
 	pipeWait  = 500 * time.Millisecond // for output of a program that has ended, in case its children hold the pipes open
 )
 
-// Process implements [trigger.Processor].
-func (p *commandProcessor) Process(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
+// process is the [trigger.Processor].
+func (p *commandProcessor) process(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
 	line, err := httpadapter.NewTriggerEvent(e).JSON()
 	if err != nil {
 		return trigger.Outcome{}, trigger.Permanent(fmt.Errorf("encode the event: %w", err))

@@ -33,9 +33,9 @@ func newTriggerService(s *settings, b trigger.Backend, log *slog.Logger) (*trigg
 	if err != nil {
 		return nil, fmt.Errorf("mount the trigger service: %w", err)
 	}
-	var processor trigger.Processor = trigger.ProcessorFunc(logEvent(log))
+	processor := logEvent(log)
 	if s.command != nil {
-		processor = &commandProcessor{argv: s.command, env: s.commandEnv, log: log}
+		processor = (&commandProcessor{argv: s.command, env: s.commandEnv, log: log}).process
 	}
 	worker, err := trigger.NewWorker(service, processor, &trigger.WorkerOptions{Drain: workDrain, Grace: workGrace})
 	if err != nil {
@@ -50,7 +50,7 @@ func (t *triggerService) ping(ctx context.Context) error { return t.service.Ping
 func (t *triggerService) run(ctx context.Context) error  { return t.worker.Run(ctx) }
 
 // logEvent is the Processor without -trigger-exec.
-func logEvent(log *slog.Logger) func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
+func logEvent(log *slog.Logger) trigger.Processor {
 	return func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
 		log.InfoContext(ctx, "trigger event", "event", e.ID, "organization", e.Organization)
 		return trigger.Outcome{Summary: "Logged. This server was started without -trigger-exec."}, nil

@@ -60,7 +60,7 @@ import (
 // A host's own types, under the interfaces that it would implement.
 type host struct {
 	trigger.Store
-	trigger.Queue
+	mortise.Queue
 	httpadapter.Authenticator
 }
 
@@ -111,9 +111,9 @@ func main() {
 		log.Fatal(reply.Status)
 	}
 
-	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	worker, err := trigger.NewWorker(service, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		return trigger.Outcome{Summary: "done"}, nil
-	}), nil)
+	}, nil)
 	check(err)
 	_, err = worker.RunOnce(ctx)
 	check(err)

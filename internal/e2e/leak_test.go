@@ -30,14 +30,14 @@ func TestNothingOutlivesClose(t *testing.T) {
 	}), &httpadapter.TriggerOptions{History: true})
 	require.NoError(t, err)
 	started := make(chan struct{}, 100)
-	worker, err := trigger.NewWorker(service, trigger.ProcessorFunc(func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
+	worker, err := trigger.NewWorker(service, func(ctx context.Context, e trigger.Event) (trigger.Outcome, error) {
 		started <- struct{}{}
 		if e.Instructions == "hang" {
 			<-ctx.Done()
 			return trigger.Outcome{}, ctx.Err()
 		}
 		return trigger.Outcome{}, nil
-	}), &trigger.WorkerOptions{Drain: 1})
+	}, &trigger.WorkerOptions{Drain: 1})
 	require.NoError(t, err)
 
 	ctx, stop := context.WithCancel(t.Context())

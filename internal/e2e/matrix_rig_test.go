@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/authmgmt"
 	"github.com/seed-6363c74e/mortise/httpadapter"
@@ -46,7 +47,7 @@ type matrixStores struct {
 		trigger.APIKeys
 		trigger.Organizations
 	}
-	triggerQueue trigger.Queue
+	triggerQueue mortise.Queue
 	auth         interface {
 		authmgmt.Store
 		authmgmt.Organizations

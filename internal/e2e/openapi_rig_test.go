@@ -110,7 +110,7 @@ func (r *openapiRig) requireEveryStatus() {
 type triggerRig struct {
 	*openapiRig
 	service *trigger.Service
-	queue   trigger.Queue
+	queue   mortise.Queue
 }
 
 const openapiCollection = "7f1f3c1e-5a0e-4a52-9f0e-0c9a4a3f2b11"

@@ -109,12 +109,12 @@ func (r *triggerRig) submissions() []exchange {
 func (r *triggerRig) history() (completed, failed string) {
 	r.t.Helper()
 	var done atomic.Bool
-	worker, err := trigger.NewWorker(r.service, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	worker, err := trigger.NewWorker(r.service, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		if done.Swap(true) {
 			return trigger.Outcome{}, trigger.Permanent(errors.New("the guide is locked"))
 		}
 		return trigger.Outcome{Summary: "Changed 2 pages.", Data: json.RawMessage(`{"pages":["a",2]}`)}, nil
-	}), nil)
+	}, nil)
 	require.NoError(r.t, err)
 	ctx, cancel := context.WithCancel(r.t.Context())
 	stopped := make(chan error, 1)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"reflect"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func TestSettingsBelowZero(t *testing.T) {
 	require.NoError(t, err)
 	sounds, err := audiosearch.New(db.AudioSearch(), nil)
 	require.NoError(t, err)
-	processor := trigger.ProcessorFunc(nil)
+	processor := func(context.Context, trigger.Event) (trigger.Outcome, error) { return trigger.Outcome{}, nil }
 
 	for _, c := range []struct {
 		of   string

@@ -14,9 +14,9 @@ func TestPruneForgetsDeadJobs(t *testing.T) {
 	db, _ := Open(t.Context(), nil)
 	m := &Trigger{db: db}
 	s, _ := trigger.New(trigger.Backend{Store: m, Queue: db.Queue(nil)}, nil)
-	w, _ := trigger.NewWorker(s, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	w, _ := trigger.NewWorker(s, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		return trigger.Outcome{}, trigger.Permanent(errors.New("x"))
-	}), nil)
+	}, nil)
 	for range 1000 {
 		_, _ = s.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 		_, _ = w.RunOnce(t.Context())

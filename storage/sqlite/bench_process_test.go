@@ -28,17 +28,17 @@ func startProcessing(b *testing.B, concurrency int) *processed {
 	p := &processed{started: make(chan time.Time, 1<<16)}
 	var err error
 	p.service, err = trigger.New(trigger.Backend{Store: db.Trigger().Store, Queue: db.Queue(nil), Directory: db.Trigger().Directory}, &trigger.Options{
-		Observer: trigger.ObserverFunc(func(_ context.Context, o trigger.Observation) {
+		Observer: func(_ context.Context, o trigger.Observation) {
 			if o.Kind == trigger.KindCompleted {
 				p.done.Add(1)
 			}
-		}),
+		},
 	})
 	require.NoError(b, err)
-	worker, err := trigger.NewWorker(p.service, trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	worker, err := trigger.NewWorker(p.service, func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		p.started <- time.Now()
 		return trigger.Outcome{Summary: "Nothing to do."}, nil
-	}), &trigger.WorkerOptions{Concurrency: concurrency})
+	}, &trigger.WorkerOptions{Concurrency: concurrency})
 	require.NoError(b, err)
 	ctx, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup

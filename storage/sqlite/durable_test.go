@@ -17,7 +17,7 @@ import (
 
 func someEvent() trigger.Event {
 	return trigger.Event{
-		ID: uuid.New(), Organization: "acme", Status: trigger.StatusReceived, Source: trigger.SourceAPI, Instructions: "Document it.",
+		ID: uuid.New(), Organization: "acme", Status: trigger.StatusReceived, Source: "api", Instructions: "Document it.",
 		SubmittedAt: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
 	}
 }

@@ -26,7 +26,7 @@ func planned(t *testing.T) *DB {
 	require.NoError(t, db.writer.write(t.Context(), func(tx *tx) error {
 		for i := range 4000 {
 			e := trigger.Event{
-				ID: uuid.New(), Organization: fmt.Sprint("org", i%3), Status: trigger.StatusCompleted, Source: trigger.SourceAPI,
+				ID: uuid.New(), Organization: fmt.Sprint("org", i%3), Status: trigger.StatusCompleted, Source: "api",
 				Instructions: "Document the --json flag.", SubmittedAt: begun.Add(time.Duration(i) * time.Second),
 				FinishedAt: begun.Add(time.Duration(i+1) * time.Second), Generation: i % 2,
 			}

@@ -22,7 +22,7 @@ import (
 // newEvent is an event of the organization acme that was submitted at a fixed time.
 func newEvent() trigger.Event {
 	return trigger.Event{
-		ID: uuid.New(), Organization: "acme", Status: trigger.StatusReceived, Source: trigger.SourceAPI,
+		ID: uuid.New(), Organization: "acme", Status: trigger.StatusReceived, Source: "api",
 		Instructions: "Document the --json flag.", Context: []byte(`{"n": 1.10}`),
 		SubmittedAt: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC),
 	}

@@ -20,7 +20,7 @@ func TestMarkInAGroup(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	create := func(tx *tx, org string) error {
 		e := trigger.Event{
-			ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: trigger.SourceAPI,
+			ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: "api",
 			Instructions: "Document the release.", SubmittedAt: someTime,
 		}
 		c, err := newCreation(&e, time.Time{})

@@ -33,7 +33,7 @@ const (
 // Stats implements [trigger.Counter].
 func (t *Trigger) Stats(ctx context.Context, org string, most int) (stats trigger.Stats, err error) {
 	err = t.db.list(ctx, org, countEvents, []any{org, most + 1}, func(r *row) error {
-		for i, count := range []*trigger.Count{
+		for i, count := range []*mortise.Count{
 			&stats.Waiting, &stats.Running, &stats.Completed, &stats.Failed,
 		} {
 			*count = mortise.CountUpTo(r.number(i), most)

@@ -77,12 +77,12 @@ func manyEvents(t testing.TB, n int) *DB {
 func TestTriggerStatsOfMany(t *testing.T) {
 	db := manyEvents(t, 100_000)
 	for most, want := range map[int]trigger.Stats{
-		5000: {Waiting: trigger.Count{N: 2000}, Running: trigger.Count{N: 1000},
-			Completed: trigger.Count{N: 5000}, Failed: trigger.Count{N: 2000}},
-		2000: {Waiting: trigger.Count{N: 2000}, Running: trigger.Count{N: 1000},
-			Completed: trigger.Count{N: 2000, More: true}, Failed: trigger.Count{N: 2000}},
-		999: {Waiting: trigger.Count{N: 999, More: true}, Running: trigger.Count{N: 999, More: true},
-			Completed: trigger.Count{N: 999, More: true}, Failed: trigger.Count{N: 999, More: true}},
+		5000: {Waiting: mortise.Count{N: 2000}, Running: mortise.Count{N: 1000},
+			Completed: mortise.Count{N: 5000}, Failed: mortise.Count{N: 2000}},
+		2000: {Waiting: mortise.Count{N: 2000}, Running: mortise.Count{N: 1000},
+			Completed: mortise.Count{N: 2000, More: true}, Failed: mortise.Count{N: 2000}},
+		999: {Waiting: mortise.Count{N: 999, More: true}, Running: mortise.Count{N: 999, More: true},
+			Completed: mortise.Count{N: 999, More: true}, Failed: mortise.Count{N: 999, More: true}},
 	} {
 		want.OldestWaiting = time.UnixMicro(1 + 3).UTC()
 		stats, err := db.Trigger().Store.Stats(t.Context(), "org3", most)
@@ -92,8 +92,8 @@ func TestTriggerStatsOfMany(t *testing.T) {
 	open, err := db.Trigger().Store.StatsAll(t.Context(), mortise.MaxCount)
 	require.NoError(t, err)
 	require.Equal(t, trigger.AllStats{
-		Waiting: trigger.Count{N: mortise.MaxCount, More: true}, Running: trigger.Count{N: 10_000},
-		Failed: trigger.Count{N: mortise.MaxCount, More: true}, NextDue: time.UnixMicro(20).UTC(),
+		Waiting: mortise.Count{N: mortise.MaxCount, More: true}, Running: mortise.Count{N: 10_000},
+		Failed: mortise.Count{N: mortise.MaxCount, More: true}, NextDue: time.UnixMicro(20).UTC(),
 	}, open)
 }
 
@@ -117,7 +117,7 @@ func TestMigrateTriggerStats(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
 	stats, err := db.Trigger().Store.Stats(t.Context(), "acme", 10)
 	require.NoError(t, err)
-	two, one := trigger.Count{N: 2}, trigger.Count{N: 1}
+	two, one := mortise.Count{N: 2}, mortise.Count{N: 1}
 	require.Equal(t, trigger.Stats{
 		Waiting: two, Running: one, Completed: one, Failed: one, OldestWaiting: time.UnixMicro(1).UTC(),
 	}, stats)

@@ -32,7 +32,7 @@ func window() time.Time { return moment(-24 * time.Hour) }
 // plainEvent returns a new event with nothing optional in it.
 func plainEvent(org string, submitted time.Duration) trigger.Event {
 	return trigger.Event{
-		ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: trigger.SourceAPI,
+		ID: uuid.New(), Organization: org, Status: trigger.StatusReceived, Source: "api",
 		Instructions: "Describe the new flag.", SubmittedAt: moment(submitted),
 	}
 }

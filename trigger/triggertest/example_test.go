@@ -17,12 +17,12 @@ func ExampleNew() {
 	t := new(testing.T) // a test has its own
 
 	f := triggertest.New(t, &triggertest.Options{
-		Processor: trigger.ProcessorFunc(func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
+		Processor: func(_ context.Context, e trigger.Event) (trigger.Outcome, error) {
 			if e.Attempts == 1 {
 				return trigger.Outcome{}, trigger.RetryAfter(errors.New("the wiki is locked"), time.Minute)
 			}
 			return trigger.Outcome{Summary: "Wrote the page."}, nil
-		}),
+		},
 	})
 	ctx := context.Background()
 	if _, err := f.Submit(ctx, "acme", "ann", trigger.Submission{Instructions: "Document the release."}); err != nil {

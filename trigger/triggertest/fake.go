@@ -67,7 +67,7 @@ func New(t testing.TB, opts *Options) *Fake {
 		o.Clock = new(Clock)
 	}
 	if o.Processor == nil {
-		o.Processor = trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) { return trigger.Outcome{}, nil })
+		o.Processor = func(context.Context, trigger.Event) (trigger.Outcome, error) { return trigger.Outcome{}, nil }
 	}
 	if o.Service.Logger == nil {
 		o.Service.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
@@ -90,7 +90,7 @@ func New(t testing.TB, opts *Options) *Fake {
 		backend.Directory = faults.Directory(f.history)
 	}
 	o.Service.Now = f.Now
-	o.Service.Observer = &recorder{f, o.Service.Observer}
+	o.Service.Observer = (&recorder{f, o.Service.Observer}).observe
 
 	if f.Service, err = trigger.New(backend, &o.Service); err != nil {
 		t.Fatalf("triggertest: make the service: %v", err)
@@ -156,17 +156,17 @@ func (f *Fake) Observations() []trigger.Observation {
 	return slices.Clone(f.observations)
 }
 
-// recorder is the service's Observer: it keeps what it hears and passes it on.
+// recorder is behind the service's Observer: it keeps what it hears and passes it on.
 type recorder struct {
 	fake *Fake
 	next trigger.Observer
 }
 
-func (r *recorder) Observe(ctx context.Context, o trigger.Observation) {
+func (r *recorder) observe(ctx context.Context, o trigger.Observation) {
 	r.fake.mu.Lock()
 	r.fake.observations = append(r.fake.observations, o)
 	r.fake.mu.Unlock()
 	if r.next != nil {
-		r.next.Observe(ctx, o)
+		r.next(ctx, o)
 	}
 }

@@ -45,11 +45,11 @@ func TestFake(t *testing.T) {
 func TestFakeKeepsTheHostsSettings(t *testing.T) {
 	heard := 0
 	f := triggertest.New(t, &triggertest.Options{
-		Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+		Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {
 			return trigger.Outcome{}, errors.New("no")
-		}),
+		},
 		Worker:  trigger.WorkerOptions{MaxAttempts: 1},
-		Service: trigger.Options{KeyPrefix: "own-", Observer: trigger.ObserverFunc(func(context.Context, trigger.Observation) { heard++ })},
+		Service: trigger.Options{KeyPrefix: "own-", Observer: func(context.Context, trigger.Observation) { heard++ }},
 	})
 	_, key, err := f.IssueKey(t.Context(), "acme", "", "")
 	require.NoError(t, err)
@@ -86,10 +86,10 @@ func TestBreak(t *testing.T) {
 
 func TestDrainStopsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	f := triggertest.New(t, &triggertest.Options{Processor: trigger.ProcessorFunc(func(context.Context, trigger.Event) (trigger.Outcome, error) {
+	f := triggertest.New(t, &triggertest.Options{Processor: func(context.Context, trigger.Event) (trigger.Outcome, error) {
 		cancel()
 		return trigger.Outcome{}, trigger.RetryAfter(errors.New("again"), 0)
-	})})
+	}})
 	_, err := f.Submit(t.Context(), "acme", "", trigger.Submission{Instructions: "a"})
 	require.NoError(t, err)
 	assert.Equal(t, 1, f.Drain(ctx))

@@ -89,7 +89,7 @@ func (s *subject) isHidden(t *testing.T, events ...trigger.Event) {
 	}
 	for what, q := range map[string]trigger.EventQuery{
 		"all": {}, "those with a key": {IdempotencyKey: "key"}, "those of a status": {Status: trigger.StatusReceived},
-		"those of a source":       {Source: trigger.SourceAPI},
+		"those of a source":       {Source: "api"},
 		"those behind a position": {After: mortise.Position{At: moment(time.Hour)}},
 	} {
 		q.Limit = 10

@@ -192,7 +192,7 @@ func randomEvents(random *rand.Rand, n int) []trigger.Event {
 			e.ID[j] = byte(random.Uint32())
 		}
 		e.Status = trigger.Statuses()[random.IntN(4)]
-		e.Source = []string{trigger.SourceAPI, "nightly", "person"}[random.IntN(3)]
+		e.Source = []string{"api", "nightly", "person"}[random.IntN(3)]
 		if random.IntN(2) == 0 {
 			e.IdempotencyKey = fmt.Sprintf("key-%d", i)
 		}

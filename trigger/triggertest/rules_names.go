@@ -80,7 +80,7 @@ var nameRules = []rule{
 			for _, pair := range joined() {
 				e := keyedEvent(pair[0], pair[1], 0)
 				if e.Source = pair[1]; e.Source == "" {
-					e.Source = trigger.SourceAPI
+					e.Source = "api"
 				}
 				events[pair] = s.create(t, e)
 			}

@@ -13,7 +13,7 @@ import (
 )
 
 // exactly is the Count of n things that were counted to the end.
-func exactly(n int) trigger.Count { return trigger.Count{N: n} }
+func exactly(n int) mortise.Count { return mortise.Count{N: n} }
 
 // hasStats requires that Stats returns want, where it counts up to most.
 func (s *subject) hasStats(t *testing.T, org string, most int, want trigger.Stats) {
@@ -34,16 +34,16 @@ func (s *subject) hasStatsAll(t *testing.T, most int, want trigger.AllStats) {
 }
 
 // countOf is where Stats counts events of a status.
-func countOf(s *trigger.Stats, status trigger.Status) *trigger.Count {
-	return map[trigger.Status]*trigger.Count{
+func countOf(s *trigger.Stats, status trigger.Status) *mortise.Count {
+	return map[trigger.Status]*mortise.Count{
 		trigger.StatusReceived: &s.Waiting, trigger.StatusProcessing: &s.Running,
 		trigger.StatusCompleted: &s.Completed, trigger.StatusFailed: &s.Failed,
 	}[status]
 }
 
 // openCountOf is where StatsAll counts events of a status; nil: nowhere.
-func openCountOf(o *trigger.AllStats, status trigger.Status) *trigger.Count {
-	return map[trigger.Status]*trigger.Count{
+func openCountOf(o *trigger.AllStats, status trigger.Status) *mortise.Count {
+	return map[trigger.Status]*mortise.Count{
 		trigger.StatusReceived: &o.Waiting, trigger.StatusProcessing: &o.Running,
 		trigger.StatusFailed: &o.Failed,
 	}[status]
@@ -287,17 +287,17 @@ var statsAllRules = []rule{
 		func(t *testing.T, s *subject) {
 			e := s.create(t, eventIn(trigger.StatusReceived, orgA, 0))
 			look := func(i int) (err error) {
-				var counts []trigger.Count
+				var counts []mortise.Count
 				var first time.Time
 				if i%2 == 0 {
 					var got trigger.Stats
 					got, err = s.Store.Stats(t.Context(), orgA, 10)
-					counts = []trigger.Count{got.Waiting, got.Running, got.Failed, got.Completed}
+					counts = []mortise.Count{got.Waiting, got.Running, got.Failed, got.Completed}
 					first = got.OldestWaiting
 				} else {
 					var got trigger.AllStats
 					got, err = s.Store.StatsAll(t.Context(), 10)
-					counts = []trigger.Count{got.Waiting, got.Running, got.Failed}
+					counts = []mortise.Count{got.Waiting, got.Running, got.Failed}
 					first = got.NextDue
 				}
 				if err != nil {

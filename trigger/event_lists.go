@@ -1,0 +1,115 @@
+package trigger
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/seed-6363c74e/mortise"
+)
+
+// EventQuery selects events of one organization. Zero fields but Limit select everything.
+type EventQuery struct {
+	Status         Status
+	Source         string
+	From           time.Time // submitted at or after
+	To             time.Time // submitted before
+	IdempotencyKey string
+	After          mortise.Position // only events that follow it in the listing; zero: from its start
+
+	// Limit is how many events a page may hold, at most MaxPageSize. To a Store, 0 is 0:
+	// the page is empty, and its Next is zero. Service.ListEvents takes 0 for 50.
+	Limit int
+}
+
+// MaxPageSize bounds EventQuery.Limit and KeyQuery.Limit.
+const MaxPageSize = 1000
+
+// EventPage is a stretch of a listing.
+type EventPage struct {
+	Events []Event
+	Next   mortise.Position // the next page's EventQuery.After; zero: this is the last one
+}
+
+// Position returns the event's place in a listing.
+func (e *Event) Position() mortise.Position { return mortise.Position{At: e.SubmittedAt, ID: e.ID} }
+
+// Matches reports whether e is selected by q, its Limit left aside. It defines what
+// Store.ListEvents must return; backends without a query language may call it.
+func (q *EventQuery) Matches(e *Event) bool {
+	return (q.Status == "" || e.Status == q.Status) &&
+		(q.Source == "" || e.Source == q.Source) &&
+		(q.IdempotencyKey == "" || e.IdempotencyKey == q.IdempotencyKey) &&
+		(q.From.IsZero() || !e.SubmittedAt.Before(q.From)) &&
+		(q.To.IsZero() || e.SubmittedAt.Before(q.To)) &&
+		(q.After.IsZero() || e.Position().Compare(q.After) < 0)
+}
+
+// ListEvents returns a page of the organization's history, newest first. Limit 0 means
+// 50. A Limit outside 0 to [MaxPageSize] or an unknown Status is a [*ValidationError].
+func (s *Service) ListEvents(ctx context.Context, org string, q EventQuery) (EventPage, error) {
+	var p problems
+	if q.Limit < 0 || q.Limit > MaxPageSize {
+		p.add("limit", "must be between 1 and %d", MaxPageSize)
+	}
+	if q.Status != "" && !knownStatus(q.Status) {
+		p.add("status", "is not one of %v", Statuses())
+	}
+	if q.Source != "" {
+		checkName(&p, "source", q.Source)
+	}
+	if err := p.err(); err != nil {
+		return EventPage{}, err
+	}
+	if q.Limit == 0 {
+		q.Limit = 50
+	}
+	q.From, q.To = ceilMicro(q.From), ceilMicro(q.To)
+	page, err := s.store.ListEvents(ctx, org, q)
+	return page, unavailable("list events", err)
+}
+
+// ceilMicro rounds a bound up to the precision of stored times, which selects the same
+// events.
+func ceilMicro(t time.Time) time.Time {
+	if cut := t.Truncate(time.Microsecond); cut.Before(t) {
+		t = cut.Add(time.Microsecond)
+	}
+	return t.UTC()
+}
+
+func knownStatus(status Status) bool {
+	for _, known := range Statuses() {
+		if status == known {
+			return true
+		}
+	}
+	return false
+}
+
+// Events iterates over everything that q selects, newest first, page by page. It ends
+// after the first error, which may be that of a store whose pages do not go on.
+func (s *Service) Events(ctx context.Context, org string, q EventQuery) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		for {
+			page, err := s.ListEvents(ctx, org, q)
+			if err != nil {
+				yield(Event{}, err)
+				return
+			}
+			for _, e := range page.Events {
+				if !yield(e, nil) {
+					return
+				}
+			}
+			if page.Next.IsZero() {
+				return
+			}
+			if !q.After.IsZero() && page.Next.Compare(q.After) >= 0 {
+				yield(Event{}, errStands)
+				return
+			}
+			q.After = page.Next
+		}
+	}
+}
