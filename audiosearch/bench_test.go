@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/storage/memory"
@@ -42,7 +43,7 @@ func writeStereo(tb testing.TB, path string, rate int, length time.Duration) {
 }
 
 // ingestOnce has the file a.wav of a folder scored, by a service of its own.
-func ingestOnce(b *testing.B, media audiosearch.Media, scorer audiosearch.Scorer, folder *audiosearch.Folder) {
+func ingestOnce(b *testing.B, media audiosearch.Media, scorer audiosearch.Scorer, folder *folder.Folder) {
 	b.Helper()
 	db, err := memory.Open(b.Context(), nil)
 	require.NoError(b, err)
@@ -68,7 +69,7 @@ func BenchmarkIngest(b *testing.B) {
 		b.Run(fmt.Sprintf("wav-%d-stereo", rate), func(b *testing.B) {
 			dir := b.TempDir()
 			writeStereo(b, filepath.Join(dir, "a.wav"), rate, length)
-			folder, err := audiosearch.OpenFolder(dir)
+			folder, err := folder.Open(dir)
 			require.NoError(b, err)
 			defer folder.Close()
 			media, err := wav.New(nil)

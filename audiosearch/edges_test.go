@@ -2,7 +2,6 @@ package audiosearch
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -81,17 +80,6 @@ func TestFlightEndsItsGoroutine(t *testing.T) {
 }
 
 func nothingDone(context.Context) (*outcome, error) { return &outcome{kind: unchanged}, nil }
-
-// TestBecause: the reason of an end that came, and nothing else.
-func TestBecause(t *testing.T) {
-	broken := errors.New("broken")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	assert.Equal(t, broken, because(ctx, broken))
-	cancel(errStalled)
-	require.NoError(t, because(ctx, nil))
-	require.ErrorIs(t, because(ctx, broken), errStalled)
-	require.ErrorIs(t, because(ctx, broken), broken)
-}
 
 // TestSpansAreWhole: also of hops that are not.
 func TestSpansAreWhole(t *testing.T) {

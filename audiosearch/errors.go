@@ -45,12 +45,6 @@ var (
 	ErrIncomplete = errors.New("audiosearch: the file is not complete")
 	// ErrNotScored: the video has no scores of the model yet. Ingest it.
 	ErrNotScored = errors.New("audiosearch: the video is not scored yet")
-	// ErrNoFiles: the folder has no file that [Service.SyncFolder] would enter.
-	ErrNoFiles = errors.New("audiosearch: the folder has no media files: " +
-		"check that it is the right one, and is mounted")
-	// ErrAllGone: [Service.SyncFolder] would delete every video of the folder.
-	ErrAllGone = errors.New("audiosearch: every video of the folder would be deleted: " +
-		"check that it is the right one, or set SyncOptions.DeleteAll")
 	// ErrCancelled: the run was cancelled.
 	ErrCancelled = errors.New("audiosearch: the run was cancelled")
 	// ErrDeleted: the organization was deleted ([Service.DeleteOrganization]).

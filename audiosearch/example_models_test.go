@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
 
@@ -44,12 +45,12 @@ func newPlace() (open func(...audiosearch.Scorer) *audiosearch.Service, done fun
 	dir, err := os.MkdirTemp("", "mortise")
 	check(err)
 	check(os.WriteFile(filepath.Join(dir, "file"), []byte("440"), 0o600))
-	folder, err := audiosearch.OpenFolder(dir)
+	videos, err := folder.Open(dir)
 	check(err)
 	open = func(scorers ...audiosearch.Scorer) *audiosearch.Service {
 		opts := &audiosearch.Options{Scorers: scorers}
 		if len(scorers) > 0 {
-			opts.Media, opts.Files = beeps{}, folder
+			opts.Media, opts.Files = beeps{}, videos
 		}
 		service, err := audiosearch.New(db.AudioSearch(), opts)
 		check(err)
@@ -60,7 +61,7 @@ func newPlace() (open func(...audiosearch.Scorer) *audiosearch.Service, done fun
 	check(err)
 	check(first.PutVideos(ctx, "acme", "", "d", audiosearch.Video{ID: "v", Path: "file"}))
 	return open, func() {
-		check(folder.Close())
+		check(videos.Close())
 		check(os.RemoveAll(dir))
 	}
 }

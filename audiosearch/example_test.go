@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
@@ -47,14 +48,14 @@ func Example() {
 
 	db, err := memory.Open(context.Background(), nil)
 	check(err)
-	folder, err := audiosearch.OpenFolder(dir)
+	videos, err := folder.Open(dir)
 	check(err)
-	defer folder.Close()
+	defer videos.Close()
 	media, err := wav.New(nil)
 	check(err)
 	scorer, err := signal.New(nil)
 	check(err)
-	service, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder})
+	service, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: videos})
 	check(err)
 
 	ctx := context.Background()
@@ -157,9 +158,9 @@ func newService(opts audiosearch.Options, files ...string) (service *audiosearch
 	check(err)
 	dir, err := os.MkdirTemp("", "mortise")
 	check(err)
-	folder, err := audiosearch.OpenFolder(dir)
+	videos, err := folder.Open(dir)
 	check(err)
-	opts.Media, opts.Files, opts.Scorers = beeps{}, folder, []audiosearch.Scorer{loudness{}}
+	opts.Media, opts.Files, opts.Scorers = beeps{}, videos, []audiosearch.Scorer{loudness{}}
 	service, err = audiosearch.New(db.AudioSearch(), &opts)
 	check(err)
 	_, err = service.CreateDataset(context.Background(), "acme", "", "d")
@@ -170,7 +171,7 @@ func newService(opts audiosearch.Options, files ...string) (service *audiosearch
 		check(service.PutVideos(context.Background(), "acme", "", "d", audiosearch.Video{ID: name, Path: name}))
 	}
 	return service, func() {
-		check(folder.Close())
+		check(videos.Close())
 		check(os.RemoveAll(dir))
 	}
 }
@@ -207,10 +208,10 @@ func ExampleFiles() {
 	check(err)
 	defer os.RemoveAll(dir)
 	check(os.WriteFile(filepath.Join(dir, "a.wav"), []byte("..."), 0o600))
-	folder, err := audiosearch.OpenFolder(dir)
+	videos, err := folder.Open(dir)
 	check(err)
-	defer folder.Close()
-	var files audiosearch.Files = folder
+	defer videos.Close()
+	var files audiosearch.Files = videos
 	file, release, err := files.Local(context.Background(), "acme", "a.wav")
 	check(err)
 	content, err := os.ReadFile(file)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
 // flights lets everybody who wants the same video scored wait for one and the same scoring. Unlike in a singleflight.Group, the work does not
@@ -42,7 +44,7 @@ func (f *flights) do(
 		fl = &flight{cancel: cancel, gauge: g, done: make(chan struct{})}
 		f.all[key] = fl
 		go func() {
-			fl.err = errGoexit
+			fl.err = watch.ErrGoexit
 			defer func() {
 				f.mu.Lock()
 				if f.all[key] == fl {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 )
 
 // hooks are everything that a host can plug in. What is named by broken panics.
@@ -100,7 +101,7 @@ func hookedRig(t *testing.T, broken string) (*rig, *hooks, *lockedBuffer) {
 	t.Helper()
 	h, logged := &hooks{Scorer: new(volume), broken: broken}, new(lockedBuffer)
 	r := newRig(t, nil)
-	folder, err := audiosearch.OpenFolder(r.dir)
+	folder, err := folder.Open(r.dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, folder.Close()) })
 	h.Media, h.SameFiles = r.media, folder

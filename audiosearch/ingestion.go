@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/turns"
+	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
 // ingestion is the scoring of one video by one model.
@@ -80,7 +81,7 @@ func (in *ingestion) work(ctx context.Context) (*outcome, error) {
 	in.place = place
 	start := time.Now()
 	came := make(chan *outcome, 1) // work that is left behind must not write where somebody reads
-	err = watched(ctx, s.opts.Open, s.opts.Grace, in.panicked(ctx), func(ctx context.Context, beat func(time.Duration)) error {
+	err = watch.Run(ctx, s.opts.Open, s.opts.Grace, in.panicked(ctx), func(ctx context.Context, beat func(time.Duration)) error {
 		o, err := in.run(ctx, beat)
 		came <- o
 		return err
@@ -96,7 +97,7 @@ func (in *ingestion) work(ctx context.Context) (*outcome, error) {
 			err = &scorerError{err}
 		}
 	case in.stage.Load() == storing:
-	case errors.Is(err, errStalled):
+	case errors.Is(err, watch.ErrStalled):
 		o, err = failed(errors.New("reading it showed no progress for too long: look at the file and where it is stored")), nil
 	case errors.As(err, &panicked):
 		o, err = failed(errors.New("it broke the program that reads it: convert it, and ask the operator to look at the log")), nil

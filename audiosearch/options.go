@@ -28,7 +28,7 @@ type Options struct {
 	Scorers []Scorer
 
 	Media     Media     // nil: no video can be scored here; searches find what others scored
-	Files     Files     // where the bytes are; required with Media. [Folder] is one.
+	Files     Files     // where the bytes are; required with Media. Package folder has one.
 	Moderator Moderator // nil: results have no moderation score
 
 	MaxLimit    int           // results of one search: 1000
@@ -70,7 +70,7 @@ func (o *Options) validate() error {
 		return nil
 	}
 	if o.Media != nil && o.Files == nil {
-		return errors.New("audiosearch: Options.Media needs Options.Files; Folder is one")
+		return errors.New("audiosearch: Options.Media needs Options.Files; folder.Open returns one")
 	}
 	if slices.Contains(o.Scorers, nil) {
 		return errors.New("audiosearch: Options.Scorers has a nil")

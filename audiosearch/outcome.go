@@ -3,7 +3,8 @@ package audiosearch
 import (
 	"errors"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/seed-6363c74e/mortise/internal/oneline"
 )
 
 // VideoProblem says why a video cannot be searched, or not all of it.
@@ -72,14 +73,5 @@ const maxVideoMessage = 300
 
 // videoMessage is one line of bounded length.
 func videoMessage(err error) string {
-	text := strings.Join(strings.Fields(strings.ToValidUTF8(err.Error(), "\uFFFD")), " ")
-	text = strings.TrimPrefix(text, "audiosearch: ")
-	if len(text) <= maxVideoMessage {
-		return text
-	}
-	cut := maxVideoMessage
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "..."
+	return oneline.Short(strings.TrimPrefix(err.Error(), "audiosearch: "), maxVideoMessage)
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
 // plug is a scorer of a service, with what it said last of its model.
@@ -55,7 +57,7 @@ func (p *plug) model(ctx context.Context) (Model, error) {
 		wait = min(wait, modelWait)
 	}
 	answer := make(chan Model, 1) // a scorer that is left behind must not write where somebody reads
-	err := watched(ctx, wait, s.opts.Grace, s.panicked(ctx, scorerHook), func(ctx context.Context, _ func(time.Duration)) error {
+	err := watch.Run(ctx, wait, s.opts.Grace, s.panicked(ctx, scorerHook), func(ctx context.Context, _ func(time.Duration)) error {
 		m, err := p.scorer.Model(ctx)
 		answer <- m
 		return err
@@ -63,7 +65,7 @@ func (p *plug) model(ctx context.Context) (Model, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil {
-		if known && errors.Is(err, errStalled) {
+		if known && errors.Is(err, watch.ErrStalled) {
 			p.late = time.Now().Add(modelPause)
 		}
 		return Model{}, unavailable("ask the scorer for its model", err)

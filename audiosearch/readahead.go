@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
 // While the scorer has a batch, or the store a part, the file is decoded further, on a
@@ -75,7 +77,7 @@ func (in *ingestion) decodeAhead(ctx context.Context, file string) *ahead {
 	ctx, cancel := context.WithCancel(ctx)
 	a := newAhead(&in.model, cancel)
 	go func() {
-		end := decoded{lost: errGoexit}
+		end := decoded{lost: watch.ErrGoexit}
 		defer func() {
 			if p := recover(); p != nil {
 				end = decoded{lost: in.broke(ctx, mediaHook, p)}

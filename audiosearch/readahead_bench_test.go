@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
@@ -57,7 +58,7 @@ func BenchmarkIngestAhead(b *testing.B) {
 	const length = 5 * time.Minute
 	dir := b.TempDir()
 	writeStereo(b, filepath.Join(dir, "a.wav"), 48000, length)
-	folder, err := audiosearch.OpenFolder(dir)
+	folder, err := folder.Open(dir)
 	require.NoError(b, err)
 	defer folder.Close()
 	waves, err := wav.New(nil)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -170,7 +171,7 @@ func newRigOver(t *testing.T, db *memory.DB, store audiosearch.Store, queue audi
 ) *rig {
 	t.Helper()
 	r := &rig{t: t, dir: t.TempDir(), db: db, scorer: new(volume), media: new(bytesMedia)}
-	folder, err := audiosearch.OpenFolder(r.dir)
+	folder, err := folder.Open(r.dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, folder.Close()) })
 	logger := slog.New(slog.DiscardHandler)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/turns"
+	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
 // Found is what a search in process found.
@@ -317,7 +318,7 @@ func (s *Service) moderate(ctx context.Context, org string, q *Query, results []
 	}
 	answer := make(chan []float64, 1) // a moderator that is left behind must not write where somebody reads
 	asked := CloneResults(results)
-	err := watched(ctx, s.opts.Stall, s.opts.Grace, s.panicked(ctx, "the moderator"), func(ctx context.Context, _ func(time.Duration)) error {
+	err := watch.Run(ctx, s.opts.Stall, s.opts.Grace, s.panicked(ctx, "the moderator"), func(ctx context.Context, _ func(time.Duration)) error {
 		scores, err := s.opts.Moderator.Moderate(ctx, org, asked)
 		if err == nil && len(scores) != len(asked) {
 			err = fmt.Errorf("the moderator returned %d scores for %d results", len(scores), len(asked))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/turns"
 )
 
@@ -73,6 +74,11 @@ func (s *Service) Limits() Limits {
 
 // now returns the time with the precision that stores keep.
 func (s *Service) now() time.Time { return s.opts.Now().UTC().Truncate(time.Microsecond) }
+
+// panicked returns what a panic of a hook becomes.
+func (s *Service) panicked(ctx context.Context, name string) func(p any) error {
+	return func(p any) error { return hook.Panicked(ctx, s.opts.Logger, name, p) }
+}
 
 // Ping returns nil if the store answers. A scorer that is away does not stop searches
 // over what is scored; [Service.PingScorers] asks the scorers.

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
 // TestMeter: a speed is that between two batches, and follows what happens.
@@ -106,7 +108,7 @@ func TestHearing(t *testing.T) {
 	cut.got(5*minute, true)
 	leave = h.join(&cut)
 	is(20*minute, 30*minute, "another one")
-	leave(nil, errStalled)
+	leave(nil, watch.ErrStalled)
 	is(20*minute, 30*minute, "an attempt that fails was as far as it was")
 }
 

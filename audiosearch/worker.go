@@ -14,6 +14,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/lostjobs"
+	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
 // ErrShutdown is why an attempt ends when its worker does.
@@ -285,7 +286,7 @@ func (w *Worker) attempt(held, draining context.Context, r *Run) (found Found, e
 		}
 	}()
 	found, err = w.search(ctx, r, &far)
-	return found, because(ctx, err)
+	return found, watch.Because(ctx, err)
 }
 
 // search searches, and puts what is found where the end of the run can name it.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 )
 
 var errBroken = errors.New("broken at /secret/place")
@@ -85,9 +86,9 @@ func TestScorerBreaksItsContract(t *testing.T) {
 	}
 }
 
-func mustFolder(t *testing.T, dir string) *audiosearch.Folder {
+func mustFolder(t *testing.T, dir string) *folder.Folder {
 	t.Helper()
-	f, err := audiosearch.OpenFolder(dir)
+	f, err := folder.Open(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
 	return f

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
@@ -35,16 +36,16 @@ func ExampleNewAudioSearch() {
 	check(wav.Encode(f, 16000, make([]float32, 10*16000))) // ten seconds of nothing
 	check(f.Close())
 
-	folder, err := audiosearch.OpenFolder(dir)
+	videos, err := folder.Open(dir)
 	check(err)
-	defer folder.Close()
+	defer videos.Close()
 	media, err := wav.New(nil)
 	check(err)
 	scorer, err := signal.New(nil)
 	check(err)
 	db, err := memory.Open(ctx, nil)
 	check(err)
-	service, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: folder})
+	service, err := audiosearch.New(db.AudioSearch(), &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: media, Files: videos})
 	check(err)
 	_, err = service.CreateDataset(ctx, "acme", "", "calls")
 	check(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -118,7 +119,7 @@ var problemCases = []problemCase{
 		return err
 	}, "to: must be after from, which must be 0 or more; n: must be 1 to 10000", elsewhere},
 	{"no folder", func(ctx context.Context, s *audiosearch.Service) error {
-		_, err := s.SyncFolder(ctx, "acme", "", "calls", nil, &audiosearch.SyncOptions{Under: ".."})
+		_, err := folder.Sync(ctx, s, "acme", "", "calls", nil, &folder.SyncOptions{Under: ".."})
 		return err
 	}, "files: must not be nil; " + `under: must be the path of a folder, such as "calls/2024", or empty`, elsewhere},
 	{"a list of runs", func(ctx context.Context, s *audiosearch.Service) error {

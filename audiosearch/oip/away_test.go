@@ -19,6 +19,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/oip"
 	"github.com/seed-6363c74e/mortise/internal/oipserver"
 )
@@ -64,7 +65,7 @@ func newService(t *testing.T, seconds int, scorer audiosearch.Scorer) *audiosear
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a"), fmt.Append(nil, seconds), 0o600))
-	folder, err := audiosearch.OpenFolder(dir)
+	folder, err := folder.Open(dir)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = folder.Close() })
 	f := audiosearchtest.New(t, &audiosearchtest.Options{Service: audiosearch.Options{

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
 
@@ -16,16 +17,16 @@ func TestModerator(t *testing.T) {
 	dir := t.TempDir()
 	recordDialTone(filepath.Join(dir, "waiting.wav"))
 	recordKeys(t, filepath.Join(dir, "dialing.wav"))
-	folder, err := audiosearch.OpenFolder(dir)
+	videos, err := folder.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer folder.Close()
+	defer videos.Close()
 	host, err := newHost(exampleSecret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, _, err := addSounds(t.Context(), host, folder)
+	service, _, err := addSounds(t.Context(), host, videos)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/authmgmt"
@@ -18,7 +19,7 @@ import (
 
 // addSounds adds a search for sounds in the recordings of a folder to the host, under
 // /sounds. The host runs the worker, and closes the folder after it has ended.
-func addSounds(ctx context.Context, r chi.Router, folder *audiosearch.Folder) (*audiosearch.Service, *audiosearch.Worker, error) {
+func addSounds(ctx context.Context, r chi.Router, videos *folder.Folder) (*audiosearch.Service, *audiosearch.Worker, error) {
 	db, err := memory.Open(ctx, nil)
 	if err != nil {
 		return nil, nil, err
@@ -30,7 +31,7 @@ func addSounds(ctx context.Context, r chi.Router, folder *audiosearch.Folder) (*
 		return nil, nil, err
 	}
 	policy := &moderator{sounds: []audiosearch.Class{"Telephone dialing, DTMF"}}
-	opts := &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: audiosearch.FirstMedia(wavs, others), Files: folder, Moderator: policy}
+	opts := &audiosearch.Options{Scorers: []audiosearch.Scorer{scorer}, Media: audiosearch.FirstMedia(wavs, others), Files: videos, Moderator: policy}
 	service, err := audiosearch.New(db.AudioSearch(), opts)
 	if err != nil {
 		return nil, nil, err

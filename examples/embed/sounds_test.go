@@ -11,6 +11,7 @@ import (
 	"regexp"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 )
@@ -23,18 +24,18 @@ func Example_sounds() {
 	}
 	defer os.RemoveAll(dir)
 	recordDialTone(filepath.Join(dir, "call.wav"))
-	folder, err := audiosearch.OpenFolder(dir)
+	videos, err := folder.Open(dir)
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer folder.Close()
+	defer videos.Close()
 
 	host, err := newHost(exampleSecret)
 	if err != nil {
 		log.Fatal(err)
 	}
 	ctx := context.Background()
-	service, worker, err := addSounds(ctx, host, folder)
+	service, worker, err := addSounds(ctx, host, videos)
 	if err != nil {
 		log.Fatal(err)
 	}

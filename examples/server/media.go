@@ -7,12 +7,12 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 )
 
 // mediaFolder is the folder that the paths of videos are relative to.
 type mediaFolder struct {
-	*audiosearch.Folder
+	*folder.Folder
 	dir       string
 	temporary bool
 }
@@ -39,7 +39,7 @@ func openMedia(s *settings) (*mediaFolder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the demo's sounds: %w", err)
 	}
-	if m.Folder, err = audiosearch.OpenFolder(m.dir); err != nil && s.config != "" {
+	if m.Folder, err = folder.Open(m.dir); err != nil && s.config != "" {
 		return nil, usagef("-config: %w", err)
 	}
 	return m, err

@@ -55,10 +55,11 @@ var rows = []row{
 	{pkg: "audiosearch/modelfile"},
 	{pkg: "audiosearch/wav", code: []string{"audiosearch", "internal/fft"}},
 	{pkg: "audiosearch/columnar", code: []string{"audiosearch", "audiosearch/metadata", "internal/..."}, tests: []string{"audiosearch/audioset"}},
+	{pkg: "audiosearch/folder", code: []string{root, "audiosearch", "audiosearch/metadata", "internal/..."}, tests: mediaTests},
 	{pkg: "audiosearch/signal", code: []string{"audiosearch", "internal/fft"}, tests: mediaTests},
 	{pkg: "audiosearch/ffmpeg", code: []string{"audiosearch"}, tests: mediaTests},
 	{pkg: "audiosearch/inference", code: []string{"audiosearch", "audiosearch/astfeatures", "audiosearch/audioset"}, tests: []string{"audiosearch/audiosearchtest", "storage/memory"}},
-	{pkg: "audiosearch/oip", code: slices.Concat(networkCode, []string{"internal/..."}), tests: []string{sharedRules, "audiosearch/audiosearchtest", "storage/memory"}},
+	{pkg: "audiosearch/oip", code: slices.Concat(networkCode, []string{"internal/..."}), tests: []string{sharedRules, "audiosearch/audiosearchtest", "audiosearch/folder", "storage/memory"}},
 	{pkg: "audiosearch/onnx/...", code: networkCode, tests: []string{"audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "storage/memory"}, module: true},
 
 	// Backends: the domains whose interfaces they implement. Those in a nested module
@@ -99,7 +100,7 @@ var (
 	domains      = []string{root, "trigger", "vault", "authmgmt", "audiosearch", "audiosearch/metadata"}
 	suites       = []string{"storage/queuetest", "trigger/triggertest", "vault/vaulttest", "authmgmt/authmgmttest", "audiosearch/audiosearchtest"}
 	backendTests = slices.Concat(domains, suites, []string{"storage/memory", "vault/localkeys", "audiosearch/columnar", "audiosearch/audioset"})
-	mediaTests   = []string{"audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "storage/memory"}
+	mediaTests   = []string{"audiosearch/audioset", "audiosearch/audiosearchtest", "audiosearch/folder", "audiosearch/wav", "audiosearch/ffmpeg", "audiosearch/signal", "storage/memory"}
 	networkCode  = []string{"audiosearch", "audiosearch/astfeatures", "audiosearch/audioset", "audiosearch/inference"}
 	nobody       = []string{"examples/...", "internal/e2e/..."} // who imports these
 )

@@ -15,6 +15,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/astfeatures"
 	"github.com/seed-6363c74e/mortise/audiosearch/audioset"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
 	"github.com/seed-6363c74e/mortise/storage/memory"
 )
@@ -162,7 +163,7 @@ func TestModelHearsAllClasses(t *testing.T) {
 	golden := goldenLogits(t)
 	m := newMedia(t)
 	files := goldenFiles(t, m, golden)
-	folder, err := audiosearch.OpenFolder(m.dir)
+	folder, err := folder.Open(m.dir)
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, folder.Close()) }()
 	scorer, err := onnx.Open(tinyTransformer(t), &onnx.Options{Library: runtimeLibrary(t)})

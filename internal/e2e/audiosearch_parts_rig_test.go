@@ -25,6 +25,7 @@ import (
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
 	"github.com/seed-6363c74e/mortise/storage/sqlite"
@@ -73,7 +74,7 @@ func scoreVideos(file string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	folder, err := audiosearch.OpenFolder(os.Getenv("E2E_SCORE_FOLDER"))
+	folder, err := folder.Open(os.Getenv("E2E_SCORE_FOLDER"))
 	if err != nil {
 		return err
 	}

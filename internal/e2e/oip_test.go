@@ -20,6 +20,7 @@ import (
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/astfeatures"
 	"github.com/seed-6363c74e/mortise/audiosearch/audiosearchtest"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/oip"
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
@@ -108,7 +109,7 @@ func TestOIPSearch(t *testing.T) {
 	}
 	require.NoError(t, wav.Encode(f, astfeatures.SampleRate, samples[:40*astfeatures.SampleRate]))
 	require.NoError(t, f.Close())
-	folder, err := audiosearch.OpenFolder(dir)
+	folder, err := folder.Open(dir)
 	require.NoError(t, err)
 	defer folder.Close()
 	media, err := wav.New(nil)

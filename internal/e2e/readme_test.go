@@ -75,6 +75,7 @@ import (
 	"github.com/seed-6363c74e/mortise"
 	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/ffmpeg"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/onnx"
 	"github.com/seed-6363c74e/mortise/audiosearch/signal"
 	"github.com/seed-6363c74e/mortise/audiosearch/wav"
@@ -108,7 +109,7 @@ var (
 
 	// Of docs/models.md.
 	wavs, others audiosearch.Media
-	folder       audiosearch.Files
+	videos       audiosearch.Files
 )
 
 func main() {}

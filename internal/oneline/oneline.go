@@ -3,6 +3,7 @@ package oneline
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hashicorp/go-multierror"
 )
@@ -27,4 +28,16 @@ func Join(errs []error) string {
 		texts[i] = err.Error()
 	}
 	return strings.Join(texts, "; ")
+}
+
+// Short returns a text as one line of at most so many bytes, and "..." where it was cut.
+func Short(text string, limit int) string {
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
+	if len(text) <= limit {
+		return text
+	}
+	for !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "..."
 }

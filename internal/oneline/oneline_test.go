@@ -28,3 +28,12 @@ func TestOf(t *testing.T) {
 	require.Equal(t, []error{first, second}, both.WrappedErrors())
 	require.ErrorIs(t, both, fs.ErrClosed)
 }
+
+func TestShort(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", " a\n\tb ": "a b", "\xff": "\uFFFD", "12345678": "12345678", "123456789": "12345678...",
+		"1234567é": "1234567...", "123456é": "123456é",
+	} {
+		require.Equal(t, want, oneline.Short(text, 8), text)
+	}
+}

@@ -1,4 +1,4 @@
-package audiosearch
+package folder
 
 import (
 	"context"
@@ -9,16 +9,20 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
+
+	"github.com/seed-6363c74e/mortise/audiosearch"
 )
 
-// Folder is a [Files] over a folder of this machine: a video's path is relative to it, with slashes, and cannot lead out of it, by .. or by a
-// symbolic link either (see [os.Root]). All organizations share it, so whoever fills the catalog decides what an organization may name.
+// Folder is an [audiosearch.Files] over a folder of this machine: a video's path is
+// relative to it, with slashes, and cannot lead out of it, by .. or by a symbolic link
+// either (see [os.Root]). All organizations share it, so whoever fills the catalog decides
+// what an organization may name. It is safe for concurrent use.
 type Folder struct {
 	root *os.Root
 }
 
-// OpenFolder returns a Folder. Close it in the end.
-func OpenFolder(dir string) (*Folder, error) {
+// Open returns a Folder. Close it in the end.
+func Open(dir string) (*Folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("audiosearch: open the folder of the videos: %w", err)
@@ -30,13 +34,14 @@ func OpenFolder(dir string) (*Folder, error) {
 func (f *Folder) Close() error { return f.root.Close() }
 
 var (
-	errNoFile     = BadMedia(errors.New("there is no such file: put it there, or correct the path in the catalog"))
-	errOutside    = BadMedia(errors.New("the path leads out of the folder of the videos: correct it in the catalog"))
-	errNotRegular = BadMedia(errors.New("the path does not name a plain file: correct it in the catalog"))
-	errNoAccess   = BadMedia(errors.New("the file cannot be opened: let the server read it"))
+	errNoFile     = audiosearch.BadMedia(errors.New("there is no such file: put it there, or correct the path in the catalog"))
+	errOutside    = audiosearch.BadMedia(errors.New("the path leads out of the folder of the videos: correct it in the catalog"))
+	errNotRegular = audiosearch.BadMedia(errors.New("the path does not name a plain file: correct it in the catalog"))
+	errNoAccess   = audiosearch.BadMedia(errors.New("the file cannot be opened: let the server read it"))
 )
 
-// Local implements [Files]. On Linux the name that it returns stands for the opened file, whatever happens to the path meanwhile.
+// Local implements [audiosearch.Files]. On Linux the name that it returns stands for the
+// opened file, whatever happens to the path meanwhile.
 func (f *Folder) Local(ctx context.Context, _ string, path string) (string, func(), error) {
 	nothing := func() {}
 	if err := ctx.Err(); err != nil {
@@ -70,7 +75,7 @@ func (f *Folder) Local(ctx context.Context, _ string, path string) (string, func
 	return filepath.Join(f.root.Name(), name), release, nil
 }
 
-// Same implements [SameFiles].
+// Same implements [audiosearch.SameFiles].
 func (f *Folder) Same(_, path, file string) bool {
 	there, err := f.root.Stat(filepath.FromSlash(path))
 	if err != nil {
@@ -93,7 +98,7 @@ func fileError(err error) error {
 		if path.Err.Error() == "path escapes from parent" {
 			return errOutside
 		}
-		return BadMedia(fmt.Errorf("the file cannot be opened: %w", path.Err))
+		return audiosearch.BadMedia(fmt.Errorf("the file cannot be opened: %w", path.Err))
 	}
 	return err
 }

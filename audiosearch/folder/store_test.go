@@ -1,4 +1,4 @@
-package audiosearch_test
+package folder_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 )
 
@@ -50,20 +51,19 @@ func (f *failingCatalog) DeleteVideo(ctx context.Context, org, dataset, id strin
 
 // many is a folder of n files.
 func many(n int) fstest.MapFS {
-	folder := fstest.MapFS{}
+	tree := fstest.MapFS{}
 	for i := range n {
-		folder[fmt.Sprintf("%02d/%04d.mp4", i%7, i)] = &fstest.MapFile{}
+		tree[fmt.Sprintf("%02d/%04d.mp4", i%7, i)] = &fstest.MapFile{}
 	}
-	return folder
+	return tree
 }
 
 // TestSyncStoreFails: what was done until then is said, and the next call does the rest.
 func TestSyncStoreFails(t *testing.T) {
-	db := newMemory(t)
-	store := &failingCatalog{Store: db.AudioSearch().Store, lists: 1000, puts: 2, then: func() error { return errBroken }}
-	r := newRigOn(t, db, store, nil)
-	folder := many(1700)
-	synced, err := r.SyncFolder(t.Context(), org, "", "d", folder, nil)
+	store := &failingCatalog{Store: newStore(t), lists: 1000, puts: 2, then: func() error { return errBroken }}
+	r := newRigOn(t, store)
+	tree := many(1700)
+	synced, err := folder.Sync(t.Context(), r.Service, org, "", "d", tree, nil)
 	require.ErrorIs(t, err, audiosearch.ErrUnavailable)
 	require.ErrorIs(t, err, errBroken)
 	assert.Len(t, synced.Added, 1000)
@@ -73,12 +73,12 @@ func TestSyncStoreFails(t *testing.T) {
 		require.NoError(t, err)
 	}
 	store.puts = 100
-	synced = r.sync(folder, nil)
+	synced = r.sync(tree, nil)
 	assert.Equal(t, []int{700, 1000}, []int{len(synced.Added), synced.Unchanged})
 
 	store.deletes = 3
-	opts := &audiosearch.SyncOptions{Delete: true}
-	synced, err = r.SyncFolder(t.Context(), org, "", "d", many(1690), opts)
+	opts := &folder.SyncOptions{Delete: true}
+	synced, err = folder.Sync(t.Context(), r.Service, org, "", "d", many(1690), opts)
 	require.ErrorIs(t, err, errBroken)
 	assert.Equal(t, []int{10, 3, 1690}, []int{len(synced.Gone), synced.Deleted, synced.Unchanged})
 	left := r.catalog()
@@ -92,12 +92,11 @@ func TestSyncStoreFails(t *testing.T) {
 
 // TestSyncListFails: at the first reading of the catalog, and at the second.
 func TestSyncListFails(t *testing.T) {
-	db := newMemory(t)
-	store := &failingCatalog{Store: db.AudioSearch().Store, lists: 1000, puts: 1000, then: func() error { return errBroken }}
-	r := newRigOn(t, db, store, nil)
-	folder := many(1200) // three pages
-	r.sync(folder, nil)
-	opts := &audiosearch.SyncOptions{Metadata: func(string, fs.FileInfo) (metadata.Map, error) {
+	store := &failingCatalog{Store: newStore(t), lists: 1000, puts: 1000, then: func() error { return errBroken }}
+	r := newRigOn(t, store)
+	tree := many(1200) // three pages
+	r.sync(tree, nil)
+	opts := &folder.SyncOptions{Metadata: func(string, fs.FileInfo) (metadata.Map, error) {
 		return metadata.Map{"x": metadata.Int(1)}, nil
 	}}
 	for lists, changed := range map[int]int{0: 0, 2: 0, 3: 0, 4: 500, 5: 1000} {
@@ -105,9 +104,9 @@ func TestSyncListFails(t *testing.T) {
 		_, err := r.CreateDataset(t.Context(), org, "", "d")
 		require.NoError(t, err)
 		store.lists = 1000
-		r.sync(folder, nil)
+		r.sync(tree, nil)
 		store.lists = lists
-		synced, err := r.SyncFolder(t.Context(), org, "", "d", folder, opts)
+		synced, err := folder.Sync(t.Context(), r.Service, org, "", "d", tree, opts)
 		require.ErrorIs(t, err, errBroken)
 		assert.Equal(t, changed, len(synced.Changed), "%d pages were read", lists)
 	}
@@ -115,46 +114,43 @@ func TestSyncListFails(t *testing.T) {
 
 // TestSyncVideoGoesMeanwhile: what somebody else has deleted is gone all the same.
 func TestSyncVideoGoesMeanwhile(t *testing.T) {
-	db := newMemory(t)
-	store := &failingCatalog{Store: db.AudioSearch().Store, lists: 1000, puts: 1, then: func() error { return audiosearch.ErrVideoNotFound }}
-	r := newRigOn(t, db, store, nil)
+	store := &failingCatalog{Store: newStore(t), lists: 1000, puts: 1, then: func() error { return audiosearch.ErrVideoNotFound }}
+	r := newRigOn(t, store)
 	r.sync(files("a.mp4", "b.mp4"), nil)
-	got := r.sync(files("a.mp4"), &audiosearch.SyncOptions{Delete: true})
-	assert.Equal(t, audiosearch.Synced{Gone: []string{"b.mp4"}, Deleted: 1, Unchanged: 1}, got)
+	got := r.sync(files("a.mp4"), &folder.SyncOptions{Delete: true})
+	assert.Equal(t, folder.Synced{Gone: []string{"b.mp4"}, Deleted: 1, Unchanged: 1}, got)
 }
 
 // TestSyncVideoComesMeanwhile: a file that somebody else has entered is not entered
 // twice.
 func TestSyncVideoComesMeanwhile(t *testing.T) {
-	db := newMemory(t)
-	store := &failingCatalog{Store: db.AudioSearch().Store, lists: 2, puts: 1000}
-	r := newRigOn(t, db, store, nil)
+	store := &failingCatalog{Store: newStore(t), lists: 2, puts: 1000}
+	r := newRigOn(t, store)
 	store.listing = func(left int) {
 		if left == 0 { // the second reading
 			r.put("9", "a.mp4", "")
 		}
 	}
-	got := r.sync(files("a.mp4"), &audiosearch.SyncOptions{
+	got := r.sync(files("a.mp4"), &folder.SyncOptions{
 		Metadata: func(string, fs.FileInfo) (metadata.Map, error) { return nil, nil }})
-	assert.Equal(t, audiosearch.Synced{Unchanged: 1}, got)
+	assert.Equal(t, folder.Synced{Unchanged: 1}, got)
 }
 
 // TestSyncContextEnds: at each place, with what was done until then.
 func TestSyncContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	db := newMemory(t)
-	store := &failingCatalog{Store: db.AudioSearch().Store, lists: 1000, puts: 1, then: func() error { cancel(errBroken); return nil }}
-	r := newRigOn(t, db, store, nil)
-	synced, err := r.SyncFolder(ctx, org, "", "d", many(1700), nil)
+	store := &failingCatalog{Store: newStore(t), lists: 1000, puts: 1, then: func() error { cancel(errBroken); return nil }}
+	r := newRigOn(t, store)
+	synced, err := folder.Sync(ctx, r.Service, org, "", "d", many(1700), nil)
 	require.ErrorIs(t, err, errBroken)
 	assert.Len(t, synced.Added, 1000, "the second call of the store was a success")
-	_, err = r.SyncFolder(ctx, org, "", "d", files("a.mp4"), nil)
+	_, err = folder.Sync(ctx, r.Service, org, "", "d", files("a.mp4"), nil)
 	require.Error(t, err)
 
 	ctx, cancel = context.WithCancelCause(t.Context())
 	store.puts = 1000
 	calls := 0
-	synced, err = r.SyncFolder(ctx, org, "", "d", many(1700), &audiosearch.SyncOptions{
+	synced, err = folder.Sync(ctx, r.Service, org, "", "d", many(1700), &folder.SyncOptions{
 		Metadata: func(string, fs.FileInfo) (metadata.Map, error) {
 			if calls++; calls == 600 {
 				cancel(errBroken)

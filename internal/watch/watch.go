@@ -1,4 +1,6 @@
-package audiosearch
+// Package watch runs work of others under a watch: a decoder, a model, a file system. It
+// is cut off when it shows no progress, and left behind when it does not end then.
+package watch
 
 import (
 	"context"
@@ -9,23 +11,23 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
-// errStalled is why work that shows no progress is cut off.
-var errStalled = errors.New("audiosearch: no progress")
+// ErrStalled is why work that shows no progress is cut off.
+var ErrStalled = errors.New("audiosearch: no progress")
 
-// errGoexit: by runtime.Goexit, as FailNow of a test does.
-var errGoexit = errors.New("the goroutine was ended")
+// ErrGoexit: the goroutine of the work ended by runtime.Goexit, as FailNow of a test does.
+var ErrGoexit = errors.New("the goroutine was ended")
 
-// watched calls work on a goroutine of its own and watches it: work calls beat whenever
+// Run calls work on a goroutine of its own and watches it: work calls beat whenever
 // it has got on, with how long it may take until the next time. If it does not, its
-// context ends with errStalled. If it does not return within grace of the end of its
+// context ends with ErrStalled. If it does not return within grace of the end of its
 // context, it is left behind. What it panics with becomes an error by panicked. first is
 // how long it may take until the first beat.
-func watched(ctx context.Context, first, grace time.Duration, panicked func(p any) error,
+func Run(ctx context.Context, first, grace time.Duration, panicked func(p any) error,
 	work func(ctx context.Context, beat func(next time.Duration)) error,
 ) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	timer := time.AfterFunc(first, func() { cancel(errStalled) })
+	timer := time.AfterFunc(first, func() { cancel(ErrStalled) })
 	defer timer.Stop()
 	beat := func(next time.Duration) {
 		if ctx.Err() == nil {
@@ -34,7 +36,7 @@ func watched(ctx context.Context, first, grace time.Duration, panicked func(p an
 	}
 	done := make(chan error, 1)
 	go func() {
-		err := errGoexit
+		err := ErrGoexit
 		defer func() {
 			if p := recover(); p != nil {
 				err = panicked(p)
@@ -46,26 +48,21 @@ func watched(ctx context.Context, first, grace time.Duration, panicked func(p an
 	}()
 	select {
 	case err := <-done:
-		return because(ctx, err)
+		return Because(ctx, err)
 	case <-ctx.Done():
 	}
 	late := time.NewTimer(grace)
 	defer late.Stop()
 	select {
 	case err := <-done:
-		return because(ctx, err)
+		return Because(ctx, err)
 	case <-late.C:
 		return fmt.Errorf("%w, and it did not stop within %v of being told so", context.Cause(ctx), grace)
 	}
 }
 
-// panicked returns what a panic of a hook becomes.
-func (s *Service) panicked(ctx context.Context, name string) func(p any) error {
-	return func(p any) error { return hook.Panicked(ctx, s.opts.Logger, name, p) }
-}
-
-// because puts the reason why a context ended in the place of its bare error.
-func because(ctx context.Context, err error) error {
+// Because puts the reason why a context ended in the place of its bare error.
+func Because(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || errors.Is(err, context.Cause(ctx)) {
 		return err
 	}

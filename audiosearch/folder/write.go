@@ -1,4 +1,4 @@
-package audiosearch
+package folder
 
 import (
 	"context"
@@ -7,8 +7,10 @@ import (
 	"maps"
 	"time"
 
+	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/hook"
+	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
 // change reads the catalog again, and stores new paths and metadata. To keep the changes
@@ -26,17 +28,14 @@ func (y *folderSync) change(ctx context.Context) error {
 		if file == nil {
 			continue
 		}
-		now := Video{ID: v.ID, Path: file.path, Metadata: v.Metadata}
+		now := audiosearch.Video{ID: v.ID, Path: file.path, Metadata: v.Metadata}
 		if y.opts.Metadata != nil {
 			m, ok, err := y.metadata(ctx, y.inFolder(file.path))
 			if err != nil {
 				return err
 			}
 			if !ok {
-				y.out.Unseen++
-				if file.state == fileMoved {
-					file.state = fileTaken
-				}
+				y.leave(file, file.state == fileMoved)
 				continue
 			}
 			now.Metadata = m
@@ -45,18 +44,27 @@ func (y *folderSync) change(ctx context.Context) error {
 			y.out.Unchanged++
 			continue
 		}
-		if file.state == fileMoved {
+		moved := file.state == fileMoved
+		if moved {
 			file.state = fileThere
 		}
-		if err := batch.put(ctx, now); err != nil {
+		if err := batch.put(ctx, now, func() { y.leave(file, moved) }); err != nil {
 			return err
 		}
 	}
 	return batch.flush(ctx)
 }
 
+// leave leaves a video as it is, because of its file.
+func (y *folderSync) leave(file *foundFile, moved bool) {
+	y.out.Unseen++
+	if moved {
+		file.state = fileTaken
+	}
+}
+
 // changed returns the file that a video has, or is to have; nil if there is none.
-func (y *folderSync) changed(v Video) *foundFile {
+func (y *folderSync) changed(v audiosearch.Video) *foundFile {
 	if at, there := y.find(v.Path); there {
 		y.found[at].state = fileThere // whoever entered it meanwhile
 		return &y.found[at]
@@ -80,7 +88,7 @@ func (y *folderSync) add(ctx context.Context) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		v := Video{ID: f.id, Path: f.path}
+		v := audiosearch.Video{ID: f.id, Path: f.path}
 		if y.opts.Metadata != nil {
 			m, ok, err := y.metadata(ctx, y.inFolder(f.path))
 			if err != nil {
@@ -91,7 +99,7 @@ func (y *folderSync) add(ctx context.Context) error {
 			}
 			v.Metadata = m
 		}
-		if err := batch.put(ctx, v); err != nil {
+		if err := batch.put(ctx, v, func() {}); err != nil {
 			return err
 		}
 	}
@@ -105,44 +113,11 @@ func (y *folderSync) remove(ctx context.Context) error {
 			return err
 		}
 		err := y.s.DeleteVideo(ctx, y.org, y.by, y.dataset, id)
-		if err != nil && !errors.Is(err, ErrVideoNotFound) {
+		if err != nil && !errors.Is(err, audiosearch.ErrVideoNotFound) {
 			return err
 		}
 		y.out.Deleted++
 	}
-	return nil
-}
-
-// videoBatch collects videos, and notes their IDs when they are stored.
-type videoBatch struct {
-	y      *folderSync
-	videos []Video
-	stored *[]string
-}
-
-func (y *folderSync) batch(stored *[]string) *videoBatch {
-	return &videoBatch{y: y, stored: stored}
-}
-
-func (b *videoBatch) put(ctx context.Context, v Video) error {
-	if b.videos = append(b.videos, v); len(b.videos) < pageSize {
-		return nil
-	}
-	return b.flush(ctx)
-}
-
-func (b *videoBatch) flush(ctx context.Context) error {
-	if len(b.videos) == 0 {
-		return nil
-	}
-	if err := b.y.s.PutVideos(ctx, b.y.org, b.y.by, b.y.dataset, b.videos...); err != nil {
-		return err
-	}
-	for _, v := range b.videos {
-		*b.stored = append(*b.stored, v.ID)
-	}
-	clear(b.videos)
-	b.videos = b.videos[:0]
 	return nil
 }
 
@@ -151,7 +126,6 @@ func (b *videoBatch) flush(ctx context.Context) error {
 func (y *folderSync) metadata(ctx context.Context, path string) (_ metadata.Map, ok bool, err error) {
 	var m metadata.Map
 	var problem string
-	opts := &y.s.opts
 	work := func(context.Context, func(time.Duration)) error {
 		info, err := fs.Stat(y.files, path)
 		if err != nil {
@@ -159,19 +133,13 @@ func (y *folderSync) metadata(ctx context.Context, path string) (_ metadata.Map,
 			return nil
 		}
 		if m, err = y.opts.Metadata(path, info); err != nil {
-			problem = "it has no metadata: " + videoMessage(err)
-			return nil
-		}
-		var p problems
-		checkMetadata(&p, "metadata", m)
-		if err := p.err(); err != nil {
-			problem = videoMessage(err) + ": have SyncOptions.Metadata return other"
+			problem = "it has no metadata: " + oneLine(err)
 			return nil
 		}
 		m = maps.Clone(m) // it waits for its batch, and the function may change its own
 		return nil
 	}
-	err = watched(ctx, opts.Open, opts.Grace, y.s.panicked(ctx, "SyncOptions.Metadata"), work)
+	err = watch.Run(ctx, y.opts.Open, y.opts.Grace, y.panicked(ctx, "SyncOptions.Metadata"), work)
 	var panicked *hook.PanicError
 	switch {
 	case ctx.Err() != nil:

@@ -1,4 +1,4 @@
-package audiosearch
+package folder
 
 import (
 	"cmp"
@@ -14,13 +14,14 @@ import (
 
 	"github.com/seed-6363c74e/mortise/internal/hook"
 	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/internal/watch"
 )
 
 // walk finds the files of the folder. A file system that hangs is left behind when ctx
 // ends, so the walker has what it finds for itself until it is done.
 func (y *folderSync) walk(ctx context.Context) error {
-	w := &folderWalk{folderSync: &folderSync{s: y.s, files: y.files, opts: y.opts, prefix: y.prefix}}
-	err := watched(ctx, y.s.opts.Open, y.s.opts.Grace, y.s.panicked(ctx, "the file system"), w.run)
+	w := &folderWalk{folderSync: &folderSync{files: y.files, opts: y.opts, prefix: y.prefix}}
+	err := watch.Run(ctx, y.opts.Open, y.opts.Grace, y.panicked(ctx, "the file system"), w.run)
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
@@ -47,7 +48,7 @@ func (w *folderWalk) run(ctx context.Context, beat func(next time.Duration)) err
 		last := len(w.pending) - 1
 		dir := w.pending[last]
 		w.pending = w.pending[:last]
-		beat(w.s.opts.Open)
+		beat(w.opts.Open)
 		entries, err := fs.ReadDir(w.files, dir)
 		if err != nil && dir == "." {
 			return err
@@ -102,7 +103,7 @@ func (w *folderWalk) entry(
 		return nil
 	}
 	if kind&fs.ModeSymlink != 0 {
-		beat(w.s.opts.Open)
+		beat(w.opts.Open)
 		info, err := fs.Stat(w.files, path)
 		if err != nil {
 			w.skip(path, readProblem(err)) // it may lead to a folder
@@ -152,7 +153,7 @@ func (y *folderSync) pathProblem(path string) string {
 
 // matches is SyncOptions.Match.
 func (y *folderSync) matches(ctx context.Context, path string) (matches bool, err error) {
-	defer hook.Recover(ctx, y.s.opts.Logger, "SyncOptions.Match", &err)
+	defer hook.Recover(ctx, y.opts.Logger, "SyncOptions.Match", &err)
 	return y.opts.Match(path), nil
 }
 
@@ -161,7 +162,7 @@ func (y *folderSync) id(ctx context.Context, path string) (id string, err error)
 	if y.opts.ID == nil {
 		return idOfPath(y.prefix + path), nil
 	}
-	defer hook.Recover(ctx, y.s.opts.Logger, "SyncOptions.ID", &err)
+	defer hook.Recover(ctx, y.opts.Logger, "SyncOptions.ID", &err)
 	return y.opts.ID(path), nil
 }
 
@@ -188,7 +189,7 @@ func (y *folderSync) skip(path, message string) {
 		y.skipped = make(map[string]struct{})
 	}
 	y.skipped[path] = struct{}{}
-	problem := FileProblem{strings.ToValidUTF8(path, "\uFFFD"), videoMessage(errors.New(message))}
+	problem := FileProblem{strings.ToValidUTF8(path, "\uFFFD"), oneLine(errors.New(message))}
 	y.out.Skipped = append(y.out.Skipped, problem)
 }
 

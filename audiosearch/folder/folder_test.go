@@ -1,4 +1,4 @@
-package audiosearch_test
+package folder_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/seed-6363c74e/mortise/audiosearch"
+	"github.com/seed-6363c74e/mortise/audiosearch/folder"
 )
 
 // TestFolder: what is in it can be had, and nothing else.
@@ -24,10 +25,10 @@ func TestFolder(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, "absolute")))
 	require.NoError(t, os.Symlink(filepath.Join("..", filepath.Base(outside), "secret"), filepath.Join(dir, "relative")))
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "folder")))
-	folder := mustFolder(t, dir)
+	opened := mustFolder(t, dir)
 
 	for _, path := range []string{"a/b/c..wav", "inside", "a/../a/b/c..wav", "./inside"} {
-		file, release, err := folder.Local(t.Context(), "acme", path)
+		file, release, err := opened.Local(t.Context(), "acme", path)
 		require.NoError(t, err, path)
 		content, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -39,7 +40,7 @@ func TestFolder(t *testing.T) {
 		"": "leads out", "none": "no such file", "a/none": "no such file", "inside/x": "", "a": "plain file", ".": "plain file", "folder": "leads out",
 		strings.Repeat("x", 300): "",
 	} {
-		_, release, err := folder.Local(t.Context(), "acme", path)
+		_, release, err := opened.Local(t.Context(), "acme", path)
 		require.ErrorIs(t, err, audiosearch.ErrBadMedia, path)
 		assert.ErrorContains(t, err, want, path)
 		assert.NotContains(t, err.Error(), dir)
@@ -47,9 +48,9 @@ func TestFolder(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _, err := folder.Local(ended, "acme", "inside")
+	_, _, err := opened.Local(ended, "acme", "inside")
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = audiosearch.OpenFolder(filepath.Join(dir, "none"))
+	_, err = folder.Open(filepath.Join(dir, "none"))
 	require.Error(t, err)
 }
 
@@ -69,4 +70,12 @@ func TestFolderHoldsTheFile(t *testing.T) {
 	content, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Equal(t, "first", string(content))
+}
+
+func mustFolder(t *testing.T, dir string) *folder.Folder {
+	t.Helper()
+	f, err := folder.Open(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, f.Close()) })
+	return f
 }

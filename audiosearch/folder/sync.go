@@ -1,18 +1,24 @@
-package audiosearch
+package folder
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"log/slog"
 	"path"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/seed-6363c74e/mortise"
+	"github.com/seed-6363c74e/mortise/audiosearch"
 	"github.com/seed-6363c74e/mortise/audiosearch/metadata"
 	"github.com/seed-6363c74e/mortise/internal/name"
+	"github.com/seed-6363c74e/mortise/internal/setting"
 )
 
-// SyncOptions say what [Service.SyncFolder] enters and removes. The zero value means the
+// SyncOptions say what [Sync] enters and removes. The zero value means the
 // defaults. The functions get the paths of files in the folder, such as "2024/call.mp4".
 // They must give the same answer each time.
 type SyncOptions struct {
@@ -45,9 +51,16 @@ type SyncOptions struct {
 	// Max is how many files there may be, how many folders, and how many videos that are
 	// gone: 1,000,000. More is an error, and nothing is changed.
 	Max int
+
+	// Open is how long the file system may take to read one folder or one link, and
+	// Metadata for one file, before Sync ends: 1 h. Grace is how long they may ignore the
+	// end of their context before they are left behind: 5 s; below 0: none.
+	Open, Grace time.Duration
+
+	Logger *slog.Logger // hears of panics of these functions; slog.Default()
 }
 
-// Synced is what SyncFolder did, and what it found. The lists have [SyncOptions.Max]
+// Synced is what Sync did, and what it found. The lists have [SyncOptions.Max]
 // elements at most.
 type Synced struct {
 	Added     []string      // the IDs of the videos that are new
@@ -65,11 +78,11 @@ type FileProblem struct {
 	Message string // what to do
 }
 
-// SyncFolder brings the catalog of a dataset in line with a folder of media files: new
+// Sync brings the catalog of a dataset in line with a folder of media files: new
 // files are added, and videos whose path or metadata are others are changed. Videos whose
 // files are gone are reported, and removed only if [SyncOptions.Delete] says so. A second
 // call finds everything unchanged. Whether the content of a file has changed, and its
-// scores are too old, [Service.Ingest] finds: call it next.
+// scores are too old, [audiosearch.Service.Ingest] finds: call it next.
 //
 // Files are known by their paths. A file that was moved is a new video, and the old one
 // is gone, unless [SyncOptions.ID] gives both paths the same ID: then the video has
@@ -79,17 +92,22 @@ type FileProblem struct {
 // A link to a file is a file; one to a folder is skipped, so there are no loops. No video
 // of what was skipped, or of anything under it, is gone.
 //
-// Nothing is changed if the folder itself cannot be read ([ErrUnavailable]), if it has no
-// file that matches ([ErrNoFiles]), or if Delete would remove everything ([ErrAllGone]).
+// Nothing is changed if the folder itself cannot be read ([audiosearch.ErrUnavailable]), if
+// it has no file that matches ([ErrNoFiles]), or if Delete would remove everything
+// ([ErrAllGone]).
 // Whatever else fails, the end of ctx included, Synced says what was done until then.
 // What is missing, the next call does.
 //
-// SyncFolder keeps in memory about 100 bytes for each file, its path, and the IDs of
+// A panic of the functions of SyncOptions, or of the file system, is recovered. One of
+// Metadata skips the file; after any other one the error is audiosearch.ErrUnavailable.
+//
+// Sync keeps in memory about 100 bytes for each file, its path, and the IDs of
 // Synced; in between, the entries of one folder, and 500 videos. It reads the catalog
 // twice at most. Two calls at a time over one folder break nothing, but with different
 // options the last one wins.
-func (s *Service) SyncFolder(
-	ctx context.Context, org string, by Actor, dataset string, files fs.FS, opts *SyncOptions,
+func Sync(
+	ctx context.Context, s *audiosearch.Service, org string, by audiosearch.Actor, dataset string,
+	files fs.FS, opts *SyncOptions,
 ) (Synced, error) {
 	y := &folderSync{s: s, org: org, by: by, dataset: dataset, files: files}
 	if opts != nil {
@@ -124,11 +142,11 @@ func IsMediaFile(file string) bool {
 	return slices.Contains(mediaExtensions, strings.ToLower(path.Ext(file)))
 }
 
-// folderSync is one call of SyncFolder.
+// folderSync is one call of Sync.
 type folderSync struct {
-	s            *Service
+	s            *audiosearch.Service
 	org, dataset string
-	by           Actor
+	by           audiosearch.Actor
 	files        fs.FS
 	opts         SyncOptions
 	prefix       string // what stands before the path of a file in the catalog
@@ -166,28 +184,47 @@ var (
 		"check that the folder is the right one, or raise SyncOptions.Max")
 )
 
+// maxPath bounds a video's path, in bytes.
+const maxPath = 4096
+
 // check fills in defaults and returns what is wrong with the arguments.
 func (y *folderSync) check() error {
-	var p problems
-	if y.files == nil {
-		p.add("files", ProblemInvalid, "must not be nil")
+	var wrong []audiosearch.Problem
+	add := func(field, message string) {
+		at := mortise.Path{{Field: field}}
+		wrong = append(wrong, audiosearch.Problem{Path: at, Kind: audiosearch.ProblemInvalid, Message: message})
 	}
-	if under := y.opts.Under; under != "" {
+	if y.s == nil {
+		add("service", "must not be nil")
+	}
+	if y.files == nil {
+		add("files", "must not be nil")
+	}
+	o := &y.opts
+	if under := o.Under; under != "" {
 		switch {
 		case len(under) >= maxPath:
-			p.add("under", ProblemInvalid, "must have less than %d bytes", maxPath)
+			add("under", fmt.Sprintf("must have less than %d bytes", maxPath))
 		case under == "." || !fs.ValidPath(under) || !validText(under):
-			p.add("under", ProblemInvalid, `must be the path of a folder, such as "calls/2024", or empty`)
+			add("under", `must be the path of a folder, such as "calls/2024", or empty`)
 		}
 		y.prefix = under + "/"
 	}
-	if y.opts.Match == nil {
-		y.opts.Match = IsMediaFile
+	if wrong != nil {
+		return &audiosearch.ValidationError{Problems: wrong}
 	}
-	if y.opts.Max <= 0 {
-		y.opts.Max = defaultMaxFiles
+	if o.Match == nil {
+		o.Match = IsMediaFile
 	}
-	return p.err()
+	if o.Max <= 0 {
+		o.Max = defaultMaxFiles
+	}
+	setting.Default(&o.Open, time.Hour)
+	setting.DefaultOrNone(&o.Grace, 5*time.Second)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return setting.Check("folder: SyncOptions", setting.Of("Open", o.Open))
 }
 
 func (y *folderSync) run(ctx context.Context) error {
