@@ -103,11 +103,11 @@ func (s *Service) Client(ctx context.Context, org, id string) (Client, error) {
 // ListClients returns a page of the organization's clients, oldest first. Limit 0 means
 // 50. The errors are [*ValidationError], for a [Paging] that is out of its bounds, and
 // [ErrUnavailable].
-func (s *Service) ListClients(ctx context.Context, org string, q Paging) (ClientPage, error) {
+func (s *Service) ListClients(ctx context.Context, org string, q Paging) (Page[Client], error) {
 	var p problems
 	q = p.paging(q)
 	if err := p.err(); err != nil {
-		return ClientPage{}, err
+		return Page[Client]{}, err
 	}
 	page, err := s.store.ListClients(ctx, org, q)
 	return page, unavailable("list clients", err)

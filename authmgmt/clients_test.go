@@ -310,8 +310,8 @@ func TestListClients(t *testing.T) {
 	page, err := r.ListClients(t.Context(), "acme", authmgmt.Paging{Offset: 1, Total: true})
 	require.NoError(t, err)
 	assert.Equal(t, 3, page.Total)
-	require.Len(t, page.Clients, 2)
-	assert.Equal(t, "b", page.Clients[0].Name)
+	require.Len(t, page.Items, 2)
+	assert.Equal(t, "b", page.Items[0].Name)
 	_, err = r.ListClients(t.Context(), "acme", authmgmt.Paging{Offset: -1, Limit: 1001})
 	assert.Equal(t, []string{"limit", "offset"}, fieldsOf(t, err))
 }

@@ -103,7 +103,7 @@ func TestGrantIssuesTokenOfDeleted(t *testing.T) {
 	require.ErrorIs(t, issued, authmgmt.ErrDeleted)
 	page, err := s.ListTokens(t.Context(), "acme", authmgmt.Paging{})
 	require.NoError(t, err)
-	require.Empty(t, page.Tokens)
+	require.Empty(t, page.Items)
 }
 
 // TestDeletedNames: the longest ID is deleted, what is no ID is refused, and one that

@@ -159,7 +159,7 @@ func ExampleService_Clients() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(len(second.Clients), "of", second.Total, "on the last page:", second.Next.IsZero())
+	fmt.Println(len(second.Items), "of", second.Total, "on the last page:", second.Next.IsZero())
 	// Output:
 	// ci
 	// deploy

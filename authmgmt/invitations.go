@@ -152,21 +152,21 @@ func (s *Service) AnyInvitation(ctx context.Context, org, id string) (Invitation
 
 // ListInvitations returns a page of the organization's pending invitations, newest first.
 // Limit 0 means 50. The errors are those of [Service.ListClients].
-func (s *Service) ListInvitations(ctx context.Context, org string, q Paging) (InvitationPage, error) {
+func (s *Service) ListInvitations(ctx context.Context, org string, q Paging) (Page[Invitation], error) {
 	return s.listInvitations(ctx, org, s.now(), q)
 }
 
 // ListAllInvitations returns a page of the organization's invitations in whatever state,
 // newest first. Limit 0 means 50. The errors are those of [Service.ListClients].
-func (s *Service) ListAllInvitations(ctx context.Context, org string, q Paging) (InvitationPage, error) {
+func (s *Service) ListAllInvitations(ctx context.Context, org string, q Paging) (Page[Invitation], error) {
 	return s.listInvitations(ctx, org, time.Time{}, q)
 }
 
-func (s *Service) listInvitations(ctx context.Context, org string, pendingAt time.Time, q Paging) (InvitationPage, error) {
+func (s *Service) listInvitations(ctx context.Context, org string, pendingAt time.Time, q Paging) (Page[Invitation], error) {
 	var p problems
 	q = p.paging(q)
 	if err := p.err(); err != nil {
-		return InvitationPage{}, err
+		return Page[Invitation]{}, err
 	}
 	page, err := s.store.ListInvitations(ctx, org, pendingAt, q)
 	return page, unavailable("list invitations", err)

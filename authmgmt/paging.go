@@ -33,25 +33,11 @@ type Paging struct {
 // MaxPageSize bounds Paging.Limit and AuditQuery.Limit.
 const MaxPageSize = 1000
 
-// ClientPage is a stretch of a listing.
-type ClientPage struct {
-	Clients []Client
-	Next    Position // where the next page begins (as its Paging.After); zero: this is the last one
-	Total   int      // of the whole listing, at one moment; 0 without Paging.Total
-}
-
-// TokenPage is a stretch of a listing. Next and Total are as in [ClientPage].
-type TokenPage struct {
-	Tokens []Token
-	Next   Position
-	Total  int
-}
-
-// InvitationPage is a stretch of a listing. Next and Total are as in [ClientPage].
-type InvitationPage struct {
-	Invitations []Invitation
-	Next        Position
-	Total       int
+// Page is a stretch of a listing: of clients, tokens or invitations.
+type Page[T any] struct {
+	Items []T
+	Next  Position // where the next page begins (as its Paging.After); zero: this is the last one
+	Total int      // of the whole listing, at one moment; 0 without Paging.Total
 }
 
 // Position is the place of a client, a token or an invitation in a listing of its kind.
@@ -135,30 +121,30 @@ func (p *problems) tokenPaging(q Paging) Paging {
 
 // each iterates over a listing page by page. It ends after the first error, of which one
 // is that of a store whose pages go on where they began.
-func each[T any](list func(Paging) (items []T, next Position, err error)) iter.Seq2[T, error] {
+func each[T any](list func(Paging) (Page[T], error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		q := Paging{Limit: iteratorPage}
 		for {
-			items, next, err := list(q)
+			page, err := list(q)
 			if err != nil {
 				var none T
 				yield(none, err)
 				return
 			}
-			for _, item := range items {
+			for _, item := range page.Items {
 				if !yield(item, nil) {
 					return
 				}
 			}
-			if next.IsZero() {
+			if page.Next.IsZero() {
 				return
 			}
-			if next.Compare(q.After) == 0 {
+			if page.Next.Compare(q.After) == 0 {
 				var none T
 				yield(none, errStands)
 				return
 			}
-			q.After = next
+			q.After = page.Next
 		}
 	}
 }

@@ -214,23 +214,23 @@ func (s *listingStore) ask(p authmgmt.Paging) error {
 	return nil
 }
 
-func (s *listingStore) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
+func (s *listingStore) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
 	if err := s.ask(p); err != nil {
-		return authmgmt.ClientPage{}, err
+		return authmgmt.Page[authmgmt.Client]{}, err
 	}
 	return s.Store.ListClients(ctx, org, p)
 }
 
-func (s *listingStore) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+func (s *listingStore) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
 	if err := s.ask(p); err != nil {
-		return authmgmt.TokenPage{}, err
+		return authmgmt.Page[authmgmt.Token]{}, err
 	}
 	return s.Store.ListTokens(ctx, org, p)
 }
 
-func (s *listingStore) ListInvitations(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+func (s *listingStore) ListInvitations(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 	if err := s.ask(p); err != nil {
-		return authmgmt.InvitationPage{}, err
+		return authmgmt.Page[authmgmt.Invitation]{}, err
 	}
 	return s.Store.ListInvitations(ctx, org, at, p)
 }
@@ -238,9 +238,9 @@ func (s *listingStore) ListInvitations(ctx context.Context, org string, at time.
 // standingStore returns each page anew from the start, and says that others follow.
 type standingStore struct{ authmgmt.Store }
 
-func (s standingStore) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
+func (s standingStore) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
 	page, err := s.Store.ListClients(ctx, org, authmgmt.Paging{Limit: p.Limit})
-	page.Next = page.Clients[0].Position()
+	page.Next = page.Items[0].Position()
 	return page, err
 }
 

@@ -65,7 +65,7 @@ type Clients interface {
 
 	// ListClients returns the organization's clients that are not deleted, oldest first:
 	// by CreatedAt, then by ID (as bytes). How the listings page is said at [Paging].
-	ListClients(ctx context.Context, org string, p Paging) (ClientPage, error)
+	ListClients(ctx context.Context, org string, p Paging) (Page[Client], error)
 }
 
 // Tokens is the part of a [Store] that keeps access tokens. A token's ID and its digest
@@ -88,7 +88,7 @@ type Tokens interface {
 
 	// ListTokens returns the organization's tokens, newest first: by CreatedAt, then by
 	// ID (as bytes), both descending. Roles are as in TokenByDigest.
-	ListTokens(ctx context.Context, org string, p Paging) (TokenPage, error)
+	ListTokens(ctx context.Context, org string, p Paging) (Page[Token], error)
 }
 
 // Invitations is the part of a [Store] that keeps invitations. An invitation's ID is
@@ -110,7 +110,7 @@ type Invitations interface {
 	// ListInvitations returns the organization's invitations, newest first: by CreatedAt,
 	// then by ID (as bytes), both descending. If pendingAt is not zero, it returns only
 	// those that are pending at that time.
-	ListInvitations(ctx context.Context, org string, pendingAt time.Time, p Paging) (InvitationPage, error)
+	ListInvitations(ctx context.Context, org string, pendingAt time.Time, p Paging) (Page[Invitation], error)
 
 	// DueGrants returns at most limit invitations of all organizations that are accepted,
 	// not granted, do not wait for the person (AwaitsPerson), and whose GrantDue is not

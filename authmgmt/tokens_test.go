@@ -273,8 +273,8 @@ func TestTokensThatStandForThemselves(t *testing.T) {
 	page, err := r.ListTokens(t.Context(), "acme", authmgmt.Paging{Total: true})
 	require.NoError(t, err)
 	require.Equal(t, 2, page.Total)
-	assert.Equal(t, token.ID, page.Tokens[1].ID, "newest first")
-	assert.Equal(t, r.now().Add(-time.Hour).Truncate(time.Microsecond), page.Tokens[0].RevokedAt, "the first time counts")
+	assert.Equal(t, token.ID, page.Items[1].ID, "newest first")
+	assert.Equal(t, r.now().Add(-time.Hour).Truncate(time.Microsecond), page.Items[0].RevokedAt, "the first time counts")
 
 	ended := importedSecret + "e"
 	_, err = r.ImportToken(t.Context(), "acme", full, authmgmt.NewToken{Subject: "ops", Revoked: true, FullAccess: true}, ended)

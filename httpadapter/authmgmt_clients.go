@@ -69,8 +69,8 @@ func (a *authMgmtAdapter) listClients(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	list := listBody[ClientCredentials]{Data: make([]ClientCredentials, len(page.Clients)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
-	for i, client := range page.Clients {
+	list := listBody[ClientCredentials]{Data: make([]ClientCredentials, len(page.Items)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
+	for i, client := range page.Items {
 		list.Data[i] = NewClientCredentials(client, mortise.Secret{})
 	}
 	return response{status: http.StatusOK, body: mustJSON(list)}

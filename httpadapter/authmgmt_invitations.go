@@ -144,9 +144,9 @@ func (a *authMgmtAdapter) listInvitations(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	list := listBody[UserInvitation]{Data: make([]UserInvitation, len(page.Invitations)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
-	for n := range page.Invitations {
-		if list.Data[n], err = a.invitation(c, &page.Invitations[n]); err != nil {
+	list := listBody[UserInvitation]{Data: make([]UserInvitation, len(page.Items)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
+	for n := range page.Items {
+		if list.Data[n], err = a.invitation(c, &page.Items[n]); err != nil {
 			return a.h.fail(c, err)
 		}
 	}

@@ -121,9 +121,9 @@ func (f *faultyAuth) UpdateClient(ctx context.Context, org, id string, update fu
 	return f.AuthMgmt.UpdateClient(ctx, org, id, update)
 }
 
-func (f *faultyAuth) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
+func (f *faultyAuth) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
 	if err := f.fails("ListClients"); err != nil {
-		return authmgmt.ClientPage{}, err
+		return authmgmt.Page[authmgmt.Client]{}, err
 	}
 	return f.AuthMgmt.ListClients(ctx, org, p)
 }
@@ -142,9 +142,9 @@ func (f *faultyAuth) TokenByDigest(ctx context.Context, d [32]byte) (authmgmt.To
 	return f.AuthMgmt.TokenByDigest(ctx, d)
 }
 
-func (f *faultyAuth) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+func (f *faultyAuth) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
 	if err := f.fails("ListTokens"); err != nil {
-		return authmgmt.TokenPage{}, err
+		return authmgmt.Page[authmgmt.Token]{}, err
 	}
 	return f.AuthMgmt.ListTokens(ctx, org, p)
 }
@@ -177,9 +177,9 @@ func (f *faultyAuth) UpdateInvitation(ctx context.Context, org, id string, updat
 	return f.AuthMgmt.UpdateInvitation(ctx, org, id, update)
 }
 
-func (f *faultyAuth) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+func (f *faultyAuth) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 	if err := f.fails("ListInvitations"); err != nil {
-		return authmgmt.InvitationPage{}, err
+		return authmgmt.Page[authmgmt.Invitation]{}, err
 	}
 	return f.AuthMgmt.ListInvitations(ctx, org, pendingAt, p)
 }

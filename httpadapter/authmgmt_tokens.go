@@ -40,9 +40,9 @@ func (a *authMgmtAdapter) listTokens(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	list := listBody[issuedToken]{Data: make([]issuedToken, len(page.Tokens)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
-	for i := range page.Tokens {
-		list.Data[i] = newIssuedToken(&page.Tokens[i])
+	list := listBody[issuedToken]{Data: make([]issuedToken, len(page.Items)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
+	for i := range page.Items {
+		list.Data[i] = newIssuedToken(&page.Items[i])
 	}
 	return response{status: http.StatusOK, body: mustJSON(list)}
 }

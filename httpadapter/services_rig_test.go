@@ -86,7 +86,7 @@ func authService(t *testing.T, opts httpadapter.Options) *anyService {
 		changed: func() bool {
 			page, err := r.service.ListClients(t.Context(), "acme", authmgmt.Paging{Limit: 10})
 			require.NoError(t, err)
-			return len(page.Clients) > 1
+			return len(page.Items) > 1
 		},
 		early: []earlyRequest{{"GET /api/v1/auth-management/accept-invitation/none", "", http.StatusNotFound, false}},
 		fail:  func() { r.faults("Client", "CreateClient", "ListClients") }, log: r.log.String,

@@ -94,7 +94,7 @@ func (s *subject) deleteClient(t *testing.T, c authmgmt.Client) {
 }
 
 // listClients returns a stretch of a listing.
-func (s *subject) listClients(t *testing.T, org string, p authmgmt.Paging) authmgmt.ClientPage {
+func (s *subject) listClients(t *testing.T, org string, p authmgmt.Paging) authmgmt.Page[authmgmt.Client] {
 	t.Helper()
 	page, err := s.Store.ListClients(t.Context(), org, p)
 	require.NoError(t, err)

@@ -77,7 +77,7 @@ func (s *subject) updateInvitation(t *testing.T, i authmgmt.Invitation, change f
 }
 
 // listInvitations returns a stretch of a listing.
-func (s *subject) listInvitations(t *testing.T, org string, pendingAt time.Time, p authmgmt.Paging) authmgmt.InvitationPage {
+func (s *subject) listInvitations(t *testing.T, org string, pendingAt time.Time, p authmgmt.Paging) authmgmt.Page[authmgmt.Invitation] {
 	t.Helper()
 	page, err := s.Store.ListInvitations(t.Context(), org, pendingAt, p)
 	require.NoError(t, err)

@@ -56,7 +56,7 @@ var listedClients = listed{
 	},
 	list: func(t *testing.T, s *subject, org string, p authmgmt.Paging) shownPage {
 		page := s.listClients(t, org, p)
-		return shown(page.Clients, (*authmgmt.Client).Position, page.Next, page.Total)
+		return shown(page.Items, (*authmgmt.Client).Position, page.Next, page.Total)
 	},
 }
 
@@ -84,7 +84,7 @@ var listedTokens = listed{
 	},
 	list: func(t *testing.T, s *subject, org string, p authmgmt.Paging) shownPage {
 		page := s.listTokens(t, org, p)
-		return shown(page.Tokens, (*authmgmt.Token).Position, page.Next, page.Total)
+		return shown(page.Items, (*authmgmt.Token).Position, page.Next, page.Total)
 	},
 }
 
@@ -99,7 +99,7 @@ func listedInvitations(pendingAt time.Time) listed {
 		},
 		list: func(t *testing.T, s *subject, org string, p authmgmt.Paging) shownPage {
 			page := s.listInvitations(t, org, pendingAt, p)
-			return shown(page.Invitations, (*authmgmt.Invitation).Position, page.Next, page.Total)
+			return shown(page.Items, (*authmgmt.Invitation).Position, page.Next, page.Total)
 		},
 	}
 	if !pendingAt.IsZero() {

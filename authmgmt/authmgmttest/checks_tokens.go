@@ -57,7 +57,7 @@ func (s *subject) noToken(t *testing.T, k authmgmt.Token) {
 	t.Helper()
 	_, err := s.Store.TokenByDigest(t.Context(), k.Digest)
 	require.ErrorIs(t, err, authmgmt.ErrNotFound)
-	require.NotContains(t, tokenIDs(s.listTokens(t, k.Organization, everything).Tokens), k.ID)
+	require.NotContains(t, tokenIDs(s.listTokens(t, k.Organization, everything).Items), k.ID)
 	require.ErrorIs(t, s.Store.UpdateToken(t.Context(), k.Organization, k.ID, func(*authmgmt.Token) (authmgmt.AuditEvent, error) {
 		return authmgmt.AuditEvent{}, nil
 	}), authmgmt.ErrNotFound)
@@ -73,7 +73,7 @@ func (s *subject) updateToken(t *testing.T, k authmgmt.Token, change func(*authm
 }
 
 // listTokens returns a stretch of a listing.
-func (s *subject) listTokens(t *testing.T, org string, p authmgmt.Paging) authmgmt.TokenPage {
+func (s *subject) listTokens(t *testing.T, org string, p authmgmt.Paging) authmgmt.Page[authmgmt.Token] {
 	t.Helper()
 	page, err := s.Store.ListTokens(t.Context(), org, p)
 	require.NoError(t, err)

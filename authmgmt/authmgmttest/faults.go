@@ -111,8 +111,8 @@ func (s *faultyStore) UpdateClient(ctx context.Context, org, id string, update f
 	return s.faults.call("Clients.UpdateClient", func() error { return s.inner.UpdateClient(ctx, org, id, update) })
 }
 
-func (s *faultyStore) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
-	return callFor(s.faults, "Clients.ListClients", func() (authmgmt.ClientPage, error) { return s.inner.ListClients(ctx, org, p) })
+func (s *faultyStore) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
+	return callFor(s.faults, "Clients.ListClients", func() (authmgmt.Page[authmgmt.Client], error) { return s.inner.ListClients(ctx, org, p) })
 }
 
 func (s *faultyStore) CreateToken(ctx context.Context, t authmgmt.Token, e authmgmt.AuditEvent) error {
@@ -127,8 +127,8 @@ func (s *faultyStore) UpdateToken(ctx context.Context, org string, id uuid.UUID,
 	return s.faults.call("Tokens.UpdateToken", func() error { return s.inner.UpdateToken(ctx, org, id, update) })
 }
 
-func (s *faultyStore) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
-	return callFor(s.faults, "Tokens.ListTokens", func() (authmgmt.TokenPage, error) { return s.inner.ListTokens(ctx, org, p) })
+func (s *faultyStore) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
+	return callFor(s.faults, "Tokens.ListTokens", func() (authmgmt.Page[authmgmt.Token], error) { return s.inner.ListTokens(ctx, org, p) })
 }
 
 func (s *faultyStore) CreateInvitation(ctx context.Context, i authmgmt.Invitation, exclusive bool, e authmgmt.AuditEvent) error {
@@ -143,8 +143,8 @@ func (s *faultyStore) UpdateInvitation(ctx context.Context, org, id string, upda
 	return s.faults.call("Invitations.UpdateInvitation", func() error { return s.inner.UpdateInvitation(ctx, org, id, update) })
 }
 
-func (s *faultyStore) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
-	return callFor(s.faults, "Invitations.ListInvitations", func() (authmgmt.InvitationPage, error) {
+func (s *faultyStore) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
+	return callFor(s.faults, "Invitations.ListInvitations", func() (authmgmt.Page[authmgmt.Invitation], error) {
 		return s.inner.ListInvitations(ctx, org, pendingAt, p)
 	})
 }

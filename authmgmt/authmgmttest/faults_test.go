@@ -131,7 +131,7 @@ func TestFaultsBeforeAndAfter(t *testing.T) {
 		require.ErrorIs(t, err, authmgmttest.ErrInjected)
 		page, err := db.ListClients(t.Context(), "acme", authmgmt.Paging{Limit: 10})
 		require.NoError(t, err)
-		assert.Len(t, page.Clients, n)
+		assert.Len(t, page.Items, n)
 	}
 }
 

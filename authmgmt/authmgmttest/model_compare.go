@@ -98,8 +98,8 @@ func (r *run) compareClients(org string) {
 	}
 	r.listing("the clients of "+org, want, func(p authmgmt.Paging) (lines []string, next authmgmt.Position, total int, err error) {
 		page, err := r.service.ListClients(r.t.Context(), org, p)
-		for i := range page.Clients {
-			lines = append(lines, showClient(&page.Clients[i]))
+		for i := range page.Items {
+			lines = append(lines, showClient(&page.Items[i]))
 		}
 		return lines, page.Next, page.Total, err
 	})
@@ -119,8 +119,8 @@ func (r *run) compareTokens(org string) {
 	}
 	r.listing("the tokens of "+org, want, func(p authmgmt.Paging) (lines []string, next authmgmt.Position, total int, err error) {
 		page, err := r.service.ListTokens(r.t.Context(), org, p)
-		for i := range page.Tokens {
-			lines = append(lines, showToken(&page.Tokens[i]))
+		for i := range page.Items {
+			lines = append(lines, showToken(&page.Items[i]))
 		}
 		return lines, page.Next, page.Total, err
 	})
@@ -152,9 +152,9 @@ func (r *run) compareInvitations(org string) {
 		r.sameError(nil, err)
 		r.same("invitation "+i.id, i.show(), showInvitation(&got))
 	}
-	shown := func(page authmgmt.InvitationPage, err error) (lines []string, _ authmgmt.Position, total int, _ error) {
-		for i := range page.Invitations {
-			lines = append(lines, showInvitation(&page.Invitations[i]))
+	shown := func(page authmgmt.Page[authmgmt.Invitation], err error) (lines []string, _ authmgmt.Position, total int, _ error) {
+		for i := range page.Items {
+			lines = append(lines, showInvitation(&page.Items[i]))
 		}
 		return lines, page.Next, page.Total, err
 	}

@@ -34,17 +34,17 @@ type mutant struct {
 	client         func(ctx context.Context, org, id string) (authmgmt.Client, error)
 	clientBySecret func(context.Context, [32]byte) (authmgmt.Client, error)
 	updateClient   func(ctx context.Context, org, id string, update clientUpdate) error
-	listClients    func(context.Context, string, authmgmt.Paging) (authmgmt.ClientPage, error)
+	listClients    func(context.Context, string, authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error)
 
 	createToken   func(context.Context, authmgmt.Token, authmgmt.AuditEvent) error
 	tokenByDigest func(context.Context, [32]byte) (authmgmt.Token, error)
 	updateToken   func(ctx context.Context, org string, id uuid.UUID, update tokenUpdate) error
-	listTokens    func(context.Context, string, authmgmt.Paging) (authmgmt.TokenPage, error)
+	listTokens    func(context.Context, string, authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error)
 
 	createInvitation func(context.Context, authmgmt.Invitation, bool, authmgmt.AuditEvent) error
 	invitation       func(ctx context.Context, org, id string) (authmgmt.Invitation, error)
 	updateInvitation func(ctx context.Context, org, id string, update invitationUpdate) error
-	listInvitations  func(context.Context, string, time.Time, authmgmt.Paging) (authmgmt.InvitationPage, error)
+	listInvitations  func(context.Context, string, time.Time, authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error)
 	dueGrants        func(context.Context, time.Time, int) ([]authmgmt.Invitation, error)
 
 	auditEvents func(context.Context, string, authmgmt.AuditQuery) (authmgmt.AuditPage, error)
@@ -125,9 +125,9 @@ func (m *mutant) UpdateClient(ctx context.Context, org, id string, update client
 	return m.AuthMgmt.UpdateClient(ctx, org, id, update)
 }
 
-func (m *mutant) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
+func (m *mutant) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
 	if err := m.fail(); err != nil {
-		return authmgmt.ClientPage{}, err
+		return authmgmt.Page[authmgmt.Client]{}, err
 	}
 	if m.listClients != nil {
 		return m.listClients(ctx, org, p)
@@ -165,9 +165,9 @@ func (m *mutant) UpdateToken(ctx context.Context, org string, id uuid.UUID, upda
 	return m.AuthMgmt.UpdateToken(ctx, org, id, update)
 }
 
-func (m *mutant) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+func (m *mutant) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
 	if err := m.fail(); err != nil {
-		return authmgmt.TokenPage{}, err
+		return authmgmt.Page[authmgmt.Token]{}, err
 	}
 	if m.listTokens != nil {
 		return m.listTokens(ctx, org, p)
@@ -205,9 +205,9 @@ func (m *mutant) UpdateInvitation(ctx context.Context, org, id string, update in
 	return m.AuthMgmt.UpdateInvitation(ctx, org, id, update)
 }
 
-func (m *mutant) ListInvitations(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+func (m *mutant) ListInvitations(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 	if err := m.fail(); err != nil {
-		return authmgmt.InvitationPage{}, err
+		return authmgmt.Page[authmgmt.Invitation]{}, err
 	}
 	if m.listInvitations != nil {
 		return m.listInvitations(ctx, org, at, p)

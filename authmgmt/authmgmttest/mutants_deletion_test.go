@@ -117,7 +117,7 @@ var leaks = map[string]func(m *mutant, kept *made){
 		}
 	},
 	"ListClients": func(m *mutant, _ *made) {
-		m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
+		m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
 			page, err := m.AuthMgmt.ListClients(ctx, org, p)
 			if m.gone(org) {
 				page.Total++
@@ -136,10 +136,10 @@ var leaks = map[string]func(m *mutant, kept *made){
 		}
 	},
 	"ListTokens": func(m *mutant, _ *made) {
-		m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+		m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
 			page, err := m.AuthMgmt.ListTokens(ctx, org, p)
 			if m.gone(org) {
-				page.Tokens = append(page.Tokens, authmgmt.Token{Organization: org})
+				page.Items = append(page.Items, authmgmt.Token{Organization: org})
 			}
 			return page, err
 		}
@@ -155,7 +155,7 @@ var leaks = map[string]func(m *mutant, kept *made){
 		}
 	},
 	"ListInvitations": func(m *mutant, _ *made) {
-		m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+		m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 			page, err := m.AuthMgmt.ListInvitations(ctx, org, at, p)
 			if m.gone(org) && !at.IsZero() {
 				page.Total++

@@ -19,8 +19,8 @@ func blocks(m *mutant, does func(fresh, other *authmgmt.Invitation) bool) {
 		if err != nil {
 			return err
 		}
-		taken := slices.ContainsFunc(page.Invitations, func(other authmgmt.Invitation) bool { return other.ID == i.ID })
-		if exclusive && !taken && slices.ContainsFunc(page.Invitations, func(other authmgmt.Invitation) bool { return does(&i, &other) }) {
+		taken := slices.ContainsFunc(page.Items, func(other authmgmt.Invitation) bool { return other.ID == i.ID })
+		if exclusive && !taken && slices.ContainsFunc(page.Items, func(other authmgmt.Invitation) bool { return does(&i, &other) }) {
 			return authmgmt.ErrPendingInvitation
 		}
 		conformance.Seam()
@@ -127,7 +127,7 @@ var invitationMutants = []broken{
 			}
 			return i, err
 		}
-		m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+		m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 			if at.IsZero() {
 				at = time.Unix(0, 0)
 			}
@@ -137,12 +137,12 @@ var invitationMutants = []broken{
 	{name: "lists invitations in whatever state", breaks: []string{
 		"invitations/list-pending", "invitations/list-offset-and-limit",
 	}, mutate: func(m *mutant) {
-		m.listInvitations = func(ctx context.Context, org string, _ time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+		m.listInvitations = func(ctx context.Context, org string, _ time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 			return m.AuthMgmt.ListInvitations(ctx, org, time.Time{}, p)
 		}
 	}},
 	{name: "takes the end for pending", breaks: []string{"invitations/list-pending"}, mutate: func(m *mutant) {
-		m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+		m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 			if !at.IsZero() {
 				at = at.Add(-time.Microsecond)
 			}
@@ -152,7 +152,7 @@ var invitationMutants = []broken{
 	{name: "counts all, whatever is asked for", breaks: []string{
 		"invitations/list-pending", "invitations/list-offset-and-limit",
 	}, mutate: func(m *mutant) {
-		m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+		m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 			page, err := m.AuthMgmt.ListInvitations(ctx, org, at, p)
 			all, _ := m.AuthMgmt.ListInvitations(ctx, org, time.Time{}, p)
 			page.Total = all.Total
@@ -186,7 +186,7 @@ var invitationMutants = []broken{
 			due, err := m.AuthMgmt.DueGrants(ctx, now, limit)
 			for _, org := range []string{"org-a", "org-b"} {
 				page, _ := m.AuthMgmt.ListInvitations(ctx, org, time.Time{}, authmgmt.Paging{Limit: 1000})
-				for _, i := range page.Invitations {
+				for _, i := range page.Items {
 					if i.AwaitsPerson && i.GrantedAt.IsZero() {
 						due = append(due, i)
 					}

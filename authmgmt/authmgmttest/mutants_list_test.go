@@ -67,19 +67,19 @@ var listMutants = []broken{
 		m.everyListing(func(_ *string, p *authmgmt.Paging) { p.Limit++ })
 	}},
 	{name: "counts the page", breaks: lists("list-offset-and-limit"), mutate: func(m *mutant) {
-		m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
+		m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
 			page, err := m.AuthMgmt.ListClients(ctx, org, p)
-			page.Total = len(page.Clients)
+			page.Total = len(page.Items)
 			return page, err
 		}
-		m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+		m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
 			page, err := m.AuthMgmt.ListTokens(ctx, org, p)
-			page.Total = len(page.Tokens)
+			page.Total = len(page.Items)
 			return page, err
 		}
-		m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+		m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 			page, err := m.AuthMgmt.ListInvitations(ctx, org, at, p)
-			page.Total = len(page.Invitations)
+			page.Total = len(page.Items)
 			return page, err
 		}
 	}},
@@ -89,7 +89,7 @@ var listMutants = []broken{
 			made++
 			return m.AuthMgmt.CreateClient(ctx, c, e)
 		}
-		m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
+		m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
 			page, err := m.AuthMgmt.ListClients(ctx, org, p)
 			page.Total = made
 			return page, err

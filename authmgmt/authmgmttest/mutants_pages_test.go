@@ -16,31 +16,31 @@ type ask = func(org string, p authmgmt.Paging) (at []authmgmt.Position, next *au
 // ask at least once; the page of the last call is what the caller gets. newest says which
 // end the listing begins at.
 func (m *mutant) everyPage(do func(newest bool, org string, p authmgmt.Paging, ask ask)) {
-	m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (page authmgmt.ClientPage, err error) {
+	m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (page authmgmt.Page[authmgmt.Client], err error) {
 		do(false, org, p, func(org string, p authmgmt.Paging) (at []authmgmt.Position, next *authmgmt.Position, total *int) {
 			page, err = m.AuthMgmt.ListClients(ctx, org, p)
-			for i := range page.Clients {
-				at = append(at, page.Clients[i].Position())
+			for i := range page.Items {
+				at = append(at, page.Items[i].Position())
 			}
 			return at, &page.Next, &page.Total
 		})
 		return page, err
 	}
-	m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (page authmgmt.TokenPage, err error) {
+	m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (page authmgmt.Page[authmgmt.Token], err error) {
 		do(true, org, p, func(org string, p authmgmt.Paging) (at []authmgmt.Position, next *authmgmt.Position, total *int) {
 			page, err = m.AuthMgmt.ListTokens(ctx, org, p)
-			for i := range page.Tokens {
-				at = append(at, page.Tokens[i].Position())
+			for i := range page.Items {
+				at = append(at, page.Items[i].Position())
 			}
 			return at, &page.Next, &page.Total
 		})
 		return page, err
 	}
-	m.listInvitations = func(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (page authmgmt.InvitationPage, err error) {
+	m.listInvitations = func(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (page authmgmt.Page[authmgmt.Invitation], err error) {
 		do(true, org, p, func(org string, p authmgmt.Paging) (at []authmgmt.Position, next *authmgmt.Position, total *int) {
 			page, err = m.AuthMgmt.ListInvitations(ctx, org, pendingAt, p)
-			for i := range page.Invitations {
-				at = append(at, page.Invitations[i].Position())
+			for i := range page.Items {
+				at = append(at, page.Items[i].Position())
 			}
 			return at, &page.Next, &page.Total
 		})

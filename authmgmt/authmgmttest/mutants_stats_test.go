@@ -43,7 +43,7 @@ func counts(change func(*authmgmt.Stats, *mutant, string, time.Time)) func(*muta
 // waitingOf returns the invitations of an organization that are accepted and not granted.
 func waitingOf(m *mutant, org string) (waiting []authmgmt.Invitation) {
 	page, _ := m.AuthMgmt.ListInvitations(context.Background(), org, time.Time{}, authmgmt.Paging{Limit: authmgmt.MaxPageSize})
-	for _, i := range page.Invitations {
+	for _, i := range page.Items {
 		if !i.AcceptedAt.IsZero() && i.GrantedAt.IsZero() {
 			waiting = append(waiting, i)
 		}
@@ -83,7 +83,7 @@ var statsMutants = []broken{
 		func(s *authmgmt.Stats, m *mutant, org string, now time.Time) {
 			page, _ := m.AuthMgmt.ListTokens(context.Background(), org, authmgmt.Paging{Limit: authmgmt.MaxPageSize})
 			s.Tokens = mortise.Count{}
-			for _, k := range page.Tokens {
+			for _, k := range page.Items {
 				if k.RevokedAt.IsZero() && now.Before(k.ExpiresAt) {
 					s.Tokens.N++
 				}

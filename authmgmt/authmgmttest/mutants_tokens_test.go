@@ -77,10 +77,10 @@ var tokenMutants = []broken{
 	{name: "lists tokens without roles", breaks: []string{
 		"tokens/list-roles-follow-the-client", "tokens/list-newest-first",
 	}, mutate: func(m *mutant) {
-		m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+		m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
 			page, err := m.AuthMgmt.ListTokens(ctx, org, p)
-			for i := range page.Tokens {
-				page.Tokens[i].Roles = nil
+			for i := range page.Items {
+				page.Items[i].Roles = nil
 			}
 			return page, err
 		}

@@ -21,10 +21,10 @@ func (m *mutant) everyClient(change func(*authmgmt.Client)) {
 		change(&c)
 		return c, err
 	}
-	m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
+	m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
 		page, err := m.AuthMgmt.ListClients(ctx, org, p)
-		for i := range page.Clients {
-			change(&page.Clients[i])
+		for i := range page.Items {
+			change(&page.Items[i])
 		}
 		return page, err
 	}
@@ -37,10 +37,10 @@ func (m *mutant) everyToken(change func(*authmgmt.Token)) {
 		change(&k)
 		return k, err
 	}
-	m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+	m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
 		page, err := m.AuthMgmt.ListTokens(ctx, org, p)
-		for i := range page.Tokens {
-			change(&page.Tokens[i])
+		for i := range page.Items {
+			change(&page.Items[i])
 		}
 		return page, err
 	}
@@ -53,10 +53,10 @@ func (m *mutant) everyInvitation(change func(*authmgmt.Invitation)) {
 		change(&i)
 		return i, err
 	}
-	m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+	m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 		page, err := m.AuthMgmt.ListInvitations(ctx, org, at, p)
-		for i := range page.Invitations {
-			change(&page.Invitations[i])
+		for i := range page.Items {
+			change(&page.Items[i])
 		}
 		return page, err
 	}
@@ -104,15 +104,15 @@ func (m *mutant) everyAuditQuery(change func(*string, *authmgmt.AuditQuery)) {
 
 // everyListing applies change to what the mutant's listings are asked.
 func (m *mutant) everyListing(change func(*string, *authmgmt.Paging)) {
-	m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
+	m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
 		change(&org, &p)
 		return m.AuthMgmt.ListClients(ctx, org, p)
 	}
-	m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+	m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
 		change(&org, &p)
 		return m.AuthMgmt.ListTokens(ctx, org, p)
 	}
-	m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+	m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 		change(&org, &p)
 		return m.AuthMgmt.ListInvitations(ctx, org, at, p)
 	}
@@ -120,19 +120,19 @@ func (m *mutant) everyListing(change func(*string, *authmgmt.Paging)) {
 
 // everyOrder changes the order of what the mutant's listings return.
 func (m *mutant) everyOrder(clients func([]authmgmt.Client), tokens func([]authmgmt.Token), invitations func([]authmgmt.Invitation)) {
-	m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
+	m.listClients = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
 		page, err := m.AuthMgmt.ListClients(ctx, org, p)
-		clients(page.Clients)
+		clients(page.Items)
 		return page, err
 	}
-	m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+	m.listTokens = func(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
 		page, err := m.AuthMgmt.ListTokens(ctx, org, p)
-		tokens(page.Tokens)
+		tokens(page.Items)
 		return page, err
 	}
-	m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+	m.listInvitations = func(ctx context.Context, org string, at time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 		page, err := m.AuthMgmt.ListInvitations(ctx, org, at, p)
-		invitations(page.Invitations)
+		invitations(page.Items)
 		return page, err
 	}
 }

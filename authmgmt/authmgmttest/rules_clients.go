@@ -22,8 +22,8 @@ var clientRules = []rule{
 				sameClient(t, c, got)
 			}
 			page := s.listClients(t, orgA, everything)
-			require.Len(t, page.Clients, 1)
-			sameClient(t, c, page.Clients[0])
+			require.Len(t, page.Items, 1)
+			sameClient(t, c, page.Items[0])
 		}},
 
 	{Rule{"clients/unset-stays-unset", "No roles come back as none, and zero times as zero: a client without roles, a secret that never ends, a client without secrets."}, needStore,
@@ -114,9 +114,9 @@ var clientRules = []rule{
 			spoilClient(&got)
 			s.hasClient(t, c)
 			page := s.listClients(t, orgA, everything)
-			spoilClient(&page.Clients[0])
+			spoilClient(&page.Items[0])
 			s.hasClient(t, c)
-			sameClient(t, c, s.listClients(t, orgA, everything).Clients[0])
+			sameClient(t, c, s.listClients(t, orgA, everything).Items[0])
 		}},
 
 	{Rule{"clients/create-refuses-an-id-that-is-taken", "CreateClient is ErrExists if the organization has a client with the ID."}, needStore,

@@ -43,9 +43,9 @@ var clientListRules = []rule{
 			s.updateClient(t, want[0], func(c *authmgmt.Client) { c.UpdatedAt = moment(time.Hour) })
 			want[0].UpdatedAt = moment(time.Hour)
 			page := s.listClients(t, orgA, everything)
-			require.Equal(t, clientIDs(want), clientIDs(page.Clients))
+			require.Equal(t, clientIDs(want), clientIDs(page.Items))
 			for i := range want {
-				sameClient(t, want[i], page.Clients[i])
+				sameClient(t, want[i], page.Items[i])
 			}
 		}},
 
@@ -54,7 +54,7 @@ var clientListRules = []rule{
 			for i := range byteOrder {
 				s.addClient(t, newClient(orgA, byteOrder[(i*5)%len(byteOrder)], 0))
 			}
-			require.Equal(t, byteOrder, clientIDs(s.listClients(t, orgA, everything).Clients))
+			require.Equal(t, byteOrder, clientIDs(s.listClients(t, orgA, everything).Items))
 		}},
 
 	{Rule{"clients/list-of-organization", "ListClients returns the organization's clients and no other's; none and a Total of 0 if there are none."}, needStore,
@@ -65,7 +65,7 @@ var clientListRules = []rule{
 			s.addClient(t, newClient(orgB, "c", 0))
 			for org, want := range map[string][]string{orgA: {"a", "b"}, orgB: {"c"}, "org-c": {}, "": {}} {
 				page := s.listClients(t, org, everything)
-				require.Equal(t, want, clientIDs(page.Clients))
+				require.Equal(t, want, clientIDs(page.Items))
 				require.Equal(t, len(want), page.Total)
 			}
 		}},
@@ -77,11 +77,11 @@ var clientListRules = []rule{
 				s.addClient(t, newClient(orgA, fmt.Sprint("c", i), time.Duration(i/2)*time.Hour))
 				s.addClient(t, newClient(orgB, fmt.Sprint("c", i), 0))
 			}
-			all := clientIDs(s.listClients(t, orgA, everything).Clients)
+			all := clientIDs(s.listClients(t, orgA, everything).Items)
 			require.Len(t, all, n)
 			for _, p := range stretches(n) {
 				page := s.listClients(t, orgA, p)
-				require.Equal(t, cut(all, p), clientIDs(page.Clients), "%+v", p)
+				require.Equal(t, cut(all, p), clientIDs(page.Items), "%+v", p)
 				require.Equal(t, n, page.Total, "%+v", p)
 			}
 		}},

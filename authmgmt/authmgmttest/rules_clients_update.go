@@ -81,7 +81,7 @@ var clientUpdateRules = []rule{
 				return authmgmt.AuditEvent{}, nil
 			}), authmgmt.ErrNotFound)
 			page := s.listClients(t, orgA, everything)
-			require.Equal(t, []string{other.ID}, clientIDs(page.Clients))
+			require.Equal(t, []string{other.ID}, clientIDs(page.Items))
 			require.Equal(t, 1, page.Total)
 		}},
 

@@ -141,13 +141,13 @@ func (s *subject) whole(t *testing.T, way int) error {
 	}
 	c, err := s.Store.Client(t.Context(), orgA, "build")
 	if way%2 == 1 {
-		var page authmgmt.ClientPage
+		var page authmgmt.Page[authmgmt.Client]
 		page, err = s.Store.ListClients(t.Context(), orgA, everything)
-		if err == nil && len(page.Clients) != page.Total {
-			return fmt.Errorf("a page with %d clients of %d", len(page.Clients), page.Total)
+		if err == nil && len(page.Items) != page.Total {
+			return fmt.Errorf("a page with %d clients of %d", len(page.Items), page.Total)
 		}
 		if err == nil {
-			c = page.Clients[0]
+			c = page.Items[0]
 		}
 	}
 	if err != nil {

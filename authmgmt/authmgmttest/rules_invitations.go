@@ -17,8 +17,8 @@ var invitationRules = []rule{
 			i := s.addInvitation(t, filledInvitation(orgA, "ann"))
 			s.hasInvitation(t, i)
 			page := s.listInvitations(t, orgA, time.Time{}, everything)
-			require.Len(t, page.Invitations, 1)
-			sameInvitation(t, i, page.Invitations[0])
+			require.Len(t, page.Items, 1)
+			sameInvitation(t, i, page.Items[0])
 		}},
 
 	{Rule{"invitations/unset-stays-unset", "No roles come back as none, and zero times as zero."}, needStore,
@@ -92,7 +92,7 @@ var invitationRules = []rule{
 			require.NoError(t, err)
 			spoilRoles(got.Roles)
 			s.hasInvitation(t, i)
-			spoilRoles(s.listInvitations(t, orgA, time.Time{}, everything).Invitations[0].Roles)
+			spoilRoles(s.listInvitations(t, orgA, time.Time{}, everything).Items[0].Roles)
 			s.hasInvitation(t, i)
 			var kept *authmgmt.Invitation
 			s.updateInvitation(t, i, func(i *authmgmt.Invitation) { kept = i })

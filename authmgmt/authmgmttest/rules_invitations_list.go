@@ -30,9 +30,9 @@ var invitationListRules = []rule{
 				s.addInvitation(t, want[i])
 			}
 			page := s.listInvitations(t, orgA, time.Time{}, everything)
-			require.Equal(t, invitationIDs(want), invitationIDs(page.Invitations))
+			require.Equal(t, invitationIDs(want), invitationIDs(page.Items))
 			for i := range want {
-				sameInvitation(t, want[i], page.Invitations[i])
+				sameInvitation(t, want[i], page.Items[i])
 			}
 		}},
 
@@ -43,8 +43,8 @@ var invitationListRules = []rule{
 			}
 			want := slices.Clone(byteOrder)
 			slices.Reverse(want)
-			require.Equal(t, want, invitationIDs(s.listInvitations(t, orgA, time.Time{}, everything).Invitations))
-			require.Equal(t, want, invitationIDs(s.listInvitations(t, orgA, moment(0), everything).Invitations))
+			require.Equal(t, want, invitationIDs(s.listInvitations(t, orgA, time.Time{}, everything).Items))
+			require.Equal(t, want, invitationIDs(s.listInvitations(t, orgA, moment(0), everything).Items))
 		}},
 
 	{Rule{"invitations/list-of-organization", "ListInvitations returns the organization's invitations and no other's; none and a Total of 0 if there are none."}, needStore,
@@ -54,7 +54,7 @@ var invitationListRules = []rule{
 			for org, want := range map[string][]string{orgA: {"a"}, orgB: {"b"}, "org-c": {}, "": {}} {
 				for _, at := range []time.Time{{}, moment(0)} {
 					page := s.listInvitations(t, org, at, everything)
-					require.Equal(t, want, invitationIDs(page.Invitations))
+					require.Equal(t, want, invitationIDs(page.Items))
 					require.Equal(t, len(want), page.Total)
 				}
 			}
@@ -94,7 +94,7 @@ var invitationListRules = []rule{
 				}
 				seen[len(want)] = true
 				page := s.listInvitations(t, orgA, moment(at).In(time.FixedZone("", -5*3600)), everything)
-				require.Equal(t, want, invitationIDs(page.Invitations), "pending at %v", at)
+				require.Equal(t, want, invitationIDs(page.Items), "pending at %v", at)
 				require.Equal(t, len(want), page.Total)
 			}
 			require.Greater(t, len(seen), 2, "the times make a difference")
@@ -109,11 +109,11 @@ var invitationListRules = []rule{
 				s.addInvitation(t, newInvitation(orgB, fmt.Sprint("i", i), 0))
 			}
 			for at, size := range map[time.Time]int{{}: 2 * n, moment(3 * time.Hour): n} {
-				all := invitationIDs(s.listInvitations(t, orgA, at, everything).Invitations)
+				all := invitationIDs(s.listInvitations(t, orgA, at, everything).Items)
 				require.Len(t, all, size)
 				for _, p := range stretches(size) {
 					page := s.listInvitations(t, orgA, at, p)
-					require.Equal(t, cut(all, p), invitationIDs(page.Invitations), "%+v", p)
+					require.Equal(t, cut(all, p), invitationIDs(page.Items), "%+v", p)
 					require.Equal(t, size, page.Total, "%+v", p)
 				}
 			}

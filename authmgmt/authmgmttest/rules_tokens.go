@@ -23,8 +23,8 @@ var tokenRules = []rule{
 			s.hasToken(t, got)
 			for _, k := range []authmgmt.Token{own, got} {
 				page := s.listTokens(t, k.Organization, everything)
-				require.Len(t, page.Tokens, 1)
-				sameToken(t, k, page.Tokens[0])
+				require.Len(t, page.Items, 1)
+				sameToken(t, k, page.Items[0])
 			}
 		}},
 
@@ -73,7 +73,7 @@ var tokenRules = []rule{
 			require.NoError(t, err)
 			spoilRoles(got.Roles)
 			s.hasToken(t, k)
-			spoilRoles(s.listTokens(t, orgA, everything).Tokens[0].Roles)
+			spoilRoles(s.listTokens(t, orgA, everything).Items[0].Roles)
 			s.hasToken(t, k)
 			s.updateToken(t, k, func(k *authmgmt.Token) { spoilRoles(k.Roles) })
 			s.hasToken(t, k)
@@ -86,7 +86,7 @@ var tokenRules = []rule{
 			got, err := s.Store.TokenByDigest(t.Context(), k.Digest)
 			require.NoError(t, err)
 			spoilRoles(got.Roles)
-			spoilRoles(s.listTokens(t, orgA, everything).Tokens[0].Roles)
+			spoilRoles(s.listTokens(t, orgA, everything).Items[0].Roles)
 			s.hasToken(t, k)
 			s.hasClient(t, c)
 		}},
@@ -112,7 +112,7 @@ var tokenRules = []rule{
 				twin.Digest = k.Digest
 				s.refusesToken(t, twin, authmgmt.ErrExists)
 				s.hasToken(t, k)
-				require.NotContains(t, tokenIDs(s.listTokens(t, org, everything).Tokens), twin.ID)
+				require.NotContains(t, tokenIDs(s.listTokens(t, org, everything).Items), twin.ID)
 			}
 		}},
 
@@ -271,9 +271,9 @@ var tokenListRules = []rule{
 				s.addToken(t, want[i])
 			}
 			page := s.listTokens(t, orgA, everything)
-			require.Equal(t, tokenIDs(want), tokenIDs(page.Tokens))
+			require.Equal(t, tokenIDs(want), tokenIDs(page.Items))
 			for i := range want {
-				sameToken(t, want[i], page.Tokens[i])
+				sameToken(t, want[i], page.Items[i])
 			}
 		}},
 
@@ -290,7 +290,7 @@ var tokenListRules = []rule{
 				k.ID = want[(i*7)%len(want)]
 				s.addToken(t, k)
 			}
-			require.Equal(t, want, tokenIDs(s.listTokens(t, orgA, everything).Tokens))
+			require.Equal(t, want, tokenIDs(s.listTokens(t, orgA, everything).Items))
 		}},
 
 	{Rule{"tokens/list-of-organization", "ListTokens returns the organization's tokens and no other's; none and a Total of 0 if there are none."}, needStore,
@@ -298,7 +298,7 @@ var tokenListRules = []rule{
 			a, b := s.addToken(t, newToken(orgA, 0)), s.addToken(t, newToken(orgB, 0))
 			for org, want := range map[string][]uuid.UUID{orgA: {a.ID}, orgB: {b.ID}, "org-c": {}, "": {}} {
 				page := s.listTokens(t, org, everything)
-				require.Equal(t, want, tokenIDs(page.Tokens))
+				require.Equal(t, want, tokenIDs(page.Items))
 				require.Equal(t, len(want), page.Total)
 			}
 		}},
@@ -310,11 +310,11 @@ var tokenListRules = []rule{
 				s.addToken(t, newToken(orgA, time.Duration(i/2)*time.Hour))
 				s.addToken(t, newToken(orgB, 0))
 			}
-			all := tokenIDs(s.listTokens(t, orgA, everything).Tokens)
+			all := tokenIDs(s.listTokens(t, orgA, everything).Items)
 			require.Len(t, all, n)
 			for _, p := range stretches(n) {
 				page := s.listTokens(t, orgA, p)
-				require.Equal(t, cut(all, p), tokenIDs(page.Tokens), "%+v", p)
+				require.Equal(t, cut(all, p), tokenIDs(page.Items), "%+v", p)
 				require.Equal(t, n, page.Total, "%+v", p)
 			}
 		}},
@@ -332,8 +332,8 @@ var tokenListRules = []rule{
 				want[k.ID] = k
 			}
 			page := s.listTokens(t, orgA, everything)
-			require.Len(t, page.Tokens, len(want))
-			for _, got := range page.Tokens {
+			require.Len(t, page.Items, len(want))
+			for _, got := range page.Items {
 				sameToken(t, want[got.ID], got)
 			}
 		}},

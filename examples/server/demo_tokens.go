@@ -60,29 +60,29 @@ func (d *demoTokens) UpdateToken(ctx context.Context, org string, id uuid.UUID, 
 
 // ListTokens implements [authmgmt.Tokens]. The demo's own are few: they fit into one
 // page.
-func (d *demoTokens) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+func (d *demoTokens) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
 	own, err := d.own.ListTokens(ctx, org, authmgmt.Paging{After: p.After, Limit: authmgmt.MaxPageSize})
 	if err != nil || p.Limit <= 0 {
-		return authmgmt.TokenPage{}, err
+		return authmgmt.Page[authmgmt.Token]{}, err
 	}
 	// Each of them may push one of the storage's from the page before onto this one.
-	from := max(p.Offset-len(own.Tokens), 0)
+	from := max(p.Offset-len(own.Items), 0)
 	page, err := d.credentialStore.ListTokens(ctx, org, authmgmt.Paging{
 		After: p.After, Offset: from, Limit: p.Limit + p.Offset - from, Total: p.Total,
 	})
 	if err != nil {
-		return authmgmt.TokenPage{}, err
+		return authmgmt.Page[authmgmt.Token]{}, err
 	}
-	merged := authmgmt.TokenPage{}
+	merged := authmgmt.Page[authmgmt.Token]{}
 	if p.Total {
-		merged.Total = page.Total + len(own.Tokens)
+		merged.Total = page.Total + len(own.Items)
 	}
-	if from > 0 && len(page.Tokens) == 0 {
+	if from > 0 && len(page.Items) == 0 {
 		return merged, nil
 	}
 	skip := p.Offset - from
-	all := page.Tokens
-	for _, t := range own.Tokens {
+	all := page.Items
+	for _, t := range own.Items {
 		if from > 0 && t.Position().Compare(all[0].Position()) > 0 {
 			skip-- // it stands before what was read
 		} else {
@@ -91,9 +91,9 @@ func (d *demoTokens) ListTokens(ctx context.Context, org string, p authmgmt.Pagi
 	}
 	slices.SortFunc(all, func(a, b authmgmt.Token) int { return b.Position().Compare(a.Position()) })
 	all = all[min(skip, len(all)):]
-	merged.Tokens = all[:min(p.Limit, len(all))]
-	if n := len(merged.Tokens); n > 0 && (len(all) > n || !page.Next.IsZero()) {
-		merged.Next = merged.Tokens[n-1].Position()
+	merged.Items = all[:min(p.Limit, len(all))]
+	if n := len(merged.Items); n > 0 && (len(all) > n || !page.Next.IsZero()) {
+		merged.Next = merged.Items[n-1].Position()
 	}
 	return merged, nil
 }

@@ -49,17 +49,17 @@ func TestDemoTokens(t *testing.T) {
 		var listed []uuid.UUID
 		for offset := range 5 {
 			page, err := service.ListTokens(ctx, demoOrganization, authmgmt.Paging{Offset: offset, Limit: 1, Total: true})
-			if err != nil || page.Total != 4 || len(page.Tokens) != min(1, 4-offset) {
+			if err != nil || page.Total != 4 || len(page.Items) != min(1, 4-offset) {
 				t.Errorf("offset %d: %+v, %v", offset, page, err)
 			}
-			for _, token := range page.Tokens {
+			for _, token := range page.Items {
 				listed = append(listed, token.ID)
 			}
 		}
 		for limit := 1; limit <= 5; limit++ {
 			page, err := service.ListTokens(ctx, demoOrganization, authmgmt.Paging{Limit: limit, Total: true})
 			var ids []uuid.UUID
-			for _, token := range page.Tokens {
+			for _, token := range page.Items {
 				ids = append(ids, token.ID)
 			}
 			if err != nil || page.Total != 4 || !slices.Equal(ids, listed[:min(limit, 4)]) {
@@ -73,7 +73,7 @@ func TestDemoTokens(t *testing.T) {
 				if err != nil || page.Total != 0 {
 					t.Fatalf("limit %d: %+v, %v", limit, page, err)
 				}
-				for _, token := range page.Tokens {
+				for _, token := range page.Items {
 					ids = append(ids, token.ID)
 				}
 				if q.After = page.Next; q.After.IsZero() {
@@ -89,7 +89,7 @@ func TestDemoTokens(t *testing.T) {
 			t.Errorf("%+v, %v", stats, err)
 		}
 		kept, err := stored.ListTokens(ctx, demoOrganization, authmgmt.Paging{Limit: 10, Total: true})
-		if err != nil || kept.Total != 3 || slices.ContainsFunc(kept.Tokens, func(t authmgmt.Token) bool { return t.ID == record.ID }) {
+		if err != nil || kept.Total != 3 || slices.ContainsFunc(kept.Items, func(t authmgmt.Token) bool { return t.ID == record.ID }) {
 			t.Errorf("stored: %+v, %v", kept, err)
 		}
 

@@ -36,7 +36,7 @@ func stateOf(t *testing.T, b *backends, org string) authmgmtState {
 	if err := errors.Join(clientsErr, tokensErr, invitationsErr, eventsErr); err != nil || orgErr != nil && !errors.Is(orgErr, authmgmt.ErrNotFound) {
 		t.Fatal(orgErr, err)
 	}
-	return authmgmtState{o, clients.Clients, tokens.Tokens, invitations.Invitations, events.Events}
+	return authmgmtState{o, clients.Items, tokens.Items, invitations.Items, events.Events}
 }
 
 func orgDocument(id string, rbac bool, tokenRoles, clientRoles string) string {

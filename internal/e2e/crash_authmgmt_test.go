@@ -111,7 +111,7 @@ func readTrail(t *testing.T, store *sqlite.AuthMgmt) *trail {
 	paging := authmgmt.Paging{Limit: authmgmt.MaxPageSize}
 	clients, err := store.ListClients(t.Context(), "acme", paging)
 	require.NoError(t, err)
-	for _, c := range clients.Clients {
+	for _, c := range clients.Items {
 		found.clients[c.ID] = c
 	}
 	for more := true; more; paging.Offset += paging.Limit {
@@ -119,9 +119,9 @@ func readTrail(t *testing.T, store *sqlite.AuthMgmt) *trail {
 		require.NoError(t, err)
 		invitations, err := store.ListInvitations(t.Context(), "acme", time.Time{}, paging)
 		require.NoError(t, err)
-		found.tokens = append(found.tokens, tokens.Tokens...)
-		found.invitations = append(found.invitations, invitations.Invitations...)
-		more = len(tokens.Tokens)+len(invitations.Invitations) > 0
+		found.tokens = append(found.tokens, tokens.Items...)
+		found.invitations = append(found.invitations, invitations.Items...)
+		more = len(tokens.Items)+len(invitations.Items) > 0
 	}
 	return found
 }

@@ -127,17 +127,17 @@ func (a *AuthMgmt) UpdateClient(ctx context.Context, org, id string, update func
 }
 
 // ListClients implements [authmgmt.Clients].
-func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
+func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
 	if err := ctx.Err(); err != nil {
-		return authmgmt.ClientPage{}, err
+		return authmgmt.Page[authmgmt.Client]{}, err
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
 	if a.db.authmgmt.isDeleted(org) {
-		return authmgmt.ClientPage{}, nil
+		return authmgmt.Page[authmgmt.Client]{}, nil
 	}
 	page := a.db.authmgmt.clientList.page(org, p, false, nil)
-	return authmgmt.ClientPage{
-		Clients: clones(page.items, (*authmgmt.Client).Clone), Next: page.next, Total: page.total,
+	return authmgmt.Page[authmgmt.Client]{
+		Items: clones(page.items, (*authmgmt.Client).Clone), Next: page.next, Total: page.total,
 	}, nil
 }

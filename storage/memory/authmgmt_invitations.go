@@ -74,22 +74,22 @@ func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update 
 }
 
 // ListInvitations implements [authmgmt.Invitations].
-func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 	if err := ctx.Err(); err != nil {
-		return authmgmt.InvitationPage{}, err
+		return authmgmt.Page[authmgmt.Invitation]{}, err
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
 	if a.db.authmgmt.isDeleted(org) {
-		return authmgmt.InvitationPage{}, nil
+		return authmgmt.Page[authmgmt.Invitation]{}, nil
 	}
 	var shows func(*authmgmt.Invitation) bool
 	if !pendingAt.IsZero() {
 		shows = func(i *authmgmt.Invitation) bool { return i.State(pendingAt) == authmgmt.InvitationPending }
 	}
 	page := a.db.authmgmt.inviteList.page(org, p, true, shows)
-	return authmgmt.InvitationPage{
-		Invitations: clones(page.items, (*authmgmt.Invitation).Clone), Next: page.next, Total: page.total,
+	return authmgmt.Page[authmgmt.Invitation]{
+		Items: clones(page.items, (*authmgmt.Invitation).Clone), Next: page.next, Total: page.total,
 	}, nil
 }
 

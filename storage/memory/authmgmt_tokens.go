@@ -103,17 +103,17 @@ func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, up
 }
 
 // ListTokens implements [authmgmt.Tokens].
-func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
 	if err := ctx.Err(); err != nil {
-		return authmgmt.TokenPage{}, err
+		return authmgmt.Page[authmgmt.Token]{}, err
 	}
 	a.db.mu.RLock()
 	defer a.db.mu.RUnlock()
 	if a.db.authmgmt.isDeleted(org) {
-		return authmgmt.TokenPage{}, nil
+		return authmgmt.Page[authmgmt.Token]{}, nil
 	}
 	page := a.db.authmgmt.tokenList.page(org, p, true, nil)
-	return authmgmt.TokenPage{
-		Tokens: clones(page.items, a.db.authmgmt.shown), Next: page.next, Total: page.total,
+	return authmgmt.Page[authmgmt.Token]{
+		Items: clones(page.items, a.db.authmgmt.shown), Next: page.next, Total: page.total,
 	}, nil
 }

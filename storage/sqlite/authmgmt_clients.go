@@ -146,17 +146,17 @@ func clientChanges(kept, given *authmgmt.Client) (fresh [][]byte, changes []chan
 }
 
 // ListClients implements [authmgmt.Clients].
-func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.ClientPage, error) {
-	var page authmgmt.ClientPage
+func (a *AuthMgmt) ListClients(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Client], error) {
+	var page authmgmt.Page[authmgmt.Client]
 	statement, args := clientsOf.page(p, []any{org}, p.After.ID)
 	err := a.db.list(ctx, org, statement, args, func(r *row) error {
 		page.Total = r.number(11)
-		return appendClient(&page.Clients, r)
+		return appendClient(&page.Items, r)
 	})
 	if err != nil {
-		return authmgmt.ClientPage{}, err
+		return authmgmt.Page[authmgmt.Client]{}, err
 	}
-	page.Clients, page.Next = cutPage(page.Clients, p, (*authmgmt.Client).Position)
+	page.Items, page.Next = cutPage(page.Items, p, (*authmgmt.Client).Position)
 	return page, nil
 }
 

@@ -122,21 +122,21 @@ func (a *AuthMgmt) UpdateInvitation(ctx context.Context, org, id string, update 
 }
 
 // ListInvitations implements [authmgmt.Invitations].
-func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.InvitationPage, error) {
+func (a *AuthMgmt) ListInvitations(ctx context.Context, org string, pendingAt time.Time, p authmgmt.Paging) (authmgmt.Page[authmgmt.Invitation], error) {
 	list, which := &allInvitations, []any{org}
 	if !pendingAt.IsZero() {
 		list, which = &pendingInvitations, []any{org, pendingAt.UnixMicro()}
 	}
 	statement, args := list.page(p, which, p.After.ID)
-	var page authmgmt.InvitationPage
+	var page authmgmt.Page[authmgmt.Invitation]
 	err := a.db.list(ctx, org, statement, args, func(r *row) error {
 		page.Total = r.number(17)
-		return appendInvitation(&page.Invitations, r)
+		return appendInvitation(&page.Items, r)
 	})
 	if err != nil {
-		return authmgmt.InvitationPage{}, err
+		return authmgmt.Page[authmgmt.Invitation]{}, err
 	}
-	page.Invitations, page.Next = cutPage(page.Invitations, p, (*authmgmt.Invitation).Position)
+	page.Items, page.Next = cutPage(page.Items, p, (*authmgmt.Invitation).Position)
 	return page, nil
 }
 

@@ -115,15 +115,15 @@ func (a *AuthMgmt) UpdateToken(ctx context.Context, org string, id uuid.UUID, up
 }
 
 // ListTokens implements [authmgmt.Tokens].
-func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.TokenPage, error) {
+func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging) (authmgmt.Page[authmgmt.Token], error) {
 	var id uuid.UUID
 	if !p.After.IsZero() {
 		var err error
 		if id, err = uuid.Parse(p.After.ID); err != nil {
-			return authmgmt.TokenPage{}, fmt.Errorf("sqlite: Paging.After of a token: %w", err)
+			return authmgmt.Page[authmgmt.Token]{}, fmt.Errorf("sqlite: Paging.After of a token: %w", err)
 		}
 	}
-	var page authmgmt.TokenPage
+	var page authmgmt.Page[authmgmt.Token]
 	statement, args := tokensOf.page(p, []any{org}, id[:])
 	err := a.db.list(ctx, org, statement, args, func(r *row) error {
 		page.Total = r.number(10)
@@ -134,13 +134,13 @@ func (a *AuthMgmt) ListTokens(ctx context.Context, org string, p authmgmt.Paging
 		if err := scanToken(r, &t); err != nil {
 			return err
 		}
-		page.Tokens = append(page.Tokens, t)
+		page.Items = append(page.Items, t)
 		return nil
 	})
 	if err != nil {
-		return authmgmt.TokenPage{}, err
+		return authmgmt.Page[authmgmt.Token]{}, err
 	}
-	page.Tokens, page.Next = cutPage(page.Tokens, p, (*authmgmt.Token).Position)
+	page.Items, page.Next = cutPage(page.Items, p, (*authmgmt.Token).Position)
 	return page, nil
 }
 
