@@ -14,10 +14,27 @@
 // [github.com/seed-6363c74e/mortise/storage] says how to write a backend, and the
 // packages below it are backends.
 //
+// # What the domains share
+//
+// A [Count] is how all domains count what can be many: exactly up to [MaxCount], and "at
+// least" that beyond.
+//
+// A [Secret] is a text that was made just now and is shown once, such as an API key or an
+// access token. It does not print itself.
+//
+// A [Position] is a place in a list, where its next page begins. It has a text that goes
+// into a link. Listings whose IDs are not UUIDs have a position of their own, with the
+// same methods, or the ID alone.
+//
+// A [Path] says where in a request a problem is. The Problems of all domains have one.
+//
+// A [ManualClock] stands until a test moves it. The fakes of all domains go by one.
+//
 // # The queue
 //
-// This package itself holds the contract between those who have work to be done later
-// (trigger, audiosearch, and a host with kinds of its own) and those who deliver it.
+// The other names of this package are the contract between those who have work to be done
+// later (trigger, audiosearch, and a host with kinds of its own) and those who deliver
+// it. A host that uses a backend of package storage as it is needs none of them.
 //
 // A [Job] names work and carries nothing of it, so a job may be lost, or come twice, and
 // nothing is lost or done twice: what is to be done, and whether it is done, stands in
@@ -27,28 +44,4 @@
 // A backend that is a table does not write a Queue. It implements [Leases], and
 // [NewLeaseQueue] makes the queue of it, with polling, heartbeats and retries. Package
 // [github.com/seed-6363c74e/mortise/storage/queuetest] has the rules that prove both.
-//
-// # Numbers
-//
-// A [Count] is how all domains count what can be many: exactly so far, and "at least"
-// beyond.
-//
-// # Secrets
-//
-// A [Secret] is a text that was made just now and is shown once, such as an API key or an
-// access token. It does not print itself.
-//
-// # Positions
-//
-// A [Position] is a place in a list, where its next page begins. It has a text that goes
-// into a link. Listings whose IDs are no UUIDs have a position of their own, with the
-// same methods, or the ID alone.
-//
-// # Places
-//
-// A [Path] says where in a request a problem is. The Problems of all domains have one.
-//
-// # Time in tests
-//
-// A [ManualClock] stands until a test moves it. The fakes of all domains go by one.
 package mortise

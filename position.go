@@ -15,7 +15,7 @@ import (
 // repeats nor leaves out what is there all the time. It is a place in the order: what
 // stood there may be gone.
 //
-// Listings of the domains whose IDs are no UUIDs have positions of their own, with the
+// Listings of the domains whose IDs are not UUIDs have positions of their own, with the
 // same methods.
 type Position struct {
 	At time.Time // kept to the microsecond by what lists

@@ -81,16 +81,10 @@ type Route struct {
 	Handler http.Handler
 }
 
-// Observer hears of every request that reached an operation, after it was answered.
-type Observer interface {
-	ObserveRequest(ctx context.Context, r RequestObservation)
-}
-
-// ObserverFunc makes an Observer of a function.
-type ObserverFunc func(ctx context.Context, r RequestObservation)
-
-// ObserveRequest calls f.
-func (f ObserverFunc) ObserveRequest(ctx context.Context, r RequestObservation) { f(ctx, r) }
+// Observer hears of every request that reached an operation, after it was answered. It is
+// called on the request's goroutine, must be safe for concurrent use, and should return
+// quickly.
+type Observer func(ctx context.Context, r RequestObservation)
 
 // RequestObservation is one answered request. It holds nothing of its content.
 type RequestObservation struct {

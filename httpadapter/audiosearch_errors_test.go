@@ -33,7 +33,7 @@ func TestSearchProblemsOfTheService(t *testing.T) {
 			Kind: audiosearch.ProblemUnknownKey, Message: "is wrong"},
 		one("limit", audiosearch.ProblemInvalid), one("metadata_filters", audiosearch.ProblemInvalid)))
 	require.True(t, known)
-	require.Equal(t, problem{kind: invalid, details: []Detail{
+	require.Equal(t, problem{kind: invalid, details: []detail{
 		{[]any{"body", "audio_class"}, "Is wrong", "unsupported_class"}, {[]any{"body", "metadata_filters", 12, "key"}, "Is wrong", "unknown_key"},
 		{[]any{"body", "limit"}, "Value error, is wrong", "value_error"}, {[]any{"body", "metadata_filters"}, "Value error, is wrong", "value_error"},
 	}}, p)

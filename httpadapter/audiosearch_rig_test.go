@@ -210,7 +210,7 @@ func newSoundRig(t testing.TB, opts *httpadapter.AudioSearchOptions, service *au
 		all := everySearchOption
 		opts = &all
 	}
-	opts.Logger, opts.Observer = slog.New(slog.NewJSONHandler(r.log, nil)), r.seen
+	opts.Logger, opts.Observer = slog.New(slog.NewJSONHandler(r.log, nil)), r.seen.observe
 	r.handler, err = httpadapter.NewAudioSearch(r.service, httpadapter.Bearer(verifySoundCaller), opts)
 	require.NoError(t, err)
 	return r

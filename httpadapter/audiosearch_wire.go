@@ -113,7 +113,8 @@ func appendResult(b []byte, r *audiosearch.Result) []byte {
 	return append(b, '}')
 }
 
-// appendMetadata writes each value as its owner wrote it: a number keeps its digits. Keys are sorted.
+// appendMetadata writes each value as its owner wrote it: a number keeps its digits. Keys
+// are sorted.
 func appendMetadata(b []byte, m metadata.Map) []byte {
 	b = append(b, '{')
 	for i, key := range slices.Sorted(maps.Keys(m)) {
@@ -137,7 +138,8 @@ func appendMilliseconds(b []byte, d time.Duration) []byte {
 	return strconv.AppendInt(b, d.Milliseconds(), 10)
 }
 
-// appendScore writes the shortest number that reads as the same float64, with an exponent if it is tiny.
+// appendScore writes the shortest number that reads as the same float64, with an exponent
+// if it is tiny.
 func appendScore(b []byte, score float64) []byte {
 	format := byte('f')
 	if score != 0 && score < 1e-6 {

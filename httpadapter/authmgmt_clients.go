@@ -24,7 +24,7 @@ func (a *authMgmtAdapter) updateClient(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return response{status: http.StatusOK, body: mustJSON(NewClientCredentials(updated, mortise.Secret{}))}
+	return response{status: http.StatusOK, body: mustJSON(newClientCredentials(updated, mortise.Secret{}))}
 }
 
 func (a *authMgmtAdapter) clientUpdate(body *object) authmgmt.ClientUpdate {
@@ -56,7 +56,7 @@ func (a *authMgmtAdapter) createClient(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return secretJSON(http.StatusCreated, NewClientCredentials(created, secret))
+	return secretJSON(http.StatusCreated, newClientCredentials(created, secret))
 }
 
 func (a *authMgmtAdapter) listClients(c *call) response {
@@ -69,9 +69,9 @@ func (a *authMgmtAdapter) listClients(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	list := listBody[ClientCredentials]{Data: make([]ClientCredentials, len(page.Items)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
+	list := listBody[clientCredentials]{Data: make([]clientCredentials, len(page.Items)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
 	for i, client := range page.Items {
-		list.Data[i] = NewClientCredentials(client, mortise.Secret{})
+		list.Data[i] = newClientCredentials(client, mortise.Secret{})
 	}
 	return response{status: http.StatusOK, body: mustJSON(list)}
 }
@@ -86,7 +86,7 @@ func (a *authMgmtAdapter) getClient(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return response{status: http.StatusOK, body: mustJSON(NewClientCredentials(client, mortise.Secret{}))}
+	return response{status: http.StatusOK, body: mustJSON(newClientCredentials(client, mortise.Secret{}))}
 }
 
 func (a *authMgmtAdapter) deleteClient(c *call) response {
@@ -125,5 +125,5 @@ func (a *authMgmtAdapter) rotateSecret(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	return secretJSON(http.StatusOK, NewClientCredentials(client, secret))
+	return secretJSON(http.StatusOK, newClientCredentials(client, secret))
 }

@@ -35,12 +35,12 @@ func (a *authMgmtAdapter) showInvitation(c *call, status int, i *authmgmt.Invita
 
 // invitation is the wire form that the caller may see: whoever has the link can take the
 // roles.
-func (a *authMgmtAdapter) invitation(c *call, i *authmgmt.Invitation) (UserInvitation, error) {
+func (a *authMgmtAdapter) invitation(c *call, i *authmgmt.Invitation) (userInvitation, error) {
 	if !c.principal.Access.Covers(i.Roles) || a.service.AcceptURL() == "" {
-		return NewUserInvitation(*i, mortise.Secret{}), nil
+		return newUserInvitation(*i, mortise.Secret{}), nil
 	}
 	url, err := a.service.URL(c.r.Context(), i)
-	return NewUserInvitation(*i, url), err
+	return newUserInvitation(*i, url), err
 }
 
 // deleteInvitation serves the operation deleteUserInvitation.
@@ -144,7 +144,7 @@ func (a *authMgmtAdapter) listInvitations(c *call) response {
 	if err != nil {
 		return a.h.fail(c, err)
 	}
-	list := listBody[UserInvitation]{Data: make([]UserInvitation, len(page.Items)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
+	list := listBody[userInvitation]{Data: make([]userInvitation, len(page.Items)), Meta: listMeta{q.Offset, q.Limit, page.Total}}
 	for n := range page.Items {
 		if list.Data[n], err = a.invitation(c, &page.Items[n]); err != nil {
 			return a.h.fail(c, err)

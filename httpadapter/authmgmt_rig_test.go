@@ -74,7 +74,7 @@ type lockedObserver struct {
 	list []httpadapter.RequestObservation
 }
 
-func (o *lockedObserver) ObserveRequest(_ context.Context, r httpadapter.RequestObservation) {
+func (o *lockedObserver) observe(_ context.Context, r httpadapter.RequestObservation) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.list = append(o.list, r)
@@ -249,7 +249,7 @@ func newAuthRig(t *testing.T, opts *httpadapter.AuthMgmtOptions, service *authmg
 		all := everyAuthOption
 		opts = &all
 	}
-	opts.Logger, opts.Observer = logger, r.seen
+	opts.Logger, opts.Observer = logger, r.seen.observe
 	r.handler, err = httpadapter.NewAuthMgmt(r.service, httpadapter.Bearer(httpadapter.AccessTokens(r.service)), opts)
 	require.NoError(t, err)
 	r.server = httptest.NewServer(r.handler)

@@ -14,7 +14,7 @@ type issuedToken struct {
 	ID        uuid.UUID        `json:"token_id"`
 	Subject   string           `json:"subject"`
 	Client    *string          `json:"client_id"` // null: it stands for itself
-	Roles     []RoleAssignment `json:"roles"`     // none: full access
+	Roles     []roleAssignment `json:"roles"`     // none: full access
 	CreatedAt Timestamp        `json:"created_at"`
 	ExpiresAt Timestamp        `json:"expires_at"` // null: never
 	RevokedAt Timestamp        `json:"revoked_at"` // null: not revoked

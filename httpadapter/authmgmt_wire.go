@@ -5,71 +5,65 @@ import (
 	"github.com/seed-6363c74e/mortise/authmgmt"
 )
 
-// RoleAssignment is a role assignment as it goes over the wire: always all three fields.
-type RoleAssignment struct {
+// roleAssignment is a role assignment as it goes over the wire: always all three fields.
+type roleAssignment struct {
 	ID               string  `json:"role_id"`
 	Resource         *string `json:"resource"`          // null: all resources
 	ResourceInstance *string `json:"resource_instance"` // null: all of the type
 }
 
-// ClientCredentials are a client, which the document calls system-level credentials, as
+// clientCredentials are a client, which the document calls system-level credentials, as
 // it goes over the wire.
-type ClientCredentials struct {
+type clientCredentials struct {
 	ID     string           `json:"client_id"`
 	Secret string           `json:"client_secret"` // "" but in the answer that made it
 	Name   string           `json:"name"`
-	Roles  []RoleAssignment `json:"roles"` // none: full access
+	Roles  []roleAssignment `json:"roles"` // none: full access
 }
 
-// UserInvitation is an invitation as it goes over the wire.
-type UserInvitation struct {
+// userInvitation is an invitation as it goes over the wire.
+type userInvitation struct {
 	ID        string           `json:"invitation_id"`
-	Inviter   Inviter          `json:"inviter"`
-	Invitee   Invitee          `json:"invitee"`
+	Inviter   inviter          `json:"inviter"`
+	Invitee   invitee          `json:"invitee"`
 	URL       string           `json:"invitation_url"` // "" for a caller who must not have it
 	CreatedAt Timestamp        `json:"created_at"`
 	ExpiresAt Timestamp        `json:"expires_at"`
-	Roles     []RoleAssignment `json:"roles"` // those of the invitee
+	Roles     []roleAssignment `json:"roles"` // those of the invitee
 }
 
-// Inviter is who made an invitation.
-type Inviter struct {
+// inviter is who made an invitation.
+type inviter struct {
 	Name string `json:"name"`
 }
 
-// Invitee is who is invited.
-type Invitee struct {
+// invitee is who is invited.
+type invitee struct {
 	Email string           `json:"email"`
 	Name  string           `json:"name"`
-	Roles []RoleAssignment `json:"roles"` // none: full access
+	Roles []roleAssignment `json:"roles"` // none: full access
 }
 
-// NewClientCredentials returns the wire form of a client. The secret is zero unless it
+// newClientCredentials returns the wire form of a client. The secret is zero unless it
 // was made just now. The wire form reveals it.
-func NewClientCredentials(c authmgmt.Client, secret mortise.Secret) ClientCredentials {
-	return ClientCredentials{ID: c.ID, Secret: secret.Reveal(), Name: c.Name, Roles: roleAssignments(c.Roles)}
+func newClientCredentials(c authmgmt.Client, secret mortise.Secret) clientCredentials {
+	return clientCredentials{ID: c.ID, Secret: secret.Reveal(), Name: c.Name, Roles: roleAssignments(c.Roles)}
 }
 
-// NewUserInvitation returns the wire form of an invitation. The url is zero if its reader
+// newUserInvitation returns the wire form of an invitation. The url is zero if its reader
 // must not have the link. The wire form reveals it.
-func NewUserInvitation(i authmgmt.Invitation, url mortise.Secret) UserInvitation {
+func newUserInvitation(i authmgmt.Invitation, url mortise.Secret) userInvitation {
 	roles := roleAssignments(i.Roles)
-	return UserInvitation{
-		ID: i.ID, Inviter: Inviter{i.Inviter}, Invitee: Invitee{i.Email, i.Name, roles}, URL: url.Reveal(),
+	return userInvitation{
+		ID: i.ID, Inviter: inviter{i.Inviter}, Invitee: invitee{i.Email, i.Name, roles}, URL: url.Reveal(),
 		CreatedAt: Timestamp(i.CreatedAt), ExpiresAt: Timestamp(i.ExpiresAt), Roles: roles,
 	}
 }
 
-// JSON returns the client as one line of JSON.
-func (c ClientCredentials) JSON() ([]byte, error) { return jsonBody(c) }
-
-// JSON returns the invitation as one line of JSON.
-func (i UserInvitation) JSON() ([]byte, error) { return jsonBody(i) }
-
-func roleAssignments(roles []authmgmt.Role) []RoleAssignment {
-	list := make([]RoleAssignment, len(roles))
+func roleAssignments(roles []authmgmt.Role) []roleAssignment {
+	list := make([]roleAssignment, len(roles))
 	for i, r := range roles {
-		list[i] = RoleAssignment{ID: r.ID, Resource: orNull(r.Resource), ResourceInstance: orNull(r.ResourceInstance)}
+		list[i] = roleAssignment{ID: r.ID, Resource: orNull(r.Resource), ResourceInstance: orNull(r.ResourceInstance)}
 	}
 	return list
 }

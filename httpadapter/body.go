@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// readBody reads the whole body of a request, within the limits of size and time, if it is in a form that the operation takes.
+// readBody reads the whole body of a request, within the limits of size and time, if it
+// is in a form that the operation takes.
 func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
 	r := c.r
 	if c.op.optional && r.ContentLength == 0 {
@@ -53,7 +54,7 @@ func (h *Handler) readBody(w http.ResponseWriter, c *call) ([]byte, *response) {
 		return nil, c.refuse(problem{kind: requestTimeout})
 	}
 	// cut off, or broken chunks: a document that ends too early
-	return nil, c.refuse(problem{kind: invalid, details: []Detail{{Loc: []any{"body", len(data)}, Msg: msgJSON, Type: "json_invalid"}}})
+	return nil, c.refuse(problem{kind: invalid, details: []detail{{Loc: []any{"body", len(data)}, Msg: msgJSON, Type: "json_invalid"}}})
 }
 
 // bodyTooLarge is a body over the limit, in bytes.
@@ -70,7 +71,8 @@ func (c *call) refuse(p problem) *response {
 // firstRead bounds what is allocated on the word of a Content-Length alone.
 const firstRead = 64 << 10
 
-// readAll is io.ReadAll with a first buffer of the announced size. A body of unknown length is bounded by its reader.
+// readAll is io.ReadAll with a first buffer of the announced size. A body of unknown
+// length is bounded by its reader.
 func readAll(body io.Reader, announced, limit int64) ([]byte, error) {
 	if announced == 0 {
 		return nil, nil

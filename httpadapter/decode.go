@@ -8,16 +8,17 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/strictjson"
 )
 
-// decoder reads one JSON body and collects everything that is wrong with it. A service asks for its fields in the order in which
-// its document declares them; that is the order of the problems. Types are as in pydantic's strict mode: no text is taken for a
-// number, no 1 for true, no 40.0 for an integer.
+// decoder reads one JSON body and collects everything that is wrong with it. A service
+// asks for its fields in the order in which its document declares them; that is the order
+// of the problems. Types are as in pydantic's strict mode: no text is taken for a number,
+// no 1 for true, no 40.0 for an integer.
 type decoder struct {
-	details []Detail
+	details []detail
 }
 
 func (d *decoder) add(loc []any, typ, msg string) {
 	if len(d.details) < maxDetails {
-		d.details = append(d.details, Detail{Loc: loc, Msg: msg, Type: typ})
+		d.details = append(d.details, detail{Loc: loc, Msg: msg, Type: typ})
 	}
 }
 
@@ -32,7 +33,8 @@ const (
 	nullable                 // there or not, or null, which is as if it were not there
 )
 
-// body reads the root, which must be an object. It returns false if there is nothing to ask for fields.
+// body reads the root, which must be an object. It returns false if there is nothing to
+// ask for fields.
 func (d *decoder) body(data []byte) (object, bool) {
 	root := &path{key: "body"}
 	if len(data) == 0 {
@@ -73,8 +75,8 @@ func jsonOffset(err error) int {
 	return 0
 }
 
-// jsonMessage is FastAPI's for a document that is not JSON. What Python's parser would let through, and this one does not, is
-// named.
+// jsonMessage is FastAPI's for a document that is not JSON. What Python's parser would
+// let through, and this one does not, is named.
 func jsonMessage(err error) string {
 	if e, ok := err.(*strictjson.Error); ok && !e.Syntax {
 		return msgJSON + ": " + e.Reason
@@ -89,7 +91,8 @@ type object struct {
 	at *path
 }
 
-// field finds a field. ok is false if there is no value to look at; what is wrong with that has been noted.
+// field finds a field. ok is false if there is no value to look at; what is wrong with
+// that has been noted.
 func (o *object) field(name string, p presence) (v strictjson.Value, ok bool) {
 	v, found := o.v.Get(name)
 	switch {
@@ -137,7 +140,8 @@ func (o *object) text(name string, p presence, rule textRule) (string, bool) {
 	return "", false
 }
 
-// rawObject returns an object field as written, and whether it was there and valid. It aliases the body.
+// rawObject returns an object field as written, and whether it was there and valid. It
+// aliases the body.
 func (o *object) rawObject(name string, p presence) (json.RawMessage, bool) {
 	v, ok := o.field(name, p)
 	if !ok {
@@ -169,7 +173,8 @@ func (o *object) uuid(name string, p presence) (uuid.UUID, bool) {
 	return id, err == nil
 }
 
-// enum returns a string field that is one of values, fallback if it is not there, and whether it was there and valid.
+// enum returns a string field that is one of values, fallback if it is not there, and
+// whether it was there and valid.
 func (o *object) enum(name string, p presence, fallback string, values []string) (string, bool) {
 	v, ok := o.field(name, p)
 	if !ok {
@@ -184,7 +189,8 @@ func (o *object) enum(name string, p presence, fallback string, values []string)
 	return fallback, false
 }
 
-// integer returns an integer field within bounds, fallback if it is not there, and whether it was there and valid.
+// integer returns an integer field within bounds, fallback if it is not there, and
+// whether it was there and valid.
 func (o *object) integer(name string, p presence, fallback, least, most int64) (int64, bool) {
 	v, ok := o.field(name, p)
 	if !ok {
@@ -207,7 +213,8 @@ func (o *object) integer(name string, p presence, fallback, least, most int64) (
 	return fallback, false
 }
 
-// boolean returns a boolean field, fallback if it is not there, and whether it was there and valid.
+// boolean returns a boolean field, fallback if it is not there, and whether it was there
+// and valid.
 func (o *object) boolean(name string, p presence, fallback bool) (value, ok bool) {
 	v, ok := o.field(name, p)
 	if !ok {
@@ -237,7 +244,8 @@ func (o *object) child(name string, p presence, read func(*object)) bool {
 // listRule bounds a list, in items. Zero means no bound.
 type listRule struct{ min, max int }
 
-// list calls read with each item of a list of objects, and reports whether the list was there and within its bounds.
+// list calls read with each item of a list of objects, and reports whether the list was
+// there and within its bounds.
 func (o *object) list(name string, p presence, rule listRule, read func(i int, item *object)) bool {
 	v, ok := o.field(name, p)
 	if !ok {
@@ -274,7 +282,8 @@ func (o *object) list(name string, p presence, rule listRule, read func(i int, i
 	return true
 }
 
-// only refuses every field but the named ones, in the order of the input. It is called last, as pydantic reports these last.
+// only refuses every field but the named ones, in the order of the input. It is called
+// last, as pydantic reports these last.
 func (o *object) only(names ...string) {
 	for key := range o.v.Members() {
 		if o.d.full() {

@@ -22,7 +22,7 @@ type searchBody struct {
 
 type filter struct{ key, value, op string }
 
-func readSearch(data string) (searchBody, []Detail) {
+func readSearch(data string) (searchBody, []detail) {
 	var d decoder
 	var s searchBody
 	o, ok := d.body([]byte(data))
@@ -135,7 +135,7 @@ func TestListBounds(t *testing.T) {
 	var d decoder
 	o, _ := d.body([]byte(`{"list":[]}`))
 	require.False(t, o.list("list", required, listRule{min: 1}, nil))
-	require.Equal(t, []Detail{{[]any{"body", "list"}, "List should have at least 1 item after validation, not 0", "too_short"}}, d.details)
+	require.Equal(t, []detail{{[]any{"body", "list"}, "List should have at least 1 item after validation, not 0", "too_short"}}, d.details)
 }
 
 // The texts are those of pydantic-core's tests/validators/test_uuid.py and of the crate's own rules.

@@ -7,10 +7,10 @@ import (
 	"github.com/seed-6363c74e/mortise"
 )
 
-// Detail is one problem of a request, as FastAPI with pydantic v2 writes it: loc says
+// detail is one problem of a request, as FastAPI with pydantic v2 writes it: loc says
 // where ("body", "query", "header" or "path", then names and indexes), msg what, and type
 // is for programs.
-type Detail struct {
+type detail struct {
 	Loc  []any  `json:"loc"` // strings and ints
 	Msg  string `json:"msg"`
 	Type string `json:"type"`

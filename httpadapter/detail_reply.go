@@ -4,7 +4,7 @@ import "net/http"
 
 // detailBody is the body of a 422 as FastAPI writes it.
 type detailBody struct {
-	Detail []Detail `json:"detail"`
+	Detail []detail `json:"detail"`
 }
 
 // detailText is the body of a failure as FastAPI's HTTPException writes it. Problems of

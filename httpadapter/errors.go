@@ -27,7 +27,7 @@ type problem struct {
 	status  int    // of kind domain
 	code    string // of kind domain
 	message string // "" for the kind's own
-	details []Detail
+	details []detail
 	items   []itemDetail // of the vault service, in place of details
 	header  http.Header  // of kind domain; nil for none
 }

@@ -94,9 +94,9 @@ func ExampleObserver() {
 		return httpadapter.Principal{}, httpadapter.ErrUnauthenticated
 	})
 	triggers, err := httpadapter.NewTrigger(service, nobody, &httpadapter.TriggerOptions{Options: httpadapter.Options{
-		Observer: httpadapter.ObserverFunc(func(_ context.Context, r httpadapter.RequestObservation) {
+		Observer: func(_ context.Context, r httpadapter.RequestObservation) {
 			counts[fmt.Sprintf("%s %s %d", r.Operation.Service, r.Operation.ID, r.Status)]++
-		}),
+		},
 		Wrap: func(op httpadapter.Operation, next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				fmt.Println("span:", op.Method, op.Pattern)

@@ -45,7 +45,7 @@ func (h *Handler) askPolicy(c *call, action authmgmt.Action, resource authmgmt.R
 // observe tells the host's Observer.
 func (h *Handler) observe(ctx context.Context, o RequestObservation) {
 	defer h.recoverHook(ctx, "the observer", nil)
-	h.opts.Observer.ObserveRequest(ctx, o)
+	h.opts.Observer(ctx, o)
 }
 
 // askRedaction asks the host's Redaction. If it panics, the vault makes an error of it;

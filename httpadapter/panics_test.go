@@ -58,14 +58,14 @@ func (h *panickyHost) redaction(context.Context, httpadapter.Principal, vault.Fi
 	return vault.PlainText
 }
 
-func (h *panickyHost) ObserveRequest(context.Context, httpadapter.RequestObservation) {
+func (h *panickyHost) observe(context.Context, httpadapter.RequestObservation) {
 	h.call("Observer")
 }
 
 // options has all hooks of the adapter, and the rig's log.
 func (h *panickyHost) options(log *slog.Logger) httpadapter.Options {
 	return httpadapter.Options{
-		Authorize: h.authorize, Observer: h, Logger: log,
+		Authorize: h.authorize, Observer: h.observe, Logger: log,
 		Wrap: func(_ httpadapter.Operation, next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				h.call("Wrap")

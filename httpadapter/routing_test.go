@@ -117,7 +117,7 @@ func TestNewTriggerRefuses(t *testing.T) {
 
 type requests []httpadapter.RequestObservation
 
-func (o *requests) ObserveRequest(_ context.Context, r httpadapter.RequestObservation) {
+func (o *requests) observe(_ context.Context, r httpadapter.RequestObservation) {
 	r.Duration = 0
 	*o = append(*o, r)
 }
@@ -126,7 +126,7 @@ func TestWrapAndObserver(t *testing.T) {
 	var seen requests
 	var wrapped []string
 	r := newRig(t, &httpadapter.TriggerOptions{History: true, Options: httpadapter.Options{
-		Observer: &seen,
+		Observer: seen.observe,
 		Wrap: func(op httpadapter.Operation, next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 				wrapped = append(wrapped, op.ID)

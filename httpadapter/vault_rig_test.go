@@ -210,7 +210,7 @@ func newVaultRig(t testing.TB, opts *httpadapter.VaultOptions, service *vault.Op
 		all := everyVaultOption
 		opts = &all
 	}
-	opts.Logger, opts.Observer = slog.New(slog.NewJSONHandler(r.log, nil)), r.seen
+	opts.Logger, opts.Observer = slog.New(slog.NewJSONHandler(r.log, nil)), r.seen.observe
 	r.handler, err = httpadapter.NewVault(r.service, httpadapter.Bearer(verifyVaultCaller), opts)
 	require.NoError(t, err)
 	return r

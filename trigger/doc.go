@@ -13,10 +13,10 @@
 // # Parts
 //
 // [New] makes a [Service] over a [Backend], whose parts come from a package under storage
-// or are the host's own: a [Store] and a [mortise.Queue], and two that may be nil. A [Directory]
-// says whether an organization is set up and which of its doc collections are ready
-// (without one, every organization is), and [APIKeys] stores API keys (without one, the
-// host authenticates callers by its own means).
+// or are the host's own: a [Store] and a [mortise.Queue], and two that may be nil. A
+// [Directory] says whether an organization is set up and which of its doc collections are
+// ready (without one, every organization is), and [APIKeys] stores API keys (without one,
+// the host authenticates callers by its own means).
 //
 // # States
 //
@@ -49,9 +49,9 @@
 //
 // Lists of them: [EventQuery], [EventPage], [MaxPageSize].
 //
-// The work: [Processor], [Permanent], [RetryAfter], [ErrTimeout], [ErrShutdown], [Worker],
-// [NewWorker], [WorkerOptions], [Sweeper], [NewSweeper], [SweeperOptions]. Whoever is
-// pushed jobs tells those of events by [JobKind].
+// The work: [Processor], [Permanent], [RetryAfter], [ErrTimeout], [ErrShutdown],
+// [Worker], [NewWorker], [WorkerOptions], [Sweeper], [NewSweeper], [SweeperOptions].
+// Whoever is pushed jobs tells those of events by [JobKind].
 //
 // Organizations: [Directory], [Organization], [Collection].
 //
@@ -66,7 +66,7 @@
 //
 // # For backends
 //
-// A [Store] is made of [Unfinished], [Counter] and [Deletion], and may be a [Pruner] and a
-// [TxStore]. [APIKeys] and [Organizations] are for hosts that keep these nowhere else.
+// A [Store] is made of [Unfinished], [Counter] and [Deletion], and may be a [Pruner] and
+// a [TxStore]. [APIKeys] and [Organizations] are for hosts that keep these nowhere else.
 // Package triggertest proves a backend.
 package trigger

@@ -26,23 +26,24 @@ func Statuses() []Status {
 // Finished reports whether no further attempt follows by itself.
 func (s Status) Finished() bool { return s == StatusCompleted || s == StatusFailed }
 
-// Event is one accepted request and what became of it. Times are UTC with microsecond precision; a zero time means "not yet".
+// Event is one accepted request and what became of it. Times are UTC with microsecond
+// precision; a zero time means "not yet".
 type Event struct {
 	ID           uuid.UUID
 	Organization string
 	Status       Status
 	Source       string          // who submitted it: "api", as over HTTP, or the host's own word
 	Instructions string          // what to document; never empty
-	Context      json.RawMessage // the caller's metadata, a JSON object byte for byte as submitted; nil if there was none
+	Context      json.RawMessage // the caller's metadata: a JSON object, byte for byte as submitted; nil for none
 	Collection   uuid.UUID       // the doc collection asked for; uuid.Nil for any
 
 	SubmittedAt time.Time
 	StartedAt   time.Time // start of the latest attempt
 	FinishedAt  time.Time
 
-	// DueAt is when the event is next due: its submission, its [Service.Retry], or the end
-	// of the wait for another attempt. While an attempt runs it is when the attempt must be
-	// over.
+	// DueAt is when the event is next due: its submission, its [Service.Retry], or the
+	// end of the wait for another attempt. While an attempt runs it is when the attempt
+	// must be over.
 	DueAt time.Time
 
 	// CheckedAt is when the event's job was last known to be queued. Zero: that is not
@@ -53,10 +54,14 @@ type Event struct {
 	LastError string   // what the latest failed attempt said; kept when a later one succeeds
 	Outcome   *Outcome // set when completed
 
-	Generation     int               // 0, and one more after each Retry by hand
-	UnqueuedSince  time.Time         // since when the event wants a job that is not known to be queued; zero: it has one or needs none
+	Generation int // 0, and one more after each Retry by hand
+
+	// UnqueuedSince is since when the event wants a job that is not known to be queued.
+	// Zero: it has one, or needs none.
+	UnqueuedSince time.Time
+
 	IdempotencyKey string            // "" for none, or released
-	BodyDigest     [32]byte          // SHA-256 over what was submitted, to tell a repeated request from another one; zero without a key
+	BodyDigest     [32]byte          // SHA-256 over what was submitted, to know a repeated request; zero without a key
 	Trace          map[string]string // trace carrier (W3C trace context, say), at most 1 KiB; never shown
 }
 
@@ -66,7 +71,8 @@ type Outcome struct {
 	Data    json.RawMessage // optional, any JSON value
 }
 
-// Clone returns a deep copy. Backends that keep events in memory use it at their boundary.
+// Clone returns a deep copy. Backends that keep events in memory use it at their
+// boundary.
 func (e Event) Clone() Event {
 	e.Context = append(json.RawMessage(nil), e.Context...)
 	if e.Outcome != nil {

@@ -151,8 +151,8 @@ func (s *Service) noteUse(k *APIKey) {
 	s.lastUse[k.ID] = keyUse{org: k.Organization, at: now, pending: true}
 }
 
-// FlushKeyUse writes the noted uses of API keys. The sweeper calls it; a host calls it
-// before it exits if it cares.
+// FlushKeyUse writes the noted uses of API keys. The [Sweeper] calls it, also when it ends.
+// A host that runs none calls it itself.
 func (s *Service) FlushKeyUse(ctx context.Context) error {
 	now := s.now()
 	due := make(map[uuid.UUID]keyUse)

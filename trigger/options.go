@@ -13,11 +13,11 @@ import (
 // defaults, and a number below 0 is an error.
 //
 // A panic of what a host plugs in, here and in [WorkerOptions], is recovered where it
-// happens and logged with its stack at ERROR. That of a Directory is answered like a
-// directory that is away ([ErrUnavailable]), that of a [Processor] is a failed attempt;
-// without the answer of a Backoff the default one holds, without that of PublicError the
-// history says only that the attempt failed; that of an Observer or a Tracer changes
-// nothing. Stores and queues must not panic.
+// happens and logged with its stack at ERROR. That of a Directory is answered as if the
+// directory was away ([ErrUnavailable]). That of a [Processor] is a failed attempt. That
+// of Backoff leaves the default wait, that of PublicError a history that says only that
+// the attempt failed. That of an Observer or a Tracer changes nothing. Stores and queues
+// must not panic.
 type Options struct {
 	IdempotencyWindow time.Duration // how long an idempotency key is remembered: 24 h
 	MaxBytes          int           // most bytes of instructions and context together: 1 MiB

@@ -61,12 +61,12 @@ type SweeperOptions struct {
 	// that a Submit takes.
 	After time.Duration
 
-	// LostAfter is how long an event that is not finished stays unlooked at, after it was
-	// due and its job was last known to be queued, before its job may be lost and is
-	// added again: 1 h. It is never less than 15 min. That of a Worker's sweeper is never
-	// less than the time that an attempt can take, its Timeout, Grace and the writing of
-	// its end included, plus 15 min: with the defaults, somewhat over 25 min. Where event
-	// and job stand in one database, no job is lost, and nobody looks.
+	// LostAfter is when the job of an event that is not finished may be lost, and is
+	// added again: so long after the event was due and its job was last known to be
+	// queued. It is 1 h, and never less than 15 min. That of a Worker's sweeper is never
+	// less than the time that an attempt can take (its Timeout, Grace and the writing of
+	// its end) plus 15 min: with the defaults, somewhat over 25 min. Where event and job
+	// stand in one database, no job is lost, and nobody looks.
 	LostAfter time.Duration
 
 	// Retention is how long a finished event stays in the history; 0 keeps it for ever.

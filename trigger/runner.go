@@ -12,7 +12,8 @@ import (
 	"github.com/seed-6363c74e/mortise/internal/hook"
 )
 
-// runner calls the Processor and turns every way in which that can end into an outcome or an error.
+// runner calls the Processor and turns every way in which that can end into an outcome or
+// an error.
 type runner func(ctx context.Context, e Event) (Outcome, error)
 
 // runHere calls the Processor on this goroutine.
@@ -31,15 +32,17 @@ func (w *Worker) runHere(ctx context.Context, e Event) (o Outcome, err error) {
 	return o, err
 }
 
-// probe asks an error what the worker will ask it later, where a panic of its methods can still be caught.
+// probe asks an error what the worker will ask it later, where a panic of its methods can
+// still be caught.
 func probe(err error) {
 	var permanent *permanentError
 	var later *retryAfterError
 	_ = errors.As(err, &permanent) || errors.As(err, &later)
 }
 
-// runAside calls the Processor on a goroutine of its own, so that one that ignores the end of its context cannot hold its place
-// for ever: Grace after the end it is left behind.
+// runAside calls the Processor on a goroutine of its own, so that one that ignores the
+// end of its context cannot hold its place for ever: Grace after the end it is left
+// behind.
 func (w *Worker) runAside(ctx context.Context, e Event) (Outcome, error) {
 	type result struct {
 		outcome Outcome
@@ -90,8 +93,8 @@ func (s *Service) publicError(ctx context.Context, failure error) (text string) 
 	return boundText(s.opts.PublicError(failure))
 }
 
-// errorText makes a failure fit for the history. The error is the host's own code, which may panic: a nil pointer in an error is the
-// classic.
+// errorText makes a failure fit for the history. The error is the host's own code, which
+// may panic: a nil pointer in an error is the classic.
 func errorText(err error) (text string) {
 	defer func() {
 		if p := recover(); p != nil {

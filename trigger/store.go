@@ -129,12 +129,16 @@ type Pruner interface {
 type TxStore interface {
 	// CreateEventAndAdd does [Store.CreateEvent] and, if that created the event,
 	// [mortise.Leases].Add, in one transaction.
-	CreateEventAndAdd(ctx context.Context, e Event, keySince time.Time, j mortise.Job) (stored Event, created bool, err error)
+	CreateEventAndAdd(
+		ctx context.Context, e Event, keySince time.Time, j mortise.Job,
+	) (stored Event, created bool, err error)
 
 	// UpdateEventAndRemove does [Store.UpdateEvent] and, if that succeeded,
 	// [mortise.Holder].Remove, in one transaction. That the lease is lost is not an
 	// error: the event is changed all the same, and the job stays with its holder.
-	UpdateEventAndRemove(ctx context.Context, org string, id uuid.UUID, update func(*Event) error, l mortise.Lease, dead bool) error
+	UpdateEventAndRemove(
+		ctx context.Context, org string, id uuid.UUID, update func(*Event) error, l mortise.Lease, dead bool,
+	) error
 }
 
 // APIKeys stores API keys. Copies, atomicity, times, errors, and callers who leave, are

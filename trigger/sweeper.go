@@ -36,7 +36,7 @@ func NewSweeper(s *Service, opts *SweeperOptions) (*Sweeper, error) {
 	return &Sweeper{service: s, opts: opts.withDefaults()}, nil
 }
 
-// Run sweeps until ctx ends, and writes then what only this process knows: uses of API
+// Run sweeps until ctx ends. Then it writes what only this process knows: uses of API
 // keys, and events that were given up. A failure is logged and tried again at the next
 // turn.
 func (w *Sweeper) Run(ctx context.Context) error {
